@@ -1,0 +1,156 @@
+/*
+ * Value types that every room shares: Context (where), DType (of what), Shape (how large).
+ * Nothing here allocates for shapes of up to kInlineDims dimensions and nothing here is thread-aware: plain values.
+ */
+#ifndef MXNET_BASE_H_
+#define MXNET_BASE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "mxnet/error.h"
+
+#define MXNET_VERSION 11000
+#define MXNET_VERSION_STRING "1.10.0"
+#define MXNET_DLL __attribute__((visibility("default")))
+
+namespace mxnet {
+
+/* Numbers are those of the NDArray container format; they are written to files. */
+enum DType : int {
+  kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kUint8 = 3, kInt32 = 4, kInt8 = 5, kInt64 = 6,
+  kBool = 7, kInt16 = 8, kUint16 = 9, kUint32 = 10, kUint64 = 11, kBfloat16 = 12, kNumDTypes = 13,
+  kDTypeUnknown = -1
+};
+/* Bytes of one element; 0 for kDTypeUnknown and numbers outside the enum. */
+size_t DTypeSize(int dtype);
+/* NumPy's name ("float32", "bfloat16", ...); "unknown" otherwise. */
+const char* DTypeName(int dtype);
+/* REQUIRES: nothing. Throws Error(kType) that lists the accepted names. */
+int DTypeFromName(const std::string& name);
+inline bool IsFloating(int dtype) { return dtype == kFloat32 || dtype == kFloat64 || dtype == kFloat16 || dtype == kBfloat16; }
+
+enum class DeviceType : int { kCPU = 1, kGPU = 2, kCPUPinned = 3, kCPUShared = 5 };
+
+struct Context {
+  DeviceType dev_type = DeviceType::kCPU;
+  int dev_id = 0;
+
+  static Context CPU(int id = 0) { return {DeviceType::kCPU, id}; }
+  static Context GPU(int id = 0) { return {DeviceType::kGPU, id}; }
+  static Context CPUPinned(int id = 0) { return {DeviceType::kCPUPinned, id}; }
+  static Context CPUShared(int id = 0) { return {DeviceType::kCPUShared, id}; }
+  /* Throws Error(kValue) for a device type that the enum does not have. */
+  static Context Make(int dev_type, int dev_id);
+  /* Accepts "cpu(0)", "gpu(1)", "cpu_pinned(0)", "cpu_shared(0)", "cpu"; throws Error(kValue) otherwise. */
+  static Context FromString(const std::string& s);
+  bool is_gpu() const { return dev_type == DeviceType::kGPU; }
+  /* Where operators on arrays of this context run: pinned and shared memory belong to the CPU's workers. */
+  Context execution() const { return is_gpu() ? *this : CPU(0); }
+  std::string str() const;
+  bool operator==(const Context& o) const { return dev_type == o.dev_type && dev_id == o.dev_id; }
+  bool operator!=(const Context& o) const { return !(*this == o); }
+  bool operator<(const Context& o) const { return dev_type != o.dev_type ? dev_type < o.dev_type : dev_id < o.dev_id; }
+};
+
+/*
+ * Tensor dimensions. ndim() == -1: rank unknown. A dimension of -1 (kUnknownDim): size unknown.
+ * During inference the legacy (1.x) convention "0 means unknown" is translated at the C ABI, not here.
+ * INVARIANT: dims_ points at inline_ when ndim <= kInlineDims, else at a heap block of ndim entries.
+ */
+class Shape {
+ public:
+  static constexpr int kInlineDims = 6;
+  static constexpr int64_t kUnknownDim = -1;
+
+  Shape() = default;                                   // rank unknown
+  explicit Shape(int ndim, int64_t fill = kUnknownDim) { Resize(ndim, fill); }
+  Shape(std::initializer_list<int64_t> dims) { Assign(dims.begin(), static_cast<int>(dims.size())); }
+  Shape(const int64_t* dims, int ndim) { Assign(dims, ndim); }
+  explicit Shape(const std::vector<int64_t>& dims) { Assign(dims.data(), static_cast<int>(dims.size())); }
+  Shape(const Shape& o) { Assign(o.dims(), o.ndim_); }
+  Shape(Shape&& o) noexcept { Steal(&o); }
+  Shape& operator=(const Shape& o) { if (this != &o) Assign(o.dims(), o.ndim_); return *this; }
+  Shape& operator=(Shape&& o) noexcept { if (this != &o) { Release(); Steal(&o); } return *this; }
+  ~Shape() { Release(); }
+
+  int ndim() const { return ndim_; }
+  bool ndim_known() const { return ndim_ >= 0; }
+  /* Rank and every dimension known. */
+  bool known() const;
+  /* Number of elements. REQUIRES: known(). Throws Error(kValue) on int64 overflow. */
+  int64_t Size() const;
+  /* Product of dims [begin, end). REQUIRES: known(), 0 <= begin <= end <= ndim(). */
+  int64_t Prod(int begin, int end) const;
+  int64_t& operator[](int i) { return dims()[i]; }
+  int64_t operator[](int i) const { return dims()[i]; }
+  int64_t* dims() { return heap_ ? heap_ : inline_; }
+  const int64_t* dims() const { return heap_ ? heap_ : inline_; }
+  const int64_t* begin() const { return dims(); }
+  const int64_t* end() const { return dims() + (ndim_ > 0 ? ndim_ : 0); }
+  bool operator==(const Shape& o) const;
+  bool operator!=(const Shape& o) const { return !(*this == o); }
+  void Assign(const int64_t* dims, int ndim);
+  void Resize(int ndim, int64_t fill);
+  /* "(2,3)", "(2,)", "()"; unknown dims print as -1, unknown rank as "None". */
+  std::string str() const;
+
+ private:
+  void Release() { delete[] heap_; heap_ = nullptr; }
+  void Steal(Shape* o);
+  int ndim_ = -1;
+  int64_t* heap_ = nullptr;
+  int64_t inline_[kInlineDims] = {0, 0, 0, 0, 0, 0};
+};
+std::ostream& operator<<(std::ostream& os, const Shape& s);
+std::ostream& operator<<(std::ostream& os, const Context& c);
+using ShapeVector = std::vector<Shape>;
+
+/*
+ * Merges what two sources know about one shape into *into. Returns false (and leaves *into unspecified) on a
+ * contradiction. Unknown rank or dimensions yield to known ones.
+ */
+bool MergeShape(Shape* into, const Shape& from);
+/* Same for dtypes; kDTypeUnknown yields. */
+bool MergeDType(int* into, int from);
+
+/*
+ * How a tensor's elements lie in memory. kPlain: row-major in the logical order of its shape. kChannelsLast: the
+ * logical shape stays N,C,spatial..., memory is N,spatial...,C. Same number of bytes, so planning does not care.
+ */
+enum class Layout : uint8_t { kPlain = 0, kChannelsLast = 1 };
+
+/* A non-owning tensor: what kernels see. Valid while the owner (NDArray, plan arena) lives. */
+struct TBlob {
+  void* dptr = nullptr;
+  Shape shape;
+  int dtype = kFloat32;
+  Context ctx;
+  Layout layout = Layout::kPlain;
+
+  int64_t Size() const { return shape.Size(); }
+  size_t Bytes() const { return static_cast<size_t>(Size()) * DTypeSize(dtype); }
+  template <typename T> T* data() const { return static_cast<T*>(dptr); }
+};
+
+/* A pointer and a length; C++17 has no std::span. */
+template <typename T>
+struct Span {
+  T* ptr = nullptr;
+  int count = 0;
+  Span() = default;
+  Span(T* p, int n) : ptr(p), count(n) {}
+  template <typename V> Span(V& v) : ptr(v.data()), count(static_cast<int>(v.size())) {}  // NOLINT: implicit on purpose
+  T& operator[](int i) const { return ptr[i]; }
+  int size() const { return count; }
+  bool empty() const { return count == 0; }
+  T* begin() const { return ptr; }
+  T* end() const { return ptr + count; }
+};
+
+}  // namespace mxnet
+#endif  // MXNET_BASE_H_

@@ -1,0 +1,123 @@
+/*
+ * The dependency engine: runs functions in an order that respects which variables they read and write.
+ *
+ * ORDER      For each variable the operations that touch it take effect in push order: readers between two
+ *            writers may run together, writers run alone. Nothing else is ordered.
+ * THREADS    Every member function may be called from any thread, also from inside a running operation, except
+ *            WaitForVar/WaitForAll, which throw when called on an engine worker (they could never return).
+ * FAILURE    An operation that throws poisons the variables it writes; an operation with a poisoned input is
+ *            skipped and poisons its outputs in turn (unless kNoSkip). The error, extended by operator name and
+ *            call site, is rethrown by the next WaitForVar on such a variable, or by WaitForAll (the first one),
+ *            and cleared by that throw. A successful later write also clears it.
+ * SHUTDOWN   The destructor drains what was pushed. After a fork the child starts with an empty engine whose
+ *            workers are created on first use; work pending in the parent stays with the parent.
+ *
+ * Three implementations (MXNET_ENGINE_TYPE): NaiveEngine runs in the caller; ThreadedEngine has one pool;
+ * ThreadedEnginePerDevice has a pool per device plus copy and priority pools.
+ */
+#ifndef MXNET_ENGINE_H_
+#define MXNET_ENGINE_H_
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+class Var;  // defined by the engine; a variable belongs to the engine that made it
+
+/* What a running operation knows about where it runs. `stream` is a cudaStream_t on GPU workers, else null. */
+struct RunContext {
+  Context ctx;
+  void* stream = nullptr;
+  void* aux_stream = nullptr;  // second stream when MXNET_GPU_WORKER_NSTREAMS=2, else null
+  bool is_bulk = false;
+};
+
+/* Must be called exactly once by an asynchronous operation, from any thread. `error` poisons the writes. */
+class OnComplete {
+ public:
+  using Fn = void (*)(void* op, std::exception_ptr error);
+  OnComplete() = default;
+  OnComplete(Fn fn, void* op) : fn_(fn), op_(op) {}
+  void operator()(std::exception_ptr error = nullptr) const { fn_(op_, error); }
+
+ private:
+  Fn fn_ = nullptr;
+  void* op_ = nullptr;
+};
+
+enum class FnProperty : int {
+  kNormal = 0, kCopyFromGPU = 1, kCopyToGPU = 2, kCPUPrioritized = 3, kAsync = 4, kDeleteVar = 5, kGPUPrioritized = 6, kNoSkip = 7
+};
+
+struct EngineStats {
+  uint64_t pushed = 0;    // operations handed to a queue (a bulk counts once)
+  uint64_t inlined = 0;   // operations run at once on the calling thread
+  uint64_t bulked = 0;    // operations that travelled inside a bulk
+  uint64_t bulks = 0;     // bulks pushed
+};
+
+class MXNET_DLL Engine {
+ public:
+  using SyncFn = std::function<void(RunContext)>;
+  using AsyncFn = std::function<void(RunContext, OnComplete)>;
+
+  /* The process's engine, of the type that Env names. Created on first use, never null. */
+  static Engine* Get();
+  /* A fresh engine for tests; "" = default. Throws Error(kValue) on an unknown name. The caller deletes it. */
+  static Engine* Create(const std::string& type);
+  virtual ~Engine() = default;
+
+  virtual Var* NewVariable() = 0;
+  /* Frees `var` after everything pushed on it, then calls `fn` (may be empty) with `ctx`. */
+  virtual void DeleteVariable(SyncFn fn, Context ctx, Var* var) = 0;
+
+  /*
+   * REQUIRES: no variable twice in `writes`, none in both lists (throws Error(kValue) otherwise); duplicates in `reads` are dropped.
+   * `name` must outlive the engine (operator names do). `priority`: larger runs earlier among ready operations.
+   * `wait`: the caller promises to wait for it, so it is not collected into a bulk.
+   */
+  virtual void PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes,
+                         FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr, bool wait = false) = 0;
+  /* Same for a function that has finished when it returns. These are what bulks are made of. */
+  virtual void PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes,
+                        FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr) = 0;
+
+  /*
+   * Inline fast path. TryAcquire returns true iff every variable is idle and unpoisoned; the caller then owns
+   * them, runs the work on its own thread, and calls Release with the same lists (error = nullptr on success;
+   * otherwise the writes are poisoned as if the operation had been queued). Between the two calls the caller
+   * must not push or wait on these variables. Flushes this thread's open bulk first if it touches them.
+   */
+  virtual bool TryAcquire(Var* const* reads, int num_reads, Var* const* writes, int num_writes) = 0;
+  virtual void Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes,
+                       std::exception_ptr error = nullptr, const char* name = nullptr) = 0;
+
+  /* Blocks until everything pushed so far that writes `var` is done (also its readers when `for_write`). Rethrows. */
+  virtual void WaitForVar(Var* var, bool for_write = false) = 0;
+  virtual void WaitForAll() = 0;
+  /* Rethrows the error kept in `var`, if any, without waiting. */
+  virtual void Throw(Var* var) = 0;
+  /* Number of finished writes to `var`; changes whenever its contents may have. */
+  virtual uint64_t Version(Var* var) const = 0;
+
+  /* Operations per bulk for this thread; 0 or 1 = no bulking. Returns the previous value. Lowering it flushes. */
+  virtual int SetBulkSize(int size) = 0;
+  virtual void FlushBulk() = 0;
+
+  /* After this no bulk is kept open and destructors elsewhere may still push. Idempotent. */
+  virtual void NotifyShutdown() = 0;
+  virtual const char* type() const = 0;
+  virtual EngineStats stats() const = 0;
+
+  /* Returns the place in the user's program that is pushing now, e.g. "train.py:12"; asked on slow paths only. */
+  using CallSiteFn = std::string (*)();
+  static void SetCallSiteProvider(CallSiteFn fn);
+};
+
+}  // namespace mxnet
+#endif  // MXNET_ENGINE_H_
