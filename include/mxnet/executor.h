@@ -1,0 +1,67 @@
+/*
+ * The compiled graph. Executor (bind / simple_bind) and CachedOp (hybridized Gluon) are two doors to the same Plan.
+ *
+ * A Plan is made once for a graph with known shapes, dtypes and contexts: passes, topological order, one arena with offsets,
+ * layouts, bulks. Running it allocates nothing and touches the engine once per bulk. A Plan is immutable; each PlanInstance
+ * owns one arena and the operators' states, so several threads may run one plan with an instance each.
+ */
+#ifndef MXNET_EXECUTOR_H_
+#define MXNET_EXECUTOR_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mxnet/graph.h"
+#include "mxnet/ndarray.h"
+
+namespace mxnet {
+
+class Plan;
+class PlanInstance;
+
+/* Figures of one plan, for people and tests. */
+struct PlanStats {
+  size_t arena_bytes = 0;        // one arena for everything internal
+  size_t unshared_bytes = 0;     // what separate buffers would take
+  size_t lower_bound_bytes = 0;  // largest live set
+  int num_nodes = 0, num_bulks = 0, num_inplace = 0, num_removed = 0;
+};
+
+class MXNET_DLL Executor {
+ public:
+  /* args/arg_grads/grad_req in ListInputNames(kReadOnlyArgs) order (a none array: no gradient), aux in kAuxStates order. */
+  static std::shared_ptr<Executor> Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx,
+                                        const std::vector<NDArray>& args, const std::vector<NDArray>& arg_grads,
+                                        const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
+                                        std::shared_ptr<Executor> shared = nullptr);
+  virtual ~Executor() = default;
+  virtual void Forward(bool is_train) = 0;
+  virtual void Backward(const std::vector<NDArray>& head_grads, bool is_train = true) = 0;
+  virtual const std::vector<NDArray>& Outputs() const = 0;
+  virtual std::shared_ptr<Executor> Reshape(const std::map<std::string, Shape>& shapes, bool partial_shaping, bool allow_up_sizing) = 0;
+  virtual std::string DebugStr() const = 0;
+  virtual PlanStats Stats() const = 0;
+  using MonitorFn = std::function<void(const char* name, const NDArray& array)>;
+  virtual void SetMonitor(MonitorFn fn, bool monitor_all) = 0;
+  virtual Symbol OptimizedSymbol() const = 0;
+  // What was bound, in the orders above.
+  std::vector<NDArray> args, arg_grads, aux;
+};
+
+class MXNET_DLL CachedOp {
+ public:
+  /* flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, data_indices, param_indices, is_dynamic. */
+  static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags);
+  virtual ~CachedOp() = default;
+  /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when autograd is on. Thread-safe. */
+  virtual void Invoke(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx = nullptr) = 0;
+  virtual Symbol symbol() const = 0;
+  virtual Symbol OptimizedSymbol() const = 0;
+  virtual PlanStats Stats() const = 0;
+  virtual void SetMonitor(Executor::MonitorFn fn, bool monitor_all) = 0;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_EXECUTOR_H_

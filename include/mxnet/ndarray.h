@@ -1,0 +1,128 @@
+/*
+ * NDArray: a tensor whose contents are computed asynchronously.
+ *
+ * An NDArray is a view (shape, dtype, byte offset) of a Chunk. A Chunk owns memory and the engine variable that orders
+ * access to it; views of one chunk share both, so writing through one is seen through the other. Arrays are always
+ * contiguous and row-major. Copying an NDArray copies the view, never the data.
+ *
+ * THREADS    Different NDArray objects may be used from different threads even when they share a chunk. One NDArray
+ *            object is not to be modified by two threads at once.
+ * LIFETIME   The memory is given back after the last view is gone and everything pushed on the variable is done.
+ * FAILURE    A failed write leaves the error in the variable; WaitToRead and SyncCopyToCPU rethrow it.
+ */
+#ifndef MXNET_NDARRAY_H_
+#define MXNET_NDARRAY_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mxnet/base.h"
+#include "mxnet/engine.h"
+#include "mxnet/op.h"
+#include "mxnet/storage.h"
+
+namespace mxnet {
+
+enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
+
+/*
+ * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is null only while
+ * allocation is delayed or for zero bytes. The layout never depends on build options.
+ */
+struct Chunk {
+  std::atomic<int> refs{1};
+  Var* var = nullptr;
+  StorageHandle handle;
+  Context ctx;
+  size_t bytes = 0;                        // to allocate when delayed
+  bool delayed = false;
+  StorageType stype = StorageType::kDense;
+  std::function<void()> external_deleter;  // memory belongs to somebody else (DLPack, user buffers)
+  // sparse: auxiliary arrays (row_sparse: indices; csr: indptr, indices)
+  std::vector<StorageHandle> aux_handles;
+  std::vector<int> aux_types;
+  std::vector<Shape> aux_shapes;
+  Shape storage_shape;
+
+  void Allocate();                         // serves a delayed allocation; no-op otherwise
+  void AddRef() { refs.fetch_add(1, std::memory_order_relaxed); }
+  void Release() { if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) Destroy(); }
+  void Destroy();
+};
+
+class MXNET_DLL NDArray {
+ public:
+  NDArray() = default;                                                           // none
+  NDArray(const Shape& shape, Context ctx, int dtype = kFloat32, bool delay_alloc = false);
+  /* Wraps memory that `deleter` gives back once nothing uses it. */
+  NDArray(const TBlob& blob, std::function<void()> deleter);
+  /* Opens a cpu_shared segment made by another process. */
+  static NDArray FromShared(int shared_pid, int shared_id, const Shape& shape, int dtype);
+  NDArray(const NDArray& o);
+  NDArray(NDArray&& o) noexcept;
+  NDArray& operator=(const NDArray& o);
+  NDArray& operator=(NDArray&& o) noexcept;
+  ~NDArray();
+
+  bool is_none() const { return chunk_ == nullptr; }
+  const Shape& shape() const { return shape_; }
+  int dtype() const { return dtype_; }
+  Context ctx() const { return chunk_->ctx; }
+  StorageType storage_type() const { return chunk_ ? chunk_->stype : StorageType::kUndefined; }
+  Var* var() const { return chunk_->var; }
+  size_t byte_offset() const { return byte_offset_; }
+  Chunk* chunk() const { return chunk_; }
+  /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after a wait. */
+  TBlob data() const;
+  uint64_t version() const;
+
+  void WaitToRead() const;
+  void WaitToWrite() const;
+  /* Blocking copies; `bytes` must equal the array's. Throws Error(kValue). */
+  void SyncCopyFromCPU(const void* src, size_t bytes);
+  void SyncCopyToCPU(void* dst, size_t bytes) const;
+  /* A fresh array with the same contents (asynchronous). */
+  NDArray Copy(Context ctx) const;
+
+  /* Views. Throw Error(kIndex)/Error(kValue) when out of range or of another size. */
+  NDArray Slice(int64_t begin, int64_t end) const;      // rows [begin, end) of dimension 0
+  NDArray At(int64_t index) const;                      // dimension 0 dropped
+  NDArray Reshape(const Shape& shape) const;            // same number of elements
+  /* Resolves the codes 0, -1, -2, -3, -4 (`reverse`: from the right). */
+  static Shape InferReshape(const Shape& from, const std::vector<int64_t>& codes, bool reverse);
+  NDArray Detach() const;
+  /* Array whose rank was unknown at creation (outputs of value-dependent operators) gets its memory. REQUIRES: is_none(). */
+  void Init(const Shape& shape, Context ctx, int dtype);
+
+  // Autograd and deferred compute: which graph entry computed this array. Owned by the imperative room.
+  NodeEntry autograd_entry;
+  NodeEntry deferred_entry;
+
+ private:
+  Chunk* chunk_ = nullptr;
+  size_t byte_offset_ = 0;
+  int dtype_ = kFloat32;
+  Shape shape_;
+};
+
+/* dst = src: across devices and dtypes, ordered by the engine. Shapes must be equal. */
+void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
+/* Converts `count` elements between any two dtypes, on the CPU. */
+void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count);
+
+/*
+ * Containers (file_formats.md). Saving writes a temporary file and renames it. Loading accepts every version, checks all
+ * sizes against what is left of the input before it allocates, and throws Error(kIO) with the byte offset of what is malformed.
+ */
+void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names);
+void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names);
+void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names);
+std::string SaveNDArrayRaw(const NDArray& array);
+NDArray LoadNDArrayRaw(const void* buffer, size_t size);
+
+}  // namespace mxnet
+#endif  // MXNET_NDARRAY_H_
