@@ -1,0 +1,10 @@
+# benchmark/<name>.cc -> build/<preset>/benchmark/<name>; built on request (./dev bench), linked like the tests.
+file(GLOB benchmark_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/benchmark/*.cc)
+add_custom_target(benchmarks)
+foreach(file IN LISTS benchmark_sources)
+  get_filename_component(name ${file} NAME_WE)
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${file})
+  target_link_libraries(bench_${name} PRIVATE mxnet_objects)
+  set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/benchmark)
+  add_dependencies(benchmarks bench_${name})
+endforeach()

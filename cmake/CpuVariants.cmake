@@ -1,0 +1,29 @@
+# mxnet_cpu_variants(objects file_variants.cc ...)
+#
+# Compiles each file once per instruction-set level with MXNET_CPU_VARIANT=v2|v3|v4; the file puts its functions in
+# namespace mxnet::MXNET_CPU_VARIANT and src/base/cpu_dispatch.h chooses one at run time. Only v2 exists off x86.
+#
+# v2 joins the baseline objects; v3 and v4 become archives. The linker takes archives after all objects, so an inline function
+# that both hold (std::vector's, say) is always the baseline copy, never one with instructions that the CPU may lack.
+function(mxnet_cpu_variants objects)
+  if(NOT ARGN)
+    return()
+  endif()
+  add_library(${objects}_v2 OBJECT ${ARGN})
+  target_link_libraries(${objects}_v2 PUBLIC mxnet_deps)
+  target_compile_definitions(${objects}_v2 PRIVATE MXNET_CPU_VARIANT=v2)
+  target_compile_options(${objects}_v2 PRIVATE ${MXNET_KERNEL_OPTIONS})
+  target_sources(${objects} INTERFACE $<TARGET_OBJECTS:${objects}_v2>)
+  if(NOT MXNET_X86)
+    return()
+  endif()
+  set(options_v3 -march=x86-64-v3)
+  set(options_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+  foreach(level v3 v4)
+    add_library(${objects}_${level} STATIC ${ARGN})
+    target_link_libraries(${objects}_${level} PRIVATE mxnet_deps)
+    target_compile_definitions(${objects}_${level} PRIVATE MXNET_CPU_VARIANT=${level})
+    target_compile_options(${objects}_${level} PRIVATE ${MXNET_KERNEL_OPTIONS} ${options_${level}})
+    target_link_libraries(${objects} INTERFACE ${objects}_${level})
+  endforeach()
+endfunction()

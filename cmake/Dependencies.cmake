@@ -1,0 +1,65 @@
+# Third-party libraries, gathered in the interface target mxnet_deps. What each is for: docs/dependencies.md.
+
+# Python first: the development environment (.venv, made by ./dev setup) also brings oneDNN and pybind11.
+if(NOT Python_EXECUTABLE AND NOT SKBUILD AND EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(Python_EXECUTABLE ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+set(Python_FIND_VIRTUALENV FIRST)
+if(MXNET_BUILD_PYTHON)
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
+else()
+  find_package(Python 3.11 REQUIRED COMPONENTS Interpreter)
+endif()
+
+add_library(mxnet_deps INTERFACE)
+target_include_directories(mxnet_deps INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(hwy CONFIG REQUIRED)
+find_package(dmlc CONFIG REQUIRED)
+find_path(CBLAS_INCLUDE_DIR cblas.h REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+target_include_directories(mxnet_deps SYSTEM INTERFACE ${CBLAS_INCLUDE_DIR})
+target_link_libraries(mxnet_deps INTERFACE
+  OpenMP::OpenMP_CXX hwy::hwy dmlc::dmlc ${OPENBLAS_LIBRARY} Threads::Threads rt ${CMAKE_DL_LIBS})
+
+if(USE_ONEDNN)
+  # The wheel's files lie beside site-packages; its own list of files says where.
+  execute_process(COMMAND ${Python_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/find_onednn.py
+    OUTPUT_VARIABLE onednn_prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_package(dnnl 3.2 CONFIG HINTS ${onednn_prefix})
+  if(NOT dnnl_FOUND)
+    message(FATAL_ERROR "oneDNN 3.2 or newer was not found. Run ./dev setup, or pip install onednn-devel-cpu-gomp into the Python "
+      "that CMake uses (${Python_EXECUTABLE}), or give -Ddnnl_DIR=<folder of dnnl-config.cmake>, or build with -DUSE_ONEDNN=OFF.")
+  endif()
+  target_link_libraries(mxnet_deps INTERFACE DNNL::dnnl)
+endif()
+
+if(USE_OPENCV)
+  find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
+  target_link_libraries(mxnet_deps INTERFACE opencv_core opencv_imgproc opencv_imgcodecs)
+endif()
+
+if(USE_CUDA)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 90)  # sm_90 code plus PTX for what comes after
+  endif()
+  if(NOT CMAKE_CUDA_COMPILER)
+    find_program(CMAKE_CUDA_COMPILER nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin REQUIRED)
+  endif()
+  enable_language(CUDA)
+  set(CMAKE_CUDA_STANDARD 17)
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O2 -DNDEBUG")
+  find_package(CUDAToolkit 13 REQUIRED)
+  set(cuda_hints HINTS ${CUDAToolkit_TARGET_DIR} ${CUDAToolkit_LIBRARY_ROOT} PATHS /usr/local/cuda)
+  find_path(CUDNN_INCLUDE_DIR cudnn.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)
+  find_library(CUDNN_LIBRARY cudnn ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+  find_path(NCCL_INCLUDE_DIR nccl.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)
+  find_library(NCCL_LIBRARY nccl ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+  find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)  # headers only
+  target_include_directories(mxnet_deps SYSTEM INTERFACE ${CUDNN_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${NVTX_INCLUDE_DIR})
+  target_link_libraries(mxnet_deps INTERFACE
+    CUDA::cudart CUDA::cublas CUDA::cublasLt CUDA::nvrtc CUDA::cuda_driver ${CUDNN_LIBRARY} ${NCCL_LIBRARY})
+endif()

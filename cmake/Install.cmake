@@ -1,0 +1,31 @@
+# One layout for both homes: include/, lib/, lib/cmake/mxnet under the prefix, or under mxnet/ in a wheel (wheel.install-dir).
+include(CMakePackageConfigHelpers)
+
+if(SKBUILD)
+  set(libdir lib)
+  # <site-packages>/mxnet/lib: the package onednn-cpu-gomp lays libdnnl.so.3 in the environment's lib, four up; with lib64 or --target, elsewhere.
+  set(rpath "$ORIGIN" "$ORIGIN/../../../.." "$ORIGIN/../../../../../lib" "$ORIGIN/../../lib")
+else()
+  set(libdir ${CMAKE_INSTALL_LIBDIR})
+  set(rpath "$ORIGIN")
+  if(USE_ONEDNN)
+    # A prefix stands on its own: it outlives the Python environment that the library was built with.
+    install(FILES $<TARGET_FILE:DNNL::dnnl> DESTINATION ${libdir} RENAME libdnnl.so.3)
+  endif()
+endif()
+if(USE_CUDA)
+  list(APPEND rpath ${CUDAToolkit_LIBRARY_DIR})
+endif()
+set_target_properties(mxnet PROPERTIES INSTALL_RPATH "${rpath}")
+
+install(TARGETS mxnet EXPORT mxnet LIBRARY DESTINATION ${libdir})
+install(EXPORT mxnet FILE mxnetTargets.cmake NAMESPACE mxnet:: DESTINATION ${libdir}/cmake/mxnet)
+configure_package_config_file(cmake/mxnetConfig.cmake.in ${PROJECT_BINARY_DIR}/mxnetConfig.cmake
+  INSTALL_DESTINATION ${libdir}/cmake/mxnet)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mxnetConfig.cmake ${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake
+  DESTINATION ${libdir}/cmake/mxnet)
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
+if(SKBUILD AND MXNET_BINDING_TARGETS)
+  install(TARGETS ${MXNET_BINDING_TARGETS} LIBRARY DESTINATION _cy3)
+endif()

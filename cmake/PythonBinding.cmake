@@ -1,0 +1,32 @@
+# The compiled binding: python/src/<name>_module.cc is the module mxnet._cy3.<name>; every other .cc file there is linked to each module.
+# Modules lie in python/mxnet/_cy3 of the source tree, so that the package can be imported without installing; in a wheel build they stay in the build tree.
+file(GLOB binding_modules CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*_module.cc)
+file(GLOB binding_common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cc)
+list(FILTER binding_common EXCLUDE REGEX "_module\\.cc$")
+if(NOT binding_modules)
+  return()
+endif()
+
+execute_process(COMMAND ${Python_EXECUTABLE} -m pybind11 --cmakedir
+  OUTPUT_VARIABLE pybind11_hint OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+set(PYBIND11_FINDPYTHON ON)
+find_package(pybind11 2.12 CONFIG REQUIRED HINTS ${pybind11_hint})
+
+set(binding_common_library)
+if(binding_common)
+  add_library(mxnet_binding_common OBJECT ${binding_common})
+  target_link_libraries(mxnet_binding_common PUBLIC pybind11::module mxnet)
+  set(binding_common_library mxnet_binding_common)
+endif()
+set(MXNET_BINDING_TARGETS)
+foreach(file IN LISTS binding_modules)
+  get_filename_component(name ${file} NAME_WE)
+  string(REGEX REPLACE "_module$" "" name ${name})
+  pybind11_add_module(cy3_${name} MODULE NO_EXTRAS ${file})
+  target_link_libraries(cy3_${name} PRIVATE mxnet ${binding_common_library})
+  set_target_properties(cy3_${name} PROPERTIES OUTPUT_NAME ${name} INSTALL_RPATH "$ORIGIN/../lib")
+  if(NOT SKBUILD)
+    set_target_properties(cy3_${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/mxnet/_cy3)
+  endif()
+  list(APPEND MXNET_BINDING_TARGETS cy3_${name})
+endforeach()

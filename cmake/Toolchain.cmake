@@ -1,0 +1,56 @@
+# Compiler settings shared by every target.
+set(CMAKE_CXX_STANDARD 17)  # dmlc-core 0.5 does not parse as C++20
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+# -O2 everywhere, -O3 where loops are (MXNET_KERNEL_OPTIONS): compile time is part of the budget.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
+set(CMAKE_C_FLAGS_DEBUG "-Og -g")
+set(MXNET_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3>)
+
+add_compile_options(
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>)  # errno from sqrt and friends is read nowhere and stops vectorization
+string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
+if(processor MATCHES "x86_64|amd64")
+  set(MXNET_X86 ON)
+  add_compile_options($<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:-march=x86-64-v2>)
+else()
+  set(MXNET_X86 OFF)
+endif()
+
+# Sanitizer and debug builds keep internal symbols visible, so that tests link the library itself (see tests/CMakeLists.txt).
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  set(MXNET_HIDE_SYMBOLS ON)
+  set(CMAKE_C_VISIBILITY_PRESET hidden)
+  set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+  set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+  set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+else()
+  set(MXNET_HIDE_SYMBOLS OFF)
+endif()
+if(MXNET_SANITIZE)
+  add_compile_options(-fsanitize=${MXNET_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MXNET_SANITIZE})
+  if(MXNET_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)
+  endif()
+endif()
+add_link_options(-Wl,--as-needed)
+
+# ccache: relative paths and no working directory in the hash, so that every checkout shares one cache.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  foreach(language C CXX CUDA)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${launcher} CACHE STRING "" FORCE)
+  endforeach()
+endif()
