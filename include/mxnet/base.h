@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <iosfwd>
 #include <string>
@@ -16,7 +17,6 @@
 
 #define MXNET_VERSION 11000
 #define MXNET_VERSION_STRING "1.10.0"
-#define MXNET_DLL __attribute__((visibility("default")))
 
 namespace mxnet {
 
@@ -27,11 +27,11 @@ enum DType : int {
   kDTypeUnknown = -1
 };
 /* Bytes of one element; 0 for kDTypeUnknown and numbers outside the enum. */
-size_t DTypeSize(int dtype);
+MXNET_DLL size_t DTypeSize(int dtype);
 /* NumPy's name ("float32", "bfloat16", ...); "unknown" otherwise. */
-const char* DTypeName(int dtype);
+MXNET_DLL const char* DTypeName(int dtype);
 /* REQUIRES: nothing. Throws Error(kType) that lists the accepted names. */
-int DTypeFromName(const std::string& name);
+MXNET_DLL int DTypeFromName(const std::string& name);
 inline bool IsFloating(int dtype) { return dtype == kFloat32 || dtype == kFloat64 || dtype == kFloat16 || dtype == kBfloat16; }
 
 enum class DeviceType : int { kCPU = 1, kGPU = 2, kCPUPinned = 3, kCPUShared = 5 };
@@ -45,13 +45,13 @@ struct Context {
   static Context CPUPinned(int id = 0) { return {DeviceType::kCPUPinned, id}; }
   static Context CPUShared(int id = 0) { return {DeviceType::kCPUShared, id}; }
   /* Throws Error(kValue) for a device type that the enum does not have. */
-  static Context Make(int dev_type, int dev_id);
+  MXNET_DLL static Context Make(int dev_type, int dev_id);
   /* Accepts "cpu(0)", "gpu(1)", "cpu_pinned(0)", "cpu_shared(0)", "cpu"; throws Error(kValue) otherwise. */
-  static Context FromString(const std::string& s);
+  MXNET_DLL static Context FromString(const std::string& s);
   bool is_gpu() const { return dev_type == DeviceType::kGPU; }
   /* Where operators on arrays of this context run: pinned and shared memory belong to the CPU's workers. */
   Context execution() const { return is_gpu() ? *this : CPU(0); }
-  std::string str() const;
+  MXNET_DLL std::string str() const;
   bool operator==(const Context& o) const { return dev_type == o.dev_type && dev_id == o.dev_id; }
   bool operator!=(const Context& o) const { return !(*this == o); }
   bool operator<(const Context& o) const { return dev_type != o.dev_type ? dev_type < o.dev_type : dev_id < o.dev_id; }
@@ -60,9 +60,10 @@ struct Context {
 /*
  * Tensor dimensions. ndim() == -1: rank unknown. A dimension of -1 (kUnknownDim): size unknown.
  * During inference the legacy (1.x) convention "0 means unknown" is translated at the C ABI, not here.
- * INVARIANT: dims_ points at inline_ when ndim <= kInlineDims, else at a heap block of ndim entries.
+ * INVARIANT: the dimensions are in inline_ when heap_ is null (then ndim <= kInlineDims), else in heap_.
+ * A moved-from shape has unknown rank.
  */
-class Shape {
+class MXNET_DLL Shape {
  public:
   static constexpr int kInlineDims = 6;
   static constexpr int64_t kUnknownDim = -1;
@@ -72,51 +73,108 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims) { Assign(dims.begin(), static_cast<int>(dims.size())); }
   Shape(const int64_t* dims, int ndim) { Assign(dims, ndim); }
   explicit Shape(const std::vector<int64_t>& dims) { Assign(dims.data(), static_cast<int>(dims.size())); }
-  Shape(const Shape& o) { Assign(o.dims(), o.ndim_); }
+  Shape(const Shape& o) { CopyFrom(o); }
   Shape(Shape&& o) noexcept { Steal(&o); }
-  Shape& operator=(const Shape& o) { if (this != &o) Assign(o.dims(), o.ndim_); return *this; }
+  Shape& operator=(const Shape& o) { if (this != &o) CopyFrom(o); return *this; }
   Shape& operator=(Shape&& o) noexcept { if (this != &o) { Release(); Steal(&o); } return *this; }
   ~Shape() { Release(); }
 
   int ndim() const { return ndim_; }
   bool ndim_known() const { return ndim_ >= 0; }
   /* Rank and every dimension known. */
-  bool known() const;
-  /* Number of elements. REQUIRES: known(). Throws Error(kValue) on int64 overflow. */
-  int64_t Size() const;
-  /* Product of dims [begin, end). REQUIRES: known(), 0 <= begin <= end <= ndim(). */
-  int64_t Prod(int begin, int end) const;
+  bool known() const {
+    if (ndim_ < 0) return false;
+    const int64_t* d = dims();
+    for (int i = 0; i < ndim_; ++i) if (d[i] < 0) return false;
+    return true;
+  }
+  /* Number of elements; 1 for rank 0. Throws Error(kValue) when not known() and when it exceeds int64. */
+  int64_t Size() const {
+    const int64_t* d = dims();
+    int64_t size = 1;
+    bool odd = ndim_ < 0;
+    for (int i = 0; i < ndim_; ++i) odd |= (d[i] < 0) | __builtin_mul_overflow(size, d[i], &size);
+    return __builtin_expect(odd, 0) ? SizeSlow(0, ndim_) : size;
+  }
+  /* Product of dims [begin, end). REQUIRES: known(), 0 <= begin <= end <= ndim(). Throws Error(kValue) on overflow. */
+  int64_t Prod(int begin, int end) const {
+    const int64_t* d = dims();
+    int64_t size = 1;
+    bool odd = false;
+    for (int i = begin; i < end; ++i) odd |= __builtin_mul_overflow(size, d[i], &size);
+    return __builtin_expect(odd, 0) ? SizeSlow(begin, end) : size;
+  }
   int64_t& operator[](int i) { return dims()[i]; }
   int64_t operator[](int i) const { return dims()[i]; }
   int64_t* dims() { return heap_ ? heap_ : inline_; }
   const int64_t* dims() const { return heap_ ? heap_ : inline_; }
   const int64_t* begin() const { return dims(); }
   const int64_t* end() const { return dims() + (ndim_ > 0 ? ndim_ : 0); }
-  bool operator==(const Shape& o) const;
+  bool operator==(const Shape& o) const {
+    if (ndim_ != o.ndim_) return false;
+    const int64_t* a = dims();
+    const int64_t* b = o.dims();
+    for (int i = 0; i < ndim_; ++i) if (a[i] != b[i]) return false;
+    return true;
+  }
   bool operator!=(const Shape& o) const { return !(*this == o); }
-  void Assign(const int64_t* dims, int ndim);
-  void Resize(int ndim, int64_t fill);
+  /* `dims` may point into this shape; it is not read when ndim <= 0. Throws Error(kValue) for ndim < -1. */
+  void Assign(const int64_t* dims, int ndim) {
+    if (__builtin_expect(heap_ == nullptr && ndim >= 0 && ndim <= kInlineDims, 1)) {
+      for (int i = 0; i < ndim; ++i) inline_[i] = dims[i];
+      ndim_ = ndim;
+    } else {
+      AssignSlow(dims, ndim);
+    }
+  }
+  /* Every dimension becomes `fill`. Throws Error(kValue) for ndim < -1. */
+  void Resize(int ndim, int64_t fill) {
+    if (__builtin_expect(heap_ == nullptr && ndim >= 0 && ndim <= kInlineDims, 1)) {
+      for (int i = 0; i < ndim; ++i) inline_[i] = fill;
+      ndim_ = ndim;
+    } else {
+      ResizeSlow(ndim, fill);
+    }
+  }
   /* "(2,3)", "(2,)", "()"; unknown dims print as -1, unknown rank as "None". */
   std::string str() const;
 
  private:
-  void Release() { delete[] heap_; heap_ = nullptr; }
-  void Steal(Shape* o);
+  void Release() { if (__builtin_expect(heap_ != nullptr, 0)) { delete[] heap_; heap_ = nullptr; } }
+  void CopyFrom(const Shape& o) {
+    if (__builtin_expect(heap_ == nullptr && o.heap_ == nullptr, 1)) {
+      ndim_ = o.ndim_;
+      std::memcpy(inline_, o.inline_, sizeof(inline_));  // a fixed number of bytes: three vector moves
+    } else {
+      AssignSlow(o.dims(), o.ndim_);
+    }
+  }
+  void Steal(Shape* o) noexcept {
+    ndim_ = o->ndim_;
+    heap_ = o->heap_;
+    std::memcpy(inline_, o->inline_, sizeof(inline_));
+    o->ndim_ = -1;
+    o->heap_ = nullptr;
+  }
+  void AssignSlow(const int64_t* dims, int ndim);
+  void ResizeSlow(int ndim, int64_t fill);
+  int64_t SizeSlow(int begin, int end) const;
+
   int ndim_ = -1;
   int64_t* heap_ = nullptr;
   int64_t inline_[kInlineDims] = {0, 0, 0, 0, 0, 0};
 };
-std::ostream& operator<<(std::ostream& os, const Shape& s);
-std::ostream& operator<<(std::ostream& os, const Context& c);
+MXNET_DLL std::ostream& operator<<(std::ostream& os, const Shape& s);
+MXNET_DLL std::ostream& operator<<(std::ostream& os, const Context& c);
 using ShapeVector = std::vector<Shape>;
 
 /*
  * Merges what two sources know about one shape into *into. Returns false (and leaves *into unspecified) on a
  * contradiction. Unknown rank or dimensions yield to known ones.
  */
-bool MergeShape(Shape* into, const Shape& from);
+MXNET_DLL bool MergeShape(Shape* into, const Shape& from);
 /* Same for dtypes; kDTypeUnknown yields. */
-bool MergeDType(int* into, int from);
+MXNET_DLL bool MergeDType(int* into, int from);
 
 /*
  * How a tensor's elements lie in memory. kPlain: row-major in the logical order of its shape. kChannelsLast: the

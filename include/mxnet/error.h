@@ -3,7 +3,8 @@
  *
  * Every failure that a caller can cause is thrown as mxnet::Error. Its message starts with the `[name]` of
  * the operator or room that found it, says what was given, and then what is accepted. The C ABI turns it into
- * -1 plus MXGetLastError(); Python raises the class that `kind` stands for.
+ * -1 plus MXGetLastError(); Python raises the class that `kind` stands for. With DMLC_LOG_STACK_TRACE_DEPTH=N
+ * the place of the check and N native stack frames follow the message.
  *
  *   MXNET_CHECK(cond) << "[room] got " << x << "; accepted: ...";        // Kind::kGeneric -> MXNetError
  *   MXNET_CHECK_KIND(cond, Value) << ...                                 // Kind::kValue   -> ValueError
@@ -16,9 +17,11 @@
 #include <stdexcept>
 #include <string>
 
+#define MXNET_DLL __attribute__((visibility("default")))
+
 namespace mxnet {
 
-class Error : public std::runtime_error {
+class MXNET_DLL Error : public std::runtime_error {
  public:
   enum class Kind : int { kGeneric = 0, kValue = 1, kType = 2, kIndex = 3, kNotImplementedForDType = 4, kOutOfMemory = 5, kIO = 6 };
   Error(Kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
@@ -31,7 +34,7 @@ class Error : public std::runtime_error {
 
 namespace detail {
 // Collects the message and throws at the end of the full expression, so that a message costs nothing unless it is needed.
-class ErrorStream {
+class MXNET_DLL ErrorStream {
  public:
   ErrorStream(Error::Kind kind, const char* file, int line);
   [[noreturn]] ~ErrorStream() noexcept(false);
@@ -39,6 +42,8 @@ class ErrorStream {
 
  private:
   Error::Kind kind_;
+  const char* file_;
+  int line_;
   std::ostringstream stream_;
 };
 struct Voidify {

@@ -1,0 +1,392 @@
+#include "mxnet/env.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <sstream>
+
+#include "base/logging.h"
+#include "base/stack_trace.h"
+
+extern char** environ;
+
+namespace mxnet {
+
+std::atomic<const Env*> Env::current_{nullptr};
+
+namespace {
+
+enum Change { kLive, kFixed };
+
+struct Row {
+  const char *name, *type, *default_value, *accepted, *group, *help;
+  Change change;
+};
+
+constexpr Row kTable[] = {
+#define MXNET_ENV(member, CType, name, type, default_value, accepted, group, change, help) \
+  {name, type, default_value, accepted, group, help, change},
+#include "mxnet/env_table.inc"
+#undef MXNET_ENV
+};
+
+// The older name counts only while the newer one is not set.
+struct Alias {
+  const char *older, *newer;
+};
+constexpr Alias kAliases[] = {{"MXNET_EXEC_MATCH_RANGE", "NNVM_EXEC_MATCH_RANGE"},
+                              {"MXNET_ENABLE_OPERATOR_TUNING", "MXNET_USE_OPERATOR_TUNING"}};
+
+// Accepted, without effect; the user is told why.
+constexpr const char* kRetired = "MXNET_CPU_NNPACK_NTHREADS";
+
+// Names that test suites around the library use; it does not read them and does not warn about them.
+constexpr const char* kForeignPrefixes[] = {"MXNET_TEST_", "MXNET_MODULE_SEED"};
+
+struct Setting {
+  std::string text, source;
+};
+using Settings = std::map<std::string, Setting>;
+
+struct Snapshot {
+  Env env;
+  std::vector<std::string> values, sources;  // in the order of kTable
+};
+
+const Row* FindRow(const std::string& name) {
+  for (const Row& row : kTable)
+    if (name == row.name) return &row;
+  return nullptr;
+}
+
+[[noreturn]] void BadValue(const Row& row, const std::string& text) {
+  MXNET_THROW(Value) << "[environment] " << row.name << "='" << text << "'; accepted: " << row.type << " " << row.accepted
+                     << (row.default_value[0] ? std::string(", default ") + row.default_value : "");
+}
+
+std::string Trim(const std::string& s) {
+  const size_t first = s.find_first_not_of(" \t\r\n");
+  return first == std::string::npos ? "" : s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::vector<std::string> Split(const std::string& s, char separator) {
+  std::vector<std::string> out;
+  std::istringstream in(s);
+  for (std::string part; std::getline(in, part, separator);) out.push_back(Trim(part));
+  if (!s.empty() && s.back() == separator) out.emplace_back();
+  return out;
+}
+
+bool ToInteger(const std::string& text, int64_t* out) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  errno = 0;
+  *out = std::strtoll(text.c_str(), &end, 10);
+  return errno == 0 && *end == '\0';
+}
+
+bool ToDouble(const std::string& text, double* out) {
+  char* end = nullptr;
+  *out = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && std::isfinite(*out);
+}
+
+int Processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::max(count, 1);
+}
+
+bool InRange(const std::string& accepted, double value) {
+  double low = 0, high = 0;
+  if (accepted.compare(0, 2, ">=") == 0 && ToDouble(accepted.substr(2), &low)) return value >= low;
+  const size_t dots = accepted.find("..");
+  if (dots != std::string::npos && ToDouble(accepted.substr(0, dots), &low) && ToDouble(accepted.substr(dots + 2), &high))
+    return low <= value && value <= high;
+  if (accepted == "bitmask") return value >= -1;
+  for (const std::string& choice : Split(accepted, '|'))
+    if (ToDouble(choice, &low) && low == value) return true;
+  return false;
+}
+
+// One overload of Parse and Print per type that the table uses. Parse throws what BadValue says.
+
+void Parse(const Row& row, const std::string& text, bool* out) {
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  int64_t number = 0;
+  if (lower == "1" || lower == "true" || lower == "yes" || lower == "on") {
+    *out = true;
+  } else if (lower == "0" || lower == "false" || lower == "no" || lower == "off") {
+    *out = false;
+  } else if (std::string(row.accepted).find("any other integer") != std::string::npos && ToInteger(text, &number)) {
+    *out = number != 0;
+  } else {
+    BadValue(row, text);
+  }
+}
+
+void Parse(const Row& row, const std::string& text, int64_t* out) {
+  if (text == "cores") {
+    *out = Processors();
+  } else if (text == "all") {
+    *out = -1;
+  } else {
+    // OpenMP allows one number per nesting level here; only the outermost concerns us.
+    const std::string first = std::string(row.name) == "OMP_NUM_THREADS" ? Trim(text.substr(0, text.find(','))) : text;
+    if (!ToInteger(first, out) || !InRange(row.accepted, static_cast<double>(*out))) BadValue(row, text);
+  }
+}
+
+void Parse(const Row& row, const std::string& text, int* out) {
+  int64_t wide = 0;
+  Parse(row, text, &wide);
+  if (wide > INT_MAX) BadValue(row, text);
+  *out = static_cast<int>(wide);
+}
+
+void Parse(const Row& row, const std::string& text, double* out) {
+  if (!ToDouble(text, out) || !InRange(row.accepted, *out)) BadValue(row, text);
+}
+
+void Parse(const Row& row, const std::string& text, std::string* out) {
+  const std::string accepted = row.accepted;
+  const std::vector<std::string> choices = Split(accepted, '|');
+  const bool listed = std::find(choices.begin(), choices.end(), text) != choices.end();
+  if (accepted == "0|1|list of types") {
+    if (!listed || text == "list of types") {
+      for (const std::string& name : Split(text, ',')) {
+        bool known = false;
+        for (int dtype = 0; dtype < kNumDTypes; ++dtype) known |= name == DTypeName(dtype);
+        if (!known) BadValue(row, text);
+      }
+    }
+  } else if (choices.size() > 1 && !listed) {
+    BadValue(row, text);
+  }
+  const char* home = std::string(row.type) == "path" && text.compare(0, 2, "~/") == 0 ? std::getenv("HOME") : nullptr;
+  *out = home ? home + text.substr(1) : text;
+}
+
+void Parse(const Row& row, const std::string& text, std::vector<int>* out) {
+  for (const std::string& part : Split(text, ',')) {
+    int64_t number = 0;
+    if (!ToInteger(part, &number) || number < 0 || number > INT_MAX) BadValue(row, text);
+    out->push_back(static_cast<int>(number));
+  }
+}
+
+std::string Print(bool value) { return value ? "1" : "0"; }
+std::string Print(int64_t value) { return std::to_string(value); }
+std::string Print(int value) { return std::to_string(value); }
+std::string Print(double value) {
+  std::ostringstream out;
+  out << value;
+  return out.str();
+}
+std::string Print(const std::string& value) { return value; }
+std::string Print(const std::vector<int>& value) {
+  std::string out;
+  for (int v : value) out += (out.empty() ? "" : ",") + std::to_string(v);
+  return out;
+}
+
+std::string IndexedValue(const std::vector<std::string>& values, const std::string& name) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (name == kTable[i].name) return values[i];
+  MXNET_THROW(Generic) << "[environment] a default refers to " << name << "; accepted: a variable further up in the table";
+}
+
+template <typename T>
+void Fill(const Row& row, const Settings& settings, T* member, Snapshot* out) {
+  std::string text, source = "default";
+  auto found = settings.find(row.name);
+  for (const Alias& alias : kAliases) {
+    if (found == settings.end() && std::string(alias.newer) == row.name) {
+      found = settings.find(alias.older);
+      if (found != settings.end()) source = std::string("alias ") + alias.older;
+    }
+  }
+  if (found != settings.end()) {
+    text = found->second.text;
+    if (source == "default") source = found->second.source;
+  } else if (row.default_value[0] == '=') {
+    text = IndexedValue(out->values, row.default_value + 2);
+  } else {
+    text = row.default_value;
+  }
+  Parse(row, text, member);
+  out->values.push_back(Print(*member));
+  out->sources.push_back(source);
+}
+
+std::unique_ptr<Snapshot> Build(const Settings& settings) {
+  auto out = std::make_unique<Snapshot>();
+  const Row* row = kTable;
+#define MXNET_ENV(member, ...) Fill(*row++, settings, &out->env.member, out.get());
+#include "mxnet/env_table.inc"
+#undef MXNET_ENV
+  return out;
+}
+
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string NearestName(const std::string& name) {
+  const char* best = kTable[0].name;
+  size_t distance = SIZE_MAX;
+  for (const Row& row : kTable) {
+    const size_t d = EditDistance(name, row.name);
+    if (d < distance) distance = d, best = row.name;
+  }
+  return best;
+}
+
+void WarnRetired() {
+  LogWarning(std::string("[environment] ") + kRetired + " has no effect: NNPACK is retired. CPU convolutions run in oneDNN; "
+             "OMP_NUM_THREADS sets the threads of an operator");
+}
+
+/* The variables as they were at load plus what Set() changed. */
+class Environment {
+ public:
+  // `published` is where readers look; the first call names it.
+  static Environment* Get(std::atomic<const Env*>* published) {
+    static Environment* instance = new Environment(published);  // never destroyed: threads may read until the process is gone
+    return instance;
+  }
+
+  // Throws the error that was found at load.
+  void CheckLoaded() const {
+    if (!load_error_.empty()) throw Error(Error::Kind::kValue, load_error_);
+  }
+
+  void Set(const std::string& name, const std::string& value) {
+    const Row* row = FindRow(name);
+    MXNET_CHECK_KIND(row != nullptr, Value) << "[environment] unknown variable " << name << "; nearest name: " << NearestName(name);
+    std::lock_guard<std::mutex> lock(mutex_);
+    CheckLoaded();
+    Settings settings = settings_;
+    const std::string text = Trim(value);
+    if (text.empty()) {
+      settings.erase(name);
+    } else {
+      settings[name] = {text, "set_env"};
+    }
+    std::unique_ptr<Snapshot> next = Build(settings);
+    for (size_t i = 0; i < next->values.size(); ++i) {
+      MXNET_CHECK_KIND(kTable[i].change == kLive || next->values[i] == current_->values[i], Value)
+          << "[environment] " << kTable[i].name << " is fixed after start, at '" << current_->values[i] << "', and cannot become '"
+          << next->values[i] << "'; accepted: export it before the process starts";
+    }
+    if (name == kRetired && !text.empty()) WarnRetired();
+    settings_ = std::move(settings);
+    Publish(std::move(next));
+  }
+
+  std::vector<EnvInfo> List() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    CheckLoaded();
+    std::vector<EnvInfo> out;
+    for (size_t i = 0; i < current_->values.size(); ++i) {
+      const Row& row = kTable[i];
+      out.push_back({row.name, row.group, row.type, row.default_value, row.accepted, row.help, current_->values[i],
+                     current_->sources[i], row.change == kFixed});
+    }
+    return out;
+  }
+
+ private:
+  explicit Environment(std::atomic<const Env*>* published) : published_(published) {
+    for (const Row& row : kTable) {
+      const char* text = std::getenv(row.name);
+      if (text && !Trim(text).empty()) settings_[row.name] = {Trim(text), "environment"};
+    }
+    try {
+      Publish(Build(settings_));
+    } catch (const Error& e) {
+      load_error_ = e.what();
+    }
+    if (settings_.count(kRetired)) WarnRetired();
+    WarnUnknown();
+  }
+
+  void Publish(std::unique_ptr<Snapshot> next) {
+    std::string key;
+    for (size_t i = 0; i < next->values.size(); ++i) key += next->values[i] + '\n' + next->sources[i] + '\n';
+    std::unique_ptr<Snapshot>& kept = snapshots_[key];
+    if (!kept) kept = std::move(next);
+    current_ = kept.get();
+    published_->store(&current_->env, std::memory_order_release);
+  }
+
+  static void WarnUnknown() {
+    for (char** entry = environ; entry && *entry; ++entry) {
+      const std::string name(*entry, std::string(*entry).find('='));
+      const bool foreign = std::any_of(std::begin(kForeignPrefixes), std::end(kForeignPrefixes),
+                                       [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; });
+      if (name.compare(0, 6, "MXNET_") != 0 || foreign || FindRow(name)) continue;
+      LogWarning("[environment] " + name + " is not a variable of this library and has no effect; nearest name: " + NearestName(name));
+    }
+  }
+
+  std::atomic<const Env*>* const published_;
+  std::mutex mutex_;
+  // Guarded by mutex_, except load_error_, which does not change after construction.
+  Settings settings_;
+  std::map<std::string, std::unique_ptr<Snapshot>> snapshots_;
+  Snapshot* current_ = nullptr;
+  std::string load_error_;
+};
+
+}  // namespace
+
+const Env& Env::GetSlow() {
+  Environment::Get(&current_)->CheckLoaded();
+  return *current_.load(std::memory_order_acquire);
+}
+
+void Env::Set(const std::string& name, const std::string& value) { Environment::Get(&current_)->Set(name, value); }
+
+std::vector<EnvInfo> Env::List() { return Environment::Get(&current_)->List(); }
+
+// Environment may be under construction by the thread that asks, so only what is already published counts.
+int StackTraceDepth() {
+  const Env* env = Env::Peek();
+  return env ? env->dmlc_log_stack_trace_depth : 0;
+}
+
+namespace {
+// Reads the environment at load, so that warnings come then and threads find it ready. The error, if any, is kept.
+const bool g_loaded = [] {
+  try {
+    Env::Get();
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}();
+}  // namespace
+
+}  // namespace mxnet
