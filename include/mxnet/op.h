@@ -230,7 +230,7 @@ enum GradUses : int { kGradInputs = 1, kGradOutputs = 2, kGradNoOgrad = 4 };
 /* One backward node with inputs [ograds][inputs if kGradInputs][outputs if kGradOutputs] whose outputs are the inputs' gradients, in order. */
 GradientFn BackwardNode(const char* backward_op, int uses);
 /* As many null entries as inputs. */
-std::vector<NodeEntry> NoGradient(const NodePtr& node);
+std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds);
 
 #define MXNET_REG_CONCAT_(a, b) a##b
 #define MXNET_REG_CONCAT(a, b) MXNET_REG_CONCAT_(a, b)

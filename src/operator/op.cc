@@ -1,0 +1,227 @@
+// The operator registry and the small functions on records, nodes and attributes.
+#include "mxnet/op.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+namespace mxnet {
+namespace {
+
+// INVARIANT: entries are only added during static initialisation and library loading, under `mutex`; afterwards reading needs no lock.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Op>> ops;
+  std::unordered_map<std::string, Op*> by_name;   // names and aliases
+  static Registry* Get() {
+    static Registry* r = new Registry();   // never destroyed: operators are used until the very end of the process
+    return r;
+  }
+};
+
+// Levenshtein distance, for suggestions in error messages.
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+bool IsHidden(const std::string& key) { return key.size() >= 4 && key.compare(0, 2, "__") == 0; }
+
+}  // namespace
+
+Op& Op::Register(const std::string& name) {
+  Registry* r = Registry::Get();
+  std::lock_guard<std::mutex> lock(r->mutex);
+  auto it = r->by_name.find(name);
+  if (it != r->by_name.end()) {
+    MXNET_CHECK(it->second->name == name) << "[Op] " << name << " is registered, but is already an alias of " << it->second->name;
+    return *it->second;
+  }
+  r->ops.emplace_back(new Op());
+  r->ops.back()->name = name;
+  r->by_name[name] = r->ops.back().get();
+  return *r->ops.back();
+}
+
+Op& Op::alias(const std::string& other) {
+  Registry* r = Registry::Get();
+  std::lock_guard<std::mutex> lock(r->mutex);
+  auto added = r->by_name.emplace(other, this);
+  MXNET_CHECK(added.second || added.first->second == this)
+      << "[Op] alias " << other << " of " << name << " is already taken by " << added.first->second->name;
+  if (added.second) aliases.push_back(other);
+  return *this;
+}
+
+Op& Op::set_inputs(std::vector<std::string> names, std::function<int(const Attrs&)> count) {
+  input_names = std::move(names);
+  num_inputs = std::move(count);
+  return *this;
+}
+
+Op& Op::set_variadic(const std::string& input_name, std::function<int(const Attrs&)> count, const std::string& key) {
+  input_names = {input_name};
+  num_inputs = std::move(count);
+  key_var_num_args = key;
+  return *this;
+}
+
+Op& Op::set_outputs(std::vector<std::string> names, std::function<int(const Attrs&)> count, std::function<int(const Attrs&)> visible) {
+  output_names = std::move(names);
+  num_outputs = std::move(count);
+  num_visible_outputs = std::move(visible);
+  return *this;
+}
+
+Op& Op::set_zero_gradient() {
+  zero_gradient = true;
+  gradient = NoGradient;
+  return *this;
+}
+
+Op& Op::set_kernel(DeviceType dev, Kernel k) {
+  kernels[dev] = std::move(k);
+  auto it = kernels.find(DeviceType::kCPU);
+  cpu_kernel = it == kernels.end() ? nullptr : &it->second;
+  return *this;
+}
+
+const Kernel* Op::KernelFor(DeviceType dev) const {
+  if (dev != DeviceType::kGPU) return cpu_kernel;
+  auto it = kernels.find(dev);
+  return it == kernels.end() ? nullptr : &it->second;
+}
+
+const Op* Op::Find(const std::string& name) {
+  const auto& map = Registry::Get()->by_name;
+  auto it = map.find(name);
+  return it == map.end() ? nullptr : it->second;
+}
+
+const Op* Op::Get(const std::string& name) {
+  const Op* op = Find(name);
+  if (op) return op;
+  std::string nearest;
+  size_t best = name.size() / 2 + 2;
+  for (const auto& kv : Registry::Get()->by_name) {
+    const size_t d = EditDistance(name, kv.first);
+    if (d < best) { best = d; nearest = kv.first; }
+  }
+  MXNET_THROW(Value) << "[Op] there is no operator " << name << (nearest.empty() ? "" : "; the nearest name is " + nearest);
+  return nullptr;
+}
+
+std::vector<std::string> Op::ListNames() {
+  std::vector<std::string> names;
+  for (const auto& kv : Registry::Get()->by_name) names.push_back(kv.first);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<const Op*> Op::ListUnique() {
+  std::vector<const Op*> ops;
+  for (const auto& op : Registry::Get()->ops) ops.push_back(op.get());
+  std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->name < b->name; });
+  return ops;
+}
+
+std::vector<std::string> Op::ListInputs(const Attrs& a) const {
+  if (list_inputs) return list_inputs(a);
+  const int n = NumInputs(a);
+  std::vector<std::string> names;
+  if (!key_var_num_args.empty()) {
+    // the reference numbers the inputs of variadic operators: arg0, arg1, ...
+    for (int i = 0; i < n; ++i) names.push_back("arg" + std::to_string(i));
+    return names;
+  }
+  for (int i = 0; i < n; ++i) names.push_back(i < static_cast<int>(input_names.size()) ? input_names[i] : "arg" + std::to_string(i));
+  return names;
+}
+
+std::vector<std::string> Op::ListOutputs(const Attrs& a) const {
+  if (list_outputs) return list_outputs(a);
+  const int n = NumOutputs(a);
+  if (n == static_cast<int>(output_names.size())) return output_names;
+  std::vector<std::string> names;
+  for (int i = 0; i < n; ++i) names.push_back("output" + std::to_string(i));
+  return names;
+}
+
+AttrsPtr MakeAttrs(const Op* op, AttrDict dict) {
+  auto a = std::make_shared<Attrs>();
+  a->op = op;
+  if (op) {
+    if (op->parse) {
+      a->param = op->parse(dict);
+    } else {
+      for (const auto& kv : dict)
+        MXNET_CHECK_KIND(IsHidden(kv.first), Value) << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second
+                                                    << "'; this operator takes no parameters";
+    }
+  }
+  a->dict = std::move(dict);
+  return a;
+}
+
+int Node::num_outputs() const { return is_variable() ? 1 : op()->NumOutputs(*attrs); }
+
+Node::~Node() {
+  // A long chain of nodes must not be destroyed by recursion: nodes that only this one holds are moved to a list and emptied there.
+  std::vector<NodePtr> pending;
+  auto take = [&pending](Node* n) {
+    for (auto& e : n->inputs)
+      if (e.node && e.node.use_count() == 1) pending.push_back(std::move(e.node));
+    for (auto& c : n->control_deps)
+      if (c && c.use_count() == 1) pending.push_back(std::move(c));
+    n->inputs.clear();
+    n->control_deps.clear();
+  };
+  take(this);
+  while (!pending.empty()) {
+    NodePtr n = std::move(pending.back());
+    pending.pop_back();
+    if (n.use_count() == 1) take(n.get());
+  }
+}
+
+NodePtr MakeVariable(const std::string& name, AttrDict dict) {
+  auto n = std::make_shared<Node>();
+  n->name = name;
+  n->attrs = MakeAttrs(nullptr, std::move(dict));
+  return n;
+}
+
+NodePtr MakeNode(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict, const std::string& name) {
+  auto n = std::make_shared<Node>();
+  n->attrs = MakeAttrs(Op::Get(op), std::move(dict));
+  n->inputs = std::move(inputs);
+  n->name = name;
+  return n;
+}
+
+NodePtr MakeNodeLike(const std::string& op, const Node& like, std::vector<NodeEntry> inputs) {
+  auto a = std::make_shared<Attrs>(*like.attrs);
+  a->op = Op::Get(op);
+  auto n = std::make_shared<Node>();
+  n->attrs = std::move(a);
+  n->inputs = std::move(inputs);
+  n->name = like.name.empty() ? "" : like.name + "_backward";
+  return n;
+}
+
+NodeEntry MakeOp(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict, const std::string& name) {
+  return NodeEntry{MakeNode(op, std::move(inputs), std::move(dict), name), 0, 0};
+}
+
+}  // namespace mxnet
