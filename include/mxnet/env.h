@@ -46,6 +46,8 @@ struct MXNET_DLL Env {
    */
   static void Set(const std::string& name, const std::string& value);
   static std::vector<EnvInfo> List();
+  /* One row of it. Throws Error(kValue) on an unknown name. */
+  static EnvInfo Info(const std::string& name);
 
  private:
   static const Env& GetSlow();

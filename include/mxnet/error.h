@@ -17,7 +17,9 @@
 #include <stdexcept>
 #include <string>
 
+#ifndef MXNET_DLL
 #define MXNET_DLL __attribute__((visibility("default")))
+#endif
 
 namespace mxnet {
 

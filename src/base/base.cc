@@ -5,6 +5,8 @@
 #include <memory>
 #include <ostream>
 
+#include "base/dtype.h"
+
 namespace mxnet {
 
 namespace {
@@ -42,6 +44,10 @@ int DTypeFromName(const std::string& name) {
   std::string accepted;
   for (const DTypeRow& row : kDTypes) accepted += (accepted.empty() ? "" : ", ") + std::string(row.name);
   MXNET_THROW(Type) << "[dtype] '" << name << "'; accepted: " << accepted;
+}
+
+void ThrowDType(int dtype, const char* op, const char* accepted) {
+  MXNET_THROW(NotImplementedForDType) << "[" << op << "] dtype " << DTypeName(dtype) << " (" << dtype << "); accepted: " << accepted;
 }
 
 Context Context::Make(int dev_type, int dev_id) {

@@ -263,6 +263,12 @@ std::string NearestName(const std::string& name) {
   return best;
 }
 
+const Row* RequireRow(const std::string& name) {
+  const Row* row = FindRow(name);
+  MXNET_CHECK_KIND(row != nullptr, Value) << "[environment] unknown variable " << name << "; nearest name: " << NearestName(name);
+  return row;
+}
+
 void WarnRetired() {
   LogWarning(std::string("[environment] ") + kRetired + " has no effect: NNPACK is retired. CPU convolutions run in oneDNN; "
              "OMP_NUM_THREADS sets the threads of an operator");
@@ -283,8 +289,7 @@ class Environment {
   }
 
   void Set(const std::string& name, const std::string& value) {
-    const Row* row = FindRow(name);
-    MXNET_CHECK_KIND(row != nullptr, Value) << "[environment] unknown variable " << name << "; nearest name: " << NearestName(name);
+    RequireRow(name);
     std::lock_guard<std::mutex> lock(mutex_);
     CheckLoaded();
     Settings settings = settings_;
@@ -370,6 +375,11 @@ const Env& Env::GetSlow() {
 void Env::Set(const std::string& name, const std::string& value) { Environment::Get(&current_)->Set(name, value); }
 
 std::vector<EnvInfo> Env::List() { return Environment::Get(&current_)->List(); }
+
+EnvInfo Env::Info(const std::string& name) {
+  const size_t index = RequireRow(name) - kTable;
+  return Environment::Get(&current_)->List()[index];
+}
 
 // Environment may be under construction by the thread that asks, so only what is already published counts.
 int StackTraceDepth() {
