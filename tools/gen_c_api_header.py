@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Writes include/mxnet/c_api.h and c_predict_api.h from a list of prototypes, one per line.
+
+    python tools/gen_c_api_header.py PROTOTYPES [--all]
+
+Only functions that src/c_api/ defines are declared, so that a program which compiles also links; --all declares every one (while a room is being built).
+"""
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+
+TYPES = '''#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define DEFAULT(x) = x
+#define MXNET_EXTERN_C extern "C"
+#else
+#define DEFAULT(x)
+#define MXNET_EXTERN_C
+#endif
+#ifndef MXNET_C_DLL
+#define MXNET_C_DLL MXNET_EXTERN_C __attribute__((visibility("default")))
+#endif
+
+typedef uint32_t mx_uint;
+typedef uint32_t nn_uint;
+typedef float mx_float;
+typedef int64_t dim_t;
+/* Opaque handles. Each comes from a function of this interface and goes back through the matching Free. */
+typedef void* NDArrayHandle;
+typedef const void* FunctionHandle;
+typedef void* AtomicSymbolCreator;
+typedef void* OpHandle;
+typedef void* SymbolHandle;
+typedef void* GraphHandle;
+typedef void* ExecutorHandle;
+typedef void* CachedOpHandle;
+typedef void* KVStoreHandle;
+typedef void* DataIterCreator;
+typedef void* DataIterHandle;
+typedef void* DatasetCreator;
+typedef void* DatasetHandle;
+typedef void* BatchifyFunctionCreator;
+typedef void* BatchifyFunctionHandle;
+typedef void* RecordIOHandle;
+typedef void* RtcHandle;
+typedef void* CudaModuleHandle;
+typedef void* CudaKernelHandle;
+typedef void* ProfileHandle;
+typedef void* DLManagedTensorHandle;
+typedef const void* ContextHandle;
+typedef const void* EngineFnPropertyHandle;
+typedef void* EngineVarHandle;
+typedef void* ConfigSpaces;
+typedef void* PredictorHandle;
+typedef void* NDListHandle;
+
+struct LibFeature {
+  const char* name;
+  bool enabled;
+};
+/* A table of callbacks and their contexts, as custom operators and functions pass it. */
+struct MXCallbackList {
+  int num_callbacks;
+  int (**callbacks)(void);
+  void** contexts;
+};
+enum CustomFunctionProps { kCustomFunctionBackward, kCustomFunctionDelete };
+typedef int (*CustomFunctionBwdFunc)(int num_ograds, int num_igrads, void** ptrs, const int* reqs, const int is_train, void* state);
+typedef int (*CustomFunctionDelFunc)(void* state);
+typedef int (*CustomOpPropCreator)(const char* op_type, const int num_kwargs, const char** keys, const char** values, struct MXCallbackList* ret);
+typedef void (*ExecutorMonitorCallback)(const char* name, NDArrayHandle array, void* handle);
+typedef void (*CachedOpMonitorCallback)(const char* name, const char* opr_name, NDArrayHandle array);
+typedef void (*PredMonitorCallback)(const char* name, NDArrayHandle array, void* handle);
+typedef void (*MXKVStoreUpdater)(int key, NDArrayHandle recv, NDArrayHandle local, void* handle);
+typedef void (*MXKVStoreStrUpdater)(const char* key, NDArrayHandle recv, NDArrayHandle local, void* handle);
+typedef void (*MXKVStoreServerController)(int head, const char* body, void* controller_handle);
+typedef void (*EngineAsyncFunc)(void* run_context, void* on_complete, void* param);
+typedef void (*EngineSyncFunc)(void* run_context, void* param);
+typedef void (*EngineFuncParamDeleter)(void* param);
+'''
+
+OWN = '''
+/* Ours, not in 1.9.1. */
+/* Kind of the last error of this thread: 0 generic, 1 value, 2 type, 3 index, 4 dtype not supported, 5 out of memory, 6 input or output. */
+MXNET_C_DLL int MXGetLastErrorKind(void);
+'''
+
+
+def defined():
+    names = set()
+    for f in glob.glob(os.path.join(ROOT, "src/c_api/*.cc")):
+        names |= set(re.findall(r"^\s*(?:MXNET_C_DLL\s+|MXNET_DLL\s+)?(?:int|void|const char\s*\*)\s+((?:MX|NN)\w+)\(", open(f).read(), re.M))
+    return names
+
+
+def main():
+    have = None if "--all" in sys.argv else defined()
+    seen, main_lines, pred_lines = set(), [], []
+    out, section = main_lines, ""
+    for line in open(sys.argv[1], encoding="utf-8"):
+        line = line.strip()
+        if line.startswith("#"):
+            out = pred_lines if "predict" in line else main_lines
+            continue
+        m = re.match(r"(.*?)\b((?:MX|NN)\w+)\((.*)\)$", line)
+        if not m or m.group(2) in seen or (have is not None and m.group(2) not in have):
+            continue
+        seen.add(m.group(2))
+        args = m.group(3) or "void"
+        out.append(f"MXNET_C_DLL {m.group(1).strip()} {m.group(2)}({args});")
+    head = ("/*\n * {what}\n *\n * Every function returns 0 on success and -1 on failure; MXGetLastError() then tells why, on the same thread. Pointers that a function\n"
+            " * hands out through `out` arguments stay valid until the next call on the same thread or handle. Written by tools/gen_c_api_header.py.\n */\n#ifndef {guard}\n#define {guard}\n\n")
+    tail = "\n#endif  /* {guard} */\n"
+    with open(os.path.join(ROOT, "include/mxnet/c_api.h"), "w") as f:
+        f.write(head.format(what="The C interface of libmxnet.so.", guard="MXNET_C_API_H_") + TYPES + OWN + "\n" + "\n".join(main_lines) + "\n" + tail.format(guard="MXNET_C_API_H_"))
+    with open(os.path.join(ROOT, "include/mxnet/c_predict_api.h"), "w") as f:
+        f.write(head.format(what="The C interface for inference: a symbol, its parameters, inputs in, outputs out.", guard="MXNET_C_PREDICT_API_H_")
+                + '#include "mxnet/c_api.h"\n\n' + "\n".join(pred_lines) + "\n" + tail.format(guard="MXNET_C_PREDICT_API_H_"))
+
+
+main()
