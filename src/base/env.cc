@@ -253,12 +253,16 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+// People drop the end of a name more often than its beginning, so a common beginning counts half an edit per character.
 std::string NearestName(const std::string& name) {
   const char* best = kTable[0].name;
-  size_t distance = SIZE_MAX;
+  int64_t lowest = INT64_MAX;
   for (const Row& row : kTable) {
-    const size_t d = EditDistance(name, row.name);
-    if (d < distance) distance = d, best = row.name;
+    const std::string candidate = row.name;
+    const size_t length = std::min(name.size(), candidate.size());
+    const auto common = std::mismatch(name.begin(), name.begin() + length, candidate.begin()).first - name.begin();
+    const int64_t score = 2 * static_cast<int64_t>(EditDistance(name, candidate)) - common;
+    if (score < lowest) lowest = score, best = row.name;
   }
   return best;
 }

@@ -142,11 +142,17 @@ TEST(Env, FixedAfterStart) {
 }
 
 TEST(Env, UnknownNameNamesTheNearest) {
-  try {
-    Env::Set("MXNET_SAVE_ACCUMULATION", "1");
-    ADD_FAILURE();
-  } catch (const Error& e) {
-    EXPECT_TRUE(Has(e.what(), "MXNET_SAFE_ACCUMULATION")) << e.what();
+  const std::pair<const char*, const char*> cases[] = {{"MXNET_SAVE_ACCUMULATION", "MXNET_SAFE_ACCUMULATION"},
+                                                       {"MXNET_ENGIN", "MXNET_ENGINE_TYPE"},
+                                                       {"MXNET_CPU_WORKER_NTHREAD", "MXNET_CPU_WORKER_NTHREADS"},
+                                                       {"MXNET_MKLDNN_ENABLED", "MXNET_ONEDNN_ENABLED"}};
+  for (const auto& c : cases) {
+    try {
+      Env::Set(c.first, "1");
+      ADD_FAILURE() << c.first;
+    } catch (const Error& e) {
+      EXPECT_TRUE(Has(e.what(), std::string("nearest name: ") + c.second)) << e.what();
+    }
   }
 }
 

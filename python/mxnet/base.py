@@ -1,0 +1,251 @@
+"""The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling it."""
+import atexit
+import ctypes
+import re
+
+import numpy as _np
+
+from . import libinfo
+
+__all__ = ["MXNetError"]
+
+__version__ = libinfo.__version__
+
+
+class MXNetError(RuntimeError):
+    """What the library reports; a more specific built-in class is a second base where one fits."""
+
+
+class _MXValueError(MXNetError, ValueError):
+    """A value that is not accepted."""
+
+
+class _MXTypeError(MXNetError, TypeError):
+    """An argument of a type that is not accepted."""
+
+
+class _MXIndexError(MXNetError, IndexError):
+    """An index outside of its array."""
+
+
+class _MXNotImplementedError(MXNetError, NotImplementedError):
+    """An operator that does not take this dtype, device or storage type."""
+
+
+class _MXMemoryError(MXNetError, MemoryError):
+    """A device whose memory is used up."""
+
+
+class _MXOSError(MXNetError, OSError):
+    """A file or connection that failed."""
+
+
+class NotImplementedForSymbol(MXNetError):
+    """A method that NDArray has and Symbol cannot have, because a symbol holds no values."""
+
+    def __init__(self, function, alias, *args):
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = [str(type(a)) for a in args]
+
+    def __str__(self):
+        text = f"[symbol] {self.function} needs values, which a symbol has not"
+        if self.alias:
+            text += f"; accepted: {self.alias}"
+        return text + (f"; given: {', '.join(self.args)}" if self.args else "")
+
+
+class NotSupportedForSparseNDArray(MXNetError):
+    """A method of NDArray that sparse arrays do not have."""
+
+    def __init__(self, function, alias, *args):
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = [str(type(a)) for a in args]
+
+    def __str__(self):
+        text = f"[sparse] {self.function} does not take sparse arrays"
+        if self.alias:
+            text += f"; accepted: {self.alias}"
+        return text + (f"; given: {', '.join(self.args)}" if self.args else "")
+
+
+# In the order of Error::Kind (mxnet/error.h).
+_KINDS = (MXNetError, _MXValueError, _MXTypeError, _MXIndexError, _MXNotImplementedError, _MXMemoryError, _MXOSError)
+error_types = {}
+_PREFIX = re.compile(r"([A-Za-z_][\w.]*): ")
+
+
+def register_error(func_name=None, cls=None):
+    """Raises `cls` for messages that begin with ``func_name:``; as a decorator of the class, its own name.
+
+    This is how an exception of a Python callback keeps its class on its way through the library.
+    """
+    if isinstance(func_name, type) and cls is None:
+        func_name, cls = func_name.__name__, func_name
+
+    def register(given):
+        error_types[func_name or given.__name__] = given
+        return given
+
+    return register if cls is None else register(cls)
+
+
+def get_last_ffi_error():
+    """Returns the exception for the last failure on this thread."""
+    message = py_str(_LIB.MXGetLastError())
+    prefix = _PREFIX.match(message)
+    if prefix and prefix.group(1) in error_types:
+        return error_types[prefix.group(1)](message[prefix.end():])
+    kind = _LIB.MXGetLastErrorKind()
+    return _KINDS[kind if 0 <= kind < len(_KINDS) else 0](message)
+
+
+def check_call(ret):
+    """Raises the library's last error unless `ret`, what a C function returned, is 0."""
+    if ret != 0:
+        raise get_last_ffi_error()
+
+
+def py_str(x):
+    """bytes of C to str; what is not UTF-8 (file names, mostly) is shown escaped."""
+    return x.decode("utf-8", "backslashreplace")
+
+
+def _load_lib():
+    # Local: symbols of the library must not be picked up by other extensions of the process.
+    lib = ctypes.CDLL(libinfo.find_lib_path()[0], ctypes.RTLD_LOCAL)
+    lib.MXGetLastError.restype = ctypes.c_char_p
+    return lib
+
+
+_LIB = _load_lib()
+check_call(_LIB.MXCheckEnv())  # a bad value in the environment ends the import here
+
+
+@atexit.register
+def _notify_shutdown():
+    # Before Python tears down modules: operations in flight may call back into them.
+    if hasattr(_LIB, "MXNotifyShutdown"):
+        check_call(_LIB.MXNotifyShutdown())
+
+
+string_types = (str,)
+basestring = str
+long = int
+integer_types = (int, _np.int32, _np.int64)
+numeric_types = (float, int, _np.generic)
+
+mx_int = ctypes.c_int
+mx_uint = ctypes.c_uint
+mx_int64 = ctypes.c_int64
+mx_float = ctypes.c_float
+mx_float_p = ctypes.POINTER(mx_float)
+mx_real_t = _np.float32  # dtype of arrays when nothing says otherwise
+
+NDArrayHandle = ctypes.c_void_p
+FunctionHandle = ctypes.c_void_p
+OpHandle = ctypes.c_void_p
+CachedOpHandle = ctypes.c_void_p
+SymbolHandle = ctypes.c_void_p
+ExecutorHandle = ctypes.c_void_p
+DataIterCreatorHandle = ctypes.c_void_p
+DataIterHandle = ctypes.c_void_p
+KVStoreHandle = ctypes.c_void_p
+RecordIOHandle = ctypes.c_void_p
+RtcHandle = ctypes.c_void_p
+CudaModuleHandle = ctypes.c_void_p
+CudaKernelHandle = ctypes.c_void_p
+ProfileHandle = ctypes.c_void_p
+DLPackHandle = ctypes.c_void_p
+
+
+class MXCallbackList(ctypes.Structure):
+    """Callbacks and their contexts, as MXCustomFunctionRecord and MXCustomOpRegister take them."""
+    _fields_ = [("num_callbacks", ctypes.c_int),
+                ("callbacks", ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_int))),
+                ("contexts", ctypes.POINTER(ctypes.c_void_p))]
+
+
+class _NullType:
+    """Stands for an operator parameter that the caller did not give."""
+
+    def __repr__(self):
+        return "_Null"
+
+    def __bool__(self):
+        return False
+
+    def __reduce__(self):
+        return "_Null"  # there is one, also after pickling
+
+
+_Null = _NullType()
+
+
+def c_str(string):
+    """str to a C string."""
+    return ctypes.c_char_p(string.encode("utf-8"))
+
+
+def c_str_array(strings):
+    """Strings to ``const char**``."""
+    return (ctypes.c_char_p * len(strings))(*[s.encode("utf-8") for s in strings])
+
+
+def c_array(ctype, values):
+    """A C array of `ctype` with these values."""
+    return (ctype * len(values))(*values)
+
+
+def c_array_buf(ctype, buf):
+    """A C array of `ctype` that shares the memory of `buf`, an `array.array`."""
+    return (ctype * len(buf)).from_buffer(buf)
+
+
+def c_handle_array(objs):
+    """The handles of objects that keep theirs in `.handle`, as a C array."""
+    return (ctypes.c_void_p * len(objs))(*[o.handle for o in objs])
+
+
+def ctypes2buffer(cptr, length):
+    """Copies `length` bytes from a ``char*`` into a bytearray."""
+    if not isinstance(cptr, ctypes.POINTER(ctypes.c_char)):
+        raise TypeError(f"[ctypes2buffer] {type(cptr).__name__}; accepted: a pointer to char")
+    return bytearray(ctypes.string_at(cptr, length))
+
+
+def ctypes2numpy_shared(cptr, shape):
+    """A NumPy array of float32 over the memory at a ``float*``; valid as long as that memory."""
+    if not isinstance(cptr, mx_float_p):
+        raise TypeError(f"[ctypes2numpy_shared] {type(cptr).__name__}; accepted: a pointer to float")
+    return _np.ctypeslib.as_array(cptr, tuple(shape))
+
+
+def _as_list(obj):
+    """`obj` if it is a list or tuple, else a list of it."""
+    return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def data_dir():
+    """The folder of downloaded models and data sets (MXNET_HOME)."""
+    value = ctypes.c_char_p()
+    check_call(_LIB.MXGetEnv(c_str("MXNET_HOME"), ctypes.byref(value)))
+    return py_str(value.value)
+
+
+def with_metaclass(meta, *bases):
+    """A base class whose subclasses get metaclass `meta` and `bases`."""
+    return meta("_" + meta.__name__ + "Base", bases, {})
+
+
+class classproperty:
+    """A read-only property of the class itself."""
+
+    def __init__(self, fget):
+        self._fget = fget
+
+    def __get__(self, obj, owner):
+        return self._fget(owner)

@@ -1,0 +1,55 @@
+"""Where the native library and its headers are, and the version of the package."""
+import os
+
+__all__ = ["__version__", "find_lib_path", "find_include_path", "find_conf_path"]
+
+__version__ = "1.10.0"
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_TREE = os.path.dirname(os.path.dirname(_PACKAGE))  # of a source checkout
+
+
+def _folders():
+    return [os.path.join(_PACKAGE, "lib"), _PACKAGE, os.path.join(_TREE, "build", "release"), os.path.join(_TREE, "build", "cuda")]
+
+
+def _from_environment():
+    # The one variable that cannot be asked of the library: it says which library to load.
+    path = os.environ.get("MXNET_LIBRARY_PATH", "").strip()
+    if path and not os.path.isfile(path):
+        raise RuntimeError(f"[environment] MXNET_LIBRARY_PATH='{path}'; accepted: the path of an existing library file, "
+                           "default: the library that belongs to the package")
+    return os.path.abspath(path) if path else None
+
+
+def find_lib_path(prefix="libmxnet"):
+    """Returns the paths of ``{prefix}.so`` that exist, the one to load first.
+
+    ``MXNET_LIBRARY_PATH`` comes before the package's own folder, that before the build folders of a source tree. Raises
+    RuntimeError when there is none or when the variable names no file.
+    """
+    paths = [os.path.join(folder, prefix + ".so") for folder in _folders()]
+    chosen = _from_environment() if prefix == "libmxnet" else None
+    found = ([chosen] if chosen else []) + [path for path in paths if os.path.isfile(path) and path != chosen]
+    if not found:
+        raise RuntimeError(f"[libinfo] no {prefix}.so; looked for " + ", ".join(paths) + ". Build it with ./dev build, "
+                           "or set MXNET_LIBRARY_PATH")
+    return found
+
+
+def find_include_path():
+    """Returns the folder of the C and C++ headers: the installed package's, else the source tree's. RuntimeError without one."""
+    paths = [os.path.join(_PACKAGE, "include"), os.path.join(_TREE, "include")]
+    for path in paths:
+        if os.path.isfile(os.path.join(path, "mxnet", "base.h")):
+            return path
+    raise RuntimeError("[libinfo] no headers; looked in " + ", ".join(paths))
+
+
+def find_conf_path(prefix="tvmop"):
+    """Returns the paths of ``{prefix}.conf`` beside the library; RuntimeError without one."""
+    paths = [os.path.join(folder, prefix + ".conf") for folder in _folders()]
+    found = [path for path in paths if os.path.isfile(path)]
+    if not found:
+        raise RuntimeError(f"[libinfo] no {prefix}.conf; looked for " + ", ".join(paths))
+    return found
