@@ -1,0 +1,64 @@
+"""Attributes that symbols inherit from the scope in which they are created."""
+import threading
+
+__all__ = ["AttrScope", "current"]
+
+
+class _Scopes(threading.local):
+    def __init__(self):
+        self.stack = [AttrScope()]
+
+
+class _ScopeType(type):
+    @property
+    def current(cls):
+        """The innermost scope of this thread."""
+        return _scopes.stack[-1]
+
+
+class AttrScope(metaclass=_ScopeType):
+    """Every symbol created inside the ``with`` block carries these attributes; an inner scope adds to the outer one.
+
+    Parameters
+    ----------
+    **kwargs : str
+        Attributes, e.g. ``ctx_group='stage1'``, ``__lr_mult__='0.1'``.
+
+    Raises
+    ------
+    ValueError
+        if a value is not a string.
+    """
+
+    def __init__(self, **kwargs):
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"[AttrScope] attribute {key}={value!r}; attributes need to be string")
+        self._own = kwargs
+        self._attr = kwargs
+
+    def get(self, attr):
+        """The scope's attributes, overridden by the dictionary `attr` (None: no overriding)."""
+        if not self._attr:
+            return attr if attr else {}
+        merged = dict(self._attr)
+        if attr:
+            merged.update(attr)
+        return merged
+
+    def __enter__(self):
+        self._attr = {**_scopes.stack[-1]._attr, **self._own}
+        _scopes.stack.append(self)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _scopes.stack.pop()
+        self._attr = self._own
+
+
+_scopes = _Scopes()
+
+
+def current():
+    """The innermost scope of this thread."""
+    return _scopes.stack[-1]

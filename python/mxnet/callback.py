@@ -1,0 +1,114 @@
+"""Callbacks for training loops: checkpoints, logging of metrics and speed.
+
+A batch callback is called with a :class:`mxnet.model.BatchEndParam` after each batch, an epoch callback with
+``(epoch, symbol, arg_params, aux_params)`` after each epoch.
+"""
+import logging
+import math
+import time
+
+__all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "do_checkpoint", "log_train_metric",
+           "module_checkpoint"]
+
+
+def do_checkpoint(prefix, period=1):
+    """An epoch callback that writes ``prefix-symbol.json`` and ``prefix-NNNN.params`` every `period` epochs."""
+    period = max(1, int(period))
+
+    def _callback(iter_no, sym, arg, aux):
+        if (iter_no + 1) % period == 0:
+            from .model import save_checkpoint
+            save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
+    return _callback
+
+
+def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
+    """An epoch callback that saves module `mod` (and its optimizer's states, if asked) every `period` epochs."""
+    period = max(1, int(period))
+
+    def _callback(iter_no, sym=None, arg=None, aux=None):
+        if (iter_no + 1) % period == 0:
+            mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
+    return _callback
+
+
+def log_train_metric(period, auto_reset=False):
+    """A batch callback that logs the metric every `period` batches, and then resets it if `auto_reset`."""
+    def _callback(param):
+        if param.nbatch % period == 0 and param.eval_metric is not None:
+            for name, value in param.eval_metric.get_name_value():
+                logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+            if auto_reset:
+                param.eval_metric.reset_local()
+    return _callback
+
+
+class Speedometer:
+    """Batch callback: logs samples per second, and the metric, every `frequent` batches.
+
+    Parameters
+    ----------
+    batch_size : int
+        Samples in a batch.
+    frequent : int
+        Batches between two lines.
+    auto_reset : bool
+        Start the metric afresh after each line.
+    """
+
+    def __init__(self, batch_size, frequent=50, auto_reset=True):
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.auto_reset = auto_reset
+        self.init = False
+        self.tic = 0
+        self.last_count = 0
+
+    def __call__(self, param):
+        count = param.nbatch
+        if self.last_count > count:     # a new epoch has begun
+            self.init = False
+        self.last_count = count
+        if not self.init:
+            self.init = True
+            self.tic = time.time()
+            return
+        if count % self.frequent:
+            return
+        elapsed = time.time() - self.tic
+        speed = self.frequent * self.batch_size / elapsed if elapsed > 0 else float("inf")
+        if param.eval_metric is None:
+            logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
+        else:
+            named = param.eval_metric.get_name_value()
+            first = 0
+            if self.auto_reset:
+                param.eval_metric.reset_local()
+                first = count - self.frequent
+            values = [part for pair in named for part in pair]
+            logging.info("Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(named),
+                         param.epoch, first, count, speed, *values)
+        self.tic = time.time()
+
+
+class ProgressBar:
+    """Batch callback: logs a bar of `length` characters that is full after `total` batches."""
+
+    def __init__(self, total, length=80):
+        self.bar_len = length
+        self.total = total
+
+    def __call__(self, param):
+        done = param.nbatch / float(self.total)
+        filled = int(round(self.bar_len * done))
+        logging.info("[%s] %s%s\r", "=" * filled + "-" * (self.bar_len - filled), math.ceil(100 * done), "%")
+
+
+class LogValidationMetricsCallback:
+    """Callback after an evaluation: logs each value of the metric."""
+
+    def __call__(self, param):
+        if param.eval_metric is None:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

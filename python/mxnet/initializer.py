@@ -1,0 +1,496 @@
+"""First values of parameters."""
+import json
+import logging
+import math
+import re
+import warnings
+
+import numpy as np
+
+from . import ndarray as nd
+from . import random, registry
+from .ndarray import NDArray
+
+__all__ = ["Bilinear", "Constant", "FusedRNN", "InitDesc", "Initializer", "LSTMBias", "Load", "MSRAPrelu", "Mixed",
+           "Normal", "One", "Orthogonal", "Uniform", "Xavier", "Zero", "alias", "create", "register"]
+
+
+class InitDesc(str):
+    """A parameter's name that carries what its initialisation needs to know.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    attrs : dict of str to str, optional
+        Its attributes; ``__init__`` names an initializer that goes before the rules for names.
+    global_init : Initializer, optional
+        The initializer of the whole network.
+    """
+
+    def __new__(cls, name, attrs=None, global_init=None):
+        self = super().__new__(cls, name)
+        self.attrs = attrs or {}
+        self.global_init = global_init
+        return self
+
+
+class Initializer:
+    """Base of the initializers; a subclass defines `_init_weight(name, arr)`.
+
+    Called with a name and an array, it fills the array by the end of the name: weights as the subclass says; biases,
+    beta, minimum, moving (running) means with 0; gamma, maximum and moving (running) variances with 1.
+
+    Parameters
+    ----------
+    **kwargs
+        The parameters of the subclass, from which :meth:`dumps` can write it down.
+    """
+
+    def __init__(self, **kwargs):
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func = None
+
+    def set_verbosity(self, verbose=False, print_func=None):
+        """Log each initialisation, with what `print_func` says of the array: by default the root of its mean square."""
+        self._verbose = verbose
+        self._print_func = print_func or (lambda x: str((x.norm() / math.sqrt(x.size)).asscalar()))
+        return self
+
+    def _log(self, name, rule, arr):
+        if self._verbose and self._print_func:
+            logging.info("Initialized %s as %s: %s", name, rule, self._print_func(arr))
+
+    def dumps(self):
+        """The initializer as JSON ``'["name", {parameters}]'``, which :func:`create` reads."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, desc, arr):
+        """Fill `arr` in place.
+
+        Parameters
+        ----------
+        desc : InitDesc
+            Name and attributes of the parameter; a plain string has no attributes (deprecated).
+        arr : NDArray
+
+        Raises
+        ------
+        ValueError
+            if no rule is there for the name.
+        TypeError
+            if `desc` is not a string or `arr` not an NDArray.
+        """
+        if not isinstance(desc, InitDesc):
+            if not isinstance(desc, str):
+                raise TypeError(f"[initializer] name must be string, {type(desc).__name__} was given")
+            warnings.warn("initializers are called with an InitDesc; a plain string is deprecated",
+                          DeprecationWarning, stacklevel=2)
+            if not isinstance(arr, NDArray):
+                raise TypeError(f"[initializer] arr must be NDArray, {type(arr).__name__} was given")
+            if self._init_special(desc, arr):
+                return
+            desc = InitDesc(desc)
+        if desc.global_init is None:
+            desc.global_init = self
+        rule = desc.attrs.get("__init__", "")
+        if rule:
+            create(rule)._init_weight(desc, arr)
+            self._log(desc, rule, arr)
+            return
+        for ending, method in _RULES:
+            if desc.endswith(ending):
+                getattr(self, method)(desc, arr)
+                self._log(desc, ending, arr)
+                return
+        self._init_default(desc, arr)
+
+    def _init_special(self, name, arr):
+        """Names with a meaning of their own in old networks: bilinear upsampling, spatial transformers."""
+        if name.startswith("upsampling"):
+            Bilinear()._init_weight(name, arr)
+        elif name.startswith("stn_loc") and name.endswith("weight"):
+            self._init_zero(name, arr)
+        elif name.startswith("stn_loc") and name.endswith("bias"):
+            if arr.shape[0] != 6:
+                raise ValueError(f"[initializer] {name} has shape {arr.shape}; an affine transform has 6 numbers")
+            arr[:] = np.array([1.0, 0, 0, 0, 1.0, 0])
+        else:
+            return False
+        return True
+
+    def _init_zero(self, _, arr):
+        arr[:] = 0.0
+
+    def _init_one(self, _, arr):
+        arr[:] = 1.0
+
+    def _init_bias(self, _, arr):
+        arr[:] = 0.0
+
+    def _init_gamma(self, _, arr):
+        arr[:] = 1.0
+
+    def _init_beta(self, _, arr):
+        arr[:] = 0.0
+
+    def _init_weight(self, name, arr):
+        raise NotImplementedError("Must override it")
+
+    def _init_quantized_weight(self, _, arr):
+        arr[:] = np.random.randint(-127, 127, size=arr.shape)
+
+    def _init_default(self, name, _):
+        raise ValueError(f"[initializer] Unknown initialization pattern for {name}: the name ends in none of "
+                         f"{', '.join(ending for ending, _ in _RULES)}; give the variable an initializer with init=")
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.dumps() == other.dumps()
+
+    __hash__ = None
+
+
+_RULES = (("weight", "_init_weight"), ("bias", "_init_bias"), ("gamma", "_init_gamma"), ("beta", "_init_beta"),
+          ("min", "_init_zero"), ("max", "_init_one"), ("weight_quantize", "_init_quantized_weight"),
+          ("moving_mean", "_init_zero"), ("running_mean", "_init_zero"),
+          ("moving_var", "_init_one"), ("running_var", "_init_one"),
+          ("moving_inv_var", "_init_zero"), ("moving_avg", "_init_zero"))
+
+_enter = registry.get_register_func(Initializer, "initializer")
+alias = registry.get_alias_func(Initializer, "initializer")
+create = registry.get_create_func(Initializer, "initializer")
+
+
+def register(klass):
+    """Class decorator: make the initializer known under its name in lower case."""
+    return _enter(klass)
+
+
+class Load:
+    """Takes values from a dictionary or a ``.params`` file, and the rest from another initializer.
+
+    Parameters
+    ----------
+    param : str or dict of str to NDArray
+        Values by name, with or without ``arg:`` or ``aux:`` in front.
+    default_init : Initializer, optional
+        For the names that are not there.
+    verbose : bool
+        Log where each value comes from.
+    """
+
+    def __init__(self, param, default_init=None, verbose=False):
+        if isinstance(param, str):
+            param = nd.load(param)
+        if not isinstance(param, dict):
+            raise TypeError(f"[Load] param is a {type(param).__name__}; a file with names or a dict is expected")
+        self.param = {name[4:] if name.startswith(("arg:", "aux:")) else name: value for name, value in param.items()}
+        self.default_init = default_init
+        self.verbose = verbose
+
+    def __call__(self, name, arr):
+        """Fill `arr`. Raises ValueError if the shapes differ, or if there is neither a value nor another initializer."""
+        if name in self.param:
+            value = self.param[name]
+            if arr.shape != value.shape:
+                raise ValueError(f"[Load] Parameter {name} cannot be initialized from loading. Shape mismatch, "
+                                 f"target {arr.shape} vs loaded {value.shape}")
+            arr[:] = value
+            source = "loading"
+        else:
+            if self.default_init is None:
+                raise ValueError(f"[Load] Cannot Initialize {name}. Not found in loaded param and no default "
+                                 "Initializer is provided.")
+            self.default_init(name, arr)
+            source = "default"
+        if self.verbose:
+            logging.info("Initialized %s by %s", name, source)
+
+
+class Mixed:
+    """The initializer of the first pattern that matches the beginning of the name.
+
+    Parameters
+    ----------
+    patterns : list of str
+        Regular expressions.
+    initializers : list of Initializer
+        One for each.
+    """
+
+    def __init__(self, patterns, initializers):
+        if len(patterns) != len(initializers):
+            raise ValueError(f"[Mixed] {len(patterns)} patterns and {len(initializers)} initializers")
+        self.map = [(re.compile(p), init) for p, init in zip(patterns, initializers)]
+
+    def __call__(self, name, arr):
+        """Fill `arr`. Raises ValueError if no pattern matches."""
+        for pattern, init in self.map:
+            if pattern.match(name):
+                init(name, arr)
+                return
+        raise ValueError(f"[Mixed] Parameter name {name} did not match any pattern; "
+                         'a last pattern ".*" would catch the rest')
+
+
+@alias("zeros")
+@register
+class Zero(Initializer):
+    """Weights of 0."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        arr[:] = 0
+
+
+@alias("ones")
+@register
+class One(Initializer):
+    """Weights of 1."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, _, arr):
+        arr[:] = 1
+
+
+@register
+class Constant(Initializer):
+    """Weights of a given value: a number, or an array that broadcasts to the parameter's shape."""
+
+    def __init__(self, value):
+        super().__init__(value=value)
+        self.value = value
+
+    def _init_weight(self, _, arr):
+        arr[:] = self.value
+
+    def dumps(self):
+        value = self.value
+        if isinstance(value, NDArray):
+            value = value.asnumpy()
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = value.tolist()
+        return json.dumps([type(self).__name__.lower(), {"value": value}])
+
+
+@register
+class Uniform(Initializer):
+    """Weights drawn uniformly from ``[-scale, scale]``."""
+
+    def __init__(self, scale=0.07):
+        super().__init__(scale=scale)
+        self.scale = scale
+
+    def _init_weight(self, _, arr):
+        random.uniform(-self.scale, self.scale, out=arr)
+
+
+@register
+class Normal(Initializer):
+    """Weights drawn from a normal distribution with mean 0 and standard deviation `sigma`."""
+
+    def __init__(self, sigma=0.01):
+        super().__init__(sigma=sigma)
+        self.sigma = sigma
+
+    def _init_weight(self, _, arr):
+        random.normal(0, self.sigma, out=arr)
+
+
+@register
+class Orthogonal(Initializer):
+    """Weights whose rows (or columns, if those are fewer) are orthogonal (Saxe, McClelland and Ganguli, 2013).
+
+    Parameters
+    ----------
+    scale : float
+        Their length.
+    rand_type : {'uniform', 'normal'}
+        Distribution of the matrix from which they are made.
+    """
+
+    def __init__(self, scale=1.414, rand_type="uniform"):
+        if rand_type not in ("uniform", "normal"):
+            raise ValueError(f"[Orthogonal] rand_type={rand_type!r}; 'uniform' and 'normal' are accepted")
+        super().__init__(scale=scale, rand_type=rand_type)
+        self.scale = scale
+        self.rand_type = rand_type
+
+    def _init_weight(self, _, arr):
+        shape = arr.shape[0], int(np.prod(arr.shape[1:]))
+        if self.rand_type == "uniform":
+            start = random.uniform(-1.0, 1.0, shape=shape)
+        else:
+            start = random.normal(0.0, 1.0, shape=shape)
+        u, _, v = np.linalg.svd(start.asnumpy(), full_matrices=False)
+        arr[:] = (self.scale * (u if u.shape == shape else v)).reshape(arr.shape)
+
+
+@register
+class Xavier(Initializer):
+    """Weights whose scale keeps the variance from layer to layer (Glorot and Bengio, 2010).
+
+    Parameters
+    ----------
+    rnd_type : {'uniform', 'gaussian'}
+        Distribution: uniform in ``[-c, c]`` or normal with standard deviation c, ``c = sqrt(magnitude / factor)``.
+    factor_type : {'avg', 'in', 'out'}
+        The factor: inputs of a unit, outputs of a unit, or their mean.
+    magnitude : float
+    """
+
+    def __init__(self, rnd_type="uniform", factor_type="avg", magnitude=3):
+        super().__init__(rnd_type=rnd_type, factor_type=factor_type, magnitude=magnitude)
+        self.rnd_type = rnd_type
+        self.factor_type = factor_type
+        self.magnitude = float(magnitude)
+
+    def _init_weight(self, name, arr):
+        shape = arr.shape
+        if len(shape) < 2:
+            raise ValueError(f"[{type(self).__name__}] Xavier initializer cannot be applied to vector {name} of shape "
+                             f"{shape}. It requires at least 2D.")
+        window = float(np.prod(shape[2:]))
+        inputs, outputs = shape[1] * window, shape[0] * window
+        factors = {"avg": (inputs + outputs) / 2.0, "in": inputs, "out": outputs}
+        if self.factor_type not in factors:
+            raise ValueError(f"[Xavier] Incorrect factor type {self.factor_type!r}; accepted are {', '.join(factors)}")
+        scale = math.sqrt(self.magnitude / factors[self.factor_type])
+        if self.rnd_type == "uniform":
+            random.uniform(-scale, scale, out=arr)
+        elif self.rnd_type == "gaussian":
+            random.normal(0, scale, out=arr)
+        else:
+            raise ValueError(f"[Xavier] Unknown random type {self.rnd_type!r}; accepted are uniform, gaussian")
+
+
+@register
+class MSRAPrelu(Xavier):
+    """Xavier for rectifiers (He et al., 2015).
+
+    Parameters
+    ----------
+    factor_type : {'avg', 'in', 'out'}
+        As in :class:`Xavier`.
+    slope : float
+        Slope of the PReLU for negative inputs.
+    """
+
+    def __init__(self, factor_type="avg", slope=0.25):
+        super().__init__("gaussian", factor_type, 2. / (1 + slope ** 2))
+        self._kwargs = {"factor_type": factor_type, "slope": slope}
+
+
+@register
+class Bilinear(Initializer):
+    """Weights with which a deconvolution interpolates bilinearly; for arrays of four dimensions."""
+
+    def __init__(self):
+        super().__init__()
+
+    def _init_weight(self, name, arr):
+        shape = arr.shape
+        if len(shape) != 4:
+            raise ValueError(f"[Bilinear] {name} has shape {shape}; four dimensions are expected")
+        factor = math.ceil(shape[3] / 2.)
+        centre = (2 * factor - 1 - factor % 2) / (2. * factor)
+        rows = 1 - np.abs(np.arange(shape[2]) / factor - centre)
+        columns = 1 - np.abs(np.arange(shape[3]) / factor - centre)
+        arr[:] = np.broadcast_to(np.outer(rows, columns).astype(np.float32), shape).copy()
+
+
+@register
+class LSTMBias(Initializer):
+    """Biases of an LSTM cell: `forget_bias` for the forget gate, the second quarter; 0 for the others."""
+
+    def __init__(self, forget_bias=1.0):
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, _, arr):
+        arr[:] = 0.0
+        hidden = arr.shape[0] // 4
+        arr[hidden:2 * hidden] = self.forget_bias
+
+
+_GATES = {"rnn_relu": [""], "rnn_tanh": [""], "lstm": ["_i", "_f", "_c", "_o"], "gru": ["_r", "_z", "_o"]}
+
+
+@register
+class FusedRNN(Initializer):
+    """The parameters of a fused recurrent layer: one vector that holds the weights and biases of all gates.
+
+    Parameters
+    ----------
+    init : Initializer, str or None
+        For the parts; None: the initializer of the network.
+    num_hidden, num_layers : int
+        Of the layer.
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+        Kind of the layer.
+    bidirectional : bool
+        Whether it has both directions.
+    forget_bias : float
+        Bias of the forget gates of an LSTM.
+    """
+
+    def __init__(self, init, num_hidden, num_layers, mode, bidirectional=False, forget_bias=1.0):
+        if isinstance(init, str):
+            init = create(init)
+        if mode not in _GATES:
+            raise ValueError(f"[FusedRNN] mode={mode!r}; accepted are {', '.join(_GATES)}")
+        super().__init__(init=init.dumps() if init is not None else None, num_hidden=num_hidden,
+                         num_layers=num_layers, mode=mode, bidirectional=bidirectional, forget_bias=forget_bias)
+        self._init = init
+        self._num_hidden = num_hidden
+        self._num_layers = num_layers
+        self._mode = mode
+        self._bidirectional = bidirectional
+        self._forget_bias = forget_bias
+
+    def _parts(self, size):
+        """Names and shapes of the parts in the order of the vector: all weights by layer and direction, then all biases."""
+        hidden, gates = self._num_hidden, _GATES[self._mode]
+        directions = ["l", "r"] if self._bidirectional else ["l"]
+        # size = sum of g * h * (inputs + h + 2) over layers and directions; only the first layer's inputs are unknown.
+        rows = len(gates) * hidden * len(directions)
+        upper = (self._num_layers - 1) * (hidden * len(directions) + hidden + 2)
+        inputs, rest = divmod(size, rows)
+        inputs -= upper + hidden + 2
+        if rest or inputs < 1:
+            raise ValueError(f"[FusedRNN] {size} parameters do not fit a {self._mode} of {self._num_layers} layers "
+                             f"with {hidden} units")
+        for ending, width in (("weight", lambda layer: inputs if layer == 0 else hidden * len(directions)),
+                              ("bias", None)):
+            for layer in range(self._num_layers):
+                for direction in directions:
+                    for side in ("i2h", "h2h"):
+                        if ending == "bias":
+                            shape = (hidden,)
+                        else:
+                            shape = (hidden, width(layer) if side == "i2h" else hidden)
+                        for gate in gates:
+                            yield f"{direction}{layer}_{side}{gate}_{ending}", shape
+
+    def _init_weight(self, desc, arr):
+        init = self._init if self._init is not None else getattr(desc, "global_init", None)
+        if init is None:
+            raise ValueError(f"[FusedRNN] no initializer for the parts of {desc}")
+        vector = arr.reshape((-1,))
+        start = 0
+        for name, shape in self._parts(arr.size):
+            end = start + int(np.prod(shape))
+            if self._mode == "lstm" and name.endswith("_f_bias"):
+                vector[start:end] = self._forget_bias
+            else:
+                part = nd.zeros(shape, ctx=arr.context, dtype=arr.dtype)
+                init(InitDesc(name, global_init=init), part)
+                vector[start:end] = part.reshape((-1,))
+            start = end
+        if vector is not arr:
+            arr[:] = vector.reshape(arr.shape)

@@ -1,0 +1,64 @@
+"""Automatic names of symbols."""
+import threading
+
+__all__ = ["NameManager", "Prefix", "current"]
+
+
+class _Scopes(threading.local):
+    def __init__(self):
+        self.stack = [NameManager()]
+
+
+class _ManagerType(type):
+    @property
+    def current(cls):
+        """The manager that names symbols in this thread."""
+        return _scopes.stack[-1]
+
+
+class NameManager(metaclass=_ManagerType):
+    """Numbers the symbols that the user did not name: ``convolution0``, ``convolution1``, ...
+
+    Used in a ``with`` statement it names what is created in the block. Subclasses change `get`.
+    """
+
+    def __init__(self):
+        self._counter = {}
+
+    def get(self, name, hint):
+        """Return `name` if there is one, or else `hint` with the next number for this hint."""
+        if name:
+            return name
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
+        return f"{hint}{number}"
+
+    def __enter__(self):
+        _scopes.stack.append(self)
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _scopes.stack.pop()
+
+
+class Prefix(NameManager):
+    """Puts a prefix in front of every name, given or automatic.
+
+    >>> with mx.name.Prefix('stage1_'):
+    ...     net = mx.sym.FullyConnected(data, num_hidden=10)    # stage1_fullyconnected0
+    """
+
+    def __init__(self, prefix):
+        super().__init__()
+        self._prefix = prefix
+
+    def get(self, name, hint):
+        return self._prefix + super().get(name, hint)
+
+
+_scopes = _Scopes()
+
+
+def current():
+    """The manager that names symbols in this thread."""
+    return _scopes.stack[-1]

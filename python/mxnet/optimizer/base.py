@@ -1,0 +1,269 @@
+"""The optimizer interface: hyper-parameters per weight, update counts, registration."""
+import warnings
+
+import numpy
+
+from .. import ndarray as nd
+from ..registry import get_create_func, get_register_func, get_registry
+from ..util import getenv
+
+__all__ = ["Optimizer", "create", "register"]
+
+
+def is_low_precision(array):
+    """Whether the dtype is a 16-bit float, for which ``multi_precision`` keeps a float32 copy."""
+    return str(numpy.dtype(array.dtype)) in ("float16", "bfloat16")
+
+
+def zeros_like(array, dtype=None, stype="default"):
+    """Zeros with the shape and context of `array`; in its dtype unless another is given."""
+    dtype = dtype or array.dtype
+    if stype == "default":
+        return nd.zeros(array.shape, ctx=array.context, dtype=dtype)
+    return nd.sparse.zeros(stype, array.shape, ctx=array.context, dtype=dtype)
+
+
+def aggregation_size():
+    """Weights per optimizer call: ``MXNET_OPTIMIZER_AGGREGATION_SIZE``."""
+    return max(1, min(60, int(getenv("MXNET_OPTIMIZER_AGGREGATION_SIZE") or 4)))
+
+
+class _OptimizerType(type):
+    @property
+    def opt_registry(cls):
+        """Registered optimizers: lower-case name to class."""
+        return get_registry(Optimizer)
+
+
+class Optimizer(metaclass=_OptimizerType):
+    """Base of the optimizers. A subclass defines :meth:`create_state` and :meth:`update`.
+
+    Parameters
+    ----------
+    rescale_grad : float
+        Gradients are multiplied by it before anything else, e.g. 1 / batch size.
+    param_idx2name : dict of int to str, optional
+        Names of the weights, by which multipliers can be given. A weight whose name does not end in ``_weight`` or
+        ``_gamma`` gets no weight decay, unless :meth:`set_wd_mult` says otherwise.
+    wd : float
+        Weight decay: the factor of the L2 penalty on the weights.
+    clip_gradient : float, optional
+        Rescaled gradients are limited to ``[-clip_gradient, clip_gradient]``.
+    learning_rate : float, optional
+        Learning rate; 0.01, or that of the scheduler, when None.
+    lr_scheduler : LRScheduler, optional
+        Gives the learning rate from the number of updates.
+    sym : Symbol, optional
+        Network whose ``__lr_mult__`` and ``__wd_mult__`` attributes are taken over.
+    begin_num_update : int
+        Number of updates made before.
+    multi_precision : bool
+        Keep float32 copies of 16-bit weights and update those.
+    param_dict : dict of int to gluon.Parameter, optional
+        Parameters whose ``lr_mult`` and ``wd_mult`` apply; they go before the other multipliers.
+    """
+
+    def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
+                 lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None):
+        if param_idx2name is not None and not isinstance(param_idx2name, dict):
+            raise TypeError(f"[{type(self).__name__}] param_idx2name is a {type(param_idx2name).__name__}; "
+                            "a dict of indices to names is expected")
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        if lr_scheduler is None:
+            self.lr = 0.01 if learning_rate is None else learning_rate
+        else:
+            if learning_rate is not None:
+                if lr_scheduler.base_lr != learning_rate:
+                    warnings.warn(f"learning_rate={learning_rate} replaces the base_lr={lr_scheduler.base_lr} "
+                                  "of the lr_scheduler", UserWarning, stacklevel=2)
+                lr_scheduler.base_lr = learning_rate
+            self.lr = lr_scheduler.base_lr
+        self.wd = wd
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = 0          # how many weights `update` takes at a time; 0: one, not in a list
+        self.allow_np_array = False
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        # Devices hold copies of the same weights: each counts its own updates, under its number.
+        self._all_index_update_counts = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        self.idx2name = dict(param_idx2name) if param_idx2name else {}
+        self.param_dict = param_dict if param_dict else {}
+        self.sym_info = (sym.attr_dict(), sym.list_arguments()) if sym is not None else ()
+        self.lr_mult = {}
+        self.wd_mult = {}
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    # -- registration --
+    @staticmethod
+    def register(klass):
+        """Class decorator: make the optimizer known under its name in lower case."""
+        return register(klass)
+
+    @staticmethod
+    def create_optimizer(name, **kwargs):
+        """An optimizer by its registered name; `kwargs` go to its constructor. Raises ValueError for other names."""
+        return create(name, **kwargs)
+
+    # -- what an optimizer is --
+    def create_state(self, index, weight):
+        """What the optimizer remembers of one weight: None, an NDArray, or a tuple of such."""
+
+    def update(self, index, weight, grad, state):
+        """Make one step: `weight` and `state` change in place. With ``aggregate_num > 0`` all four may be lists."""
+        raise NotImplementedError(f"[{type(self).__name__}] update is not defined")
+
+    def create_state_multi_precision(self, index, weight):
+        """:meth:`create_state`, and a float32 copy of the weight in front of it where one is kept."""
+        if is_low_precision(weight):
+            if self.multi_precision:
+                master = weight.astype(numpy.float32)
+                return master, self.create_state(index, master)
+            self._warn_low_precision()
+        return self.create_state(index, weight)
+
+    def update_multi_precision(self, index, weight, grad, state):
+        """:meth:`update` on the float32 copy where one is kept; the weight follows it."""
+        if isinstance(index, (tuple, list)):
+            if self.multi_precision and is_low_precision(weight[0]):
+                masters, originals = zip(*state)
+                self.update(index, list(masters), [g.astype(numpy.float32) for g in grad], list(originals))
+                for w, master in zip(weight, masters):
+                    nd.cast(master, dtype=w.dtype, out=w)
+            else:
+                self.update(index, weight, grad, state)
+        elif self.multi_precision and is_low_precision(weight):
+            master, original = state
+            self.update(index, master, grad.astype(numpy.float32), original)
+            nd.cast(master, dtype=weight.dtype, out=weight)
+        else:
+            self.update(index, weight, grad, state)
+
+    def _warn_low_precision(self):
+        warnings.warn(f"{type(self).__name__} accumulates in 16 bits, which loses accuracy; "
+                      "multi_precision=True keeps float32 copies", UserWarning, stacklevel=3)
+
+    # -- learning rate and weight decay --
+    @property
+    def learning_rate(self):
+        """The current learning rate: the scheduler's, if there is one."""
+        return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
+
+    def set_learning_rate(self, lr):
+        """Change the learning rate. Raises UserWarning when there is a scheduler: that one decides."""
+        if self.lr_scheduler is not None:
+            raise UserWarning("[Optimizer] the learning rate comes from the lr_scheduler and can't be set")
+        self.lr = lr
+
+    def set_lr_scale(self, args_lrscale):
+        """Replaced by :meth:`set_lr_mult`; raises DeprecationWarning."""
+        raise DeprecationWarning("[Optimizer] set_lr_scale was replaced by set_lr_mult")
+
+    def _symbol_multipliers(self, key):
+        if not self.sym_info:
+            return {}
+        attributes, arguments = self.sym_info
+        return {name: float(attributes[name][key]) for name in arguments if key in attributes.get(name, ())}
+
+    def set_lr_mult(self, args_lr_mult):
+        """Set multipliers of the learning rate for weights, by name or index; 1 for those not in the dictionary."""
+        self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
+
+    @staticmethod
+    def _decays(name):
+        """Whether a weight of this name has weight decay if nobody says otherwise."""
+        return name.endswith(("_weight", "_gamma"))
+
+    def set_wd_mult(self, args_wd_mult):
+        """Set multipliers of the weight decay for weights, by name or index; see `param_idx2name` for the others."""
+        free = {name: 0.0 for name in self.idx2name.values() if not self._decays(name)}
+        self.wd_mult = {**free, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
+
+    def _multiplier(self, index, of_parameter, table):
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], of_parameter)
+        if index in table:
+            return table[index]
+        return table.get(self.idx2name[index], 1.0) if index in self.idx2name else 1.0
+
+    def _get_lrs(self, indices):
+        lr = self.learning_rate
+        return [lr * self._multiplier(i, "lr_mult", self.lr_mult) for i in indices]
+
+    def _get_lr(self, index):
+        return self.learning_rate * self._multiplier(index, "lr_mult", self.lr_mult)
+
+    def _get_wds(self, indices):
+        return [self._get_wd(i) for i in indices]
+
+    def _get_wd(self, index):
+        return self.wd * self._multiplier(index, "wd_mult", self.wd_mult)
+
+    # -- counting --
+    def _set_current_context(self, device_id):
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    def _update_count(self, index):
+        counts = self._index_update_count
+        for i in index if isinstance(index, (list, tuple)) else (index,):
+            counts[i] = count = counts.get(i, self.begin_num_update) + 1
+            if count > self.num_update:
+                self.num_update = count
+
+    def _step(self, index):
+        """Count an update of one weight. Returns its learning rate, weight decay, and number of updates."""
+        self._update_count(index)
+        return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
+
+    # -- gradients --
+    def _gradient_options(self):
+        """The keyword arguments that every fused update operator takes."""
+        options = {"rescale_grad": self.rescale_grad}
+        if self.clip_gradient:
+            options["clip_gradient"] = self.clip_gradient
+        return options
+
+    def _clipped(self, grad):
+        return grad if self.clip_gradient is None else nd.clip(grad, -self.clip_gradient, self.clip_gradient)
+
+    def _rescaled(self, grad):
+        """The gradient times `rescale_grad`, limited by `clip_gradient`."""
+        return self._clipped(grad * self.rescale_grad)
+
+    # -- pickling: parameters and the symbol's attributes stay behind --
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state["param_dict"] = {}
+        # the live dictionary of counts is found again by its place
+        state["_device"] = next(d for d, c in self._all_index_update_counts.items() if c is self._index_update_count)
+        del state["_index_update_count"]
+        return state
+
+    def __setstate__(self, state):
+        state = dict(state)
+        device = state.pop("_device", 0)
+        self.__dict__.update(state)
+        self._index_update_count = self._all_index_update_counts.setdefault(device, {})
+
+
+_enter = get_register_func(Optimizer, "optimizer")
+_create = get_create_func(Optimizer, "optimizer")
+
+
+def register(klass):
+    """Class decorator: make the optimizer known under its name in lower case."""
+    return _enter(klass)
+
+
+def create(name, **kwargs):
+    """An optimizer by its registered name (case does not matter); `kwargs` go to its constructor.
+
+    Raises
+    ------
+    ValueError
+        if no optimizer has this name.
+    """
+    return _create(name, **kwargs)

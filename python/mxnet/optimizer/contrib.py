@@ -1,0 +1,41 @@
+"""Optimizers beside the common ones."""
+from .. import ndarray as nd
+from .base import Optimizer, register, zeros_like
+
+__all__ = ["GroupAdaGrad"]
+
+
+@register
+class GroupAdaGrad(Optimizer):
+    """AdaGrad with one step size per row: ``history += mean(g * g, axis=1)``.
+
+    For embeddings; weight decay is not supported.
+
+    Parameters
+    ----------
+    eps : float
+        Keeps the denominator from zero.
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, eps=1e-5, **kwargs):
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index, weight):
+        if len(weight.shape) != 2:
+            raise ValueError(f"[GroupAdaGrad] weight of shape {weight.shape}; two dimensions are expected")
+        return zeros_like(weight[:, :1], stype=weight.stype)
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        if wd != 0:
+            raise ValueError(f"[GroupAdaGrad] wd={wd}; weight decay is not supported")
+        if grad.stype == "row_sparse":
+            nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps,
+                                            **self._gradient_options())
+            return
+        g = self._rescaled(grad)
+        state[:] += nd.mean(g * g, axis=1, keepdims=True)
+        weight[:] -= lr * nd.broadcast_div(g, nd.sqrt(state + self.float_stable_eps))

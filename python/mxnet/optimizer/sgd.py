@@ -1,0 +1,433 @@
+"""Stochastic gradient descent and its relatives."""
+import math
+
+import numpy
+
+from .. import ndarray as nd
+from .base import Optimizer, aggregation_size, is_low_precision, register, zeros_like
+
+__all__ = ["SGD", "ccSGD", "NAG", "Signum", "SGLD", "DCASGD", "LARS", "LBSGD", "Test"]
+
+
+def _flatten(groups):
+    return [array for group in groups for array in group]
+
+
+class _MomentumState(Optimizer):
+    """A momentum array (None without momentum); with a float32 copy of the weight the state is (momentum, copy)."""
+
+    def __init__(self, momentum, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum else None
+
+    def create_state_multi_precision(self, index, weight):
+        if is_low_precision(weight):
+            if self.multi_precision:
+                master = weight.astype(numpy.float32)
+                return self.create_state(index, master), master
+            self._warn_low_precision()
+        return self.create_state(index, weight)
+
+
+@register
+class SGD(_MomentumState):
+    """Stochastic gradient descent with momentum.
+
+    Without momentum ``weight -= lr * (g + wd * weight)``, with it
+    ``mom = momentum * mom - lr * (g + wd * weight); weight += mom``; g is the rescaled, clipped gradient.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the last step that is kept.
+    lazy_update : bool
+        With row_sparse gradients touch only the rows that they have (no decay and no momentum for the others).
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, lazy_update=True, **kwargs):
+        super().__init__(momentum, **kwargs)
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation_size()
+
+    def create_state(self, index, weight):
+        if not self.momentum:
+            return None
+        return zeros_like(weight, stype=weight.stype if self.lazy_update else "default")
+
+    def _options(self):
+        options = self._gradient_options()
+        if self.momentum:
+            options["momentum"] = self.momentum
+        return options
+
+    def _update_one(self, weight, grad, state, lr, wd, with_master):
+        options = dict(self._options(), lr=lr, wd=wd)
+        if weight.stype == "row_sparse" or grad.stype == "row_sparse":
+            options["lazy_update"] = self.lazy_update
+        if with_master:
+            momentum, master = state
+            if momentum is None:
+                nd.mp_sgd_update(weight, grad, master, out=weight, **options)
+            else:
+                nd.mp_sgd_mom_update(weight, grad, momentum, master, out=weight, **options)
+        elif state is None:
+            nd.sgd_update(weight, grad, out=weight, **options)
+        else:
+            nd.sgd_mom_update(weight, grad, state, out=weight, **options)
+
+    def _update_many(self, weights, grads, states, lrs, wds, with_master):
+        options = dict(self._options(), num_weights=len(weights), lrs=lrs, wds=wds, out=weights)
+        if with_master:
+            momenta, masters = zip(*states)
+            if self.momentum:
+                nd.multi_mp_sgd_mom_update(*_flatten(zip(weights, grads, momenta, masters)), **options)
+            else:
+                nd.multi_mp_sgd_update(*_flatten(zip(weights, grads, masters)), **options)
+        elif self.momentum:
+            nd.multi_sgd_mom_update(*_flatten(zip(weights, grads, states)), **options)
+        else:
+            nd.multi_sgd_update(*_flatten(zip(weights, grads)), **options)
+
+    def _update(self, index, weight, grad, state, with_master):
+        if not isinstance(index, (tuple, list)):
+            lr, wd, _ = self._step(index)
+            self._update_one(weight, grad, state, lr, wd, with_master)
+            return
+        self._update_count(index)
+        lrs, wds = self._get_lrs(index), self._get_wds(index)
+        if all(w.stype == "default" and g.stype == "default" for w, g in zip(weight, grad)):
+            self._update_many(weight, grad, state, lrs, wds, with_master)
+        else:
+            for parts in zip(weight, grad, state, lrs, wds):
+                self._update_one(*parts, with_master)
+
+    def update(self, index, weight, grad, state):
+        self._update(index, weight, grad, state, False)
+
+    def update_multi_precision(self, index, weight, grad, state):
+        first = weight[0] if isinstance(index, (tuple, list)) else weight
+        self._update(index, weight, grad, state, self.multi_precision and is_low_precision(first))
+
+
+@register
+class ccSGD(SGD):
+    """Older name of :class:`SGD`."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+
+
+@register
+class NAG(_MomentumState):
+    """Nesterov's accelerated gradient (Sutskever et al., 2013).
+
+    ``mom = momentum * mom - lr * (g + wd * weight); weight += momentum * mom - lr * (g + wd * weight)``.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the last step that is kept; plain SGD when 0.
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, **kwargs):
+        super().__init__(momentum, **kwargs)
+
+    def _options(self, index):
+        lr, wd, _ = self._step(index)
+        options = dict(self._gradient_options(), lr=lr, wd=wd)
+        if self.momentum:
+            options["momentum"] = self.momentum
+        return options
+
+    def update(self, index, weight, grad, state):
+        if state is None:
+            nd.sgd_update(weight, grad, out=weight, **self._options(index))
+        else:
+            nd.nag_mom_update(weight, grad, state, out=weight, **self._options(index))
+
+    def update_multi_precision(self, index, weight, grad, state):
+        if not (self.multi_precision and is_low_precision(weight)):
+            self.update(index, weight, grad, state)
+            return
+        momentum, master = state
+        if momentum is None:
+            nd.mp_sgd_update(weight, grad, master, out=weight, **self._options(index))
+        else:
+            nd.mp_nag_mom_update(weight, grad, momentum, master, out=weight, **self._options(index))
+
+
+@register
+class Signum(Optimizer):
+    """Steps of one size in the direction of the sign of the momentum (Bernstein et al., "signSGD", 2018).
+
+    ``mom = momentum * mom - (1 - momentum) * (g + wd * weight); weight = (1 - lr * wd_lh) * weight + lr * sign(mom)``;
+    without momentum ``weight -= lr * (sign(g) + wd * weight)``.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Size of the steps.
+    momentum : float
+        Share of the last momentum that is kept.
+    wd_lh : float
+        Decay of the weight apart from the gradient (Loshchilov and Hutter, 2017).
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, learning_rate=0.01, momentum=0.9, wd_lh=0.0, **kwargs):
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index, weight):
+        return zeros_like(weight, stype=weight.stype) if self.momentum else None
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        options = dict(self._gradient_options(), lr=lr, wd=wd)
+        if state is None:
+            nd.signsgd_update(weight, grad, out=weight, **options)
+            return
+        if self.wd_lh:
+            options["wd_lh"] = self.wd_lh
+        nd.signum_update(weight, grad, state, out=weight, momentum=self.momentum, **options)
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics (Welling and Teh, 2011): half a gradient step and noise of variance lr.
+
+    ``weight += -lr / 2 * (g + wd * weight) + normal(0, sqrt(lr))``.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+    def create_state(self, index, weight):
+        return None
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        noise = nd.random.normal(0, math.sqrt(lr), shape=weight.shape, dtype=weight.dtype, ctx=weight.context)
+        weight[:] += -lr / 2 * (self._rescaled(grad) + wd * weight) + noise
+
+
+@register
+class DCASGD(Optimizer):
+    """Delay-compensated asynchronous SGD (Zheng et al., 2016).
+
+    The gradient is corrected by ``lamda * g * g * (weight - weight at the last update)``.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the last step that is kept.
+    lamda : float
+        Strength of the correction.
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lamda = lamda
+
+    def create_state(self, index, weight):
+        return zeros_like(weight) if self.momentum else None, weight.copy()
+
+    def update(self, index, weight, grad, state):
+        lr, wd, _ = self._step(index)
+        momentum, previous = state
+        g = self._rescaled(grad)
+        step = -lr * (g + wd * weight + self.lamda * g * g * (weight - previous))
+        if momentum is not None:
+            momentum[:] = self.momentum * momentum + step
+            step = momentum
+        previous[:] = weight
+        weight[:] += step
+
+
+@register
+class LARS(SGD):
+    """Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, 2017).
+
+    The learning rate of a weight is multiplied by ``eta * |weight| / (|g| + wd * |weight| + eps)``, except for those
+    whose name ends in gamma, beta or bias.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the last step that is kept.
+    lazy_update : bool
+        As in :class:`SGD`.
+    eta : float
+        Trust: how far a step may go, relative to the weight.
+    eps : float
+        Added to the denominator.
+    momentum_correction : bool
+        When the learning rate changes, scale the momentum by the ratio of the new rate to the old.
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, lazy_update=True, eta=0.001, eps=0, momentum_correction=True, **kwargs):
+        super().__init__(momentum=momentum, lazy_update=lazy_update, **kwargs)
+        self.eta = eta
+        self.eps = eps
+        self.momentum_correction = momentum_correction
+        self.last_lr = None
+        self.cur_lr = None
+
+    @staticmethod
+    def _decays(name):
+        return name.endswith("_weight")
+
+    def _is_scaled(self, index):
+        return not self.idx2name.get(index, "").endswith(("gamma", "beta", "bias"))
+
+    def _note_learning_rate(self):
+        self.last_lr = self.cur_lr
+        self.cur_lr = self.learning_rate
+        if self.last_lr is None:
+            self.last_lr = self.cur_lr
+
+    def _trust(self, weight, grad, wd):
+        """The factor of the learning rate as an array of one element: it is never waited for."""
+        w_norm = weight.astype(numpy.float32).norm().reshape((1,))
+        g_norm = grad.astype(numpy.float32).norm().reshape((1,)) * self.rescale_grad
+        ratio = self.eta * w_norm / (g_norm + wd * w_norm + self.eps)
+        return nd.where((w_norm > 0) * (g_norm > 0), ratio, nd.ones_like(ratio))
+
+    def _options(self):
+        options = super()._options()
+        if self.momentum and self.momentum_correction and self.last_lr:
+            options["momentum"] = self.momentum * (self.cur_lr / self.last_lr)
+        return options
+
+    def _update(self, index, weight, grad, state, with_master):
+        many = isinstance(index, (tuple, list))
+        self._update_count(index)
+        self._note_learning_rate()
+        for i, w, g, s in zip(index, weight, grad, state) if many else ((index, weight, grad, state),):
+            lr, wd = self._get_lr(i), self._get_wd(i)
+            if not self._is_scaled(i):
+                self._update_one(w, g, s, lr, wd, with_master)
+                continue
+            master = s[1] if with_master else w
+            momentum = s[0] if with_master else s
+            # The scaled step, decay included, stands in for the gradient of a plain step with learning rate 1.
+            step = nd.broadcast_mul(self._rescaled(g.astype(master.dtype)) + wd * master,
+                                    (lr * self._trust(master, g, wd)).astype(master.dtype))
+            if momentum is None:
+                nd.sgd_update(master, step, out=master, lr=1.0, wd=0.0)
+            else:
+                nd.sgd_mom_update(master, step, momentum, out=master, lr=1.0, wd=0.0,
+                                  momentum=self._options()["momentum"])
+            if with_master:
+                nd.cast(master, dtype=w.dtype, out=w)
+
+
+@register
+class LBSGD(_MomentumState):
+    """SGD for large batches (Goyal et al., 2017; You et al., 2017).
+
+    Gradients of `batch_scale` calls are averaged into one step, and the learning rate grows from its value to
+    `batch_scale` times that while it warms up; or every weight has its own rate, by the ratio of norms.
+
+    Parameters
+    ----------
+    momentum : float
+        Share of the last step that is kept.
+    multi_precision : bool
+        As in :class:`Optimizer`.
+    warmup_strategy : {'linear', 'power2', 'sqrt', 'lars'}
+        How the factor grows; 'lars': the ratio of norms instead.
+    warmup_epochs, updates_per_epoch : int
+        Their product is the length of the warm-up.
+    batch_scale : int
+        How many batches make up one step.
+    begin_epoch : int
+        Epoch in which training goes on.
+    num_epochs : int
+        Epochs altogether.
+    **kwargs
+        As in :class:`Optimizer`.
+    """
+
+    def __init__(self, momentum=0.0, multi_precision=False, warmup_strategy="linear", warmup_epochs=5, batch_scale=1,
+                 updates_per_epoch=32, begin_epoch=0, num_epochs=60, **kwargs):
+        super().__init__(momentum, multi_precision=multi_precision, **kwargs)
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+        self.adaptive = warmup_strategy == "lars"
+        self.cumgrads = {}              # index -> (sum of gradients so far, how many calls altogether)
+
+    # The float32 copy goes first here, as in the base class, and the step is made on it.
+    create_state_multi_precision = Optimizer.create_state_multi_precision
+
+    def _warmup_factor(self, updates):
+        length = self.warmup_epochs * self.updates_per_epoch
+        if updates >= length:
+            return float(self.batch_scale)
+        if length <= 1:
+            return 1.0
+        progress = float(updates) / length
+        curve = {"linear": progress, "power2": progress * progress, "sqrt": math.sqrt(progress)}
+        return 1.0 + (self.batch_scale - 1) * curve.get(self.warmup_strategy, 0.0)
+
+    @staticmethod
+    def _norm_ratio(weight, grad, wd):
+        w2 = float((weight * weight).sum().asscalar())
+        g2 = float((grad * grad).sum().asscalar())
+        return min(100.0, max(0.01, math.sqrt(w2 / (g2 + wd * w2 + 1e-18))))
+
+    def _accumulate(self, index, grad):
+        """Add up the gradient. Returns the mean once `batch_scale` of them are there, and the number of calls."""
+        total, calls = self.cumgrads.get(index, (None, self.init_updates))
+        calls += 1
+        complete = calls % self.batch_scale == 0
+        total = grad.copy() if total is None else total + grad
+        self.cumgrads[index] = (None if complete else total, calls)
+        return (total / self.batch_scale if complete else None), calls
+
+    def update(self, index, weight, grad, state):
+        # The rate is read before the update is counted, as in MXNet 1.x.
+        lr, wd = self._get_lr(index), self._get_wd(index)
+        self._update_count(index)
+        mean, calls = self._accumulate(index, grad)
+        if mean is None:
+            return
+        factor = self._norm_ratio(weight, mean, wd) if self.adaptive else self._warmup_factor(calls)
+        options = dict(self._gradient_options(), lr=lr * factor, wd=wd)
+        if state is None:
+            nd.sgd_update(weight, mean, out=weight, **options)
+        else:
+            nd.sgd_mom_update(weight, mean, state, out=weight, momentum=self.momentum, **options)
+
+
+@register
+class Test(Optimizer):
+    """``weight += grad * rescale_grad``, and the state is a copy of the weight: for tests of what calls optimizers."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+
+    def create_state(self, index, weight):
+        return zeros_like(weight)
+
+    def update(self, index, weight, grad, state):
+        weight[:] += grad * self.rescale_grad
+        state[:] = weight
