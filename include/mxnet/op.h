@@ -18,6 +18,7 @@
 #ifndef MXNET_OP_H_
 #define MXNET_OP_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -44,6 +45,13 @@ struct Attrs {
   std::shared_ptr<const void> param;       // parsed parameters, of the type given to set_param
   std::vector<std::shared_ptr<Symbol>> subgraphs;
   template <typename P> const P& get() const { return *static_cast<const P*>(param.get()); }
+  /* What autograd found out about the gradient (bit i: it reads input i; bit 32+i: output i). 0 = not asked yet. */
+  struct GradUse {
+    mutable std::atomic<uint64_t> bits{0};
+    GradUse() = default;
+    GradUse(const GradUse&) {}                 // a copy is for another operator: it must ask again
+    GradUse& operator=(const GradUse&) { bits = 0; return *this; }
+  } grad_use;
 };
 using AttrsPtr = std::shared_ptr<const Attrs>;
 /* Parses and checks. Throws Error(kValue) naming operator, parameter, value and what is accepted. Unknown keys that are not `__hidden__` are an error. */

@@ -1,0 +1,349 @@
+// Operators by name, eager invocation, autograd, deferred compute, random seeds and the engine's knobs over the C ABI.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "c_api/c_api_common.h"
+#include "mxnet/env.h"
+#include "mxnet/graph.h"
+#include "mxnet/imperative.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+const Op* AsOp(void* h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null operator handle";
+  return static_cast<const Op*>(h);
+}
+
+std::vector<const Op*>& AllOps() {
+  static std::vector<const Op*> ops = Op::ListUnique();
+  return ops;
+}
+
+/* Signature texts live as long as the record. Inputs come first, as the reference has them. */
+struct OpText {
+  std::vector<std::string> names, types, descriptions;
+  std::vector<const char*> name_ptrs, type_ptrs, description_ptrs;
+};
+
+const OpText& TextOf(const Op* op) {
+  static std::mutex mutex;
+  static std::map<const Op*, std::unique_ptr<OpText>> texts;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto& slot = texts[op];
+  if (!slot) {
+    slot.reset(new OpText());
+    for (const auto& n : op->input_names) {
+      slot->names.push_back(n);
+      slot->types.push_back(op->key_var_num_args.empty() ? "NDArray-or-Symbol" : "NDArray-or-Symbol[]");
+      slot->descriptions.push_back(op->key_var_num_args.empty() ? "input" : "list of inputs");
+    }
+    for (const auto& p : op->params) {
+      slot->names.push_back(p.name);
+      slot->types.push_back(p.type);
+      slot->descriptions.push_back(p.description);
+    }
+    for (const auto& s : slot->names) slot->name_ptrs.push_back(s.c_str());
+    for (const auto& s : slot->types) slot->type_ptrs.push_back(s.c_str());
+    for (const auto& s : slot->descriptions) slot->description_ptrs.push_back(s.c_str());
+  }
+  return *slot;
+}
+
+}  // namespace
+
+int MXListAllOpNames(uint32_t* out_size, const char*** out_array) {
+  API_BEGIN();
+  static const std::vector<std::string> names = Op::ListNames();
+  static std::vector<const char*> pointers = [] {
+    std::vector<const char*> p;
+    for (const auto& n : names) p.push_back(n.c_str());
+    return p;
+  }();
+  *out_size = static_cast<uint32_t>(pointers.size());
+  *out_array = pointers.data();
+  API_END();
+}
+
+int NNListAllOpNames(nn_uint* out_size, const char*** out_array) { return MXListAllOpNames(out_size, out_array); }
+
+int NNGetOpHandle(const char* op_name, OpHandle* op_out) {
+  API_BEGIN();
+  *op_out = const_cast<Op*>(Op::Get(op_name));
+  API_END();
+}
+
+int MXSymbolListAtomicSymbolCreators(uint32_t* out_size, AtomicSymbolCreator** out_array) {
+  API_BEGIN();
+  *out_size = static_cast<uint32_t>(AllOps().size());
+  *out_array = reinterpret_cast<AtomicSymbolCreator*>(const_cast<Op**>(AllOps().data()));
+  API_END();
+}
+
+int NNListUniqueOps(nn_uint* out_size, OpHandle** out_array) { return MXSymbolListAtomicSymbolCreators(out_size, out_array); }
+
+int MXSymbolGetAtomicSymbolName(AtomicSymbolCreator creator, const char** name) {
+  API_BEGIN();
+  *name = AsOp(creator)->name.c_str();
+  API_END();
+}
+
+int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char** name, const char** description, uint32_t* num_args, const char*** arg_names,
+                                const char*** arg_type_infos, const char*** arg_descriptions, const char** key_var_num_args, const char** return_type) {
+  API_BEGIN();
+  const Op* op = AsOp(creator);
+  const OpText& text = TextOf(op);
+  *name = op->name.c_str();
+  *description = op->description.c_str();
+  *num_args = static_cast<uint32_t>(text.names.size());
+  *arg_names = const_cast<const char**>(text.name_ptrs.data());
+  *arg_type_infos = const_cast<const char**>(text.type_ptrs.data());
+  *arg_descriptions = const_cast<const char**>(text.description_ptrs.data());
+  *key_var_num_args = op->key_var_num_args.c_str();
+  if (return_type) *return_type = "";
+  API_END();
+}
+
+int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, nn_uint* num_doc_args, const char*** arg_names, const char*** arg_type_infos,
+                const char*** arg_descriptions, const char** return_type) {
+  const char* key = nullptr;
+  return MXSymbolGetAtomicSymbolInfo(op, real_name, description, num_doc_args, arg_names, arg_type_infos, arg_descriptions, &key, return_type);
+}
+
+int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,
+                         const char** param_keys, const char** param_vals, const int** out_stypes) {
+  API_BEGIN();
+  const Op* op = AsOp(creator);
+  // Variadic operators may be called without their count, as the reference allows.
+  AttrsPtr attrs;
+  if (!op->key_var_num_args.empty() &&
+      std::none_of(param_keys, param_keys + num_params, [op](const char* k) { return op->key_var_num_args == k; })) {
+    std::vector<const char*> keys(param_keys, param_keys + num_params), values(param_vals, param_vals + num_params);
+    const std::string count = std::to_string(num_inputs);
+    keys.push_back(op->key_var_num_args.c_str());
+    values.push_back(count.c_str());
+    attrs = Imperative::GetAttrs(op, num_params + 1, keys.data(), values.data());
+  } else {
+    attrs = Imperative::GetAttrs(op, num_params, param_keys, param_vals);
+  }
+  const int total = op->NumOutputs(*attrs), visible = op->NumVisibleOutputs(*attrs);
+  std::vector<NDArray*> in = AsNDArrays(inputs, num_inputs);
+  std::vector<std::unique_ptr<NDArray>> fresh;
+  std::vector<NDArray*> out;
+  const bool given = *outputs != nullptr;
+  if (given) {
+    MXNET_CHECK_KIND(*num_outputs == visible || *num_outputs == total, Value) << "[" << op->name << "] got " << *num_outputs << " arrays in `out`; accepted: " << visible;
+    for (int i = 0; i < *num_outputs; ++i) out.push_back(AsNDArray((*outputs)[i]));
+  }
+  while (static_cast<int>(out.size()) < total) {
+    fresh.emplace_back(new NDArray());
+    out.push_back(fresh.back().get());
+  }
+  Imperative::Invoke(attrs, in, out);
+  ApiStore& store = ApiStore::Get();
+  if (!given) {
+    store.handles.clear();
+    for (int i = 0; i < visible; ++i) store.handles.push_back(fresh[i].release());
+    *outputs = store.handles.data();
+    *num_outputs = visible;
+  }
+  if (out_stypes) {
+    store.ints.assign(out.size(), 0);
+    *out_stypes = store.ints.data();
+  }
+  API_END();
+}
+
+int MXImperativeInvoke(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,
+                       const char** param_keys, const char** param_vals) {
+  return MXImperativeInvokeEx(creator, num_inputs, inputs, num_outputs, outputs, num_params, param_keys, param_vals, nullptr);
+}
+
+// ---- autograd
+
+int MXAutogradSetIsRecording(int is_recording, int* prev) {
+  *prev = Imperative::State().recording;
+  Imperative::State().recording = is_recording != 0;
+  return 0;
+}
+
+int MXAutogradSetIsTraining(int is_training, int* prev) {
+  *prev = Imperative::State().training;
+  Imperative::State().training = is_training != 0;
+  return 0;
+}
+
+int MXAutogradIsRecording(bool* curr) {
+  *curr = Imperative::State().recording;
+  return 0;
+}
+
+int MXAutogradIsTraining(bool* curr) {
+  *curr = Imperative::State().training;
+  return 0;
+}
+
+int MXIsNumpyShape(int* curr) {
+  *curr = Imperative::State().np_shape;
+  return 0;
+}
+
+int MXSetIsNumpyShape(int is_np_shape, int* prev) {
+  *prev = Imperative::State().np_shape;
+  Imperative::State().np_shape = is_np_shape != 0;
+  return 0;
+}
+
+int MXIsNumpyDefaultDtype(bool* curr) {
+  *curr = Imperative::State().np_default_dtype;
+  return 0;
+}
+
+int MXSetIsNumpyDefaultDtype(bool dtype_flag, bool* prev) {
+  *prev = Imperative::State().np_default_dtype;
+  Imperative::State().np_default_dtype = dtype_flag;
+  return 0;
+}
+
+int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles) {
+  API_BEGIN();
+  std::vector<OpReq> req;
+  for (uint32_t i = 0; i < num_var; ++i) {
+    MXNET_CHECK_KIND(reqs_array[i] <= 3, Value) << "[autograd] grad_req number " << reqs_array[i] << "; accepted: 0 null, 1 write, 2 in place, 3 add";
+    req.push_back(static_cast<OpReq>(reqs_array[i] == 2 ? 1 : reqs_array[i]));
+  }
+  Imperative::MarkVariables(AsNDArrays(var_handles, num_var), req, AsNDArrays(grad_handles, num_var));
+  API_END();
+}
+
+int MXAutogradDropGrads(uint32_t num_var, NDArrayHandle* var_handles) {
+  API_BEGIN();
+  Imperative::DropGrads(AsNDArrays(var_handles, num_var));
+  API_END();
+}
+
+int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDArrayHandle* ograd_handles, uint32_t num_variables, NDArrayHandle* var_handles,
+                         int retain_graph, int create_graph, int is_train, NDArrayHandle** grad_handles, int** grad_stypes) {
+  API_BEGIN();
+  std::vector<NDArray*> ograds;
+  for (uint32_t i = 0; ograd_handles && i < num_output; ++i) ograds.push_back(static_cast<NDArray*>(ograd_handles[i]));
+  std::vector<NDArray*> variables;
+  if (num_variables) variables = AsNDArrays(var_handles, num_variables);
+  std::vector<NDArray> grads = Imperative::Backward(AsNDArrays(output_handles, num_output), ograds, variables, retain_graph != 0, create_graph != 0, is_train != 0);
+  if (grad_handles) {
+    ApiStore& store = ApiStore::Get();
+    store.handles.clear();
+    store.ints.assign(grads.size(), 0);
+    for (auto& g : grads) store.handles.push_back(new NDArray(g));
+    *grad_handles = store.handles.data();
+    if (grad_stypes) *grad_stypes = store.ints.data();
+  }
+  API_END();
+}
+
+int MXAutogradBackward(uint32_t num_output, NDArrayHandle* output_handles, NDArrayHandle* ograd_handles, int retain_graph) {
+  return MXAutogradBackwardEx(num_output, output_handles, ograd_handles, 0, nullptr, retain_graph, false, true, nullptr, nullptr);
+}
+
+int MXAutogradComputeGradient(uint32_t num_output, NDArrayHandle* output_handles) { return MXAutogradBackward(num_output, output_handles, nullptr, 0); }
+
+int MXAutogradGetSymbol(NDArrayHandle handle, SymbolHandle* out) {
+  API_BEGIN();
+  auto* s = new Symbol();
+  s->outputs.push_back(Imperative::GetSymbolEntry(*AsNDArray(handle)));
+  *out = s;
+  API_END();
+}
+
+int MXNDArrayGetGrad(NDArrayHandle handle, NDArrayHandle* out) {
+  API_BEGIN();
+  NDArray g = Imperative::Grad(*AsNDArray(handle));
+  *out = g.is_none() ? nullptr : new NDArray(g);
+  API_END();
+}
+
+// ---- deferred compute (tracing of 2.0-style forward functions)
+
+int MXNDArrayIsDeferredCompute(int* curr) {
+  *curr = Imperative::State().deferred_compute;
+  return 0;
+}
+
+int MXNDArraySetIsDeferredCompute(int enabled, int* prev) {
+  *prev = Imperative::State().deferred_compute;
+  Imperative::State().deferred_compute = enabled != 0;
+  return 0;
+}
+
+int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* variables, int num) {
+  API_BEGIN();
+  for (int i = 0; i < num; ++i) {
+    const Symbol* s = static_cast<Symbol*>(variables[i]);
+    MXNET_CHECK_KIND(s && s->outputs.size() == 1 && s->outputs[0].node->is_variable(), Value) << "[deferred compute] symbol " << i << " is not a variable";
+    AsNDArray(arrays[i])->deferred_entry = s->outputs[0];
+  }
+  API_END();
+}
+
+int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_outputs, SymbolHandle* out) {
+  API_BEGIN();
+  auto s = std::make_unique<Symbol>();
+  for (int i = 0; i < num_outputs; ++i) {
+    const NDArray* a = AsNDArray(output_handles[i]);
+    MXNET_CHECK_KIND(a->deferred_entry, Value) << "[deferred compute] output " << i << " was not computed inside the traced forward";
+    s->outputs.push_back(a->deferred_entry);
+  }
+  *out = s.release();
+  API_END();
+}
+
+int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num) {
+  API_BEGIN();
+  for (int i = 0; i < num; ++i) AsNDArray(arrays[i])->deferred_entry = NodeEntry();
+  API_END();
+}
+
+// ---- random numbers and the engine
+
+int MXRandomSeed(int seed) {
+  API_BEGIN();
+  Imperative::Seed(static_cast<uint32_t>(seed));
+  API_END();
+}
+
+int MXRandomSeedContext(int seed, int dev_type, int dev_id) {
+  API_BEGIN();
+  Imperative::SeedContext(static_cast<uint32_t>(seed), Context::Make(dev_type, dev_id));
+  API_END();
+}
+
+int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size) {
+  API_BEGIN();
+  *prev_bulk_size = Engine::Get()->SetBulkSize(bulk_size);
+  API_END();
+}
+
+int MXNotifyShutdown() {
+  API_BEGIN();
+  Engine::Get()->NotifyShutdown();
+  API_END();
+}
+
+int MXGetVersion(int* out) {
+  *out = MXNET_VERSION;
+  return 0;
+}
+
+/* {pushed, inlined, bulked, bulks} since start. */
+MXNET_C_DLL int MXEngineStats(uint64_t* out) {
+  API_BEGIN();
+  const EngineStats s = Engine::Get()->stats();
+  out[0] = s.pushed;
+  out[1] = s.inlined;
+  out[2] = s.bulked;
+  out[3] = s.bulks;
+  API_END();
+}

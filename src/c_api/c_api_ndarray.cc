@@ -1,0 +1,323 @@
+// NDArrays over the C ABI: creation, views, copies, waiting, properties.
+#include <cstring>
+
+#include "c_api/c_api_common.h"
+#include "mxnet/imperative.h"
+#include "ndarray/dlpack.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+template <typename T>
+Shape ShapeOf(const T* dims, int ndim) {
+  MXNET_CHECK_KIND(ndim == 0 || dims, Value) << "[NDArray] got a null shape";
+  Shape s(ndim);
+  for (int i = 0; i < ndim; ++i) {
+    s[i] = static_cast<int64_t>(dims[i]);
+    MXNET_CHECK_KIND(s[i] >= 0, Value) << "[NDArray] dimension " << i << " is " << s[i] << "; accepted: 0 or more";
+  }
+  return s;
+}
+
+NDArrayHandle New(const Shape& shape, int dev_type, int dev_id, int delay_alloc, int dtype) {
+  return new NDArray(shape, Context::Make(dev_type, dev_id), dtype, delay_alloc != 0);
+}
+
+}  // namespace
+
+int MXNDArrayCreateNone(NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray();
+  API_END();
+}
+
+int MXNDArrayCreate(const uint32_t* shape, uint32_t ndim, int dev_type, int dev_id, int delay_alloc, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, kFloat32);
+  API_END();
+}
+
+int MXNDArrayCreateEx(const uint32_t* shape, uint32_t ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, dtype);
+  API_END();
+}
+
+int MXNDArrayCreateEx64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, dtype);
+  API_END();
+}
+
+int MXNDArrayCreate64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out) {
+  return MXNDArrayCreateEx64(shape, ndim, dev_type, dev_id, delay_alloc, dtype, out);
+}
+
+int MXNDArrayFree(NDArrayHandle handle) {
+  API_BEGIN();
+  delete static_cast<NDArray*>(handle);
+  API_END();
+}
+
+int MXShallowCopyNDArray(NDArrayHandle src, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(*AsNDArray(src));
+  API_END();
+}
+
+int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size) {
+  API_BEGIN();
+  NDArray* a = AsNDArray(handle);
+  // `size` counts elements
+  a->SyncCopyFromCPU(data, size * DTypeSize(a->dtype()));
+  API_END();
+}
+
+int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
+  API_BEGIN();
+  NDArray* a = AsNDArray(handle);
+  a->SyncCopyToCPU(data, size * DTypeSize(a->dtype()));
+  API_END();
+}
+
+int MXNDArraySyncCopyFromNDArray(NDArrayHandle handle_dst, const NDArrayHandle handle_src, const int i) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(i == -1, Value) << "[NDArray] copy into auxiliary array " << i << "; dense arrays have none (accepted: -1)";
+  CopyFromTo(*AsNDArray(handle_src), *AsNDArray(handle_dst));
+  AsNDArray(handle_dst)->WaitToRead();
+  API_END();
+}
+
+int MXNDArrayWaitToRead(NDArrayHandle handle) {
+  API_BEGIN();
+  AsNDArray(handle)->WaitToRead();
+  API_END();
+}
+
+int MXNDArrayWaitToWrite(NDArrayHandle handle) {
+  API_BEGIN();
+  AsNDArray(handle)->WaitToWrite();
+  API_END();
+}
+
+int MXNDArrayWaitAll() {
+  API_BEGIN();
+  Engine::Get()->WaitForAll();
+  API_END();
+}
+
+int MXNDArraySlice64(NDArrayHandle handle, int64_t begin, int64_t end, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(AsNDArray(handle)->Slice(begin, end));
+  API_END();
+}
+
+int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHandle* out) { return MXNDArraySlice64(handle, begin, end, out); }
+
+int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(AsNDArray(handle)->At(idx));
+  API_END();
+}
+
+int MXNDArrayAt(NDArrayHandle handle, uint32_t idx, NDArrayHandle* out) { return MXNDArrayAt64(handle, idx, out); }
+
+int MXNDArrayReshape64(NDArrayHandle handle, int ndim, dim_t* dims, bool reverse, NDArrayHandle* out) {
+  API_BEGIN();
+  NDArray* a = AsNDArray(handle);
+  MXNET_CHECK_KIND(!a->is_none() && ndim >= 0 && (ndim == 0 || dims), Value) << "[reshape] got an empty array or a null shape";
+  const Shape shape = NDArray::InferReshape(a->shape(), std::vector<int64_t>(dims, dims + ndim), reverse);
+  *out = new NDArray(a->Reshape(shape));
+  API_END();
+}
+
+int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDArrayHandle* out) {
+  std::vector<dim_t> wide;
+  for (int i = 0; dims && i < ndim; ++i) wide.push_back(dims[i]);
+  return MXNDArrayReshape64(handle, ndim, wide.data(), false, out);
+}
+
+int MXNDArrayGetStorageType(NDArrayHandle handle, int* out) {
+  API_BEGIN();
+  *out = static_cast<int>(AsNDArray(handle)->storage_type());
+  API_END();
+}
+
+int MXNDArrayGetShapeEx64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) {
+  API_BEGIN();
+  const NDArray* a = AsNDArray(handle);
+  *out_dim = a->is_none() ? -1 : a->shape().ndim();
+  *out_pdata = a->shape().dims();
+  API_END();
+}
+
+int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) { return MXNDArrayGetShapeEx64(handle, out_dim, out_pdata); }
+
+int MXNDArrayGetShapeEx(NDArrayHandle handle, int* out_dim, const int** out_pdata) {
+  API_BEGIN();
+  const NDArray* a = AsNDArray(handle);
+  auto& store = ApiStore::Get().ints;
+  store.clear();
+  if (!a->is_none())
+    for (int64_t d : a->shape()) {
+      MXNET_CHECK_KIND(d <= INT32_MAX, Value) << "[NDArray] dimension " << d << " does not fit 32 bits; call MXNDArrayGetShapeEx64";
+      store.push_back(static_cast<int>(d));
+    }
+  *out_dim = a->is_none() ? -1 : a->shape().ndim();
+  *out_pdata = store.data();
+  API_END();
+}
+
+int MXNDArrayGetShape(NDArrayHandle handle, uint32_t* out_dim, const uint32_t** out_pdata) {
+  int ndim = 0;
+  const int* dims = nullptr;
+  if (MXNDArrayGetShapeEx(handle, &ndim, &dims) != 0) return -1;
+  *out_dim = ndim < 0 ? 0 : ndim;
+  *out_pdata = reinterpret_cast<const uint32_t*>(dims);
+  return 0;
+}
+
+int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
+  API_BEGIN();
+  const NDArray* a = AsNDArray(handle);
+  a->WaitToRead();
+  *out_pdata = a->is_none() ? nullptr : a->data().dptr;
+  API_END();
+}
+
+int MXNDArrayGetDType(NDArrayHandle handle, int* out_dtype) {
+  API_BEGIN();
+  const NDArray* a = AsNDArray(handle);
+  *out_dtype = a->is_none() ? int{kDTypeUnknown} : a->dtype();
+  API_END();
+}
+
+int MXNDArrayGetContext(NDArrayHandle handle, int* out_dev_type, int* out_dev_id) {
+  API_BEGIN();
+  const NDArray* a = AsNDArray(handle);
+  *out_dev_type = a->is_none() ? 0 : static_cast<int>(a->ctx().dev_type);
+  *out_dev_id = a->is_none() ? 0 : a->ctx().dev_id;
+  API_END();
+}
+
+int MXNDArrayDetach(NDArrayHandle handle, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(AsNDArray(handle)->Detach());
+  API_END();
+}
+
+// ---- files and bytes
+
+int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys) {
+  API_BEGIN();
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < num_args; ++i) {
+    arrays.push_back(*AsNDArray(args[i]));
+    if (keys) names.push_back(keys[i]);
+  }
+  SaveNDArrays(fname, arrays, names);
+  API_END();
+}
+
+int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys) { return MXNDArraySave(fname, num_args, args, keys); }
+
+namespace {
+
+void HandOut(const std::vector<NDArray>& arrays, const std::vector<std::string>& names, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size,
+             const char*** out_names) {
+  ApiStore& store = ApiStore::Get();
+  store.strings = names;
+  store.handles.clear();
+  for (const auto& a : arrays) store.handles.push_back(new NDArray(a));
+  *out_size = static_cast<uint32_t>(arrays.size());
+  *out_arr = store.handles.data();
+  *out_name_size = static_cast<uint32_t>(names.size());
+  *out_names = store.Point();
+}
+
+}  // namespace
+
+int MXNDArrayLoad(const char* fname, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size, const char*** out_names) {
+  API_BEGIN();
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  LoadNDArrays(fname, &arrays, &names);
+  HandOut(arrays, names, out_size, out_arr, out_name_size, out_names);
+  API_END();
+}
+
+int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size, const char*** out_names) {
+  API_BEGIN();
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  LoadNDArrays(buffer, size, &arrays, &names);
+  HandOut(arrays, names, out_size, out_arr, out_name_size, out_names);
+  API_END();
+}
+
+int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** out_buf) {
+  API_BEGIN();
+  ApiStore& store = ApiStore::Get();
+  store.text = SaveNDArrayRaw(*AsNDArray(handle));
+  *out_size = store.text.size();
+  *out_buf = store.text.data();
+  API_END();
+}
+
+int MXNDArrayLoadFromRawBytes(const void* buf, size_t size, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(LoadNDArrayRaw(buf, size));
+  API_END();
+}
+
+// ---- sharing: DLPack and between processes
+
+int MXNDArrayToDLPack(NDArrayHandle handle, DLManagedTensorHandle* out) {
+  API_BEGIN();
+  *out = ToDLPack(*AsNDArray(handle));
+  API_END();
+}
+
+int MXNDArrayFromDLPackEx(DLManagedTensorHandle dlpack, const bool transient_handle, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(FromDLPack(static_cast<DLManagedTensor*>(dlpack), transient_handle));
+  API_END();
+}
+
+int MXNDArrayFromDLPack(DLManagedTensorHandle dlpack, NDArrayHandle* out) { return MXNDArrayFromDLPackEx(dlpack, false, out); }
+
+int MXNDArrayCallDLPackDeleter(DLManagedTensorHandle dlpack) {
+  API_BEGIN();
+  auto* t = static_cast<DLManagedTensor*>(dlpack);
+  if (t && t->deleter) t->deleter(t);
+  API_END();
+}
+
+int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {
+  API_BEGIN();
+  NDArray* a = AsNDArray(handle);
+  if (a->ctx().dev_type != DeviceType::kCPUShared) {
+    NDArray shared = a->Copy(Context::CPUShared(0));
+    shared.WaitToRead();
+    *a = shared;
+  }
+  a->WaitToRead();
+  MXNET_CHECK_KIND(a->byte_offset() == 0, Value) << "[NDArray] a view that does not start at the beginning of its memory cannot be shared; copy it first";
+  *shared_pid = a->chunk()->handle.shared_pid;
+  *shared_id = a->chunk()->handle.shared_id;
+  API_END();
+}
+
+int MXNDArrayCreateFromSharedMemEx(int shared_pid, int shared_id, const int* shape, int ndim, int dtype, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(NDArray::FromShared(shared_pid, shared_id, ShapeOf(shape, ndim), dtype));
+  API_END();
+}
+
+int MXNDArrayCreateFromSharedMem(int shared_pid, int shared_id, const uint32_t* shape, uint32_t ndim, int dtype, NDArrayHandle* out) {
+  API_BEGIN();
+  *out = new NDArray(NDArray::FromShared(shared_pid, shared_id, ShapeOf(shape, static_cast<int>(ndim)), dtype));
+  API_END();
+}

@@ -1,0 +1,419 @@
+// Recording and differentiation of eager programs (reverse mode, one pass over the tape).
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "imperative/tape.h"
+#include "mxnet/graph.h"
+#include "mxnet/imperative.h"
+
+namespace mxnet {
+namespace {
+
+/* Which inputs and outputs the gradient of this operator reads: found by writing the gradient down once for stand-in variables. */
+uint64_t GradUse(const AttrsPtr& attrs) {
+  constexpr uint64_t kAsked = uint64_t{1} << 31, kAll = ~uint64_t{0};
+  uint64_t bits = attrs->grad_use.bits.load(std::memory_order_relaxed);
+  if (bits) return bits;
+  const Op* op = attrs->op;
+  const int num_in = op->NumInputs(*attrs), num_out = op->NumOutputs(*attrs);
+  bits = kAsked;
+  if (op->gradient && !op->zero_gradient) {
+    if (num_in > 30 || num_out > 31) {
+      bits = kAll;
+    } else {
+      auto node = std::make_shared<Node>();
+      node->attrs = attrs;
+      std::unordered_map<const Node*, int> input_of;
+      for (int i = 0; i < num_in; ++i) {
+        NodePtr v = MakeVariable("in" + std::to_string(i));
+        input_of[v.get()] = i;
+        node->inputs.push_back({v, 0, 0});
+      }
+      std::vector<NodeEntry> ograds;
+      for (int i = 0; i < num_out; ++i) ograds.push_back({MakeVariable("ograd"), 0, 0});
+      std::vector<NodeEntry> heads = op->gradient(node, ograds);
+      // Walk by hand: the search must stop at `node` itself.
+      std::vector<NodeEntry> stack;
+      std::unordered_set<const Node*> seen;
+      auto look = [&](const NodeEntry& e) {
+        if (!e.node) return;
+        if (e.node == node) { bits |= uint64_t{1} << (32 + e.index); return; }
+        auto it = input_of.find(e.node.get());
+        if (it != input_of.end()) { bits |= uint64_t{1} << it->second; return; }
+        if (seen.insert(e.node.get()).second) stack.push_back(e);
+      };
+      for (const auto& h : heads) look(h);
+      while (!stack.empty()) {
+        NodeEntry e = stack.back();
+        stack.pop_back();
+        for (const auto& in : e.node->inputs) look(in);
+      }
+    }
+  }
+  attrs->grad_use.bits.store(bits, std::memory_order_relaxed);
+  return bits;
+}
+
+Tape::Output DescribeOutput(const NDArray& a, bool keep) {
+  Tape::Output o;
+  o.shape = a.shape();
+  o.dtype = a.dtype();
+  o.ctx = a.ctx();
+  if (keep) o.value = a.Detach();
+  return o;
+}
+
+NodeEntry ConstantEntry(const NDArray& a) {
+  static const AttrsPtr variable = MakeAttrs(nullptr, {});
+  auto node = std::make_shared<Node>();
+  node->attrs = variable;
+  auto tape = std::make_shared<Tape>();
+  tape->is_variable = true;
+  tape->outputs.push_back(DescribeOutput(a, true));
+  node->tape = tape;
+  return {node, 0, 0};
+}
+
+NDArray FilledLike(const Tape::Output& o, const char* op) {
+  NDArray a(o.shape, o.ctx, o.dtype);
+  if (o.shape.Size() == 0) return a;
+  AttrsPtr attrs = MakeAttrs(Op::Get(op), {});
+  Imperative::Run(attrs, {}, {OpReq::kWrite}, {a}, false);
+  return a;
+}
+
+}  // namespace
+
+void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const std::string& name) {
+  bool any = false;
+  for (NDArray* a : inputs) any |= static_cast<bool>(a->autograd_entry);
+  if (!any) {
+    for (NDArray* o : outputs)
+      if (o->autograd_entry && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();   // overwritten: its history is gone
+    return;
+  }
+  const uint64_t use = GradUse(attrs);
+  auto node = std::make_shared<Node>();
+  node->attrs = attrs;
+  node->name = name;
+  node->inputs.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    NDArray* a = inputs[i];
+    if (!a->autograd_entry) {
+      // The value of an untracked input matters only if the gradient reads it.
+      NodeEntry constant = ConstantEntry(*a);
+      if (i < 31 && !(use >> i & 1)) static_cast<Tape*>(constant.node->tape.get())->outputs[0].value = NDArray();
+      node->inputs.push_back(std::move(constant));
+      continue;
+    }
+    if (i >= 31 || (use >> i & 1)) {
+      Tape* producer = TapeOf(a->autograd_entry);
+      auto& slot = producer->outputs[a->autograd_entry.index];
+      if (slot.value.is_none()) slot.value = a->Detach();
+    }
+    node->inputs.push_back(a->autograd_entry);
+  }
+  auto tape = std::make_shared<Tape>();
+  tape->outputs.reserve(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) tape->outputs.push_back(DescribeOutput(*outputs[i], i >= 31 || (use >> (32 + i) & 1)));
+  node->tape = tape;
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->autograd_entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
+}
+
+void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients) {
+  MXNET_CHECK_KIND(variables.size() == req.size() && variables.size() == gradients.size(), Value)
+      << "[autograd] mark_variables got " << variables.size() << " variables, " << req.size() << " grad_reqs and " << gradients.size() << " gradients; the numbers must be equal";
+  for (size_t i = 0; i < variables.size(); ++i) {
+    MXNET_CHECK_KIND(variables[i]->shape() == gradients[i]->shape(), Value)
+        << "[autograd] variable " << i << " has shape " << variables[i]->shape() << ", its gradient " << gradients[i]->shape() << "; they must be equal";
+    NodeEntry e = ConstantEntry(*variables[i]);
+    e.node->name = "var" + std::to_string(i);
+    Tape* t = TapeOf(e);
+    t->grad = gradients[i]->Detach();
+    t->req = req[i];
+    variables[i]->autograd_entry = req[i] == OpReq::kNull ? NodeEntry() : e;
+  }
+}
+
+void Imperative::DropGrads(const std::vector<NDArray*>& variables) {
+  for (NDArray* v : variables) {
+    Tape* t = TapeOf(v->autograd_entry);
+    if (t && t->is_variable) v->autograd_entry = NodeEntry();
+  }
+}
+
+NDArray Imperative::Grad(const NDArray& variable) {
+  Tape* t = TapeOf(variable.autograd_entry);
+  return t && t->is_variable ? t->grad : NDArray();
+}
+
+namespace {
+
+/* One backward pass. */
+class BackwardPass {
+ public:
+  BackwardPass(bool create_graph, bool is_train) : create_graph_(create_graph), is_train_(is_train) {}
+
+  std::vector<NDArray> Run(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads, const std::vector<NDArray*>& variables, bool retain_graph) {
+    Sort(heads);
+    for (NDArray* v : variables) {
+      MXNET_CHECK_KIND(v->autograd_entry, Value) << "[autograd] grad: a variable of shape " << v->shape() << " takes no part in the recorded computation; call attach_grad() before recording";
+      wanted_.insert(v->autograd_entry.node.get());
+    }
+    for (size_t i = 0; i < heads.size(); ++i) {
+      NDArray g;
+      if (i < head_grads.size() && head_grads[i] && !head_grads[i]->is_none()) {
+        g = *head_grads[i];
+        MXNET_CHECK_KIND(g.shape() == heads[i]->shape(), Value) << "[autograd] head " << i << " has shape " << heads[i]->shape() << ", its head gradient " << g.shape();
+      } else {
+        g = FilledLike(DescribeOutput(*heads[i], false), "_ones");
+      }
+      Accumulate(heads[i]->autograd_entry, std::move(g));
+    }
+    std::vector<NDArray> results(variables.size());
+    const bool to_marked = variables.empty();
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const NodePtr& node = *it;
+      Tape* tape = static_cast<Tape*>(node->tape.get());
+      auto slot = grads_.find(node.get());
+      if (slot == grads_.end()) continue;
+      for (size_t v = 0; v < variables.size(); ++v) {
+        const NodeEntry& e = variables[v]->autograd_entry;
+        if (e.node == node) results[v] = slot->second[e.index];
+      }
+      if (node->is_variable()) {
+        if (to_marked && tape->req != OpReq::kNull) Deliver(tape, slot->second[0]);
+      } else {
+        Differentiate(node, &slot->second);
+      }
+      grads_.erase(slot);
+      if (!retain_graph && !create_graph_ && !node->is_variable()) Consume(node.get(), tape);
+    }
+    for (size_t v = 0; v < variables.size(); ++v)
+      if (results[v].is_none()) results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], "_zeros");
+    return results;
+  }
+
+ private:
+  void Sort(const std::vector<NDArray*>& heads) {
+    std::vector<NodeEntry> entries;
+    for (NDArray* h : heads) {
+      MXNET_CHECK_KIND(!h->is_none() && h->autograd_entry, Value)
+          << "[autograd] backward from an array that no recorded operation computed; compute it inside autograd.record() from arrays with attach_grad()";
+      entries.push_back(h->autograd_entry);
+    }
+    DFSVisit(entries, [this](const NodePtr& n) {
+      Tape* t = static_cast<Tape*>(n->tape.get());
+      MXNET_CHECK(t && !t->released) << "[autograd] this part of the computation was already differentiated and freed; pass retain_graph=True to the first backward";
+      order_.push_back(n);
+      for (const auto& in : n->inputs) ++uses_[in.node.get()];
+    });
+    for (const auto& e : entries) ++uses_[e.node.get()];
+  }
+
+  // Gradients are only needed on paths that end in a variable with a gradient request or one that was asked for.
+  bool Needed(const NodeEntry& e) {
+    if (!e.node->is_variable()) return true;
+    return static_cast<Tape*>(e.node->tape.get())->req != OpReq::kNull || wanted_.count(e.node.get());
+  }
+
+  void Accumulate(const NodeEntry& e, NDArray g) {
+    Tape* t = TapeOf(e);
+    auto& slots = grads_[e.node.get()];
+    if (slots.empty()) slots.resize(t->outputs.size());
+    NDArray& slot = slots[e.index];
+    if (slot.is_none()) {
+      slot = std::move(g);
+      return;
+    }
+    static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
+    NDArray sum;
+    Imperative::Invoke(add, {&slot, &g}, {&sum});
+    slot = std::move(sum);
+  }
+
+  void Deliver(Tape* t, const NDArray& g) {
+    if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;   // was computed in place
+    if (t->req == OpReq::kAdd) {
+      static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
+      NDArray target = t->grad;
+      if (create_graph_) {
+        NDArray sum;
+        Imperative::Invoke(add, {&target, const_cast<NDArray*>(&g)}, {&sum});
+        CopyFromTo(sum, t->grad);
+      } else {
+        Imperative::Run(add, {target, g}, {OpReq::kWrite}, {target}, is_train_);
+      }
+    } else {
+      CopyFromTo(g, t->grad);
+      if (create_graph_) t->grad.autograd_entry = g.autograd_entry;
+    }
+  }
+
+  NDArray ValueOf(const NodeEntry& e) {
+    auto made = values_.find(e.node.get());
+    if (made != values_.end()) return made->second[e.index];
+    Tape* t = TapeOf(e);
+    MXNET_CHECK(t && e.index < t->outputs.size() && !t->outputs[e.index].value.is_none())
+        << "[autograd] a value that the gradient needs was not kept (operator " << (e.node->is_variable() ? "variable" : e.node->op()->name) << ")";
+    NDArray a = t->outputs[e.index].value;
+    if (create_graph_ && (!t->is_variable || t->req != OpReq::kNull || wanted_.count(e.node.get()))) a.autograd_entry = e;
+    return a;
+  }
+
+  void Differentiate(const NodePtr& node, std::vector<NDArray>* ograd_arrays) {
+    const Op* op = node->op();
+    bool any = false;
+    for (const auto& in : node->inputs) any |= Needed(in);
+    if (!any || op->zero_gradient) return;
+    MXNET_CHECK(op->gradient) << "[" << op->name << "] has no gradient; it cannot stand between a variable and what is differentiated";
+    Tape* tape = static_cast<Tape*>(node->tape.get());
+    std::vector<NodeEntry> ograds(ograd_arrays->size());
+    values_.clear();
+    static const AttrsPtr variable = MakeAttrs(nullptr, {});
+    for (size_t i = 0; i < ograds.size(); ++i) {
+      NDArray g = (*ograd_arrays)[i];
+      if (g.is_none()) g = FilledLike(tape->outputs[i], "_zeros");
+      auto v = std::make_shared<Node>();
+      v->attrs = variable;
+      values_[v.get()] = {g};
+      ograds[i] = {v, 0, 0};
+    }
+    std::vector<NodeEntry> igrads = op->gradient(node, ograds);
+    // Only what is needed is evaluated.
+    std::vector<NodeEntry> heads;
+    for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
+      if (igrads[i] && Needed(node->inputs[i])) heads.push_back(igrads[i]);
+    std::vector<NodePtr> todo;
+    Collect(heads, &todo);
+    PresetOutputs(node, igrads);
+    for (const NodePtr& n : todo) {
+      std::vector<NDArray> in_values;
+      in_values.reserve(n->inputs.size());
+      for (const auto& e : n->inputs) in_values.push_back(ValueOf(e));
+      std::vector<NDArray*> in, out;
+      for (auto& a : in_values) in.push_back(&a);
+      auto& made = values_[n.get()];
+      made.resize(n->num_outputs());
+      for (auto& a : made) out.push_back(&a);
+      auto preset = preset_.find(n.get());
+      if (preset != preset_.end()) made[preset->second.first] = preset->second.second;
+      Imperative::Invoke(n->attrs, in, out);
+    }
+    preset_.clear();
+    for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
+      if (igrads[i] && Needed(node->inputs[i])) Accumulate(node->inputs[i], ValueOf(igrads[i]));
+    values_.clear();
+  }
+
+  // New nodes of the gradient in execution order: children first, stopping at the tape.
+  void Collect(const std::vector<NodeEntry>& heads, std::vector<NodePtr>* todo) {
+    std::unordered_set<const Node*> seen;
+    std::vector<std::pair<NodePtr, size_t>> stack;
+    auto enter = [&](const NodePtr& n) {
+      if (n->tape || values_.count(n.get()) || !seen.insert(n.get()).second) return;
+      stack.emplace_back(n, 0);
+    };
+    for (const auto& h : heads) {
+      enter(h.node);
+      while (!stack.empty()) {
+        auto& top = stack.back();
+        if (top.second < top.first->inputs.size()) {
+          NodePtr child = top.first->inputs[top.second++].node;
+          enter(child);
+        } else {
+          todo->push_back(top.first);
+          stack.pop_back();
+        }
+      }
+    }
+  }
+
+  // A gradient that will be the only contribution to a marked variable is computed straight into its gradient array.
+  void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
+    if (create_graph_ || !wanted_.empty()) return;
+    for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i) {
+      const NodeEntry &g = igrads[i], &x = node->inputs[i];
+      if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
+      Tape* t = TapeOf(x);
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || g.node->op()->array_fn) continue;
+      if (std::count_if(igrads.begin(), igrads.end(), [&](const NodeEntry& o) { return o.node == g.node; }) != 1) {
+        // several outputs of one node: only one of them can be preset per node here, and only if no other entry is the same output
+        bool same = false;
+        for (size_t j = 0; j < igrads.size(); ++j) same |= j != i && igrads[j].node == g.node && igrads[j].index == g.index;
+        if (same) continue;
+      }
+      if (!preset_.count(g.node.get()) && t->grad.dtype() == t->outputs[0].dtype) preset_[g.node.get()] = {g.index, t->grad};
+    }
+  }
+
+  static void Consume(Node* node, Tape* tape) {
+    tape->released = true;
+    for (auto& o : tape->outputs) o.value = NDArray();
+    node->inputs.clear();
+  }
+
+  const bool create_graph_, is_train_;
+  std::vector<NodePtr> order_;
+  std::unordered_map<const Node*, int> uses_;
+  std::unordered_set<const Node*> wanted_;
+  std::unordered_map<const Node*, std::vector<NDArray>> grads_;
+  std::unordered_map<const Node*, std::vector<NDArray>> values_;                // of the gradient being evaluated
+  std::unordered_map<const Node*, std::pair<uint32_t, NDArray>> preset_;
+};
+
+/* Sets the thread's state for the pass and puts it back. */
+class StateScope {
+ public:
+  StateScope(bool recording, bool training) : saved_(Imperative::State()) {
+    Imperative::State().recording = recording;
+    Imperative::State().training = training;
+    Imperative::State().deferred_compute = false;
+  }
+  ~StateScope() { Imperative::State() = saved_; }
+
+ private:
+  ImperativeState saved_;
+};
+
+}  // namespace
+
+std::vector<NDArray> Imperative::Backward(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads, const std::vector<NDArray*>& variables,
+                                          bool retain_graph, bool create_graph, bool is_train) {
+  MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == heads.size(), Value) << "[autograd] got " << heads.size() << " heads and " << head_grads.size() << " head gradients";
+  StateScope scope(create_graph, is_train);
+  BackwardPass pass(create_graph, is_train);
+  return pass.Run(heads, head_grads, variables, retain_graph);
+}
+
+NodeEntry Imperative::GetSymbolEntry(const NDArray& array) {
+  MXNET_CHECK_KIND(array.autograd_entry, Value) << "[autograd] get_symbol: the array was not computed inside autograd.record()";
+  std::unordered_map<const Node*, NodePtr> copies;
+  int variables = 0, nodes = 0;
+  DFSVisit({array.autograd_entry}, [&](const NodePtr& n) {
+    auto c = std::make_shared<Node>();
+    c->attrs = n->attrs;
+    c->name = n->is_variable() ? "var" + std::to_string(variables++) : !n->name.empty() ? n->name : n->op()->name + std::to_string(nodes++);
+    for (const auto& e : n->inputs) c->inputs.push_back({copies.at(e.node.get()), e.index, e.version});
+    copies[n.get()] = c;
+  });
+  return {copies.at(array.autograd_entry.node.get()), array.autograd_entry.index, 0};
+}
+
+void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
+  auto node = std::make_shared<Node>();
+  node->attrs = attrs;
+  static std::atomic<uint64_t> counter{0};
+  std::string base = attrs->op->name;
+  std::transform(base.begin(), base.end(), base.begin(), ::tolower);
+  node->name = base + "_dc" + std::to_string(counter++);
+  for (NDArray* a : inputs) {
+    MXNET_CHECK(a->deferred_entry) << "[deferred compute] " << attrs->op->name << ": an input of shape " << a->shape()
+                                   << " was made outside the traced forward; pass it as argument or make it a Parameter or Constant";
+    node->inputs.push_back(a->deferred_entry);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->deferred_entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
+}
+
+}  // namespace mxnet

@@ -1,0 +1,340 @@
+// NDArray: creation, views, copies, waiting.
+#include "mxnet/ndarray.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ndarray/run.h"
+
+namespace mxnet {
+
+DeviceCopy& DeviceCopy::Get() {
+  static DeviceCopy hooks;
+  return hooks;
+}
+
+namespace {
+
+// Sizes that pointers cannot address are a caller's mistake, not a reason to wrap around.
+size_t CheckedBytes(const Shape& shape, int dtype) {
+  MXNET_CHECK_KIND(shape.known(), Value) << "[NDArray] shape " << shape << " is not fully known; every dimension must be >= 0";
+  const size_t item = DTypeSize(dtype);
+  MXNET_CHECK_KIND(item > 0, Type) << "[NDArray] dtype number " << dtype << " does not exist; accepted: 0 to " << kNumDTypes - 1;
+  const int64_t n = shape.Size();
+  MXNET_CHECK_KIND(static_cast<uint64_t>(n) <= (~size_t{0} >> 1) / item, Value) << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
+  return static_cast<size_t>(n) * item;
+}
+
+void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
+  if (bytes == 0) return;
+  if (!dst_ctx.is_gpu() && !src_ctx.is_gpu()) {
+    std::memcpy(dst, src, bytes);
+    return;
+  }
+  MXNET_CHECK(DeviceCopy::Get().copy) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
+  DeviceCopy::Get().copy(dst, dst_ctx, src, src_ctx, bytes, stream);
+}
+
+Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
+  const size_t bytes = CheckedBytes(shape, dtype);
+  auto chunk = std::make_unique<Chunk>();
+  chunk->ctx = ctx;
+  chunk->bytes = bytes;
+  return chunk.release();
+}
+
+}  // namespace
+
+void Chunk::Allocate() {
+  if (!delayed) return;
+  handle = Storage::Get()->Alloc(bytes, ctx);
+  delayed = false;
+}
+
+void Chunk::Destroy() {
+  Engine* engine = Engine::Get();
+  if (delayed || (handle.dptr == nullptr && aux_handles.empty() && !external_deleter)) {
+    engine->DeleteVariable(nullptr, ctx, var);
+  } else if (engine->TryAcquire(nullptr, 0, &var, 1)) {
+    // Idle: the memory can go back at once, which is the common case for temporaries.
+    if (external_deleter) {
+      external_deleter();
+    } else {
+      Storage::Get()->Free(handle);
+      for (const auto& h : aux_handles) Storage::Get()->Free(h);
+    }
+    engine->Release(nullptr, 0, &var, 1);
+    engine->DeleteVariable(nullptr, ctx, var);
+  } else {
+    auto handles = std::make_shared<std::vector<StorageHandle>>(std::move(aux_handles));
+    if (!external_deleter) handles->push_back(handle);
+    auto deleter = std::move(external_deleter);
+    engine->DeleteVariable(
+        [handles, deleter](RunContext) {
+          if (deleter) deleter();
+          for (const auto& h : *handles) Storage::Get()->Free(h);
+        },
+        ctx, var);
+  }
+  delete this;
+}
+
+NDArray::NDArray(const Shape& shape, Context ctx, int dtype, bool delay_alloc) : dtype_(dtype), shape_(shape) {
+  std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
+  chunk->delayed = true;
+  if (!delay_alloc) chunk->Allocate();
+  chunk->var = Engine::Get()->NewVariable();
+  chunk_ = chunk.release();
+}
+
+NDArray::NDArray(const TBlob& blob, std::function<void()> deleter) : dtype_(blob.dtype), shape_(blob.shape) {
+  std::unique_ptr<Chunk> chunk(NewChunk(blob.shape, blob.dtype, blob.ctx));
+  chunk->handle.dptr = blob.dptr;
+  chunk->handle.size = chunk->bytes;
+  chunk->handle.ctx = blob.ctx;
+  if (deleter)
+    chunk->external_deleter = std::move(deleter);
+  else
+    chunk->external_deleter = [] {};
+  chunk->var = Engine::Get()->NewVariable();
+  chunk_ = chunk.release();
+}
+
+NDArray NDArray::FromShared(int shared_pid, int shared_id, const Shape& shape, int dtype) {
+  NDArray out;
+  out.shape_ = shape;
+  out.dtype_ = dtype;
+  std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, Context::CPUShared(0)));
+  chunk->handle = Storage::Get()->OpenShared(shared_pid, shared_id, chunk->bytes);
+  chunk->var = Engine::Get()->NewVariable();
+  out.chunk_ = chunk.release();
+  return out;
+}
+
+NDArray::NDArray(const NDArray& o)
+    : autograd_entry(o.autograd_entry), deferred_entry(o.deferred_entry), chunk_(o.chunk_), byte_offset_(o.byte_offset_), dtype_(o.dtype_), shape_(o.shape_) {
+  if (chunk_) chunk_->AddRef();
+}
+
+NDArray::NDArray(NDArray&& o) noexcept
+    : autograd_entry(std::move(o.autograd_entry)), deferred_entry(std::move(o.deferred_entry)), chunk_(o.chunk_), byte_offset_(o.byte_offset_),
+      dtype_(o.dtype_), shape_(std::move(o.shape_)) {
+  o.chunk_ = nullptr;
+}
+
+NDArray& NDArray::operator=(const NDArray& o) {
+  if (this != &o) *this = NDArray(o);
+  return *this;
+}
+
+NDArray& NDArray::operator=(NDArray&& o) noexcept {
+  if (this != &o) {
+    if (chunk_) chunk_->Release();
+    chunk_ = o.chunk_;
+    o.chunk_ = nullptr;
+    byte_offset_ = o.byte_offset_;
+    dtype_ = o.dtype_;
+    shape_ = std::move(o.shape_);
+    autograd_entry = std::move(o.autograd_entry);
+    deferred_entry = std::move(o.deferred_entry);
+  }
+  return *this;
+}
+
+NDArray::~NDArray() {
+  if (chunk_) chunk_->Release();
+}
+
+void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
+  NDArray fresh(shape, ctx, dtype);
+  fresh.autograd_entry = std::move(autograd_entry);
+  fresh.deferred_entry = std::move(deferred_entry);
+  *this = std::move(fresh);
+}
+
+TBlob NDArray::data() const {
+  chunk_->Allocate();
+  TBlob b;
+  b.dptr = static_cast<char*>(chunk_->handle.dptr) + byte_offset_;
+  b.shape = shape_;
+  b.dtype = dtype_;
+  b.ctx = chunk_->ctx;
+  return b;
+}
+
+uint64_t NDArray::version() const { return Engine::Get()->Version(chunk_->var); }
+
+void NDArray::WaitToRead() const {
+  if (chunk_) Engine::Get()->WaitForVar(chunk_->var);
+}
+
+void NDArray::WaitToWrite() const {
+  if (chunk_) Engine::Get()->WaitForVar(chunk_->var, true);
+}
+
+void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
+  const TBlob dst = data();
+  MXNET_CHECK_KIND(bytes == dst.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes into an array of shape " << shape_ << " and dtype "
+                                                << DTypeName(dtype_) << "; it holds " << dst.Bytes();
+  if (bytes == 0) return;
+  Var* v = var();
+  // Through the engine, so that the version advances and readers are ordered behind the copy; then wait, because `src` is the caller's.
+  RunOrPush([dst, src, bytes](RunContext run) { CopyBytes(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); }, dst.ctx.execution(),
+            Span<Var* const>(), Span<Var* const>(&v, 1), true, dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU");
+  WaitToRead();
+}
+
+void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
+  WaitToRead();
+  const TBlob src = data();
+  MXNET_CHECK_KIND(bytes == src.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes out of an array of shape " << shape_ << " and dtype "
+                                                << DTypeName(dtype_) << "; it holds " << src.Bytes();
+  if (!src.ctx.is_gpu()) {
+    if (bytes) std::memcpy(dst, src.dptr, bytes);
+    return;
+  }
+  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); }, src.ctx, {var()}, {},
+                          FnProperty::kCopyFromGPU, 0, "SyncCopyToCPU");
+  WaitToWrite();   // our read counts as a reader: a writer's wait includes it
+}
+
+NDArray NDArray::Copy(Context ctx) const {
+  NDArray out(shape_, ctx, dtype_);
+  CopyFromTo(*this, out);
+  return out;
+}
+
+NDArray NDArray::Slice(int64_t begin, int64_t end) const {
+  MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[slice] an array of shape " << shape_ << " has no rows";
+  const int64_t n = shape_[0];
+  MXNET_CHECK_KIND(0 <= begin && begin <= end && end <= n, Index) << "[slice] rows [" << begin << ", " << end << ") of an array of shape " << shape_
+                                                                  << "; accepted: 0 <= begin <= end <= " << n;
+  NDArray out = Detach();
+  out.shape_[0] = end - begin;
+  out.byte_offset_ += static_cast<size_t>(begin * shape_.Prod(1, shape_.ndim())) * DTypeSize(dtype_);
+  return out;
+}
+
+NDArray NDArray::At(int64_t index) const {
+  MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[at] an array of shape " << shape_ << " has no rows";
+  MXNET_CHECK_KIND(0 <= index && index < shape_[0], Index) << "[at] index " << index << " of an array of shape " << shape_ << "; accepted: 0 to " << shape_[0] - 1;
+  NDArray out = Slice(index, index + 1);
+  out.shape_ = Shape(shape_.dims() + 1, shape_.ndim() - 1);
+  return out;
+}
+
+NDArray NDArray::Reshape(const Shape& shape) const {
+  MXNET_CHECK_KIND(!is_none(), Value) << "[reshape] the array is empty (none)";
+  MXNET_CHECK_KIND(shape.known() && shape.Size() == shape_.Size(), Value) << "[reshape] shape " << shape_ << " to " << shape << "; the number of elements must stay "
+                                                                          << shape_.Size();
+  NDArray out = Detach();
+  out.shape_ = shape;
+  return out;
+}
+
+NDArray NDArray::Detach() const {
+  NDArray out;
+  out.chunk_ = chunk_;
+  if (chunk_) chunk_->AddRef();
+  out.byte_offset_ = byte_offset_;
+  out.dtype_ = dtype_;
+  out.shape_ = shape_;
+  return out;
+}
+
+Shape NDArray::InferReshape(const Shape& from, const std::vector<int64_t>& codes_in, bool reverse) {
+  std::vector<int64_t> src(from.begin(), from.end()), codes(codes_in), out;
+  auto fail = [&](const std::string& why) {
+    MXNET_THROW(Value) << "[reshape] shape " << from << " with codes " << Shape(codes_in) << (reverse ? " (reverse)" : "") << ": " << why;
+  };
+  if (reverse) {
+    std::reverse(src.begin(), src.end());
+    std::reverse(codes.begin(), codes.end());
+    // the two sizes of a split follow their -4, also when read from the right
+    for (size_t i = 0; i < codes.size(); ++i)
+      if (codes[i] == -4 && i >= 2) {
+        const int64_t second = codes[i - 2], first = codes[i - 1];
+        codes[i - 2] = -4;
+        codes[i - 1] = second;
+        codes[i] = first;
+      }
+  }
+  size_t at = 0;
+  int infer = -1;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int64_t c = codes[i];
+    if (c == 0) {
+      if (at >= src.size()) fail("0 has no dimension left to copy");
+      out.push_back(src[at++]);
+    } else if (c == -1) {
+      if (infer >= 0) fail("-1 may stand only once");
+      infer = static_cast<int>(out.size());
+      out.push_back(1);
+      ++at;
+    } else if (c == -2) {
+      while (at < src.size()) out.push_back(src[at++]);
+    } else if (c == -3) {
+      if (at + 1 >= src.size()) fail("-3 needs two dimensions to merge");
+      out.push_back(src[at] * src[at + 1]);
+      at += 2;
+    } else if (c == -4) {
+      if (at >= src.size()) fail("-4 has no dimension left to split");
+      if (i + 2 >= codes.size()) fail("-4 must be followed by two sizes");
+      int64_t a = codes[i + 1], b = codes[i + 2];
+      const int64_t d = src[at++];
+      if (a == -1 && b == -1) fail("only one of the two sizes behind -4 may be -1");
+      if (a == -1) a = b > 0 ? d / b : 0;
+      if (b == -1) b = a > 0 ? d / a : 0;
+      if (a <= 0 || b <= 0 || a * b != d) fail("the two sizes behind -4 must multiply to " + std::to_string(d));
+      out.push_back(a);
+      out.push_back(b);
+      i += 2;
+    } else if (c > 0) {
+      out.push_back(c);
+      ++at;
+    } else {
+      fail("accepted: sizes > 0 and the codes 0, -1, -2, -3, -4");
+    }
+  }
+  const int64_t total = from.Size();
+  int64_t known = 1;
+  for (size_t i = 0; i < out.size(); ++i)
+    if (static_cast<int>(i) != infer) known *= out[i];
+  if (infer >= 0) {
+    if (known == 0 ? total != 0 : total % known != 0) fail("-1 cannot be resolved: " + std::to_string(total) + " elements over " + std::to_string(known));
+    out[infer] = known == 0 ? 0 : total / known;
+  } else if (known != total) {
+    fail("the result has " + std::to_string(known) + " elements; it must have " + std::to_string(total));
+  }
+  if (reverse) std::reverse(out.begin(), out.end());
+  return Shape(out.data(), static_cast<int>(out.size()));
+}
+
+void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
+  MXNET_CHECK_KIND(!src.is_none() && !dst.is_none(), Value) << "[copyto] an empty (none) array has nothing to copy";
+  if (src.var() == dst.var() && src.byte_offset() == dst.byte_offset() && src.dtype() == dst.dtype() && src.shape() == dst.shape()) return;
+  MXNET_CHECK_KIND(src.shape() == dst.shape(), Value) << "[copyto] source has shape " << src.shape() << ", destination " << dst.shape() << "; they must be equal";
+  const TBlob from = src.data(), to = dst.data();
+  const int64_t n = from.Size();
+  if (n == 0) return;
+  Var* reads[1] = {src.var()};
+  Var* writes[1] = {dst.var()};
+  const int num_reads = reads[0] == writes[0] ? 0 : 1;
+  const bool gpu = from.ctx.is_gpu() || to.ctx.is_gpu();
+  MXNET_CHECK_KIND(!gpu || from.dtype == to.dtype, Type) << "[copyto] from " << DTypeName(from.dtype) << " to " << DTypeName(to.dtype) << " across devices; cast first";
+  const Context where = gpu ? (to.ctx.is_gpu() ? to.ctx : from.ctx) : Context::CPU();
+  const FnProperty prop = !gpu ? FnProperty::kNormal : to.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kCopyFromGPU;
+  auto fn = [from, to, n](RunContext run) {
+    if (from.dtype == to.dtype) {
+      if (from.ctx.is_gpu() || to.ctx.is_gpu())
+        CopyBytes(to.dptr, to.ctx, from.dptr, from.ctx, from.Bytes(), run.stream);
+      else
+        std::memmove(to.dptr, from.dptr, from.Bytes());   // views of one chunk may overlap
+    } else {
+      ConvertElements(from.dptr, from.dtype, to.dptr, to.dtype, n);
+    }
+  };
+  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop, priority, "copyto");
+}
+
+}  // namespace mxnet

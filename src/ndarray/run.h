@@ -1,0 +1,45 @@
+/*
+ * How an operation on arrays reaches the engine: at once on the calling thread when it is small and everything that it touches is
+ * idle, through a queue otherwise. The order is the same either way.
+ */
+#ifndef MXNET_NDARRAY_RUN_H_
+#define MXNET_NDARRAY_RUN_H_
+
+#include <utility>
+#include <vector>
+
+#include "mxnet/engine.h"
+
+namespace mxnet {
+
+/* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one wake-up costs several microseconds). */
+constexpr double kInlineNanoseconds = 50000;
+
+template <typename Fn>
+void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> writes, bool inline_ok,
+               FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr) {
+  Engine* engine = Engine::Get();
+  if (inline_ok && !ctx.is_gpu() && engine->TryAcquire(reads.ptr, reads.count, writes.ptr, writes.count)) {
+    std::exception_ptr error;
+    try {
+      RunContext run;
+      run.ctx = ctx;
+      fn(run);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    engine->Release(reads.ptr, reads.count, writes.ptr, writes.count, error, name);
+    return;
+  }
+  engine->PushSync(std::forward<Fn>(fn), ctx, std::vector<Var*>(reads.begin(), reads.end()),
+                   std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
+}
+
+/* Device memory copies, registered by the CUDA build. `stream` is null outside GPU workers. */
+struct DeviceCopy {
+  void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) = nullptr;
+  static DeviceCopy& Get();
+};
+
+}  // namespace mxnet
+#endif  // MXNET_NDARRAY_RUN_H_
