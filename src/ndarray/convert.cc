@@ -1,0 +1,61 @@
+// Conversion of whole arrays between any two dtypes.
+#include <cstring>
+
+#include "base/dtype.h"
+#include "base/omp.h"
+#include "mxnet/ndarray.h"
+
+namespace mxnet {
+namespace {
+
+template <typename From, typename To>
+To ConvertOne(From v) {
+  if constexpr (std::is_same<To, bool>::value) {
+    return static_cast<float>(v) != 0.0f || v != v;
+  } else if constexpr (std::is_same<From, float16>::value || std::is_same<From, bfloat16>::value) {
+    return ConvertOne<float, To>(static_cast<float>(v));
+  } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
+    // What NumPy does on x86: truncate through a wide integer, so that -1.0 becomes 255 in uint8 rather than something undefined.
+    if (!(v >= static_cast<From>(-9223372036854775808.0) && v < static_cast<From>(9223372036854775808.0))) {
+      if constexpr (std::is_same<To, uint64_t>::value) {
+        if (v >= static_cast<From>(9223372036854775808.0) && v < static_cast<From>(18446744073709551616.0)) return static_cast<To>(v);
+      }
+      return static_cast<To>(INT64_MIN);
+    }
+    return static_cast<To>(static_cast<int64_t>(v));
+  } else {
+    return static_cast<To>(v);
+  }
+}
+
+}  // namespace
+
+void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count) {
+  if (src_dtype == dst_dtype) {
+    if (count > 0) std::memmove(dst, src, static_cast<size_t>(count) * DTypeSize(src_dtype));
+    return;
+  }
+  VisitDType(src_dtype, "convert", [&](auto from) {
+    using From = decltype(from);
+    VisitDType(dst_dtype, "convert", [&](auto to) {
+      using To = decltype(to);
+      const From* s = static_cast<const From*>(src);
+      To* d = static_cast<To*>(dst);
+      ParallelForThreads(OmpThreads(count), count, [s, d](int64_t begin, int64_t end) {
+        if constexpr (std::is_same<From, float16>::value && std::is_same<To, float>::value) {
+          HalfToFloat(s + begin, d + begin, end - begin);
+        } else if constexpr (std::is_same<From, float>::value && std::is_same<To, float16>::value) {
+          FloatToHalf(s + begin, d + begin, end - begin);
+        } else if constexpr (std::is_same<From, bfloat16>::value && std::is_same<To, float>::value) {
+          BfloatToFloat(s + begin, d + begin, end - begin);
+        } else if constexpr (std::is_same<From, float>::value && std::is_same<To, bfloat16>::value) {
+          FloatToBfloat(s + begin, d + begin, end - begin);
+        } else {
+          for (int64_t i = begin; i < end; ++i) d[i] = ConvertOne<From, To>(s[i]);
+        }
+      });
+    });
+  });
+}
+
+}  // namespace mxnet
