@@ -9,7 +9,13 @@
  * THREADS    Everything may be called from any thread.
  * OWNERSHIP  A Handle is a plain value; exactly one Free per Alloc. Alloc(0) returns dptr == nullptr, Free of it is a no-op.
  * ALIGNMENT  CPU blocks are aligned to 64 bytes (page-aligned from 2 MiB), GPU blocks to 256.
- * FORK       A child may use and free what it inherited; shared blocks stay with the process that created them.
+ * FORK       A child may use and free what it inherited; shared blocks stay with the process that created them. GPU
+ *            and CUDA-pinned pools are closed in the child: Alloc throws, Free does nothing.
+ * SHARED     A cpu_shared block is a POSIX shared memory object found by (shared_pid, shared_id). Its name is needed
+ *            only until the last reader has opened it, and is removed then: when its creator has freed it and no
+ *            message announced by Share() is waiting. Mappings outlive the name. What a crash leaves behind is removed
+ *            by the root process (the first of a tree of forks) once a second while it uses shared memory and when it
+ *            exits, or by the next process that uses shared memory.
  */
 #ifndef MXNET_STORAGE_H_
 #define MXNET_STORAGE_H_
@@ -49,7 +55,10 @@ class StorageBackend {
   /* Returns null when there is no memory; never throws. */
   virtual void* Malloc(size_t bytes, size_t alignment) = 0;
   virtual void Free(void* ptr, size_t bytes) = 0;
+  /* Total 0: not known, there is no reserve to keep. */
   virtual void MemInfo(size_t* free_bytes, size_t* total_bytes) = 0;
+  /* False: memory and handles are of no use in a forked child. */
+  virtual bool SurvivesFork() const { return true; }
 };
 
 enum class PoolType : int { kNaive = 0, kRound = 1, kUnpooled = 2 };
@@ -61,7 +70,11 @@ struct PoolOptions {
   size_t page_size = 4096;
   size_t large_alloc_round_size = 2097152;
   int round_linear_cutoff = 24;
-  /* The documented rounding, to the byte. Naive: multiple of page_size; results above large_alloc_round_size become multiples of it. */
+  /*
+   * The documented rounding, to the byte; 0 stays 0, and SIZE_MAX stands for a result that does not fit.
+   * Naive: multiple of page_size; results above large_alloc_round_size become multiples of it.
+   * Round: power of two up to 2^round_linear_cutoff, multiple of 2^round_linear_cutoff above. Unpooled: unchanged.
+   */
   size_t Round(size_t bytes) const;
 };
 
@@ -71,11 +84,21 @@ class MXNET_DLL Storage {
   static Storage* Get();
   virtual ~Storage() = default;
 
+  /* Throws Error(kOutOfMemory), and Error(kValue) for a context that this build or machine does not have. */
   virtual StorageHandle Alloc(size_t bytes, Context ctx) = 0;
   virtual void Free(const StorageHandle& handle) = 0;
   /* Bypasses the cache: gives the block back to the backend. */
   virtual void DirectFree(const StorageHandle& handle) = 0;
-  /* Maps the segment that another process created with Alloc(bytes, cpu_shared). */
+  /*
+   * Announces one message that carries (shared_pid, shared_id) to another process: the segment can be opened
+   * even when its creator frees it first. Each OpenShared takes one announcement. Returns false when the name is
+   * gone already: copy into a new cpu_shared block and share that one. REQUIRES: handle.ctx is cpu_shared.
+   */
+  virtual bool Share(const StorageHandle& handle) = 0;
+  /*
+   * Maps the segment that another process created with Alloc(bytes, cpu_shared); Free unmaps it. Throws Error(kValue)
+   * when there is no such segment or it is smaller than `bytes`.
+   */
   virtual StorageHandle OpenShared(int shared_pid, int shared_id, size_t bytes) = 0;
   /* Gives cached blocks of `ctx` back to the system. */
   virtual void ReleaseAll(Context ctx) = 0;

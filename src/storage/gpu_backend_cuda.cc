@@ -1,0 +1,121 @@
+/* GPU memory and page-locked host memory through the CUDA runtime. */
+#include <cuda_runtime_api.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "base/device_query.h"
+#include "storage/backend_registry.h"
+
+namespace mxnet {
+namespace storage {
+namespace {
+
+// Makes `dev_id` current for one call sequence and puts the caller's device back.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int dev_id) {
+    ok_ = cudaGetDevice(&before_) == cudaSuccess && (before_ == dev_id || cudaSetDevice(dev_id) == cudaSuccess);
+    changed_ = ok_ && before_ != dev_id;
+    if (!ok_) cudaGetLastError();  // the caller reports it; the next CUDA call must not find it again
+  }
+  ~DeviceScope() {
+    if (changed_) cudaSetDevice(before_);
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  int before_ = 0;
+  bool ok_ = false, changed_ = false;
+};
+
+int Count() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count;
+  cudaGetLastError();
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return 0;  // the latter also when no driver is installed
+  MXNET_THROW(Generic) << "[storage] cannot count GPUs: " << cudaGetErrorString(status);
+}
+
+void CheckDevice(int dev_id) {
+  const int count = Count();
+  if (dev_id >= 0 && dev_id < count) return;
+  int driver = 0;
+  cudaDriverGetVersion(&driver);
+  MXNET_THROW(Value) << "[storage] gpu(" << dev_id << "): this machine has " << count << " usable GPU(s), driver "
+                     << (driver > 0 ? "for CUDA " + std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10)
+                                    : std::string("not found"))
+                     << "; accepted: " << (count > 0 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")" : "cpu contexts");
+}
+
+void MemoryInfo(int dev_id, size_t* free_bytes, size_t* total_bytes) {
+  CheckDevice(dev_id);
+  DeviceScope scope(dev_id);
+  const cudaError_t status = scope.ok() ? cudaMemGetInfo(free_bytes, total_bytes) : cudaErrorInvalidDevice;
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  MXNET_THROW(Generic) << "[storage] memory of gpu(" << dev_id << "): " << cudaGetErrorString(status);
+}
+
+class GpuBackend : public StorageBackend {
+ public:
+  explicit GpuBackend(int dev_id) : dev_id_(dev_id) {}
+
+  void* Malloc(size_t bytes, size_t) override {
+    DeviceScope scope(dev_id_);
+    void* ptr = nullptr;
+    if (scope.ok() && cudaMalloc(&ptr, bytes) == cudaSuccess) return ptr;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void Free(void* ptr, size_t) override {
+    DeviceScope scope(dev_id_);
+    if (!scope.ok() || cudaFree(ptr) != cudaSuccess) cudaGetLastError();  // at process end the driver may be gone already
+  }
+  void MemInfo(size_t* free_bytes, size_t* total_bytes) override {
+    DeviceScope scope(dev_id_);
+    if (scope.ok() && cudaMemGetInfo(free_bytes, total_bytes) == cudaSuccess) return;
+    cudaGetLastError();
+    *free_bytes = *total_bytes = 0;
+  }
+  bool SurvivesFork() const override { return false; }
+
+ private:
+  const int dev_id_;
+};
+
+class PinnedBackend : public StorageBackend {
+ public:
+  void* Malloc(size_t bytes, size_t) override {  // page-aligned, and usable from every device
+    void* ptr = nullptr;
+    if (cudaHostAlloc(&ptr, bytes, cudaHostAllocPortable) == cudaSuccess) return ptr;
+    cudaGetLastError();
+    return nullptr;
+  }
+  void Free(void* ptr, size_t) override {
+    if (cudaFreeHost(ptr) != cudaSuccess) cudaGetLastError();
+  }
+  void MemInfo(size_t* free_bytes, size_t* total_bytes) override { host_->MemInfo(free_bytes, total_bytes); }
+  bool SurvivesFork() const override { return false; }
+
+ private:
+  const std::shared_ptr<StorageBackend> host_ = HostBackend();
+};
+
+const bool registered =
+    RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo}) &&
+    RegisterBackend(DeviceType::kGPU, [](int dev_id) -> std::shared_ptr<StorageBackend> {
+      CheckDevice(dev_id);
+      return std::make_shared<GpuBackend>(dev_id);
+    }) &&
+    RegisterBackend(DeviceType::kCPUPinned, [](int) -> std::shared_ptr<StorageBackend> {
+      if (Count() == 0) return nullptr;  // nothing to copy to: plain memory does
+      return std::make_shared<PinnedBackend>();
+    });
+
+}  // namespace
+}  // namespace storage
+}  // namespace mxnet

@@ -1,0 +1,371 @@
+#include "storage/pool.h"
+
+#include <algorithm>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace mxnet {
+namespace storage {
+namespace {
+
+constexpr size_t kLargeBlock = size_t{2} << 20;
+constexpr size_t kPageAlignment = 4096;
+constexpr size_t kCpuAlignment = 64;
+constexpr size_t kGpuAlignment = 256;
+
+bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
+
+// Initial-exec: reading it is one instruction, not a call, in a shared library.
+__attribute__((tls_model("initial-exec"))) thread_local unsigned thread_number = 0;
+
+__attribute__((noinline)) unsigned NumberThread() {
+  static std::atomic<unsigned> next{0};
+  return thread_number = next.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+size_t AlignmentOf(Context ctx, size_t rounded) {
+  if (ctx.is_gpu()) return kGpuAlignment;
+  return rounded >= kLargeBlock ? kPageAlignment : kCpuAlignment;
+}
+
+}  // namespace
+
+Pool::Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, Context ctx, bool host_memory)
+    : options_(options), backend_(std::move(backend)), ctx_(ctx), host_memory_(host_memory) {
+  InitClasses();
+  if (num_classes_ > 0) {
+    shards_.reset(new Shard[kShards]);
+    for (int i = 0; i < kShards; ++i) shards_[i].slots.reset(new Slot[num_classes_]);
+  }
+  AddForkGuarded(this);
+}
+
+Pool::~Pool() {
+  RemoveForkGuarded(this);
+  if (!closed_) ReleaseAll();
+}
+
+void Pool::InitClasses() {
+  if (options_.type == PoolType::kRound) {
+    small_limit_ = size_t{1} << std::clamp(options_.round_linear_cutoff, 0, 16);
+    num_classes_ = ClassOf(small_limit_) + 1;
+  } else if (options_.type == PoolType::kNaive) {
+    // Other page sizes are served by the central cache alone: correct, a little slower.
+    const size_t page = options_.page_size;
+    if (!IsPowerOfTwo(page) || page < 1024 || page > kSmallLimit) return;
+    small_limit_ = std::min(kSmallLimit, options_.large_alloc_round_size) & ~(page - 1);
+    if (small_limit_ == 0) return;
+    page_mask_ = page - 1;
+    shift_ = __builtin_ctzll(page);
+    num_classes_ = ClassOf(small_limit_) + 1;
+  }
+}
+
+int Pool::SlotCapacity(size_t rounded) const {
+  return static_cast<int>(std::clamp<size_t>(kSlotBytes / rounded, 4, kSlotItems));
+}
+
+Pool::Shard& Pool::MyShard() {
+  const unsigned number = __builtin_expect(thread_number != 0, 1) ? thread_number : NumberThread();
+  return shards_[number % kShards];
+}
+
+void Pool::AddUsed(size_t rounded) {
+  const uint64_t used = used_.fetch_add(rounded, std::memory_order_relaxed) + rounded;
+  uint64_t peak = peak_used_.load(std::memory_order_relaxed);
+  while (used > peak && !peak_used_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+  }
+}
+
+void* Pool::Alloc(size_t bytes, size_t* rounded) {
+  void* ptr = nullptr;
+  if (bytes <= small_limit_) {
+    if (shift_ > 0) {
+      *rounded = (bytes + page_mask_) & ~page_mask_;
+    } else {
+      *rounded = bytes == 1 ? 1 : size_t{1} << (64 - __builtin_clzll(bytes - 1));
+    }
+    const int size_class = ClassOf(*rounded);
+    Shard& shard = MyShard();
+    Slot& slot = shard.slots[size_class];
+    if (slot.count.load(std::memory_order_relaxed) > 0) {
+      shard.lock.lock();
+      const int count = slot.count.load(std::memory_order_relaxed);
+      if (count > 0) {
+        ptr = slot.items[count - 1];
+        slot.count.store(count - 1, std::memory_order_relaxed);
+        ++shard.hits;
+        AddUsed(*rounded);
+      }
+      shard.lock.unlock();
+    }
+    if (ptr == nullptr) ptr = Refill(*rounded, size_class, &shard);
+  } else {
+    *rounded = options_.Round(bytes);
+    ptr = AllocLarge(*rounded);
+  }
+  if (ptr == nullptr) ptr = Miss(bytes, *rounded);
+  Unpoison(ptr, bytes);
+  return ptr;
+}
+
+/* Takes one block for the caller and a few more for its shard: from the central cache, else from another shard. */
+void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
+  void* batch[kSlotItems];
+  int count = 0;
+  const int wanted = SlotCapacity(rounded) / 2 + 1;
+  const auto keep_rest = [&] {  // blocks 1.. of the batch go to `mine`, or back to the central cache when it has filled up meanwhile
+    Slot& slot = mine->slots[size_class];
+    mine->lock.lock();
+    int have = slot.count.load(std::memory_order_relaxed);
+    while (count > 1 && have < SlotCapacity(rounded)) slot.items[have++] = batch[--count];
+    slot.count.store(have, std::memory_order_relaxed);
+    mine->lock.unlock();
+  };
+  {
+    // Blocks change place under the central mutex only, so that a snapshot (Stats, ReleaseAll) sees all of them.
+    std::lock_guard<std::mutex> guard(mutex_);
+    auto it = central_.find(rounded);
+    if (it != central_.end()) {
+      auto& list = it->second;
+      while (count < wanted && !list.empty()) {
+        batch[count++] = list.back();
+        list.pop_back();
+      }
+    }
+    for (int i = 0; i < kShards && count == 0; ++i) {
+      Slot& slot = shards_[i].slots[size_class];
+      if (slot.count.load(std::memory_order_relaxed) == 0) continue;
+      shards_[i].lock.lock();
+      int have = slot.count.load(std::memory_order_relaxed);
+      for (int take = (have + 1) / 2; take > 0; --take) batch[count++] = slot.items[--have];
+      slot.count.store(have, std::memory_order_relaxed);
+      shards_[i].lock.unlock();
+    }
+    if (count == 0) return nullptr;
+    ++central_hits_;
+    AddUsed(rounded);
+    keep_rest();
+    for (; count > 1; --count) central_[rounded].push_back(batch[count - 1]);
+  }
+  return batch[0];
+}
+
+void* Pool::AllocLarge(size_t rounded) {
+  if (options_.type == PoolType::kUnpooled) return nullptr;
+  std::lock_guard<std::mutex> guard(mutex_);
+  auto it = central_.find(rounded);
+  if (it == central_.end() || it->second.empty()) return nullptr;
+  void* ptr = it->second.back();
+  it->second.pop_back();
+  ++central_hits_;
+  AddUsed(rounded);
+  return ptr;
+}
+
+bool Pool::EatsReserve(size_t rounded) {
+  size_t free_bytes = 0, total_bytes = 0;
+  backend_->MemInfo(&free_bytes, &total_bytes);
+  if (total_bytes == 0) return false;
+  const size_t percent = static_cast<size_t>(std::clamp(options_.reserve_percent, 0, 100));
+  const size_t reserve = total_bytes / 100 * percent + total_bytes % 100 * percent / 100;
+  return free_bytes < rounded || free_bytes - rounded < reserve;
+}
+
+void* Pool::Miss(size_t bytes, size_t rounded) {
+  MXNET_CHECK(!closed_) << "[storage] " << ctx_.str() << " cannot be used in a process forked after CUDA was started; "
+                        << "accepted: CPU memory here, or starting the process with 'spawn'";
+  if (rounded == SIZE_MAX) ThrowOutOfMemory(bytes, rounded);
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    ++misses_;
+  }
+  if (EatsReserve(rounded)) ReleaseAll();
+  const size_t alignment = AlignmentOf(ctx_, rounded);
+  void* ptr = backend_->Malloc(rounded, alignment);
+  if (ptr == nullptr) {
+    ReleaseAll();
+    ptr = backend_->Malloc(rounded, alignment);
+  }
+  if (ptr == nullptr) ThrowOutOfMemory(bytes, rounded);
+  Poison(ptr, rounded);
+  std::lock_guard<std::mutex> guard(mutex_);
+  held_ += rounded;
+  peak_held_ = std::max(peak_held_, held_);
+  AddUsed(rounded);
+  return ptr;
+}
+
+void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {
+  size_t free_bytes = 0, total_bytes = 0;
+  backend_->MemInfo(&free_bytes, &total_bytes);
+  const StorageStats stats = Stats();
+  std::ostringstream size;
+  if (rounded == SIZE_MAX) {
+    size << "more than any address space";
+  } else {
+    size << rounded << " after rounding";
+  }
+  MXNET_THROW(OutOfMemory) << "[storage] out of memory on " << ctx_.str() << ": " << bytes << " bytes requested ("
+                           << size.str() << "), " << stats.used_bytes << " used, " << stats.cached_bytes << " cached, "
+                           << free_bytes << " free of " << total_bytes
+                           << " in total; accepted: a smaller request, or free arrays first";
+}
+
+void Pool::Free(void* ptr, size_t rounded) {
+  if (options_.type == PoolType::kUnpooled) return DirectFree(ptr, rounded);
+  Poison(ptr, rounded);
+  if (rounded <= small_limit_) {
+    FreeSmall(ptr, rounded);
+  } else {
+    FreeCentral(ptr, rounded);
+  }
+}
+
+void Pool::FreeSmall(void* ptr, size_t rounded) {
+  const int size_class = ClassOf(rounded);
+  Shard& shard = MyShard();
+  Slot& slot = shard.slots[size_class];
+  shard.lock.lock();
+  const int count = slot.count.load(std::memory_order_relaxed);
+  if (__builtin_expect(count < kSlotItems && (count < 4 || count < SlotCapacity(rounded)), 1)) {
+    slot.items[count] = ptr;
+    slot.count.store(count + 1, std::memory_order_relaxed);
+    used_.fetch_sub(rounded, std::memory_order_relaxed);
+    shard.lock.unlock();
+    return;
+  }
+  shard.lock.unlock();
+  // Full: half of the slot and this block move to where every thread looks.
+  std::lock_guard<std::mutex> guard(mutex_);
+  void* batch[kSlotItems];
+  int moved = 0;
+  shard.lock.lock();
+  int have = slot.count.load(std::memory_order_relaxed);
+  for (int move = have / 2; move > 0; --move) batch[moved++] = slot.items[--have];
+  slot.count.store(have, std::memory_order_relaxed);
+  shard.lock.unlock();
+  auto& list = central_[rounded];
+  list.insert(list.end(), batch, batch + moved);
+  list.push_back(ptr);
+  used_.fetch_sub(rounded, std::memory_order_relaxed);
+}
+
+void Pool::FreeCentral(void* ptr, size_t rounded) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  if (closed_) return;
+  central_[rounded].push_back(ptr);
+  used_.fetch_sub(rounded, std::memory_order_relaxed);
+}
+
+void Pool::DirectFree(void* ptr, size_t rounded) {
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (closed_) return;
+    held_ -= rounded;
+    used_.fetch_sub(rounded, std::memory_order_relaxed);
+  }
+  Unpoison(ptr, rounded);
+  backend_->Free(ptr, rounded);
+}
+
+size_t Pool::ReleaseAll() {
+  std::vector<Block> blocks;
+  size_t bytes = 0;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    for (auto& entry : central_) {
+      for (void* ptr : entry.second) blocks.emplace_back(ptr, entry.first);
+    }
+    central_.clear();
+    for (int i = 0; shards_ && i < kShards; ++i) {
+      blocks.reserve(blocks.size() + static_cast<size_t>(num_classes_) * kSlotItems);
+      shards_[i].lock.lock();
+      for (int c = 0; c < num_classes_; ++c) {
+        Slot& slot = shards_[i].slots[c];
+        const size_t size = shift_ > 0 ? static_cast<size_t>(c) << shift_ : size_t{1} << c;
+        for (int k = slot.count.load(std::memory_order_relaxed); k > 0; --k) blocks.emplace_back(slot.items[k - 1], size);
+        slot.count.store(0, std::memory_order_relaxed);
+      }
+      shards_[i].lock.unlock();
+    }
+    if (blocks.empty()) return 0;
+    for (const Block& block : blocks) bytes += block.second;
+    held_ -= bytes;
+    ++releases_;
+  }
+  for (const Block& block : blocks) {
+    Unpoison(block.first, block.second);
+    backend_->Free(block.first, block.second);
+  }
+  return bytes;
+}
+
+StorageStats Pool::Stats() {
+  StorageStats stats;
+  LockAll();
+  stats.used_bytes = used_.load(std::memory_order_relaxed);
+  stats.cached_bytes = held_ - stats.used_bytes;
+  stats.peak_bytes = peak_held_;
+  stats.peak_used_bytes = peak_used_.load(std::memory_order_relaxed);
+  stats.hits = central_hits_;
+  for (int i = 0; shards_ && i < kShards; ++i) stats.hits += shards_[i].hits;
+  stats.misses = misses_;
+  stats.releases = releases_;
+  UnlockAll();
+  return stats;
+}
+
+void Pool::ResetPeak() {
+  LockAll();
+  peak_held_ = held_;
+  peak_used_.store(used_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  UnlockAll();
+}
+
+void Pool::LockAll() {
+  mutex_.lock();
+  for (int i = 0; shards_ && i < kShards; ++i) shards_[i].lock.lock();
+}
+
+void Pool::UnlockAll() {
+  for (int i = 0; shards_ && i < kShards; ++i) shards_[i].lock.unlock();
+  mutex_.unlock();
+}
+
+void Pool::ForkLock() { LockAll(); }
+
+void Pool::ForkUnlock(bool child) {
+  if (child && !backend_->SurvivesFork()) {
+    // The parent owns the memory: forget the cache, and serve nothing from here on.
+    for (int i = 0; shards_ && i < kShards; ++i) {
+      for (int c = 0; c < num_classes_; ++c) shards_[i].slots[c].count.store(0, std::memory_order_relaxed);
+    }
+    central_.clear();
+    held_ = used_.load(std::memory_order_relaxed);
+    small_limit_ = 0;
+    closed_ = true;
+  }
+  UnlockAll();
+}
+
+void Pool::Poison(void* ptr, size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  if (host_memory_) __asan_poison_memory_region(ptr, bytes);
+#else
+  (void)ptr, (void)bytes;
+#endif
+}
+
+void Pool::Unpoison(void* ptr, size_t bytes) {
+#if defined(__SANITIZE_ADDRESS__)
+  if (host_memory_) __asan_unpoison_memory_region(ptr, bytes);
+#else
+  (void)ptr, (void)bytes;
+#endif
+}
+
+}  // namespace storage
+}  // namespace mxnet

@@ -1,0 +1,118 @@
+/*
+ * One pool: rounding, cache of freed blocks and statistics of one context.
+ *
+ * Small blocks (rounded size up to 64 KiB) are cached in shards: a thread works on "its" shard under a spin lock, so
+ * that threads rarely meet, and no state hangs on a thread that could exit. What a shard cannot hold goes to the
+ * central cache, which also keeps every larger block; a shard that runs empty refills from there, then from the other
+ * shards. Only when none of them has a block of the size is the backend asked, outside all locks.
+ *
+ * THREADS  Everything may be called from any thread, but the destructor.
+ * FORK     The child has the cache too, or an empty, closed pool when the backend does not survive.
+ */
+#ifndef MXNET_STORAGE_POOL_H_
+#define MXNET_STORAGE_POOL_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "mxnet/storage.h"
+#include "storage/fork_guard.h"
+#include "storage/spin_lock.h"
+
+namespace mxnet {
+namespace storage {
+
+class Pool final : private ForkGuarded {
+ public:
+  /* host_memory: the CPU can touch the blocks (AddressSanitizer then watches those that are not handed out). */
+  Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, Context ctx, bool host_memory);
+  /* Gives the cache back to the backend. */
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  /* REQUIRES: bytes > 0. */
+  void* Alloc(size_t bytes, size_t* rounded);
+  void Free(void* ptr, size_t rounded);
+  void DirectFree(void* ptr, size_t rounded);
+  /* Returns the bytes given back. */
+  size_t ReleaseAll();
+  /* A consistent snapshot. */
+  StorageStats Stats();
+  void ResetPeak();
+  const PoolOptions& options() const { return options_; }
+
+ private:
+  void ForkLock() override;
+  void ForkUnlock(bool child) override;
+
+  static constexpr int kShards = 8;
+  static constexpr int kSlotItems = 31;
+  static constexpr size_t kSmallLimit = 65536;
+  static constexpr size_t kSlotBytes = 262144;  // of one size in one shard
+  using Block = std::pair<void*, size_t>;
+
+  // Cached blocks of one small size in one shard. `count` is written under the shard's lock and read without it as a hint.
+  struct Slot {
+    std::atomic<int> count{0};
+    void* items[kSlotItems];
+  };
+  struct alignas(64) Shard {
+    SpinLock lock;
+    uint64_t hits = 0;              // guarded by lock
+    std::unique_ptr<Slot[]> slots;  // one for each size class; entries guarded by lock
+  };
+
+  void InitClasses();
+  int ClassOf(size_t rounded) const {
+    return shift_ > 0 ? static_cast<int>(rounded >> shift_) : 63 - __builtin_clzll(rounded);
+  }
+  int SlotCapacity(size_t rounded) const;
+  Shard& MyShard();
+  void* Refill(size_t rounded, int size_class, Shard* mine);
+  void FreeSmall(void* ptr, size_t rounded);
+  void FreeCentral(void* ptr, size_t rounded);
+  void* AllocLarge(size_t rounded);
+  void* Miss(size_t bytes, size_t rounded);
+  bool EatsReserve(size_t rounded);
+  [[noreturn]] void ThrowOutOfMemory(size_t bytes, size_t rounded);
+  void AddUsed(size_t rounded);
+  void LockAll();
+  void UnlockAll();
+  void Poison(void* ptr, size_t bytes);
+  void Unpoison(void* ptr, size_t bytes);
+
+  const PoolOptions options_;
+  const std::shared_ptr<StorageBackend> backend_;
+  const Context ctx_;
+  const bool host_memory_;
+
+  // Fixed by InitClasses, but for a forked child that closes the pool.
+  size_t small_limit_ = 0;  // requests up to this are small; 0: none are
+  size_t page_mask_ = 0;    // Naive: page_size - 1
+  int shift_ = 0;           // Naive: log2(page_size); 0: classes are powers of two
+  int num_classes_ = 0;
+  bool closed_ = false;     // a child of fork() whose backend did not survive
+
+  alignas(64) std::atomic<uint64_t> used_{0};
+  std::atomic<uint64_t> peak_used_{0};
+  std::unique_ptr<Shard[]> shards_;
+
+  std::mutex mutex_;  // taken before any shard's lock, and guards everything below
+  std::unordered_map<size_t, std::vector<void*>> central_;
+  uint64_t held_ = 0;  // used + cached
+  uint64_t peak_held_ = 0;
+  uint64_t central_hits_ = 0;
+  uint64_t misses_ = 0;
+  uint64_t releases_ = 0;
+};
+
+}  // namespace storage
+}  // namespace mxnet
+#endif  // MXNET_STORAGE_POOL_H_

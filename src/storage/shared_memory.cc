@@ -1,0 +1,325 @@
+#include "storage/shared_memory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace mxnet {
+namespace storage {
+namespace {
+
+constexpr uint64_t kMagic = 0x3130746e65676573;  // "segent01"
+constexpr size_t kHeaderBytes = 4096;            // keeps the data page-aligned
+constexpr size_t kPage = 4096;
+constexpr int64_t kSweepEveryNs = 1000000000;
+constexpr int64_t kLostMessageSeconds = 600;
+
+using Process = SharedMemory::Process;
+
+/*
+ * The first page of a segment. `references` counts what still needs the name: the creator's mappings in the upper half, messages
+ * announced by Share() and not yet opened in the lower. Who brings it to zero removes the name; it never leaves zero.
+ */
+struct SegmentHeader {
+  std::atomic<uint64_t> magic;  // written last
+  uint64_t bytes;
+  Process creator;
+  Process root;  // the first process of the creator's tree of forks
+  int64_t created;  // seconds since the epoch
+  std::atomic<uint64_t> references;
+};
+constexpr uint64_t kCreatorReference = uint64_t{1} << 32;
+constexpr uint64_t kMessageMask = kCreatorReference - 1;
+static_assert(std::atomic<uint64_t>::is_always_lock_free, "counts are shared between processes");
+
+// Loaded before anything could fork, so every fork of this process knows its root.
+const int32_t root_pid = getpid();
+std::atomic<bool> sweep_at_exit{false};
+
+int64_t NowNs() {
+  timespec t;
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
+}
+
+// False when there is no such process; a zombie is none.
+bool ReadStart(int32_t pid, uint64_t* start) {
+  *start = 0;
+  char path[32], text[1024];
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return !(kill(pid, 0) != 0 && errno == ESRCH);  // without /proc, and for processes that hide from us
+  const ssize_t n = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  const char* at = strrchr(text, ')');  // the program's name may hold spaces and brackets
+  if (at == nullptr || at[1] == '\0') return true;
+  at += 2;
+  if (*at == 'Z' || *at == 'X') return false;
+  for (int field = 3; field < 22 && at != nullptr; ++field) {
+    at = strchr(at, ' ');
+    if (at != nullptr) ++at;
+  }
+  if (at != nullptr) *start = strtoull(at, nullptr, 10);
+  return true;
+}
+
+bool Alive(const Process& process) {
+  uint64_t start = 0;
+  if (!ReadStart(process.pid, &start)) return false;
+  return start == 0 || process.start == 0 || start == process.start;
+}
+
+Process Identify(int32_t pid) {
+  Process process;
+  process.pid = pid;
+  ReadStart(pid, &process.start);
+  return process;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+size_t RoundUp(size_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
+
+SegmentHeader* HeaderOf(const StorageHandle& handle) {
+  return reinterpret_cast<SegmentHeader*>(static_cast<char*>(handle.dptr) - kHeaderBytes);
+}
+
+void Unlink(int pid, int id) { shm_unlink(("/" + SharedMemory::Name(pid, id)).c_str()); }
+
+bool MayRemove(const SegmentHeader& header, bool exiting) {
+  const bool ours = header.root.pid == root_pid && getpid() == root_pid;
+  const bool from_root = header.root.pid == header.creator.pid;
+  const bool awaited = (header.references.load() & kMessageMask) > 0;
+  if (ours && exiting) return !awaited || !from_root;
+  if (exiting && header.creator.pid == getpid()) return !awaited;
+  if (Alive(header.creator)) return false;
+  if (!awaited) return true;
+  // Messages of a forked worker are for its tree. Those of a root may be for a process that started it.
+  if (!from_root) return !Alive(header.root);
+  return time(nullptr) - header.created > kLostMessageSeconds;
+}
+
+int SweepNames(bool exiting) {
+  DIR* dir = opendir("/dev/shm");
+  if (dir == nullptr) return 0;
+  int removed = 0;
+  while (const dirent* entry = readdir(dir)) {
+    int pid = 0, id = 0, length = 0;
+    if (sscanf(entry->d_name, "mxnet-%d-%d%n", &pid, &id, &length) != 2 || entry->d_name[length] != '\0') continue;
+    if (!exiting && pid == getpid()) continue;
+    const std::string name = std::string("/") + entry->d_name;
+    const Descriptor fd(shm_open(name.c_str(), O_RDONLY | O_CLOEXEC, 0));
+    struct stat info;
+    if (fd.get() < 0 || fstat(fd.get(), &info) != 0 || info.st_uid != geteuid()) continue;
+    bool remove = false;
+    if (static_cast<size_t>(info.st_size) < kHeaderBytes) {
+      Process creator;  // it died before it gave the segment its size
+      creator.pid = pid;
+      remove = !Alive(creator);
+    } else {
+      void* base = mmap(nullptr, kHeaderBytes, PROT_READ, MAP_SHARED, fd.get(), 0);
+      if (base == MAP_FAILED) continue;
+      const auto* header = static_cast<const SegmentHeader*>(base);
+      if (header->magic.load(std::memory_order_acquire) == kMagic) {
+        remove = MayRemove(*header, exiting);
+      } else {
+        Process creator;
+        creator.pid = pid;
+        remove = !Alive(creator);
+      }
+      munmap(base, kHeaderBytes);
+    }
+    if (remove && shm_unlink(name.c_str()) == 0) ++removed;
+  }
+  closedir(dir);
+  return removed;
+}
+
+// At normal exit the root removes what its tree left, whatever became of the children.
+struct ExitSweep {
+  ExitSweep() {
+    pthread_atfork(nullptr, [] { sweep_at_exit = true; }, nullptr);
+  }
+  ~ExitSweep() {
+    if (sweep_at_exit) SweepNames(true);
+  }
+} exit_sweep;
+
+}  // namespace
+
+SharedMemory::SharedMemory() { AddForkGuarded(this); }
+
+SharedMemory::~SharedMemory() { RemoveForkGuarded(this); }
+
+std::string SharedMemory::Name(int pid, int id) { return "mxnet-" + std::to_string(pid) + "-" + std::to_string(id); }
+
+int SharedMemory::Sweep() { return SweepNames(false); }
+
+void SharedMemory::SweepNowAndThen() {
+  const int64_t now = NowNs();
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (swept_at_ >= 0 && (now - swept_at_ < kSweepEveryNs || getpid() != root_pid)) return;
+    swept_at_ = now;
+  }
+  sweep_at_exit = true;
+  Sweep();
+}
+
+void SharedMemory::Count(size_t rounded) {
+  std::lock_guard<std::mutex> guard(mutex_);
+  ++stats_.misses;
+  stats_.used_bytes += rounded;
+  stats_.peak_used_bytes = std::max(stats_.peak_used_bytes, stats_.used_bytes);
+  stats_.peak_bytes = stats_.peak_used_bytes;
+}
+
+StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
+  static std::atomic<int> next_id{0};
+  MXNET_CHECK_KIND(bytes < size_t{1} << 62, OutOfMemory)
+      << "[storage] out of memory on " << ctx.str() << ": " << bytes << " bytes requested; accepted: what /dev/shm can hold";
+  SweepNowAndThen();
+  StorageHandle handle;
+  handle.size = bytes;
+  handle.rounded = RoundUp(bytes);
+  handle.ctx = ctx;
+  handle.shared_pid = getpid();
+  int raw = -1;
+  do {  // a number is taken only when a dead process of the same pid left its segment
+    handle.shared_id = next_id.fetch_add(1, std::memory_order_relaxed) & 0x7fffffff;
+    raw = shm_open(("/" + Name(handle.shared_pid, handle.shared_id)).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  } while (raw < 0 && errno == EEXIST);
+  const Descriptor fd(raw);
+  MXNET_CHECK_KIND(raw >= 0, IO) << "[storage] cannot create shared memory: " << strerror(errno)
+                                 << "; accepted: a writable /dev/shm and free file descriptors";
+  const size_t total = handle.rounded + kHeaderBytes;
+  // Reserves the pages now: a full /dev/shm is an error here and would be SIGBUS at the first touch.
+  int error = posix_fallocate(raw, 0, static_cast<off_t>(total));
+  if (error == ENOSPC && Sweep() > 0) error = posix_fallocate(raw, 0, static_cast<off_t>(total));
+  void* base = error == 0 ? mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, raw, 0) : MAP_FAILED;
+  if (base == MAP_FAILED) {
+    if (error == 0) error = errno;
+    Unlink(handle.shared_pid, handle.shared_id);
+    MXNET_THROW(OutOfMemory) << "[storage] out of memory on " << ctx.str() << ": " << bytes << " bytes requested, "
+                             << Stats().used_bytes << " used by this process (" << strerror(error)
+                             << "); accepted: a smaller request, or a larger /dev/shm";
+  }
+  auto* header = new (base) SegmentHeader;
+  header->bytes = bytes;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (self_.pid != handle.shared_pid) {  // at first use, and at the first one after a fork
+      self_ = Identify(handle.shared_pid);
+      root_ = Identify(root_pid);
+    }
+    header->creator = self_;
+    header->root = root_;
+  }
+  header->created = time(nullptr);
+  header->references.store(kCreatorReference);
+  header->magic.store(kMagic, std::memory_order_release);
+  handle.dptr = static_cast<char*>(base) + kHeaderBytes;
+  Count(handle.rounded);
+  return handle;
+}
+
+StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
+  SweepNowAndThen();
+  const std::string name = Name(pid, id);
+  const Descriptor fd(pid > 0 && id >= 0 ? shm_open(("/" + name).c_str(), O_RDWR | O_CLOEXEC, 0) : -1);
+  struct stat info;
+  MXNET_CHECK_KIND(fd.get() >= 0 && fstat(fd.get(), &info) == 0, Value)
+      << "[storage] no shared memory segment " << name << "; accepted: process and number of a cpu_shared array that is "
+      << "alive, or was announced with Share and not opened yet";
+  const size_t file_bytes = static_cast<size_t>(info.st_size);
+  MXNET_CHECK_KIND(file_bytes > kHeaderBytes && bytes <= file_bytes - kHeaderBytes, Value)
+      << "[storage] shared memory segment " << name << " has " << (file_bytes > kHeaderBytes ? file_bytes - kHeaderBytes : 0)
+      << " bytes, " << bytes << " were asked for; accepted: at most its size";
+  void* base = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  MXNET_CHECK_KIND(base != MAP_FAILED, OutOfMemory) << "[storage] cannot map shared memory segment " << name << " of "
+                                                    << file_bytes << " bytes: " << strerror(errno);
+  auto* header = static_cast<SegmentHeader*>(base);
+  if (header->magic.load(std::memory_order_acquire) != kMagic || bytes > header->bytes) {
+    munmap(base, file_bytes);
+    MXNET_THROW(Value) << "[storage] shared memory segment " << name << " is not one of " << bytes
+                       << " bytes; accepted: a segment made by this library, and at most its size";
+  }
+  uint64_t references = header->references.load(), left = 0;
+  do {
+    left = references;
+    if (getpid() == pid) left += kCreatorReference;  // our Free below counts for the creator
+    if ((references & kMessageMask) > 0) --left;
+  } while (references != 0 && !header->references.compare_exchange_weak(references, left));
+  if (references != 0 && left == 0) Unlink(pid, id);
+
+  StorageHandle handle;
+  handle.size = bytes;
+  handle.rounded = file_bytes - kHeaderBytes;
+  handle.ctx = Context::CPUShared(0);
+  handle.shared_pid = pid;
+  handle.shared_id = id;
+  handle.dptr = static_cast<char*>(base) + kHeaderBytes;
+  Count(handle.rounded);
+  return handle;
+}
+
+bool SharedMemory::Share(const StorageHandle& handle) {
+  MXNET_CHECK_KIND(handle.dptr != nullptr && handle.shared_pid > 0, Value)
+      << "[storage] Share of a block on " << handle.ctx.str() << "; accepted: a cpu_shared block of at least one byte";
+  std::atomic<uint64_t>& count = HeaderOf(handle)->references;
+  uint64_t references = count.load();
+  do {
+    if (references == 0 || (references & kMessageMask) == kMessageMask) return false;
+  } while (!count.compare_exchange_weak(references, references + 1));
+  return true;
+}
+
+void SharedMemory::Free(const StorageHandle& handle) {
+  SegmentHeader* header = HeaderOf(handle);
+  // A fork of the creator frees its inherited mapping only.
+  if (handle.shared_pid == getpid()) {
+    if (header->references.fetch_sub(kCreatorReference) == kCreatorReference) Unlink(handle.shared_pid, handle.shared_id);
+  }
+  munmap(header, handle.rounded + kHeaderBytes);
+  std::lock_guard<std::mutex> guard(mutex_);
+  stats_.used_bytes -= handle.rounded;
+}
+
+StorageStats SharedMemory::Stats() {
+  std::lock_guard<std::mutex> guard(mutex_);
+  return stats_;
+}
+
+void SharedMemory::ResetPeak() {
+  std::lock_guard<std::mutex> guard(mutex_);
+  stats_.peak_bytes = stats_.peak_used_bytes = stats_.used_bytes;
+}
+
+}  // namespace storage
+}  // namespace mxnet

@@ -1,0 +1,258 @@
+/* The process's storage: which context is served by which pool, with which options. */
+#include "mxnet/storage.h"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "mxnet/env.h"
+#include "storage/backend_registry.h"
+#include "storage/cpu_backend.h"
+#include "storage/pool.h"
+#include "storage/shared_memory.h"
+
+namespace mxnet {
+namespace storage {
+namespace {
+
+constexpr int kDeviceTypes = 6;  // one more than the largest number in DeviceType
+
+BackendFactory* Factories() {
+  static BackendFactory factories[kDeviceTypes] = {};
+  return factories;
+}
+
+const char* NameOf(PoolType type) {
+  switch (type) {
+    case PoolType::kNaive: return "Naive";
+    case PoolType::kRound: return "Round";
+    case PoolType::kUnpooled: return "Unpooled";
+  }
+  return "unknown";
+}
+
+PoolOptions OptionsFromEnv(DeviceType type) {
+  const Env& env = Env::Get();
+  const auto make = [&env](const std::string& pool, int reserve, size_t page, size_t large, int cutoff) {
+    PoolOptions options;
+    options.type = pool == "Round" ? PoolType::kRound : pool == "Unpooled" ? PoolType::kUnpooled : PoolType::kNaive;
+    if (env.use_naive_storage_managers) options.type = PoolType::kUnpooled;
+    options.reserve_percent = reserve;
+    options.page_size = page;
+    options.large_alloc_round_size = large;
+    options.round_linear_cutoff = cutoff;
+    return options;
+  };
+  switch (type) {
+    case DeviceType::kGPU:
+      return make(env.gpu_mem_pool_type, env.gpu_mem_pool_reserve, env.gpu_mem_pool_page_size,
+                  env.gpu_mem_large_alloc_round_size, env.gpu_mem_pool_round_linear_cutoff);
+    case DeviceType::kCPUPinned:
+      return make(env.cpu_pinned_mem_pool_type, env.cpu_pinned_mem_pool_reserve, env.cpu_pinned_mem_pool_page_size,
+                  env.cpu_pinned_mem_large_alloc_round_size, env.cpu_pinned_mem_pool_round_linear_cutoff);
+    default:
+      return make(env.cpu_mem_pool_type, env.cpu_mem_pool_reserve, env.cpu_mem_pool_page_size,
+                  env.cpu_mem_large_alloc_round_size, env.cpu_mem_pool_round_linear_cutoff);
+  }
+}
+
+/* Contexts and their pools, made at first use. Sub-classes say how a pool is made. */
+class PooledStorage : public Storage {
+ public:
+  ~PooledStorage() override {
+    for (auto& row : table_) {
+      for (auto& pool : row) delete pool.load();
+    }
+    for (Other* other = others_.load(); other != nullptr;) {
+      Other* next = other->next;
+      delete other->pool;
+      delete other;
+      other = next;
+    }
+  }
+
+  StorageHandle Alloc(size_t bytes, Context ctx) override {
+    StorageHandle handle;
+    handle.ctx = ctx;
+    handle.size = bytes;
+    if (bytes > 0) {
+      handle.dptr = PoolOf(ctx)->Alloc(bytes, &handle.rounded);
+    } else {
+      CheckContext(ctx);
+    }
+    return handle;
+  }
+
+  void Free(const StorageHandle& handle) override {
+    if (handle.dptr != nullptr) PoolOf(handle.ctx)->Free(handle.dptr, handle.rounded);
+  }
+
+  void DirectFree(const StorageHandle& handle) override {
+    if (handle.dptr != nullptr) PoolOf(handle.ctx)->DirectFree(handle.dptr, handle.rounded);
+  }
+
+  StorageHandle OpenShared(int, int, size_t) override {
+    MXNET_THROW(Value) << "[storage] OpenShared on a storage of one's own; accepted: Storage::Get()";
+  }
+  bool Share(const StorageHandle&) override {
+    MXNET_THROW(Value) << "[storage] Share on a storage of one's own; accepted: Storage::Get()";
+  }
+
+  void ReleaseAll(Context ctx) override { PoolOf(ctx)->ReleaseAll(); }
+  StorageStats Stats(Context ctx) override { return PoolOf(ctx)->Stats(); }
+  void ResetPeak(Context ctx) override { PoolOf(ctx)->ResetPeak(); }
+  const char* PoolName(Context ctx) override { return NameOf(PoolOf(ctx)->options().type); }
+
+ protected:
+  virtual std::unique_ptr<Pool> MakePool(Context ctx) = 0;
+
+  Pool* PoolOf(Context ctx) {
+    const unsigned type = static_cast<unsigned>(ctx.dev_type), id = static_cast<unsigned>(ctx.dev_id);
+    if (type < kDeviceTypes && id < kTableIds) {
+      Pool* pool = table_[type][id].load(std::memory_order_acquire);
+      if (__builtin_expect(pool != nullptr, 1)) return pool;
+    }
+    return FindOrMake(ctx);
+  }
+
+  static void CheckContext(Context ctx) {
+    MXNET_CHECK_KIND(ctx.dev_id >= 0, Value) << "[storage] device number " << ctx.dev_id << "; accepted: 0 and above";
+  }
+
+ private:
+  static constexpr unsigned kTableIds = 16;
+
+  Pool* FindOrMake(Context ctx) {
+    CheckContext(ctx);
+    const unsigned type = static_cast<unsigned>(ctx.dev_type), id = static_cast<unsigned>(ctx.dev_id);
+    if (type < kDeviceTypes && id < kTableIds) {
+      std::unique_ptr<Pool> made = MakePool(ctx);
+      Pool* expected = nullptr;
+      if (table_[type][id].compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) return made.release();
+      return expected;
+    }
+    Other* head = others_.load(std::memory_order_acquire);
+    for (Other* other = head; other != nullptr; other = other->next) {
+      if (other->ctx == ctx) return other->pool;
+    }
+    std::unique_ptr<Pool> made = MakePool(ctx);
+    auto node = std::make_unique<Other>(Other{ctx, made.get(), head});
+    while (!others_.compare_exchange_weak(head, node.get(), std::memory_order_acq_rel)) {
+      for (Other* other = head; other != node->next; other = other->next) {
+        if (other->ctx == ctx) return other->pool;  // another thread was faster
+      }
+      node->next = head;
+    }
+    made.release();
+    return node.release()->pool;
+  }
+
+  // Device numbers past the table, as a list that only grows: no lock that a fork could find taken.
+  struct Other {
+    Context ctx;
+    Pool* pool;
+    Other* next;
+  };
+  std::atomic<Pool*> table_[kDeviceTypes][kTableIds] = {};
+  std::atomic<Other*> others_{nullptr};
+};
+
+class ProcessStorage final : public PooledStorage {
+ public:
+  StorageHandle Alloc(size_t bytes, Context ctx) override {
+    if (bytes > 0 && ctx.dev_type == DeviceType::kCPUShared) return shared_.Alloc(bytes, ctx);
+    return PooledStorage::Alloc(bytes, ctx);
+  }
+  void Free(const StorageHandle& handle) override {
+    if (IsShared(handle)) return shared_.Free(handle);
+    PooledStorage::Free(handle);
+  }
+  void DirectFree(const StorageHandle& handle) override {
+    if (IsShared(handle)) return shared_.Free(handle);
+    PooledStorage::DirectFree(handle);
+  }
+  StorageHandle OpenShared(int pid, int id, size_t bytes) override { return shared_.Open(pid, id, bytes); }
+  bool Share(const StorageHandle& handle) override { return shared_.Share(handle); }
+  void ReleaseAll(Context ctx) override {
+    if (ctx.dev_type == DeviceType::kCPUShared) {
+      SharedMemory::Sweep();
+    } else {
+      PooledStorage::ReleaseAll(ctx);
+    }
+  }
+  StorageStats Stats(Context ctx) override {
+    return ctx.dev_type == DeviceType::kCPUShared ? shared_.Stats() : PooledStorage::Stats(ctx);
+  }
+  void ResetPeak(Context ctx) override {
+    if (ctx.dev_type == DeviceType::kCPUShared) {
+      shared_.ResetPeak();
+    } else {
+      PooledStorage::ResetPeak(ctx);
+    }
+  }
+  const char* PoolName(Context ctx) override {
+    return ctx.dev_type == DeviceType::kCPUShared ? NameOf(PoolType::kUnpooled) : PooledStorage::PoolName(ctx);
+  }
+
+ protected:
+  std::unique_ptr<Pool> MakePool(Context ctx) override {
+    std::shared_ptr<StorageBackend> backend;
+    if (const BackendFactory factory = FindBackend(ctx.dev_type)) backend = factory(ctx.dev_id);
+    if (backend == nullptr) {
+      MXNET_CHECK_KIND(!ctx.is_gpu(), Value)
+          << "[storage] " << ctx.str() << " on a library that was built without CUDA; accepted: cpu, cpu_pinned and "
+          << "cpu_shared here, or a build with USE_CUDA=ON";
+      backend = HostBackend();
+    }
+    return std::make_unique<Pool>(OptionsFromEnv(ctx.dev_type), std::move(backend), ctx, !ctx.is_gpu());
+  }
+
+ private:
+  static bool IsShared(const StorageHandle& handle) {
+    return handle.ctx.dev_type == DeviceType::kCPUShared && handle.dptr != nullptr;
+  }
+  SharedMemory shared_;
+};
+
+class OwnStorage final : public PooledStorage {
+ public:
+  OwnStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend)
+      : options_(options), backend_(std::move(backend)) {}
+
+ protected:
+  std::unique_ptr<Pool> MakePool(Context ctx) override {
+    return std::make_unique<Pool>(options_, backend_, ctx, false);  // a test's pointers may lead nowhere
+  }
+
+ private:
+  const PoolOptions options_;
+  const std::shared_ptr<StorageBackend> backend_;
+};
+
+}  // namespace
+
+bool RegisterBackend(DeviceType type, BackendFactory factory) {
+  Factories()[static_cast<int>(type)] = factory;
+  return true;
+}
+
+std::shared_ptr<StorageBackend> HostBackend() {
+  static auto* const backend = new std::shared_ptr<StorageBackend>(std::make_shared<CpuBackend>());
+  return *backend;
+}
+
+BackendFactory FindBackend(DeviceType type) { return Factories()[static_cast<int>(type)]; }
+
+}  // namespace storage
+
+Storage* Storage::Get() {
+  // Never destroyed: arrays of other static objects may be freed after every destructor of ours.
+  static Storage* const storage = new storage::ProcessStorage;
+  return storage;
+}
+
+std::unique_ptr<Storage> CreateStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend) {
+  return std::make_unique<storage::OwnStorage>(options, std::move(backend));
+}
+
+}  // namespace mxnet

@@ -1,0 +1,60 @@
+/* A small device for storage tests: hands out real memory, counts, checks what comes back, and fails when full or told to. */
+#ifndef MXNET_TESTS_CPP_FAKE_DEVICE_H_
+#define MXNET_TESTS_CPP_FAKE_DEVICE_H_
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "mxnet/storage.h"
+
+namespace mxnet {
+
+class FakeDevice : public StorageBackend {
+ public:
+  explicit FakeDevice(size_t total) : total_(total) {}
+  ~FakeDevice() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks never came back"; }
+
+  void* Malloc(size_t bytes, size_t alignment) override {
+    std::lock_guard<std::mutex> guard(mutex_);
+    ++mallocs;
+    if (fail_calls.count(mallocs) > 0 || bytes > total_ - used_) return nullptr;
+    void* ptr = nullptr;
+    if (posix_memalign(&ptr, alignment, bytes) != 0) return nullptr;
+    used_ += bytes;
+    blocks_[ptr] = bytes;
+    return ptr;
+  }
+  void Free(void* ptr, size_t bytes) override {
+    std::lock_guard<std::mutex> guard(mutex_);
+    ++frees;
+    auto it = blocks_.find(ptr);
+    ASSERT_TRUE(it != blocks_.end());
+    EXPECT_EQ(it->second, bytes);
+    blocks_.erase(it);
+    used_ -= bytes;
+    free(ptr);
+  }
+  void MemInfo(size_t* free_bytes, size_t* total_bytes) override {
+    std::lock_guard<std::mutex> guard(mutex_);
+    *free_bytes = total_ - used_;
+    *total_bytes = total_;
+  }
+  bool SurvivesFork() const override { return survives_fork; }
+
+  int mallocs = 0, frees = 0;
+  std::set<int> fail_calls;  // numbers of Malloc calls, from 1
+  bool survives_fork = true;
+
+ private:
+  std::mutex mutex_;
+  const size_t total_;
+  size_t used_ = 0;
+  std::map<void*, size_t> blocks_;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_TESTS_CPP_FAKE_DEVICE_H_
