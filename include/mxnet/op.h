@@ -116,6 +116,8 @@ struct KernelArgs {
   bool is_train = false;
   std::shared_ptr<OpState>* state = nullptr;   // slot that lives as long as the plan's node; null in a one-off eager call
   RandomState* random = nullptr;               // set iff the record says uses_random
+  /* Per input, a number that changes whenever its contents may have (Engine::Version). Empty: unknown, so nothing derived from an input may be kept. */
+  Span<const uint64_t> in_versions;
   /* Scratch memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream has passed). One block per call of this function. */
   std::function<void*(size_t bytes)> workspace;
   template <typename P> const P& param() const { return attrs->get<P>(); }
