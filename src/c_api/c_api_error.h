@@ -10,7 +10,7 @@
 #ifndef MXNET_SRC_C_API_C_API_ERROR_H_
 #define MXNET_SRC_C_API_C_API_ERROR_H_
 
-#include "mxnet/c_api_error.h"
+#include "mxnet/c_api.h"
 #include "mxnet/error.h"
 
 namespace mxnet {

@@ -79,6 +79,14 @@ def test_missing_library_names_the_variable(tmp_path):
     assert result.returncode != 0 and f"MXNET_LIBRARY_PATH='{missing}'" in result.stderr
 
 
+def test_library_path_comes_first(tmp_path):
+    link = str(tmp_path / "other_name.so")
+    code = "from mxnet import base, libinfo; print(base._LIB._name); print(libinfo.find_lib_path()[0])"
+    own = run(code).stdout.splitlines()[0]
+    os.symlink(own, link)
+    assert run(code, MXNET_LIBRARY_PATH=link).stdout.splitlines() == [link, link]
+
+
 def test_unknown_name_warns_once_with_the_nearest():
     result = run("import mxnet.base", MXNET_CPU_WORKER_NTHREAD="4", MXNET_TEST_SEED="1")
     assert result.returncode == 0, result.stderr
