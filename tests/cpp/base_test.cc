@@ -2,6 +2,8 @@
 #include "mxnet/base.h"
 
 #include <gtest/gtest.h>
+#include <omp.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -322,6 +324,29 @@ TEST_F(ParallelForTest, ExceptionReachesTheCaller) {
     });
     EXPECT_EQ(message, "[test] from a thread");
   }
+}
+
+TEST_F(ParallelForTest, LibrariesSeeTheSameNumber) {
+  const int outside = omp_get_max_threads();
+  Env::Set("OMP_NUM_THREADS", "3");
+  {
+    OmpScope scope;
+    EXPECT_EQ(omp_get_max_threads(), 3);
+    SetThreadOmpLimit(2);
+    OmpScope inner;
+    EXPECT_EQ(omp_get_max_threads(), 2);
+    SetThreadOmpLimit(0);
+  }
+  EXPECT_EQ(omp_get_max_threads(), outside);
+}
+
+TEST(Threads, Name) {
+  std::thread([] {
+    char name[16];
+    SetThreadName("a name that is longer than fifteen");
+    ASSERT_EQ(pthread_getname_np(pthread_self(), name, sizeof(name)), 0);
+    EXPECT_STREQ(name, "a name that is ");
+  }).join();
 }
 
 // Without the fork handler the child waits for threads that exist only in the parent.
