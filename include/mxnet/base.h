@@ -204,6 +204,7 @@ struct Span {
   Span(T* p, int n) : ptr(p), count(n) {}
   template <typename V> Span(V& v) : ptr(v.data()), count(static_cast<int>(v.size())) {}  // NOLINT: implicit on purpose
   T& operator[](int i) const { return ptr[i]; }
+  T* data() const { return ptr; }
   int size() const { return count; }
   bool empty() const { return count == 0; }
   T* begin() const { return ptr; }
