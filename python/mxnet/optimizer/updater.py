@@ -74,6 +74,8 @@ class Updater:
             self.aggregate_updates = self.optimizer.aggregate_num > 0
         else:
             self.states = states
+        # MXNet 1.x wrote the keys of a KVStore with names as bytes
+        self.states = {k.decode() if isinstance(k, bytes) else k: v for k, v in self.states.items()}
         self.states_synced = dict.fromkeys(self.states, False)
 
     def get_states(self, dump_optimizer=False):

@@ -1,0 +1,224 @@
+"""The key-value stores of the native library."""
+import ctypes
+import os
+import pickle
+
+from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, check_call, mx_uint,
+                    py_str)
+from ..ndarray import NDArray
+from .base import KVStoreBase
+
+__all__ = ["KVStore"]
+
+_IntUpdater = ctypes.CFUNCTYPE(None, ctypes.c_int, NDArrayHandle, NDArrayHandle, ctypes.c_void_p)
+_StrUpdater = ctypes.CFUNCTYPE(None, ctypes.c_char_p, NDArrayHandle, NDArrayHandle, ctypes.c_void_p)
+
+
+class _Arguments:
+    """Keys and arrays, flattened for the C functions; `ex` is the ending of the function for the kind of keys."""
+
+    def __init__(self, key, value):
+        keys, arrays = [], []
+        many = isinstance(key, (list, tuple))
+        if many and not (isinstance(value, (list, tuple)) and len(key) == len(value)):
+            raise ValueError(f"[kvstore] {len(key)} keys, and "
+                             f"{len(value) if isinstance(value, (list, tuple)) else 'one array'} to go with them")
+        for k, v in zip(key, value) if many else ((key, value),):
+            if not isinstance(k, (int, str)):
+                raise TypeError(f"[kvstore] unexpected type for keys: {type(k).__name__}; int and str are accepted")
+            for array in v if isinstance(v, (list, tuple)) else (v,):
+                if not isinstance(array, NDArray):
+                    raise TypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
+                keys.append(k)
+                arrays.append(array)
+        if len({isinstance(k, str) for k in keys}) > 1:
+            raise TypeError("[kvstore] inconsistent types of keys detected: they are all int or all str")
+        self.by_name = bool(keys) and isinstance(keys[0], str)
+        self.ex = "Ex" if self.by_name else ""
+        self.count = mx_uint(len(keys))
+        self.keys = c_str_array(keys) if self.by_name else c_array(ctypes.c_int, keys)
+        self.handles = c_handle_array(arrays)
+        self.arrays = arrays            # alive as long as the handles are used
+
+    def head(self):
+        return self.count, self.keys
+
+
+class KVStore(KVStoreBase):
+    """A store of the native library; :func:`create` makes them.
+
+    A key is an int or a str, the same kind for all keys of a store. A value is an NDArray or a list of them, one for each
+    device: they are added up.
+
+    >>> kv = mx.kv.create('local')
+    >>> kv.init('weight', mx.nd.ones((2, 2)))
+    >>> kv.push('weight', [mx.nd.ones((2, 2)), mx.nd.ones((2, 2))])
+    >>> kv.pull('weight', out=w)                    # twos
+    """
+
+    def __init__(self, handle):
+        if not isinstance(handle, KVStoreHandle):
+            raise TypeError(f"[KVStore] {type(handle).__name__} was given; create() makes stores")
+        self.handle = handle
+        self._updater = None
+        self._updater_callbacks = ()
+        self._updater_error = None
+
+    def __del__(self):
+        handle, self.handle = getattr(self, "handle", None), None
+        if handle is not None:
+            check_call(_LIB.MXKVStoreFree(handle))
+
+    # -- values --
+    def _call(self, name, arguments, *rest):
+        check_call(getattr(_LIB, name + arguments.ex)(self.handle, *rest))
+        if self._updater_error is not None:
+            error, self._updater_error = self._updater_error, None
+            raise error
+
+    def init(self, key, value):
+        """Give first values to keys, once for each key. With several workers the first one's count."""
+        args = _Arguments(key, value)
+        self._call("MXKVStoreInit", args, *args.head(), args.handles)
+
+    def push(self, key, value, priority=0):
+        """Add up values, and replace what is stored by the sum; or hand the sum to the updater, if there is one.
+
+        Parameters
+        ----------
+        key : int, str, or list of them
+        value : NDArray, list of NDArray (one per device), or a list of such, one for each key
+        priority : int
+            Those with the highest go first.
+        """
+        args = _Arguments(key, value)
+        self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
+
+    def pull(self, key, out=None, priority=0, ignore_sparse=True):
+        """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are row_sparse."""
+        if out is None:
+            raise ValueError("[kvstore] pull needs the arrays to copy to, in out")
+        args = _Arguments(key, out)
+        self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, ctypes.c_int(priority),
+                   ctypes.c_bool(ignore_sparse))
+
+    def pushpull(self, key, value, out=None, priority=0):
+        """:meth:`push`, then :meth:`pull` into `out` (None: into `value`), in one step."""
+        push, pull = _Arguments(key, value), _Arguments(key, value if out is None else out)
+        self._call("MXKVStorePushPull", push, *push.head(), *pull.head(), push.handles, pull.handles,
+                   ctypes.c_int(priority))
+
+    def broadcast(self, key, value, out, priority=0):
+        """:meth:`init`, then :meth:`pull` into `out`, in one step."""
+        init, pull = _Arguments(key, value), _Arguments(key, out)
+        self._call("MXKVStoreBroadcast", init, *init.head(), *pull.head(), init.handles, pull.handles,
+                   ctypes.c_int(priority))
+
+    def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
+        """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids for each array."""
+        if out is None or row_ids is None:
+            raise ValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
+        if isinstance(row_ids, NDArray):
+            row_ids = [row_ids]
+        args = _Arguments(key, out)
+        if len(row_ids) == 1:
+            row_ids = list(row_ids) * len(args.arrays)
+        if len(row_ids) != len(args.arrays):
+            raise ValueError(f"[kvstore] {len(row_ids)} arrays of rows for {len(args.arrays)} arrays to copy to")
+        self._call("MXKVStorePullRowSparse", args, *args.head(), args.handles, c_handle_array(row_ids),
+                   ctypes.c_int(priority))
+
+    def set_gradient_compression(self, compression_params):
+        """Compress gradients on their way.
+
+        Parameters
+        ----------
+        compression_params : dict
+            ``{'type': '2bit', 'threshold': 0.5}``, for example.
+        """
+        if "device" not in self.type and "dist" not in self.type:
+            raise ValueError(f"[kvstore] Gradient compression is not supported for a store of type {self.type}")
+        keys = c_str_array(list(compression_params))
+        values = c_str_array([str(value) for value in compression_params.values()])
+        check_call(_LIB.MXKVStoreSetGradientCompression(self.handle, mx_uint(len(compression_params)), keys, values))
+
+    # -- optimizer --
+    @staticmethod
+    def is_capable(capability):
+        """Whether the store has a capability; raises ValueError for one that is unknown."""
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return True
+        raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")
+
+    def set_optimizer(self, optimizer):
+        """Update the stored weights with `optimizer` from now on: what is pushed are gradients."""
+        is_worker = ctypes.c_int()
+        check_call(_LIB.MXKVStoreIsWorkerNode(ctypes.byref(is_worker)))
+        if "dist" in self.type and is_worker.value:
+            # The servers make the updater; protocol 0 is text, as commands are.
+            self._send_command_to_servers(0, pickle.dumps(optimizer, 0).decode("ascii"))
+        else:
+            from ..optimizer import get_updater
+            self._set_updater(get_updater(optimizer))
+
+    def _set_updater(self, updater):
+        """Hand sums to ``updater(key, pushed, stored)``, which changes `stored` in place."""
+        def call(key, pushed, stored, _):
+            # An exception can't pass through C: it is raised again when the call that led here returns.
+            try:
+                updater(key if isinstance(key, int) else py_str(key), NDArray(NDArrayHandle(pushed)),
+                        NDArray(NDArrayHandle(stored)))
+            except BaseException as error:      # pylint: disable=broad-except
+                self._updater_error = error
+
+        self._updater = updater
+        self._updater_callbacks = _IntUpdater(call), _StrUpdater(call)
+        check_call(_LIB.MXKVStoreSetUpdaterEx(self.handle, *self._updater_callbacks, None))
+
+    def save_optimizer_states(self, fname, dump_optimizer=False):
+        """Write the states of the updater to a file, and with `dump_optimizer` the optimizer itself."""
+        self._need_updater("save")
+        path = f"{fname}.part{os.getpid()}"
+        with open(path, "wb") as out:
+            out.write(self._updater.get_states(dump_optimizer))
+        os.replace(path, fname)
+
+    def load_optimizer_states(self, fname):
+        """Read what :meth:`save_optimizer_states` wrote."""
+        self._need_updater("load")
+        with open(fname, "rb") as states:
+            self._updater.set_states(states.read())
+
+    def _need_updater(self, what):
+        if self._updater is None:
+            raise ValueError(f"[kvstore] no updater of this process to {what} the states of: set_optimizer comes "
+                             "first, and in distributed training the servers have the states")
+
+    # -- the group --
+    @property
+    def type(self):
+        """Name of the kind of store, e.g. 'local'."""
+        name = ctypes.c_char_p()
+        check_call(_LIB.MXKVStoreGetType(self.handle, ctypes.byref(name)))
+        return py_str(name.value)
+
+    @property
+    def rank(self):
+        """Number of this worker, from 0."""
+        rank = ctypes.c_int()
+        check_call(_LIB.MXKVStoreGetRank(self.handle, ctypes.byref(rank)))
+        return rank.value
+
+    @property
+    def num_workers(self):
+        """Number of workers."""
+        size = ctypes.c_int()
+        check_call(_LIB.MXKVStoreGetGroupSize(self.handle, ctypes.byref(size)))
+        return size.value
+
+    def _barrier(self):
+        """Wait until all workers are here."""
+        check_call(_LIB.MXKVStoreBarrier(self.handle))
+
+    def _send_command_to_servers(self, head, body):
+        check_call(_LIB.MXKVStoreSendCommmandToServers(self.handle, mx_uint(head), c_str(body)))

@@ -1,0 +1,484 @@
+"""Files of records: RecordIO, with or without an index, and packed images.
+
+A record is a magic word, a word of 3 bits continuation flag and 29 bits length, the payload, and zeros up to a multiple
+of four bytes. A payload that contains the magic at a multiple of four is split there.
+"""
+import numbers
+import os
+import struct
+import tempfile
+from collections import namedtuple
+
+import numpy as np
+
+from .base import MXNetError
+
+__all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
+
+_MAGIC = struct.pack("<I", 0xCED7230A)
+_WHOLE, _BEGIN, _MIDDLE, _END = range(4)
+_MAX_LENGTH = (1 << 29) - 1
+
+
+def _split(payload):
+    """The parts of a payload between the aligned magics in it."""
+    parts, start, at = [], 0, payload.find(_MAGIC)
+    while at != -1:
+        if at % 4 == 0:
+            parts.append(payload[start:at])
+            start = at + 4
+            at = payload.find(_MAGIC, start)
+        else:
+            at = payload.find(_MAGIC, at + 1)
+    parts.append(payload[start:])
+    return parts
+
+
+def _encode(payload):
+    parts = _split(payload)
+    pieces = []
+    for i, part in enumerate(parts):
+        if len(parts) == 1:
+            flag = _WHOLE
+        else:
+            flag = _BEGIN if i == 0 else _END if i == len(parts) - 1 else _MIDDLE
+        pieces += (_MAGIC, struct.pack("<I", flag << 29 | len(part)), part, b"\0" * (-len(part) % 4))
+    return b"".join(pieces)
+
+
+class _NewFile:
+    """A file that appears under its name when it is closed: a reader never sees half of one.
+
+    What is not a regular file (a pipe, /dev/null) is written directly. Nothing is buffered: a fork must not inherit
+    bytes that it would write again.
+    """
+
+    def __init__(self, path):
+        self._path = path
+        self._temporary = None
+        if os.path.exists(path) and not os.path.isfile(path):
+            self.file = open(path, "wb", buffering=0)
+            return
+        folder, name = os.path.split(os.path.realpath(path))
+        handle, self._temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(self._temporary, 0o666 & ~umask)
+        self.file = os.fdopen(handle, "wb", buffering=0)
+
+    def write(self, data):
+        data = memoryview(data)
+        while data:
+            data = data[self.file.write(data):]
+
+    def close(self):
+        self.file.close()
+        if self._temporary:
+            os.replace(self._temporary, os.path.realpath(self._path))
+            self._temporary = None
+
+    def discard(self):
+        """Leave an older file of this name as it is."""
+        self.file.close()
+        if self._temporary:
+            os.remove(self._temporary)
+            self._temporary = None
+
+
+class MXRecordIO:
+    """Reads or writes records one after the other.
+
+    An object that is open for reading goes on in a forked or unpickled copy, from the same place; a writer belongs to the
+    process that opened it. A written file is there under its name once it is closed.
+
+    Parameters
+    ----------
+    uri : str
+        Path of the file.
+    flag : {'r', 'w'}
+        Read or write.
+
+    Raises
+    ------
+    ValueError
+        for another flag.
+    OSError
+        if the file can't be opened.
+
+    >>> record = mx.recordio.MXRecordIO('a.rec', 'w')
+    >>> record.write(b'first'); record.close()
+    >>> mx.recordio.MXRecordIO('a.rec', 'r').read()
+    b'first'
+    """
+
+    def __init__(self, uri, flag):
+        self.uri = os.fspath(uri)
+        self.flag = flag
+        self.is_open = False
+        self.open()
+
+    def open(self):
+        """Open the file again: for reading at its beginning, for writing as a new one."""
+        if self.flag not in ("r", "w"):
+            raise ValueError(f"[recordio] Invalid flag {self.flag!r}; 'r' and 'w' are accepted")
+        if self.is_open:
+            self.close()
+        self.writable = self.flag == "w"
+        self._target = _NewFile(self.uri) if self.writable else None
+        self._file = None if self.writable else open(self.uri, "rb")
+        self._size = None if self.writable else self._regular_size()
+        self._position = 0
+        self.pid = os.getpid()
+        self.is_open = True
+
+    def _regular_size(self):
+        status = os.fstat(self._file.fileno())
+        return status.st_size if os.path.isfile(self.uri) else None
+
+    def close(self):
+        """Close the file; a written one gets its name. Nothing happens if it is closed."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        if not self.writable:
+            self._file.close()
+        elif self.pid == os.getpid():
+            self._target.close()
+        else:                           # a fork: the file is the parent's to finish
+            self._target.file.close()
+
+    def __del__(self):
+        if getattr(self, "is_open", False):
+            self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if exc_type is not None and self.is_open and self.writable and self.pid == os.getpid():
+            self.is_open = False
+            self._target.discard()
+        else:
+            self.close()
+
+    def __getstate__(self):
+        if self.is_open and self.writable:
+            raise RuntimeError(f"[recordio] {self.uri} is open for writing, and a writer can't be copied")
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_file", "_target")}
+        state["_position"] = self.tell() if self.is_open else 0
+        return state
+
+    def __setstate__(self, state):
+        is_open, position = state["is_open"], state["_position"]
+        self.__dict__.update(state)
+        self.is_open = False
+        if is_open:
+            MXRecordIO.open(self)
+            self._seek(position)
+
+    def _check(self, writing):
+        if not self.is_open:
+            raise RuntimeError(f"[recordio] {self.uri} is closed")
+        if self.writable != writing:
+            raise RuntimeError(f"[recordio] {self.uri} is open for {'writing' if self.writable else 'reading'} only")
+        if self.pid != os.getpid():
+            if writing:
+                raise RuntimeError(f"[recordio] {self.uri} was opened for writing by process {self.pid}: "
+                                   "another one can't write to it")
+            # The position of a shared descriptor moves with every process that reads: get one of our own.
+            position = self._position
+            self.is_open = False
+            MXRecordIO.open(self)
+            self._seek(position)
+
+    def _seek(self, offset):
+        self._file.seek(offset)
+        self._position = offset
+
+    def reset(self):
+        """Begin again: a reader at its first record, a writer with a new file."""
+        self.close()
+        self.open()
+
+    def tell(self):
+        """Byte offset of the next record."""
+        return self._position
+
+    def write(self, buf):
+        """Append a record.
+
+        Parameters
+        ----------
+        buf : bytes-like
+            Less than 512 MiB.
+        """
+        self._check(True)
+        buf = bytes(buf)
+        if len(buf) > _MAX_LENGTH:
+            raise ValueError(f"[recordio] a record of {len(buf)} bytes; {_MAX_LENGTH} is the maximum")
+        data = _encode(buf)
+        self._target.write(data)
+        self._position += len(data)
+
+    def _malformed(self, offset, what):
+        return MXNetError(f"[recordio] {self.uri}, byte {offset}: {what}")
+
+    def _read_part(self):
+        """Flag and payload of the next part; None at the end of the file."""
+        offset = self._position
+        header = self._file.read(8)
+        if not header:
+            return None
+        if header[:4] != _MAGIC[:len(header)]:
+            raise self._malformed(offset, f"{header[:4].hex(' ')} where the magic {_MAGIC.hex(' ')} is expected")
+        if len(header) < 8:
+            raise self._malformed(offset, f"the file ends after {len(header)} of 8 bytes of a header")
+        word, = struct.unpack("<I", header[4:])
+        flag, length = word >> 29, word & _MAX_LENGTH
+        if flag > _END:
+            raise self._malformed(offset + 4, f"continuation flag {flag}; 0 to 3 are accepted")
+        padded = length + -length % 4
+        # before reading: a wrong length must not allocate what the file does not have
+        if self._size is not None and padded > self._size - offset - 8:
+            raise self._malformed(offset, f"a payload of {length} bytes where {self._size - offset - 8} are left")
+        payload = self._file.read(padded)
+        if len(payload) < padded:
+            raise self._malformed(offset, f"a payload of {length} bytes where {len(payload)} are left")
+        self._position = offset + 8 + padded
+        return flag, payload[:length]
+
+    def read(self):
+        """The next record as bytes; None at the end of the file.
+
+        Raises
+        ------
+        MXNetError
+            if the file is malformed there; the message has the byte offset.
+        """
+        self._check(False)
+        start = self._position
+        part = self._read_part()
+        if part is None:
+            return None
+        flag, payload = part
+        if flag == _WHOLE:
+            return payload
+        if flag != _BEGIN:
+            raise self._malformed(start, f"a record begins with continuation flag {flag}; 0 or 1 is expected")
+        parts = [payload]
+        while flag != _END:
+            offset = self._position
+            part = self._read_part()
+            if part is None:
+                raise self._malformed(start, "the file ends in the middle of a record")
+            flag, payload = part
+            if flag not in (_MIDDLE, _END):
+                raise self._malformed(offset, f"continuation flag {flag} in the middle of a record; 2 or 3 is expected")
+            parts.append(payload)
+        return _MAGIC.join(parts)
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """Records with keys: an index file has a line ``key TAB byte offset`` for each.
+
+    Parameters
+    ----------
+    idx_path : str
+        Path of the index.
+    uri : str
+        Path of the file of records.
+    flag : {'r', 'w'}
+        Read or write.
+    key_type : type
+        Type of the keys.
+    """
+
+    def __init__(self, idx_path, uri, flag, key_type=int):
+        self.idx_path = os.fspath(idx_path)
+        self.idx = {}
+        self.keys = []
+        self.key_type = key_type
+        self._index = None
+        super().__init__(uri, flag)
+
+    def open(self):
+        super().open()
+        self.idx = {}
+        self.keys = []
+        self._lines = []
+        if self.writable:
+            self._index = _NewFile(self.idx_path)
+            return
+        with open(self.idx_path) as lines:
+            for number, line in enumerate(lines, 1):
+                if not line.strip():
+                    continue
+                fields = line.rstrip("\n").split("\t")
+                try:
+                    key, offset = self.key_type(fields[0]), int(fields[1])
+                except (ValueError, IndexError):
+                    raise MXNetError(f"[recordio] {self.idx_path}, line {number}: {line.rstrip()[:80]!r}; "
+                                     "a key, a tab and an offset are expected") from None
+                self.idx[key] = offset
+                self.keys.append(key)
+
+    def close(self):
+        was_open = self.is_open
+        super().close()
+        if was_open and self.writable and self.pid == os.getpid():
+            self._index.write("".join(self._lines).encode())
+            self._index.close()
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        if exc_type is not None and self.is_open and self.writable and self.pid == os.getpid():
+            self._index.discard()
+        super().__exit__(exc_type, exc_value, traceback)
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        del state["_index"]
+        return state
+
+    def __setstate__(self, state):
+        self._index = None
+        super().__setstate__(state)
+
+    def seek(self, idx):
+        """Go to the record with key `idx`; raises KeyError if there is none."""
+        self._check(False)
+        if idx not in self.idx:
+            raise KeyError(f"[recordio] {self.idx_path} has no key {idx!r}")
+        self._seek(self.idx[idx])
+
+    def tell(self):
+        """Byte offset of the next record."""
+        return super().tell()
+
+    def read_idx(self, idx):
+        """The record with key `idx`; raises KeyError if there is none."""
+        self.seek(idx)
+        return self.read()
+
+    def write_idx(self, idx, buf):
+        """Append a record under key `idx`."""
+        key = self.key_type(idx)
+        offset = self.tell()
+        self.write(buf)
+        self._lines.append(f"{key}\t{offset}\n")
+        self.idx[key] = offset
+        self.keys.append(key)
+
+
+# ---- records of images ----
+
+IRHeader = namedtuple("HEADER", ["flag", "label", "id", "id2"])
+IRHeader.__doc__ = """What stands before an image: `label` is a number (and `flag` 0) or a vector (of `flag` numbers)."""
+_IR_FORMAT = "<IfQQ"
+_IR_SIZE = struct.calcsize(_IR_FORMAT)
+
+
+def pack(header, s):
+    """A record from an :class:`IRHeader` and bytes."""
+    header = IRHeader(*header)
+    if isinstance(header.label, numbers.Number):
+        header = header._replace(flag=0)
+    else:
+        label = np.asarray(header.label, dtype="<f4")
+        header = header._replace(flag=label.size, label=0)
+        s = label.tobytes() + s
+    return struct.pack(_IR_FORMAT, *header) + s
+
+
+def unpack(s):
+    """:class:`IRHeader` and bytes from a record; a vector of labels is a float32 array.
+
+    Raises
+    ------
+    ValueError
+        if the record is shorter than its header says.
+    """
+    if len(s) < _IR_SIZE:
+        raise ValueError(f"[recordio] an image record of {len(s)} bytes; its header alone has {_IR_SIZE}")
+    header = IRHeader(*struct.unpack(_IR_FORMAT, s[:_IR_SIZE]))
+    s = s[_IR_SIZE:]
+    if header.flag > 0:
+        if header.flag * 4 > len(s):
+            raise ValueError(f"[recordio] an image record with {header.flag} labels and {len(s)} bytes after its header")
+        header = header._replace(label=np.frombuffer(s, np.float32, header.flag))
+        s = s[header.flag * 4:]
+    return header, s
+
+
+def _decode_image(data, iscolor):
+    try:
+        import cv2
+    except ImportError:
+        cv2 = None
+    if cv2 is not None:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), iscolor)
+        if image is None:
+            raise ValueError(f"[recordio] {len(data)} bytes that are no image")
+        return image
+    import io
+    from PIL import Image
+    image = Image.open(io.BytesIO(data))
+    if iscolor == 0:
+        return np.asarray(image.convert("L"))
+    if iscolor < 0 and image.mode in ("L", "RGBA"):
+        array = np.asarray(image)
+        return array if array.ndim == 2 else array[:, :, [2, 1, 0, 3]].copy()
+    return np.asarray(image.convert("RGB"))[:, :, ::-1].copy()      # blue first, as OpenCV has it
+
+
+def _encode_image(image, quality, img_fmt):
+    kind = img_fmt.lower()
+    if kind not in (".jpg", ".jpeg", ".png"):
+        raise ValueError(f"[recordio] img_fmt={img_fmt!r}; '.jpg', '.jpeg' and '.png' are accepted")
+    image = np.asarray(image)
+    try:
+        import cv2
+    except ImportError:
+        cv2 = None
+    if cv2 is not None:
+        option = cv2.IMWRITE_PNG_COMPRESSION if kind == ".png" else cv2.IMWRITE_JPEG_QUALITY
+        done, buffer = cv2.imencode(kind, image, [option, quality])
+        if not done:
+            raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype} could not be encoded")
+        return buffer.tobytes()
+    import io
+    from PIL import Image
+    if image.ndim == 3:
+        image = image[:, :, [2, 1, 0, 3][:image.shape[2]]]
+    stream = io.BytesIO()
+    options = {"compress_level": quality} if kind == ".png" else {"quality": quality}
+    Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG" if kind == ".png" else "JPEG", **options)
+    return stream.getvalue()
+
+
+def pack_img(header, img, quality=95, img_fmt=".jpg"):
+    """A record from an :class:`IRHeader` and an image. Needs OpenCV or Pillow.
+
+    Parameters
+    ----------
+    header : IRHeader
+    img : numpy.ndarray
+        Height x width (x 3, blue first), uint8.
+    quality : int
+        Of a JPEG, 1 to 100; of a PNG the compression level, 0 to 9.
+    img_fmt : {'.jpg', '.jpeg', '.png'}
+    """
+    return pack(header, _encode_image(img, quality, img_fmt))
+
+
+def unpack_img(s, iscolor=-1):
+    """:class:`IRHeader` and image from a record. Needs OpenCV or Pillow.
+
+    Parameters
+    ----------
+    s : bytes
+        A record that :func:`pack_img` made.
+    iscolor : {-1, 0, 1}
+        As stored, grey, or colour (blue first).
+    """
+    header, data = unpack(s)
+    return header, _decode_image(data, iscolor)

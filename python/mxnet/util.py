@@ -1,0 +1,314 @@
+"""Switches between classic and NumPy semantics, environment variables, and small helpers."""
+import ctypes
+import functools
+import inspect
+import os
+import threading
+
+from .base import _LIB, c_str, check_call, py_str
+
+__all__ = ["get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape",
+           "makedirs", "np_array", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
+           "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_shape", "wrap_np_binary_func",
+           "wrap_np_unary_func", "wraps_safely"]
+
+
+# ---- files, functions ----
+
+def makedirs(d):
+    """Make folder `d` and those above it; nothing happens if it is there."""
+    os.makedirs(os.path.expanduser(d), exist_ok=True)
+
+
+def wraps_safely(wrapped, assigned=functools.WRAPPER_ASSIGNMENTS):
+    """``functools.wraps`` for anything callable: attributes that it does not have are left out."""
+    return functools.wraps(wrapped, assigned=[a for a in assigned if hasattr(wrapped, a)])
+
+
+def set_module(module):
+    """Decorator that says in which module a function or class is to be found."""
+    def decorator(func):
+        if module is not None:
+            func.__module__ = module
+        return func
+    return decorator
+
+
+# ---- environment ----
+
+def getenv(name):
+    """Value in effect of a variable as text; None if it is neither one of the library's nor set."""
+    text = ctypes.c_char_p()
+    try:
+        check_call(_LIB.MXGetEnv(c_str(name), ctypes.byref(text)))
+    except ValueError:                  # not the library's: the process's, then
+        return os.environ.get(name)
+    return None if text.value is None else py_str(text.value)
+
+
+def set_env(name, value):
+    """Change one of the library's environment variables from now on.
+
+    Raises
+    ------
+    ValueError
+        for unknown names, values that are not accepted, and variables that are fixed after the start.
+    """
+    if isinstance(value, bool):
+        value = int(value)
+    check_call(_LIB.MXSetEnv(c_str(name), c_str(str(value))))
+
+
+def setenv(name, value):
+    """:func:`set_env` for the library's variables; sets others for this process and its children (None: removes)."""
+    if name.startswith(("MXNET_", "NNVM_", "DMLC_", "OMP_")) and value is not None:
+        set_env(name, value)
+    elif value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = str(value)
+
+
+# ---- GPUs ----
+
+def get_gpu_count():
+    """Number of GPUs that the library can use."""
+    from .context import num_gpus
+    return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id):
+    """Free and total bytes of a GPU."""
+    from .context import gpu_memory_info
+    return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx):
+    """Compute capability of a GPU as major * 10 + minor, from the driver.
+
+    Raises
+    ------
+    ValueError
+        if `ctx` is not a GPU.
+    OSError
+        if there is no CUDA driver.
+    RuntimeError
+        if the driver does not know the device.
+    """
+    if ctx.device_type != "gpu":
+        raise ValueError(f"[util] Expecting a gpu context to get cuda compute capability, while received ctx {ctx}")
+    cuda = ctypes.CDLL("libcuda.so.1")
+    device, value = ctypes.c_int(), ctypes.c_int()
+
+    def call(function, *args):
+        status = getattr(cuda, function)(*args)
+        if status:
+            raise RuntimeError(f"[util] {function} for {ctx} failed with CUDA error {status}")
+
+    call("cuInit", 0)
+    call("cuDeviceGet", ctypes.byref(device), ctx.device_id)
+    parts = []
+    for attribute in (75, 76):          # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
+        call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        parts.append(value.value)
+    return parts[0] * 10 + parts[1]
+
+
+# ---- NumPy semantics ----
+# Shapes: whether () is a scalar and 0 a length (NumPy), or both mean "unknown" (classic). The library keeps this flag per
+# thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray. Only Python needs to know.
+
+_local = threading.local()
+
+
+def is_np_shape():
+    """Whether shapes mean what they mean in NumPy, in this thread."""
+    current = ctypes.c_int()
+    check_call(_LIB.MXIsNumpyShape(ctypes.byref(current)))
+    return current.value != 0
+
+
+def set_np_shape(active):
+    """Switch the meaning of shapes for this thread. Returns the switch's previous position."""
+    previous = ctypes.c_int()
+    check_call(_LIB.MXSetIsNumpyShape(ctypes.c_int(active), ctypes.byref(previous)))
+    return previous.value != 0
+
+
+def is_np_array():
+    """Whether Gluon makes mx.np arrays, in this thread."""
+    return getattr(_local, "np_array", False)
+
+
+def _set_np_array(active):
+    previous = is_np_array()
+    _local.np_array = bool(active)
+    return previous
+
+
+class _Scope:
+    """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays as it is)."""
+    _set = None
+
+    def __init__(self, active):
+        self._active = active
+        self._previous = []
+
+    def __enter__(self):
+        self._previous.append(None if self._active is None else type(self)._set(self._active))
+        return self
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        previous = self._previous.pop()
+        if previous is not None:
+            type(self)._set(previous)
+
+    def __call__(self, func):
+        active, scope = self._active, type(self)
+
+        @wraps_safely(func)
+        def in_scope(*args, **kwargs):
+            with scope(active):
+                return func(*args, **kwargs)
+        return in_scope
+
+
+class _NumpyShapeScope(_Scope):
+    _set = staticmethod(set_np_shape)
+
+
+class _NumpyArrayScope(_Scope):
+    _set = staticmethod(_set_np_array)
+
+
+def np_shape(active=True):
+    """A ``with`` block (or decorator) with NumPy's shapes, or with classic ones.
+
+    >>> with mx.np_shape():
+    ...     scalar = mx.nd.ones(shape=())
+    """
+    return _NumpyShapeScope(active)
+
+
+def np_array(active=True):
+    """A ``with`` block (or decorator) in which Gluon makes mx.np arrays, or classic ones."""
+    return _NumpyArrayScope(active)
+
+
+def _use(scope, func, name):
+    if inspect.isclass(func):
+        for attribute, value in list(vars(func).items()):
+            wrapped = _use_member(scope, value)
+            if wrapped is not value:
+                setattr(func, attribute, wrapped)
+        return func
+    if callable(func):
+        return scope(True)(func)
+    raise TypeError(f"[{name}] {name} can only decorate classes and callable objects, while received a {type(func)}")
+
+
+def _use_member(scope, value):
+    if isinstance(value, (staticmethod, classmethod)):
+        return type(value)(scope(True)(value.__func__))
+    if isinstance(value, property):
+        return property(*(accessor and scope(True)(accessor) for accessor in (value.fget, value.fset, value.fdel)),
+                        doc=value.__doc__)
+    return scope(True)(value) if inspect.isfunction(value) else value
+
+
+def use_np_shape(func):
+    """Decorator: a function, or all methods of a class, with NumPy's shapes."""
+    return _use(_NumpyShapeScope, func, "use_np_shape")
+
+
+def use_np_array(func):
+    """Decorator: a function, or all methods of a class, with mx.np arrays."""
+    return _use(_NumpyArrayScope, func, "use_np_array")
+
+
+def use_np(func):
+    """Decorator: a function, or all methods of a class, with NumPy's shapes and mx.np arrays.
+
+    >>> @mx.util.use_np
+    ... class Net(mx.gluon.HybridBlock):
+    ...     ...
+    """
+    return use_np_shape(use_np_array(func))
+
+
+def set_np(shape=True, array=True):
+    """Switch this thread to NumPy's shapes and to mx.np arrays.
+
+    Raises
+    ------
+    ValueError
+        for arrays without shapes: mx.np arrays need NumPy's shapes.
+    """
+    if array and not shape:
+        raise ValueError("[set_np] NumPy Shape semantics is required in using NumPy array semantics.")
+    set_np_shape(shape)
+    _set_np_array(array)
+
+
+def reset_np():
+    """Switch this thread back to classic semantics."""
+    set_np(shape=False, array=False)
+
+
+# ---- options of NumPy's ufuncs ----
+
+_UFUNC_OPTIONS = {
+    "where": {"default": True, "legal": lambda v: isinstance(v, bool)},
+    "subok": {"default": True, "legal": lambda v: isinstance(v, bool)},
+    "casting": {"default": "same_kind", "legal": lambda v: v in ("no", "equiv", "safe", "same_kind", "unsafe")},
+    "order": {"default": "K", "legal": lambda v: v in ("C", "F", "A", "K")},
+    "dtype": {"default": None, "legal": lambda v: v in _DTYPES},
+}
+_DTYPES = (int, float, bool, "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool")
+
+
+def np_ufunc_legal_option(key, value):
+    """Whether `value` is a legal one for option `key` of NumPy's ufuncs."""
+    try:
+        return key in _UFUNC_OPTIONS and bool(_UFUNC_OPTIONS[key]["legal"](value))
+    except TypeError:
+        return False
+
+
+def _only_default_options(func):
+    @wraps_safely(func)
+    def checked(*args, **kwargs):
+        for key in [k for k in kwargs if k not in ("out", *_keywords(func))]:
+            value = kwargs.pop(key)
+            if key not in _UFUNC_OPTIONS:
+                raise TypeError(f"[{func.__name__}] {key} is an invalid keyword to function '{func.__name__}'")
+            if value != _UFUNC_OPTIONS[key]["default"]:
+                if np_ufunc_legal_option(key, value):
+                    raise NotImplementedError(f"[{func.__name__}] {key}={value} is not implemented yet")
+                raise TypeError(f"[{func.__name__}] {key}={value!r} is not understood")
+        return func(*args, **kwargs)
+    return checked
+
+
+@functools.lru_cache(maxsize=None)
+def _keywords(func):
+    parameters = inspect.signature(func).parameters.values()
+    return tuple(p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD and p.name not in _UFUNC_OPTIONS)
+
+
+def wrap_np_unary_func(func):
+    """Decorator of a function of one array: accepts NumPy's ufunc options at their defaults, and refuses others.
+
+    Raises
+    ------
+    NotImplementedError
+        for a legal value other than the default.
+    TypeError
+        for a value that is not legal, or an option that ufuncs do not have.
+    """
+    return _only_default_options(func)
+
+
+def wrap_np_binary_func(func):
+    """Decorator of a function of two arrays; see :func:`wrap_np_unary_func`."""
+    return _only_default_options(func)
