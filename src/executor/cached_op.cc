@@ -1,0 +1,377 @@
+// CachedOp: a symbol as one operator. Plans are compiled per input signature; each caller takes an instance of its own.
+//
+// On the autograd tape a call is one node of the hidden operator _CachedOp. Its gradient is normally the backward phase of the same plan
+// instance (_backward_CachedOp). When the backward pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead,
+// which differentiates again.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <unordered_map>
+
+#include "executor/passes.h"
+#include "executor/plan.h"
+#include "graph/gradient.h"
+
+namespace mxnet {
+namespace {
+
+bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True"; }
+
+int ParseInt(const std::string& key, const std::string& value) {
+  char* end = nullptr;
+  const long v = std::strtol(value.c_str(), &end, 10);
+  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && v >= 0 && v < (1 << 30), Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a whole number >= 0";
+  return static_cast<int>(v);
+}
+
+class CachedOpImpl;
+
+/* One plan and the instances that are free. */
+struct Compiled {
+  std::shared_ptr<const Plan> plan;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<PlanInstance>> idle;
+
+  std::shared_ptr<PlanInstance> Take() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!idle.empty()) {
+        auto i = std::move(idle.back());
+        idle.pop_back();
+        return i;
+      }
+    }
+    return std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(plan->ctx));
+  }
+  void Return(std::shared_ptr<PlanInstance> i) {
+    std::lock_guard<std::mutex> lock(mutex);
+    idle.push_back(std::move(i));
+  }
+};
+
+/* One recorded call, until its backward pass. */
+struct CallState {
+  std::shared_ptr<Compiled> compiled;
+  std::shared_ptr<PlanInstance> instance;   // null once the backward pass has used it up
+  std::shared_ptr<PlanCall> forward;        // inputs and outputs, detached
+  std::vector<int> wanted;                  // inputs whose gradients the plan computes
+  bool keep_arena = false;
+
+  ~CallState() {
+    if (!instance) return;
+    if (!keep_arena) instance->FreeArenaLater();
+    compiled->Return(std::move(instance));
+  }
+  void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads);
+};
+
+/* Parameters of _CachedOp (`state` null when a backward pass made the node) and of _backward_CachedOp. */
+struct CachedOpParam {
+  std::shared_ptr<CachedOpImpl> op;
+  std::shared_ptr<CallState> state;
+};
+
+AttrsPtr CallAttrs(const char* op, std::shared_ptr<CachedOpImpl> impl, std::shared_ptr<CallState> state) {
+  auto attrs = std::make_shared<Attrs>();
+  attrs->op = Op::Get(op);
+  attrs->param = std::make_shared<CachedOpParam>(CachedOpParam{std::move(impl), std::move(state)});
+  attrs->grad_use.bits = ~uint64_t{0};   // not to be found out by building the gradient
+  return attrs;
+}
+
+class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<CachedOpImpl> {
+ public:
+  CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags) : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
+    static const char* const kIgnored[] = {"data_indices", "param_indices", "is_dynamic"};
+    for (const auto& kv : flags) {
+      if (kv.first == "static_alloc") static_alloc_ = IsTrue(kv.second);
+      else if (kv.first == "static_shape") static_shape_ = IsTrue(kv.second);
+      else if (kv.first == "inline_limit") inline_limit_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "forward_bulk_size") forward_bulk_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "backward_bulk_size") backward_bulk_ = ParseInt(kv.first, kv.second);
+      else MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
+          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, data_indices, param_indices, is_dynamic";
+    }
+    MXNET_CHECK_KIND(static_alloc_ || !static_shape_, Value) << "[CachedOp] static_shape=True needs static_alloc=True";
+    dynamic_ = HasDynamicShape(symbol_);
+    std::unordered_map<const Node*, int> at;
+    for (size_t i = 0; i < variables_.size(); ++i) at[variables_[i].get()] = static_cast<int>(i);
+    is_aux_.assign(variables_.size(), false);
+    for (const auto& n : symbol_.ListInputs(Symbol::kAuxStates)) is_aux_[at.at(n.get())] = true;
+    DFSVisit(symbol_.outputs, [this](const NodePtr& n) { num_ops_ += !n->is_variable(); });
+  }
+
+  void Invoke(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx) override {
+    Check(inputs, outputs);
+    const ImperativeState& state = Imperative::State();
+    bool record = false;
+    for (size_t i = 0; i < inputs.size() && state.recording && !record; ++i) record = static_cast<bool>(inputs[i]->autograd_entry);
+    const Context where = !inputs.empty() ? inputs[0]->ctx() : ctx ? *ctx : Context::CPU();
+    const bool small = record && !static_alloc_ && num_ops_ <= inline_limit_;
+    if (dynamic_ || small || state.deferred_compute) return Interpret(symbol_, inputs, outputs, where, Monitor(), monitor_all_);
+    RunPlan(inputs, outputs, where, record);
+  }
+
+  void RunPlan(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, Context where, bool record) {
+    std::vector<int> wanted;
+    if (record)
+      for (size_t i = 0; i < inputs.size(); ++i)
+        if (inputs[i]->autograd_entry && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
+    auto compiled = Find(inputs, where, Imperative::State().training, wanted);
+    const Plan& plan = *compiled->plan;
+    auto call = std::make_shared<PlanCall>();
+    call->arrays.resize(plan.num_slots());
+    for (size_t i = 0; i < inputs.size(); ++i) call->arrays[i] = inputs[i]->Detach();
+    std::vector<std::pair<NDArray, NDArray*>> copied;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      NDArray& slot = call->arrays[plan.output_slot(static_cast<int>(i))];
+      if (outputs[i]->is_none()) {
+        *outputs[i] = NDArray(plan.output_shapes[i], where, plan.output_dtypes[i], true);
+        slot = *outputs[i];
+        continue;
+      }
+      MXNET_CHECK_KIND(outputs[i]->shape() == plan.output_shapes[i] && outputs[i]->dtype() == plan.output_dtypes[i], Value)
+          << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype()) << "; the result is " << plan.output_shapes[i] << ' '
+          << DTypeName(plan.output_dtypes[i]);
+      const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const NDArray* in) { return in->chunk() == outputs[i]->chunk(); });
+      if (shared || outputs[i]->ctx() != where) {
+        slot = NDArray(plan.output_shapes[i], where, plan.output_dtypes[i], true);
+        copied.emplace_back(slot, outputs[i]);
+      } else {
+        slot = outputs[i]->Detach();
+      }
+    }
+    auto instance = compiled->Take();
+    call->free_after_forward = !static_alloc_ && !record;
+    const MonitorFn monitor = Monitor();
+    if (monitor) instance->RunMonitored(call, false, monitor, monitor_all_);
+    else instance->Run(call, false);
+    for (auto& c : copied) CopyFromTo(c.first, *c.second);
+    if (!record) {
+      compiled->Return(std::move(instance));
+      return;
+    }
+    auto state = std::make_shared<CallState>();
+    state->compiled = compiled;
+    state->instance = std::move(instance);
+    state->forward = call;
+    state->wanted = std::move(wanted);
+    state->keep_arena = static_alloc_;
+    Imperative::Record(CallAttrs("_CachedOp", shared_from_this(), std::move(state)), inputs, outputs, "cached_op");
+  }
+
+  mxnet::Symbol symbol() const override { return symbol_; }
+  mxnet::Symbol OptimizedSymbol() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return last_ ? last_->plan->optimized : symbol_;
+  }
+  PlanStats Stats() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return last_ ? last_->plan->stats : PlanStats();
+  }
+  void SetMonitor(Executor::MonitorFn fn, bool monitor_all) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    monitor_ = std::move(fn);
+    monitor_all_ = monitor_all;
+  }
+
+  int num_inputs() const { return static_cast<int>(variables_.size()); }
+  int num_outputs() const { return static_cast<int>(symbol_.outputs.size()); }
+
+  /* The gradient as a CachedOp: which of [ograds][inputs] it takes, in order, and which input each of its outputs belongs to. */
+  struct GradOp {
+    std::shared_ptr<CachedOpImpl> op;
+    std::vector<int> takes;
+    std::vector<int> gives;
+  };
+  const GradOp& Gradient() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (grad_) return *grad_;
+    auto made = std::make_unique<GradOp>();
+    std::vector<NodeEntry> xs, heads;
+    std::vector<int> x_input;
+    std::unordered_map<const Node*, int> at;
+    for (size_t i = 0; i < symbol_.outputs.size(); ++i) {
+      heads.push_back({MakeVariable("_ograd" + std::to_string(i)), 0, 0});
+      at[heads.back().node.get()] = static_cast<int>(i);
+    }
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      at[variables_[i].get()] = num_outputs() + static_cast<int>(i);
+      if (is_aux_[i]) continue;
+      xs.push_back({variables_[i], 0, 0});
+      x_input.push_back(static_cast<int>(i));
+    }
+    const std::vector<NodeEntry> grads = mxnet::Gradient(symbol_.outputs, xs, heads);
+    mxnet::Symbol s;
+    for (size_t k = 0; k < grads.size(); ++k) {
+      if (!grads[k]) continue;
+      s.outputs.push_back(grads[k]);
+      made->gives.push_back(x_input[k]);
+    }
+    if (!s.outputs.empty()) {
+      made->op = std::make_shared<CachedOpImpl>(s, std::map<std::string, std::string>());
+      for (const auto& v : made->op->variables_) made->takes.push_back(at.at(v.get()));
+    }
+    grad_ = std::move(made);
+    return *grad_;
+  }
+
+ private:
+  MonitorFn Monitor() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return monitor_;
+  }
+
+  void Check(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) const {
+    MXNET_CHECK_KIND(inputs.size() == variables_.size(), Value) << "[CachedOp] got " << inputs.size() << " inputs; the graph has " << variables_.size();
+    MXNET_CHECK_KIND(outputs.size() == symbol_.outputs.size(), Value) << "[CachedOp] got room for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[CachedOp] input " << variables_[i]->name << " is an empty (none) array";
+      MXNET_CHECK_KIND(inputs[i]->ctx().execution() == inputs[0]->ctx().execution(), Value)
+          << "[CachedOp] input " << variables_[i]->name << " is on " << inputs[i]->ctx() << "; input " << variables_[0]->name << " is on " << inputs[0]->ctx() << "; all must be on one device";
+    }
+  }
+
+  std::shared_ptr<Compiled> Find(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
+    std::string key;
+    auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
+    const int head[3] = {static_cast<int>(where.dev_type), where.dev_id, is_train};
+    put(head, sizeof head);
+    for (const NDArray* a : inputs) {
+      const int about[2] = {a->dtype(), a->shape().ndim()};
+      put(about, sizeof about);
+      put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
+    }
+    put(wanted.data(), wanted.size() * sizeof(int));
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto& slot = compiled_[key];
+    if (!slot) {
+      PlanRequest request;
+      request.symbol = symbol_;
+      request.ctx = where;
+      for (const NDArray* a : inputs) {
+        request.shapes.push_back(a->shape());
+        request.dtypes.push_back(a->dtype());
+      }
+      request.is_train = is_train;
+      request.forward_bulk = forward_bulk_;
+      request.backward_bulk = backward_bulk_;
+      if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);
+      for (int i : wanted) request.grad_req[i] = OpReq::kWrite;
+      auto fresh = std::make_shared<Compiled>();
+      try {
+        fresh->plan = Plan::Compile(request);
+      } catch (...) {
+        compiled_.erase(key);
+        throw;
+      }
+      slot = std::move(fresh);
+    }
+    last_ = slot;
+    return slot;
+  }
+
+  const mxnet::Symbol symbol_;
+  const std::vector<NodePtr> variables_;
+  std::vector<bool> is_aux_;
+  bool static_alloc_ = false, static_shape_ = false, dynamic_ = false;
+  int inline_limit_ = 2, forward_bulk_ = -1, backward_bulk_ = -1, num_ops_ = 0;
+
+  mutable std::mutex mutex_;   // guards what follows
+  std::unordered_map<std::string, std::shared_ptr<Compiled>> compiled_;
+  std::shared_ptr<Compiled> last_;
+  std::unique_ptr<GradOp> grad_;
+  MonitorFn monitor_;
+  bool monitor_all_ = false;
+};
+
+void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads) {
+  const Plan& plan = *compiled->plan;
+  if (!instance) {
+    // Differentiated before (retain_graph): the activations were used up then, so the forward pass is repeated, with the same random
+    // numbers and without touching the auxiliary states again.
+    instance = compiled->Take();
+    auto again = std::make_shared<PlanCall>(*forward);
+    again->repeats = forward;
+    again->random = nullptr;
+    again->free_after_forward = false;
+    std::vector<char> written(plan.num_slots(), 0);
+    for (int s : plan.forward.whole.write_slots) written[s] = 1;
+    for (int s = 0; s < plan.num_inputs; ++s)
+      if (written[s]) again->arrays[s] = again->arrays[s].Copy(again->arrays[s].ctx());
+    instance->Run(again, false);
+  }
+  auto call = std::make_shared<PlanCall>(*forward);
+  for (size_t i = 0; i < ograds.size(); ++i) call->arrays[plan.head_slot(static_cast<int>(i))] = ograds[i]->Detach();
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const NDArray& x = forward->arrays[wanted[k]];
+    if (grads[k]->is_none()) *grads[k] = NDArray(x.shape(), plan.ctx, x.dtype(), true);
+    call->arrays[plan.grad_slot(wanted[k])] = grads[k]->Detach();
+  }
+  call->free_after_backward = !keep_arena;
+  instance->Run(call, true);
+  compiled->Return(std::move(instance));
+  instance = nullptr;
+}
+
+std::vector<NodeEntry> CachedOpGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& param = node->attrs->get<CachedOpParam>();
+  std::vector<NodeEntry> grads(node->inputs.size());
+  auto made = std::make_shared<Node>();
+  std::vector<int> gives;
+  if (param.state && !Imperative::State().recording) {
+    made->attrs = CallAttrs("_backward_CachedOp", param.op, param.state);
+    made->inputs = ograds;
+    gives = param.state->wanted;
+  } else {
+    const auto& g = param.op->Gradient();
+    if (!g.op) return grads;
+    made->attrs = CallAttrs("_CachedOp", g.op, nullptr);
+    for (int t : g.takes) made->inputs.push_back(t < param.op->num_outputs() ? ograds[t] : node->inputs[t - param.op->num_outputs()]);
+    gives = g.gives;
+  }
+  for (size_t k = 0; k < gives.size(); ++k) grads[gives[k]] = {made, static_cast<uint32_t>(k), 0};
+  return grads;
+}
+
+// Every call has shapes of its own, known only to the plan; the arrays carry them.
+bool UnknownShape(const Attrs&, ShapeVector*, ShapeVector*) { return false; }
+bool UnknownType(const Attrs&, std::vector<int>*, std::vector<int>*) { return false; }
+
+MXNET_REGISTER_OP(_CachedOp)
+    .describe("A compiled graph as one operator; made by CachedOp, not by users.")
+    .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_inputs() : 0; })
+    .set_outputs({"output"}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 1; })
+    .set_infer_shape(UnknownShape)
+    .set_infer_type(UnknownType)
+    .set_gradient(CachedOpGradient)
+    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
+      // Whoever invoked this node records it; the plan inside must not record itself as well.
+      ImperativeState saved = Imperative::State();
+      Imperative::State().recording = false;
+      Imperative::State().training = is_train;
+      try {
+        a.get<CachedOpParam>().op->Invoke(in, out, nullptr);
+      } catch (...) {
+        Imperative::State() = saved;
+        throw;
+      }
+      Imperative::State() = saved;
+    });
+
+MXNET_REGISTER_OP(_backward_CachedOp)
+    .describe("The backward phase of a recorded CachedOp call.")
+    .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 0; })
+    .set_outputs({"output"}, [](const Attrs& a) { return a.param ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1; })
+    .set_infer_shape(UnknownShape)
+    .set_infer_type(UnknownType)
+    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) { a.get<CachedOpParam>().state->Backward(in, out); });
+
+}  // namespace
+
+std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const std::map<std::string, std::string>& flags) {
+  return std::make_shared<CachedOpImpl>(symbol, flags);
+}
+
+}  // namespace mxnet

@@ -1,0 +1,269 @@
+// Executor: a symbol bound to arrays. Plans for inference and training are compiled when first needed and share one arena.
+#include <algorithm>
+#include <map>
+
+#include "executor/plan.h"
+
+namespace mxnet {
+namespace {
+
+/* Sets this thread's recording and training flags for a scope. */
+class ModeScope {
+ public:
+  ModeScope(bool recording, bool training) : saved_(Imperative::State()) {
+    Imperative::State().recording = recording;
+    Imperative::State().training = training;
+  }
+  ~ModeScope() { Imperative::State() = saved_; }
+
+ private:
+  ImperativeState saved_;
+};
+
+class ExecutorImpl : public Executor {
+ public:
+  ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads, const std::vector<OpReq>& grad_req,
+               const std::vector<NDArray>& in_aux, ExecutorImpl* shared)
+      : symbol_(symbol), ctx_(ctx) {
+    args = in_args;
+    aux = in_aux;
+    arg_grads = in_grads;
+    arg_grads.resize(args.size());
+    const auto arg_nodes = symbol.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = symbol.ListInputs(Symbol::kAuxStates);
+    MXNET_CHECK_KIND(args.size() == arg_nodes.size(), Value) << "[bind] got " << args.size() << " arguments; the symbol has " << arg_nodes.size();
+    MXNET_CHECK_KIND(aux.size() == aux_nodes.size(), Value) << "[bind] got " << aux.size() << " auxiliary states; the symbol has " << aux_nodes.size();
+    MXNET_CHECK_KIND(in_grads.empty() || in_grads.size() == args.size(), Value) << "[bind] got " << in_grads.size() << " gradient arrays for " << args.size() << " arguments";
+    MXNET_CHECK_KIND(grad_req.empty() || grad_req.size() == args.size(), Value) << "[bind] got " << grad_req.size() << " grad_reqs for " << args.size() << " arguments";
+    arg_req_.assign(args.size(), OpReq::kNull);
+    for (size_t i = 0; i < args.size(); ++i) {
+      CheckArray(args[i], "argument", arg_nodes[i]->name);
+      if (arg_grads[i].is_none()) continue;
+      arg_req_[i] = grad_req.empty() ? OpReq::kWrite : grad_req[i];
+      if (arg_req_[i] == OpReq::kNull) continue;
+      CheckArray(arg_grads[i], "gradient", arg_nodes[i]->name);
+      MXNET_CHECK_KIND(arg_grads[i].shape() == args[i].shape() && arg_grads[i].dtype() == args[i].dtype(), Value)
+          << "[bind] the gradient of " << arg_nodes[i]->name << " is " << arg_grads[i].shape() << ' ' << DTypeName(arg_grads[i].dtype()) << "; the argument is "
+          << args[i].shape() << ' ' << DTypeName(args[i].dtype());
+      has_grads_ = true;
+    }
+    for (size_t i = 0; i < aux.size(); ++i) CheckArray(aux[i], "auxiliary state", aux_nodes[i]->name);
+
+    std::unordered_map<const Node*, int> arg_at, aux_at;
+    for (size_t i = 0; i < arg_nodes.size(); ++i) arg_at[arg_nodes[i].get()] = static_cast<int>(i);
+    for (size_t i = 0; i < aux_nodes.size(); ++i) aux_at[aux_nodes[i].get()] = static_cast<int>(i);
+    for (const auto& n : symbol.ListInputs(Symbol::kAll)) {
+      auto a = arg_at.find(n.get());
+      const bool is_arg = a != arg_at.end();
+      input_arg_.push_back(is_arg ? a->second : -1);
+      inputs_.push_back(is_arg ? args[a->second] : aux[aux_at.at(n.get())]);
+      input_req_.push_back(is_arg ? arg_req_[a->second] : OpReq::kNull);
+    }
+    dynamic_ = HasDynamicShape(symbol_);
+    if (dynamic_) {
+      outputs_.resize(symbol_.outputs.size());
+      return;
+    }
+    arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
+    Compiled* primary = Get(has_grads_, has_grads_);
+    const Plan& plan = *primary->plan();
+    for (int i = 0; i < plan.num_outputs; ++i) outputs_.emplace_back(plan.output_shapes[i], ctx_, plan.output_dtypes[i], true);
+  }
+
+  void Forward(bool is_train) override {
+    if (dynamic_) return ForwardDynamic(is_train);
+    const bool backward = is_train && has_grads_;
+    Compiled* c = Get(is_train, backward);
+    auto call = std::make_shared<PlanCall>();
+    FillForward(call.get(), *c->plan());
+    RunPhase(c, call, false);
+    last_ = c;
+    last_call_ = call;
+    spent_ = !backward;
+  }
+
+  void Backward(const std::vector<NDArray>& head_grads, bool) override {
+    if (!has_grads_) return;
+    MXNET_CHECK(last_ || dynamic_call_) << "[executor] backward before forward; call forward(is_train=True) first";
+    MXNET_CHECK_KIND(head_grads.size() <= outputs_.size(), Value) << "[executor] got " << head_grads.size() << " head gradients; there are " << outputs_.size() << " outputs";
+    for (size_t i = 0; i < head_grads.size(); ++i)
+      MXNET_CHECK_KIND(head_grads[i].is_none() || head_grads[i].shape() == outputs_[i].shape(), Value)
+          << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has " << outputs_[i].shape();
+    if (dynamic_) return BackwardDynamic(head_grads);
+    if (spent_) {
+      // What the backward pass needs was not kept (forward for inference) or has been used up: repeat the forward pass, with the same
+      // random numbers and without touching the auxiliary states again.
+      Compiled* c = Get(last_->plan()->is_train, true);
+      auto call = std::make_shared<PlanCall>();
+      FillForward(call.get(), *c->plan());
+      for (size_t i = 0; i < inputs_.size(); ++i)
+        if (input_arg_[i] < 0 && c->plan()->is_train) call->arrays[i] = inputs_[i].Copy(inputs_[i].ctx());
+      call->repeats = last_call_;
+      c->Run(call, false);
+      last_ = c;
+    }
+    const Plan& plan = *last_->plan();
+    auto call = std::make_shared<PlanCall>();
+    FillForward(call.get(), plan);
+    for (int i = 0; i < plan.num_outputs; ++i) {
+      const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();
+      MXNET_CHECK(given || !plan.head_used[i]) << "[executor] output " << i << " (" << symbol_.ListOutputNames()[i]
+                                               << ") is no loss, so backward needs a head gradient for it; pass out_grads, or wrap the output in MakeLoss";
+      if (given) call->arrays[plan.head_slot(i)] = head_grads[i];
+    }
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (input_req_[i] != OpReq::kNull) call->arrays[plan.grad_slot(static_cast<int>(i))] = arg_grads[input_arg_[i]];
+    RunPhase(last_, call, true);
+    spent_ = true;
+  }
+
+  const std::vector<NDArray>& Outputs() const override { return outputs_; }
+
+  std::shared_ptr<Executor> Reshape(const std::map<std::string, Shape>& shapes, bool partial_shaping, bool allow_up_sizing) override {
+    const IndexedGraph g(symbol_.outputs);
+    ShapeVector all(g.num_entries());
+    for (uint32_t id : g.input_nodes) {
+      auto it = shapes.find(g.nodes[id].source->name);
+      if (it != shapes.end()) all[g.eid(id, 0)] = it->second;
+    }
+    MXNET_CHECK_KIND(InferShapes(g, &all), Value) << "[executor] reshape: the given shapes do not determine all others; give the shape of every input that changes";
+    std::unordered_map<const Node*, Shape> shape_of;
+    for (uint32_t id : g.input_nodes) shape_of[g.nodes[id].source] = all[g.eid(id, 0)];
+    auto fit = [&](const NDArray& old, const Shape& to, const std::string& name) -> NDArray {
+      if (old.is_none() || old.shape() == to) return old;
+      MXNET_CHECK_KIND(partial_shaping || shapes.count(name), Value) << "[executor] reshape changes the shape of " << name << " from " << old.shape() << " to " << to
+                                                                    << ", which was not asked for; pass partial_shaping=True to allow that";
+      if (to.Size() <= old.shape().Size()) return old.Reshape(Shape({old.shape().Size()})).Slice(0, to.Size()).Reshape(to);
+      MXNET_CHECK_KIND(allow_up_sizing, Value) << "[executor] reshape makes " << name << " larger (" << old.shape() << " to " << to
+                                               << "); pass allow_up_sizing=True to allocate anew";
+      return NDArray(to, old.ctx(), old.dtype());
+    };
+    std::vector<NDArray> new_args, new_grads, new_aux;
+    const auto arg_nodes = symbol_.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = symbol_.ListInputs(Symbol::kAuxStates);
+    for (size_t i = 0; i < args.size(); ++i) {
+      new_args.push_back(fit(args[i], shape_of.at(arg_nodes[i].get()), arg_nodes[i]->name));
+      new_grads.push_back(fit(arg_grads[i], shape_of.at(arg_nodes[i].get()), arg_nodes[i]->name));
+    }
+    for (size_t i = 0; i < aux.size(); ++i) new_aux.push_back(fit(aux[i], shape_of.at(aux_nodes[i].get()), aux_nodes[i]->name));
+    return std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this);
+  }
+
+  std::string DebugStr() const override {
+    std::string s = symbol_.Print();
+    for (const auto& kv : compiled_) s += kv.second->plan()->DebugStr();
+    return s;
+  }
+
+  PlanStats Stats() const override {
+    if (dynamic_) return PlanStats();
+    return compiled_.rbegin()->second->plan()->stats;   // the training plan when there is one
+  }
+
+  void SetMonitor(MonitorFn fn, bool monitor_all) override {
+    monitor_ = std::move(fn);
+    monitor_all_ = monitor_all;
+  }
+
+  Symbol OptimizedSymbol() const override { return dynamic_ ? symbol_ : compiled_.rbegin()->second->plan()->optimized; }
+
+ private:
+  using Compiled = PlanInstance;
+
+  void CheckArray(const NDArray& a, const char* what, const std::string& name) const {
+    MXNET_CHECK_KIND(!a.is_none(), Value) << "[bind] " << what << ' ' << name << " is missing";
+    MXNET_CHECK_KIND(a.ctx().execution() == ctx_.execution(), Value) << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
+  }
+
+  Compiled* Get(bool is_train, bool backward) {
+    auto& slot = compiled_[{backward, is_train}];
+    if (!slot) {
+      PlanRequest request;
+      request.symbol = symbol_;
+      request.ctx = ctx_;
+      for (const auto& a : inputs_) {
+        request.shapes.push_back(a.shape());
+        request.dtypes.push_back(a.dtype());
+      }
+      request.is_train = is_train;
+      if (backward) request.grad_req = input_req_;
+      try {
+        slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_);
+      } catch (...) {
+        compiled_.erase({backward, is_train});
+        throw;
+      }
+    }
+    return slot.get();
+  }
+
+  void FillForward(PlanCall* call, const Plan& plan) const {
+    call->arrays.resize(plan.num_slots());
+    std::copy(inputs_.begin(), inputs_.end(), call->arrays.begin());
+    std::copy(outputs_.begin(), outputs_.end(), call->arrays.begin() + plan.num_inputs);
+  }
+
+  void RunPhase(Compiled* c, const std::shared_ptr<PlanCall>& call, bool backward) {
+    if (monitor_) c->RunMonitored(call, backward, monitor_, monitor_all_);
+    else c->Run(call, backward);
+  }
+
+  // Graphs with value-dependent shapes run operator by operator, with the tape for the backward pass.
+  void ForwardDynamic(bool is_train) {
+    ModeScope scope(is_train && has_grads_, is_train);
+    std::vector<NDArray*> in, out;
+    std::vector<NDArray> values = inputs_;
+    if (is_train && has_grads_) {
+      std::vector<NDArray*> marked, grads;
+      std::vector<OpReq> req;
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (input_req_[i] == OpReq::kNull) continue;
+        marked.push_back(&values[i]);
+        grads.push_back(&arg_grads[input_arg_[i]]);
+        req.push_back(input_req_[i]);
+      }
+      Imperative::MarkVariables(marked, req, grads);
+    }
+    outputs_.assign(symbol_.outputs.size(), NDArray());
+    for (auto& a : values) in.push_back(&a);
+    for (auto& a : outputs_) out.push_back(&a);
+    Interpret(symbol_, in, out, ctx_, monitor_, monitor_all_);
+    dynamic_call_ = is_train;
+  }
+
+  void BackwardDynamic(const std::vector<NDArray>& head_grads) {
+    std::vector<NDArray> grads = head_grads;
+    std::vector<NDArray*> heads, given;
+    for (auto& o : outputs_) heads.push_back(&o);
+    if (!grads.empty()) {
+      grads.resize(outputs_.size());
+      for (auto& g : grads) given.push_back(&g);
+    }
+    Imperative::Backward(heads, given, {}, true, false, true);
+  }
+
+  Symbol symbol_;
+  Context ctx_;
+  bool has_grads_ = false, dynamic_ = false, dynamic_call_ = false;
+  std::vector<OpReq> arg_req_;
+  std::vector<NDArray> inputs_, outputs_;    // inputs in ListInputs(kAll) order
+  std::vector<OpReq> input_req_;
+  std::vector<int> input_arg_;               // index into args; -1: auxiliary
+  std::shared_ptr<Arena> arena_;
+  std::map<std::pair<bool, bool>, std::shared_ptr<Compiled>> compiled_;   // (backward, is_train)
+  Compiled* last_ = nullptr;
+  std::shared_ptr<PlanCall> last_call_;
+  bool spent_ = true;                        // the arena no longer holds what a backward pass needs
+  MonitorFn monitor_;
+  bool monitor_all_ = false;
+};
+
+}  // namespace
+
+std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx, const std::vector<NDArray>& args,
+                                         const std::vector<NDArray>& arg_grads, const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
+                                         std::shared_ptr<Executor> shared) {
+  for (const auto& kv : group2ctx)
+    MXNET_CHECK_KIND(kv.second == ctx, Value) << "[bind] group2ctx puts group " << kv.first << " on " << kv.second << "; one executor runs on one context, here " << ctx;
+  return std::make_shared<ExecutorImpl>(symbol, ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()));
+}
+
+}  // namespace mxnet

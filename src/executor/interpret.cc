@@ -1,0 +1,63 @@
+// Running a graph operator by operator, for what a plan cannot hold.
+#include <map>
+
+#include "executor/plan.h"
+
+namespace mxnet {
+
+bool HasDynamicShape(const Symbol& symbol) {
+  bool found = false;
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) { found = found || (!n->is_variable() && n->op()->array_fn); });
+  return found;
+}
+
+void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx, const MonitorFn& monitor,
+               bool monitor_all) {
+  const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
+  std::unordered_map<const Node*, std::vector<NDArray>> values;
+  std::unordered_map<const Node*, int> uses;
+  for (size_t i = 0; i < variables.size(); ++i) values[variables[i].get()] = {*inputs[i]};
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    for (const auto& e : n->inputs) ++uses[e.node.get()];
+  });
+  for (const auto& e : symbol.outputs) ++uses[e.node.get()];
+  // an output that the caller provides is computed in place when exactly one output is that entry
+  std::map<std::pair<const Node*, uint32_t>, int> wanted;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i]->is_none()) wanted.emplace(std::make_pair(symbol.outputs[i].node.get(), symbol.outputs[i].index), static_cast<int>(i));
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    if (n->is_variable()) return;
+    std::vector<NDArray*> in, out;
+    for (const auto& e : n->inputs) in.push_back(&values.at(e.node.get())[e.index]);
+    auto& made = values[n.get()];
+    made.resize(n->num_outputs());
+    for (size_t o = 0; o < made.size(); ++o) {
+      auto w = wanted.find({n.get(), static_cast<uint32_t>(o)});
+      if (w != wanted.end()) made[o] = outputs[w->second]->Detach();
+      out.push_back(&made[o]);
+    }
+    // a rehash may have moved the map's nodes' owners, not the vectors themselves: pointers taken above stay valid
+    Imperative::Invoke(n->attrs, in, out, &ctx);
+    if (monitor) {
+      const auto in_names = n->op()->ListInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
+      if (monitor_all)
+        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor((n->name + "_" + in_names[i]).c_str(), *in[i]);
+      const int visible = n->op()->NumVisibleOutputs(*n->attrs);
+      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor((n->name + "_" + out_names[o]).c_str(), made[o]);
+    }
+    for (const auto& e : n->inputs)
+      if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();   // nobody reads it any more
+  });
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const NodeEntry& e = symbol.outputs[i];
+    const NDArray& result = values.at(e.node.get())[e.index];
+    if (outputs[i]->is_none()) {
+      *outputs[i] = result;
+    } else {
+      if (outputs[i]->chunk() != result.chunk() || outputs[i]->byte_offset() != result.byte_offset()) CopyFromTo(result, *outputs[i]);
+      outputs[i]->autograd_entry = result.autograd_entry;
+    }
+  }
+}
+
+}  // namespace mxnet

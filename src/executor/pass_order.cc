@@ -1,0 +1,51 @@
+// The order in which a plan's nodes run.
+#include <algorithm>
+#include <limits>
+#include <queue>
+
+#include "executor/passes.h"
+
+namespace mxnet {
+
+std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_heads, const std::unordered_map<const Node*, int>& sequence, int* num_forward) {
+  const size_t n = g.nodes.size();
+  // Nodes are numbered depth first from the heads in order, so the forward pass is a prefix of the numbers.
+  uint32_t last_forward = 0;
+  for (size_t i = 0; i < num_forward_heads; ++i) last_forward = std::max(last_forward, g.outputs[i].node);
+  std::vector<uint32_t> order;
+  for (uint32_t i = 0; i <= last_forward && i < n; ++i)
+    if (!g.nodes[i].source->is_variable()) order.push_back(i);
+  *num_forward = static_cast<int>(order.size());
+
+  // Backward: smallest key among what is ready. A node without a key (recomputed, zero gradients) takes that of its earliest user.
+  constexpr int kLast = std::numeric_limits<int>::max();
+  std::vector<int> key(n, kLast);
+  std::vector<int> waiting(n, 0);
+  std::vector<std::vector<uint32_t>> users(n);
+  for (size_t k = n; k-- > last_forward + 1;) {
+    auto s = sequence.find(g.nodes[k].source);
+    if (s != sequence.end()) key[k] = std::min(key[k], s->second);
+    auto link = [&](uint32_t from) {
+      if (from <= last_forward || g.nodes[from].source->is_variable()) return;
+      if (sequence.find(g.nodes[from].source) == sequence.end()) key[from] = std::min(key[from], key[k]);
+      users[from].push_back(static_cast<uint32_t>(k));
+      ++waiting[k];
+    };
+    for (const auto& e : g.nodes[k].inputs) link(e.node);
+    for (uint32_t d : g.nodes[k].control_deps) link(d);
+  }
+  using Item = std::pair<int, uint32_t>;
+  std::priority_queue<Item, std::vector<Item>, std::greater<Item>> ready;
+  for (size_t k = last_forward + 1; k < n; ++k)
+    if (!g.nodes[k].source->is_variable() && waiting[k] == 0) ready.push({key[k], static_cast<uint32_t>(k)});
+  while (!ready.empty()) {
+    const uint32_t k = ready.top().second;
+    ready.pop();
+    order.push_back(k);
+    for (uint32_t u : users[k])
+      if (--waiting[u] == 0) ready.push({key[u], u});
+  }
+  return order;
+}
+
+}  // namespace mxnet

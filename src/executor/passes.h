@@ -1,0 +1,40 @@
+// Graph passes of the plan compiler. Each takes nodes as they are and gives new ones; what others share is never changed.
+#ifndef MXNET_EXECUTOR_PASSES_H_
+#define MXNET_EXECUTOR_PASSES_H_
+
+#include <unordered_map>
+#include <vector>
+
+#include "graph/infer.h"
+#include "mxnet/graph.h"
+
+namespace mxnet {
+
+/* The graph that passes hand on. */
+struct PassGraph {
+  std::vector<NodeEntry> outputs;   // forward results
+  std::vector<NodeEntry> grads;     // backward results, never null
+  EntryPairs alike;                 // entries of equal shape and dtype
+  std::unordered_map<const Node*, int> sequence;   // backward nodes: when the gradient pass made them
+};
+
+/* Rewrites every reachable node through `map_node` (children first). `map_node` gets a node whose inputs are already renewed and returns what takes its place. */
+void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, const NodePtr& original)>& map_node);
+
+/* Merges nodes that compute the same from the same. Random, mutating and stateful operators stay. Returns how many were removed. */
+int EliminateCommonExpressions(PassGraph* g);
+
+/*
+ * Execution order: forward nodes depth first, then backward nodes as early as the gradient pass wanted them, recomputed ones just before
+ * their first user. *num_forward: how many belong to the forward pass.
+ */
+std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_heads, const std::unordered_map<const Node*, int>& sequence, int* num_forward);
+
+/* Should this node be recomputed in the backward pass? (MXNET_BACKWARD_DO_MIRROR, MXNET_MEMORY_OPT, __force_mirroring__) */
+bool MirrorWanted(const Node& node);
+
+/* The kernel looks only at the shape of its inputs. */
+bool ReadsOnlyShapes(const Op* op);
+
+}  // namespace mxnet
+#endif  // MXNET_EXECUTOR_PASSES_H_

@@ -1,0 +1,150 @@
+/*
+ * The compiled graph and its instances; Executor and CachedOp are doors to these.
+ *
+ * A Plan is immutable. What it reads and writes from outside is numbered as slots: [inputs][outputs][head gradients][gradients].
+ * A PlanInstance owns an arena and the operators' states, and may be used by one caller at a time; the engine orders its runs through
+ * the arena's variable, so a caller need not wait for one run before it pushes the next.
+ */
+#ifndef MXNET_EXECUTOR_PLAN_H_
+#define MXNET_EXECUTOR_PLAN_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "executor/plan_memory.h"
+#include "mxnet/executor.h"
+#include "mxnet/imperative.h"
+
+namespace mxnet {
+
+/* What to compile. */
+struct PlanRequest {
+  Symbol symbol;
+  Context ctx;
+  ShapeVector shapes;              // of the inputs, in ListInputs(kAll) order
+  std::vector<int> dtypes;
+  bool is_train = false;
+  std::vector<OpReq> grad_req;     // by input; empty or all kNull: no backward pass
+  int forward_bulk = -1, backward_bulk = -1;   // nodes per bulk; -1: as the environment says
+};
+
+class Plan {
+ public:
+  static std::shared_ptr<const Plan> Compile(const PlanRequest& request);
+
+  struct Node {
+    AttrsPtr attrs;
+    std::string name;
+    const Kernel* kernel;
+    int in, num_in, out, num_out;      // places in `blobs`; the requests of the outputs begin at `req`
+    int req;
+    double cost;                       // rough nanoseconds
+  };
+  struct Blob {
+    TBlob shape;                       // no pointer
+    int slot = -1;                     // external, or
+    size_t offset = 0;                 // place in the arena
+  };
+  /* Nodes that are pushed together. */
+  struct Bulk {
+    int begin, end;
+    std::vector<int> read_slots, write_slots;
+    bool random = false;
+  };
+  struct Phase {
+    int begin = 0, end = 0;            // nodes
+    std::vector<Bulk> bulks;
+    Bulk whole;                        // the phase as one
+    double cost = 0;
+  };
+
+  int num_inputs = 0, num_outputs = 0;
+  int output_slot(int i) const { return num_inputs + i; }
+  int head_slot(int i) const { return num_inputs + num_outputs + i; }
+  int grad_slot(int i) const { return num_inputs + 2 * num_outputs + i; }   // by input
+  int num_slots() const { return 2 * num_inputs + 2 * num_outputs; }
+
+  std::vector<Node> nodes;
+  std::vector<Blob> blobs;
+  std::vector<OpReq> reqs;
+  std::vector<std::vector<int>> slot_blobs;      // which blobs a slot's pointer goes to
+  std::vector<int> arena_blobs;
+  std::vector<char> head_used;                   // by output: does the backward pass read its head gradient?
+  ShapeVector output_shapes;
+  std::vector<int> output_dtypes;
+  std::vector<OpReq> grad_req;
+  Phase forward, backward;
+  std::vector<MemoryBlock> blocks;               // what was planned, for verification
+  MemoryPlan memory;
+  PlanStats stats;
+  Context ctx;
+  bool is_train = false, has_backward = false;
+  Symbol optimized;                              // the forward graph after the passes
+
+  std::string DebugStr() const;
+};
+
+/* One block of memory and the variable that orders its users. Shared by the instances that share memory. */
+struct Arena {
+  Var* var;
+  Context ctx;
+  StorageHandle handle;            // touched inside engine operations on `var` only
+  explicit Arena(Context c);
+  ~Arena();
+};
+
+using MonitorFn = std::function<void(const char* name, const NDArray& array)>;
+
+/* Everything one run of a phase needs to know; kept alive by the pushed operations. */
+struct PlanCall {
+  std::vector<NDArray> arrays;     // by slot; none where the phase does not touch it
+  Imperative::RandomResource* random = nullptr;
+  RandomState random_start;        // as it was before this forward pass
+  std::shared_ptr<PlanCall> repeats;   // a forward pass to repeat with its random numbers, leaving the device's alone
+  bool free_after_forward = false, free_after_backward = false;
+};
+
+class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
+ public:
+  PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena);
+
+  /* Runs or pushes a phase. Slots of the phase must be filled. */
+  void Run(const std::shared_ptr<PlanCall>& call, bool backward);
+  /* Runs a phase on the calling thread, node by node, and shows every result. Waits for everything. */
+  void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all);
+  /* Gives the arena's memory back once everything pushed so far is done. */
+  void FreeArenaLater();
+
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  const std::shared_ptr<Arena>& arena() const { return arena_; }
+
+ private:
+  void Bind(PlanCall* call, RunContext run);
+  void Execute(PlanCall* call, int begin, int end, RunContext run);
+  void BeginForward(PlanCall* call);
+  void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<Arena> arena_;
+  std::vector<TBlob> blobs_;
+  std::vector<KernelArgs> args_;
+  std::vector<std::shared_ptr<OpState>> states_;
+  std::vector<void*> bound_;       // pointer by slot that blobs_ holds now
+  void* bound_arena_ = nullptr;
+  RandomState replay_random_;
+};
+
+/* Copies between blobs of one size, converting layouts; inside an engine operation. */
+void CopyBlob(const TBlob& from, const TBlob& to, RunContext run);
+
+/* Runs a graph without a plan, operator by operator (value-dependent shapes, small graphs, recording). inputs in ListInputs(kAll) order. */
+void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx,
+               const MonitorFn& monitor = nullptr, bool monitor_all = false);
+/* Does it hold an operator whose result's shape depends on values? */
+bool HasDynamicShape(const Symbol& symbol);
+
+}  // namespace mxnet
+#endif  // MXNET_EXECUTOR_PLAN_H_

@@ -1,0 +1,375 @@
+// From a symbol with known input shapes to a plan: gradient, passes, order, shapes, memory, blobs, bulks.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "executor/passes.h"
+#include "executor/plan.h"
+#include "graph/gradient.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+namespace {
+
+using EntryKey = std::pair<const mxnet::Node*, uint32_t>;
+EntryKey KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
+
+class Compiler {
+ public:
+  Compiler(const PlanRequest& request, Plan* plan) : r_(request), p_(*plan), inputs_(request.symbol.ListInputs(Symbol::kAll)) {}
+
+  void Run() {
+    MXNET_CHECK_KIND(r_.shapes.size() == inputs_.size() && r_.dtypes.size() == inputs_.size(), Value)
+        << "[plan] got " << r_.shapes.size() << " input shapes; the symbol has " << inputs_.size() << " inputs";
+    p_.ctx = r_.ctx;
+    p_.is_train = r_.is_train;
+    p_.num_inputs = static_cast<int>(inputs_.size());
+    p_.num_outputs = static_cast<int>(r_.symbol.outputs.size());
+    p_.grad_req = r_.grad_req;
+    p_.grad_req.resize(inputs_.size(), OpReq::kNull);
+    for (int i = 0; i < p_.num_inputs; ++i) variable_slot_[inputs_[i].get()] = i;
+    BuildGraph();
+    ExternalResults();
+    Infer();
+    PlaceEntries();
+    MakeNodes();
+    MakePhases();
+    Summarize();
+  }
+
+ private:
+  // ---- graph
+  void BuildGraph() {
+    graph_.outputs = r_.symbol.outputs;
+    std::vector<NodeEntry> xs;
+    for (int i = 0; i < p_.num_inputs; ++i) {
+      if (p_.grad_req[i] == OpReq::kNull) continue;
+      grad_inputs_.push_back(i);
+      xs.push_back({inputs_[i], 0, 0});
+    }
+    p_.has_backward = !xs.empty();
+    if (p_.has_backward) {
+      std::vector<NodeEntry> heads;
+      for (int i = 0; i < p_.num_outputs; ++i) {
+        heads.push_back({MakeVariable("_head_grad" + std::to_string(i)), 0, 0});
+        variable_slot_[heads.back().node.get()] = p_.head_slot(i);
+        extra_variables_.push_back(heads.back().node);
+      }
+      GradientResult made = BuildGradient(graph_.outputs, xs, heads, MirrorWanted);
+      graph_.alike = std::move(made.alike);
+      graph_.sequence = std::move(made.sequence);
+      for (size_t k = 0; k < xs.size(); ++k)
+        graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
+    }
+    if (Env::Get().eliminate_common_expr) p_.stats.num_removed = EliminateCommonExpressions(&graph_);
+    p_.optimized.outputs = graph_.outputs;
+  }
+
+  NodeEntry Wrap(const char* op, std::vector<NodeEntry> in, const std::string& name, const NodeEntry& like) {
+    NodeEntry e = MakeOp(op, std::move(in), {}, name);
+    auto s = graph_.sequence.find(like.node.get());
+    if (s != graph_.sequence.end()) graph_.sequence[e.node.get()] = s->second;
+    graph_.alike.emplace_back(e, like);
+    return e;
+  }
+
+  // Every result gets an entry of its own that an operator writes, so that it can be computed straight into the caller's array.
+  void ExternalResults() {
+    std::map<EntryKey, int> users;
+    std::vector<NodeEntry> heads = graph_.outputs;
+    heads.insert(heads.end(), graph_.grads.begin(), graph_.grads.end());
+    DFSVisit(heads, [&](const NodePtr& n) {
+      for (const auto& e : n->inputs) ++users[KeyOf(e)];
+    });
+    std::set<EntryKey> taken;
+    for (int i = 0; i < p_.num_outputs; ++i) {
+      NodeEntry& e = graph_.outputs[i];
+      if (e.node->is_variable() || taken.count(KeyOf(e))) e = Wrap("_copy", {e}, "_output" + std::to_string(i), e);
+      taken.insert(KeyOf(e));
+      result_slot_[KeyOf(e)] = p_.output_slot(i);
+    }
+    for (size_t k = 0; k < graph_.grads.size(); ++k) {
+      NodeEntry& e = graph_.grads[k];
+      const int input = grad_inputs_[k], slot = p_.grad_slot(input);
+      const std::string name = inputs_[input]->name + "_grad";
+      const bool own = !e.node->is_variable() && !taken.count(KeyOf(e));
+      if (p_.grad_req[input] == OpReq::kAdd) {
+        if (own && users[KeyOf(e)] == 0 && e.node->op()->supports_add) {
+          add_directly_.insert(KeyOf(e));
+        } else {
+          NodePtr before = MakeVariable(name + "_before");
+          variable_slot_[before.get()] = slot;
+          extra_variables_.push_back(before);
+          graph_.alike.emplace_back(NodeEntry{before, 0, 0}, NodeEntry{inputs_[input], 0, 0});
+          e = Wrap("_grad_add", {NodeEntry{before, 0, 0}, e}, name, e);
+        }
+      } else if (!own) {
+        e = Wrap("_copy", {e}, name, e);
+      }
+      taken.insert(KeyOf(e));
+      result_slot_[KeyOf(e)] = slot;
+    }
+  }
+
+  // ---- shapes
+  void Infer() {
+    std::vector<NodeEntry> heads = graph_.outputs;
+    heads.insert(heads.end(), graph_.grads.begin(), graph_.grads.end());
+    g_.reset(new IndexedGraph(heads));
+    shapes_.assign(g_->num_entries(), Shape());
+    dtypes_.assign(g_->num_entries(), kDTypeUnknown);
+    for (uint32_t id : g_->input_nodes) {
+      const int slot = variable_slot_.at(g_->nodes[id].source);
+      if (slot >= p_.num_inputs) continue;
+      shapes_[g_->eid(id, 0)] = r_.shapes[slot];
+      dtypes_[g_->eid(id, 0)] = r_.dtypes[slot];
+    }
+    Demand(InferShapes(*g_, &shapes_, graph_.alike), "shape", [this](uint32_t e) { return shapes_[e].known(); });
+    Demand(InferTypes(*g_, &dtypes_, kDTypeUnknown, graph_.alike), "dtype", [this](uint32_t e) { return dtypes_[e] != kDTypeUnknown; });
+    order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
+    for (int i = 0; i < p_.num_outputs; ++i) {
+      const uint32_t e = g_->eid(g_->outputs[i]);
+      p_.output_shapes.push_back(shapes_[e]);
+      p_.output_dtypes.push_back(dtypes_[e]);
+    }
+  }
+
+  template <typename KnownFn>
+  void Demand(bool complete, const char* what, KnownFn known) {
+    if (complete) return;
+    for (uint32_t id = 0; id < g_->nodes.size(); ++id)
+      for (uint32_t e = g_->entry_ptr[id]; e < g_->entry_ptr[id + 1]; ++e)
+        MXNET_CHECK_KIND(known(e), Value) << "[plan] the " << what << " of output " << e - g_->entry_ptr[id] << " of node " << g_->nodes[id].source->name << " ("
+                                          << (g_->nodes[id].source->is_variable() ? "variable" : g_->nodes[id].source->op()->name)
+                                          << ") cannot be inferred; give the " << what << "s of all inputs";
+  }
+
+  // ---- memory
+  void PlaceEntries() {
+    const uint32_t n = g_->num_entries();
+    slot_.assign(n, -1);
+    block_.assign(n, -1);
+    for (uint32_t id : g_->input_nodes) slot_[g_->eid(id, 0)] = variable_slot_.at(g_->nodes[id].source);
+    for (const auto& e : g_->outputs) slot_[g_->eid(e)] = result_slot_.at({g_->nodes[e.node].source, e.index});
+    std::vector<int> last_use(n, -1);
+    for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
+      const auto& info = g_->nodes[order_[t]];
+      if (ReadsOnlyShapes(info.source->op())) continue;
+      for (const auto& e : info.inputs) last_use[g_->eid(e)] = t;
+    }
+    inplace_.assign(n, false);
+    const bool inplace_wanted = Env::Get().exec_enable_inplace && Env::Get().nnvm_exec_match_range > 0;
+    for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
+      const uint32_t id = order_[t];
+      const auto& info = g_->nodes[id];
+      const Attrs& attrs = *info.source->attrs;
+      const int nout = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);
+      std::vector<std::pair<int, int>> pairs;
+      if (attrs.op->inplace) pairs = attrs.op->inplace(attrs);
+      std::set<int> reused;
+      for (int o = 0; o < nout; ++o) {
+        const uint32_t out = g_->eid(id, o);
+        if (slot_[out] >= 0) {
+          // _grad_add onto the caller's array: its first input is that array
+          for (const auto& e : info.inputs) inplace_[out] = inplace_[out] || (slot_[g_->eid(e)] == slot_[out]);
+          continue;
+        }
+        const size_t bytes = BytesOf(out);
+        if (inplace_wanted && bytes > 0) {
+          for (const auto& pair : pairs) {
+            if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || ReadsOnlyShapes(attrs.op)) continue;
+            const uint32_t in = g_->eid(info.inputs[pair.first]);
+            const int b = block_[in];
+            if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
+            int readers = 0;
+            for (const auto& e : info.inputs) readers += block_[g_->eid(e)] == b;
+            if (readers != 1) continue;
+            block_[out] = b;
+            p_.blocks[b].last = std::max(t, last_use[out]);
+            reused.insert(b);
+            inplace_[out] = true;
+            ++p_.stats.num_inplace;
+            break;
+          }
+        }
+        if (block_[out] >= 0) continue;
+        block_[out] = static_cast<int>(p_.blocks.size());
+        p_.blocks.push_back({bytes, t, std::max(t, last_use[out])});
+      }
+    }
+    p_.memory = PlanMemory(p_.blocks, Env::Get().nnvm_exec_match_range);
+    uses_ = std::move(last_use);
+  }
+
+  size_t BytesOf(uint32_t e) const { return static_cast<size_t>(shapes_[e].Size()) * DTypeSize(dtypes_[e]); }
+
+  // ---- what runs
+  void AddBlob(uint32_t e) {
+    Plan::Blob b;
+    b.shape.shape = shapes_[e];
+    b.shape.dtype = dtypes_[e];
+    b.shape.ctx = r_.ctx;
+    b.slot = slot_[e];
+    const int at = static_cast<int>(p_.blobs.size());
+    if (b.slot >= 0) {
+      p_.slot_blobs[b.slot].push_back(at);
+    } else {
+      b.offset = p_.memory.offsets[block_[e]];
+      p_.arena_blobs.push_back(at);
+    }
+    p_.blobs.push_back(std::move(b));
+  }
+
+  void MakeNodes() {
+    p_.slot_blobs.resize(p_.num_slots());
+    p_.head_used.assign(p_.num_outputs, 0);
+    for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
+      const uint32_t id = order_[t];
+      const auto& info = g_->nodes[id];
+      Plan::Node node;
+      node.attrs = info.source->attrs;
+      node.name = info.source->name;
+      node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
+      MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no implementation for " << r_.ctx << " (node " << node.name << ")";
+      node.in = static_cast<int>(p_.blobs.size());
+      node.num_in = static_cast<int>(info.inputs.size());
+      for (const auto& e : info.inputs) {
+        AddBlob(g_->eid(e));
+        const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
+        if (slot >= 0 && slot < p_.num_outputs && !ReadsOnlyShapes(node.attrs->op)) p_.head_used[slot] = 1;
+      }
+      node.out = static_cast<int>(p_.blobs.size());
+      node.num_out = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);
+      node.req = static_cast<int>(p_.reqs.size());
+      for (int o = 0; o < node.num_out; ++o) {
+        const uint32_t e = g_->eid(id, o);
+        AddBlob(e);
+        OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
+        if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
+        // only backward operators promise to look at this: a hidden forward output that nobody reads is still written
+        if (t >= num_forward_ && slot_[e] < 0 && uses_[e] < 0) req = OpReq::kNull;
+        p_.reqs.push_back(req);
+      }
+      p_.nodes.push_back(std::move(node));
+    }
+    std::vector<TBlob> views;
+    for (const auto& b : p_.blobs) views.push_back(b.shape);
+    for (auto& n : p_.nodes) {
+      double work = 0;
+      for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
+      n.cost = 100 + 0.5 * work;
+      if (n.attrs->op->flops) n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in), Span<const TBlob>(views.data() + n.out, n.num_out));
+    }
+  }
+
+  Plan::Bulk MakeBulk(int begin, int end) const {
+    Plan::Bulk bulk;
+    bulk.begin = begin;
+    bulk.end = end;
+    std::set<int> reads, writes;
+    for (int t = begin; t < end; ++t) {
+      const Plan::Node& n = p_.nodes[t];
+      for (int i = 0; i < n.num_in; ++i)
+        if (p_.blobs[n.in + i].slot >= 0) reads.insert(p_.blobs[n.in + i].slot);
+      for (int m : n.attrs->op->MutateInputs(*n.attrs))
+        if (m < n.num_in && p_.blobs[n.in + m].slot >= 0) writes.insert(p_.blobs[n.in + m].slot);
+      for (int o = 0; o < n.num_out; ++o)
+        if (p_.blobs[n.out + o].slot >= 0) writes.insert(p_.blobs[n.out + o].slot);
+      bulk.random = bulk.random || n.attrs->op->uses_random;
+    }
+    for (int w : writes) reads.erase(w);
+    bulk.read_slots.assign(reads.begin(), reads.end());
+    bulk.write_slots.assign(writes.begin(), writes.end());
+    return bulk;
+  }
+
+  void MakePhase(Plan::Phase* phase, int begin, int end, int wanted, bool all, int env_size) {
+    phase->begin = begin;
+    phase->end = end;
+    int size = wanted >= 0 ? wanted : all ? end - begin : env_size;
+    size = std::max(size, 1);
+    for (int t = begin; t < end; t += size) phase->bulks.push_back(MakeBulk(t, std::min(end, t + size)));
+    phase->whole = MakeBulk(begin, end);
+    for (int t = begin; t < end; ++t) phase->cost += p_.nodes[t].cost;
+  }
+
+  void MakePhases() {
+    const Env& env = Env::Get();
+    const int total = static_cast<int>(p_.nodes.size());
+    if (p_.is_train || p_.has_backward) {
+      MakePhase(&p_.forward, 0, num_forward_, r_.forward_bulk, false, env.exec_bulk_exec_train ? env.exec_bulk_exec_max_node_train_fwd : 1);
+    } else {
+      MakePhase(&p_.forward, 0, num_forward_, r_.forward_bulk, env.exec_bulk_exec_inference, 1);
+    }
+    MakePhase(&p_.backward, num_forward_, total, r_.backward_bulk, false, env.exec_bulk_exec_train ? env.exec_bulk_exec_max_node_train_bwd : 1);
+  }
+
+  void Summarize() {
+    p_.stats.arena_bytes = p_.memory.arena_bytes;
+    p_.stats.unshared_bytes = 0;
+    for (uint32_t e = 0; e < g_->num_entries(); ++e)
+      if (slot_[e] < 0) p_.stats.unshared_bytes += BytesOf(e);
+    p_.stats.lower_bound_bytes = p_.memory.lower_bound_bytes;
+    p_.stats.num_nodes = static_cast<int>(p_.nodes.size());
+    p_.stats.num_bulks = static_cast<int>(p_.forward.bulks.size() + p_.backward.bulks.size());
+  }
+
+  const PlanRequest& r_;
+  Plan& p_;
+  std::vector<NodePtr> inputs_, extra_variables_;
+  std::unordered_map<const mxnet::Node*, int> variable_slot_;
+  std::vector<int> grad_inputs_;                 // by gradient: which input
+  PassGraph graph_;
+  std::map<EntryKey, int> result_slot_;
+  std::set<EntryKey> add_directly_;
+  std::unique_ptr<IndexedGraph> g_;
+  ShapeVector shapes_;
+  std::vector<int> dtypes_;
+  std::vector<uint32_t> order_;
+  int num_forward_ = 0;
+  std::vector<int> slot_, block_, uses_;         // by entry
+  std::vector<bool> inplace_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Plan> Plan::Compile(const PlanRequest& request) {
+  auto plan = std::make_shared<Plan>();
+  Compiler(request, plan.get()).Run();
+  return plan;
+}
+
+std::string Plan::DebugStr() const {
+  std::ostringstream os;
+  os << "Plan for " << ctx << (is_train ? ", training" : ", inference") << ": " << stats.num_nodes << " nodes in " << stats.num_bulks << " bulks\n";
+  auto place = [&](int i) {
+    const Blob& b = blobs[i];
+    os << b.shape.shape << ':' << DTypeName(b.shape.dtype) << (b.shape.layout == Layout::kChannelsLast ? " channels-last" : "");
+    if (b.slot < 0) os << " @" << b.offset;
+    else if (b.slot < num_inputs) os << " input" << b.slot;
+    else if (b.slot < head_slot(0)) os << " output" << b.slot - num_inputs;
+    else if (b.slot < grad_slot(0)) os << " head_grad" << b.slot - head_slot(0);
+    else os << " grad" << b.slot - grad_slot(0);
+  };
+  for (size_t t = 0; t < nodes.size(); ++t) {
+    const Node& n = nodes[t];
+    if (static_cast<int>(t) == backward.begin && has_backward) os << "---- backward\n";
+    os << t << ' ' << n.attrs->op->name << " \"" << n.name << "\" (";
+    for (int i = 0; i < n.num_in; ++i) { os << (i ? ", " : ""); place(n.in + i); }
+    os << ") -> (";
+    for (int o = 0; o < n.num_out; ++o) {
+      os << (o ? ", " : "");
+      place(n.out + o);
+      const OpReq req = reqs[n.req + o];
+      if (req == OpReq::kNull) os << " unused";
+      if (req == OpReq::kWriteInplace) os << " in place";
+      if (req == OpReq::kAdd) os << " added";
+    }
+    os << ")\n";
+  }
+  os << "Arena " << stats.arena_bytes << " bytes; separate buffers " << stats.unshared_bytes << "; largest live set " << stats.lower_bound_bytes << "\n"
+     << "Total " << (stats.arena_bytes >> 20) << " MB allocated\n";
+  return os.str();
+}
+
+}  // namespace mxnet

@@ -1,0 +1,262 @@
+// Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
+#include <algorithm>
+#include <cstring>
+
+#include "executor/plan.h"
+#include "ndarray/run.h"
+
+namespace mxnet {
+namespace {
+
+/* Scratch memory of this thread, kept between kernels. A kernel's blocks are given back together when it returns. */
+class Scratch {
+ public:
+  ~Scratch() { Drop(); }
+  static Scratch& Local() {
+    static thread_local Scratch scratch;
+    return scratch;
+  }
+  void Begin(Context ctx) {
+    if (ctx != ctx_) {
+      Drop();
+      ctx_ = ctx;
+    }
+    next_ = 0;
+  }
+  void* Get(size_t bytes) {
+    // the block in turn is reused when it is large enough; kernels ask for the same sizes again and again
+    if (next_ == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
+    StorageHandle& block = blocks_[next_++];
+    if (block.size < bytes) {
+      Storage::Get()->Free(block);
+      block = StorageHandle();
+      block = Storage::Get()->Alloc(bytes, ctx_);
+    }
+    return block.dptr;
+  }
+
+ private:
+  void Drop() {
+    for (const auto& b : blocks_) Storage::Get()->Free(b);
+    blocks_.clear();
+  }
+  Context ctx_;
+  std::vector<StorageHandle> blocks_;
+  size_t next_ = 0;
+};
+
+void SortUnique(std::vector<Var*>* v) {
+  std::sort(v->begin(), v->end());
+  v->erase(std::unique(v->begin(), v->end()), v->end());
+}
+
+}  // namespace
+
+void CopyBlob(const TBlob& from, const TBlob& to, RunContext run) {
+  const size_t bytes = to.Bytes();
+  if (bytes == 0) return;
+  if (from.ctx.is_gpu() || to.ctx.is_gpu()) {
+    MXNET_CHECK(DeviceCopy::Get().copy) << "[plan] this build has no GPU support";
+    DeviceCopy::Get().copy(to.dptr, to.ctx, from.dptr, from.ctx, bytes, run.stream);
+  } else {
+    std::memcpy(to.dptr, from.dptr, bytes);
+  }
+}
+
+Arena::Arena(Context c) : var(Engine::Get()->NewVariable()), ctx(c) {}
+
+Arena::~Arena() {
+  StorageHandle block = handle;
+  Engine::Get()->DeleteVariable([block](RunContext) { Storage::Get()->Free(block); }, ctx.execution(), var);
+}
+
+PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena) : plan_(std::move(plan)), arena_(std::move(arena)) {
+  const Plan& p = *plan_;
+  blobs_.reserve(p.blobs.size());
+  for (const auto& b : p.blobs) blobs_.push_back(b.shape);
+  states_.resize(p.nodes.size());
+  bound_.assign(p.num_slots(), nullptr);
+  args_.resize(p.nodes.size());
+  for (size_t t = 0; t < p.nodes.size(); ++t) {
+    const Plan::Node& n = p.nodes[t];
+    KernelArgs& a = args_[t];
+    a.attrs = n.attrs.get();
+    a.in = Span<const TBlob>(blobs_.data() + n.in, n.num_in);
+    a.out = Span<const TBlob>(blobs_.data() + n.out, n.num_out);
+    a.req = Span<const OpReq>(p.reqs.data() + n.req, n.num_out);
+    a.is_train = p.is_train;
+    a.state = &states_[t];
+    a.workspace = [](size_t bytes) { return Scratch::Local().Get(bytes); };
+  }
+}
+
+void PlanInstance::Bind(PlanCall* call, RunContext run) {
+  const Plan& p = *plan_;
+  for (int s = 0; s < p.num_slots(); ++s) {
+    if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
+    void* dptr = call->arrays[s].data().dptr;
+    if (dptr == bound_[s]) continue;
+    bound_[s] = dptr;
+    for (int b : p.slot_blobs[s]) blobs_[b].dptr = dptr;
+  }
+  if (p.memory.arena_bytes == 0) return;
+  if (arena_->handle.size < p.memory.arena_bytes) {
+    Storage::Get()->Free(arena_->handle);
+    arena_->handle = StorageHandle();
+    arena_->handle = Storage::Get()->Alloc(p.memory.arena_bytes, run.ctx);
+  }
+  if (arena_->handle.dptr == bound_arena_) return;
+  bound_arena_ = arena_->handle.dptr;
+  for (int b : p.arena_blobs) blobs_[b].dptr = static_cast<char*>(bound_arena_) + p.blobs[b].offset;
+}
+
+void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
+  const Plan& p = *plan_;
+  int t = begin;
+  try {
+    for (; t < end; ++t) {
+      KernelArgs& a = args_[t];
+      a.run = run;
+      if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
+      Scratch::Local().Begin(run.ctx);
+      (*p.nodes[t].kernel)(a);
+    }
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(e.what()) + " (node " + p.nodes[t].name + ")");
+  }
+}
+
+void PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const {
+  for (int s : bulk.write_slots)
+    if (!call.arrays[s].is_none()) writes->push_back(call.arrays[s].var());
+  writes->push_back(arena_->var);
+  if (bulk.random && !call.repeats) writes->push_back(call.random->var);
+  SortUnique(writes);
+  for (int s : bulk.read_slots) {
+    if (call.arrays[s].is_none()) continue;
+    Var* v = call.arrays[s].var();
+    if (!std::binary_search(writes->begin(), writes->end(), v)) reads->push_back(v);
+  }
+  SortUnique(reads);
+}
+
+void PlanInstance::BeginForward(PlanCall* call) {
+  if (call->repeats) replay_random_ = call->repeats->random_start;
+  else if (call->random) call->random_start = call->random->state;
+}
+
+void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
+  const Plan::Phase& phase = backward ? plan_->backward : plan_->forward;
+  if (phase.begin == phase.end) return;
+  if (phase.whole.random && !call->random) call->random = Imperative::Random(plan_->ctx);
+  Engine* engine = Engine::Get();
+  const Context where = plan_->ctx.execution();
+  const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
+  auto run_bulk = [call, backward, free_after](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
+    if (first && !backward) self->BeginForward(call.get());
+    // another call may have used the instance since the previous bulk only if the phase is new
+    if (first) self->Bind(call.get(), run);
+    self->Execute(call.get(), bulk.begin, bulk.end, run);
+    if (last && free_after) {
+      Storage::Get()->Free(self->arena_->handle);
+      self->arena_->handle = StorageHandle();
+      self->bound_arena_ = nullptr;
+    }
+  };
+  const char* name = backward ? "backward" : "forward";
+  std::vector<Var*> reads, writes;
+  if (phase.cost < kInlineNanoseconds && !where.is_gpu()) {
+    CollectVars(*call, phase.whole, &reads, &writes);
+    if (engine->TryAcquire(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()))) {
+      std::exception_ptr error;
+      RunContext run;
+      run.ctx = where;
+      try {
+        run_bulk(this, phase.whole, true, true, run);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      engine->Release(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()), error, name);
+      return;
+    }
+  }
+  auto self = shared_from_this();
+  for (size_t b = 0; b < phase.bulks.size(); ++b) {
+    const Plan::Bulk* bulk = &phase.bulks[b];   // belongs to the plan, which `self` keeps
+    const bool first = b == 0, last = b + 1 == phase.bulks.size();
+    reads.clear();
+    writes.clear();
+    CollectVars(*call, *bulk, &reads, &writes);
+    engine->PushSync([self, run_bulk, bulk, first, last](RunContext run) { run_bulk(self.get(), *bulk, first, last, run); }, where, reads, writes,
+                     FnProperty::kNormal, 0, name);
+  }
+}
+
+void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all) {
+  const Plan& p = *plan_;
+  const Plan::Phase& phase = backward ? p.backward : p.forward;
+  if (phase.begin == phase.end) return;
+  if (phase.whole.random && !call->random) call->random = Imperative::Random(p.ctx);
+  auto self = shared_from_this();
+  for (int t = phase.begin; t < phase.end; ++t) {
+    const Plan::Node& n = p.nodes[t];
+    Plan::Bulk all_slots = phase.whole;   // one node at a time; what it may touch is a part of this
+    all_slots.begin = t;
+    all_slots.end = t + 1;
+    std::vector<Var*> reads, writes;
+    CollectVars(*call, all_slots, &reads, &writes);
+    std::vector<std::pair<std::string, NDArray>> shown;
+    auto show = [&](const std::string& name, int blob) { shown.emplace_back(name, NDArray(p.blobs[blob].shape.shape, Context::CPU(), p.blobs[blob].shape.dtype)); };
+    const auto in_names = n.attrs->op->ListInputs(*n.attrs), out_names = n.attrs->op->ListOutputs(*n.attrs);
+    const int visible = n.attrs->op->NumVisibleOutputs(*n.attrs);
+    std::vector<int> blobs;
+    if (all) {
+      for (int i = 0; i < n.num_in; ++i) {
+        show(n.name + "_" + (i < static_cast<int>(in_names.size()) ? in_names[i] : "input" + std::to_string(i)), n.in + i);
+        blobs.push_back(n.in + i);
+      }
+    }
+    for (int o = 0; o < n.num_out; ++o) {
+      if (!all && o >= visible) continue;
+      if (p.reqs[n.req + o] == OpReq::kNull) continue;
+      show(n.name + "_" + (o < static_cast<int>(out_names.size()) ? out_names[o] : "output" + std::to_string(o)), n.out + o);
+      blobs.push_back(n.out + o);
+    }
+    for (auto& s : shown) writes.push_back(s.second.var());
+    SortUnique(&writes);
+    const bool first = t == phase.begin;
+    const size_t inputs_shown = all ? static_cast<size_t>(n.num_in) : 0;
+    Engine::Get()->PushSync(
+        [self, call, t, first, backward, shown, blobs, inputs_shown](RunContext run) {
+          if (first && !backward) self->BeginForward(call.get());
+          if (first) self->Bind(call.get(), run);
+          auto copy = [&](size_t i) {
+            const TBlob from = self->blobs_[blobs[i]];
+            const TBlob to = shown[i].second.data();
+            CopyBlob(from, to, run);
+          };
+          for (size_t i = 0; i < inputs_shown; ++i)
+            if (self->blobs_[blobs[i]].dptr) copy(i);
+          self->Execute(call.get(), t, t + 1, run);
+          for (size_t i = inputs_shown; i < blobs.size(); ++i) copy(i);
+        },
+        p.ctx.execution(), reads, writes, FnProperty::kNormal, 0, "monitor");
+    for (auto& s : shown) {
+      s.second.WaitToRead();
+      fn(s.first.c_str(), s.second);
+    }
+  }
+}
+
+void PlanInstance::FreeArenaLater() {
+  auto self = shared_from_this();
+  Engine::Get()->PushSync(
+      [self](RunContext) {
+        Storage::Get()->Free(self->arena_->handle);
+        self->arena_->handle = StorageHandle();
+        self->bound_arena_ = nullptr;
+      },
+      plan_->ctx.execution(), {}, {arena_->var}, FnProperty::kNormal, 0, "free_arena");
+}
+
+}  // namespace mxnet

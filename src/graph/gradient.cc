@@ -1,0 +1,175 @@
+// Reverse-mode differentiation of a graph, as new nodes.
+//
+// Nodes are visited in reverse topological order; the gradients that reach one entry are summed once, when the entry's own node
+// is visited. Only nodes on a path from an x to a y take part.
+#include "graph/gradient.h"
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace mxnet {
+namespace {
+
+using EntryKey = std::pair<const Node*, uint32_t>;
+
+// Above this many terms a sum becomes a chain, so that terms can be dropped one by one (weights shared by many time steps).
+constexpr size_t kMaxSumTerms = 8;
+
+NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
+  if (terms.empty()) return {};
+  if (terms.size() == 1) return terms[0];
+  if (terms.size() > 2 && terms.size() <= kMaxSumTerms)
+    return MakeOp("add_n", terms, {{"num_args", std::to_string(terms.size())}}, name + "_grad_sum");
+  NodeEntry sum = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) sum = MakeOp("elemwise_add", {sum, terms[i]}, {}, name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
+  return sum;
+}
+
+class Pass {
+ public:
+  Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs) {
+    for (const auto& x : xs) x_entries_.insert({EntryKey(x.node.get(), x.index), {}});
+    DFSVisit(ys, [this](const NodePtr& n) {
+      order_.push_back(n);
+      forward_.insert(n.get());
+      bool needed = false;
+      for (const auto& e : n->inputs) needed = needed || needed_.count(e.node.get()) || x_entries_.count({e.node.get(), e.index});
+      if (needed) needed_.insert(n.get());
+    });
+  }
+
+  void Mirror(const std::function<bool(const Node&)>& mirror) {
+    for (const auto& n : order_) {
+      if (n->is_variable() || n->op()->uses_random || !n->op()->MutateInputs(*n->attrs).empty() || !mirror(*n)) continue;
+      auto copy = std::make_shared<Node>();
+      copy->name = n->name + "_mirror";
+      auto attrs = std::make_shared<Attrs>(*n->attrs);
+      attrs->dict[kMirrorAttr] = "1";
+      copy->attrs = std::move(attrs);
+      copy->control_deps = n->control_deps;
+      for (const auto& e : n->inputs) copy->inputs.push_back(Mirrored(e));
+      mirrors_[n.get()] = std::move(copy);
+    }
+  }
+
+  void Seed(const NodeEntry& y, NodeEntry head) {
+    if (!head) head = MakeOp("ones_like", {y}, {}, y.node->name + "_head_grad");
+    pending_[{y.node.get(), y.index}].push_back(head);
+    result.alike.emplace_back(head, y);
+  }
+
+  void Run() {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const NodePtr& n = *it;
+      const int nout = n->num_outputs();
+      std::vector<NodeEntry> ograds(nout);
+      bool any = false;
+      for (int i = 0; i < nout; ++i) {
+        const EntryKey key(n.get(), static_cast<uint32_t>(i));
+        auto p = pending_.find(key);
+        if (p != pending_.end()) {
+          ograds[i] = Sum(p->second, n->name);
+          Number({ograds[i]});
+          if (p->second.size() > 1) result.alike.emplace_back(ograds[i], NodeEntry{n, static_cast<uint32_t>(i), 0});
+          pending_.erase(p);
+          any = true;
+        }
+        auto x = x_entries_.find(key);
+        if (x != x_entries_.end()) x->second = ograds[i];
+      }
+      ++now_;
+      if (any && needed_.count(n.get()) && !n->is_variable()) Differentiate(n, std::move(ograds));
+    }
+  }
+
+  NodeEntry Found(const NodeEntry& x) const {
+    auto it = x_entries_.find({x.node.get(), x.index});
+    return it == x_entries_.end() ? NodeEntry() : it->second;
+  }
+
+  GradientResult result;
+
+ private:
+  NodeEntry Mirrored(const NodeEntry& e) const {
+    auto m = mirrors_.find(e.node.get());
+    return m == mirrors_.end() ? e : NodeEntry{m->second, e.index, e.version};
+  }
+
+  void Differentiate(const NodePtr& n, std::vector<NodeEntry> ograds) {
+    MXNET_CHECK(n->op()->gradient || n->op()->zero_gradient)
+        << "[" << n->op()->name << "] has no gradient, but one is needed through node " << n->name
+        << "; put BlockGrad around its result or ask for no gradient of what it computes from";
+    if (!n->op()->gradient) return;
+    for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
+      if (!ograds[i]) ograds[i] = MakeOp("zeros_like", {NodeEntry{n, static_cast<uint32_t>(i), 0}}, {}, n->name + "_zero_grad" + std::to_string(i));
+    const std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
+    MXNET_CHECK(grads.size() == n->inputs.size()) << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
+    Number(grads);
+    if (!mirrors_.empty()) Redirect(grads);
+    for (size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i]) continue;
+      const NodeEntry& in = n->inputs[i];
+      result.alike.emplace_back(grads[i], in);
+      if (needed_.count(in.node.get()) || x_entries_.count({in.node.get(), in.index})) pending_[{in.node.get(), in.index}].push_back(grads[i]);
+    }
+  }
+
+  void Number(const std::vector<NodeEntry>& made) {
+    std::vector<const Node*> stack;
+    auto enter = [&](const Node* n) {
+      if (n && !n->is_variable() && !forward_.count(n) && result.sequence.emplace(n, now_).second) stack.push_back(n);
+    };
+    for (const auto& e : made) enter(e.node.get());
+    while (!stack.empty()) {
+      const Node* n = stack.back();
+      stack.pop_back();
+      for (const auto& e : n->inputs) enter(e.node.get());
+    }
+  }
+
+  // What the new nodes read of mirrored forward nodes, they now read of the copies.
+  void Redirect(const std::vector<NodeEntry>& grads) {
+    std::vector<NodePtr> stack;
+    auto enter = [&](const NodePtr& n) {
+      if (n && !n->is_variable() && !forward_.count(n.get()) && redirected_.insert(n.get()).second) stack.push_back(n);
+    };
+    for (const auto& g : grads) enter(g.node);
+    while (!stack.empty()) {
+      NodePtr n = std::move(stack.back());
+      stack.pop_back();
+      for (auto& e : n->inputs) {
+        if (forward_.count(e.node.get())) e = Mirrored(e);
+        else enter(e.node);
+      }
+    }
+  }
+
+  int now_ = 0;
+  std::vector<NodePtr> order_;
+  std::unordered_set<const Node*> forward_, needed_, redirected_;
+  std::map<EntryKey, NodeEntry> x_entries_;
+  std::map<EntryKey, std::vector<NodeEntry>> pending_;
+  std::unordered_map<const Node*, NodePtr> mirrors_;
+};
+
+}  // namespace
+
+GradientResult BuildGradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& head_grads,
+                             const std::function<bool(const Node&)>& mirror) {
+  MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == ys.size(), Value)
+      << "[gradient] got " << head_grads.size() << " head gradients for " << ys.size() << " outputs";
+  Pass pass(ys, xs);
+  if (mirror) pass.Mirror(mirror);
+  for (size_t i = 0; i < ys.size(); ++i) pass.Seed(ys[i], i < head_grads.size() ? head_grads[i] : NodeEntry());
+  pass.Run();
+  for (const auto& x : xs) pass.result.grads.push_back(pass.Found(x));
+  return std::move(pass.result);
+}
+
+std::vector<NodeEntry> Gradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& head_grads,
+                                const std::function<bool(const Node&)>& mirror) {
+  return BuildGradient(ys, xs, head_grads, mirror).grads;
+}
+
+}  // namespace mxnet

@@ -1,0 +1,63 @@
+// Depth-first order and the dense numbering that passes work on.
+#include <algorithm>
+#include <unordered_set>
+
+#include "mxnet/graph.h"
+
+namespace mxnet {
+
+void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
+  struct Frame { NodePtr node; size_t next; };
+  std::unordered_set<const Node*> seen;
+  std::vector<Frame> stack;
+  auto enter = [&](const NodePtr& n) {
+    if (n && seen.insert(n.get()).second) stack.push_back({n, 0});
+  };
+  for (const auto& head : heads) {
+    enter(head.node);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      const size_t deps = top.node->control_deps.size(), at = top.next++;
+      if (at < top.node->inputs.size()) {
+        enter(NodePtr(top.node->inputs[at].node));
+      } else if (at < top.node->inputs.size() + deps) {
+        enter(NodePtr(top.node->control_deps[at - top.node->inputs.size()]));
+      } else {
+        NodePtr done = std::move(top.node);
+        stack.pop_back();
+        visit(done);
+      }
+    }
+  }
+}
+
+IndexedGraph::IndexedGraph(const std::vector<NodeEntry>& heads) {
+  entry_ptr.push_back(0);
+  std::unordered_set<uint32_t> mutated;
+  DFSVisit(heads, [&](const NodePtr& n) {
+    const uint32_t me = static_cast<uint32_t>(nodes.size());
+    id[n.get()] = me;
+    NodeInfo info;
+    info.source = n.get();
+    info.weak = n;
+    for (const auto& e : n->inputs) info.inputs.push_back({id.at(e.node.get()), e.index, e.version});
+    for (const auto& d : n->control_deps) info.control_deps.push_back(id.at(d.get()));
+    if (n->is_variable()) {
+      input_nodes.push_back(me);
+    } else {
+      for (int i : n->op()->MutateInputs(*n->attrs))
+        if (i < n->num_inputs() && n->inputs[i].node->is_variable()) mutated.insert(info.inputs[i].node);
+    }
+    nodes.push_back(std::move(info));
+    entry_ptr.push_back(entry_ptr.back() + n->num_outputs());
+  });
+  for (uint32_t v : input_nodes) is_mutable_input.push_back(mutated.count(v) != 0);
+  for (const auto& e : heads) {
+    MXNET_CHECK_KIND(e.node, Value) << "[graph] an output is missing";
+    MXNET_CHECK_KIND(static_cast<int>(e.index) < e.node->num_outputs(), Value)
+        << "[graph] output " << e.index << " of " << e.node->name << ", which has " << e.node->num_outputs();
+    outputs.push_back({id.at(e.node.get()), e.index, e.version});
+  }
+}
+
+}  // namespace mxnet
