@@ -133,6 +133,10 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<KernelArgs> args_;
   std::vector<std::shared_ptr<OpState>> states_;
   std::vector<void*> bound_;       // pointer by slot that blobs_ holds now
+  std::vector<uint64_t> versions_; // by blob, as KernelArgs::in_versions wants them
+  struct Seen { NDArray array; uint64_t version = 0; };
+  std::vector<Seen> seen_;         // by input: what was bound last; holding it keeps its address from being given to another array
+  uint64_t changes_ = 0;
   void* bound_arena_ = nullptr;
   RandomState replay_random_;
 };

@@ -76,6 +76,8 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
   for (const auto& b : p.blobs) blobs_.push_back(b.shape);
   states_.resize(p.nodes.size());
   bound_.assign(p.num_slots(), nullptr);
+  versions_.assign(p.blobs.size(), 0);
+  seen_.resize(p.num_inputs);
   args_.resize(p.nodes.size());
   for (size_t t = 0; t < p.nodes.size(); ++t) {
     const Plan::Node& n = p.nodes[t];
@@ -84,6 +86,7 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
     a.in = Span<const TBlob>(blobs_.data() + n.in, n.num_in);
     a.out = Span<const TBlob>(blobs_.data() + n.out, n.num_out);
     a.req = Span<const OpReq>(p.reqs.data() + n.req, n.num_out);
+    a.in_versions = Span<const uint64_t>(versions_.data() + n.in, n.num_in);
     a.is_train = p.is_train;
     a.state = &states_[t];
     a.workspace = [](size_t bytes) { return Scratch::Local().Get(bytes); };
@@ -94,12 +97,28 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   const Plan& p = *plan_;
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
-    void* dptr = call->arrays[s].data().dptr;
+    const NDArray& array = call->arrays[s];
+    void* dptr = array.data().dptr;
+    if (s < p.num_inputs) {
+      Seen& seen = seen_[s];
+      const uint64_t version = array.version();
+      if (seen.array.is_none() || seen.array.chunk() != array.chunk() || dptr != bound_[s] || seen.version != version) {
+        seen.array = array.Detach();
+        seen.version = version;
+        ++changes_;
+        for (int b : p.slot_blobs[s]) versions_[b] = changes_;
+      }
+    } else {
+      ++changes_;
+      for (int b : p.slot_blobs[s]) versions_[b] = changes_;
+    }
     if (dptr == bound_[s]) continue;
     bound_[s] = dptr;
     for (int b : p.slot_blobs[s]) blobs_[b].dptr = dptr;
   }
   if (p.memory.arena_bytes == 0) return;
+  ++changes_;
+  for (int b : p.arena_blobs) versions_[b] = changes_;
   if (arena_->handle.size < p.memory.arena_bytes) {
     Storage::Get()->Free(arena_->handle);
     arena_->handle = StorageHandle();
