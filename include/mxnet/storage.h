@@ -97,7 +97,7 @@ class MXNET_DLL Storage {
   virtual bool Share(const StorageHandle& handle) = 0;
   /*
    * Maps the segment that another process created with Alloc(bytes, cpu_shared); Free unmaps it. Throws Error(kValue)
-   * when there is no such segment or it is smaller than `bytes`.
+   * when there is no such segment or it is smaller than `bytes`. 0 bytes: an empty handle, as from Alloc(0).
    */
   virtual StorageHandle OpenShared(int shared_pid, int shared_id, size_t bytes) = 0;
   /* Gives cached blocks of `ctx` back to the system. */

@@ -298,13 +298,19 @@ int MXNDArrayCallDLPackDeleter(DLManagedTensorHandle dlpack) {
 int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {
   API_BEGIN();
   NDArray* a = AsNDArray(handle);
-  if (a->ctx().dev_type != DeviceType::kCPUShared) {
+  const auto move_to_shared = [a] {
     NDArray shared = a->Copy(Context::CPUShared(0));
     shared.WaitToRead();
     *a = shared;
-  }
+  };
+  if (a->ctx().dev_type != DeviceType::kCPUShared) move_to_shared();
   a->WaitToRead();
   MXNET_CHECK_KIND(a->byte_offset() == 0, Value) << "[NDArray] a view that does not start at the beginning of its memory cannot be shared; copy it first";
+  // An array that came from another process has lost its name when everybody it was sent to has opened it: send a copy.
+  if (!Storage::Get()->Share(a->chunk()->handle)) {
+    move_to_shared();
+    Storage::Get()->Share(a->chunk()->handle);
+  }
   *shared_pid = a->chunk()->handle.shared_pid;
   *shared_id = a->chunk()->handle.shared_id;
   API_END();

@@ -250,6 +250,11 @@ StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
 }
 
 StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
+  if (bytes == 0) {
+    StorageHandle empty;
+    empty.ctx = Context::CPUShared(0);
+    return empty;
+  }
   SweepNowAndThen();
   const std::string name = Name(pid, id);
   const Descriptor fd(pid > 0 && id >= 0 ? shm_open(("/" + name).c_str(), O_RDWR | O_CLOEXEC, 0) : -1);
@@ -290,8 +295,9 @@ StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
 }
 
 bool SharedMemory::Share(const StorageHandle& handle) {
-  MXNET_CHECK_KIND(handle.dptr != nullptr && handle.shared_pid > 0, Value)
-      << "[storage] Share of a block on " << handle.ctx.str() << "; accepted: a cpu_shared block of at least one byte";
+  if (handle.dptr == nullptr) return true;  // nothing to keep
+  MXNET_CHECK_KIND(handle.shared_pid > 0, Value) << "[storage] Share of a block on " << handle.ctx.str()
+                                                 << "; accepted: a cpu_shared block";
   std::atomic<uint64_t>& count = HeaderOf(handle)->references;
   uint64_t references = count.load();
   do {
