@@ -1,0 +1,284 @@
+"""Losses. Unless said otherwise, `label` is reshaped to the shape of `pred`, `weight` (a number) and `sample_weight` (an array that
+broadcasts against the loss) multiply the loss, and the result is its mean over all axes but `batch_axis`: shape (batch size,)."""
+import math
+
+from .block import HybridBlock
+
+__all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'SigmoidBCELoss', 'SoftmaxCrossEntropyLoss', 'SoftmaxCELoss',
+           'KLDivLoss', 'CTCLoss', 'HuberLoss', 'HingeLoss', 'SquaredHingeLoss', 'LogisticLoss', 'TripletLoss', 'PoissonNLLLoss',
+           'CosineEmbeddingLoss', 'SDMLLoss']
+
+
+class Loss(HybridBlock):
+    """Base class: `weight` is a number or None, `batch_axis` the axis of the samples. Subclasses define hybrid_forward."""
+
+    def __init__(self, weight, batch_axis, **kwargs):
+        super().__init__(**kwargs)
+        assert weight is None or isinstance(weight, (int, float)) or hasattr(weight, '__float__'), (
+            f'[gluon.loss] weight of type {type(weight).__name__} given; a number or None is accepted')
+        self._weight = weight
+        self._batch_axis = batch_axis
+
+    def __repr__(self):
+        return f'{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})'
+
+    def _weighted(self, F, loss, sample_weight, weight=None):
+        weight = self._weight if weight is None else weight
+        if sample_weight is not None:
+            loss = F.broadcast_mul(loss, sample_weight)
+        return loss if weight is None else loss * weight
+
+    def _mean(self, F, loss):
+        return F.mean(loss, axis=self._batch_axis, exclude=True)
+
+
+def _logistic_loss(F, pred, label):
+    """-log of the probability that sigmoid(pred) gives to `label` in {0, 1}; stable for large |pred|."""
+    return F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type='softrelu')
+
+
+class L2Loss(Loss):
+    """weight / 2 * (label - pred)^2."""
+
+    def __init__(self, weight=1.0, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        loss = F.square(F.reshape_like(label, pred) - pred)
+        return self._mean(F, self._weighted(F, loss, sample_weight, 0.5 if self._weight is None else self._weight / 2))
+
+
+class L1Loss(Loss):
+    """|label - pred|."""
+
+    def __init__(self, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        return self._mean(F, self._weighted(F, F.abs(F.reshape_like(label, pred) - pred), sample_weight))
+
+
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """-(label log p + (1 - label) log(1 - p)), with p = sigmoid(pred), or p = pred for `from_sigmoid`.
+
+    `pos_weight` (broadcasts against label) multiplies the first term.
+    """
+
+    def __init__(self, from_sigmoid=False, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None, pos_weight=None):
+        label = F.reshape_like(label, pred)
+        if not self._from_sigmoid:
+            if pos_weight is None:
+                loss = _logistic_loss(F, pred, label)
+            else:
+                log_weight = 1 + F.broadcast_mul(pos_weight - 1, label)
+                loss = pred - pred * label + log_weight * (F.Activation(-F.abs(pred), act_type='softrelu') + F.relu(-pred))
+        else:
+            eps = 1e-12
+            positive = F.log(pred + eps) * label
+            if pos_weight is not None:
+                positive = F.broadcast_mul(positive, pos_weight)
+            loss = -(positive + F.log(1. - pred + eps) * (1. - label))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
+
+
+class SoftmaxCrossEntropyLoss(Loss):
+    """-log softmax(pred)[label] along `axis`.
+
+    `sparse_label`: labels are class indices with the shape of pred without `axis`; otherwise probabilities with the shape of pred.
+    `from_logits`: pred already holds log-probabilities.
+    """
+
+    def __init__(self, axis=-1, sparse_label=True, from_logits=False, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._axis = axis
+        self._sparse_label = sparse_label
+        self._from_logits = from_logits
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        if self._sparse_label:
+            loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
+        else:
+            loss = -F.sum(pred * F.reshape_like(label, pred), axis=self._axis, keepdims=True)
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+class KLDivLoss(Loss):
+    """label * (log label - pred), the terms of the Kullback-Leibler divergence; pred holds log-probabilities, or, without
+    `from_logits`, what log_softmax along `axis` turns into them."""
+
+    def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._axis = axis
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        if not self._from_logits:
+            pred = F.log_softmax(pred, self._axis)
+        return self._mean(F, self._weighted(F, label * (F.log(label + 1e-12) - pred), sample_weight))
+
+
+class CTCLoss(Loss):
+    """Connectionist temporal classification (Graves et al., 2006), blank = the last class; result of shape (batch size,).
+
+    pred: (N, T, C) for `layout` 'NTC' or (T, N, C) for 'TNC', before softmax. label: (N, L) for `label_layout` 'NT', padded with -1, or
+    (L, N) for 'TN'. `pred_lengths` and `label_lengths`: (N,), optional.
+    """
+
+    def __init__(self, layout='NTC', label_layout='NT', weight=None, **kwargs):
+        assert layout in ('NTC', 'TNC'), f"[gluon.loss.CTCLoss] layout={layout!r} given; 'NTC' or 'TNC' is accepted"
+        assert label_layout in ('NT', 'TN'), f"[gluon.loss.CTCLoss] label_layout={label_layout!r} given; 'NT' or 'TN' is accepted"
+        self._layout = layout
+        self._label_layout = label_layout
+        super().__init__(weight, label_layout.find('N'), **kwargs)
+
+    def hybrid_forward(self, F, pred, label, pred_lengths=None, label_lengths=None, sample_weight=None):
+        if self._layout == 'NTC':
+            pred = F.swapaxes(pred, 0, 1)
+        if self._batch_axis == 1:
+            label = F.swapaxes(label, 0, 1)
+        lengths = {}
+        if pred_lengths is not None:
+            lengths['data_lengths'] = pred_lengths
+        if label_lengths is not None:
+            lengths['label_lengths'] = label_lengths
+        loss = F.CTCLoss(pred, label, use_data_lengths=pred_lengths is not None, use_label_lengths=label_lengths is not None,
+                         blank_label='last', **lengths)
+        return self._weighted(F, loss, sample_weight)
+
+
+class HuberLoss(Loss):
+    """Quadratic near 0, linear beyond `rho`: |d| - rho / 2 for |d| > rho, d^2 / (2 rho) otherwise, d = label - pred."""
+
+    def __init__(self, rho=1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        loss = F.abs(F.reshape_like(label, pred) - pred)
+        loss = F.where(loss > self._rho, loss - 0.5 * self._rho, (0.5 / self._rho) * F.square(loss))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class HingeLoss(Loss):
+    """max(0, margin - pred * label), label in {-1, 1}."""
+
+    def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        loss = F.relu(self._margin - pred * F.reshape_like(label, pred))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class SquaredHingeLoss(Loss):
+    """max(0, margin - pred * label)^2, label in {-1, 1}."""
+
+    def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        loss = F.square(F.relu(self._margin - pred * F.reshape_like(label, pred)))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class LogisticLoss(Loss):
+    """log(1 + exp(-pred * label)) for `label_format` 'signed' (labels -1 and 1); 'binary' has labels 0 and 1."""
+
+    def __init__(self, weight=None, batch_axis=0, label_format='signed', **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        if label_format not in ('signed', 'binary'):
+            raise ValueError(f"[gluon.loss.LogisticLoss] label_format={label_format!r} given; 'signed' or 'binary' is accepted")
+        self._label_format = label_format
+
+    def hybrid_forward(self, F, pred, label, sample_weight=None):
+        label = F.reshape_like(label, pred)
+        if self._label_format == 'signed':
+            label = (label + 1.0) / 2.0
+        return self._mean(F, self._weighted(F, _logistic_loss(F, pred, label), sample_weight))
+
+
+class TripletLoss(Loss):
+    """max(0, margin + sum((positive - pred)^2 - (negative - pred)^2)), the sum over all axes but `batch_axis`."""
+
+    def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F, pred, positive, negative, sample_weight=None):
+        positive, negative = F.reshape_like(positive, pred), F.reshape_like(negative, pred)
+        distance = F.sum(F.square(positive - pred) - F.square(negative - pred), axis=self._batch_axis, exclude=True)
+        return self._weighted(F, F.relu(distance + self._margin), sample_weight)
+
+
+class PoissonNLLLoss(Loss):
+    """Negative log-likelihood of counts `target` under Poisson(rate): rate - target log rate, rate = exp(pred) for `from_logits`
+    and pred otherwise. `compute_full` adds Stirling's approximation of log(target!) where target > 1. The result is the mean over
+    all elements."""
+
+    def __init__(self, weight=None, from_logits=True, batch_axis=0, compute_full=False, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def hybrid_forward(self, F, pred, target, sample_weight=None, epsilon=1e-08):
+        target = F.reshape_like(target, pred)
+        if self._from_logits:
+            loss = F.exp(pred) - target * pred
+        else:
+            loss = pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            # Below 2 the approximation is not used; log(max(target, 1)) keeps 0 * log(0) out of the sum.
+            safe = F.maximum(target, 1.0)
+            stirling = safe * F.log(safe) - safe + 0.5 * F.log(2 * safe * math.pi)
+            loss = loss + stirling * (target > 1)
+        return F.mean(self._weighted(F, loss, sample_weight))
+
+
+class CosineEmbeddingLoss(Loss):
+    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1; the cosine along the last axis."""
+
+    def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F, input1, input2, label, sample_weight=None):
+        input1 = F.reshape_like(input1, input2)
+        dot = F.sum(input1 * input2, axis=-1).reshape((-1, 1))
+        norms = F.norm(input1, axis=-1).reshape((-1, 1)) * F.norm(input2, axis=-1).reshape((-1, 1))
+        cos = dot / F.maximum(norms, 1e-12)
+        label = label.reshape((-1, 1))
+        loss = F.where(label == 1, 1 - cos, F.relu(cos - self._margin))
+        return self._mean(F, self._weighted(F, loss, sample_weight))
+
+
+class SDMLLoss(Loss):
+    """Smoothed deep metric learning: rows of x1 and x2, both (N, D), with the same index belong together and all others do not; the
+    loss is the divergence between softmax(-squared distances) and labels smoothed by `smoothing_parameter`
+    (Bonadiman et al., 2019)."""
+
+    def __init__(self, smoothing_parameter=0.3, weight=1., batch_axis=0, **kwargs):
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F, x1, x2):
+        distances = F.sum(F.square(F.broadcast_sub(F.expand_dims(x1, 1), F.expand_dims(x2, 0))), axis=2)
+        log_probabilities = F.log_softmax(-distances, axis=1)
+        gold = F.broadcast_equal(*(F.expand_dims(F.contrib.arange_like(x1, axis=0), a) for a in (0, 1)))
+        others = F.broadcast_sub(F.sum(F.ones_like(gold), axis=1, keepdims=True), F.ones_like(gold))
+        labels = gold * (1 - self.smoothing_parameter) + (1 - gold) * self.smoothing_parameter / others
+        return self.kl_loss(log_probabilities, labels)

@@ -1,0 +1,283 @@
+"""Convolutions, transposed convolutions, pooling and padding."""
+from ..block import HybridBlock
+from .activations import Activation
+
+__all__ = ['Conv1D', 'Conv2D', 'Conv3D', 'Conv1DTranspose', 'Conv2DTranspose', 'Conv3DTranspose', 'MaxPool1D', 'MaxPool2D', 'MaxPool3D',
+           'AvgPool1D', 'AvgPool2D', 'AvgPool3D', 'GlobalMaxPool1D', 'GlobalMaxPool2D', 'GlobalMaxPool3D', 'GlobalAvgPool1D',
+           'GlobalAvgPool2D', 'GlobalAvgPool3D', 'ReflectionPad2D']
+
+_LAYOUTS = {1: ('NCW', 'NWC'), 2: ('NCHW', 'NHWC'), 3: ('NCDHW', 'NDHWC')}
+
+
+def _tuple(value, n, what):
+    """`value` as a tuple of n integers: an integer stands for n equal ones."""
+    if isinstance(value, int):
+        return (value,) * n
+    value = tuple(value)
+    assert len(value) == n, f'[nn] {what}={value} given; an integer or {n} integers are accepted'
+    return value
+
+
+def _check_layout(layout, n, who):
+    assert layout in _LAYOUTS[n], f'[nn.{who}] layout={layout!r} given; {" or ".join(_LAYOUTS[n])} is accepted'
+
+
+class _Conv(HybridBlock):
+    """What all convolutions share. `adj` is the output padding, for transposed ones."""
+
+    _ndim = 2
+    _transposed = False
+
+    def __init__(self, channels, kernel_size, strides, padding, dilation, groups, layout, in_channels=0, activation=None, use_bias=True,
+                 weight_initializer=None, bias_initializer='zeros', adj=None, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+        n, who = self._ndim, type(self).__name__
+        _check_layout(layout, n, who)
+        kernel = _tuple(kernel_size, n, 'kernel_size')
+        self._channels = channels
+        self._in_channels = in_channels
+        self._kwargs = {'kernel': kernel, 'stride': _tuple(strides, n, 'strides'), 'dilate': _tuple(dilation, n, 'dilation'),
+                        'pad': _tuple(padding, n, 'padding'), 'num_filter': channels, 'num_group': groups, 'no_bias': not use_bias,
+                        'layout': layout}
+        if adj is not None:
+            self._kwargs['adj'] = _tuple(adj, n, 'output_padding')
+        for what, count in (('channels', channels), ('in_channels', in_channels)):
+            assert count % groups == 0, f'[nn.{who}] {what}={count} given with groups={groups}; a multiple of groups is accepted'
+        if self._transposed:
+            outer, inner = in_channels, channels // groups
+        else:
+            outer, inner = channels, in_channels // groups
+        shape = (outer, inner) + kernel if layout[1] == 'C' else (outer,) + kernel + (inner,)
+        with self.name_scope():
+            self.weight = self.params.get('weight', shape=shape, init=weight_initializer, allow_deferred_init=True)
+            self.bias = self.params.get('bias', shape=(channels,), init=bias_initializer, allow_deferred_init=True) if use_bias else None
+            self.act = Activation(activation, prefix=activation + '_') if activation is not None else None
+
+    def _alias(self):
+        return 'conv'
+
+    def hybrid_forward(self, F, x, weight, bias=None):
+        operator = F.Deconvolution if self._transposed else F.Convolution
+        out = operator(x, weight, name='fwd', **self._kwargs) if bias is None else operator(x, weight, bias, name='fwd', **self._kwargs)
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self):
+        k, n = self._kwargs, self._ndim
+        shape = self.weight.shape
+        inner = shape[0] if self._transposed else shape[1 if k['layout'][1] == 'C' else -1]
+        parts = [f'{inner or None} -> {self._channels}', f'kernel_size={k["kernel"]}', f'stride={k["stride"]}']
+        if k['pad'] != (0,) * n:
+            parts.append(f'padding={k["pad"]}')
+        if k.get('adj', (0,) * n) != (0,) * n:
+            parts.append(f'output_padding={k["adj"]}')
+        if k['dilate'] != (1,) * n:
+            parts.append(f'dilation={k["dilate"]}')
+        if k['num_group'] != 1:
+            parts.append(f'groups={k["num_group"]}')
+        if self.bias is None:
+            parts.append('bias=False')
+        if self.act is not None:
+            parts.append(repr(self.act))
+        return f'{type(self).__name__}({", ".join(parts)})'
+
+
+class Conv1D(_Conv):
+    """Convolution (correlation) over one axis: (N, C, W) to (N, channels, W'), W' = (W + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+
+    weight: (channels, in_channels / groups, kernel); with layout 'NWC', channels last everywhere.
+    """
+
+    _ndim = 1
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, dilation=1, groups=1, layout='NCW', activation=None, use_bias=True,
+                 weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, **kwargs)
+
+
+class Conv2D(_Conv):
+    """Convolution (correlation) over two axes: (N, C, H, W) to (N, channels, H', W'), sizes as for Conv1D.
+
+    weight: (channels, in_channels / groups, kernel height, kernel width); with layout 'NHWC', channels last everywhere.
+    """
+
+    def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout='NCHW', activation=None,
+                 use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, **kwargs)
+
+
+class Conv3D(_Conv):
+    """Convolution (correlation) over three axes: (N, C, D, H, W) to (N, channels, D', H', W'), sizes as for Conv1D."""
+
+    _ndim = 3
+
+    def __init__(self, channels, kernel_size, strides=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1, layout='NCDHW',
+                 activation=None, use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, **kwargs)
+
+
+class Conv1DTranspose(_Conv):
+    """Transposed convolution: (N, C, W) to (N, channels, W'), W' = (W - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1.
+
+    weight: (in_channels, channels / groups, kernel).
+    """
+
+    _ndim = 1
+    _transposed = True
+
+    def __init__(self, channels, kernel_size, strides=1, padding=0, output_padding=0, dilation=1, groups=1, layout='NCW', activation=None,
+                 use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+
+
+class Conv2DTranspose(_Conv):
+    """Transposed convolution over two axes, sizes as for Conv1DTranspose."""
+
+    _transposed = True
+
+    def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), output_padding=(0, 0), dilation=(1, 1), groups=1,
+                 layout='NCHW', activation=None, use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+
+
+class Conv3DTranspose(_Conv):
+    """Transposed convolution over three axes, sizes as for Conv1DTranspose."""
+
+    _ndim = 3
+    _transposed = True
+
+    def __init__(self, channels, kernel_size, strides=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), dilation=(1, 1, 1), groups=1,
+                 layout='NCDHW', activation=None, use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+        super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
+                         weight_initializer, bias_initializer, adj=output_padding, **kwargs)
+
+
+class _Pooling(HybridBlock):
+    """What all pooling layers share. `strides` None means the size of the window."""
+
+    def __init__(self, pool_size, strides, padding, ceil_mode, global_pool, pool_type, layout, count_include_pad=None, **kwargs):
+        super().__init__(**kwargs)
+        n = len(pool_size)
+        _check_layout(layout, n, type(self).__name__)
+        self._kwargs = {'kernel': pool_size, 'stride': pool_size if strides is None else _tuple(strides, n, 'strides'),
+                        'pad': _tuple(padding, n, 'padding'), 'global_pool': global_pool, 'pool_type': pool_type, 'layout': layout,
+                        'pooling_convention': 'full' if ceil_mode else 'valid'}
+        if count_include_pad is not None:
+            self._kwargs['count_include_pad'] = count_include_pad
+
+    def _alias(self):
+        return 'pool'
+
+    def hybrid_forward(self, F, x):
+        return F.Pooling(x, name='fwd', **self._kwargs)
+
+    def __repr__(self):
+        k = self._kwargs
+        return (f'{type(self).__name__}(size={k["kernel"]}, stride={k["stride"]}, padding={k["pad"]}, '
+                f'ceil_mode={k["pooling_convention"] == "full"}, global_pool={k["global_pool"]}, pool_type={k["pool_type"]}, '
+                f'layout={k["layout"]})')
+
+
+class MaxPool1D(_Pooling):
+    """Maximum over windows of the axis W: (N, C, W) to (N, C, W'), W' = floor((W + 2 padding - size) / stride) + 1, ceil with `ceil_mode`."""
+
+    def __init__(self, pool_size=2, strides=None, padding=0, layout='NCW', ceil_mode=False, **kwargs):
+        super().__init__(_tuple(pool_size, 1, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
+
+
+class MaxPool2D(_Pooling):
+    """Maximum over windows of two axes, sizes as for MaxPool1D."""
+
+    def __init__(self, pool_size=(2, 2), strides=None, padding=0, layout='NCHW', ceil_mode=False, **kwargs):
+        super().__init__(_tuple(pool_size, 2, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
+
+
+class MaxPool3D(_Pooling):
+    """Maximum over windows of three axes, sizes as for MaxPool1D."""
+
+    def __init__(self, pool_size=(2, 2, 2), strides=None, padding=0, ceil_mode=False, layout='NCDHW', **kwargs):
+        super().__init__(_tuple(pool_size, 3, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
+
+
+class AvgPool1D(_Pooling):
+    """Mean over windows of the axis W; `count_include_pad` counts padding as zeros."""
+
+    def __init__(self, pool_size=2, strides=None, padding=0, layout='NCW', ceil_mode=False, count_include_pad=True, **kwargs):
+        super().__init__(_tuple(pool_size, 1, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
+
+
+class AvgPool2D(_Pooling):
+    """Mean over windows of two axes; `count_include_pad` counts padding as zeros."""
+
+    def __init__(self, pool_size=(2, 2), strides=None, padding=0, ceil_mode=False, layout='NCHW', count_include_pad=True, **kwargs):
+        super().__init__(_tuple(pool_size, 2, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
+
+
+class AvgPool3D(_Pooling):
+    """Mean over windows of three axes; `count_include_pad` counts padding as zeros."""
+
+    def __init__(self, pool_size=(2, 2, 2), strides=None, padding=0, ceil_mode=False, layout='NCDHW', count_include_pad=True, **kwargs):
+        super().__init__(_tuple(pool_size, 3, 'pool_size'), strides, padding, ceil_mode, False, 'avg', layout, count_include_pad, **kwargs)
+
+
+class _GlobalPooling(_Pooling):
+    def __init__(self, n, pool_type, layout, **kwargs):
+        super().__init__((1,) * n, None, 0, True, True, pool_type, layout, **kwargs)
+
+
+class GlobalMaxPool1D(_GlobalPooling):
+    """Maximum over W: (N, C, W) to (N, C, 1)."""
+
+    def __init__(self, layout='NCW', **kwargs):
+        super().__init__(1, 'max', layout, **kwargs)
+
+
+class GlobalMaxPool2D(_GlobalPooling):
+    """Maximum over H and W: (N, C, H, W) to (N, C, 1, 1)."""
+
+    def __init__(self, layout='NCHW', **kwargs):
+        super().__init__(2, 'max', layout, **kwargs)
+
+
+class GlobalMaxPool3D(_GlobalPooling):
+    """Maximum over D, H and W."""
+
+    def __init__(self, layout='NCDHW', **kwargs):
+        super().__init__(3, 'max', layout, **kwargs)
+
+
+class GlobalAvgPool1D(_GlobalPooling):
+    """Mean over W: (N, C, W) to (N, C, 1)."""
+
+    def __init__(self, layout='NCW', **kwargs):
+        super().__init__(1, 'avg', layout, **kwargs)
+
+
+class GlobalAvgPool2D(_GlobalPooling):
+    """Mean over H and W: (N, C, H, W) to (N, C, 1, 1)."""
+
+    def __init__(self, layout='NCHW', **kwargs):
+        super().__init__(2, 'avg', layout, **kwargs)
+
+
+class GlobalAvgPool3D(_GlobalPooling):
+    """Mean over D, H and W."""
+
+    def __init__(self, layout='NCDHW', **kwargs):
+        super().__init__(3, 'avg', layout, **kwargs)
+
+
+class ReflectionPad2D(HybridBlock):
+    """Pads H and W of (N, C, H, W) by mirroring at the border: `padding` on all sides, or 8 numbers, (before, after) per axis."""
+
+    def __init__(self, padding=0, **kwargs):
+        super().__init__(**kwargs)
+        self._padding = (0, 0, 0, 0) + (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+        assert len(self._padding) == 8, f'[nn.ReflectionPad2D] padding={padding} given; an integer or 8 integers are accepted'
+
+    def hybrid_forward(self, F, x):
+        return F.pad(x, mode='reflect', pad_width=self._padding)

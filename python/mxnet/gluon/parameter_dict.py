@@ -1,0 +1,201 @@
+"""ParameterDict: the Parameters of a block by full name, with sharing and the .params file formats."""
+from collections import OrderedDict
+
+import numpy as np
+
+from .. import initializer, ndarray as nd
+from .parameter import Constant, Parameter
+from .utils import _brief_print_list, _indent
+
+__all__ = ['ParameterDict']
+
+
+def strip_arg_aux(arrays):
+    """{name: array} of a file without the `arg:` and `aux:` marks that `export` and `save_checkpoint` write."""
+    return {k[4:] if k.startswith(('arg:', 'aux:')) else k: v for k, v in arrays.items()}
+
+
+class ParameterDict:
+    """Ordered mapping of full name -> Parameter. Names made by `get` begin with `prefix`.
+
+    Parameters
+    ----------
+    prefix : str
+    shared : ParameterDict, optional
+        `get` returns a Parameter of `shared` where that has one by the same full name.
+    """
+
+    def __init__(self, prefix='', shared=None):
+        self._prefix = prefix
+        self._params = OrderedDict()
+        self._shared = shared
+
+    def __repr__(self):
+        lines = '\n'.join(_indent(f'  {p}', 2) for p in self.values())
+        return f'{self._prefix + " " if self._prefix else ""}(\n{lines}\n)'
+
+    def __getitem__(self, key):
+        return self._params[key]
+
+    def __iter__(self):
+        return iter(self._params)
+
+    def __len__(self):
+        return len(self._params)
+
+    def __contains__(self, key):
+        return key in self._params
+
+    def items(self):
+        """(full name, Parameter) pairs."""
+        return self._params.items()
+
+    def keys(self):
+        """Full names."""
+        return self._params.keys()
+
+    def values(self):
+        """Parameters."""
+        return self._params.values()
+
+    @property
+    def prefix(self):
+        """What names made by `get` begin with."""
+        return self._prefix
+
+    def _find(self, name):
+        if name in self._params:
+            return self._params[name]
+        if self._shared is not None and name in self._shared._params:
+            self._params[name] = self._shared._params[name]
+            return self._params[name]
+        return None
+
+    def get(self, name, **kwargs):
+        """The Parameter `prefix + name`, made with `kwargs` if neither this dict nor the shared one has it.
+
+        For one that exists, every attribute in `kwargs` has to agree with it (open dimensions are filled in from either side);
+        AssertionError otherwise.
+        """
+        name = self._prefix + name
+        param = self._find(name)
+        if param is None:
+            param = self._params[name] = Parameter(name, **kwargs)
+            return param
+        for key, wanted in kwargs.items():
+            stored = getattr(param, key, getattr(param, '_' + key, None))
+            if stored is None:
+                setattr(param, key if hasattr(type(param), key) or not hasattr(param, '_' + key) else '_' + key, wanted)
+                continue
+            if key == 'shape' and wanted is not None:
+                wanted = (wanted,) if isinstance(wanted, int) else tuple(wanted)
+                if len(wanted) == len(stored) and all(a == b or a <= 0 or b <= 0 for a, b in zip(wanted, stored)):
+                    param._shape = tuple(max(a, b) if min(a, b) <= 0 else a for a, b in zip(wanted, stored))
+                    continue
+            elif key == 'dtype' and np.dtype(wanted) == np.dtype(stored):
+                continue
+            assert wanted is None or wanted == stored, (
+                f'[gluon.ParameterDict] {key}={wanted!r} given for {name!r}, which exists with {key}={stored!r}; '
+                'the same value is accepted')
+        return param
+
+    def get_constant(self, name, value=None):
+        """The Constant `prefix + name`. KeyError when it does not exist and no `value` is given; AssertionError when it
+        exists with another value or as a trainable Parameter."""
+        name = self._prefix + name
+        param = self._find(name)
+        if param is None:
+            if value is None:
+                raise KeyError(f'[gluon.ParameterDict] no constant {name!r}; give its value to make it')
+            param = self._params[name] = Constant(name, value)
+            return param
+        assert isinstance(param, Constant), f'[gluon.ParameterDict] {name!r} exists, but as a Parameter; a constant is accepted'
+        if value is not None:
+            given = value.asnumpy() if isinstance(value, nd.NDArray) else np.asarray(value)
+            assert given.shape == param.value.shape and (given == param.value.asnumpy()).all(), (
+                f'[gluon.ParameterDict] constant {name!r} exists with another value; the same value is accepted')
+        return param
+
+    def update(self, other):
+        """Take in all Parameters of `other`; AssertionError when a name stands for two different Parameters."""
+        for name, param in other.items():
+            assert self._params.get(name, param) is param, (
+                f'[gluon.ParameterDict] both dictionaries have a Parameter {name!r}, and they differ; distinct names are accepted')
+        self._params.update(other.items())
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        """Initialise every Parameter on `ctx`; `init` (default Uniform) serves those without an initializer of their own."""
+        if init is None:
+            init = initializer.Uniform()
+        if verbose:
+            init.set_verbosity(verbose=verbose)
+        for param in self.values():
+            param.initialize(None, ctx, init, force_reinit=force_reinit)
+
+    def zero_grad(self):
+        """Set all gradients to 0."""
+        for param in self.values():
+            param.zero_grad()
+
+    def reset_ctx(self, ctx):
+        """Move every Parameter to `ctx` (a Context or a list)."""
+        for param in self.values():
+            param.reset_ctx(ctx)
+
+    def list_ctx(self):
+        """All contexts that any Parameter is on."""
+        found = OrderedDict((str(c), c) for p in self.values() for c in p.list_ctx())
+        return list(found.values())
+
+    def setattr(self, name, value):
+        """Set one attribute of every Parameter, e.g. setattr('grad_req', 'null')."""
+        for param in self.values():
+            setattr(param, name, value)
+
+    def save(self, filename, strip_prefix=''):
+        """Write all Parameters as {full name without `strip_prefix`: array}; ValueError when a name does not begin with it."""
+        arrays = OrderedDict()
+        for param in self.values():
+            if not param.name.startswith(strip_prefix):
+                raise ValueError(f'[gluon.ParameterDict] strip_prefix={strip_prefix!r} given, with which {param.name!r} does not begin; '
+                                 'a prefix of all names is accepted')
+            arrays[param.name[len(strip_prefix):]] = param._reduce()
+        nd.save(filename, arrays)
+
+    def load(self, filename, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', cast_dtype=False,
+             dtype_source='current'):
+        """Read a file written by `save`, `HybridBlock.export` or `Module.save_checkpoint`.
+
+        `restore_prefix` is put in front of the saved names. AssertionError for a Parameter that the file lacks unless
+        `allow_missing`, and for a saved name that is not here unless `ignore_extra`.
+        """
+        if restore_prefix:
+            self._check_restore_prefix(restore_prefix)
+        arrays = nd.load(filename)
+        if not isinstance(arrays, dict):
+            raise ValueError(f'[gluon.ParameterDict] {filename!r} holds arrays without names; a file of named arrays is accepted')
+        self.load_dict(arrays, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype, dtype_source)
+
+    def _check_restore_prefix(self, restore_prefix):
+        for name in self.keys():
+            assert name.startswith(restore_prefix), (
+                f'[gluon.ParameterDict] restore_prefix={restore_prefix!r} given, with which {name!r} does not begin; '
+                'a prefix of all names is accepted')
+
+    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', filename=None,
+                  cast_dtype=False, dtype_source='current'):
+        """Like `load`, from {name: NDArray}; `filename` only appears in messages."""
+        source = f'file {filename!r}' if filename else 'the given dict'
+        arrays = {restore_prefix + k: v for k, v in strip_arg_aux(param_dict).items()}
+        if not allow_missing:
+            for name in self.keys():
+                assert name in arrays, (
+                    f'[gluon.ParameterDict] {name!r} is not in {source}, which has {_brief_print_list(arrays.keys())}; '
+                    'networks with the same prefix, or allow_missing=True, are accepted')
+        for name, array in arrays.items():
+            if name not in self._params:
+                assert ignore_extra, (
+                    f'[gluon.ParameterDict] {source} has {name!r}, which is not among {_brief_print_list(self.keys())}; '
+                    'the names of this ParameterDict, or ignore_extra=True, are accepted')
+                continue
+            self._params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)

@@ -1,0 +1,82 @@
+"""The table that Block.summary prints."""
+from ..ndarray import NDArray
+from .hybrid_block import HybridBlock
+from .nn import HybridSequential, Sequential
+
+_WIDTH = 80
+_ROW = '{:>20}  {:>42} {:>15}'
+
+
+def _shapes(value):
+    """The shapes of NDArrays in nested lists, as text."""
+    def walk(v):
+        if isinstance(v, NDArray):
+            return str(v.shape)
+        if isinstance(v, (list, tuple)):
+            return '[' + ', '.join(walk(x) for x in v) + ']'
+        return str(v)
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    return walk(value)
+
+
+def _count(params):
+    total = trainable = 0
+    for p in params:
+        size = p.data(p.list_ctx()[0]).size if p.stype == 'default' else int(_product(p.shape))
+        total += size
+        trainable += size if p.grad_req != 'null' else 0
+    return total, trainable
+
+
+def _product(shape):
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def print_summary(net, inputs):
+    """Run `inputs` through `net` with a hook on every block, then print. AssertionError when a block is compiled, because its
+    children do not run one by one then."""
+    rows, handles, seen, number = [], [], {}, [0]
+    totals = dict(total=0, trainable=0, shared=0)
+
+    def watch(block):
+        assert not (isinstance(block, HybridBlock) and block._active), (
+            f'[gluon.summary] {block.name!r} is hybridized; a network that is not is accepted')
+
+        if isinstance(block, (Sequential, HybridSequential)):
+            return
+
+        def hook(blk, _, outputs):
+            number[0] += 1
+            params = blk._reg_params.values()
+            total, trainable = _count(params)
+            totals['total'] += total
+            totals['trainable'] += trainable
+            totals['shared'] += _count([p for p in params if id(p) in seen])[0]
+            seen.update((id(p), p) for p in params)
+            rows.append((f'{type(blk).__name__}-{number[0]}', _shapes(outputs), total))
+        handles.append(block.register_forward_hook(hook))
+
+    try:
+        net.apply(watch)
+        net(*inputs)
+    finally:
+        for handle in handles:
+            handle.detach()
+    print('-' * _WIDTH)
+    print(_ROW.format('Layer (type)', 'Output Shape', 'Param #'))
+    print('=' * _WIDTH)
+    print(_ROW.format('Input', _shapes(list(inputs)), 0))
+    for row in rows:
+        print(_ROW.format(*row))
+    print('=' * _WIDTH)
+    print('Parameters in forward computation graph, duplicate included')
+    print(f'   Total params: {totals["total"]}')
+    print(f'   Trainable params: {totals["trainable"]}')
+    print(f'   Non-trainable params: {totals["total"] - totals["trainable"]}')
+    print(f'Shared params in forward computation graph: {totals["shared"]}')
+    print(f'Unique parameters in model: {_count(seen.values())[0]}')
+    print('-' * _WIDTH)

@@ -1,0 +1,118 @@
+"""SymbolBlock: a HybridBlock around a symbol."""
+import os
+import warnings
+
+from .. import context as context_mod, symbol
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._structure import flatten, regroup
+from .hybrid_block import HybridBlock
+from .parameter import ParameterDict
+
+__all__ = ['SymbolBlock']
+
+
+class SymbolBlock(HybridBlock):
+    """Runs the graph `outputs` (a Symbol or a list) on `inputs` (one or several variable Symbols). All other variables of the graph
+    become Parameters, taken from the ParameterDict `params` where it has them, auxiliary states with grad_req 'null'.
+    """
+
+    def __init__(self, outputs, inputs, params=None):
+        super().__init__(prefix=None, params=None)
+        self._prefix = ''
+        self._params = ParameterDict('', params)
+        if isinstance(inputs, Symbol) and len(inputs.list_outputs()) == 1:
+            inputs = [inputs]
+        if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+            outputs = outputs[0]
+        variables, in_format = flatten(list(inputs), 'input')
+        flat_out, out_format = flatten(outputs, 'output')
+        out = symbol.Group(flat_out) if len(flat_out) > 1 else flat_out[0]
+        input_names = set()
+        for variable in variables:
+            if len(variable.list_outputs()) != 1 or variable.list_inputs() != [variable.name]:
+                raise ValueError(f'[gluon.SymbolBlock] input {variable!r} is computed from {variable.list_inputs()}; variables are accepted')
+            input_names.add(variable.name)
+        missing = input_names - set(out.list_inputs())
+        if missing:
+            warnings.warn(f'[gluon.SymbolBlock] the outputs do not depend on the inputs {sorted(missing)}', stacklevel=2)
+        for name in out.list_arguments():
+            if name not in input_names:
+                self.params.get(name, allow_deferred_init=True)
+        for name in out.list_auxiliary_states():
+            if name not in input_names:
+                self.params.get(name, grad_req='null', allow_deferred_init=True)
+        common = os.path.commonprefix(list(self.params.keys())) if len(self.params) else ''
+        for name, param in self.params.items():
+            self._reg_params[name[len(common):]] = param
+        self._cached_graph = variables, out
+        self._in_format, self._out_format = in_format, out_format
+
+    @staticmethod
+    def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
+        """A SymbolBlock from the files of `HybridBlock.export`.
+
+        Parameters
+        ----------
+        input_names : str or list of str
+            The variables of the graph that are inputs.
+        param_file : str, optional
+            Values of the Parameters; without it, `initialize` or `load_parameters` follows.
+        ctx : Context or list of Context, optional
+        allow_missing, ignore_extra : bool
+            As in `load_parameters`.
+        """
+        out = symbol.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        unknown = [n for n in names if n not in out.list_inputs()]
+        if unknown:
+            raise ValueError(f'[gluon.SymbolBlock.imports] input names {unknown} given; {symbol_file} has the variables {out.list_inputs()}')
+        block = SymbolBlock(out, [symbol.var(n) for n in names])
+        if param_file is not None:
+            block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source='saved')
+        return block
+
+    def __repr__(self):
+        variables, out = self._cached_graph
+        return f'{type(self).__name__}(\n{out!r} : {len(variables)} -> {len(out.list_outputs())}\n)'
+
+    def _clear_cached_op(self):
+        # The graph is what this block is: only what was compiled from it goes.
+        kept = getattr(self, '_cached_graph', ()), getattr(self, '_in_format', None), getattr(self, '_out_format', None)
+        super()._clear_cached_op()
+        self._cached_graph, self._in_format, self._out_format = kept
+
+    def _get_graph(self, *args):
+        in_format = flatten(list(args), 'input')[1]
+        if in_format != self._in_format:
+            raise ValueError(f'[gluon.SymbolBlock] arguments nested as {in_format} given; {self._in_format} is accepted')
+        return self._cached_graph
+
+    def _adopt(self, param):
+        """Parameters are made by the constructor."""
+
+    def _must_trace(self):
+        return False
+
+    def forward(self, x, *args):
+        """The outputs for NDArrays (always compiled) or Symbols."""
+        if isinstance(x, NDArray) or not isinstance(x, Symbol) and not any(isinstance(a, Symbol) for a in flatten([x, *args], 'input')[0]):
+            return self._call_cached_op((x,) + args)
+        return self._compose((x,) + args, flatten([x, *args], 'input')[0])
+
+    def hybrid_forward(self, F, x, *args, **kwargs):
+        """As `forward`."""
+        return self.forward(x, *args)
+
+    def cast(self, dtype):
+        """Convert all Parameters to `dtype`, except those of BatchNorm when `dtype` is float16."""
+        super().cast(dtype)
+        if str(dtype) == 'float16' or getattr(dtype, '__name__', '') == 'float16':
+            for param in self.params.values():
+                if param.name.endswith(('gamma', 'beta', 'running_mean', 'running_var', 'moving_mean', 'moving_var')):
+                    param.cast('float32')
+
+    def reset_ctx(self, ctx):
+        """Move the Parameters to `ctx` and forget what was compiled."""
+        self.collect_params().reset_ctx(ctx if ctx is not None else context_mod.current_context())
+        self._clear_cached_op()

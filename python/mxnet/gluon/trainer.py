@@ -1,0 +1,305 @@
+"""Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are several copies of them."""
+import warnings
+
+from .. import kvstore as kvs, optimizer as opt
+from .parameter import Parameter, ParameterDict
+
+__all__ = ['Trainer']
+
+
+
+class Trainer:
+    """Updates Parameters with an optimizer.
+
+    Parameters
+    ----------
+    params : ParameterDict, dict or list of Parameter
+        Usually `net.collect_params()`.
+    optimizer : str or Optimizer
+    optimizer_params : dict, optional
+        Arguments of an optimizer given by name.
+    kvstore : str, KVStore or None
+        How gradients are summed over contexts and machines; None sums nothing.
+    compression_params : dict, optional
+        Gradient compression, for stores that have it.
+    update_on_kvstore : bool, optional
+        Whether the optimizer runs on the store. Default: MXNET_UPDATE_ON_KVSTORE, where that is possible and there is more than one copy.
+    """
+
+    def __init__(self, params, optimizer, optimizer_params=None, kvstore='device', compression_params=None, update_on_kvstore=None):
+        if isinstance(params, (dict, ParameterDict)):
+            params = [params[key] for key in sorted(params.keys())]
+        if not isinstance(params, (list, tuple)):
+            raise ValueError(f'[gluon.Trainer] params of type {type(params).__name__} given; a list or a dictionary of Parameters is accepted')
+        self._params = []
+        self._param2idx = {}
+        self._contains_sparse_weight = False
+        self._contains_sparse_grad = False
+        for i, param in enumerate(params):
+            if not isinstance(param, Parameter):
+                raise ValueError(f'[gluon.Trainer] {type(param).__name__} given among the params; Parameters are accepted')
+            if param._trainer is not None and param._stype != 'default' and param._trainer is not self:
+                raise RuntimeError(f'[gluon.Trainer] row_sparse Parameter {param.name!r} has a Trainer already; one Trainer is accepted')
+            self._param2idx[id(param)] = i
+            self._params.append(param)
+            param._trainer = self
+            self._contains_sparse_weight |= param._stype != 'default'
+            self._contains_sparse_grad |= param._grad_stype != 'default'
+        self._compression_params = compression_params
+        self._contexts = self._check_contexts()
+        optimizer_params = dict(optimizer_params or {})
+        self._scale = float(optimizer_params.get('rescale_grad', 1.0))
+        self._init_optimizer(optimizer, optimizer_params)
+        self._kvstore_params = {'kvstore': kvstore, 'update_on_kvstore': update_on_kvstore}
+        self._reset_kvstore()
+
+    # -- setting up ----------------------------------------------------------------------------------------------
+    def _check_contexts(self):
+        contexts = None
+        for param in self._params:
+            try:
+                ctx = param.list_ctx()
+            except RuntimeError:
+                continue    # not initialised yet: looked at again when the store is made
+            if contexts is not None and ctx != contexts:
+                raise AssertionError(f'[gluon.Trainer] {param.name!r} is on {ctx} and other Parameters are on {contexts}; '
+                                     'the same contexts for all are accepted')
+            contexts = ctx
+        return contexts or []
+
+    def _init_optimizer(self, optimizer, optimizer_params):
+        param_dict = dict(enumerate(self._params))
+        if isinstance(optimizer, opt.Optimizer):
+            assert not optimizer_params, (f'[gluon.Trainer] optimizer_params={optimizer_params} given with an Optimizer; '
+                                          'they are accepted with the name of one')
+            self._optimizer = optimizer
+            self._optimizer.param_dict = param_dict
+            self._scale = float(optimizer.rescale_grad)
+        else:
+            self._optimizer = opt.create(optimizer, param_dict=param_dict, **optimizer_params)
+        self._updaters = [opt.get_updater(self._optimizer) for _ in self._contexts]
+
+    def _reset_kvstore(self):
+        self._kv_initialized = False
+        self._kvstore = None
+        self._distributed = None
+        self._update_on_kvstore = None
+        self._params_to_init = list(self._params)
+
+    def _make_store(self, wanted):
+        """The KVStore for a name, a store or None. One context of one process needs none."""
+        if wanted is None or not isinstance(wanted, str):
+            return wanted
+        if len(self._contexts) == 1 and 'dist' not in wanted and not self._contains_sparse_weight:
+            return None
+        return kvs.create(wanted)
+
+    def _init_kvstore(self):
+        """Decide how gradients travel and where the optimizer runs; called by the first step."""
+        config = self._kvstore_params
+        self._contexts = self._check_contexts()
+        while len(self._updaters) < len(self._contexts):
+            self._updaters.append(opt.get_updater(self._optimizer))
+        kvstore = self._make_store(config['kvstore'])
+        wanted = config['update_on_kvstore']
+        if kvstore is None:
+            if wanted and len(self._contexts) > 1:
+                raise ValueError('[gluon.Trainer] update_on_kvstore=True given without a kvstore; the name of one is accepted')
+            on_store = False
+            self._distributed = False
+        else:
+            can = kvstore.is_capable('optimizer') if hasattr(kvstore, 'is_capable') else True
+            self._distributed = 'dist' in kvstore.type
+            if self._compression_params:
+                kvstore.set_gradient_compression(self._compression_params)
+            if wanted is None:
+                from .. import env
+                on_store = can and bool(env.get('MXNET_UPDATE_ON_KVSTORE'))
+                if self._contains_sparse_grad and not self._distributed and not self._contains_sparse_weight:
+                    on_store = False
+            else:
+                on_store = bool(wanted)
+            if self._contains_sparse_weight:
+                if wanted is False:
+                    raise ValueError('[gluon.Trainer] update_on_kvstore=False given with row_sparse Parameters; True or None is accepted')
+                on_store = True
+            if 'async' in kvstore.type:
+                if wanted is False:
+                    raise ValueError(f'[gluon.Trainer] update_on_kvstore=False given with {kvstore.type!r}; True or None is accepted')
+                on_store = True
+            if on_store and not can:
+                raise ValueError(f'[gluon.Trainer] update_on_kvstore=True given with {kvstore.type!r}, which cannot run optimizers; '
+                                 'False or None is accepted')
+            if on_store:
+                kvstore.set_optimizer(self._optimizer)
+        self._kvstore = kvstore
+        self._update_on_kvstore = on_store
+        self._kv_initialized = True
+
+    def _init_params(self):
+        """Put on the store the Parameters whose arrays exist by now."""
+        assert self._kv_initialized
+        waiting = []
+        if self._kvstore is not None:
+            for param in self._params_to_init:
+                if param._deferred_init:
+                    waiting.append(param)
+                    continue
+                index = self._param2idx[id(param)]
+                arrays = param._data if param._data is not None else param.list_data()
+                self._kvstore.init(index, arrays[0])
+                if param._stype == 'default' and len(arrays) + self._distributed > 1:
+                    self._kvstore.pull(index, arrays, priority=-index, ignore_sparse=False)
+        self._params_to_init = waiting
+
+    def _prepare(self):
+        if not self._kv_initialized:
+            self._init_kvstore()
+        if self._params_to_init:
+            self._init_params()
+
+    # -- settings ------------------------------------------------------------------------------------------------
+    @property
+    def learning_rate(self):
+        """The present learning rate, from the scheduler when the optimizer has one."""
+        if not isinstance(self._optimizer, opt.Optimizer):
+            raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
+        return self._optimizer.learning_rate
+
+    @property
+    def optimizer(self):
+        """The Optimizer; RuntimeError for something else that was given as one."""
+        if isinstance(self._optimizer, opt.Optimizer):
+            return self._optimizer
+        raise RuntimeError('[gluon.Trainer] the optimizer is not an Optimizer')
+
+    def set_learning_rate(self, lr):
+        """Set the learning rate; UserWarning is raised when a scheduler decides it."""
+        if not isinstance(self._optimizer, opt.Optimizer):
+            raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
+        self._optimizer.set_learning_rate(lr)
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+    def step(self, batch_size, ignore_stale_grad=False):
+        """Sum the gradients over contexts and machines, then update with them divided by `batch_size`.
+
+        `ignore_stale_grad` leaves alone, without the warning, Parameters whose gradient backward did not touch since the last step.
+        """
+        self._rescale(self._scale / batch_size)
+        self._prepare()
+        self._allreduce_grads()
+        self._update(ignore_stale_grad)
+
+    def allreduce_grads(self):
+        """Only sum the gradients over contexts and machines (then `update`, e.g. after clipping). Not with update_on_kvstore."""
+        self._prepare()
+        assert not (self._kvstore is not None and self._update_on_kvstore), (
+            '[gluon.Trainer] allreduce_grads() called while the optimizer runs on the kvstore; '
+            'a Trainer with update_on_kvstore=False is accepted')
+        self._allreduce_grads()
+
+    def update(self, batch_size, ignore_stale_grad=False):
+        """Only update, after `allreduce_grads`. Not with update_on_kvstore."""
+        self._prepare()
+        assert not (self._kvstore is not None and self._update_on_kvstore), (
+            '[gluon.Trainer] update() called while the optimizer runs on the kvstore; '
+            'a Trainer with update_on_kvstore=False is accepted')
+        self._rescale(self._scale / batch_size)
+        self._update(ignore_stale_grad)
+
+    def _rescale(self, scale):
+        if self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale:
+            raise UserWarning(f'[gluon.Trainer] the batch size changed (gradient scale {self._optimizer.rescale_grad} to {scale}) after the '
+                              'optimizer was sent to the servers; the same batch size, or update_on_kvstore=False, is accepted')
+        self._optimizer.rescale_grad = scale
+
+    def _allreduce_grads(self):
+        store = self._kvstore
+        if store is None:
+            return
+        for i, param in enumerate(self._params):
+            if param.grad_req == 'null':
+                continue
+            grads = param.list_grad()
+            if self._update_on_kvstore:
+                store.push(i, grads, priority=-i)
+            elif len(grads) > 1 or self._distributed:
+                store.push(i, grads, priority=-i)
+                store.pull(i, grads, priority=-i, ignore_sparse=self._distributed)
+
+    def _update(self, ignore_stale_grad):
+        batches = [([], [], []) for _ in self._updaters]
+        for i, param in enumerate(self._params):
+            if param.grad_req == 'null':
+                continue
+            data, grads = param._data, param._grad
+            if data is None:
+                param._explain_missing()
+            if not ignore_stale_grad and not all(d._fresh_grad for d in data):
+                warnings.warn(f'[gluon.Trainer] backward did not touch the gradient of {param.name!r} on every context since the last step; it '
+                              'is applied as it is (ignore_stale_grad=True leaves the Parameter alone instead)', stacklevel=3)
+            if self._kvstore is not None and self._update_on_kvstore:
+                if param._stype == 'default':
+                    self._kvstore.pull(i, data, priority=-i)
+                continue
+            for (indices, weights, gradients), arr, grad in zip(batches, data, grads):
+                if not ignore_stale_grad or arr._fresh_grad:
+                    indices.append(i)
+                    weights.append(arr)
+                    gradients.append(grad)
+                    arr._fresh_grad = False
+        if self._kvstore is not None and self._update_on_kvstore:
+            return
+        for updater, (indices, weights, gradients) in zip(self._updaters, batches):
+            if indices:
+                updater(indices, gradients, weights)
+
+    # -- sparse --------------------------------------------------------------------------------------------------
+    def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
+        """Fetch rows of a row_sparse Parameter from the store into the arrays `out`."""
+        self._prepare()
+        index = self._param2idx[id(parameter)]
+        if full_idx and 'dist' not in self._kvstore.type:
+            assert row_id.size == out[0].shape[0]
+            self._kvstore.pull(index, out=out, priority=-index, ignore_sparse=False)
+        else:
+            self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
+
+    def _forget_store_values(self, parameter):
+        """`parameter` is about to be overwritten: the store takes its value again at the next step."""
+        if self._kv_initialized and self._kvstore is not None and parameter not in self._params_to_init:
+            if self._update_on_kvstore and self._distributed:
+                raise RuntimeError(f'[gluon.Trainer] set_data on {parameter.name!r} whose value lives on the servers; '
+                                   'setting it before the first step is accepted')
+            if self._update_on_kvstore:
+                states = self._kvstore._updater.get_states(dump_optimizer=False) if self._kvstore._updater is not None else None
+                self._reset_kvstore()
+                self._init_kvstore()
+                if states is not None:
+                    self._kvstore._updater.set_states(states)
+
+    # -- files ---------------------------------------------------------------------------------------------------
+    def save_states(self, fname):
+        """Write the optimizer and its states to a file."""
+        self._prepare()
+        if self._update_on_kvstore:
+            assert not self._params_to_init, '[gluon.Trainer] save_states() called before all Parameters are initialised'
+            self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
+            return
+        with open(fname, 'wb') as f:
+            f.write(self._updaters[0].get_states(dump_optimizer=True))
+
+    def load_states(self, fname):
+        """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present Parameters."""
+        self._prepare()
+        if self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            self._optimizer = self._kvstore._updater.optimizer
+        else:
+            with open(fname, 'rb') as f:
+                states = f.read()
+            for updater in self._updaters:
+                updater.set_states(states)
+                updater.optimizer = self._updaters[0].optimizer
+            self._optimizer = self._updaters[0].optimizer
+        self._optimizer.param_dict = dict(enumerate(self._params))
