@@ -115,8 +115,8 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """label * (log label - pred), the terms of the Kullback-Leibler divergence; pred holds log-probabilities, or, without
-    `from_logits`, what log_softmax along `axis` turns into them."""
+    """Kullback-Leibler divergence: the sum, and not the mean, of label * (log label - pred) over all axes but `batch_axis`. pred holds
+    log-probabilities, or, without `from_logits`, what log_softmax along `axis` turns into them."""
 
     def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -126,7 +126,8 @@ class KLDivLoss(Loss):
     def hybrid_forward(self, F, pred, label, sample_weight=None):
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
-        return self._mean(F, self._weighted(F, label * (F.log(label + 1e-12) - pred), sample_weight))
+        loss = self._weighted(F, label * (F.log(label + 1e-12) - pred), sample_weight)
+        return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
 class CTCLoss(Loss):
@@ -249,7 +250,8 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1; the cosine along the last axis."""
+    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1; the cosine along the last axis.
+    The result is not averaged: shape (number of cosines, 1)."""
 
     def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -262,7 +264,7 @@ class CosineEmbeddingLoss(Loss):
         cos = dot / F.maximum(norms, 1e-12)
         label = label.reshape((-1, 1))
         loss = F.where(label == 1, 1 - cos, F.relu(cos - self._margin))
-        return self._mean(F, self._weighted(F, loss, sample_weight))
+        return self._weighted(F, loss, sample_weight)
 
 
 class SDMLLoss(Loss):

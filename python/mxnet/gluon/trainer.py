@@ -114,7 +114,7 @@ class Trainer:
                 kvstore.set_gradient_compression(self._compression_params)
             if wanted is None:
                 from .. import env
-                on_store = can and bool(env.get('MXNET_UPDATE_ON_KVSTORE'))
+                on_store = can and bool(env.value('MXNET_UPDATE_ON_KVSTORE'))
                 if self._contains_sparse_grad and not self._distributed and not self._contains_sparse_weight:
                     on_store = False
             else:

@@ -136,7 +136,7 @@ def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_
 def _get_repo_url():
     """Base of dataset and model downloads (MXNET_GLUON_REPO), ending in a slash."""
     from .. import env
-    return env.get('MXNET_GLUON_REPO').rstrip('/') + '/'
+    return env.value('MXNET_GLUON_REPO').rstrip('/') + '/'
 
 
 def _get_repo_file_url(namespace, filename):
@@ -146,7 +146,7 @@ def _get_repo_file_url(namespace, filename):
 def _data_dir(*parts):
     """A folder below MXNET_HOME, with ~ expanded."""
     from .. import env
-    return os.path.join(os.path.expanduser(env.get('MXNET_HOME')), *parts)
+    return os.path.join(os.path.expanduser(env.value('MXNET_HOME')), *parts)
 
 
 def _indent(text, num_spaces):

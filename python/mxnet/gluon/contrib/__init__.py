@@ -1,0 +1,2 @@
+"""Layers and samplers that may still change."""
+from . import data, nn

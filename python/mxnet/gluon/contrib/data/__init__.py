@@ -1,0 +1,3 @@
+"""Samplers that may still change."""
+from . import sampler
+from .sampler import *

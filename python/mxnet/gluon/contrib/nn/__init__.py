@@ -1,0 +1,3 @@
+"""Layers that may still change."""
+from . import basic_layers
+from .basic_layers import *

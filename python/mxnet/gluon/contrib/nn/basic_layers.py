@@ -1,0 +1,92 @@
+"""Parallel branches, identity, embeddings of row_sparse tables and pixel shuffles."""
+from ...block import Block, HybridBlock
+from ...nn import Concatenate, HybridConcatenate
+from ...nn import Identity as _Identity
+
+__all__ = ['Concurrent', 'HybridConcurrent', 'Identity', 'SparseEmbedding', 'PixelShuffle1D', 'PixelShuffle2D', 'PixelShuffle3D']
+
+
+class Concurrent(Concatenate):
+    """Gives its input to every child and joins their outputs along `axis`."""
+
+
+class HybridConcurrent(HybridConcatenate):
+    """Gives its input to every child, all HybridBlocks, and joins their outputs along `axis`."""
+
+
+class Identity(_Identity):
+    """Returns its input; a branch of HybridConcurrent that is a shortcut."""
+
+
+class SparseEmbedding(Block):
+    """Embedding whose table, (input_dim, output_dim), and its gradient are row_sparse: only rows that the input names are fetched from the
+    Trainer's store."""
+
+    def __init__(self, input_dim, output_dim, dtype='float32', weight_initializer=None, **kwargs):
+        super().__init__(**kwargs)
+        self._kwargs = {'input_dim': input_dim, 'output_dim': output_dim, 'dtype': dtype, 'sparse_grad': True}
+        self.weight = self.params.get('weight', shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype,
+                                      grad_stype='row_sparse', stype='row_sparse')
+
+    def forward(self, x):
+        from .... import ndarray as nd
+        weight = self.weight.row_sparse_data(x.reshape((-1,)))
+        return nd.Embedding(x, weight, name='fwd', **self._kwargs)
+
+    def __repr__(self):
+        return 'SparseEmbedding({input_dim} -> {output_dim}, {dtype})'.format(**self._kwargs)
+
+
+class _PixelShuffle(HybridBlock):
+    """Moves factor^n channels into the n spatial axes (Shi et al., "Real-Time Single Image and Video Super-Resolution", 2016)."""
+
+    _ndim = 2
+
+    def __init__(self, factor):
+        super().__init__()
+        self._factors = (int(factor),) * self._ndim if isinstance(factor, (int, float)) else tuple(int(f) for f in factor)
+        assert len(self._factors) == self._ndim, f'[PixelShuffle] factor={factor} given; an integer or {self._ndim} integers are accepted'
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self._factors if self._ndim > 1 else self._factors[0]})'
+
+
+class PixelShuffle1D(_PixelShuffle):
+    """(N, f C, W) to (N, C, f W)."""
+
+    _ndim = 1
+
+    def hybrid_forward(self, F, x):
+        f = self._factors[0]
+        x = F.reshape(x, (0, -4, -1, f, 0))
+        x = F.transpose(x, (0, 1, 3, 2))
+        return F.reshape(x, (0, 0, -3))
+
+
+class PixelShuffle2D(_PixelShuffle):
+    """(N, f1 f2 C, H, W) to (N, C, f1 H, f2 W)."""
+
+    def hybrid_forward(self, F, x):
+        f1, f2 = self._factors
+        x = F.reshape(x, (0, -4, -1, f1 * f2, 0, 0))
+        x = F.reshape(x, (0, 0, -4, f1, f2, 0, 0))
+        x = F.transpose(x, (0, 1, 4, 2, 5, 3))
+        return F.reshape(x, (0, 0, -3, -3))
+
+
+class PixelShuffle3D(_PixelShuffle):
+    """(N, f1 f2 f3 C, D, H, W) to (N, C, f1 D, f2 H, f3 W)."""
+
+    _ndim = 3
+
+    def hybrid_forward(self, F, x):
+        f1, f2, f3 = self._factors
+        x = F.reshape(x, (0, -4, -1, f1 * f2 * f3, 0, 0, 0))
+        x = F.swapaxes(x, 2, 3)
+        x = F.reshape(x, (0, 0, 0, -4, f1, f2 * f3, 0, 0))
+        x = F.reshape(x, (0, 0, -3, 0, 0, 0))
+        x = F.swapaxes(x, 3, 4)
+        x = F.reshape(x, (0, 0, 0, 0, -4, f2, f3, 0))
+        x = F.reshape(x, (0, 0, 0, -3, 0, 0))
+        x = F.swapaxes(x, 4, 5)
+        return F.reshape(x, (0, 0, 0, 0, -3))

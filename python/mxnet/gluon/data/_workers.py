@@ -1,0 +1,272 @@
+"""Worker processes and threads that make batches ahead of the training loop."""
+import collections
+import multiprocessing
+import os
+import pickle
+import threading
+import time
+import traceback
+from multiprocessing import connection
+
+from . import _shared_memory
+
+__all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
+
+
+class WorkerDied(RuntimeError):
+    """A worker process ended by itself: killed, out of memory, or crashed in native code."""
+
+
+def _worker_seed():
+    """A number that follows from NumPy's global generator, without advancing it: users who seed it get the same batches, and the order of
+    a RandomSampler does not depend on the number of workers."""
+    import numpy as np
+    state = np.random.get_state()
+    return (int(state[1][0]) * 1000003 + int(state[1][-1]) * 10007 + int(state[2])) % (1 << 31)
+
+
+def _with_trace(error, text):
+    """The exception of a worker, with its traceback as the cause."""
+    error.__cause__ = RuntimeError(f'in the worker:\n{text}')
+    return error
+
+
+def _prepare_worker(seed):
+    """Settings of a fresh worker process. The engine gives it MXNET_MP_WORKER_NTHREADS threads by itself, because it is a fork."""
+    import random
+    import signal
+    import sys
+
+    import numpy as np
+
+    from ... import env, random as mx_random, util
+    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the parent, which ends the workers
+    util.set_env('OMP_NUM_THREADS', 1)              # the workers are the parallelism
+    opencv_threads = env.value('MXNET_MP_OPENCV_NUM_THREADS')
+    os.environ['OPENCV_FOR_THREADS_NUM'] = str(max(1, opencv_threads))    # for OpenCV loaded from now on
+    if 'cv2' in sys.modules:
+        sys.modules['cv2'].setNumThreads(opencv_threads)
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+    mx_random.seed(seed % (1 << 31))
+
+
+def _process_loop(conn, dataset, batchify_fn, seed):
+    """One worker process: receives (task, indices), sends (task, ok, pickled batch or (exception, trace)), until the pipe closes."""
+    _prepare_worker(seed)
+    while True:
+        try:
+            message = conn.recv()
+        except (EOFError, OSError):
+            break
+        if message is None:
+            break
+        task, indices = message
+        try:
+            payload = task, True, _shared_memory.dumps(batchify_fn([dataset[i] for i in indices]))
+        except BaseException as e:    # pylint: disable=broad-except  (also SystemExit: the parent decides)
+            text = traceback.format_exc()
+            try:
+                packed = pickle.dumps((e, text))
+                pickle.loads(packed)    # some exceptions pickle and do not come back
+            except Exception:    # pylint: disable=broad-except
+                packed = pickle.dumps((RuntimeError(f'{type(e).__name__}: {e}'), text))
+            payload = task, False, packed
+        try:
+            conn.send(payload)
+        except (BrokenPipeError, OSError):
+            break
+    os._exit(0)    # the parent's exit handlers are not ours to run
+
+
+class ProcessWorkers:
+    """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered by `submit`."""
+
+    def __init__(self, count, dataset, batchify_fn):
+        ctx = multiprocessing.get_context('fork')
+        self._owner = os.getpid()
+        self._lock = threading.Condition()
+        self._waiting = collections.deque()    # (task, indices) not yet with a worker
+        self._results = {}                     # task -> (ok, bytes)
+        self._forgotten = set()                # tasks nobody will fetch
+        self._idle = []
+        self._busy = {}                        # connection -> task
+        self._failure = None
+        self._next = 0
+        self._closed = False
+        self._processes = {}
+        self._wake_read, self._wake_write = ctx.Pipe(duplex=False)
+        base = _worker_seed()
+        for i in range(count):
+            mine, theirs = ctx.Pipe()
+            process = ctx.Process(target=self._run_child, args=(mine, theirs, dataset, batchify_fn, base + i), daemon=True,
+                                  name=f'mxnet-dataloader-{i}')
+            process.start()
+            theirs.close()
+            self._processes[mine] = process
+            self._idle.append(mine)
+        self._thread = threading.Thread(target=self._dispatch, name='mxnet-dataloader', daemon=True)
+        self._thread.start()
+
+    def _run_child(self, mine, theirs, dataset, batchify_fn, seed):
+        # Ends of pipes inherited from the parent would keep this worker alive after the parent is gone.
+        mine.close()
+        for conn in self._processes:
+            conn.close()
+        self._wake_read.close()
+        self._wake_write.close()
+        _process_loop(theirs, dataset, batchify_fn, seed)
+
+    def submit(self, indices):
+        """Queue a batch; returns the number of the task."""
+        with self._lock:
+            task = self._next
+            self._next += 1
+            self._waiting.append((task, indices))
+        self._wake()
+        return task
+
+    def _wake(self):
+        try:
+            self._wake_write.send_bytes(b'x')
+        except (OSError, ValueError):
+            pass
+
+    def fetch(self, task, timeout):
+        """The batch of a task. Raises what the worker raised (its traceback is the __cause__), multiprocessing.TimeoutError after
+        `timeout` seconds, WorkerDied."""
+        deadline = time.monotonic() + timeout
+        with self._lock:
+            while task not in self._results:
+                if self._failure is not None:
+                    raise self._failure
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise multiprocessing.TimeoutError(
+                        f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger timeout is accepted (the transformation may be slow, '
+                        'or /dev/shm full)')
+                self._lock.wait(left)
+            ok, packed = self._results.pop(task)
+        value = pickle.loads(packed)
+        if not ok:
+            raise _with_trace(*value)
+        return value
+
+    def forget(self, tasks):
+        """Drop tasks whose batches nobody will fetch."""
+        tasks = set(tasks)
+        with self._lock:
+            self._waiting = collections.deque(w for w in self._waiting if w[0] not in tasks)
+            running = set(self._busy.values())
+            done = [t for t in tasks if t in self._results]
+            self._forgotten |= tasks & running
+            packed = [self._results.pop(t) for t in done]
+        for ok, data in packed:
+            if ok:
+                pickle.loads(data)    # opens and frees the segments inside
+
+    def _dispatch(self):
+        """The thread that hands tasks to idle workers and takes in results, so that neither side ever blocks on a full pipe."""
+        while True:
+            with self._lock:
+                while self._waiting and self._idle:
+                    conn = self._idle.pop()
+                    item = self._waiting.popleft()
+                    try:
+                        conn.send(item)
+                        self._busy[conn] = item[0]
+                    except OSError:
+                        self._waiting.appendleft(item)
+                        self._note_death(conn)
+                if self._closed:
+                    return
+                sources = list(self._busy) + list(self._idle)
+            for source in connection.wait(sources + [self._wake_read]):
+                if source is self._wake_read:
+                    try:
+                        while self._wake_read.poll():
+                            self._wake_read.recv_bytes()
+                    except (EOFError, OSError):
+                        return
+                    continue
+                try:
+                    task, ok, packed = source.recv()
+                except (EOFError, OSError):
+                    with self._lock:
+                        self._note_death(source)
+                    continue
+                with self._lock:
+                    self._busy.pop(source, None)
+                    self._idle.append(source)
+                    unwanted = task in self._forgotten
+                    if unwanted:
+                        self._forgotten.discard(task)
+                    else:
+                        self._results[task] = ok, packed
+                        self._lock.notify_all()
+                if unwanted and ok:
+                    pickle.loads(packed)
+
+    def _note_death(self, conn):
+        """Called with the lock: a worker's pipe closed."""
+        self._busy.pop(conn, None)
+        if conn in self._idle:
+            self._idle.remove(conn)
+        process = self._processes.pop(conn, None)
+        conn.close()
+        if process is not None and not self._closed:
+            process.join(1)
+            self._failure = WorkerDied(f'[gluon.data.DataLoader] worker {process.name} (pid {process.pid}) ended with exit code '
+                                       f'{process.exitcode} while the loader was in use')
+            self._lock.notify_all()
+
+    def close(self):
+        """End the workers. Safe to call again."""
+        if self._owner != os.getpid():
+            return    # a copy inherited by a fork, which must not touch the workers
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            self._waiting.clear()
+        self._wake()
+        if threading.current_thread() is not self._thread:
+            self._thread.join(5)
+        self.forget(list(self._results))
+        processes = list(self._processes.items())
+        self._processes = {}
+        for conn, process in processes:
+            process.terminate()
+            conn.close()
+        for _, process in processes:
+            process.join(5)
+        self._wake_read.close()
+        self._wake_write.close()
+
+
+class ThreadWorkers:
+    """`count` threads, with the interface of ProcessWorkers."""
+
+    def __init__(self, count, dataset, batchify_fn):
+        from concurrent.futures import ThreadPoolExecutor
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix='mxnet-dataloader')
+        self._make = lambda indices: batchify_fn([dataset[i] for i in indices])
+
+    def submit(self, indices):
+        return self._pool.submit(self._make, indices)
+
+    def fetch(self, task, timeout):
+        from concurrent.futures import TimeoutError as FutureTimeout
+        try:
+            return task.result(timeout)
+        except FutureTimeout:
+            if task.done():
+                raise    # the transformation itself raised a TimeoutError
+            raise multiprocessing.TimeoutError(f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger timeout is accepted') from None
+
+    def forget(self, tasks):
+        for task in tasks:
+            task.cancel()
+
+    def close(self):
+        self._pool.shutdown(wait=False, cancel_futures=True)

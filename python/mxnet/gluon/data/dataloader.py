@@ -1,0 +1,186 @@
+"""DataLoader: batches from a dataset, made in this process, in worker processes or in threads."""
+from ... import context as context_mod, ndarray as nd
+from . import batchify
+from . import sampler as _sampler
+
+__all__ = ['DataLoader', 'default_batchify_fn', 'default_mp_batchify_fn']
+
+
+def default_batchify_fn(data):
+    """Samples as one batch on the CPU: NDArrays stacked, tuples item by item, everything else through NumPy with its dtype kept."""
+    return batchify.stack(data)
+
+
+def default_mp_batchify_fn(data):
+    """Like `default_batchify_fn`, in shared memory."""
+    return batchify.stack(data, shared=True)
+
+
+def _as_in_context(data, ctx):
+    """Nested lists with their NDArrays moved to `ctx`."""
+    if isinstance(data, nd.NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [_as_in_context(d, ctx) for d in data]
+    return data
+
+
+class DataLoader:
+    """Iterates over batches of a dataset.
+
+    Parameters
+    ----------
+    dataset : anything with __len__ and __getitem__
+    batch_size : int
+        Required unless `batch_sampler` is given.
+    shuffle : bool
+        Random order, anew each epoch.
+    sampler : Sampler
+        Instead of `shuffle`: the order.
+    last_batch : {'keep', 'discard', 'rollover'}
+        What happens to an incomplete last batch.
+    batch_sampler : Sampler
+        Yields lists of indices; instead of the four arguments before.
+    batchify_fn : callable
+        Makes a batch of a list of samples. Default: `default_batchify_fn`, with workers `default_mp_batchify_fn`.
+    num_workers : int
+        Processes (or threads) that make batches ahead; 0 makes them when asked. The processes are forked at construction and see the
+        dataset as it is then. Their NDArrays come through shared memory, without a copy.
+    pin_memory : bool
+        Copy batches to page-locked memory, from where copies to GPU `pin_device_id` overlap with work.
+    prefetch : int
+        Batches under way at most; default 2 * num_workers.
+    thread_pool : bool
+        Threads instead of processes.
+    timeout : int
+        Seconds to wait for a worker's batch, then multiprocessing.TimeoutError.
+    auto_reload : bool
+        Start the next epoch's batches as soon as this one's are taken; `refresh` and `clean` restart and stop that.
+
+    An exception in a worker is raised here, with the worker's traceback as its cause. ValueError for arguments that contradict each other.
+    """
+
+    def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None, batchify_fn=None,
+                 num_workers=0, pin_memory=False, pin_device_id=0, prefetch=None, thread_pool=False, timeout=120, auto_reload=False):
+        self._workers = None
+        self._prefetch_iter = None
+        assert timeout > 0, f'[gluon.data.DataLoader] timeout={timeout} given; a positive number of seconds is accepted'
+        self._dataset = dataset
+        self._pin_memory = pin_memory
+        self._pin_device_id = pin_device_id
+        self._thread_pool = thread_pool
+        self._timeout = timeout
+        self._batch_sampler = self._make_batch_sampler(batch_size, shuffle, sampler, last_batch, batch_sampler)
+        self._num_workers = max(0, num_workers)
+        self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
+        if batchify_fn is None:
+            batchify_fn = default_mp_batchify_fn if self._num_workers and not thread_pool else default_batchify_fn
+        self._batchify_fn = batchify_fn
+        if self._num_workers:
+            from ._workers import ProcessWorkers, ThreadWorkers
+            self._workers = (ThreadWorkers if thread_pool else ProcessWorkers)(self._num_workers, dataset, batchify_fn)
+        self.auto_reload = auto_reload
+        if auto_reload:
+            self.refresh()
+
+    def _make_batch_sampler(self, batch_size, shuffle, sampler, last_batch, batch_sampler):
+        if batch_sampler is not None:
+            if batch_size is not None or shuffle or sampler is not None or last_batch is not None:
+                raise ValueError('[gluon.data.DataLoader] batch_sampler given together with batch_size, shuffle, sampler or last_batch; '
+                                 'either is accepted')
+            return batch_sampler
+        if batch_size is None:
+            raise ValueError('[gluon.data.DataLoader] neither batch_size nor batch_sampler given; one of them is accepted')
+        if sampler is None:
+            sampler = _sampler.RandomSampler(len(self._dataset)) if shuffle else _sampler.SequentialSampler(len(self._dataset))
+        elif shuffle:
+            raise ValueError('[gluon.data.DataLoader] shuffle=True given with a sampler, which is the order; either is accepted')
+        return _sampler.BatchSampler(sampler, batch_size, last_batch or 'keep')
+
+    def _batches(self):
+        """One epoch. With workers, the first batches are under way as soon as the generator is started."""
+        if self._workers is None:
+            for indices in self._batch_sampler:
+                yield self._finish(self._batchify_fn([self._dataset[i] for i in indices]))
+            return
+        workers, under_way = self._workers, []
+        lists = iter(self._batch_sampler)
+        try:
+            for indices in lists:
+                under_way.append(workers.submit(indices))
+                if len(under_way) > self._prefetch:
+                    break
+            yield None    # everything before this runs when the epoch is prepared
+            while under_way:
+                batch = workers.fetch(under_way.pop(0), self._timeout)
+                indices = next(lists, None)
+                if indices is not None:
+                    under_way.append(workers.submit(indices))
+                yield self._finish(batch)
+        finally:
+            workers.forget(under_way)
+
+    def _finish(self, batch):
+        return _as_in_context(batch, context_mod.cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
+
+    def _start(self):
+        epoch = self._batches()
+        if self._workers is not None:
+            next(epoch)
+        return epoch
+
+    def __iter__(self):
+        if self._prefetch_iter is None:
+            return _Epoch(self, self._start())
+        epoch, self._prefetch_iter = self._prefetch_iter, None
+        return _Epoch(self, epoch)
+
+    def __len__(self):
+        return len(self._batch_sampler)
+
+    def refresh(self):
+        """Start preparing an epoch now; the next `iter` takes it."""
+        self.clean()
+        self._prefetch_iter = self._start()
+
+    def clean(self):
+        """Drop an epoch that was prepared."""
+        if self._prefetch_iter is not None:
+            self._prefetch_iter.close()
+            self._prefetch_iter = None
+
+    def close(self):
+        """End the workers; the loader cannot be used afterwards. Happens by itself when the loader is garbage."""
+        self.clean()
+        if self._workers is not None:
+            self._workers.close()
+
+    def __del__(self):
+        if getattr(self, '_workers', None) is not None:
+            self.clean()
+            self._workers.close()
+
+
+class _Epoch:
+    """The iterator over one epoch; its length is the number of batches."""
+
+    def __init__(self, loader, batches):
+        self._loader = loader    # keeps the workers alive
+        self._batches = batches
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        try:
+            return next(self._batches)
+        except StopIteration:
+            loader, self._loader = self._loader, None
+            if loader is not None and loader.auto_reload and loader._prefetch_iter is None:
+                loader.refresh()
+            raise
+
+    next = __next__
+
+    def __len__(self):
+        return len(self._loader._batch_sampler)

@@ -1,0 +1,3 @@
+"""Image datasets and transformations."""
+from . import datasets, transforms
+from .datasets import *

@@ -1,0 +1,2 @@
+"""Predefined networks and the store of their published parameters."""
+from . import model_store, vision
