@@ -62,7 +62,7 @@ class KVStore(KVStoreBase):
         self.handle = handle
         self._updater = None
         self._updater_callbacks = ()
-        self._updater_error = None
+        self._updater_errors = []
 
     def __del__(self):
         handle, self.handle = getattr(self, "handle", None), None
@@ -72,8 +72,9 @@ class KVStore(KVStoreBase):
     # -- values --
     def _call(self, name, arguments, *rest):
         check_call(getattr(_LIB, name + arguments.ex)(self.handle, *rest))
-        if self._updater_error is not None:
-            error, self._updater_error = self._updater_error, None
+        if self._updater_errors:
+            error = self._updater_errors[0]
+            self._updater_errors.clear()
             raise error
 
     def init(self, key, value):
@@ -163,13 +164,15 @@ class KVStore(KVStoreBase):
 
     def _set_updater(self, updater):
         """Hand sums to ``updater(key, pushed, stored)``, which changes `stored` in place."""
+        errors = self._updater_errors           # not self: the store must not keep itself alive
+
         def call(key, pushed, stored, _):
             # An exception can't pass through C: it is raised again when the call that led here returns.
             try:
                 updater(key if isinstance(key, int) else py_str(key), NDArray(NDArrayHandle(pushed)),
                         NDArray(NDArrayHandle(stored)))
             except BaseException as error:      # pylint: disable=broad-except
-                self._updater_error = error
+                errors.append(error)
 
         self._updater = updater
         self._updater_callbacks = _IntUpdater(call), _StrUpdater(call)

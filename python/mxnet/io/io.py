@@ -1,0 +1,456 @@
+"""Iterators over arrays and files, and iterators over iterators."""
+import itertools
+import queue
+import threading
+import weakref
+
+import numpy as np
+
+from .. import ndarray as nd
+from .base import DataBatch, DataDesc, DataIter
+from .utils import _getdata_by_idx, _init_data
+
+__all__ = ["CSVIter", "DataBatch", "DataDesc", "DataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
+
+
+class ResizeIter(DataIter):
+    """Another iterator with passes of `size` batches.
+
+    Parameters
+    ----------
+    data_iter : DataIter
+    size : int
+        Batches in a pass.
+    reset_internal : bool
+        Begin a new pass of `data_iter` with each of ours; else go on where the last one ended.
+    """
+
+    def __init__(self, data_iter, size, reset_internal=True):
+        super().__init__()
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.current_batch = None
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        self.batch_size = data_iter.batch_size
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self):
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self):
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+class _Prefetcher:
+    """A thread that is one batch ahead of its reader. What the iterator raises is raised for the reader."""
+
+    def __init__(self, iterator):
+        self._requests = queue.SimpleQueue()
+        self._results = queue.SimpleQueue()
+        # The thread knows the queues and the iterator, not us: it ends when we are collected.
+        threading.Thread(target=self._work, args=(iterator, self._requests, self._results), daemon=True,
+                         name="PrefetchingIter").start()
+        weakref.finalize(self, self._requests.put, None)
+        self._requests.put("next")
+
+    @staticmethod
+    def _work(iterator, requests, results):
+        for request in iter(requests.get, None):
+            try:
+                if request == "reset":
+                    iterator.reset()
+                results.put((iterator.next(), None))
+            except StopIteration:
+                results.put((None, None))
+            except BaseException as error:      # pylint: disable=broad-except
+                results.put((None, error))
+
+    def take(self):
+        """The next batch, None at the end of the pass; after that :meth:`reset` comes first."""
+        batch, error = self._results.get()
+        if error is not None or batch is None:
+            self._results.put((None, None))     # until the reset
+            if error is not None:
+                raise error
+        else:
+            self._requests.put("next")
+        return batch
+
+    def reset(self):
+        self._results.get()
+        self._requests.put("reset")
+
+
+class PrefetchingIter(DataIter):
+    """Reads other iterators ahead, each in a thread of its own, and joins their batches.
+
+    Parameters
+    ----------
+    iters : DataIter or list of DataIter
+    rename_data, rename_label : list of dict, optional
+        For each iterator new names for its arrays.
+    """
+
+    def __init__(self, iters, rename_data=None, rename_label=None):
+        super().__init__()
+        self.iters = iters if isinstance(iters, list) else [iters]
+        if not self.iters:
+            raise ValueError("[PrefetchingIter] no iterator was given")
+        self.n_iter = len(self.iters)
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        self.batch_size = self.provide_data[0][1][0]
+        self.current_batch = None
+        self._prefetchers = [_Prefetcher(iterator) for iterator in self.iters]
+
+    @staticmethod
+    def _renamed(described, names):
+        if names is None:
+            return [desc for descs in described for desc in descs]
+        result = []
+        for new, descs in zip(names, described):
+            for desc in descs:
+                desc = desc if isinstance(desc, DataDesc) else DataDesc(*desc)
+                result.append(DataDesc(new[desc.name], desc.shape, desc.dtype, desc.layout))
+        return result
+
+    @property
+    def provide_data(self):
+        """Descriptions of the data of all iterators."""
+        return self._renamed([i.provide_data for i in self.iters], self.rename_data)
+
+    @property
+    def provide_label(self):
+        """Descriptions of the labels of all iterators."""
+        return self._renamed([i.provide_label for i in self.iters], self.rename_label)
+
+    def reset(self):
+        for prefetcher in self._prefetchers:
+            prefetcher.reset()
+
+    def iter_next(self):
+        batches = [prefetcher.take() for prefetcher in self._prefetchers]
+        if any(batch is None for batch in batches):
+            if not all(batch is None for batch in batches):
+                raise ValueError("[PrefetchingIter] the iterators have passes of different lengths")
+            return False
+        pads = {batch.pad for batch in batches}
+        if len(pads) > 1:
+            raise ValueError(f"[PrefetchingIter] the iterators have batches with different padding: {sorted(pads)}")
+        self.current_batch = DataBatch(
+            [array for batch in batches for array in batch.data],
+            [array for batch in batches for array in batch.label or ()],
+            batches[0].pad, batches[0].index, provide_data=self.provide_data, provide_label=self.provide_label)
+        return True
+
+    def next(self):
+        if self.iter_next():
+            return self.current_batch
+        raise StopIteration
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+class NDArrayIter(DataIter):
+    """Batches of arrays in memory.
+
+    Parameters
+    ----------
+    data : NDArray, numpy.ndarray, h5py.Dataset, list of them, or dict of str to them
+        Arrays with the same first dimension. NumPy arrays become float32, NDArrays keep their dtype.
+    label : the same, optional
+    batch_size : int
+    shuffle : bool
+        Another order for each pass, from NumPy's random generator.
+    last_batch_handle : {'pad', 'discard', 'roll_over'}
+        What becomes of instances that do not fill a batch: filled up from the beginning, left out, or put in front of the
+        next pass.
+    data_name, label_name : str
+        Names of single arrays.
+    layout : str
+        For the descriptions of the data.
+
+    Raises
+    ------
+    ValueError, TypeError
+        if the arrays have different lengths or are none, or an option is not one of those above.
+    """
+
+    def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad", data_name="data",
+                 label_name="softmax_label", layout="NCHW"):
+        super().__init__(batch_size)
+        if batch_size < 1:
+            raise ValueError(f"[NDArrayIter] batch_size={batch_size}; at least 1 is expected")
+        if last_batch_handle not in ("pad", "discard", "roll_over"):
+            raise ValueError(f"[NDArrayIter] last_batch_handle={last_batch_handle!r}; "
+                             "'pad', 'discard' and 'roll_over' are accepted")
+        self.data = _init_data(data, allow_empty=False, default_name=data_name)
+        self.label = _init_data(label, allow_empty=True, default_name=label_name)
+        if last_batch_handle != "discard" and any(a.stype == "csr" for _, a in self.data + self.label):
+            raise NotImplementedError("[NDArrayIter] csr arrays are supported with last_batch_handle='discard' only")
+        self.num_data = self.data[0][1].shape[0]
+        for name, array in self.data + self.label:
+            if array.shape[0] != self.num_data:
+                raise ValueError(f"[NDArrayIter] {name} has {array.shape[0]} instances and {self.data[0][0]} has "
+                                 f"{self.num_data}; they have to be the same number")
+        self.idx = np.arange(self.num_data)
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self.layout = layout
+        self.num_source = len(self.data)
+        self.cursor = -batch_size
+        self._cache_data = None         # of the last pass, with 'roll_over'
+        self._cache_label = None
+        self.reset()
+
+    def _descriptions(self, arrays):
+        return [DataDesc(name, (self.batch_size, *array.shape[1:]), array.dtype, self.layout) for name, array in arrays]
+
+    @property
+    def provide_data(self):
+        """Descriptions of the data."""
+        return self._descriptions(self.data)
+
+    @property
+    def provide_label(self):
+        """Descriptions of the labels."""
+        return self._descriptions(self.label)
+
+    def _shuffle_data(self):
+        np.random.shuffle(self.idx)
+        self.data = _getdata_by_idx(self.data, self.idx)
+        self.label = _getdata_by_idx(self.label, self.idx)
+
+    def hard_reset(self):
+        """Begin a new pass without what the last one left over."""
+        if self.shuffle:
+            self._shuffle_data()
+        self.cursor = -self.batch_size
+        self._cache_data = None
+        self._cache_label = None
+
+    def reset(self):
+        if self.shuffle:
+            self._shuffle_data()
+        rest = self.cursor - self.num_data      # negative: how many instances are left over
+        if self.last_batch_handle == "roll_over" and -self.batch_size < rest < 0:
+            self.cursor = rest - self.batch_size
+        else:
+            self.cursor = -self.batch_size
+
+    def iter_next(self):
+        self.cursor += self.batch_size
+        return self.cursor < self.num_data
+
+    def next(self):
+        if not self.iter_next():
+            raise StopIteration
+        data, label = self.getdata(), self.getlabel()
+        if len(data[0]) < self.batch_size:      # with 'discard' or 'roll_over'
+            self._cache_data, self._cache_label = data, label
+            raise StopIteration
+        return DataBatch(data=data, label=label, pad=self.getpad(), index=None)
+
+    def _batch(self, arrays, cache):
+        if not 0 <= self.cursor + self.batch_size or self.cursor >= self.num_data:
+            raise ValueError("[NDArrayIter] there is no current batch: iter_next or reset comes first")
+        start, end = self.cursor, self.cursor + self.batch_size
+        if start < 0:                           # the left-over of the last pass comes first
+            if cache is None:
+                raise ValueError("[NDArrayIter] there is no current batch: iter_next comes first")
+            return [nd.concat(old, array[:end], dim=0) for old, (_, array) in zip(cache, arrays)]
+        if end <= self.num_data:
+            return [array[start:end] for _, array in arrays]
+        if self.last_batch_handle != "pad":
+            return [array[start:] for _, array in arrays]
+        whole, part = divmod(end - self.num_data, self.num_data)
+        return [nd.concat(*([array[start:]] + [array] * whole + ([array[:part]] if part else [])), dim=0)
+                for _, array in arrays]
+
+    def getdata(self):
+        return self._batch(self.data, self._cache_data)
+
+    def getlabel(self):
+        return self._batch(self.label, self._cache_label)
+
+    def getpad(self):
+        end = self.cursor + self.batch_size
+        if self.last_batch_handle == "pad" and end > self.num_data:
+            return end - self.num_data
+        if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
+            return -self.cursor
+        return 0
+
+
+class _CSVRows:
+    """The rows of a CSV file as arrays of a shape, read as they are asked for."""
+
+    def __init__(self, path, shape, dtype):
+        self._path, self._shape, self._dtype = path, tuple(shape), dtype
+        self._file = None
+        self.restart()
+
+    def restart(self):
+        if self._file is not None:
+            self._file.close()
+        self._file = open(self._path)
+        self._line = 0
+
+    def take(self, count):
+        """Up to `count` rows."""
+        lines = list(itertools.islice(self._file, count))
+        first, self._line = self._line + 1, self._line + len(lines)
+        lines = [line for line in lines if line.strip()]
+        if not lines:
+            return np.zeros((0, *self._shape), self._dtype)
+        try:
+            rows = np.loadtxt(lines, delimiter=",", dtype=self._dtype, ndmin=2, comments=None)
+            return rows.reshape((len(lines), *self._shape))
+        except ValueError as error:
+            raise ValueError(f"[CSVIter] {self._path}, lines {first} to {self._line}: {error}; "
+                             f"{int(np.prod(self._shape))} numbers in each are expected") from None
+
+
+class CSVIter(DataIter):
+    """Batches of the rows of CSV files, which are read as they are needed.
+
+    Parameters
+    ----------
+    data_csv : str
+        File with an instance in each line: numbers with commas between them.
+    data_shape : tuple of int
+        Shape of an instance.
+    label_csv : str, optional
+        File with the labels; without it they are zeros.
+    label_shape : tuple of int
+        Shape of a label.
+    batch_size : int
+    round_batch : bool
+        Fill the last batch with the first instances, and begin the next pass after those. If not, its end keeps what the
+        batch before had.
+    dtype : {'float32', 'int32', 'int64'}
+    data_name, label_name : str
+    prefetch_buffer, ctx
+        Accepted as in MXNet 1.x; :class:`PrefetchingIter` reads ahead.
+
+    Raises
+    ------
+    OSError
+        if a file can't be read.
+    ValueError
+        if a line does not hold the numbers that its shape needs; when it is reached.
+    """
+
+    def __init__(self, data_csv, data_shape, label_csv=None, label_shape=(1,), batch_size=1, round_batch=True,
+                 prefetch_buffer=4, ctx="cpu", dtype="float32", data_name="data", label_name="softmax_label"):
+        super().__init__(batch_size)
+        dtype = "float32" if dtype is None else np.dtype(dtype).name
+        if dtype not in ("float32", "int32", "int64"):
+            raise ValueError(f"[CSVIter] dtype={dtype}; float32, int32 and int64 are accepted")
+        if batch_size < 1:
+            raise ValueError(f"[CSVIter] batch_size={batch_size}; at least 1 is expected")
+        self._dtype = np.dtype(dtype).type
+        self._round = round_batch
+        self._sources = [_CSVRows(data_csv, data_shape, self._dtype)]
+        if label_csv:
+            self._sources.append(_CSVRows(label_csv, label_shape, self._dtype))
+        label_shape = () if tuple(label_shape) == (1,) else tuple(label_shape)
+        self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype)]
+        self.provide_label = [DataDesc(label_name, (batch_size, *label_shape), self._dtype)]
+        self._shapes = [self.provide_data[0].shape, self.provide_label[0].shape]
+        self._batch = [np.zeros(shape, self._dtype) for shape in self._shapes]
+        self._index = np.zeros(batch_size, np.uint64)
+        self._next_index = 0
+        self._ended = False
+        self._pad = 0
+
+    def _read(self, start):
+        """Read into the batch from position `start` on. Returns where it ends."""
+        parts = [source.take(self.batch_size - start) for source in self._sources]
+        if len({len(part) for part in parts}) > 1:
+            raise ValueError(f"[CSVIter] {self._sources[0]._path} and {self._sources[1]._path} "
+                             "have different numbers of lines")
+        end = start + len(parts[0])
+        for array, part in zip(self._batch, parts):
+            array[start:end] = part.reshape((len(part), *array.shape[1:]))
+        self._index[start:end] = np.arange(self._next_index, self._next_index + end - start)
+        self._next_index += end - start
+        return end
+
+    def _restart(self):
+        for source in self._sources:
+            source.restart()
+        self._next_index = 0
+
+    def reset(self):
+        # after a batch that was filled up, the files are where the new pass begins
+        if not (self._ended and self._round):
+            self._restart()
+        self._ended = False
+
+    def iter_next(self):
+        if self._ended:
+            return False
+        end = self._read(0)
+        self._pad = self.batch_size - end
+        if self._pad:
+            self._ended = True
+            if self._round:
+                self._restart()
+            if end == 0:
+                return False
+            while self._round and end < self.batch_size:
+                before, end = end, self._read(end)
+                if end < self.batch_size:
+                    if end == before and self._next_index == 0:
+                        break
+                    self._restart()
+        return True
+
+    def getdata(self):
+        return [nd.array(self._batch[0], dtype=self._dtype)]
+
+    def getlabel(self):
+        return [nd.array(self._batch[1], dtype=self._dtype)]
+
+    def getindex(self):
+        return self._index.copy()
+
+    def getpad(self):
+        return self._pad
