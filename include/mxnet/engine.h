@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "mxnet/base.h"
@@ -117,6 +118,10 @@ class MXNET_DLL Engine {
   /* Returns the place in the user's program that is pushing now, e.g. "train.py:12"; asked on slow paths only. */
   using CallSiteFn = std::string (*)();
   static void SetCallSiteProvider(CallSiteFn fn);
+
+  /* Says that this process is a data loader's worker: CPU pools that are not yet running get MXNET_MP_WORKER_NTHREADS
+   * threads. A forked child counts as one by itself; a spawned worker calls this before its first operation. */
+  static void MarkDataWorker();
 };
 
 }  // namespace mxnet

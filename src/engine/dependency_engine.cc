@@ -1,0 +1,813 @@
+#include "engine/dependency_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/block_pool.h"
+#include "engine/stream.h"
+
+namespace mxnet {
+namespace engine {
+namespace {
+
+using OpPool = BlockPool<Op>;
+using VarPool = BlockPool<Var>;
+
+// Trivial, so that access needs neither a guard nor a destructor.
+thread_local int tls_depth = 0;
+thread_local bool tls_worker = false;
+
+struct InOperationScope {
+  InOperationScope() { ++tls_depth; }
+  ~InOperationScope() { --tls_depth; }
+};
+
+inline void SortByVar(VarEntry* e, int n) {
+  if (n > 24) {
+    std::sort(e, e + n, [](const VarEntry& a, const VarEntry& b) { return a.var < b.var; });
+    return;
+  }
+  for (int i = 1; i < n; ++i) {
+    if (e[i - 1].var <= e[i].var) continue;
+    VarEntry moving = e[i];
+    int j = i;
+    for (; j > 0 && moving.var < e[j - 1].var; --j) e[j] = e[j - 1];
+    e[j] = moving;
+  }
+}
+
+void DropEntryErrors(Op* op) {
+  for (int i = 0; i < op->num_entries; ++i) {
+    if (op->entries[i].error != nullptr) op->entries[i].error->Unref();
+    op->entries[i].error = nullptr;
+  }
+}
+
+void HoldOutcomes(Op* op) {
+  for (int i = 0; i < op->num_entries; ++i) {
+    VarEntry* e = &op->entries[i];
+    if (e->writes != 0 && e->error != nullptr) e->error->holders.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+/* Drops one holder and one reference. The last holder gone: overwritten everywhere, which clears the failure. */
+void ReleaseOutcome(ErrorRecord* record) {
+  if (record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) record->cleared.store(true, std::memory_order_release);
+  record->Unref();
+}
+
+std::atomic<uint64_t> g_next_id{1};
+
+}  // namespace
+
+bool InOperation() { return tls_worker || tls_depth > 0; }
+void MarkWorkerThread() { tls_worker = true; }
+
+DependencyEngine::DependencyEngine() : id_(g_next_id.fetch_add(1)) { RegisterEngine(this); }
+
+DependencyEngine::~DependencyEngine() {
+  UnregisterEngine(this);
+  while (callbacks_.load(std::memory_order_acquire) != 0) CpuPause();
+  for (ErrorRecord* e : errors_) e->Unref();
+  for (ThreadState* s = states_.load(); s != nullptr;) {
+    ThreadState* next = s->next;
+    delete s;
+    s = next;
+  }
+}
+
+// ---- operations -------------------------------------------------------------------------------------------------
+
+Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, int priority, const char* name) {
+  Op* op = OpPool::Alloc();
+  op->kind = kind;
+  op->prop = prop;
+  op->priority = priority;
+  op->ctx = ctx;
+  op->name = name;
+  op->engine = this;
+  return op;
+}
+
+void DependencyEngine::FreeOp(Op* op) {
+  op->sync = nullptr;
+  op->async = nullptr;
+  op->bulk.reset();
+  if (!op->site.empty()) op->site.clear();
+  if (op->entry_capacity > 4 * Op::kInlineEntries) {  // do not let large bulks fatten every pooled block
+    op->heap_entries.reset();
+    op->entries = op->inline_entries;
+    op->entry_capacity = Op::kInlineEntries;
+  }
+  op->num_entries = 0;
+  op->poisoned.store(false, std::memory_order_relaxed);
+  op->caller = nullptr;
+  OpPool::Free(op);
+}
+
+void DependencyEngine::FillEntries(Op* op, const std::vector<Var*>& reads, const std::vector<Var*>& writes) {
+  op->Reserve(static_cast<int>(reads.size() + writes.size()));
+  for (Var* v : reads) op->Add(v, 0);
+  for (Var* v : writes) op->Add(v, 1);
+  VarEntry* e = op->entries;
+  SortByVar(e, op->num_entries);
+  if (op->num_entries > 0 && e[0].var == nullptr) {
+    FreeOp(op);
+    MXNET_THROW(Value) << "[engine] a null variable was pushed; accepted: variables made by NewVariable";
+  }
+  int kept = op->num_entries > 0 ? 1 : 0;
+  for (int i = 1; i < op->num_entries; ++i) {
+    if (e[i].var != e[kept - 1].var) {
+      if (kept != i) e[kept] = e[i];
+      ++kept;
+    } else if (e[i].writes != 0 || e[kept - 1].writes != 0) {
+      const char* what = e[i].writes != 0 && e[kept - 1].writes != 0 ? "twice as written" : "both as read and as written";
+      const char* name = op->name != nullptr ? op->name : "engine";
+      FreeOp(op);
+      MXNET_THROW(Value) << "[" << name << "] a variable was pushed " << what << "; accepted: each variable once, as read or as written";
+    }
+  }
+  op->num_entries = kept;
+}
+
+void DependencyEngine::Submit(Op* op) {
+  BeforeSubmit(op);
+  VarEntry* e = op->entries;
+  const int n = op->num_entries;
+  for (;;) {
+    for (int i = 0; i < n; ++i) e[i].var->lock();
+    ThreadState* open = nullptr;
+    for (int i = 0; i < n && open == nullptr; ++i) open = e[i].var->bulk();
+    if (__builtin_expect(open == nullptr, 1)) break;
+    for (int i = 0; i < n; ++i) e[i].var->unlock();
+    Flush(open);
+  }
+  int waiting = 0;
+  for (int i = 0; i < n; ++i) waiting += !e[i].var->Enter(&e[i]);
+  op->waiting.store(waiting, std::memory_order_relaxed);  // published by the unlocks below
+  // Entries may be reused as soon as the last of them can be granted: read the variables before unlocking.
+  if (waiting == 0) {
+    for (int i = 0; i < n; ++i) e[i].var->unlock();
+    OpList ready;
+    ready.Push(op);
+    Dispatch(&ready);
+    return;
+  }
+  Var* first = e[0].var;
+  if (n == 1) return first->unlock();
+  Var* few[Op::kInlineEntries * 4];
+  std::unique_ptr<Var*[]> many;
+  Var** vars = few;
+  if (n > Op::kInlineEntries * 4) {
+    many.reset(new Var*[n]);
+    vars = many.get();
+  }
+  for (int i = 0; i < n; ++i) vars[i] = e[i].var;
+  for (int i = 0; i < n; ++i) vars[i]->unlock();
+}
+
+void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
+  while (Op* op = ready->Pop()) {
+    if (op->kind == Op::kWait) {
+      VarEntry* e = &op->entries[0];
+      *op->wait_error = e->error;  // the reference moves to the waiter
+      e->error = nullptr;
+      e->var->lock();
+      e->writes != 0 ? e->var->FinishExclusive(ready) : e->var->FinishRead(ready);
+      e->var->unlock();
+      Latch* latch = op->latch;
+      FreeOp(op);
+      latch->Signal();
+    } else if (op->kind == Op::kDelete) {
+      ErrorRecord* failure = nullptr;
+      InOperationScope scope;
+      RunContext rctx;
+      rctx.ctx = op->ctx;
+      try {
+        if (op->sync) op->sync(rctx);
+      } catch (...) {
+        failure = NewError(std::current_exception(), op->name, op->site);
+      }
+      Complete(op, failure, ready);
+    } else {
+      Schedule(op, may_keep);
+    }
+  }
+}
+
+ErrorRecord* DependencyEngine::InputError(Op* op) const {
+  for (int i = 0; i < op->num_entries; ++i) {
+    VarEntry* e = &op->entries[i];
+    if (e->writes == 0 && e->error != nullptr) return e->error;
+  }
+  return nullptr;
+}
+
+void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const RunContext&)) {
+  OpList ready;
+  ErrorRecord* failure = nullptr;
+  const bool check_inputs = op->poisoned.load(std::memory_order_relaxed) && op->prop != FnProperty::kNoSkip;
+  if (check_inputs && op->kind != Op::kBulk && (failure = InputError(op)) != nullptr) {
+    failure->Ref();
+    failure->holders.fetch_add(1, std::memory_order_relaxed);
+    op->refs.store(1, std::memory_order_relaxed);
+    Complete(op, failure, &ready);
+  } else if (op->kind == Op::kBulk) {
+    RunBulk(op, rctx, sync, &ready);
+  } else if (op->kind == Op::kSync) {
+    try {
+      InOperationScope scope;
+      op->sync(rctx);
+      if (sync != nullptr) sync(rctx);
+    } catch (...) {
+      failure = NewError(std::current_exception(), op->name, op->site);
+    }
+    Complete(op, failure, &ready);
+  } else {
+    op->refs.store(2, std::memory_order_relaxed);
+    op->finished.store(false, std::memory_order_relaxed);
+    try {
+      InOperationScope scope;
+      op->async(rctx, OnComplete(&DependencyEngine::OnCompleteTrampoline, op));
+    } catch (...) {
+      // The callback may already have reported the result; then the exception has no variable left to stay with.
+      ErrorRecord* late = NewError(std::current_exception(), op->name, op->site);
+      if (!op->finished.exchange(true, std::memory_order_acq_rel)) {
+        FinishAsync(op, late);
+      } else {
+        late->Unref();
+      }
+    }
+    if (op->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) FreeOp(op);
+    return;
+  }
+  Dispatch(&ready, true);
+}
+
+void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
+  OpList ready;
+  op->refs.store(1, std::memory_order_relaxed);
+  ErrorRecord* record = NewError(error, op->name, op->site);
+  if (op->kind == Op::kBulk) {  // its outcomes are kept per entry
+    DropEntryErrors(op);
+    for (int i = 0; i < op->num_entries; ++i) {
+      record->Ref();
+      op->entries[i].error = record;
+    }
+    op->poisoned.store(true, std::memory_order_relaxed);
+    Complete(op, nullptr, &ready);
+    record->Unref();
+  } else {
+    Complete(op, record, &ready);
+  }
+  Dispatch(&ready);
+}
+
+void DependencyEngine::OnCompleteTrampoline(void* arg, std::exception_ptr error) {
+  Op* op = static_cast<Op*>(arg);
+  if (op->finished.exchange(true, std::memory_order_acq_rel)) return;
+  DependencyEngine* self = op->engine;
+  self->callbacks_.fetch_add(1, std::memory_order_relaxed);
+  self->FinishAsync(op, error == nullptr ? nullptr : self->NewError(error, op->name, op->site));
+  self->callbacks_.fetch_sub(1, std::memory_order_release);
+}
+
+void DependencyEngine::FinishAsync(Op* op, ErrorRecord* failure) {
+  OpList ready;
+  InOperationScope scope;  // closures and deletions that run here must not wait
+  Complete(op, failure, &ready);
+  Dispatch(&ready);
+}
+
+/*
+ * Ends an operation: leaves `failure` (one reference and one holder pass in) or success in what it wrote, lets the next
+ * entries in, frees the block. For a bulk the outcome of each variable is already in its entry.
+ */
+void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
+  const Op::Kind kind = op->kind;
+  NaiveCaller* caller = op->caller;
+  // Closures go first: whatever they hold is released before anyone who waits for this operation continues. An
+  // asynchronous function may still be running.
+  if (kind == Op::kBulk) {
+    op->bulk.reset();
+  } else if (kind != Op::kAsync) {
+    op->sync = nullptr;
+  }
+  const bool errors = op->poisoned.load(std::memory_order_relaxed);
+  bool wrote = false;
+  // One variable of a bulk may clear a failure that another one is still to receive: count the receivers first.
+  if (errors && kind == Op::kBulk) HoldOutcomes(op);
+  for (int i = 0; i < op->num_entries; ++i) {
+    VarEntry* e = &op->entries[i];
+    Var* var = e->var;
+    ErrorRecord* outcome = failure;
+    if (__builtin_expect(errors, 0)) {
+      if (kind == Op::kBulk) {
+        outcome = e->error;
+        e->error = nullptr;
+      } else if (e->error != nullptr) {
+        e->error->Unref();
+        e->error = nullptr;
+      }
+    }
+    if (e->writes != 0) {
+      if (kind != Op::kBulk && outcome != nullptr) outcome->Ref();
+      wrote = true;
+      if (__builtin_expect(kind == Op::kDelete, 0)) {  // nothing can be queued behind it
+        if (outcome != nullptr) outcome->Unref();
+        var->Reset();
+        VarPool::Free(var);
+        continue;
+      }
+      const bool held = errors && kind == Op::kBulk && outcome != nullptr;
+      if (held) outcome->Ref();
+      var->lock();
+      var->FinishWrite(e->writes, outcome, ready);
+      if (held) ReleaseOutcome(outcome);
+    } else {
+      if (kind == Op::kBulk && outcome != nullptr) outcome->Unref();
+      var->lock();
+      var->FinishRead(ready);
+    }
+    var->unlock();
+  }
+  if (__builtin_expect(failure != nullptr, 0)) {
+    if (failure->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && wrote && kind != Op::kDelete) {
+      failure->cleared.store(true, std::memory_order_release);  // already overwritten everywhere
+    }
+    failure->Unref();
+  }
+  if (kind != Op::kAsync || op->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) FreeOp(op);
+  CountFinished();
+  if (caller != nullptr) CallerDone(caller);
+}
+
+// ---- pushing ----------------------------------------------------------------------------------------------------
+
+void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop,
+                                 int priority, const char* name, bool) {
+  CheckContext(ctx, name);
+  ThreadState* state = State();
+  if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
+  Op* op = NewOp(Op::kAsync, ctx.execution(), prop, priority, name);
+  FillEntries(op, reads, writes);
+  op->async = std::move(fn);
+  if (HasCallSite()) op->site = CallSite();
+  Bump(&state->started);
+  Bump(&state->pushed);
+  Submit(op);
+  AfterSubmit();
+}
+
+void DependencyEngine::PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop,
+                                int priority, const char* name) {
+  CheckContext(ctx, name);
+  ThreadState* state = State();
+  if (state->bulk_size > 1 && (prop == FnProperty::kNormal || prop == FnProperty::kNoSkip)) {
+    if (AppendToBulk(state, &fn, ctx.execution(), reads, writes, prop == FnProperty::kNoSkip, priority, name)) return;
+  }
+  if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
+  Op* op = NewOp(Op::kSync, ctx.execution(), prop, priority, name);
+  FillEntries(op, reads, writes);
+  op->sync = std::move(fn);
+  if (HasCallSite()) op->site = CallSite();
+  Bump(&state->started);
+  Bump(&state->pushed);
+  Submit(op);
+  AfterSubmit();
+}
+
+bool DependencyEngine::TryAcquire(Var* const* reads, int num_reads, Var* const* writes, int num_writes) {
+  Var* busy = nullptr;
+  int r = 0, w = 0;
+  while (r < num_reads && reads[r]->TryRead()) ++r;
+  if (r < num_reads) {
+    busy = reads[r];
+  } else {
+    while (w < num_writes && writes[w]->TryWrite()) ++w;
+    if (w == num_writes) {
+      Bump(&State()->inlined);
+      return true;
+    }
+    busy = writes[w];
+  }
+  OpList ready;
+  while (r > 0) {
+    Var* v = reads[--r];
+    v->lock();
+    v->FinishRead(&ready);
+    v->unlock();
+  }
+  while (w > 0) {
+    Var* v = writes[--w];
+    v->lock();
+    v->FinishExclusive(&ready);
+    v->unlock();
+  }
+  Dispatch(&ready);
+  busy->lock();
+  ThreadState* open = busy->bulk();
+  busy->unlock();
+  if (open != nullptr) Flush(open);
+  return false;
+}
+
+void DependencyEngine::Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error,
+                               const char* name) {
+  OpList ready;
+  ErrorRecord* failure = error == nullptr ? nullptr : NewError(error, name, CallSite());
+  for (int i = 0; i < num_writes; ++i) {
+    Var* v = writes[i];
+    if (failure != nullptr) failure->Ref();
+    v->lock();
+    v->FinishWrite(1, failure, &ready);
+    v->unlock();
+  }
+  for (int i = 0; i < num_reads; ++i) {
+    Var* v = reads[i];
+    v->lock();
+    v->FinishRead(&ready);
+    v->unlock();
+  }
+  if (failure != nullptr) {
+    if (failure->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && num_writes > 0) failure->cleared.store(true);
+    failure->Unref();
+  }
+  if (__builtin_expect(!ready.empty(), 0)) Dispatch(&ready);
+}
+
+Var* DependencyEngine::NewVariable() {
+  Var* var = VarPool::Alloc();
+  var->Reset();
+  return var;
+}
+
+void DependencyEngine::DeleteVariable(SyncFn fn, Context ctx, Var* var) {
+  var->lock();
+  ThreadState* open = var->bulk();
+  const bool idle = open == nullptr && var->idle();
+  var->unlock();
+  ThreadState* state = State();
+  if (idle) {  // nobody else may touch it any more, so it stays idle
+    try {
+      InOperationScope scope;
+      RunContext rctx;
+      rctx.ctx = ctx;
+      if (fn) fn(rctx);
+    } catch (...) {
+      NewError(std::current_exception(), "DeleteVariable", CallSite())->Unref();
+    }
+    var->Reset();
+    VarPool::Free(var);
+    return;
+  }
+  Op* op = NewOp(Op::kDelete, ctx, FnProperty::kDeleteVar, 0, "DeleteVariable");
+  op->Reserve(1);
+  op->Add(var, 1);
+  op->sync = std::move(fn);
+  if (open == state) {
+    // Deleting a temporary must not end the bulk that made it.
+    std::lock_guard<SpinLock> hold(state->lock);
+    var->lock();
+    const bool still_open = var->bulk() == state;
+    var->unlock();
+    if (still_open) {
+      state->bulk_deletes.push_back(op);
+      return;  // counted as started when the bulk is closed: an open bulk must not keep WaitForAll waiting
+    }
+  }
+  Bump(&state->started);
+  Submit(op);
+}
+
+// ---- bulking ----------------------------------------------------------------------------------------------------
+
+bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
+                                    const std::vector<Var*>& writes, bool no_skip, int priority, const char* name) {
+  if (!CanBulk() || bulking_off_.load(std::memory_order_relaxed)) return false;
+  Op* probe = NewOp(Op::kSync, ctx, FnProperty::kNormal, priority, name);  // sorted, checked list of the variables
+  FillEntries(probe, reads, writes);
+  VarEntry* e = probe->entries;
+  const int n = probe->num_entries;
+  for (;;) {
+    state->lock.lock();
+    if (state->bulk != nullptr && (state->bulk_ctx != ctx || state->bulk_priority != priority)) {
+      state->lock.unlock();
+      Flush(state);
+      continue;
+    }
+    for (int i = 0; i < n; ++i) e[i].var->lock();
+    ThreadState* foreign = nullptr;
+    for (int i = 0; i < n; ++i) {
+      ThreadState* open = e[i].var->bulk();
+      if (open != nullptr && open != state) foreign = open;
+    }
+    if (foreign == nullptr) break;
+    for (int i = 0; i < n; ++i) e[i].var->unlock();
+    state->lock.unlock();
+    Flush(foreign);
+  }
+  for (int i = 0; i < n; ++i) e[i].var->SetBulk(state, e[i].writes != 0);
+  for (int i = 0; i < n; ++i) e[i].var->unlock();
+  if (state->bulk == nullptr) state->bulk.reset(new BulkBody);
+  state->bulk_open.store(true, std::memory_order_relaxed);
+  BulkBody* body = state->bulk.get();
+  state->bulk_ctx = ctx;
+  state->bulk_priority = priority;
+  body->items.push_back({std::move(*fn), name, no_skip, static_cast<int>(body->vars.size()), n, std::string()});
+  if (HasCallSite()) body->items.back().site = CallSite();
+  for (int i = 0; i < n; ++i) body->vars.push_back({e[i].var, e[i].writes != 0});
+  const bool full = static_cast<int>(body->items.size()) >= state->bulk_size;
+  state->lock.unlock();
+  Bump(&state->bulked);
+  FreeOp(probe);
+  if (full) Flush(state);
+  return true;
+}
+
+/* REQUIRES: state->lock held. Puts the open bulk and the deletions behind it into the queues of their variables. */
+void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
+  if (state->bulk == nullptr) return;
+  BulkBody* body = state->bulk.get();
+  Op* op = NewOp(Op::kBulk, state->bulk_ctx, FnProperty::kNormal, state->bulk_priority, "bulk");
+  op->Reserve(static_cast<int>(body->vars.size()));
+  for (const BulkBody::Use& use : body->vars) op->Add(use.var, use.write);
+  VarEntry* e = op->entries;
+  SortByVar(e, op->num_entries);
+  int kept = op->num_entries > 0 ? 1 : 0;
+  for (int i = 1; i < op->num_entries; ++i) {
+    if (e[i].var == e[kept - 1].var) {
+      e[kept - 1].writes += e[i].writes;
+    } else {
+      e[kept++] = e[i];
+    }
+  }
+  op->num_entries = kept;
+  op->bulk = std::move(state->bulk);
+  state->bulk_open.store(false, std::memory_order_relaxed);
+  BeforeSubmit(op);
+  // `started` is the owner's counter, but a bulk may be closed by another thread, and `lock` orders the two only among
+  // closers: count it where the closing thread counts.
+  ThreadState* mine = State();
+  Bump(&mine->started);
+  Bump(&mine->pushed);
+  Bump(&mine->bulks);
+  std::vector<Var*> vars(kept);
+  for (int i = 0; i < kept; ++i) (vars[i] = e[i].var)->lock();
+  int waiting = 0;
+  for (int i = 0; i < kept; ++i) {
+    waiting += !vars[i]->Enter(&e[i]);
+    vars[i]->SetBulk(nullptr, false);
+  }
+  op->waiting.store(waiting, std::memory_order_relaxed);
+  if (waiting == 0) ready->Push(op);
+  for (Op* del : state->bulk_deletes) {
+    VarEntry* d = &del->entries[0];
+    del->waiting.store(1, std::memory_order_relaxed);
+    d->var->Enter(d);  // behind the bulk's entry, hence queued
+  }
+  Bump(&mine->started, state->bulk_deletes.size());
+  state->bulk_deletes.clear();
+  for (Var* v : vars) v->unlock();
+}
+
+void DependencyEngine::Flush(ThreadState* state) {
+  OpList ready;
+  {
+    std::lock_guard<SpinLock> hold(state->lock);
+    CloseBulkLocked(state, &ready);
+  }
+  Dispatch(&ready);
+}
+
+void DependencyEngine::FlushAll() {
+  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) Flush(s);
+}
+
+void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(const RunContext&), OpList* ready) {
+  BulkBody* body = op->bulk.get();
+  RunContext bulk_ctx = rctx;
+  bulk_ctx.is_bulk = true;
+  auto entry_of = [op](Var* v) {
+    return std::lower_bound(op->entries, op->entries + op->num_entries, v,
+                            [](const VarEntry& e, Var* var) { return e.var < var; });
+  };
+  // From the first failure on, an entry's `error` is the state of its variable at this point of the bulk.
+  bool errors = op->poisoned.load(std::memory_order_relaxed);
+  auto leave = [&](const BulkBody::Item& item, ErrorRecord* outcome) {
+    for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
+      if (!body->vars[i].write) continue;
+      VarEntry* e = entry_of(body->vars[i].var);
+      if (e->error == outcome) continue;
+      if (outcome != nullptr) outcome->Ref();
+      if (e->error != nullptr) e->error->Unref();
+      e->error = outcome;
+    }
+  };
+  struct Made {
+    ErrorRecord* record;
+    bool wrote;
+  };
+  std::vector<Made> made;  // failures of this bulk: one reference and one holder each
+  InOperationScope scope;
+  auto fail = [&](const BulkBody::Item& item) {
+    ErrorRecord* record = NewError(std::current_exception(), item.name, item.site);
+    bool wrote = false;
+    for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) wrote |= body->vars[i].write;
+    made.push_back({record, wrote});
+    errors = true;
+    leave(item, record);
+  };
+  for (BulkBody::Item& item : body->items) {
+    ErrorRecord* input = nullptr;
+    if (errors && !item.no_skip) {
+      for (int i = item.first_var; i < item.first_var + item.num_vars && input == nullptr; ++i) {
+        if (!body->vars[i].write) input = entry_of(body->vars[i].var)->error;
+      }
+      if (input != nullptr) {
+        leave(item, input);
+        continue;
+      }
+    }
+    try {
+      item.fn(bulk_ctx);
+      if (errors) leave(item, nullptr);
+    } catch (...) {
+      fail(item);
+    }
+  }
+  if (sync != nullptr) {
+    try {
+      sync(rctx);
+    } catch (...) {  // a device fault cannot be told apart: every result of the bulk is suspect
+      for (const BulkBody::Item& item : body->items) fail(item);
+    }
+  }
+  op->poisoned.store(errors, std::memory_order_relaxed);
+  Complete(op, nullptr, ready);
+  for (const Made& m : made) {
+    // No holder left: overwritten later in the same bulk, or since.
+    if (m.record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && m.wrote) m.record->cleared.store(true, std::memory_order_release);
+    m.record->Unref();
+  }
+}
+
+int DependencyEngine::SetBulkSize(int size) {
+  ThreadState* state = State();
+  int old = state->bulk_size;
+  state->bulk_size = size < 0 ? 0 : size;
+  if (size < old) Flush(state);
+  return old;
+}
+
+void DependencyEngine::CheckContext(const Context& ctx, const char* name) const {
+  MXNET_CHECK_KIND(!ctx.is_gpu() || GetStreamHooks() != nullptr, Value)
+      << "[" << (name != nullptr ? name : "engine") << "] got the context " << ctx.str()
+      << ", but this build has no GPU support; accepted: cpu(), or a build with USE_CUDA=ON";
+}
+
+void DependencyEngine::FlushBulk() { Flush(State()); }
+
+// ---- waiting and errors -----------------------------------------------------------------------------------------
+
+void DependencyEngine::CheckMayWait(const char* what) const {
+  MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
+                              << "accepted: waiting on threads of the program, outside operations";
+}
+
+/* REQUIRES: the caller has claimed `record` and passes a reference. */
+void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
+  std::exception_ptr e = record->error;
+  record->Unref();
+  std::rethrow_exception(e);
+}
+
+void DependencyEngine::WaitForVar(Var* var, bool for_write) {
+  CheckMayWait("WaitForVar");
+  ThreadState* state = State();
+  if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
+  ErrorRecord* error = nullptr;
+  for (;;) {
+    var->lock();
+    ThreadState* open = var->bulk();
+    if (open == nullptr) break;
+    var->unlock();
+    Flush(open);
+  }
+  const bool done = for_write ? var->idle() : var->settled();
+  if (done) error = var->LiveError();
+  var->unlock();
+  if (!done) {
+    Latch latch;
+    Op* op = NewOp(Op::kWait, Context(), FnProperty::kNoSkip, 0, "WaitForVar");
+    op->Reserve(1);
+    op->Add(var, for_write);
+    op->latch = &latch;
+    op->wait_error = &error;
+    Submit(op);
+    latch.Wait();
+  }
+  if (error == nullptr) return;
+  if (error->Claim()) RaiseClaimed(error);
+  error->Unref();
+}
+
+bool DependencyEngine::Quiescent() const {
+  // Counters only grow and an operation is counted as started before it can finish. So if the sum of `finished`, read
+  // first, equals the sum of `started`, nothing was pending in between.
+  uint64_t finished = 0, started = 0;
+  ThreadState* head = states_.load(std::memory_order_acquire);
+  for (ThreadState* s = head; s != nullptr; s = s->next) finished += s->finished.load(std::memory_order_seq_cst);
+  head = states_.load(std::memory_order_acquire);
+  for (ThreadState* s = head; s != nullptr; s = s->next) started += s->started.load(std::memory_order_acquire);
+  return finished == started;
+}
+
+void DependencyEngine::CountFinished() {
+  State()->finished.fetch_add(1, std::memory_order_seq_cst);
+  if (__builtin_expect(all_waiters_.load(std::memory_order_seq_cst) != 0, 0) && Quiescent()) {
+    all_word_.fetch_add(1, std::memory_order_seq_cst);
+    FutexWake(&all_word_, 1 << 30);
+  }
+}
+
+void DependencyEngine::Drain() {
+  FlushAll();
+  for (int i = SpinBudget() / 64; i > 0; --i) {
+    if (Quiescent()) return;
+    for (int j = 0; j < 64; ++j) CpuPause();
+  }
+  all_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    uint32_t seen = all_word_.load(std::memory_order_seq_cst);
+    if (Quiescent()) break;
+    FutexWait(&all_word_, seen);
+  }
+  all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void DependencyEngine::WaitForAll() {
+  CheckMayWait("WaitForAll");
+  Drain();
+  ErrorRecord* first = nullptr;
+  {
+    std::lock_guard<std::mutex> hold(errors_mu_);
+    size_t taken = 0;
+    for (; taken < errors_.size() && first == nullptr; ++taken) {
+      if (errors_[taken]->Claim()) {
+        first = errors_[taken];
+      } else {
+        errors_[taken]->Unref();
+      }
+    }
+    errors_.erase(errors_.begin(), errors_.begin() + taken);
+  }
+  if (first != nullptr) RaiseClaimed(first);
+}
+
+void DependencyEngine::Throw(Var* var) {
+  var->lock();
+  ErrorRecord* error = var->LiveError();
+  var->unlock();
+  if (error == nullptr) return;
+  if (error->Claim()) RaiseClaimed(error);
+  error->Unref();
+}
+
+/* The result carries one reference and one holder for the operation that failed. */
+ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char* name, const std::string& site) {
+  constexpr size_t kMostKept = 1024;
+  ErrorRecord* record = new ErrorRecord(DescribeError(e, name, site));
+  record->holders.store(1, std::memory_order_relaxed);
+  std::lock_guard<std::mutex> hold(errors_mu_);
+  auto gone = std::remove_if(errors_.begin(), errors_.end(), [](ErrorRecord* r) {
+    if (!r->cleared.load(std::memory_order_acquire)) return false;
+    r->Unref();
+    return true;
+  });
+  errors_.erase(gone, errors_.end());
+  if (errors_.size() < kMostKept) {
+    record->Ref();
+    errors_.push_back(record);
+  }
+  return record;
+}
+
+void DependencyEngine::NotifyShutdown() {
+  bulking_off_.store(true, std::memory_order_relaxed);
+  FlushAll();
+}
+
+EngineStats DependencyEngine::stats() const {
+  EngineStats sum;
+  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+    sum.pushed += s->pushed.load(std::memory_order_relaxed);
+    sum.inlined += s->inlined.load(std::memory_order_relaxed);
+    sum.bulked += s->bulked.load(std::memory_order_relaxed);
+    sum.bulks += s->bulks.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+}  // namespace engine
+}  // namespace mxnet

@@ -1,0 +1,180 @@
+/*
+ * Everything that the three engines share: dependency tracking, completion, errors, bulking, waiting, fork. A subclass
+ * only says where a ready operation runs (Schedule). The data structures and their invariants are described in var.h.
+ */
+#ifndef MXNET_ENGINE_DEPENDENCY_ENGINE_H_
+#define MXNET_ENGINE_DEPENDENCY_ENGINE_H_
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/var.h"
+#include "mxnet/engine.h"
+
+namespace mxnet {
+namespace engine {
+
+/* The operations of a bulk. Item i uses vars[items[i].first_var, + num_vars). */
+struct BulkBody {
+  struct Item {
+    Engine::SyncFn fn;
+    const char* name;
+    bool no_skip;
+    int first_var, num_vars;
+    std::string site;
+  };
+  struct Use {
+    Var* var;
+    bool write;
+  };
+  std::vector<Item> items;
+  std::vector<Use> vars;
+};
+
+/*
+ * What an engine keeps per pushing or completing thread. Counters are written by their thread only; the bulk is guarded
+ * by `lock`, because a thread that touches one of its variables flushes it.
+ */
+struct alignas(64) ThreadState {
+  std::atomic<uint64_t> started{0}, finished{0};  // operations; the engine is quiescent when the sums are equal
+  std::atomic<uint64_t> pushed{0}, inlined{0}, bulked{0}, bulks{0};
+  int bulk_size = 0;
+
+  SpinLock lock;
+  Context bulk_ctx;
+  int bulk_priority = 0;
+  std::unique_ptr<BulkBody> bulk;   // null: nothing is open
+  std::atomic<bool> bulk_open{false};  // bulk != nullptr, readable without the lock (exact for the owner's own pushes)
+  std::vector<Op*> bulk_deletes;    // deletions of variables of the open bulk, pushed right after it
+
+  std::atomic<bool> in_use{true};   // false: its thread has exited and another may take it over
+  ThreadState* next = nullptr;
+};
+
+inline void Bump(std::atomic<uint64_t>* counter, uint64_t by = 1) {  // single writer: no locked instruction
+  counter->store(counter->load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+/* This thread's state in the engine that it used last. */
+struct StateCache {
+  uint64_t engine_id;
+  ThreadState* state;
+};
+extern __thread StateCache tls_state __attribute__((tls_model("initial-exec")));
+
+class DependencyEngine : public Engine {
+ public:
+  DependencyEngine();
+  ~DependencyEngine() override;
+
+  Var* NewVariable() override;
+  void DeleteVariable(SyncFn fn, Context ctx, Var* var) override;
+  void PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
+                 const char* name, bool wait) override;
+  void PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
+                const char* name) override;
+  bool TryAcquire(Var* const* reads, int num_reads, Var* const* writes, int num_writes) override;
+  void Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error,
+               const char* name) override;
+  void WaitForVar(Var* var, bool for_write) override;
+  void WaitForAll() override;
+  void Throw(Var* var) override;
+  uint64_t Version(Var* var) const override { return var->version(); }
+  int SetBulkSize(int size) override;
+  void FlushBulk() override;
+  void NotifyShutdown() override;
+  EngineStats stats() const override;
+
+  /* Runs everything that is pending, then ends the workers; what is pushed later runs in the caller. Idempotent. */
+  virtual void Shutdown() = 0;
+
+  /* Fork: called with every other thread of the process alive (prepare, parent) or gone (child). */
+  virtual void PrepareFork() { errors_mu_.lock(); }
+  virtual void ParentAfterFork() { errors_mu_.unlock(); }
+  virtual void ChildAfterFork();
+
+  uint64_t id() const { return id_; }
+  void ThreadExit(ThreadState* state);  // flushes its bulk and lets another thread take the state over
+
+ protected:
+  /* `op` is ready. Called from any thread, without locks. Must run it (RunOp) or queue it. `may_keep`: this thread has
+     just finished a synchronous operation and will return to its worker loop at once. */
+  virtual void Schedule(Op* op, bool may_keep) = 0;
+  /* Called after the fields of a pushed operation are set and before any other thread can see it. */
+  virtual void BeforeSubmit(Op*) {}
+  /* Called on the pushing thread after the operation has been handed over (and maybe finished). */
+  virtual void AfterSubmit() {}
+  virtual bool CanBulk() const { return true; }
+  /* Called when an operation of a NaiveCaller is done. */
+  virtual void CallerDone(NaiveCaller*) {}
+
+  /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `sync` (may be null) makes the
+     device finish what the function started; it may throw. */
+  void RunOp(Op* op, const RunContext& rctx, void (*sync)(const RunContext&));
+  /* Completes `op` with an error that arose before its function could run. */
+  void FailOp(Op* op, std::exception_ptr error);
+  /* Blocks until nothing is pending. */
+  void Drain();
+  ThreadState* State() {
+    if (__builtin_expect(tls_state.engine_id == id_, 1)) return tls_state.state;
+    return StateSlow();
+  }
+
+ private:
+  Op* NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, int priority, const char* name);
+  void FreeOp(Op* op);
+  void FillEntries(Op* op, const std::vector<Var*>& reads, const std::vector<Var*>& writes);
+  void Submit(Op* op);
+  void Dispatch(OpList* ready, bool may_keep = false);
+  void Complete(Op* op, ErrorRecord* failure, OpList* ready);
+  void FinishAsync(Op* op, ErrorRecord* failure);
+  static void OnCompleteTrampoline(void* op, std::exception_ptr error);
+  ErrorRecord* InputError(Op* op) const;
+  void RunBulk(Op* op, const RunContext& rctx, void (*sync)(const RunContext&), OpList* ready);
+  ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);
+  void RaiseClaimed(ErrorRecord* record);
+
+  bool AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
+                    const std::vector<Var*>& writes, bool no_skip, int priority, const char* name);
+  void CloseBulkLocked(ThreadState* state, OpList* ready);
+  void Flush(ThreadState* state);
+  void FlushAll();
+  bool Quiescent() const;
+  void CountFinished();
+  ThreadState* StateSlow();
+  void CheckMayWait(const char* what) const;
+  void CheckContext(const Context& ctx, const char* name) const;
+
+  const uint64_t id_;
+  std::atomic<ThreadState*> states_{nullptr};   // grows only; freed with the engine
+  std::atomic<bool> bulking_off_{false};
+  std::atomic<int> all_waiters_{0};
+  std::atomic<uint32_t> all_word_{0};           // futex of WaitForAll
+  std::atomic<int> callbacks_{0};               // OnComplete calls that still use the engine
+  std::mutex errors_mu_;
+  std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: not yet raised, oldest first
+};
+
+/* True while this thread runs an operation or is an engine worker: it must not wait. */
+bool InOperation();
+/* Marks the calling thread as an engine worker for good. */
+void MarkWorkerThread();
+
+DependencyEngine* CreateNaiveEngine();
+DependencyEngine* CreateThreadedEngine();
+DependencyEngine* CreateThreadedEnginePerDevice();
+
+/* The live engines, for fork handlers and thread exits. */
+void RegisterEngine(DependencyEngine* engine);
+void UnregisterEngine(DependencyEngine* engine);
+/* Calls ThreadExit if the engine with this id still lives. */
+void NotifyThreadExit(uint64_t engine_id, ThreadState* state);
+/* True in a process that was forked from one that had an engine, or after Engine::MarkDataWorker. */
+bool IsDataWorker();
+void SetDataWorker();
+
+}  // namespace engine
+}  // namespace mxnet
+#endif  // MXNET_ENGINE_DEPENDENCY_ENGINE_H_

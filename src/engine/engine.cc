@@ -1,0 +1,32 @@
+/* Which engine: by name, and the one of the process. */
+#include "mxnet/engine.h"
+
+#include <cstdlib>
+
+#include "engine/dependency_engine.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+
+using engine::DependencyEngine;
+
+Engine* Engine::Create(const std::string& type) {
+  if (type == "NaiveEngine") return engine::CreateNaiveEngine();
+  if (type == "ThreadedEngine") return engine::CreateThreadedEngine();
+  if (type.empty() || type == "ThreadedEnginePerDevice") return engine::CreateThreadedEnginePerDevice();
+  MXNET_THROW(Value) << "[engine] got the type '" << type << "'; accepted: NaiveEngine, ThreadedEngine, ThreadedEnginePerDevice";
+}
+
+Engine* Engine::Get() {
+  // Never deleted: destructors of other static objects may still push. At exit its work is finished and its threads end.
+  static Engine* process_engine = [] {
+    Engine* made = Create(Env::Get().engine_type);
+    std::atexit([] { static_cast<DependencyEngine*>(Get())->Shutdown(); });
+    return made;
+  }();
+  return process_engine;
+}
+
+void Engine::MarkDataWorker() { engine::SetDataWorker(); }
+
+}  // namespace mxnet

@@ -1,0 +1,48 @@
+/* How a failure inside an operation becomes the message that the next wait raises. */
+#include <atomic>
+#include <new>
+
+#include "engine/var.h"
+
+namespace mxnet {
+namespace {
+std::atomic<Engine::CallSiteFn> g_call_site{nullptr};
+}
+
+void Engine::SetCallSiteProvider(CallSiteFn fn) { g_call_site.store(fn, std::memory_order_release); }
+
+namespace engine {
+
+bool HasCallSite() { return g_call_site.load(std::memory_order_relaxed) != nullptr; }
+
+std::string CallSite() {
+  Engine::CallSiteFn fn = g_call_site.load(std::memory_order_acquire);
+  return fn == nullptr ? std::string() : fn();
+}
+
+std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, const std::string& site) {
+  Error::Kind kind = Error::Kind::kGeneric;
+  std::string message;
+  try {
+    std::rethrow_exception(e);
+  } catch (const Error& error) {
+    kind = error.kind();
+    message = error.what();
+  } catch (const std::bad_alloc&) {
+    kind = Error::Kind::kOutOfMemory;
+    message = "out of memory";
+  } catch (const std::exception& error) {
+    message = error.what();
+  } catch (...) {
+    message = "an exception that is not a std::exception";
+  }
+  const std::string op = name != nullptr ? name : "";
+  // House style: a message starts with the [operator]. Kernels that follow it keep their own prefix.
+  if (message.empty() || message[0] != '[') message = "[" + (op.empty() ? "engine" : op) + "] " + message;
+  if (!op.empty() && message.compare(0, op.size() + 2, "[" + op + "]") != 0) message += "; raised in operator " + op;
+  if (!site.empty()) message += "; called at " + site;
+  return std::make_exception_ptr(Error(kind, message));
+}
+
+}  // namespace engine
+}  // namespace mxnet

@@ -1,0 +1,102 @@
+/*
+ * Runs every operation on the thread that pushes it, before the push returns. The dependency tracking is the same as
+ * in the other engines, because several threads may push and asynchronous operations may be finished by others: a
+ * pushing thread waits until its operation is ready, runs it and waits until it is complete. A push from inside an
+ * operation that cannot run yet (its variables are held by that very operation, say) is left for the outermost push of
+ * the same thread, which returns only when all of them are done.
+ */
+#include <condition_variable>
+#include <mutex>
+
+#include "engine/dependency_engine.h"
+#include "engine/device_streams.h"
+
+namespace mxnet {
+namespace engine {
+
+struct NaiveCaller {
+  std::mutex mu;
+  std::condition_variable changed;
+  OpList ready;     // guarded by mu
+  int pending = 0;  // guarded by mu: submitted by this thread and not complete
+  int depth = 0;    // of pushes on this thread
+};
+
+namespace {
+
+class NaiveEngine final : public DependencyEngine {
+ public:
+  ~NaiveEngine() override {
+    UnregisterEngine(this);
+    Shutdown();
+  }
+  const char* type() const override { return "NaiveEngine"; }
+  void Shutdown() override { Drain(); }
+
+ protected:
+  void BeforeSubmit(Op* op) override {
+    if (op->kind == Op::kDelete || op->kind == Op::kWait) return;  // run wherever they become ready
+    NaiveCaller* caller = Caller();
+    op->caller = caller;
+    std::lock_guard<std::mutex> hold(caller->mu);
+    ++caller->pending;
+  }
+
+  void Schedule(Op* op, bool) override {
+    NaiveCaller* caller = op->caller;
+    std::lock_guard<std::mutex> hold(caller->mu);
+    caller->ready.Push(op);
+    caller->changed.notify_one();  // under the lock: the caller may be gone once it sees the list
+  }
+
+  void AfterSubmit() override {
+    NaiveCaller* caller = Caller();
+    const bool outermost = caller->depth == 0;
+    ++caller->depth;
+    std::unique_lock<std::mutex> hold(caller->mu);
+    for (;;) {
+      if (Op* op = caller->ready.Pop()) {
+        hold.unlock();
+        RunHere(op);
+        hold.lock();
+      } else if (outermost && caller->pending > 0) {
+        caller->changed.wait(hold);
+      } else {
+        break;
+      }
+    }
+    --caller->depth;
+  }
+
+  void CallerDone(NaiveCaller* caller) override {
+    std::lock_guard<std::mutex> hold(caller->mu);
+    if (--caller->pending == 0) caller->changed.notify_one();
+  }
+
+  bool CanBulk() const override { return false; }
+
+ private:
+  static NaiveCaller* Caller() {
+    static thread_local NaiveCaller caller;
+    return &caller;
+  }
+
+  void RunHere(Op* op) {
+    RunContext rctx;
+    rctx.ctx = op->ctx;
+    if (!rctx.ctx.is_gpu()) return RunOp(op, rctx, nullptr);
+    try {
+      FillStreams(&rctx, false);
+    } catch (...) {
+      return FailOp(op, std::current_exception());
+    }
+    RunOp(op, rctx, &SyncStreams);
+  }
+};
+
+}  // namespace
+
+DependencyEngine* CreateNaiveEngine() { return new NaiveEngine; }
+
+}  // namespace engine
+}  // namespace mxnet

@@ -1,0 +1,26 @@
+/*
+ * What the engine needs from a device runtime. The table is null in a CPU build; linking stream_cuda.cc registers the
+ * CUDA one, and tests register a recording one. An operation for a GPU is refused with an error while it is null.
+ */
+#ifndef MXNET_ENGINE_STREAM_H_
+#define MXNET_ENGINE_STREAM_H_
+
+namespace mxnet {
+namespace engine {
+
+struct StreamHooks {
+  /* Makes `dev_id` current on the calling thread. Throws Error when there is no such device. */
+  void (*set_device)(int dev_id);
+  /* A stream of the current device that does not wait for the default stream. `high_priority`: for priority pools. */
+  void* (*create)(bool high_priority);
+  void (*destroy)(void* stream);
+  /* Returns when the stream's work is done; throws Error on a device fault. */
+  void (*synchronize)(void* stream);
+};
+
+const StreamHooks* GetStreamHooks();
+void SetStreamHooks(const StreamHooks* hooks);  // `hooks` must stay valid
+
+}  // namespace engine
+}  // namespace mxnet
+#endif  // MXNET_ENGINE_STREAM_H_

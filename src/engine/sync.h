@@ -1,0 +1,59 @@
+/*
+ * The three ways in which the engine synchronises: a spinlock for sections of a few instructions, a futex word for
+ * threads that have nothing to do, and a bounded spin in front of the futex. No operation takes a std::mutex.
+ */
+#ifndef MXNET_ENGINE_SYNC_H_
+#define MXNET_ENGINE_SYNC_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace mxnet {
+namespace engine {
+
+inline void CpuPause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/* REQUIRES: no user code, allocation of unbounded size or system call runs under it (unlock is a plain store). */
+class SpinLock {
+ public:
+  void lock() {
+    if (__builtin_expect(flag_.exchange(1, std::memory_order_acquire) != 0, 0)) LockSlow();
+  }
+  void unlock() { flag_.store(0, std::memory_order_release); }
+  /* Only for the child of a fork, where the thread that held it does not exist. */
+  void Reset() { flag_.store(0, std::memory_order_relaxed); }
+
+ private:
+  void LockSlow();
+  std::atomic<uint32_t> flag_{0};
+};
+
+/* Sleeps while *word == expected (may return early); timeout_ms < 0: without limit. */
+void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms = -1);
+void FutexWake(std::atomic<uint32_t>* word, int count);
+
+/* Iterations of CpuPause worth spending before sleeping: about 5 microseconds, 0 on a machine with one core. */
+int SpinBudget();
+
+/* One thread waits, one signals, once. The waiter may destroy it as soon as Wait returns. */
+class Latch {
+ public:
+  void Signal() {
+    if (state_.exchange(kSet, std::memory_order_acq_rel) == kSleeping) FutexWake(&state_, 1);
+  }
+  void Wait();
+
+ private:
+  enum : uint32_t { kUnset = 0, kSet = 1, kSleeping = 2 };
+  std::atomic<uint32_t> state_{kUnset};
+};
+
+}  // namespace engine
+}  // namespace mxnet
+#endif  // MXNET_ENGINE_SYNC_H_

@@ -1,0 +1,100 @@
+#include "engine/worker_pool.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "engine/dependency_engine.h"
+
+namespace mxnet {
+namespace engine {
+namespace {
+thread_local WorkerPool* tls_pool = nullptr;
+thread_local Op* tls_kept = nullptr;
+}  // namespace
+
+WorkerPool::WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run)
+    : name_(std::move(name)), num_threads_(num_threads), run_(std::move(run)) {
+  for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Loop(); });
+}
+
+void WorkerPool::Push(Op* op) {
+  int size;
+  {
+    std::lock_guard<SpinLock> hold(lock_);
+    if (op->priority == 0) {
+      fifo_.Push(op);
+    } else {
+      heap_.push_back({op->priority, seq_++, op});
+      std::push_heap(heap_.begin(), heap_.end());
+    }
+    size = size_.fetch_add(1, std::memory_order_seq_cst) + 1;
+  }
+  // A worker announces that it sleeps, or that it no longer spins, before it looks at size_ for the last time; the
+  // total order of these accesses means that either it sees the new size or we see the announcement.
+  if (sleepers_.load(std::memory_order_seq_cst) > 0 && size > spinners_.load(std::memory_order_seq_cst)) {
+    word_.fetch_add(1, std::memory_order_seq_cst);
+    FutexWake(&word_, 1);
+  }
+}
+
+Op* WorkerPool::TryPop() {
+  if (size_.load(std::memory_order_relaxed) == 0) return nullptr;
+  std::lock_guard<SpinLock> hold(lock_);
+  Op* op = nullptr;
+  if (!heap_.empty() && (fifo_.empty() || heap_.front().priority > 0)) {
+    op = heap_.front().op;
+    std::pop_heap(heap_.begin(), heap_.end());
+    heap_.pop_back();
+  } else {
+    op = fifo_.Pop();
+  }
+  if (op != nullptr) size_.fetch_sub(1, std::memory_order_seq_cst);
+  return op;
+}
+
+Op* WorkerPool::Pop() {
+  for (;;) {
+    if (Op* op = TryPop()) return op;
+    spinners_.fetch_add(1, std::memory_order_seq_cst);
+    for (int i = SpinBudget(); i > 0 && size_.load(std::memory_order_relaxed) == 0; --i) CpuPause();
+    spinners_.fetch_sub(1, std::memory_order_seq_cst);
+    if (Op* op = TryPop()) return op;
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    uint32_t seen = word_.load(std::memory_order_seq_cst);
+    if (size_.load(std::memory_order_seq_cst) == 0 && !stop_.load(std::memory_order_seq_cst)) FutexWait(&word_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    if (stop_.load(std::memory_order_seq_cst) && size_.load(std::memory_order_seq_cst) == 0) return nullptr;
+  }
+}
+
+bool WorkerPool::TryKeep(Op* op) {
+  if (tls_pool != this || tls_kept != nullptr || size_.load(std::memory_order_relaxed) != 0) return false;
+  tls_kept = op;
+  return true;
+}
+
+void WorkerPool::Loop() {
+  tls_pool = this;
+  MarkWorkerThread();
+  pthread_setname_np(pthread_self(), name_.substr(0, 15).c_str());
+  while (Op* op = Pop()) {
+    do {
+      tls_kept = nullptr;
+      run_(op);
+      op = tls_kept;
+    } while (op != nullptr);
+  }
+}
+
+void WorkerPool::Stop() {
+  stop_.store(true, std::memory_order_seq_cst);
+  word_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(&word_, 1 << 30);
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+}
+
+}  // namespace engine
+}  // namespace mxnet

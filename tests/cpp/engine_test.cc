@@ -1,0 +1,514 @@
+/* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. */
+#include "mxnet/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace mxnet {
+namespace {
+
+const Context kCpu = Context::CPU();
+
+/* A gate that operations wait behind. */
+class Gate {
+ public:
+  void Open() {
+    std::lock_guard<std::mutex> hold(mu_);
+    open_ = true;
+    cv_.notify_all();
+  }
+  void Wait() {
+    std::unique_lock<std::mutex> hold(mu_);
+    cv_.wait(hold, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mu_;
+  std::condition_variable cv_;
+  bool open_ = false;
+};
+
+/* Another thread that ends asynchronous operations. */
+class Completer {
+ public:
+  ~Completer() {
+    Add(nullptr);
+    thread_.join();
+  }
+  void Add(std::function<void()> f) {
+    std::lock_guard<std::mutex> hold(mu_);
+    todo_.push_back(std::move(f));
+    cv_.notify_one();
+  }
+
+ private:
+  void Loop() {
+    for (;;) {
+      std::unique_lock<std::mutex> hold(mu_);
+      cv_.wait(hold, [this] { return !todo_.empty(); });
+      std::function<void()> f = std::move(todo_.front());
+      todo_.pop_front();
+      hold.unlock();
+      if (!f) return;
+      f();
+    }
+  }
+  std::mutex mu_;
+  std::condition_variable cv_;
+  std::deque<std::function<void()>> todo_;
+  std::thread thread_{[this] { Loop(); }};
+};
+
+std::string MessageOf(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool Contains(const std::string& s, const std::string& part) { return s.find(part) != std::string::npos; }
+
+class EngineTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { engine_.reset(Engine::Create(GetParam())); }
+  bool naive() const { return std::string(GetParam()) == "NaiveEngine"; }
+  Var* New() { return engine_->NewVariable(); }
+  void Delete(std::initializer_list<Var*> vars) {
+    for (Var* v : vars) engine_->DeleteVariable({}, kCpu, v);
+  }
+  void Fail(std::vector<Var*> reads, std::vector<Var*> writes, const char* name, const char* message = "broken") {
+    engine_->PushSync([message](RunContext) { throw Error(Error::Kind::kIndex, message); }, kCpu, reads, writes, FnProperty::kNormal, 0, name);
+  }
+  void Nothing(std::vector<Var*> reads, std::vector<Var*> writes) { engine_->PushSync([](RunContext) {}, kCpu, reads, writes); }
+  std::unique_ptr<Engine> engine_;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, EngineTest, ::testing::Values("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(EngineCreate, NamesAndDefault) {
+  for (const char* name : {"NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"}) {
+    EXPECT_STREQ(std::unique_ptr<Engine>(Engine::Create(name))->type(), name);
+  }
+  EXPECT_STREQ(std::unique_ptr<Engine>(Engine::Create(""))->type(), "ThreadedEnginePerDevice");
+  EXPECT_TRUE(Contains(MessageOf([] { Engine::Create("FastEngine"); }), "FastEngine"));
+  EXPECT_NE(Engine::Get(), nullptr);
+  EXPECT_EQ(Engine::Get(), Engine::Get());
+}
+
+TEST_P(EngineTest, WritesTakeEffectInPushOrder) {
+  Var* v = New();
+  std::vector<int> order;
+  for (int i = 0; i < 2000; ++i) engine_->PushSync([&order, i](RunContext) { order.push_back(i); }, kCpu, {}, {v});
+  engine_->WaitForVar(v);
+  ASSERT_EQ(order.size(), 2000u);
+  for (int i = 0; i < 2000; ++i) ASSERT_EQ(order[i], i);
+  EXPECT_EQ(engine_->Version(v), 2000u);
+  Delete({v});
+}
+
+TEST_P(EngineTest, ReadsBetweenWritesSeeTheFirstWrite) {
+  Var* v = New();
+  int value = 0;
+  std::atomic<int> wrong{0};
+  for (int round = 1; round <= 200; ++round) {
+    engine_->PushSync([&value, round](RunContext) { value = round; }, kCpu, {}, {v});
+    for (int r = 0; r < 3; ++r) engine_->PushSync([&, round](RunContext) { wrong += value != round; }, kCpu, {v}, {});
+  }
+  engine_->WaitForVar(v, true);  // also the readers
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(value, 200);
+  Delete({v});
+}
+
+TEST_P(EngineTest, WaitForWriteWaitsForReaders) {
+  if (naive()) GTEST_SKIP() << "a push returns when the operation is done";
+  Var* v = New();
+  Gate gate;
+  std::atomic<bool> read_done{false};
+  Nothing({}, {v});
+  engine_->WaitForVar(v);
+  engine_->PushSync([&](RunContext) { gate.Wait(); read_done = true; }, kCpu, {v}, {});
+  engine_->WaitForVar(v);  // returns although the reader is still there
+  EXPECT_FALSE(read_done);
+  std::thread opener([&] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); gate.Open(); });
+  engine_->WaitForVar(v, true);
+  EXPECT_TRUE(read_done);
+  opener.join();
+  Delete({v});
+}
+
+TEST_P(EngineTest, AsyncCompletedByAnotherThread) {
+  Var* v = New();
+  Completer other;
+  int value = 0;
+  for (int i = 0; i < 20; ++i) {
+    engine_->PushAsync([&](RunContext, OnComplete done) { other.Add([&value, done] { ++value; done(); }); }, kCpu, {}, {v}, i % 2 ? FnProperty::kNormal : FnProperty::kAsync, 0, "async");
+  }
+  engine_->WaitForVar(v);
+  EXPECT_EQ(value, 20);
+  Delete({v});
+}
+
+TEST_P(EngineTest, AsyncFailures) {
+  Var* v = New();
+  engine_->PushAsync([](RunContext, OnComplete done) { done(std::make_exception_ptr(Error("late trouble"))); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "late");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "late trouble"));
+  engine_->PushAsync([](RunContext, OnComplete) { throw Error("early trouble"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "early");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "early trouble"));
+  engine_->WaitForAll();
+  // Reported success first, then thrown: the variable is good and the operation counts once.
+  engine_->PushAsync([](RunContext, OnComplete done) { done(); throw Error("after the end"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "after");
+  engine_->WaitForVar(v);
+  EXPECT_EQ(engine_->Version(v), 3u);
+  Delete({v});
+}
+
+TEST_P(EngineTest, DuplicateVariables) {
+  Var *a = New(), *b = New();
+  auto push = [&](std::vector<Var*> r, std::vector<Var*> w) {
+    return MessageOf([&] { engine_->PushSync([](RunContext) {}, kCpu, r, w, FnProperty::kNormal, 0, "dup"); });
+  };
+  EXPECT_TRUE(Contains(push({}, {a, b, a}), "[dup]"));
+  EXPECT_TRUE(Contains(push({a, b}, {b}), "both as read and as written"));
+  EXPECT_TRUE(Contains(push({nullptr}, {a}), "null"));
+  EXPECT_EQ(push({a, b, a, a}, {}), "");
+  engine_->SetBulkSize(8);
+  EXPECT_TRUE(Contains(push({a}, {a}), "[dup]"));
+  EXPECT_EQ(push({a, a}, {b}), "");
+  engine_->SetBulkSize(0);
+  engine_->WaitForAll();
+  EXPECT_EQ(engine_->Version(a), 0u);
+  EXPECT_EQ(engine_->Version(b), 1u);
+  EXPECT_TRUE(engine_->TryAcquire(&a, 1, &b, 1));  // nothing was left held
+  engine_->Release(&a, 1, &b, 1);
+  Delete({a, b});
+}
+
+TEST_P(EngineTest, GpuWithoutGpuBuildIsAnError) {
+  Var* v = New();
+  std::string message = MessageOf([&] { engine_->PushSync([](RunContext) {}, Context::GPU(3), {}, {v}, FnProperty::kNormal, 0, "conv"); });
+  EXPECT_TRUE(Contains(message, "gpu(3)")) << message;
+  EXPECT_TRUE(Contains(message, "[conv]")) << message;
+  Delete({v});
+}
+
+// ---- errors -----------------------------------------------------------------------------------------------------
+
+TEST_P(EngineTest, ErrorPoisonsSkipsAndIsRaisedOnce) {
+  Var *a = New(), *b = New(), *c = New(), *clean = New();
+  std::atomic<int> ran{0};
+  Fail({}, {a}, "conv");
+  engine_->PushSync([&](RunContext) { ++ran; }, kCpu, {a}, {b});
+  engine_->PushSync([&](RunContext) { ++ran; }, kCpu, {clean, b}, {c});
+  engine_->PushSync([&](RunContext) { ran += 10; }, kCpu, {}, {clean});
+  std::string message = MessageOf([&] { engine_->WaitForVar(c); });
+  EXPECT_TRUE(Contains(message, "[conv] broken")) << message;
+  engine_->WaitForVar(clean);
+  EXPECT_EQ(ran, 10);
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(c); }), "");
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(a); engine_->WaitForAll(); }), "");  // the same failure: raised once
+  Delete({a, b, c, clean});
+}
+
+TEST_P(EngineTest, ErrorKeepsKindAndTellsOperatorAndCallSite) {
+  Engine::SetCallSiteProvider([] { return std::string("train.py:12"); });
+  Var* v = New();
+  Fail({}, {v}, "take", "[take] index 7 is out of range");
+  Engine::SetCallSiteProvider(nullptr);
+  try {
+    engine_->WaitForVar(v);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), Error::Kind::kIndex);
+    EXPECT_STREQ(e.what(), "[take] index 7 is out of range; called at train.py:12");
+  }
+  engine_->PushSync([](RunContext) { throw std::runtime_error("x"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "other");
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(v); }), "[other] x");
+  engine_->PushSync([](RunContext) { throw Error("[dot] x"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "FullyConnected");
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(v); }), "[dot] x; raised in operator FullyConnected");
+  engine_->PushSync([](RunContext) { throw 7; }, kCpu, {}, {v}, FnProperty::kNormal, 0, "odd");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "[odd]"));
+  Delete({v});
+}
+
+TEST_P(EngineTest, LaterWriteClearsTheError) {
+  Var* v = New();
+  Fail({}, {v}, "bad");
+  Nothing({}, {v});
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(v); }), "");
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForAll(); }), "");
+  Fail({}, {v}, "bad");
+  Fail({}, {v}, "worse");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "[worse]"));
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForAll(); }), "");
+  Delete({v});
+}
+
+TEST_P(EngineTest, WaitForAllRaisesTheFirst) {
+  Var *a = New(), *b = New();
+  Fail({}, {a}, "first");
+  Fail({a}, {a == b ? a : b}, "never");  // skipped: the same failure
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForAll(); }), "[first]"));
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForAll(); engine_->WaitForVar(a); engine_->WaitForVar(b); }), "");
+  Fail({}, {a}, "orphan");
+  Delete({a});
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForAll(); }), "[orphan]"));  // the variable is gone, the failure is told
+  Fail({}, {}, "no output");
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForAll(); }), "[no output]"));
+  Delete({b});
+}
+
+TEST_P(EngineTest, NoSkipRunsOnPoisonedInput) {
+  Var *a = New(), *b = New();
+  bool ran = false;
+  Fail({}, {a}, "bad");
+  engine_->PushSync([&](RunContext) { ran = true; }, kCpu, {a}, {b}, FnProperty::kNoSkip);
+  engine_->WaitForVar(b);
+  EXPECT_TRUE(ran);
+  EXPECT_NE(MessageOf([&] { engine_->Throw(a); }), "");
+  EXPECT_EQ(MessageOf([&] { engine_->Throw(a); }), "");
+  Delete({a, b});
+}
+
+TEST_P(EngineTest, PoisonedAsyncIsSkipped) {
+  Var *a = New(), *b = New();
+  std::atomic<int> ran{0};
+  Fail({}, {a}, "bad");
+  engine_->PushAsync([&](RunContext, OnComplete done) { ++ran; done(); }, kCpu, {a}, {b});
+  EXPECT_NE(MessageOf([&] { engine_->WaitForVar(b); }), "");
+  EXPECT_EQ(ran, 0);
+  Delete({a, b});
+}
+
+// ---- waiting and pushing from inside ------------------------------------------------------------------------------
+
+TEST_P(EngineTest, WaitingInsideAnOperationThrows) {
+  Var *v = New(), *other = New();
+  std::string var_message, all_message;
+  engine_->PushSync(
+      [&](RunContext) {
+        var_message = MessageOf([&] { engine_->WaitForVar(other); });
+        all_message = MessageOf([&] { engine_->WaitForAll(); });
+      },
+      kCpu, {}, {v});
+  engine_->WaitForVar(v);
+  EXPECT_TRUE(Contains(var_message, "WaitForVar")) << var_message;
+  EXPECT_TRUE(Contains(all_message, "WaitForAll")) << all_message;
+  Delete({v, other});
+}
+
+TEST_P(EngineTest, PushFromInsideAnOperation) {
+  Var *a = New(), *b = New();
+  std::vector<int> order;
+  engine_->PushSync(
+      [&](RunContext) {
+        // Writes what this operation holds: must come after it.
+        engine_->PushSync([&](RunContext) { order.push_back(2); }, kCpu, {b}, {a});
+        order.push_back(1);
+      },
+      kCpu, {}, {a});
+  engine_->WaitForAll();
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  Delete({a, b});
+}
+
+TEST_P(EngineTest, DeleteRunsAfterEverythingPushed) {
+  for (int i = 0; i < 200; ++i) {
+    auto value = std::make_shared<int>(0);
+    auto seen = std::make_shared<int>(-1);
+    Var* v = New();
+    Var* out = New();
+    engine_->PushSync([value](RunContext) { *value = 1; }, kCpu, {}, {v});
+    engine_->PushSync([value](RunContext) { *value += 1; }, kCpu, {}, {v});
+    engine_->PushSync([=](RunContext) { *seen = *value; }, kCpu, {v}, {out});
+    engine_->DeleteVariable([value](RunContext) { *value = -5; }, kCpu, v);
+    engine_->WaitForAll();
+    EXPECT_EQ(*seen, 2);
+    EXPECT_EQ(*value, -5);
+    Delete({out});
+  }
+}
+
+TEST_P(EngineTest, ClosuresAreReleasedBeforeTheWaitReturns) {
+  Var* v = New();
+  auto held = std::make_shared<int>(1);
+  for (int i = 0; i < 50; ++i) engine_->PushSync([held](RunContext) {}, kCpu, {}, {v});
+  engine_->WaitForVar(v);
+  EXPECT_EQ(held.use_count(), 1);
+  Delete({v});
+}
+
+// ---- inline path ------------------------------------------------------------------------------------------------
+
+TEST_P(EngineTest, TryAcquireExcludesAndReleaseLetsIn) {
+  Var *a = New(), *b = New();
+  ASSERT_TRUE(engine_->TryAcquire(&a, 1, &b, 1));
+  EXPECT_FALSE(engine_->TryAcquire(&b, 1, nullptr, 0));
+  EXPECT_FALSE(engine_->TryAcquire(nullptr, 0, &a, 1));
+  ASSERT_TRUE(engine_->TryAcquire(&a, 1, nullptr, 0));  // readers share
+  engine_->Release(&a, 1, nullptr, 0);
+  std::atomic<bool> ran{false};
+  std::thread pusher([&] {
+    engine_->PushSync([&](RunContext) { ran = true; }, kCpu, {a}, {b});
+    engine_->WaitForVar(b);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(ran);
+  engine_->Release(&a, 1, &b, 1);
+  pusher.join();
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(engine_->Version(b), 2u);
+  EXPECT_EQ(engine_->Version(a), 0u);
+  EXPECT_EQ(engine_->stats().inlined, 2u);
+  Delete({a, b});
+}
+
+TEST_P(EngineTest, ReleaseWithErrorPoisons) {
+  Engine::SetCallSiteProvider([] { return std::string("x.py:3"); });
+  Var *a = New(), *b = New();
+  ASSERT_TRUE(engine_->TryAcquire(nullptr, 0, &a, 1));
+  engine_->Release(nullptr, 0, &a, 1, std::make_exception_ptr(Error("inline trouble")), "relu");
+  Engine::SetCallSiteProvider(nullptr);
+  EXPECT_FALSE(engine_->TryAcquire(&a, 1, nullptr, 0));  // poisoned
+  EXPECT_FALSE(engine_->TryAcquire(nullptr, 0, &a, 1));
+  Nothing({a}, {b});
+  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(b); }), "[relu] inline trouble; called at x.py:3");
+  Nothing({a}, {b});  // the cleared error poisons no more
+  engine_->WaitForAll();
+  EXPECT_TRUE(engine_->TryAcquire(&a, 1, &b, 1));
+  engine_->Release(&a, 1, &b, 1);
+  Delete({a, b});
+}
+
+// ---- several threads --------------------------------------------------------------------------------------------
+
+TEST_P(EngineTest, OppositeOrdersFromTwoThreadsDoNotDeadlock) {
+  Var *a = New(), *b = New();
+  int x = 0;
+  auto push = [&](std::vector<Var*> writes) {
+    for (int i = 0; i < 3000; ++i) engine_->PushSync([&x](RunContext) { ++x; }, kCpu, {}, writes);
+  };
+  std::thread one(push, std::vector<Var*>{a, b}), two(push, std::vector<Var*>{b, a});
+  one.join();
+  two.join();
+  engine_->WaitForAll();
+  EXPECT_EQ(x, 6000);
+  Delete({a, b});
+}
+
+TEST_P(EngineTest, WaitForAllCoversOtherThreadsBulks) {
+  Var* v = New();
+  Gate pushed, checked;
+  int x = 0;
+  std::thread other([&] {
+    engine_->SetBulkSize(100);
+    engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
+    pushed.Open();
+    checked.Wait();
+  });
+  pushed.Wait();
+  engine_->WaitForAll();
+  EXPECT_EQ(x, 1);
+  checked.Open();
+  other.join();
+  Delete({v});
+}
+
+TEST_P(EngineTest, AnotherThreadSeesWhatAnOpenBulkHolds) {
+  Var *v = New(), *w = New();
+  for (int round = 0; round < 4; ++round) {
+    Gate pushed, checked;
+    int x = 0, y = -1;
+    std::thread other([&] {
+      engine_->SetBulkSize(100);
+      engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
+      pushed.Open();
+      checked.Wait();
+    });
+    pushed.Wait();
+    if (round == 0) engine_->WaitForVar(v);
+    if (round == 1) engine_->PushSync([&](RunContext) { y = x; }, kCpu, {v}, {w});
+    if (round == 2 && engine_->TryAcquire(&v, 1, nullptr, 0)) {
+      EXPECT_TRUE(naive());
+      EXPECT_EQ(x, 1);
+      engine_->Release(&v, 1, nullptr, 0);
+    }
+    if (round == 3) {
+      engine_->SetBulkSize(100);
+      engine_->PushSync([&](RunContext) { y = x; }, kCpu, {v}, {w});
+      engine_->SetBulkSize(0);
+    }
+    engine_->WaitForVar(v);
+    engine_->WaitForVar(w);
+    EXPECT_EQ(x, 1);
+    EXPECT_EQ(y, round % 2 == 1 ? 1 : -1);
+    checked.Open();
+    other.join();
+  }
+  Delete({v, w});
+}
+
+TEST_P(EngineTest, ThreadExitFlushesItsBulk) {
+  Var* v = New();
+  int x = 0;
+  std::thread([&] {
+    engine_->SetBulkSize(100);
+    engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
+  }).join();
+  engine_->WaitForVar(v);
+  EXPECT_EQ(x, 1);
+  std::thread([&] { EXPECT_EQ(engine_->SetBulkSize(0), 0); }).join();  // a new thread starts without bulking
+  Delete({v});
+}
+
+TEST_P(EngineTest, DestructorDrains) {
+  std::atomic<int> done{0};
+  std::vector<Var*> vars;
+  for (int i = 0; i < 10; ++i) vars.push_back(New());
+  engine_->SetBulkSize(7);
+  for (int i = 0; i < 500; ++i) {
+    engine_->PushSync([&](RunContext) { ++done; std::this_thread::sleep_for(std::chrono::microseconds(20)); }, kCpu, {vars[i % 10]}, {vars[(i + 1) % 10]});
+  }
+  Completer other;
+  engine_->PushAsync(
+      [&](RunContext, OnComplete complete) {
+        other.Add([&done, complete] {
+          std::this_thread::sleep_for(std::chrono::milliseconds(30));
+          ++done;
+          complete();
+        });
+      },
+      kCpu, {}, {vars[0]});
+  for (Var* v : vars) engine_->DeleteVariable([&](RunContext) { ++done; }, kCpu, v);
+  engine_.reset();
+  EXPECT_EQ(done, 511);
+}
+
+TEST_P(EngineTest, NotifyShutdownEndsBulking) {
+  Var* v = New();
+  int x = 0;
+  engine_->SetBulkSize(100);
+  engine_->PushSync([&](RunContext) { ++x; }, kCpu, {}, {v});
+  engine_->NotifyShutdown();
+  engine_->NotifyShutdown();
+  engine_->PushSync([&](RunContext) { ++x; }, kCpu, {}, {v});
+  EXPECT_EQ(engine_->stats().bulked, naive() ? 0u : 1u);
+  engine_->WaitForVar(v);
+  EXPECT_EQ(x, 2);
+  Delete({v});
+}
+
+}  // namespace
+}  // namespace mxnet
