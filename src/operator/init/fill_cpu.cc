@@ -1,0 +1,70 @@
+#include "operator/init/fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "base/dtype.h"
+#include "base/omp.h"
+
+namespace mxnet {
+namespace {
+
+template <typename T>
+T FromDouble(double v) {
+  if constexpr (std::is_same<T, bool>::value) {
+    return v != 0;
+  } else if constexpr (std::is_integral<T>::value) {
+    // negative values wrap in unsigned types, as C conversions between integers do
+    if (v >= 9223372036854775808.0) return static_cast<T>(v < 18446744073709551616.0 ? static_cast<uint64_t>(v) : ~uint64_t{0});
+    if (!(v >= -9223372036854775808.0)) return static_cast<T>(INT64_MIN);
+    return static_cast<T>(static_cast<int64_t>(v));
+  } else {
+    return T(v);
+  }
+}
+
+}  // namespace
+
+void FillValue(const TBlob& out, double value) {
+  const int64_t n = out.Size();
+  if (value == 0 && !std::signbit(value)) {
+    const int64_t size = static_cast<int64_t>(DTypeSize(out.dtype));
+    char* p = out.data<char>();
+    ParallelFor(n, 0, [&](int64_t begin, int64_t end) { std::memset(p + begin * size, 0, (end - begin) * size); });
+    return;
+  }
+  VisitDType(out.dtype, "_full", [&](auto tag) {
+    using T = decltype(tag);
+    T* p = out.data<T>();
+    const T v = FromDouble<T>(value);
+    ParallelFor(n, 0, [&](int64_t begin, int64_t end) { std::fill(p + begin, p + end, v); });
+  });
+}
+
+void FillRange(const TBlob& out, double start, double step, int64_t repeat) {
+  VisitDType(out.dtype, "_arange", [&](auto tag) {
+    using T = decltype(tag);
+    T* p = out.data<T>();
+    ParallelFor(out.Size(), 0, [&](int64_t begin, int64_t end) {
+      if (repeat == 1) {
+        for (int64_t i = begin; i < end; ++i) p[i] = FromDouble<T>(start + static_cast<double>(i) * step);
+      } else {
+        for (int64_t i = begin; i < end; ++i) p[i] = FromDouble<T>(start + static_cast<double>(i / repeat) * step);
+      }
+    });
+  });
+}
+
+void FillEye(const TBlob& out, int64_t k) {
+  FillValue(out, 0);
+  const int64_t rows = out.shape[0], cols = out.shape[1];
+  const int64_t first = k < 0 ? (k < -rows ? rows : -k) : 0;
+  VisitDType(out.dtype, "_eye", [&](auto tag) {
+    using T = decltype(tag);
+    T* p = out.data<T>();
+    for (int64_t i = first; i < rows && k < cols - i; ++i) p[i * cols + i + k] = T(1);
+  });
+}
+
+}  // namespace mxnet

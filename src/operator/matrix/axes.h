@@ -1,0 +1,23 @@
+/* Small checks on axes and shapes that the data movement records share. */
+#ifndef MXNET_OPERATOR_MATRIX_AXES_H_
+#define MXNET_OPERATOR_MATRIX_AXES_H_
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+/* Counts negative axes from the end. Throws Error(kValue) when outside [-ndim, ndim). */
+inline int CheckedAxis(const Attrs& attrs, int64_t axis, int ndim, const char* what = "axis") {
+  MXNET_CHECK_KIND(axis >= -ndim && axis < ndim, Value) << "[" << attrs.op->name << "] " << what << "=" << axis << "; an array of " << ndim
+                                                        << " dimensions accepts " << -ndim << " to " << ndim - 1;
+  return static_cast<int>(axis < 0 ? axis + ndim : axis);
+}
+
+/* The result is as large as the input and has its elements in the same order: nothing to do in place, one memcpy otherwise. */
+void CopyThrough(KernelArgs& args);
+
+/* Gradient of operators of that kind: the output's gradient in the shape of the input. */
+std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEntry>& ograds);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_MATRIX_AXES_H_

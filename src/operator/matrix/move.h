@@ -1,0 +1,31 @@
+/*
+ * Kernels that move elements without looking at them: they know an element's size (1, 2, 4 or 8 bytes), not its dtype.
+ * All split their work over threads. Offsets and counts are in elements unless named bytes.
+ */
+#ifndef MXNET_OPERATOR_MATRIX_MOVE_H_
+#define MXNET_OPERATOR_MATRIX_MOVE_H_
+
+#include <cstdint>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+/* memcpy on several threads. Nothing happens when src == dst. REQUIRES: no other overlap. */
+void CopyBytes(const void* src, void* dst, int64_t bytes);
+
+/*
+ * Copies a box: out[i0, i1, ...] = src[sum of i_k * src_stride[k]] where out is addressed by dst_stride in the same way.
+ * Neighbouring dimensions that are contiguous on both sides are merged first, so callers need not care. Strides may be
+ * negative or 0 (source only).
+ */
+void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes);
+
+/* dst = src with axes permuted: dimension i of dst is dimension axes[i] of src. REQUIRES: dst does not overlap src. */
+void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes);
+
+/* Row-major strides of a shape, in elements. */
+void RowMajorStrides(const Shape& shape, int64_t* strides);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_MATRIX_MOVE_H_

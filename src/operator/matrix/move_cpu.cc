@@ -1,0 +1,180 @@
+#include "operator/matrix/move.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/omp.h"
+
+namespace mxnet {
+namespace {
+
+constexpr int64_t kTile = 32;   // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
+
+struct Dim {
+  int64_t size, src, dst;
+};
+
+// Unsigned integers stand for elements of their size. No other size exists among dtypes.
+template <typename F>
+void VisitElement(size_t bytes, F&& f) {
+  switch (bytes) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    case 8: return f(uint64_t{});
+    default: MXNET_THROW(Value) << "[move] elements of " << bytes << " bytes";
+  }
+}
+
+// Calls fn(src_offset, dst_offset) for every index of the outer dimensions in [begin, end), counting in row-major order.
+template <typename F>
+void ForOuter(const std::vector<Dim>& outer, int64_t begin, int64_t end, F&& fn) {
+  const int n = static_cast<int>(outer.size());
+  std::vector<int64_t> index(n);
+  int64_t src = 0, dst = 0, rest = begin;
+  for (int k = n - 1; k >= 0; --k) {
+    index[k] = rest % outer[k].size;
+    rest /= outer[k].size;
+    src += index[k] * outer[k].src;
+    dst += index[k] * outer[k].dst;
+  }
+  for (int64_t i = begin; i < end; ++i) {
+    fn(src, dst);
+    for (int k = n - 1; k >= 0; --k) {
+      src += outer[k].src;
+      dst += outer[k].dst;
+      if (++index[k] < outer[k].size) break;
+      src -= outer[k].size * outer[k].src;
+      dst -= outer[k].size * outer[k].dst;
+      index[k] = 0;
+    }
+  }
+}
+
+int64_t Count(const std::vector<Dim>& dims) {
+  int64_t n = 1;
+  for (const Dim& d : dims) n *= d.size;
+  return n;
+}
+
+// Threads get whole outer iterations, at least as many as make the hand-over worth it.
+template <typename F>
+void ParallelOuter(const std::vector<Dim>& outer, int64_t elements_each, F&& fn) {
+  const int64_t n = Count(outer);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, elements_each));
+  ParallelFor(n, grain, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
+}
+
+// The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination.
+template <typename T>
+void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
+  for (int64_t r0 = 0; r0 < rows.size; r0 += kTile) {
+    const int64_t r1 = std::min(r0 + kTile, rows.size);
+    for (int64_t c0 = 0; c0 < cols.size; c0 += kTile) {
+      const int64_t c1 = std::min(c0 + kTile, cols.size);
+      for (int64_t r = r0; r < r1; ++r) {
+        const T* s = src + r;
+        T* d = dst + r * rows.dst;
+        for (int64_t c = c0; c < c1; ++c) d[c] = s[c * cols.src];
+      }
+    }
+  }
+}
+
+template <typename T>
+void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
+  if (dims.empty()) {
+    *dst = *src;
+    return;
+  }
+  const Dim inner = dims.back();
+  dims.pop_back();
+  if (inner.src == 1 && inner.dst == 1) {
+    if (dims.empty()) return CopyBytes(src, dst, inner.size * static_cast<int64_t>(sizeof(T)));
+    ParallelOuter(dims, inner.size, [&](int64_t s, int64_t d) { std::memcpy(dst + d, src + s, inner.size * sizeof(T)); });
+    return;
+  }
+  // A dimension that is contiguous in the source while the last is contiguous in the destination: a matrix transposition.
+  if (inner.dst == 1) {
+    for (size_t k = dims.size(); k-- > 0;) {
+      if (dims[k].src != 1) continue;
+      Dim rows = dims[k];
+      dims.erase(dims.begin() + k);
+      const int64_t outer = Count(dims), tiles = (rows.size + kTile - 1) / kTile;   // rows are split too, so that threads have something to share
+      const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / (kTile * inner.size));
+      ParallelFor(outer * tiles, grain, [&](int64_t begin, int64_t end) {
+        for (int64_t at = begin; at < end;) {
+          const int64_t o = at / tiles, t0 = at % tiles, t1 = std::min(tiles, t0 + end - at);
+          ForOuter(dims, o, o + 1, [&](int64_t s, int64_t d) {
+            const int64_t first = t0 * kTile;
+            TransposeTiles(src + s + first, dst + d + first * rows.dst, Dim{std::min(t1 * kTile, rows.size) - first, 1, rows.dst}, inner);
+          });
+          at += t1 - t0;
+        }
+      });
+      return;
+    }
+  }
+  ParallelOuter(dims, inner.size, [&](int64_t s, int64_t d) {
+    const T* from = src + s;
+    T* to = dst + d;
+    if (inner.src == 0 && inner.dst == 1) {
+      std::fill(to, to + inner.size, *from);
+    } else {
+      for (int64_t i = 0; i < inner.size; ++i) to[i * inner.dst] = from[i * inner.src];
+    }
+  });
+}
+
+}  // namespace
+
+void CopyBytes(const void* src, void* dst, int64_t bytes) {
+  if (src == dst || bytes <= 0) return;
+  const char* from = static_cast<const char*>(src);
+  char* to = static_cast<char*>(dst);
+  // memory bandwidth, not arithmetic: threads pay off later than MXNET_CPU_PARALLEL_SIZE says
+  ParallelFor(bytes, std::max<int64_t>(1 << 20, Env::Get().cpu_parallel_size),
+              [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+}
+
+void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes) {
+  std::vector<Dim> dims;
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) return;
+    if (shape[i] == 1) continue;
+    const Dim d{shape[i], src_stride[i], dst_stride[i]};
+    if (!dims.empty() && dims.back().src == d.src * d.size && dims.back().dst == d.dst * d.size) {
+      dims.back() = {dims.back().size * d.size, d.src, d.dst};
+    } else {
+      dims.push_back(d);
+    }
+  }
+  VisitElement(elem_bytes, [&](auto tag) {
+    using T = decltype(tag);
+    CopyDims(static_cast<const T*>(src), static_cast<T*>(dst), std::move(dims));
+  });
+}
+
+void RowMajorStrides(const Shape& shape, int64_t* strides) {
+  int64_t step = 1;
+  for (int i = shape.ndim() - 1; i >= 0; --i) {
+    strides[i] = step;
+    step *= shape[i];
+  }
+}
+
+void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes) {
+  const int n = src_shape.ndim();
+  std::vector<int64_t> strides(n), from(n), to(n);
+  RowMajorStrides(src_shape, strides.data());
+  Shape shape(n, 0);
+  for (int i = 0; i < n; ++i) {
+    shape[i] = src_shape[axes[i]];
+    from[i] = strides[axes[i]];
+  }
+  RowMajorStrides(shape, to.data());
+  CopyStrided(src, from.data(), dst, to.data(), shape.dims(), n, elem_bytes);
+}
+
+}  // namespace mxnet
