@@ -1,0 +1,339 @@
+#include "operator/pointwise/execute.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/omp.h"
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+constexpr int kMaxDims = 32;
+constexpr int64_t kBlock = 512;    // elements converted or gathered at a time: all buffers stay in the first-level cache
+constexpr int64_t kLongRow = 16;   // rows from this length on are handed to the loop without gathering
+
+union Element {
+  float f32;
+  double f64;
+  int32_t i32;
+  int64_t i64;
+  void Set(int compute, double v) {
+    switch (compute) {
+      case kF32: f32 = static_cast<float>(v); break;
+      case kF64: f64 = v; break;
+      case kI32: i32 = static_cast<int32_t>(Clamped(v, -0x1p31, 0x1p31 - 1)); break;
+      default: i64 = v >= 0x1p63 ? INT64_MAX : static_cast<int64_t>(Clamped(v, -0x1p63, 0x1p63));
+    }
+  }
+  static double Clamped(double v, double lo, double hi) { return v != v ? 0 : v < lo ? lo : v > hi ? hi : v; }
+};
+
+// Out's dimensions after merging those that all operands walk alike; strides in elements, 0 where an operand repeats.
+struct Plan {
+  int ndim = 0;
+  int64_t dim[kMaxDims];
+  int64_t stride[kMaxOperands][kMaxDims];
+};
+
+void MakePlan(const Operand* in, int count, const Shape& out, Plan* plan) {
+  MXNET_CHECK_KIND(out.ndim() <= kMaxDims, Value) << "[pointwise] tensors of " << out.ndim() << " dimensions; at most " << kMaxDims;
+  int64_t running[kMaxOperands];
+  std::fill(running, running + count, 1);
+  // from the innermost dimension outwards; stored reversed, turned around at the end
+  for (int i = out.ndim() - 1; i >= 0; --i) {
+    const int64_t d = out[i];
+    int64_t s[kMaxOperands];
+    for (int k = 0; k < count; ++k) {
+      const int from_right = out.ndim() - 1 - i;
+      const int64_t own = in[k].shape && from_right < in[k].shape->ndim() ? (*in[k].shape)[in[k].shape->ndim() - 1 - from_right] : 1;
+      s[k] = own == 1 ? 0 : running[k];
+      running[k] *= own;
+    }
+    if (d == 1) continue;
+    const int last = plan->ndim - 1;
+    bool merge = last >= 0;
+    for (int k = 0; merge && k < count; ++k) merge = s[k] == plan->stride[k][last] * plan->dim[last];
+    if (merge) {
+      plan->dim[last] *= d;
+    } else {
+      plan->dim[plan->ndim] = d;
+      for (int k = 0; k < count; ++k) plan->stride[k][plan->ndim] = s[k];
+      ++plan->ndim;
+    }
+  }
+  if (plan->ndim == 0) {
+    plan->ndim = 1;
+    plan->dim[0] = 1;
+    for (int k = 0; k < count; ++k) plan->stride[k][0] = 0;
+  }
+  std::reverse(plan->dim, plan->dim + plan->ndim);
+  for (int k = 0; k < count; ++k) std::reverse(plan->stride[k], plan->stride[k] + plan->ndim);
+}
+
+// A position in the plan's outer dimensions (all but the innermost) and the operands' offsets there.
+struct Walker {
+  const Plan& plan;
+  int count;
+  int64_t index[kMaxDims];
+  int64_t offset[kMaxOperands];
+  Walker(const Plan& p, int n, int64_t row) : plan(p), count(n) {
+    std::fill(offset, offset + count, 0);
+    for (int d = p.ndim - 2; d >= 0; --d) {
+      index[d] = row % p.dim[d];
+      row /= p.dim[d];
+      for (int k = 0; k < count; ++k) offset[k] += index[d] * p.stride[k][d];
+    }
+  }
+  void Next() {
+    for (int d = plan.ndim - 2; d >= 0; --d) {
+      for (int k = 0; k < count; ++k) offset[k] += plan.stride[k][d];
+      if (++index[d] < plan.dim[d]) return;
+      for (int k = 0; k < count; ++k) offset[k] -= plan.stride[k][d] * plan.dim[d];
+      index[d] = 0;
+    }
+  }
+};
+
+// Elements [begin, begin + n) of operand k in out's order, copied as they are.
+template <typename T>
+void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
+  const int64_t inner = plan.dim[plan.ndim - 1], stride = plan.stride[k][plan.ndim - 1];
+  int64_t index[kMaxDims], offset = 0, row = begin / inner, column = begin % inner;
+  for (int d = plan.ndim - 2; d >= 0; --d) {
+    index[d] = row % plan.dim[d];
+    row /= plan.dim[d];
+    offset += index[d] * plan.stride[k][d];
+  }
+  const T* src = static_cast<const T*>(base);
+  T* dst = static_cast<T*>(out);
+  while (n > 0) {
+    const int64_t m = std::min(n, inner - column);
+    const T* from = src + offset + column * stride;
+    if (stride == 0) {
+      const T v = *from;
+      for (int64_t i = 0; i < m; ++i) dst[i] = v;
+    } else {
+      for (int64_t i = 0; i < m; ++i) dst[i] = from[i];
+    }
+    dst += m;
+    n -= m;
+    column = 0;
+    for (int d = plan.ndim - 2; d >= 0; --d) {
+      offset += plan.stride[k][d];
+      if (++index[d] < plan.dim[d]) break;
+      offset -= plan.stride[k][d] * plan.dim[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void Gather(const Plan& plan, int k, const void* base, size_t size, int64_t begin, int64_t n, void* out) {
+  switch (size) {
+    case 1: return GatherAs<uint8_t>(plan, k, base, begin, n, out);
+    case 2: return GatherAs<uint16_t>(plan, k, base, begin, n, out);
+    case 4: return GatherAs<uint32_t>(plan, k, base, begin, n, out);
+    default: return GatherAs<uint64_t>(plan, k, base, begin, n, out);
+  }
+}
+
+template <typename T>
+void Fill(void* out, int64_t n, const void* value) {
+  std::fill_n(static_cast<T*>(out), n, *static_cast<const T*>(value));
+}
+
+template <typename T>
+void AddInto(T* sum, const T* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<T>(sum[i] + x[i]);
+}
+
+// out += computed, in the compute type.
+void AddBlock(int compute, const void* computed, void* out, int out_dtype, int64_t n) {
+  alignas(64) char sum[kBlock * 8];
+  LoadFn(out_dtype, compute)(out, sum, n);
+  switch (compute) {
+    case kF32: AddInto(reinterpret_cast<float*>(sum), static_cast<const float*>(computed), n); break;
+    case kF64: AddInto(reinterpret_cast<double*>(sum), static_cast<const double*>(computed), n); break;
+    case kI32: AddInto(reinterpret_cast<uint32_t*>(sum), static_cast<const uint32_t*>(computed), n); break;
+    default: AddInto(reinterpret_cast<uint64_t*>(sum), static_cast<const uint64_t*>(computed), n);
+  }
+  StoreFn(out_dtype, compute)(sum, out, n);
+}
+
+struct Job {
+  Loop loop;
+  int compute, count;
+  const Operand* in;
+  unsigned masks;
+  const Element* params;   // p, q, r as elements
+  const void* param_array; // the same, packed in the compute type
+  const TBlob* out;
+  OpReq req;
+  Element scalars[kMaxOperands];
+  bool contiguous[kMaxOperands];  // walks with out, element by element
+  bool single[kMaxOperands];      // one element for all of out
+  Plan plan;
+
+  void Call(const void** ptrs, void* to, int64_t n, unsigned mask) const {
+    if (params) {
+      if (count == 1) {
+        for (int i = 0; i < 3; ++i) ptrs[1 + i] = &params[i];
+      } else {
+        ptrs[2] = param_array;
+      }
+    }
+    loop(ptrs, to, n, mask);
+  }
+};
+
+// Rows of the plan's innermost dimension go straight to the loop.
+void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask) {
+  const Plan& plan = job.plan;
+  const int64_t inner = plan.dim[plan.ndim - 1], size = ComputeSize(job.compute);
+  Walker walker(plan, job.count, begin / inner);
+  char* out = static_cast<char*>(job.out->dptr);
+  for (int64_t i = begin, column = begin % inner; i < end; column = 0) {
+    const int64_t n = std::min(end - i, inner - column);
+    const void* ptrs[kMaxOperands];
+    for (int k = 0; k < job.count; ++k)
+      ptrs[k] = job.in[k].ptr ? static_cast<const char*>(job.in[k].ptr) + (walker.offset[k] + column * plan.stride[k][plan.ndim - 1]) * size
+                              : static_cast<const void*>(&job.scalars[k]);
+    job.Call(ptrs, out + i * size, n, mask);
+    i += n;
+    walker.Next();
+  }
+}
+
+// Blocks: gather what is broadcast, convert what has another dtype, compute, convert or add back.
+void RunBlocks(const Job& job, int64_t begin, int64_t end) {
+  alignas(64) char buffers[kMaxOperands][kBlock * 8];
+  alignas(64) char raw[kBlock * 8];
+  alignas(64) char result[kBlock * 8];
+  const int64_t size = ComputeSize(job.compute);
+  const int own = ComputeDType(job.compute);
+  const bool direct_out = job.out->dtype == own && job.req != OpReq::kAdd;
+  const size_t out_size = DTypeSize(job.out->dtype);
+
+  unsigned mask = 0;
+  for (int k = 0; k < job.count; ++k) mask |= job.single[k] ? 1u << k : 0u;
+  if (!(job.masks >> mask & 1u)) mask = 0;
+  for (int k = 0; k < job.count; ++k) {
+    if (!job.single[k]) continue;
+    Element e = job.scalars[k];
+    if (job.in[k].ptr) LoadFn(job.in[k].dtype, job.compute)(job.in[k].ptr, &e, 1);
+    const int64_t n = mask >> k & 1u ? 1 : kBlock;
+    if (size == 4) Fill<uint32_t>(buffers[k], n, &e);
+    else Fill<uint64_t>(buffers[k], n, &e);
+  }
+
+  for (int64_t i = begin; i < end; i += kBlock) {
+    const int64_t n = std::min(kBlock, end - i);
+    const void* ptrs[kMaxOperands];
+    for (int k = 0; k < job.count; ++k) {
+      ptrs[k] = buffers[k];
+      if (job.single[k]) continue;
+      const Operand& in = job.in[k];
+      const size_t in_size = DTypeSize(in.dtype);
+      const void* source = static_cast<const char*>(in.ptr) + i * in_size;
+      if (!job.contiguous[k]) {
+        void* to = in.dtype == own ? static_cast<void*>(buffers[k]) : static_cast<void*>(raw);
+        Gather(job.plan, k, in.ptr, in_size, i, n, to);
+        source = to;
+      }
+      if (in.dtype != own) LoadFn(in.dtype, job.compute)(source, buffers[k], n);
+      else ptrs[k] = source;
+    }
+    void* out = static_cast<char*>(job.out->dptr) + i * out_size;
+    void* to = direct_out ? out : result;
+    job.Call(ptrs, to, n, mask);
+    if (job.req == OpReq::kAdd) AddBlock(job.compute, result, out, job.out->dtype, n);
+    else if (!direct_out) StoreFn(job.out->dtype, job.compute)(result, out, n);
+  }
+}
+
+}  // namespace
+
+void Execute(Loop loop, int compute, const Operand* in, int count, unsigned masks, const double* params, const TBlob& out, OpReq req) {
+  if (req == OpReq::kNull) return;
+  const int64_t total = out.Size();
+  if (total == 0) return;
+  Element param_elements[3];
+  alignas(8) char param_array[24];
+  const int64_t size = ComputeSize(compute);
+  if (params) {
+    for (int i = 0; i < 3; ++i) {
+      param_elements[i].Set(compute, params[i]);
+      std::memcpy(param_array + i * size, &param_elements[i], size);
+    }
+  }
+
+  // The common case first: nothing to convert, nothing to walk.
+  const int own = ComputeDType(compute);
+  bool native = out.dtype == own && req != OpReq::kAdd, flat = true;
+  unsigned mask = 0;
+  Element scalars[kMaxOperands];
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].ptr) {
+      scalars[k].Set(compute, in[k].scalar);
+      mask |= 1u << k;
+      continue;
+    }
+    native = native && in[k].dtype == own;
+    if (*in[k].shape == out.shape) continue;
+    const int64_t n = in[k].shape->Size();
+    if (n == 1) mask |= 1u << k;
+    else if (n != total) flat = false;
+  }
+  if (total == 1) mask = 0;
+  if (native && flat && (masks >> mask & 1u)) {
+    auto run = [&](int64_t begin, int64_t end) {
+      const void* ptrs[kMaxOperands] = {};
+      for (int k = 0; k < count; ++k)
+        ptrs[k] = !in[k].ptr ? static_cast<const void*>(&scalars[k])
+                             : static_cast<const char*>(in[k].ptr) + (mask >> k & 1u ? 0 : begin * size);
+      if (params) {
+        if (count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = &param_elements[i];
+        else ptrs[2] = param_array;
+      }
+      loop(ptrs, static_cast<char*>(out.dptr) + begin * size, end - begin, mask);
+    };
+    ParallelForThreads(OmpThreads(total), total, run);
+    return;
+  }
+
+  Job job;
+  job.loop = loop;
+  job.compute = compute;
+  job.count = count;
+  job.in = in;
+  job.masks = masks;
+  job.params = params ? param_elements : nullptr;
+  job.param_array = param_array;
+  job.out = &out;
+  job.req = req;
+  for (int k = 0; k < count; ++k) {
+    job.scalars[k] = scalars[k];
+    const int64_t n = in[k].ptr ? in[k].shape->Size() : 1;
+    job.contiguous[k] = in[k].ptr && n == total;
+    job.single[k] = n == 1;
+  }
+  MakePlan(in, count, out.shape, &job.plan);
+  unsigned row_mask = 0;
+  for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && (masks >> row_mask & 1u);
+  ParallelForThreads(OmpThreads(total), total, [&](int64_t begin, int64_t end) {
+    if (rows) RunRows(job, begin, end, row_mask);
+    else RunBlocks(job, begin, end);
+  });
+}
+
+void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req) {
+  // float <-> float through the wider of the two, integer <-> integer exactly
+  const bool fin = IsFloating(in.dtype), fout = IsFloating(out.dtype);
+  const int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
+  const Operand operand(in);
+  Execute(ForwardLoop(k_identity, compute), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
+}
+
+}  // namespace pointwise
+}  // namespace mxnet

@@ -1,0 +1,49 @@
+/*
+ * Runs a loop of the table over whole tensors: broadcasting, mixed dtypes, OpReq, threads. The one place with stride logic.
+ */
+#ifndef MXNET_SRC_OPERATOR_POINTWISE_EXECUTE_H_
+#define MXNET_SRC_OPERATOR_POINTWISE_EXECUTE_H_
+
+#include "mxnet/op.h"
+#include "operator/pointwise/convert.h"
+#include "operator/pointwise/loops.h"
+
+namespace mxnet {
+namespace pointwise {
+
+/* A tensor, or (ptr == null) the number `scalar`. */
+struct Operand {
+  const void* ptr = nullptr;
+  int dtype = kFloat32;
+  const Shape* shape = nullptr;
+  double scalar = 0;
+  Operand() = default;
+  Operand(const TBlob& b) : ptr(b.dptr), dtype(b.dtype), shape(&b.shape) {}  // NOLINT: implicit on purpose
+  explicit Operand(double s) : scalar(s) {}
+};
+
+/*
+ * out (=, +=) loop(in...), every operand broadcast to out's shape. `masks`: bit m is set when the loop can take the scalar mask m.
+ * `params`: p, q, r for rows with parameters, else null. Tensors whose data pointer is null have no elements.
+ * REQUIRES: shapes broadcast to out.shape; out is one of the operands element for element or apart from them.
+ */
+void Execute(Loop loop, int compute, const Operand* in, int count, unsigned masks, const double* params, const TBlob& out, OpReq req);
+
+constexpr unsigned kUnaryMasks = 1u << 0, kBinaryMasks = 1u << 0 | 1u << 1 | 1u << 2, kGradientMasks = 1u << 0 | 1u << 2 | 1u << 4;
+
+/* The type to compute in for operands of this dtype; `exact`: the row has integer loops. */
+inline int ComputeFor(int dtype, bool exact) {
+  switch (dtype) {
+    case kFloat32: case kFloat16: case kBfloat16: return kF32;
+    case kFloat64: return kF64;
+    case kInt64: case kUint64: case kUint32: return exact ? kI64 : kF64;
+    default: return exact ? kI32 : kF64;
+  }
+}
+
+/* out (=, +=) convert(in); shapes are equal. */
+void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req);
+
+}  // namespace pointwise
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_POINTWISE_EXECUTE_H_

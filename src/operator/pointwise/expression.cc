@@ -1,0 +1,319 @@
+#include "operator/pointwise/expression.h"
+
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "operator/pointwise/rows.h"
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+ExprPtr MakeExpr(Expr::Kind kind, const std::string& name, std::vector<ExprPtr> args) {
+  auto e = std::make_shared<Expr>();
+  e->kind = kind;
+  e->name = name;
+  e->args = std::move(args);
+  return e;
+}
+ExprPtr Operator(char op, ExprPtr a, ExprPtr b) { return MakeExpr(Expr::kOperator, std::string(1, op), {std::move(a), std::move(b)}); }
+
+// ---- building with the simplifications that keep derivatives small
+ExprPtr Mul(const ExprPtr& a, const ExprPtr& b) {
+  if (IsNumber(a, 0) || IsNumber(b, 0)) return Number(0);
+  if (IsNumber(a, 1)) return b;
+  if (IsNumber(b, 1)) return a;
+  if (a->kind == Expr::kNumber && b->kind == Expr::kNumber) return Number(a->number * b->number);
+  return Operator('*', a, b);
+}
+ExprPtr Add(const ExprPtr& a, const ExprPtr& b) {
+  if (IsNumber(a, 0)) return b;
+  if (IsNumber(b, 0)) return a;
+  if (a->kind == Expr::kNumber && b->kind == Expr::kNumber) return Number(a->number + b->number);
+  return Operator('+', a, b);
+}
+ExprPtr Negate(const ExprPtr& a) { return Mul(Number(-1), a); }
+ExprPtr Sub(const ExprPtr& a, const ExprPtr& b) { return IsNumber(b, 0) ? a : Add(a, Negate(b)); }
+ExprPtr Div(const ExprPtr& a, const ExprPtr& b) {
+  if (IsNumber(a, 0)) return Number(0);
+  if (IsNumber(b, 1)) return a;
+  return Operator('/', a, b);
+}
+
+// ---- parser: C's precedence for ?:, ==, <, +, *, unary minus
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text), at_(text.c_str()) {}
+  ExprPtr Run() {
+    ExprPtr e = Select();
+    Skip();
+    if (*at_) Fail("end");
+    return e;
+  }
+
+ private:
+  [[noreturn]] void Fail(const char* wanted) {
+    MXNET_THROW(Generic) << "[pointwise] expression `" << text_ << "`: expected " << wanted << " at `" << at_ << "`";
+    std::abort();
+  }
+  void Skip() { while (std::isspace(static_cast<unsigned char>(*at_))) ++at_; }
+  bool Take(const char* token) {
+    Skip();
+    const size_t n = std::char_traits<char>::length(token);
+    if (std::char_traits<char>::compare(at_, token, n) != 0) return false;
+    at_ += n;
+    return true;
+  }
+  ExprPtr Select() {
+    ExprPtr condition = Equality();
+    if (!Take("?")) return condition;
+    ExprPtr yes = Select();
+    if (!Take(":")) Fail("`:`");
+    return MakeExpr(Expr::kSelect, "?", {condition, yes, Select()});
+  }
+  ExprPtr Equality() {
+    ExprPtr e = Relation();
+    for (;;) {
+      if (Take("==")) e = Operator('=', e, Relation());
+      else if (Take("!=")) e = Operator('!', e, Relation());
+      else return e;
+    }
+  }
+  ExprPtr Relation() {
+    ExprPtr e = Sum();
+    for (;;) {
+      if (Take("<=")) e = Operator('l', e, Sum());
+      else if (Take(">=")) e = Operator('g', e, Sum());
+      else if (Take("<")) e = Operator('<', e, Sum());
+      else if (Take(">")) e = Operator('>', e, Sum());
+      else return e;
+    }
+  }
+  ExprPtr Sum() {
+    ExprPtr e = Product();
+    for (;;) {
+      if (Take("+")) e = Add(e, Product());
+      else if (Take("-")) e = Sub(e, Product());
+      else return e;
+    }
+  }
+  ExprPtr Product() {
+    ExprPtr e = Unary();
+    for (;;) {
+      if (Take("*")) e = Mul(e, Unary());
+      else if (Take("/")) e = Div(e, Unary());
+      else return e;
+    }
+  }
+  ExprPtr Unary() {
+    if (Take("-")) return Negate(Unary());
+    return Primary();
+  }
+  ExprPtr Primary() {
+    Skip();
+    if (Take("(")) {
+      ExprPtr e = Select();
+      if (!Take(")")) Fail("`)`");
+      return e;
+    }
+    if (std::isdigit(static_cast<unsigned char>(*at_)) || *at_ == '.') {
+      char* end;
+      const double v = std::strtod(at_, &end);
+      at_ = end;
+      return Number(v);
+    }
+    std::string name;
+    while (std::isalnum(static_cast<unsigned char>(*at_)) || *at_ == '_') name += *at_++;
+    if (name.empty()) Fail("a number, a name or `(`");
+    if (!Take("(")) return MakeExpr(Expr::kName, name, {});
+    std::vector<ExprPtr> args;
+    do args.push_back(Select());
+    while (Take(","));
+    if (!Take(")")) Fail("`)`");
+    if (name == "T") return args[0];   // a literal of the compute type
+    if (FindRow(name) < 0) Fail("a function of the table");
+    return MakeExpr(Expr::kCall, name, std::move(args));
+  }
+
+  const std::string text_;
+  const char* at_;
+};
+
+ExprPtr Substitute(const ExprPtr& e, const std::map<std::string, ExprPtr>& with) {
+  if (e->kind == Expr::kName) {
+    auto it = with.find(e->name);
+    return it == with.end() ? e : it->second;
+  }
+  if (e->args.empty()) return e;
+  std::vector<ExprPtr> args;
+  for (const auto& a : e->args) args.push_back(Substitute(a, with));
+  return MakeExpr(e->kind, e->name, std::move(args));
+}
+
+bool IsComparison(const Expr& e) { return e.kind == Expr::kOperator && std::string("<>lg=!").find(e.name) != std::string::npos; }
+
+std::string Exact(double v) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.17g", v);
+  return text;
+}
+
+// ---- emission
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
+  return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}});
+}
+NodeEntry AsEntry(const Value& v, const NodeEntry& like) {
+  if (!v.is_number) return v.entry;
+  NodeEntry zero = MakeOp("zeros_like", {like});
+  return v.number == 0 ? zero : Scalar("_plus_scalar", zero, v.number);
+}
+
+// names of the operators behind a binary row: both arrays; array and scalar; scalar and array
+struct BinaryOps { const char *both, *right, *left; };
+BinaryOps OpsFor(const std::string& name) {
+  static const std::map<std::string, BinaryOps> ops = {
+      {"+", {"broadcast_add", "_plus_scalar", "_plus_scalar"}},
+      {"*", {"broadcast_mul", "_mul_scalar", "_mul_scalar"}},
+      {"/", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
+      {"divide", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
+      {"<", {"broadcast_lesser", "_lesser_scalar", "_greater_scalar"}},
+      {">", {"broadcast_greater", "_greater_scalar", "_lesser_scalar"}},
+      {"l", {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"}},
+      {"g", {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"}},
+      {"=", {"broadcast_equal", "_equal_scalar", "_equal_scalar"}},
+      {"!", {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"}},
+      {"power", {"broadcast_power", "_power_scalar", "_rpower_scalar"}},
+      {"hypot", {"broadcast_hypot", "_hypot_scalar", "_hypot_scalar"}},
+      {"maximum", {"broadcast_maximum", "_maximum_scalar", "_maximum_scalar"}},
+      {"minimum", {"broadcast_minimum", "_minimum_scalar", "_minimum_scalar"}},
+      {"mod", {"broadcast_mod", "_mod_scalar", "_rmod_scalar"}},
+      {"copysign", {"_npi_copysign", "_npi_copysign_scalar", "_npi_rcopysign_scalar"}},
+      {"arctan2", {"_npi_arctan2", "_npi_arctan2_scalar", "_npi_rarctan2_scalar"}},
+      {"logaddexp", {"_npi_logaddexp", "_npi_logaddexp_scalar", "_npi_logaddexp_scalar"}}};
+  auto it = ops.find(name);
+  MXNET_CHECK(it != ops.end()) << "[pointwise] no operator computes `" << name << "` on graph nodes";
+  return it->second;
+}
+const char* UnaryOpFor(const std::string& name) {
+  static const std::map<std::string, const char*> other = {
+      {"identity", "_copy"}, {"softrelu", "_softrelu"}, {"trigamma", "_trigamma"}, {"isfinite", "_isfinite"},
+      {"isnan", "_isnan"}, {"isinf", "_isinf"}};
+  auto it = other.find(name);
+  return it == other.end() ? name.c_str() : it->second;
+}
+
+double Fold(const std::string& op, double a, double b) {
+  switch (op[0]) {
+    case '+': return a + b;
+    case '*': return a * b;
+    case '/': return a / b;
+    case '<': return a < b;
+    case '>': return a > b;
+    case 'l': return a <= b;
+    case 'g': return a >= b;
+    case '=': return a == b;
+    default: return a != b;
+  }
+}
+
+Value EmitBinary(const std::string& name, const Value& a, const Value& b, const NodeEntry& like) {
+  const BinaryOps ops = OpsFor(name);
+  if (a.is_number && b.is_number) return Value::Of(MakeOp(ops.both, {AsEntry(a, like), AsEntry(b, like)}));
+  if (b.is_number) return Value::Of(Scalar(ops.right, a.entry, b.number));
+  if (a.is_number) return Value::Of(Scalar(ops.left, b.entry, a.number));
+  return Value::Of(MakeOp(ops.both, {a.entry, b.entry}));
+}
+
+}  // namespace
+
+ExprPtr Number(double value) {
+  auto e = std::make_shared<Expr>();
+  e->number = value;
+  return e;
+}
+
+bool IsNumber(const ExprPtr& e, double value) { return e->kind == Expr::kNumber && e->number == value; }
+
+ExprPtr Parse(const std::string& text) { return Parser(text).Run(); }
+
+ExprPtr Derivative(const ExprPtr& e, const std::string& name) {
+  switch (e->kind) {
+    case Expr::kNumber: return Number(0);
+    case Expr::kName: return Number(e->name == name ? 1 : 0);
+    case Expr::kSelect: {
+      ExprPtr yes = Derivative(e->args[1], name), no = Derivative(e->args[2], name);
+      if (yes->kind == Expr::kNumber && IsNumber(no, yes->number)) return yes;
+      return MakeExpr(Expr::kSelect, "?", {e->args[0], yes, no});
+    }
+    case Expr::kOperator: {
+      if (IsComparison(*e)) return Number(0);
+      const ExprPtr &a = e->args[0], &b = e->args[1];
+      const ExprPtr da = Derivative(a, name), db = Derivative(b, name);
+      switch (e->name[0]) {
+        case '+': return Add(da, db);
+        case '*': return Add(Mul(da, b), Mul(a, db));
+        default: return Sub(Div(da, b), Div(Mul(e, db), b));
+      }
+    }
+    case Expr::kCall: {
+      const Row& row = GetRow(FindRow(e->name));
+      if (row.uses[0] == 'Z') return Number(0);
+      ExprPtr sum = Number(0);
+      for (size_t i = 0; i < e->args.size(); ++i) {
+        const ExprPtr inner = Derivative(e->args[i], name);
+        if (IsNumber(inner, 0)) continue;
+        const ExprPtr outer = e->args.size() == 1
+                                  ? Substitute(Parse(row.derivative[0]), {{"x", e->args[0]}, {"y", e}})
+                                  : Substitute(Parse(row.derivative[i]), {{"a", e->args[0]}, {"b", e->args[1]}});
+        sum = Add(sum, Mul(outer, inner));
+      }
+      return sum;
+    }
+  }
+  return Number(0);
+}
+
+Value EmitMultiply(const Value& a, const Value& b) {
+  if (a.is_number && b.is_number) return Value::Of(a.number * b.number);
+  if (a.is_number && a.number == 1) return b;
+  if (b.is_number && b.number == 1) return a;
+  return EmitBinary("*", a, b, NodeEntry());
+}
+
+Value Emit(const ExprPtr& e, const Bindings& bindings, const NodeEntry& like) {
+  switch (e->kind) {
+    case Expr::kNumber: return Value::Of(e->number);
+    case Expr::kName: {
+      auto it = bindings.find(e->name);
+      MXNET_CHECK(it != bindings.end()) << "[pointwise] nothing is bound to `" << e->name << "`";
+      return it->second;
+    }
+    case Expr::kSelect: {
+      const Value condition = Emit(e->args[0], bindings, like);
+      if (condition.is_number) return Emit(e->args[condition.number != 0 ? 1 : 2], bindings, like);
+      const Value yes = Emit(e->args[1], bindings, like), no = Emit(e->args[2], bindings, like);
+      if (yes.is_number && no.is_number) {
+        if (yes.number == no.number) return yes;
+        if (yes.number == 1 && no.number == 0) return condition;
+      }
+      return Value::Of(MakeOp("where", {condition.entry, AsEntry(yes, condition.entry), AsEntry(no, condition.entry)}));
+    }
+    case Expr::kOperator: {
+      const Value a = Emit(e->args[0], bindings, like), b = Emit(e->args[1], bindings, like);
+      if (a.is_number && b.is_number) return Value::Of(Fold(e->name, a.number, b.number));
+      if (e->name == "*") return EmitMultiply(a, b);
+      return EmitBinary(e->name, a, b, like);
+    }
+    case Expr::kCall: {
+      if (e->args.size() == 1) return Value::Of(MakeOp(UnaryOpFor(e->name), {AsEntry(Emit(e->args[0], bindings, like), like)}));
+      return EmitBinary(e->name, Emit(e->args[0], bindings, like), Emit(e->args[1], bindings, like), like);
+    }
+  }
+  return Value();
+}
+
+}  // namespace pointwise
+}  // namespace mxnet

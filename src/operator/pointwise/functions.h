@@ -1,0 +1,394 @@
+/*
+ * The vocabulary of the pointwise table on the CPU: what an expression such as `exp(x)` or `x > T(0) ? x : T(0)` may call.
+ *
+ * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... } }, once per instruction set,
+ * so that loops over these functions are vectorized by the compiler: float functions are free of branches and calls.
+ * Most are evaluated in double from series good to 1e-11 and rounded once, so they are within 1 ulp; exp and log are pure float
+ * (below 2 ulp). Double functions are libm's. The same names exist in the NVRTC prelude; the parser of expression.cc knows them too.
+ * Series are Chebyshev fits made for this file (interval and degree are given by the argument reductions).
+ */
+// No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including file.
+#define MXNET_FN inline __attribute__((always_inline))  // a call stops vectorization
+
+template <typename To, typename From>
+MXNET_FN To BitCast(From f) {
+  return __builtin_bit_cast(To, f);
+}
+
+// ---- double kernels for float arguments
+MXNET_FN double SeriesExp(double x) {  // relative error 1e-13 for results that are normal floats; 0 and inf beyond
+  x = x < -200.0 ? -200.0 : x;
+  x = x > 200.0 ? 200.0 : x;
+  const double shifted = x * 1.4426950408889634 + 0x1.8p52;  // low bits: nearest integer
+  const double n = shifted - 0x1.8p52;
+  const double r = (x - n * 0x1.62e42fefa39efp-1) - n * 0x1.abc9e3b39803fp-56;
+  double p = 2.7613908675784856e-7;
+  p = p * r + 2.7625237795740733e-6;
+  p = p * r + 2.4801536205055341e-5;
+  p = p * r + 1.9841208512102092e-4;
+  p = p * r + 1.3888888905973545e-3;
+  p = p * r + 8.3333333538398348e-3;
+  p = p * r + 4.1666666666651244e-2;
+  p = p * r + 1.6666666666648155e-1;
+  p = p * r + 0.5;
+  p = (p * r + 1.0) * r + 1.0;
+  const int64_t exponent = BitCast<int64_t>(shifted) << 52;  // the bits above the integer are shifted out
+  return BitCast<double>(BitCast<int64_t>(p) + exponent);
+}
+
+MXNET_FN double SeriesLog(double x) {  // x >= 0, not subnormal; absolute error 1e-14, and relative 1e-13 near 1
+  const int64_t bits = BitCast<int64_t>(x);
+  const int64_t offset = bits - 0x3fe6a09e667f3bcdll;  // sqrt(1/2)
+  // exponent as a double without a 64-bit integer conversion, which AVX2 lacks
+  const int64_t biased = (offset + (int64_t{1023} << 52)) >> 52;
+  const double k = BitCast<double>(biased | 0x4330000000000000ll) - (0x1p52 + 1023.0);
+  const double m = BitCast<double>(bits - ((biased - 1023) << 52));
+  const double f = m - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  double p = 0.16634817293436975;
+  p = p * z + 0.18139329084810124;
+  p = p * z + 0.22222882159268573;
+  p = p * z + 0.28571423954752282;
+  p = p * z + 0.40000000011787487;
+  p = p * z + 0.66666666666661797;
+  double r = s * (2.0 + p * z) + k * 0.69314718055994531;
+  r = x == 0.0 ? -std::numeric_limits<double>::infinity() : r;
+  return x < std::numeric_limits<double>::infinity() ? (x < 0.0 ? std::numeric_limits<double>::quiet_NaN() : r) : x;
+}
+
+MXNET_FN double SeriesLog1p(double x) {
+  const double u = 1.0 + x;
+  const double d = u - 1.0;
+  const double r = SeriesLog(u) * (x / d);
+  const double s = d == 0.0 ? x : r;
+  return x < std::numeric_limits<double>::infinity() ? s : x;
+}
+
+MXNET_FN double SeriesExpm1(double x) {
+  const double small = x * (1.0 + x * 0.5 * (1.0 + x * (1.0 / 3) * (1.0 + x * 0.25 * (1.0 + x * 0.2))));
+  const double r = SeriesExp(x) - 1.0;
+  return x * x < 1e-4 ? small : r;
+}
+
+MXNET_FN double SeriesAtan(double x) {
+  const double ax = x < 0.0 ? -x : x;
+  const double t = ax > 1.0 ? 1.0 / ax : ax;
+  const double z = t * t;
+  double p = -0.00037788580766626092;
+  p = p * z + 0.0028754856099434249;
+  p = p * z - 0.010257166271499646;
+  p = p * z + 0.023248373698435818;
+  p = p * z - 0.038767022568525907;
+  p = p * z + 0.052943908816199269;
+  p = p * z - 0.064870623566065624;
+  p = p * z + 0.076542954726443986;
+  p = p * z - 0.090856241778870716;
+  p = p * z + 0.11110666303625419;
+  p = p * z - 0.14285694570640293;
+  p = p * z + 0.19999999652693451;
+  p = p * z - 0.33333333332308580;
+  double r = t + t * z * p;
+  r = ax > 1.0 ? 1.5707963267948966 - r : r;
+  r = x < 0.0 ? -r : r;
+  return x == 0.0 ? x : r;
+}
+
+// sine and cosine of the same argument; |x| < 2^28 (TooLarge catches the rest, whole loops at a time)
+struct SinCos {
+  double sin, cos;
+};
+MXNET_FN SinCos SeriesSinCos(double x) {
+  const double shifted = x * 0.63661977236758134 + 0x1.8p52;
+  const double n = shifted - 0x1.8p52;
+  const int64_t quadrant = BitCast<int64_t>(shifted);
+  const double r = (x - n * 0x1.921fb50000000p+0) - n * 0x1.110b4611a6263p-26;
+  const double z = r * r;
+  double s = -2.4805145406747432e-8;
+  s = s * z + 2.7555985625200862e-6;
+  s = s * z - 1.9841266899437399e-4;
+  s = s * z + 8.3333333310611601e-3;
+  s = s * z - 0.16666666666663858;
+  s = r + r * z * s;
+  double c = -2.7236503270855153e-7;
+  c = c * z + 2.4799855304554607e-5;
+  c = c * z - 1.3888885068618752e-3;
+  c = c * z + 4.1666666637161583e-2;
+  c = c * z - 0.49999999999963529;
+  c = 1.0 + z * c;
+  const bool odd = (quadrant & 1) != 0;
+  const double s1 = odd ? c : s, c1 = odd ? s : c;
+  const int64_t flip_sin = (quadrant & 2) << 62, flip_cos = ((quadrant + 1) & 2) << 62;
+  return {BitCast<double>(BitCast<int64_t>(s1) ^ flip_sin), BitCast<double>(BitCast<int64_t>(c1) ^ flip_cos)};
+}
+
+MXNET_FN double SeriesErf(double x) {
+  const double ax = x < 0.0 ? -x : x;
+  const double z = ax * ax;
+  double p = 1.0589380641075019e-6;
+  p = p * z - 1.3909340021874599e-5;
+  p = p * z + 1.1956562568207330e-4;
+  p = p * z - 8.5426379970872296e-4;
+  p = p * z + 5.2237834771892481e-3;
+  p = p * z - 2.6866133235095592e-2;
+  p = p * z + 0.11283791308604582;
+  p = p * z - 0.37612638889635307;
+  p = p * z + 1.1283791670946768;
+  const double t = 1.0 / (1.0 + 0.5 * (ax > 4.2 ? 4.2 : ax));
+  double q = -0.079437846883720276;
+  q = q * t + 0.37061977552027060;
+  q = q * t - 0.64234405597335773;
+  q = q * t + 0.43369379563745236;
+  q = q * t - 0.12144910122389529;
+  q = q * t + 0.23857809852335948;
+  q = q * t + 0.23486582275861084;
+  q = q * t + 0.28342436557818195;
+  q = q * t + 0.28202955250945092;
+  const double tail = 1.0 - q * t * SeriesExp(-z);
+  const double r = ax < 1.0 ? p * ax : tail;
+  return x < 0.0 ? -r : x != x ? x : r;
+}
+
+// ---- float
+MXNET_FN float exp(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 88.9f ? 88.9f : x;
+  const float shifted = x * 1.44269504f + 0x1.8p23f;
+  const float n = shifted - 0x1.8p23f;
+  const float r = (x - n * 0x1.62e400p-1f) - n * 0x1.7f7d1cp-20f;
+  float p = 1.3926250831e-3f;
+  p = p * r + 8.3632328837e-3f;
+  p = p * r + 4.1666554213e-2f;
+  p = p * r + 0.16666576666f;
+  p = p * r + 0.5f;
+  p = p * r * r + r + 1.0f;
+  const int32_t e = BitCast<int32_t>(shifted) - 0x4b400000;
+  const int32_t half = e >> 1;  // in two steps, so that subnormal results and 2^128 come out right
+  return p * BitCast<float>((half + 127) << 23) * BitCast<float>((e - half + 127) << 23);
+}
+MXNET_FN float log(float x) {
+  const bool tiny = x < 0x1p-126f;
+  const float scaled = tiny ? x * 0x1p25f : x;
+  const int32_t bits = BitCast<int32_t>(scaled);
+  const int32_t e = (bits - 0x3f3504f3) >> 23;
+  const float k = static_cast<float>(e) - (tiny ? 25.0f : 0.0f);
+  const float f = BitCast<float>(bits - (e << 23)) - 1.0f;
+  const float s = f / (2.0f + f);
+  const float z = s * s;
+  const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
+  const float hfsq = 0.5f * f * f;
+  float r = k * 0x1.62e300p-1f + ((s * (hfsq + z * p) + k * 0x1.2fefa2p-17f) - hfsq + f);
+  r = x == 0.0f ? -std::numeric_limits<float>::infinity() : r;
+  return x < std::numeric_limits<float>::infinity() ? (x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : r) : x;
+}
+MXNET_FN float log2(float x) { return static_cast<float>(SeriesLog(x) * 1.4426950408889634); }
+MXNET_FN float log10(float x) { return static_cast<float>(SeriesLog(x) * 0.43429448190325183); }
+MXNET_FN float log1p(float x) { return static_cast<float>(SeriesLog1p(x)); }
+MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
+MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
+MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
+MXNET_FN float tan(float x) {
+  const SinCos v = SeriesSinCos(x);
+  return static_cast<float>(v.sin / v.cos);
+}
+MXNET_FN float arctan(float x) { return static_cast<float>(SeriesAtan(x)); }
+MXNET_FN float arcsin(float x) {
+  const double d = x;
+  return static_cast<float>(SeriesAtan(d / std::sqrt((1.0 - d) * (1.0 + d))));
+}
+MXNET_FN float arccos(float x) {
+  const double d = x;
+  return static_cast<float>(2.0 * SeriesAtan(std::sqrt((1.0 - d) / (1.0 + d))));
+}
+MXNET_FN float sinh(float x) {
+  const double d = x, e = SeriesExp(d);
+  const double small = d * (1.0 + d * d * (1.0 / 6) * (1.0 + d * d * 0.05));
+  return static_cast<float>(d * d < 1e-4 ? small : 0.5 * (e - 1.0 / e));
+}
+MXNET_FN float cosh(float x) {
+  const double e = SeriesExp(x);
+  return static_cast<float>(0.5 * (e + 1.0 / e));
+}
+MXNET_FN float tanh(float x) {
+  const double d = x;
+  const double small = d * (1.0 - d * d * (1.0 / 3) * (1.0 - d * d * 0.4));
+  return static_cast<float>(d * d < 1e-4 ? small : 1.0 - 2.0 / (SeriesExp(2.0 * d) + 1.0));
+}
+MXNET_FN float arcsinh(float x) {
+  const double d = x, a = d < 0.0 ? -d : d;
+  const double r = SeriesLog1p(a + d * d / (1.0 + std::sqrt(1.0 + d * d)));
+  return static_cast<float>(a == std::numeric_limits<double>::infinity() ? d : d < 0.0 ? -r : r);
+}
+MXNET_FN float arccosh(float x) {
+  const double t = static_cast<double>(x) - 1.0;
+  return static_cast<float>(SeriesLog1p(t + std::sqrt(t * (t + 2.0))));
+}
+MXNET_FN float arctanh(float x) {
+  const double d = x;
+  return static_cast<float>(0.5 * SeriesLog1p(2.0 * d / (1.0 - d)));
+}
+MXNET_FN float erf(float x) { return static_cast<float>(SeriesErf(x)); }
+MXNET_FN float cbrt(float x) {
+  const double d = x, a = d < 0.0 ? -d : d;
+  const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
+  const double signed_r = d < 0.0 ? -r : r;
+  const float nonzero = a < std::numeric_limits<double>::infinity() ? static_cast<float>(signed_r) : x;
+  return x == 0.0f ? x : nonzero;
+}
+MXNET_FN float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
+MXNET_FN float softrelu(float x) {  // log(1 + exp(x)) without overflow
+  const double d = x, a = d < 0.0 ? -d : d;
+  return static_cast<float>(SeriesLog1p(SeriesExp(-a)) + (d > 0.0 ? d : 0.0));
+}
+MXNET_FN float hypot(float a, float b) {
+  const double x = a, y = b, r = std::sqrt(x * x + y * y);
+  const float inf = std::numeric_limits<float>::infinity();
+  const float special_a = std::fabs(a) == inf ? inf : static_cast<float>(r);
+  return std::fabs(b) == inf ? inf : special_a;
+}
+MXNET_FN float power(float a, float b) {
+  const double x = a < 0.0f ? -a : a, y = b;
+  double r = SeriesExp(y * SeriesLog(x));
+  const bool integer = std::rint(b) == b;
+  const float h = 0.5f * b;
+  const bool even = std::rint(h) == h;  // an even integer; odd ones are integer and not even
+  const double negative = even ? r : integer ? -r : std::numeric_limits<double>::quiet_NaN();
+  const float s = static_cast<float>(a < 0.0f ? negative : r);
+  const float t = a == 1.0f ? 1.0f : s;
+  return b == 0.0f ? 1.0f : t;
+}
+MXNET_FN float logaddexp(float a, float b) {
+  const double hi = a > b ? a : b, d = a > b ? static_cast<double>(b) - a : static_cast<double>(a) - b;
+  return static_cast<float>(a == b ? hi + 0.69314718055994531 : hi + SeriesLog1p(SeriesExp(d)));
+}
+
+// ---- double: libm
+#define MXNET_LIBM1(name, std_name) \
+  MXNET_FN double name(double x) { return std::std_name(x); }
+MXNET_LIBM1(exp, exp)
+MXNET_LIBM1(log, log)
+MXNET_LIBM1(log2, log2)
+MXNET_LIBM1(log10, log10)
+MXNET_LIBM1(log1p, log1p)
+MXNET_LIBM1(expm1, expm1)
+MXNET_LIBM1(sin, sin)
+MXNET_LIBM1(cos, cos)
+MXNET_LIBM1(tan, tan)
+MXNET_LIBM1(arctan, atan)
+MXNET_LIBM1(arcsin, asin)
+MXNET_LIBM1(arccos, acos)
+MXNET_LIBM1(sinh, sinh)
+MXNET_LIBM1(cosh, cosh)
+MXNET_LIBM1(tanh, tanh)
+MXNET_LIBM1(arcsinh, asinh)
+MXNET_LIBM1(arccosh, acosh)
+MXNET_LIBM1(arctanh, atanh)
+MXNET_LIBM1(erf, erf)
+MXNET_LIBM1(cbrt, cbrt)
+#undef MXNET_LIBM1
+MXNET_FN double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+MXNET_FN double softrelu(double x) { return std::log1p(std::exp(x < 0.0 ? x : -x)) + (x > 0.0 ? x : 0.0); }
+MXNET_FN double hypot(double a, double b) { return std::hypot(a, b); }
+MXNET_FN double power(double a, double b) { return std::pow(a, b); }
+MXNET_FN double logaddexp(double a, double b) {
+  return a == b ? a + 0.69314718055994531 : (a > b ? a : b) + std::log1p(std::exp(a > b ? b - a : a - b));
+}
+
+// ---- rare functions: double for every type
+inline double SlowDigamma(double x) {  // recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18)
+  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
+  if (x < 0.0) return SlowDigamma(1.0 - x) - M_PI / std::tan(M_PI * x);
+  double r = 0.0;
+  for (; x < 10.0; x += 1.0) r -= 1.0 / x;
+  const double z = 1.0 / (x * x);
+  return r + std::log(x) - 0.5 / x -
+         z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
+}
+inline double SlowTrigamma(double x) {  // A&S 6.4.12
+  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::infinity();
+  if (x < 0.0) {
+    const double s = std::sin(M_PI * x);
+    return M_PI * M_PI / (s * s) - SlowTrigamma(1.0 - x);
+  }
+  double r = 0.0;
+  for (; x < 10.0; x += 1.0) r += 1.0 / (x * x);
+  const double z = 1.0 / (x * x);
+  return r + 1.0 / x + 0.5 * z + z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66)))));
+}
+inline double SlowGamma(double x) { return std::tgamma(x); }
+inline double SlowGammaln(double x) {
+  int sign;
+  return ::lgamma_r(x, &sign);
+}
+inline double SlowErfinv(double x) {  // Giles' starting value ("Approximating the erfinv function", 2011), then Newton steps
+  const double a = std::fabs(x);
+  if (!(a < 1.0)) return a == 1.0 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+  const double w0 = -std::log((1.0 - a) * (1.0 + a));
+  // a crude start is enough: sqrt of the leading terms (Winitzki), each step doubles the digits
+  const double c = 2.0 / (M_PI * 0.147) - 0.5 * w0;
+  double y = std::sqrt(std::sqrt(c * c + w0 / 0.147) - c);
+  for (int i = 0; i < 4; ++i) {
+    const double error = a > 0.5 ? (1.0 - a) - std::erfc(y) : std::erf(y) - a;
+    const double step = error * 0.88622692545275801 * std::exp(y * y);
+    y -= step / (1.0 + y * step);
+  }
+  return std::copysign(y, x);
+}
+#define MXNET_SLOW1(name, fn)                                                \
+  MXNET_FN float name(float x) { return static_cast<float>(fn(x)); }           \
+  MXNET_FN double name(double x) { return fn(x); }
+MXNET_SLOW1(digamma, SlowDigamma)
+MXNET_SLOW1(trigamma, SlowTrigamma)
+MXNET_SLOW1(gammaln, SlowGammaln)
+MXNET_SLOW1(gamma, SlowGamma)
+MXNET_SLOW1(erfinv, SlowErfinv)
+#undef MXNET_SLOW1
+
+// ---- exact in every type
+template <typename T> MXNET_FN T sqrt(T x) { return std::sqrt(x); }
+template <typename T> MXNET_FN T round_even(T x) { return std::nearbyint(x); }
+template <typename T> MXNET_FN T floor(T x) { return std::floor(x); }
+template <typename T> MXNET_FN T ceil(T x) { return std::ceil(x); }
+template <typename T> MXNET_FN T trunc(T x) { return std::trunc(x); }
+// the reference's rint: halves go down
+template <typename T> MXNET_FN T rint(T x) {
+  const T f = std::floor(x);
+  return x - f <= T(0.5) ? f : f + T(1);
+}
+// half away from zero
+template <typename T> MXNET_FN T round(T x) {
+  const T t = std::trunc(x);
+  return std::copysign(std::fabs(x - t) >= T(0.5) ? std::fabs(t) + T(1) : std::fabs(t), x);
+}
+template <typename T> MXNET_FN T square(T x) { return x * x; }
+template <typename T> MXNET_FN T abs(T x) { return std::fabs(x); }
+template <typename T> MXNET_FN T sign(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); }
+template <typename T> MXNET_FN T copysign(T a, T b) { return std::copysign(a, b); }
+template <typename T> MXNET_FN T isfinite(T x) { return x - x == T(0) ? T(1) : T(0); }
+template <typename T> MXNET_FN T isnan(T x) { return x != x ? T(1) : T(0); }
+template <typename T> MXNET_FN T isinf(T x) { return std::fabs(x) == std::numeric_limits<T>::infinity() ? T(1) : T(0); }
+template <typename T> MXNET_FN T arctan2(T a, T b) { return std::atan2(a, b); }
+template <typename T> MXNET_FN T ldexp(T a, T b) { return a * power(T(2), b); }
+// remainder with the sign of the dividend; of the divisor (0 for a divisor of 0, as in the reference)
+template <typename T> MXNET_FN T fmod(T a, T b) { return std::fmod(a, b); }
+template <typename T> MXNET_FN T mod(T a, T b) {
+  const T r = std::fmod(a, b);
+  return b == T(0) ? T(0) : r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
+}
+template <typename T> MXNET_FN T floor_divide(T a, T b) { return std::floor(a / b); }
+// NaN wins / loses
+template <typename T> MXNET_FN T maximum(T a, T b) { return a > b || a != a ? a : b; }
+template <typename T> MXNET_FN T minimum(T a, T b) { return a < b || a != a ? a : b; }
+template <typename T> MXNET_FN T fmax(T a, T b) { return a >= b || b != b ? a : b; }
+template <typename T> MXNET_FN T fmin(T a, T b) { return a <= b || b != b ? a : b; }
+template <typename T> MXNET_FN T divide(T a, T b) { return a / b; }
+
+// libm's answer for arguments whose reduction needs more than 53 bits
+MXNET_FN bool TooLarge(const float* x, int64_t n) {
+  float m = 0.0f;
+  for (int64_t i = 0; i < n; ++i) {
+    const float a = std::fabs(x[i]);
+    m = a > m && a < std::numeric_limits<float>::infinity() ? a : m;
+  }
+  return m > 0x1p27f;
+}

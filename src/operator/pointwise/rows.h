@@ -1,0 +1,27 @@
+/* The table as data: what records, symbolic differentiation and run-time compilation read. */
+#ifndef MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
+#define MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
+
+#include <string>
+
+#include "operator/pointwise/table.h"
+
+namespace mxnet {
+namespace pointwise {
+
+struct Row {
+  const char* name;
+  char types;                  // 'F', 'I', 'B'
+  const char* expression;
+  const char* uses;            // unary: "X" "Y" "XY" "C" "Z" "P"; binary: "L" "G" "Z"
+  const char* derivative[2];   // [1]: d/db of binary rows
+  bool exact() const { return types != 'F'; }
+};
+/* REQUIRES: 0 <= row < kEndInteger. */
+const Row& GetRow(int row);
+/* Row of that name or -1. */
+int FindRow(const std::string& name);
+
+}  // namespace pointwise
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
