@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <unordered_map>
 
 #include "operator/pointwise/rows.h"
 
@@ -199,8 +200,7 @@ BinaryOps OpsFor(const std::string& name) {
 }
 const char* UnaryOpFor(const std::string& name) {
   static const std::map<std::string, const char*> other = {
-      {"identity", "_copy"}, {"softrelu", "_softrelu"}, {"trigamma", "_trigamma"}, {"isfinite", "_isfinite"},
-      {"isnan", "_isnan"}, {"isinf", "_isinf"}};
+      {"identity", "_copy"}, {"softrelu", "_softrelu"}, {"trigamma", "_trigamma"}, {"tetragamma", "_tetragamma"}};
   auto it = other.find(name);
   return it == other.end() ? name.c_str() : it->second;
 }
@@ -224,10 +224,21 @@ Value EmitBinary(const std::string& name, const Value& a, const Value& b, const 
   if (a.is_number && b.is_number) return Value::Of(MakeOp(ops.both, {AsEntry(a, like), AsEntry(b, like)}));
   if (b.is_number) return Value::Of(Scalar(ops.right, a.entry, b.number));
   if (a.is_number) return Value::Of(Scalar(ops.left, b.entry, a.number));
-  return Value::Of(MakeOp(ops.both, {a.entry, b.entry}));
+  return Value::Of(Simple(ops.both, {a.entry, b.entry}));
 }
 
 }  // namespace
+
+NodeEntry Simple(const std::string& op, std::vector<NodeEntry> inputs) {
+  // Gradients are rebuilt for every eager call; their attributes never differ.
+  static thread_local std::unordered_map<std::string, AttrsPtr> cache;
+  AttrsPtr& attrs = cache[op];
+  if (!attrs) attrs = MakeAttrs(Op::Get(op), {});
+  auto node = std::make_shared<Node>();
+  node->attrs = attrs;
+  node->inputs = std::move(inputs);
+  return {node, 0, 0};
+}
 
 ExprPtr Number(double value) {
   auto e = std::make_shared<Expr>();
@@ -261,6 +272,7 @@ ExprPtr Derivative(const ExprPtr& e, const std::string& name) {
     case Expr::kCall: {
       const Row& row = GetRow(FindRow(e->name));
       if (row.uses[0] == 'Z') return Number(0);
+      MXNET_CHECK(row.uses[0] != 'N') << "[" << row.name << "] has no derivative here";
       ExprPtr sum = Number(0);
       for (size_t i = 0; i < e->args.size(); ++i) {
         const ExprPtr inner = Derivative(e->args[i], name);
@@ -280,6 +292,8 @@ Value EmitMultiply(const Value& a, const Value& b) {
   if (a.is_number && b.is_number) return Value::Of(a.number * b.number);
   if (a.is_number && a.number == 1) return b;
   if (b.is_number && b.number == 1) return a;
+  if (a.is_number && a.number == -1) return Value::Of(Simple("negative", {b.entry}));
+  if (b.is_number && b.number == -1) return Value::Of(Simple("negative", {a.entry}));
   return EmitBinary("*", a, b, NodeEntry());
 }
 
@@ -308,7 +322,7 @@ Value Emit(const ExprPtr& e, const Bindings& bindings, const NodeEntry& like) {
       return EmitBinary(e->name, a, b, like);
     }
     case Expr::kCall: {
-      if (e->args.size() == 1) return Value::Of(MakeOp(UnaryOpFor(e->name), {AsEntry(Emit(e->args[0], bindings, like), like)}));
+      if (e->args.size() == 1) return Value::Of(Simple(UnaryOpFor(e->name), {AsEntry(Emit(e->args[0], bindings, like), like)}));
       return EmitBinary(e->name, Emit(e->args[0], bindings, like), Emit(e->args[1], bindings, like), like);
     }
   }

@@ -42,6 +42,8 @@ struct Value {
   static Value Of(double d) { Value v; v.number = d; v.is_number = true; return v; }
 };
 using Bindings = std::map<std::string, Value>;
+/* Output 0 of a new node of an operator without parameters. */
+NodeEntry Simple(const std::string& op, std::vector<NodeEntry> inputs);
 /* `like`: an entry whose shape constants take when an operator needs an array. */
 Value Emit(const ExprPtr& e, const Bindings& bindings, const NodeEntry& like);
 Value EmitMultiply(const Value& a, const Value& b);

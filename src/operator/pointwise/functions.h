@@ -315,6 +315,17 @@ inline double SlowTrigamma(double x) {  // A&S 6.4.12
   const double z = 1.0 / (x * x);
   return r + 1.0 / x + 0.5 * z + z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66)))));
 }
+inline double SlowTetragamma(double x) {  // derivative of the series above
+  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
+  if (x < 0.0) {
+    const double s = std::sin(M_PI * x), c = std::cos(M_PI * x);
+    return SlowTetragamma(1.0 - x) - 2.0 * M_PI * M_PI * M_PI * c / (s * s * s);
+  }
+  double r = 0.0;
+  for (; x < 10.0; x += 1.0) r -= 2.0 / (x * x * x);
+  const double z = 1.0 / (x * x);
+  return r - z - z / x - z * z * (0.5 - z * (1.0 / 6 - z * (1.0 / 6 - z * (3.0 / 10 - z * (5.0 / 6)))));
+}
 inline double SlowGamma(double x) { return std::tgamma(x); }
 inline double SlowGammaln(double x) {
   int sign;
@@ -339,6 +350,7 @@ inline double SlowErfinv(double x) {  // Giles' starting value ("Approximating t
   MXNET_FN double name(double x) { return fn(x); }
 MXNET_SLOW1(digamma, SlowDigamma)
 MXNET_SLOW1(trigamma, SlowTrigamma)
+MXNET_SLOW1(tetragamma, SlowTetragamma)
 MXNET_SLOW1(gammaln, SlowGammaln)
 MXNET_SLOW1(gamma, SlowGamma)
 MXNET_SLOW1(erfinv, SlowErfinv)

@@ -86,6 +86,7 @@ void LoopGradient3(const void* const* in, void* out, int64_t n, unsigned scalars
   struct G_##name { template <typename T> static MXNET_FN T f(T g) { return g * (derivative); } };
 #define MXNET_GRAD_STRUCT_Z(name, derivative)
 #define MXNET_GRAD_STRUCT_P(name, derivative)
+#define MXNET_GRAD_STRUCT_N(name, derivative)
 #define MXNET_GRAD_ENTRY(name, types, expression, uses, derivative) MXNET_GRAD_ENTRY_##uses(name)
 #define MXNET_GRAD_ENTRY_X(name) {LoopGradient2<G_##name, float>, LoopGradient2<G_##name, double>},
 #define MXNET_GRAD_ENTRY_Y(name) MXNET_GRAD_ENTRY_X(name)
@@ -93,3 +94,4 @@ void LoopGradient3(const void* const* in, void* out, int64_t n, unsigned scalars
 #define MXNET_GRAD_ENTRY_C(name) {Loop1<G_##name, float>, Loop1<G_##name, double>},
 #define MXNET_GRAD_ENTRY_Z(name) {nullptr, nullptr},
 #define MXNET_GRAD_ENTRY_P(name) {nullptr, nullptr},
+#define MXNET_GRAD_ENTRY_N(name) {nullptr, nullptr},

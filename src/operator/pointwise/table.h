@@ -5,7 +5,8 @@
  *
  * UNARY   (name, types, expression, uses, derivative)
  *   types  F: floating formula (integers are computed in double and truncated), I: exact for integers too
- *   uses   what the derivative reads: X, Y (= the result), XY, C (a constant); Z: zero almost everywhere; P: passes the gradient on
+ *   uses   what the derivative reads: X, Y (= the result), XY, C (a constant); Z: zero almost everywhere; P: passes the gradient on;
+ *          N: no derivative here
  * BINARY  (name, types, expression, kind, d/da, d/db)
  *   types  F, I as above; B: integers only
  *   kind   L: one loop computes gradient * derivative; G: the derivative is built from existing operators; Z: zero
@@ -35,6 +36,7 @@
   ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321))                     \
   ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295))                 \
   ROW(logical_not, I, x == T(0) ? T(1) : T(0), Z, T(0))                                    \
+  ROW(bitwise_not, I, T(-1) - x, Z, T(0))                                                  \
   ROW(isnan, I, isnan(x), Z, T(0))                                                         \
   ROW(isinf, I, isinf(x), Z, T(0))                                                         \
   ROW(isfinite, I, isfinite(x), Z, T(0))                                                     \
@@ -74,7 +76,8 @@
   ROW(gamma, F, gamma(x), XY, y * digamma(x))                                              \
   ROW(gammaln, F, gammaln(x), X, digamma(x))                                               \
   ROW(digamma, F, digamma(x), X, trigamma(x))                                              \
-  ROW(trigamma, F, trigamma(x), Z, T(0))
+  ROW(trigamma, F, trigamma(x), X, tetragamma(x))                                          \
+  ROW(tetragamma, F, tetragamma(x), N, T(0))
 
 // with up to three parameters
 #define MXNET_UNARY_PARAM(ROW)                                                             \
@@ -86,7 +89,6 @@
   ROW(quadratic, F, p * x * x + q * x + r, X, T(2) * p * x + q)                            \
   ROW(nan_to_num, F, x != x ? p : isinf(x) > T(0) ? (x > T(0) ? q : r) : x, X, isfinite(x))    \
   ROW(around, F, round_even(x * p) / p, Z, T(0))                                           \
-  ROW(scale_gradient, F, x, C, p)                                                          \
   ROW(scale, F, x * p, C, p)
 
 #define MXNET_BINARY_ARITHMETIC(ROW)                                                       \

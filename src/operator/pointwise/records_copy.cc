@@ -1,0 +1,363 @@
+// Operators that copy, convert or fill: identities with special gradients, casts, *_like, add_n, shape_array.
+#include <algorithm>
+#include <cstring>
+
+#include "base/omp.h"
+#include "operator/param.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/expression.h"
+#include "operator/pointwise/records.h"
+
+namespace mxnet {
+namespace pointwise {
+
+struct CastParam : public dmlc::Parameter<CastParam> {
+  int dtype;
+  DMLC_DECLARE_PARAMETER(CastParam) { MXNET_DTYPE_FIELD(dtype).describe("What to convert to."); }
+};
+struct AmpMulticastParam : public dmlc::Parameter<AmpMulticastParam> {
+  int num_outputs;
+  bool cast_narrow;
+  DMLC_DECLARE_PARAMETER(AmpMulticastParam) {
+    DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of arrays.");
+    DMLC_DECLARE_FIELD(cast_narrow).set_default(false).describe("Convert to the narrowest floating type among the inputs, not the widest.");
+  }
+};
+struct AddNParam : public dmlc::Parameter<AddNParam> {
+  int num_args;
+  DMLC_DECLARE_PARAMETER(AddNParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
+};
+struct FullLikeParam : public dmlc::Parameter<FullLikeParam> {
+  double fill_value;
+  std::string ctx;
+  dmlc::optional<int> dtype;
+  DMLC_DECLARE_PARAMETER(FullLikeParam) {
+    DMLC_DECLARE_FIELD(fill_value).describe("Value of every element.");
+    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Ignored: the result lies where the input does.");
+    MXNET_DTYPE_FIELD(dtype).set_default(dmlc::optional<int>()).describe("None: that of the input.");
+  }
+};
+struct MakeLossParam : public dmlc::Parameter<MakeLossParam> {
+  float grad_scale, valid_thresh;
+  int normalization;
+  DMLC_DECLARE_PARAMETER(MakeLossParam) {
+    DMLC_DECLARE_FIELD(grad_scale).set_default(1).describe("The gradient that every element starts with.");
+    DMLC_DECLARE_FIELD(valid_thresh).set_default(0).describe("With normalization 'valid': elements above this count.");
+    DMLC_DECLARE_FIELD(normalization).add_enum("null", 0).add_enum("batch", 1).add_enum("valid", 2).set_default(0).describe(
+        "What the gradient is divided by: nothing, the batch size, or the number of valid elements.");
+  }
+};
+MXNET_REGISTER_PARAM(CastParam);
+MXNET_REGISTER_PARAM(AmpMulticastParam);
+MXNET_REGISTER_PARAM(AddNParam);
+MXNET_REGISTER_PARAM(FullLikeParam);
+MXNET_REGISTER_PARAM(MakeLossParam);
+
+namespace {
+
+void CopyKernel(KernelArgs& a) { ExecuteCast(a.in[0], a.out[0], a.req[0]); }
+
+Op& RegisterCopy(const std::string& name, const char* input_name, const char* description) {
+  Op& op = Op::Register(name);
+  op.describe(description);
+  return op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_kernel(DeviceType::kCPU, CopyKernel);
+}
+
+std::vector<NodeEntry> PassGradient(const NodePtr&, const std::vector<NodeEntry>& ograds) { return ograds; }
+
+// out (=, +=) value
+void FillKernel(const TBlob& out, OpReq req, double value) {
+  if (out.dtype == kInt64 || out.dtype == kUint64) {   // exactly
+    const Operand in(value);
+    Execute(ForwardLoop(k_identity, kI64), kI64, &in, 1, kUnaryMasks, nullptr, out, req);
+    return;
+  }
+  const Operand in(value);
+  Execute(ForwardLoop(k_identity, kF64), kF64, &in, 1, kUnaryMasks, nullptr, out, req);
+}
+
+Op& RegisterFillLike(const std::string& name, double value) {
+  Op& op = Op::Register(name);
+  op.describe(value ? "Ones in the shape and dtype of the input." : "Zeros in the shape and dtype of the input.");
+  return op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, [value](KernelArgs& a) {
+        if (a.req[0] == OpReq::kNull) return;
+        if (value == 0) {
+          if (a.req[0] != OpReq::kAdd && a.out[0].dptr) std::memset(a.out[0].dptr, 0, a.out[0].Bytes());
+        } else {
+          FillKernel(a.out[0], a.req[0], value);
+        }
+      });
+}
+
+bool CastType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], attrs.get<CastParam>().dtype);
+  return (*in)[0] != kDTypeUnknown;
+}
+bool IsLowOrSingle(int dtype) { return dtype == kFloat16 || dtype == kBfloat16 || dtype == kFloat32; }
+// Mixed precision only moves between float16, bfloat16 and float32; everything else passes.
+bool AmpCastType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const int t = (*in)[0];
+  if (t == kDTypeUnknown) return false;
+  AssignType(attrs, "output", &(*out)[0], IsLowOrSingle(t) ? attrs.get<CastParam>().dtype : t);
+  return true;
+}
+std::vector<NodeEntry> CastGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> grads;
+  for (size_t i = 0; i < ograds.size(); ++i) grads.push_back(Simple("_backward_cast", {ograds[i], node->inputs[i]}));
+  return grads;
+}
+
+bool MulticastType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  int chosen = kDTypeUnknown;
+  for (int t : *in) {
+    if (t == kDTypeUnknown) return false;
+    if (!IsLowOrSingle(t)) continue;
+    const bool wider = chosen != kDTypeUnknown && DTypeSize(t) > DTypeSize(chosen);
+    if (chosen == kDTypeUnknown || (DTypeSize(t) != DTypeSize(chosen) && wider != attrs.get<AmpMulticastParam>().cast_narrow)) chosen = t;
+  }
+  for (size_t i = 0; i < in->size(); ++i) AssignType(attrs, "an output", &(*out)[i], IsLowOrSingle((*in)[i]) ? chosen : (*in)[i]);
+  return true;
+}
+bool MulticastShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  bool known = true;
+  for (size_t i = 0; i < in->size(); ++i) {
+    AssignShape(attrs, "an output", &(*out)[i], (*in)[i]);
+    AssignShape(attrs, "an input", &(*in)[i], (*out)[i]);
+    known = known && (*in)[i].known();
+  }
+  return known;
+}
+
+void AddNKernel(KernelArgs& a) {
+  const TBlob& out = a.out[0];
+  const int64_t total = out.Size();
+  if (a.req[0] == OpReq::kNull || total == 0) return;
+  const int compute = ComputeFor(out.dtype, true);
+  const Loop add = ForwardLoop(k_add, compute);
+  const bool native = out.dtype == ComputeDType(compute), accumulate = a.req[0] == OpReq::kAdd;
+  const size_t size = DTypeSize(out.dtype);
+  const ConvertFn load = LoadFn(out.dtype, compute), store = StoreFn(out.dtype, compute);
+  // Chunks stay in the second-level cache while all inputs pass over them.
+  constexpr int64_t kChunk = 2048;
+  const int count = a.in.size();
+  ParallelForThreads(OmpThreads(total * count), total, [&](int64_t begin, int64_t end) {
+    alignas(64) char sum[kChunk * 8];
+    alignas(64) char term[kChunk * 8];
+    for (int64_t i = begin; i < end; i += kChunk) {
+      const int64_t n = std::min(kChunk, end - i);
+      char* target = static_cast<char*>(out.dptr) + i * size;
+      load(static_cast<const char*>(accumulate ? target : a.in[0].dptr) + (accumulate ? 0 : i * size), sum, n);
+      for (int k = accumulate ? 0 : 1; k < count; ++k) {
+        const void* source = static_cast<const char*>(a.in[k].dptr) + i * size;
+        if (!native) load(source, term, n);
+        const void* ptrs[kMaxOperands] = {sum, native ? source : term};
+        add(ptrs, sum, n, 0);
+      }
+      store(sum, target, n);
+    }
+  });
+}
+
+// lhs with what is known of rhs's shape: connects gradients of sparse graphs
+bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) { return ElemwiseShape(attrs, in, out); }
+bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "input", &(*in)[0], (*out)[0]);
+  if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
+  return (*in)[0] != kDTypeUnknown;
+}
+
+bool Int64Output(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], kInt64);
+  return (*in)[0] != kDTypeUnknown;
+}
+
+const bool kRegistered = [] {
+  AddAliases(&RegisterCopy("_copy", "data", "A copy.").set_gradient(PassGradient), "identity");
+  RegisterCopy("_np_copy", "a", "A copy.").set_gradient(PassGradient);
+  RegisterCopy("_npi_copy", "a", "A copy.").set_gradient(PassGradient);
+  AddAliases(&RegisterCopy("BlockGrad", "data", "A copy through which no gradient flows.").set_zero_gradient(),
+             "stop_gradient _npx_stop_gradient _sparse_stop_gradient");
+  AddAliases(&RegisterCopy("make_loss", "data", "A copy whose gradient is 1, whatever comes from above: the end of a symbolic loss.")
+                  .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
+                    return std::vector<NodeEntry>{Simple("ones_like", {node->inputs[0]})};
+                  }),
+             "_sparse_make_loss");
+  AddAliases(&RegisterFillLike("zeros_like", 0), "_sparse_zeros_like");
+  RegisterFillLike("ones_like", 1);
+
+  for (const char* name : {"Cast", "amp_cast"}) {
+    Op& op = Op::Register(name);
+    op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
+    op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(DeviceType::kCPU, CopyKernel);
+    op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers."
+                               : "Converts between float16, bfloat16 and float32; other dtypes pass unchanged.");
+    AddAliases(&op, name[0] == 'C' ? "cast _npi_cast _npx_cast" : "_npi_amp_cast");
+  }
+  return true;
+}();
+
+MXNET_REGISTER_OP(_backward_cast)
+    .describe("Converts the gradient to the dtype of the data.")
+    .set_inputs({"ograd", "data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
+    })
+    .set_layout(LayoutRule::kAgnostic)
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{Simple("_backward_cast", {ograds[0], node->inputs[0]}), NodeEntry()};
+    })
+    .set_kernel(DeviceType::kCPU, CopyKernel);
+
+MXNET_REGISTER_OP(amp_multicast)
+    .describe("Converts all float16, bfloat16 and float32 inputs to one of their dtypes: the widest, or the narrowest.")
+    .alias("_npi_amp_multicast")
+    .set_param<AmpMulticastParam>()
+    .set_variadic("data", [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; }, "num_outputs")
+    .set_outputs({"output"}, [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; })
+    .set_infer_shape(MulticastShape)
+    .set_infer_type(MulticastType)
+    .set_supports_add()
+    .set_gradient(CastGradient)
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      for (int i = 0; i < a.in.size(); ++i) ExecuteCast(a.in[i], a.out[i], a.req[i]);
+    });
+
+Op& add_n = Op::Register("add_n")
+    .describe("Sum of equally shaped arrays.")
+    .alias("ElementWiseSum").alias("_npx_add_n").alias("_sparse_ElementWiseSum").alias("_sparse_add_n")
+    .set_param<AddNParam>()
+    .set_variadic("args", [](const Attrs& a) { return a.get<AddNParam>().num_args; })
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type(SameType)
+    .set_inplace({{0, 0}})
+    .set_dtypes(NumberTypes())
+    .set_layout(LayoutRule::kAgnostic)
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>(node->inputs.size(), ograds[0]);
+    })
+    .set_kernel(DeviceType::kCPU, AddNKernel);
+const bool kAddNSignature = [] {
+  add_n.params.clear();   // the number of arrays is counted by the front ends and not an argument in the reference's list
+  return true;
+}();
+
+MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
+    .describe("lhs; its shape is known as soon as that of rhs is.")
+    .set_inputs({"lhs", "rhs"})
+    .set_infer_shape(LikeShape)
+    .set_infer_type(LhsType)
+    .set_inplace({{0, 0}})
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{ograds[0], Simple("zeros_like", {node->inputs[1]})};
+    })
+    .set_kernel(DeviceType::kCPU, CopyKernel);
+
+MXNET_REGISTER_OP(_npi_full_like)
+    .describe("One value in the shape of the input.")
+    .set_param<FullLikeParam>()
+    .set_inputs({"a"})
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      const auto& dtype = attrs.get<FullLikeParam>().dtype;
+      AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : (*in)[0]);
+      return (*in)[0] != kDTypeUnknown;
+    })
+    .set_supports_add()
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) { FillKernel(a.out[0], a.req[0], a.param<FullLikeParam>().fill_value); });
+
+MXNET_REGISTER_OP(_npi_bitwise_not)
+    .describe("Inverts every bit; logical not for bool.")
+    .set_inputs({"x"})
+    .set_infer_shape(ElemwiseShape)
+    .set_inplace({{0, 0}})
+    .set_dtypes(IntegerTypes())
+    .set_layout(LayoutRule::kAgnostic)
+    .set_supports_add()
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const int compute = ComputeFor(a.in[0].dtype, true);
+      const Operand in(a.in[0]);
+      Execute(ForwardLoop(a.in[0].dtype == kBool ? k_logical_not : k_bitwise_not, compute), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
+    });
+
+MXNET_REGISTER_OP(MakeLoss)
+    .describe("A copy whose gradient is grad_scale, normalized as asked, whatever comes from above.")
+    .set_param<MakeLossParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_inplace({{0, 0}})
+    .set_dtypes(FloatTypes())
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
+      return std::vector<NodeEntry>{{MakeNodeLike("_backward_MakeLoss", *node, {node->inputs[0]}), 0, 0}};
+    })
+    .set_kernel(DeviceType::kCPU, CopyKernel);
+
+MXNET_REGISTER_OP(_backward_MakeLoss)
+    .describe("The gradient of MakeLoss: one number for all elements.")
+    .set_param<MakeLossParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_supports_add()
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const MakeLossParam& p = a.param<MakeLossParam>();
+      const TBlob& x = a.in[0];
+      double divisor = 1;
+      if (p.normalization == 1 && x.shape.ndim() > 1) divisor = static_cast<double>(x.shape[0]);
+      if (p.normalization == 2) {
+        int64_t valid = 0;
+        constexpr int64_t kChunk = 512;
+        double wide[kChunk];
+        const ConvertFn load = LoadFn(x.dtype, kF64);
+        for (int64_t i = 0, n = x.Size(); i < n; i += kChunk) {
+          const int64_t m = std::min(kChunk, n - i);
+          load(static_cast<const char*>(x.dptr) + i * DTypeSize(x.dtype), wide, m);
+          for (int64_t j = 0; j < m; ++j) valid += wide[j] > p.valid_thresh;
+        }
+        divisor = static_cast<double>(std::max<int64_t>(valid, 1));
+      }
+      FillKernel(a.out[0], a.req[0], p.grad_scale / divisor);
+    });
+
+MXNET_REGISTER_OP(shape_array)
+    .describe("The shape as a 1-D int64 array.")
+    .alias("_npx_shape_array")
+    .set_inputs({"data"})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      if (!(*in)[0].ndim_known()) return false;
+      AssignShape(attrs, "output", &(*out)[0], Shape{(*in)[0].ndim()});
+      return (*in)[0].known();
+    })
+    .set_infer_type(Int64Output)
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      if (a.req[0] != OpReq::kNull) std::copy(a.in[0].shape.begin(), a.in[0].shape.end(), a.out[0].data<int64_t>());
+    });
+
+MXNET_REGISTER_OP(size_array)
+    .describe("The number of elements as an int64 array of one element.")
+    .set_inputs({"data"})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], Shape{1});
+      return (*in)[0].known();
+    })
+    .set_infer_type(Int64Output)
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      if (a.req[0] != OpReq::kNull) *a.out[0].data<int64_t>() = a.in[0].Size();
+    });
+
+}  // namespace
+}  // namespace pointwise
+}  // namespace mxnet

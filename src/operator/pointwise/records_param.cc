@@ -1,0 +1,144 @@
+// Unary operators with parameters: clip, smooth_l1, hard_sigmoid, quadratic, nan_to_num, around, div_sqrt_dim.
+#include <cmath>
+#include <limits>
+
+#include "operator/param.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/expression.h"
+#include "operator/pointwise/records.h"
+
+namespace mxnet {
+namespace pointwise {
+
+struct ClipParam : public dmlc::Parameter<ClipParam> {
+  float a_min, a_max;
+  DMLC_DECLARE_PARAMETER(ClipParam) {
+    DMLC_DECLARE_FIELD(a_min).describe("Smaller elements become this.");
+    DMLC_DECLARE_FIELD(a_max).describe("Larger elements become this.");
+  }
+};
+struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
+  float alpha, beta;
+  DMLC_DECLARE_PARAMETER(HardSigmoidParam) {
+    DMLC_DECLARE_FIELD(alpha).set_default(0.2f).describe("Slope of the middle part.");
+    DMLC_DECLARE_FIELD(beta).set_default(0.5f).describe("Value at 0.");
+  }
+};
+struct SmoothL1Param : public dmlc::Parameter<SmoothL1Param> {
+  float scalar;
+  DMLC_DECLARE_PARAMETER(SmoothL1Param) { DMLC_DECLARE_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2."); }
+};
+struct QuadraticParam : public dmlc::Parameter<QuadraticParam> {
+  float a, b, c;
+  DMLC_DECLARE_PARAMETER(QuadraticParam) {
+    DMLC_DECLARE_FIELD(a).set_default(0).describe("Coefficient of x * x.");
+    DMLC_DECLARE_FIELD(b).set_default(0).describe("Coefficient of x.");
+    DMLC_DECLARE_FIELD(c).set_default(0).describe("Constant term.");
+  }
+};
+struct NanToNumParam : public dmlc::Parameter<NanToNumParam> {
+  bool copy;
+  double nan;
+  dmlc::optional<double> posinf, neginf;
+  DMLC_DECLARE_PARAMETER(NanToNumParam) {
+    DMLC_DECLARE_FIELD(copy).set_default(true).describe("Whether the front end makes a new array.");
+    DMLC_DECLARE_FIELD(nan).set_default(0).describe("Replaces NaN.");
+    DMLC_DECLARE_FIELD(posinf).set_default(dmlc::optional<double>()).describe("Replaces infinity; None: the largest finite number of the dtype.");
+    DMLC_DECLARE_FIELD(neginf).set_default(dmlc::optional<double>()).describe("Replaces -infinity; None: the smallest finite number of the dtype.");
+  }
+};
+struct AroundParam : public dmlc::Parameter<AroundParam> {
+  int decimals;
+  DMLC_DECLARE_PARAMETER(AroundParam) { DMLC_DECLARE_FIELD(decimals).set_default(0).describe("Decimal places to keep; negative: places left of the point."); }
+};
+MXNET_REGISTER_PARAM(ClipParam);
+MXNET_REGISTER_PARAM(HardSigmoidParam);
+MXNET_REGISTER_PARAM(SmoothL1Param);
+MXNET_REGISTER_PARAM(QuadraticParam);
+MXNET_REGISTER_PARAM(NanToNumParam);
+MXNET_REGISTER_PARAM(AroundParam);
+
+namespace {
+
+double LargestFinite(int dtype) {
+  switch (dtype) {
+    case kFloat64: return std::numeric_limits<double>::max();
+    case kFloat16: return 65504.0;
+    case kBfloat16: return 0x1.fep127;
+    default: return std::numeric_limits<float>::max();
+  }
+}
+
+template <typename P>
+void SetParam(const ParamOps& ops) {
+  ops.forward->set_param<P>();
+  if (ops.backward) ops.backward->set_param<P>();
+}
+
+const bool kRegistered = [] {
+  ParamOps clip = RegisterUnaryParam("clip", k_clip, [](const Attrs& a, int, double* p) {
+    p[0] = a.get<ClipParam>().a_min;
+    p[1] = a.get<ClipParam>().a_max;
+  });
+  SetParam<ClipParam>(clip);
+  AddAliases(clip.forward, "_npi_clip _sparse_clip");
+
+  ParamOps hard_sigmoid = RegisterUnaryParam("hard_sigmoid", k_hard_sigmoid, [](const Attrs& a, int, double* p) {
+    p[0] = a.get<HardSigmoidParam>().alpha;
+    p[1] = a.get<HardSigmoidParam>().beta;
+  });
+  SetParam<HardSigmoidParam>(hard_sigmoid);
+  hard_sigmoid.forward->set_dtypes(FloatTypes());
+
+  ParamOps smooth_l1 = RegisterUnaryParam("smooth_l1", k_smooth_l1, [](const Attrs& a, int, double* p) { p[0] = a.get<SmoothL1Param>().scalar; });
+  SetParam<SmoothL1Param>(smooth_l1);
+  smooth_l1.forward->params[0].type = "float";   // as the reference lists it, although a default exists
+  AddAliases(smooth_l1.forward, "_npx_smooth_l1");
+
+  ParamOps quadratic = RegisterUnaryParam("_contrib_quadratic", k_quadratic, [](const Attrs& a, int, double* p) {
+    const QuadraticParam& q = a.get<QuadraticParam>();
+    p[0] = q.a;
+    p[1] = q.b;
+    p[2] = q.c;
+  });
+  SetParam<QuadraticParam>(quadratic);
+
+  ParamOps nan_to_num = RegisterUnaryParam("_npi_nan_to_num", k_nan_to_num, [](const Attrs& a, int dtype, double* p) {
+    const NanToNumParam& n = a.get<NanToNumParam>();
+    p[0] = n.nan;
+    p[1] = n.posinf.has_value() ? n.posinf.value() : LargestFinite(dtype);
+    p[2] = n.neginf.has_value() ? n.neginf.value() : -LargestFinite(dtype);
+  });
+  SetParam<NanToNumParam>(nan_to_num);
+
+  ParamOps around = RegisterUnaryParam("_npi_around", k_around, [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
+  SetParam<AroundParam>(around);
+  around.forward->set_inputs({"x"});
+  return true;
+}();
+
+// x / sqrt(d), d = the last dimension: the scaling of attention scores (Vaswani et al., 2017).
+MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
+    .describe("Divides by the square root of the last dimension's size.")
+    .set_inputs({"data"})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      MXNET_CHECK_KIND((*in)[0].ndim() != 0, Value) << "[" << attrs.op->name << "] data has shape (); at least one dimension is needed";
+      return ElemwiseShape(attrs, in, out);
+    })
+    .set_inplace({{0, 0}})
+    .set_dtypes(FloatTypes())
+    .set_supports_add()
+    .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{Simple("_contrib_div_sqrt_dim", {ograds[0]})};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const TBlob& x = a.in[0];
+      const int compute = ComputeFor(x.dtype, false);
+      const double p[3] = {1.0 / std::sqrt(static_cast<double>(x.shape[x.shape.ndim() - 1])), 0, 0};
+      const Operand in(x);
+      Execute(ForwardLoop(k_scale, compute), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
+    });
+
+}  // namespace
+}  // namespace pointwise
+}  // namespace mxnet
