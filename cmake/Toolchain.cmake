@@ -14,7 +14,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
 set(CMAKE_C_FLAGS_DEBUG "-Og -g")
-set(MXNET_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3>)
+# Selecting between two computed values may not be vectorized while comparisons could trap.
+set(MXNET_KERNEL_OPTIONS $<$<CONFIG:Release>:-O3> -fno-trapping-math)
 
 add_compile_options(
   $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-unused-parameter>
