@@ -1,0 +1,34 @@
+"""A deep-learning runtime with the programming interface of Apache MXNet 1.9 (an independent implementation).
+
+``import mxnet as mx`` loads the native library and the array interface; everything else (``mx.gluon``, ``mx.sym``, ``mx.mod``,
+``mx.io``, ...) is imported when it is first used.
+"""
+import importlib as _importlib
+
+from .base import MXNetError, __version__
+from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
+from . import ndarray
+from . import ndarray as nd
+from . import autograd
+
+# Short names of modules; the rest of __getattr__'s names are modules of that very name.
+_ALIASES = {"sym": "symbol", "mod": "module", "init": "initializer", "viz": "visualization", "kv": "kvstore", "img": "image",
+            "rnd": "random", "np": "numpy", "npx": "numpy_extension", "mon": "monitor", "ag": "autograd", "nd": "ndarray"}
+_MEMBERS = {"AttrScope": "attribute", "Executor": "executor", "NDArray": "ndarray", "Symbol": "symbol"}
+
+
+def __getattr__(name):
+    if name in _MEMBERS:
+        value = getattr(_importlib.import_module("." + _MEMBERS[name], __name__), name)
+    elif name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    else:
+        target = f"{__name__}.{_ALIASES.get(name, name)}"
+        try:
+            value = _importlib.import_module(target)
+        except ModuleNotFoundError as error:
+            if error.name != target:
+                raise   # the module exists; something that it needs does not
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    globals()[name] = value
+    return value

@@ -1,0 +1,257 @@
+"""Arrays, eager operators and CachedOp over the C interface with ctypes; the same interface as ``mxnet._cy3.ndarray``."""
+import ctypes
+import numbers
+
+from ..base import NDArrayHandle, OpHandle, _LIB, c_str, c_str_array, check_call
+
+_class = None
+_to_str = str
+_handles = {}
+
+
+def _configure(attr_to_str, error_classes):
+    """Sets the function that writes parameter values as text."""
+    global _to_str
+    del error_classes   # check_call raises them
+    _to_str = attr_to_str
+
+
+def _set_ndarray_class(cls):
+    """Sets the class of results."""
+    global _class
+    _class = cls
+
+
+def _op(name):
+    if name not in _handles:
+        handle = OpHandle()
+        check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
+        _handles[name] = handle.value
+    return _handles[name]
+
+
+def _text(value):
+    return value if isinstance(value, str) else _to_str(value)
+
+
+def invoke(op_handle, inputs, keys, values, out=None):
+    """Runs an operator on arrays.
+
+    `inputs` is a sequence of arrays, `keys` and `values` its parameters; `out` an array or a list of arrays to write to.
+    Returns `out`, or the new array, or the list of them.
+    """
+    for i, a in enumerate(inputs):
+        if not isinstance(a, NDArrayBase):
+            raise TypeError(f"[invoke] input {i} is a {type(a).__name__}; accepted: an NDArray")
+    given = None
+    if out is not None:
+        given = [out] if isinstance(out, NDArrayBase) else list(out)
+        for a in given:
+            if not isinstance(a, NDArrayBase):
+                raise TypeError(f"[invoke] `out` holds a {type(a).__name__}; accepted: NDArrays")
+            a._check_writable()
+        outputs = (ctypes.c_void_p * len(given))(*[a._handle for a in given])
+        outputs = ctypes.cast(outputs, ctypes.POINTER(ctypes.c_void_p))
+        count = ctypes.c_int(len(given))
+    else:
+        outputs = ctypes.POINTER(ctypes.c_void_p)()
+        count = ctypes.c_int(0)
+    check_call(_LIB.MXImperativeInvokeEx(
+        ctypes.c_void_p(op_handle), ctypes.c_int(len(inputs)), (ctypes.c_void_p * len(inputs))(*[a._handle for a in inputs]),
+        ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys), c_str_array([_text(v) for v in values]), None))
+    if given is not None:
+        return out
+    if count.value == 1:
+        return _class(outputs[0])
+    return [_class(outputs[i]) for i in range(count.value)]
+
+
+def _scalar(value):
+    if isinstance(value, numbers.Number) or (hasattr(value, "__float__") and not hasattr(value, "__len__")):
+        return ("True" if isinstance(value, numbers.Integral) else "False"), repr(float(value))
+    return None
+
+
+def _binary(array_op, scalar_op, in_place=False):
+    def method(self, other):
+        out = self if in_place else None
+        if isinstance(other, NDArrayBase):
+            return invoke(_op(array_op), (self, other), (), (), out)
+        scalar = _scalar(other)
+        if scalar is None:
+            return NotImplemented
+        return invoke(_op(scalar_op), (self,), ("is_int", "scalar"), scalar, out)
+    return method
+
+
+class NDArrayBase:
+    """Native part of ``mx.nd.NDArray``; takes over a handle (an int or c_void_p)."""
+
+    __slots__ = ["_handle", "writable", "__weakref__"]
+
+    def __init__(self, handle, writable=True):
+        self._handle = None
+        value = handle.value if isinstance(handle, ctypes._SimpleCData) else handle
+        if not value:
+            raise ValueError("[NDArray] got a null handle")
+        self._handle = value
+        self.writable = bool(writable)
+
+    def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):
+        if getattr(self, "_handle", None):
+            _free(_pointer(self._handle))
+
+    def _check_writable(self):
+        if not self.writable:
+            raise ValueError("[NDArray] the array is read-only; accepted: a writable one as `out` or target of an assignment")
+
+    @property
+    def handle(self):
+        """Address of the native array, owned by this object."""
+        return self._handle
+
+    @property
+    def shape(self):
+        """Tuple of dimensions."""
+        ndim, dims = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)()
+        check_call(_LIB.MXNDArrayGetShapeEx64(ctypes.c_void_p(self._handle), ctypes.byref(ndim), ctypes.byref(dims)))
+        return tuple(dims[:ndim.value]) if ndim.value > 0 else ()
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        ndim, dims = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)()
+        check_call(_LIB.MXNDArrayGetShapeEx64(ctypes.c_void_p(self._handle), ctypes.byref(ndim), ctypes.byref(dims)))
+        return ndim.value
+
+    @property
+    def size(self):
+        """Number of elements."""
+        if self.ndim < 0:
+            return 0
+        n = 1
+        for d in self.shape:
+            n *= d
+        return n
+
+    @property
+    def _dtype_id(self):
+        dtype = ctypes.c_int()
+        check_call(_LIB.MXNDArrayGetDType(ctypes.c_void_p(self._handle), ctypes.byref(dtype)))
+        return dtype.value
+
+    @property
+    def _ctx_ids(self):
+        kind, number = ctypes.c_int(), ctypes.c_int()
+        check_call(_LIB.MXNDArrayGetContext(ctypes.c_void_p(self._handle), ctypes.byref(kind), ctypes.byref(number)))
+        return (kind.value or 1, number.value)
+
+    def wait_to_read(self):
+        """Blocks until pending writes are done; raises what they failed with."""
+        check_call(_LIB.MXNDArrayWaitToRead(ctypes.c_void_p(self._handle)))
+
+    def wait_to_write(self):
+        """Blocks until pending reads and writes are done."""
+        check_call(_LIB.MXNDArrayWaitToWrite(ctypes.c_void_p(self._handle)))
+
+    def _item_bytes(self):
+        from .._dtypes import ITEM_BYTES
+        return ITEM_BYTES[self._dtype_id]
+
+    def _copy_to(self, address, size):
+        check_call(_LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
+
+    def _copy_from(self, address, size):
+        self._check_writable()
+        check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
+
+    def _detach(self):
+        out = NDArrayHandle()
+        check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(self._handle), ctypes.byref(out)))
+        return _class(out)
+
+    def _at(self, index):
+        if index < 0 and self.ndim > 0:
+            index += self.shape[0]
+        out = NDArrayHandle()
+        check_call(_LIB.MXNDArrayAt64(ctypes.c_void_p(self._handle), ctypes.c_int64(index), ctypes.byref(out)))
+        return _class(out)
+
+    def _slice(self, begin, end):
+        out = NDArrayHandle()
+        check_call(_LIB.MXNDArraySlice64(ctypes.c_void_p(self._handle), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(out)))
+        return _class(out)
+
+    def _reshape_view(self, shape, reverse):
+        out = NDArrayHandle()
+        check_call(_LIB.MXNDArrayReshape64(ctypes.c_void_p(self._handle), ctypes.c_int(len(shape)), (ctypes.c_int64 * len(shape))(*shape),
+                                           ctypes.c_bool(reverse), ctypes.byref(out)))
+        return _class(out)
+
+    __add__ = _binary("broadcast_add", "_plus_scalar")
+    __radd__ = _binary("broadcast_add", "_plus_scalar")
+    __sub__ = _binary("broadcast_sub", "_minus_scalar")
+    __rsub__ = _binary("broadcast_sub", "_rminus_scalar")
+    __mul__ = _binary("broadcast_mul", "_mul_scalar")
+    __rmul__ = _binary("broadcast_mul", "_mul_scalar")
+    __truediv__ = _binary("broadcast_div", "_div_scalar")
+    __rtruediv__ = _binary("broadcast_div", "_rdiv_scalar")
+    __mod__ = _binary("broadcast_mod", "_mod_scalar")
+    __rmod__ = _binary("broadcast_mod", "_rmod_scalar")
+    __pow__ = _binary("broadcast_power", "_power_scalar")
+    __rpow__ = _binary("broadcast_power", "_rpower_scalar")
+    __iadd__ = _binary("broadcast_add", "_plus_scalar", True)
+    __isub__ = _binary("broadcast_sub", "_minus_scalar", True)
+    __imul__ = _binary("broadcast_mul", "_mul_scalar", True)
+    __itruediv__ = _binary("broadcast_div", "_div_scalar", True)
+    __imod__ = _binary("broadcast_mod", "_mod_scalar", True)
+    __ipow__ = _binary("broadcast_power", "_power_scalar", True)
+    __eq__ = _binary("broadcast_equal", "_equal_scalar")
+    __ne__ = _binary("broadcast_not_equal", "_not_equal_scalar")
+    __lt__ = _binary("broadcast_lesser", "_lesser_scalar")
+    __le__ = _binary("broadcast_lesser_equal", "_lesser_equal_scalar")
+    __gt__ = _binary("broadcast_greater", "_greater_scalar")
+    __ge__ = _binary("broadcast_greater_equal", "_greater_equal_scalar")
+    __hash__ = object.__hash__
+
+    def __neg__(self):
+        return invoke(_op("negative"), (self,), (), ())
+
+    def __abs__(self):
+        return invoke(_op("abs"), (self,), (), ())
+
+
+class CachedOp:
+    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs."""
+
+    __slots__ = ["handle"]
+
+    def __init__(self, sym, flags=(), thread_safe=False):
+        self.handle = None
+        handle = ctypes.c_void_p()
+        symbol = sym.handle if isinstance(sym.handle, ctypes._SimpleCData) else ctypes.c_void_p(sym.handle)
+        check_call(_LIB.MXCreateCachedOpEX(symbol, ctypes.c_int(len(flags)), c_str_array([k for k, _ in flags]), c_str_array([str(v) for _, v in flags]),
+                                           ctypes.byref(handle), ctypes.c_bool(thread_safe)))
+        self.handle = handle
+
+    def __del__(self):
+        if self.handle:
+            _LIB.MXFreeCachedOp(self.handle)
+
+    def __call__(self, *args, out=None):
+        for i, a in enumerate(args):
+            if not isinstance(a, NDArrayBase):
+                raise TypeError(f"[CachedOp] input {i} is a {type(a).__name__}; accepted: an NDArray")
+        given = None
+        outputs, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_int(0)
+        if out is not None:
+            given = [out] if isinstance(out, NDArrayBase) else list(out)
+            outputs = ctypes.cast((ctypes.c_void_p * len(given))(*[a._handle for a in given]), ctypes.POINTER(ctypes.c_void_p))
+            count = ctypes.c_int(len(given))
+        check_call(_LIB.MXInvokeCachedOp(self.handle, ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
+                                         ctypes.byref(count), ctypes.byref(outputs)))
+        if given is not None:
+            return out
+        if count.value == 1:
+            return _class(outputs[0])
+        return [_class(outputs[i]) for i in range(count.value)]

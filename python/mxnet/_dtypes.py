@@ -1,0 +1,63 @@
+"""Dtype numbers of the native library and their NumPy types. bfloat16 has no NumPy type; see :func:`to_numpy`."""
+import numpy as np
+
+from .base import MXNetError
+
+NAMES = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64", "bfloat16")
+ITEM_BYTES = (4, 8, 2, 1, 4, 1, 8, 1, 2, 2, 4, 8, 2)
+
+
+class _BFloat16:
+    """The dtype ``bfloat16``: compared and printed by name; arrays of it reach NumPy as float32."""
+
+    name = "bfloat16"
+    itemsize = 2
+
+    def __repr__(self):
+        return "bfloat16"
+
+    def __eq__(self, other):
+        return other is self or other == "bfloat16" or getattr(other, "name", None) == "bfloat16"
+
+    def __hash__(self):
+        return hash("bfloat16")
+
+    def __reduce__(self):
+        return "bfloat16"
+
+
+bfloat16 = _BFloat16()
+TYPES = tuple(getattr(np, n if n != "bool" else "bool_") for n in NAMES[:-1]) + (bfloat16,)
+_NUMBERS = {}
+for _i, _n in enumerate(NAMES):
+    _NUMBERS[_n] = _i
+    _NUMBERS[TYPES[_i]] = _i
+    if _n != "bfloat16":
+        _NUMBERS[np.dtype(_n)] = _i
+_NUMBERS.update({float: 1, int: 6, bool: 7, None: 0})
+
+
+def number(dtype):
+    """Number of a dtype given as name, NumPy type or dtype, or Python type. Raises TypeError for what has none."""
+    try:
+        return _NUMBERS[dtype]
+    except (KeyError, TypeError):
+        pass
+    if getattr(dtype, "name", None) == "bfloat16":
+        return 12
+    try:
+        return _NUMBERS[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise TypeError(f"[dtype] got {dtype!r}; accepted: {', '.join(NAMES)}") from None
+
+
+def name(dtype):
+    """Name of a dtype, as operator parameters spell it."""
+    return NAMES[number(dtype)]
+
+
+def type_of(dtype_number):
+    """NumPy scalar type of a number (``bfloat16`` for 12)."""
+    if not 0 <= dtype_number < len(TYPES):
+        raise MXNetError(f"[dtype] number {dtype_number} does not exist; accepted: 0 to {len(TYPES) - 1}")
+    return TYPES[dtype_number]

@@ -1,0 +1,112 @@
+"""Python functions for operators, written from the operator records when they are first asked for."""
+import ctypes
+import functools
+import keyword
+
+from .base import OpHandle, _LIB, _Null, c_str, check_call, py_str
+
+
+@functools.lru_cache(None)
+def op_names():
+    """Names and aliases of all operators."""
+    n, names = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(_LIB.MXListAllOpNames(ctypes.byref(n), ctypes.byref(names)))
+    return tuple(py_str(names[i]) for i in range(n.value))
+
+
+class OpInfo:
+    """What a record says about calling its operator.
+
+    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic`` (name of the parameter that counts the
+    inputs, or ''), ``params`` (list of (name, type text, description)).
+    """
+
+    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "params")
+
+    def __init__(self, name):
+        handle = OpHandle()
+        check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
+        text = ctypes.c_char_p
+        real, doc, count, key, kind = text(), text(), ctypes.c_uint(), text(), text()
+        names, types, docs = (ctypes.POINTER(text)() for _ in range(3))
+        check_call(_LIB.MXSymbolGetAtomicSymbolInfo(handle, *(ctypes.byref(x) for x in (real, doc, count, names, types, docs, key, kind))))
+        self.handle = handle.value
+        self.name = py_str(real.value)
+        self.doc = py_str(doc.value)
+        self.variadic = py_str(key.value)
+        args = [(py_str(names[i]), py_str(types[i]), py_str(docs[i])) for i in range(count.value)]
+        self.inputs = [a[0] for a in args if a[1].startswith("NDArray-or-Symbol")]
+        self.params = [a for a in args if not a[1].startswith("NDArray-or-Symbol")]
+
+
+@functools.lru_cache(None)
+def op_info(name):
+    """The record's calling information; raises MXNetError for an unknown name."""
+    return OpInfo(name)
+
+
+def _docstring(info, name, kind):
+    lines = [info.doc or f"Operator {info.name}.", "", "Parameters", "----------"]
+    lines += [f"{n} : {kind}{'[]' if info.variadic else ''}" for n in info.inputs]
+    for pname, ptype, pdoc in info.params:
+        lines += [f"{pname} : {ptype}"] + ([f"    {pdoc}"] if pdoc else [])
+    return "\n".join(lines)
+
+
+def _identifier(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+
+
+def ndarray_function(name):
+    """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator.
+
+    Inputs come first, then parameters, in the record's order; each may be given by position or by keyword.
+    """
+    from .ndarray._internal import invoke
+    info = op_info(name)
+    params = [_identifier(p[0]) for p in info.params]
+    real = {_identifier(p[0]): p[0] for p in info.params}
+    scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name}
+    if info.variadic:
+        params = [p for p in params if real[p] != info.variadic]
+        signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
+        head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
+                f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.variadic!r}, None)"]
+    else:
+        signature = [f"{_identifier(n)}=None" for n in info.inputs] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
+        inputs = [_identifier(n) for n in info.inputs]
+        if len(inputs) == 1:
+            head = [f"    inputs = ({inputs[0]},) if {inputs[0]} is not None else ()"]
+        elif len(inputs) == 2:
+            head = [f"    inputs = ({inputs[0]}, {inputs[1]}) if {inputs[1]} is not None else ({inputs[0]},) if {inputs[0]} is not None else ()"]
+        else:
+            head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
+    body = head + ["    if kwargs: _bad(_name, kwargs)"]
+    if params:
+        body += ["    keys = []; values = []"]
+        body += [f"    if {p} is not _Null: keys.append({real[p]!r}); values.append({p})" for p in params]
+        body += ["    return _invoke(_H, inputs, tuple(keys), tuple(values), out)"]
+    else:
+        body += ["    return _invoke(_H, inputs, (), (), out)"]
+    function_name = name if name.isidentifier() and not keyword.iskeyword(name) else "op_" + name
+    exec(compile(f"def {function_name}({', '.join(signature)}):\n" + "\n".join(body), f"<operator {name}>", "exec"), scope)
+    function = scope[function_name]
+    function.__doc__ = _docstring(info, name, "NDArray")
+    function.__module__ = "mxnet.ndarray"
+    return function
+
+
+def _bad_keywords(name, kwargs):
+    for key in list(kwargs):
+        if key.startswith("__") or key in ("attr", "ctx") and kwargs[key] is None:
+            del kwargs[key]
+    if kwargs:
+        accepted = op_info(name)
+        raise TypeError(f"[{name}] got unexpected arguments {', '.join(kwargs)}; accepted: {', '.join(accepted.inputs + [p[0] for p in accepted.params])}")
+
+
+def namespace_names(prefix):
+    """Operator names under a prefix such as ``_contrib_``, without it."""
+    return [n[len(prefix):] for n in op_names() if n.startswith(prefix)]

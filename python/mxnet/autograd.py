@@ -1,0 +1,238 @@
+"""Automatic differentiation of eager programs: what runs inside ``record()`` can be differentiated with ``backward`` or ``grad``."""
+import ctypes
+import threading
+
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, check_call
+from .ndarray import NDArray, _GRAD_REQ_MAP, ndarray as _nd
+
+__all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
+           "set_recording", "set_training", "train_mode"]
+
+
+def set_recording(is_recording):
+    """Switches recording on or off for this thread; returns the previous state."""
+    previous = ctypes.c_int()
+    check_call(_LIB.MXAutogradSetIsRecording(ctypes.c_int(bool(is_recording)), ctypes.byref(previous)))
+    return bool(previous.value)
+
+
+def set_training(train_mode):
+    """Switches training mode (dropout on, batch statistics) for this thread; returns the previous state."""
+    previous = ctypes.c_int()
+    check_call(_LIB.MXAutogradSetIsTraining(ctypes.c_int(bool(train_mode)), ctypes.byref(previous)))
+    return bool(previous.value)
+
+
+def is_recording():
+    """True while operations are recorded."""
+    state = ctypes.c_bool()
+    check_call(_LIB.MXAutogradIsRecording(ctypes.byref(state)))
+    return state.value
+
+
+def is_training():
+    """True in training mode."""
+    state = ctypes.c_bool()
+    check_call(_LIB.MXAutogradIsTraining(ctypes.byref(state)))
+    return state.value
+
+
+class _Scope:
+    """Sets recording and training mode (None leaves one alone) and restores both."""
+
+    __slots__ = ("_record", "_train", "_previous")
+
+    def __init__(self, is_record, train_mode):
+        self._record, self._train, self._previous = is_record, train_mode, []
+
+    def __enter__(self):
+        self._previous.append((None if self._record is None else set_recording(self._record),
+                               None if self._train is None else set_training(self._train)))
+
+    def __exit__(self, *_):
+        recording, training = self._previous.pop()
+        if recording is not None:
+            set_recording(recording)
+        if training is not None:
+            set_training(training)
+
+
+def record(train_mode=True):
+    """Scope in which operations are recorded, in training mode unless `train_mode` is false."""
+    return _Scope(True, train_mode)
+
+
+def pause(train_mode=False):
+    """Scope in which operations are not recorded."""
+    return _Scope(False, train_mode)
+
+
+def train_mode():
+    """Scope of training mode; recording stays as it is."""
+    return _Scope(None, True)
+
+
+def predict_mode():
+    """Scope of inference mode; recording stays as it is."""
+    return _Scope(None, False)
+
+
+def _handles(arrays):
+    return (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays])
+
+
+def mark_variables(variables, gradients, grad_reqs="write"):
+    """Makes arrays variables whose gradients are written to (or added into) `gradients`."""
+    if isinstance(variables, NDArray):
+        variables, gradients = [variables], [gradients]
+    if isinstance(grad_reqs, str):
+        grad_reqs = [grad_reqs] * len(variables)
+    unknown = [r for r in grad_reqs if r not in _GRAD_REQ_MAP]
+    if unknown:
+        raise ValueError(f"[autograd] grad_req {unknown[0]!r}; accepted: {', '.join(_GRAD_REQ_MAP)}")
+    if not len(variables) == len(gradients) == len(grad_reqs):
+        raise ValueError(f"[autograd] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} grad_reqs")
+    reqs = (ctypes.c_uint * len(variables))(*[_GRAD_REQ_MAP[r] for r in grad_reqs])
+    check_call(_LIB.MXAutogradMarkVariables(ctypes.c_uint(len(variables)), _handles(variables), reqs, _handles(gradients)))
+
+
+def _heads(heads, head_grads):
+    if isinstance(heads, NDArray):
+        heads = [heads]
+        head_grads = None if head_grads is None else [head_grads] if isinstance(head_grads, NDArray) else head_grads
+    heads = list(heads)
+    if head_grads is None:
+        return heads, None
+    head_grads = list(head_grads)
+    if len(head_grads) != len(heads):
+        raise ValueError(f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients")
+    if all(g is None for g in head_grads):
+        return heads, None
+    return heads, (ctypes.c_void_p * len(heads))(*[None if g is None else g.handle for g in head_grads])
+
+
+def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
+    """Computes the gradients of `heads` with respect to all marked variables, into the variables' gradient arrays.
+
+    `head_grads` weigh the heads (ones if None). `retain_graph` keeps what was recorded for another pass.
+    Raises ValueError for a head that was not recorded.
+    """
+    heads, ograds = _heads(heads, head_grads)
+    check_call(_LIB.MXAutogradBackwardEx(ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
+                                         ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None))
+
+
+def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
+    """Returns the gradients of `heads` with respect to `variables` as new arrays.
+
+    With `create_graph` the gradients are recorded themselves, so that they can be differentiated again.
+    """
+    heads, ograds = _heads(heads, head_grads)
+    single = isinstance(variables, NDArray)
+    variables = [variables] if single else list(variables)
+    if not variables:
+        raise ValueError("[autograd] grad needs at least one variable")
+    if retain_graph is None:
+        retain_graph = create_graph
+    out, stypes = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_int)()
+    check_call(_LIB.MXAutogradBackwardEx(ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(len(variables)), _handles(variables),
+                                         ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)), ctypes.c_int(bool(train_mode)),
+                                         ctypes.byref(out), ctypes.byref(stypes)))
+    grads = [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
+    return grads[0] if single else grads
+
+
+def get_symbol(x):
+    """The recorded computation of `x` as a Symbol."""
+    from .symbol import Symbol
+    handle = SymbolHandle()
+    check_call(_LIB.MXAutogradGetSymbol(ctypes.c_void_p(x.handle), ctypes.byref(handle)))
+    return Symbol(handle)
+
+
+class Function:
+    """A function with a gradient of its own.
+
+    Subclasses define ``forward(*inputs)`` and ``backward(*output_grads)``, both on NDArrays; ``backward`` returns one gradient per input.
+    """
+
+    _live = {}            # number -> (backward callback data); kept while the tape may call back
+    _lock = threading.Lock()
+    _next = 0
+
+    def __init__(self):
+        self._used = False
+        self.saved_tensors = ()
+
+    def save_for_backward(self, *args):
+        """Keeps arrays for ``backward`` as ``self.saved_tensors``."""
+        self.saved_tensors = args
+
+    def forward(self, *inputs):
+        """Computes the outputs; an array or a tuple of arrays."""
+        raise NotImplementedError(f"[autograd.Function] {type(self).__name__} defines no forward")
+
+    def backward(self, *output_grads):
+        """Computes the gradients of the inputs; an array or a tuple of arrays."""
+        raise NotImplementedError(f"[autograd.Function] {type(self).__name__} defines no backward")
+
+    def __call__(self, *inputs):
+        if self._used:
+            raise ValueError("[autograd.Function] an instance can be called once; make a new one for each call")
+        self._used = True
+        with pause():
+            outputs = self.forward(*inputs)
+        if not is_recording():
+            return outputs
+        single = isinstance(outputs, NDArray)
+        made = [outputs] if single else list(outputs)
+        # an output that is an input needs an identity of its own on the tape
+        made = [o.copy() if any(o is i for i in inputs) else o for o in made]
+        self._record(list(inputs), made)
+        return made[0] if single else tuple(made)
+
+    def _record(self, inputs, outputs):
+        backward_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
+                                         ctypes.c_int, ctypes.c_void_p)
+        delete_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+        with Function._lock:
+            key = Function._next
+            Function._next += 1
+
+        def run_backward(num_ograds, num_igrads, pointers, reqs, is_train, _):
+            try:
+                ograds = [NDArray(NDArrayHandle(pointers[i]), writable=False) for i in range(num_ograds)]
+                igrads = [NDArray(NDArrayHandle(pointers[i])) for i in range(num_ograds, num_ograds + num_igrads)]
+                with _Scope(False, bool(is_train)):
+                    results = self.backward(*ograds)
+                results = [results] if isinstance(results, NDArray) else list(results)
+                if len(results) != len(igrads):
+                    raise ValueError(f"[autograd.Function] backward of {type(self).__name__} returned {len(results)} gradients; it has {len(igrads)} inputs")
+                for i, (target, value) in enumerate(zip(igrads, results)):
+                    if not isinstance(value, NDArray):
+                        raise TypeError(f"[autograd.Function] backward of {type(self).__name__} returned a {type(value).__name__}; accepted: NDArray")
+                    if reqs[i] == 3:
+                        target += value
+                    elif reqs[i]:
+                        target[:] = value
+                return 1
+            except Exception:   # the library raises for the caller; what happened is shown here, where the traceback is
+                import traceback
+                Function._error = traceback.format_exc()
+                _LIB.NNAPISetLastError(Function._error.encode("utf-8", "backslashreplace"))
+                return 0
+
+        def delete(_):
+            Function._live.pop(key, None)
+            return 1
+
+        callbacks = [backward_type(run_backward), delete_type(delete)]
+        plain = ctypes.CFUNCTYPE(ctypes.c_int)
+        table = (plain * 2)(*[ctypes.cast(c, plain) for c in callbacks])
+        contexts = (ctypes.c_void_p * 2)(None, None)
+        info = MXCallbackList(2, ctypes.cast(table, ctypes.POINTER(plain)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
+        Function._live[key] = (callbacks, table, contexts)
+        check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), _handles(inputs), ctypes.c_int(len(outputs)), _handles(outputs), ctypes.byref(info)))
+
+
+del _nd

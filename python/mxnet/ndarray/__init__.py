@@ -1,0 +1,40 @@
+"""Arrays and eager operators: ``mx.nd``."""
+import importlib as _importlib
+
+from . import _internal
+from ._internal import CachedOp
+from . import ndarray
+from .ndarray import *  # noqa: F403
+from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_TYPE_STR_TO_ID, _new_empty_handle
+from .utils import load, load_frombuffer, save
+from . import op
+
+_SUBMODULES = ("contrib", "image", "linalg", "random", "sparse", "register", "utils")
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple). Returns a list."""
+    if isinstance(indices_or_sections, int):
+        if axis < -ary.ndim or axis >= ary.ndim:
+            raise ValueError(f"[split_v2] axis {axis} for an array of shape {ary.shape}")
+        if ary.shape[axis] % indices_or_sections:
+            raise ValueError(f"[split_v2] {ary.shape[axis]} elements along axis {axis} cannot be split into {indices_or_sections} equal sections")
+        return _internal._split_v2(ary, sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, indices=())
+    return _internal._split_v2(ary, indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return _importlib.import_module("." + name, __name__)
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name.endswith("_like") or not name.startswith("_"):
+        value = getattr(op, name, None)
+        if value is not None:
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: no such operator")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_SUBMODULES) | set(dir(op)))

@@ -1,0 +1,342 @@
+"""Indexing of NDArrays: ``x[key]`` and ``x[key] = value`` with the key forms of NumPy.
+
+Keys are normalised once: ellipsis and missing axes become slices, negative indices positive. Basic keys (integers, slices, None) become row
+views where rows are asked for and strided slices otherwise; keys with arrays or lists gather and scatter.
+"""
+import numbers
+
+import numpy as np
+
+from ..base import integer_types
+
+
+def _call(*args, **kwargs):
+    from .ndarray import _call as call
+    return call(*args, **kwargs)
+
+
+def _is_array(k):
+    from .ndarray import NDArray
+    return isinstance(k, (NDArray, np.ndarray, list, tuple))
+
+
+def _bad(key, shape, why):
+    return IndexError(f"[indexing] key {key!r} for an array of shape {shape}: {why}")
+
+
+def _normalise(a, key):
+    """Returns the key as a list with one entry per axis of `a` (plus None for new axes)."""
+    if not isinstance(key, tuple):
+        key = (key,)
+    used = 0
+    for k in key:
+        if k is None or k is Ellipsis:
+            continue
+        used += k.ndim if _bool_ndim(k) else 1
+    if sum(k is Ellipsis for k in key) > 1:
+        raise _bad(key, a.shape, "more than one ellipsis")
+    if used > a.ndim:
+        raise _bad(key, a.shape, f"{used} axes are indexed, the array has {a.ndim}")
+    out = []
+    for k in key:
+        if k is Ellipsis:
+            out += [slice(None)] * (a.ndim - used)
+        else:
+            out.append(k)
+    if not any(k is Ellipsis for k in key):
+        out += [slice(None)] * (a.ndim - used)
+    return out
+
+
+def _bool_ndim(k):
+    return 0 if not isinstance(k, np.ndarray) or k.dtype != np.bool_ else k.ndim
+
+
+def _basic(keys):
+    return all(k is None or isinstance(k, slice) or _is_int(k) for k in keys)
+
+
+def _is_int(k):
+    return isinstance(k, integer_types) and not isinstance(k, bool) or isinstance(k, numbers.Integral) and not isinstance(k, (bool, np.bool_))
+
+
+def _check_int(k, size, axis, shape):
+    k = int(k)
+    if not -size <= k < size:
+        raise IndexError(f"[indexing] index {k} is out of range for axis {axis} of an array of shape {shape}; accepted: {-size} to {size - 1}")
+    return k + size if k < 0 else k
+
+
+def _ranges(a, keys):
+    """(begin, end, step, shape of the result, shape before dropping and inserting axes) of a basic key."""
+    begin, end, step, result, kept = [], [], [], [], []
+    axis = 0
+    for k in keys:
+        if k is None:
+            result.append(1)
+            continue
+        size = a.shape[axis]
+        if isinstance(k, slice):
+            b, e, s = k.indices(size)
+            n = len(range(b, e, s))
+            begin.append(b)
+            end.append(b + n * s)
+            step.append(s)
+            result.append(n)
+            kept.append(n)
+        else:
+            i = _check_int(k, size, axis, a.shape)
+            begin.append(i)
+            end.append(i + 1)
+            step.append(1)
+            kept.append(1)
+        axis += 1
+    return begin, end, step, tuple(result), tuple(kept)
+
+
+def _slice_params(begin, end, step):
+    # a negative end of a reversed slice means "before the first element", which the operator spells None
+    return {"begin": tuple(begin), "end": tuple(None if s < 0 and e < 0 else e for e, s in zip(end, step)), "step": tuple(step)}
+
+
+def getitem(a, key):
+    """``a[key]``."""
+    if _is_int(key) and a.ndim > 0:
+        i = _check_int(key, a.shape[0], 0, a.shape)
+        if a.ndim == 1 and not _np_shape():
+            return _rows(a, i, i + 1)   # 1.x: a scalar is an array of shape (1,)
+        return _drop_first(_rows(a, i, i + 1))
+    if _is_bool_mask(key):
+        return _boolean(a, key)
+    keys = _normalise(a, key)
+    if _basic(keys):
+        return _basic_get(a, keys)
+    return _advanced_get(a, keys)
+
+
+def _np_shape():
+    from ..util import is_np_shape
+    return is_np_shape()
+
+
+def _rows(a, begin, end):
+    from .ndarray import _recording
+    if _recording():
+        return _call("slice_axis", (a,), axis=0, begin=begin, end=end)
+    return a._slice(begin, end)
+
+
+def _drop_first(a):
+    return _reshape(a, a.shape[1:])
+
+
+def _reshape(a, shape):
+    """Exact sizes; a view where possible."""
+    if tuple(shape) == a.shape:
+        return a
+    if not shape and not _np_shape():
+        shape = (1,)
+    return a._reshape_exact(tuple(shape))
+
+
+def _basic_get(a, keys):
+    begin, end, step, result, kept = _ranges(a, keys)
+    axes = a.ndim
+    rest_full = all(begin[i] == 0 and end[i] == a.shape[i] and step[i] == 1 for i in range(1, axes))
+    if axes and rest_full and step[0] == 1:
+        out = a if (begin[0] == 0 and end[0] == a.shape[0]) else _rows(a, begin[0], end[0])
+        if out is a:
+            out = _reshape(a, result) if result != a.shape else _view(a)
+            return out
+        return _reshape(out, result)
+    if 0 in kept:
+        from .ndarray import empty
+        return empty(result, a.context, a.dtype)
+    return _reshape(_call("slice", (a,), **_slice_params(begin, end, step)), result)
+
+
+def _view(a):
+    from .ndarray import _recording
+    return _call("identity", (a,)) if _recording() else a._slice(0, a.shape[0])
+
+
+# ---- advanced keys
+
+def _is_bool_mask(key):
+    from .ndarray import NDArray
+    return isinstance(key, np.ndarray) and key.dtype == np.bool_ or isinstance(key, NDArray) and key.dtype == np.bool_
+
+
+def _boolean(a, key):
+    index = np.nonzero(np.asarray(key.asnumpy() if hasattr(key, "asnumpy") else key))
+    return _advanced_get(a, _normalise(a, tuple(index)))
+
+
+def _plan(a, keys):
+    """
+    For a key with arrays: integer index arrays per axis (broadcast together), and where their axes stand in the result.
+    Returns (list of int64 arrays, one per axis of `a`, broadcastable to the result), result shape.
+    """
+    from .ndarray import NDArray
+    arrays, axis = [], 0
+    entries = []
+    for k in keys:
+        if k is None:
+            entries.append(("new", None, None))
+            continue
+        if isinstance(k, slice):
+            entries.append(("slice", axis, np.arange(*k.indices(a.shape[axis]), dtype=np.int64)))
+        else:
+            v = k.asnumpy() if isinstance(k, NDArray) else np.asarray(k)
+            if v.dtype == np.bool_:
+                for part in np.nonzero(v):
+                    entries.append(("array", axis, _checked(part, a, axis)))
+                    arrays.append(part)
+                    axis += 1
+                continue
+            if v.size == 0:
+                v = v.astype(np.int64)
+            if v.dtype.kind == "f":
+                if not isinstance(k, NDArray):
+                    raise _bad(k, a.shape, f"dtype {v.dtype} is no index; accepted: integers, booleans, slices, None, ...")
+                v = v.astype(np.int64)   # 1.x: indices of operators are often float32
+            if v.dtype.kind not in "iu":
+                raise _bad(k, a.shape, f"dtype {v.dtype} is no index; accepted: integers, booleans, slices, None, ...")
+            entries.append(("array", axis, _checked(v.astype(np.int64), a, axis)))
+            arrays.append(v)
+        axis += 1
+    try:
+        block = np.broadcast_shapes(*[e[2].shape for e in entries if e[0] == "array"])
+    except ValueError:
+        raise _bad(tuple(keys), a.shape, "the index arrays cannot be broadcast together") from None
+    positions = [i for i, e in enumerate(entries) if e[0] == "array"]
+    together = positions == list(range(positions[0], positions[-1] + 1))
+    lead = positions[0] if together else 0
+    before = [e for i, e in enumerate(entries) if e[0] != "array" and (together and i < positions[0])]
+    after = [e for i, e in enumerate(entries) if e[0] != "array" and e not in before] if not together else [e for i, e in enumerate(entries) if i > positions[-1]]
+    del lead
+    result = [1 if e[0] == "new" else len(e[2]) for e in before] + list(block) + [1 if e[0] == "new" else len(e[2]) for e in after]
+    ndim = len(result)
+    index = [None] * a.ndim
+    for place, e in enumerate(before):
+        if e[0] == "slice":
+            index[e[1]] = e[2].reshape([-1 if i == place else 1 for i in range(ndim)])
+    for offset, e in enumerate(after):
+        place = len(before) + len(block) + offset
+        if e[0] == "slice":
+            index[e[1]] = e[2].reshape([-1 if i == place else 1 for i in range(ndim)])
+    for e in entries:
+        if e[0] == "array":
+            v = np.broadcast_to(e[2], block)
+            index[e[1]] = v.reshape([1] * len(before) + list(block) + [1] * len(after))
+    return index, tuple(result), arrays, entries, together
+
+
+def _checked(v, a, axis):
+    size = a.shape[axis]
+    if v.size and (v.min() < -size or v.max() >= size):
+        raise IndexError(f"[indexing] indices from {v.min()} to {v.max()} are out of range for axis {axis} of an array of shape {a.shape}; accepted: {-size} to {size - 1}")
+    return np.where(v < 0, v + size, v)
+
+
+def _flat(a, index, result):
+    """Row-major positions of the selected elements, int64, of the result's shape."""
+    flat = np.zeros(result, dtype=np.int64)
+    stride = 1
+    for axis in range(a.ndim - 1, -1, -1):
+        flat += index[axis] * stride
+        stride *= a.shape[axis]
+    return flat
+
+
+def _advanced_get(a, keys):
+    from .ndarray import array
+    index, result, arrays, entries, _ = _plan(a, keys)
+    if 0 in result:
+        from .ndarray import empty
+        return empty(result, a.context, a.dtype)
+    # rows picked by one array are a plain take
+    if len(arrays) == 1 and entries[0][0] == "array" and all(e[0] == "slice" and len(e[2]) == a.shape[e[1]] and _forward(e[2]) for e in entries[1:]):
+        return _reshape(_call("take", (a, array(entries[0][2], ctx=a.context, dtype="int64")), axis=0, mode="clip"), result)
+    flat = _flat(a, index, result)
+    return _reshape(_call("take", (a.reshape((-1,)), array(flat, ctx=a.context, dtype="int64")), axis=0, mode="clip"), result)
+
+
+def _forward(positions):
+    return len(positions) < 2 or positions[1] > positions[0]
+
+
+def setitem(a, key, value):
+    """``a[key] = value``; `value`: number, array or nested list, broadcast to the selection."""
+    from .ndarray import NDArray, _recording, array
+    if not a.writable:
+        raise ValueError("[indexing] the array is read-only")
+    if _recording() and _has_history(a):
+        raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; use where() or concatenate")
+    if _is_bool_mask(key):
+        key = tuple(np.nonzero(key.asnumpy() if isinstance(key, NDArray) else key))
+    keys = _normalise(a, key)
+    if _basic(keys):
+        begin, end, step, result, kept = _ranges(a, keys)
+        if 0 in kept:
+            return
+        if isinstance(value, numbers.Number) or np.ndim(value) == 0 and not isinstance(value, NDArray):
+            whole = all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, a.shape))
+            if whole:
+                _call("_full", (), a, shape=a.shape, dtype=_name(a.dtype), value=float(value))
+            elif _contiguous(a, begin, end, step):
+                target = a._slice(begin[0], end[0])
+                _call("_full", (), target, shape=target.shape, dtype=_name(a.dtype), value=float(value))
+            else:
+                _call("_slice_assign_scalar", (a,), a, scalar=float(value), **_slice_params(begin, end, step))
+            return
+        value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
+        value = value.as_in_context(a.context).astype(a.dtype, copy=False)
+        value = _fit(value, result, kept)
+        if _contiguous(a, begin, end, step):
+            target = a if a.ndim == 0 else a._slice(begin[0], end[0])
+            value.copyto(target) if value.shape == target.shape else _reshape(value, target.shape).copyto(target)
+        else:
+            _call("_slice_assign", (a, value), a, **_slice_params(begin, end, step))
+        return
+    index, result, _, _, _ = _plan(a, keys)
+    if 0 in result:
+        return
+    flat = _flat(a, index, result).reshape(1, -1)
+    value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
+    value = _fit(value.astype(a.dtype, copy=False), result, result)
+    line = a.reshape((-1,)) if not _recording() else a._reshape_view((-1,), False)
+    _call("_scatter_set_nd", (line, value.reshape((-1,)), array(flat, ctx=a.context, dtype="int64")), line, shape=line.shape)
+
+
+def _name(dtype):
+    from .._dtypes import name
+    return name(dtype)
+
+
+def _has_history(a):
+    return a.grad is not None
+
+
+def _contiguous(a, begin, end, step):
+    """True for whole rows."""
+    return a.ndim == 0 or step[0] == 1 and all(b == 0 and e == n and s == 1 for b, e, s, n in list(zip(begin, end, step, a.shape))[1:])
+
+
+def _fit(value, result, kept):
+    """`value` broadcast to the selection and given the shape with all axes."""
+    shape = value.shape
+    while len(shape) > len(result) and shape and shape[0] == 1:
+        shape = shape[1:]
+    try:
+        fits = np.broadcast_shapes(shape, result) == tuple(result)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"[indexing] a value of shape {value.shape} does not fit a selection of shape {tuple(result)}")
+    value = _reshape(value, shape)
+    if tuple(shape) != tuple(result):
+        value = _reshape(value, (1,) * (len(result) - len(shape)) + tuple(shape)) if len(result) else value
+        if value.shape != tuple(result):
+            value = _call("broadcast_to", (value,), shape=tuple(result))
+    return _reshape(value, kept)

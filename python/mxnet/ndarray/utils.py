@@ -1,0 +1,70 @@
+"""Files of arrays, and creation functions that choose the storage type."""
+import ctypes
+
+from ..base import NDArrayHandle, _LIB, c_str, c_str_array, check_call, py_str
+from . import ndarray as _nd
+from .ndarray import NDArray, array, empty, zeros
+
+__all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
+
+
+def _take_over(size, handles, name_size, names):
+    arrays = [NDArray(NDArrayHandle(handles[i])) for i in range(size.value)]
+    if name_size.value == 0:
+        return arrays
+    return {py_str(names[i]): a for i, a in enumerate(arrays)}
+
+
+def _load(function, *args):
+    size, name_size = ctypes.c_uint(), ctypes.c_uint()
+    handles, names = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(function(*args, ctypes.byref(size), ctypes.byref(handles), ctypes.byref(name_size), ctypes.byref(names)))
+    return _take_over(size, handles, name_size, names)
+
+
+def load(fname):
+    """Reads arrays from a file of any version (or an ``.npz`` file).
+
+    Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what is malformed.
+    """
+    if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
+        raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
+    import os
+    fname = os.fspath(fname)
+    with open(fname, "rb") as f:
+        zipped = f.read(4) == b"PK\x03\x04"
+    if zipped:
+        import numpy as np
+        with np.load(fname) as data:
+            return {k: array(data[k], dtype=data[k].dtype) for k in data.files}
+    return _load(_LIB.MXNDArrayLoad, c_str(fname))
+
+
+def load_frombuffer(buf):
+    """Like :func:`load`, from bytes."""
+    if not isinstance(buf, (bytes, bytearray, memoryview)):
+        raise TypeError(f"[load] got {type(buf).__name__}; accepted: bytes")
+    data = bytes(buf)
+    return _load(_LIB.MXNDArrayLoadFromBuffer, data, ctypes.c_size_t(len(data)))
+
+
+def save(fname, data):
+    """Writes an array, a list of arrays or a dict of arrays. The file appears complete or not at all."""
+    import os
+    if isinstance(data, NDArray):
+        data = [data]
+    if isinstance(data, dict):
+        names, arrays = list(data.keys()), list(data.values())
+        if not all(isinstance(n, str) for n in names):
+            raise TypeError("[save] names must be strings")
+    elif isinstance(data, (list, tuple)):
+        names, arrays = None, list(data)
+    else:
+        raise TypeError(f"[save] got {type(data).__name__}; accepted: an NDArray, a list or a dict of NDArrays")
+    if not all(isinstance(a, NDArray) for a in arrays):
+        raise TypeError("[save] every value must be an NDArray")
+    check_call(_LIB.MXNDArraySave(c_str(os.fspath(fname)), ctypes.c_uint(len(arrays)), (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays]),
+                                  c_str_array(names) if names is not None else None))
+
+
+del _nd

@@ -1,0 +1,67 @@
+// Functions whose gradient the user computes (mx.autograd.Function): one tape entry whose backward calls back.
+#include "imperative/custom_function.h"
+
+#include "mxnet/imperative.h"
+
+namespace mxnet {
+namespace {
+
+/* Hangs in Attrs::param of both operators, so it lives as long as the tape. */
+struct CustomFunctionParam {
+  std::shared_ptr<CustomFunction> function;
+  int num_inputs = 0, num_outputs = 0;
+  std::vector<Shape> shapes;   // of the inputs, and so of their gradients
+  std::vector<int> dtypes;
+  std::vector<Context> contexts;
+};
+
+const CustomFunctionParam& ParamOf(const Attrs& a) { return a.get<CustomFunctionParam>(); }
+
+void Backward(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
+  const CustomFunctionParam& p = ParamOf(attrs);
+  for (size_t i = 0; i < out.size(); ++i)
+    if (out[i]->is_none()) out[i]->Init(p.shapes[i], p.contexts[i], p.dtypes[i]);
+  p.function->Backward(in, out, is_train);
+}
+
+void NeverForward(const Attrs&, const std::vector<NDArray*>&, const std::vector<NDArray*>&, bool) {
+  MXNET_THROW(Generic) << "[_CustomFunction] a recorded function can only be differentiated, not run again";
+}
+
+MXNET_REGISTER_OP(_CustomFunction)
+    .describe("Tape entry of a user-defined differentiable function.")
+    .set_inputs({}, [](const Attrs& a) { return ParamOf(a).num_inputs; })
+    .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_outputs; })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      NodePtr backward = MakeNodeLike("_backward_CustomFunction", *node, ograds);
+      std::vector<NodeEntry> grads;
+      for (size_t i = 0; i < node->inputs.size(); ++i) grads.push_back({backward, static_cast<uint32_t>(i), 0});
+      return grads;
+    })
+    .set_array_fn(NeverForward);
+
+MXNET_REGISTER_OP(_backward_CustomFunction)
+    .describe("Calls the user's backward function.")
+    .set_inputs({}, [](const Attrs& a) { return ParamOf(a).num_outputs; })
+    .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_inputs; })
+    .set_array_fn(Backward);
+
+}  // namespace
+
+void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
+  auto p = std::make_shared<CustomFunctionParam>();
+  p->function = std::move(function);
+  p->num_inputs = static_cast<int>(inputs.size());
+  p->num_outputs = static_cast<int>(outputs.size());
+  for (NDArray* a : inputs) {
+    p->shapes.push_back(a->shape());
+    p->dtypes.push_back(a->dtype());
+    p->contexts.push_back(a->ctx());
+  }
+  auto attrs = std::make_shared<Attrs>();
+  attrs->op = Op::Get("_CustomFunction");
+  attrs->param = std::move(p);
+  Imperative::Record(attrs, inputs, outputs);
+}
+
+}  // namespace mxnet
