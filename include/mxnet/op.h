@@ -55,7 +55,7 @@ struct Attrs {
 };
 using AttrsPtr = std::shared_ptr<const Attrs>;
 /* Parses and checks. Throws Error(kValue) naming operator, parameter, value and what is accepted. Unknown keys that are not `__hidden__` are an error. */
-AttrsPtr MakeAttrs(const Op* op, AttrDict dict);
+MXNET_DLL AttrsPtr MakeAttrs(const Op* op, AttrDict dict);
 
 /* One output of one node. */
 struct NodeEntry {
@@ -66,7 +66,7 @@ struct NodeEntry {
 };
 
 /* A use of an operator in a graph, or a variable. Graphs are acyclic. Destruction of long chains does not recurse. */
-struct Node {
+struct MXNET_DLL Node {
   std::string name;
   AttrsPtr attrs;                          // never null; attrs->op == null for a variable
   std::vector<NodeEntry> inputs;
@@ -78,12 +78,12 @@ struct Node {
   int num_inputs() const { return static_cast<int>(inputs.size()); }
   ~Node();
 };
-NodePtr MakeVariable(const std::string& name, AttrDict dict = {});
-NodePtr MakeNode(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
+MXNET_DLL NodePtr MakeVariable(const std::string& name, AttrDict dict = {});
+MXNET_DLL NodePtr MakeNode(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
 /* Same parameters as `like` (its parsed struct is shared), another operator with the same parameter type. */
-NodePtr MakeNodeLike(const std::string& op, const Node& like, std::vector<NodeEntry> inputs);
+MXNET_DLL NodePtr MakeNodeLike(const std::string& op, const Node& like, std::vector<NodeEntry> inputs);
 /* Output 0 of a new node. */
-NodeEntry MakeOp(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
+MXNET_DLL NodeEntry MakeOp(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
 
 enum class OpReq : int { kNull = 0, kWrite = 1, kWriteInplace = 2, kAdd = 3 };
 

@@ -48,6 +48,8 @@ from .. import _opgen  # noqa: E402  (needs nothing of the above; kept below so 
 
 
 def __getattr__(name):
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         function = _opgen.ndarray_function(name)
     except MXNetError as error:
