@@ -36,8 +36,10 @@ int Count() {
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status == cudaSuccess) return count;
   cudaGetLastError();
-  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver) return 0;  // the latter also when no driver is installed
-  MXNET_THROW(Generic) << "[storage] cannot count GPUs: " << cudaGetErrorString(status);
+  // InsufficientDriver is also the answer when no driver is installed.
+  MXNET_CHECK(status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver)
+      << "[storage] cannot count GPUs: " << cudaGetErrorString(status);
+  return 0;
 }
 
 void CheckDevice(int dev_id) {

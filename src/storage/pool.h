@@ -100,11 +100,13 @@ class Pool final : private ForkGuarded {
   int num_classes_ = 0;
   bool closed_ = false;     // a child of fork() whose backend did not survive
 
-  alignas(64) std::atomic<uint64_t> used_{0};
-  std::atomic<uint64_t> peak_used_{0};
   std::unique_ptr<Shard[]> shards_;
 
-  std::mutex mutex_;  // taken before any shard's lock, and guards everything below
+  // Written by every call: kept off the cache lines that every call only reads.
+  alignas(64) std::atomic<uint64_t> used_{0};
+  std::atomic<uint64_t> peak_used_{0};
+
+  alignas(64) std::mutex mutex_;  // taken before any shard's lock, and guards everything below
   std::unordered_map<size_t, std::vector<void*>> central_;
   uint64_t held_ = 0;  // used + cached
   uint64_t peak_held_ = 0;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -13,9 +14,11 @@
 #include <vector>
 
 #include "base/device_query.h"
+#include "fake_device.h"
 #include "mxnet/c_api.h"
 #include "mxnet/c_api_storage.h"
 #include "mxnet/storage.h"
+#include "storage/backend_registry.h"
 #include "storage/host_memory.h"
 
 namespace mxnet {
@@ -202,26 +205,37 @@ TEST_F(HostMemoryTest, ReadsFilesRarely) {
 
 /* ---- environment: this program again, with variables set; the disabled test below prints what it sees ---- */
 
-TEST(StorageChild, DISABLED_PrintRounding) {
-  for (Context ctx : {Context::CPU(), Context::CPUPinned()}) {
-    Storage* storage = Storage::Get();
-    StorageHandle a = storage->Alloc(5000, ctx);
-    storage->Free(a);
-    StorageHandle b = storage->Alloc(3000000, ctx);
-    const StorageStats s = storage->Stats(ctx);
-    printf("<%s %s %zu %zu cached %zu releases %d>", ctx.str().c_str(), storage->PoolName(ctx), a.rounded, b.rounded,
-           static_cast<size_t>(s.cached_bytes), static_cast<int>(s.releases));
-    storage->Free(b);
-  }
+void PrintRounding(Context ctx) {
+  Storage* storage = Storage::Get();
+  StorageHandle a = storage->Alloc(5000, ctx);
+  storage->Free(a);
+  StorageHandle b = storage->Alloc(3000000, ctx);
+  const StorageStats s = storage->Stats(ctx);
+  printf("<%s %s %zu %zu cached %zu releases %d>", ctx.str().c_str(), storage->PoolName(ctx), a.rounded, b.rounded,
+         static_cast<size_t>(s.cached_bytes), static_cast<int>(s.releases));
+  storage->Free(b);
 }
 
-std::string ChildOutput(const std::string& environment) {
+TEST(StorageChild, DISABLED_PrintRounding) {
+  PrintRounding(Context::CPU());
+  PrintRounding(Context::CPUPinned());
+}
+
+// GPU variables need no GPU: a device of 100,000,000 bytes takes its place.
+TEST(StorageChild, DISABLED_PrintGpuRounding) {
+  storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
+    return std::make_shared<FakeDevice>(100000000);
+  });
+  PrintRounding(Context::GPU());
+}
+
+std::string ChildOutput(const std::string& environment, const std::string& test = "DISABLED_PrintRounding") {
   char self[4096];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   EXPECT_GT(n, 0);
   self[n > 0 ? n : 0] = '\0';
   const std::string command = "env " + environment + " '" + self +
-                              "' --gtest_also_run_disabled_tests --gtest_filter=StorageChild.DISABLED_PrintRounding 2>&1";
+                              "' --gtest_also_run_disabled_tests --gtest_filter=StorageChild." + test + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   std::string text, found;
   char buffer[1024];
@@ -257,6 +271,20 @@ TEST(StorageEnvironment, NaiveStorageManagersMeanNoPool) {
 TEST(StorageEnvironment, ReservingEverythingReleasesTheCacheAtEveryMiss) {
   EXPECT_EQ(ChildOutput("MXNET_CPU_MEM_POOL_RESERVE=100"),
             "<cpu(0) Naive 8192 4194304 cached 0 releases 1><cpu_pinned(0) Naive 8192 4194304 cached 8192 releases 0>");
+}
+
+TEST(StorageEnvironment, GpuVariables) {
+  const std::string test = "DISABLED_PrintGpuRounding";
+  EXPECT_EQ(ChildOutput("-u MXNET_GPU_MEM_POOL_TYPE", test), "<gpu(0) Naive 8192 4194304 cached 8192 releases 0>");
+  EXPECT_EQ(ChildOutput("MXNET_GPU_MEM_POOL_PAGE_SIZE=1024 MXNET_GPU_MEM_LARGE_ALLOC_ROUND_SIZE=1000000", test),
+            "<gpu(0) Naive 5120 4000000 cached 5120 releases 0>");
+  EXPECT_EQ(ChildOutput("MXNET_GPU_MEM_POOL_TYPE=Round MXNET_GPU_MEM_POOL_ROUND_LINEAR_CUTOFF=12", test),
+            "<gpu(0) Round 8192 3002368 cached 8192 releases 0>");
+  EXPECT_EQ(ChildOutput("MXNET_GPU_MEM_POOL_TYPE=Unpooled", test), "<gpu(0) Unpooled 5000 3000000 cached 0 releases 0>");
+  EXPECT_EQ(ChildOutput("MXNET_USE_NAIVE_STORAGE_MANAGERS=1", test), "<gpu(0) Unpooled 5000 3000000 cached 0 releases 0>");
+  // 8,192 and 4,194,304 bytes leave 95.8 % of the device.
+  EXPECT_EQ(ChildOutput("MXNET_GPU_MEM_POOL_RESERVE=95", test), "<gpu(0) Naive 8192 4194304 cached 8192 releases 0>");
+  EXPECT_EQ(ChildOutput("MXNET_GPU_MEM_POOL_RESERVE=96", test), "<gpu(0) Naive 8192 4194304 cached 0 releases 1>");
 }
 
 /* ---- C functions ---- */
