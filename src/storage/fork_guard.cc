@@ -32,10 +32,13 @@ void AfterFork(bool child) {
   registry.mutex.unlock();
 }
 
+// Handlers before a fork run last-come-first: installed as the library is loaded, ours come after those of the rooms above,
+// whose threads may still allocate while they are waited for.
+const int installed = pthread_atfork(BeforeFork, [] { AfterFork(false); }, [] { AfterFork(true); });
+
 }  // namespace
 
 void AddForkGuarded(ForkGuarded* object) {
-  static const int installed = pthread_atfork(BeforeFork, [] { AfterFork(false); }, [] { AfterFork(true); });
   (void)installed;
   Registry& registry = GetRegistry();
   std::lock_guard<std::mutex> guard(registry.mutex);
