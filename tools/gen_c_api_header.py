@@ -89,12 +89,16 @@ OWN = '''
 /* Ours, not in 1.9.1. */
 /* Kind of the last error of this thread: 0 generic, 1 value, 2 type, 3 index, 4 dtype not supported, 5 out of memory, 6 input or output. */
 MXNET_C_DLL int MXGetLastErrorKind(void);
+/* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
+MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
+MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
 '''
 
 
 def defined():
     names = set()
     for f in glob.glob(os.path.join(ROOT, "src/c_api/*.cc")):
+        names |= set(re.findall(r"^MXNET_[A-Z_]+\(((?:MX|NN)\w+),", open(f).read(), re.M))  # families made by a macro
         names |= set(re.findall(r"^\s*(?:MXNET_C_DLL\s+|MXNET_DLL\s+)?(?:int|void|const char\s*\*)\s+((?:MX|NN)\w+)\(", open(f).read(), re.M))
     return names
 

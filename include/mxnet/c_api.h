@@ -82,6 +82,9 @@ typedef void (*EngineFuncParamDeleter)(void* param);
 /* Ours, not in 1.9.1. */
 /* Kind of the last error of this thread: 0 generic, 1 value, 2 type, 3 index, 4 dtype not supported, 5 out of memory, 6 input or output. */
 MXNET_C_DLL int MXGetLastErrorKind(void);
+/* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
+MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
+MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
 
 MXNET_C_DLL const char * MXGetLastError(void);
 MXNET_C_DLL int MXLoadLib(const char *path, unsigned verbose);

@@ -38,17 +38,36 @@ class MXNET_DLL Executor {
                                         std::shared_ptr<Executor> shared = nullptr);
   virtual ~Executor() = default;
   virtual void Forward(bool is_train) = 0;
+  /* Runs one node of the forward pass; returns how many are left after it. Step 0 begins. */
+  virtual int PartialForward(bool is_train, int step) = 0;
   virtual void Backward(const std::vector<NDArray>& head_grads, bool is_train = true) = 0;
   virtual const std::vector<NDArray>& Outputs() const = 0;
   virtual std::shared_ptr<Executor> Reshape(const std::map<std::string, Shape>& shapes, bool partial_shaping, bool allow_up_sizing) = 0;
   virtual std::string DebugStr() const = 0;
   virtual PlanStats Stats() const = 0;
-  using MonitorFn = std::function<void(const char* name, const NDArray& array)>;
+  using MonitorFn = std::function<void(const char* name, const char* op, const NDArray& array)>;
   virtual void SetMonitor(MonitorFn fn, bool monitor_all) = 0;
   virtual Symbol OptimizedSymbol() const = 0;
+  virtual std::vector<std::string> ArgNames() const = 0;
+  virtual std::vector<std::string> AuxNames() const = 0;
   // What was bound, in the orders above.
   std::vector<NDArray> args, arg_grads, aux;
 };
+
+/* What simple_bind was given; names are those of arguments and auxiliary states. */
+struct SimpleBindRequest {
+  Symbol symbol;
+  Context ctx;
+  std::map<std::string, Context> group2ctx;
+  std::vector<OpReq> grad_req;                        // by argument
+  std::map<std::string, Shape> shapes;
+  std::map<std::string, int> dtypes;                  // where unknown: float32
+  std::vector<std::string> shared_arg_names;          // taken from `shared` as they are
+  std::map<std::string, NDArray>* shared_buffer = nullptr;   // memory for the other arguments; grows when too small
+  std::shared_ptr<Executor> shared;
+};
+/* Infers the rest, makes zero-filled arrays and binds them. Throws Error(kValue) when shapes stay unknown. */
+MXNET_DLL std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& request);
 
 class MXNET_DLL CachedOp {
  public:

@@ -81,6 +81,23 @@ class ExecutorImpl : public Executor {
     spent_ = !backward;
   }
 
+  int PartialForward(bool is_train, int step) override {
+    MXNET_CHECK(!dynamic_) << "[executor] partial forward of a graph with value-dependent shapes";
+    const bool backward = is_train && has_grads_;
+    Compiled* c = Get(is_train, backward);
+    const int steps = c->plan()->forward.end;
+    MXNET_CHECK_KIND(step >= 0 && step < std::max(steps, 1), Value) << "[executor] partial forward step " << step << "; accepted: 0 to " << steps - 1;
+    if (steps == 0) return 0;
+    if (step == 0 || !last_call_) {
+      last_call_ = std::make_shared<PlanCall>();
+      FillForward(last_call_.get(), *c->plan());
+    }
+    c->RunStep(last_call_, step);
+    last_ = c;
+    spent_ = !backward || step + 1 < steps;
+    return steps - step - 1;
+  }
+
   void Backward(const std::vector<NDArray>& head_grads, bool) override {
     if (!has_grads_) return;
     MXNET_CHECK(last_ || dynamic_call_) << "[executor] backward before forward; call forward(is_train=True) first";
@@ -164,6 +181,9 @@ class ExecutorImpl : public Executor {
   }
 
   Symbol OptimizedSymbol() const override { return dynamic_ ? symbol_ : compiled_.rbegin()->second->plan()->optimized; }
+
+  std::vector<std::string> ArgNames() const override { return symbol_.ListInputNames(Symbol::kReadOnlyArgs); }
+  std::vector<std::string> AuxNames() const override { return symbol_.ListInputNames(Symbol::kAuxStates); }
 
  private:
   using Compiled = PlanInstance;

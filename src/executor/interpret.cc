@@ -41,9 +41,9 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
     if (monitor) {
       const auto in_names = n->op()->ListInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
       if (monitor_all)
-        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor((n->name + "_" + in_names[i]).c_str(), *in[i]);
+        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
       const int visible = n->op()->NumVisibleOutputs(*n->attrs);
-      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor((n->name + "_" + out_names[o]).c_str(), made[o]);
+      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
     }
     for (const auto& e : n->inputs)
       if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();   // nobody reads it any more

@@ -96,7 +96,7 @@ struct Arena {
   ~Arena();
 };
 
-using MonitorFn = std::function<void(const char* name, const NDArray& array)>;
+using MonitorFn = std::function<void(const char* name, const char* op, const NDArray& array)>;
 
 /* Everything one run of a phase needs to know; kept alive by the pushed operations. */
 struct PlanCall {
@@ -113,6 +113,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
 
   /* Runs or pushes a phase. Slots of the phase must be filled. */
   void Run(const std::shared_ptr<PlanCall>& call, bool backward);
+  /* Pushes node `step` of the forward phase alone. */
+  void RunStep(const std::shared_ptr<PlanCall>& call, int step);
   /* Runs a phase on the calling thread, node by node, and shows every result. Waits for everything. */
   void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all);
   /* Gives the arena's memory back once everything pushed so far is done. */

@@ -211,6 +211,21 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   }
 }
 
+void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
+  const Plan::Phase& phase = plan_->forward;
+  if (phase.whole.random && !call->random) call->random = Imperative::Random(plan_->ctx);
+  std::vector<Var*> reads, writes;
+  CollectVars(*call, phase.whole, &reads, &writes);
+  auto self = shared_from_this();
+  Engine::Get()->PushSync(
+      [self, call, step](RunContext run) {
+        if (step == 0) self->BeginForward(call.get());
+        self->Bind(call.get(), run);
+        self->Execute(call.get(), step, step + 1, run);
+      },
+      plan_->ctx.execution(), reads, writes, FnProperty::kNormal, 0, "forward step");
+}
+
 void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all) {
   const Plan& p = *plan_;
   const Plan::Phase& phase = backward ? p.backward : p.forward;
@@ -262,7 +277,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
         p.ctx.execution(), reads, writes, FnProperty::kNormal, 0, "monitor");
     for (auto& s : shown) {
       s.second.WaitToRead();
-      fn(s.first.c_str(), s.second);
+      fn(s.first.c_str(), n.attrs->op->name.c_str(), s.second);
     }
   }
 }

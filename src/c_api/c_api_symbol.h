@@ -1,0 +1,42 @@
+/* Symbol handles and the packing that the symbol files of the C ABI share. */
+#ifndef MXNET_SRC_C_API_C_API_SYMBOL_H_
+#define MXNET_SRC_C_API_C_API_SYMBOL_H_
+
+#include <string>
+#include <vector>
+
+#include "c_api/c_api_common.h"
+#include "mxnet/graph.h"
+
+namespace mxnet {
+
+inline Symbol* AsSymbol(SymbolHandle h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null symbol handle";
+  return static_cast<Symbol*>(h);
+}
+
+inline const char* Text(const char* s, const char* what) {
+  MXNET_CHECK_KIND(s != nullptr, Value) << "[C API] " << what << " is null";
+  return s;
+}
+
+/* Hands out a list of strings. */
+inline void GiveStrings(std::vector<std::string> strings, uint32_t* out_size, const char*** out) {
+  ApiStore& store = ApiStore::Get();
+  store.strings = std::move(strings);
+  *out_size = static_cast<uint32_t>(store.strings.size());
+  *out = store.Point();
+}
+
+inline const char* GiveText(std::string text) {
+  ApiStore& store = ApiStore::Get();
+  store.text = std::move(text);
+  return store.text.c_str();
+}
+
+/* Attributes that users write without the underscores of the file format: lr_mult is kept as __lr_mult__. */
+bool IsHiddenAttr(const std::string& key);
+
+}  // namespace mxnet
+
+#endif  // MXNET_SRC_C_API_C_API_SYMBOL_H_

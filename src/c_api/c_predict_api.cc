@@ -1,0 +1,323 @@
+// The C predict API: a symbol and its parameters behind one handle.
+#include "mxnet/c_predict_api.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "c_api/c_api_symbol.h"
+#include "mxnet/executor.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+struct Predictor {
+  Symbol symbol;
+  Context ctx;
+  std::map<std::string, Shape> input_shapes;
+  std::map<std::string, int> input_dtypes;
+  std::shared_ptr<Executor> executor;
+  std::map<std::string, NDArray> by_name;           // arguments
+  std::set<std::string> zeros;                      // arguments that neither caller nor parameters gave (labels)
+  std::vector<std::vector<uint32_t>> out_shapes;    // as handed out
+};
+
+struct ArrayList {
+  std::vector<std::string> keys;
+  std::vector<std::vector<float>> values;
+  std::vector<std::vector<uint32_t>> shapes;
+};
+
+Predictor* AsPredictor(PredictorHandle h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[predictor] got a null handle";
+  return static_cast<Predictor*>(h);
+}
+
+std::map<std::string, Shape> InputShapes(uint32_t n, const char** keys, const uint32_t* indptr, const uint32_t* data) {
+  std::map<std::string, Shape> shapes;
+  for (uint32_t i = 0; i < n; ++i) {
+    MXNET_CHECK_KIND(indptr[i] <= indptr[i + 1] && indptr[i + 1] - indptr[i] <= 64, Value) << "[predictor] shape " << i << " has dimensions " << indptr[i] << " to " << indptr[i + 1];
+    Shape s(static_cast<int>(indptr[i + 1] - indptr[i]));
+    for (int k = 0; k < s.ndim(); ++k) s[k] = data[indptr[i] + k];
+    shapes[Text(keys[i], "an input's name")] = s;
+  }
+  return shapes;
+}
+
+// Parameter files name arrays "arg:NAME" and "aux:NAME".
+std::map<std::string, NDArray> Parameters(const void* bytes, int size) {
+  MXNET_CHECK_KIND(size >= 0 && (bytes || size == 0), Value) << "[predictor] got " << size << " bytes of parameters";
+  std::map<std::string, NDArray> params;
+  if (size == 0) return params;
+  std::vector<NDArray> arrays;
+  std::vector<std::string> names;
+  LoadNDArrays(bytes, static_cast<size_t>(size), &arrays, &names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    const bool prefixed = names[i].compare(0, 4, "arg:") == 0 || names[i].compare(0, 4, "aux:") == 0;
+    params[prefixed ? names[i].substr(4) : names[i]] = arrays[i];
+  }
+  return params;
+}
+
+Symbol ChooseOutputs(const Symbol& symbol, uint32_t n, const char** keys) {
+  if (n == 0) return symbol;
+  const Symbol internals = symbol.GetInternals();
+  const std::vector<std::string> names = internals.ListOutputNames();
+  std::vector<Symbol> chosen;
+  for (uint32_t i = 0; i < n; ++i) {
+    const std::string key = Text(keys[i], "an output's name");
+    size_t at = 0;
+    while (at < names.size() && names[at] != key && names[at] != key + "_output") ++at;
+    MXNET_CHECK_KIND(at < names.size(), Value) << "[predictor] the graph has no node " << key;
+    chosen.push_back(internals[at]);
+  }
+  return Symbol::Group(chosen);
+}
+
+/* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype allow. */
+void Bind(Predictor* p, const std::map<std::string, NDArray>& params) {
+  const IndexedGraph g(p->symbol.outputs);
+  ShapeVector shapes(g.num_entries());
+  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  for (uint32_t id : g.input_nodes) {
+    const std::string& name = g.nodes[id].source->name;
+    const uint32_t e = g.eid(id, 0);
+    auto s = p->input_shapes.find(name);
+    auto t = p->input_dtypes.find(name);
+    auto v = params.find(name);
+    if (s != p->input_shapes.end()) shapes[e] = s->second;
+    else if (v != params.end()) shapes[e] = v->second.shape();
+    if (t != p->input_dtypes.end()) dtypes[e] = t->second;
+    else if (v != params.end()) dtypes[e] = v->second.dtype();
+  }
+  MXNET_CHECK_KIND(InferShapes(g, &shapes), Value) << "[predictor] the given input shapes and parameters do not determine all shapes; give the shape of every input";
+  InferTypes(g, &dtypes);
+  auto arrays = [&](Symbol::ListOption option) {
+    std::vector<NDArray> list;
+    for (const auto& n : p->symbol.ListInputs(option)) {
+      const uint32_t e = g.eid(g.id.at(n.get()), 0);
+      auto v = params.find(n->name);
+      const bool is_input = p->input_shapes.count(n->name) != 0;
+      if (!is_input && v != params.end() && v->second.ctx() == p->ctx && v->second.dtype() == dtypes[e]) {
+        list.push_back(v->second);
+      } else {
+        NDArray a(shapes[e], p->ctx, dtypes[e]);
+        if (v != params.end() && v->second.shape() == shapes[e]) {
+          CopyFromTo(v->second, a);
+        } else {
+          // inputs and labels that the parameter file does not hold start at zero
+          if (!is_input) p->zeros.insert(n->name);
+          const std::vector<char> zeros(static_cast<size_t>(shapes[e].Size()) * DTypeSize(dtypes[e]), 0);
+          if (!zeros.empty()) a.SyncCopyFromCPU(zeros.data(), zeros.size());
+        }
+        list.push_back(a);
+      }
+      if (option == Symbol::kReadOnlyArgs) p->by_name[n->name] = list.back();
+    }
+    return list;
+  };
+  const std::vector<NDArray> args = arrays(Symbol::kReadOnlyArgs), aux = arrays(Symbol::kAuxStates);
+  p->executor = Executor::Bind(p->symbol, p->ctx, {}, args, {}, {}, aux);
+  for (const auto& o : p->executor->Outputs()) {
+    p->out_shapes.emplace_back();
+    for (int64_t d : o.shape()) p->out_shapes.back().push_back(static_cast<uint32_t>(d));
+  }
+}
+
+std::map<std::string, NDArray> BoundParameters(const Predictor& p) {
+  std::map<std::string, NDArray> params;
+  const auto arg_names = p.executor->ArgNames(), aux_names = p.executor->AuxNames();
+  for (size_t i = 0; i < arg_names.size(); ++i)
+    if (!p.input_shapes.count(arg_names[i]) && !p.zeros.count(arg_names[i])) params[arg_names[i]] = p.executor->args[i];
+  for (size_t i = 0; i < aux_names.size(); ++i) params[aux_names[i]] = p.executor->aux[i];
+  return params;
+}
+
+std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs, const char** keys,
+                                const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_outputs,
+                                const char** output_keys) {
+  auto p = std::make_unique<Predictor>();
+  p->symbol = ChooseOutputs(SymbolFromJSON(Text(json, "the symbol's JSON")), num_outputs, output_keys);
+  p->ctx = Context::Make(dev_type, dev_id);
+  p->input_shapes = InputShapes(num_inputs, keys, indptr, data);
+  for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[Text(dtype_names[i], "an input's name")] = dtypes[i];
+  const auto known = p->symbol.ListInputNames(Symbol::kAll);
+  for (const auto& kv : p->input_shapes)
+    MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value) << "[predictor] the graph has no input " << kv.first;
+  Bind(p.get(), Parameters(param_bytes, param_size));
+  return p;
+}
+
+const NDArray& Output(Predictor* p, uint32_t index) {
+  const auto& outputs = p->executor->Outputs();
+  MXNET_CHECK_KIND(index < outputs.size(), Index) << "[predictor] output " << index << " of " << outputs.size();
+  return outputs[index];
+}
+
+}  // namespace
+
+int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, const uint32_t num_input_nodes, const char** input_keys,
+                   const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names,
+                   const int* provided_arg_dtypes, PredictorHandle* out) {
+  API_BEGIN();
+  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, num_provided_arg_dtypes,
+              provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr).release();
+  API_END();
+}
+
+int MXPredCreate(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
+                 const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle* out) {
+  return MXPredCreateEx(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr, out);
+}
+
+int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
+                           const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, uint32_t num_output_nodes, const char** output_keys, PredictorHandle* out) {
+  API_BEGIN();
+  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr,
+              num_output_nodes, output_keys).release();
+  API_END();
+}
+
+// One predictor per thread; parameters are shared, inputs, outputs and intermediate memory are not.
+int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
+                            const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
+  std::vector<std::unique_ptr<Predictor>> made;
+  made.push_back(Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr, 0, nullptr));
+  const auto params = BoundParameters(*made[0]);
+  for (int i = 1; i < num_threads; ++i) {
+    auto p = std::make_unique<Predictor>();
+    p->symbol = made[0]->symbol;
+    p->ctx = made[0]->ctx;
+    p->input_shapes = made[0]->input_shapes;
+    Bind(p.get(), params);
+    made.push_back(std::move(p));
+  }
+  for (int i = 0; i < num_threads; ++i) out[i] = made[i].release();
+  API_END();
+}
+
+int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle handle,
+                  PredictorHandle* out) {
+  API_BEGIN();
+  const Predictor* old = AsPredictor(handle);
+  auto p = std::make_unique<Predictor>();
+  p->symbol = old->symbol;
+  p->ctx = old->ctx;
+  p->input_dtypes = old->input_dtypes;
+  p->input_shapes = old->input_shapes;
+  for (const auto& kv : InputShapes(num_input_nodes, input_keys, input_shape_indptr, input_shape_data)) {
+    MXNET_CHECK_KIND(p->input_shapes.count(kv.first), Value) << "[predictor] " << kv.first << " was no input when the predictor was made";
+    p->input_shapes[kv.first] = kv.second;
+  }
+  const auto params = BoundParameters(*old);
+  Bind(p.get(), params);
+  *out = p.release();
+  API_END();
+}
+
+int MXPredGetOutputShape(PredictorHandle handle, uint32_t index, uint32_t** shape_data, uint32_t* shape_ndim) {
+  API_BEGIN();
+  Predictor* p = AsPredictor(handle);
+  Output(p, index);
+  *shape_data = p->out_shapes[index].data();
+  *shape_ndim = static_cast<uint32_t>(p->out_shapes[index].size());
+  API_END();
+}
+
+int MXPredGetOutputType(PredictorHandle handle, uint32_t out_index, int* out_dtype) {
+  API_BEGIN();
+  *out_dtype = Output(AsPredictor(handle), out_index).dtype();
+  API_END();
+}
+
+// `size` counts elements of the input's own dtype, whatever the pointer's type says.
+int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, uint32_t size) {
+  API_BEGIN();
+  Predictor* p = AsPredictor(handle);
+  auto it = p->by_name.find(Text(key, "an input's name"));
+  MXNET_CHECK_KIND(it != p->by_name.end(), Value) << "[predictor] the graph has no input " << key;
+  MXNET_CHECK_KIND(it->second.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] got " << size << " elements for input " << key << " of shape " << it->second.shape();
+  it->second.SyncCopyFromCPU(data, static_cast<size_t>(size) * DTypeSize(it->second.dtype()));
+  API_END();
+}
+
+int MXPredForward(PredictorHandle handle) {
+  API_BEGIN();
+  AsPredictor(handle)->executor->Forward(false);
+  API_END();
+}
+
+int MXPredPartialForward(PredictorHandle handle, int step, int* step_left) {
+  API_BEGIN();
+  *step_left = AsPredictor(handle)->executor->PartialForward(false, step);
+  API_END();
+}
+
+int MXPredGetOutput(PredictorHandle handle, uint32_t index, float* data, uint32_t size) {
+  API_BEGIN();
+  const NDArray& o = Output(AsPredictor(handle), index);
+  MXNET_CHECK_KIND(o.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] room for " << size << " elements of output " << index << " of shape " << o.shape();
+  o.SyncCopyToCPU(data, static_cast<size_t>(size) * DTypeSize(o.dtype()));
+  API_END();
+}
+
+int MXPredSetMonitorCallback(PredictorHandle handle, PredMonitorCallback callback, void* callback_handle, bool monitor_all) {
+  API_BEGIN();
+  Executor::MonitorFn fn;
+  if (callback) fn = [callback, callback_handle](const char* name, const char*, const NDArray& array) { callback(name, new NDArray(array), callback_handle); };
+  AsPredictor(handle)->executor->SetMonitor(std::move(fn), monitor_all);
+  API_END();
+}
+
+int MXPredFree(PredictorHandle handle) {
+  API_BEGIN();
+  delete static_cast<Predictor*>(handle);
+  API_END();
+}
+
+// ---- lists of arrays
+
+int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* out, uint32_t* out_length) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(nd_file_bytes && nd_file_size >= 0, Value) << "[NDList] got " << nd_file_size << " bytes";
+  std::vector<NDArray> arrays;
+  auto list = std::make_unique<ArrayList>();
+  LoadNDArrays(nd_file_bytes, static_cast<size_t>(nd_file_size), &arrays, &list->keys);
+  list->keys.resize(arrays.size());
+  for (const auto& a : arrays) {
+    const int64_t count = a.is_none() ? 0 : a.shape().Size();
+    list->values.emplace_back(static_cast<size_t>(count));
+    list->shapes.emplace_back();
+    if (a.is_none()) continue;
+    for (int64_t d : a.shape()) list->shapes.back().push_back(static_cast<uint32_t>(d));
+    std::vector<char> raw(static_cast<size_t>(count) * DTypeSize(a.dtype()));
+    if (count == 0) continue;
+    a.SyncCopyToCPU(raw.data(), raw.size());
+    ConvertElements(raw.data(), a.dtype(), list->values.back().data(), kFloat32, count);
+  }
+  *out_length = static_cast<uint32_t>(arrays.size());
+  *out = list.release();
+  API_END();
+}
+
+int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape, uint32_t* out_ndim) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(handle != nullptr, Value) << "[NDList] got a null handle";
+  const auto* list = static_cast<ArrayList*>(handle);
+  MXNET_CHECK_KIND(index < list->values.size(), Index) << "[NDList] element " << index << " of " << list->values.size();
+  *out_key = list->keys[index].c_str();
+  *out_data = list->values[index].data();
+  *out_shape = list->shapes[index].data();
+  *out_ndim = static_cast<uint32_t>(list->shapes[index].size());
+  API_END();
+}
+
+int MXNDListFree(NDListHandle handle) {
+  API_BEGIN();
+  delete static_cast<ArrayList*>(handle);
+  API_END();
+}
