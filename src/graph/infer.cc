@@ -11,8 +11,6 @@ bool Known(const Shape& s) { return s.known(); }
 bool Known(int t) { return t != kDTypeUnknown; }
 bool Merge(Shape* into, const Shape& from) { return MergeShape(into, from); }
 bool Merge(int* into, int from) { return MergeDType(into, from); }
-Shape Unknown(const Shape*) { return Shape(); }
-int Unknown(const int*) { return kDTypeUnknown; }
 std::string Text(const Shape& s) { return s.str(); }
 std::string Text(int t) { return DTypeName(t); }
 
