@@ -16,6 +16,9 @@
 #ifndef MXNET_OPERATOR_PARAM_H_
 #define MXNET_OPERATOR_PARAM_H_
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // dmlc::optional swaps storage that holds nothing yet
+#endif
 #include <dmlc/optional.h>
 #include <dmlc/parameter.h>
 

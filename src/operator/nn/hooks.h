@@ -1,0 +1,66 @@
+/*
+ * What a vector library (oneDNN) may take over from the kernels of this folder, in plain types: records and reference kernels do
+ * not see the library, and its files do not see parameter structs. A hook is null when its file is not linked; it returns false
+ * when it does not take the case (dtype, sizes), and the caller goes on with the reference path.
+ */
+#ifndef MXNET_OPERATOR_NN_HOOKS_H_
+#define MXNET_OPERATOR_NN_HOOKS_H_
+
+#include <cstdint>
+
+#include "mxnet/env.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace nn {
+
+/* A convolution of 3 spatial dimensions; 1-D and 2-D ones have leading dimensions of size 1. */
+struct ConvDims {
+  int64_t batch = 0, channels = 0, filters = 0, groups = 1;   // channels of src, channels of dst
+  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, dilate[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
+  int64_t InSize() const { return in[0] * in[1] * in[2]; }
+  int64_t OutSize() const { return out[0] * out[1] * out[2]; }
+  int64_t KernelSize() const { return kernel[0] * kernel[1] * kernel[2]; }
+};
+
+/* A tensor in one of two memory orders: N,C,spatial or N,spatial,C; for weights O,I,spatial or O,spatial,I. */
+struct Ordered {
+  void* ptr = nullptr;
+  bool channels_last = false;
+};
+
+enum class ConvPass : int { kForward, kBackwardData, kBackwardWeights };
+
+/* kForward: src, weight, bias -> dst. kBackwardData: dst, weight -> src. kBackwardWeights: src, dst -> weight, bias. */
+struct ConvCall {
+  ConvPass pass = ConvPass::kForward;
+  ConvDims dims;
+  int dtype = kFloat32;
+  Ordered src, weight, dst;
+  void* bias = nullptr;
+  int weight_input = -1;   // which input of the operator `weight` is, for its version; -1: do not keep packed weights
+};
+
+/* out(m, n) = data(m, k) * weight(n, k)^T + bias(n) */
+struct DenseCall {
+  int64_t m = 0, n = 0, k = 0;
+  int dtype = kFloat32;
+  const void* data = nullptr;
+  const void* weight = nullptr;
+  const void* bias = nullptr;
+  void* out = nullptr;
+  int weight_input = -1;
+};
+
+struct Hooks {
+  bool (*convolution)(KernelArgs& args, const ConvCall& call) = nullptr;
+  bool (*dense)(KernelArgs& args, const DenseCall& call) = nullptr;
+};
+extern Hooks g_hooks;
+
+/* The hooks that the environment allows. */
+inline Hooks ActiveHooks() { return Env::Get().onednn_enabled ? g_hooks : Hooks(); }
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_HOOKS_H_

@@ -1,0 +1,140 @@
+// Engine, streams, cache of primitives and packed weights.
+#include "operator/nn/onednn_common.h"
+
+#include <list>
+#include <unordered_map>
+
+#include "mxnet/env.h"
+
+namespace mxnet {
+namespace nn {
+
+dnnl::engine& OnednnEngine() {
+  static dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);   // used until the very end of the process
+  return *engine;
+}
+
+dnnl::stream& OnednnStream() {
+  thread_local dnnl::stream stream(OnednnEngine());
+  return stream;
+}
+
+bool OnednnType(int dtype, dnnl::memory::data_type* type) {
+  static const bool bf16 = [] {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_fp16 || isa == dnnl::cpu_isa::avx512_core_amx
+           || isa == dnnl::cpu_isa::avx512_core_amx_fp16;
+  }();
+  if (dtype == kFloat32) {
+    *type = dnnl::memory::data_type::f32;
+    return true;
+  }
+  if (dtype == kBfloat16 && bf16) {
+    *type = dnnl::memory::data_type::bf16;
+    return true;
+  }
+  return false;
+}
+
+namespace {
+struct Cache {
+  using Item = std::pair<std::string, std::unique_ptr<CacheEntry>>;
+  std::list<Item> items;   // most recently used first
+  std::unordered_map<std::string, std::list<Item>::iterator> index;
+};
+Cache& ThreadCache() {
+  thread_local Cache cache;
+  return cache;
+}
+}  // namespace
+
+size_t CachedEntries() { return ThreadCache().items.size(); }
+
+CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<CacheEntry>()>& make) {
+  Cache& cache = ThreadCache();
+  auto it = cache.index.find(key.bytes());
+  if (it != cache.index.end()) {
+    if (it->second != cache.items.begin()) cache.items.splice(cache.items.begin(), cache.items, it->second);
+    return it->second->second.get();
+  }
+  std::unique_ptr<CacheEntry> entry;
+  try {
+    entry = make();
+  } catch (const dnnl::error& e) {
+    if (e.status != dnnl_unimplemented && e.status != dnnl_invalid_arguments) throw;
+  }
+  cache.items.emplace_front(key.bytes(), std::move(entry));
+  cache.index[key.bytes()] = cache.items.begin();
+  const int limit = Env::Get().onednn_cache_num;
+  while (limit >= 0 && cache.items.size() > static_cast<size_t>(limit > 0 ? limit : 1)) {   // the one in use stays
+    cache.index.erase(cache.items.back().first);
+    cache.items.pop_back();
+  }
+  return cache.items.front().second.get();
+}
+
+void Operand::Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc) {
+  user = dnnl::memory(user_desc, OnednnEngine(), nullptr);
+  differs = user_desc != inner_desc;
+  if (!differs) return;
+  inner = dnnl::memory(inner_desc, OnednnEngine(), nullptr);
+}
+
+dnnl::memory& Operand::Input(KernelArgs& args, const void* ptr) {
+  user.set_data_handle(const_cast<void*>(ptr));
+  if (!differs) return user;
+  Pack(ptr, args.workspace(InnerBytes()));
+  return inner;
+}
+
+void Operand::Pack(const void* ptr, void* buffer) {
+  user.set_data_handle(const_cast<void*>(ptr));
+  inner.set_data_handle(buffer);
+  if (!to_inner) to_inner = dnnl::reorder(user, inner);
+  to_inner.execute(OnednnStream(), user, inner);
+}
+
+dnnl::memory& Operand::UsePacked(void* buffer) {
+  inner.set_data_handle(buffer);
+  return inner;
+}
+
+dnnl::memory& Operand::Output(KernelArgs& args, void* ptr) {
+  user.set_data_handle(ptr);
+  if (!differs) return user;
+  inner.set_data_handle(args.workspace(InnerBytes()));
+  return inner;
+}
+
+void Operand::StoreOutput() {
+  if (!differs) return;
+  if (!to_user) to_user = dnnl::reorder(inner, user);
+  to_user.execute(OnednnStream(), inner, user);
+}
+
+dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, const Key& key) {
+  if (!weight->differs || !args.state || args.is_train || input < 0 || input >= args.in_versions.size()) return weight->Input(args, ptr);
+  auto* packed = dynamic_cast<PackedState*>(args.state->get());
+  if (!packed) {
+    packed = new PackedState();
+    args.state->reset(packed);
+  }
+  const uint64_t version = args.in_versions[input];
+  if (packed->source != ptr || packed->version != version || packed->layout != key.bytes()) {
+    const size_t bytes = weight->InnerBytes();
+    if (packed->bytes < bytes) {
+      packed->source = nullptr;
+      packed->memory.reset(new char[bytes + 64]);
+      packed->aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(packed->memory.get()) + 63) & ~uintptr_t{63});
+      packed->bytes = bytes;
+    }
+    weight->Pack(ptr, packed->aligned);
+    packed->source = ptr;
+    packed->version = version;
+    packed->layout = key.bytes();
+  }
+  return weight->UsePacked(packed->aligned);
+}
+
+}  // namespace nn
+}  // namespace mxnet

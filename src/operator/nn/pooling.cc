@@ -1,0 +1,180 @@
+// Records of Pooling and its gradient, and their CPU kernels around the loops of pooling_variants.cc.
+#include "operator/nn/pooling.h"
+
+#include <algorithm>
+
+#include "base/dtype.h"
+#include "operator/nn/nn_common.h"
+
+namespace mxnet {
+namespace nn {
+
+MXNET_REGISTER_PARAM(PoolingParam);
+
+namespace {
+
+int64_t Or(const Shape& s, int i, int64_t otherwise) { return s.ndim() > 0 ? s[i] : otherwise; }
+
+// Output size and padding before the data in one spatial dimension.
+void OneDim(const PoolingParam& p, int i, int64_t in, int64_t* out, int64_t* pad) {
+  if (p.global_pool) { *out = 1; *pad = 0; return; }
+  const int64_t k = p.kernel[i], s = Or(p.stride, i, 1);
+  *pad = Or(p.pad, i, 0);
+  if (p.pooling_convention == kSameConvention) {
+    *out = (in + s - 1) / s;
+    *pad = std::max<int64_t>(0, (*out - 1) * s + k - in) / 2;
+    return;
+  }
+  const int64_t room = in + 2 * *pad - k;
+  *out = 1 + (p.pooling_convention == kFullConvention ? (room + s - 1) / s : room / s);
+}
+
+void Check(const Attrs& attrs, const PoolingParam& p, const Shape& data) {
+  const int nd = data.ndim() - 2;
+  MXNET_CHECK_KIND(nd >= 1 && nd <= 3, Value) << Named(attrs) << "data has shape " << data << "; 3, 4 or 5 dimensions are accepted";
+  if (p.layout.has_value()) {
+    static const int kDims[] = {1, 2, 3, 1, 2, 3};
+    MXNET_CHECK_KIND(kDims[p.layout.value()] == nd, Value) << Named(attrs) << "layout has " << kDims[p.layout.value()] << " spatial dimensions, data of shape "
+                                                           << data << " has " << nd;
+  }
+  MXNET_CHECK_KIND(p.pool_type != kPoolLp || (p.p_value.has_value() && p.p_value.value() >= 1), Value)
+      << Named(attrs) << "pool_type lp needs p_value of at least 1";
+  if (p.global_pool) return;
+  MXNET_CHECK_KIND(p.kernel.ndim() == nd, Value) << Named(attrs) << "kernel " << p.kernel << " for data of shape " << data << "; " << nd << " numbers are needed";
+  for (const Shape* s : {&p.stride, &p.pad})
+    MXNET_CHECK_KIND(s->ndim() <= 0 || s->ndim() == nd, Value) << Named(attrs) << "stride and pad need " << nd << " numbers; given " << *s;
+  for (int i = 0; i < nd; ++i) {
+    MXNET_CHECK_KIND(p.kernel[i] >= 1 && Or(p.stride, i, 1) >= 1 && p.kernel[i] < (int64_t{1} << 31) && Or(p.stride, i, 1) < (int64_t{1} << 31), Value)
+        << Named(attrs) << "kernel " << p.kernel << ", stride " << p.stride << "; every number must be at least 1";
+    const int64_t pad = Or(p.pad, i, 0);
+    MXNET_CHECK_KIND(pad >= 0 && pad < p.kernel[i], Value) << Named(attrs) << "pad " << p.pad << " with kernel " << p.kernel << "; padding must be smaller than the window";
+    MXNET_CHECK_KIND(pad == 0 || p.pooling_convention != kSameConvention, Value) << Named(attrs) << "pad " << p.pad << "; pooling_convention same takes no padding";
+  }
+}
+
+PoolDims DimsOf(const PoolingParam& p, const Shape& data, const Shape& out) {
+  const int nd = data.ndim() - 2, shift = 3 - nd, saxis = p.channels_last() ? 1 : 2;
+  PoolDims d;
+  d.batch = data[0], d.channels = data[p.channels_last() ? nd + 1 : 1];
+  d.type = p.pool_type;
+  d.include_pad = !p.count_include_pad.has_value() || p.count_include_pad.value();
+  if (p.pooling_convention == kSameConvention) d.include_pad = p.count_include_pad.has_value() && p.count_include_pad.value();
+  if (p.p_value.has_value()) d.p = p.p_value.value();
+  for (int i = 0; i < nd; ++i) {
+    const int j = i + shift;
+    d.in[j] = data[saxis + i];
+    d.out[j] = out[saxis + i];
+    d.kernel[j] = p.global_pool ? d.in[j] : p.kernel[i];
+    d.stride[j] = p.global_pool ? 1 : Or(p.stride, i, 1);
+    int64_t size;
+    OneDim(p, i, d.in[j], &size, &d.pad[j]);
+  }
+  return d;
+}
+
+bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<PoolingParam>();
+  Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  Check(attrs, p, data);
+  const int nd = data.ndim() - 2, caxis = p.channels_last() ? nd + 1 : 1, saxis = p.channels_last() ? 1 : 2;
+  Shape expected(data.ndim());
+  expected[0] = data[0];
+  expected[caxis] = data[caxis];
+  for (int i = 0; i < nd; ++i) {
+    const int64_t size = data[saxis + i];
+    if (p.global_pool) { expected[saxis + i] = 1; continue; }
+    if (size < 0) continue;
+    MXNET_CHECK_KIND(p.pooling_convention == kSameConvention || p.kernel[i] <= size + 2 * Or(p.pad, i, 0), Value)
+        << Named(attrs) << "kernel " << p.kernel << " exceeds data of shape " << data << " with padding " << Or(p.pad, i, 0) << " in spatial dimension " << i;
+    int64_t pad;
+    OneDim(p, i, size, &expected[saxis + i], &pad);
+  }
+  AssignShape(attrs, "output", &(*out)[0], expected);
+  if (data[0] < 0) data[0] = (*out)[0][0];
+  if (data[caxis] < 0) data[caxis] = (*out)[0][caxis];
+  return data.known() && (*out)[0].known();
+}
+
+bool Last(const PoolingParam& p, const TBlob& b) { return p.channels_last() || b.layout == Layout::kChannelsLast; }
+
+// `b` in the wanted order: its memory, or a scratch copy. Orders of the operands rarely differ.
+const void* InOrder(KernelArgs& args, const TBlob& b, bool last, bool wanted, int64_t batch, int64_t channels, int64_t inner) {
+  if (last == wanted || channels == 1 || inner == 1) return b.dptr;
+  const size_t size = DTypeSize(b.dtype);
+  char* copy = Scratch<char>(args, b.Size() * static_cast<int64_t>(size));
+  const char* from = static_cast<const char*>(b.dptr);
+  const int64_t rows = last ? inner : channels, columns = last ? channels : inner;
+  for (int64_t n = 0; n < batch; ++n)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j)
+        std::memcpy(copy + ((n * columns + j) * rows + i) * size, from + ((n * rows + i) * columns + j) * size, size);
+  return copy;
+}
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  auto run = [](KernelArgs& a) {
+    const auto& p = a.param<PoolingParam>();
+    const PoolDims d = DimsOf(p, a.in[0].shape, a.out[0].shape);
+    const bool last = Last(p, a.out[0]);
+    const void* x = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.InSize());
+    const int64_t items = last ? d.batch * d.out[0] * d.out[1] : d.batch * d.channels;
+    const int64_t work = (last ? d.out[2] * d.channels : d.OutSize()) * d.kernel[0] * d.kernel[1] * d.kernel[2];
+    ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+      MXNET_CPU_CALL(PoolForward)(d, a.in[0].dtype, last, x, a.out[0].dptr, begin, end);
+    });
+  };
+  const int dtype = args.in[0].dtype;
+  if (dtype == kInt8 || dtype == kUint8) {
+    MXNET_CHECK_KIND(args.param<PoolingParam>().pool_type == kPoolMax, Type) << "[Pooling] pool_type other than max on " << DTypeName(dtype)
+                                                                             << "; float types are accepted";
+    return run(args);
+  }
+  RunReal(args, [&](KernelArgs& a, auto) { run(a); });
+}
+
+void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  RunReal(args, [](KernelArgs& a, auto) {
+    const auto& p = a.param<PoolingParam>();
+    const PoolDims d = DimsOf(p, a.in[1].shape, a.in[0].shape);
+    const bool last = Last(p, a.out[0]);
+    const void* og = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.OutSize());
+    const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
+    const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());
+    const int64_t items = last ? d.batch * ((d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock) : d.batch * d.channels;
+    const int64_t work = d.OutSize() * d.kernel[0] * d.kernel[1] * d.kernel[2] * (last ? std::min(d.channels, kPoolChannelBlock) : 1);
+    ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+      MXNET_CPU_CALL(PoolBackward)(d, a.in[0].dtype, last, og, x, y, a.out[0].dptr, begin, end);
+    });
+  });
+}
+
+MXNET_REGISTER_OP(Pooling)
+    .describe("Maximum, average, sum or p-norm of windows in one, two or three dimensions.\n\n"
+              "data has shape (batch, channels, spatial...). Spatial dimensions of the output are floor((size + 2 pad - kernel) / stride) + 1 with\n"
+              "pooling_convention valid, rounded up with full, ceil(size / stride) with same, and 1 with global_pool. Averages divide by the window's size\n"
+              "with the padding in it, or, with count_include_pad=False, without. float16, bfloat16, float32, float64; maxima also of int8 and uint8.")
+    .alias("_npx_pooling")
+    .set_param<PoolingParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(ForwardShape)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_gradient(BackwardNode("_backward_Pooling", kGradInputs | kGradOutputs))
+    .set_kernel(DeviceType::kCPU, Forward);
+
+MXNET_REGISTER_OP(_backward_Pooling)
+    .describe("Gradient of Pooling with respect to data.")
+    .set_param<PoolingParam>()
+    .set_inputs({"ograd", "data", "output"})
+    .set_outputs({"data_grad"})
+    .set_infer_shape(LikeInputsShape(1))
+    .set_infer_type(SameType)
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_kernel(DeviceType::kCPU, Backward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

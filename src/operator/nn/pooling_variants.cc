@@ -1,0 +1,190 @@
+// Pooling loops. Windows are clipped to the data; the divisor of averages may count padding, but never what lies behind it.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "mxnet/base.h"
+#include "operator/nn/pooling_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+using nn::PoolDims;
+
+struct Window {
+  int64_t begin[3], end[3];
+  int64_t divisor;
+};
+
+inline Window WindowAt(const PoolDims& d, int64_t od, int64_t oh, int64_t ow) {
+  const int64_t o[3] = {od, oh, ow};
+  Window w;
+  int64_t padded = 1, real = 1;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t start = o[i] * d.stride[i] - d.pad[i], stop = std::min(start + d.kernel[i], d.in[i] + d.pad[i]);
+    w.begin[i] = std::max<int64_t>(start, 0);
+    w.end[i] = std::max(std::min(stop, d.in[i]), w.begin[i]);
+    padded *= stop - start;
+    real *= w.end[i] - w.begin[i];
+  }
+  w.divisor = std::max<int64_t>(1, d.include_pad ? padded : real);
+  return w;
+}
+
+template <typename T>
+inline T Power(T v, int p) {   // |v|^p
+  v = v < T(0) ? -v : v;
+  if (p == 2) return v * v;
+  T r = T(1);
+  for (int i = 0; i < p; ++i) r *= v;
+  return r;
+}
+template <typename T>
+inline T Root(T v, int p) { return p == 1 ? v : p == 2 ? std::sqrt(v) : std::pow(v, T(1) / static_cast<T>(p)); }
+
+template <typename T>
+inline T Lowest() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
+
+template <typename T, int kType>
+void PlanesForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end) {
+  for (int64_t plane = begin; plane < end; ++plane) {
+    const T* in = x + plane * d.InSize();
+    T* out = y + plane * d.OutSize();
+    for (int64_t od = 0; od < d.out[0]; ++od)
+      for (int64_t oh = 0; oh < d.out[1]; ++oh)
+        for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+          const Window w = WindowAt(d, od, oh, ow);
+          T r = kType == nn::kPoolMax ? Lowest<T>() : T(0);
+          for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+            for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+              const T* row = in + (id * d.in[1] + ih) * d.in[2];
+              for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
+                if (kType == nn::kPoolMax) r = row[iw] > r ? row[iw] : r;
+                else r += kType == nn::kPoolLp ? Power(row[iw], d.p) : row[iw];
+              }
+            }
+          if (kType == nn::kPoolAvg) r /= static_cast<T>(w.divisor);
+          if (kType == nn::kPoolLp) r = static_cast<T>(Root(static_cast<double>(r), d.p));
+          *out++ = r;
+        }
+  }
+}
+
+template <typename T, int kType>
+void RowsForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end) {
+  const int64_t c = d.channels;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t oh = row % d.out[1], od = row / d.out[1] % d.out[0], n = row / d.out[1] / d.out[0];
+    const T* image = x + n * d.InSize() * c;
+    for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+      T* out = y + (row * d.out[2] + ow) * c;
+      const Window w = WindowAt(d, od, oh, ow);
+      std::fill(out, out + c, kType == nn::kPoolMax ? Lowest<T>() : T(0));
+      for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+        for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih)
+          for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
+            const T* in = image + ((id * d.in[1] + ih) * d.in[2] + iw) * c;
+            for (int64_t j = 0; j < c; ++j) {
+              if (kType == nn::kPoolMax) out[j] = in[j] > out[j] ? in[j] : out[j];
+              else out[j] += kType == nn::kPoolLp ? Power(in[j], d.p) : in[j];
+            }
+          }
+      if (kType == nn::kPoolAvg) for (int64_t j = 0; j < c; ++j) out[j] /= static_cast<T>(w.divisor);
+      if (kType == nn::kPoolLp) for (int64_t j = 0; j < c; ++j) out[j] = static_cast<T>(Root(static_cast<double>(out[j]), d.p));
+    }
+  }
+}
+
+template <typename T>
+inline T LpSlope(T x, T y, int p) {   // d y / d x with y = (sum |x|^p)^(1/p)
+  if (y == T(0)) return T(0);
+  const T ratio = Power(x / y, p - 1);
+  return x < T(0) ? -ratio : ratio;
+}
+
+// Items are planes of one channel; element e of the plane is at [e * step].
+template <typename T>
+void OnePlaneBackward(const PoolDims& d, const T* og, const T* x, const T* y, T* dx, int64_t step, int64_t width) {
+  for (int64_t i = 0; i < d.InSize(); ++i) std::fill(dx + i * step, dx + i * step + width, T(0));
+  int64_t o = 0;
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh)
+      for (int64_t ow = 0; ow < d.out[2]; ++ow, ++o) {
+        const Window w = WindowAt(d, od, oh, ow);
+        const T* g = og + o * step;
+        auto each = [&](auto&& f) {
+          for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+            for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih)
+              for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) f(((id * d.in[1] + ih) * d.in[2] + iw) * step);
+        };
+        if (d.type == nn::kPoolMax) {   // the first element that holds the maximum
+          const T* top = y + o * step;
+          bool done[kPoolChannelBlock] = {false};
+          each([&](int64_t at) {
+            for (int64_t j = 0; j < width; ++j) {
+              const bool hit = !done[j] & (x[at + j] == top[j]);
+              dx[at + j] += hit ? g[j] : T(0);
+              done[j] |= hit;
+            }
+          });
+        } else if (d.type == nn::kPoolLp) {
+          const T* norm = y + o * step;
+          each([&](int64_t at) { for (int64_t j = 0; j < width; ++j) dx[at + j] += g[j] * LpSlope(x[at + j], norm[j], d.p); });
+        } else {
+          const T scale = d.type == nn::kPoolAvg ? T(1) / static_cast<T>(w.divisor) : T(1);
+          each([&](int64_t at) { for (int64_t j = 0; j < width; ++j) dx[at + j] += g[j] * scale; });
+        }
+      }
+}
+
+template <typename T>
+void Backward(const PoolDims& d, bool last, const T* og, const T* x, const T* y, T* dx, int64_t begin, int64_t end) {
+  const int64_t blocks = (d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock;
+  for (int64_t i = begin; i < end; ++i) {
+    if (!last) {
+      OnePlaneBackward(d, og + i * d.OutSize(), x + i * d.InSize(), y + i * d.OutSize(), dx + i * d.InSize(), 1, 1);
+      continue;
+    }
+    const int64_t n = i / blocks, c = i % blocks * kPoolChannelBlock, in = n * d.InSize() * d.channels + c, out = n * d.OutSize() * d.channels + c;
+    OnePlaneBackward(d, og + out, x + in, y + out, dx + in, d.channels, std::min(kPoolChannelBlock, d.channels - c));
+  }
+}
+
+template <typename T, int kType>
+void Forward(const PoolDims& d, bool last, const void* x, void* y, int64_t begin, int64_t end) {
+  if (last) RowsForward<T, kType>(d, static_cast<const T*>(x), static_cast<T*>(y), begin, end);
+  else PlanesForward<T, kType>(d, static_cast<const T*>(x), static_cast<T*>(y), begin, end);
+}
+
+template <typename T>
+void ForwardOf(const PoolDims& d, bool last, const void* x, void* y, int64_t begin, int64_t end) {
+  switch (d.type) {
+    case nn::kPoolMax: return Forward<T, nn::kPoolMax>(d, last, x, y, begin, end);
+    case nn::kPoolAvg: return Forward<T, nn::kPoolAvg>(d, last, x, y, begin, end);
+    case nn::kPoolSum: return Forward<T, nn::kPoolSum>(d, last, x, y, begin, end);
+    default: return Forward<T, nn::kPoolLp>(d, last, x, y, begin, end);
+  }
+}
+
+}  // namespace
+
+void PoolForward(const nn::PoolDims& d, int dtype, bool last, const void* x, void* y, int64_t begin, int64_t end) {
+  switch (dtype) {
+    case kFloat32: return ForwardOf<float>(d, last, x, y, begin, end);
+    case kFloat64: return ForwardOf<double>(d, last, x, y, begin, end);
+    case kInt8: return Forward<int8_t, nn::kPoolMax>(d, last, x, y, begin, end);
+    default: return Forward<uint8_t, nn::kPoolMax>(d, last, x, y, begin, end);
+  }
+}
+
+void PoolBackward(const nn::PoolDims& d, int dtype, bool last, const void* og, const void* x, const void* y, void* dx, int64_t begin, int64_t end) {
+  auto run = [&](auto tag) {
+    using T = decltype(tag);
+    Backward(d, last, static_cast<const T*>(og), static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(dx), begin, end);
+  };
+  if (dtype == kFloat64) run(double{}); else run(float{});
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
