@@ -9,7 +9,7 @@ from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_T
 from .utils import load, load_frombuffer, save
 from . import op
 
-_SUBMODULES = ("contrib", "image", "linalg", "random", "sparse", "register", "utils")
+_SUBMODULES = ("contrib", "image", "linalg", "random", "utils")
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):

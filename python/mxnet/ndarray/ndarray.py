@@ -202,9 +202,8 @@ class NDArray(NDArrayBase):
 
     def tostype(self, stype):
         """Array of another storage type."""
-        if stype == self.stype:
-            return self
-        return _call("cast_storage", (self,), stype=stype)
+        _dense_only("tostype", stype)
+        return self
 
     def detach(self):
         """View of the same memory that autograd does not follow."""
@@ -472,11 +471,14 @@ def array(source_array, ctx=None, dtype=None):
     return out
 
 
+def _dense_only(function, stype):
+    if stype not in (None, "default"):
+        raise ValueError(f"[{function}] stype={stype!r}; accepted: 'default'")
+
+
 def empty(shape, ctx=None, dtype=None, stype=None):
     """Array with whatever the memory held."""
-    if stype not in (None, "default"):
-        from . import sparse
-        return sparse.empty(stype, shape, ctx, dtype)
+    _dense_only("empty", stype)
     return NDArray(_new_handle(shape, ctx or current_context(), mx_real_t if dtype is None else dtype))
 
 
@@ -487,9 +489,7 @@ def _filled(operator, shape, ctx, dtype, out=None, **params):
 
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
     """Array of zeros. `dtype` float32 by default."""
-    if stype not in (None, "default"):
-        from . import sparse
-        return sparse.zeros(stype, shape, ctx, dtype)
+    _dense_only("zeros", stype)
     return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, kwargs.get("out"))
 
 

@@ -1,0 +1,45 @@
+// Copies between arrays of any devices and dtypes as differentiable operators.
+#include "mxnet/imperative.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace {
+
+void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  MXNET_CHECK_KIND(!in[0]->is_none(), Value) << "[_copyto] the source is an empty (none) array";
+  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[0]->ctx(), in[0]->dtype());
+  CopyFromTo(*in[0], *out[0]);
+}
+
+/* The gradient goes back to the device and dtype of what was copied. */
+void CopyBack(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[1]->ctx(), in[1]->dtype());
+  CopyFromTo(*in[0], *out[0]);
+}
+
+bool AnyType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  if ((*out)[0] == kDTypeUnknown) (*out)[0] = in->back();
+  return in->back() != kDTypeUnknown;
+}
+
+MXNET_REGISTER_OP(_copyto)
+    .describe("Copies an array into another one, also across devices and dtypes.")
+    .set_inputs({"data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type(AnyType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
+    })
+    .set_array_fn(Copy);
+
+MXNET_REGISTER_OP(_backward_copyto)
+    .set_inputs({"ograd", "data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type(AnyType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{MakeOp("_copyto", {ograds[0]}), NodeEntry()};
+    })
+    .set_array_fn(CopyBack);
+
+}  // namespace
+}  // namespace mxnet
