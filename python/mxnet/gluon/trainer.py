@@ -14,7 +14,8 @@ class Trainer:
     Parameters
     ----------
     params : ParameterDict, dict or list of Parameter
-        Usually `net.collect_params()`.
+        Usually `net.collect_params()`. RuntimeError when `initialize` was not called (shapes may still be open), AssertionError when they
+        are on different contexts.
     optimizer : str or Optimizer
     optimizer_params : dict, optional
         Arguments of an optimizer given by name.
@@ -57,15 +58,12 @@ class Trainer:
     def _check_contexts(self):
         contexts = None
         for param in self._params:
-            try:
-                ctx = param.list_ctx()
-            except RuntimeError:
-                continue    # not initialised yet: looked at again when the store is made
+            ctx = param.list_ctx()
             if contexts is not None and ctx != contexts:
                 raise AssertionError(f'[gluon.Trainer] {param.name!r} is on {ctx} and other Parameters are on {contexts}; '
                                      'the same contexts for all are accepted')
             contexts = ctx
-        return contexts or []
+        return contexts or []    # no Parameters, no contexts
 
     def _init_optimizer(self, optimizer, optimizer_params):
         param_dict = dict(enumerate(self._params))
@@ -97,7 +95,7 @@ class Trainer:
     def _init_kvstore(self):
         """Decide how gradients travel and where the optimizer runs; called by the first step."""
         config = self._kvstore_params
-        self._contexts = self._check_contexts()
+        self._contexts = self._check_contexts()    # they may have moved since
         while len(self._updaters) < len(self._contexts):
             self._updaters.append(opt.get_updater(self._optimizer))
         kvstore = self._make_store(config['kvstore'])

@@ -12,8 +12,8 @@ __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'do
 def split_data(data, num_slice, batch_axis=0, even_split=True):
     """Cut an NDArray into `num_slice` parts along `batch_axis`.
 
-    ValueError when the axis has fewer elements than parts (unless even_split=False) or is not divisible while `even_split` holds;
-    without it the last part takes the rest.
+    ValueError when the axis is not divisible, unless even_split=False: then the first parts have one element more than the others,
+    which are empty when there are more parts than elements.
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
@@ -21,13 +21,9 @@ def split_data(data, num_slice, batch_axis=0, even_split=True):
                          f'a multiple of {num_slice}, or even_split=False, is accepted')
     if num_slice == 1:
         return [data]
-    n_each = size // num_slice
-    if even_split:
-        bounds = [(i * n_each, (i + 1) * n_each) for i in range(num_slice)]
-    elif size < num_slice:
-        bounds = [(i, i + 1) for i in range(size)]
-    else:
-        bounds = [(i * n_each, (i + 1) * n_each if i < num_slice - 1 else size) for i in range(num_slice)]
+    n_each, longer = divmod(size, num_slice)
+    starts = [i * n_each + min(i, longer) for i in range(num_slice + 1)]
+    bounds = list(zip(starts, starts[1:]))
     if batch_axis == 0:
         return [data[a:b] for a, b in bounds]
     return [nd.slice_axis(data, axis=batch_axis, begin=a, end=b) for a, b in bounds]
