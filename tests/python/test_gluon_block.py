@@ -490,3 +490,19 @@ def test_op_hook_sees_operators():
     net(nd.ones((1, 3)))
     nd.waitall()
     assert any('dense0_fwd_output' in n for n in seen) and any('dense1_fwd_output' in n for n in seen)
+
+
+def test_load_dict_zero_grad_reset_ctx_setattr():
+    net = make(two_layers())
+    other = two_layers()
+    other.load_dict({k: p.data() for k, p in net._collect_params_with_prefix().items()})
+    assert all(np.array_equal(a, values(other)[k]) for k, a in values(net).items())
+    with autograd.record():
+        y = net(nd.ones((1, 3)))
+    y.backward()
+    net.zero_grad()
+    assert not net[1].bias.grad().asnumpy().any()
+    net.reset_ctx(mx.cpu(1))
+    assert net[0].weight.list_ctx() == [mx.cpu(1)]
+    net.setattr('grad_req', 'null')
+    assert net[0].weight.grad_req == 'null'

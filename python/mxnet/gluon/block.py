@@ -178,6 +178,18 @@ class Block:
         """Initialise all Parameters below on `ctx` (a Context or a list; default: the current one) with `init` (default: Uniform)."""
         self.collect_params().initialize(initializer.Uniform() if init is None else init, ctx, verbose, force_reinit)
 
+    def zero_grad(self):
+        """Set the gradients of all Parameters below to 0."""
+        self.collect_params().zero_grad()
+
+    def reset_ctx(self, ctx):
+        """Move all Parameters below to `ctx` (a Context or a list)."""
+        self.collect_params().reset_ctx(ctx)
+
+    def setattr(self, name, value):
+        """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null')."""
+        self.collect_params().setattr(name, value)
+
     # -- parameter files -----------------------------------------------------------------------------------------
     def save_parameters(self, filename, deduplicate=False):
         """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a shared one once."""
@@ -202,18 +214,22 @@ class Block:
 
         AssertionError for missing names and for shapes or dtypes that do not fit; ValueError for extra names.
         """
-        loaded = nd.load(filename)
+        self.load_dict(nd.load(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source=f'file {filename!r}')
+
+    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
+                  source='the given dict'):
+        """Like `load_parameters`, from {name: NDArray}; `source` only appears in messages."""
         params = self._collect_params_with_prefix()
-        if not loaded and not params:
+        if not param_dict and not params:
             return
-        if not isinstance(loaded, dict):
-            raise ValueError(f'[gluon.load_parameters] {filename!r} holds arrays without names; a file of named arrays is accepted')
-        loaded = strip_arg_aux(loaded)
+        if not isinstance(param_dict, dict):
+            raise ValueError(f'[gluon.load_parameters] {source} holds arrays without names; named arrays are accepted')
+        loaded = strip_arg_aux(param_dict)
         if not any(key in params for key in loaded) and not any('.' in key for key in loaded):
             # Names of the prefix scheme, complete or without this block's own prefix.
             collected = self.collect_params()
             restore = '' if any(key in collected for key in loaded) else self.prefix
-            collected.load_dict(loaded, ctx, allow_missing, ignore_extra, restore, filename, cast_dtype, dtype_source)
+            collected.load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)
             return
         if not allow_missing:
             names_of = defaultdict(list)
@@ -221,13 +237,13 @@ class Block:
                 names_of[id(p)].append(name)
             for name, p in params.items():
                 assert any(alias in loaded for alias in names_of[id(p)]), (
-                    f'[gluon.load_parameters] {name!r} is not in file {filename!r}, which has {_brief_print_list(loaded.keys())}; '
+                    f'[gluon.load_parameters] {name!r} is not in {source}, which has {_brief_print_list(loaded.keys())}; '
                     'a file with all Parameters, or allow_missing=True, is accepted')
         for name, array in loaded.items():
             if name in params:
                 params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
             elif not ignore_extra:
-                raise ValueError(f'[gluon.load_parameters] file {filename!r} has {name!r}, which is not among '
+                raise ValueError(f'[gluon.load_parameters] {source} has {name!r}, which is not among '
                                  f'{_brief_print_list(params.keys())}; a file without it, or ignore_extra=True, is accepted')
 
     def save_params(self, filename):

@@ -174,7 +174,7 @@ class ParameterDict:
         arrays = nd.load(filename)
         if not isinstance(arrays, dict):
             raise ValueError(f'[gluon.ParameterDict] {filename!r} holds arrays without names; a file of named arrays is accepted')
-        self.load_dict(arrays, ctx, allow_missing, ignore_extra, restore_prefix, filename, cast_dtype, dtype_source)
+        self.load_dict(arrays, ctx, allow_missing, ignore_extra, restore_prefix, f'file {filename!r}', cast_dtype, dtype_source)
 
     def _check_restore_prefix(self, restore_prefix):
         for name in self.keys():
@@ -185,7 +185,7 @@ class ParameterDict:
     def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, restore_prefix='', filename=None,
                   cast_dtype=False, dtype_source='current'):
         """Like `load`, from {name: NDArray}; `filename` only appears in messages."""
-        source = f'file {filename!r}' if filename else 'the given dict'
+        source = filename or 'the given dict'
         arrays = {restore_prefix + k: v for k, v in strip_arg_aux(param_dict).items()}
         if not allow_missing:
             for name in self.keys():
