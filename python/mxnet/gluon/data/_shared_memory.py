@@ -10,19 +10,13 @@ from ...base import _LIB, check_call
 __all__ = ['dumps', 'rebuild_ndarray', 'reduce_ndarray']
 
 
-def rebuild_ndarray(pid, fd, shape, dtype):
-    """The NDArray in the segment (pid, fd), on cpu_shared."""
+def rebuild_ndarray(pid, number, shape, dtype):
+    """The NDArray in the segment (pid, number), on cpu_shared."""
     handle = ctypes.c_void_p()
     dims = (ctypes.c_int * len(shape))(*shape)
-    check_call(_LIB.MXNDArrayCreateFromSharedMemEx(ctypes.c_int(pid), ctypes.c_int(fd), dims, ctypes.c_int(len(shape)), ctypes.c_int(dtype),
+    check_call(_LIB.MXNDArrayCreateFromSharedMemEx(ctypes.c_int(pid), ctypes.c_int(number), dims, ctypes.c_int(len(shape)), ctypes.c_int(dtype),
                                                    ctypes.byref(handle)))
     return nd.NDArray(handle)
-
-
-def _flag(array):
-    flag = ctypes.c_int()
-    check_call(_LIB.MXNDArrayGetDType(array.handle, ctypes.byref(flag)))
-    return flag.value
 
 
 def reduce_ndarray(array):
@@ -30,9 +24,17 @@ def reduce_ndarray(array):
     if array.context.device_type != 'cpu_shared':
         array = array.as_in_context(context_mod.Context('cpu_shared', 0))
     array.wait_to_read()    # the reader sees memory, not the engine of this process
-    pid, fd = ctypes.c_int(-1), ctypes.c_int(-1)
-    check_call(_LIB.MXNDArrayGetSharedMemHandle(array.handle, ctypes.byref(pid), ctypes.byref(fd)))
-    return rebuild_ndarray, (pid.value, fd.value, array.shape, _flag(array))
+    pid, number, flag = ctypes.c_int(-1), ctypes.c_int(-1), ctypes.c_int()
+
+    def announce():
+        check_call(_LIB.MXNDArrayGetSharedMemHandle(ctypes.c_void_p(array.handle), ctypes.byref(pid), ctypes.byref(number)))
+    try:
+        announce()
+    except ValueError:
+        array = array.copy()    # a view from the middle of its segment
+        announce()
+    check_call(_LIB.MXNDArrayGetDType(ctypes.c_void_p(array.handle), ctypes.byref(flag)))
+    return rebuild_ndarray, (pid.value, number.value, array.shape, flag.value)
 
 
 ForkingPickler.register(nd.NDArray, reduce_ndarray)
