@@ -36,14 +36,20 @@ def set_module(module):
 
 # ---- environment ----
 
-def getenv(name):
-    """Value in effect of a variable as text; None if it is neither one of the library's nor set."""
+def _library_value(name):
+    """Value in effect of one of the library's variables as text; None if it has none of this name."""
     text = ctypes.c_char_p()
     try:
         check_call(_LIB.MXGetEnv(c_str(name), ctypes.byref(text)))
-    except ValueError:                  # not the library's: the process's, then
-        return os.environ.get(name)
+    except ValueError:
+        return None
     return None if text.value is None else py_str(text.value)
+
+
+def getenv(name):
+    """Value in effect of a variable as text; None if it is neither one of the library's nor set."""
+    value = _library_value(name)
+    return os.environ.get(name) if value is None else value
 
 
 def set_env(name, value):

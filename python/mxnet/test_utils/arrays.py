@@ -1,0 +1,188 @@
+"""Shapes and arrays for tests, random and regular."""
+import random
+
+import numpy as np
+
+from .. import ndarray as nd
+from .compare import default_context, default_dtype
+
+__all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_tensor", "create_vector", "get_identity_mat",
+           "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d", "new_matrix_with_real_eigvals_nd",
+           "new_orthonormal_matrix_2d", "new_sym_matrix_with_real_eigvals_2d", "new_sym_matrix_with_real_eigvals_nd",
+           "np_reduce", "rand_coord_2d", "rand_ndarray", "rand_shape_2d", "rand_shape_3d", "rand_shape_nd",
+           "random_arrays", "random_sample", "random_uniform_arrays"]
+
+
+# ---- random ----
+
+def rand_shape_nd(num_dim, dim=10, allow_zero_size=False):
+    """A shape of `num_dim` random lengths up to `dim`."""
+    return tuple(np.random.randint(0 if allow_zero_size else 1, dim + 1, size=num_dim).tolist())
+
+
+def rand_shape_2d(dim0=10, dim1=10, allow_zero_size=False):
+    """A shape of two random lengths."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(np.random.randint(low, dim + 1)) for dim in (dim0, dim1))
+
+
+def rand_shape_3d(dim0=10, dim1=10, dim2=10, allow_zero_size=False):
+    """A shape of three random lengths."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(np.random.randint(low, dim + 1)) for dim in (dim0, dim1, dim2))
+
+
+def rand_coord_2d(x_low, x_high, y_low, y_high):
+    """A pair of random integers; the upper limits are not among them."""
+    return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
+
+
+def random_arrays(*shapes):
+    """Normally distributed NumPy arrays of the default dtype: one for one shape, a list for several."""
+    arrays = [np.array(np.random.randn(*shape), dtype=default_dtype()) for shape in shapes]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def random_uniform_arrays(*shapes, **kwargs):
+    """A list of uniformly distributed NumPy arrays; ``low=0``, ``high=1``, ``dtype``."""
+    low, high = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0)
+    dtype = kwargs.pop("dtype", default_dtype())
+    if kwargs:
+        raise TypeError(f"[random_uniform_arrays] unexpected arguments {', '.join(kwargs)}")
+    return [np.random.uniform(low, high, size=shape).astype(dtype) for shape in shapes]
+
+
+def random_sample(population, k):
+    """`k` different members in random order."""
+    return random.sample(list(population), k)
+
+
+def rand_ndarray(shape, stype="default", density=None, dtype=None, modifier_func=None, shuffle_csr_indices=False,
+                 distribution=None, ctx=None):
+    """A normally distributed array.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    stype : {'default', 'row_sparse', 'csr'}
+    density : float, optional
+        Share of the rows (row_sparse) or elements (csr) that are not zero; random when None.
+    dtype : type, optional
+    modifier_func : callable, optional
+        Applied to each value of a sparse array.
+    distribution : {'uniform', None}
+        Where the values of a sparse array lie; only 'uniform' is known.
+    shuffle_csr_indices : bool
+        Not accepted: the columns of a row are in order.
+    ctx : Context, optional
+
+    Returns
+    -------
+    NDArray
+    """
+    dtype = default_dtype() if dtype is None else dtype
+    ctx = default_context() if ctx is None else ctx
+    if stype == "default":
+        return nd.array(np.random.randn(*shape), dtype=dtype, ctx=ctx)
+    if stype not in ("row_sparse", "csr"):
+        raise ValueError(f"[rand_ndarray] stype={stype!r}; 'default', 'row_sparse' and 'csr' are accepted")
+    if shuffle_csr_indices or distribution not in (None, "uniform"):
+        raise ValueError("[rand_ndarray] sparse arrays have ordered columns and uniform distribution")
+    density = np.random.rand() if density is None else density
+    dense = np.random.rand(*shape)
+    if modifier_func is not None:
+        dense = assign_each(dense, modifier_func)
+    kept = np.random.rand(shape[0]) < density if stype == "row_sparse" else np.random.rand(*shape) < density
+    dense[~kept] = 0
+    return nd.array(dense, dtype=dtype, ctx=ctx).tostype(stype)
+
+
+# ---- regular ----
+
+def create_2d_tensor(rows, columns, dtype=np.int64):
+    """An NDArray whose rows are filled with their number."""
+    return nd.array(np.arange(rows).repeat(columns).reshape(rows, columns), dtype=dtype)
+
+
+def create_vector(size, dtype=np.int64):
+    """An NDArray 0, 1, 2, ..."""
+    return nd.arange(0, size, dtype=dtype)
+
+
+def get_identity_mat(size):
+    """The identity matrix as an NDArray."""
+    return nd.array(np.identity(size))
+
+
+def get_identity_mat_batch(size):
+    """Two identity matrices in one NDArray."""
+    return nd.array(np.stack([np.identity(size)] * 2))
+
+
+def new_orthonormal_matrix_2d(n):
+    """A random n x n NumPy matrix with orthonormal columns."""
+    return np.linalg.qr(np.random.randn(n, n))[0]
+
+
+def new_matrix_with_real_eigvals_2d(n):
+    """A random n x n NumPy matrix whose eigenvalues are real."""
+    basis = np.random.randn(n, n) + n * np.identity(n)      # far from singular
+    return basis @ np.diag(np.random.uniform(-1, 1, n)) @ np.linalg.inv(basis)
+
+
+def new_sym_matrix_with_real_eigvals_2d(n):
+    """A random symmetric n x n NumPy matrix."""
+    half = np.random.uniform(-1, 1, (n, n))
+    return half + half.T
+
+
+def _stacked(make, shape):
+    count = int(np.prod(shape[:-2]))
+    return np.stack([make(shape[-1]) for _ in range(count)]).reshape(shape)
+
+
+def new_matrix_with_real_eigvals_nd(shape):
+    """Random square NumPy matrices with real eigenvalues in the last two dimensions."""
+    return _stacked(new_matrix_with_real_eigvals_2d, shape)
+
+
+def new_sym_matrix_with_real_eigvals_nd(shape):
+    """Random symmetric NumPy matrices in the last two dimensions."""
+    return _stacked(new_sym_matrix_with_real_eigvals_2d, shape)
+
+
+# ---- element by element ----
+
+def assign_each(the_input, function):
+    """A NumPy array of `function` of each element; a copy when there is no function."""
+    array = np.array(the_input)
+    return array if function is None else np.vectorize(function, otypes=[np.float64])(array)
+
+
+def assign_each2(input1, input2, function):
+    """A NumPy array of `function` of each pair of elements; a copy of the first when there is no function."""
+    array = np.array(input1)
+    return array if function is None else np.vectorize(function, otypes=[np.float64])(array, np.array(input2))
+
+
+def np_reduce(dat, axis, keepdims, numpy_reduce_func):
+    """A reduction of NumPy over one axis or several."""
+    axes = range(dat.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    result = dat
+    for i in sorted((a % dat.ndim for a in axes), reverse=True):
+        result = numpy_reduce_func(result, axis=i)
+    if keepdims:
+        kept = {a % dat.ndim for a in axes}
+        result = np.reshape(result, [1 if i in kept else length for i, length in enumerate(dat.shape)])
+    return result
+
+
+def collapse_sum_like(a, shape):
+    """The sum of a NumPy array over the axes along which `shape` would be broadcast to it."""
+    if len(shape) > a.ndim:
+        raise ValueError(f"[collapse_sum_like] {a.shape} has fewer dimensions than {shape}")
+    result = a.sum(axis=tuple(range(a.ndim - len(shape))))
+    axes = tuple(i for i, (have, want) in enumerate(zip(result.shape, shape)) if have != want)
+    if any(shape[i] != 1 for i in axes):
+        raise ValueError(f"[collapse_sum_like] {shape} does not broadcast to {a.shape}")
+    return result.sum(axis=axes, keepdims=True) if axes else result
