@@ -13,9 +13,10 @@
  *            and CUDA-pinned pools are closed in the child: Alloc throws, Free does nothing.
  * SHARED     A cpu_shared block is a POSIX shared memory object found by (shared_pid, shared_id). Its name is needed
  *            only until the last reader has opened it, and is removed then: when its creator has freed it and no
- *            message announced by Share() is waiting. Mappings outlive the name. What a crash leaves behind is removed
- *            by the root process (the first of a tree of forks) once a second while it uses shared memory and when it
- *            exits, or by the next process that uses shared memory.
+ *            message announced by Share() is waiting. Mappings outlive the name. Messages are for whoever started the
+ *            sending process (by fork or spawn) and uses this library too; when that process ends, what was sent to it
+ *            and not opened is removed. What crashes leave behind is removed by the next process that opens a segment or
+ *            creates its first, and by processes that go on opening some, once a second.
  */
 #ifndef MXNET_STORAGE_H_
 #define MXNET_STORAGE_H_

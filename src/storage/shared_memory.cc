@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +25,7 @@ constexpr uint64_t kMagic = 0x3130746e65676573;  // "segent01"
 constexpr size_t kHeaderBytes = 4096;            // keeps the data page-aligned
 constexpr size_t kPage = 4096;
 constexpr int64_t kSweepEveryNs = 1000000000;
-constexpr int64_t kLostMessageSeconds = 600;
+constexpr int kMostAncestors = 64;
 
 using Process = SharedMemory::Process;
 
@@ -36,17 +37,12 @@ struct SegmentHeader {
   std::atomic<uint64_t> magic;  // written last
   uint64_t bytes;
   Process creator;
-  Process root;  // the first process of the creator's tree of forks
-  int64_t created;  // seconds since the epoch
+  Process owner;  // the nearest ancestor of the creator that uses this library, else the creator
   std::atomic<uint64_t> references;
 };
 constexpr uint64_t kCreatorReference = uint64_t{1} << 32;
 constexpr uint64_t kMessageMask = kCreatorReference - 1;
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "counts are shared between processes");
-
-// Loaded before anything could fork, so every fork of this process knows its root.
-const int32_t root_pid = getpid();
-std::atomic<bool> sweep_at_exit{false};
 
 int64_t NowNs() {
   timespec t;
@@ -54,9 +50,10 @@ int64_t NowNs() {
   return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
 }
 
-// False when there is no such process; a zombie is none.
-bool ReadStart(int32_t pid, uint64_t* start) {
+// What /proc tells of a process. False when there is none; a zombie is none.
+bool ReadProcess(int32_t pid, uint64_t* start, int32_t* parent) {
   *start = 0;
+  *parent = 0;
   char path[32], text[1024];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -71,11 +68,62 @@ bool ReadStart(int32_t pid, uint64_t* start) {
   if (*at == 'Z' || *at == 'X') return false;
   for (int field = 3; field < 22 && at != nullptr; ++field) {
     at = strchr(at, ' ');
-    if (at != nullptr) ++at;
+    if (at == nullptr) break;
+    ++at;
+    if (field == 3) *parent = static_cast<int32_t>(strtol(at, nullptr, 10));
   }
   if (at != nullptr) *start = strtoull(at, nullptr, 10);
   return true;
 }
+
+bool ReadStart(int32_t pid, uint64_t* start) {
+  int32_t parent = 0;
+  return ReadProcess(pid, start, &parent);
+}
+
+// "dev inode" of the file that this code was loaded from, as /proc/<pid>/maps writes it; "" when it cannot be told.
+std::string LibraryFile(int32_t pid, const std::string& wanted) {
+  FILE* maps = fopen(("/proc/" + std::to_string(pid) + "/maps").c_str(), "re");
+  if (maps == nullptr) return "";
+  const auto here = reinterpret_cast<uintptr_t>(&LibraryFile);
+  std::string found;
+  char line[4400];
+  while (found.empty() && fgets(line, sizeof line, maps) != nullptr) {
+    uintptr_t begin = 0, end = 0;
+    char file[64];
+    int inode_at = 0, inode_end = 0;
+    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %n%*s %*s%n", &begin, &end, &inode_at, &inode_end) < 2) continue;
+    const int length = inode_end - inode_at;
+    if (inode_at == 0 || length <= 0 || length >= static_cast<int>(sizeof file)) continue;
+    const std::string name(line + inode_at, length);
+    if (wanted.empty() ? begin <= here && here < end : name == wanted) found = name;
+  }
+  fclose(maps);
+  return found;
+}
+
+/*
+ * Who receives what this process sends: whoever started it, by fork or by running the program anew, and uses this library
+ * too. Others in between (a fork server, a shell) are passed over.
+ */
+Process FindOwner(const Process& self) {
+  const std::string library = LibraryFile(self.pid, "");
+  uint64_t start = 0;
+  int32_t pid = self.pid, parent = 0;
+  for (int i = 0; i < kMostAncestors && !library.empty(); ++i) {
+    if (!ReadProcess(pid, &start, &parent) || parent <= 1) break;
+    pid = parent;
+    if (!LibraryFile(pid, library).empty()) {
+      Process owner;
+      owner.pid = pid;
+      ReadStart(pid, &owner.start);
+      return owner;
+    }
+  }
+  return self;
+}
+
+bool Same(const Process& a, const Process& b) { return a.pid == b.pid && a.start == b.start; }
 
 bool Alive(const Process& process) {
   uint64_t start = 0;
@@ -112,27 +160,25 @@ SegmentHeader* HeaderOf(const StorageHandle& handle) {
 
 void Unlink(int pid, int id) { shm_unlink(("/" + SharedMemory::Name(pid, id)).c_str()); }
 
-bool MayRemove(const SegmentHeader& header, bool exiting) {
-  const bool ours = header.root.pid == root_pid && getpid() == root_pid;
-  const bool from_root = header.root.pid == header.creator.pid;
+bool MayRemove(const SegmentHeader& header, const Process* exiting) {
   const bool awaited = (header.references.load() & kMessageMask) > 0;
-  if (ours && exiting) return !awaited || !from_root;
-  if (exiting && header.creator.pid == getpid()) return !awaited;
+  if (exiting != nullptr) {
+    if (Same(header.owner, *exiting)) return true;  // nobody is left to open it
+    if (Same(header.creator, *exiting)) return !awaited;
+  }
   if (Alive(header.creator)) return false;
-  if (!awaited) return true;
-  // Messages of a forked worker are for its tree. Those of a root may be for a process that started it.
-  if (!from_root) return !Alive(header.root);
-  return time(nullptr) - header.created > kLostMessageSeconds;
+  return !awaited || Same(header.owner, header.creator) || !Alive(header.owner);
 }
 
-int SweepNames(bool exiting) {
+// `exiting`: this process, when it is ending.
+int SweepNames(const Process* exiting) {
   DIR* dir = opendir("/dev/shm");
   if (dir == nullptr) return 0;
   int removed = 0;
   while (const dirent* entry = readdir(dir)) {
     int pid = 0, id = 0, length = 0;
     if (sscanf(entry->d_name, "mxnet-%d-%d%n", &pid, &id, &length) != 2 || entry->d_name[length] != '\0') continue;
-    if (!exiting && pid == getpid()) continue;
+    if (exiting == nullptr && pid == getpid()) continue;
     const std::string name = std::string("/") + entry->d_name;
     const Descriptor fd(shm_open(name.c_str(), O_RDONLY | O_CLOEXEC, 0));
     struct stat info;
@@ -161,13 +207,11 @@ int SweepNames(bool exiting) {
   return removed;
 }
 
-// At normal exit the root removes what its tree left, whatever became of the children.
+// At normal exit a process removes what it and those that it started left, whatever became of them.
 struct ExitSweep {
-  ExitSweep() {
-    pthread_atfork(nullptr, [] { sweep_at_exit = true; }, nullptr);
-  }
   ~ExitSweep() {
-    if (sweep_at_exit) SweepNames(true);
+    const Process self = Identify(getpid());
+    SweepNames(&self);
   }
 } exit_sweep;
 
@@ -179,16 +223,15 @@ SharedMemory::~SharedMemory() { RemoveForkGuarded(this); }
 
 std::string SharedMemory::Name(int pid, int id) { return "mxnet-" + std::to_string(pid) + "-" + std::to_string(id); }
 
-int SharedMemory::Sweep() { return SweepNames(false); }
+int SharedMemory::Sweep() { return SweepNames(nullptr); }
 
-void SharedMemory::SweepNowAndThen() {
+void SharedMemory::SweepIfOlder(int64_t age) {
   const int64_t now = NowNs();
   {
     std::lock_guard<std::mutex> guard(mutex_);
-    if (swept_at_ >= 0 && (now - swept_at_ < kSweepEveryNs || getpid() != root_pid)) return;
+    if (swept_at_ >= 0 && now - swept_at_ < age) return;
     swept_at_ = now;
   }
-  sweep_at_exit = true;
   Sweep();
 }
 
@@ -204,7 +247,7 @@ StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
   static std::atomic<int> next_id{0};
   MXNET_CHECK_KIND(bytes < size_t{1} << 62, OutOfMemory)
       << "[storage] out of memory on " << ctx.str() << ": " << bytes << " bytes requested; accepted: what /dev/shm can hold";
-  SweepNowAndThen();
+  SweepIfOlder(INT64_MAX);  // once: those that receive go on
   StorageHandle handle;
   handle.size = bytes;
   handle.rounded = RoundUp(bytes);
@@ -234,14 +277,13 @@ StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
   header->bytes = bytes;
   {
     std::lock_guard<std::mutex> guard(mutex_);
-    if (self_.pid != handle.shared_pid) {  // at first use, and at the first one after a fork
+    if (self_.pid != handle.shared_pid) {  // at first use, also the first one after a fork
       self_ = Identify(handle.shared_pid);
-      root_ = Identify(root_pid);
+      owner_ = FindOwner(self_);
     }
     header->creator = self_;
-    header->root = root_;
+    header->owner = owner_;
   }
-  header->created = time(nullptr);
   header->references.store(kCreatorReference);
   header->magic.store(kMagic, std::memory_order_release);
   handle.dptr = static_cast<char*>(base) + kHeaderBytes;
@@ -255,7 +297,7 @@ StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
     empty.ctx = Context::CPUShared(0);
     return empty;
   }
-  SweepNowAndThen();
+  SweepIfOlder(kSweepEveryNs);
   const std::string name = Name(pid, id);
   const Descriptor fd(pid > 0 && id >= 0 ? shm_open(("/" + name).c_str(), O_RDWR | O_CLOEXEC, 0) : -1);
   struct stat info;

@@ -48,11 +48,11 @@ class SharedMemory final : private ForkGuarded {
   void ForkLock() override { mutex_.lock(); }
   void ForkUnlock(bool) override { mutex_.unlock(); }
   void Count(size_t rounded);
-  void SweepNowAndThen();
+  void SweepIfOlder(int64_t age);
 
   std::mutex mutex_;  // guards everything below
   StorageStats stats_;
-  Process self_, root_;    // known when self_.pid is that of this process
+  Process self_, owner_;   // known when self_.pid is that of this process
   int64_t swept_at_ = -1;  // ns of a monotonic clock
 };
 

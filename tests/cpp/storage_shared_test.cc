@@ -278,9 +278,9 @@ TEST(Shared, ManyThreadsAndWorkers) {
   workers.clear();
 }
 
-/* ---- a whole tree of processes: this program again, running the disabled test below ---- */
+/* ---- processes that run this program anew: the disabled tests below ---- */
 
-/* The root starts a worker that sends two segments which nobody opens, keeps one of its own, and ends as told. */
+/* Starts a worker that sends two segments which nobody opens, keeps one of its own, and ends as told. */
 TEST(SharedChild, DISABLED_LeaveSegments) {
   Worker worker([](int, int to) {
     for (int i = 0; i < 2; ++i) {
@@ -297,13 +297,34 @@ TEST(SharedChild, DISABLED_LeaveSegments) {
   if (getenv("STORAGE_TEST_CRASH") != nullptr) kill(getpid(), SIGKILL);
 }
 
-std::vector<Message> RunTree(bool crash) {
+/* A spawned worker: sends three segments to whoever started it, frees them and exits normally. */
+TEST(SharedChild, DISABLED_SendSegments) {
+  printf("<");
+  for (int i = 0; i < 3; ++i) {
+    StorageHandle h = Filled(2000, 50 + i);
+    Storage::Get()->Share(h);
+    Storage::Get()->Free(h);
+    printf("%d %d ", h.shared_pid, h.shared_id);
+  }
+  printf(">");
+}
+
+/* Starts the one above, opens nothing, and passes on what it printed. */
+std::vector<Message> RunAnew(const std::string& test, const std::string& environment);
+TEST(SharedChild, DISABLED_StartSender) {
+  const std::vector<Message> sent = RunAnew("DISABLED_SendSegments", "");
+  printf("<");
+  for (const Message& m : sent) printf("%d %d ", m.pid, Exists(m.pid, m.id) ? m.id : -1);
+  printf(">");
+}
+
+std::vector<Message> RunAnew(const std::string& test, const std::string& environment) {
   char self[4096];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   EXPECT_GT(n, 0);
   self[n > 0 ? n : 0] = '\0';
-  const std::string command = std::string(crash ? "STORAGE_TEST_CRASH=1 " : "") + "'" + self +
-                              "' --gtest_also_run_disabled_tests --gtest_filter=SharedChild.DISABLED_LeaveSegments";
+  const std::string command =
+      environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=SharedChild." + test;
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   char buffer[1024];
@@ -313,21 +334,40 @@ std::vector<Message> RunTree(bool crash) {
   const size_t at = text.find('<');
   EXPECT_NE(at, std::string::npos) << text;
   if (at != std::string::npos) {
-    EXPECT_EQ(sscanf(text.c_str() + at, "<%d %d %d %d %d %d>", &found[0].pid, &found[0].id, &found[1].pid, &found[1].id,
+    EXPECT_EQ(sscanf(text.c_str() + at, "<%d %d %d %d %d %d", &found[0].pid, &found[0].id, &found[1].pid, &found[1].id,
                      &found[2].pid, &found[2].id), 6);
   }
   return found;
 }
 
-TEST(SharedTree, RootThatExitsLeavesNothing) {
-  for (const Message& m : RunTree(false)) EXPECT_FALSE(Exists(m.pid, m.id));
+TEST(SharedTree, ProcessThatExitsLeavesNothing) {
+  for (const Message& m : RunAnew("DISABLED_LeaveSegments", "")) EXPECT_FALSE(Exists(m.pid, m.id));
 }
 
 TEST(SharedTree, NextProcessRemovesWhatACrashedTreeLeft) {
-  const std::vector<Message> left = RunTree(true);
+  const std::vector<Message> left = RunAnew("DISABLED_LeaveSegments", "STORAGE_TEST_CRASH=1");
   for (const Message& m : left) EXPECT_TRUE(Exists(m.pid, m.id));
   SharedMemory::Sweep();
   for (const Message& m : left) EXPECT_FALSE(Exists(m.pid, m.id));
+}
+
+TEST(SharedTree, SpawnedWorkerExitsBeforeItsMessagesAreOpened) {
+  const std::vector<Message> sent = RunAnew("DISABLED_SendSegments", "");
+  SharedMemory::Sweep();
+  int value = 50;
+  for (const Message& m : sent) {
+    StorageHandle h = Storage::Get()->OpenShared(m.pid, m.id, 2000);
+    ExpectFilled(h, value++);
+    EXPECT_FALSE(Exists(m.pid, m.id));
+    Storage::Get()->Free(h);
+  }
+}
+
+TEST(SharedTree, ReceiverThatExitsRemovesWhatItDidNotOpen) {
+  for (const Message& m : RunAnew("DISABLED_StartSender", "")) {
+    EXPECT_GE(m.id, 0);  // was there while the receiver lived
+    EXPECT_FALSE(Exists(m.pid, m.id));
+  }
 }
 
 }  // namespace
