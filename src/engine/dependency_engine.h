@@ -57,12 +57,15 @@ inline void Bump(std::atomic<uint64_t>* counter, uint64_t by = 1) {  // single w
   counter->store(counter->load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-/* This thread's state in the engine that it used last. */
+/*
+ * This thread's state in the engine that it used last. Not initial-exec: one such variable moves all thread-local data of the
+ * library into the loader's small reserve for opened libraries, and `import mxnet` fails.
+ */
 struct StateCache {
   uint64_t engine_id;
   ThreadState* state;
 };
-extern __thread StateCache tls_state __attribute__((tls_model("initial-exec")));
+extern __thread StateCache tls_state;
 
 class DependencyEngine : public Engine {
  public:

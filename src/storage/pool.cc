@@ -17,8 +17,8 @@ constexpr size_t kGpuAlignment = 256;
 
 bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// Initial-exec: reading it is one instruction, not a call, in a shared library.
-__attribute__((tls_model("initial-exec"))) thread_local unsigned thread_number = 0;
+// A number that spreads threads over the shards; 0 until the thread's first call. (Not initial-exec: see engine/dependency_engine.h.)
+thread_local unsigned thread_number = 0;
 
 __attribute__((noinline)) unsigned NumberThread() {
   static std::atomic<unsigned> next{0};
