@@ -1,0 +1,24 @@
+"""Symbols and operators on them: ``mx.sym``."""
+import importlib as _importlib
+
+from . import symbol
+from .symbol import *  # noqa: F403
+from .symbol import Symbol, SymbolBase
+from . import op
+
+_SUBMODULES = ("_internal", "contrib", "image", "linalg", "random", "sparse")
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return _importlib.import_module("." + name, __name__)
+    if not name.startswith("_"):
+        value = getattr(op, name, None)
+        if value is not None:
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: no such operator")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_SUBMODULES) | set(dir(op)))

@@ -1,0 +1,115 @@
+"""Operators as functions of symbols, written from their records when they are first used."""
+import ctypes
+import keyword
+import sys
+
+from .. import _opgen
+from ..attribute import AttrScope
+from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str, c_str_array, check_call
+from ..name import NameManager
+from ..ndarray._internal import _attr_to_str
+
+_symbol_class = None   # set by symbol.py
+
+
+def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
+    """Makes a symbol of an operator.
+
+    `inputs` is a list of symbols, or a dictionary from input names to symbols; inputs that are missing become variables. `hint` is what an
+    automatic name begins with.
+    """
+    attributes = AttrScope.current.get(attr)
+    text = {k: _attr_to_str(v) for k, v in attributes.items()}
+    text.update(zip(keys, (_attr_to_str(v) for v in values)))
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)), c_str_array(list(text)), c_str_array(list(text.values())),
+                                               ctypes.byref(handle)))
+    symbol = _symbol_class(handle)
+    symbol._compose(inputs, NameManager.current.get(name, hint))
+    return symbol
+
+
+def invoke(op_name, hint, inputs, **params):
+    """Makes a symbol of the operator `op_name` from a list of symbols and parameters."""
+    name, attr = params.pop("name", None), params.pop("attr", None)
+    params = {k: v for k, v in params.items() if v is not _Null}
+    return create(_opgen.op_info(op_name).handle, hint, list(inputs), list(params), list(params.values()), name, attr)
+
+
+def _check_inputs(function, inputs):
+    for key, value in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
+        if not isinstance(value, _symbol_class):
+            raise TypeError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
+
+
+def _extra(info, kwargs):
+    """Keyword arguments that are no parameters: hidden attributes stay, anything else is an error."""
+    unknown = [k for k in kwargs if not (k.startswith("__") and k.endswith("__")) and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")]
+    if unknown:
+        raise TypeError(f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}")
+    return kwargs
+
+
+def _make_variadic(info, hint):
+    counter = info.variadic
+
+    def function(*args, name=None, attr=None, out=None, **kwargs):
+        if len(args) == 1 and isinstance(args[0], (list, tuple)):
+            args = args[0]
+        named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], _symbol_class)}
+        inputs = list(args) if not named else [*args, *named.values()]
+        _check_inputs(info.name, inputs)
+        known = {p[0] for p in info.params}
+        params = {k: kwargs.pop(k) for k in list(kwargs) if k in known and kwargs[k] is not _Null}
+        params = {k: v for k, v in params.items() if v is not _Null}
+        kwargs = {k: v for k, v in kwargs.items() if v is not _Null}
+        params.setdefault(counter, len(inputs))
+        params.update(_extra(info, kwargs))
+        return create(info.handle, hint, inputs, list(params), list(params.values()), name, attr)
+    return function
+
+
+def _make_fixed(info, hint, function_name):
+    python = {n: n + "_" if keyword.iskeyword(n) else n for n in info.inputs + [p[0] for p in info.params]}
+    params = [p[0] for p in info.params if p[0] not in info.inputs]
+    signature = [f"{python[n]}=None" for n in info.inputs] + [f"{python[p]}=_Null" for p in params] + ["name=None", "attr=None", "out=None", "**kwargs"]
+    lines = [f"def {function_name}({', '.join(signature)}):", "    inputs = {}; params = {}"]
+    lines += [f"    if {python[n]} is not None: inputs[{n!r}] = {python[n]}" for n in info.inputs]
+    lines += [f"    if {python[p]} is not _Null: params[{p!r}] = {python[p]}" for p in params]
+    lines += ["    if kwargs: params.update(_extra(_info, kwargs))",
+              "    _check_inputs(_info.name, inputs)",
+              "    return _create(_info.handle, _hint, inputs, list(params), list(params.values()), name, attr)"]
+    scope = {"_Null": _Null, "_create": create, "_info": info, "_hint": hint, "_extra": _extra, "_check_inputs": _check_inputs}
+    exec(compile("\n".join(lines), f"<operator {function_name}>", "exec"), scope)
+    return scope[function_name]
+
+
+def symbol_function(op_name, short=None):
+    """Returns ``f(*symbols, name=None, attr=None, **params)`` for an operator; `short` is its name in its namespace."""
+    info = _opgen.op_info(op_name)
+    short = short or op_name
+    function_name = short if short.isidentifier() and not keyword.iskeyword(short) else "op_" + short
+    function = _make_variadic(info, short.lower()) if info.variadic else _make_fixed(info, short.lower(), function_name)
+    function.__name__ = function.__qualname__ = short
+    function.__doc__ = _opgen._docstring(info, op_name, "Symbol")
+    function.__module__ = "mxnet.symbol"
+    return function
+
+
+def attach(module, prefix=""):
+    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX + NAME."""
+    def getattribute(name):
+        if not name.startswith("__"):
+            try:
+                function = symbol_function(prefix + name, name)
+            except MXNetError:
+                pass
+            else:
+                setattr(sys.modules[module], name, function)
+                return function
+        raise AttributeError(f"module {module!r} has no attribute {name!r}: no such operator")
+
+    def directory():
+        return sorted(set(vars(sys.modules[module])) | set(_opgen.namespace_names(prefix)))
+
+    return getattribute, directory

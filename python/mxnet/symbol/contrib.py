@@ -1,0 +1,4 @@
+"""Contributed operators as functions of symbols."""
+from ._functions import attach as _attach
+
+__getattr__, __dir__ = _attach(__name__, "_contrib_")

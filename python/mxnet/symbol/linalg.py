@@ -1,0 +1,4 @@
+"""Linear algebra as functions of symbols."""
+from ._functions import attach as _attach
+
+__getattr__, __dir__ = _attach(__name__, "_linalg_")

@@ -1,0 +1,627 @@
+"""Symbols: expressions over named variables that are bound to arrays later."""
+import ctypes
+import numbers
+import warnings
+
+import numpy as np
+
+from . import _functions
+from .. import _dtypes
+from ..attribute import AttrScope
+from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
+from ..context import current_context
+from ..executor import Executor
+
+__all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json", "pow", "power", "maximum", "minimum", "hypot", "eye", "zeros", "ones", "full",
+           "arange", "linspace", "histogram", "split_v2"]
+
+_STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
+
+
+class SymbolBase:
+    """Owner of a native symbol handle."""
+
+    __slots__ = ["handle", "__weakref__"]
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self, _free=_LIB.MXSymbolFree):
+        if getattr(self, "handle", None):
+            _free(self.handle)
+
+    def _compose(self, inputs, name):
+        """Connects inputs: a list, or a dictionary by name."""
+        values = list(inputs.values()) if isinstance(inputs, dict) else list(inputs)
+        keys = c_str_array(list(inputs)) if isinstance(inputs, dict) else None
+        check_call(_LIB.MXSymbolCompose(self.handle, c_str(name), ctypes.c_uint(len(values)), keys, c_handle_array(values)))
+
+
+def _strings(function, handle):
+    size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(function(handle, ctypes.byref(size), ctypes.byref(array)))
+    return [py_str(array[i]) for i in range(size.value)]
+
+
+def _pairs(function, handle):
+    size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(function(handle, ctypes.byref(size), ctypes.byref(array)))
+    return [(py_str(array[2 * i]), py_str(array[2 * i + 1])) for i in range(size.value)]
+
+
+def _np_shape():
+    on = ctypes.c_int()
+    check_call(_LIB.MXIsNumpyShape(ctypes.byref(on)))
+    return bool(on.value)
+
+
+def _binary(array_op, scalar_op, hint, scalar_hint=None, right=None):
+    """An operator method: `array_op` for symbols, `scalar_op` for numbers; `right` is its scalar form with the number on the left."""
+    scalar_hint = scalar_hint or "_" + scalar_op.replace("_", "")
+
+    def method(self, other):
+        if isinstance(other, Symbol):
+            return _functions.invoke(array_op, hint, [self, other])
+        if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
+            return _functions.invoke(scalar_op, scalar_hint, [self], scalar=str(other))
+        raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
+    return method
+
+
+def _reflected(scalar_op, hint):
+    def method(self, other):
+        if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
+            return _functions.invoke(scalar_op, hint, [self], scalar=str(other))
+        raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
+    return method
+
+
+class Symbol(SymbolBase):
+    """An expression over variables. Symbols are made by :func:`var`, operators (``mx.sym.FullyConnected``) and arithmetic.
+
+    A symbol has one or more outputs; indexing by number, slice or output name chooses some of them.
+    """
+
+    __slots__ = []
+    __array_priority__ = 1000.0
+
+    def __repr__(self):
+        if self.name is None:
+            return f"<{type(self).__name__} group [{', '.join(str(s.name) for s in self)}]>"
+        return f"<{type(self).__name__} {self.name}>"
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self):
+        count = ctypes.c_uint()
+        check_call(_LIB.MXSymbolGetNumOutputs(self.handle, ctypes.byref(count)))
+        return count.value
+
+    def __getitem__(self, index):
+        count = len(self)
+        if isinstance(index, slice):
+            return Group([self[i] for i in range(*index.indices(count))])
+        if isinstance(index, str):
+            names = self.list_outputs()
+            found = [i for i, n in enumerate(names) if n == index]
+            if not found:
+                raise ValueError(f'[Symbol] Cannot find output that matches name "{index}"; outputs: {", ".join(names)}')
+            if len(found) > 1:
+                raise ValueError(f'[Symbol] There are multiple outputs with name "{index}"; choose by number: {found}')
+            index = found[0]
+        if not isinstance(index, numbers.Integral):
+            raise TypeError(f"[Symbol] index {index!r}; accepted: a number, a slice or the name of an output")
+        if index < 0:
+            index += count
+        if not 0 <= index < count:
+            raise IndexError(f"[Symbol] output {index} of a symbol with {count} outputs")
+        if count == 1:
+            return self
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetOutput(self.handle, ctypes.c_uint(index), ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def __call__(self, *args, **kwargs):
+        """A copy with inputs replaced: ``net(data=other)``."""
+        symbol = self.__copy__()
+        name = kwargs.pop("name", "") or ""
+        if args and kwargs:
+            raise TypeError("[Symbol] got positional and keyword inputs; accepted: one kind")
+        for value in [*args, *kwargs.values()]:
+            if not isinstance(value, Symbol):
+                raise TypeError(f"[Symbol] an input is a {type(value).__name__}; accepted: a Symbol")
+        symbol._compose(kwargs if kwargs else args, name)
+        return symbol
+
+    def __copy__(self):
+        return self.__deepcopy__(None)
+
+    def __deepcopy__(self, _):
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolCopy(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def __reduce__(self):
+        return (_unpickle, (type(self), self.tojson(remove_amp_cast=False)))
+
+    def __bool__(self):
+        raise NotImplementedForSymbol(self.__bool__, "bool")
+
+    __hash__ = object.__hash__
+
+    # ---- arithmetic
+    __add__ = __radd__ = _binary("elemwise_add", "_plus_scalar", "_plus")
+    __sub__ = _binary("elemwise_sub", "_minus_scalar", "_minus")
+    __rsub__ = _reflected("_rminus_scalar", "_rminusscalar")
+    __mul__ = __rmul__ = _binary("elemwise_mul", "_mul_scalar", "_mul")
+    __truediv__ = __div__ = _binary("elemwise_div", "_div_scalar", "_div")
+    __rtruediv__ = __rdiv__ = _reflected("_rdiv_scalar", "_rdivscalar")
+    __mod__ = _binary("_mod", "_mod_scalar", "_mod")
+    __rmod__ = _reflected("_rmod_scalar", "_rmodscalar")
+    __pow__ = _binary("_power", "_power_scalar", "_power")
+    __rpow__ = _reflected("_rpower_scalar", "_rpower_scalar")
+    __eq__ = _binary("_equal", "_equal_scalar", "_equal", "_equal_scalar")
+    __ne__ = _binary("_not_equal", "_not_equal_scalar", "_not_equal", "_not_equal_scalar")
+    __gt__ = _binary("_greater", "_greater_scalar", "_greater", "_greater_scalar")
+    __ge__ = _binary("_greater_equal", "_greater_equal_scalar", "_greater_equal", "_greater_equal_scalar")
+    __lt__ = _binary("_lesser", "_lesser_scalar", "_lesser", "_lesser_scalar")
+    __le__ = _binary("_lesser_equal", "_lesser_equal_scalar", "_lesser_equal", "_lesser_equal_scalar")
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __abs__(self):
+        return self.abs()
+
+    def _in_place(self, *args):
+        raise NotImplementedForSymbol(self.__iadd__, "+=", *args)
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = __setitem__ = _in_place
+
+    # ---- names and attributes
+    @property
+    def name(self):
+        """Name of the node; None for a group."""
+        text, success = ctypes.c_char_p(), ctypes.c_int()
+        check_call(_LIB.MXSymbolGetName(self.handle, ctypes.byref(text), ctypes.byref(success)))
+        return py_str(text.value) if success.value else None
+
+    def attr(self, key):
+        """The attribute's text, or None."""
+        text, success = ctypes.c_char_p(), ctypes.c_int()
+        check_call(_LIB.MXSymbolGetAttr(self.handle, c_str(key), ctypes.byref(text), ctypes.byref(success)))
+        return py_str(text.value) if success.value else None
+
+    def list_attr(self, recursive=False):
+        """Attributes of this node as a dictionary; :meth:`attr_dict` has those of all nodes."""
+        if recursive:
+            raise DeprecationWarning("[Symbol] list_attr(recursive=True) has gone; accepted: attr_dict()")
+        return dict(_pairs(_LIB.MXSymbolListAttrShallow, self.handle))
+
+    def attr_dict(self):
+        """Attributes of all nodes: {node: {key: value}}."""
+        result = {}
+        for key, value in _pairs(_LIB.MXSymbolListAttr, self.handle):
+            node, _, attribute = key.partition("$")
+            result.setdefault(node, {})[attribute] = value
+        return result
+
+    def _set_attr(self, **kwargs):
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"[Symbol] attribute {key}={value!r}; Set Attr only accepts string values")
+            check_call(_LIB.MXSymbolSetAttr(self.handle, c_str(key), c_str(value)))
+
+    def list_arguments(self):
+        """Names of the variables that are no auxiliary states, in depth-first order."""
+        return _strings(_LIB.MXSymbolListArguments, self.handle)
+
+    def list_outputs(self):
+        """Names of the outputs."""
+        return _strings(_LIB.MXSymbolListOutputs, self.handle)
+
+    def list_auxiliary_states(self):
+        """Names of variables that operators change, such as moving averages."""
+        return _strings(_LIB.MXSymbolListAuxiliaryStates, self.handle)
+
+    def list_inputs(self):
+        """Names of all variables."""
+        size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+        check_call(_LIB.NNSymbolListInputNames(self.handle, ctypes.c_int(0), ctypes.byref(size), ctypes.byref(array)))
+        return [py_str(array[i]) for i in range(size.value)]
+
+    def get_internals(self):
+        """All outputs of all nodes as one group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetInternals(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def get_children(self):
+        """Inputs of the node as a group; None for a variable."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetChildren(self.handle, ctypes.byref(handle)))
+        children = type(self)(handle)
+        return children if len(children) else None
+
+    def get_inputs(self):
+        """All variables as a group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetInputs(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def has_dynamic_shape(self):
+        """Does an operator in it have results whose shape depends on values?"""
+        found = ctypes.c_bool()
+        check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
+        return found.value
+
+    # ---- inference
+    def infer_shape(self, *args, **kwargs):
+        """Shapes of arguments, outputs and auxiliary states, from some known shapes (positional, or by name).
+
+        Returns three lists of tuples; (None, None, None) with a warning when not everything can be told. A dimension of 0 is unknown.
+        """
+        result = self._infer_shape(False, args, kwargs)
+        if result[0] is None:
+            arg_shapes = self._infer_shape(True, args, kwargs)[0]
+            unknown = [f"{n}: {s}" for n, s in zip(self.list_arguments(), arg_shapes) if s is None or len(s) == 0 or any(d <= 0 for d in s)]
+            warnings.warn("Cannot decide shape for the following arguments (0s in shape means unknown dimensions). Consider providing them as input:\n\t"
+                          + "\n\t".join(unknown), stacklevel=2)
+        return result
+
+    def infer_shape_partial(self, *args, **kwargs):
+        """As :meth:`infer_shape`, with what is known; () is an unknown shape."""
+        return self._infer_shape(True, args, kwargs)
+
+    def _infer_shape(self, partial, args, kwargs):
+        if args and kwargs:
+            raise ValueError("[infer_shape] got positional and keyword shapes; accepted: one kind")
+        names, pointer, dims = [], [0], []
+        for name, shape in kwargs.items() if kwargs else enumerate(args):
+            if shape is None:
+                if not kwargs:
+                    pointer.append(len(dims))   # a place in the order, of unknown shape
+                continue
+            if not isinstance(shape, (tuple, list)):
+                raise TypeError(f"[infer_shape] Arguments need to be shapes (tuple), but argument {name} is {type(shape)}.")
+            for d in shape:
+                if not isinstance(d, numbers.Integral):
+                    raise TypeError(f"[infer_shape] argument {name} has dimension {d!r}; accepted: whole numbers")
+            names.append(name)
+            dims.extend(int(d) for d in shape)
+            pointer.append(len(dims))
+        lists = [(ctypes.c_size_t(), ctypes.POINTER(ctypes.c_int)(), ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))()) for _ in range(3)]
+        complete = ctypes.c_int()
+        function = _LIB.MXSymbolInferShapePartialEx64 if partial else _LIB.MXSymbolInferShapeEx64
+        check_call(function(self.handle, ctypes.c_uint(len(pointer) - 1), c_str_array(names) if kwargs else None, (ctypes.c_int64 * len(pointer))(*pointer),
+                            (ctypes.c_int64 * len(dims))(*dims), *(ctypes.byref(x) for three in lists for x in three), ctypes.byref(complete)))
+        if not complete.value:
+            return (None, None, None)
+        np_shape = _np_shape()
+        return tuple([None if np_shape and ndim[i] < 0 else tuple(data[i][:ndim[i]]) for i in range(size.value)] for size, ndim, data in lists)
+
+    def infer_type(self, *args, **kwargs):
+        """Dtypes of arguments, outputs and auxiliary states, from some known dtypes. (None, None, None) with a warning when they cannot be told."""
+        result = self._infer_type(False, args, kwargs)
+        if result[0] is None:
+            arg_types = self._infer_type(True, args, kwargs)[0]
+            unknown = [f"{n}: {t}" for n, t in zip(self.list_arguments(), arg_types) if t is None]
+            warnings.warn("Cannot decide type for the following arguments. Consider providing them as input:\n\t" + "\n\t".join(unknown), stacklevel=2)
+        return result
+
+    def infer_type_partial(self, *args, **kwargs):
+        """As :meth:`infer_type`, with None where unknown."""
+        return self._infer_type(True, args, kwargs)
+
+    def _infer_type(self, partial, args, kwargs):
+        if args and kwargs:
+            raise ValueError("[infer_type] got positional and keyword dtypes; accepted: one kind")
+        names, types = [], []
+        for name, dtype in kwargs.items() if kwargs else enumerate(args):
+            if dtype is None:
+                if not kwargs:
+                    types.append(-1)
+                continue
+            names.append(name)
+            types.append(_dtypes.number(dtype))
+        lists = [(ctypes.c_uint(), ctypes.POINTER(ctypes.c_int)()) for _ in range(3)]
+        complete = ctypes.c_int()
+        function = _LIB.MXSymbolInferTypePartial if partial else _LIB.MXSymbolInferType
+        check_call(function(self.handle, ctypes.c_uint(len(types)), c_str_array(names) if kwargs else None, (ctypes.c_int * len(types))(*types),
+                            *(ctypes.byref(x) for two in lists for x in two), ctypes.byref(complete)))
+        if not complete.value:
+            return (None, None, None)
+        return tuple([None if data[i] < 0 else _dtypes.type_of(data[i]) for i in range(size.value)] for size, data in lists)
+
+    # ---- files
+    def debug_str(self):
+        """The graph as text."""
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXSymbolPrint(self.handle, ctypes.byref(text)))
+        return py_str(text.value)
+
+    def _without_amp_cast(self):
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolRemoveAmpCast(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def tojson(self, remove_amp_cast=True):
+        """The graph as JSON; :func:`load_json` reads it."""
+        symbol = self._without_amp_cast() if remove_amp_cast else self
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXSymbolSaveToJSON(symbol.handle, ctypes.byref(text)))
+        return py_str(text.value)
+
+    def save(self, fname, remove_amp_cast=True):
+        """Writes the graph to a file; :func:`load` reads it."""
+        if not isinstance(fname, str):
+            raise TypeError(f"[Symbol] save to {fname!r}; accepted: the name of a file")
+        symbol = self._without_amp_cast() if remove_amp_cast else self
+        check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(fname)))
+
+    # ---- binding
+    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None, shared_arg_names=None, shared_exec=None, shared_buffer=None,
+                    **kwargs):
+        """Makes zero-filled arrays for all variables and binds them.
+
+        Parameters
+        ----------
+        ctx : Context
+        grad_req : 'write', 'add' or 'null', or a list by argument, or a dictionary by name
+        type_dict : dict of name to dtype; what cannot be inferred is float32
+        shared_arg_names, shared_exec : arguments that are taken from another executor; its memory for intermediate results is used too
+        shared_buffer : dict of name to NDArray, memory for the other arguments; replaced there when too small
+        **kwargs : shapes of some variables
+
+        Raises
+        ------
+        ValueError : when shapes stay unknown
+        """
+        return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, kwargs)
+
+    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+        """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are written to `args_grad`."""
+        return Executor._bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+
+    def eval(self, ctx=None, **kwargs):
+        """Binds the given arrays, runs forward and returns the outputs."""
+        return self.bind(ctx or current_context(), kwargs).forward()
+
+    # ---- operators as methods; see mx.sym.NAME
+    def astype(self, dtype, **kwargs):
+        """The values in another dtype."""
+        return _functions.invoke("Cast", "cast", [self], dtype=_dtypes.name(dtype), **kwargs)
+
+    def reshape(self, *shape, **kwargs):
+        """The values in another shape; the codes 0, -1, -2, -3, -4 are those of NDArray.reshape."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        shape = kwargs.pop("shape", shape)
+        return _functions.invoke("Reshape", "reshape", [self], shape=tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), **kwargs)
+
+    def expand_dims(self, axis, inplace=False, **kwargs):
+        """With a new axis of size 1."""
+        del inplace
+        return _functions.invoke("expand_dims", "expand_dims", [self], axis=axis, **kwargs)
+
+    def flatten(self, inplace=False, **kwargs):
+        """As a matrix; the first dimension stays."""
+        del inplace
+        return _functions.invoke("Flatten", "flatten", [self], **kwargs)
+
+    def squeeze(self, axis=None, inplace=False, **kwargs):
+        """Without axes of size 1."""
+        del inplace
+        return _functions.invoke("squeeze", "squeeze", [self], axis=axis, **kwargs)
+
+    def transpose(self, *axes, **kwargs):
+        """With axes permuted."""
+        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
+            axes = axes[0]
+        axes = kwargs.pop("axes", axes)
+        return _functions.invoke("transpose", "transpose", [self], axes=tuple(axes), **kwargs) if axes else _functions.invoke("transpose", "transpose", [self], **kwargs)
+
+    def split_v2(self, *args, **kwargs):
+        """See :func:`mx.sym.split_v2`."""
+        return split_v2(self, *args, **kwargs)
+
+    def diag(self, k=0, **kwargs):
+        """The diagonal, or a matrix with this diagonal."""
+        return _functions.invoke("diag", "diag", [self], k=k, **kwargs)
+
+
+def _unpickle(cls, text):
+    return cls(load_json(text)._release())
+
+
+def _release(self):
+    handle, self.handle = self.handle, None
+    return handle
+
+
+Symbol._release = _release
+_functions._symbol_class = Symbol
+
+
+def _forwarded(name):
+    def method(self, *args, **kwargs):
+        from . import op
+        return getattr(op, name)(self, *args, **kwargs)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``mx.sym.{name}`` of this symbol."
+    return method
+
+
+for _name in ("abs arccos arccosh arcsin arcsinh arctan arctanh argmax argmax_channel argmin argsort broadcast_axes broadcast_like broadcast_to cbrt ceil clip "
+              "cos cosh degrees depth_to_space exp expm1 fix flip floor log log10 log1p log2 log_softmax max mean min nanprod nansum norm one_hot ones_like pad pick prod "
+              "radians rcbrt reciprocal relu repeat reshape_like rint round rsqrt shape_array sigmoid sign sin sinh size_array slice slice_axis slice_like softmax "
+              "softmin sort space_to_depth split sqrt square sum swapaxes take tan tanh tile topk trunc zeros_like").split():
+    setattr(Symbol, _name, _forwarded(_name))
+
+
+def _unavailable(name):
+    def method(self, *args):
+        raise NotImplementedForSymbol(getattr(self, name), None, *args)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Raises NotImplementedForSymbol: a symbol holds no values."
+    return method
+
+
+for _name in ("wait_to_read", "asnumpy", "asscalar", "copy", "as_in_context", "detach", "backward"):
+    setattr(Symbol, _name, _unavailable(_name))
+
+
+def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, profiler_scope=None, **kwargs):
+    """A variable.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str
+    shape : tuple, optional; 0 for an unknown dimension
+    lr_mult, wd_mult : float, optional factors on learning rate and weight decay
+    dtype : optional
+    init : Initializer or its description, optional
+    stype : 'default', 'row_sparse' or 'csr', optional
+    **kwargs : further attributes, spelled ``__name__``
+
+    Raises
+    ------
+    TypeError : if the name is not a string
+    ValueError : for an attribute without the underscores
+    """
+    if not isinstance(name, str):
+        raise TypeError("[var] Expect a string for variable `name`")
+    attributes = dict(AttrScope.current.get(attr))
+    if shape is not None:
+        attributes["__shape__"] = str(tuple(shape) if not isinstance(shape, int) else (shape,))
+    if lr_mult is not None:
+        attributes["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attributes["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attributes["__dtype__"] = str(_dtypes.number(dtype))
+    if init is not None:
+        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        if stype not in _STORAGE:
+            raise ValueError(f"[var] stype {stype!r}; accepted: {', '.join(_STORAGE)}")
+        attributes["__storage_type__"] = str(_STORAGE[stype])
+    if profiler_scope is not None:
+        attributes["__profiler_scope__"] = profiler_scope
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ValueError(f"[var] Attribute name={key} is not supported. Additional attributes must start and end with double underscores, e.g, __yourattr__")
+        attributes[key] = str(value)
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateVariable(c_str(name), ctypes.byref(handle)))
+    symbol = Symbol(handle)
+    symbol._set_attr(**attributes)
+    return symbol
+
+
+Variable = var
+
+
+def Group(symbols, create_fn=Symbol):
+    """One symbol with the outputs of several."""
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(s, Symbol) for s in symbols):
+        raise TypeError("[Group] Expected a list of symbols as input; accepted: one or more Symbols")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateGroup(ctypes.c_uint(len(symbols)), c_handle_array(symbols), ctypes.byref(handle)))
+    return create_fn(handle)
+
+
+def load(fname):
+    """Reads a symbol file of MXNet 0.8 to 2.0."""
+    if not isinstance(fname, str):
+        raise TypeError(f"[load] {fname!r}; fname need to be string")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateFromFile(c_str(fname), ctypes.byref(handle)))
+    return Symbol(handle)
+
+
+def load_json(json_str):
+    """The symbol that :meth:`Symbol.tojson` wrote."""
+    if not isinstance(json_str, str):
+        raise TypeError(f"[load_json] {type(json_str).__name__}; accepted: a string")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateFromJSON(c_str(json_str), ctypes.byref(handle)))
+    return Symbol(handle)
+
+
+# ---- functions whose arguments may be symbols or numbers
+
+def _either(name, array_op, left_scalar, right_scalar, plain, hint, left_hint, right_hint):
+    def function(left, right):
+        if isinstance(left, Symbol) and isinstance(right, Symbol):
+            return _functions.invoke(array_op, hint, [left, right])
+        if isinstance(left, Symbol) and isinstance(right, numbers.Number):
+            return _functions.invoke(left_scalar, left_hint, [left], scalar=right)
+        if isinstance(left, numbers.Number) and isinstance(right, Symbol):
+            return _functions.invoke(right_scalar, right_hint, [right], scalar=left)
+        if isinstance(left, numbers.Number) and isinstance(right, numbers.Number):
+            return plain(left, right)
+        raise TypeError(f"[{name}] types ({type(left)}, {type(right)}) not supported; accepted: symbols and numbers")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Element-wise {name} of symbols and numbers."
+    return function
+
+
+pow = _either("pow", "_power", "_power_scalar", "_rpower_scalar", lambda a, b: a ** b, "_power", "_powerscalar", "_rpowerscalar")
+power = pow
+maximum = _either("maximum", "_maximum", "_maximum_scalar", "_maximum_scalar", max, "_maximum", "_maximumscalar", "_maximumscalar")
+minimum = _either("minimum", "_minimum", "_minimum_scalar", "_minimum_scalar", min, "_minimum", "_minimumscalar", "_minimumscalar")
+hypot = _either("hypot", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot, "_hypot", "_hypotscalar", "_hypotscalar")
+
+
+def _dtype_text(dtype):
+    return "float32" if dtype is None else _dtypes.name(dtype)
+
+
+def eye(N, M=0, k=0, dtype=None, **kwargs):
+    """Ones on the k-th diagonal of an N x M matrix (M = 0: N x N)."""
+    return _functions.invoke("_eye", "_eye", [], N=N, M=M, k=k, dtype=_dtype_text(dtype), **kwargs)
+
+
+def zeros(shape, dtype=None, **kwargs):
+    """Zeros."""
+    return _functions.invoke("_zeros", "_zeros", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
+
+
+def ones(shape, dtype=None, **kwargs):
+    """Ones."""
+    return _functions.invoke("_ones", "_ones", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
+
+
+def full(shape, val, dtype=None, **kwargs):
+    """`val` everywhere."""
+    return _functions.invoke("_full", "_full", [], shape=shape, value=float(val), dtype=_dtype_text(dtype), **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """Evenly spaced values in [start, stop), each `repeat` times."""
+    return _functions.invoke("_arange", "_arange", [], start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range, name=name, dtype=_dtype_text(dtype))
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """`num` evenly spaced values from `start` to `stop`."""
+    return _functions.invoke("_linspace", "_linspace", [], start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=_dtype_text(dtype))
+
+
+def histogram(a, bins=10, range=None, **kwargs):
+    """Counts of values in `bins` equal bins over `range`, or between the edges in the symbol `bins`."""
+    if isinstance(bins, Symbol):
+        return _functions.invoke("_histogram", "_histogram", [a, bins], **kwargs)
+    if isinstance(bins, numbers.Integral) and range is not None:
+        return _functions.invoke("_histogram", "_histogram", [a], bin_cnt=bins, range=range, **kwargs)
+    raise ValueError(f"[histogram] bins={bins!r}, range={range!r}; accepted: a symbol of edges, or a number of bins with a range")
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits along `axis` into equal sections (an int) or at positions (a tuple)."""
+    if isinstance(indices_or_sections, numbers.Integral):
+        return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(), axis=axis, squeeze_axis=squeeze_axis, sections=indices_or_sections)
+    return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis, sections=0)
