@@ -2,6 +2,7 @@
 #ifndef MXNET_SRC_C_API_C_API_COMMON_H_
 #define MXNET_SRC_C_API_C_API_COMMON_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,14 @@
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
+
+/* One T of each thread, on the heap: the library's thread-local block itself must stay small, or dlopen refuses it. */
+template <typename T>
+T& PerThread() {
+  static thread_local std::unique_ptr<T> value;
+  if (!value) value.reset(new T());
+  return *value;
+}
 
 /* Results that a caller sees through pointers live here until its next call on the same thread. */
 struct ApiStore {
@@ -21,10 +30,7 @@ struct ApiStore {
   std::vector<int> ints;
   std::vector<uint32_t> uints;
   std::vector<int64_t> longs;
-  static ApiStore& Get() {
-    static thread_local ApiStore store;
-    return store;
-  }
+  static ApiStore& Get() { return PerThread<ApiStore>(); }
   /* Points `pointers` at `strings`. */
   const char** Point() {
     pointers.clear();

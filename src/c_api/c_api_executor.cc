@@ -59,10 +59,7 @@ struct BoundStore {
   std::vector<void*> args, grads, aux, buffers;
   std::vector<std::string> names;
   std::vector<const char*> name_pointers;
-  static BoundStore& Get() {
-    static thread_local BoundStore store;
-    return store;
-  }
+  static BoundStore& Get() { return PerThread<BoundStore>(); }
 };
 
 void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux, NDArrayHandle** aux_states) {

@@ -62,10 +62,7 @@ struct ShapeStore {
     }
   };
   List args, outs, aux;
-  static ShapeStore& Get() {
-    static thread_local ShapeStore store;
-    return store;
-  }
+  static ShapeStore& Get() { return PerThread<ShapeStore>(); }
 };
 
 template <typename Int>
@@ -121,7 +118,7 @@ int InferType(bool partial, SymbolHandle sym, uint32_t num_args, const char** ke
   for (int t : given) MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Type) << "[infer_type] dtype number " << t << "; accepted: -1 (unknown) to " << kNumDTypes - 1;
   Place(g, s, num_args, keys, given, &values);
   const bool all = InferTypes(g, &values, kDTypeUnknown);
-  static thread_local Inferred<int> store;
+  auto& store = PerThread<Inferred<int>>();
   store = Collect(g, s, values);
   *in_size = static_cast<uint32_t>(store.args.size());
   *in_data = store.args.data();
