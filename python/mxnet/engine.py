@@ -4,7 +4,7 @@ import ctypes
 
 from .base import _LIB, check_call
 
-__all__ = ["bulk", "set_bulk_size"]
+__all__ = ["bulk", "set_bulk_size", "stats"]
 
 
 def set_bulk_size(size):
@@ -34,3 +34,11 @@ def bulk(size):
     ...         x = x + 1
     """
     return _bulk_scope(size)
+
+
+def stats():
+    """Counts since start: ``pushed`` (operations handed to a queue; a group counts once), ``inlined`` (run at once by the caller),
+    ``bulked`` (operations inside groups) and ``bulks`` (groups)."""
+    values = (ctypes.c_uint64 * 4)()
+    check_call(_LIB.MXEngineStats(values))
+    return dict(zip(("pushed", "inlined", "bulked", "bulks"), values))

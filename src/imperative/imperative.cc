@@ -154,6 +154,12 @@ bool MayShare(const Attrs& attrs, int i, int o, const TBlob& in, const TBlob& ou
   return false;
 }
 
+/* Operators without inputs say in a parameter where their output is to be. */
+Context RequestedContext(const Attrs& attrs) {
+  auto it = attrs.dict.find("ctx");
+  return it == attrs.dict.end() || it->second.empty() || it->second == "None" ? Context::CPU() : Context::FromString(it->second);
+}
+
 bool Contains(const std::vector<int>& v, int x) {
   for (int y : v)
     if (x == y) return true;
@@ -175,7 +181,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   Context ctx;
   bool have_ctx = false;
   CheckInputs(*attrs, inputs, &ctx, &have_ctx);
-  if (!have_ctx) ctx = given_ctx ? *given_ctx : !outputs.empty() && !outputs[0]->is_none() ? outputs[0]->ctx() : Context::CPU();
+  if (!have_ctx) ctx = given_ctx ? *given_ctx : !outputs.empty() && !outputs[0]->is_none() ? outputs[0]->ctx() : RequestedContext(*attrs);
   const size_t num_out = outputs.size();
   MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value) << "[" << op->name << "] got room for " << num_out << " outputs; it makes "
                                                                              << op->NumOutputs(*attrs);
