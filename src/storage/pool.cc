@@ -17,7 +17,7 @@ constexpr size_t kGpuAlignment = 256;
 
 bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// A number that spreads threads over the shards; 0 until the thread's first call. (Not initial-exec: see engine/dependency_engine.h.)
+// Not initial-exec: that would put the whole library into the static TLS block, which is too small for libraries that dlopen loads.
 thread_local unsigned thread_number = 0;
 
 __attribute__((noinline)) unsigned NumberThread() {
