@@ -1,6 +1,7 @@
 /* What Alloc and Free cost: served from the cache by one and several threads, and the first touch of large blocks. */
 #include "mxnet/storage.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -29,8 +30,9 @@ int main() {
   Storage* storage = Storage::Get();
   printf("pool %s\n", storage->PoolName(Context::CPU()));
   for (size_t bytes : {16, 4000, 60000, 100000, 4000000}) {
-    Pairs(bytes, 1000);
-    printf("alloc+free of %8zu bytes     %7.1f ns\n", bytes, Pairs(bytes, 1000000));
+    double best = 1e9;  // of short batches: other programs share the machine
+    for (int batch = 0; batch < 1000; ++batch) best = std::min(best, Pairs(bytes, 1000));
+    printf("alloc+free of %8zu bytes     %7.1f ns\n", bytes, best);
   }
   for (int count : {2, 4}) {
     std::vector<std::thread> threads;
