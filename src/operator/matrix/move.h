@@ -24,6 +24,18 @@ void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const in
 /* dst = src with axes permuted: dimension i of dst is dimension axes[i] of src. REQUIRES: dst does not overlap src. */
 void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes);
 
+/* `rows` pieces of row_bytes each; the next one begins pitch bytes behind the last. Concatenation and splitting along an axis. */
+void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows);
+
+/*
+ * dst[...] += src[...] over a box as in CopyStrided, where dimensions of destination stride 0 sum. Works on one thread per piece
+ * of the outermost dimension whose destination stride is not 0, so the sums have one order. Half types are summed in float.
+ */
+void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype);
+
+/* Zeroes memory, on several threads when large. */
+void ZeroBytes(void* dst, int64_t bytes);
+
 /* Row-major strides of a shape, in elements. */
 void RowMajorStrides(const Shape& shape, int64_t* strides);
 

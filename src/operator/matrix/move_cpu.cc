@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/omp.h"
 
 namespace mxnet {
@@ -136,6 +138,58 @@ void CopyBytes(const void* src, void* dst, int64_t bytes) {
   // memory bandwidth, not arithmetic: threads pay off later than MXNET_CPU_PARALLEL_SIZE says
   ParallelFor(bytes, std::max<int64_t>(1 << 20, Env::Get().cpu_parallel_size),
               [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+}
+
+void ZeroBytes(void* dst, int64_t bytes) {
+  char* to = static_cast<char*>(dst);
+  ParallelFor(bytes, std::max<int64_t>(1 << 20, Env::Get().cpu_parallel_size), [&](int64_t begin, int64_t end) { std::memset(to + begin, 0, end - begin); });
+}
+
+void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows) {
+  if (row_bytes <= 0 || rows <= 0) return;
+  if (rows == 1 || (src_pitch == row_bytes && dst_pitch == row_bytes)) return CopyBytes(src, dst, row_bytes * rows);
+  const char* from = static_cast<const char*>(src);
+  char* to = static_cast<char*>(dst);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size * 4 / row_bytes);
+  ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+    switch (row_bytes) {   // single elements: a store, not a call
+      case 1: for (int64_t i = begin; i < end; ++i) to[i * dst_pitch] = from[i * src_pitch]; break;
+      case 4: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 4); break;
+      case 8: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 8); break;
+      default: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, row_bytes);
+    }
+  });
+}
+
+void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype) {
+  std::vector<Dim> dims, summed;   // dimensions of the destination, and those that are summed into one element of it
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) return;
+    if (shape[i] == 1) continue;
+    std::vector<Dim>& list = dst_stride[i] == 0 ? summed : dims;
+    const Dim d{shape[i], src_stride[i], dst_stride[i]};
+    if (!list.empty() && list.back().src == d.src * d.size && list.back().dst == d.dst * d.size) {
+      list.back() = {list.back().size * d.size, d.src, d.dst};
+    } else {
+      list.push_back(d);
+    }
+  }
+  const int64_t terms = Count(summed);
+  VisitDType(dtype, "sum", [&](auto tag) {
+    using T = decltype(tag);
+    using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
+    const T* from = static_cast<const T*>(src);
+    T* to = static_cast<T*>(dst);
+    ParallelOuter(dims, terms, [&](int64_t s, int64_t d) {
+      Sum sum = static_cast<Sum>(to[d]);
+      if (summed.size() == 1) {
+        for (int64_t i = 0; i < terms; ++i) sum = static_cast<Sum>(sum + static_cast<Sum>(from[s + i * summed[0].src]));
+      } else {
+        ForOuter(summed, 0, terms, [&](int64_t t, int64_t) { sum = static_cast<Sum>(sum + static_cast<Sum>(from[s + t])); });
+      }
+      to[d] = T(sum);
+    });
+  });
 }
 
 void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes) {

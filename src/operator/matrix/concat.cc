@@ -1,0 +1,462 @@
+// Concat, stack and their NumPy forms; SliceChannel (split) and _split_v2. Each is the gradient of another.
+#include <algorithm>
+
+#include "operator/matrix/axes.h"
+#include "operator/matrix/move.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+struct ConcatParam : public dmlc::Parameter<ConcatParam> {
+  int num_args;
+  int dim;
+  DMLC_DECLARE_PARAMETER(ConcatParam) {
+    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+    DMLC_DECLARE_FIELD(dim).set_default(1).describe("The dimension along which inputs are put together; negative counts from the end.");
+  }
+};
+
+struct StackParam : public dmlc::Parameter<StackParam> {
+  int axis;
+  int num_args;
+  DMLC_DECLARE_PARAMETER(StackParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(0).describe("Where the new dimension stands in the result.");
+    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+  }
+};
+
+struct ColumnStackParam : public dmlc::Parameter<ColumnStackParam> {
+  int num_args;
+  DMLC_DECLARE_PARAMETER(ColumnStackParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs."); }
+};
+
+struct SliceChannelParam : public dmlc::Parameter<SliceChannelParam> {
+  int num_outputs;
+  int axis;
+  bool squeeze_axis;
+  DMLC_DECLARE_PARAMETER(SliceChannelParam) {
+    DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of equal parts.");
+    DMLC_DECLARE_FIELD(axis).set_default(1).describe("The dimension that is split.");
+    DMLC_DECLARE_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension, which must have num_outputs entries.");
+  }
+};
+
+struct SplitParam : public dmlc::Parameter<SplitParam> {
+  Shape indices;
+  int axis;
+  bool squeeze_axis;
+  int sections;
+  DMLC_DECLARE_PARAMETER(SplitParam) {
+    DMLC_DECLARE_FIELD(indices).describe("First entry of each part, from 0 on; unused with `sections`.");
+    DMLC_DECLARE_FIELD(axis).set_default(1).describe("The dimension that is split.");
+    DMLC_DECLARE_FIELD(squeeze_axis).set_default(false).describe("Remove the dimension; every part must have one entry.");
+    DMLC_DECLARE_FIELD(sections).set_default(0).set_lower_bound(0).describe("Number of nearly equal parts; 0 splits at `indices`.");
+  }
+};
+
+MXNET_REGISTER_PARAM(ConcatParam);
+MXNET_REGISTER_PARAM(StackParam);
+MXNET_REGISTER_PARAM(ColumnStackParam);
+MXNET_REGISTER_PARAM(SliceChannelParam);
+MXNET_REGISTER_PARAM(SplitParam);
+
+// ---- along an axis that exists
+
+// `out` and all inputs agree but for `axis`, where the sizes add up. Fills in one unknown size from the others.
+bool JoinShape(const Attrs& attrs, int dim, ShapeVector* parts, Shape* whole) {
+  int ndim = whole->ndim();
+  for (const Shape& s : *parts) {
+    if (!s.ndim_known()) continue;
+    MXNET_CHECK_KIND(ndim < 0 || ndim == s.ndim(), Value) << "[" << attrs.op->name << "] an input has shape " << s << ", another array " << ndim
+                                                          << " dimensions; all must have the same number";
+    ndim = s.ndim();
+  }
+  if (ndim < 0) return false;
+  const int axis = CheckedAxis(attrs, dim, ndim, "dim");
+  Shape common(ndim);
+  auto merge = [&](const Shape& s, const char* what) {
+    if (!s.ndim_known()) return;
+    Shape others = s;
+    others[axis] = Shape::kUnknownDim;
+    const Shape before = common;
+    MXNET_CHECK_KIND(MergeShape(&common, others), Value) << "[" << attrs.op->name << "] " << what << " has shape " << s << "; the others have " << before
+                                                         << " in dimensions other than " << axis;
+  };
+  for (const Shape& s : *parts) merge(s, "an input");
+  merge(*whole, "the result");
+  int64_t sum = 0;
+  int unknown = -1, num_unknown = 0;
+  for (size_t i = 0; i < parts->size(); ++i) {
+    Shape& s = (*parts)[i];
+    const int64_t size = s.ndim_known() ? s[axis] : Shape::kUnknownDim;
+    s = common;
+    s[axis] = size;
+    if (size < 0) {
+      unknown = static_cast<int>(i);
+      ++num_unknown;
+    } else {
+      sum += size;
+    }
+  }
+  if (num_unknown == 1 && whole->ndim_known() && (*whole)[axis] >= sum) {
+    (*parts)[unknown][axis] = (*whole)[axis] - sum;
+    num_unknown = 0;
+    sum = (*whole)[axis];
+  }
+  Shape joined = common;
+  if (num_unknown == 0) joined[axis] = sum;
+  AssignShape(attrs, "the result", whole, joined);
+  for (const Shape& s : *parts)
+    if (!s.known()) return false;
+  return whole->known();
+}
+
+// Bytes behind one index of `axis`.
+int64_t InnerBytes(const TBlob& b, int axis) { return b.shape.Prod(axis + 1, b.shape.ndim()) * static_cast<int64_t>(DTypeSize(b.dtype)); }
+
+void Join(Span<const TBlob> parts, const TBlob& whole, int axis) {
+  const int64_t rows = whole.shape.Prod(0, axis), inner = InnerBytes(whole, axis), pitch = whole.shape[axis] * inner;
+  char* to = whole.data<char>();
+  for (const TBlob& p : parts) {
+    const int64_t row = p.shape[axis] * inner;
+    CopyRows(p.dptr, row, to, pitch, row, rows);
+    to += row;
+  }
+}
+
+// `entries(i)`: entries of the axis in part i.
+template <typename F>
+void Divide(const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
+  const int64_t rows = whole.shape.Prod(0, axis), inner = InnerBytes(whole, axis), pitch = whole.shape[axis] * inner;
+  const char* from = whole.data<char>();
+  for (int i = 0; i < parts.size(); ++i) {
+    const int64_t row = entries(i) * inner;
+    if (req[i] != OpReq::kNull) CopyRows(from, pitch, parts[i].dptr, row, row, rows);
+    from += row;
+  }
+}
+
+bool ConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) { return JoinShape(attrs, attrs.get<ConcatParam>().dim, in, &(*out)[0]); }
+
+void Concat(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  Join(a.in, a.out[0], CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.out[0].shape.ndim()));
+}
+
+std::vector<NodeEntry> AllOutputs(const NodePtr& node, int count) {
+  std::vector<NodeEntry> entries;
+  for (int i = 0; i < count; ++i) entries.push_back(NodeEntry{node, static_cast<uint32_t>(i), 0});
+  return entries;
+}
+
+// [ograd, inputs...] -> gradients of the inputs; the inputs are there for their sizes.
+std::vector<NodeEntry> ConcatGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> in = {ograds[0]};
+  in.insert(in.end(), node->inputs.begin(), node->inputs.end());
+  return AllOutputs(MakeNodeLike("_backward_Concat", *node, std::move(in)), node->num_inputs());
+}
+
+int BackwardConcatInputs(const Attrs& a) { return a.get<ConcatParam>().num_args + 1; }
+
+bool BackwardConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  bool known = (*in)[0].known();
+  for (size_t i = 0; i < out->size(); ++i) {
+    AssignShape(attrs, "a gradient", &(*out)[i], (*in)[i + 1]);
+    known &= (*out)[i].known();
+  }
+  return known;
+}
+
+void BackwardConcat(KernelArgs& a) {
+  const int axis = CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.in[0].shape.ndim());
+  Divide(a.in[0], a.out, a.req, axis, [&](int i) { return a.out[i].shape[axis]; });
+}
+
+std::vector<NodeEntry> BackwardConcatGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> grads(node->num_inputs());
+  grads[0] = NodeEntry{MakeNodeLike("Concat", *node, ograds), 0, 0};
+  return grads;
+}
+
+Op& ConcatRecord(const char* name, const char* text) {
+  return Op::Register(name)
+      .describe(text)
+      .set_param<ConcatParam>()
+      .set_variadic("data", [](const Attrs& a) { return a.get<ConcatParam>().num_args; })
+      .set_gradient(ConcatGradient);
+}
+
+// ---- along a new axis
+
+bool StackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  Shape common;
+  for (const Shape& s : *in)
+    MXNET_CHECK_KIND(MergeShape(&common, s), Value) << "[" << attrs.op->name << "] inputs have shapes " << (*in)[0] << " and " << s << "; all must be equal";
+  if (!common.ndim_known() && !(*out)[0].ndim_known()) return false;
+  const int n = common.ndim_known() ? common.ndim() + 1 : (*out)[0].ndim();
+  const int axis = CheckedAxis(attrs, attrs.get<StackParam>().axis, n);
+  if (!common.ndim_known()) common = Shape(n - 1);
+  Shape full(n);
+  for (int i = 0; i < n; ++i) full[i] = i == axis ? static_cast<int64_t>(in->size()) : common[i < axis ? i : i - 1];
+  AssignShape(attrs, "the result", &(*out)[0], full);
+  for (int i = 0; i < n; ++i)
+    if (i != axis) common[i < axis ? i : i - 1] = (*out)[0][i];
+  for (Shape& s : *in) s = common;
+  return common.known();
+}
+
+void Stack(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const TBlob& out = a.out[0];
+  const int axis = CheckedAxis(*a.attrs, a.param<StackParam>().axis, out.shape.ndim());
+  const int64_t rows = out.shape.Prod(0, axis), row = InnerBytes(out, axis), pitch = row * out.shape[axis];
+  for (int i = 0; i < a.in.size(); ++i) CopyRows(a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
+}
+
+// ---- NumPy's shorthands: inputs of fewer dimensions first get more of them
+
+Shape AtLeast(const Shape& s, int ndim, bool columns, bool depth) {
+  if (s.ndim() >= ndim) return s;
+  if (depth) {   // dstack: (n,) -> (1, n, 1), (m, n) -> (m, n, 1)
+    if (s.ndim() == 0) return Shape({1, 1, 1});
+    return s.ndim() == 1 ? Shape({1, s[0], 1}) : Shape({s[0], s[1], 1});
+  }
+  if (s.ndim() == 0) return Shape(ndim, 1);
+  return columns ? Shape({s[0], 1}) : Shape({1, s[0]});
+}
+
+enum class JoinKind { kV, kH, kD, kColumn };
+
+// The inputs as the shorthand sees them, and the axis along which it puts them together.
+template <JoinKind kind>
+ShapeVector Seen(const ShapeVector& in, int* axis) {
+  ShapeVector seen;
+  for (const Shape& s : in) {
+    if (!s.known()) return {};
+    switch (kind) {
+      case JoinKind::kV: seen.push_back(AtLeast(s, 2, false, false)); break;
+      case JoinKind::kH: seen.push_back(s.ndim() == 0 ? Shape({1}) : s); break;
+      case JoinKind::kD: seen.push_back(AtLeast(s, 3, false, true)); break;
+      case JoinKind::kColumn: seen.push_back(AtLeast(s, 2, true, false)); break;
+    }
+  }
+  *axis = kind == JoinKind::kV ? 0 : kind == JoinKind::kD ? 2 : kind == JoinKind::kColumn ? 1 : seen[0].ndim() == 1 ? 0 : 1;
+  return seen;
+}
+
+template <JoinKind kind>
+bool ShorthandShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  int axis = 0;
+  ShapeVector seen = Seen<kind>(*in, &axis);
+  return !seen.empty() && JoinShape(attrs, axis, &seen, &(*out)[0]);
+}
+
+template <JoinKind kind>
+std::vector<TBlob> SeenBlobs(Span<const TBlob> in, int* axis) {
+  ShapeVector shapes;
+  for (const TBlob& b : in) shapes.push_back(b.shape);
+  shapes = Seen<kind>(shapes, axis);
+  std::vector<TBlob> blobs(in.begin(), in.end());
+  for (size_t i = 0; i < blobs.size(); ++i) blobs[i].shape = shapes[i];
+  return blobs;
+}
+
+template <JoinKind kind>
+void Shorthand(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  int axis = 0;
+  std::vector<TBlob> parts = SeenBlobs<kind>(a.in, &axis);
+  Join(parts, a.out[0], axis);
+}
+
+template <JoinKind kind>
+void BackwardShorthand(KernelArgs& a) {
+  int axis = 0;
+  std::vector<TBlob> parts = SeenBlobs<kind>(a.out, &axis);
+  Divide(a.in[0], parts, a.req, axis, [&](int i) { return parts[i].shape[axis]; });
+}
+
+template <JoinKind kind, typename P>
+void ShorthandRecord(const char* name, const char* backward, const char* text) {
+  auto count = [](const Attrs& a) { return a.get<P>().num_args; };
+  Op::Register(name)
+      .describe(text)
+      .template set_param<P>()
+      .set_variadic("data", count)
+      .set_infer_shape(ShorthandShape<kind>)
+      .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> in = {ograds[0]};
+        in.insert(in.end(), node->inputs.begin(), node->inputs.end());
+        return AllOutputs(MakeNodeLike(backward, *node, std::move(in)), node->num_inputs());
+      })
+      .set_kernel(DeviceType::kCPU, Shorthand<kind>);
+  const std::string forward = name;
+  Op::Register(backward)
+      .describe("Gradient.")
+      .template set_param<P>()
+      .set_variadic("data", [](const Attrs& a) { return a.get<P>().num_args + 1; })
+      .set_num_outputs(count)
+      .set_infer_shape(BackwardConcatShape)
+      .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> grads(node->num_inputs());
+        grads[0] = NodeEntry{MakeNodeLike(forward, *node, ograds), 0, 0};
+        return grads;
+      })
+      .set_kernel(DeviceType::kCPU, BackwardShorthand<kind>);
+}
+
+// ---- splitting
+
+// Where each part begins, and the end of the last.
+std::vector<int64_t> PartBounds(const Attrs& attrs, const SplitParam& p, int64_t size) {
+  std::vector<int64_t> at;
+  if (p.sections > 0) {
+    const int64_t each = size / p.sections, longer = size % p.sections;
+    at.push_back(0);
+    for (int i = 0; i < p.sections; ++i) at.push_back(at.back() + each + (i < longer));
+    return at;
+  }
+  at.assign(p.indices.begin(), p.indices.end());
+  at.push_back(size);
+  bool rising = at[0] == 0;
+  for (size_t i = 1; i < at.size(); ++i) rising &= at[i - 1] <= at[i];
+  MXNET_CHECK_KIND(rising, Value) << "[" << attrs.op->name << "] indices " << p.indices << "; they must begin with 0, not fall, and not exceed the size " << size;
+  return at;
+}
+
+bool DivideShape(const Attrs& attrs, int axis, bool squeeze, const std::vector<int64_t>& bounds, const Shape& whole, ShapeVector* out) {
+  bool known = true;
+  for (size_t i = 0; i < out->size(); ++i) {
+    Shape part = whole;
+    part[axis] = bounds[i + 1] - bounds[i];
+    if (squeeze) {
+      MXNET_CHECK_KIND(part[axis] == 1, Value) << "[" << attrs.op->name << "] squeeze_axis needs parts of one entry; part " << i << " of " << whole << " has " << part[axis];
+      std::vector<int64_t> dims(part.begin(), part.end());
+      dims.erase(dims.begin() + axis);
+      part = Shape(dims);
+    }
+    AssignShape(attrs, "a part", &(*out)[i], part);
+    known &= (*out)[i].known();
+  }
+  return known;
+}
+
+bool SplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<SplitParam>();
+  Shape& whole = (*in)[0];
+  if (!whole.ndim_known()) return false;
+  const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
+  if (whole[axis] < 0) return false;
+  return DivideShape(attrs, axis, p.squeeze_axis, PartBounds(attrs, p, whole[axis]), whole, out) && whole.known();
+}
+
+void Split(KernelArgs& a) {
+  const auto& p = a.param<SplitParam>();
+  const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
+  const std::vector<int64_t> bounds = PartBounds(*a.attrs, p, a.in[0].shape[axis]);
+  Divide(a.in[0], a.out, a.req, axis, [&](int i) { return bounds[i + 1] - bounds[i]; });
+}
+
+bool SliceChannelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<SliceChannelParam>();
+  Shape& whole = (*in)[0];
+  if (!whole.ndim_known() && !p.squeeze_axis && (*out)[0].ndim_known()) whole = Shape((*out)[0].ndim());
+  if (!whole.ndim_known()) return false;
+  const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
+  if (!p.squeeze_axis)
+    for (const Shape& part : *out) {   // what is known of the parts
+      if (!part.ndim_known()) continue;
+      Shape from = part;
+      if (from[axis] >= 0) from[axis] *= p.num_outputs;
+      AssignShape(attrs, "data", &whole, from);
+    }
+  if (whole[axis] < 0) return false;
+  MXNET_CHECK_KIND(whole[axis] % p.num_outputs == 0, Value) << "[" << attrs.op->name << "] dimension " << axis << " of " << whole << " cannot be split into "
+                                                            << p.num_outputs << " equal parts";
+  std::vector<int64_t> bounds;
+  for (int i = 0; i <= p.num_outputs; ++i) bounds.push_back(whole[axis] / p.num_outputs * i);
+  return DivideShape(attrs, axis, p.squeeze_axis, bounds, whole, out) && whole.known();
+}
+
+void SliceChannel(KernelArgs& a) {
+  const auto& p = a.param<SliceChannelParam>();
+  const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
+  const int64_t each = a.in[0].shape[axis] / p.num_outputs;
+  Divide(a.in[0], a.out, a.req, axis, [&](int) { return each; });
+}
+
+template <typename P>
+std::vector<NodeEntry> SplitGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto& p = node->attrs->get<P>();
+  const std::string count = std::to_string(ograds.size()), axis = std::to_string(p.axis);
+  if (p.squeeze_axis) return {MakeOp("stack", ograds, {{"axis", axis}, {"num_args", count}})};
+  return {MakeOp("Concat", ograds, {{"dim", axis}, {"num_args", count}})};
+}
+
+int SplitOutputs(const Attrs& a) {
+  const auto& p = a.get<SplitParam>();
+  return p.sections > 0 ? p.sections : std::max(1, p.indices.ndim());
+}
+
+[[maybe_unused]] const bool registered = [] {
+  ConcatRecord("Concat", "Puts arrays together along one dimension.")
+      .alias("concat")
+      .alias("_npi_concatenate")
+      .alias("_sparse_concat")
+      .set_infer_shape(ConcatShape)
+      .set_kernel(DeviceType::kCPU, Concat);
+  ConcatRecord("_rnn_param_concat", "Puts the parameters of a recurrent layer together.")
+      .alias("_npi_rnn_param_concat")
+      .set_infer_shape(ConcatShape)
+      .set_kernel(DeviceType::kCPU, Concat);
+  Op::Register("_backward_Concat")
+      .describe("Gradient of Concat.")
+      .set_param<ConcatParam>()
+      .set_variadic("data", BackwardConcatInputs)
+      .set_num_outputs([](const Attrs& a) { return a.get<ConcatParam>().num_args; })
+      .set_infer_shape(BackwardConcatShape)
+      .set_gradient(BackwardConcatGradient)
+      .set_kernel(DeviceType::kCPU, BackwardConcat);
+  Op::Register("stack")
+      .describe("Puts arrays of one shape together along a new dimension.")
+      .alias("_npi_stack")
+      .set_param<StackParam>()
+      .set_variadic("data", [](const Attrs& a) { return a.get<StackParam>().num_args; })
+      .set_infer_shape(StackShape)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const auto& p = node->attrs->get<StackParam>();
+        NodePtr split = MakeNode("SliceChannel", {ograds[0]},
+                                 {{"num_outputs", std::to_string(p.num_args)}, {"axis", std::to_string(p.axis)}, {"squeeze_axis", "True"}});
+        return AllOutputs(split, node->num_inputs());
+      })
+      .set_kernel(DeviceType::kCPU, Stack);
+  ShorthandRecord<JoinKind::kV, ColumnStackParam>("_npi_vstack", "_backward_npi_vstack", "Puts arrays together along dimension 0; vectors become rows.");
+  ShorthandRecord<JoinKind::kH, ConcatParam>("_npi_hstack", "_backward_npi_hstack", "Puts arrays together along dimension 1, vectors along 0.");
+  ShorthandRecord<JoinKind::kD, ConcatParam>("_npi_dstack", "_backward_npi_dstack", "Puts arrays together along dimension 2.");
+  ShorthandRecord<JoinKind::kColumn, ColumnStackParam>("_npi_column_stack", "_backward_npi_column_stack", "Puts arrays together along dimension 1; vectors become columns.");
+  Op::Register("SliceChannel")
+      .describe("Splits into equal parts along one dimension.")
+      .alias("split")
+      .alias("_npx_slice_channel")
+      .set_param<SliceChannelParam>()
+      .set_inputs({"data"})
+      .set_num_outputs([](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })
+      .set_infer_shape(SliceChannelShape)
+      .set_gradient(SplitGradient<SliceChannelParam>)
+      .set_kernel(DeviceType::kCPU, SliceChannel);
+  Op::Register("_split_v2")
+      .describe("Splits along one dimension, at given entries or into nearly equal parts.")
+      .alias("_npi_split")
+      .alias("_npi_array_split")
+      .set_param<SplitParam>()
+      .set_inputs({"data"})
+      .set_num_outputs(SplitOutputs)
+      .set_infer_shape(SplitShape)
+      .set_gradient(SplitGradient<SplitParam>)
+      .set_kernel(DeviceType::kCPU, Split);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
