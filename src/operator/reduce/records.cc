@@ -1,0 +1,308 @@
+// Legacy reductions: sum, mean, prod, nansum, nanprod, max, min, norm, and their gradients.
+#include "operator/reduce/records.h"
+
+#include <cmath>
+
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/expression.h"
+#include "operator/pointwise/records.h"
+
+namespace mxnet {
+namespace reduce {
+
+MXNET_REGISTER_PARAM(ReduceParam);
+MXNET_REGISTER_PARAM(NormParam);
+
+using pointwise::Simple;
+
+std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim) {
+  const bool all = !axis.has_value() || axis.value().ndim() < 0 || (empty_is_all && axis.value().ndim() == 0);
+  if (all) return std::vector<char>(ndim, 1);
+  std::vector<char> reduced(ndim, exclude ? 1 : 0);
+  for (int d : NormalizeAxes(op, axis.value(), ndim)) reduced[d] = exclude ? 0 : 1;
+  return reduced;
+}
+
+Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy) {
+  std::vector<int64_t> dims;
+  for (int d = 0; d < in.ndim(); ++d) {
+    if (!reduced[d]) dims.push_back(in[d]);
+    else if (keepdims) dims.push_back(1);
+  }
+  if (dims.empty() && legacy) dims.push_back(1);   // 1.x has no zero-dimensional results here
+  return Shape(dims);
+}
+
+void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced) {
+  int64_t results = 1;
+  bool empty = false;
+  for (int d = 0; d < in.ndim(); ++d) {
+    if (!reduced[d]) results *= in[d];
+    else empty = empty || in[d] == 0;
+  }
+  MXNET_CHECK_KIND(!empty || results == 0, Value) << "[" << op << "] an array of shape " << in << " has nothing to reduce; axes that are reduced must not be empty";
+}
+
+void BroadcastReduced(const TBlob& reduced_data, const Shape& kept, const TBlob& out, OpReq req) {
+  TBlob source = reduced_data;
+  source.shape = kept;
+  const int compute = pointwise::ComputeFor(source.dtype, true);
+  const pointwise::Operand in(source);
+  pointwise::Execute(pointwise::ForwardLoop(pointwise::k_identity, compute), compute, &in, 1, pointwise::kUnaryMasks, nullptr, out, req);
+}
+
+namespace {
+
+std::vector<char> Reduced(const Attrs& attrs, int ndim) {
+  const ReduceParam& p = attrs.get<ReduceParam>();
+  return ReducedDims(attrs.op->name, p.axis, p.exclude, true, ndim);
+}
+
+double CountOf(const Shape& shape, const std::vector<char>& reduced) {
+  double n = 1;
+  for (int d = 0; d < shape.ndim(); ++d) n *= reduced[d] ? static_cast<double>(shape[d]) : 1.0;
+  return n;
+}
+
+Shape KeptShape(const Shape& shape, const std::vector<char>& reduced) { return ReducedShape(shape, reduced, true, false); }
+
+InferShapeFn ReduceShape(bool refuses_empty) {
+  return [refuses_empty](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+    const Shape& s = (*in)[0];
+    if (!s.ndim_known()) return false;
+    const ReduceParam& p = attrs.get<ReduceParam>();
+    const std::vector<char> reduced = Reduced(attrs, s.ndim());
+    AssignShape(attrs, "output", &(*out)[0], ReducedShape(s, reduced, p.keepdims, true));
+    if (!s.known()) return false;
+    if (refuses_empty) CheckNotEmpty(attrs.op->name, s, reduced);
+    return (*out)[0].known();
+  };
+}
+
+// Node of another reduction with the same axes.
+NodeEntry Like(const char* op, const NodePtr& node, std::vector<NodeEntry> inputs) { return {MakeNodeLike(op, *node, std::move(inputs)), 0, 0}; }
+// A reduced entry, repeated in the shape of the data.
+NodeEntry Spread(const NodePtr& node, const NodeEntry& e) { return Like("_backward_sum", node, {e, node->inputs[0]}); }
+
+NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
+  std::string text = std::to_string(s);
+  return MakeOp(op, {x}, {{"scalar", text}, {"is_int", "0"}});
+}
+NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
+
+// Products without the element itself: with one zero among the factors only that zero's product is left, with two none.
+// `factors`: the data with what is ignored replaced by 1.
+NodeEntry ProductGradient(const NodePtr& node, const NodeEntry& ograd, const NodeEntry& factors) {
+  NodeEntry zero = Scalar("_equal_scalar", factors, 0);
+  NodeEntry safe = Simple("elemwise_add", {factors, zero});
+  NodeEntry zeros = Like("sum", node, {zero});
+  NodeEntry weighted = Mul(ograd, Like("prod", node, {safe}));
+  NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
+  NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
+  return Simple("elemwise_add", {Simple("elemwise_div", {Spread(node, without_zeros), safe}), Mul(Spread(node, with_one_zero), zero)});
+}
+
+struct Entry {
+  const char* name;
+  const char* aliases;
+  Kind kind;
+  bool mean;
+  const char* description;
+};
+const Entry kEntries[] = {
+    {"sum", "sum_axis _sparse_sum", kSum, false, "Sum over axes."},
+    {"mean", "_sparse_mean", kSum, true, "Arithmetic mean over axes."},
+    {"prod", "", kProd, false, "Product over axes."},
+    {"nansum", "", kNanSum, false, "Sum over axes, counting NaN as 0."},
+    {"nanprod", "", kNanProd, false, "Product over axes, counting NaN as 1."},
+    {"max", "max_axis", kMax, false, "Largest element over axes; NaN when there is one."},
+    {"min", "min_axis", kMin, false, "Smallest element over axes; NaN when there is one."},
+};
+
+std::vector<NodeEntry> ReduceGradient(const Entry& e, const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodeEntry &x = node->inputs[0], &g = ograds[0];
+  const NodeEntry y{node, 0, 0};
+  if (e.mean) return {Like("_backward_mean", node, {g, x})};
+  switch (e.kind) {
+    case kSum: return {Spread(node, g)};
+    case kNanSum: return {Mul(Spread(node, g), EqualMask(x, x))};
+    case kProd: return {ProductGradient(node, g, x)};
+    case kNanProd: {
+      NodeEntry number = EqualMask(x, x);
+      NodeEntry factors = Simple("where", {number, x, Simple("ones_like", {x})});
+      return {Mul(ProductGradient(node, g, factors), number)};
+    }
+    default: return {Mul(Spread(node, g), EqualMask(x, Spread(node, y)))};   // every element that attains the extreme
+  }
+}
+
+const bool kRegistered = [] {
+  for (const Entry& e : kEntries) {
+    Op& op = Op::Register(e.name);
+    pointwise::AddAliases(&op, e.aliases);
+    op.describe(e.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+    op.set_infer_shape(ReduceShape(e.kind == kMax || e.kind == kMin));
+    const Kind kind = e.kind;
+    const bool mean = e.mean;
+    op.set_kernel(DeviceType::kCPU, [kind, mean](KernelArgs& a) {
+      const std::vector<char> reduced = Reduced(*a.attrs, a.in[0].shape.ndim());
+      Finish finish;
+      if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
+      Reduce(kind, a.in[0], reduced, finish, mean, a.out[0], a.req[0]);
+    });
+    const Entry* entry = &e;
+    op.set_gradient([entry](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(*entry, node, ograds); });
+  }
+
+  // (ograd, data) -> ograd repeated in the shape of data, divided by the number of repetitions for mean
+  for (const char* name : {"_backward_sum", "_backward_mean"}) {
+    const bool mean = std::string(name) == "_backward_mean";
+    Op& op = Op::Register(name);
+    op.describe("Repeats the gradient of a reduction in the shape of the data.").set_param<ReduceParam>().set_inputs({"ograd", "data"}).set_supports_add();
+    op.set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      const Shape data = (*in)[1];
+      AssignShape(attrs, "output", &(*out)[0], data);
+      if (!data.known()) return false;
+      const ReduceParam& p = attrs.get<ReduceParam>();
+      AssignShape(attrs, "gradient", &(*in)[0], ReducedShape(data, Reduced(attrs, data.ndim()), p.keepdims, true));
+      return true;
+    });
+    op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+      if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
+      if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
+      return (*out)[0] != kDTypeUnknown;
+    });
+    op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{Like(mean ? "mean" : "sum", node, {ograds[0]}), NodeEntry()};
+    });
+    op.set_kernel(DeviceType::kCPU, [mean](KernelArgs& a) {
+      const Shape& shape = a.out[0].shape;
+      const std::vector<char> reduced = Reduced(*a.attrs, shape.ndim());
+      TBlob g = a.in[0];
+      g.shape = KeptShape(shape, reduced);
+      if (!mean) return BroadcastReduced(g, g.shape, a.out[0], a.req[0]);
+      const int compute = pointwise::ComputeFor(g.dtype, false);
+      const double p[3] = {1.0 / CountOf(shape, reduced), 0, 0};
+      const pointwise::Operand in(g);
+      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_scale, compute), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
+    });
+  }
+  return true;
+}();
+
+// ---- norm
+bool NormType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& given = attrs.get<NormParam>().out_dtype;
+  AssignType(attrs, "output", &(*out)[0], given.has_value() ? given.value() : (*in)[0]);
+  if (!given.has_value() && (*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
+  return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
+}
+
+std::vector<char> NormReduced(const Attrs& attrs, int ndim) { return ReducedDims(attrs.op->name, attrs.get<NormParam>().axis, false, true, ndim); }
+
+AttrDict AxesOf(const NormParam& p) {
+  std::ostringstream axis;
+  if (p.axis.has_value()) axis << p.axis.value();
+  return {{"axis", p.axis.has_value() ? axis.str() : "None"}, {"keepdims", p.keepdims ? "1" : "0"}};
+}
+
+MXNET_REGISTER_OP(norm)
+    .describe("L1 or L2 norm over axes; sums of integers are taken exactly and rounded down.")
+    .alias("_npx_norm").alias("_sparse_norm")
+    .set_param<NormParam>()
+    .set_inputs({"data"})
+    .set_dtypes(pointwise::NumberOrBoolTypes())
+    .set_supports_add()
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      const Shape& s = (*in)[0];
+      const NormParam& p = attrs.get<NormParam>();
+      MXNET_CHECK_KIND(p.ord == 1 || p.ord == 2, Value) << "[norm] ord is " << p.ord << "; accepted: 1, 2";
+      if (!s.ndim_known()) return false;
+      AssignShape(attrs, "output", &(*out)[0], ReducedShape(s, NormReduced(attrs, s.ndim()), p.keepdims, true));
+      return s.known();
+    })
+    .set_infer_type(NormType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const NormParam& p = node->attrs->get<NormParam>();
+      const NodeEntry& x = node->inputs[0];
+      const NodeEntry y{node, 0, 0};
+      const AttrDict axes = AxesOf(p);
+      auto spread = [&](const NodeEntry& e) {
+        NodeEntry wide = MakeOp("_backward_sum", {e, x}, axes);
+        return p.out_dtype.has_value() ? Simple("_backward_cast", {wide, x}) : wide;
+      };
+      if (p.ord == 1) return std::vector<NodeEntry>{Mul(spread(ograds[0]), Simple("sign", {x}))};
+      // at 0 the gradient is 0, not NaN
+      NodeEntry safe = Simple("elemwise_add", {y, Scalar("_equal_scalar", y, 0)});
+      return std::vector<NodeEntry>{Mul(spread(Simple("elemwise_div", {ograds[0], safe})), x)};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      Finish finish;
+      finish.sqrt = a.param<NormParam>().ord == 2;
+      Reduce(finish.sqrt ? kSumSquare : kSumAbs, a.in[0], NormReduced(*a.attrs, a.in[0].shape.ndim()), finish, finish.sqrt, a.out[0], a.req[0]);
+    });
+
+// ---- the gradient of broadcasting
+// (data, like) -> data summed over the dimensions that broadcasting `like` to data's shape repeats.
+std::vector<char> Repeated(const Shape& data, const Shape& like) {
+  std::vector<char> reduced(data.ndim(), 0);
+  const int extra = data.ndim() - like.ndim();
+  for (int d = 0; d < data.ndim(); ++d) reduced[d] = d < extra || (like[d - extra] == 1 && data[d] != 1);
+  return reduced;
+}
+
+MXNET_REGISTER_OP(_sum_like)
+    .describe("Sums the first input down to the shape of the second, undoing broadcasting; a copy when the shapes are equal.")
+    .set_inputs({"data", "like"})
+    .set_inplace({{0, 0}})
+    .set_supports_add()
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
+      if (!(*in)[0].known() || !(*in)[1].known()) return false;
+      MXNET_CHECK_KIND(BroadcastShape(attrs.op->name, (*in)[0], (*in)[1]) == (*in)[0], Value)
+          << "[_sum_like] shape " << (*in)[1] << " does not broadcast to " << (*in)[0];
+      return true;
+    })
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      // NumPy operators mix dtypes; a gradient has the dtype of what it belongs to
+      if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
+      if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*in)[1];
+      AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*out)[0] != kDTypeUnknown;
+    })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{Simple("_backward_sum_like", {ograds[0], node->inputs[0]}), NodeEntry()};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      if (a.in[0].shape == a.out[0].shape) {
+        if (a.req[0] == OpReq::kWriteInplace && a.in[0].dptr == a.out[0].dptr) return;
+        return pointwise::ExecuteCast(a.in[0], a.out[0], a.req[0]);
+      }
+      Reduce(kSum, a.in[0], Repeated(a.in[0].shape, a.out[0].shape), Finish(), false, a.out[0], a.req[0]);
+    });
+
+// (data, like) -> data broadcast to the shape of like
+MXNET_REGISTER_OP(_backward_sum_like)
+    .describe("Broadcasts the first input to the shape of the second.")
+    .set_inputs({"data", "like"})
+    .set_supports_add()
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*in)[0].known() && (*in)[1].known();
+    })
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
+      if ((*in)[0] == kDTypeUnknown) (*in)[0] = (*in)[1];
+      AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*out)[0] != kDTypeUnknown;
+    })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{Simple("_sum_like", {ograds[0], node->inputs[0]}), NodeEntry()};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) { BroadcastReduced(a.in[0], a.in[0].shape, a.out[0], a.req[0]); });
+
+}  // namespace
+}  // namespace reduce
+}  // namespace mxnet

@@ -1,0 +1,49 @@
+/* Parameters and helpers that the files of reduction records share. */
+#ifndef MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
+#define MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "operator/param.h"
+#include "operator/reduce/reduce.h"
+
+namespace mxnet {
+namespace reduce {
+
+struct ReduceParam : public dmlc::Parameter<ReduceParam> {
+  dmlc::optional<Shape> axis;
+  bool keepdims, exclude;
+  DMLC_DECLARE_PARAMETER(ReduceParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None or (): all. Negative ones count from the end.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    DMLC_DECLARE_FIELD(exclude).set_default(false).describe("Reduce all axes but the given ones.");
+  }
+};
+struct NormParam : public dmlc::Parameter<NormParam> {
+  int ord;
+  dmlc::optional<Shape> axis;
+  dmlc::optional<int> out_dtype;
+  bool keepdims;
+  DMLC_DECLARE_PARAMETER(NormParam) {
+    DMLC_DECLARE_FIELD(ord).set_default(2).describe("1: sum of magnitudes; 2: root of the sum of squares.");
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
+    DMLC_DECLARE_FIELD(out_dtype).set_default(dmlc::optional<int>())
+        .add_enum("float16", kFloat16).add_enum("float32", kFloat32).add_enum("float64", kFloat64)
+        .add_enum("int32", kInt32).add_enum("int64", kInt64).add_enum("int8", kInt8).describe("None: that of the input.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  }
+};
+
+/* Which dimensions an `axis` argument means. Throws Error(kValue). */
+std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
+/* `legacy`: a result without dimensions becomes (1,). */
+Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
+/* Throws Error(kValue) when results would have nothing to come from (max of nothing). */
+void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);
+/* out (=, +=) data, seen as shape `kept`, broadcast to out. */
+void BroadcastReduced(const TBlob& data, const Shape& kept, const TBlob& out, OpReq req);
+
+}  // namespace reduce
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_

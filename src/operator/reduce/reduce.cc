@@ -1,0 +1,293 @@
+#include "operator/reduce/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/omp.h"
+#include "mxnet/env.h"
+#include "operator/pointwise/convert.h"
+
+namespace mxnet {
+namespace reduce {
+namespace {
+
+constexpr int kMaxDims = 32;
+constexpr int64_t kRowBlock = 256;       // results that one job of the row pattern accumulates at a time
+constexpr int64_t kColumnBlock = 512;    // the same for the column pattern
+constexpr int64_t kFlushRows = 256;      // rows summed in float before they move to double
+constexpr int64_t kSplit = 1 << 16;      // elements from which one long row is split into parts
+constexpr int64_t kConvertBlock = 1024;
+
+// Dimensions with neighbours of one kind merged and size 1 dropped, so kinds alternate; the innermost two are the kernel's.
+struct Plan {
+  int ndim = 0;
+  int64_t dim[kMaxDims], stride[kMaxDims];
+  bool reduced[kMaxDims];
+  int64_t results = 1, total = 1;
+};
+
+Plan MakePlan(const Shape& shape, const std::vector<char>& reduced) {
+  Plan p;
+  MXNET_CHECK_KIND(shape.ndim() <= kMaxDims, Value) << "[reduce] tensors of " << shape.ndim() << " dimensions; at most " << kMaxDims;
+  for (int i = 0; i < shape.ndim(); ++i) {
+    p.total *= shape[i];
+    if (!reduced[i]) p.results *= shape[i];
+    if (shape[i] == 1) continue;
+    if (p.ndim > 0 && p.reduced[p.ndim - 1] == (reduced[i] != 0)) {
+      p.dim[p.ndim - 1] *= shape[i];
+    } else {
+      p.dim[p.ndim] = shape[i];
+      p.reduced[p.ndim++] = reduced[i] != 0;
+    }
+  }
+  int64_t stride = 1;
+  for (int i = p.ndim - 1; i >= 0; --i) {
+    p.stride[i] = stride;
+    stride *= p.dim[i];
+  }
+  return p;
+}
+
+struct Job {
+  const Loops* loops;
+  const TBlob* in;
+  int compute;              // of pointwise::Compute
+  bool native;              // in's dtype is the compute type
+  size_t in_size, compute_size;
+  pointwise::ConvertFn load;
+
+  const char* At(int64_t element) const { return static_cast<const char*>(in->dptr) + element * in_size; }
+
+  // rows x n contiguous elements from `first` on
+  void Rows(int64_t first, int64_t rows, int64_t n, char* acc) const {
+    if (native) return loops->rows(At(first), rows, n, acc);
+    alignas(64) char wide[kConvertBlock * 8];
+    if (n <= kConvertBlock) {
+      const int64_t fit = std::max<int64_t>(kConvertBlock / std::max<int64_t>(n, 1), 1);
+      for (int64_t r = 0; r < rows; r += fit) {
+        const int64_t m = std::min(fit, rows - r);
+        load(At(first + r * n), wide, m * n);
+        loops->rows(wide, m, n, acc + r * 8);
+      }
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t i = 0; i < n; i += kConvertBlock) {
+        const int64_t m = std::min(kConvertBlock, n - i);
+        load(At(first + r * n + i), wide, m);
+        loops->rows(wide, 1, m, acc + r * 8);
+      }
+  }
+
+  // n <= kColumnBlock columns of `rows` rows
+  void Columns(int64_t first, int64_t rows, int64_t stride, int64_t n, char* part, char* acc) const {
+    alignas(64) char wide[kColumnBlock * 8];
+    for (int64_t r = 0; r < rows; r += kFlushRows) {
+      const int64_t m = std::min(kFlushRows, rows - r);
+      if (native) {
+        loops->columns(At(first + r * stride), m, stride, n, part);
+      } else {
+        for (int64_t i = 0; i < m; ++i) {
+          load(At(first + (r + i) * stride), wide, n);
+          loops->columns(wide, 1, n, n, part);
+        }
+      }
+      loops->flush(part, acc, n);
+    }
+  }
+};
+
+// Walks the coordinates of some of the plan's dimensions in order; keeps the input offset.
+struct Odometer {
+  const Plan& plan;
+  int dims[kMaxDims], count = 0;
+  int64_t index[kMaxDims], offset = 0, size = 1;
+  Odometer(const Plan& p, int end, bool reduced) : plan(p) {
+    for (int d = 0; d < end; ++d)
+      if (p.reduced[d] == reduced) {
+        dims[count++] = d;
+        size *= p.dim[d];
+      }
+    Reset();
+  }
+  void Reset() {
+    std::fill(index, index + count, 0);
+    offset = 0;
+  }
+  void Seek(int64_t at) {
+    offset = 0;
+    for (int i = count - 1; i >= 0; --i) {
+      index[i] = at % plan.dim[dims[i]];
+      at /= plan.dim[dims[i]];
+      offset += index[i] * plan.stride[dims[i]];
+    }
+  }
+  void Next() {
+    for (int i = count - 1; i >= 0; --i) {
+      offset += plan.stride[dims[i]];
+      if (++index[i] < plan.dim[dims[i]]) return;
+      offset -= plan.stride[dims[i]] * plan.dim[dims[i]];
+      index[i] = 0;
+    }
+  }
+};
+
+double MergeInitial(Kind kind, double value, double initial) {
+  switch (kind) {
+    case kSum: return value + initial;
+    case kProd: return value * initial;
+    case kMax: return value > initial || value != value ? value : initial;
+    case kMin: return value < initial || value != value ? value : initial;
+    default: return value;
+  }
+}
+
+struct Sink {
+  Kind kind;
+  const Finish* finish;
+  const TBlob* out;
+  OpReq req;
+  bool integer;   // accumulators are int64_t
+
+  // Results [first, first + n) from their accumulators (modified).
+  void Store(int64_t first, int64_t n, char* acc) const {
+    const int compute = integer ? pointwise::kI64 : pointwise::kF64;
+    if (!integer) {
+      double* v = reinterpret_cast<double*>(acc);
+      if (finish->has_initial) for (int64_t i = 0; i < n; ++i) v[i] = MergeInitial(kind, v[i], finish->initial);
+      if (finish->divisor != 1) for (int64_t i = 0; i < n; ++i) v[i] /= finish->divisor;
+      if (finish->sqrt) for (int64_t i = 0; i < n; ++i) v[i] = std::sqrt(v[i]);
+    } else {
+      int64_t* v = reinterpret_cast<int64_t*>(acc);
+      if (finish->has_initial) for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(MergeInitial(kind, static_cast<double>(v[i]), finish->initial));
+      if (finish->sqrt) for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(std::sqrt(static_cast<double>(v[i])));
+    }
+    char* to = static_cast<char*>(out->dptr) + first * DTypeSize(out->dtype);
+    if (req == OpReq::kAdd) {
+      alignas(64) char old[kColumnBlock * 8];
+      for (int64_t i = 0; i < n; i += kColumnBlock) {
+        const int64_t m = std::min(kColumnBlock, n - i);
+        pointwise::LoadFn(out->dtype, compute)(to + i * DTypeSize(out->dtype), old, m);
+        for (int64_t j = 0; j < m; ++j) {
+          if (integer) reinterpret_cast<uint64_t*>(acc)[i + j] += reinterpret_cast<uint64_t*>(old)[j];
+          else reinterpret_cast<double*>(acc)[i + j] += reinterpret_cast<double*>(old)[j];
+        }
+      }
+    }
+    pointwise::StoreFn(out->dtype, compute)(acc, to, n);
+  }
+};
+
+// One result from a long contiguous run: parts of fixed size in parallel, merged in order, so the number of threads does not matter.
+void ReduceAll(const Job& job, const Sink& sink, int64_t n) {
+  const int64_t parts = (n + kSplit - 1) / kSplit;
+  std::vector<int64_t> storage(parts);
+  char* acc = reinterpret_cast<char*>(storage.data());
+  job.loops->start(nullptr, acc, parts);
+  ParallelForThreads(parts > 1 ? OmpThreads(n) : 1, parts, [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) job.Rows(k * kSplit, 1, std::min(kSplit, n - k * kSplit), acc + k * 8);
+  });
+  // `flush` merges compute-type partials; the parts are accumulators already, so they are merged as a row of the wide type
+  const int wide = sink.integer ? 2 : 1;
+  alignas(8) char result[8];
+  const Kind merge = sink.kind == kNanSum || sink.kind == kSumAbs || sink.kind == kSumSquare ? kSum : sink.kind == kNanProd ? kProd : sink.kind;
+  const Loops* merging = MXNET_CPU_CALL(ReduceLoops)(merge, wide);
+  merging->start(nullptr, result, 1);
+  merging->rows(acc, 1, parts, result);
+  sink.Store(0, 1, result);
+}
+
+// Innermost dimension reduced: results are rows.
+void ReduceRows(const Plan& plan, const Job& job, const Sink& sink) {
+  const int64_t n = plan.dim[plan.ndim - 1];
+  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;   // a kept dimension, because kinds alternate
+  Odometer outer_kept(plan, std::max(plan.ndim - 2, 0), false), outer_reduced(plan, std::max(plan.ndim - 2, 0), true);
+  const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock, jobs = blocks * outer_kept.size;
+  // few results: smaller blocks, so that all threads get some
+  const int threads = OmpThreads(plan.total);
+  const int64_t block = jobs >= threads ? kRowBlock : std::max<int64_t>(1, rows * outer_kept.size / threads);
+  const int64_t row_blocks = (rows + block - 1) / block;
+  ParallelForThreads(threads, row_blocks * outer_kept.size, [&](int64_t begin, int64_t end) {
+    alignas(64) char acc[kRowBlock * 8];
+    Odometer kept = outer_kept, red = outer_reduced;
+    for (int64_t k = begin; k < end; ++k) {
+      kept.Seek(k / row_blocks);
+      const int64_t row = k % row_blocks * block, m = std::min(block, rows - row);
+      job.loops->start(nullptr, acc, m);
+      red.Reset();
+      for (int64_t r = 0; r < red.size; ++r, red.Next()) job.Rows(kept.offset + red.offset + row * n, m, n, acc);
+      sink.Store(k / row_blocks * rows + row, m, acc);
+    }
+  });
+}
+
+// Innermost dimension kept: results are columns.
+void ReduceColumns(const Plan& plan, const Job& job, const Sink& sink) {
+  const int64_t n = plan.dim[plan.ndim - 1];
+  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;   // reduced
+  Odometer outer_kept(plan, std::max(plan.ndim - 2, 0), false), outer_reduced(plan, std::max(plan.ndim - 2, 0), true);
+  const int64_t blocks = (n + kColumnBlock - 1) / kColumnBlock;
+  ParallelForThreads(OmpThreads(plan.total), blocks * outer_kept.size, [&](int64_t begin, int64_t end) {
+    alignas(64) char part[kColumnBlock * 8];
+    alignas(64) char acc[kColumnBlock * 8];
+    Odometer kept = outer_kept, red = outer_reduced;
+    for (int64_t k = begin; k < end; ++k) {
+      kept.Seek(k / blocks);
+      const int64_t column = k % blocks * kColumnBlock, m = std::min(kColumnBlock, n - column);
+      job.loops->start(part, acc, m);
+      red.Reset();
+      for (int64_t r = 0; r < red.size; ++r, red.Next()) job.Columns(kept.offset + red.offset + column, rows, n, m, part, acc);
+      sink.Store(k / blocks * n + column, m, acc);
+    }
+  });
+}
+
+// Nothing to reduce over: every result is the neutral element.
+void StoreNeutral(const Job& job, const Sink& sink, int64_t results) {
+  alignas(64) char acc[kColumnBlock * 8];
+  for (int64_t i = 0; i < results; i += kColumnBlock) {
+    const int64_t m = std::min(kColumnBlock, results - i);
+    job.loops->start(nullptr, acc, m);
+    sink.Store(i, m, acc);
+  }
+}
+
+}  // namespace
+
+void Reduce(Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req) {
+  if (req == OpReq::kNull) return;
+  const Plan plan = MakePlan(in.shape, reduced);
+  const bool integer = !IsFloating(in.dtype) && !as_float;
+  const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype)) || (in.dtype == kFloat32 && Env::Get().safe_accumulation);
+  Job job;
+  job.in = &in;
+  job.compute = integer ? pointwise::kI64 : wide ? pointwise::kF64 : pointwise::kF32;
+  job.loops = MXNET_CPU_CALL(ReduceLoops)(kind, integer ? 2 : wide ? 1 : 0);
+  job.native = in.dtype == pointwise::ComputeDType(job.compute);
+  job.in_size = DTypeSize(in.dtype);
+  job.compute_size = pointwise::ComputeSize(job.compute);
+  job.load = pointwise::LoadFn(in.dtype, job.compute);
+  const Sink sink{kind, &finish, &out, req, integer};
+  if (plan.results == 0) return;
+  if (plan.total == 0) return StoreNeutral(job, sink, plan.results);
+  if (plan.results == 1) return ReduceAll(job, sink, plan.total);
+  if (plan.reduced[plan.ndim - 1]) ReduceRows(plan, job, sink);
+  else ReduceColumns(plan, job, sink);
+}
+
+std::vector<int> NormalizeAxes(const std::string& op, const Shape& axes, int ndim) {
+  std::vector<int> result;
+  for (int64_t axis : axes) {
+    MXNET_CHECK_KIND(axis >= -ndim && axis < ndim, Value) << "[" << op << "] axis " << axis << " of an array of " << ndim << " dimensions; accepted: "
+                                                          << -ndim << " to " << ndim - 1;
+    result.push_back(static_cast<int>(axis < 0 ? axis + ndim : axis));
+  }
+  std::sort(result.begin(), result.end());
+  for (size_t i = 1; i < result.size(); ++i)
+    MXNET_CHECK_KIND(result[i] != result[i - 1], Value) << "[" << op << "] axis " << result[i] << " is given twice in " << axes << "; each may be given once";
+  return result;
+}
+
+}  // namespace reduce
+}  // namespace mxnet

@@ -1,0 +1,34 @@
+/*
+ * Serial reduction loops, one pair per kind and compute type (pointwise::kF32, kF64, kI64).
+ * Partial results of float are gathered in double every few hundred elements, so errors do not grow with the length.
+ */
+#ifndef MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_
+#define MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+namespace reduce {
+
+enum Kind : int { kSum = 0, kProd, kNanSum, kNanProd, kMax, kMin, kSumAbs, kSumSquare, kAny, kAll, kNumKinds };
+
+struct Loops {
+  /* acc[r] = merge(acc[r], all of x[r * n .. r * n + n)) for r < rows; acc is double (int64_t for kI64). */
+  void (*rows)(const void* x, int64_t rows, int64_t n, void* acc);
+  /* part[j] = merge(part[j], x[r * stride + j]) for r < rows, j < n; part is of the compute type. */
+  void (*columns)(const void* x, int64_t rows, int64_t stride, int64_t n, void* part);
+  /* acc[j] = merge(acc[j], part[j]), then part[j] = the neutral element. */
+  void (*flush)(void* part, void* acc, int64_t n);
+  /* acc[j] = the neutral element, for acc and (when not null) part. */
+  void (*start)(void* part, void* acc, int64_t n);
+};
+
+}  // namespace reduce
+
+// compute: 0 float, 1 double, 2 int64
+MXNET_CPU_DECLARE(const reduce::Loops* ReduceLoops(int kind, int compute);)
+
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "operator/reduce/reduce_loops.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+template <typename T> using Acc = std::conditional_t<std::is_same<T, float>::value, double, T>;
+template <typename T> constexpr T Infinity() {
+  return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
+}
+template <typename T> constexpr T MinusInfinity() {
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+
+// Kinds work on scalars and on vectors V of them: Step takes an element in, Merge another partial result.
+#define MXNET_KIND(name, neutral, step, merge)                                          \
+  struct name {                                                                          \
+    template <typename T> static constexpr T Neutral() { return neutral; }               \
+    template <typename V> static inline V Step(V a, V x) { return step; }                \
+    template <typename V> static inline V Merge(V a, V x) { return merge; }              \
+  };
+MXNET_KIND(Sum, T(0), a + x, a + x)
+MXNET_KIND(Prod, T(1), a * x, a * x)
+MXNET_KIND(NanSum, T(0), x == x ? a + x : a, a + x)
+MXNET_KIND(NanProd, T(1), x == x ? a * x : a, a * x)
+MXNET_KIND(Max, MinusInfinity<T>(), a > x ? a : (a == a ? x : a), a > x ? a : (a == a ? x : a))
+MXNET_KIND(Min, Infinity<T>(), a < x ? a : (a == a ? x : a), a < x ? a : (a == a ? x : a))
+MXNET_KIND(SumAbs, T(0), a + (x < 0 ? -x : x), a + x)
+MXNET_KIND(SumSquare, T(0), a + x * x, a + x)
+struct Any {
+  template <typename T> static constexpr T Neutral() { return T(0); }
+  template <typename V> static inline V Step(V a, V x) { return x != 0 ? V{} + 1 : a; }
+  template <typename V> static inline V Merge(V a, V x) { return x != 0 ? V{} + 1 : a; }
+};
+struct All {
+  template <typename T> static constexpr T Neutral() { return T(1); }
+  template <typename V> static inline V Step(V a, V x) { return x != 0 ? a : V{}; }
+  template <typename V> static inline V Merge(V a, V x) { return x != 0 ? a : V{}; }
+};
+
+#ifdef __AVX512F__
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
+
+template <typename V, typename T>
+inline V LoadVector(const T* p) {
+  V v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+template <class K, typename T>
+Acc<T> Row(const T* x, int64_t n, Acc<T> acc) {
+  using V = typename VectorOf<T>::type;
+  constexpr int kLanes = kVectorBytes / sizeof(T);
+  constexpr int64_t kChunk = 1024;   // elements between two visits to the wide accumulator
+  while (n >= 4 * kLanes) {
+    const int64_t m = std::min(n, kChunk) / (4 * kLanes) * (4 * kLanes);
+    const V neutral = V{} + K::template Neutral<T>();
+    V v0 = neutral, v1 = neutral, v2 = neutral, v3 = neutral;
+    for (int64_t i = 0; i < m; i += 4 * kLanes) {
+      v0 = K::template Step<V>(v0, LoadVector<V>(x + i));
+      v1 = K::template Step<V>(v1, LoadVector<V>(x + i + kLanes));
+      v2 = K::template Step<V>(v2, LoadVector<V>(x + i + 2 * kLanes));
+      v3 = K::template Step<V>(v3, LoadVector<V>(x + i + 3 * kLanes));
+    }
+    v0 = K::template Merge<V>(K::template Merge<V>(v0, v1), K::template Merge<V>(v2, v3));
+    for (int l = 0; l < kLanes; ++l) acc = K::template Merge<Acc<T>>(acc, v0[l]);
+    x += m;
+    n -= m;
+  }
+  for (int64_t i = 0; i < n; ++i) acc = K::template Step<Acc<T>>(acc, x[i]);
+  return acc;
+}
+
+template <class K, typename T>
+void Rows(const void* data, int64_t rows, int64_t n, void* result) {
+  const T* x = static_cast<const T*>(data);
+  Acc<T>* acc = static_cast<Acc<T>*>(result);
+  for (int64_t r = 0; r < rows; ++r) acc[r] = Row<K, T>(x + r * n, n, acc[r]);
+}
+
+template <class K, typename T>
+void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* result) {
+  const T* x = static_cast<const T*>(data);
+  T* __restrict part = static_cast<T*>(result);
+  int64_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    const T *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    for (int64_t j = 0; j < n; ++j)
+      part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], x0[j]), x1[j]), x2[j]), x3[j]);
+  }
+  for (; r < rows; ++r)
+    for (int64_t j = 0; j < n; ++j) part[j] = K::template Step<T>(part[j], x[r * stride + j]);
+}
+
+template <class K, typename T>
+void Start(void* part, void* acc, int64_t n) {
+  std::fill_n(static_cast<Acc<T>*>(acc), n, K::template Neutral<Acc<T>>());
+  if (part) std::fill_n(static_cast<T*>(part), n, K::template Neutral<T>());
+}
+
+template <class K, typename T>
+void Flush(void* part, void* acc, int64_t n) {
+  T* p = static_cast<T*>(part);
+  Acc<T>* a = static_cast<Acc<T>*>(acc);
+  for (int64_t j = 0; j < n; ++j) a[j] = K::template Merge<Acc<T>>(a[j], p[j]);
+  std::fill_n(p, n, K::template Neutral<T>());
+}
+
+template <class K, typename T>
+constexpr reduce::Loops Make() {
+  return {Rows<K, T>, Columns<K, T>, Flush<K, T>, Start<K, T>};
+}
+#define MXNET_KIND_ENTRY(K) {Make<K, float>(), Make<K, double>(), Make<K, int64_t>()}
+constexpr reduce::Loops kLoops[reduce::kNumKinds][3] = {
+    MXNET_KIND_ENTRY(Sum), MXNET_KIND_ENTRY(Prod),   MXNET_KIND_ENTRY(NanSum),    MXNET_KIND_ENTRY(NanProd), MXNET_KIND_ENTRY(Max),
+    MXNET_KIND_ENTRY(Min), MXNET_KIND_ENTRY(SumAbs), MXNET_KIND_ENTRY(SumSquare), MXNET_KIND_ENTRY(Any),     MXNET_KIND_ENTRY(All)};
+
+}  // namespace
+
+const reduce::Loops* ReduceLoops(int kind, int compute) { return &kLoops[kind][compute]; }
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
