@@ -51,17 +51,37 @@ void BroadcastReduced(const TBlob& reduced_data, const Shape& kept, const TBlob&
   pointwise::Execute(pointwise::ForwardLoop(pointwise::k_identity, compute), compute, &in, 1, pointwise::kUnaryMasks, nullptr, out, req);
 }
 
-namespace {
+NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", "0"}}); }
+NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
 
-std::vector<char> Reduced(const Attrs& attrs, int ndim) {
-  const ReduceParam& p = attrs.get<ReduceParam>();
-  return ReducedDims(attrs.op->name, p.axis, p.exclude, true, ndim);
+NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread) {
+  NodeEntry zero = Scalar("_equal_scalar", factors, 0);
+  NodeEntry safe = Simple("elemwise_add", {factors, zero});
+  NodeEntry zeros = sum(zero);
+  NodeEntry weighted = Mul(ograd, prod(safe));
+  NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
+  NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
+  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}), Mul(spread(with_one_zero), zero)});
 }
 
 double CountOf(const Shape& shape, const std::vector<char>& reduced) {
   double n = 1;
   for (int d = 0; d < shape.ndim(); ++d) n *= reduced[d] ? static_cast<double>(shape[d]) : 1.0;
   return n;
+}
+
+AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims) {
+  std::ostringstream text;
+  if (axis.has_value()) text << axis.value();
+  return {{"axis", axis.has_value() ? text.str() : "None"}, {"keepdims", keepdims ? "1" : "0"}};
+}
+
+namespace {
+
+std::vector<char> Reduced(const Attrs& attrs, int ndim) {
+  const ReduceParam& p = attrs.get<ReduceParam>();
+  return ReducedDims(attrs.op->name, p.axis, p.exclude, true, ndim);
 }
 
 Shape KeptShape(const Shape& shape, const std::vector<char>& reduced) { return ReducedShape(shape, reduced, true, false); }
@@ -84,24 +104,6 @@ NodeEntry Like(const char* op, const NodePtr& node, std::vector<NodeEntry> input
 // A reduced entry, repeated in the shape of the data.
 NodeEntry Spread(const NodePtr& node, const NodeEntry& e) { return Like("_backward_sum", node, {e, node->inputs[0]}); }
 
-NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
-NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
-  std::string text = std::to_string(s);
-  return MakeOp(op, {x}, {{"scalar", text}, {"is_int", "0"}});
-}
-NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
-
-// Products without the element itself: with one zero among the factors only that zero's product is left, with two none.
-// `factors`: the data with what is ignored replaced by 1.
-NodeEntry ProductGradient(const NodePtr& node, const NodeEntry& ograd, const NodeEntry& factors) {
-  NodeEntry zero = Scalar("_equal_scalar", factors, 0);
-  NodeEntry safe = Simple("elemwise_add", {factors, zero});
-  NodeEntry zeros = Like("sum", node, {zero});
-  NodeEntry weighted = Mul(ograd, Like("prod", node, {safe}));
-  NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
-  NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
-  return Simple("elemwise_add", {Simple("elemwise_div", {Spread(node, without_zeros), safe}), Mul(Spread(node, with_one_zero), zero)});
-}
 
 struct Entry {
   const char* name;
@@ -123,15 +125,18 @@ const Entry kEntries[] = {
 std::vector<NodeEntry> ReduceGradient(const Entry& e, const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   const NodeEntry &x = node->inputs[0], &g = ograds[0];
   const NodeEntry y{node, 0, 0};
+  const MapFn sum = [&](const NodeEntry& v) { return Like("sum", node, {v}); };
+  const MapFn prod = [&](const NodeEntry& v) { return Like("prod", node, {v}); };
+  const MapFn spread = [&](const NodeEntry& v) { return Spread(node, v); };
   if (e.mean) return {Like("_backward_mean", node, {g, x})};
   switch (e.kind) {
     case kSum: return {Spread(node, g)};
     case kNanSum: return {Mul(Spread(node, g), EqualMask(x, x))};
-    case kProd: return {ProductGradient(node, g, x)};
+    case kProd: return {ProductGradient(g, x, sum, prod, spread)};
     case kNanProd: {
       NodeEntry number = EqualMask(x, x);
       NodeEntry factors = Simple("where", {number, x, Simple("ones_like", {x})});
-      return {Mul(ProductGradient(node, g, factors), number)};
+      return {Mul(ProductGradient(g, factors, sum, prod, spread), number)};
     }
     default: return {Mul(Spread(node, g), EqualMask(x, Spread(node, y)))};   // every element that attains the extreme
   }
@@ -165,7 +170,11 @@ const bool kRegistered = [] {
       AssignShape(attrs, "output", &(*out)[0], data);
       if (!data.known()) return false;
       const ReduceParam& p = attrs.get<ReduceParam>();
-      AssignShape(attrs, "gradient", &(*in)[0], ReducedShape(data, Reduced(attrs, data.ndim()), p.keepdims, true));
+      const Shape expected = ReducedShape(data, Reduced(attrs, data.ndim()), p.keepdims, true);
+      if (!(*in)[0].known()) AssignShape(attrs, "gradient", &(*in)[0], expected);
+      // () and (1,) both occur: NumPy reductions share this node
+      MXNET_CHECK_KIND((*in)[0].Size() == expected.Size(), Value)
+          << "[" << attrs.op->name << "] the gradient has shape " << (*in)[0] << "; expected " << expected;
       return true;
     });
     op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
@@ -202,12 +211,6 @@ bool NormType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 
 std::vector<char> NormReduced(const Attrs& attrs, int ndim) { return ReducedDims(attrs.op->name, attrs.get<NormParam>().axis, false, true, ndim); }
 
-AttrDict AxesOf(const NormParam& p) {
-  std::ostringstream axis;
-  if (p.axis.has_value()) axis << p.axis.value();
-  return {{"axis", p.axis.has_value() ? axis.str() : "None"}, {"keepdims", p.keepdims ? "1" : "0"}};
-}
-
 MXNET_REGISTER_OP(norm)
     .describe("L1 or L2 norm over axes; sums of integers are taken exactly and rounded down.")
     .alias("_npx_norm").alias("_sparse_norm")
@@ -228,7 +231,7 @@ MXNET_REGISTER_OP(norm)
       const NormParam& p = node->attrs->get<NormParam>();
       const NodeEntry& x = node->inputs[0];
       const NodeEntry y{node, 0, 0};
-      const AttrDict axes = AxesOf(p);
+      const AttrDict axes = AxesDict(p.axis, p.keepdims);
       auto spread = [&](const NodeEntry& e) {
         NodeEntry wide = MakeOp("_backward_sum", {e, x}, axes);
         return p.out_dtype.has_value() ? Simple("_backward_cast", {wide, x}) : wide;

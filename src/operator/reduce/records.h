@@ -2,6 +2,7 @@
 #ifndef MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
 #define MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,20 @@ Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepd
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);
 /* out (=, +=) data, seen as shape `kept`, broadcast to out. */
 void BroadcastReduced(const TBlob& data, const Shape& kept, const TBlob& out, OpReq req);
+
+
+// ---- pieces of gradients as graph nodes
+using MapFn = std::function<NodeEntry(const NodeEntry&)>;
+double CountOf(const Shape& shape, const std::vector<char>& reduced);   // elements behind one result
+AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims);    // arguments of sum, _backward_sum, _backward_mean
+NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b);
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s);
+NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);                  // equal shapes
+/*
+ * Gradient of a product: ograd times the product without the element itself, also where factors are 0. `sum` and `prod` reduce as
+ * the operator does, `spread` repeats a reduced entry in the shape of the data.
+ */
+NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread);
 
 }  // namespace reduce
 }  // namespace mxnet

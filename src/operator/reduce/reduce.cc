@@ -135,7 +135,7 @@ struct Odometer {
 
 double MergeInitial(Kind kind, double value, double initial) {
   switch (kind) {
-    case kSum: return value + initial;
+    case kSum: case kSumSquare: return value + initial;
     case kProd: return value * initial;
     case kMax: return value > initial || value != value ? value : initial;
     case kMin: return value < initial || value != value ? value : initial;

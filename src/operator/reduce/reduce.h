@@ -14,7 +14,7 @@ namespace reduce {
 struct Finish {
   double divisor = 1;
   bool sqrt = false;
-  double initial = 0;          // with has_initial: merged into the value first (sum, prod, max, min)
+  double initial = 0;          // with has_initial: merged into the value first (sums, prod, max, min)
   bool has_initial = false;
 };
 

@@ -1,0 +1,156 @@
+// moments and L2Normalization: reductions of the data followed by a pass over it.
+#include "operator/reduce/moments.h"
+
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/expression.h"
+#include "operator/pointwise/records.h"
+#include "operator/reduce/records.h"
+
+namespace mxnet {
+namespace reduce {
+
+struct MomentsParam : public dmlc::Parameter<MomentsParam> {
+  dmlc::optional<Shape> axes;
+  bool keepdims;
+  DMLC_DECLARE_PARAMETER(MomentsParam) {
+    DMLC_DECLARE_FIELD(axes).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  }
+};
+struct L2NormalizationParam : public dmlc::Parameter<L2NormalizationParam> {
+  float eps;
+  int mode;
+  DMLC_DECLARE_PARAMETER(L2NormalizationParam) {
+    DMLC_DECLARE_FIELD(eps).set_default(1e-10f).describe("Added to the sum of squares.");
+    DMLC_DECLARE_FIELD(mode).add_enum("instance", 0).add_enum("channel", 1).add_enum("spatial", 2).set_default(0).describe(
+        "What shares one norm: a whole sample, the channels of a position, or the positions of a channel.");
+  }
+};
+MXNET_REGISTER_PARAM(MomentsParam);
+MXNET_REGISTER_PARAM(L2NormalizationParam);
+
+namespace {
+using pointwise::Operand;
+using pointwise::Simple;
+
+TBlob Temporary(void* memory, const Shape& shape, int dtype) {
+  TBlob b;
+  b.dptr = memory;
+  b.shape = shape;
+  b.dtype = dtype;
+  return b;
+}
+size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+}  // namespace
+
+void Variance(const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const std::function<void*(size_t)>& workspace, const TBlob* mean,
+              OpReq mean_req, const TBlob& out, OpReq req) {
+  const Shape kept = ReducedShape(in.shape, reduced, true, false);
+  const int compute = pointwise::ComputeFor(in.dtype, false), dtype = pointwise::ComputeDType(compute);
+  const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(dtype));
+  char* memory = static_cast<char*>(workspace(mean_bytes + Aligned(in.Size() * DTypeSize(dtype)) + 64));
+  const TBlob centre = Temporary(memory, kept, dtype), deviation = Temporary(memory + mean_bytes, in.shape, dtype);
+  Finish average;
+  average.divisor = CountOf(in.shape, reduced);
+  Reduce(kSum, in, reduced, average, true, centre, OpReq::kWrite);
+  if (mean && mean_req != OpReq::kNull) {
+    TBlob same = *mean;
+    same.shape = kept;
+    pointwise::ExecuteCast(centre, same, mean_req);
+  }
+  if (req == OpReq::kNull) return;
+  const Operand operands[2] = {in, centre};
+  pointwise::Execute(pointwise::ForwardLoop(pointwise::k_sub, compute), compute, operands, 2, pointwise::kBinaryMasks, nullptr, deviation, OpReq::kWrite);
+  Reduce(kSumSquare, deviation, reduced, finish, true, out, req);
+}
+
+namespace {
+
+std::vector<char> MomentsReduced(const Attrs& attrs, int ndim) { return ReducedDims(attrs.op->name, attrs.get<MomentsParam>().axes, false, true, ndim); }
+
+MXNET_REGISTER_OP(moments)
+    .describe("Mean and (biased) variance over axes.")
+    .set_param<MomentsParam>()
+    .set_inputs({"data"})
+    .set_outputs({"output0", "output1"})
+    .set_dtypes(pointwise::FloatTypes())
+    .set_supports_add()
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      const Shape& s = (*in)[0];
+      if (!s.ndim_known()) return false;
+      const Shape result = ReducedShape(s, MomentsReduced(attrs, s.ndim()), attrs.get<MomentsParam>().keepdims, true);
+      AssignShape(attrs, "mean", &(*out)[0], result);
+      AssignShape(attrs, "variance", &(*out)[1], result);
+      return s.known();
+    })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const MomentsParam& p = node->attrs->get<MomentsParam>();
+      const NodeEntry& x = node->inputs[0];
+      const AttrDict axes = AxesDict(p.axes, p.keepdims);
+      NodeEntry centred = Simple("broadcast_sub", {x, MakeOp("mean", {x}, AxesDict(p.axes, true))});
+      NodeEntry from_mean = MakeOp("_backward_mean", {ograds[0], x}, axes);
+      NodeEntry from_variance = MakeOp("_backward_mean", {Scalar("_mul_scalar", ograds[1], 2), x}, axes);
+      return std::vector<NodeEntry>{Simple("elemwise_add", {from_mean, Mul(from_variance, centred)})};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const std::vector<char> reduced = MomentsReduced(*a.attrs, a.in[0].shape.ndim());
+      Finish finish;
+      finish.divisor = CountOf(a.in[0].shape, reduced);
+      Variance(a.in[0], reduced, finish, a.workspace, &a.out[0], a.req[0], a.out[1], a.req[1]);
+    });
+
+// Dimensions that share one norm.
+std::vector<char> NormReduced(const Attrs& attrs, const Shape& shape) {
+  const int mode = attrs.get<L2NormalizationParam>().mode;
+  MXNET_CHECK_KIND(shape.ndim() >= (mode == 0 ? 1 : 3), Value) << "[L2Normalization] data has shape " << shape << "; mode "
+                                                             << (mode == 0 ? "instance needs at least 1 dimension" : "channel or spatial needs at least 3 dimensions");
+  std::vector<char> reduced(shape.ndim(), 0);
+  for (int d = 1; d < shape.ndim(); ++d) reduced[d] = mode == 0 || (mode == 1) == (d == 1);
+  return reduced;
+}
+
+MXNET_REGISTER_OP(L2Normalization)
+    .describe("Divides by the L2 norm: x / sqrt(sum(x * x) + eps).")
+    .set_param<L2NormalizationParam>()
+    .set_inputs({"data"})
+    .set_dtypes(pointwise::FloatTypes())
+    .set_inplace({{0, 0}})
+    .set_supports_add()
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      if ((*in)[0].ndim_known()) NormReduced(attrs, (*in)[0]);
+      return ElemwiseShape(attrs, in, out);
+    })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      const L2NormalizationParam& p = node->attrs->get<L2NormalizationParam>();
+      const NodeEntry &x = node->inputs[0], &g = ograds[0];
+      const AttrDict modes[] = {{{"axis", "(0,)"}, {"exclude", "1"}, {"keepdims", "1"}},
+                                {{"axis", "(1,)"}, {"keepdims", "1"}},
+                                {{"axis", "(0, 1)"}, {"exclude", "1"}, {"keepdims", "1"}}};
+      const AttrDict& axes = modes[p.mode];
+      char eps[32];
+      std::snprintf(eps, sizeof(eps), "%.9g", p.eps);
+      NodeEntry inverse = Simple("rsqrt", {MakeOp("_plus_scalar", {MakeOp("sum", {Simple("square", {x})}, axes)}, {{"scalar", eps}, {"is_int", "0"}})});
+      NodeEntry along = MakeOp("sum", {Mul(g, x)}, axes);
+      NodeEntry cube = Mul(Mul(inverse, inverse), inverse);
+      return std::vector<NodeEntry>{Simple(
+          "elemwise_sub", {Simple("broadcast_mul", {g, inverse}), Simple("broadcast_mul", {x, Mul(along, cube)})})};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const TBlob& x = a.in[0];
+      if (x.Size() == 0) return;
+      const std::vector<char> reduced = NormReduced(*a.attrs, x.shape);
+      const Shape kept = ReducedShape(x.shape, reduced, true, false);
+      const int compute = pointwise::ComputeFor(x.dtype, false), dtype = pointwise::ComputeDType(compute);
+      const TBlob norm = Temporary(a.workspace(kept.Size() * DTypeSize(dtype)), kept, dtype);
+      Finish finish;
+      finish.has_initial = true;
+      finish.initial = a.param<L2NormalizationParam>().eps;
+      finish.sqrt = true;
+      Reduce(kSumSquare, x, reduced, finish, false, norm, OpReq::kWrite);
+      const Operand operands[2] = {x, norm};
+      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_div, compute), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0], a.req[0]);
+    });
+
+}  // namespace
+}  // namespace reduce
+}  // namespace mxnet

@@ -1,0 +1,21 @@
+#ifndef MXNET_SRC_OPERATOR_REDUCE_MOMENTS_H_
+#define MXNET_SRC_OPERATOR_REDUCE_MOMENTS_H_
+
+#include <functional>
+#include <vector>
+
+#include "operator/reduce/reduce.h"
+
+namespace mxnet {
+namespace reduce {
+
+/*
+ * Mean and sum of squared deviations (finished by `finish`) in two passes, which unlike E[x^2] - E[x]^2 loses no digits.
+ * `mean` may be null. `workspace` serves one block about as large as the input.
+ */
+void Variance(const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const std::function<void*(size_t)>& workspace, const TBlob* mean,
+              OpReq mean_req, const TBlob& out, OpReq req);
+
+}  // namespace reduce
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_REDUCE_MOMENTS_H_

@@ -1,0 +1,269 @@
+// NumPy's reductions: zero-dimensional results, dtype and initial arguments; variance and standard deviation; any and all.
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/expression.h"
+#include "operator/pointwise/records.h"
+#include "operator/reduce/moments.h"
+#include "operator/reduce/records.h"
+
+namespace mxnet {
+namespace reduce {
+
+#define MXNET_NP_DTYPES(field)                                                                                              \
+  field.set_default(dmlc::optional<int>()).add_enum("float16", kFloat16).add_enum("float32", kFloat32).add_enum("float64", kFloat64) \
+      .add_enum("int32", kInt32).add_enum("int64", kInt64).add_enum("int8", kInt8)
+
+struct NpSumParam : public dmlc::Parameter<NpSumParam> {
+  dmlc::optional<Shape> axis;
+  dmlc::optional<int> dtype;
+  bool keepdims;
+  dmlc::optional<double> initial;
+  DMLC_DECLARE_PARAMETER(NpSumParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    MXNET_NP_DTYPES(DMLC_DECLARE_FIELD(dtype)).add_enum("bool", kBool).describe("Of the result; None: that of the input, int64 for bool.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    DMLC_DECLARE_FIELD(initial).set_default(dmlc::optional<double>()).describe("Starting value.");
+  }
+};
+struct NpMaxParam : public dmlc::Parameter<NpMaxParam> {
+  dmlc::optional<Shape> axis;
+  bool keepdims;
+  dmlc::optional<double> initial;
+  DMLC_DECLARE_PARAMETER(NpMaxParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+    DMLC_DECLARE_FIELD(initial).set_default(dmlc::optional<double>()).describe("A number that takes part; allows empty axes.");
+  }
+};
+struct NpAnyParam : public dmlc::Parameter<NpAnyParam> {
+  dmlc::optional<Shape> axis;
+  bool keepdims;
+  DMLC_DECLARE_PARAMETER(NpAnyParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  }
+};
+struct NpVarParam : public dmlc::Parameter<NpVarParam> {
+  dmlc::optional<Shape> axis;
+  dmlc::optional<int> dtype;
+  int ddof;
+  bool keepdims;
+  DMLC_DECLARE_PARAMETER(NpVarParam) {
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all, (): none.");
+    MXNET_NP_DTYPES(DMLC_DECLARE_FIELD(dtype)).describe("Of the result; None: that of the input.");
+    DMLC_DECLARE_FIELD(ddof).set_default(0).describe("The sum of squares is divided by N - ddof.");
+    DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
+  }
+};
+MXNET_REGISTER_PARAM(NpSumParam);
+MXNET_REGISTER_PARAM(NpMaxParam);
+MXNET_REGISTER_PARAM(NpAnyParam);
+MXNET_REGISTER_PARAM(NpVarParam);
+
+namespace {
+
+using pointwise::Simple;
+
+template <typename P>
+std::vector<char> Reduced(const Attrs& attrs, int ndim) {
+  return ReducedDims(attrs.op->name, attrs.get<P>().axis, false, false, ndim);
+}
+
+template <typename P>
+bool NpShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& s = (*in)[0];
+  if (!s.ndim_known()) return false;
+  AssignShape(attrs, "output", &(*out)[0], ReducedShape(s, Reduced<P>(attrs, s.ndim()), attrs.get<P>().keepdims, false));
+  return s.known();
+}
+
+bool NpMaxShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (!NpShape<NpMaxParam>(attrs, in, out)) return false;
+  if (!attrs.get<NpMaxParam>().initial.has_value()) CheckNotEmpty(attrs.op->name, (*in)[0], Reduced<NpMaxParam>(attrs, (*in)[0].ndim()));
+  return true;
+}
+
+// None: the input's own; bool is counted in int64; means of integers are float32.
+template <bool Mean>
+bool NpSumType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& dtype = attrs.get<NpSumParam>().dtype;
+  const int t = (*in)[0];
+  int result = dtype.has_value() ? dtype.value() : t;
+  if (!dtype.has_value() && t != kDTypeUnknown && !IsFloating(t)) result = Mean ? int{kFloat32} : t == kBool ? int{kInt64} : t;
+  AssignType(attrs, "output", &(*out)[0], result);
+  if (t == kDTypeUnknown && IsFloating((*out)[0]) && !dtype.has_value()) (*in)[0] = (*out)[0];
+  return (*in)[0] != kDTypeUnknown;
+}
+
+template <typename P>
+bool AxisIsEmpty(const P& p) { return p.axis.has_value() && p.axis.value().ndim() == 0; }
+
+// A reduced entry repeated in the shape (and dtype) of the data.
+template <typename P>
+NodeEntry Spread(const NodePtr& node, const NodeEntry& e, const char* op = "_backward_sum") {
+  const P& p = node->attrs->get<P>();
+  return AxisIsEmpty(p) ? e : MakeOp(op, {e, node->inputs[0]}, AxesDict(p.axis, p.keepdims));
+}
+NodeEntry CastLike(const NodeEntry& e, const NodeEntry& like) { return Simple("_backward_cast", {e, like}); }
+
+void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
+  Op& op = Op::Register(name);
+  pointwise::AddAliases(&op, aliases);
+  op.describe(mean ? "Arithmetic mean over axes." : kind == kSum ? "Sum over axes." : "Product over axes.");
+  op.set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
+  op.set_kernel(DeviceType::kCPU, [kind, mean](KernelArgs& a) {
+    const NpSumParam& p = a.param<NpSumParam>();
+    const std::vector<char> reduced = Reduced<NpSumParam>(*a.attrs, a.in[0].shape.ndim());
+    Finish finish;
+    if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
+    finish.has_initial = p.initial.has_value();
+    if (finish.has_initial) finish.initial = p.initial.value();
+    Reduce(kind, a.in[0], reduced, finish, mean || IsFloating(a.out[0].dtype), a.out[0], a.req[0]);
+  });
+  op.set_gradient([kind, mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+    const NpSumParam& p = node->attrs->get<NpSumParam>();
+    const NodeEntry& x = node->inputs[0];
+    const NodeEntry g = p.dtype.has_value() ? CastLike(ograds[0], x) : ograds[0];
+    if (AxisIsEmpty(p)) return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
+    if (mean) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g, "_backward_mean")};
+    if (kind == kSum) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g)};
+    AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
+    if (p.initial.has_value()) with_initial["initial"] = std::to_string(p.initial.value());
+    return std::vector<NodeEntry>{ProductGradient(
+        g, x, [&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); }, [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
+        [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); })};
+  });
+}
+
+void RegisterMax(const char* name, const char* aliases, Kind kind) {
+  Op& op = Op::Register(name);
+  pointwise::AddAliases(&op, aliases);
+  op.describe(kind == kMax ? "Largest element over axes; NaN when there is one." : "Smallest element over axes; NaN when there is one.");
+  op.set_param<NpMaxParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add().set_infer_shape(NpMaxShape);
+  op.set_kernel(DeviceType::kCPU, [kind](KernelArgs& a) {
+    const NpMaxParam& p = a.param<NpMaxParam>();
+    Finish finish;
+    finish.has_initial = p.initial.has_value();
+    if (finish.has_initial) finish.initial = p.initial.value();
+    Reduce(kind, a.in[0], Reduced<NpMaxParam>(*a.attrs, a.in[0].shape.ndim()), finish, false, a.out[0], a.req[0]);
+  });
+  op.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+    const NodeEntry y{node, 0, 0};
+    return std::vector<NodeEntry>{
+        Mul(Spread<NpMaxParam>(node, ograds[0]), EqualMask(node->inputs[0], Spread<NpMaxParam>(node, y)))};
+  });
+}
+
+void RegisterAny(const char* name, const char* aliases, Kind kind) {
+  Op& op = Op::Register(name);
+  pointwise::AddAliases(&op, aliases);
+  op.describe(kind == kAny ? "Whether any element over axes is not 0." : "Whether all elements over axes are not 0.");
+  op.set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op.set_infer_shape(NpShape<NpAnyParam>).set_infer_type(pointwise::BoolOutputType).set_zero_gradient();
+  op.set_kernel(DeviceType::kCPU, [kind](KernelArgs& a) {
+    Reduce(kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
+  });
+}
+
+// ---- variance
+bool VarType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& dtype = attrs.get<NpVarParam>().dtype;
+  AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : (*in)[0]);
+  if (!dtype.has_value() && (*in)[0] == kDTypeUnknown) (*in)[0] = (*out)[0];
+  return (*in)[0] != kDTypeUnknown;
+}
+
+// divisor of the sum of squares
+double VarDivisor(const Attrs& attrs, const Shape& shape) {
+  return CountOf(shape, Reduced<NpVarParam>(attrs, shape.ndim())) - attrs.get<NpVarParam>().ddof;
+}
+
+void RegisterVar(const char* name, bool root) {
+  Op& op = Op::Register(name);
+  op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
+  op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberTypes()).set_supports_add();
+  op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType);
+  op.set_kernel(DeviceType::kCPU, [root](KernelArgs& a) {
+    Finish finish;
+    finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);
+    finish.sqrt = root;
+    Variance(a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, a.workspace, nullptr, OpReq::kNull, a.out[0], a.req[0]);
+  });
+  op.set_gradient([root](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+    const NpVarParam& p = node->attrs->get<NpVarParam>();
+    const NodeEntry& x = node->inputs[0];
+    NodeEntry g = ograds[0];
+    if (root) {
+      const NodeEntry y{node, 0, 0};
+      g = Simple("elemwise_div", {g, Simple("elemwise_add", {y, Scalar("_equal_scalar", y, 0)})});
+    } else {
+      g = Scalar("_mul_scalar", g, 2);
+    }
+    if (p.dtype.has_value()) g = CastLike(g, x);
+    if (AxisIsEmpty(p)) return std::vector<NodeEntry>{Simple("zeros_like", {x})};
+    const AttrDict axes = AxesDict(p.axis, true);
+    NodeEntry centred = Simple("broadcast_sub", {x, MakeOp("mean", {x}, axes)});
+    NodeEntry wide{MakeNodeLike("_backward_var_spread", *node, {g, x}), 0, 0};
+    return std::vector<NodeEntry>{Mul(wide, centred)};
+  });
+}
+
+const bool kRegistered = [] {
+  RegisterSum("_np_sum", "", kSum, false);
+  RegisterSum("_npi_sum", "", kSum, false);
+  RegisterSum("_np_prod", "_np_product", kProd, false);
+  RegisterSum("_npi_prod", "", kProd, false);
+  RegisterSum("_npi_mean", "", kSum, true);
+  RegisterMax("_np_max", "_np_amax", kMax);
+  RegisterMax("_npi_max", "_npi_amax", kMax);
+  RegisterMax("_np_min", "_np_amin", kMin);
+  RegisterMax("_npi_min", "_npi_amin", kMin);
+  RegisterAny("_np_any", "_np_sometrue", kAny);
+  RegisterAny("_npi_any", "", kAny);
+  RegisterAny("_np_all", "", kAll);
+  RegisterAny("_npi_all", "", kAll);
+  RegisterVar("_npi_var", false);
+  RegisterVar("_npi_std", true);
+  return true;
+}();
+
+// (ograd, data) -> ograd / (N - ddof) in the shape of data; and back.
+MXNET_REGISTER_OP(_backward_var_spread)
+    .describe("Repeats the gradient of a variance in the shape of the data and divides it by N - ddof.")
+    .set_param<NpVarParam>()
+    .set_inputs({"ograd", "data"})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*in)[0].known() && (*in)[1].known();
+    })
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{{MakeNodeLike("_backward_var_gather", *node, {ograds[0]}), 0, 0}, NodeEntry()};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      const Shape& shape = a.out[0].shape;
+      TBlob g = a.in[0];
+      g.shape = ReducedShape(shape, Reduced<NpVarParam>(*a.attrs, shape.ndim()), true, false);
+      const int compute = pointwise::ComputeFor(g.dtype, false);
+      const double p[3] = {1.0 / VarDivisor(*a.attrs, shape), 0, 0};
+      const pointwise::Operand in(g);
+      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_scale, compute), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
+    });
+
+MXNET_REGISTER_OP(_backward_var_gather)
+    .describe("Sums and divides by N - ddof.")
+    .set_param<NpVarParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(NpShape<NpVarParam>)
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{{MakeNodeLike("_backward_var_spread", *node, {ograds[0], node->inputs[0]}), 0, 0}};
+    })
+    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      Finish finish;
+      finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);
+      Reduce(kSum, a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, true, a.out[0], a.req[0]);
+    });
+
+}  // namespace
+}  // namespace reduce
+}  // namespace mxnet
