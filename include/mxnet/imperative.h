@@ -41,6 +41,9 @@ class MXNET_DLL Imperative {
   static void DropGrads(const std::vector<NDArray*>& variables);
   /* The gradient array attached to `variable`; none when it has none. */
   static NDArray Grad(const NDArray& variable);
+  /* Whether a backward pass has touched the gradient since SetFreshGrad(variable, false); false for what is not marked. */
+  static bool HasFreshGrad(const NDArray& variable);
+  static void SetFreshGrad(const NDArray& variable, bool fresh);
   /*
    * Differentiates `heads` (weighted by `head_grads`; null entries mean ones). With `variables`, returns their gradients as fresh arrays;
    * without, adds or writes into the marked gradients. `create_graph` records the backward pass itself.

@@ -265,6 +265,18 @@ int MXNDArrayGetGrad(NDArrayHandle handle, NDArrayHandle* out) {
   API_END();
 }
 
+int MXNDArrayGetGradState(NDArrayHandle handle, int* out) {
+  API_BEGIN();
+  *out = Imperative::HasFreshGrad(*AsNDArray(handle));
+  API_END();
+}
+
+int MXNDArraySetGradState(NDArrayHandle handle, int state) {
+  API_BEGIN();
+  Imperative::SetFreshGrad(*AsNDArray(handle), state != 0);
+  API_END();
+}
+
 // ---- deferred compute (tracing of 2.0-style forward functions)
 
 int MXNDArrayIsDeferredCompute(int* curr) {

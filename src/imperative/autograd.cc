@@ -148,6 +148,16 @@ NDArray Imperative::Grad(const NDArray& variable) {
   return t && t->is_variable ? t->grad : NDArray();
 }
 
+bool Imperative::HasFreshGrad(const NDArray& variable) {
+  Tape* t = TapeOf(variable.autograd_entry);
+  return t && t->is_variable && t->fresh_grad;
+}
+
+void Imperative::SetFreshGrad(const NDArray& variable, bool fresh) {
+  Tape* t = TapeOf(variable.autograd_entry);
+  if (t && t->is_variable) t->fresh_grad = fresh;
+}
+
 namespace {
 
 /* One backward pass. */
@@ -234,6 +244,7 @@ class BackwardPass {
   }
 
   void Deliver(Tape* t, const NDArray& g) {
+    t->fresh_grad = true;
     if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;   // was computed in place
     if (t->req == OpReq::kAdd) {
       static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});

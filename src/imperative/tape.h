@@ -21,6 +21,7 @@ struct Tape {
   // variables
   NDArray grad;
   OpReq req = OpReq::kNull;          // kNull: a constant that happened to take part
+  bool fresh_grad = false;           // a backward pass wrote or added to `grad` since the flag was last cleared
   // outputs of the node (one for a variable): value if kept, and what is needed to make zeros of it
   struct Output {
     NDArray value;

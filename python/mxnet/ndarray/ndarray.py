@@ -226,6 +226,17 @@ class NDArray(NDArrayBase):
         grad = zeros(self.shape, ctx=self.context, dtype=self.dtype)
         autograd.mark_variables([self], [grad], [grad_req])
 
+    @property
+    def _fresh_grad(self):
+        """Whether a backward pass touched the gradient since this was last set to False; the Trainer's test for stale gradients."""
+        state = ctypes.c_int()
+        check_call(_LIB.MXNDArrayGetGradState(ctypes.c_void_p(self.handle), ctypes.byref(state)))
+        return bool(state.value)
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, state):
+        check_call(_LIB.MXNDArraySetGradState(ctypes.c_void_p(self.handle), ctypes.c_int(bool(state))))
+
     def drop_grad(self):
         """Takes the gradient away again."""
         check_call(_LIB.MXAutogradDropGrads(ctypes.c_uint(1), ctypes.byref(ctypes.c_void_p(self.handle))))
