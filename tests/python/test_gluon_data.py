@@ -397,12 +397,20 @@ def test_compose_and_cast():
     assert {maybe(1) for _ in range(60)} == {1, 2}
 
 
-@pytest.mark.skipif(not hasattr(nd, 'image'), reason='image operators come in a later issue')
-def test_image_transforms():
+def test_to_tensor_and_normalize():
     from mxnet.gluon.data.vision import transforms
     image = np.random.RandomState(0).randint(0, 256, (4, 5, 3)).astype('uint8')
-    tensor = transforms.ToTensor()(nd.array(image, dtype='uint8'))
-    np.testing.assert_allclose(tensor.asnumpy(), image.transpose(2, 0, 1) / 255, rtol=1e-5)
-    normal = transforms.Normalize((0.1, 0.2, 0.3), (1, 2, 4))(tensor).asnumpy()
-    expected = (image.transpose(2, 0, 1) / 255 - np.array([0.1, 0.2, 0.3])[:, None, None]) / np.array([1, 2, 4])[:, None, None]
-    np.testing.assert_allclose(normal, expected, rtol=1e-4, atol=1e-6)
+    for batch in (image, image[None]):
+        tensor = batch.swapaxes(-1, -3).swapaxes(-1, -2) / 255
+        for compiled in (False, True):
+            to_tensor, normalize = transforms.ToTensor(), transforms.Normalize((0.1, 0.2, 0.3), (1, 2, 4))
+            if compiled:
+                to_tensor.hybridize()
+                normalize.hybridize()
+            got = to_tensor(nd.array(batch, dtype='uint8'))
+            np.testing.assert_allclose(got.asnumpy(), tensor, rtol=1e-5)
+            expected = (tensor - np.array([0.1, 0.2, 0.3])[:, None, None]) / np.array([1, 2, 4])[:, None, None]
+            np.testing.assert_allclose(normalize(got).asnumpy(), expected, rtol=1e-4, atol=1e-6)
+    assert transforms.Normalize(0.5, 2)(nd.array([[[1.5]]])).asscalar() == 0.5
+    with pytest.raises(AssertionError, match='deviations'):
+        transforms.Normalize((1, 2), (1, 2, 3))

@@ -1,4 +1,4 @@
-"""Image datasets. Images are NDArrays (height, width, channels) of uint8, labels int32 (or float32 from records)."""
+"""Image datasets. Images are NDArrays (height, width, channels) of uint8, labels int32."""
 import gzip
 import os
 import struct
@@ -11,7 +11,7 @@ from .... import ndarray as nd
 from ...utils import _data_dir, _get_repo_file_url, check_sha1, download
 from .. import dataset
 
-__all__ = ['MNIST', 'FashionMNIST', 'CIFAR10', 'CIFAR100', 'ImageRecordDataset', 'ImageFolderDataset']
+__all__ = ['MNIST', 'FashionMNIST', 'CIFAR10', 'CIFAR100']
 
 
 class _DownloadedDataset(dataset.Dataset):
@@ -168,54 +168,3 @@ class CIFAR100(CIFAR10):
 
     def _label_of(self, records):
         return records[:, int(self._fine_label)]
-
-
-class ImageRecordDataset(dataset.RecordFileDataset):
-    """Images and labels from a RecordIO file of `im2rec`; `flag` 1 decodes in colour, 0 in grey."""
-
-    def __init__(self, filename, flag=1, transform=None):
-        super().__init__(filename)
-        self._flag = flag
-        self._transform = transform
-
-    def __getitem__(self, idx):
-        from .... import image, recordio
-        header, packed = recordio.unpack(super().__getitem__(idx))
-        decoded = image.imdecode(packed, self._flag)
-        return (decoded, header.label) if self._transform is None else self._transform(decoded, header.label)
-
-
-class ImageFolderDataset(dataset.Dataset):
-    """Images of a folder with one folder per class: label i belongs to the i-th folder in alphabetical order (`synsets`); `items` lists
-    (path, label). `flag` as for ImageRecordDataset."""
-
-    _extensions = ('.jpg', '.jpeg', '.png')
-
-    def __init__(self, root, flag=1, transform=None):
-        self._root = os.path.expanduser(root)
-        self._flag = flag
-        self._transform = transform
-        self.synsets = []
-        self.items = []
-        for folder in sorted(os.listdir(self._root)):
-            path = os.path.join(self._root, folder)
-            if not os.path.isdir(path):
-                warnings.warn(f'[gluon.data.vision.ImageFolderDataset] {path} is not a folder and is left out', stacklevel=2)
-                continue
-            label = len(self.synsets)
-            self.synsets.append(folder)
-            for name in sorted(os.listdir(path)):
-                if os.path.splitext(name)[1].lower() in self._extensions:
-                    self.items.append((os.path.join(path, name), label))
-                else:
-                    warnings.warn(f'[gluon.data.vision.ImageFolderDataset] {os.path.join(path, name)} is left out; files with '
-                                  f'{self._extensions} are accepted', stacklevel=2)
-
-    def __getitem__(self, idx):
-        from .... import image
-        path, label = self.items[idx]
-        decoded = image.imread(path, self._flag)
-        return (decoded, label) if self._transform is None else self._transform(decoded, label)
-
-    def __len__(self):
-        return len(self.items)
