@@ -78,7 +78,7 @@ NodeEntry ConstantEntry(const NDArray& a) {
 NDArray FilledLike(const Tape::Output& o, const char* op) {
   NDArray a(o.shape, o.ctx, o.dtype);
   if (o.shape.Size() == 0) return a;
-  AttrsPtr attrs = MakeAttrs(Op::Get(op), {});
+  AttrsPtr attrs = MakeAttrs(Op::Get(op), {{"dtype", DTypeName(o.dtype)}});
   Imperative::Run(attrs, {}, {OpReq::kWrite}, {a}, false);
   return a;
 }

@@ -220,6 +220,22 @@ class ProcessWorkers:
                                        f'{process.exitcode} while the loader was in use')
             self._lock.notify_all()
 
+    def _drain(self, seconds):
+        """Take in, and free, what busy workers are about to send; the rest is left to the library's search for abandoned segments."""
+        deadline = time.monotonic() + seconds
+        while self._busy:
+            ready = connection.wait(list(self._busy), max(0, deadline - time.monotonic()))
+            if not ready:
+                return
+            for conn in ready:
+                self._busy.pop(conn)
+                try:
+                    _, ok, packed = conn.recv()
+                except (EOFError, OSError):
+                    continue
+                if ok:
+                    pickle.loads(packed)
+
     def close(self):
         """End the workers. Safe to call again."""
         if self._owner != os.getpid():
@@ -233,13 +249,21 @@ class ProcessWorkers:
         if threading.current_thread() is not self._thread:
             self._thread.join(5)
         self.forget(list(self._results))
+        self._drain(1)
         processes = list(self._processes.items())
         self._processes = {}
         for conn, process in processes:
-            process.terminate()
+            try:
+                conn.send(None)
+            except OSError:
+                pass
             conn.close()
+        deadline = time.monotonic() + 2
         for _, process in processes:
-            process.join(5)
+            process.join(max(0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.terminate()
+                process.join(5)
         self._wake_read.close()
         self._wake_write.close()
 
