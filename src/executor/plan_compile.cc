@@ -81,6 +81,7 @@ class Compiler {
     DFSVisit(heads, [&](const NodePtr& n) {
       for (const auto& e : n->inputs) ++users[KeyOf(e)];
     });
+    for (const auto& e : graph_.grads) ++users[KeyOf(e)];
     std::set<EntryKey> taken;
     for (int i = 0; i < p_.num_outputs; ++i) {
       NodeEntry& e = graph_.outputs[i];
@@ -94,7 +95,7 @@ class Compiler {
       const std::string name = inputs_[input]->name + "_grad";
       const bool own = !e.node->is_variable() && !taken.count(KeyOf(e));
       if (p_.grad_req[input] == OpReq::kAdd) {
-        if (own && users[KeyOf(e)] == 0 && e.node->op()->supports_add) {
+        if (own && users[KeyOf(e)] == 1 && e.node->op()->supports_add) {
           add_directly_.insert(KeyOf(e));
         } else {
           NodePtr before = MakeVariable(name + "_before");

@@ -96,7 +96,8 @@ bool VerifyMemoryPlan(const std::vector<MemoryBlock>& blocks, const MemoryPlan& 
       *why = "block " + std::to_string(i) + " ends outside the arena";
       return false;
     }
-    for (size_t j = 0; j < i; ++j) {
+    for (size_t j = 0; j < i && blocks[i].bytes > 0; ++j) {
+      if (blocks[j].bytes == 0) continue;
       const bool together = blocks[i].first <= blocks[j].last && blocks[j].first <= blocks[i].last;
       const bool apart = plan.offsets[i] + blocks[i].bytes <= plan.offsets[j] || plan.offsets[j] + blocks[j].bytes <= plan.offsets[i];
       if (together && !apart) {

@@ -1,0 +1,448 @@
+// Memory plans, executors and cached operators.
+#include "mxnet/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include "executor/plan.h"
+#include "mxnet/env.h"
+#include "mxnet/imperative.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+Symbol Var(const std::string& name) { return Symbol::Variable(name); }
+
+Symbol Make(const std::string& op, std::vector<Symbol> inputs, AttrDict dict = {}, const std::string& name = "") {
+  Symbol s = Symbol::Atomic(Op::Get(op), std::move(dict));
+  s.Compose(inputs, {}, name.empty() ? op : name);
+  return s;
+}
+
+NDArray Array(const Shape& shape, const std::vector<float>& values) {
+  NDArray a(shape, Context::CPU());
+  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
+  return a;
+}
+
+NDArray Filled(const Shape& shape, float value) { return Array(shape, std::vector<float>(static_cast<size_t>(shape.Size()), value)); }
+
+NDArray Random(const Shape& shape, std::mt19937* random) {
+  std::vector<float> values(static_cast<size_t>(shape.Size()));
+  for (auto& v : values) v = static_cast<float>((*random)() % 2000) / 1000.f - 1.f;
+  return Array(shape, values);
+}
+
+std::vector<float> Values(const NDArray& a) {
+  std::vector<float> values(static_cast<size_t>(a.shape().Size()));
+  a.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
+  return values;
+}
+
+/* Sets a variable of the environment for one scope. */
+class EnvScope {
+ public:
+  EnvScope(const std::string& name, const std::string& value) : name_(name) { Env::Set(name, value); }
+  ~EnvScope() { Env::Set(name_, ""); }
+
+ private:
+  std::string name_;
+};
+
+template <typename Fn>
+std::string ErrorOf(Fn fn) {
+  try {
+    fn();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+/* A random differentiable graph over matrices of one size, with one or two outputs. */
+Symbol RandomGraph(std::mt19937* random, int ops) {
+  std::vector<Symbol> pool = {Var("a"), Var("b"), Var("c")};
+  auto any = [&] { return pool[std::max<int>(0, static_cast<int>(pool.size()) - 1 - static_cast<int>((*random)() % 6))]; };
+  for (int i = 0; i < ops; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    switch ((*random)() % 7) {
+      case 0: pool.push_back(Make("elemwise_add", {any(), any()}, {}, name)); break;
+      case 1: pool.push_back(Make("elemwise_mul", {any(), any()}, {}, name)); break;
+      case 2: pool.push_back(Make("tanh", {any()}, {}, name)); break;
+      case 3: pool.push_back(Make("_mul_scalar", {any()}, {{"scalar", "0.5"}}, name)); break;
+      case 4: pool.push_back(Make("sigmoid", {any()}, {}, name)); break;
+      case 5: pool.push_back(Make("transpose", {Make("transpose", {any()}, {}, name + "t")}, {}, name)); break;
+      default: pool.push_back(Make("add_n", {any(), any(), any()}, {{"num_args", "3"}}, name)); break;
+    }
+  }
+  return (*random)() % 2 ? pool.back() : Symbol::Group({pool.back(), pool[pool.size() / 2]});
+}
+
+struct Results {
+  std::vector<std::vector<float>> outputs, grads;
+  PlanStats stats;
+};
+
+Results RunGraph(const Symbol& s, std::mt19937 random, OpReq req = OpReq::kWrite) {
+  const Shape shape({3, 4});
+  std::vector<NDArray> args, grads, heads;
+  for (size_t i = 0; i < s.ListInputs(Symbol::kReadOnlyArgs).size(); ++i) {
+    args.push_back(Random(shape, &random));
+    grads.push_back(Filled(shape, 1));
+  }
+  auto e = Executor::Bind(s, Context::CPU(), {}, args, grads, std::vector<OpReq>(args.size(), req), {});
+  for (size_t i = 0; i < s.outputs.size(); ++i) heads.push_back(Random(shape, &random));
+  Results run;
+  for (int twice = 0; twice < 2; ++twice) e->Forward(true);   // the second run replays the plan
+  e->Backward(heads);
+  for (const auto& o : e->Outputs()) run.outputs.push_back(Values(o));
+  for (const auto& g : grads) run.grads.push_back(Values(g));
+  run.stats = e->Stats();
+  return run;
+}
+
+// ---- memory
+
+TEST(PlanMemory, RandomBlocksNeverOverlap) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<MemoryBlock> blocks;
+    const int n = 1 + static_cast<int>(random() % 120);
+    for (int i = 0; i < n; ++i) {
+      const int first = static_cast<int>(random() % 100);
+      blocks.push_back({random() % 5 ? random() % 10000 : 0, first, first + static_cast<int>(random() % 20)});
+    }
+    for (int range : {0, 1, 3, 16}) {
+      const MemoryPlan plan = PlanMemory(blocks, range);
+      std::string why;
+      EXPECT_TRUE(VerifyMemoryPlan(blocks, plan, &why)) << why;
+      EXPECT_LE(plan.lower_bound_bytes, plan.arena_bytes);
+      EXPECT_LE(plan.arena_bytes, plan.unshared_bytes);
+      if (range == 0) EXPECT_EQ(plan.arena_bytes, plan.unshared_bytes);
+      for (size_t o : plan.offsets) EXPECT_EQ(o % 64, 0u);
+    }
+    EXPECT_LE(PlanMemory(blocks, 16).arena_bytes, PlanMemory(blocks, 1).arena_bytes);
+  }
+}
+
+TEST(PlanMemory, TheVerifierFindsOverlaps) {
+  const std::vector<MemoryBlock> blocks = {{100, 0, 2}, {100, 2, 3}};
+  MemoryPlan plan = PlanMemory(blocks, 16);
+  std::string why;
+  ASSERT_TRUE(VerifyMemoryPlan(blocks, plan, &why));
+  plan.offsets[1] = plan.offsets[0] + 64;
+  EXPECT_FALSE(VerifyMemoryPlan(blocks, plan, &why));
+}
+
+TEST(Plan, RandomGraphsGiveTheSameHoweverTheyArePlanned) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 30; ++round) {
+    const Symbol s = RandomGraph(&random, 5 + static_cast<int>(random() % 40));
+    const std::mt19937 data(static_cast<unsigned>(round));
+    Results plain;
+    {
+      EnvScope share("NNVM_EXEC_MATCH_RANGE", "0"), inplace("MXNET_EXEC_ENABLE_INPLACE", "0"), cse("MXNET_ELIMINATE_COMMON_EXPR", "0"), bulk("MXNET_EXEC_BULK_EXEC_TRAIN", "0");
+      plain = RunGraph(s, data);
+    }
+    const Results planned = RunGraph(s, data);
+    EXPECT_LE(planned.stats.arena_bytes, plain.stats.arena_bytes);
+    EXPECT_LE(planned.stats.num_bulks, plain.stats.num_bulks);
+    ASSERT_EQ(plain.outputs, planned.outputs);
+    ASSERT_EQ(plain.grads.size(), planned.grads.size());
+    for (size_t i = 0; i < plain.grads.size(); ++i)
+      for (size_t k = 0; k < plain.grads[i].size(); ++k) ASSERT_NEAR(plain.grads[i][k], planned.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
+    const Results added = RunGraph(s, data, OpReq::kAdd);   // onto ones
+    for (size_t i = 0; i < plain.grads.size(); ++i)
+      for (size_t k = 0; k < plain.grads[i].size(); ++k) ASSERT_NEAR(plain.grads[i][k] + 1, added.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
+  }
+}
+
+TEST(Plan, RandomPlansKeepLiveEntriesApart) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 40; ++round) {
+    const Symbol s = RandomGraph(&random, 60);
+    const size_t n = s.ListInputs(Symbol::kAll).size();
+    PlanRequest request;
+    request.symbol = s;
+    request.shapes.assign(n, Shape({5, 7}));
+    request.dtypes.assign(n, kFloat32);
+    request.is_train = true;
+    request.grad_req.assign(n, OpReq::kWrite);
+    const auto plan = Plan::Compile(request);
+    std::string why;
+    ASSERT_TRUE(VerifyMemoryPlan(plan->blocks, plan->memory, &why)) << why;
+    // independently of the planner: whoever reads a place reads what the last writer of exactly that place left there
+    std::map<size_t, int> writer;   // offset -> node that wrote it last
+    std::map<size_t, std::pair<size_t, int>> live;
+    for (size_t t = 0; t < plan->nodes.size(); ++t) {
+      const auto& node = plan->nodes[t];
+      for (int i = 0; i < node.num_in; ++i) {
+        const auto& b = plan->blobs[node.in + i];
+        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like") ASSERT_TRUE(writer.count(b.offset)) << node.name;
+      }
+      for (int o = 0; o < node.num_out; ++o) {
+        const auto& b = plan->blobs[node.out + o];
+        if (b.slot >= 0) continue;
+        const size_t end = b.offset + b.shape.Bytes();
+        for (auto it = live.begin(); it != live.end();) it = it->first < end && b.offset < it->second.first ? (writer.erase(it->first), live.erase(it)) : std::next(it);
+        writer[b.offset] = static_cast<int>(t);
+        live[b.offset] = {end, static_cast<int>(t)};
+      }
+    }
+  }
+}
+
+TEST(Plan, GradientsMatchFiniteDifferences) {
+  std::mt19937 random(4);
+  const Shape shape({2, 3});
+  for (int round = 0; round < 15; ++round) {
+    const Symbol s = RandomGraph(&random, 8)[0];
+    std::vector<NDArray> args, grads;
+    for (size_t i = 0; i < s.ListInputs(Symbol::kReadOnlyArgs).size(); ++i) {
+      args.push_back(Random(shape, &random));
+      grads.push_back(Filled(shape, 0));
+    }
+    auto e = Executor::Bind(s, Context::CPU(), {}, args, grads, std::vector<OpReq>(args.size(), OpReq::kWrite), {});
+    e->Forward(true);
+    e->Backward({Filled(shape, 1)});
+    for (size_t i = 0; i < args.size(); ++i) {
+      std::vector<float> x = Values(args[i]);
+      const std::vector<float> g = Values(grads[i]);
+      for (size_t k = 0; k < x.size(); k += 2) {
+        const float h = 1e-2f, old = x[k];
+        double sides[2];
+        for (int side = 0; side < 2; ++side) {
+          x[k] = old + (side ? h : -h);
+          args[i].SyncCopyFromCPU(x.data(), x.size() * sizeof(float));
+          e->Forward(false);
+          sides[side] = 0;
+          for (float v : Values(e->Outputs()[0])) sides[side] += v;
+        }
+        x[k] = old;
+        args[i].SyncCopyFromCPU(x.data(), x.size() * sizeof(float));
+        const double estimate = (sides[1] - sides[0]) / (2 * h);
+        EXPECT_NEAR(estimate, g[k], 2e-2 * (1 + std::fabs(estimate)));
+      }
+    }
+  }
+}
+
+TEST(Plan, ALongChainSharesTwoBuffers) {
+  Symbol s = Var("x");
+  for (int i = 0; i < 50; ++i) s = Make("transpose", {s}, {}, "t" + std::to_string(i));   // cannot work in place
+  PlanRequest request;
+  request.symbol = s;
+  request.shapes = {Shape({64, 64})};
+  request.dtypes = {kFloat32};
+  const auto plan = Plan::Compile(request);
+  EXPECT_EQ(plan->stats.arena_bytes, 2u * 64 * 64 * 4);
+  EXPECT_EQ(plan->stats.lower_bound_bytes, plan->stats.arena_bytes);
+  EXPECT_EQ(plan->stats.num_bulks, 1);
+}
+
+TEST(Plan, CommonSubexpressionsAreComputedOnce) {
+  const Symbol x = Var("x");
+  const Symbol s = Make("elemwise_add", {Make("tanh", {x}, {}, "t1"), Make("tanh", {x}, {}, "t2")});
+  PlanRequest request;
+  request.symbol = s;
+  request.shapes = {Shape({2, 2})};
+  request.dtypes = {kFloat32};
+  EXPECT_EQ(Plan::Compile(request)->stats.num_nodes, 2);
+  EnvScope off("MXNET_ELIMINATE_COMMON_EXPR", "0");
+  EXPECT_EQ(Plan::Compile(request)->stats.num_nodes, 3);
+}
+
+TEST(Plan, MirroringKeepsLessAndComputesTheSame) {
+  Symbol s = Var("x");
+  for (int i = 0; i < 12; ++i) {
+    s = Make("FullyConnected", {s}, {{"num_hidden", "64"}, {"no_bias", "True"}}, "f" + std::to_string(i));
+    s = Make("sigmoid", {Make("tanh", {s}, {}, "t" + std::to_string(i))}, {}, "s" + std::to_string(i));
+  }
+  std::vector<PlanStats> stats;
+  std::vector<std::vector<float>> grads;
+  for (const char* mirror : {"0", "1"}) {
+    EnvScope scope("MXNET_BACKWARD_DO_MIRROR", mirror);
+    std::mt19937 random(5);
+    std::vector<NDArray> args, arg_grads;
+    for (const auto& n : s.ListInputs(Symbol::kAll)) {
+      const Shape shape = n->name == "x" ? Shape({128, 64}) : Shape({64, 64});
+      args.push_back(Random(shape, &random));
+      arg_grads.push_back(Filled(shape, 0));
+    }
+    auto e = Executor::Bind(s, Context::CPU(), {}, args, arg_grads, std::vector<OpReq>(args.size(), OpReq::kWrite), {});
+    e->Forward(true);
+    e->Backward({Filled(Shape({128, 64}), 1)});
+    stats.push_back(e->Stats());
+    grads.push_back(Values(arg_grads[1]));
+  }
+  EXPECT_LT(stats[1].arena_bytes, stats[0].arena_bytes * 3 / 4);
+  EXPECT_EQ(grads[0], grads[1]);
+}
+
+// ---- executors
+
+TEST(Executor, OutputsThatAreInputsOrTwice) {
+  const Symbol x = Var("x"), y = Make("negative", {x});
+  auto e = Executor::Bind(Symbol::Group({x, y, y, x}), Context::CPU(), {}, {Filled(Shape({3}), 2)}, {Filled(Shape({3}), 0)}, {OpReq::kWrite}, {});
+  e->Forward(true);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Values(e->Outputs()[i]), std::vector<float>(3, i == 0 || i == 3 ? 2.f : -2.f));
+  e->Backward({Filled(Shape({3}), 1), Filled(Shape({3}), 10), Filled(Shape({3}), 100), Filled(Shape({3}), 1000)});
+  EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(3, 1001.f - 110.f));
+}
+
+TEST(Executor, RequestsAndMissingGradients) {
+  const Symbol s = Make("elemwise_mul", {Var("a"), Make("BlockGrad", {Var("b")})});
+  const Shape shape({2});
+  auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(shape, 3), Filled(shape, 4)}, {Filled(shape, 100), Filled(shape, 100)}, {OpReq::kAdd, OpReq::kWrite}, {});
+  e->Forward(true);
+  EXPECT_NE(ErrorOf([&] { e->Backward({}); }).find("needs a head gradient"), std::string::npos);
+  e->Backward({Filled(shape, 1)});
+  EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 104));
+  EXPECT_EQ(Values(e->arg_grads[1]), std::vector<float>(2, 0));   // no gradient flows: written as zero
+  // the activations are gone: repeated on demand
+  e->Backward({Filled(shape, 1)});
+  EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 108));
+  e->Forward(false);
+  e->Backward({Filled(shape, 2)});
+  EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 116));
+}
+
+TEST(Executor, ChecksWhatIsBound) {
+  const Symbol s = Make("elemwise_add", {Var("a"), Var("b")});
+  const NDArray two = Filled(Shape({2}), 1), three = Filled(Shape({3}), 1);
+  EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two}, {}, {}, {}); }).find("got 1 arguments"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, three}, {}, {}, {}); }).find("elemwise_add"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, NDArray()}, {}, {}, {}); }).find("b is missing"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, two}, {three, NDArray()}, {}, {}); }).find("gradient of a"), std::string::npos);
+  auto e = Executor::Bind(s, Context::CPU(), {}, {two, two}, {two, NDArray()}, {}, {});
+  EXPECT_NE(ErrorOf([&] { e->Backward({two}); }).find("before forward"), std::string::npos);
+}
+
+TEST(Executor, ReshapeSharesMemory) {
+  const Symbol s = Make("FullyConnected", {Var("x")}, {{"num_hidden", "3"}, {"no_bias", "True"}}, "f");
+  auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(Shape({4, 2}), 1), Filled(Shape({3, 2}), 1)}, {}, {}, {});
+  auto smaller = e->Reshape({{"x", Shape({2, 2})}}, false, false);
+  EXPECT_EQ(smaller->args[0].chunk(), e->args[0].chunk());
+  EXPECT_EQ(smaller->args[1].chunk(), e->args[1].chunk());
+  smaller->Forward(false);
+  EXPECT_EQ(Values(smaller->Outputs()[0]), std::vector<float>(6, 2));
+  EXPECT_NE(ErrorOf([&] { e->Reshape({{"x", Shape({8, 2})}}, false, false); }).find("allow_up_sizing"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { e->Reshape({{"x", Shape({4, 1})}}, false, false); }).find("partial_shaping"), std::string::npos);
+  auto larger = e->Reshape({{"x", Shape({8, 2})}}, false, true);
+  larger->Forward(false);
+  EXPECT_EQ(larger->Outputs()[0].shape(), Shape({8, 3}));
+}
+
+TEST(Executor, MonitorAndPartialForward) {
+  const Symbol s = Make("negative", {Make("tanh", {Var("x")}, {}, "t")}, {}, "n");
+  auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(Shape({2}), 0.5f)}, {}, {}, {});
+  std::vector<std::string> seen;
+  e->SetMonitor([&](const char* name, const char* op, const NDArray& a) { seen.push_back(std::string(name) + ":" + op + ":" + std::to_string(Values(a)[0]).substr(0, 5)); }, true);
+  e->Forward(false);
+  EXPECT_EQ(seen, (std::vector<std::string>{"t_data:tanh:0.500", "t_output:tanh:0.462", "n_data:negative:0.462", "n_output:negative:-0.46"}));
+  e->SetMonitor(nullptr, false);
+  e->args[0].SyncCopyFromCPU(std::vector<float>(2, 0).data(), 8);
+  EXPECT_EQ(e->PartialForward(false, 0), 1);
+  EXPECT_EQ(e->PartialForward(false, 1), 0);
+  EXPECT_EQ(Values(e->Outputs()[0])[0], -0.f);
+}
+
+// ---- cached operators
+
+std::vector<float> GradOf(const std::function<NDArray(NDArray*)>& f, const NDArray& x, bool twice = false) {
+  NDArray variable = x, grad = Filled(x.shape(), 0);
+  Imperative::MarkVariables({&variable}, {OpReq::kWrite}, {&grad});
+  ImperativeState saved = Imperative::State();
+  Imperative::State().recording = Imperative::State().training = true;
+  NDArray y = f(&variable);
+  Imperative::State() = saved;
+  if (twice) Imperative::Backward({&y}, {}, {}, true, false, true);
+  Imperative::Backward({&y}, {}, {}, false, false, true);
+  return Values(grad);
+}
+
+TEST(CachedOp, AgreesWithOperatorsOneByOne) {
+  std::mt19937 random(6);
+  for (const char* static_alloc : {"false", "true"}) {
+    const Symbol one = Make("elemwise_mul", {Make("tanh", {Var("x")}, {}, "t"), Make("tanh", {Var("y")}, {}, "s")});
+    auto op = CachedOp::Create(one, {{"static_alloc", static_alloc}, {"inline_limit", "0"}});
+    const NDArray x = Random(Shape({3, 3}), &random), y = Random(Shape({3, 3}), &random);
+    auto run = [&](NDArray* v) {
+      NDArray other = y, out;
+      op->Invoke({v, &other}, {&out});
+      return out;
+    };
+    const std::vector<float> xs = Values(x), ys = Values(y);
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      for (bool twice : {false, true}) {
+        const std::vector<float> g = GradOf(run, x, twice);   // twice: retain_graph
+        for (size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], (1 - std::tanh(xs[i]) * std::tanh(xs[i])) * std::tanh(ys[i]), 1e-5);
+      }
+    }
+  }
+}
+
+TEST(CachedOp, SecondDerivatives) {
+  const Symbol x = Var("x");
+  const Symbol s = Make("elemwise_mul", {Make("elemwise_mul", {x, x}, {}, "m1"), x}, {}, "m2");   // x^3
+  auto op = CachedOp::Create(s, {{"static_alloc", "true"}});
+  NDArray v = Array(Shape({2}), {2, 3}), grad = Filled(Shape({2}), 0);
+  Imperative::MarkVariables({&v}, {OpReq::kWrite}, {&grad});
+  ImperativeState saved = Imperative::State();
+  Imperative::State().recording = Imperative::State().training = true;
+  NDArray y;
+  op->Invoke({&v}, {&y});
+  std::vector<NDArray> first = Imperative::Backward({&y}, {}, {&v}, true, true, true);
+  Imperative::State() = saved;
+  EXPECT_EQ(Values(first[0]), (std::vector<float>{12, 27}));
+  Imperative::Backward({&first[0]}, {}, {}, false, false, true);
+  EXPECT_EQ(Values(grad), (std::vector<float>{12, 18}));
+}
+
+TEST(CachedOp, ManyThreadsOneOperator) {
+  Symbol s = Var("x");
+  for (int i = 0; i < 10; ++i) s = Make("tanh", {Make("transpose", {s}, {}, "p" + std::to_string(i))}, {}, "t" + std::to_string(i));
+  for (const char* static_alloc : {"false", "true"}) {
+    auto op = CachedOp::Create(s, {{"static_alloc", static_alloc}});
+    auto expect = [](float v) {
+      for (int i = 0; i < 10; ++i) v = std::tanh(v);
+      return v;
+    };
+    std::vector<std::thread> threads;
+    std::atomic<int> wrong{0};
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 50; ++i) {
+          const float v = 0.1f * static_cast<float>(t + 1) + 0.001f * static_cast<float>(i);
+          NDArray in = Filled(Shape({20, 20}), v), out;
+          op->Invoke({&in}, {&out});
+          for (float o : Values(out)) wrong += std::fabs(o - expect(v)) > 1e-4f;
+        }
+      });
+    }
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(wrong, 0);
+  }
+}
+
+TEST(CachedOp, NewShapesNewPlans) {
+  auto op = CachedOp::Create(Make("transpose", {Make("negative", {Var("x")}, {}, "n")}), {});
+  for (int64_t rows : {2, 5, 2, 7}) {
+    NDArray in = Filled(Shape({rows, 3}), 1), out;
+    op->Invoke({&in}, {&out});
+    EXPECT_EQ(out.shape(), Shape({3, rows}));
+    EXPECT_EQ(Values(out), std::vector<float>(static_cast<size_t>(rows * 3), -1));
+  }
+  NDArray in = Filled(Shape({2, 3}), 1), given = Filled(Shape({3, 2}), 0), wrong = Filled(Shape({2, 2}), 0);
+  op->Invoke({&in}, {&given});
+  EXPECT_EQ(Values(given), std::vector<float>(6, -1));
+  EXPECT_NE(ErrorOf([&] { op->Invoke({&in}, {&wrong}); }).find("output 0 is given as (2,2)"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { CachedOp::Create(Var("x"), {{"no_such_flag", "1"}}); }).find("unknown flag"), std::string::npos);
+}
+
+}  // namespace
