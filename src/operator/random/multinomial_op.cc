@@ -1,0 +1,142 @@
+// Categorical draws from rows of probabilities, and random permutation of rows.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/dtype.h"
+#include "operator/param.h"
+#include "operator/random/distributions.h"
+
+namespace mxnet {
+namespace {
+
+struct MultinomialParam : public dmlc::Parameter<MultinomialParam> {
+  Shape shape;
+  bool get_prob;
+  int dtype;
+  DMLC_DECLARE_PARAMETER(MultinomialParam) {
+    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
+    DMLC_DECLARE_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
+    DMLC_DECLARE_FIELD(dtype).add_enum("uint8", kUint8).add_enum("int32", kInt32).add_enum("float16", kFloat16).add_enum("float32", kFloat32)
+        .add_enum("float64", kFloat64).set_default(kInt32).describe("dtype of the drawn indices");
+  }
+};
+MXNET_REGISTER_PARAM(MultinomialParam);
+
+bool MultinomialShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& data = (*in)[0];
+  if (!data.known()) return false;
+  MXNET_CHECK_KIND(data.ndim() >= 1 && data[data.ndim() - 1] > 0, Value) << "[" << attrs.op->name << "] data has shape " << data
+                                                                        << "; accepted: at least one dimension, the last one not empty";
+  std::vector<int64_t> dims(data.begin(), data.end() - 1);
+  const Shape& extra = attrs.get<MultinomialParam>().shape;
+  if (extra.ndim() > 0) dims.insert(dims.end(), extra.begin(), extra.end());
+  if (dims.empty()) dims.push_back(1);
+  for (auto& s : *out) AssignShape(attrs, "output", &s, Shape(dims));
+  return true;
+}
+
+bool MultinomialType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], attrs.get<MultinomialParam>().dtype);
+  if (out->size() > 1) AssignType(attrs, "probability", &(*out)[1], (*in)[0]);
+  return (*in)[0] != kDTypeUnknown;
+}
+
+void Multinomial(KernelArgs& args) {
+  const TBlob& data = args.in[0];
+  const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(), draws = rows ? n / rows : 0;
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  std::vector<double> cumulative(static_cast<size_t>(classes));
+  VisitFloating(data.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+    using P = decltype(tag);
+    VisitDType(args.out[0].dtype, args.attrs->op->name.c_str(), [&](auto out_tag) {
+      using T = decltype(out_tag);
+      for (int64_t r = 0; r < rows; ++r) {
+        const P* p = data.data<P>() + r * classes;
+        double sum = 0;
+        for (int64_t c = 0; c < classes; ++c) cumulative[c] = sum += static_cast<double>(p[c]);
+        for (int64_t d = 0; d < draws; ++d) {
+          RandomStream s(seed, first + static_cast<uint64_t>(r * draws + d));
+          const double u = s.Uniform() * sum;
+          int64_t c = std::upper_bound(cumulative.begin(), cumulative.end(), u) - cumulative.begin();
+          c = std::min(c, classes - 1);
+          args.out[0].data<T>()[r * draws + d] = static_cast<T>(c);
+          if (args.out.size() > 1) args.out[1].data<P>()[r * draws + d] = static_cast<P>(std::log(static_cast<double>(p[c])));
+        }
+      }
+    });
+  });
+}
+
+/* d log p[c] / d p: 1/p[c] at what was drawn. Inputs: gradient of the logarithms, data, drawn indices. */
+void MultinomialBackward(KernelArgs& args) {
+  const TBlob &ograd = args.in[0], &data = args.in[1], &drawn = args.in[2], &out = args.out[0];
+  const int64_t classes = data.shape[data.shape.ndim() - 1], n = drawn.Size(), rows = classes ? data.Size() / classes : 0, draws = rows ? n / rows : 0;
+  VisitFloating(data.dtype, "_backward_sample_multinomial", [&](auto tag) {
+    using P = decltype(tag);
+    VisitDType(drawn.dtype, "_backward_sample_multinomial", [&](auto in_tag) {
+      using T = decltype(in_tag);
+      std::memset(out.dptr, 0, out.Bytes());
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t c = static_cast<int64_t>(drawn.data<T>()[i]), at = i / draws * classes + std::max<int64_t>(0, std::min(c, classes - 1));
+        out.data<P>()[at] = static_cast<P>(static_cast<float>(out.data<P>()[at]) + static_cast<float>(ograd.data<P>()[i]) / static_cast<float>(data.data<P>()[at]));
+      }
+    });
+  });
+}
+
+MXNET_REGISTER_OP(_sample_multinomial)
+    .describe("Draws indices with the probabilities in the last axis of `data`.")
+    .alias("sample_multinomial")
+    .set_param<MultinomialParam>()
+    .set_inputs({"data"})
+    .set_outputs({"output", "prob"}, [](const Attrs& a) { return a.get<MultinomialParam>().get_prob ? 2 : 1; })
+    .set_infer_shape(MultinomialShape)
+    .set_infer_type(MultinomialType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      if (ograds.size() < 2) return NoGradient(node, ograds);
+      return std::vector<NodeEntry>{MakeOp("_backward_sample_multinomial", {ograds[1], node->inputs[0], NodeEntry{node, 0, 0}})};
+    })
+    .set_uses_random()
+    .set_dtypes({kFloat32, kFloat64, kFloat16})
+    .set_kernel(DeviceType::kCPU, Multinomial);
+
+MXNET_REGISTER_OP(_backward_sample_multinomial)
+    .set_inputs({"ograd", "data", "drawn"})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*in)[1].known();
+    })
+    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+      AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+      return (*in)[1] != kDTypeUnknown;
+    })
+    .set_kernel(DeviceType::kCPU, MultinomialBackward);
+
+/* Fisher and Yates, one stream: rows keep their contents. */
+void Shuffle(KernelArgs& args) {
+  const TBlob &data = args.in[0], &out = args.out[0];
+  const int64_t rows = data.shape.ndim() > 0 ? data.shape[0] : 1;
+  std::vector<int64_t> order(static_cast<size_t>(rows));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  RandomStream s(args.random->seed(), args.random->Take(1));
+  for (int64_t i = rows - 1; i > 0; --i) {
+    const uint64_t high = s.Word(), word = high << 32 | s.Word();
+    std::swap(order[i], order[static_cast<uint64_t>((static_cast<unsigned __int128>(word) * static_cast<uint64_t>(i + 1)) >> 64)]);
+  }
+  const size_t bytes = rows ? data.Bytes() / static_cast<size_t>(rows) : 0;
+  for (int64_t i = 0; i < rows && bytes; ++i) std::memcpy(out.data<char>() + i * bytes, data.data<char>() + order[i] * bytes, bytes);
+}
+
+MXNET_REGISTER_OP(_shuffle)
+    .describe("Rows of `data` in random order.")
+    .alias("shuffle")
+    .set_inputs({"data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type(SameType)
+    .set_uses_random()
+    .set_zero_gradient()
+    .set_kernel(DeviceType::kCPU, Shuffle);
+
+}  // namespace
+}  // namespace mxnet

@@ -1,0 +1,282 @@
+// Random draws: with numbers as parameters (_random_*), with arrays as parameters (_sample_*), in another array's shape (_random_*_like).
+#include "base/dtype.h"
+#include "base/omp.h"
+#include "operator/param.h"
+#include "operator/random/distributions.h"
+
+namespace mxnet {
+namespace {
+
+#define MXNET_FLOAT_OR_NONE(field)                                                                                          \
+  DMLC_DECLARE_FIELD(field).add_enum("None", kDTypeUnknown).add_enum("float32", kFloat32).add_enum("float64", kFloat64)    \
+      .add_enum("float16", kFloat16).set_default(kDTypeUnknown).describe("dtype of the result; float32 when None")
+
+#define MXNET_COMMON_FIELDS                                                                                 \
+  DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the result");                           \
+  DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");                    \
+  MXNET_FLOAT_OR_NONE(dtype);
+
+struct Numbers2 {   // what kernels need, whatever the parameters are called
+  double a, b;
+};
+
+#define MXNET_TWO_FIELDS(P, T, a, da, b, db)                                         \
+  struct P##Param : public dmlc::Parameter<P##Param> {                               \
+    T a;                                                                             \
+    float b;                                                                         \
+    Shape shape;                                                                     \
+    std::string ctx;                                                                 \
+    int dtype;                                                                       \
+    DMLC_DECLARE_PARAMETER(P##Param) {                                               \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
+      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution"); \
+      MXNET_COMMON_FIELDS                                                            \
+    }                                                                                \
+    Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
+  };                                                                                 \
+  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                       \
+    T a;                                                                             \
+    float b;                                                                         \
+    DMLC_DECLARE_PARAMETER(P##LikeParam) {                                           \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
+      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution"); \
+    }                                                                                \
+    Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
+  };                                                                                 \
+  MXNET_REGISTER_PARAM(P##Param);                                                    \
+  MXNET_REGISTER_PARAM(P##LikeParam);
+
+#define MXNET_ONE_FIELD(P, a, da)                                                    \
+  struct P##Param : public dmlc::Parameter<P##Param> {                               \
+    float a;                                                                         \
+    Shape shape;                                                                     \
+    std::string ctx;                                                                 \
+    int dtype;                                                                       \
+    DMLC_DECLARE_PARAMETER(P##Param) {                                               \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
+      MXNET_COMMON_FIELDS                                                            \
+    }                                                                                \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }               \
+  };                                                                                 \
+  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                       \
+    float a;                                                                         \
+    DMLC_DECLARE_PARAMETER(P##LikeParam) { DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); } \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }               \
+  };                                                                                 \
+  MXNET_REGISTER_PARAM(P##Param);                                                    \
+  MXNET_REGISTER_PARAM(P##LikeParam);
+
+MXNET_TWO_FIELDS(Uniform, float, low, 0.0f, high, 1.0f)
+MXNET_TWO_FIELDS(Normal, float, loc, 0.0f, scale, 1.0f)
+MXNET_TWO_FIELDS(Gamma, float, alpha, 1.0f, beta, 1.0f)
+MXNET_TWO_FIELDS(NegativeBinomial, int, k, 1, p, 1.0f)
+MXNET_TWO_FIELDS(GeneralizedNegativeBinomial, float, mu, 1.0f, alpha, 1.0f)
+MXNET_ONE_FIELD(Exponential, lam, 1.0f)
+MXNET_ONE_FIELD(Poisson, lam, 1.0f)
+
+struct RandintParam : public dmlc::Parameter<RandintParam> {
+  int64_t low, high;
+  Shape shape;
+  std::string ctx;
+  int dtype;
+  DMLC_DECLARE_PARAMETER(RandintParam) {
+    DMLC_DECLARE_FIELD(low).describe("smallest value");
+    DMLC_DECLARE_FIELD(high).describe("one more than the largest value");
+    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the result");
+    DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
+    DMLC_DECLARE_FIELD(dtype).add_enum("None", kDTypeUnknown).add_enum("int32", kInt32).add_enum("int64", kInt64).set_default(kDTypeUnknown)
+        .describe("dtype of the result; int32 when None");
+  }
+};
+MXNET_REGISTER_PARAM(RandintParam);
+
+struct SampleParam : public dmlc::Parameter<SampleParam> {
+  Shape shape;
+  int dtype;
+  DMLC_DECLARE_PARAMETER(SampleParam) {
+    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each pair of parameters");
+    MXNET_FLOAT_OR_NONE(dtype);
+  }
+};
+MXNET_REGISTER_PARAM(SampleParam);
+
+// ---- inference
+
+template <typename P>
+bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+  const Shape& given = attrs.get<P>().shape;
+  // without a shape (and without an array to fill) a single value is drawn, as an array of shape (1,)
+  if (given.ndim_known() && given.ndim() > 0)
+    AssignShape(attrs, "output", &(*out)[0], given);
+  else if (!(*out)[0].known())
+    (*out)[0] = Shape{1};
+  return true;
+}
+
+template <typename P, int kDefault>
+bool DrawType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
+  const int given = attrs.get<P>().dtype;
+  if (given != kDTypeUnknown)
+    AssignType(attrs, "output", &(*out)[0], given);
+  else if ((*out)[0] == kDTypeUnknown)
+    (*out)[0] = kDefault;
+  return true;
+}
+
+// ---- kernels
+
+/* Counter i of those reserved belongs to element i. */
+void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
+  const TBlob& out = args.out[0];
+  const int64_t n = out.Size();
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+    using T = decltype(tag);
+    T* y = out.data<T>();
+    ParallelForThreads(OmpThreads(n * 16), n, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        RandomStream s(seed, first + static_cast<uint64_t>(i));
+        y[i] = static_cast<T>(sample(&s, p.a, p.b));
+      }
+    });
+  });
+}
+
+/* Four values from one counter: uniform and normal are what networks are initialised with. */
+template <bool kNormal>
+void DrawFast(KernelArgs& args, Numbers2 p) {
+  const TBlob& out = args.out[0];
+  if (out.dtype != kFloat32) {
+    Draw(args, kNormal ? SampleNormal : SampleUniform, p);
+    return;
+  }
+  const int64_t n = out.Size(), groups = (n + 3) / 4;
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(groups));
+  float* y = out.data<float>();
+  const float a = static_cast<float>(p.a), b = static_cast<float>(kNormal ? p.b : p.b - p.a);
+  ParallelForThreads(OmpThreads(n * 4), groups, [=](int64_t begin, int64_t end) {
+    for (int64_t g = begin; g < end; ++g) {
+      const Philox r(seed, first + static_cast<uint64_t>(g));
+      float v[4];
+      if (kNormal) {
+        for (int h = 0; h < 2; ++h) {
+          const float u = 1.0f - Philox::ToFloat(r.word[2 * h]);
+          const float radius = std::sqrt(-2.0f * std::log(u)), angle = 6.2831853f * Philox::ToFloat(r.word[2 * h + 1]);
+          v[2 * h] = radius * std::cos(angle);
+          v[2 * h + 1] = radius * std::sin(angle);
+        }
+      } else {
+        for (int k = 0; k < 4; ++k) v[k] = Philox::ToFloat(r.word[k]);
+      }
+      for (int64_t k = 0; k < 4 && 4 * g + k < n; ++k) {
+        float x = a + b * v[k];
+        // rounding must not reach the excluded end of the interval
+        if (!kNormal && b > 0 && x >= a + b) x = std::nextafter(a + b, a);
+        y[4 * g + k] = x;
+      }
+    }
+  });
+}
+
+void DrawIntegers(KernelArgs& args) {
+  const auto& p = args.param<RandintParam>();
+  MXNET_CHECK_KIND(p.low < p.high, Value) << "[" << args.attrs->op->name << "] low=" << p.low << ", high=" << p.high << "; accepted: low < high";
+  const TBlob& out = args.out[0];
+  const int64_t n = out.Size();
+  const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+    using T = decltype(tag);
+    T* y = out.data<T>();
+    ParallelForThreads(OmpThreads(n * 8), n, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        RandomStream s(seed, first + static_cast<uint64_t>(i));
+        const uint64_t high = s.Word(), word = high << 32 | s.Word();
+        // Lemire's multiplication: the bias is below range / 2^64
+        const uint64_t scaled = static_cast<uint64_t>((static_cast<unsigned __int128>(word) * range) >> 64);
+        y[i] = static_cast<T>(static_cast<uint64_t>(p.low) + scaled);
+      }
+    });
+  });
+}
+
+/* Each element of the parameter arrays is drawn from `repeat` times. */
+void DrawFromArrays(KernelArgs& args, SampleFn sample) {
+  const TBlob &first_param = args.in[0], &out = args.out[0];
+  const int64_t n = out.Size(), pairs = first_param.Size(), repeat = pairs ? n / pairs : 0;
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  VisitDType(first_param.dtype, args.attrs->op->name.c_str(), [&](auto in_tag) {
+    using In = decltype(in_tag);
+    const In* a = first_param.data<In>();
+    const In* b = args.in.size() > 1 ? args.in[1].data<In>() : nullptr;
+    VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+      using T = decltype(tag);
+      T* y = out.data<T>();
+      for (int64_t i = 0; i < n; ++i) {
+        RandomStream s(seed, first + static_cast<uint64_t>(i));
+        y[i] = static_cast<T>(sample(&s, static_cast<double>(a[i / repeat]), b ? static_cast<double>(b[i / repeat]) : 0.0));
+      }
+    });
+  });
+}
+
+bool SampleShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  for (size_t i = 1; i < in->size(); ++i) {
+    AssignShape(attrs, "second parameter", &(*in)[i], (*in)[0]);
+    AssignShape(attrs, "first parameter", &(*in)[0], (*in)[i]);
+  }
+  const Shape& base = (*in)[0];
+  if (!base.known()) return false;
+  std::vector<int64_t> dims(base.begin(), base.end());
+  const Shape& extra = attrs.get<SampleParam>().shape;
+  if (extra.ndim() > 0) dims.insert(dims.end(), extra.begin(), extra.end());
+  AssignShape(attrs, "output", &(*out)[0], Shape(dims));
+  return true;
+}
+
+bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  for (size_t i = 1; i < in->size(); ++i) AssignType(attrs, "second parameter", &(*in)[i], (*in)[0]);
+  const int given = attrs.get<SampleParam>().dtype;
+  AssignType(attrs, "output", &(*out)[0], given != kDTypeUnknown ? given : IsFloating((*in)[0]) ? (*in)[0] : int{kFloat32});
+  return (*in)[0] != kDTypeUnknown;
+}
+
+template <typename P, typename L, typename F>
+void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, SampleFn sample, F draw) {
+  Op::Register("_random_" + name).describe("Draws from " + what + ".").set_param<P>().set_inputs({}).set_uses_random().set_zero_gradient()
+      .alias("random_" + name)
+      .set_infer_shape(DrawShape<P>).set_infer_type(DrawType<P, kFloat32>)
+      .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
+  Op::Register("_random_" + name + "_like").describe("Draws from " + what + ", in the shape and dtype of `data`.").set_param<L>().set_inputs({"data"})
+      .set_uses_random().set_zero_gradient().set_infer_shape(ElemwiseShape).set_infer_type(SameType)
+      .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
+  Op::Register("_sample_" + name).describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
+      .set_param<SampleParam>().set_inputs(inputs).alias("sample_" + name).set_uses_random().set_zero_gradient()
+      .set_infer_shape(SampleShape).set_infer_type(SampleType)
+      .set_kernel(DeviceType::kCPU, [sample](KernelArgs& a) { DrawFromArrays(a, sample); });
+}
+
+template <SampleFn kSample>
+void DrawWith(KernelArgs& args, Numbers2 p) { Draw(args, kSample, p); }
+
+const bool registered [[maybe_unused]] = [] {
+  RegisterFamily<UniformParam, UniformLikeParam>("uniform", {"low", "high"}, "a uniform distribution on [low, high)", SampleUniform, DrawFast<false>);
+  RegisterFamily<NormalParam, NormalLikeParam>("normal", {"mu", "sigma"}, "a normal distribution", SampleNormal, DrawFast<true>);
+  RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta", SampleGamma, DrawWith<SampleGamma>);
+  RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam", SampleExponential, DrawWith<SampleExponential>);
+  RegisterFamily<PoissonParam, PoissonLikeParam>("poisson", {"lam"}, "a Poisson distribution with mean lam", SamplePoisson, DrawWith<SamplePoisson>);
+  RegisterFamily<NegativeBinomialParam, NegativeBinomialLikeParam>("negative_binomial", {"k", "p"}, "a negative binomial distribution (failures before the k-th success of probability p)",
+                                                                   SampleNegativeBinomial, DrawWith<SampleNegativeBinomial>);
+  RegisterFamily<GeneralizedNegativeBinomialParam, GeneralizedNegativeBinomialLikeParam>(
+      "generalized_negative_binomial", {"mu", "alpha"}, "a negative binomial distribution with mean mu and dispersion alpha", SampleGeneralizedNegativeBinomial,
+      DrawWith<SampleGeneralizedNegativeBinomial>);
+  Op::Register("_random_uniform").alias("uniform");
+  Op::Register("_random_normal").alias("normal");
+  Op::Register("_random_randint").describe("Draws integers from [low, high), all equally likely.").set_param<RandintParam>().set_inputs({}).alias("random_randint")
+      .set_uses_random().set_zero_gradient().set_infer_shape(DrawShape<RandintParam>).set_infer_type(DrawType<RandintParam, kInt32>)
+      .set_kernel(DeviceType::kCPU, DrawIntegers);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
