@@ -1,0 +1,219 @@
+"""Contexts, names, attribute scopes, and other things that belong to a thread."""
+import copy
+import pickle
+import threading
+
+import pytest
+
+import mxnet as mx
+from mxnet import context
+
+
+def in_thread(function):
+    result = []
+    thread = threading.Thread(target=lambda: result.append(function()))
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def test_contexts_compare_and_hash_by_type_and_number():
+    assert mx.cpu() == mx.cpu(0) == mx.Context('cpu', 0) == mx.Context(mx.cpu(0), 7)
+    assert mx.cpu(0) != mx.cpu(1) and mx.cpu(0) != mx.gpu(0) and mx.cpu(0) != 'cpu(0)'
+    assert len({mx.cpu(0), mx.cpu(), mx.cpu(1), mx.gpu(0)}) == 3
+    assert hash(mx.gpu(3)) == hash(mx.Context('gpu', 3))
+
+
+def test_context_attributes():
+    ctx = mx.gpu(2)
+    assert (ctx.device_type, ctx.device_typeid, ctx.device_id, str(ctx)) == ('gpu', 2, 2, 'gpu(2)')
+    assert [mx.Context(t).device_typeid for t in ('cpu', 'gpu', 'cpu_pinned', 'cpu_shared')] == [1, 2, 3, 5]
+    assert str(mx.cpu_pinned()) == 'cpu_pinned(0)'
+
+
+@pytest.mark.parametrize('copied', [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_of_a_context_are_equal(copied):
+    assert copied(mx.gpu(1)) == mx.gpu(1) and copied(mx.gpu(1)) != mx.gpu(0)
+
+
+@pytest.mark.parametrize('args, error', [(('tpu',), ValueError), ((7,), ValueError), (('cpu', 'a'), TypeError)])
+def test_wrong_contexts(args, error):
+    with pytest.raises(error, match=r'\[Context\]'):
+        mx.Context(*args)
+
+
+def test_with_statements_nest_and_belong_to_a_thread():
+    assert mx.current_context() == mx.cpu(0)
+    with mx.cpu(1):
+        with mx.cpu(2), mx.cpu(1):
+            assert mx.current_context() == mx.cpu(1)
+        assert mx.current_context() == mx.cpu(1)
+        assert in_thread(mx.current_context) == mx.cpu(0)
+        assert mx.nd.zeros((1,)).context == mx.cpu(1)
+    with pytest.raises(KeyError):
+        with mx.cpu(3):
+            raise KeyError
+    assert mx.current_context() == mx.cpu(0)
+
+
+def test_default_context_can_be_set():
+    before = mx.Context.default_ctx
+    try:
+        mx.test_utils.set_default_context(mx.cpu(4))
+        assert mx.current_context() == mx.test_utils.default_context() == mx.cpu(4)
+    finally:
+        mx.Context.default_ctx = before
+    assert mx.current_context() == before
+
+
+def test_gpus_are_counted_and_missing_ones_refused():
+    count = context.num_gpus()
+    assert count == len(mx.test_utils.list_gpus()) >= 0
+    with pytest.raises(mx.MXNetError):
+        context.gpu_memory_info(count + 100)
+
+
+def test_names():
+    with mx.name.NameManager() as manager:
+        assert mx.name.NameManager.current is manager is mx.name.current()
+        assert [manager.get(None, 'fc'), manager.get('', 'fc'), manager.get('x', 'fc'), manager.get(None, 'conv')] == \
+            ['fc0', 'fc1', 'x', 'conv0']
+        with mx.name.Prefix('a_') as inner:
+            assert [inner.get(None, 'fc'), inner.get('x', 'fc')] == ['a_fc0', 'a_x']
+        assert mx.name.current() is manager
+        assert in_thread(mx.name.current) is not manager
+
+
+def test_attribute_scopes_merge():
+    with mx.AttrScope(a='1', b='1') as outer:
+        with mx.AttrScope(b='2') as inner:
+            assert mx.AttrScope.current is inner is mx.attribute.current()
+            assert inner.get({'c': '3'}) == {'a': '1', 'b': '2', 'c': '3'}
+            assert inner.get({'b': '4'}) == {'a': '1', 'b': '4'}
+        assert inner.get(None) == {'b': '2'} and outer.get(None) == {'a': '1', 'b': '1'}
+    assert mx.AttrScope().get(None) == {}
+    with pytest.raises(ValueError, match='string'):
+        mx.AttrScope(a=1)
+
+
+def test_numpy_switches():
+    util = mx.util
+    assert not util.is_np_shape() and not util.is_np_array()
+    util.set_np()
+    try:
+        assert util.is_np_shape() and util.is_np_array()
+        assert in_thread(util.is_np_array) is False
+        with util.np_array(False), util.np_shape(False):
+            assert not util.is_np_shape() and not util.is_np_array()
+        assert util.is_np_shape() and util.is_np_array()
+    finally:
+        util.reset_np()
+    assert not util.is_np_shape() and not util.is_np_array()
+    with pytest.raises(ValueError):
+        util.set_np(shape=False, array=True)
+
+
+def test_use_np_wraps_functions_and_every_kind_of_method():
+    state = lambda: (mx.util.is_np_shape(), mx.util.is_np_array())  # noqa: E731
+
+    @mx.util.use_np
+    def function():
+        """text"""
+        return state()
+
+    @mx.util.use_np
+    class Thing:
+        def method(self):
+            return state()
+
+        @staticmethod
+        def static():
+            return state()
+
+        @classmethod
+        def of_class(cls):
+            return (cls, *state())
+
+        @property
+        def prop(self):
+            return state()
+
+    thing = Thing()
+    assert function() == thing.method() == thing.static() == Thing.static() == thing.prop == (True, True)
+    assert Thing.of_class() == (Thing, True, True)
+    assert (function.__name__, function.__doc__) == ('function', 'text')
+    assert state() == (False, False)
+    with pytest.raises(TypeError):
+        mx.util.use_np(3)
+
+
+def test_environment_variables():
+    util = mx.util
+    assert util.getenv('MXNET_TEST_NO_SUCH_VARIABLE') is None
+    with mx.test_utils.environment({'SOME_OTHER_VARIABLE': '1'}):
+        assert util.getenv('SOME_OTHER_VARIABLE') == '1'
+    assert util.getenv('SOME_OTHER_VARIABLE') is None
+    before = util.getenv('MXNET_OPTIMIZER_AGGREGATION_SIZE')
+    with mx.test_utils.environment('MXNET_OPTIMIZER_AGGREGATION_SIZE', '7'):
+        assert util.getenv('MXNET_OPTIMIZER_AGGREGATION_SIZE') == '7'
+        assert mx.optimizer.SGD().aggregate_num == 7
+    assert util.getenv('MXNET_OPTIMIZER_AGGREGATION_SIZE') == before
+
+
+def test_seeds_repeat_and_are_checked():
+    mx.random.seed(5)
+    first = mx.random.uniform(shape=(20,)).asnumpy()
+    second = mx.random.uniform(shape=(20,)).asnumpy()
+    mx.random.seed(5)
+    again = mx.random.uniform(shape=(20,)).asnumpy()
+    assert (first == again).all() and (first != second).any()
+    mx.random.seed(6, ctx=mx.cpu(0))
+    assert (mx.random.uniform(shape=(20,)).asnumpy() != first).any()
+    with pytest.raises(ValueError):
+        mx.random.seed('5')
+
+
+def test_bulk_size_is_restored():
+    before = mx.engine.set_bulk_size(3)
+    try:
+        with mx.engine.bulk(11):
+            assert mx.engine.set_bulk_size(11) == 11
+        assert mx.engine.set_bulk_size(3) == 3
+    finally:
+        mx.engine.set_bulk_size(before)
+
+
+def test_features():
+    features = mx.runtime.Features()
+    assert features is mx.runtime.Features() and features
+    assert features.is_enabled('openmp') == features['OPENMP'].enabled
+    assert {f.name for f in mx.runtime.feature_list()} == set(features)
+    with pytest.raises(RuntimeError, match='NO_SUCH_FEATURE'):
+        features.is_enabled('no_such_feature')
+
+
+def test_registry():
+    class Base:
+        pass
+
+    register = mx.registry.get_register_func(Base, 'thing')
+    alias = mx.registry.get_alias_func(Base, 'thing')
+    create = mx.registry.get_create_func(Base, 'thing')
+
+    @alias('other', 'third')
+    @register
+    class One(Base):
+        def __init__(self, a=1):
+            self.a = a
+
+    assert [create('ONE').a, create('other', a=2).a, create('["one", {"a": 3}]').a, create('{"thing": "third", "a": 4}').a,
+            create({'thing': 'one', 'a': 5}).a, create(thing='one').a] == [1, 2, 3, 4, 5, 1]
+    one = One()
+    assert create(one) is one
+    for wrong, error in ((('nope',), ValueError), ((one, 1), ValueError), ((3,), TypeError)):
+        with pytest.raises(error):
+            create(*wrong)
+    with pytest.raises(TypeError):
+        register(int)
+    with pytest.warns(UserWarning, match='replaces'):
+        register(type('One', (Base,), {}))
