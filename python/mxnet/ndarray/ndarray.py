@@ -456,7 +456,8 @@ def _rebuild(cls, data, context):
 def array(source_array, ctx=None, dtype=None):
     """Array with the values of a list, number, NumPy array or NDArray.
 
-    `dtype` defaults to the source's for NDArray and NumPy arrays other than float64 (which become float32, as in 1.x), else float32.
+    `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x. Raises TypeError for what is no
+    rectangular collection of numbers.
     """
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
@@ -466,16 +467,17 @@ def array(source_array, ctx=None, dtype=None):
             return source_array.copyto(target)
         return source_array.astype(dtype).copyto(target)
     if dtype is None:
-        dtype = source_array.dtype if isinstance(source_array, np.ndarray) else mx_real_t
-        if isinstance(source_array, np.ndarray) and source_array.dtype == np.float64:
-            dtype = mx_real_t
+        dtype = mx_real_t
     if _dtypes.number(dtype) == 12:
         return array(source_array, ctx, "float32").astype("bfloat16")
     if hasattr(source_array, "__dlpack__") and not isinstance(source_array, np.ndarray) and not hasattr(source_array, "__array__"):
         return from_dlpack(source_array).as_in_context(ctx).astype(dtype)
-    values = np.asarray(source_array)
-    if values.dtype == object:
-        raise TypeError(f"[array] got {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
+    try:
+        values = np.asarray(source_array)
+    except ValueError:
+        values = None
+    if values is None or values.dtype.kind in "OUSV":
+        raise TypeError(f"[array] got a {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
     values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[_dtypes.number(dtype)]).reshape(values.shape)
     out = NDArray(_new_handle(values.shape, ctx, dtype))
     out._copy_from(values.ctypes.data, values.nbytes)

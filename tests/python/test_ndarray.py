@@ -1,0 +1,326 @@
+"""NDArray: creation, views, indexing, copies, files, exchange with other libraries."""
+import os
+import pickle
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import nd
+
+DTYPES = ["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "int16", "uint16", "uint32", "uint64"]
+
+
+def check(a, expected):
+    np.testing.assert_allclose(a.asnumpy(), expected)
+    assert a.shape == np.shape(expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtype_round_trip(dtype):
+    values = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
+    a = nd.array(values, dtype=dtype)
+    assert a.dtype == np.dtype(dtype).type and a.asnumpy().dtype == values.dtype
+    np.testing.assert_array_equal(a.asnumpy(), values)
+    for other in DTYPES:
+        np.testing.assert_array_equal(a.astype(other).asnumpy(), values.astype(other))
+
+
+def test_bfloat16_keeps_eight_bits():
+    a = nd.array([1.0, 1.00390625, -3.1415926]).astype("bfloat16")
+    assert a.dtype == "bfloat16"
+    np.testing.assert_array_equal(a.asnumpy(), np.float32([1.0, 1.0, -3.140625]))
+
+
+def test_creation_matches_numpy():
+    check(nd.zeros((2, 3)), np.zeros((2, 3)))
+    check(nd.ones((2,), dtype="int32"), np.ones(2))
+    check(nd.full((2, 2), 7), np.full((2, 2), 7.0))
+    check(nd.arange(2, 10, 3), np.arange(2, 10, 3))
+    check(nd.arange(3, repeat=2), np.repeat(np.arange(3), 2))
+    check(nd.linspace(0, 1, 5), np.linspace(0, 1, 5))
+    check(nd.eye(3, 4, 1), np.eye(3, 4, 1))
+    assert nd.array(np.ones((2, 0))).shape == (2, 0)
+    assert nd.array(np.array([1])).dtype == np.float32   # 1.x: float32 unless the source is an NDArray
+    assert nd.array(nd.ones((1,), dtype="int8")).dtype == np.int8
+    with pytest.raises(TypeError, match="array"):
+        nd.array([[1, 2], [3]])
+
+
+def test_views_share_memory():
+    a = nd.zeros((3, 4))
+    a[1][:] = 5
+    a[2:3][:] = 7
+    a.reshape((-1,))[0:1][:] = 9
+    expected = np.zeros((3, 4))
+    expected[1], expected[2], expected[0, 0] = 5, 7, 9
+    check(a, expected)
+
+
+@pytest.mark.parametrize("codes, reverse, shape", [((0, -1), False, (2, 12)), ((-1,), False, (24,)), ((-2,), False, (2, 3, 4)), ((-3, 0), False, (6, 4)),
+                                                   ((0, -3), False, (2, 12)), ((-4, 1, 2, -2), False, (1, 2, 3, 4)), ((-4, -1, 2, 0, 0), False, (1, 2, 3, 4)),
+                                                   ((-1, 0), True, (6, 4)), ((-3, 0), True, (6, 4)), ((8, 3), True, (8, 3))])
+def test_reshape_codes(codes, reverse, shape):
+    a = nd.arange(24).reshape((2, 3, 4))
+    check(a.reshape(codes, reverse=reverse), np.arange(24).reshape(shape))
+
+
+@pytest.mark.parametrize("codes", [(5, 5), (-1, -1), (-4, 2), (-5,), (-4, 3, 3, -2), (0, 0, 0, 0)])
+def test_reshape_refuses(codes):
+    with pytest.raises(ValueError, match=r"^\[reshape\]"):
+        nd.arange(24).reshape((2, 3, 4)).reshape(codes)
+
+
+BASIC = [0, -1, slice(1, 3), slice(None, None, -1), slice(3, 0, -2), (0, 1), (slice(None), 1), (Ellipsis, 2), (0, Ellipsis), (None, 1), (slice(None), None, 2),
+         (1, slice(0, 3, 2), slice(None, None, -1)), (slice(1, 1),), slice(None), ()]
+ADVANCED = [[0, 2], ([0, 1], [2, 0]), (slice(None), [1, 2]), (Ellipsis, [0, 3, 1]), (np.array([[0, 1], [2, 3]]),), ([0, 1], slice(None), [1, 2]),
+            (0, [1, 2]), ([-1, -2],), (slice(0, 2), [0, 0], [3, 1]), (None, [1, 1])]
+
+
+@pytest.mark.parametrize("key", BASIC + ADVANCED, ids=repr)
+def test_getitem_matches_numpy(key):
+    values = np.arange(60, dtype="float32").reshape(4, 3, 5)
+    expected = values[key]
+    got = nd.array(values)[key]
+    np.testing.assert_array_equal(got.asnumpy(), expected.reshape(1) if expected.ndim == 0 else expected)
+    assert got.shape == (expected.shape or (1,))   # 1.x has no arrays without dimensions
+
+
+@pytest.mark.parametrize("key", BASIC + ADVANCED, ids=repr)
+@pytest.mark.parametrize("kind", ["number", "array", "broadcast"])
+def test_setitem_matches_numpy(key, kind):
+    values = np.arange(60, dtype="float32").reshape(4, 3, 5)
+    a = nd.array(values)
+    selection = values[key]
+    if kind == "number":
+        value = 99.0
+    elif kind == "array":
+        value = -np.arange(selection.size, dtype="float32").reshape(selection.shape)
+    else:
+        value = np.full(selection.shape[-1:], -3, dtype="float32")
+    if isinstance(key, tuple) and any(isinstance(k, list) and len(set(k)) != len(k) for k in key if isinstance(k, list)) and kind == "array":
+        value = 5.0   # which of several values for one element stays is not defined
+    values[key] = value
+    a[key] = nd.array(value) if kind == "array" and not np.isscalar(value) and np.ndim(value) else value
+    np.testing.assert_array_equal(a.asnumpy(), values)
+
+
+def test_boolean_mask():
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    a = nd.array(values)
+    check(a[values > 2], values[values > 2])
+    a[values > 2] = 0
+    check(a, np.where(values > 2, 0, values))
+
+
+@pytest.mark.parametrize("key", [4, -5, (0, 3), (slice(None), [5]), ([4],), (0, 0, 0, 0)], ids=repr)
+def test_out_of_range_is_index_error(key):
+    a = nd.zeros((4, 3))
+    with pytest.raises(IndexError, match=r"^\[indexing\]"):
+        a[key]
+    with pytest.raises(IndexError, match=r"^\[indexing\]"):
+        a[key] = 1
+
+
+def test_iteration_ends():
+    assert [float(x.asscalar()) for x in nd.array([1, 2, 3])] == [1, 2, 3]
+
+
+def test_arithmetic_and_broadcasting():
+    x, y = np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([[2.0], [0.5]])
+    a, b = nd.array(x), nd.array(y)
+    for f in (lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p % q, lambda p, q: p > q, lambda p, q: p == q,
+              lambda p, q: q <= p):
+        np.testing.assert_allclose(f(a, b).asnumpy(), f(x, y), rtol=1e-6)
+        np.testing.assert_allclose(f(a, 3).asnumpy(), f(x, 3), rtol=1e-6)
+        np.testing.assert_allclose(f(3, b).asnumpy(), f(3, y), rtol=1e-6)
+    np.testing.assert_allclose((2 ** a).asnumpy(), 2 ** x)
+    np.testing.assert_allclose((-a).asnumpy(), -x)
+    np.testing.assert_allclose(abs(a).asnumpy(), abs(x))
+    a += b
+    a *= 2
+    a /= 4
+    a -= 1
+    np.testing.assert_allclose(a.asnumpy(), (x + y) * 2 / 4 - 1)
+    with pytest.raises(ValueError, match=r"^\[broadcast_add\]"):
+        nd.ones((2, 3)) + nd.ones((4,))
+    with pytest.raises(TypeError):
+        a + "x"
+
+
+def test_overlapping_out_is_computed_as_if_apart():
+    values = np.arange(12, dtype="float32").reshape(3, 4)
+    a = nd.array(values)
+    nd.transpose(a.reshape((4, 3)), out=a)
+    np.testing.assert_array_equal(a.asnumpy(), values.reshape(4, 3).T)
+
+
+def test_truth_value():
+    assert bool(nd.array([2])) and not bool(nd.array([0])) and not bool(nd.zeros((0,)))
+    with pytest.raises(ValueError, match="truth value"):
+        bool(nd.ones((2,)))
+    assert int(nd.array([3])) == 3 and float(nd.array([0.5])) == 0.5
+    with pytest.raises(ValueError, match="asscalar"):
+        nd.ones((2,)).asscalar()
+
+
+def test_copies():
+    a = nd.array([[1, 2], [3, 4]])
+    b = a.copy()
+    b[:] = 0
+    check(a, [[1, 2], [3, 4]])
+    c = nd.zeros((2, 2), dtype="int32")
+    a.copyto(c)
+    check(c, [[1, 2], [3, 4]])
+    assert a.as_in_context(mx.cpu(0)) is a
+    with pytest.raises(ValueError):
+        a.copyto(nd.zeros((3, 2)))
+    with pytest.raises(Exception, match="CUDA|GPU|gpu"):
+        a.copyto(mx.gpu(0)).wait_to_read() if not mx.num_gpus() else nd.ones((1,), ctx=mx.gpu(99))
+
+
+def test_pickle_and_deepcopy():
+    import copy
+    a = nd.array([[1, 2], [3, 4]], dtype="int8")
+    for b in (pickle.loads(pickle.dumps(a)), copy.deepcopy(a), copy.copy(a)):
+        assert b.dtype == np.int8
+        check(b, [[1, 2], [3, 4]])
+
+
+def test_save_and_load(tmp_path):
+    f = str(tmp_path / "x.params")
+    data = {f"arg:{d}": nd.array(np.arange(6).reshape(2, 3) % 2, dtype=d) for d in DTYPES}
+    nd.save(f, data)
+    back = nd.load(f)
+    assert list(back) == list(data)
+    for k in data:
+        assert back[k].dtype == data[k].dtype
+        np.testing.assert_array_equal(back[k].asnumpy(), data[k].asnumpy())
+    nd.save(f, [nd.ones((2,)), nd.zeros((0, 3))])
+    one, none = nd.load(f)
+    check(one, np.ones(2))
+    assert none.shape == (0, 3)
+    assert os.listdir(tmp_path) == ["x.params"]
+    with open(f, "rb") as stream:
+        assert len(nd.load_frombuffer(stream.read())) == 2
+    np.savez(str(tmp_path / "y.npz"), w=np.ones((2, 2), "float32"))
+    check(nd.load(str(tmp_path / "y.npz"))["w"], np.ones((2, 2)))
+
+
+def old_array(values, version):
+    shape = values.shape
+    context, flag = struct.pack("<ii", 2, 3), struct.pack("<i", 0)
+    if version == 0:
+        return struct.pack(f"<I{len(shape)}I", len(shape), *shape) + context + flag + values.tobytes()
+    if version == 1:
+        return struct.pack(f"<Ii{len(shape)}q", 0xF993FAC8, len(shape), *shape) + context + flag + values.tobytes()
+    return struct.pack(f"<Iii{len(shape)}q", 0xF993FAC9 if version == 2 else 0xF993FACA, 0, len(shape), *shape) + context + flag + values.tobytes()
+
+
+def container(arrays, names=()):
+    out = struct.pack("<QQQ", 0x112, 0, len(arrays)) + b"".join(arrays) + struct.pack("<Q", len(names))
+    return out + b"".join(struct.pack("<Q", len(n)) + n for n in names)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 3])
+def test_every_container_version_loads(version):
+    values = np.arange(6, dtype="float32").reshape(2, 3)
+    got = nd.load_frombuffer(container([old_array(values, version)], [b"w"]))["w"]
+    np.testing.assert_array_equal(got.asnumpy(), values)
+    assert got.context == mx.cpu(0)   # saved on gpu(3): loaded where there is memory
+
+
+def test_sparse_containers_load_as_dense():
+    rows = struct.pack("<Ii", 0xF993FAC9, 1) + struct.pack("<i2q", 2, 2, 2) + struct.pack("<i2q", 2, 4, 2) + struct.pack("<iii", 1, 0, 0)
+    rows += struct.pack("<ii1q", 6, 1, 2) + np.arange(4, dtype="float32").tobytes() + np.array([1, 3], dtype="int64").tobytes()
+    np.testing.assert_array_equal(nd.load_frombuffer(container([rows]))[0].asnumpy(), [[0, 0], [0, 1], [0, 0], [2, 3]])
+    csr = struct.pack("<Ii", 0xF993FAC9, 2) + struct.pack("<i1q", 1, 2) + struct.pack("<i2q", 2, 2, 3) + struct.pack("<iii", 1, 0, 0)
+    csr += struct.pack("<ii1q", 6, 1, 3) + struct.pack("<ii1q", 6, 1, 2) + np.float32([5, 6]).tobytes() + np.int64([0, 1, 2]).tobytes() + np.int64([2, 0]).tobytes()
+    np.testing.assert_array_equal(nd.load_frombuffer(container([csr]))[0].asnumpy(), [[0, 0, 5], [6, 0, 0]])
+
+
+def test_malformed_files_are_refused_with_offset():
+    good = container([old_array(np.arange(6, dtype="float32").reshape(2, 3), 2)], [b"w"])
+    nd.load_frombuffer(good)
+    for end in range(len(good)):
+        with pytest.raises(OSError, match=r"^\[load\] malformed NDArray data at byte \d+"):
+            nd.load_frombuffer(good[:end])
+    rng = np.random.default_rng(5)
+    for _ in range(3000):
+        bad = bytearray(good)
+        for at in rng.integers(0, len(bad), size=rng.integers(1, 4)):
+            bad[at] = rng.integers(0, 256)
+        try:
+            nd.load_frombuffer(bytes(bad))
+        except (OSError, ValueError):
+            pass
+    huge = struct.pack("<QQQ", 0x112, 0, 1) + struct.pack("<Iii2q", 0xF993FAC9, 0, 2, 2 ** 40, 2 ** 40) + struct.pack("<iii", 1, 0, 0)
+    with pytest.raises(OSError, match="bytes"):
+        nd.load_frombuffer(huge)
+    with pytest.raises(OSError):
+        nd.load("/nonexistent/x.params")
+
+
+def test_numpy_interop():
+    a = nd.array([[1.0, 2.0], [3.0, 4.0]])
+    assert isinstance(np.asarray(a), np.ndarray)
+    assert np.array(a, dtype="int64").dtype == np.int64
+    np.testing.assert_array_equal(np.concatenate([a, a]), np.concatenate([a.asnumpy()] * 2))
+    assert isinstance(np.ones((2, 2), "float32") + a, nd.NDArray)
+    check(np.ones((2, 2), "float32") + a, a.asnumpy() + 1)
+    check(np.float32(2) * a, a.asnumpy() * 2)
+
+
+def test_dlpack_shares_memory():
+    a = nd.zeros((2, 3))
+    view = np.from_dlpack(a)
+    a[:] = 4
+    a.wait_to_read()
+    np.testing.assert_array_equal(view, np.full((2, 3), 4))
+    source = np.arange(6, dtype="int32").reshape(2, 3)
+    b = nd.from_dlpack(source)
+    source[0, 0] = 77
+    assert b.asnumpy()[0, 0] == 77
+    c = nd.from_dlpack(nd.to_dlpack_for_write(a))
+    c[:] = 1
+    check(a, np.ones((2, 3)))
+    capsule = a.to_dlpack_for_read()
+    nd.from_dlpack(capsule)
+    with pytest.raises(ValueError, match="once"):
+        nd.from_dlpack(capsule)
+    with pytest.raises(ValueError, match="row-major"):
+        nd.from_dlpack(np.ones((2, 3)).T)
+    d = nd.from_numpy(np.arange(3, dtype="float32"))
+    check(d, [0, 1, 2])
+
+
+def test_error_waits_in_the_array():
+    a = nd.take(nd.arange(3), nd.array([7]), mode="raise")
+    with pytest.raises(IndexError, match=r"take"):
+        a.asnumpy()
+
+
+def test_repr_shows_values_shape_and_device():
+    text = repr(nd.array([[1, 2]]))
+    assert "[[1. 2.]]" in text and "<NDArray 1x2 @cpu(0)>" in text
+
+
+@pytest.mark.nightly
+def test_more_than_2_to_31_elements():
+    n = 2 ** 31 + 8
+    a = nd.zeros((n,), dtype="int8")
+    a[n - 1] = 3
+    a[5] = 1
+    assert int(a[n - 1].asscalar()) == 3 and int(a[5].asscalar()) == 1 and int(a[n - 2].asscalar()) == 0
+    assert a.reshape((2, -1)).shape == (2, n // 2)
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_binding_is_chosen_by_variable(switch):
+    code = "import mxnet as mx; a = mx.nd.ones((2,)) + 1; a -= 0.5; print(mx.nd._internal.NDArrayBase.__module__, a.asnumpy().tolist(), (a[0] == 1.5).asscalar())"
+    out = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MXNET_ENABLE_CYTHON": switch, "MXNET_ENFORCE_CYTHON": switch}, capture_output=True, text=True, check=True)
+    assert out.stdout.split()[0] == ("mxnet._cy3.ndarray" if switch == "1" else "mxnet._ctypes.ndarray")
+    assert "[1.5, 1.5] 1.0" in out.stdout
