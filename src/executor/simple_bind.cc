@@ -9,7 +9,7 @@ namespace {
 
 NDArray Zeros(const Shape& shape, Context ctx, int dtype) {
   NDArray a(shape, ctx, dtype);
-  static const AttrsPtr zeros = MakeAttrs(Op::Get("_zeros"), {});
+  static const AttrsPtr zeros = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
   if (shape.Size() > 0) Imperative::Run(zeros, {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
