@@ -21,6 +21,7 @@ struct ThreadStreams {
   int current = -1;
   ~ThreadStreams() {
     const StreamHooks* hooks = GetStreamHooks();
+    if (hooks == nullptr) return;
     for (const DeviceStreams& s : all) {
       hooks->destroy(s.main);
       if (s.aux != nullptr) hooks->destroy(s.aux);

@@ -40,13 +40,15 @@ void Var::GrantNext(OpList* ready) {
   } while (head_ != nullptr);
 }
 
+bool Var::ForgetCleared() {
+  if (!error_->cleared.load(std::memory_order_acquire)) return false;
+  error_->Unref();
+  error_ = nullptr;
+  return true;
+}
+
 ErrorRecord* Var::LiveError() {
-  if (error_ == nullptr) return nullptr;
-  if (error_->cleared.load(std::memory_order_acquire)) {
-    error_->Unref();
-    error_ = nullptr;
-    return nullptr;
-  }
+  if (error_ == nullptr || ForgetCleared()) return nullptr;
   error_->Ref();
   return error_;
 }

@@ -151,14 +151,14 @@ class alignas(64) Var {
  public:
   bool TryRead() {
     lock_.lock();
-    bool ok = !writer_ && head_ == nullptr && bulk_ == nullptr && error_ == nullptr;
+    bool ok = !writer_ && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared());
     readers_ += ok;
     lock_.unlock();
     return ok;
   }
   bool TryWrite() {
     lock_.lock();
-    bool ok = !writer_ && readers_ == 0 && head_ == nullptr && bulk_ == nullptr && error_ == nullptr;
+    bool ok = !writer_ && readers_ == 0 && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared());
     writer_ = writer_ | ok;
     lock_.unlock();
     return ok;
@@ -195,6 +195,8 @@ class alignas(64) Var {
   }
   /* A new reference to the live error, or null. Forgets a cleared one. */
   engine::ErrorRecord* LiveError();
+  /* Drops an error that has been raised; false if there is one that has not. REQUIRES: error_ != null. */
+  bool ForgetCleared();
   /* Makes a block from the pool a new variable, or empties one that is deleted. No lock needed. */
   void Reset();
   /* Fork's child: nothing is pending any more; what was being written is poisoned with `lost`(). No lock needed. */
