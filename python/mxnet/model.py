@@ -9,7 +9,7 @@ from . import symbol as sym
 from .kvstore import KVStoreBase
 from .util import getenv
 
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
 BatchEndParam.__doc__ = """What a batch callback is told: epoch, number of the batch, metric, and the caller's local variables."""
@@ -163,3 +163,12 @@ def load_params(prefix, epoch):
 def load_checkpoint(prefix, epoch):
     """Read what :func:`save_checkpoint` wrote. Returns the symbol, and the dictionaries of :func:`load_params`."""
     return (sym.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
+
+
+def __getattr__(name):
+    # Its module needs ours.
+    if name == "FeedForward":
+        from ._feedforward import FeedForward
+        globals()[name] = FeedForward
+        return FeedForward
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -27,7 +27,11 @@ def set_default_context(ctx):
 
 
 default_device = default_context
-set_default_device = set_default_context
+
+
+def set_default_device(device):
+    """Run tests on this device."""
+    set_default_context(device)
 
 
 def default_dtype():
