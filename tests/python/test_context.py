@@ -217,3 +217,9 @@ def test_registry():
         register(int)
     with pytest.warns(UserWarning, match='replaces'):
         register(type('One', (Base,), {}))
+
+
+def test_short_names():
+    from mxnet import util
+    assert mx.use_np is util.use_np and mx.np_shape is util.np_shape and mx.is_np_array is util.is_np_array
+    assert mx.AttrScope is mx.attribute.AttrScope and mx.kv is mx.kvstore and mx.mod is mx.module and mx.init is mx.initializer

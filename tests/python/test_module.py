@@ -358,6 +358,26 @@ def test_logging_callbacks(caplog):
                                'Iter[1] Batch[0] Train-accuracy=0.500000', 'Iter[1] Batch[2] Train-accuracy=nan']
 
 
+def test_feed_forward(tmp_path):
+    net = sym.SoftmaxOutput(sym.FullyConnected(sym.var('data'), num_hidden=2, name='fc'), name='softmax')
+    np.random.seed(1)
+    mx.random.seed(1)
+    with pytest.warns(DeprecationWarning):
+        model = mx.model.FeedForward(net, num_epoch=20, learning_rate=0.5, numpy_batch_size=10, initializer=mx.init.Xavier())
+    with pytest.raises(RuntimeError, match='fit'):
+        model.predict(X)
+    model.fit(X, Y, eval_data=(X, Y))
+    assert model.score(NDArrayIter(X, Y, 7)) > 0.95
+    outputs, inputs, labels = model.predict(NDArrayIter(X, Y, 7), return_data=True)
+    assert outputs.shape == (60, 2) and (inputs == X).all() and (labels == Y).all()
+    model.save(str(tmp_path / 'ff'))
+    again = mx.model.FeedForward.load(str(tmp_path / 'ff'), 20)
+    np.testing.assert_allclose(again.predict(X[:3]), outputs[:3], rtol=1e-4, atol=1e-6)
+    for wrong in ((X, None), (X, Y[:3]), ([1], [2])):
+        with pytest.raises((ValueError, TypeError)):
+            model.fit(*wrong)
+
+
 def test_tables_of_networks(capsys):
     mx.viz.print_summary(network(), shape={'data': (1, 8)})
     out = capsys.readouterr().out
