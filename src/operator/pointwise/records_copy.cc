@@ -1,4 +1,4 @@
-// Operators that copy, convert or fill: identities with special gradients, casts, *_like, add_n, shape_array.
+// Operators that copy, convert or fill: identities with special gradients, casts, zeros_like and ones_like, add_n.
 #include <algorithm>
 #include <cstring>
 
@@ -27,16 +27,6 @@ struct AddNParam : public dmlc::Parameter<AddNParam> {
   int num_args;
   DMLC_DECLARE_PARAMETER(AddNParam) { DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of arrays."); }
 };
-struct FullLikeParam : public dmlc::Parameter<FullLikeParam> {
-  double fill_value;
-  std::string ctx;
-  dmlc::optional<int> dtype;
-  DMLC_DECLARE_PARAMETER(FullLikeParam) {
-    DMLC_DECLARE_FIELD(fill_value).describe("Value of every element.");
-    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Ignored: the result lies where the input does.");
-    MXNET_DTYPE_FIELD(dtype).set_default(dmlc::optional<int>()).describe("None: that of the input.");
-  }
-};
 struct MakeLossParam : public dmlc::Parameter<MakeLossParam> {
   float grad_scale, valid_thresh;
   int normalization;
@@ -50,7 +40,6 @@ struct MakeLossParam : public dmlc::Parameter<MakeLossParam> {
 MXNET_REGISTER_PARAM(CastParam);
 MXNET_REGISTER_PARAM(AmpMulticastParam);
 MXNET_REGISTER_PARAM(AddNParam);
-MXNET_REGISTER_PARAM(FullLikeParam);
 MXNET_REGISTER_PARAM(MakeLossParam);
 
 namespace {
@@ -170,11 +159,6 @@ bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   return (*in)[0] != kDTypeUnknown;
 }
 
-bool Int64Output(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  AssignType(attrs, "output", &(*out)[0], kInt64);
-  return (*in)[0] != kDTypeUnknown;
-}
-
 const bool kRegistered = [] {
   AddAliases(&RegisterCopy("_copy", "data", "A copy.").set_gradient(PassGradient), "identity");
   RegisterCopy("_np_copy", "a", "A copy.").set_gradient(PassGradient);
@@ -203,7 +187,11 @@ const bool kRegistered = [] {
 MXNET_REGISTER_OP(_backward_cast)
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
-    .set_infer_shape(ElemwiseShape)
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {   // data may have another shape: only its dtype matters
+      AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
+      AssignShape(attrs, "gradient", &(*in)[0], (*out)[0]);
+      return (*in)[0].known() && (*in)[1].known();
+    })
     .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
       AssignType(attrs, "output", &(*out)[0], (*in)[1]);
       return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
@@ -261,20 +249,6 @@ MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
     })
     .set_kernel(DeviceType::kCPU, CopyKernel);
 
-MXNET_REGISTER_OP(_npi_full_like)
-    .describe("One value in the shape of the input.")
-    .set_param<FullLikeParam>()
-    .set_inputs({"a"})
-    .set_infer_shape(ElemwiseShape)
-    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-      const auto& dtype = attrs.get<FullLikeParam>().dtype;
-      AssignType(attrs, "output", &(*out)[0], dtype.has_value() ? dtype.value() : (*in)[0]);
-      return (*in)[0] != kDTypeUnknown;
-    })
-    .set_supports_add()
-    .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) { FillKernel(a.out[0], a.req[0], a.param<FullLikeParam>().fill_value); });
-
 MXNET_REGISTER_OP(_npi_bitwise_not)
     .describe("Inverts every bit; logical not for bool.")
     .set_inputs({"x"})
@@ -328,34 +302,6 @@ MXNET_REGISTER_OP(_backward_MakeLoss)
         divisor = static_cast<double>(std::max<int64_t>(valid, 1));
       }
       FillKernel(a.out[0], a.req[0], p.grad_scale / divisor);
-    });
-
-MXNET_REGISTER_OP(shape_array)
-    .describe("The shape as a 1-D int64 array.")
-    .alias("_npx_shape_array")
-    .set_inputs({"data"})
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      if (!(*in)[0].ndim_known()) return false;
-      AssignShape(attrs, "output", &(*out)[0], Shape{(*in)[0].ndim()});
-      return (*in)[0].known();
-    })
-    .set_infer_type(Int64Output)
-    .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
-      if (a.req[0] != OpReq::kNull) std::copy(a.in[0].shape.begin(), a.in[0].shape.end(), a.out[0].data<int64_t>());
-    });
-
-MXNET_REGISTER_OP(size_array)
-    .describe("The number of elements as an int64 array of one element.")
-    .set_inputs({"data"})
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      AssignShape(attrs, "output", &(*out)[0], Shape{1});
-      return (*in)[0].known();
-    })
-    .set_infer_type(Int64Output)
-    .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
-      if (a.req[0] != OpReq::kNull) *a.out[0].data<int64_t>() = a.in[0].Size();
     });
 
 }  // namespace

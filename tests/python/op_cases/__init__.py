@@ -41,9 +41,10 @@ class Draw:
 
     def values(self, rng, dtype):
         low = max(self.low, 0) if dtype in ("uint8", "bool") else self.low
-        high = min(self.high, 1) if dtype == "bool" else self.high
+        low, high = (min(low, 1), min(self.high, 1)) if dtype == "bool" else (low, self.high)
         if self.integer or dtype in INTEGERS or dtype == "bool":
-            return rng.integers(int(np.ceil(low)), int(np.floor(high)) + 1, self.shape).astype("int64")
+            low, high = int(np.ceil(low)), int(np.floor(high))
+            return rng.integers(low, max(high, low) + 1, self.shape).astype("int64")
         return rng.uniform(low, high, self.shape)
 
 

@@ -73,7 +73,7 @@ CASES += [elementwise("_mod", mod, **_pairs), elementwise("_npi_fmod", lambda a,
 CASES.append(elementwise("elemwise_div", div, **dict(_pairs, inputs=[_a[:5], np.array([3.0, -3.0, -3.0, 2.0, 0.0])])))
 _n = np.nan
 CASES += [
-    elementwise(["_maximum", "_minimum"], lambda a, b: np.full(3, _n), inputs=[np.array([_n, 1.0, _n]), np.array([1.0, _n, _n])], dtypes=FLOATS, refuses=False, bad=[]),
+    elementwise(["_maximum", "_minimum"], lambda a, b: np.full(3, _n), inputs=[np.array([_n, 1.0, _n]), np.array([1.0, _n, _n])], dtypes=FLOATS, refuses=False, bad=[], empty=False),
     elementwise("_power", power, inputs=[np.array([-2.0, -2.0, 0.0, 0.0, 1.0, _n, 2.0, -2.0, np.inf]), np.array([3.0, 0.5, 0.0, 2.0, _n, 0.0, 200.0, 2.0, -1.0])],
                 dtypes=["float32", "float64"], refuses=False, bad=[]),
     elementwise("elemwise_add", lambda a, b: (a + b).astype("int8"), inputs=[np.array([100, -100]), np.array([100, -100])], dtypes=["int8"], refuses=False, bad=[]),
