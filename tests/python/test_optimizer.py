@@ -1,6 +1,9 @@
 """Every optimizer against its formula in float64 NumPy; states, multipliers, counting, serialisation."""
 import math
+import os
 import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -466,6 +469,29 @@ def test_create_and_register():
         opt.get_updater(3)
     with pytest.raises(NotImplementedError):
         opt.Optimizer().update(0, weight, weight, None)
+
+
+@pytest.mark.parametrize('value, groups', [(None, [4, 1]), ('1', [1] * 5), ('2', [2, 2, 1]), ('60', [5])])
+def test_aggregation_size_is_a_variable_of_the_environment(value, groups):
+    script = '''
+import mxnet as mx
+from mxnet import nd
+updater = mx.optimizer.get_updater(mx.optimizer.SGD())
+groups, update = [], updater.optimizer.update_multi_precision
+def count(index, *rest):
+    groups.append(len(index))
+    update(index, *rest)
+updater.optimizer.update_multi_precision = count
+weights = [nd.ones((2,)) for _ in range(5)]
+updater(list(range(5)), [nd.ones((2,)) for _ in range(5)], weights)
+nd.waitall()
+print(groups)
+'''
+    environment = {k: v for k, v in os.environ.items() if k != 'MXNET_OPTIMIZER_AGGREGATION_SIZE'}
+    if value is not None:
+        environment['MXNET_OPTIMIZER_AGGREGATION_SIZE'] = value
+    run = subprocess.run([sys.executable, '-c', script], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == str(groups)
 
 
 def test_compare_optimizer_helper():
