@@ -2,6 +2,7 @@
 #ifndef MXNET_EXECUTOR_PASSES_H_
 #define MXNET_EXECUTOR_PASSES_H_
 
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct PassGraph {
   std::vector<NodeEntry> grads;     // backward results, never null
   EntryPairs alike;                 // entries of equal shape and dtype
   std::unordered_map<const Node*, int> sequence;   // backward nodes: when the gradient pass made them
+  std::map<std::pair<const Node*, uint32_t>, Layout> layouts;   // entries that are not plain
 };
 
 /* Rewrites every reachable node through `map_node` (children first). `map_node` gets a node whose inputs are already renewed and returns what takes its place. */
@@ -23,6 +25,11 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 
 /* Merges nodes that compute the same from the same. Random, mutating and stateful operators stay. Returns how many were removed. */
 int EliminateCommonExpressions(PassGraph* g);
+
+/* Does the graph hold what gains from channels-last tensors? */
+bool LayoutWorthwhile(const PassGraph& g);
+/* Chooses layouts and inserts conversions. `indexed`, `shapes` and `dtypes` describe the graph as it comes. */
+void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector& shapes, const std::vector<int>& dtypes);
 
 /*
  * Execution order: forward nodes depth first, then backward nodes as early as the gradient pass wanted them, recomputed ones just before

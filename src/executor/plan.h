@@ -143,6 +143,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   RandomState replay_random_;
 };
 
+/* The same tensor from one layout into another, on the CPU. */
+void ConvertLayout(const TBlob& from, const TBlob& to);
 /* Copies between blobs of one size, converting layouts; inside an engine operation. */
 void CopyBlob(const TBlob& from, const TBlob& to, RunContext run);
 

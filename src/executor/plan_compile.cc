@@ -29,8 +29,13 @@ class Compiler {
     p_.grad_req.resize(inputs_.size(), OpReq::kNull);
     for (int i = 0; i < p_.num_inputs; ++i) variable_slot_[inputs_[i].get()] = i;
     BuildGraph();
+    if (!r_.ctx.is_gpu() && LayoutWorthwhile(graph_)) {
+      Infer();
+      ChooseLayouts(&graph_, *g_, shapes_, dtypes_);
+    }
     ExternalResults();
     Infer();
+    order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
     PlaceEntries();
     MakeNodes();
     MakePhases();
@@ -127,7 +132,8 @@ class Compiler {
     }
     Demand(InferShapes(*g_, &shapes_, graph_.alike), "shape", [this](uint32_t e) { return shapes_[e].known(); });
     Demand(InferTypes(*g_, &dtypes_, kDTypeUnknown, graph_.alike), "dtype", [this](uint32_t e) { return dtypes_[e] != kDTypeUnknown; });
-    order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
+    p_.output_shapes.clear();
+    p_.output_dtypes.clear();
     for (int i = 0; i < p_.num_outputs; ++i) {
       const uint32_t e = g_->eid(g_->outputs[i]);
       p_.output_shapes.push_back(shapes_[e]);
@@ -205,12 +211,15 @@ class Compiler {
   size_t BytesOf(uint32_t e) const { return static_cast<size_t>(shapes_[e].Size()) * DTypeSize(dtypes_[e]); }
 
   // ---- what runs
-  void AddBlob(uint32_t e) {
+  void AddBlob(uint32_t node, uint32_t index) {
+    const uint32_t e = g_->eid(node, index);
     Plan::Blob b;
     b.shape.shape = shapes_[e];
     b.shape.dtype = dtypes_[e];
     b.shape.ctx = r_.ctx;
     b.slot = slot_[e];
+    auto layout = graph_.layouts.find({g_->nodes[node].source, index});
+    if (layout != graph_.layouts.end()) b.shape.layout = layout->second;
     const int at = static_cast<int>(p_.blobs.size());
     if (b.slot >= 0) {
       p_.slot_blobs[b.slot].push_back(at);
@@ -235,7 +244,7 @@ class Compiler {
       node.in = static_cast<int>(p_.blobs.size());
       node.num_in = static_cast<int>(info.inputs.size());
       for (const auto& e : info.inputs) {
-        AddBlob(g_->eid(e));
+        AddBlob(e.node, e.index);
         const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
         if (slot >= 0 && slot < p_.num_outputs && !ReadsOnlyShapes(node.attrs->op)) p_.head_used[slot] = 1;
       }
@@ -244,7 +253,7 @@ class Compiler {
       node.req = static_cast<int>(p_.reqs.size());
       for (int o = 0; o < node.num_out; ++o) {
         const uint32_t e = g_->eid(id, o);
-        AddBlob(e);
+        AddBlob(id, o);
         OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
         if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
         // only backward operators promise to look at this: a hidden forward output that nobody reads is still written

@@ -1,6 +1,5 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
-#include <cstring>
 
 #include "executor/plan.h"
 #include "ndarray/run.h"
@@ -59,7 +58,7 @@ void CopyBlob(const TBlob& from, const TBlob& to, RunContext run) {
     MXNET_CHECK(DeviceCopy::Get().copy) << "[plan] this build has no GPU support";
     DeviceCopy::Get().copy(to.dptr, to.ctx, from.dptr, from.ctx, bytes, run.stream);
   } else {
-    std::memcpy(to.dptr, from.dptr, bytes);
+    ConvertLayout(from, to);
   }
 }
 

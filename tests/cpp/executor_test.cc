@@ -284,6 +284,42 @@ TEST(Plan, MirroringKeepsLessAndComputesTheSame) {
   EXPECT_EQ(grads[0], grads[1]);
 }
 
+TEST(Plan, ChannelsLastGivesTheSameAsPlain) {
+  Symbol s = Make("Convolution", {Var("x")}, {{"kernel", "(3, 3)"}, {"num_filter", "6"}, {"pad", "(1, 1)"}}, "c1");
+  s = Make("tanh", {s}, {}, "t");
+  Symbol side = Make("Convolution", {s}, {{"kernel", "(1, 1)"}, {"num_filter", "6"}}, "c2");
+  s = Make("elemwise_add", {s, side}, {}, "sum");
+  s = Make("Pooling", {s}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}}, "p");
+  s = Symbol::Group({Make("FullyConnected", {Make("Flatten", {s}, {}, "flat")}, {{"num_hidden", "5"}}, "f"), side});
+  Results results[2];
+  for (int on = 0; on < 2; ++on) {
+    EnvScope scope("MXNET_ONEDNN_ENABLED", on ? "1" : "0");
+    std::mt19937 random(9);
+    std::vector<NDArray> args, grads;
+    IndexedGraph g(s.outputs);
+    ShapeVector shapes(g.num_entries());
+    shapes[g.eid(g.input_nodes[0], 0)] = Shape({2, 3, 8, 8});
+    ASSERT_TRUE(InferShapes(g, &shapes));
+    for (uint32_t id : g.input_nodes) {
+      args.push_back(Random(shapes[g.eid(id, 0)], &random));
+      grads.push_back(Filled(shapes[g.eid(id, 0)], 0));
+    }
+    auto e = Executor::Bind(s, Context::CPU(), {}, args, grads, std::vector<OpReq>(args.size(), OpReq::kWrite), {});
+    e->Forward(true);
+    e->Backward({Random(e->Outputs()[0].shape(), &random), Random(e->Outputs()[1].shape(), &random)});
+    for (const auto& o : e->Outputs()) results[on].outputs.push_back(Values(o));
+    for (const auto& a : grads) results[on].grads.push_back(Values(a));
+    if (on) EXPECT_NE(e->DebugStr().find("channels-last"), std::string::npos);
+  }
+  auto near = [](const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i)
+      for (size_t k = 0; k < a[i].size(); ++k) ASSERT_NEAR(a[i][k], b[i][k], 1e-4 * (1 + std::fabs(a[i][k]))) << i;
+  };
+  near(results[0].outputs, results[1].outputs);
+  near(results[0].grads, results[1].grads);
+}
+
 // ---- executors
 
 TEST(Executor, OutputsThatAreInputsOrTwice) {
