@@ -239,17 +239,18 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     std::vector<Var*> reads, writes;
     CollectVars(*call, all_slots, &reads, &writes);
     std::vector<std::pair<std::string, NDArray>> shown;
+    const bool ours = n.attrs->op->name == "_to_layout";   // users did not write it, monitors do not see it
     auto show = [&](const std::string& name, int blob) { shown.emplace_back(name, NDArray(p.blobs[blob].shape.shape, Context::CPU(), p.blobs[blob].shape.dtype)); };
     const auto in_names = n.attrs->op->ListInputs(*n.attrs), out_names = n.attrs->op->ListOutputs(*n.attrs);
     const int visible = n.attrs->op->NumVisibleOutputs(*n.attrs);
     std::vector<int> blobs;
-    if (all) {
+    if (all && !ours) {
       for (int i = 0; i < n.num_in; ++i) {
         show(n.name + "_" + (i < static_cast<int>(in_names.size()) ? in_names[i] : "input" + std::to_string(i)), n.in + i);
         blobs.push_back(n.in + i);
       }
     }
-    for (int o = 0; o < n.num_out; ++o) {
+    for (int o = 0; o < n.num_out && !ours; ++o) {
       if (!all && o >= visible) continue;
       if (p.reqs[n.req + o] == OpReq::kNull) continue;
       show(n.name + "_" + (o < static_cast<int>(out_names.size()) ? out_names[o] : "output" + std::to_string(o)), n.out + o);
@@ -258,7 +259,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     for (auto& s : shown) writes.push_back(s.second.var());
     SortUnique(&writes);
     const bool first = t == phase.begin;
-    const size_t inputs_shown = all ? static_cast<size_t>(n.num_in) : 0;
+    const size_t inputs_shown = all && !ours ? static_cast<size_t>(n.num_in) : 0;
     Engine::Get()->PushSync(
         [self, call, t, first, backward, shown, blobs, inputs_shown](RunContext run) {
           if (first && !backward) self->BeginForward(call.get());
