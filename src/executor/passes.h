@@ -26,6 +26,13 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 /* Merges nodes that compute the same from the same. Random, mutating and stateful operators stay. Returns how many were removed. */
 int EliminateCommonExpressions(PassGraph* g);
 
+/*
+ * Inference only, float32: folds BatchNorm into the convolution before it. What it puts in are constant nodes: they read nothing but
+ * variables, keep their results from run to run and run again only when one of these has changed. Returns how many were folded.
+ */
+int FoldBatchNorm(PassGraph* g);
+bool IsConstantNode(const Node& node);
+
 /* Does the graph hold what gains from channels-last tensors? */
 bool LayoutWorthwhile(const PassGraph& g);
 /* Chooses layouts and inserts conversions. `indexed`, `shapes` and `dtypes` describe the graph as it comes. */

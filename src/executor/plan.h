@@ -42,11 +42,13 @@ class Plan {
     int in, num_in, out, num_out;      // places in `blobs`; the requests of the outputs begin at `req`
     int req;
     double cost;                       // rough nanoseconds
+    bool constant = false;             // runs only when a variable that it reads has changed
   };
   struct Blob {
     TBlob shape;                       // no pointer
     int slot = -1;                     // external, or
-    size_t offset = 0;                 // place in the arena
+    size_t offset = 0;                 // place in the arena, or
+    bool constant = false;             // in the instance's block of constants
   };
   /* Nodes that are pushed together. */
   struct Bulk {
@@ -71,7 +73,9 @@ class Plan {
   std::vector<Blob> blobs;
   std::vector<OpReq> reqs;
   std::vector<std::vector<int>> slot_blobs;      // which blobs a slot's pointer goes to
-  std::vector<int> arena_blobs;
+  std::vector<int> arena_blobs, constant_blobs;
+  std::vector<std::vector<int>> constant_readers;   // by node: blobs that hold its results, when it is constant
+  size_t constant_bytes = 0;
   std::vector<char> head_used;                   // by output: does the backward pass read its head gradient?
   ShapeVector output_shapes;
   std::vector<int> output_dtypes;
@@ -110,6 +114,7 @@ struct PlanCall {
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  public:
   PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena);
+  ~PlanInstance();
 
   /* Runs or pushes a phase. Slots of the phase must be filled. */
   void Run(const std::shared_ptr<PlanCall>& call, bool backward);
@@ -125,6 +130,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
 
  private:
   void Bind(PlanCall* call, RunContext run);
+  bool UpToDate(int node);
   void Execute(PlanCall* call, int begin, int end, RunContext run);
   void BeginForward(PlanCall* call);
   void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
@@ -139,6 +145,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   struct Seen { NDArray array; uint64_t version = 0; };
   std::vector<Seen> seen_;         // by input: what was bound last; holding it keeps its address from being given to another array
   uint64_t changes_ = 0;
+  StorageHandle constants_;
+  std::vector<uint64_t> folded_;   // by blob: the version that a constant node last read
   void* bound_arena_ = nullptr;
   RandomState replay_random_;
 };

@@ -67,6 +67,8 @@ class Compiler {
         graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
     }
     if (Env::Get().eliminate_common_expr) p_.stats.num_removed = EliminateCommonExpressions(&graph_);
+    const bool single = std::all_of(r_.dtypes.begin(), r_.dtypes.end(), [](int t) { return t == kFloat32; });
+    if (!r_.is_train && !p_.has_backward && !r_.ctx.is_gpu() && single) p_.stats.num_removed += FoldBatchNorm(&graph_);
     p_.optimized.outputs = graph_.outputs;
   }
 
@@ -165,6 +167,8 @@ class Compiler {
       for (const auto& e : info.inputs) last_use[g_->eid(e)] = t;
     }
     inplace_.assign(n, false);
+    constant_.assign(n, false);
+    constant_offset_.assign(n, 0);
     const bool inplace_wanted = Env::Get().exec_enable_inplace && Env::Get().nnvm_exec_match_range > 0;
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const uint32_t id = order_[t];
@@ -182,6 +186,12 @@ class Compiler {
           continue;
         }
         const size_t bytes = BytesOf(out);
+        if (IsConstantNode(*info.source)) {
+          constant_[out] = true;
+          constant_offset_[out] = p_.constant_bytes;
+          p_.constant_bytes += (bytes + 63) / 64 * 64;
+          continue;
+        }
         if (inplace_wanted && bytes > 0) {
           for (const auto& pair : pairs) {
             if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || ReadsOnlyShapes(attrs.op)) continue;
@@ -223,6 +233,11 @@ class Compiler {
     const int at = static_cast<int>(p_.blobs.size());
     if (b.slot >= 0) {
       p_.slot_blobs[b.slot].push_back(at);
+    } else if (constant_[e]) {
+      b.constant = true;
+      b.offset = constant_offset_[e];
+      p_.constant_blobs.push_back(at);
+      p_.constant_readers[position_.at(node)].push_back(at);
     } else {
       b.offset = p_.memory.offsets[block_[e]];
       p_.arena_blobs.push_back(at);
@@ -233,12 +248,15 @@ class Compiler {
   void MakeNodes() {
     p_.slot_blobs.resize(p_.num_slots());
     p_.head_used.assign(p_.num_outputs, 0);
+    p_.constant_readers.resize(order_.size());
+    for (size_t t = 0; t < order_.size(); ++t) position_[order_[t]] = static_cast<int>(t);
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const uint32_t id = order_[t];
       const auto& info = g_->nodes[id];
       Plan::Node node;
       node.attrs = info.source->attrs;
       node.name = info.source->name;
+      node.constant = IsConstantNode(*info.source);
       node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
       MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no implementation for " << r_.ctx << " (node " << node.name << ")";
       node.in = static_cast<int>(p_.blobs.size());
@@ -262,12 +280,12 @@ class Compiler {
       }
       p_.nodes.push_back(std::move(node));
     }
-    std::vector<TBlob> views;
+    std::vector<TBlob> views;   // for costs
     for (const auto& b : p_.blobs) views.push_back(b.shape);
     for (auto& n : p_.nodes) {
       double work = 0;
       for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
-      n.cost = 100 + 0.5 * work;
+      n.cost = n.constant ? 100 : 100 + 0.5 * work;
       if (n.attrs->op->flops) n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in), Span<const TBlob>(views.data() + n.out, n.num_out));
     }
   }
@@ -318,7 +336,7 @@ class Compiler {
     p_.stats.arena_bytes = p_.memory.arena_bytes;
     p_.stats.unshared_bytes = 0;
     for (uint32_t e = 0; e < g_->num_entries(); ++e)
-      if (slot_[e] < 0) p_.stats.unshared_bytes += BytesOf(e);
+      if (slot_[e] < 0 && !constant_[e]) p_.stats.unshared_bytes += BytesOf(e);
     p_.stats.lower_bound_bytes = p_.memory.lower_bound_bytes;
     p_.stats.num_nodes = static_cast<int>(p_.nodes.size());
     p_.stats.num_bulks = static_cast<int>(p_.forward.bulks.size() + p_.backward.bulks.size());
@@ -338,7 +356,9 @@ class Compiler {
   std::vector<uint32_t> order_;
   int num_forward_ = 0;
   std::vector<int> slot_, block_, uses_;         // by entry
-  std::vector<bool> inplace_;
+  std::vector<bool> inplace_, constant_;
+  std::vector<size_t> constant_offset_;
+  std::unordered_map<uint32_t, int> position_;   // node id -> place in the order
 };
 
 }  // namespace
@@ -355,7 +375,8 @@ std::string Plan::DebugStr() const {
   auto place = [&](int i) {
     const Blob& b = blobs[i];
     os << b.shape.shape << ':' << DTypeName(b.shape.dtype) << (b.shape.layout == Layout::kChannelsLast ? " channels-last" : "");
-    if (b.slot < 0) os << " @" << b.offset;
+    if (b.constant) os << " constant@" << b.offset;
+    else if (b.slot < 0) os << " @" << b.offset;
     else if (b.slot < num_inputs) os << " input" << b.slot;
     else if (b.slot < head_slot(0)) os << " output" << b.slot - num_inputs;
     else if (b.slot < grad_slot(0)) os << " head_grad" << b.slot - head_slot(0);

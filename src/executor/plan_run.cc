@@ -92,6 +92,19 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
   }
 }
 
+PlanInstance::~PlanInstance() { Storage::Get()->Free(constants_); }
+
+bool PlanInstance::UpToDate(int node) {
+  const Plan::Node& n = plan_->nodes[node];
+  bool same = true;
+  for (int b = n.in; b < n.in + n.num_in; ++b) same = same && folded_[b] == versions_[b];
+  if (same) return true;
+  for (int b = n.in; b < n.in + n.num_in; ++b) folded_[b] = versions_[b];
+  ++changes_;
+  for (int b : plan_->constant_readers[node]) versions_[b] = changes_;
+  return false;
+}
+
 void PlanInstance::Bind(PlanCall* call, RunContext run) {
   const Plan& p = *plan_;
   for (int s = 0; s < p.num_slots(); ++s) {
@@ -115,6 +128,11 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
     bound_[s] = dptr;
     for (int b : p.slot_blobs[s]) blobs_[b].dptr = dptr;
   }
+  if (p.constant_bytes && !constants_.dptr) {
+    constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
+    folded_.assign(p.blobs.size(), 0);
+    for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].offset;
+  }
   if (p.memory.arena_bytes == 0) return;
   ++changes_;
   for (int b : p.arena_blobs) versions_[b] = changes_;
@@ -133,6 +151,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
   int t = begin;
   try {
     for (; t < end; ++t) {
+      if (p.nodes[t].constant && UpToDate(t)) continue;
       KernelArgs& a = args_[t];
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
