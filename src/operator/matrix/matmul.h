@@ -1,0 +1,22 @@
+/*
+ * Batches of matrix products on the CPU: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k, op(b) k x n.
+ * float32 and float64 go to Gemm; half types are widened to float32 in `workspace` and the result is rounded once.
+ * Many small products are spread over threads, large ones use threads inside.
+ */
+#ifndef MXNET_OPERATOR_MATRIX_MATMUL_H_
+#define MXNET_OPERATOR_MATRIX_MATMUL_H_
+
+#include <functional>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+struct MatmulSize {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+};
+void Matmul(int dtype, bool trans_a, bool trans_b, const MatmulSize& size, const void* a, const void* b, void* c,
+            const std::function<void*(size_t)>& workspace);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_MATRIX_MATMUL_H_
