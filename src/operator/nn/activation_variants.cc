@@ -1,0 +1,90 @@
+// Loops of Activation, LeakyReLU and Dropout.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "mxnet/base.h"
+#include "operator/nn/activation_kernels.h"
+#include "operator/random_philox.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+#define MXNET_LAMBDA __attribute__((always_inline))
+
+constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluLambda = 1.0507009873554804934193349852946;
+
+template <typename T, typename F>
+inline void Each(const void* x, void* y, int64_t n, F&& f) {
+  const T* in = static_cast<const T*>(x);
+  T* out = static_cast<T*>(y);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) out[i] = f(in[i]);
+}
+
+template <typename T, typename F>
+inline void Each2(const void* og, const void* v, void* dx, int64_t n, F&& f) {
+  const T *g = static_cast<const T*>(og), *in = static_cast<const T*>(v);
+  T* out = static_cast<T*>(dx);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) out[i] = g[i] * f(in[i]);
+}
+
+template <typename T>
+void Forward(int type, const void* x, void* y, int64_t n, T slope) {
+  switch (type) {
+    case nn::kActRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v < T(0) ? T(0) : v; });
+    case nn::kActSigmoid: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return sigmoid(v); });
+    case nn::kActTanh: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return tanh(v); });
+    case nn::kActSoftRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return softrelu(v); });
+    case nn::kActSoftSign: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v / (T(1) + abs(v)); });
+    case nn::kActLeaky: return Each<T>(x, y, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? v : v * slope; });
+    case nn::kActElu: return Each<T>(x, y, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? v : slope * expm1(v); });
+    case nn::kActSelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return T(kSeluLambda) * (v > T(0) ? v : T(kSeluAlpha) * expm1(v)); });
+    default: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return T(0.5) * v * (T(1) + erf(v * T(0.70710678118654752))); });
+  }
+}
+
+template <typename T>
+void Backward(int type, const void* og, const void* value, void* dx, int64_t n, T slope) {
+  switch (type) {
+    case nn::kActRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y > T(0) ? T(1) : T(0); });
+    case nn::kActSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y * (T(1) - y); });
+    case nn::kActTanh: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return T(1) - y * y; });
+    case nn::kActSoftRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -expm1(-y); });
+    case nn::kActSoftSign: return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA { const T d = T(1) + abs(v); return T(1) / (d * d); });
+    case nn::kActLeaky: return Each2<T>(og, value, dx, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? T(1) : slope; });
+    case nn::kActElu: return Each2<T>(og, value, dx, n, [slope](T v) MXNET_LAMBDA { return v > T(0) ? T(1) : slope * exp(v); });
+    case nn::kActSelu: return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA { return T(kSeluLambda) * (v > T(0) ? T(1) : T(kSeluAlpha) * exp(v)); });
+    default: return Each2<T>(og, value, dx, n, [](T v) MXNET_LAMBDA {
+      return T(0.5) * (T(1) + erf(v * T(0.70710678118654752))) + v * T(0.39894228040143268) * exp(T(-0.5) * v * v); });
+  }
+}
+
+template <typename T>
+void Mask(uint64_t seed, uint64_t counter, uint64_t keep, T scale, T* mask, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i += 4) {
+    const Philox random(seed, counter + static_cast<uint64_t>(i) / 4);
+    const int64_t n = end - i < 4 ? end - i : 4;
+    for (int64_t j = 0; j < n; ++j) mask[i + j] = random.word[j] < keep ? scale : T(0);
+  }
+}
+
+}  // namespace
+
+void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope) {
+  if (dtype == kFloat64) Forward<double>(type, x, y, n, slope); else Forward<float>(type, x, y, n, static_cast<float>(slope));
+}
+
+void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope) {
+  if (dtype == kFloat64) Backward<double>(type, og, value, dx, n, slope); else Backward<float>(type, og, value, dx, n, static_cast<float>(slope));
+}
+
+void DropoutMask(int dtype, uint64_t seed, uint64_t counter, uint64_t keep, double scale, void* mask, int64_t begin, int64_t end) {
+  if (dtype == kFloat64) Mask<double>(seed, counter, keep, scale, static_cast<double*>(mask), begin, end);
+  else Mask<float>(seed, counter, keep, static_cast<float>(scale), static_cast<float*>(mask), begin, end);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

@@ -1,0 +1,188 @@
+// LeakyReLU and its relatives: prelu, elu, selu, gelu, rrelu.
+#include <algorithm>
+#include <vector>
+
+#include "operator/nn/activation_kernels.h"
+#include "operator/nn/nn_common.h"
+#include "operator/param.h"
+#include "operator/random_philox.h"
+
+namespace mxnet {
+namespace nn {
+
+enum LeakyType : int { kLeaky, kPrelu, kElu, kSelu, kGelu, kRrelu };
+
+struct LeakyReLUParam : public dmlc::Parameter<LeakyReLUParam> {
+  int act_type;
+  float slope, lower_bound, upper_bound;
+  DMLC_DECLARE_PARAMETER(LeakyReLUParam) {
+    DMLC_DECLARE_FIELD(act_type).add_enum("leaky", kLeaky).add_enum("prelu", kPrelu).add_enum("elu", kElu).add_enum("selu", kSelu)
+        .add_enum("gelu", kGelu).add_enum("rrelu", kRrelu).set_default(kLeaky).describe("The function.");
+    DMLC_DECLARE_FIELD(slope).set_default(0.25f).describe("Slope for negative data (leaky), factor of exp(x) - 1 (elu).");
+    DMLC_DECLARE_FIELD(lower_bound).set_default(0.125f).describe("Least random slope (rrelu).");
+    DMLC_DECLARE_FIELD(upper_bound).set_default(0.334f).describe("Greatest random slope (rrelu).");
+  }
+};
+MXNET_REGISTER_PARAM(LeakyReLUParam);
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+int Type(const Attrs& a) { return a.get<LeakyReLUParam>().act_type; }
+int LoopOf(int type) { return type == kElu ? kActElu : type == kSelu ? kActSelu : type == kGelu ? kActGelu : kActLeaky; }
+
+// prelu: slopes of dimension 1, or one for all.
+struct Channels {
+  int64_t outer = 1, channels = 1, inner = 1;
+  bool shared = false;
+  Channels(const Shape& data, const Shape& gamma) {
+    shared = gamma.Size() == 1;
+    if (data.ndim() < 2) { inner = data.Size(); return; }
+    outer = data[0], channels = data[1], inner = data.Prod(2, data.ndim());
+  }
+};
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const auto& p = a.param<LeakyReLUParam>();
+    const T* x = a.in[0].data<T>();
+    T* y = a.out[0].data<T>();
+    const int dtype = a.in[0].dtype;
+    const int64_t n = a.out[0].Size();
+    if (p.act_type == kPrelu) {
+      const Channels c(a.in[0].shape, a.in[1].shape);
+      const T* gamma = a.in[1].data<T>();
+      ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i)
+          MXNET_CPU_CALL(ActivationForward)(kActLeaky, dtype, x + i * c.inner, y + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
+      });
+    } else if (p.act_type == kRrelu) {
+      T* mask = Wanted(a, 1) ? a.out[1].data<T>() : Scratch<T>(a, n);
+      const uint64_t first = a.is_train ? a.random->Take(static_cast<uint64_t>(n) / 4 + 1) : 0, seed = a.is_train ? a.random->seed() : 0;
+      const float mean = 0.5f * (p.lower_bound + p.upper_bound), range = p.upper_bound - p.lower_bound;
+      ParallelFor((n + 3) / 4, kGrain / 4, [&](int64_t b, int64_t e) {
+        for (int64_t g = b; g < e; ++g) {
+          const Philox random(seed, first + static_cast<uint64_t>(g));
+          for (int64_t j = 0; j < 4 && 4 * g + j < n; ++j) {
+            const float slope = a.is_train ? p.lower_bound + range * Philox::ToFloat(random.word[j]) : mean;
+            const int64_t i = 4 * g + j;
+            mask[i] = x[i] > T(0) ? T(1) : T(slope);
+            y[i] = x[i] * mask[i];
+          }
+        }
+      });
+    } else {
+      const int type = LoopOf(p.act_type);
+      ParallelFor(n, kGrain, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(ActivationForward)(type, dtype, x + b, y + b, e - b, p.slope); });
+    }
+  });
+}
+
+void Backward(KernelArgs& args) {   // ograd, data, [gamma | mask] -> data_grad, [gamma_grad]
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const auto& p = a.param<LeakyReLUParam>();
+    const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>();
+    T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
+    const int dtype = a.in[0].dtype;
+    const int64_t n = a.in[1].Size();
+    if (p.act_type == kPrelu) {
+      const Channels c(a.in[1].shape, a.in[2].shape);
+      const T* gamma = a.in[2].data<T>();
+      if (dx)
+        ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
+          for (int64_t i = b; i < e; ++i)
+            MXNET_CPU_CALL(ActivationBackward)(kActLeaky, dtype, og + i * c.inner, x + i * c.inner, dx + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
+        });
+      if (Wanted(a, 1)) {
+        std::vector<double> sums(c.channels, 0.0);
+        ParallelFor(c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner * c.outer)), [&](int64_t b, int64_t e) {
+          for (int64_t k = b; k < e; ++k)
+            for (int64_t o = 0; o < c.outer; ++o) {
+              const int64_t at = (o * c.channels + k) * c.inner;
+              for (int64_t i = at; i < at + c.inner; ++i) sums[k] += x[i] > T(0) ? 0.0 : static_cast<double>(og[i]) * x[i];
+            }
+        });
+        T* dg = a.out[1].data<T>();
+        if (c.shared) {
+          double all = 0;
+          for (double s : sums) all += s;
+          dg[0] = static_cast<T>(all);
+        } else {
+          for (int64_t k = 0; k < c.channels; ++k) dg[k] = static_cast<T>(sums[k]);
+        }
+      }
+    } else if (!dx) {
+      return;
+    } else if (p.act_type == kRrelu) {
+      const T* mask = a.in[2].data<T>();
+      ParallelFor(n, kGrain, [&](int64_t b, int64_t e) { for (int64_t i = b; i < e; ++i) dx[i] = og[i] * mask[i]; });
+    } else {
+      const int type = LoopOf(p.act_type);
+      ParallelFor(n, kGrain, [&](int64_t b, int64_t e) { MXNET_CPU_CALL(ActivationBackward)(type, dtype, og + b, x + b, dx + b, e - b, p.slope); });
+    }
+  });
+}
+
+bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  for (Shape& o : *out) {
+    AssignShape(attrs, "output", &o, (*in)[0]);
+    AssignShape(attrs, "data", &(*in)[0], o);
+  }
+  if (Type(attrs) == kPrelu && (*in)[0].ndim_known()) {
+    const Shape& data = (*in)[0];
+    Shape& gamma = (*in)[1];
+    if (gamma.ndim() == 1 && gamma[0] == 1) {   // one slope for all channels
+    } else {
+      MXNET_CHECK_KIND(data.ndim() >= 2 || gamma.ndim() != 1, Value) << Named(attrs) << "prelu on data of shape " << data << "; gamma must then have one element";
+      AssignShape(attrs, "gamma", &gamma, Shape{data.ndim() >= 2 ? data[1] : 1});
+    }
+  }
+  for (const Shape& s : *in) if (!s.known()) return false;
+  return (*out)[0].known();
+}
+
+std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> inputs = {ograds[0], node->inputs[0]};
+  const int type = Type(*node->attrs);
+  if (type == kPrelu) inputs.push_back(node->inputs[1]);
+  if (type == kRrelu) inputs.push_back(NodeEntry{node, 1, 0});
+  NodePtr back = MakeNodeLike("_backward_LeakyReLU", *node, inputs);
+  std::vector<NodeEntry> grads;
+  for (size_t i = 0; i < node->inputs.size(); ++i) grads.push_back(NodeEntry{back, static_cast<uint32_t>(i), 0});
+  return grads;
+}
+
+int Outputs(const Attrs& a) { return Type(a) == kRrelu ? 2 : 1; }
+
+MXNET_REGISTER_OP(LeakyReLU)
+    .describe("Element by element, by act_type: leaky x or slope x; prelu the same with a learned slope gamma per channel; elu x or slope (exp(x) - 1)\n"
+              "(Clevert et al. 2015); selu, the self-normalizing scaled elu (Klambauer et al. 2017); gelu x Phi(x) (Hendrycks and Gimpel 2016); rrelu with a slope\n"
+              "drawn from [lower_bound, upper_bound) in training and their mean otherwise (Xu et al. 2015).\n\n"
+              "gamma has shape (channels,) or (1,). float16, bfloat16, float32 and float64.")
+    .alias("_npx_leaky_relu")
+    .set_param<LeakyReLUParam>()
+    .set_inputs({"data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
+    .set_outputs({"output", "mask"}, Outputs)
+    .set_list_outputs([](const Attrs& a) { return Outputs(a) == 2 ? std::vector<std::string>{"output", "mask"} : std::vector<std::string>{"output"}; })
+    .set_infer_shape(ForwardShape)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_uses_random()
+    .set_depends_on_training()
+    .set_gradient(Gradient)
+    .set_kernel(DeviceType::kCPU, Forward);
+
+MXNET_REGISTER_OP(_backward_LeakyReLU)
+    .describe("Gradients of LeakyReLU with respect to data and gamma.")
+    .set_param<LeakyReLUParam>()
+    .set_inputs({"ograd", "data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu || Type(a) == kRrelu ? 3 : 2; })
+    .set_outputs({"data_grad", "gamma_grad"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
+    .set_infer_shape(LikeInputsShape(1))
+    .set_kernel(DeviceType::kCPU, Backward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

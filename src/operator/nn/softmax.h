@@ -1,0 +1,34 @@
+/* Running softmax loops over an axis, for the operators that are made of it. */
+#ifndef MXNET_OPERATOR_NN_SOFTMAX_H_
+#define MXNET_OPERATOR_NN_SOFTMAX_H_
+
+#include <algorithm>
+
+#include "mxnet/env.h"
+#include "operator/nn/nn_common.h"
+#include "operator/nn/softmax_kernels.h"
+
+namespace mxnet {
+namespace nn {
+
+inline int64_t SoftmaxGrain(const SoftmaxCall& c) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, c.length * c.inner)); }
+
+template <typename T>
+void RunSoftmax(SoftmaxCall c, const T* x, T* y, int64_t outer) {
+  if (outer * c.length * c.inner == 0) return;
+  c.safe = Env::Get().safe_accumulation;
+  constexpr int dtype = sizeof(T) == 8 ? kFloat64 : kFloat32;
+  ParallelFor(outer, SoftmaxGrain(c), [&](int64_t b, int64_t e) { MXNET_CPU_CALL(SoftmaxForward)(c, dtype, x, y, b, e); });
+}
+
+template <typename T>
+void RunSoftmaxBackward(SoftmaxCall c, const T* og, const T* y, T* dx, int64_t outer) {
+  if (outer * c.length * c.inner == 0) return;
+  c.safe = Env::Get().safe_accumulation;
+  constexpr int dtype = sizeof(T) == 8 ? kFloat64 : kFloat32;
+  ParallelFor(outer, SoftmaxGrain(c), [&](int64_t b, int64_t e) { MXNET_CPU_CALL(SoftmaxBackward)(c, dtype, og, y, dx, b, e); });
+}
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_SOFTMAX_H_
