@@ -1,0 +1,28 @@
+/* Loops of the normalizations for several instruction sets. Sums are accumulated in double over blocks summed in the data's type. */
+#ifndef MXNET_OPERATOR_NN_NORM_KERNELS_H_
+#define MXNET_OPERATOR_NN_NORM_KERNELS_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+
+MXNET_CPU_DECLARE(
+  /* Sum and sum of squared differences from `shift`, of n neighbouring elements; added to *sum and *squares. */
+  void NormMoments(int dtype, const void* x, int64_t n, double shift, double* sum, double* squares);
+  /* Sum of g and of g * (x - mean), added. */
+  void NormGradientSums(int dtype, const void* g, const void* x, int64_t n, double mean, double* sum, double* product);
+  /* y = x * scale + shift */
+  void NormScale(int dtype, const void* x, void* y, int64_t n, double scale, double shift);
+  /* dx = g * a + x * b + c */
+  void NormGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, double a, double b, double c);
+  /* The same with one number per column, for `rows` rows of `n` elements; arrays of doubles for sums, of the data's type for coefficients. */
+  void NormMomentsColumns(int dtype, const void* x, int64_t rows, int64_t n, const double* shift, double* sum, double* squares);
+  void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product);
+  void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift);
+  void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b, const void* c);
+)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_NORM_KERNELS_H_
