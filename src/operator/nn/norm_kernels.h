@@ -21,6 +21,11 @@ MXNET_CPU_DECLARE(
   void NormMomentsColumns(int dtype, const void* x, int64_t rows, int64_t n, const double* shift, double* sum, double* squares);
   void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product);
   void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift);
+  /* y = (x - mean) * inv_std * gamma + beta, gamma and beta per element. */
+  void NormRow(int dtype, const void* x, void* y, int64_t n, double mean, double inv_std, const void* gamma, const void* beta);
+  /* With h = g * gamma: dx = inv_std * (h - mean(h) - (x - mean) * inv_std^2 * mean(h * (x - mean))). dx may be null. Adds g and g * (x - mean) * inv_std
+     to beta_sum and gamma_sum (arrays of doubles, may be null). */
+  void NormRowGradient(int dtype, const void* g, const void* x, const void* gamma, void* dx, int64_t n, double mean, double inv_std, double* gamma_sum, double* beta_sum);
   void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b, const void* c);
 )
 

@@ -143,6 +143,52 @@ void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n
     }
   });
 }
+void NormRow(int dtype, const void* xv, void* yv, int64_t n, double mean, double inv_std, const void* gamma, const void* beta) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T *x = MXNET_IN(xv), *ga = MXNET_IN(gamma), *be = MXNET_IN(beta);
+    T* y = MXNET_OUT(yv);
+    const T m = static_cast<T>(mean), s = static_cast<T>(inv_std);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - m) * s * ga[i] + be[i];
+  });
+}
+
+void NormRowGradient(int dtype, const void* gv, const void* xv, const void* gamma, void* dxv, int64_t n, double mean, double inv_std, double* gamma_sum,
+                     double* beta_sum) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T *g = MXNET_IN(gv), *x = MXNET_IN(xv), *ga = MXNET_IN(gamma);
+    const T m = static_cast<T>(mean), is = static_cast<T>(inv_std);
+    if (gamma_sum) {
+#pragma omp simd
+      for (int64_t i = 0; i < n; ++i) {
+        beta_sum[i] += g[i];
+        gamma_sum[i] += g[i] * (x[i] - m) * is;
+      }
+    }
+    if (!dxv) return;
+    double sum = 0, product = 0;
+    for (int64_t b = 0; b < n; b += kBlock) {
+      const int64_t e = std::min(n, b + kBlock);
+      T s = 0, q = 0;
+#pragma omp simd reduction(+ : s, q)
+      for (int64_t i = b; i < e; ++i) {
+        const T h = g[i] * ga[i];
+        s += h;
+        q += h * (x[i] - m);
+      }
+      sum += s;
+      product += q;
+    }
+    T* dx = MXNET_OUT(dxv);
+    const double count = static_cast<double>(n);
+    const T slope = static_cast<T>(-inv_std * inv_std * inv_std * product / count), shift = static_cast<T>(-inv_std * sum / count);
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) dx[i] = g[i] * ga[i] * is + (x[i] - m) * slope + shift;
+  });
+}
+
 void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b, const void* c) {
   OfType(dtype, [&](auto tag) {
     MXNET_T;

@@ -7,7 +7,7 @@ from op_cases import FLOATS, rand
 
 
 def dense(x, w, b=None, num_hidden=None, flatten=True, no_bias=False):
-    x = x.reshape(x.shape[0], -1) if flatten else x
+    x = x.reshape(x.shape[0], int(np.prod(x.shape[1:]))) if flatten else x
     y = x @ w.T
     return y if b is None else y + b
 
@@ -77,7 +77,7 @@ def pooling(x, kernel=(), pool_type="max", global_pool=False, pooling_convention
         count = np.prod([e - b for b, e in zip(begin, end)]) if count_include_pad in (None, True) else max(1, np.prod(window.shape[2:]))
         where = (slice(None), slice(None)) + at
         if pool_type == "max":
-            y[where] = window.max(axes, initial=-np.inf)
+            y[where] = window.max(axes) if window.size else 0
         elif pool_type == "lp":
             y[where] = (np.abs(window) ** p_value).sum(axes) ** (1 / p_value)
         else:
