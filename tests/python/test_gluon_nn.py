@@ -251,6 +251,9 @@ def test_flatten_lambda_identity_padding():
     x = nd.array([[1., -2.]])
     assert nn.Identity()(x) is x
     check(nn.ReflectionPad2D(1), (1, 1, 3, 4), lambda x, p: np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)], 'reflect'))
+    check(nn.ReflectionPad2D((0, 0, 0, 0, 2, 0, 1, 3)), (2, 1, 4, 4), lambda x, p: np.pad(x, [(0, 0), (0, 0), (2, 0), (1, 3)], 'reflect'))
+    with pytest.raises(AssertionError, match='padding'):
+        nn.ReflectionPad2D((1, 2))
     assert nn.Lambda('relu')(x).asnumpy().tolist() == [[1, 0]] and nn.Lambda(lambda v: v * 2)(x).asnumpy().tolist() == [[2, -4]]
     for wrong in ('no_such_function', 3):
         with pytest.raises(ValueError):

@@ -63,7 +63,7 @@ class HybridBlock(Block):
         self._flags = {}
         self._backend = None
         self._backend_opts = {}
-        self._op_hook = None
+        self._op_hook = None    # (callback, monitor_all)
         self._clear_cached_op()
 
     def __setattr__(self, name, value):
@@ -141,6 +141,7 @@ class HybridBlock(Block):
     def _clear_cached_op(self):
         self._cached_graph = ()       # (input variables in the nesting of the arguments, output symbol)
         self._cached_op = None
+        self._attached_hook = None    # the OpHook of the present CachedOp
         self._cached_op_args = ()     # per input of the graph: position among the arguments, or the Parameter
         self._cached_params = {}      # context -> arguments with Parameters filled in, valid for one storage generation
         self._cached_generation = -1
@@ -149,11 +150,15 @@ class HybridBlock(Block):
         self._plain_inputs = -1       # number of arguments when all of them are single arrays, otherwise -1
 
     def register_op_hook(self, callback, monitor_all=False):
-        """Call `callback(name, operator, array)` for the operators of the compiled graph."""
+        """Call `callback(name, operator, array)` for the operators of the compiled graph; what it raises, the call of the block raises."""
         self._op_hook = (callback, monitor_all)
-        if self._cached_op is not None:
-            self._cached_op._register_op_hook(callback, monitor_all)
+        self._attach_op_hook()
         super().register_op_hook(callback, monitor_all)
+
+    def _attach_op_hook(self):
+        if self._op_hook is not None and self._cached_op is not None:
+            from ._op_hook import OpHook
+            self._attached_hook = OpHook(self._cached_op, *self._op_hook)
 
     def cast(self, dtype):
         """Convert all Parameters below to `dtype` and forget the graph."""
@@ -256,8 +261,7 @@ class HybridBlock(Block):
         param_indices = [i for i, a in enumerate(self._cached_op_args) if not isinstance(a, int)]
         flags = dict(self._flags, data_indices=data_indices, param_indices=param_indices)
         self._cached_op = nd.CachedOp(out, list(flags.items()))
-        if self._op_hook is not None:
-            self._cached_op._register_op_hook(*self._op_hook)
+        self._attach_op_hook()
         self._plain_inputs = len(args) if all(d == 0 for d in self._in_format) else -1
         self._cached_params = {}
 
@@ -312,6 +316,8 @@ class HybridBlock(Block):
             for at, i in positions:
                 arrays[at] = flat[i]
             out = self._cached_op(*arrays)
+        if self._attached_hook is not None:
+            self._attached_hook.raise_errors()
         if self._out_format == 0:
             return out[0] if isinstance(out, list) else out
         return regroup(self._with_none(out if isinstance(out, (list, tuple)) else [out]), self._out_format)

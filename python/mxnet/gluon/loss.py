@@ -280,7 +280,8 @@ class SDMLLoss(Loss):
     def hybrid_forward(self, F, x1, x2):
         distances = F.sum(F.square(F.broadcast_sub(F.expand_dims(x1, 1), F.expand_dims(x2, 0))), axis=2)
         log_probabilities = F.log_softmax(-distances, axis=1)
-        gold = F.broadcast_equal(*(F.expand_dims(F.contrib.arange_like(x1, axis=0), a) for a in (0, 1)))
+        position = F.cumsum(F.ones_like(F.slice_axis(x1, axis=1, begin=0, end=1)), axis=0)    # 1 to N, shape (N, 1)
+        gold = F.broadcast_equal(position, F.transpose(position))
         others = F.broadcast_sub(F.sum(F.ones_like(gold), axis=1, keepdims=True), F.ones_like(gold))
         labels = gold * (1 - self.smoothing_parameter) + (1 - gold) * self.smoothing_parameter / others
         return self.kl_loss(log_probabilities, labels)

@@ -272,12 +272,22 @@ class GlobalAvgPool3D(_GlobalPooling):
 
 
 class ReflectionPad2D(HybridBlock):
-    """Pads H and W of (N, C, H, W) by mirroring at the border: `padding` on all sides, or 8 numbers, (before, after) per axis."""
+    """Pads H and W of (N, C, H, W) by mirroring at the border, without repeating the border itself: `padding` on all sides, or 8 numbers,
+    (before, after) per axis, of which the first four are 0."""
 
     def __init__(self, padding=0, **kwargs):
         super().__init__(**kwargs)
         self._padding = (0, 0, 0, 0) + (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-        assert len(self._padding) == 8, f'[nn.ReflectionPad2D] padding={padding} given; an integer or 8 integers are accepted'
+        assert len(self._padding) == 8 and not any(self._padding[:4]) and min(self._padding) >= 0, (
+            f'[nn.ReflectionPad2D] padding={padding} given; an integer, or 8 integers that begin with four zeros, not negative, are accepted')
 
     def hybrid_forward(self, F, x):
-        return F.pad(x, mode='reflect', pad_width=self._padding)
+        for axis, before, after in ((2, *self._padding[4:6]), (3, *self._padding[6:8])):
+            parts = [x]
+            if before:
+                parts.insert(0, F.reverse(F.slice_axis(x, axis=axis, begin=1, end=before + 1), axis=axis))
+            if after:
+                parts.append(F.reverse(F.slice_axis(x, axis=axis, begin=-after - 1, end=-1), axis=axis))
+            if len(parts) > 1:
+                x = F.concat(*parts, dim=axis)
+        return x

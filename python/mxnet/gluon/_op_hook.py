@@ -1,0 +1,35 @@
+"""Hooks on the operators that a compiled graph runs."""
+import ctypes
+
+from .. import ndarray as nd
+from ..base import _LIB, check_call, py_str
+
+__all__ = ['OpHook']
+
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+
+
+class OpHook:
+    """Calls `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs) of every operator that `cached_op`
+    runs, as long as this object lives."""
+
+    def __init__(self, cached_op, callback, monitor_all):
+        self._errors = errors = []
+
+        def call(name, operator, handle):
+            try:
+                callback(py_str(name), py_str(operator), nd.NDArray(ctypes.c_void_p(handle)))
+            except Exception as e:    # pylint: disable=broad-except  (it has to pass through the library first)
+                errors.append(e)
+        self._call = _Callback(call)
+        handle = cached_op.handle
+        if not isinstance(handle, ctypes.c_void_p):
+            handle = ctypes.c_void_p(handle)
+        check_call(_LIB.MXCachedOpRegisterOpHook(handle, self._call, ctypes.c_bool(monitor_all)))
+
+    def raise_errors(self):
+        """Raise the first exception of `callback` since the last call of this."""
+        if self._errors:
+            error = self._errors[0]
+            self._errors.clear()
+            raise error
