@@ -2,6 +2,9 @@
 //   ./dev bench eager_overhead
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "mxnet/imperative.h"
@@ -24,7 +27,8 @@ double Nanoseconds(const AttrsPtr& attrs, std::vector<NDArray*> in, int calls) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const int calls = argc > 1 ? std::atoi(argv[1]) : 50000, repeats = calls < 50000 ? 1 : 7;
   for (int64_t n : {4, 1000}) {
     NDArray a(Shape{n}, Context::CPU()), b(Shape{n}, Context::CPU());
     const std::vector<float> ones(n, 1.0f);
@@ -36,7 +40,7 @@ int main() {
       std::vector<NDArray*> in{&a};
       if (two) in.push_back(&b);
       double best = 1e30;
-      for (int repeat = 0; repeat < 7; ++repeat) best = std::min(best, Nanoseconds(attrs, in, 50000));
+      for (int repeat = 0; repeat < repeats; ++repeat) best = std::min(best, Nanoseconds(attrs, in, calls));
       std::printf("%-14s %5lld elements  %7.1f ns\n", op, static_cast<long long>(n), best);
     }
   }

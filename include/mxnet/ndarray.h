@@ -35,23 +35,21 @@ enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR
  */
 struct Chunk {
   std::atomic<int> refs{1};
-  Var* var = nullptr;
-  StorageHandle handle;
-  Context ctx;
-  size_t bytes = 0;                        // to allocate when delayed
   bool delayed = false;
   StorageType stype = StorageType::kDense;
-  std::function<void()> external_deleter;  // memory belongs to somebody else (DLPack, user buffers)
-  // sparse: auxiliary arrays (row_sparse: indices; csr: indptr, indices)
-  std::vector<StorageHandle> aux_handles;
-  std::vector<int> aux_types;
-  std::vector<Shape> aux_shapes;
-  Shape storage_shape;
+  Var* var = nullptr;
+  Context ctx;
+  size_t bytes = 0;                        // to allocate when delayed
+  StorageHandle handle;
+  std::unique_ptr<std::function<void()>> external_deleter;   // set: the memory belongs to somebody else (DLPack, user buffers)
 
   void Allocate();                         // serves a delayed allocation; no-op otherwise
   void AddRef() { refs.fetch_add(1, std::memory_order_relaxed); }
   void Release() { if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) Destroy(); }
-  void Destroy();
+  void Destroy();                          // gives memory and variable back once nothing pushed uses them
+
+ private:
+  void FreeMemory();
 };
 
 class MXNET_DLL NDArray {

@@ -65,6 +65,7 @@ class ScratchLease {
   }
   ~ScratchLease() { --Stack().depth; }
   Scratch* operator->() { return scratch_; }
+  Scratch* get() { return scratch_; }
 
  private:
   struct State {
@@ -112,6 +113,39 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   args.workspace = [w](size_t bytes) { return w->Get(bytes); };
   kernel(args);
 }
+
+/*
+ * What inference said for recent calls of this thread: eager loops ask the same question again and again. Direct-mapped; an entry keeps its Attrs
+ * alive, so that a pointer is never reused for other attributes.
+ */
+struct Inferred {
+  static constexpr int kMaxIn = 3, kMaxOut = 2;
+  AttrsPtr attrs;
+  int num_in = 0, num_out = 0;
+  int in_types[kMaxIn], out_types[kMaxOut];
+  Shape in_shapes[kMaxIn], out_shapes[kMaxOut];
+  const Kernel* kernel = nullptr;
+
+  static Inferred* Slot(const Attrs* attrs, const Shape& first) {
+    constexpr size_t kSlots = 64;
+    static thread_local std::unique_ptr<Inferred[]> slots;
+    if (!slots) slots.reset(new Inferred[kSlots]);
+    const size_t h = reinterpret_cast<size_t>(attrs) / 16 + (first.ndim() > 0 ? static_cast<size_t>(first[0]) * 7 + static_cast<size_t>(first[first.ndim() - 1]) : 0);
+    return &slots[(h ^ h >> 6) % kSlots];
+  }
+  bool Matches(const AttrsPtr& a, const std::vector<NDArray*>& in, size_t outputs) const {
+    if (attrs.get() != a.get() || static_cast<size_t>(num_in) != in.size() || static_cast<size_t>(num_out) != outputs) return false;
+    for (int i = 0; i < num_in; ++i)
+      if (in_types[i] != in[i]->dtype() || in_shapes[i] != in[i]->shape()) return false;
+    return true;
+  }
+};
+
+/*
+ * The short way for operators that only read their inputs and make fresh outputs, when the answer of inference is remembered, the work is small and the
+ * inputs are idle. Nobody else knows the outputs yet, so only the inputs are taken from the engine. Returns false when the long way is needed.
+ */
+bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train);
 
 void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Context* ctx, bool* have_ctx) {
   const Op* op = attrs.op;
@@ -174,6 +208,80 @@ void AddUnique(std::vector<Var*>* list, Var* v) {
 
 }  // namespace
 
+namespace {
+
+bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) {
+  if (inputs.empty() || inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
+  for (NDArray* a : inputs)
+    if (!a || a->is_none()) return false;
+  const Inferred* known = Inferred::Slot(attrs.get(), inputs[0]->shape());
+  if (!known->Matches(attrs, inputs, outputs.size())) return false;
+  const Context ctx = inputs[0]->ctx();
+  Var* reads[Inferred::kMaxIn];
+  int num_reads = 0;
+  for (NDArray* a : inputs) {
+    if (a->ctx() != ctx) return false;
+    bool seen = false;
+    for (int k = 0; k < num_reads; ++k) seen |= reads[k] == a->var();
+    if (!seen) reads[num_reads++] = a->var();
+  }
+  for (NDArray* o : outputs)
+    if (!o->is_none()) return false;
+  Engine* engine = Engine::Get();
+  if (!engine->TryAcquire(reads, num_reads, nullptr, 0)) return false;
+  TBlob in[Inferred::kMaxIn], out[Inferred::kMaxOut];
+  static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};
+  std::exception_ptr error;
+  try {
+    for (size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i]->data();
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
+      out[o] = outputs[o]->data();
+    }
+  } catch (...) {
+    engine->Release(reads, num_reads, nullptr, 0);
+    throw;
+  }
+  RunContext run;
+  run.ctx = ctx.execution();
+  try {
+    CallKernel(*known->kernel, *attrs, Span<const TBlob>(in, known->num_in), Span<const OpReq>(write, known->num_out), Span<const TBlob>(out, known->num_out), run,
+               is_train, nullptr);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  engine->Release(reads, num_reads, nullptr, 0);
+  if (__builtin_expect(error != nullptr, 0)) {
+    Var* writes[Inferred::kMaxOut];
+    for (size_t o = 0; o < outputs.size(); ++o) writes[o] = outputs[o]->var();
+    engine->TryAcquire(nullptr, 0, writes, static_cast<int>(outputs.size()));
+    engine->Release(nullptr, 0, writes, static_cast<int>(outputs.size()), error, attrs->op->name.c_str());
+  }
+  return true;
+}
+
+void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Context ctx, double cost) {
+  const Op* op = attrs->op;
+  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut ||
+      cost >= kInlineNanoseconds)
+    return;
+  Inferred* slot = Inferred::Slot(attrs.get(), s.in[0].shape);
+  slot->attrs = attrs;
+  slot->num_in = static_cast<int>(s.in.size());
+  slot->num_out = static_cast<int>(s.out.size());
+  for (int i = 0; i < slot->num_in; ++i) {
+    slot->in_types[i] = s.in[i].dtype;
+    slot->in_shapes[i] = s.in[i].shape;
+  }
+  for (int i = 0; i < slot->num_out; ++i) {
+    slot->out_types[i] = s.out[i].dtype;
+    slot->out_shapes[i] = s.out[i].shape;
+  }
+  slot->kernel = kernel;
+}
+
+}  // namespace
+
 /* Everything but recording. `outputs` are allocated here when none. */
 static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const std::vector<OpReq>* reqs,
                     const Context* given_ctx, bool is_train) {
@@ -213,10 +321,12 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   MXNET_CHECK_KIND(known, Type) << "[" << op->name << "] output dtype cannot be told from the inputs; give `dtype` or `out`";
   CheckDType(*attrs, s->in_types, s->out_types);
 
+  bool fresh = true;
   for (size_t i = 0; i < num_out; ++i) {
     if (outputs[i]->is_none()) {
       outputs[i]->Init(s->out_shapes[i], ctx, s->out_types[i]);
     } else {
+      fresh = false;
       MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value) << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx()
                                                                               << ", the inputs on " << ctx;
     }
@@ -282,6 +392,8 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   double cost = 0.5 * static_cast<double>(work);
   if (op->flops && cost < kInlineNanoseconds) cost += 0.05 * op->flops(*attrs, s->in, s->out);
 
+  if (!reqs && fresh) Remember(attrs, *s.get(), kernel, ctx, cost);
+
   const char* name = op->name.c_str();
   Engine* engine = Engine::Get();
   const Context where = ctx.execution();
@@ -319,7 +431,7 @@ void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
     for (NDArray* o : outputs)
       MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false || attrs->op->mutate_inputs)
           << "[" << attrs->op->name << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
-  Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
+  if (!ExecuteFresh(attrs, inputs, outputs, state.training)) Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
   if (state.recording) Record(attrs, inputs, outputs);
   if (state.deferred_compute) RecordDeferred(attrs, inputs, outputs);
 }

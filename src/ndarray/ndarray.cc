@@ -51,32 +51,22 @@ void Chunk::Allocate() {
   delayed = false;
 }
 
-void Chunk::Destroy() {
-  Engine* engine = Engine::Get();
-  if (delayed || (handle.dptr == nullptr && aux_handles.empty() && !external_deleter)) {
-    engine->DeleteVariable(nullptr, ctx, var);
-  } else if (engine->TryAcquire(nullptr, 0, &var, 1)) {
-    // Idle: the memory can go back at once, which is the common case for temporaries.
-    if (external_deleter) {
-      external_deleter();
-    } else {
-      Storage::Get()->Free(handle);
-      for (const auto& h : aux_handles) Storage::Get()->Free(h);
-    }
-    engine->Release(nullptr, 0, &var, 1);
-    engine->DeleteVariable(nullptr, ctx, var);
-  } else {
-    auto handles = std::make_shared<std::vector<StorageHandle>>(std::move(aux_handles));
-    if (!external_deleter) handles->push_back(handle);
-    auto deleter = std::move(external_deleter);
-    engine->DeleteVariable(
-        [handles, deleter](RunContext) {
-          if (deleter) deleter();
-          for (const auto& h : *handles) Storage::Get()->Free(h);
-        },
-        ctx, var);
+void Chunk::FreeMemory() {
+  if (external_deleter) {
+    (*external_deleter)();
+  } else if (!delayed) {
+    Storage::Get()->Free(handle);
   }
-  delete this;
+}
+
+void Chunk::Destroy() {
+  // When the variable is idle, the common case for temporaries, the engine calls this at once.
+  Engine::Get()->DeleteVariable(
+      [this](RunContext) {
+        FreeMemory();
+        delete this;
+      },
+      ctx.execution(), var);
 }
 
 NDArray::NDArray(const Shape& shape, Context ctx, int dtype, bool delay_alloc) : dtype_(dtype), shape_(shape) {
@@ -92,10 +82,8 @@ NDArray::NDArray(const TBlob& blob, std::function<void()> deleter) : dtype_(blob
   chunk->handle.dptr = blob.dptr;
   chunk->handle.size = chunk->bytes;
   chunk->handle.ctx = blob.ctx;
-  if (deleter)
-    chunk->external_deleter = std::move(deleter);
-  else
-    chunk->external_deleter = [] {};
+  if (!deleter) deleter = [] {};
+  chunk->external_deleter = std::make_unique<std::function<void()>>(std::move(deleter));
   chunk->var = Engine::Get()->NewVariable();
   chunk_ = chunk.release();
 }
@@ -146,10 +134,14 @@ NDArray::~NDArray() {
 }
 
 void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
-  NDArray fresh(shape, ctx, dtype);
-  fresh.autograd_entry = std::move(autograd_entry);
-  fresh.deferred_entry = std::move(deferred_entry);
-  *this = std::move(fresh);
+  std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
+  chunk->delayed = true;
+  chunk->Allocate();
+  chunk->var = Engine::Get()->NewVariable();
+  shape_ = shape;
+  dtype_ = dtype;
+  byte_offset_ = 0;
+  chunk_ = chunk.release();
 }
 
 TBlob NDArray::data() const {
