@@ -105,7 +105,7 @@ _scopes = _Scopes()
 
 def cpu(device_id=0):
     """The host's memory and cores. The number only distinguishes contexts: all of them are the same device."""
-    return Context("cpu", device_id)
+    return _INTERNED.get(("cpu", device_id)) or Context("cpu", device_id)
 
 
 def cpu_pinned(device_id=0):
@@ -115,7 +115,7 @@ def cpu_pinned(device_id=0):
 
 def gpu(device_id=0):
     """The GPU with that number."""
-    return Context("gpu", device_id)
+    return _INTERNED.get(("gpu", device_id)) or Context("gpu", device_id)
 
 
 def num_gpus():

@@ -1,6 +1,8 @@
 """Data iterators: what is in each batch, padding, shuffling, files, threads."""
 import gc
+import gzip
 import pickle
+import struct
 import threading
 import time
 
@@ -242,3 +244,48 @@ def test_csv_errors(csv, tmp_path):
 def test_dummy_iter():
     dummy = mx.test_utils.DummyIter(io.NDArrayIter(DATA, LABEL, 2))
     assert labels([next(dummy) for _ in range(4)]) == [[0, 1]] * 4
+
+
+@pytest.fixture
+def mnist(tmp_path):
+    images = np.random.RandomState(0).randint(0, 256, (25, 28, 28)).astype('uint8')
+    images[:, 0, 0] = np.arange(25)
+    digits = np.arange(25) % 10
+    (tmp_path / 'images').write_bytes(struct.pack('>4I', 0x803, 25, 28, 28) + images.tobytes())
+    with gzip.open(tmp_path / 'labels', 'wb') as out:
+        out.write(struct.pack('>2I', 0x801, 25) + digits.astype('uint8').tobytes())
+    return {'image': str(tmp_path / 'images'), 'label': str(tmp_path / 'labels'), 'silent': True}, images
+
+
+def test_mnist_iter(mnist):
+    files, images = mnist
+    it = io.MNISTIter(batch_size=10, shuffle=False, **files)
+    assert it.provide_data == [('data', (10, 1, 28, 28))] and it.provide_label == [('softmax_label', (10,))]
+    for _ in range(2):
+        batches = list(it)
+        assert labels(batches) == [list(range(10))] * 2 and pads(batches) == [0, 0]
+        np.testing.assert_array_equal(batches[1].data[0].asnumpy()[:, 0], images[10:20] / np.float32(256))
+        it.reset()
+    flat = io.MNISTIter(batch_size=4, shuffle=False, flat=True, num_parts=2, part_index=1, dtype='float64', **files)
+    batch = next(flat)
+    assert batch.data[0].shape == (4, 784) and batch.data[0].dtype == np.float64 and batch.index.tolist() == [12, 13, 14, 15]
+    assert len(list(flat)) == 2
+    mixed = io.MNISTIter(batch_size=5, seed=3, **files)
+    order = [int(i) for b in mixed for i in b.index]
+    assert sorted(order) == list(range(25)) != order
+    mixed.reset()
+    for b in mixed:
+        assert (b.data[0].asnumpy()[:, 0, 0, 0] * 256).round().tolist() == b.index.tolist()
+
+
+def test_mnist_errors(mnist, tmp_path):
+    files, _ = mnist
+    with pytest.raises(OSError):
+        io.MNISTIter(**{**files, 'image': str(tmp_path / 'none')})
+    with pytest.raises(ValueError, match='0x803'):
+        io.MNISTIter(**{**files, 'image': files['label']})
+    (tmp_path / 'short').write_bytes(struct.pack('>4I', 0x803, 1 << 30, 1 << 30, 28) + b'abc')
+    with pytest.raises(ValueError, match='3 bytes'):
+        io.MNISTIter(**{**files, 'image': str(tmp_path / 'short')})
+    with pytest.raises(ValueError, match='part_index'):
+        io.MNISTIter(num_parts=2, part_index=2, **files)

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import ndarray as nd
 from .base import DataBatch, DataDesc, DataIter
+from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
 
-__all__ = ["CSVIter", "DataBatch", "DataDesc", "DataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
+__all__ = ["CSVIter", "DataBatch", "DataDesc", "DataIter", "MNISTIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
 
 
 class ResizeIter(DataIter):
