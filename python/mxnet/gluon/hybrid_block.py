@@ -7,7 +7,7 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._structure import flatten, regroup
 from .block import Block
-from .parameter import DeferredInitializationError, Parameter, storage_generation
+from .parameter import DeferredInitializationError, Parameter, _generation
 
 __all__ = ['HybridBlock']
 
@@ -52,10 +52,13 @@ class HybridBlock(Block):
     """
 
     _traces_forward = False    # this class defines forward and no hybrid_forward
+    _compiles_all = True       # when compiled, a call is the graph and nothing else
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        cls._traces_forward = cls.hybrid_forward is HybridBlock.hybrid_forward and cls.forward is not HybridBlock.forward
+        own_forward = cls.forward is not HybridBlock.forward
+        cls._traces_forward = cls.hybrid_forward is HybridBlock.hybrid_forward and own_forward
+        cls._compiles_all = cls._traces_forward or not own_forward
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -147,7 +150,7 @@ class HybridBlock(Block):
         self._cached_generation = -1
         self._in_format = None
         self._out_format = None
-        self._plain_inputs = -1       # number of arguments when all of them are single arrays, otherwise -1
+        self._plain_inputs = -1       # of a compiled block whose arguments are all single arrays: their number
 
     def register_op_hook(self, callback, monitor_all=False):
         """Call `callback(name, operator, array)` for the operators of the compiled graph; what it raises, the call of the block raises."""
@@ -294,25 +297,27 @@ class HybridBlock(Block):
                 self._finish_deferred(*args)
             self._build_cache(*args)
         if len(args) == self._plain_inputs and all(isinstance(a, NDArray) for a in args):
-            flat = args
-        else:
-            flat, in_format = flatten(list(args), 'input')
-            if in_format != self._in_format:
-                raise ValueError(f'[gluon.HybridBlock] arguments nested as {in_format} given to {self.name!r}, which is compiled for '
-                                 f'{self._in_format}; the same nesting, or hybridize() before the call, is accepted')
-        if self._cached_generation != storage_generation():
+            return self._run_cached_op(args, args)
+        flat, in_format = flatten(list(args), 'input')
+        if in_format != self._in_format:
+            raise ValueError(f'[gluon.HybridBlock] arguments nested as {in_format} given to {self.name!r}, which is compiled for '
+                             f'{self._in_format}; the same nesting, or hybridize() before the call, is accepted')
+        return self._run_cached_op(flat, args)
+
+    def _run_cached_op(self, flat, args):
+        """The outputs for the arguments `args`, which are `flat` without nesting and fit the graph."""
+        if self._cached_generation != _generation[0]:
             self._cached_params = {}
-            self._cached_generation = storage_generation()
+            self._cached_generation = _generation[0]
         ctx = flat[0].context if len(flat) == 1 else _input_context(flat)
         prepared = self._cached_params.get(ctx)
         if prepared is None:
             prepared = self._prepare(args, ctx)
-        arrays, positions = prepared
-        if len(positions) == 1 and len(arrays) > 1:
-            at, i = positions[0]
-            out = self._cached_op(*arrays[:at], flat[i], *arrays[at + 1:])
+        before, after, positions = prepared
+        if positions is None:
+            out = self._cached_op(*before, flat[0], *after)
         else:
-            arrays = list(arrays)
+            arrays = list(before)
             for at, i in positions:
                 arrays[at] = flat[i]
             out = self._cached_op(*arrays)
@@ -339,20 +344,33 @@ class HybridBlock(Block):
         return [None if gone else next(values) for gone in missing]
 
     def _prepare(self, args, ctx):
-        """(arguments of the CachedOp with the Parameters' arrays on `ctx` filled in, [(place, position of data)])."""
+        """The CachedOp's arguments on `ctx`: for a graph that reads one input once, (Parameters before it, Parameters after it, None);
+        otherwise (Parameters with None for data, (), [(place, position of data)])."""
         try:
             arrays = tuple(None if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args)
         except DeferredInitializationError:
             self._finish_deferred(*args)
             arrays = tuple(None if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args)
         positions = [(at, a) for at, a in enumerate(self._cached_op_args) if isinstance(a, int)]
-        self._cached_generation = storage_generation()
-        self._cached_params[ctx] = (arrays, positions)
-        return arrays, positions
+        if len(positions) == 1 and positions[0][1] == 0:
+            at = positions[0][0]
+            prepared = arrays[:at], arrays[at + 1:], None
+        else:
+            prepared = arrays, (), positions
+        self._cached_generation = _generation[0]
+        self._cached_params[ctx] = prepared
+        return prepared
 
     # -- computation ---------------------------------------------------------------------------------------------
     def __call__(self, *args):
         """Run the pre-hooks, the computation and the hooks."""
+        if (len(args) == self._plain_inputs and self._compiles_all and not self._forward_hooks and not self._forward_pre_hooks
+                and not _plain.on):
+            for a in args:
+                if not isinstance(a, NDArray):
+                    break
+            else:
+                return self._run_cached_op(args, args)    # compiled already: the short way
         if not self._traces_forward:
             return super().__call__(*args)
         for hook in list(self._forward_pre_hooks.values()):

@@ -17,11 +17,6 @@ _GRAD_REQS = ('write', 'add', 'null')
 _generation = [0]
 
 
-def storage_generation():
-    """The current count of events that replaced arrays of any Parameter in this process."""
-    return _generation[0]
-
-
 class DeferredInitializationError(MXNetError):
     """Raised when a Parameter is read whose shape, and with it its arrays, is not known yet."""
 

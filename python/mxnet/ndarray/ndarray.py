@@ -19,6 +19,7 @@ _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
 _STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
 _STORAGE_TYPE_ID_TO_STR = {v: k for k, v in _STORAGE_TYPE_STR_TO_ID.items()}
 _handle_of = {}
+_context_of = {}   # (kind, number) -> Context; asked for by every compiled call
 
 
 def _call(name, inputs, out=None, **params):
@@ -79,8 +80,11 @@ class NDArray(NDArrayBase):
     @property
     def context(self):
         """Device of the array."""
-        kind, number = self._ctx_ids
-        return Context(Context.devtype2str[kind], number)
+        ids = self._ctx_ids
+        found = _context_of.get(ids)
+        if found is None:
+            found = _context_of[ids] = Context(Context.devtype2str[ids[0]], ids[1])
+        return found
 
     ctx = context
     device = context
