@@ -178,3 +178,12 @@ def test_environment_retry_and_stderr(capfd):
         os.write(2, b'lost')
     os.write(2, b'kept')
     assert capfd.readouterr().err == 'kept'
+
+
+def test_bfloat16_has_the_tolerance_of_16_bits():
+    a = nd.ones((2,)).astype('bfloat16')
+    tu.assert_almost_equal(a, a * 1.05)
+    with pytest.raises(AssertionError):
+        tu.assert_almost_equal(a, a * 2)
+    settings = [{'ctx': mx.cpu(), 'x': (2, 3), 'type_dict': {'x': dtype}} for dtype in ('float32', 'bfloat16')]
+    assert tu.check_consistency(sym.tanh(sym.var('x')), settings)['x'].dtype == np.float32

@@ -12,7 +12,7 @@ __all__ = ["Optimizer", "create", "register"]
 
 def is_low_precision(array):
     """Whether the dtype is a 16-bit float, for which ``multi_precision`` keeps a float32 copy."""
-    return str(numpy.dtype(array.dtype)) in ("float16", "bfloat16")
+    return array.dtype == numpy.float16 or getattr(array.dtype, "name", None) == "bfloat16"
 
 
 def zeros_like(array, dtype=None, stype="default"):

@@ -55,8 +55,9 @@ def default_numeric_eps():
 
 
 def effective_dtype(dat):
-    """The dtype whose tolerance holds for an array; that of a Python number is float64."""
-    return np.dtype(getattr(dat, "dtype", np.float64))
+    """The dtype whose tolerance holds for an array; float16 for bfloat16, float64 for a Python number."""
+    dtype = getattr(dat, "dtype", np.float64)
+    return np.dtype(np.float16 if getattr(dtype, "name", None) == "bfloat16" else dtype)
 
 
 def get_tolerance(dat, tol, default_tol):

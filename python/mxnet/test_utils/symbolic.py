@@ -6,7 +6,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..ndarray import NDArray
 from .compare import (assert_almost_equal, default_atols, default_context, default_dtype, default_numeric_eps,
-                      default_rtols, get_tolerance)
+                      default_rtols, effective_dtype, get_tolerance)
 
 __all__ = ["check_consistency", "check_gluon_hybridize_consistency", "check_numeric_gradient", "check_speed",
            "check_symbolic_backward", "check_symbolic_forward", "numeric_grad", "same_symbol_structure",
@@ -147,7 +147,7 @@ def check_numeric_gradient(sym, location, aux_states=None, numeric_eps=None, rto
     aux_states = _aux_states(sym, aux_states, ctx, dtype)
     aux_numpy = None if aux_states is None else {name: value.asnumpy() for name, value in aux_states.items()}
     if grad_nodes is None:
-        grad_nodes = [n for n in sym.list_arguments() if np.dtype(location[n].dtype).kind not in "iub"]
+        grad_nodes = [n for n in sym.list_arguments() if effective_dtype(location[n]).kind == "f"]
     requests = dict(grad_nodes) if isinstance(grad_nodes, dict) else {name: "write" for name in grad_nodes}
     for name in requests:
         if name not in location:
@@ -283,7 +283,7 @@ def check_symbolic_backward(sym, location, out_grads, expected, rtol=None, atol=
             wanted = before[name]
         got = executor.grad_dict[name]
         got = gradients[name] if got is None else got
-        assert_almost_equal(wanted.astype(got.dtype), got, rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
+        assert_almost_equal(wanted.astype(got.asnumpy().dtype), got, rtol, atol, (f"EXPECTED_{name}", f"BACKWARD_{name}"),
                             equal_nan=equal_nan)
     return executor.grad_dict
 
@@ -326,14 +326,13 @@ def check_speed(sym, location=None, ctx=None, N=20, grad_req=None, typ="whole", 
 
 # ---- consistency ----
 
-def _precision(dtype):
-    return {"float64": 3, "float32": 2, "float16": 1}.get(np.dtype(dtype).name, 0)
+def _precision(array):
+    return {"float64": 3, "float32": 2, "float16": 1}.get(effective_dtype(array).name, 0)
 
 
 def _executor_tolerances(executor, rtol, atol):
-    kinds = [np.dtype(output.dtype) for output in executor.outputs]
-    least = min(kinds, key=_precision)
-    return (get_tolerance(np.zeros(0, least), rtol, default_rtols()), get_tolerance(np.zeros(0, least), atol, default_atols()))
+    coarsest = min(executor.outputs, key=_precision)
+    return get_tolerance(coarsest, rtol, default_rtols()), get_tolerance(coarsest, atol, default_atols())
 
 
 def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=None, aux_params=None, rtol=None,
@@ -384,7 +383,7 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
             array[:] = arg_params[name]
         for name, array in executor.aux_dict.items():
             array[:] = 0 if aux_params is None else aux_params[name]
-    order = [max((_precision(output.dtype) for output in executor.outputs), default=0) for executor in executors]
+    order = [max((_precision(output) for output in executor.outputs), default=0) for executor in executors]
     truth = int(np.argmax(order))
 
     def compare(names_of, arrays_of):
@@ -400,8 +399,9 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
                 if array is None or wanted is None:
                     continue
                 wanted = wanted.asnumpy() if isinstance(wanted, NDArray) else np.asarray(wanted)
+                found = array.asnumpy()
                 try:
-                    assert_almost_equal(array.asnumpy(), wanted.astype(array.dtype), *tolerances, equal_nan=equal_nan,
+                    assert_almost_equal(found, wanted.astype(found.dtype), *tolerances, equal_nan=equal_nan,
                                         names=(f"{name}_of_{ctx_list[index]['ctx']}", f"{name}_expected"))
                 except AssertionError as error:
                     if raise_on_err:
