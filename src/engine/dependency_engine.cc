@@ -1,6 +1,5 @@
 #include "engine/dependency_engine.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "engine/block_pool.h"
@@ -12,29 +11,6 @@ namespace {
 
 using OpPool = BlockPool<Op>;
 using VarPool = BlockPool<Var>;
-
-// Trivial, so that access needs neither a guard nor a destructor.
-thread_local int tls_depth = 0;
-thread_local bool tls_worker = false;
-
-struct InOperationScope {
-  InOperationScope() { ++tls_depth; }
-  ~InOperationScope() { --tls_depth; }
-};
-
-inline void SortByVar(VarEntry* e, int n) {
-  if (n > 24) {
-    std::sort(e, e + n, [](const VarEntry& a, const VarEntry& b) { return a.var < b.var; });
-    return;
-  }
-  for (int i = 1; i < n; ++i) {
-    if (e[i - 1].var <= e[i].var) continue;
-    VarEntry moving = e[i];
-    int j = i;
-    for (; j > 0 && moving.var < e[j - 1].var; --j) e[j] = e[j - 1];
-    e[j] = moving;
-  }
-}
 
 void DropEntryErrors(Op* op) {
   for (int i = 0; i < op->num_entries; ++i) {
@@ -59,9 +35,6 @@ void ReleaseOutcome(ErrorRecord* record) {
 std::atomic<uint64_t> g_next_id{1};
 
 }  // namespace
-
-bool InOperation() { return tls_worker || tls_depth > 0; }
-void MarkWorkerThread() { tls_worker = true; }
 
 DependencyEngine::DependencyEngine() : id_(g_next_id.fetch_add(1)) { RegisterEngine(this); }
 
@@ -344,6 +317,12 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
 
 // ---- pushing ----------------------------------------------------------------------------------------------------
 
+void DependencyEngine::CheckContext(const Context& ctx, const char* name) const {
+  MXNET_CHECK_KIND(!ctx.is_gpu() || GetStreamHooks() != nullptr, Value)
+      << "[" << (name != nullptr ? name : "engine") << "] got the context " << ctx.str()
+      << ", but this build has no GPU support; accepted: cpu(), or a build with USE_CUDA=ON";
+}
+
 void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop,
                                  int priority, const char* name, bool) {
   CheckContext(ctx, name);
@@ -478,335 +457,6 @@ void DependencyEngine::DeleteVariable(SyncFn fn, Context ctx, Var* var) {
   }
   Bump(&state->started);
   Submit(op);
-}
-
-// ---- bulking ----------------------------------------------------------------------------------------------------
-
-bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
-                                    const std::vector<Var*>& writes, bool no_skip, int priority, const char* name) {
-  if (!CanBulk() || bulking_off_.load(std::memory_order_relaxed)) return false;
-  Op* probe = NewOp(Op::kSync, ctx, FnProperty::kNormal, priority, name);  // sorted, checked list of the variables
-  FillEntries(probe, reads, writes);
-  VarEntry* e = probe->entries;
-  const int n = probe->num_entries;
-  for (;;) {
-    state->lock.lock();
-    if (state->bulk != nullptr && (state->bulk_ctx != ctx || state->bulk_priority != priority)) {
-      state->lock.unlock();
-      Flush(state);
-      continue;
-    }
-    for (int i = 0; i < n; ++i) e[i].var->lock();
-    ThreadState* foreign = nullptr;
-    for (int i = 0; i < n; ++i) {
-      ThreadState* open = e[i].var->bulk();
-      if (open != nullptr && open != state) foreign = open;
-    }
-    if (foreign == nullptr) break;
-    for (int i = 0; i < n; ++i) e[i].var->unlock();
-    state->lock.unlock();
-    Flush(foreign);
-  }
-  for (int i = 0; i < n; ++i) e[i].var->SetBulk(state, e[i].writes != 0);
-  for (int i = 0; i < n; ++i) e[i].var->unlock();
-  if (state->bulk == nullptr) state->bulk.reset(new BulkBody);
-  state->bulk_open.store(true, std::memory_order_relaxed);
-  BulkBody* body = state->bulk.get();
-  state->bulk_ctx = ctx;
-  state->bulk_priority = priority;
-  body->items.push_back({std::move(*fn), name, no_skip, static_cast<int>(body->vars.size()), n, std::string()});
-  if (HasCallSite()) body->items.back().site = CallSite();
-  for (int i = 0; i < n; ++i) body->vars.push_back({e[i].var, e[i].writes != 0});
-  const bool full = static_cast<int>(body->items.size()) >= state->bulk_size;
-  state->lock.unlock();
-  Bump(&state->bulked);
-  FreeOp(probe);
-  if (full) Flush(state);
-  return true;
-}
-
-/* REQUIRES: state->lock held. Puts the open bulk and the deletions behind it into the queues of their variables. */
-void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
-  if (state->bulk == nullptr) return;
-  BulkBody* body = state->bulk.get();
-  Op* op = NewOp(Op::kBulk, state->bulk_ctx, FnProperty::kNormal, state->bulk_priority, "bulk");
-  op->Reserve(static_cast<int>(body->vars.size()));
-  for (const BulkBody::Use& use : body->vars) op->Add(use.var, use.write);
-  VarEntry* e = op->entries;
-  SortByVar(e, op->num_entries);
-  int kept = op->num_entries > 0 ? 1 : 0;
-  for (int i = 1; i < op->num_entries; ++i) {
-    if (e[i].var == e[kept - 1].var) {
-      e[kept - 1].writes += e[i].writes;
-    } else {
-      e[kept++] = e[i];
-    }
-  }
-  op->num_entries = kept;
-  op->bulk = std::move(state->bulk);
-  state->bulk_open.store(false, std::memory_order_relaxed);
-  BeforeSubmit(op);
-  // `started` is the owner's counter, but a bulk may be closed by another thread, and `lock` orders the two only among
-  // closers: count it where the closing thread counts.
-  ThreadState* mine = State();
-  Bump(&mine->started);
-  Bump(&mine->pushed);
-  Bump(&mine->bulks);
-  std::vector<Var*> vars(kept);
-  for (int i = 0; i < kept; ++i) (vars[i] = e[i].var)->lock();
-  int waiting = 0;
-  for (int i = 0; i < kept; ++i) {
-    waiting += !vars[i]->Enter(&e[i]);
-    vars[i]->SetBulk(nullptr, false);
-  }
-  op->waiting.store(waiting, std::memory_order_relaxed);
-  if (waiting == 0) ready->Push(op);
-  for (Op* del : state->bulk_deletes) {
-    VarEntry* d = &del->entries[0];
-    del->waiting.store(1, std::memory_order_relaxed);
-    d->var->Enter(d);  // behind the bulk's entry, hence queued
-  }
-  Bump(&mine->started, state->bulk_deletes.size());
-  state->bulk_deletes.clear();
-  for (Var* v : vars) v->unlock();
-}
-
-void DependencyEngine::Flush(ThreadState* state) {
-  OpList ready;
-  {
-    std::lock_guard<SpinLock> hold(state->lock);
-    CloseBulkLocked(state, &ready);
-  }
-  Dispatch(&ready);
-}
-
-void DependencyEngine::FlushAll() {
-  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) Flush(s);
-}
-
-void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(const RunContext&), OpList* ready) {
-  BulkBody* body = op->bulk.get();
-  RunContext bulk_ctx = rctx;
-  bulk_ctx.is_bulk = true;
-  auto entry_of = [op](Var* v) {
-    return std::lower_bound(op->entries, op->entries + op->num_entries, v,
-                            [](const VarEntry& e, Var* var) { return e.var < var; });
-  };
-  // From the first failure on, an entry's `error` is the state of its variable at this point of the bulk.
-  bool errors = op->poisoned.load(std::memory_order_relaxed);
-  auto leave = [&](const BulkBody::Item& item, ErrorRecord* outcome) {
-    for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
-      if (!body->vars[i].write) continue;
-      VarEntry* e = entry_of(body->vars[i].var);
-      if (e->error == outcome) continue;
-      if (outcome != nullptr) outcome->Ref();
-      if (e->error != nullptr) e->error->Unref();
-      e->error = outcome;
-    }
-  };
-  struct Made {
-    ErrorRecord* record;
-    bool wrote;
-  };
-  std::vector<Made> made;  // failures of this bulk: one reference and one holder each
-  InOperationScope scope;
-  auto fail = [&](const BulkBody::Item& item) {
-    ErrorRecord* record = NewError(std::current_exception(), item.name, item.site);
-    bool wrote = false;
-    for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) wrote |= body->vars[i].write;
-    made.push_back({record, wrote});
-    errors = true;
-    leave(item, record);
-  };
-  for (BulkBody::Item& item : body->items) {
-    ErrorRecord* input = nullptr;
-    if (errors && !item.no_skip) {
-      for (int i = item.first_var; i < item.first_var + item.num_vars && input == nullptr; ++i) {
-        if (!body->vars[i].write) input = entry_of(body->vars[i].var)->error;
-      }
-      if (input != nullptr) {
-        leave(item, input);
-        continue;
-      }
-    }
-    try {
-      item.fn(bulk_ctx);
-      if (errors) leave(item, nullptr);
-    } catch (...) {
-      fail(item);
-    }
-  }
-  if (sync != nullptr) {
-    try {
-      sync(rctx);
-    } catch (...) {  // a device fault cannot be told apart: every result of the bulk is suspect
-      for (const BulkBody::Item& item : body->items) fail(item);
-    }
-  }
-  op->poisoned.store(errors, std::memory_order_relaxed);
-  Complete(op, nullptr, ready);
-  for (const Made& m : made) {
-    // No holder left: overwritten later in the same bulk, or since.
-    if (m.record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && m.wrote) m.record->cleared.store(true, std::memory_order_release);
-    m.record->Unref();
-  }
-}
-
-int DependencyEngine::SetBulkSize(int size) {
-  ThreadState* state = State();
-  int old = state->bulk_size;
-  state->bulk_size = size < 0 ? 0 : size;
-  if (size < old) Flush(state);
-  return old;
-}
-
-void DependencyEngine::CheckContext(const Context& ctx, const char* name) const {
-  MXNET_CHECK_KIND(!ctx.is_gpu() || GetStreamHooks() != nullptr, Value)
-      << "[" << (name != nullptr ? name : "engine") << "] got the context " << ctx.str()
-      << ", but this build has no GPU support; accepted: cpu(), or a build with USE_CUDA=ON";
-}
-
-void DependencyEngine::FlushBulk() { Flush(State()); }
-
-// ---- waiting and errors -----------------------------------------------------------------------------------------
-
-void DependencyEngine::CheckMayWait(const char* what) const {
-  MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
-                              << "accepted: waiting on threads of the program, outside operations";
-}
-
-/* REQUIRES: the caller has claimed `record` and passes a reference. */
-void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
-  std::exception_ptr e = record->error;
-  record->Unref();
-  std::rethrow_exception(e);
-}
-
-void DependencyEngine::WaitForVar(Var* var, bool for_write) {
-  CheckMayWait("WaitForVar");
-  ThreadState* state = State();
-  if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
-  ErrorRecord* error = nullptr;
-  for (;;) {
-    var->lock();
-    ThreadState* open = var->bulk();
-    if (open == nullptr) break;
-    var->unlock();
-    Flush(open);
-  }
-  const bool done = for_write ? var->idle() : var->settled();
-  if (done) error = var->LiveError();
-  var->unlock();
-  if (!done) {
-    Latch latch;
-    Op* op = NewOp(Op::kWait, Context(), FnProperty::kNoSkip, 0, "WaitForVar");
-    op->Reserve(1);
-    op->Add(var, for_write);
-    op->latch = &latch;
-    op->wait_error = &error;
-    Submit(op);
-    latch.Wait();
-  }
-  if (error == nullptr) return;
-  if (error->Claim()) RaiseClaimed(error);
-  error->Unref();
-}
-
-bool DependencyEngine::Quiescent() const {
-  // Counters only grow and an operation is counted as started before it can finish. So if the sum of `finished`, read
-  // first, equals the sum of `started`, nothing was pending in between.
-  uint64_t finished = 0, started = 0;
-  ThreadState* head = states_.load(std::memory_order_acquire);
-  for (ThreadState* s = head; s != nullptr; s = s->next) finished += s->finished.load(std::memory_order_seq_cst);
-  head = states_.load(std::memory_order_acquire);
-  for (ThreadState* s = head; s != nullptr; s = s->next) started += s->started.load(std::memory_order_acquire);
-  return finished == started;
-}
-
-void DependencyEngine::CountFinished() {
-  State()->finished.fetch_add(1, std::memory_order_seq_cst);
-  if (__builtin_expect(all_waiters_.load(std::memory_order_seq_cst) != 0, 0) && Quiescent()) {
-    all_word_.fetch_add(1, std::memory_order_seq_cst);
-    FutexWake(&all_word_, 1 << 30);
-  }
-}
-
-void DependencyEngine::Drain() {
-  FlushAll();
-  for (int i = SpinBudget() / 64; i > 0; --i) {
-    if (Quiescent()) return;
-    for (int j = 0; j < 64; ++j) CpuPause();
-  }
-  all_waiters_.fetch_add(1, std::memory_order_seq_cst);
-  for (;;) {
-    uint32_t seen = all_word_.load(std::memory_order_seq_cst);
-    if (Quiescent()) break;
-    FutexWait(&all_word_, seen);
-  }
-  all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
-}
-
-void DependencyEngine::WaitForAll() {
-  CheckMayWait("WaitForAll");
-  Drain();
-  ErrorRecord* first = nullptr;
-  {
-    std::lock_guard<std::mutex> hold(errors_mu_);
-    size_t taken = 0;
-    for (; taken < errors_.size() && first == nullptr; ++taken) {
-      if (errors_[taken]->Claim()) {
-        first = errors_[taken];
-      } else {
-        errors_[taken]->Unref();
-      }
-    }
-    errors_.erase(errors_.begin(), errors_.begin() + taken);
-  }
-  if (first != nullptr) RaiseClaimed(first);
-}
-
-void DependencyEngine::Throw(Var* var) {
-  var->lock();
-  ErrorRecord* error = var->LiveError();
-  var->unlock();
-  if (error == nullptr) return;
-  if (error->Claim()) RaiseClaimed(error);
-  error->Unref();
-}
-
-/* The result carries one reference and one holder for the operation that failed. */
-ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char* name, const std::string& site) {
-  constexpr size_t kMostKept = 1024;
-  ErrorRecord* record = new ErrorRecord(DescribeError(e, name, site));
-  record->holders.store(1, std::memory_order_relaxed);
-  std::lock_guard<std::mutex> hold(errors_mu_);
-  auto gone = std::remove_if(errors_.begin(), errors_.end(), [](ErrorRecord* r) {
-    if (!r->cleared.load(std::memory_order_acquire)) return false;
-    r->Unref();
-    return true;
-  });
-  errors_.erase(gone, errors_.end());
-  if (errors_.size() < kMostKept) {
-    record->Ref();
-    errors_.push_back(record);
-  }
-  return record;
-}
-
-void DependencyEngine::NotifyShutdown() {
-  bulking_off_.store(true, std::memory_order_relaxed);
-  FlushAll();
-}
-
-EngineStats DependencyEngine::stats() const {
-  EngineStats sum;
-  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
-    sum.pushed += s->pushed.load(std::memory_order_relaxed);
-    sum.inlined += s->inlined.load(std::memory_order_relaxed);
-    sum.bulked += s->bulked.load(std::memory_order_relaxed);
-    sum.bulks += s->bulks.load(std::memory_order_relaxed);
-  }
-  return sum;
 }
 
 }  // namespace engine

@@ -160,10 +160,17 @@ class DependencyEngine : public Engine {
   std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: not yet raised, oldest first
 };
 
-/* True while this thread runs an operation or is an engine worker: it must not wait. */
-bool InOperation();
-/* Marks the calling thread as an engine worker for good. */
-void MarkWorkerThread();
+/* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must not wait. */
+extern __thread int tls_depth __attribute__((tls_model("initial-exec")));
+struct InOperationScope {
+  InOperationScope() { ++tls_depth; }
+  ~InOperationScope() { --tls_depth; }
+};
+inline bool InOperation() { return tls_depth > 0; }
+inline void MarkWorkerThread() { ++tls_depth; }
+
+/* By address, the order in which variables are locked. */
+void SortByVar(VarEntry* entries, int n);
 
 DependencyEngine* CreateNaiveEngine();
 DependencyEngine* CreateThreadedEngine();

@@ -8,6 +8,7 @@ namespace mxnet {
 namespace engine {
 
 __thread StateCache tls_state = {0, nullptr};
+__thread int tls_depth = 0;
 
 namespace {
 

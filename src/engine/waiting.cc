@@ -1,0 +1,150 @@
+/* Waiting, the errors that waits raise, and the counters. */
+#include <algorithm>
+#include <utility>
+
+#include "engine/dependency_engine.h"
+
+namespace mxnet {
+namespace engine {
+
+void DependencyEngine::CheckMayWait(const char* what) const {
+  MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
+                              << "accepted: waiting on threads of the program, outside operations";
+}
+
+/* REQUIRES: the caller has claimed `record` and passes a reference. */
+void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
+  std::exception_ptr e = record->error;
+  record->Unref();
+  std::rethrow_exception(e);
+}
+
+void DependencyEngine::WaitForVar(Var* var, bool for_write) {
+  CheckMayWait("WaitForVar");
+  ThreadState* state = State();
+  if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
+  ErrorRecord* error = nullptr;
+  for (;;) {
+    var->lock();
+    ThreadState* open = var->bulk();
+    if (open == nullptr) break;
+    var->unlock();
+    Flush(open);
+  }
+  const bool done = for_write ? var->idle() : var->settled();
+  if (done) error = var->LiveError();
+  var->unlock();
+  if (!done) {
+    Latch latch;
+    Op* op = NewOp(Op::kWait, Context(), FnProperty::kNoSkip, 0, "WaitForVar");
+    op->Reserve(1);
+    op->Add(var, for_write);
+    op->latch = &latch;
+    op->wait_error = &error;
+    Submit(op);
+    latch.Wait();
+  }
+  if (error == nullptr) return;
+  if (error->Claim()) RaiseClaimed(error);
+  error->Unref();
+}
+
+bool DependencyEngine::Quiescent() const {
+  // Counters only grow and an operation is counted as started before it can finish. So if the sum of `finished`, read
+  // first, equals the sum of `started`, nothing was pending in between.
+  uint64_t finished = 0, started = 0;
+  ThreadState* head = states_.load(std::memory_order_acquire);
+  for (ThreadState* s = head; s != nullptr; s = s->next) finished += s->finished.load(std::memory_order_seq_cst);
+  head = states_.load(std::memory_order_acquire);
+  for (ThreadState* s = head; s != nullptr; s = s->next) started += s->started.load(std::memory_order_acquire);
+  return finished == started;
+}
+
+void DependencyEngine::CountFinished() {
+  State()->finished.fetch_add(1, std::memory_order_seq_cst);
+  if (__builtin_expect(all_waiters_.load(std::memory_order_seq_cst) != 0, 0) && Quiescent()) {
+    all_word_.fetch_add(1, std::memory_order_seq_cst);
+    FutexWake(&all_word_, 1 << 30);
+  }
+}
+
+void DependencyEngine::Drain() {
+  FlushAll();
+  for (int i = SpinBudget() / 64; i > 0; --i) {
+    if (Quiescent()) return;
+    for (int j = 0; j < 64; ++j) CpuPause();
+  }
+  all_waiters_.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    uint32_t seen = all_word_.load(std::memory_order_seq_cst);
+    if (Quiescent()) break;
+    FutexWait(&all_word_, seen);
+  }
+  all_waiters_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+void DependencyEngine::WaitForAll() {
+  CheckMayWait("WaitForAll");
+  Drain();
+  ErrorRecord* first = nullptr;
+  {
+    std::lock_guard<std::mutex> hold(errors_mu_);
+    size_t taken = 0;
+    for (; taken < errors_.size() && first == nullptr; ++taken) {
+      if (errors_[taken]->Claim()) {
+        first = errors_[taken];
+      } else {
+        errors_[taken]->Unref();
+      }
+    }
+    errors_.erase(errors_.begin(), errors_.begin() + taken);
+  }
+  if (first != nullptr) RaiseClaimed(first);
+}
+
+void DependencyEngine::Throw(Var* var) {
+  var->lock();
+  ErrorRecord* error = var->LiveError();
+  var->unlock();
+  if (error == nullptr) return;
+  if (error->Claim()) RaiseClaimed(error);
+  error->Unref();
+}
+
+/* The result carries one reference and one holder for the operation that failed. */
+ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char* name, const std::string& site) {
+  constexpr size_t kMostKept = 1024;
+  ErrorRecord* record = new ErrorRecord(DescribeError(e, name, site));
+  record->holders.store(1, std::memory_order_relaxed);
+  std::lock_guard<std::mutex> hold(errors_mu_);
+  auto gone = std::remove_if(errors_.begin(), errors_.end(), [](ErrorRecord* r) {
+    if (!r->cleared.load(std::memory_order_acquire)) return false;
+    r->Unref();
+    return true;
+  });
+  errors_.erase(gone, errors_.end());
+  if (errors_.size() < kMostKept) {
+    record->Ref();
+    errors_.push_back(record);
+  }
+  return record;
+}
+
+void DependencyEngine::NotifyShutdown() {
+  bulking_off_.store(true, std::memory_order_relaxed);
+  FlushAll();
+}
+
+EngineStats DependencyEngine::stats() const {
+  EngineStats sum;
+  for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) {
+    sum.pushed += s->pushed.load(std::memory_order_relaxed);
+    sum.inlined += s->inlined.load(std::memory_order_relaxed);
+    sum.bulked += s->bulked.load(std::memory_order_relaxed);
+    sum.bulks += s->bulks.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
+}  // namespace engine
+}  // namespace mxnet
