@@ -8,7 +8,7 @@
  * FAILURE    An operation that throws poisons the variables it writes; an operation with a poisoned input is
  *            skipped and poisons its outputs in turn (unless kNoSkip). The error, extended by operator name and
  *            call site, is rethrown by the next WaitForVar on such a variable, or by WaitForAll (the first one),
- *            and cleared by that throw. A successful later write also clears it.
+ *            and that throw clears it in all variables that it poisons. A successful later write clears it in its variable.
  * SHUTDOWN   The destructor drains what was pushed. After a fork the child starts with an empty engine whose
  *            workers are created on first use; work pending in the parent stays with the parent.
  *
@@ -38,7 +38,7 @@ struct RunContext {
   bool is_bulk = false;
 };
 
-/* Must be called exactly once by an asynchronous operation, from any thread. `error` poisons the writes. */
+/* Must be called exactly once by an asynchronous operation, from any thread, after its work (on a GPU: on the stream) is done. `error` poisons the writes. */
 class OnComplete {
  public:
   using Fn = void (*)(void* op, std::exception_ptr error);

@@ -40,7 +40,7 @@ Result RunChild(const std::string& assignments, const std::string& name) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   self[n > 0 ? n : 0] = '\0';
-  const std::string command = assignments + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter='Child.DISABLED_" + name + "' 2>&1";
+  const std::string command = assignments + " timeout 150 '" + self + "' --gtest_also_run_disabled_tests --gtest_filter='Child.DISABLED_" + name + "' 2>&1";
   Result r{-1, ""};
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return r;
