@@ -1,0 +1,271 @@
+// gather_nd, scatter_nd, their assignment forms, and conversions between index tuples and flat indices.
+#include <algorithm>
+
+#include "operator/indexing/index_common.h"
+#include "operator/matrix/axes.h"
+#include "operator/matrix/move.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+struct ScatterParam : public dmlc::Parameter<ScatterParam> {
+  Shape shape;
+  DMLC_DECLARE_PARAMETER(ScatterParam) { DMLC_DECLARE_FIELD(shape).describe("Shape of the result."); }
+};
+
+struct RavelParam : public dmlc::Parameter<RavelParam> {
+  Shape shape;
+  DMLC_DECLARE_PARAMETER(RavelParam) {
+    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the array that is indexed; its first size is not needed and may be -1.");
+  }
+};
+
+MXNET_REGISTER_PARAM(ScatterParam);
+MXNET_REGISTER_PARAM(RavelParam);
+
+// indices (m, rest...) address the first m dimensions of `data`; what is left of it is one piece.
+void CheckIndices(const Attrs& attrs, const Shape& indices, const Shape& data) {
+  MXNET_CHECK_KIND(indices.ndim() > 1, Value) << "[" << attrs.op->name << "] indices have shape " << indices << "; they need at least 2 dimensions";
+  MXNET_CHECK_KIND(indices[0] <= data.ndim(), Value) << "[" << attrs.op->name << "] indices of shape " << indices << " address " << indices[0]
+                                                     << " dimensions; the array has " << data.ndim();
+}
+
+Shape Gathered(const Shape& indices, const Shape& data) {
+  std::vector<int64_t> dims(indices.begin() + 1, indices.end());
+  dims.insert(dims.end(), data.begin() + indices[0], data.end());
+  return Shape(dims);
+}
+
+// Flat index of each piece. Negative indices count from the end; others out of range are refused.
+const int64_t* FlatIndices(KernelArgs& a, const TBlob& indices, const Shape& data) {
+  const int64_t m = indices.shape[0], n = indices.shape.Prod(1, indices.shape.ndim());
+  const int64_t* in = ReadIndices(a, indices);
+  int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t at = 0;
+    for (int64_t d = 0; d < m; ++d) {
+      const int64_t size = data[static_cast<int>(d)], given = in[d * n + i], index = given < 0 ? given + size : given;
+      MXNET_CHECK_KIND(index >= 0 && index < size, Index) << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << d
+                                                          << " with size " << size;
+      at = at * size + index;
+    }
+    flat[i] = at;
+  }
+  return flat;
+}
+
+struct Pieces {
+  int64_t count, size;   // pieces of the addressed array; elements of each
+};
+Pieces PiecesOf(const Shape& data, const Shape& indices) {
+  const int m = static_cast<int>(indices[0]);
+  return {data.Prod(0, m), data.Prod(m, data.ndim())};
+}
+
+bool GatherShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (!(*in)[0].known() || !(*in)[1].known()) return false;
+  CheckIndices(attrs, (*in)[1], (*in)[0]);
+  AssignShape(attrs, "the result", &(*out)[0], Gathered((*in)[1], (*in)[0]));
+  return true;
+}
+
+bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "data", &(*in)[0], (*out)[0]);
+  for (int t : *in)
+    if (t == kDTypeUnknown) return false;
+  return true;
+}
+
+void GatherNd(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Pieces p = PiecesOf(a.in[0].shape, a.in[1].shape);
+  TakeRows(a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()), a.out[0].dptr);
+}
+
+// [ograd, data, indices] -> gradient of data
+bool GatherBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
+  return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
+}
+
+void GatherBack(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Shape &data = a.out[0].shape, &indices = a.in[2].shape;
+  const Pieces p = PiecesOf(data, indices);
+  AddRows(a, a.in[0].dptr, 1, p.count, p.size, FlatIndices(a, a.in[2], data), indices.Prod(1, indices.ndim()), a.out[0]);
+}
+
+// Of several values for one place the last is kept.
+void PutPieces(KernelArgs& a, const TBlob& values, const TBlob& indices) {
+  const TBlob& out = a.out[0];
+  const int64_t* flat = FlatIndices(a, indices, out.shape);
+  const int64_t n = indices.shape.Prod(1, indices.shape.ndim()), bytes = PiecesOf(out.shape, indices.shape).size * static_cast<int64_t>(DTypeSize(out.dtype));
+  for (int64_t i = 0; i < n; ++i) std::memcpy(out.data<char>() + flat[i] * bytes, values.data<char>() + i * bytes, bytes);
+}
+
+bool ScatterShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& shape = attrs.get<ScatterParam>().shape;
+  MXNET_CHECK_KIND(shape.known(), Value) << "[" << attrs.op->name << "] shape " << shape << "; sizes must not be negative";
+  AssignShape(attrs, "the result", &(*out)[0], shape);
+  if (!(*in)[1].known()) return false;
+  CheckIndices(attrs, (*in)[1], shape);
+  AssignShape(attrs, "data", &(*in)[0], Gathered((*in)[1], shape));
+  return true;
+}
+
+void ScatterNd(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  PutPieces(a, a.in[0], a.in[1]);
+}
+
+// [lhs, rhs, indices] -> lhs with pieces replaced by rhs
+bool ScatterSetShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "lhs", &(*in)[0], (*out)[0]);
+  if (!(*in)[0].known() || !(*in)[2].known()) return false;
+  CheckIndices(attrs, (*in)[2], (*in)[0]);
+  AssignShape(attrs, "rhs", &(*in)[1], Gathered((*in)[2], (*in)[0]));
+  return true;
+}
+
+bool ScatterSetType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "rhs", &(*in)[1], (*in)[0]);
+  return (*in)[0] != kDTypeUnknown && (*in)[2] != kDTypeUnknown;
+}
+
+void ScatterSet(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  CopyThrough(a);
+  PutPieces(a, a.in[1], a.in[2]);
+}
+
+// ---- index tuples and flat indices; numbers in and out have the dtype of data
+
+const Shape& RavelTarget(const Attrs& attrs) {
+  const Shape& shape = attrs.get<RavelParam>().shape;
+  MXNET_CHECK_KIND(shape.ndim() > 0, Value) << "[" << attrs.op->name << "] needs `shape` with at least one size";
+  for (int i = 1; i < shape.ndim(); ++i)
+    MXNET_CHECK_KIND(shape[i] > 0, Value) << "[" << attrs.op->name << "] shape " << shape << "; sizes behind the first must be positive";
+  return shape;
+}
+
+bool RavelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& target = RavelTarget(attrs);
+  const Shape& data = (*in)[0];
+  if (!data.known()) return false;
+  MXNET_CHECK_KIND(data.ndim() == 2 && data[0] == target.ndim(), Value) << "[" << attrs.op->name << "] data has shape " << data << "; it must be ("
+                                                                        << target.ndim() << ", n) for shape " << target;
+  AssignShape(attrs, "the result", &(*out)[0], Shape({data[1]}));
+  return true;
+}
+
+bool UnravelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& target = RavelTarget(attrs);
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  std::vector<int64_t> dims = {target.ndim()};
+  dims.insert(dims.end(), data.begin(), data.end());
+  AssignShape(attrs, "the result", &(*out)[0], Shape(dims));
+  return data.known();
+}
+
+void Ravel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Shape& target = RavelTarget(*a.attrs);
+  const int64_t n = a.out[0].Size();
+  const int64_t* in = ReadIndices(a, a.in[0]);
+  int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t at = 0;   // wraps instead of overflowing when the given indices are far out of range
+    for (int d = 0; d < target.ndim(); ++d) at = at * (d == 0 ? 1 : static_cast<uint64_t>(target[d])) + static_cast<uint64_t>(in[d * n + i]);
+    flat[i] = static_cast<int64_t>(at);
+  }
+  ConvertIndices(flat, a.out[0], n);
+}
+
+void Unravel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Shape& target = RavelTarget(*a.attrs);
+  const int64_t n = a.in[0].Size();
+  const int64_t* in = ReadIndices(a, a.in[0]);
+  int64_t* tuple = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(a.out[0].Size(), 1)) * sizeof(int64_t)));
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t rest = in[i];
+    for (int d = target.ndim() - 1; d > 0; --d) {
+      int64_t r = rest % target[d];
+      if (r < 0) r += target[d];
+      tuple[d * n + i] = r;
+      rest = (rest - r) / target[d];
+    }
+    tuple[i] = rest;   // the first size is not checked: it need not be known
+  }
+  ConvertIndices(tuple, a.out[0], a.out[0].Size());
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("gather_nd")
+      .describe("Pieces of data that a column of indices addresses each; negative indices count from the end.")
+      .alias("_npx_gather_nd")
+      .alias("_npi_gather_nd")
+      .set_inputs({"data", "indices"})
+      .set_infer_shape(GatherShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
+      })
+      .set_kernel(DeviceType::kCPU, GatherNd);
+  Op::Register("_backward_gather_nd")
+      .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
+      .set_inputs({"ograd", "data", "indices"})
+      .set_infer_shape(GatherBackShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[2]}), 0, 0}, NodeEntry{}, NodeEntry{}};
+      })
+      .set_kernel(DeviceType::kCPU, GatherBack);
+  Op::Register("scatter_nd")
+      .describe("Zeros with pieces of data at the places that indices address. Of several pieces for one place the last is kept.")
+      .set_param<ScatterParam>()
+      .set_inputs({"data", "indices"})
+      .set_infer_shape(ScatterShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{MakeOp("gather_nd", {ograds[0], node->inputs[1]}), NodeEntry{}};
+      })
+      .set_kernel(DeviceType::kCPU, ScatterNd);
+  Op::Register("_scatter_set_nd")
+      .describe("lhs with the pieces that indices address replaced by those of rhs.")
+      .alias("_npi_scatter_set_nd")
+      .set_param<ScatterParam>()
+      .set_inputs({"lhs", "rhs", "indices"})
+      .set_inplace({{0, 0}})
+      .set_infer_shape(ScatterSetShape)
+      .set_infer_type(ScatterSetType)
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, ScatterSet);
+  Op::Register("_ravel_multi_index")
+      .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
+      .alias("ravel_multi_index")
+      .set_param<RavelParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(RavelShape)
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, Ravel);
+  Op::Register("_unravel_index")
+      .describe("Columns of indices from flat indices of an array of the given shape.")
+      .alias("unravel_index")
+      .alias("_npi_unravel_index")
+      .set_param<RavelParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(UnravelShape)
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, Unravel);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet

@@ -1,0 +1,124 @@
+#include "operator/indexing/index_common.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "base/dtype.h"
+#include "base/omp.h"
+#include "operator/matrix/move.h"
+
+namespace mxnet {
+namespace {
+
+template <typename T>
+int64_t ToIndex(T v) {
+  if constexpr (std::is_integral<T>::value) {
+    if constexpr (std::is_same<T, uint64_t>::value) return v > static_cast<uint64_t>(INT64_MAX) ? INT64_MAX : static_cast<int64_t>(v);
+    return static_cast<int64_t>(v);
+  } else {
+    const double d = static_cast<double>(v);
+    if (d >= 9223372036854775808.0) return INT64_MAX;
+    if (!(d >= -9223372036854775808.0)) return INT64_MIN;
+    return static_cast<int64_t>(d);
+  }
+}
+
+int64_t* Converted(KernelArgs& a, const TBlob& indices, int64_t n) {
+  int64_t* out = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+  VisitDType(indices.dtype, a.attrs->op->name.c_str(), [&](auto tag) {
+    using T = decltype(tag);
+    const T* in = indices.data<T>();
+    ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out[i] = ToIndex(in[i]);
+    });
+  });
+  return out;
+}
+
+}  // namespace
+
+const int64_t* ReadIndices(KernelArgs& a, const TBlob& indices) {
+  return indices.dtype == kInt64 ? indices.data<int64_t>() : Converted(a, indices, indices.Size());
+}
+
+const int64_t* ReadIndicesInRange(KernelArgs& a, const TBlob& indices, int64_t size, IndexMode mode) {
+  const int64_t n = indices.Size();
+  MXNET_CHECK_KIND(size > 0 || n == 0, Index) << "[" << a.attrs->op->name << "] cannot take " << n << " entries of a dimension of size 0";
+  int64_t* out = Converted(a, indices, n);
+  ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
+    switch (mode) {
+      case IndexMode::kClip:
+        for (int64_t i = begin; i < end; ++i) out[i] = std::min(std::max<int64_t>(out[i], 0), size - 1);
+        break;
+      case IndexMode::kWrap:
+        for (int64_t i = begin; i < end; ++i) {
+          const int64_t r = out[i] % size;
+          out[i] = r < 0 ? r + size : r;
+        }
+        break;
+      case IndexMode::kRaise:
+        for (int64_t i = begin; i < end; ++i)
+          MXNET_CHECK_KIND(out[i] >= 0 && out[i] < size, Index) << "[" << a.attrs->op->name << "] index " << out[i] << " at position " << i
+                                                                << " is out of range; accepted: 0 to " << size - 1;
+        break;
+    }
+  });
+  return out;
+}
+
+void ConvertIndices(const int64_t* values, const TBlob& out, int64_t n) {
+  VisitDType(out.dtype, "index", [&](auto tag) {
+    using T = decltype(tag);
+    T* to = out.data<T>();
+    ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = T(values[i]);
+    });
+  });
+}
+
+void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, void* out) {
+  const int64_t row = inner * static_cast<int64_t>(DTypeSize(data.dtype));
+  if (row == 0) return;
+  const char* from = data.data<char>();
+  char* to = static_cast<char*>(out);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / inner);
+  ParallelFor(outer * num, grain, [&](int64_t begin, int64_t end) {
+    int64_t o = begin / num, i = begin % num;
+    for (int64_t at = begin; at < end; ++at) {
+      std::memcpy(to + at * row, from + (o * size + index[i]) * row, row);
+      if (++i == num) { i = 0; ++o; }
+    }
+  });
+}
+
+void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, const TBlob& data) {
+  const int64_t total = data.Size();
+  VisitDType(data.dtype, a.attrs->op->name.c_str(), [&](auto tag) {
+    using T = decltype(tag);
+    using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
+    constexpr bool kWide = !std::is_same<T, Sum>::value;
+    const T* from = static_cast<const T*>(rows);
+    Sum* to = kWide ? static_cast<Sum*>(a.workspace(static_cast<size_t>(std::max<int64_t>(total, 1)) * sizeof(Sum))) : reinterpret_cast<Sum*>(data.data<T>());
+    ZeroBytes(to, total * static_cast<int64_t>(sizeof(Sum)));
+    // Each thread owns a range of destination rows and reads all indices: no two threads write one element, and sums keep the order of the indices.
+    const int threads = OmpThreads(outer * num * inner);
+    ParallelForThreads(threads, size, [&](int64_t low, int64_t high) {
+      for (int64_t o = 0; o < outer; ++o)
+        for (int64_t i = 0; i < num; ++i) {
+          if (index[i] < low || index[i] >= high) continue;
+          Sum* d = to + (o * size + index[i]) * inner;
+          const T* s = from + (o * num + i) * inner;
+          for (int64_t k = 0; k < inner; ++k) d[k] = static_cast<Sum>(d[k] + static_cast<Sum>(s[k]));
+        }
+    });
+    if (kWide) {
+      T* end = data.data<T>();
+      ParallelFor(total, 0, [&](int64_t b, int64_t e) {
+        for (int64_t i = b; i < e; ++i) end[i] = T(to[i]);
+      });
+    }
+  });
+}
+
+}  // namespace mxnet

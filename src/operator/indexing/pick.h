@@ -1,0 +1,17 @@
+/* Kernels that read or write one entry along a dimension. Arrays are seen as (outer, size, inner). REQUIRES: indices in range. */
+#ifndef MXNET_OPERATOR_INDEXING_PICK_H_
+#define MXNET_OPERATOR_INDEXING_PICK_H_
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+/* out[o, i] = data[o, index[o, i], i] */
+void PickEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, void* out);
+/* data[o, index[o, i], i] = values[o, i] */
+void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, const int64_t* index, const TBlob& data);
+/* out[i, :] = off but for out[i, index[i]] = on where the index is in range. */
+void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off);
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_INDEXING_PICK_H_

@@ -1,0 +1,71 @@
+#include "operator/indexing/pick.h"
+
+#include "base/omp.h"
+#include "operator/init/fill.h"
+
+namespace mxnet {
+namespace {
+
+// Unsigned integers stand for elements of their size.
+template <typename F>
+void BySize(int dtype, F&& f) {
+  switch (DTypeSize(dtype)) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+template <typename F>
+void Each(int64_t outer, int64_t size, int64_t inner, const int64_t* index, F&& f) {
+  ParallelFor(outer * inner, 0, [&](int64_t begin, int64_t end) {
+    if (inner == 1) {
+      for (int64_t at = begin; at < end; ++at) f(at, at * size + index[at]);
+    } else {
+      for (int64_t at = begin; at < end; ++at) f(at, (at / inner * size + index[at]) * inner + at % inner);
+    }
+  });
+}
+
+}  // namespace
+
+void PickEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, void* out) {
+  BySize(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* from = data.data<T>();
+    T* to = static_cast<T*>(out);
+    Each(outer, size, inner, index, [&](int64_t small, int64_t large) { to[small] = from[large]; });
+  });
+}
+
+void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, const int64_t* index, const TBlob& data) {
+  BySize(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* from = static_cast<const T*>(values);
+    T* to = data.data<T>();
+    Each(outer, size, inner, index, [&](int64_t small, int64_t large) { to[large] = from[small]; });
+  });
+}
+
+void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
+  FillValue(out, off);
+  uint64_t value = 0;   // `on` in the dtype of out
+  TBlob one;
+  one.dptr = &value;
+  one.shape = Shape({1});
+  one.dtype = out.dtype;
+  FillValue(one, on);
+  BySize(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T v;
+    std::memcpy(&v, &value, sizeof(T));
+    T* to = out.data<T>();
+    ParallelFor(count, 0, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        if (index[i] >= 0 && index[i] < depth) to[i * depth + index[i]] = v;
+    });
+  });
+}
+
+}  // namespace mxnet

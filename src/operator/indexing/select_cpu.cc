@@ -1,0 +1,56 @@
+#include "operator/indexing/select.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/dtype.h"
+#include "base/omp.h"
+
+namespace mxnet {
+namespace {
+
+constexpr int64_t kBlock = 4096;   // conditions turned into bytes at a time: one loop per dtype, one per element size
+
+void Truth(const TBlob& condition, int64_t begin, int64_t n, uint8_t* out) {
+  VisitDType(condition.dtype, "where", [&](auto tag) {
+    using T = decltype(tag);
+    const T* c = condition.data<T>() + begin;
+    if constexpr (sizeof(T) == 2 && !std::is_integral<T>::value) {
+      for (int64_t i = 0; i < n; ++i) out[i] = (c[i].bits & 0x7fffu) != 0;
+    } else {
+      for (int64_t i = 0; i < n; ++i) out[i] = c[i] != T(0);
+    }
+  });
+}
+
+template <typename T>
+void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = truth[i] ? x[i] : y[i];
+}
+
+}  // namespace
+
+void Select(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece) {
+  if (piece == 0) return;
+  const char *px = static_cast<const char*>(x), *py = static_cast<const char*>(y);
+  char* po = static_cast<char*>(out);
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size * 4 / piece);
+  ParallelFor(count, grain, [&](int64_t begin, int64_t end) {
+    uint8_t truth[kBlock];
+    for (int64_t at = begin; at < end; at += kBlock) {
+      const int64_t n = std::min(kBlock, end - at);
+      Truth(condition, at, n, truth);
+      const char *bx = px + at * piece, *by = py + at * piece;
+      char* bo = po + at * piece;
+      switch (piece) {
+        case 1: SelectBlock(truth, reinterpret_cast<const uint8_t*>(bx), reinterpret_cast<const uint8_t*>(by), reinterpret_cast<uint8_t*>(bo), n); break;
+        case 2: SelectBlock(truth, reinterpret_cast<const uint16_t*>(bx), reinterpret_cast<const uint16_t*>(by), reinterpret_cast<uint16_t*>(bo), n); break;
+        case 4: SelectBlock(truth, reinterpret_cast<const uint32_t*>(bx), reinterpret_cast<const uint32_t*>(by), reinterpret_cast<uint32_t*>(bo), n); break;
+        case 8: SelectBlock(truth, reinterpret_cast<const uint64_t*>(bx), reinterpret_cast<const uint64_t*>(by), reinterpret_cast<uint64_t*>(bo), n); break;
+        default: for (int64_t i = 0; i < n; ++i) std::memcpy(bo + i * piece, (truth[i] ? bx : by) + i * piece, piece);
+      }
+    }
+  });
+}
+
+}  // namespace mxnet

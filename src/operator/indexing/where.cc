@@ -1,0 +1,156 @@
+// where: elements of x or y as a condition says; its NumPy form broadcasts.
+#include <algorithm>
+
+#include "operator/indexing/select.h"
+#include "operator/matrix/axes.h"
+#include "operator/matrix/move.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+// ---- equal shapes, or a vector that chooses whole rows
+
+bool WhereShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  Shape all = (*out)[0];
+  for (int i : {1, 2})
+    MXNET_CHECK_KIND(MergeShape(&all, (*in)[i]), Value) << "[" << attrs.op->name << "] x has shape " << (*in)[1] << ", y " << (*in)[2] << "; both and the result must be equal";
+  (*in)[1] = (*in)[2] = (*out)[0] = all;
+  Shape& condition = (*in)[0];
+  if (!all.known() || !condition.ndim_known()) return false;
+  if (condition.ndim() == 1 && all.ndim() != 1) {
+    MXNET_CHECK_KIND(all.ndim() > 0 && MergeShape(&condition, Shape({all[0]})), Value)
+        << "[" << attrs.op->name << "] condition has shape " << condition << ", x " << all << "; a vector needs one entry for each row of x";
+    return true;
+  }
+  AssignShape(attrs, "condition", &condition, all);
+  return true;
+}
+
+bool WhereType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[1]);
+  AssignType(attrs, "the result", &(*out)[0], (*in)[2]);
+  AssignType(attrs, "x", &(*in)[1], (*out)[0]);
+  AssignType(attrs, "y", &(*in)[2], (*out)[0]);
+  return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
+}
+
+void Where(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const TBlob &c = a.in[0], &out = a.out[0];
+  const int64_t n = c.Size();
+  Select(c, a.in[1].dptr, a.in[2].dptr, out.dptr, n, n == 0 ? 0 : out.Size() / n * static_cast<int64_t>(DTypeSize(out.dtype)));
+}
+
+std::vector<NodeEntry> WhereGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodeEntry zero = MakeOp("zeros_like", {ograds[0]});
+  return {NodeEntry{}, NodeEntry{MakeNodeLike("where", *node, {node->inputs[0], ograds[0], zero}), 0, 0},
+          NodeEntry{MakeNodeLike("where", *node, {node->inputs[0], zero, ograds[0]}), 0, 0}};
+}
+
+// ---- with broadcasting
+
+bool BroadcastWhereShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  for (const Shape& s : *in)
+    if (!s.known()) return false;
+  const std::string& name = attrs.op->name;
+  AssignShape(attrs, "the result", &(*out)[0], BroadcastShape(name, BroadcastShape(name, (*in)[0], (*in)[1]), (*in)[2]));
+  return true;
+}
+
+// Strides of `part` along the dimensions of `whole`, 0 where it is broadcast.
+std::vector<int64_t> BroadcastStrides(const Shape& part, const Shape& whole) {
+  std::vector<int64_t> own(part.ndim()), strides(whole.ndim(), 0);
+  RowMajorStrides(part, own.data());
+  for (int i = 0; i < part.ndim(); ++i)
+    if (part[i] != 1) strides[i + whole.ndim() - part.ndim()] = own[i];
+  return strides;
+}
+
+// The array in the shape of the result: itself, or a copy in the workspace.
+TBlob Expanded(KernelArgs& a, const TBlob& b, const Shape& whole) {
+  TBlob full = b;
+  full.shape = whole;
+  if (b.shape.Size() == whole.Size()) return full;
+  full.dptr = a.workspace(full.Bytes());
+  std::vector<int64_t> dense(whole.ndim());
+  RowMajorStrides(whole, dense.data());
+  CopyStrided(b.dptr, BroadcastStrides(b.shape, whole).data(), full.dptr, dense.data(), whole.dims(), whole.ndim(), DTypeSize(b.dtype));
+  return full;
+}
+
+void BroadcastWhere(KernelArgs& a) {
+  const TBlob& out = a.out[0];
+  if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
+  const TBlob c = Expanded(a, a.in[0], out.shape), x = Expanded(a, a.in[1], out.shape), y = Expanded(a, a.in[2], out.shape);
+  Select(c, x.dptr, y.dptr, out.dptr, out.Size(), static_cast<int64_t>(DTypeSize(out.dtype)));
+}
+
+// [ograd, condition, x, y] -> gradients of x and y: sums over broadcast dimensions
+bool BroadcastWhereBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the gradient of x", &(*out)[0], (*in)[2]);
+  AssignShape(attrs, "the gradient of y", &(*out)[1], (*in)[3]);
+  return (*in)[0].known() && (*in)[1].known() && (*out)[0].known() && (*out)[1].known();
+}
+
+bool BroadcastWhereBackType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  for (int& t : *out) AssignType(attrs, "a gradient", &t, (*in)[0]);
+  return (*in)[0] != kDTypeUnknown;
+}
+
+void BroadcastWhereBack(KernelArgs& a) {
+  const TBlob& g = a.in[0];
+  const Shape& whole = g.shape;
+  const int64_t bytes = static_cast<int64_t>(g.Bytes());
+  for (int o : {0, 1})
+    if (a.req[o] != OpReq::kNull) ZeroBytes(a.out[o].dptr, static_cast<int64_t>(a.out[o].Bytes()));
+  if (bytes == 0) return;
+  const TBlob c = Expanded(a, a.in[1], whole);
+  void* zero = a.workspace(static_cast<size_t>(bytes));
+  void* part = a.workspace(static_cast<size_t>(bytes));
+  ZeroBytes(zero, bytes);
+  std::vector<int64_t> dense(whole.ndim());
+  RowMajorStrides(whole, dense.data());
+  for (int o : {0, 1}) {
+    if (a.req[o] == OpReq::kNull) continue;
+    Select(c, o == 0 ? g.dptr : zero, o == 0 ? zero : g.dptr, part, whole.Size(), static_cast<int64_t>(DTypeSize(g.dtype)));
+    AddStrided(part, dense.data(), a.out[o].dptr, BroadcastStrides(a.out[o].shape, whole).data(), whole.dims(), whole.ndim(), g.dtype);
+  }
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("where")
+      .describe("x where condition is not zero, else y. A vector as condition chooses whole rows.")
+      .alias("_sparse_where")
+      .set_inputs({"condition", "x", "y"})
+      .set_infer_shape(WhereShape)
+      .set_infer_type(WhereType)
+      .set_gradient(WhereGradient)
+      .set_kernel(DeviceType::kCPU, Where);
+  Op::Register("_npi_where")
+      .describe("x where condition is not zero, else y; the three are broadcast together.")
+      .set_inputs({"condition", "x", "y"})
+      .set_infer_shape(BroadcastWhereShape)
+      .set_infer_type(WhereType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        NodePtr back = MakeNodeLike("_backward_npi_where", *node, {ograds[0], node->inputs[0], node->inputs[1], node->inputs[2]});
+        return std::vector<NodeEntry>{NodeEntry{}, NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}};
+      })
+      .set_kernel(DeviceType::kCPU, BroadcastWhere);
+  Op::Register("_backward_npi_where")
+      .describe("Gradients of _npi_where.")
+      .set_inputs({"ograd", "condition", "x", "y"})
+      .set_outputs({"x_grad", "y_grad"})
+      .set_infer_shape(BroadcastWhereBackShape)
+      .set_infer_type(BroadcastWhereBackType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> grads(4);
+        grads[0] = NodeEntry{MakeNodeLike("_npi_where", *node, {node->inputs[1], ograds[0], ograds[1]}), 0, 0};
+        return grads;
+      })
+      .set_kernel(DeviceType::kCPU, BroadcastWhereBack);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
