@@ -1,0 +1,217 @@
+// Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and the two phases of LAMB (You et al. 2020).
+#include <cmath>
+#include <cstring>
+
+#include "mxnet/ndarray.h"
+#include "operator/optimizer/update.h"
+
+namespace mxnet {
+namespace {
+
+#define MXNET_UPDATE_BETAS                                                                                 \
+  DMLC_DECLARE_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient.");      \
+  DMLC_DECLARE_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square.")
+
+struct AdamParam : public dmlc::Parameter<AdamParam> {
+  float lr, beta1, beta2, epsilon, wd, rescale_grad, clip_gradient;
+  bool lazy_update;
+  DMLC_DECLARE_PARAMETER(AdamParam) {
+    MXNET_UPDATE_LR;
+    MXNET_UPDATE_BETAS;
+    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    MXNET_UPDATE_WD;
+    MXNET_UPDATE_RESCALE;
+    MXNET_UPDATE_CLIP;
+    MXNET_UPDATE_LAZY;
+  }
+  void Fill(double* h) const {
+    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
+  }
+};
+
+struct AdamWParam : public dmlc::Parameter<AdamWParam> {
+  float lr, beta1, beta2, epsilon, wd, eta, clip_gradient;
+  DMLC_DECLARE_PARAMETER(AdamWParam) {
+    MXNET_UPDATE_LR;
+    MXNET_UPDATE_BETAS;
+    DMLC_DECLARE_FIELD(epsilon).set_default(1e-8f).describe("Added to the square root.");
+    DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay, applied to the weight itself and not to the gradient.");
+    DMLC_DECLARE_FIELD(eta).describe("Factor of the schedule on the whole step.");
+    MXNET_UPDATE_CLIP;
+  }
+  void Fill(double* h) const {
+    h[0] = lr, h[1] = wd, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon, h[7] = eta;
+  }
+};
+
+struct Lamb1Param : public dmlc::Parameter<Lamb1Param> {
+  float beta1, beta2, epsilon, wd, rescale_grad, clip_gradient;
+  int t;
+  bool bias_correction;
+  DMLC_DECLARE_PARAMETER(Lamb1Param) {
+    MXNET_UPDATE_BETAS;
+    DMLC_DECLARE_FIELD(epsilon).set_default(1e-6f).describe("Added to the square root.");
+    DMLC_DECLARE_FIELD(t).describe("Number of this update, from 1.");
+    DMLC_DECLARE_FIELD(bias_correction).set_default(true).describe("Divide the means by 1 - beta^t.");
+    DMLC_DECLARE_FIELD(wd).describe("Weight decay, added to the direction.");
+    MXNET_UPDATE_RESCALE;
+    MXNET_UPDATE_CLIP;
+  }
+  void Fill(double* h) const {
+    h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
+    h[7] = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta1), t)) : 1;
+    h[8] = bias_correction ? 1 / (1 - std::pow(static_cast<double>(beta2), t)) : 1;
+  }
+};
+
+struct Lamb2Param : public dmlc::Parameter<Lamb2Param> {
+  float lr, lower_bound, upper_bound;
+  DMLC_DECLARE_PARAMETER(Lamb2Param) {
+    MXNET_UPDATE_LR;
+    DMLC_DECLARE_FIELD(lower_bound).set_default(-1.0f).describe("Least norm of the weight that the trust ratio sees; negative: none.");
+    DMLC_DECLARE_FIELD(upper_bound).set_default(-1.0f).describe("Largest norm of the weight that the trust ratio sees; negative: none.");
+  }
+};
+
+MXNET_REGISTER_PARAM(AdamParam);
+MXNET_REGISTER_PARAM(AdamWParam);
+MXNET_REGISTER_PARAM(Lamb1Param);
+MXNET_REGISTER_PARAM(Lamb2Param);
+
+double ScalarOf(const TBlob& b) {
+  double v = 0;
+  ConvertElements(b.dptr, b.dtype, &v, kFloat64, 1);
+  return v;
+}
+
+/* All inputs but those in `scalars`, and the output, have one shape; a scalar has one element. */
+InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
+  return [scalars](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+    ShapeVector rest;
+    auto is_scalar = [&](size_t i) {
+      for (int s : scalars)
+        if (s == static_cast<int>(i)) return true;
+      return false;
+    };
+    for (size_t i = 0; i < in->size(); ++i)
+      if (!is_scalar(i)) rest.push_back((*in)[i]);
+    bool known = ElemwiseShape(attrs, &rest, out);
+    for (size_t i = 0, k = 0; i < in->size(); ++i) {
+      Shape& s = (*in)[i];
+      if (!is_scalar(i)) {
+        s = rest[k++];
+      } else if (!s.known()) {
+        known = false;
+      } else {
+        MXNET_CHECK_KIND(s.Size() == 1, Value) << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s << "; accepted: one element";
+      }
+    }
+    return known;
+  };
+}
+
+/* The last input is the factor on the gradient; 0 or a number that is not finite (a loss scale that overflowed) skips the update. */
+template <bool kMaster>
+void AdamWKernel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const double rescale = ScalarOf(a.in[4 + kMaster]);
+  if (!std::isfinite(rescale) || rescale == 0) {
+    if (a.out[0].dptr != a.in[0].dptr) std::memcpy(a.out[0].dptr, a.in[0].dptr, a.in[0].Bytes());
+    return;
+  }
+  UpdateArgs u{};
+  u.rule = UpdateRule::kAdamW;
+  u.dtype = a.in[0].dtype;
+  u.weight = a.in[0].dptr;
+  u.grad = a.in[1].dptr;
+  u.state[0] = a.in[2].dptr;
+  u.state[1] = a.in[3].dptr;
+  if (kMaster) u.master = a.in[4].data<float>();
+  u.out = a.out[0].dptr;
+  a.param<AdamWParam>().Fill(u.h);
+  u.h[2] = rescale;
+  ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
+}
+
+/* Inputs: weight, direction, norm of the weight, norm of the direction (, float32 weight). */
+template <bool kMaster>
+void Lamb2Kernel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Lamb2Param& p = a.param<Lamb2Param>();
+  double weight_norm = ScalarOf(a.in[2]);
+  const double direction_norm = ScalarOf(a.in[3]);
+  if (p.lower_bound >= 0 && weight_norm < p.lower_bound) weight_norm = p.lower_bound;
+  if (p.upper_bound >= 0 && weight_norm > p.upper_bound) weight_norm = p.upper_bound;
+  UpdateArgs u{};
+  u.rule = UpdateRule::kLamb2;
+  u.dtype = a.in[0].dtype;
+  u.weight = a.in[0].dptr;
+  u.grad = a.in[1].dptr;
+  if (kMaster) u.master = a.in[4].data<float>();
+  u.out = a.out[0].dptr;
+  u.h[0] = p.lr * (weight_norm == 0 || direction_norm == 0 ? 1 : weight_norm / direction_norm);
+  ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
+}
+
+[[maybe_unused]] Op& adam = SetUpdate<AdamParam>(Op::Register("adam_update"), UpdateRule::kAdam, {"weight", "grad", "mean", "var"})
+    .alias("_sparse_adam_update")
+    .describe("Adam (Kingma and Ba, ICLR 2015): with g = clip(rescale_grad*grad + wd*weight), mean = beta1*mean + (1-beta1)*g, var = beta2*var + (1-beta2)*g*g; "
+              "weight -= lr*mean/(sqrt(var) + epsilon). The caller corrects the bias through lr. `mean` and `var` are updated in place.");
+
+MXNET_REGISTER_OP(_adamw_update)
+    .describe("AdamW (Loshchilov and Hutter, ICLR 2019): Adam's means of g = clip(rescale_grad*grad); weight -= eta*(lr*mean/(sqrt(var) + epsilon) + wd*weight). "
+              "`rescale_grad` is an array of one element; when it is 0 or not finite nothing is updated. `mean` and `var` are updated in place.")
+    .set_param<AdamWParam>()
+    .set_inputs({"weight", "grad", "mean", "var", "rescale_grad"})
+    .set_mutate_inputs({2, 3})
+    .set_inplace({{0, 0}})
+    .set_infer_shape(ShapeWithScalars({4}))
+    .set_infer_type(UpdateType({4}))
+    .set_dtypes(UpdateDTypes())
+    .set_kernel(DeviceType::kCPU, AdamWKernel<false>);
+
+MXNET_REGISTER_OP(_mp_adamw_update)
+    .describe("_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the result.")
+    .set_param<AdamWParam>()
+    .set_inputs({"weight", "grad", "mean", "var", "weight32", "rescale_grad"})
+    .set_mutate_inputs({2, 3, 4})
+    .set_inplace({{0, 0}})
+    .set_infer_shape(ShapeWithScalars({5}))
+    .set_infer_type(UpdateType({2, 3, 4, 5}))
+    .set_dtypes(MasterDTypes())
+    .set_kernel(DeviceType::kCPU, AdamWKernel<true>);
+
+[[maybe_unused]] Op& lamb1 = SetUpdate<Lamb1Param>(Op::Register("lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var"})
+    .set_inplace({{1, 0}})
+    .describe("LAMB (You et al., ICLR 2020), direction of the step: Adam's means of clip(rescale_grad*grad), divided by 1 - beta^t with bias_correction; "
+              "mean/(sqrt(var) + epsilon) + wd*weight. `mean` and `var` are updated in place, the weight is not.");
+
+[[maybe_unused]] Op& mp_lamb1 = SetUpdate<Lamb1Param>(Op::Register("mp_lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var", "weight32"}, true)
+    .set_mutate_inputs({2, 3})
+    .set_inplace(std::vector<std::pair<int, int>>{})
+    .set_infer_type(UpdateType({2, 3, 4}, true))
+    .describe("lamb_update_phase1 for 16-bit weights: reads `weight32`, the means and the result are float32.");
+
+MXNET_REGISTER_OP(lamb_update_phase2)
+    .describe("LAMB (You et al., ICLR 2020), the step: weight -= lr*ratio*g, where g is the direction of phase 1 and ratio = r1/r2, the norms of weight "
+              "(cut to [lower_bound, upper_bound]) and of g; 1 when either is 0.")
+    .set_param<Lamb2Param>()
+    .set_inputs({"weight", "g", "r1", "r2"})
+    .set_inplace({{0, 0}})
+    .set_infer_shape(ShapeWithScalars({2, 3}))
+    .set_dtypes(UpdateDTypes())
+    .set_kernel(DeviceType::kCPU, Lamb2Kernel<false>);
+
+MXNET_REGISTER_OP(mp_lamb_update_phase2)
+    .describe("lamb_update_phase2 for 16-bit weights: `g`, the norms and `weight32` are float32; `weight32` is updated in place and rounded into the result.")
+    .set_param<Lamb2Param>()
+    .set_inputs({"weight", "g", "r1", "r2", "weight32"})
+    .set_mutate_inputs({4})
+    .set_inplace({{0, 0}})
+    .set_infer_shape(ShapeWithScalars({2, 3}))
+    .set_infer_type(UpdateType({1, 2, 3, 4}))
+    .set_dtypes(MasterDTypes())
+    .set_kernel(DeviceType::kCPU, Lamb2Kernel<true>);
+
+}  // namespace
+}  // namespace mxnet

@@ -1,0 +1,220 @@
+// Operators over lists of arrays that optimizers and loss scaling need: are all numbers finite, squared norms, LARS rates, reset.
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/omp.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+struct AllFiniteParam : public dmlc::Parameter<AllFiniteParam> {
+  bool init_output;
+  DMLC_DECLARE_PARAMETER(AllFiniteParam) {
+    DMLC_DECLARE_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+  }
+};
+
+struct MultiAllFiniteParam : public dmlc::Parameter<MultiAllFiniteParam> {
+  int num_arrays;
+  bool init_output;
+  DMLC_DECLARE_PARAMETER(MultiAllFiniteParam) {
+    DMLC_DECLARE_FIELD(num_arrays).set_default(1).describe("Number of arrays.");
+    DMLC_DECLARE_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+  }
+};
+
+struct NumArraysParam : public dmlc::Parameter<NumArraysParam> {
+  int num_arrays;
+  DMLC_DECLARE_PARAMETER(NumArraysParam) { DMLC_DECLARE_FIELD(num_arrays).describe("Number of arrays."); }
+};
+
+struct LarsParam : public dmlc::Parameter<LarsParam> {
+  float eta, eps, rescale_grad;
+  DMLC_DECLARE_PARAMETER(LarsParam) {
+    DMLC_DECLARE_FIELD(eta).describe("LARS coefficient: the trusted ratio of step and weight.");
+    DMLC_DECLARE_FIELD(eps).describe("Added to the divisor.");
+    DMLC_DECLARE_FIELD(rescale_grad).set_default(1.0f).describe("Factor on the gradients.");
+  }
+};
+
+MXNET_REGISTER_PARAM(AllFiniteParam);
+MXNET_REGISTER_PARAM(MultiAllFiniteParam);
+MXNET_REGISTER_PARAM(NumArraysParam);
+MXNET_REGISTER_PARAM(LarsParam);
+
+template <typename P>
+int Count(const Attrs& a) {
+  const int n = a.get<P>().num_arrays;
+  MXNET_CHECK_KIND(n >= 1, Value) << "[" << a.op->name << "] num_arrays is " << n << "; accepted: 1 or more";
+  return n;
+}
+
+template <typename P>
+std::vector<std::string> Names(const Attrs& a) {
+  std::vector<std::string> names;
+  for (int i = 0; i < Count<P>(a); ++i) names.push_back("array_" + std::to_string(i));
+  return names;
+}
+
+template <typename P>
+std::vector<int> EveryInput(const Attrs& a) {
+  std::vector<int> all;
+  for (int i = 0; i < Count<P>(a); ++i) all.push_back(i);
+  return all;
+}
+
+bool AllKnown(const ShapeVector& shapes) {
+  for (const Shape& s : shapes)
+    if (!s.known()) return false;
+  return true;
+}
+
+bool OneNumberShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "output", &(*out)[0], Shape{1});
+  return AllKnown(*in);
+}
+
+/* The output is float32; the inputs are floating, each by itself. */
+bool SingleOutType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  for (size_t i = 0; i < in->size(); ++i)
+    MXNET_CHECK_KIND((*in)[i] == kDTypeUnknown || IsFloating((*in)[i]), Type)
+        << "[" << attrs.op->name << "] input " << i << " is " << DTypeName((*in)[i]) << "; accepted: float32, float64, float16, bfloat16";
+  AssignType(attrs, "output", &(*out)[0], kFloat32);
+  for (int t : *in)
+    if (t == kDTypeUnknown) return false;
+  return true;
+}
+
+template <typename P>
+void FiniteKernel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  float* result = a.out[0].data<float>();
+  if (!a.param<P>().init_output && *result == 0) return;
+  std::atomic<bool> finite{true};
+  for (const TBlob& array : a.in) {
+    VisitFloating(array.dtype, "all_finite", [&](auto tag) {
+      using T = decltype(tag);
+      const T* p = array.data<T>();
+      ParallelFor(array.Size(), 0, [&](int64_t begin, int64_t end) {
+        constexpr int64_t kBlock = 4096;   // one infinity ends the search soon
+        for (int64_t i = begin; i < end && finite.load(std::memory_order_relaxed); i += kBlock) {
+          // 0 * x is 0 for finite x and NaN otherwise, so a sum over a block tells
+          double sum = 0;
+          for (int64_t k = i, stop = std::min(end, i + kBlock); k < stop; ++k) sum += 0 * static_cast<double>(p[k]);
+          if (!(sum == 0)) finite.store(false, std::memory_order_relaxed);
+        }
+      });
+    });
+  }
+  *result = finite ? 1.0f : 0.0f;
+}
+
+void SumSqKernel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  for (int k = 0; k < a.in.size(); ++k) {
+    double total = 0;
+    VisitFloating(a.in[k].dtype, "multi_sum_sq", [&](auto tag) {
+      using T = decltype(tag);
+      const T* p = a.in[k].data<T>();
+      const int64_t n = a.in[k].Size();
+      // blocks of fixed size, added in order: the same result on any number of threads
+      constexpr int64_t kBlock = 8192;
+      std::vector<double> parts((n + kBlock - 1) / kBlock);
+      ParallelFor(static_cast<int64_t>(parts.size()), 8, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b) {
+          double sums[4] = {0, 0, 0, 0};
+          const int64_t first = b * kBlock, stop = std::min(n, first + kBlock);
+          for (int64_t i = first; i < stop; ++i) sums[i & 3] += static_cast<double>(p[i]) * static_cast<double>(p[i]);
+          parts[b] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        }
+      });
+      for (double part : parts) total += part;
+    });
+    a.out[0].data<float>()[k] = static_cast<float>(total);
+  }
+}
+
+bool SumSqShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "output", &(*out)[0], Shape{Count<NumArraysParam>(attrs)});
+  return AllKnown(*in);
+}
+
+void LarsKernel(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const LarsParam& p = a.param<LarsParam>();
+  VisitFloating(a.in[0].dtype, "multi_lars", [&](auto tag) {
+    using T = decltype(tag);
+    for (int64_t i = 0, n = a.in[0].Size(); i < n; ++i) {
+      const double lr = a.in[0].data<T>()[i], wd = a.in[3].data<T>()[i];
+      const double weight = std::sqrt(static_cast<double>(a.in[1].data<T>()[i]));
+      const double grad = std::sqrt(static_cast<double>(a.in[2].data<T>()[i])) * p.rescale_grad;
+      a.out[0].data<T>()[i] = T(weight > 0 && grad > 0 ? lr * p.eta * weight / (grad + wd * weight + p.eps) : lr);
+    }
+  });
+}
+
+void ResetKernel(KernelArgs& a) {
+  for (const TBlob& array : a.in) {
+    char* p = array.data<char>();
+    ParallelFor(static_cast<int64_t>(array.Bytes()), 1 << 20, [p](int64_t begin, int64_t end) { std::memset(p + begin, 0, end - begin); });
+  }
+}
+
+MXNET_REGISTER_OP(all_finite)
+    .describe("1 when every number of `data` is finite, else 0, as a float32 array of one element.")
+    .set_param<AllFiniteParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(OneNumberShape)
+    .set_infer_type(SingleOutType)
+    .set_kernel(DeviceType::kCPU, FiniteKernel<AllFiniteParam>);
+
+MXNET_REGISTER_OP(multi_all_finite)
+    .describe("1 when every number of every array is finite, else 0, as a float32 array of one element.")
+    .set_param<MultiAllFiniteParam>()
+    .set_inputs({"data"}, Count<MultiAllFiniteParam>)
+    .set_list_inputs(Names<MultiAllFiniteParam>)
+    .set_infer_shape(OneNumberShape)
+    .set_infer_type(SingleOutType)
+    .set_kernel(DeviceType::kCPU, FiniteKernel<MultiAllFiniteParam>);
+
+MXNET_REGISTER_OP(multi_sum_sq)
+    .describe("Sum of the squares of each array, as one float32 array of num_arrays numbers.")
+    .set_param<NumArraysParam>()
+    .set_inputs({"data"}, Count<NumArraysParam>)
+    .set_list_inputs(Names<NumArraysParam>)
+    .set_infer_shape(SumSqShape)
+    .set_infer_type(SingleOutType)
+    .set_kernel(DeviceType::kCPU, SumSqKernel);
+
+MXNET_REGISTER_OP(multi_lars)
+    .describe("Learning rates by layer-wise adaptive rate scaling (You et al. 2017, arXiv:1708.03888): lr * eta*|w| / (|g| + wd*|w| + eps), with |w| and "
+              "|g| from sums of squares and |g| rescaled; lr itself where either norm is 0. All arrays have one element per layer.")
+    .set_param<LarsParam>()
+    .set_inputs({"lrs", "weights_sum_sq", "grads_sum_sq", "wds"})
+    .set_infer_shape(ElemwiseShape)
+    .set_inplace({{0, 0}})
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_kernel(DeviceType::kCPU, LarsKernel);
+
+MXNET_REGISTER_OP(reset_arrays)
+    .describe("Fills every array with zeros, in place. There is no result.")
+    .set_param<NumArraysParam>()
+    .set_inputs({"data"}, Count<NumArraysParam>)
+    .set_list_inputs(Names<NumArraysParam>)
+    .set_outputs({})
+    .set_mutate_inputs(EveryInput<NumArraysParam>)
+    .set_infer_shape([](const Attrs&, ShapeVector* in, ShapeVector*) { return AllKnown(*in); })
+    .set_infer_type([](const Attrs&, std::vector<int>* in, std::vector<int>*) {
+      for (int t : *in)
+        if (t == kDTypeUnknown) return false;
+      return true;
+    })
+    .set_kernel(DeviceType::kCPU, ResetKernel);
+
+}  // namespace
+}  // namespace mxnet

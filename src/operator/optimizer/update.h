@@ -1,0 +1,88 @@
+/* What the records of update operators share: their usual fields, and a kernel made from a rule and a parameter struct. */
+#ifndef MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_
+#define MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_
+
+#include <limits>
+#include <vector>
+
+#include "base/omp.h"
+#include "operator/optimizer/update_rules.h"
+#include "operator/param.h"
+
+#define MXNET_UPDATE_LR DMLC_DECLARE_FIELD(lr).describe("Learning rate.")
+#define MXNET_UPDATE_WD DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")
+#define MXNET_UPDATE_RESCALE DMLC_DECLARE_FIELD(rescale_grad).set_default(1.0f).describe("The gradient is multiplied by this first.")
+#define MXNET_UPDATE_CLIP \
+  DMLC_DECLARE_FIELD(clip_gradient).set_default(-1.0f).describe("The rescaled gradient is cut to [-clip_gradient, clip_gradient]; negative: it is not.")
+#define MXNET_UPDATE_LAZY \
+  DMLC_DECLARE_FIELD(lazy_update).set_default(true).describe("With row_sparse gradients: only rows that have a gradient are touched.")
+
+namespace mxnet {
+
+/* The reference's "negative means no bound", also for NaN. */
+inline double UpdateBound(float clip) { return clip >= 0 ? clip : std::numeric_limits<double>::infinity(); }
+
+/* P has `void Fill(double* h) const`, in the order of UpdateRule. Arrays: weight, grad, `states` states, then the float32 master if `master`. */
+template <typename P>
+Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
+  return [rule, states, master](KernelArgs& a) {
+    if (a.req[0] == OpReq::kNull) return;
+    UpdateArgs u{};
+    u.rule = rule;
+    u.dtype = a.in[0].dtype;
+    u.weight = a.in[0].dptr;
+    u.grad = a.in[1].dptr;
+    for (int k = 0; k < states; ++k) u.state[k] = a.in[2 + k].dptr;
+    if (master) u.master = a.in[2 + states].data<float>();
+    u.out = a.out[0].dptr;
+    a.param<P>().Fill(u.h);
+    ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
+  };
+}
+
+/* Inputs listed in `singles` are float32 (all: the output too, when `out_single`), the others share the output's dtype. */
+inline InferTypeFn UpdateType(std::vector<int> singles, bool out_single = false) {
+  return [singles, out_single](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+    std::vector<int> rest, none;
+    auto is_single = [&](size_t i) {
+      for (int s : singles)
+        if (s == static_cast<int>(i)) return true;
+      return false;
+    };
+    for (size_t i = 0; i < in->size(); ++i)
+      if (!is_single(i)) rest.push_back((*in)[i]);
+    if (out_single) AssignType(attrs, "output", &(*out)[0], kFloat32);
+    const bool known = SameType(attrs, &rest, out_single ? &none : out);
+    for (size_t i = 0, k = 0; i < in->size(); ++i) {
+      if (is_single(i)) {
+        AssignType(attrs, "a float32 input", &(*in)[i], kFloat32);
+      } else {
+        (*in)[i] = rest[k++];
+      }
+    }
+    return known;
+  };
+}
+
+inline const std::vector<int>& UpdateDTypes() {
+  static const std::vector<int> all = {kFloat32, kFloat64, kFloat16, kBfloat16};
+  return all;
+}
+inline const std::vector<int>& MasterDTypes() {
+  static const std::vector<int> all = {kFloat32, kFloat16, kBfloat16};
+  return all;
+}
+
+/* Everything of a record but name and text: `inputs` are weight, grad, the states and (with `master`) weight32. */
+template <typename P>
+Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool master = false) {
+  const int n = static_cast<int>(inputs.size()), states = n - 2 - master;
+  std::vector<int> mutated, singles;
+  for (int i = 2; i < n; ++i) mutated.push_back(i);
+  if (master) singles = mutated;
+  op.set_param<P>().set_inputs(std::move(inputs)).set_mutate_inputs(mutated).set_inplace({{0, 0}}).set_infer_shape(ElemwiseShape).set_infer_type(UpdateType(singles));
+  return op.set_dtypes(master ? MasterDTypes() : UpdateDTypes()).set_kernel(DeviceType::kCPU, UpdateKernel<P>(rule, states, master));
+}
+
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_

@@ -1,0 +1,250 @@
+"""Update operators. ``UPDATES[op]`` returns the new weight and then the new states, in input order; test_update_operators.py checks those."""
+import numpy as np
+
+from op_cases import FLOATS, rand
+
+MASTER = ["float32", "float16", "bfloat16"]
+S = (3, 5)
+
+
+def f32(x):
+    return float(np.float32(x))
+
+
+def bound(x, limit):
+    return np.clip(x, -limit, limit) if limit >= 0 else x
+
+
+def options(names, defaults, given):
+    """The operator's numbers, rounded to float32 as its parameters are."""
+    return [f32(given.get(n, d)) for n, d in zip(names, defaults)]
+
+
+COMMON = ["lr", "wd", "rescale_grad", "clip_gradient"]
+
+
+def common(given):
+    return options(COMMON, [0, 0, 1, -1], given)
+
+
+def sgd(w, g, **kw):
+    lr, wd, rescale, clip = common(kw)
+    return [w - lr * (bound(rescale * g, clip) + wd * w)]
+
+
+def sgd_mom(w, g, m, **kw):
+    lr, wd, rescale, clip = common(kw)
+    m = f32(kw.get("momentum", 0)) * m - lr * (bound(rescale * g, clip) + wd * w)
+    return [w + m, m]
+
+
+def nag(w, g, m, **kw):
+    lr, wd, rescale, clip = common(kw)
+    mu, step = f32(kw.get("momentum", 0)), lr * (bound(rescale * g, clip) + wd * w)
+    m = mu * m - step
+    return [w + mu * m - step, m]
+
+
+def means(g, m, v, kw):
+    b1, b2 = options(["beta1", "beta2"], [0.9, 0.999], kw)
+    return b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
+
+
+def adam(w, g, m, v, **kw):
+    lr, wd, rescale, clip = common(kw)
+    m, v = means(bound(rescale * g + wd * w, clip), m, v, kw)
+    return [w - lr * m / (np.sqrt(v) + f32(kw.get("epsilon", 1e-8))), m, v]
+
+
+def adamw(w, g, m, v, rescale, **kw):
+    lr, wd, _, clip = common(kw)
+    m, v = means(bound(rescale * g, clip), m, v, kw)
+    return [w - f32(kw["eta"]) * (lr * m / (np.sqrt(v) + f32(kw.get("epsilon", 1e-8))) + wd * w), m, v]
+
+
+def lamb1(w, g, m, v, **kw):
+    _, wd, rescale, clip = common(kw)
+    m, v = means(bound(rescale * g, clip), m, v, kw)
+    b1, b2 = options(["beta1", "beta2"], [0.9, 0.999], kw)
+    mh, vh = (m / (1 - b1 ** kw["t"]), v / (1 - b2 ** kw["t"])) if kw.get("bias_correction", True) else (m, v)
+    return [mh / (np.sqrt(vh) + f32(kw.get("epsilon", 1e-6))) + wd * w, m, v]
+
+
+def lamb2(w, g, r1, r2, **kw):
+    low, high = kw.get("lower_bound", -1), kw.get("upper_bound", -1)
+    norm = max(r1[0], low) if low >= 0 else r1[0]
+    norm = min(norm, high) if high >= 0 else norm
+    return [w - f32(kw["lr"]) * (norm / r2[0] if norm and r2[0] else 1) * g]
+
+
+def rmsprop(w, g, n, **kw):
+    lr, wd, rescale, clip = common(kw)
+    g = bound(rescale * g + wd * w, clip)
+    gamma, eps = options(["gamma1", "epsilon"], [0.95, 1e-8], kw)
+    n = gamma * n + (1 - gamma) * g * g
+    return [bound(w - lr * g / np.sqrt(n + eps), f32(kw.get("clip_weights", -1))), n]
+
+
+def rmspropalex(w, g, n, mean, delta, **kw):
+    lr, wd, rescale, clip = common(kw)
+    g = bound(rescale * g + wd * w, clip)
+    g1, g2, eps = options(["gamma1", "gamma2", "epsilon"], [0.95, 0.9, 1e-8], kw)
+    n, mean = g1 * n + (1 - g1) * g * g, g1 * mean + (1 - g1) * g
+    delta = g2 * delta - lr * g / np.sqrt(n - mean * mean + eps)
+    return [bound(w + delta, f32(kw.get("clip_weights", -1))), n, mean, delta]
+
+
+def ftrl(w, g, z, n, **kw):
+    lr, wd, rescale, clip = common(kw)
+    l1, beta = options(["lamda1", "beta"], [0.01, 1], kw)
+    g = bound(rescale * g, clip)
+    z, n = z + g - (np.sqrt(n + g * g) - np.sqrt(n)) * w / lr, n + g * g
+    return [np.where(np.abs(z) > l1, (np.sign(z) * l1 - z) / ((beta + np.sqrt(n)) / lr + wd), 0), z, n]
+
+
+def ftml(w, g, d, v, z, **kw):
+    lr, wd, rescale, _ = common(kw)
+    b1, b2 = options(["beta1", "beta2"], [0.6, 0.999], kw)
+    g = bound(rescale * g + wd * w, f32(kw.get("clip_grad", -1)))
+    v = b2 * v + (1 - b2) * g * g
+    new = (1 - b1 ** kw["t"]) / lr * (np.sqrt(v / (1 - b2 ** kw["t"])) + kw.get("epsilon", 1e-8))
+    z = b1 * z + (1 - b1) * g - (new - b1 * d) * w
+    return [-z / new, new, v, z]
+
+
+def signsgd(w, g, **kw):
+    lr, wd, rescale, _ = common(kw)
+    return [w * (1 - lr * wd) - lr * np.sign(rescale * g)]
+
+
+def signum(w, g, m, **kw):
+    lr, wd, rescale, clip = common(kw)
+    mu = f32(kw.get("momentum", 0))
+    m = mu * m - (1 - mu) * (wd * w + bound(rescale * g, clip))
+    return [(1 - lr * f32(kw.get("wd_lh", 0))) * w + lr * np.sign(m), m]
+
+
+def master(rule, keeps_weight=False):
+    """The same on float32 copies; the copy of the weight is the last array, before a factor on the gradient if there is one."""
+    def update(w, g, *rest, **kw):
+        *states, copy = rest
+        out = rule(copy, g, *states, **kw)
+        return out if keeps_weight else out + [out[0]]
+    return update
+
+
+def mp_adamw(w, g, m, v, copy, rescale, **kw):
+    out = adamw(copy, g, m, v, rescale, **kw)
+    return out + [out[0]]
+
+
+def many(rule, stride, preloaded=False):
+    def update(*arrays, **kw):
+        n = kw["num_weights"]
+        lrs, wds = (arrays[-2], arrays[-1]) if preloaded else (kw["lrs"], kw["wds"])
+        rest = {k: v for k, v in kw.items() if k not in ("lrs", "wds", "num_weights")}
+        results = [rule(*arrays[i * stride:(i + 1) * stride], lr=lrs[i], wd=wds[i], **rest) for i in range(n)]
+        return [r[0] for r in results] + [s for r in results for s in r[1:]]
+    return update
+
+
+UPDATES = {
+    "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd), "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
+    "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag), "adam_update": adam, "_sparse_adam_update": adam,
+    "_adamw_update": adamw, "_mp_adamw_update": mp_adamw, "lamb_update_phase1": lamb1, "mp_lamb_update_phase1": master(lamb1, True),
+    "lamb_update_phase2": lamb2, "mp_lamb_update_phase2": master(lamb2), "rmsprop_update": rmsprop, "rmspropalex_update": rmspropalex, "ftrl_update": ftrl,
+    "_sparse_ftrl_update": ftrl, "ftml_update": ftml, "signsgd_update": signsgd, "signum_update": signum,
+    "multi_sgd_update": many(sgd, 2), "multi_sgd_mom_update": many(sgd_mom, 3), "multi_mp_sgd_update": many(master(sgd), 3),
+    "multi_mp_sgd_mom_update": many(master(sgd_mom), 4), "preloaded_multi_sgd_update": many(sgd, 2, True),
+    "preloaded_multi_sgd_mom_update": many(sgd_mom, 3, True), "preloaded_multi_mp_sgd_update": many(master(sgd), 3, True),
+    "preloaded_multi_mp_sgd_mom_update": many(master(sgd_mom), 4, True),
+}
+
+W, G, STATE, SQUARE = rand(S, -2, 2), rand(S, -3, 3), rand(S, -0.2, 0.2), rand(S, 0.5, 1.5)
+RATES = dict(lr=0.1, wd=0.05, rescale_grad=0.5, clip_gradient=0.7)
+SINGLE = lambda *which: {i: "float32" for i in which}   # noqa: E731
+
+
+def update(names, inputs, attrs, **more):
+    names = [names] if isinstance(names, str) else names
+    rule = UPDATES[names[0]]
+    weights = attrs.get("num_weights", 1)
+    ref = lambda *a, **kw: rule(*a, **kw)[:weights]   # noqa: E731
+    missing = {k: v for k, v in attrs.items() if k not in ("lr", "lrs", "eta", "t")}
+    bad = [dict(inputs=[(3, 5), (3, 4)] + inputs[2:]), dict(inputs=inputs[:-1] if len(inputs) > 1 else [])]
+    if missing != attrs:
+        bad.append(dict(attrs=missing))
+    return dict(dict(op=names, inputs=inputs, attrs=attrs, ref=ref, dtypes=FLOATS, bad=bad, tol=20), **more)
+
+
+M = dict(RATES, momentum=0.9)
+ONE = [np.array([0.5])]
+TUPLES = dict(lrs=(0.1, 0.2), wds=(0.05, 0.01), rescale_grad=0.5, clip_gradient=0.7, num_weights=2)
+LOADED = dict(rescale_grad=0.5, clip_gradient=0.7, num_weights=2)
+W2, G2, STATE2 = rand((4,), -2, 2), rand((4,), -3, 3), rand((4,), -0.2, 0.2)
+PAIR = [np.array([0.1, 0.2]), np.array([0.05, 0.01])]
+TWO = dict(empty=False)
+
+CASES = [
+    update(["sgd_update", "_sparse_sgd_update"], [W, G], RATES),
+    update(["sgd_update"], [W, G], dict(lr=0.1)),
+    update("mp_sgd_update", [W, G, W], RATES, dtypes=MASTER, input_dtypes=SINGLE(2)),
+    update(["sgd_mom_update", "_sparse_sgd_mom_update"], [W, G, STATE], M),
+    update("mp_sgd_mom_update", [W, G, STATE, W], M, dtypes=MASTER, input_dtypes=SINGLE(2, 3)),
+    update("nag_mom_update", [W, G, STATE], M),
+    update("mp_nag_mom_update", [W, G, STATE, W], M, dtypes=MASTER, input_dtypes=SINGLE(2, 3)),
+    update(["adam_update", "_sparse_adam_update"], [W, G, STATE, SQUARE], dict(RATES, beta1=0.8, beta2=0.95, epsilon=1e-3)),
+    update("adam_update", [W, G, STATE, SQUARE], dict(lr=0.1)),
+    update("_adamw_update", [W, G, STATE, SQUARE, *ONE], dict(lr=0.1, wd=0.05, eta=0.6, beta1=0.8, beta2=0.95, epsilon=1e-3, clip_gradient=0.7),
+           input_dtypes=SINGLE(4), empty=False),
+    update("_mp_adamw_update", [W, G, STATE, SQUARE, W, *ONE], dict(lr=0.1, wd=0.05, eta=0.6, clip_gradient=0.7), dtypes=MASTER,
+           input_dtypes=SINGLE(2, 3, 4, 5), empty=False),
+    update("lamb_update_phase1", [W, G, STATE, SQUARE], dict(t=3, wd=0.05, rescale_grad=0.5, clip_gradient=0.7, epsilon=1e-3)),
+    update("lamb_update_phase1", [W, G, STATE, SQUARE], dict(t=3, wd=0.05, bias_correction=False)),
+    update("mp_lamb_update_phase1", [W, G, STATE, SQUARE, W], dict(t=3, wd=0.05), dtypes=MASTER, input_dtypes=SINGLE(2, 3, 4), out_dtype="float32",
+           tol={"float32": 4e-5, "float16": 4e-5, "bfloat16": 4e-5}),
+    update("lamb_update_phase2", [W, G, np.array([3.0]), np.array([2.0])], dict(lr=0.1, lower_bound=0.5, upper_bound=2.0), empty=False),
+    update("lamb_update_phase2", [W, G, np.array([0.0]), np.array([2.0])], dict(lr=0.1), empty=False),
+    update("mp_lamb_update_phase2", [W, G, np.array([3.0]), np.array([2.0]), W], dict(lr=0.1), dtypes=MASTER, input_dtypes=SINGLE(1, 2, 3, 4), empty=False),
+    update("rmsprop_update", [W, G, SQUARE], dict(RATES, gamma1=0.9, epsilon=1e-3, clip_weights=1.5)),
+    update("rmspropalex_update", [W, G, SQUARE, STATE, STATE], dict(RATES, gamma1=0.9, gamma2=0.8, epsilon=1e-3, clip_weights=1.5)),
+    update(["ftrl_update", "_sparse_ftrl_update"], [W, G, STATE, SQUARE], dict(RATES, lamda1=0.3, beta=0.8)),
+    update("ftml_update", [W, G, SQUARE, SQUARE, STATE], dict(lr=0.1, wd=0.05, rescale_grad=0.5, clip_grad=0.7, t=3, epsilon=1e-3)),
+    update("signsgd_update", [W, G], RATES),
+    update("signum_update", [W, G, STATE], dict(M, wd_lh=0.03), tol={"float32": 4e-5, "float64": 2e-11, "float16": 1e-2, "bfloat16": 4e-2}),
+    update("multi_sgd_update", [W, G, W2, G2], TUPLES, **TWO),
+    update("multi_sgd_mom_update", [W, G, STATE, W2, G2, STATE2], dict(TUPLES, momentum=0.9), **TWO),
+    update("multi_mp_sgd_update", [W, G, W, W2, G2, W2], TUPLES, dtypes=MASTER, input_dtypes=SINGLE(2, 5), **TWO),
+    update("multi_mp_sgd_mom_update", [W, G, STATE, W, W2, G2, STATE2, W2], dict(TUPLES, momentum=0.9), dtypes=MASTER, input_dtypes=SINGLE(2, 3, 6, 7), **TWO),
+    update("preloaded_multi_sgd_update", [W, G, W2, G2, *PAIR], LOADED, input_dtypes=SINGLE(4, 5), **TWO),
+    update("preloaded_multi_sgd_mom_update", [W, G, STATE, W2, G2, STATE2, *PAIR], dict(LOADED, momentum=0.9), input_dtypes=SINGLE(6, 7), **TWO),
+    update("preloaded_multi_mp_sgd_update", [W, G, W, W2, G2, W2, *PAIR], LOADED, dtypes=MASTER, input_dtypes=SINGLE(2, 5, 6, 7), **TWO),
+    update("preloaded_multi_mp_sgd_mom_update", [W, G, STATE, W, W2, G2, STATE2, W2, *PAIR], dict(LOADED, momentum=0.9), dtypes=MASTER,
+           input_dtypes=SINGLE(2, 3, 6, 7, 8, 9), **TWO),
+]
+
+
+def finite(*arrays, **_):
+    return np.array([float(all(np.isfinite(a).all() for a in arrays))])
+
+
+def lars(lr, w, g, wd, eta, eps, rescale_grad=1):
+    w, g = np.sqrt(w), np.sqrt(g) * f32(rescale_grad)
+    return lr * np.where((w > 0) & (g > 0), f32(eta) * w / (g + wd * w + f32(eps)), 1)
+
+
+LAYERS = [np.array([0.1, 0.2, 0.3, 0.4]), np.array([4.0, 0, 9, 1]), np.array([16.0, 9, 0, 1]), np.array([0.01, 0.02, 0.03, 0.04])]
+CASES += [
+    dict(op="all_finite", inputs=[x], ref=finite, dtypes=FLOATS, out_dtype="float32")
+    for x in (W, np.array([1.0, np.inf]), np.array([np.nan, 1.0]), np.array([-np.inf]))
+] + [
+    dict(op="multi_all_finite", inputs=[W, x], attrs=dict(num_arrays=2), ref=finite, dtypes=FLOATS, out_dtype="float32", empty=[(0, 5), (0,)],
+         bad=[dict(attrs=dict(num_arrays=3)), dict(attrs=dict(num_arrays=0))])
+    for x in (W2, np.array([np.nan]))
+] + [
+    dict(op="multi_sum_sq", inputs=[W, W2], attrs=dict(num_arrays=2), ref=lambda *a, **_: np.array([np.sum(x * x) for x in a]), dtypes=FLOATS,
+         out_dtype="float32", tol={d: 1e-6 for d in FLOATS}, empty=[(0, 5), (0,)], bad=[dict(attrs={}), dict(attrs=dict(num_arrays=3))]),
+    dict(op="multi_lars", inputs=LAYERS, attrs=dict(eta=0.1, eps=1e-2, rescale_grad=0.5), ref=lars, dtypes=FLOATS, tol=20,
+         bad=[dict(attrs=dict(eta=1)), dict(inputs=[(2,), (3,), (2,), (2,)])]),
+]
+COVERED_ELSEWHERE = {"reset_arrays": "test_update_operators.py"}
