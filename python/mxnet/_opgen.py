@@ -17,11 +17,11 @@ def op_names():
 class OpInfo:
     """What a record says about calling its operator.
 
-    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic`` (name of the parameter that counts the
-    inputs, or ''), ``params`` (list of (name, type text, description)).
+    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic`` (takes a list of arrays),
+    ``counter`` (name of the parameter that counts them and is filled in, or ''), ``params`` (list of (name, type text, description)).
     """
 
-    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "params")
+    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "counter", "params")
 
     def __init__(self, name):
         handle = OpHandle()
@@ -33,8 +33,9 @@ class OpInfo:
         self.handle = handle.value
         self.name = py_str(real.value)
         self.doc = py_str(doc.value)
-        self.variadic = py_str(key.value)
+        self.counter = py_str(key.value)
         args = [(py_str(names[i]), py_str(types[i]), py_str(docs[i])) for i in range(count.value)]
+        self.variadic = any(a[1] == "NDArray-or-Symbol[]" for a in args)
         self.inputs = [a[0] for a in args if a[1].startswith("NDArray-or-Symbol")]
         self.params = [a for a in args if not a[1].startswith("NDArray-or-Symbol")]
 
@@ -70,10 +71,10 @@ def ndarray_function(name):
     real = {_identifier(p[0]): p[0] for p in info.params}
     scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name}
     if info.variadic:
-        params = [p for p in params if real[p] != info.variadic]
+        params = [p for p in params if real[p] != info.counter]
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
         head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
-                f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.variadic!r}, None)"]
+                f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.counter!r}, None)"]
     else:
         signature = [f"{_identifier(n)}=None" for n in info.inputs] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
         inputs = [_identifier(n) for n in info.inputs]

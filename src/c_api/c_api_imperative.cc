@@ -36,10 +36,12 @@ const OpText& TextOf(const Op* op) {
   auto& slot = texts[op];
   if (!slot) {
     slot.reset(new OpText());
+    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update: num_weights counts groups, not inputs)
+    const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);
-      slot->types.push_back(op->key_var_num_args.empty() ? "NDArray-or-Symbol" : "NDArray-or-Symbol[]");
-      slot->descriptions.push_back(op->key_var_num_args.empty() ? "input" : "list of inputs");
+      slot->types.push_back(list ? "NDArray-or-Symbol[]" : "NDArray-or-Symbol");
+      slot->descriptions.push_back(list ? "list of inputs" : "input");
     }
     for (const auto& p : op->params) {
       slot->names.push_back(p.name);

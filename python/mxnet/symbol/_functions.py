@@ -51,7 +51,7 @@ def _extra(info, kwargs):
 
 
 def _make_variadic(info, hint):
-    counter = info.variadic
+    counter = info.counter
 
     def function(*args, name=None, attr=None, out=None, **kwargs):
         if len(args) == 1 and isinstance(args[0], (list, tuple)):
@@ -63,7 +63,8 @@ def _make_variadic(info, hint):
         params = {k: kwargs.pop(k) for k in list(kwargs) if k in known and kwargs[k] is not _Null}
         params = {k: v for k, v in params.items() if v is not _Null}
         kwargs = {k: v for k, v in kwargs.items() if v is not _Null}
-        params.setdefault(counter, len(inputs))
+        if counter:
+            params.setdefault(counter, len(inputs))
         params.update(_extra(info, kwargs))
         return create(info.handle, hint, inputs, list(params), list(params.values()), name, attr)
     return function
