@@ -68,6 +68,9 @@ inline bool ChannelsLastAttr(const dmlc::optional<int>& layout) { return layout.
 ConvDims DimsOf(const ConvolutionParam& p, const Shape& data, const Shape& out);
 ConvDims DimsOf(const DeconvolutionParam& p, const Shape& data, const Shape& out);
 
+/* One pass on float32 or float64 tensors, through the hook or the reference. */
+void RunConvolution(KernelArgs& args, const ConvCall& call);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_CONVOLUTION_H_

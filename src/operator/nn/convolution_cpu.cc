@@ -156,11 +156,6 @@ bool TryHook(KernelArgs& args, const ConvCall& call) {
   return hook && hook(args, call);
 }
 
-template <typename T>
-void Run(KernelArgs& args, const ConvCall& call) {
-  if (TryHook(args, call)) return;
-  ReferenceConvolution<T>(args, call);
-}
 
 template <typename P>
 struct Operands {
@@ -262,7 +257,7 @@ void DeconvolutionForward(KernelArgs& args) {
     o.call.pass = ConvPass::kBackwardData;
     o.call.src = o.Of(a.out[0]), o.call.weight = o.Of(a.in[1]), o.call.dst = o.Of(a.in[0]);
     o.call.weight_input = 1;
-    Run<T>(a, o.call);
+    RunConvolution(a, o.call);
     if (a.in.size() > 2) AddToChannels(a.in[2].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(), a.out[0].data<T>());
   });
 }
@@ -276,12 +271,12 @@ void DeconvolutionBackward(KernelArgs& args) {
     if (Wanted(a, 0)) {
       o.call.pass = ConvPass::kForward;
       o.call.weight = o.Of(a.in[2]), o.call.dst = o.Of(a.out[0]);
-      Run<T>(a, o.call);
+      RunConvolution(a, o.call);
     }
     if (Wanted(a, 1)) {
       o.call.pass = ConvPass::kBackwardWeights;
       o.call.weight = o.Of(a.out[1]), o.call.dst = o.Of(a.in[1]);
-      Run<T>(a, o.call);
+      RunConvolution(a, o.call);
     }
     if (a.out.size() > 2 && Wanted(a, 2))
       SumOverChannels(a.in[0].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(), a.out[2].data<T>());
@@ -294,5 +289,8 @@ MXNET_REGISTER_OP_KERNEL(Deconvolution, kCPU, DeconvolutionForward);
 MXNET_REGISTER_OP_KERNEL(_backward_Deconvolution, kCPU, DeconvolutionBackward);
 
 }  // namespace
+
+void RunConvolution(KernelArgs& args, const ConvCall& call) { Dispatch(args, call, true); }
+
 }  // namespace nn
 }  // namespace mxnet

@@ -159,4 +159,12 @@ CASES = [
      "bad": [{"attrs": {"input_dim": 5, "output_dim": 3}}, {"attrs": {"input_dim": 4}}]},
     {"op": "Embedding", "inputs": [np.array([0.0, 1.9, 3.0, 7.0, -1.0]), rand((4, 3))], "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1],
      "refuses": False, "tol": 0.01},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 2, 3), -1, 1)], "attrs": {"scale": 3, "sample_type": "nearest"}, "ref": upsample_nearest, "grad": True,
+     "empty": False, "tol": 0.01, "bad": [{"attrs": {"sample_type": "nearest"}}, {"inputs": [(2, 3)]}, {"attrs": {"scale": 2, "sample_type": "bilinear"}}]},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 1, 2, 2), -1, 1)], "attrs": {"scale": 2, "sample_type": "nearest"}, "ref": upsample_nearest,
+     "grad": True, "empty": False, "tol": 0.01},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 3, 2, 2), -1, 1)], "attrs": {"scale": 1, "sample_type": "nearest", "multi_input_mode": "sum"},
+     "ref": upsample_nearest, "grad": True, "empty": False},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 5), -1, 1), rand((3, 1, 5, 5), -1, 1)], "attrs": {"scale": 3, "sample_type": "bilinear", "num_filter": 3},
+     "ref": lambda x, w, **_: deconvolution(x, w, kernel=(5, 5), num_filter=3, num_group=3, stride=(3, 3), pad=(1, 1)), "grad": True, "empty": False, "tol": 4},
 ]

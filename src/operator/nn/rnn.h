@@ -1,0 +1,75 @@
+/* Parameters and geometry of the fused recurrent layers. */
+#ifndef MXNET_OPERATOR_NN_RNN_H_
+#define MXNET_OPERATOR_NN_RNN_H_
+
+#include "operator/param.h"
+
+namespace mxnet {
+namespace nn {
+
+enum RnnMode : int { kRnnRelu, kRnnTanh, kLstm, kGru };
+
+struct RNNParam : public dmlc::Parameter<RNNParam> {
+  uint32_t state_size, num_layers;
+  bool bidirectional, state_outputs, use_sequence_length, lstm_state_clip_nan;
+  int mode;
+  float p;
+  dmlc::optional<int> projection_size;
+  dmlc::optional<double> lstm_state_clip_min, lstm_state_clip_max;
+  DMLC_DECLARE_PARAMETER(RNNParam) {
+    DMLC_DECLARE_FIELD(state_size).set_range(1, 1 << 20).describe("Number of hidden units of a layer and direction.");
+    DMLC_DECLARE_FIELD(num_layers).set_range(1, 1024).describe("Number of stacked layers.");
+    DMLC_DECLARE_FIELD(bidirectional).set_default(false).describe("Also run each layer backwards in time, and concatenate.");
+    DMLC_DECLARE_FIELD(mode).add_enum("rnn_relu", kRnnRelu).add_enum("rnn_tanh", kRnnTanh).add_enum("lstm", kLstm).add_enum("gru", kGru).describe("The cell.");
+    DMLC_DECLARE_FIELD(p).set_default(0.0f).set_range(0, 1).describe("Dropout between layers, in training.");
+    DMLC_DECLARE_FIELD(state_outputs).set_default(false).describe("Also return the last states.");
+    DMLC_DECLARE_FIELD(projection_size).set_default(dmlc::optional<int>()).describe("lstm: the hidden state is projected to this size.");
+    DMLC_DECLARE_FIELD(lstm_state_clip_min).set_default(dmlc::optional<double>()).describe("lstm: least cell state.");
+    DMLC_DECLARE_FIELD(lstm_state_clip_max).set_default(dmlc::optional<double>()).describe("lstm: greatest cell state.");
+    DMLC_DECLARE_FIELD(lstm_state_clip_nan).set_default(false).describe("lstm: with clipping, replace NaN by the greatest cell state.");
+    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Another input gives the length of each sequence.");
+  }
+};
+
+/*
+ * Where things are. Parameters: the weights of all layers and directions (input to hidden, hidden to hidden, projection), then all biases (input, hidden).
+ * Gates are in the order i f g o (lstm) and r z n (gru).
+ */
+struct RnnDims {
+  int64_t steps, batch, input, hidden, out, layers, directions, gates;   // out: size of the hidden state (projected)
+  RnnDims(const RNNParam& p, const Shape& data)
+      : steps(data[0]), batch(data[1]), input(data[2]), hidden(p.state_size), out(p.projection_size.has_value() ? p.projection_size.value() : p.state_size),
+        layers(p.num_layers), directions(p.bidirectional ? 2 : 1), gates(p.mode == kLstm ? 4 : p.mode == kGru ? 3 : 1) {}
+  bool projection = false;
+  int64_t LayerInput(int64_t layer) const { return layer == 0 ? input : out * directions; }
+  int64_t WeightSize(int64_t layer) const { return gates * hidden * (LayerInput(layer) + out) + (projection ? out * hidden : 0); }
+  int64_t BiasOffset() const {
+    int64_t sum = 0;
+    for (int64_t l = 0; l < layers; ++l) sum += directions * WeightSize(l);
+    return sum;
+  }
+  int64_t ParamSize() const { return BiasOffset() + layers * directions * 2 * gates * hidden; }
+  int64_t WeightOffset(int64_t layer, int64_t direction) const {
+    int64_t sum = 0;
+    for (int64_t l = 0; l < layer; ++l) sum += directions * WeightSize(l);
+    return sum + direction * WeightSize(layer);
+  }
+  int64_t BiasAt(int64_t layer, int64_t direction) const { return BiasOffset() + (layer * directions + direction) * 2 * gates * hidden; }
+  // Kept for the gradient, per layer: the layer's input (with dropout applied), and per direction and step the gates, and the cell state (lstm), the hidden
+  // part of the candidate (gru), and the unprojected hidden state.
+  int64_t PerStep() const { return batch * hidden * (gates + 2); }
+  int64_t ReserveSize() const {
+    int64_t sum = 0;
+    for (int64_t l = 0; l < layers; ++l) sum += steps * batch * (2 * LayerInput(l) + directions * out) + directions * steps * PerStep();
+    return sum;
+  }
+};
+inline RnnDims DimsOf(const RNNParam& p, const Shape& data) {
+  RnnDims d(p, data);
+  d.projection = p.projection_size.has_value();
+  return d;
+}
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_RNN_H_
