@@ -331,6 +331,17 @@ void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req) {
   // float <-> float through the wider of the two, integer <-> integer exactly
   const bool fin = IsFloating(in.dtype), fout = IsFloating(out.dtype);
   const int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
+  const int own = ComputeDType(compute);
+  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own)) {   // one conversion, or a plain copy
+    if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;
+    const ConvertFn convert = in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
+    const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
+    const int64_t total = out.Size();
+    ParallelForThreads(OmpThreads(total), total, [&](int64_t begin, int64_t end) {
+      convert(static_cast<const char*>(in.dptr) + begin * in_size, static_cast<char*>(out.dptr) + begin * out_size, end - begin);
+    });
+    return;
+  }
   const Operand operand(in);
   Execute(ForwardLoop(k_identity, compute), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
 }

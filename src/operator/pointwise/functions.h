@@ -3,8 +3,8 @@
  *
  * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... } }, once per instruction set,
  * so that loops over these functions are vectorized by the compiler: float functions are free of branches and calls.
- * Most are evaluated in double from series good to 1e-11 and rounded once, so they are within 1 ulp; exp and log are pure float
- * (below 2 ulp). Double functions are libm's. The same names exist in the NVRTC prelude; the parser of expression.cc knows them too.
+ * Many are evaluated in double from series good to 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of
+ * small angles are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names exist in the NVRTC prelude; the parser of expression.cc knows them too.
  * Series are Chebyshev fits made for this file (interval and degree are given by the argument reductions).
  */
 // No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including file.
@@ -94,7 +94,7 @@ MXNET_FN double SeriesAtan(double x) {
   return x == 0.0 ? x : r;
 }
 
-// sine and cosine of the same argument; |x| < 2^28 (TooLarge catches the rest, whole loops at a time)
+// sine and cosine of the same argument; |x| < 2^28 (the caller leaves the rest to libm, a block at a time)
 struct SinCos {
   double sin, cos;
 };
@@ -120,33 +120,6 @@ MXNET_FN SinCos SeriesSinCos(double x) {
   const double s1 = odd ? c : s, c1 = odd ? s : c;
   const int64_t flip_sin = (quadrant & 2) << 62, flip_cos = ((quadrant + 1) & 2) << 62;
   return {BitCast<double>(BitCast<int64_t>(s1) ^ flip_sin), BitCast<double>(BitCast<int64_t>(c1) ^ flip_cos)};
-}
-
-MXNET_FN double SeriesErf(double x) {
-  const double ax = x < 0.0 ? -x : x;
-  const double z = ax * ax;
-  double p = 1.0589380641075019e-6;
-  p = p * z - 1.3909340021874599e-5;
-  p = p * z + 1.1956562568207330e-4;
-  p = p * z - 8.5426379970872296e-4;
-  p = p * z + 5.2237834771892481e-3;
-  p = p * z - 2.6866133235095592e-2;
-  p = p * z + 0.11283791308604582;
-  p = p * z - 0.37612638889635307;
-  p = p * z + 1.1283791670946768;
-  const double t = 1.0 / (1.0 + 0.5 * (ax > 4.2 ? 4.2 : ax));
-  double q = -0.079437846883720276;
-  q = q * t + 0.37061977552027060;
-  q = q * t - 0.64234405597335773;
-  q = q * t + 0.43369379563745236;
-  q = q * t - 0.12144910122389529;
-  q = q * t + 0.23857809852335948;
-  q = q * t + 0.23486582275861084;
-  q = q * t + 0.28342436557818195;
-  q = q * t + 0.28202955250945092;
-  const double tail = 1.0 - q * t * SeriesExp(-z);
-  const double r = ax < 1.0 ? p * ax : tail;
-  return x < 0.0 ? -r : x != x ? x : r;
 }
 
 // ---- float
@@ -187,6 +160,19 @@ MXNET_FN float log1p(float x) { return static_cast<float>(SeriesLog1p(x)); }
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
+// For |x| <= kSmallAngle: pi/2 in parts of 11, 11, 11 and 24 bits, so that the first three products are exact.
+constexpr float kSmallAngle = 8192.0f;
+MXNET_FN float SmallSinCos(float x, int32_t quarter) {   // sin(x + quarter * pi/2)
+  const float shifted = x * 0.636619772f + 0x1.8p23f;
+  const float n = shifted - 0x1.8p23f;
+  const int32_t quadrant = BitCast<int32_t>(shifted) + quarter;
+  const float r = (((x - n * 0x1.92p+0f) - n * 0x1.fb4p-12f) - n * 0x1.444p-24f) - n * 0x1.68c234p-39f;
+  const float z = r * r;
+  const float s = r + r * z * (-0.16666664539f + z * (0.0083327246138f + z * -0.00019582830679f));
+  const float c = (1.0f - 0.5f * z) + z * z * (0.041666664536f + z * (-0.0013888279331f + z * 2.4542871111e-5f));
+  const float v = (quadrant & 1) != 0 ? c : s;
+  return BitCast<float>(BitCast<int32_t>(v) ^ static_cast<int32_t>(static_cast<uint32_t>(quadrant & 2) << 30));
+}
 MXNET_FN float tan(float x) {
   const SinCos v = SeriesSinCos(x);
   return static_cast<float>(v.sin / v.cos);
@@ -210,9 +196,17 @@ MXNET_FN float cosh(float x) {
   return static_cast<float>(0.5 * (e + 1.0 / e));
 }
 MXNET_FN float tanh(float x) {
-  const double d = x;
-  const double small = d * (1.0 - d * d * (1.0 / 3) * (1.0 - d * d * 0.4));
-  return static_cast<float>(d * d < 1e-4 ? small : 1.0 - 2.0 / (SeriesExp(2.0 * d) + 1.0));
+  const float z = x * x;
+  float p = 0.0022149027425f;
+  p = p * z - 0.0082724567326f;
+  p = p * z + 0.021746187089f;
+  p = p * z - 0.053956349397f;
+  p = p * z + 0.13333290746f;
+  p = p * z - 0.33333333084f;
+  const float small = x + x * (z * p);
+  const float a = std::fabs(x);
+  const float large = std::copysign(1.0f - 2.0f / (exp(2.0f * a) + 1.0f), x);
+  return a < 0.65f ? small : large;
 }
 MXNET_FN float arcsinh(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
@@ -227,7 +221,28 @@ MXNET_FN float arctanh(float x) {
   const double d = x;
   return static_cast<float>(0.5 * SeriesLog1p(2.0 * d / (1.0 - d)));
 }
-MXNET_FN float erf(float x) { return static_cast<float>(SeriesErf(x)); }
+MXNET_FN float erf(float x) {
+  const float a = std::fabs(x);
+  const float z = a * a;
+  float p = 7.8758750627e-5f;
+  p = p * z - 0.00080168642872f;
+  p = p * z + 0.0051890874234f;
+  p = p * z - 0.026854212011f;
+  p = p * z + 0.11283594715f;
+  p = p * z - 0.37612626667f;
+  p = p * z + 0.1283791658f;   // 2/sqrt(pi) - 1: adding x itself keeps its digits
+  const float t = 1.0f / (1.0f + 0.5f * (a > 4.0f ? 4.0f : a));
+  float q = 0.094896343769f;
+  q = q * t - 0.38576763127f;
+  q = q * t + 0.43652758811f;
+  q = q * t - 0.00014390887072f;
+  q = q * t + 0.29761269234f;
+  q = q * t + 0.27415157448f;
+  q = q * t + 0.28261988976f;
+  const float tail = std::copysign(1.0f - q * t * exp(-z), x);
+  const float r = a < 1.0f ? x + x * p : tail;
+  return a > 4.0f ? std::copysign(1.0f, x) : r;
+}
 MXNET_FN float cbrt(float x) {
   const double d = x, a = d < 0.0 ? -d : d;
   const double r = SeriesExp(SeriesLog(a) * (1.0 / 3));
@@ -262,11 +277,55 @@ MXNET_FN float logaddexp(float a, float b) {
   return static_cast<float>(a == b ? hi + 0.69314718055994531 : hi + SeriesLog1p(SeriesExp(d)));
 }
 
-// ---- double: libm
+// ---- double: exp and log of our own, the rest libm's
+MXNET_FN double exp(double x) {
+  x = x < -746.0 ? -746.0 : x;
+  x = x > 710.0 ? 710.0 : x;
+  const double shifted = x * 1.4426950408889634 + 0x1.8p52;
+  const double n = shifted - 0x1.8p52;
+  const double r = (x - n * 0x1.62e42fee00000p-1) - n * 0x1.a39ef35793c76p-33;
+  double p = 2.09112987659401982e-9;
+  p = p * r + 2.5100472505694996e-8;
+  p = p * r + 2.7557282838800483e-7;
+  p = p * r + 2.75572682769056962e-6;
+  p = p * r + 2.48015873172287221e-5;
+  p = p * r + 1.9841269863171556e-4;
+  p = p * r + 1.38888888888865356e-3;
+  p = p * r + 8.3333333333300382e-3;
+  p = p * r + 4.16666666666666672e-2;
+  p = p * r + 1.66666666666666675e-1;
+  p = p * r + 0.5;
+  p = (p * r) * r + r + 1.0;
+  const int64_t e = BitCast<int64_t>(shifted) - BitCast<int64_t>(0x1.8p52);
+  const double up = n < 0.0 ? 0x1p-600 : 0x1p600;   // in two steps, for subnormal results and those close to overflow
+  const int64_t rest = e - (n < 0.0 ? -600 : 600);
+  const bool far = std::fabs(n) > 600.0;
+  const double scaled = p * BitCast<double>(((far ? rest : e) + 1023) << 52);
+  return far ? scaled * up : scaled;
+}
+MXNET_FN double log(double x) {
+  const bool tiny = x < 0x1p-1022;
+  const int64_t bits = BitCast<int64_t>(tiny ? x * 0x1p54 : x);
+  const int64_t biased = (bits - 0x3fe6a09e667f3bcdll + (int64_t{1023} << 52)) >> 52;
+  const double k = BitCast<double>(biased | 0x4330000000000000ll) - (tiny ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
+  const double f = BitCast<double>(bits - ((biased - 1023) << 52)) - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  double p = 0.131007213835034914;
+  p = p * z + 0.132674185964748834;
+  p = p * z + 0.15386290534658992;
+  p = p * z + 0.181817947008977996;
+  p = p * z + 0.222222224005477573;
+  p = p * z + 0.285714285707644501;
+  p = p * z + 0.400000000000009413;
+  p = p * z + 0.666666666666666664;
+  const double hfsq = 0.5 * f * f;
+  double r = k * 0x1.62e42fee00000p-1 + ((s * (hfsq + z * p) + k * 0x1.a39ef35793c76p-33) - hfsq + f);
+  r = x == 0.0 ? -std::numeric_limits<double>::infinity() : r;
+  return x < std::numeric_limits<double>::infinity() ? (x < 0.0 ? std::numeric_limits<double>::quiet_NaN() : r) : x;
+}
 #define MXNET_LIBM1(name, std_name) \
   MXNET_FN double name(double x) { return std::std_name(x); }
-MXNET_LIBM1(exp, exp)
-MXNET_LIBM1(log, log)
 MXNET_LIBM1(log2, log2)
 MXNET_LIBM1(log10, log10)
 MXNET_LIBM1(log1p, log1p)
@@ -286,7 +345,7 @@ MXNET_LIBM1(arctanh, atanh)
 MXNET_LIBM1(erf, erf)
 MXNET_LIBM1(cbrt, cbrt)
 #undef MXNET_LIBM1
-MXNET_FN double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+MXNET_FN double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 MXNET_FN double softrelu(double x) { return std::log1p(std::exp(x < 0.0 ? x : -x)) + (x > 0.0 ? x : 0.0); }
 MXNET_FN double hypot(double a, double b) { return std::hypot(a, b); }
 MXNET_FN double power(double a, double b) { return std::pow(a, b); }
@@ -395,12 +454,13 @@ template <typename T> MXNET_FN T fmax(T a, T b) { return a >= b || b != b ? a : 
 template <typename T> MXNET_FN T fmin(T a, T b) { return a <= b || b != b ? a : b; }
 template <typename T> MXNET_FN T divide(T a, T b) { return a / b; }
 
-// libm's answer for arguments whose reduction needs more than 53 bits
-MXNET_FN bool TooLarge(const float* x, int64_t n) {
-  float m = 0.0f;
+// Whether a finite |x| above `limit` occurs: as integers, magnitudes compare like the numbers.
+MXNET_FN bool AnyAbove(const float* x, int64_t n, float limit) {
+  const int32_t low = BitCast<int32_t>(limit), infinity = 0x7f800000;
+  int32_t found = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const float a = std::fabs(x[i]);
-    m = a > m && a < std::numeric_limits<float>::infinity() ? a : m;
+    const int32_t m = BitCast<int32_t>(x[i]) & 0x7fffffff;
+    found |= static_cast<int32_t>(m > low) & static_cast<int32_t>(m < infinity);
   }
-  return m > 0x1p27f;
+  return found != 0;
 }

@@ -8,13 +8,24 @@ using pointwise::Loop;
 #include "operator/pointwise/functions.h"
 #include "operator/pointwise/loop_templates.h"
 
-// Rows whose argument may be too large for the vector code take libm's word for the whole run.
-template <class E, double (*Exact)(double)>
-void LoopGuarded(const void* const* in, void* out, int64_t n, unsigned scalars) {
+// Sine and cosine by blocks: small angles in float, larger ones in double, what needs exact reduction by libm.
+template <class E, double (*Exact)(double), int Quarter>
+void LoopAngles(const void* const* in, void* out, int64_t n, unsigned) {
+  constexpr int64_t kBlock = 1024;
   const float* x = static_cast<const float*>(in[0]);
-  if (!TooLarge(x, n)) return Loop1<E, float>(in, out, n, scalars);
   float* y = static_cast<float*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = static_cast<float>(Exact(x[i]));
+  for (int64_t i = 0; i < n; i += kBlock) {
+    const int64_t end = i + kBlock < n ? i + kBlock : n;
+    if (Quarter >= 0 && !AnyAbove(x + i, end - i, kSmallAngle)) {
+#pragma GCC ivdep
+      for (int64_t j = i; j < end; ++j) y[j] = SmallSinCos(x[j], Quarter);
+    } else if (!AnyAbove(x + i, end - i, 0x1p27f)) {
+#pragma GCC ivdep
+      for (int64_t j = i; j < end; ++j) y[j] = E::f(x[j]);
+    } else {
+      for (int64_t j = i; j < end; ++j) y[j] = static_cast<float>(Exact(x[j]));
+    }
+  }
 }
 
 MXNET_UNARY_TRIG(MXNET_UNARY_STRUCT)
@@ -23,9 +34,9 @@ constexpr Loop kLoops[][2] = {MXNET_UNARY_TRIG(MXNET_UNARY_ENTRY)};
 
 Loop UnaryTrigLoop(int index, int compute) {
   if (compute == pointwise::kF32) {
-    if (index == pointwise::k_sin - pointwise::k_sin) return LoopGuarded<F_sin, std::sin>;
-    if (index == pointwise::k_cos - pointwise::k_sin) return LoopGuarded<F_cos, std::cos>;
-    if (index == pointwise::k_tan - pointwise::k_sin) return LoopGuarded<F_tan, std::tan>;
+    if (index == pointwise::k_sin - pointwise::k_sin) return LoopAngles<F_sin, std::sin, 0>;
+    if (index == pointwise::k_cos - pointwise::k_sin) return LoopAngles<F_cos, std::cos, 1>;
+    if (index == pointwise::k_tan - pointwise::k_sin) return LoopAngles<F_tan, std::tan, -1>;   // no quarter: tangent
   }
   return kLoops[index][compute];
 }

@@ -259,11 +259,12 @@ void Reduce(Kind kind, const TBlob& in, const std::vector<char>& reduced, const 
   if (req == OpReq::kNull) return;
   const Plan plan = MakePlan(in.shape, reduced);
   const bool integer = !IsFloating(in.dtype) && !as_float;
-  const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype)) || (in.dtype == kFloat32 && Env::Get().safe_accumulation);
+  const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype));
+  const bool single_in_double = in.dtype == kFloat32 && kind != kMax && kind != kMin && Env::Get().safe_accumulation;
   Job job;
   job.in = &in;
   job.compute = integer ? pointwise::kI64 : wide ? pointwise::kF64 : pointwise::kF32;
-  job.loops = MXNET_CPU_CALL(ReduceLoops)(kind, integer ? 2 : wide ? 1 : 0);
+  job.loops = MXNET_CPU_CALL(ReduceLoops)(kind, integer ? 2 : wide ? 1 : single_in_double ? 3 : 0);
   job.native = in.dtype == pointwise::ComputeDType(job.compute);
   job.in_size = DTypeSize(in.dtype);
   job.compute_size = pointwise::ComputeSize(job.compute);

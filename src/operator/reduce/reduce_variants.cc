@@ -54,15 +54,23 @@ constexpr int kVectorBytes = 16;
 #endif
 template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
 
-template <typename V, typename T>
-inline V LoadVector(const T* p) {
-  V v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
+template <typename V, typename T, typename In>
+inline V LoadVector(const In* p) {
+  if constexpr (std::is_same<In, T>::value) {
+    V v;
+    std::memcpy(&v, p, sizeof(v));
+    return v;
+  } else {
+    typedef In Narrow __attribute__((vector_size(kVectorBytes * sizeof(In) / sizeof(T))));
+    Narrow v;
+    std::memcpy(&v, p, sizeof(v));
+    return __builtin_convertvector(v, V);
+  }
 }
 
-template <class K, typename T>
-Acc<T> Row(const T* x, int64_t n, Acc<T> acc) {
+// In: what the data is; T: what it is accumulated in.
+template <class K, typename In, typename T>
+Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   using V = typename VectorOf<T>::type;
   constexpr int kLanes = kVectorBytes / sizeof(T);
   constexpr int64_t kChunk = 1024;   // elements between two visits to the wide accumulator
@@ -71,10 +79,10 @@ Acc<T> Row(const T* x, int64_t n, Acc<T> acc) {
     const V neutral = V{} + K::template Neutral<T>();
     V v0 = neutral, v1 = neutral, v2 = neutral, v3 = neutral;
     for (int64_t i = 0; i < m; i += 4 * kLanes) {
-      v0 = K::template Step<V>(v0, LoadVector<V>(x + i));
-      v1 = K::template Step<V>(v1, LoadVector<V>(x + i + kLanes));
-      v2 = K::template Step<V>(v2, LoadVector<V>(x + i + 2 * kLanes));
-      v3 = K::template Step<V>(v3, LoadVector<V>(x + i + 3 * kLanes));
+      v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
+      v1 = K::template Step<V>(v1, LoadVector<V, T>(x + i + kLanes));
+      v2 = K::template Step<V>(v2, LoadVector<V, T>(x + i + 2 * kLanes));
+      v3 = K::template Step<V>(v3, LoadVector<V, T>(x + i + 3 * kLanes));
     }
     v0 = K::template Merge<V>(K::template Merge<V>(v0, v1), K::template Merge<V>(v2, v3));
     for (int l = 0; l < kLanes; ++l) acc = K::template Merge<Acc<T>>(acc, v0[l]);
@@ -85,25 +93,25 @@ Acc<T> Row(const T* x, int64_t n, Acc<T> acc) {
   return acc;
 }
 
-template <class K, typename T>
+template <class K, typename In, typename T>
 void Rows(const void* data, int64_t rows, int64_t n, void* result) {
-  const T* x = static_cast<const T*>(data);
+  const In* x = static_cast<const In*>(data);
   Acc<T>* acc = static_cast<Acc<T>*>(result);
-  for (int64_t r = 0; r < rows; ++r) acc[r] = Row<K, T>(x + r * n, n, acc[r]);
+  for (int64_t r = 0; r < rows; ++r) acc[r] = Row<K, In, T>(x + r * n, n, acc[r]);
 }
 
-template <class K, typename T>
+template <class K, typename In, typename T>
 void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* result) {
-  const T* x = static_cast<const T*>(data);
+  const In* x = static_cast<const In*>(data);
   T* __restrict part = static_cast<T*>(result);
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
-    const T *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+    const In *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
     for (int64_t j = 0; j < n; ++j)
-      part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], x0[j]), x1[j]), x2[j]), x3[j]);
+      part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], T(x0[j])), T(x1[j])), T(x2[j])), T(x3[j]));
   }
   for (; r < rows; ++r)
-    for (int64_t j = 0; j < n; ++j) part[j] = K::template Step<T>(part[j], x[r * stride + j]);
+    for (int64_t j = 0; j < n; ++j) part[j] = K::template Step<T>(part[j], T(x[r * stride + j]));
 }
 
 template <class K, typename T>
@@ -120,12 +128,12 @@ void Flush(void* part, void* acc, int64_t n) {
   std::fill_n(p, n, K::template Neutral<T>());
 }
 
-template <class K, typename T>
+template <class K, typename In, typename T>
 constexpr reduce::Loops Make() {
-  return {Rows<K, T>, Columns<K, T>, Flush<K, T>, Start<K, T>};
+  return {Rows<K, In, T>, Columns<K, In, T>, Flush<K, T>, Start<K, T>};
 }
-#define MXNET_KIND_ENTRY(K) {Make<K, float>(), Make<K, double>(), Make<K, int64_t>()}
-constexpr reduce::Loops kLoops[reduce::kNumKinds][3] = {
+#define MXNET_KIND_ENTRY(K) {Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>()}
+constexpr reduce::Loops kLoops[reduce::kNumKinds][4] = {
     MXNET_KIND_ENTRY(Sum), MXNET_KIND_ENTRY(Prod),   MXNET_KIND_ENTRY(NanSum),    MXNET_KIND_ENTRY(NanProd), MXNET_KIND_ENTRY(Max),
     MXNET_KIND_ENTRY(Min), MXNET_KIND_ENTRY(SumAbs), MXNET_KIND_ENTRY(SumSquare), MXNET_KIND_ENTRY(Any),     MXNET_KIND_ENTRY(All)};
 
