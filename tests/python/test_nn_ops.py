@@ -1,0 +1,152 @@
+"""Neural network operators: conventions of 1.9.1 (data/nn_oracle.npz), auxiliary states, randomness, and the oneDNN variables."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+ORACLE = np.load(pathlib.Path(__file__).parent / "data" / "nn_oracle.npz")
+META = json.loads(str(ORACLE["meta"]))
+
+
+def _attrs(attrs):
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in attrs.items()}
+
+
+@pytest.mark.parametrize("number", range(len(META)), ids=[f"{i}-{m['op']}" for i, m in enumerate(META)])
+def test_oracle(number):
+    meta = META[number]
+    inputs = [mx.nd.array(ORACLE[f"{number}_in{i}"]) for i in range(meta["inputs"])]
+    for i in meta["grads"]:
+        inputs[i].attach_grad()
+    with mx.autograd.record():
+        outs = getattr(mx.nd, meta["op"])(*inputs, **_attrs(meta["attrs"]))
+    outs = list(outs) if isinstance(outs, (list, tuple)) else [outs]
+    assert len(outs) == meta["outputs"]
+    mx.autograd.backward(outs, [mx.nd.full(o.shape, 0.5) for o in outs])
+    for i, o in enumerate(outs):
+        np.testing.assert_allclose(o.asnumpy(), ORACLE[f"{number}_out{i}"], rtol=2e-5, atol=2e-6)
+    for k, i in enumerate(meta["grads"]):
+        np.testing.assert_allclose(inputs[i].grad.asnumpy(), ORACLE[f"{number}_grad{k}"], rtol=2e-4, atol=5e-6)
+    if meta["op"] == "BatchNorm":
+        for k in range(2):
+            np.testing.assert_allclose(inputs[3 + k].asnumpy(), ORACLE[f"{number}_aux{k}"], rtol=1e-5)
+
+
+def test_batch_norm_states_only_move_in_training():
+    x, one = mx.nd.random.uniform(shape=(8, 3)), mx.nd.ones(3)
+    mean, var = mx.nd.zeros(3), mx.nd.ones(3)
+    mx.nd.BatchNorm(x, one, one, mean, var)
+    np.testing.assert_array_equal(mean.asnumpy(), np.zeros(3))
+    with mx.autograd.record():
+        mx.nd.BatchNorm(x, one, one, mean, var, momentum=0.9)
+    np.testing.assert_allclose(mean.asnumpy(), 0.1 * x.asnumpy().mean(0), rtol=1e-5)
+    np.testing.assert_allclose(var.asnumpy(), 0.9 + 0.1 * x.asnumpy().var(0), rtol=1e-5)
+
+
+def test_dropout_gradient_is_its_mask():
+    x = mx.nd.ones((50, 40))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.Dropout(x, p=0.3)
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), y.asnumpy())
+    kept = (y.asnumpy() != 0).mean()
+    assert 0.66 < kept < 0.74
+    np.testing.assert_allclose(y.asnumpy().max(), 1 / 0.7, rtol=1e-6)
+
+
+def test_dropout_follows_the_seed():
+    def draw():
+        mx.random.seed(7)
+        with mx.autograd.record():
+            return mx.nd.Dropout(mx.nd.ones(100)).asnumpy()
+    first = draw()
+    np.testing.assert_array_equal(first, draw())
+    with mx.autograd.record():
+        assert (mx.nd.Dropout(mx.nd.ones(100)).asnumpy() != first).any()
+
+
+def test_dropout_of_everything_is_zero():
+    with mx.autograd.record():
+        np.testing.assert_array_equal(mx.nd.Dropout(mx.nd.ones(9), p=1.0).asnumpy(), np.zeros(9))
+
+
+def test_rrelu_gradient_uses_the_drawn_slopes():
+    x = -mx.nd.ones(200)
+    x.attach_grad()
+    with mx.autograd.record():
+        y, mask = mx.nd.LeakyReLU(x, act_type="rrelu", lower_bound=0.1, upper_bound=0.3)
+    y.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), -y.asnumpy())
+    np.testing.assert_allclose(mask.asnumpy(), x.grad.asnumpy())
+    assert x.grad.asnumpy().std() > 0.03
+
+
+def test_softmax_output_multiplies_by_out_grad():
+    x, label = mx.nd.array([[1.0, 2.0, 3.0]]), mx.nd.array([1])
+    grads = []
+    for flag in (False, True):
+        x.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.SoftmaxOutput(x, label, out_grad=flag)
+        y.backward(mx.nd.full((1, 3), 3.0))
+        grads.append(x.grad.asnumpy())
+    np.testing.assert_allclose(grads[1], 3 * grads[0], rtol=1e-6)
+
+
+def test_softmax_is_stable_and_accepts_minus_infinity():
+    y = mx.nd.softmax(mx.nd.array([[1e30, 1e30, -np.inf], [-np.inf, 5, 5]])).asnumpy()
+    np.testing.assert_allclose(y, [[0.5, 0.5, 0], [0, 0.5, 0.5]])
+
+
+def test_safe_accumulation_acts():
+    x = mx.nd.random.uniform(shape=(1, 3_000_000))
+    errors = {}
+    for value in ("0", "1"):
+        mx.util.set_env("MXNET_SAFE_ACCUMULATION", value)
+        try:
+            y = mx.nd.softmax(x).asnumpy()
+        finally:
+            mx.util.set_env("MXNET_SAFE_ACCUMULATION", "")
+        errors[value] = np.abs(y.sum(dtype="float64") - 1)
+    assert errors["1"] < 1e-6
+    assert errors["0"] != errors["1"]
+
+
+PROGRAM = """
+import mxnet as mx, numpy as np
+rng = np.random.RandomState(0)
+x, w = mx.nd.array(rng.rand(2, 16, 9, 9)), mx.nd.array(rng.rand(8, 16, 3, 3))
+dense = mx.nd.array(rng.rand(5, 16 * 81))
+w.attach_grad()
+with mx.autograd.record():
+    y = mx.nd.Convolution(x, w, kernel=(3, 3), num_filter=8, no_bias=True)
+y.backward()
+z = mx.nd.FullyConnected(x, dense, num_hidden=5, no_bias=True)
+print(repr([float(y.sum().asnumpy().item()), float(w.grad.sum().asnumpy().item()), float(z.sum().asnumpy().item())]))
+"""
+
+
+def _run(**env):
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=dict(os.environ, **env), capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return np.array(eval(done.stdout.strip().splitlines()[-1])), done.stdout
+
+
+def test_results_without_onednn():
+    with_it, verbose = _run(DNNL_VERBOSE="1")
+    without, quiet = _run(MXNET_ONEDNN_ENABLED="0", DNNL_VERBOSE="1")
+    np.testing.assert_allclose(with_it, without, rtol=1e-5)
+    assert "convolution" in verbose
+    assert "convolution" not in quiet and "gemm" not in quiet
+
+
+def test_cache_limit():
+    results, verbose = _run(MXNET_ONEDNN_CACHE_NUM="0")
+    np.testing.assert_allclose(results, _run()[0], rtol=1e-6)
