@@ -86,8 +86,7 @@ int SetThreadOmpLimit(int limit) {
   return std::exchange(t_limit, limit);
 }
 
-OmpScope::OmpScope() : previous_(omp_get_max_threads()) {
-  const int threads = OmpMaxThreads();
+OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
   if (threads != previous_) omp_set_num_threads(threads);
 }
 

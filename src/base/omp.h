@@ -65,10 +65,13 @@ void ParallelFor(int64_t n, int64_t grain, F&& fn) {
   ParallelForThreads(threads, n, fn);
 }
 
-/* While it lives, libraries called on this thread that use OpenMP (oneDNN) see OmpMaxThreads() as their number of threads. */
+/* Threads that pay for a computation of so many floating-point operations: waking a team costs some microseconds. */
+inline int OmpThreadsForFlops(double flops) { return flops < 2e6 ? 1 : OmpMaxThreads(); }
+
+/* While it lives, libraries called on this thread that use OpenMP (oneDNN) see `threads` as their number of threads. */
 class OmpScope {
  public:
-  OmpScope();
+  explicit OmpScope(int threads = OmpMaxThreads());
   ~OmpScope();
   OmpScope(const OmpScope&) = delete;
   OmpScope& operator=(const OmpScope&) = delete;

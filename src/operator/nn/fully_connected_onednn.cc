@@ -40,9 +40,10 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   const bool keep = args.state && !args.is_train && args.in_versions.size() > call.weight_input && !Env::Get().onednn_force_fc_ab_format;
   // Weights used once are not worth packing: the plain matrix product reads them as they are.
   if (call.dtype == kFloat32 && !keep) return false;
-  OmpScope threads;
+  const int team = OmpThreadsForFlops(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
+  OmpScope threads(team);
   Key key;
-  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(keep).Add(OmpMaxThreads());
+  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(keep).Add(team);
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
   const size_t scratch_bytes = entry->scratch.get_desc().get_size();
