@@ -1,5 +1,6 @@
 // Recording and differentiation of eager programs (reverse mode, one pass over the tape).
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -309,7 +310,8 @@ class BackwardPass {
       made.resize(n->num_outputs());
       for (auto& a : made) out.push_back(&a);
       auto preset = preset_.find(n.get());
-      if (preset != preset_.end()) made[preset->second.first] = preset->second.second;
+      if (preset != preset_.end())
+        for (const auto& p : preset->second) made[p.first] = p.second;
       Imperative::Invoke(n->attrs, in, out);
     }
     preset_.clear();
@@ -344,18 +346,18 @@ class BackwardPass {
   // A gradient that will be the only contribution to a marked variable is computed straight into its gradient array.
   void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
     if (create_graph_ || !wanted_.empty()) return;
+    std::map<std::pair<const Node*, uint32_t>, int> made;
+    for (const auto& g : igrads)
+      if (g) ++made[{g.node.get(), g.index}];
     for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i) {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
       Tape* t = TapeOf(x);
-      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || g.node->op()->array_fn) continue;
-      if (std::count_if(igrads.begin(), igrads.end(), [&](const NodeEntry& o) { return o.node == g.node; }) != 1) {
-        // several outputs of one node: only one of them can be preset per node here, and only if no other entry is the same output
-        bool same = false;
-        for (size_t j = 0; j < igrads.size(); ++j) same |= j != i && igrads[j].node == g.node && igrads[j].index == g.index;
-        if (same) continue;
-      }
-      if (!preset_.count(g.node.get()) && t->grad.dtype() == t->outputs[0].dtype) preset_[g.node.get()] = {g.index, t->grad};
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype) continue;
+      // operators on arrays make their results themselves, except the compiled graph, which computes into what it is given
+      if (g.node->op()->array_fn && g.node->op()->name != "_backward_CachedOp") continue;
+      // one output may be the gradient of several inputs
+      if (made[{g.node.get(), g.index}] == 1) preset_[g.node.get()].emplace_back(g.index, t->grad);
     }
   }
 
@@ -371,7 +373,7 @@ class BackwardPass {
   std::unordered_set<const Node*> wanted_;
   std::unordered_map<const Node*, std::vector<NDArray>> grads_;
   std::unordered_map<const Node*, std::vector<NDArray>> values_;                // of the gradient being evaluated
-  std::unordered_map<const Node*, std::pair<uint32_t, NDArray>> preset_;
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, NDArray>>> preset_;   // outputs that are computed straight into gradients
 };
 
 /* Sets the thread's state for the pass and puts it back. */
