@@ -48,6 +48,39 @@ void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, 
   });
 }
 
+// Threads share whole (outer, size, inner) blocks' lines, so that two values for one place never race.
+template <typename F>
+static void EachLine(int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, F&& f) {
+  const int64_t grain = Env::Get().cpu_parallel_size / (k > 0 ? k : 1) + 1;
+  ParallelFor(outer * inner, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t l = begin; l < end; ++l) {
+      const int64_t o = l / inner, i = l % inner;
+      for (int64_t j = 0; j < k; ++j) {
+        const int64_t small = (o * k + j) * inner + i;
+        f(small, (o * size + index[small]) * inner + i);
+      }
+    }
+  });
+}
+
+void TakeLines(const TBlob& data, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, void* out) {
+  BySize(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* from = data.data<T>();
+    T* to = static_cast<T*>(out);
+    EachLine(outer, size, inner, k, index, [&](int64_t small, int64_t large) { to[small] = from[large]; });
+  });
+}
+
+void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, const TBlob& data) {
+  BySize(data.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const T* from = static_cast<const T*>(values);
+    T* to = data.data<T>();
+    EachLine(outer, size, inner, k, index, [&](int64_t small, int64_t large) { to[large] = from[small]; });
+  });
+}
+
 void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
   FillValue(out, off);
   uint64_t value = 0;   // `on` in the dtype of out

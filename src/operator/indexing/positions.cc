@@ -1,0 +1,140 @@
+// index_copy, index_array, arange_like: rows replaced by index, and arrays of positions.
+#include <cstring>
+
+#include "operator/indexing/index_common.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/axes.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+struct IndexArrayParam : public dmlc::Parameter<IndexArrayParam> {
+  dmlc::optional<Shape> axes;
+  DMLC_DECLARE_PARAMETER(IndexArrayParam) {
+    DMLC_DECLARE_FIELD(axes).set_default(dmlc::optional<Shape>()).describe("The dimensions whose indices are given; None gives all.");
+  }
+};
+
+struct ArangeLikeParam : public dmlc::Parameter<ArangeLikeParam> {
+  double start, step;
+  int repeat;
+  std::string ctx;
+  dmlc::optional<int> axis;
+  DMLC_DECLARE_PARAMETER(ArangeLikeParam) {
+    DMLC_DECLARE_FIELD(start).set_default(0).describe("First value.");
+    DMLC_DECLARE_FIELD(step).set_default(1).describe("Distance between values.");
+    DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
+    DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
+    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Make a vector as long as this dimension; None makes an array of data's shape.");
+  }
+};
+
+MXNET_REGISTER_PARAM(IndexArrayParam);
+MXNET_REGISTER_PARAM(ArangeLikeParam);
+
+bool IndexCopyShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "old_tensor", &(*in)[0], (*out)[0]);
+  const Shape &old = (*in)[0], &index = (*in)[1];
+  if (!old.known() || !index.known()) return false;
+  MXNET_CHECK_KIND(index.ndim() == 1 && old.ndim() > 0, Value) << "[" << attrs.op->name << "] index_vector has shape " << index << "; it must be a vector";
+  Shape rows = old;
+  rows[0] = index[0];
+  AssignShape(attrs, "new_tensor", &(*in)[2], rows);
+  return true;
+}
+
+void IndexCopy(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const TBlob& out = a.out[0];
+  const int64_t* index = ReadIndicesInRange(a, a.in[1], out.shape[0], IndexMode::kRaise);
+  CopyThrough(a);
+  const int64_t row = out.shape.Prod(1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
+  for (int64_t i = 0; i < a.in[1].Size(); ++i) std::memcpy(out.data<char>() + index[i] * row, a.in[2].data<char>() + i * row, static_cast<size_t>(row));
+}
+
+std::vector<int> IndexAxes(const Attrs& attrs, int ndim) {
+  const auto& given = attrs.get<IndexArrayParam>().axes;
+  std::vector<int> axes;
+  if (given.has_value()) {
+    for (int64_t a : given.value()) axes.push_back(CheckedAxis(attrs, a, ndim, "axes"));
+  } else {
+    for (int i = 0; i < ndim; ++i) axes.push_back(i);
+  }
+  return axes;
+}
+
+bool IndexArrayShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  std::vector<int64_t> dims(data.begin(), data.end());
+  dims.push_back(static_cast<int64_t>(IndexAxes(attrs, data.ndim()).size()));
+  AssignShape(attrs, "the result", &(*out)[0], Shape(dims));
+  return data.known();
+}
+
+void IndexArray(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Shape& s = a.in[0].shape;
+  const std::vector<int> axes = IndexAxes(*a.attrs, s.ndim());
+  const int64_t n = s.Size(), m = static_cast<int64_t>(axes.size());
+  int64_t* out = a.out[0].data<int64_t>();
+  for (int64_t k = 0; k < m; ++k) {
+    const int64_t size = s[axes[k]], inner = s.Prod(axes[k] + 1, s.ndim());
+    for (int64_t i = 0; i < n; ++i) out[i * m + k] = i / inner % size;
+  }
+}
+
+bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& axis = attrs.get<ArangeLikeParam>().axis;
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  AssignShape(attrs, "the result", &(*out)[0], axis.has_value() ? Shape({data[CheckedAxis(attrs, axis.value(), data.ndim())]}) : data);
+  return data.known();
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("_contrib_index_copy")
+      .describe("old_tensor with the rows at index_vector replaced by those of new_tensor.")
+      .set_inputs({"old_tensor", "index_vector", "new_tensor"})
+      .set_inplace({{0, 0}})
+      .set_infer_shape(IndexCopyShape)
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+        AssignType(attrs, "new_tensor", &(*in)[2], (*in)[0]);
+        return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
+      })
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const NodeEntry fresh = MakeOp("take", {ograds[0], node->inputs[1]});
+        const NodeEntry kept{MakeNodeLike("_contrib_index_copy", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {fresh})}), 0, 0};
+        return std::vector<NodeEntry>{kept, NodeEntry{}, fresh};
+      })
+      .set_kernel(DeviceType::kCPU, IndexCopy);
+  Op::Register("_contrib_index_array")
+      .describe("The indices of every element, along a new last dimension, as int64.")
+      .set_param<IndexArrayParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(IndexArrayShape)
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        AssignType(attrs, "the result", &(*out)[0], kInt64);
+        return (*in)[0] != kDTypeUnknown;
+      })
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, IndexArray);
+  Op::Register("_contrib_arange_like")
+      .describe("A range as long as an array, or as one of its dimensions.")
+      .alias("_npx_arange_like")
+      .set_param<ArangeLikeParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(ArangeLikeShape)
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+        const auto& p = a.param<ArangeLikeParam>();
+        if (a.req[0] != OpReq::kNull) FillRange(a.out[0], p.start, p.step, p.repeat);
+      });
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet

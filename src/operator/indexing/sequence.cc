@@ -1,0 +1,243 @@
+// SequenceMask, SequenceLast, SequenceReverse: padded sequences with their lengths.
+#include <algorithm>
+
+#include "operator/indexing/index_common.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/axes.h"
+#include "operator/matrix/move.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace {
+
+struct SequenceParam : public dmlc::Parameter<SequenceParam> {
+  bool use_sequence_length;
+  int axis;
+  DMLC_DECLARE_PARAMETER(SequenceParam) {
+    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it all are as long as the array.");
+    DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
+  }
+};
+
+struct SequenceMaskParam : public dmlc::Parameter<SequenceMaskParam> {
+  bool use_sequence_length;
+  float value;
+  int axis;
+  DMLC_DECLARE_PARAMETER(SequenceMaskParam) {
+    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it nothing is masked.");
+    DMLC_DECLARE_FIELD(value).set_default(0).describe("What stands behind the end of a sequence.");
+    DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
+  }
+};
+
+MXNET_REGISTER_PARAM(SequenceParam);
+MXNET_REGISTER_PARAM(SequenceMaskParam);
+
+template <typename P>
+int CountInputs(const Attrs& a) { return a.get<P>().use_sequence_length ? 2 : 1; }
+
+// `steps` along the sequences, `batch` sequences, each step a piece of `inner` elements; strides in pieces.
+struct Sequences {
+  int64_t steps, batch, inner, step_stride, batch_stride;
+};
+
+template <typename P>
+Sequences Find(const Attrs& attrs, const Shape& data) {
+  const int axis = attrs.get<P>().axis;
+  Sequences s;
+  s.steps = data[axis];
+  s.batch = data[1 - axis];
+  s.inner = data.Prod(2, data.ndim());
+  s.step_stride = axis == 0 ? s.batch : 1;
+  s.batch_stride = axis == 0 ? 1 : s.steps;
+  return s;
+}
+
+// Lengths clipped to [low, steps]; null when none are given.
+const int64_t* Lengths(KernelArgs& a, const Sequences& s, int input, int64_t low) {
+  if (a.in.size() <= input) return nullptr;
+  const int64_t* given = ReadIndices(a, a.in[input]);
+  int64_t* clipped = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(s.batch, 1)) * sizeof(int64_t)));
+  for (int64_t b = 0; b < s.batch; ++b) clipped[b] = std::min(std::max(given[b], low), s.steps);
+  return clipped;
+}
+
+template <typename P>
+bool CheckSequences(const Attrs& attrs, ShapeVector* in, size_t length_input) {
+  const Shape& data = (*in)[0];
+  const int axis = attrs.get<P>().axis;
+  MXNET_CHECK_KIND(axis == 0 || axis == 1, Value) << "[" << attrs.op->name << "] axis=" << axis << "; accepted: 0, 1";
+  if (!data.ndim_known()) return false;
+  MXNET_CHECK_KIND(data.ndim() >= 2, Value) << "[" << attrs.op->name << "] data has shape " << data << "; it needs at least 2 dimensions";
+  if (in->size() > length_input) AssignShape(attrs, "sequence_length", &(*in)[length_input], Shape({data[1 - axis]}));
+  return data.known();
+}
+
+bool DataType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "data", &(*in)[0], (*out)[0]);
+  for (int t : *in)
+    if (t == kDTypeUnknown) return false;
+  return true;
+}
+
+// ---- SequenceMask
+
+bool MaskShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
+  return CheckSequences<SequenceMaskParam>(attrs, in, 1);
+}
+
+void Mask(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  CopyThrough(a);
+  const Sequences s = Find<SequenceMaskParam>(*a.attrs, a.in[0].shape);
+  const int64_t* lengths = Lengths(a, s, 1, 0);
+  if (!lengths || a.in[0].Size() == 0) return;
+  const TBlob& out = a.out[0];
+  const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(out.dtype));
+  const double value = a.param<SequenceMaskParam>().value;
+  for (int64_t b = 0; b < s.batch; ++b) {
+    TBlob piece = out;
+    if (s.step_stride == 1) {   // what is behind the end is one range
+      piece.dptr = out.data<char>() + (b * s.batch_stride + lengths[b]) * bytes;
+      piece.shape = Shape({(s.steps - lengths[b]) * s.inner});
+      FillValue(piece, value);
+      continue;
+    }
+    piece.shape = Shape({s.inner});
+    for (int64_t t = lengths[b]; t < s.steps; ++t) {
+      piece.dptr = out.data<char>() + (b * s.batch_stride + t * s.step_stride) * bytes;
+      FillValue(piece, value);
+    }
+  }
+}
+
+// ---- SequenceLast
+
+bool LastShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const bool known = CheckSequences<SequenceParam>(attrs, in, 1);
+  if (!known) return false;
+  std::vector<int64_t> dims((*in)[0].begin(), (*in)[0].end());
+  dims.erase(dims.begin() + attrs.get<SequenceParam>().axis);
+  AssignShape(attrs, "the result", &(*out)[0], Shape(dims));
+  MXNET_CHECK_KIND((*in)[0][attrs.get<SequenceParam>().axis] > 0, Value) << "[" << attrs.op->name << "] sequences have no steps";
+  return true;
+}
+
+template <typename F>
+void EachLast(const Sequences& s, const int64_t* lengths, F&& f) {
+  for (int64_t b = 0; b < s.batch; ++b) f(b, b * s.batch_stride + ((lengths ? lengths[b] : s.steps) - 1) * s.step_stride);
+}
+
+void Last(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Sequences s = Find<SequenceParam>(*a.attrs, a.in[0].shape);
+  const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(a.in[0].dtype));
+  EachLast(s, Lengths(a, s, 1, 1), [&](int64_t b, int64_t at) { std::memcpy(a.out[0].data<char>() + b * bytes, a.in[0].data<char>() + at * bytes, bytes); });
+}
+
+// [ograd, data(, sequence_length)] -> gradient of data
+bool LastBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
+  return (*in)[0].known() && (*in)[1].known();
+}
+
+void LastBack(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const TBlob& out = a.out[0];
+  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
+  const Sequences s = Find<SequenceParam>(*a.attrs, out.shape);
+  const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(out.dtype));
+  EachLast(s, Lengths(a, s, 2, 1), [&](int64_t b, int64_t at) { std::memcpy(out.data<char>() + at * bytes, a.in[0].data<char>() + b * bytes, bytes); });
+}
+
+// ---- SequenceReverse: its own gradient
+
+bool ReverseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  MXNET_CHECK_KIND(attrs.get<SequenceParam>().axis == 0, Value) << "[" << attrs.op->name << "] axis=" << attrs.get<SequenceParam>().axis << "; accepted: 0";
+  AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
+  return CheckSequences<SequenceParam>(attrs, in, 1);
+}
+
+void Reverse(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
+  const Sequences s = Find<SequenceParam>(*a.attrs, a.in[0].shape);
+  const int64_t* lengths = Lengths(a, s, 1, 0);
+  const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(a.in[0].dtype));
+  for (int64_t t = 0; t < s.steps; ++t)
+    for (int64_t b = 0; b < s.batch; ++b) {
+      const int64_t length = lengths ? lengths[b] : s.steps, from = t < length ? length - 1 - t : t;
+      std::memcpy(a.out[0].data<char>() + (t * s.batch + b) * bytes, a.in[0].data<char>() + (from * s.batch + b) * bytes, bytes);
+    }
+}
+
+// The first gradient from a node like this one on `in`; none for the lengths.
+std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vector<NodeEntry> in, int count) {
+  std::vector<NodeEntry> grads(count);
+  grads[0] = NodeEntry{MakeNodeLike(op, *node, std::move(in)), 0, 0};
+  return grads;
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("SequenceMask")
+      .describe("Sequences with everything behind their ends set to one value.")
+      .alias("_npx_sequence_mask")
+      .set_param<SequenceMaskParam>()
+      .set_inputs({"data", "sequence_length"}, CountInputs<SequenceMaskParam>)
+      .set_inplace({{0, 0}})
+      .set_infer_shape(MaskShape)
+      .set_infer_type(DataType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const auto& p = node->attrs->get<SequenceMaskParam>();
+        std::vector<NodeEntry> in = node->inputs, grads(node->num_inputs());
+        in[0] = ograds[0];
+        grads[0] = MakeOp("SequenceMask", std::move(in), {{"use_sequence_length", p.use_sequence_length ? "True" : "False"}, {"axis", std::to_string(p.axis)}});
+        return grads;
+      })
+      .set_kernel(DeviceType::kCPU, Mask);
+  Op::Register("SequenceLast")
+      .describe("The last step of each sequence.")
+      .alias("_npx_sequence_last")
+      .set_param<SequenceParam>()
+      .set_inputs({"data", "sequence_length"}, CountInputs<SequenceParam>)
+      .set_infer_shape(LastShape)
+      .set_infer_type(DataType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> in = {ograds[0]};
+        in.insert(in.end(), node->inputs.begin(), node->inputs.end());
+        return One("_backward_SequenceLast", node, std::move(in), node->num_inputs());
+      })
+      .set_kernel(DeviceType::kCPU, Last);
+  Op::Register("_backward_SequenceLast")
+      .describe("Gradient of SequenceLast.")
+      .set_param<SequenceParam>()
+      .set_inputs({"ograd", "data", "sequence_length"}, [](const Attrs& a) { return 1 + CountInputs<SequenceParam>(a); })
+      .set_infer_shape(LastBackShape)
+      .set_infer_type(DataType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> in = {ograds[0]};
+        for (int i = 2; i < node->num_inputs(); ++i) in.push_back(node->inputs[i]);
+        return One("SequenceLast", node, std::move(in), node->num_inputs());
+      })
+      .set_kernel(DeviceType::kCPU, LastBack);
+  Op::Register("SequenceReverse")
+      .describe("Each sequence in the opposite order; what is behind its end stays.")
+      .alias("_npx_sequence_reverse")
+      .set_param<SequenceParam>()
+      .set_inputs({"data", "sequence_length"}, CountInputs<SequenceParam>)
+      .set_infer_shape(ReverseShape)
+      .set_infer_type(DataType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        std::vector<NodeEntry> in = node->inputs;
+        in[0] = ograds[0];
+        return One("SequenceReverse", node, std::move(in), node->num_inputs());
+      })
+      .set_kernel(DeviceType::kCPU, Reverse);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
