@@ -1,0 +1,117 @@
+// _histogram: how many values fall between neighbouring edges.
+#include <algorithm>
+#include <cmath>
+
+#include "base/dtype.h"
+#include "operator/init/fill.h"
+#include "operator/matrix/move.h"
+#include "operator/param.h"
+
+namespace mxnet {
+
+/* The bounds of the bins: "(low, high)". */
+struct HistogramRange {
+  double low = 0, high = 0;
+  bool operator==(const HistogramRange& o) const { return low == o.low && high == o.high; }
+};
+
+std::ostream& operator<<(std::ostream& os, const HistogramRange& r) { return os << '(' << r.low << ',' << r.high << ')'; }
+
+std::istream& operator>>(std::istream& is, HistogramRange& r) {
+  char open = 0, comma = 0, close = 0;
+  if (!(is >> open >> r.low >> comma >> r.high)) return is;
+  is >> std::ws;
+  if (is.peek() == ',') is.get();
+  is >> close;
+  if ((open != '(' || close != ')') && (open != '[' || close != ']')) is.setstate(std::ios::failbit);
+  if (comma != ',') is.setstate(std::ios::failbit);
+  return is;
+}
+
+namespace {
+
+struct HistogramParam : public dmlc::Parameter<HistogramParam> {
+  dmlc::optional<int> bin_cnt;
+  dmlc::optional<HistogramRange> range;
+  DMLC_DECLARE_PARAMETER(HistogramParam) {
+    DMLC_DECLARE_FIELD(bin_cnt).set_default(dmlc::optional<int>()).describe("Number of bins of equal width; None reads the edges from the input bins.");
+    DMLC_DECLARE_FIELD(range).set_default(dmlc::optional<HistogramRange>()).describe("Lower bound of the first and upper bound of the last bin; needed with bin_cnt.");
+  }
+};
+MXNET_REGISTER_PARAM(HistogramParam);
+
+bool HistogramShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<HistogramParam>();
+  MXNET_CHECK_KIND(p.bin_cnt.has_value() == p.range.has_value(), Value) << "[" << attrs.op->name << "] bin_cnt and range must be given together or not at all";
+  if (p.bin_cnt.has_value()) {
+    const int64_t bins = p.bin_cnt.value();
+    const HistogramRange r = p.range.value();
+    MXNET_CHECK_KIND(bins > 0 && r.low < r.high && std::isfinite(r.high - r.low), Value)
+        << "[" << attrs.op->name << "] bin_cnt=" << bins << ", range=" << r << "; there must be at least one bin and the range must rise";
+    AssignShape(attrs, "the counts", &(*out)[0], Shape({bins}));
+    AssignShape(attrs, "the edges", &(*out)[1], Shape({bins + 1}));
+    return (*in)[0].known();
+  }
+  const Shape& edges = (*in)[1];
+  if (!edges.known()) return false;
+  MXNET_CHECK_KIND(edges.ndim() == 1 && edges[0] >= 2, Value) << "[" << attrs.op->name << "] bins have shape " << edges << "; they must be a vector of at least 2 edges";
+  AssignShape(attrs, "the counts", &(*out)[0], Shape({edges[0] - 1}));
+  AssignShape(attrs, "the edges", &(*out)[1], edges);
+  return (*in)[0].known();
+}
+
+bool HistogramType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  if (in->size() > 1) AssignType(attrs, "bins", &(*in)[1], (*in)[0]);
+  AssignType(attrs, "the counts", &(*out)[0], kInt64);
+  AssignType(attrs, "the edges", &(*out)[1], (*in)[0]);
+  return (*in)[0] != kDTypeUnknown;
+}
+
+// Half-open bins, the last one closed. The edges are what is returned, rounded to the dtype of data, so that counts agree with them.
+template <typename T>
+void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* counts) {
+  std::fill(counts, counts + bins, 0);
+  const double low = static_cast<double>(edges[0]), high = static_cast<double>(edges[bins]);
+  for (int64_t i = 0; i < n; ++i) {
+    const double v = static_cast<double>(data[i]);
+    if (!(v >= low && v <= high)) continue;
+    const T* above = std::upper_bound(edges, edges + bins + 1, data[i], [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
+    counts[std::min<int64_t>(std::max<int64_t>(above - edges - 1, 0), bins - 1)]++;
+  }
+}
+
+void Histogram(KernelArgs& a) {
+  const auto& p = a.param<HistogramParam>();
+  const int64_t bins = a.out[0].Size(), n = a.in[0].Size();
+  if (p.bin_cnt.has_value()) {
+    const HistogramRange r = p.range.value();
+    FillRange(a.out[1], r.low, (r.high - r.low) / static_cast<double>(bins), 1);
+    TBlob last = a.out[1];
+    last.dptr = last.data<char>() + bins * static_cast<int64_t>(DTypeSize(last.dtype));
+    last.shape = Shape({1});
+    FillValue(last, r.high);
+  } else {
+    CopyBytes(a.in[1].dptr, a.out[1].dptr, static_cast<int64_t>(a.in[1].Bytes()));
+  }
+  VisitDType(a.in[0].dtype, "_histogram", [&](auto tag) {
+    using T = decltype(tag);
+    Count(a.in[0].data<T>(), n, a.out[1].data<T>(), bins, a.out[0].data<int64_t>());
+  });
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("_histogram")
+      .describe("Counts of values by bin, and the edges of the bins.")
+      .alias("_npi_histogram")
+      .set_param<HistogramParam>()
+      .set_inputs({"data", "bins"}, [](const Attrs& a) { return a.get<HistogramParam>().bin_cnt.has_value() ? 1 : 2; })
+      .set_outputs({"counts", "edges"})
+      .set_infer_shape(HistogramShape)
+      .set_infer_type(HistogramType)
+      .set_zero_gradient()
+      .set_kernel(DeviceType::kCPU, Histogram);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
