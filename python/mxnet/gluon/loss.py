@@ -125,7 +125,7 @@ class KLDivLoss(Loss):
 
     def hybrid_forward(self, F, pred, label, sample_weight=None):
         if not self._from_logits:
-            pred = F.log_softmax(pred, self._axis)
+            pred = F.log_softmax(pred, axis=self._axis)
         loss = self._weighted(F, label * (F.log(label + 1e-12) - pred), sample_weight)
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
