@@ -160,8 +160,8 @@ class DependencyEngine : public Engine {
   std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: not yet raised, oldest first
 };
 
-/* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must not wait. */
-extern __thread int tls_depth __attribute__((tls_model("initial-exec")));
+/* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must not wait. Not initial-exec, as above. */
+extern __thread int tls_depth;
 struct InOperationScope {
   InOperationScope() { ++tls_depth; }
   ~InOperationScope() { --tls_depth; }
