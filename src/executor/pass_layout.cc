@@ -81,7 +81,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     bool any = false;
     for (int i = 0; i < nin; ++i) {
       const About& a = about.at({renewed->inputs[i].node.get(), renewed->inputs[i].index});
-      image_in[i] = IsImage(a.shape, a.dtype);
+      image_in[i] = IsImage(a.shape, a.dtype) && !ReadsOnlyShape(op, i);
       any = any || (image_in[i] && layout_of(renewed->inputs[i]) == Layout::kChannelsLast && !Neutral(a.shape));
     }
     for (int o = 0; o < nout; ++o) image_out[o] = IsImage(shapes[indexed.eid(id, o)], dtypes[indexed.eid(id, o)]);
@@ -89,9 +89,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     std::vector<NodeEntry> inputs = renewed->inputs;
     bool out_last = false;
     const Images* images = HasLayoutAttr(*renewed) ? nullptr : ImagesOf(op->name);
-    if (ReadsOnlyShapes(op)) {
-      // whatever its input's layout, its own result is plain
-    } else if (images) {
+    if (images) {
       // takes any mixture of layouts; gives channels last
       for (int i = 0; i < nin; ++i)
         if (image_in[i] && !images->in.count(i)) inputs[i] = convert(inputs[i], Layout::kPlain);
@@ -104,7 +102,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     } else if (any && op->layout == LayoutRule::kAgnostic) {
       bool alike = true;
       const Shape& shape = shapes[indexed.eid(id, 0)];
-      for (int i = 0; i < nin; ++i) alike = alike && image_in[i] && about.at({inputs[i].node.get(), inputs[i].index}).shape == shape;
+      for (int i = 0; i < nin; ++i) alike = alike && (image_in[i] || ReadsOnlyShape(op, i)) && about.at({inputs[i].node.get(), inputs[i].index}).shape == shape;
       for (int o = 0; o < nout; ++o) alike = alike && image_out[o] && shapes[indexed.eid(id, o)] == shape;
       for (int i = 0; i < nin; ++i)
         if (image_in[i]) inputs[i] = convert(inputs[i], alike ? Layout::kChannelsLast : Layout::kPlain);

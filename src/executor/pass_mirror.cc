@@ -19,6 +19,4 @@ bool MirrorWanted(const Node& node) {
   return kKept.count(node.op()->name) == 0;
 }
 
-bool ReadsOnlyShapes(const Op* op) { return op->name == "zeros_like" || op->name == "ones_like" || op->name == "shape_array" || op->name == "size_array"; }
-
 }  // namespace mxnet

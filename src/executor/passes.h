@@ -47,8 +47,8 @@ std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_h
 /* Should this node be recomputed in the backward pass? (MXNET_BACKWARD_DO_MIRROR, MXNET_MEMORY_OPT, __force_mirroring__) */
 bool MirrorWanted(const Node& node);
 
-/* The kernel looks only at the shape of its inputs. */
-bool ReadsOnlyShapes(const Op* op);
+/* The operator's kernels look only at the shape of this input. */
+bool ReadsOnlyShape(const Op* op, int input);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_PASSES_H_

@@ -163,8 +163,8 @@ class Compiler {
     std::vector<int> last_use(n, -1);
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const auto& info = g_->nodes[order_[t]];
-      if (ReadsOnlyShapes(info.source->op())) continue;
-      for (const auto& e : info.inputs) last_use[g_->eid(e)] = t;
+      for (size_t i = 0; i < info.inputs.size(); ++i)
+        if (!ReadsOnlyShape(info.source->op(), static_cast<int>(i))) last_use[g_->eid(info.inputs[i])] = t;
     }
     inplace_.assign(n, false);
     constant_.assign(n, false);
@@ -194,7 +194,7 @@ class Compiler {
         }
         if (inplace_wanted && bytes > 0) {
           for (const auto& pair : pairs) {
-            if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || ReadsOnlyShapes(attrs.op)) continue;
+            if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || ReadsOnlyShape(attrs.op, pair.first)) continue;
             const uint32_t in = g_->eid(info.inputs[pair.first]);
             const int b = block_[in];
             if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
@@ -261,10 +261,11 @@ class Compiler {
       MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no implementation for " << r_.ctx << " (node " << node.name << ")";
       node.in = static_cast<int>(p_.blobs.size());
       node.num_in = static_cast<int>(info.inputs.size());
-      for (const auto& e : info.inputs) {
+      for (int i = 0; i < node.num_in; ++i) {
+        const auto& e = info.inputs[i];
         AddBlob(e.node, e.index);
         const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
-        if (slot >= 0 && slot < p_.num_outputs && !ReadsOnlyShapes(node.attrs->op)) p_.head_used[slot] = 1;
+        if (slot >= 0 && slot < p_.num_outputs && !ReadsOnlyShape(node.attrs->op, i)) p_.head_used[slot] = 1;
       }
       node.out = static_cast<int>(p_.blobs.size());
       node.num_out = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);

@@ -284,40 +284,97 @@ TEST(Plan, MirroringKeepsLessAndComputesTheSame) {
   EXPECT_EQ(grads[0], grads[1]);
 }
 
-TEST(Plan, ChannelsLastGivesTheSameAsPlain) {
-  Symbol s = Make("Convolution", {Var("x")}, {{"kernel", "(3, 3)"}, {"num_filter", "6"}, {"pad", "(1, 1)"}}, "c1");
-  s = Make("tanh", {s}, {}, "t");
-  Symbol side = Make("Convolution", {s}, {{"kernel", "(1, 1)"}, {"num_filter", "6"}}, "c2");
-  s = Make("elemwise_add", {s, side}, {}, "sum");
-  s = Make("Pooling", {s}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}}, "p");
-  s = Symbol::Group({Make("FullyConnected", {Make("Flatten", {s}, {}, "flat")}, {{"num_hidden", "5"}}, "f"), side});
-  Results results[2];
-  for (int on = 0; on < 2; ++on) {
-    EnvScope scope("MXNET_ONEDNN_ENABLED", on ? "1" : "0");
-    std::mt19937 random(9);
-    std::vector<NDArray> args, grads;
-    IndexedGraph g(s.outputs);
-    ShapeVector shapes(g.num_entries());
-    shapes[g.eid(g.input_nodes[0], 0)] = Shape({2, 3, 8, 8});
-    ASSERT_TRUE(InferShapes(g, &shapes));
-    for (uint32_t id : g.input_nodes) {
-      args.push_back(Random(shapes[g.eid(id, 0)], &random));
-      grads.push_back(Filled(shapes[g.eid(id, 0)], 0));
-    }
-    auto e = Executor::Bind(s, Context::CPU(), {}, args, grads, std::vector<OpReq>(args.size(), OpReq::kWrite), {});
-    e->Forward(true);
-    e->Backward({Random(e->Outputs()[0].shape(), &random), Random(e->Outputs()[1].shape(), &random)});
-    for (const auto& o : e->Outputs()) results[on].outputs.push_back(Values(o));
-    for (const auto& a : grads) results[on].grads.push_back(Values(a));
-    if (on) EXPECT_NE(e->DebugStr().find("channels-last"), std::string::npos);
-  }
-  auto near = [](const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
-    ASSERT_EQ(a.size(), b.size());
-    for (size_t i = 0; i < a.size(); ++i)
-      for (size_t k = 0; k < a[i].size(); ++k) ASSERT_NEAR(a[i][k], b[i][k], 1e-4 * (1 + std::fabs(a[i][k]))) << i;
+/* Everything that the layout and folding passes treat: convolutions, normalisation, pooling, concatenation, sums, plain operators between. */
+Symbol ConvolutionalNet(int concat_dim) {
+  auto conv = [](Symbol in, const std::string& name, const char* filters, const char* kernel, const char* pad) {
+    return Make("Convolution", {in}, {{"kernel", kernel}, {"num_filter", filters}, {"pad", pad}, {"no_bias", name == "c2" ? "True" : "False"}}, name);
   };
-  near(results[0].outputs, results[1].outputs);
-  near(results[0].grads, results[1].grads);
+  Symbol s = Make("BatchNorm", {conv(Var("x"), "c1", "6", "(3, 3)", "(1, 1)")}, {{"fix_gamma", "False"}, {"eps", "1e-3"}}, "b1");
+  s = Make("Activation", {s}, {{"act_type", "relu"}}, "r1");
+  Symbol side = Make("BatchNorm", {conv(s, "c2", "6", "(1, 1)", "(0, 0)")}, {}, "b2");
+  s = Make("Concat", {Make("elemwise_add", {s, side}, {}, "sum"), Make("tanh", {s}, {}, "t"), conv(s, "c3", "6", "(3, 3)", "(1, 1)")},
+           {{"dim", std::to_string(concat_dim)}, {"num_args", "3"}}, "cat");
+  s = Make("Pooling", {s}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}}, "p");
+  return Symbol::Group({Make("FullyConnected", {Make("Flatten", {s}, {}, "flat")}, {{"num_hidden", "5"}}, "f"), side});
+}
+
+struct Bound {
+  std::shared_ptr<Executor> executor;
+  std::vector<NDArray> grads;
+};
+
+Bound BindNet(const Symbol& s, bool with_grads) {
+  std::mt19937 random(9);
+  Bound b;
+  std::vector<NDArray> args, aux;
+  IndexedGraph g(s.outputs);
+  ShapeVector shapes(g.num_entries());
+  shapes[g.eid(g.input_nodes[0], 0)] = Shape({2, 3, 8, 8});
+  EXPECT_TRUE(InferShapes(g, &shapes));
+  for (const auto& n : s.ListInputs(Symbol::kReadOnlyArgs)) {
+    const Shape& shape = shapes[g.eid(g.id.at(n.get()), 0)];
+    args.push_back(Random(shape, &random));
+    b.grads.push_back(with_grads ? Filled(shape, 0) : NDArray());
+  }
+  for (const auto& n : s.ListInputs(Symbol::kAuxStates)) aux.push_back(Filled(shapes[g.eid(g.id.at(n.get()), 0)], n->name.find("var") != std::string::npos ? 0.7f : 0.3f));
+  b.executor = Executor::Bind(s, Context::CPU(), {}, args, b.grads, std::vector<OpReq>(args.size(), with_grads ? OpReq::kWrite : OpReq::kNull), aux);
+  return b;
+}
+
+void ExpectNear(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b, double tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t k = 0; k < a[i].size(); ++k) ASSERT_NEAR(a[i][k], b[i][k], tolerance * (1 + std::fabs(a[i][k]))) << i;
+}
+
+TEST(Plan, ChannelsLastGivesTheSameAsPlain) {
+  for (int dim : {1, 0, 3}) {
+    Results results[2];
+    for (int on = 0; on < 2; ++on) {
+      EnvScope scope("MXNET_ONEDNN_ENABLED", on ? "1" : "0");
+      Bound b = BindNet(ConvolutionalNet(dim), true);
+      std::mt19937 random(10);
+      b.executor->Forward(true);
+      b.executor->Backward({Random(b.executor->Outputs()[0].shape(), &random), Random(b.executor->Outputs()[1].shape(), &random)});
+      for (const auto& o : b.executor->Outputs()) results[on].outputs.push_back(Values(o));
+      for (const auto& a : b.grads) results[on].grads.push_back(Values(a));
+      for (const auto& a : b.executor->aux) results[on].outputs.push_back(Values(a));
+      EXPECT_EQ(b.executor->DebugStr().find("channels-last") != std::string::npos, on == 1);
+    }
+    ExpectNear(results[0].outputs, results[1].outputs, 1e-4);
+    ExpectNear(results[0].grads, results[1].grads, 5e-3);
+  }
+}
+
+TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
+  Bound b = BindNet(ConvolutionalNet(1), false);
+  const std::string text = b.executor->DebugStr();
+  EXPECT_NE(text.find("_fold_batch_norm"), std::string::npos);
+  EXPECT_EQ(text.find(" BatchNorm \""), std::string::npos);
+  auto outputs = [](const Bound& x) {
+    std::vector<std::vector<float>> values;
+    for (const auto& o : x.executor->Outputs()) values.push_back(Values(o));
+    return values;
+  };
+  // with a monitor nothing else changes; a head gradient forbids folding: compare with the training graph's inference
+  Bound unfolded = BindNet(ConvolutionalNet(1), true);
+  auto forward_unfolded = [&] {
+    unfolded.executor->Forward(false);
+    unfolded.executor->Backward({Filled(unfolded.executor->Outputs()[0].shape(), 1), Filled(unfolded.executor->Outputs()[1].shape(), 1)});   // repeats it without folding
+    return outputs(unfolded);
+  };
+  std::mt19937 random(11);
+  for (int round = 0; round < 3; ++round) {
+    b.executor->Forward(false);
+    b.executor->Forward(false);   // the folded parameters are kept
+    ExpectNear(outputs(b), forward_unfolded(), 1e-4);
+    for (size_t i = 1; i < b.executor->args.size(); ++i) {   // new parameters
+      const std::vector<float> fresh = Values(Random(b.executor->args[i].shape(), &random));
+      for (Bound* x : {&b, &unfolded}) x->executor->args[i].SyncCopyFromCPU(fresh.data(), fresh.size() * sizeof(float));
+    }
+    const std::vector<float> variance(6, 0.5f + 0.1f * static_cast<float>(round));
+    for (Bound* x : {&b, &unfolded}) x->executor->aux[1].SyncCopyFromCPU(variance.data(), 24);
+  }
 }
 
 // ---- executors

@@ -112,11 +112,24 @@ bool JoinShape(const Attrs& attrs, int dim, ShapeVector* parts, Shape* whole) {
   return whole->known();
 }
 
-// Bytes behind one index of `axis`.
-int64_t InnerBytes(const TBlob& b, int axis) { return b.shape.Prod(axis + 1, b.shape.ndim()) * static_cast<int64_t>(DTypeSize(b.dtype)); }
+// In memory order: how many rows there are before `axis`, and the bytes behind one index of it.
+struct Extents {
+  int64_t rows, inner;
+  Extents(const TBlob& b, int axis) {
+    const int ndim = b.shape.ndim();
+    rows = b.shape.Prod(0, axis);
+    inner = b.shape.Prod(axis + 1, ndim);
+    if (b.layout == Layout::kChannelsLast && ndim > 2) {   // batch, spatial dimensions, channels
+      rows = axis == 0 ? 1 : axis == 1 ? b.shape[0] * b.shape.Prod(2, ndim) : b.shape[0] * b.shape.Prod(2, axis);
+      inner = axis == 0 ? b.shape.Prod(1, ndim) : axis == 1 ? 1 : b.shape.Prod(axis + 1, ndim) * b.shape[1];
+    }
+    inner *= static_cast<int64_t>(DTypeSize(b.dtype));
+  }
+};
 
 void Join(Span<const TBlob> parts, const TBlob& whole, int axis) {
-  const int64_t rows = whole.shape.Prod(0, axis), inner = InnerBytes(whole, axis), pitch = whole.shape[axis] * inner;
+  const Extents extents(whole, axis);
+  const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   char* to = whole.data<char>();
   for (const TBlob& p : parts) {
     const int64_t row = p.shape[axis] * inner;
@@ -128,7 +141,8 @@ void Join(Span<const TBlob> parts, const TBlob& whole, int axis) {
 // `entries(i)`: entries of the axis in part i.
 template <typename F>
 void Divide(const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
-  const int64_t rows = whole.shape.Prod(0, axis), inner = InnerBytes(whole, axis), pitch = whole.shape[axis] * inner;
+  const Extents extents(whole, axis);
+  const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   const char* from = whole.data<char>();
   for (int i = 0; i < parts.size(); ++i) {
     const int64_t row = entries(i) * inner;
@@ -210,7 +224,7 @@ void Stack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& out = a.out[0];
   const int axis = CheckedAxis(*a.attrs, a.param<StackParam>().axis, out.shape.ndim());
-  const int64_t rows = out.shape.Prod(0, axis), row = InnerBytes(out, axis), pitch = row * out.shape[axis];
+  const int64_t rows = out.shape.Prod(0, axis), row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype)), pitch = row * out.shape[axis];
   for (int i = 0; i < a.in.size(); ++i) CopyRows(a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
 }
 
@@ -298,6 +312,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
       .set_variadic("data", [](const Attrs& a) { return a.get<P>().num_args + 1; })
       .set_num_outputs(count)
       .set_infer_shape(BackwardConcatShape)
+      .set_layout(LayoutRule::kChannelsLast)
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> grads(node->num_inputs());
         grads[0] = NodeEntry{MakeNodeLike(forward, *node, ograds), 0, 0};
@@ -404,6 +419,7 @@ int SplitOutputs(const Attrs& a) {
       .alias("concat")
       .alias("_npi_concatenate")
       .alias("_sparse_concat")
+      .set_layout(LayoutRule::kChannelsLast)
       .set_infer_shape(ConcatShape)
       .set_kernel(DeviceType::kCPU, Concat);
   ConcatRecord("_rnn_param_concat", "Puts the parameters of a recurrent layer together.")
@@ -416,6 +432,7 @@ int SplitOutputs(const Attrs& a) {
       .set_variadic("data", BackwardConcatInputs)
       .set_num_outputs([](const Attrs& a) { return a.get<ConcatParam>().num_args; })
       .set_infer_shape(BackwardConcatShape)
+      .set_layout(LayoutRule::kChannelsLast)
       .set_gradient(BackwardConcatGradient)
       .set_kernel(DeviceType::kCPU, BackwardConcat);
   Op::Register("stack")
