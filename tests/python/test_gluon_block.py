@@ -307,7 +307,6 @@ def test_forward_style_eager():
     assert net.weight.shape == (2, 3)
 
 
-@pytest.mark.skipif(not hasattr(mx, '_deferred_compute') and os.environ.get('GLUON_OVERLAY'), reason='needs this library')
 def test_forward_style_compiled():
     net = nn.HybridSequential()
     net.add(nn.Dense(4, activation='relu'), Forward(2))
@@ -482,7 +481,6 @@ def test_files_of_the_retired_version(how):
     np.testing.assert_allclose(net(x).asnumpy(), recorded['y'], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.skipif(bool(os.environ.get('GLUON_OVERLAY')), reason='needs this library')
 def test_op_hook_sees_operators():
     seen = {}
     net = make(two_layers(prefix='m_'))

@@ -17,15 +17,6 @@ from mxnet.gluon.contrib.data import IntervalSampler
 from mxnet.gluon.data import batchify, vision
 from mxnet.gluon.data._workers import WorkerDied
 
-OVERLAY = bool(os.environ.get('GLUON_OVERLAY'))
-if OVERLAY:    # the other library passes file descriptors; here only the rest is looked at
-    from mxnet.gluon.data import _shared_memory
-    _shared_memory.ForkingPickler.register(nd.NDArray, lambda a: (_from_numpy, (a.asnumpy(),)))
-
-
-def _from_numpy(a):
-    return nd.array(a, dtype=a.dtype)
-
 
 def numbers(n=5):
     return D.ArrayDataset(np.arange(2 * n, dtype='float32').reshape(n, 2), list(range(n)))
@@ -117,7 +108,6 @@ def test_loader_batches(mode):
         np.testing.assert_array_equal(np.concatenate([b[0].asnumpy() for b in batches]), np.arange(10).reshape(5, 2))
 
 
-@pytest.mark.skipif(OVERLAY, reason='another shared memory')
 def test_batches_of_processes_are_in_shared_memory():
     loader = D.DataLoader(numbers(), 2, num_workers=1)
     batches = list(loader)
@@ -127,7 +117,6 @@ def test_batches_of_processes_are_in_shared_memory():
     assert (batches[0][0] + 1).asnumpy().tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.skipif(OVERLAY, reason='another shared memory')
 def test_shared_memory_is_given_back():
     before = set(os.listdir('/dev/shm'))
     loader = D.DataLoader(D.SimpleDataset([np.zeros(5000, 'float32')] * 12), 2, num_workers=2)
@@ -282,7 +271,6 @@ def test_workers_draw_different_random_numbers():
     assert len(set(values)) == 40
 
 
-@pytest.mark.skipif(OVERLAY, reason='variables of this library')
 @pytest.mark.parametrize('name, value', [('MXNET_MP_WORKER_NTHREADS', '3'), ('MXNET_MP_OPENCV_NUM_THREADS', '2')])
 def test_worker_settings(name, value):
     def look(_):
@@ -374,7 +362,6 @@ def test_cifar_archive_is_fetched_from_the_repository(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob('escaped.bin'))
 
 
-@pytest.mark.skipif(OVERLAY, reason='variables of this library')
 def test_home_and_repository_variables(tmp_path):
     before = {n: mx.env.value(n) for n in ('MXNET_HOME', 'MXNET_GLUON_REPO')}
     try:

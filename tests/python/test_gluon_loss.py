@@ -157,7 +157,6 @@ def ctc_reference(scores, label):
     return -np.logaddexp.reduce(alpha[-2:])
 
 
-@pytest.mark.skipif(not hasattr(mx.nd, 'CTCLoss'), reason='the operator comes in a later issue')
 def test_ctc():
     scores = RNG.randn(2, 20, 4)
     labels = [[1, 0], [2, 1, 1]]
