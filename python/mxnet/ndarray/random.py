@@ -1,106 +1,163 @@
-"""Random arrays: ``mx.nd.random``. Parameters may be numbers, or arrays whose elements each give ``shape`` values."""
-from .._dtypes import name as _dtype_name
+"""Random arrays. Parameters of a distribution are numbers, or arrays that give `shape` draws for each of their elements."""
+import numpy as _np
+
 from ..base import _Null, numeric_types
-from ..context import current_context
-from .ndarray import NDArray, _call
+from . import _internal
+from .ndarray import NDArray
 
-__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "multinomial", "negative_binomial", "generalized_negative_binomial",
-           "shuffle", "randint", "exponential_like", "gamma_like", "generalized_negative_binomial_like", "negative_binomial_like", "normal_like",
-           "poisson_like", "uniform_like"]
-
-
-def _given(value):
-    return None if value is _Null or value is None else value
+__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial", "generalized_negative_binomial", "multinomial",
+           "shuffle", "randint", "uniform_like", "normal_like", "exponential_like", "gamma_like", "poisson_like", "negative_binomial_like",
+           "generalized_negative_binomial_like"]
 
 
-def _draw(name, numbers, arrays, shape, dtype, ctx, out):
-    """`numbers`: parameters by the names of _random_NAME; `arrays`: the same values, in the order of _sample_NAME's inputs."""
-    shape = _given(shape)
-    dtype = None if _given(dtype) is None else _dtype_name(dtype)
-    if any(isinstance(a, NDArray) for a in arrays):
-        if not all(isinstance(a, NDArray) for a in arrays):
-            raise ValueError(f"[random.{name}] parameters must be all numbers or all NDArrays; got {', '.join(type(a).__name__ for a in arrays)}")
-        return _call("_sample_" + name, tuple(arrays), out, shape=shape, dtype=dtype)
-    for key, value in numbers.items():
+def _dtype(dtype):
+    return dtype if dtype is _Null or dtype is None or isinstance(dtype, str) else _np.dtype(dtype).name
+
+
+def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
+    """`params`: (name, value) pairs, all numbers or all arrays."""
+    names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
+    arrays = [isinstance(v, NDArray) for _, v in params]
+    options = {"dtype": _dtype(dtype), **kwargs}
+    if shape is not _Null and shape is not None:
+        options["shape"] = shape
+    if all(arrays):
+        return getattr(_internal, "_sample_" + distribution)(*(v for _, v in params), out=out, **options)
+    if any(arrays):
+        raise ValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
+    for name, value in params:
         if not isinstance(value, numeric_types):
-            raise ValueError(f"[random.{name}] {key} is a {type(value).__name__}; accepted: a number or an NDArray")
-    if shape is None and out is None:
-        shape = 1
-    where = None if out is not None else str(ctx or current_context())
-    return _call("_random_" + name, (), out, shape=shape, dtype=dtype, ctx=where, **numbers)
+            raise ValueError(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")
+    if ctx is None and out is None:
+        from ..context import current_context
+        ctx = current_context()
+    if ctx is not None:
+        options["ctx"] = str(ctx)
+    return getattr(_internal, "_random_" + distribution)(**dict(params), out=out, **options)
 
 
 def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Uniform values in [low, high)."""
-    return _draw("uniform", {"low": low, "high": high}, (low, high), shape, dtype, ctx, out)
+    """Uniform on [low, high).
+
+    Parameters
+    ----------
+    low, high : float or NDArray
+        Ends of the interval; the upper one is not drawn.
+    shape : int or tuple of ints
+        Shape of the result; (1,) when left out. With arrays as parameters: of the draws for each of their elements, which
+        comes behind the arrays' own shape.
+    dtype : str or type
+        'float16', 'float32' (default) or 'float64'.
+    ctx : Context
+        Where the result is, by default the current context. Arrays as parameters decide it themselves.
+    out : NDArray
+        An array to fill, instead of `shape`.
+
+    Raises
+    ------
+    ValueError
+        if a parameter is neither a number nor an array, or one is an array and another a number.
+    """
+    return _draw("uniform", [("low", low), ("high", high)], shape, dtype, ctx, out, kwargs)
 
 
 def normal(loc=0, scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Normal values with mean `loc` and standard deviation `scale`."""
-    return _draw("normal", {"loc": loc, "scale": scale}, (loc, scale), shape, dtype, ctx, out)
+    """Normal with mean `loc` and standard deviation `scale` (floats or NDArrays). Other arguments as in :func:`uniform`."""
+    return _draw("normal", [("loc", loc), ("scale", scale)], shape, dtype, ctx, out, kwargs)
 
 
 def randn(*shape, **kwargs):
-    """Normal values of the given dimensions; `loc`, `scale`, `dtype`, `ctx` and `out` as keywords."""
+    """Normal of the shape ``randn(2, 3)``; keywords `loc` (0), `scale` (1), `dtype`, `ctx` and `out`."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
-    return normal(loc, scale, shape=shape or (1,), dtype=kwargs.pop("dtype", _Null), ctx=kwargs.pop("ctx", None), out=kwargs.pop("out", None))
+    dtype, ctx, out = kwargs.pop("dtype", _Null), kwargs.pop("ctx", None), kwargs.pop("out", None)
+    if kwargs:
+        raise TypeError(f"[random.randn] got unexpected arguments {', '.join(kwargs)}; accepted: loc, scale, dtype, ctx, out")
+    return normal(loc, scale, shape if shape else _Null, dtype, ctx, out)
 
 
 def poisson(lam=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Poisson values with mean `lam`."""
-    return _draw("poisson", {"lam": lam}, (lam,), shape, dtype, ctx, out)
+    """Poisson with mean `lam` (float or NDArray); the numbers are whole, their dtype floating. Other arguments as in :func:`uniform`."""
+    return _draw("poisson", [("lam", lam)], shape, dtype, ctx, out, kwargs)
 
 
 def exponential(scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Exponential values with mean `scale`."""
-    rate = 1.0 / scale
-    return _draw("exponential", {"lam": rate}, (rate,), shape, dtype, ctx, out)
+    """Exponential with mean `scale` (float or NDArray). Other arguments as in :func:`uniform`."""
+    return _draw("exponential", [("lam", 1.0 / scale)], shape, dtype, ctx, out, kwargs)
 
 
 def gamma(alpha=1, beta=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Gamma values with shape `alpha` and scale `beta`."""
-    return _draw("gamma", {"alpha": alpha, "beta": beta}, (alpha, beta), shape, dtype, ctx, out)
+    """Gamma with shape `alpha` and scale `beta` (floats or NDArrays), mean alpha*beta. Other arguments as in :func:`uniform`."""
+    return _draw("gamma", [("alpha", alpha), ("beta", beta)], shape, dtype, ctx, out, kwargs)
 
 
 def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Failures before the `k`-th success of probability `p`."""
-    return _draw("negative_binomial", {"k": k, "p": p}, (k, p), shape, dtype, ctx, out)
+    """Failures before the `k`-th success of probability `p`, mean k*(1-p)/p. Other arguments as in :func:`uniform`."""
+    return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Negative binomial values with mean `mu` and dispersion `alpha`."""
-    return _draw("generalized_negative_binomial", {"mu": mu, "alpha": alpha}, (mu, alpha), shape, dtype, ctx, out)
+    """Negative binomial with mean `mu` and dispersion `alpha` (variance mu + alpha*mu*mu). Other arguments as in :func:`uniform`."""
+    return _draw("generalized_negative_binomial", [("mu", mu), ("alpha", alpha)], shape, dtype, ctx, out, kwargs)
 
 
 def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Integers in [low, high)."""
-    return _draw("randint", {"low": int(low), "high": int(high)}, (low, high), shape, dtype, ctx, out)
+    """Integers from `low` to `high` - 1, all equally likely; dtype 'int32' (default) or 'int64'. Other arguments as in :func:`uniform`.
+
+    Raises
+    ------
+    ValueError
+        if `low` is not below `high`.
+    TypeError
+        if an end is no integer (arrays are not accepted either).
+    """
+    for name, value in (("low", low), ("high", high)):
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"[random.randint] got {name}={value!r}; accepted: an integer")
+    return _draw("randint", [("low", int(low)), ("high", int(high))], shape, dtype, ctx, out, kwargs)
 
 
 def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kwargs):
-    """Indices drawn with the probabilities in the last axis of `data`; with `get_prob` also their log-probabilities."""
-    return _call("_sample_multinomial", (data,), out, shape=_given(shape), get_prob=bool(get_prob), dtype=_dtype_name(dtype))
+    """Indices drawn with the probabilities in the last axis of `data`.
+
+    Parameters
+    ----------
+    data : NDArray, (k,) or (n, k)
+        Probabilities; every row adds up to one.
+    shape : int or tuple of ints
+        Shape of the draws of each row; without it, one.
+    get_prob : bool
+        Also return the logarithm of the probability of each draw, differentiable with respect to `data` (for REINFORCE).
+    dtype : str
+        Of the indices: 'uint8', 'int32', 'float16', 'float32' or 'float64'.
+
+    Returns
+    -------
+    NDArray or list of two
+    """
+    options = dict(kwargs) if shape is _Null else dict(kwargs, shape=shape)
+    return _internal._sample_multinomial(data, get_prob=get_prob, dtype=_dtype(dtype), out=out, **options)
 
 
 def shuffle(data, **kwargs):
-    """Rows of `data` in random order."""
-    return _call("_shuffle", (data,), kwargs.get("out"))
+    """The rows of `data` (along the first axis) in random order. Keyword `out`."""
+    return _internal._shuffle(data, **kwargs)
 
 
-def _like(name, keys):
+def _like(distribution, *parameters):
     def function(data=None, *args, out=None, name=None, **kwargs):
-        kwargs.update(zip(keys, args))
-        return _call(f"_random_{base}_like", (data,), out, **kwargs)
-    base = name
-    function.__name__ = name + "_like"
-    function.__doc__ = f"Values like those of :func:`{name}`, in the shape and dtype of `data`; parameters: {', '.join(keys)}."
+        if len(args) > len(parameters) or any(p in kwargs for p in parameters[:len(args)]):
+            raise TypeError(f"[random.{distribution}_like] takes data, {', '.join(parameters)}, each once; got {len(args)} behind data and {', '.join(kwargs)}")
+        kwargs.update(zip(parameters, args))
+        return getattr(_internal, f"_random_{distribution}_like")(data, out=out, name=name, **kwargs)
+    function.__name__ = function.__qualname__ = distribution + "_like"
+    function.__doc__ = f"As :func:`{distribution}` with the shape, dtype and device of `data`. Parameters (numbers): {', '.join(parameters)}."
     return function
 
 
-exponential_like = _like("exponential", ("lam",))
-gamma_like = _like("gamma", ("alpha", "beta"))
-generalized_negative_binomial_like = _like("generalized_negative_binomial", ("mu", "alpha"))
-negative_binomial_like = _like("negative_binomial", ("k", "p"))
-normal_like = _like("normal", ("loc", "scale"))
-poisson_like = _like("poisson", ("lam",))
-uniform_like = _like("uniform", ("low", "high"))
+uniform_like = _like("uniform", "low", "high")
+normal_like = _like("normal", "loc", "scale")
+exponential_like = _like("exponential", "lam")
+gamma_like = _like("gamma", "alpha", "beta")
+poisson_like = _like("poisson", "lam")
+negative_binomial_like = _like("negative_binomial", "k", "p")
+generalized_negative_binomial_like = _like("generalized_negative_binomial", "mu", "alpha")

@@ -1,0 +1,143 @@
+// Key-value stores through C. PullRowSparse is missing until arrays can be sparse.
+#include "c_api/c_api_common.h"
+#include "mxnet/kvstore.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+KVStore* AsStore(KVStoreHandle h) {
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null KVStore handle";
+  return static_cast<KVStore*>(h);
+}
+
+template <typename K>
+KVStore::Keys AsKeys(const K* keys, uint32_t n) {
+  KVStore::Keys all;
+  all.reserve(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    if constexpr (!std::is_same<K, int>::value) MXNET_CHECK_KIND(keys[i] != nullptr, Value) << "[kvstore] key " << i << " is a null pointer";
+    all.emplace_back(keys[i]);
+  }
+  return all;
+}
+
+}  // namespace
+
+int MXKVStoreCreate(const char* type, KVStoreHandle* out) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(type && out, Value) << "[kvstore] a pointer is null; accepted: the name of a type and memory for the result";
+  *out = KVStore::Create(type).release();
+  API_END();
+}
+
+int MXKVStoreFree(KVStoreHandle handle) {
+  API_BEGIN();
+  delete static_cast<KVStore*>(handle);
+  API_END();
+}
+
+int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, const char** keys, const char** vals) {
+  API_BEGIN();
+  std::vector<std::pair<std::string, std::string>> params;
+  for (uint32_t i = 0; i < num_params; ++i) params.emplace_back(keys[i], vals[i]);
+  AsStore(handle)->SetGradientCompression(params);
+  API_END();
+}
+
+// Each function for keys that are numbers has a twin (Ex) for keys that are names.
+#define MXNET_KV_KEYS(NAME, EX, K, CALL)                                                                        \
+  int MXKVStore##NAME##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority) { \
+    API_BEGIN();                                                                                                \
+    AsStore(handle)->CALL(AsKeys(keys, num), AsNDArrays(vals, num), priority);                                  \
+    API_END();                                                                                                  \
+  }
+#define MXNET_KV_TWO(NAME, EX, K)                                                                                                                       \
+  int MXKVStore##NAME##EX(KVStoreHandle handle, mx_uint vnum, K* vkeys, mx_uint onum, K* okeys, NDArrayHandle* vals, NDArrayHandle* outs, int priority) { \
+    API_BEGIN();                                                                                                                                        \
+    AsStore(handle)->NAME(AsKeys(vkeys, vnum), AsNDArrays(vals, vnum), AsKeys(okeys, onum), AsNDArrays(outs, onum), priority);                          \
+    API_END();                                                                                                                                          \
+  }
+#define MXNET_KV_ALL(EX, K)                                                                                                                         \
+  int MXKVStoreInit##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals) {                                                         \
+    API_BEGIN();                                                                                                                                    \
+    AsStore(handle)->Init(AsKeys(keys, num), AsNDArrays(vals, num));                                                                                \
+    API_END();                                                                                                                                      \
+  }                                                                                                                                                 \
+  MXNET_KV_KEYS(Push, EX, K, Push)                                                                                                                  \
+  MXNET_KV_KEYS(Pull, EX, K, Pull)                                                                                                                  \
+  MXNET_KV_TWO(PushPull, EX, K)                                                                                                                     \
+  MXNET_KV_TWO(Broadcast, EX, K)                                                                                                                    \
+  /* stored values are dense, so none is left out */                                                                                                \
+  int MXKVStorePullWithSparse##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority, bool ignore_sparse) {             \
+    return MXKVStorePull##EX(handle, num, keys, vals, priority);                                                                                    \
+  }
+
+MXNET_KV_ALL(, const int)
+MXNET_KV_ALL(Ex, const char*)
+
+int MXKVStoreSetUpdater(KVStoreHandle handle, MXKVStoreUpdater updater, void* updater_handle) {
+  return MXKVStoreSetUpdaterEx(handle, updater, nullptr, updater_handle);
+}
+
+/* The handles that a callback gets belong to it (MXNDArrayFree). */
+int MXKVStoreSetUpdaterEx(KVStoreHandle handle, MXKVStoreUpdater updater, MXKVStoreStrUpdater str_updater, void* updater_handle) {
+  API_BEGIN();
+  if (!updater && !str_updater) {
+    AsStore(handle)->SetUpdater(nullptr);
+  } else {
+    AsStore(handle)->SetUpdater([=](const KVKey& key, const NDArray& pushed, NDArray* stored) {
+      MXNET_CHECK_KIND(key.named ? str_updater != nullptr : updater != nullptr, Value)
+          << "[kvstore] the updater takes " << (key.named ? "numbers" : "names") << " as keys; got " << key.str() << " (MXKVStoreSetUpdaterEx takes both kinds)";
+      NDArray* recv = new NDArray(pushed);
+      NDArray* local = new NDArray(*stored);
+      if (key.named) {
+        str_updater(key.name.c_str(), recv, local, updater_handle);
+      } else {
+        updater(key.number, recv, local, updater_handle);
+      }
+    });
+  }
+  API_END();
+}
+
+int MXKVStoreGetType(KVStoreHandle handle, const char** type) {
+  API_BEGIN();
+  *type = AsStore(handle)->type().c_str();
+  API_END();
+}
+
+int MXKVStoreGetRank(KVStoreHandle handle, int* ret) {
+  API_BEGIN();
+  *ret = AsStore(handle)->transport()->rank();
+  API_END();
+}
+
+int MXKVStoreGetGroupSize(KVStoreHandle handle, int* ret) {
+  API_BEGIN();
+  *ret = AsStore(handle)->transport()->size();
+  API_END();
+}
+
+// Without distributed stores every process is a worker.
+int MXKVStoreIsWorkerNode(int* ret) { *ret = 1; return 0; }
+int MXKVStoreIsServerNode(int* ret) { *ret = 0; return 0; }
+int MXKVStoreIsSchedulerNode(int* ret) { *ret = 0; return 0; }
+
+int MXKVStoreBarrier(KVStoreHandle handle) {
+  API_BEGIN();
+  AsStore(handle)->transport()->Barrier();
+  API_END();
+}
+
+int MXKVStoreSendCommmandToServers(KVStoreHandle handle, int cmd_id, const char* cmd_body) {
+  API_BEGIN();
+  AsStore(handle)->transport()->SendCommand(cmd_id, cmd_body ? cmd_body : "");
+  API_END();
+}
+
+int MXKVStoreGetNumDeadNode(KVStoreHandle handle, const int node_id, int* number, const int timeout_sec) {
+  API_BEGIN();
+  *number = AsStore(handle)->transport()->NumDeadNodes(node_id, timeout_sec);
+  API_END();
+}

@@ -1,0 +1,21 @@
+/* Sums of arrays and the compression of gradients, in CPU memory. */
+#ifndef MXNET_SRC_KVSTORE_REDUCE_H_
+#define MXNET_SRC_KVSTORE_REDUCE_H_
+
+#include <vector>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+
+/*
+ * out = sum of inputs, all of one dtype and size. `out` may be one of the inputs. Order and rounding do not depend on the number of threads:
+ * integers wrap, 16-bit floats are added in float32 and rounded once, bool is "any".
+ */
+void SumArrays(const std::vector<TBlob>& in, const TBlob& out);
+
+/* residual += in; out = threshold, 0 or -threshold; residual -= out. All float32, of one size. */
+void QuantizeTwoBit(const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
+
+}  // namespace mxnet
+#endif  // MXNET_SRC_KVSTORE_REDUCE_H_

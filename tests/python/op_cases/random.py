@@ -1,0 +1,6 @@
+"""Random operators: their numbers are tested in test_random.py."""
+CASES = []
+_FAMILIES = ["uniform", "normal", "gamma", "exponential", "poisson", "negative_binomial", "generalized_negative_binomial"]
+COVERED_ELSEWHERE = {op: "test_random.py" for op in
+                     [f"_random_{f}" for f in _FAMILIES] + [f"_random_{f}_like" for f in _FAMILIES] + [f"_sample_{f}" for f in _FAMILIES] +
+                     ["_random_randint", "_sample_multinomial", "_shuffle"]}

@@ -1,0 +1,227 @@
+"""Key-value stores of one process, through Python."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+TYPES = ["local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"]
+SHAPE = (4, 5)
+
+
+def full(value, shape=SHAPE, dtype="float32"):
+    return mx.nd.array(np.full(shape, value), dtype=dtype)
+
+
+def values(array):
+    found = np.unique(array.asnumpy())
+    assert len(found) == 1, found
+    return found[0]
+
+
+@pytest.fixture(params=TYPES)
+def kv(request):
+    return mx.kv.create(request.param)
+
+
+@pytest.mark.parametrize("keys", [[3, 5, 7], ["a", "b", "c"]])
+def test_lists_of_keys_and_of_devices(kv, keys):
+    kv.init(keys, [full(i) for i in range(3)])
+    outs = [[full(-1), full(-1)] for _ in keys]
+    kv.pull(keys, out=outs)
+    assert [[values(o) for o in pair] for pair in outs] == [[0, 0], [1, 1], [2, 2]]
+    kv.push(keys, [[full(i + 1)] * 4 for i in range(3)])
+    out = [full(-1) for _ in keys]
+    kv.pull(keys, out=out)
+    assert [values(o) for o in out] == [4, 8, 12]
+
+
+def test_pushpull_with_and_without_out(kv):
+    kv.init("w", full(1))
+    a, b, x, y = full(2), full(3), full(0), full(0)
+    kv.pushpull("w", [a, b], out=[x, y])
+    assert values(x) == values(y) == 5 and values(a) == 2
+    kv.pushpull("w", [a, b])
+    assert values(a) == values(b) == 5
+    kv.pull("w", out=x)
+    assert values(x) == 5
+
+
+def test_broadcast(kv):
+    x, y = full(0), full(0)
+    kv.broadcast("w", full(6), out=[x, y])
+    assert values(x) == values(y) == 6
+    with pytest.raises(ValueError, match="key w was initialised before"):
+        kv.broadcast("w", full(1), out=x)
+
+
+@pytest.mark.parametrize("key", [3, "weight"])
+def test_updater(kv, key):
+    seen = []
+
+    def update(k, pushed, stored):
+        seen.append(k)
+        stored += pushed * 2
+
+    kv.init(key, full(1))
+    kv._set_updater(update)
+    kv.push(key, [full(1)] * 3)
+    out = full(0)
+    kv.pull(key, out=out)
+    assert values(out) == 7 and seen == [key]
+    kv.push(key, full(1))
+    kv.pull(key, out=out)
+    assert values(out) == 9
+
+
+def test_error_in_an_updater_is_raised(kv):
+    kv.init(1, full(1))
+
+    def update(k, pushed, stored):
+        raise KeyError("no state")
+
+    kv._set_updater(update)
+    with pytest.raises(KeyError, match="no state"):
+        kv.push(1, full(1))
+
+
+def test_updater_may_call_the_store(kv):
+    kv.init([1, 2], [full(1), full(2)])
+    copy = full(0)
+    kv._set_updater(lambda k, pushed, stored: kv.pull(2, out=copy))
+    kv.push(1, full(1))
+    assert values(copy) == 2
+
+
+def test_optimizer_on_the_store(kv, tmp_path):
+    weight = mx.nd.array(np.arange(20).reshape(SHAPE), dtype="float32")
+    kv.init("w", weight)
+    kv.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9, wd=0.0))
+    out, w, m = full(0), weight.asnumpy().astype("float64"), np.zeros(SHAPE)
+    for step in range(4):
+        grad = np.full(SHAPE, 0.5 + step)
+        kv.push("w", [mx.nd.array(grad, dtype="float32")] * 2)
+        m = 0.9 * m - 0.1 * 2 * grad
+        w += m
+    kv.pull("w", out=out)
+    np.testing.assert_allclose(out.asnumpy(), w, rtol=1e-5)
+    kv.save_optimizer_states(str(tmp_path / "states"))
+    other = mx.kv.create(kv.type)
+    other.init("w", out)
+    other.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9, wd=0.0))
+    other.load_optimizer_states(str(tmp_path / "states"))
+    for store in (kv, other):
+        store.pushpull("w", full(0), out=out)
+        np.testing.assert_allclose(out.asnumpy(), w + 0.9 * m, rtol=1e-5)
+
+
+def test_work_waits_for_what_it_needs(kv):
+    size = (400, 400)
+    kv.init(0, mx.nd.zeros(size))
+    total = mx.nd.ones(size)
+    for _ in range(20):
+        total = mx.nd.dot(total, total) / 400      # still in flight when it is pushed
+        kv.push(0, [total, total])
+        kv.pull(0, out=total)
+        total = total / 2
+    np.testing.assert_allclose(total.asnumpy(), 1, rtol=1e-4)
+
+
+def test_errors(kv):
+    kv.init(1, full(1))
+    with pytest.raises(ValueError, match="key 2 has no value yet"):
+        kv.push(2, full(1))
+    with pytest.raises(ValueError, match="key 2 has no value yet"):
+        kv.pull(2, out=full(1))
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        kv.push(1, full(1, (3,)))
+    with pytest.raises(ValueError, match="keys of this store are numbers"):
+        kv.init("name", full(1))
+    with pytest.raises(TypeError, match="inconsistent types of keys"):
+        kv.init([3, "name"], [full(1), full(1)])
+    out = full(0)
+    kv.pull(1, out=out)
+    assert values(out) == 1
+
+
+@pytest.mark.parametrize("name", ["nccl", "dist_sync", "dist_device_sync", "dist_async", "no_such_store"])
+def test_types_that_do_not_exist(name):
+    with pytest.raises(ValueError, match=rf"{name}.*accepted: local, .*device"):
+        mx.kv.create(name)
+
+
+def test_group_of_one(kv):
+    assert (kv.rank, kv.num_workers) == (0, 1)
+    kv._barrier()
+    kv._send_command_to_servers(0, "nobody listens")
+
+
+def test_gradient_compression():
+    kv = mx.kv.create("device")
+    kv.set_gradient_compression({"type": "2bit", "threshold": 0.5})
+    kv.init(1, full(0))
+    out = full(9)
+    sent = []
+    for _ in range(6):
+        kv.push(1, [full(0.25), full(-0.5)])
+        kv.pull(1, out=out)
+        sent.append(float(values(out)))
+    assert sent == [-0.5, 0.0, -0.5, 0.0, -0.5, 0.0]
+    with pytest.raises(ValueError, match="accepted: none, 2bit"):
+        kv.set_gradient_compression({"type": "3bit"})
+    with pytest.raises(ValueError, match="not supported for a store of type local"):
+        mx.kv.create("local").set_gradient_compression({"type": "2bit"})
+
+
+THREADS = """
+import os, mxnet as mx
+kv = mx.kv.create('local')
+x = [mx.nd.ones((500000,)) for _ in range(2)]
+kv.init(0, x[0])
+mx.nd.waitall()
+before = len(os.listdir('/proc/self/task'))
+kv.push(0, x); kv.pull(0, out=x[0]); assert x[0].asnumpy().sum() == 1e6
+print(len(os.listdir('/proc/self/task')) - before)
+"""
+
+
+def _new_threads(**env):
+    # one CPU worker, made by the first sum if at all; OpenMP threads are counted beyond it
+    environment = dict(os.environ, OMP_NUM_THREADS="1", MXNET_ENGINE_TYPE="NaiveEngine", **env)
+    return int(subprocess.run([sys.executable, "-c", THREADS], env=environment, check=True, capture_output=True, text=True).stdout)
+
+
+def test_reduction_threads_and_bound_act():
+    assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="1000", MXNET_KVSTORE_REDUCTION_NTHREADS="5") == 4
+    assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="1000", MXNET_KVSTORE_REDUCTION_NTHREADS="2") == 1
+    assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="500000", MXNET_KVSTORE_REDUCTION_NTHREADS="5") == 0
+    assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="499999", MXNET_KVSTORE_REDUCTION_NTHREADS="5") == 4
+
+
+def test_trainer_with_several_contexts():
+    """Gradients of copies are summed and the copies stay equal, with the optimizer on the store and without."""
+    results = []
+    for on_store in (True, False):
+        contexts = [mx.cpu(0), mx.cpu(1)]
+        net = mx.gluon.nn.Dense(1, use_bias=False, in_units=3)
+        net.initialize(mx.init.One(), ctx=contexts)
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.5}, kvstore="device", update_on_kvstore=on_store)
+        for step in range(3):
+            losses = []
+            with mx.autograd.record():
+                for i, ctx in enumerate(contexts):
+                    losses.append(net(mx.nd.array(np.full((2, 3), 1.0 + i + step), ctx=ctx)).sum())
+            mx.autograd.backward(losses)
+            trainer.step(4)
+        copies = [p.asnumpy() for p in net.weight.list_data()]
+        np.testing.assert_array_equal(copies[0], copies[1])
+        results.append(copies[0])
+    w, m = np.ones(3), np.zeros(3)
+    for step in range(3):
+        m = 0.5 * m - 0.1 * (2 * (1.0 + step) + 2 * (2.0 + step)) / 4
+        w += m
+    np.testing.assert_allclose(results[0].ravel(), w, rtol=1e-5)
+    np.testing.assert_allclose(results[1].ravel(), w, rtol=1e-5)
