@@ -1,0 +1,59 @@
+/*
+ * RecordIO files (file_formats.md): a sequence of byte strings. Whatever a reader is given, it allocates no more than the file is
+ * long, and says at which byte a file is malformed.
+ *
+ * THREADS   One object is for one thread at a time.
+ */
+#ifndef MXNET_SRC_IO_RECORDIO_H_
+#define MXNET_SRC_IO_RECORDIO_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace mxnet {
+
+constexpr uint32_t kRecordMagic = 0xCED7230A;
+
+class RecordWriter {
+ public:
+  /* Empties or makes the file. Throws Error(kIO). `path` may begin with file://. */
+  explicit RecordWriter(const std::string& path);
+  /* Errors of a close go unseen here: Close tells them. */
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  /* Throws Error(kValue) for 2^29 bytes or more, Error(kIO) when the file cannot take it. */
+  void Write(const void* data, size_t size);
+  /* Where the next record begins. */
+  uint64_t Tell() const { return position_; }
+  void Close();
+
+ private:
+  void Put(const void* data, size_t size);
+  void PutPart(uint32_t flag, const char* data, size_t size);
+  std::string path_;
+  std::FILE* file_;
+  uint64_t position_ = 0;
+};
+
+class RecordReader {
+ public:
+  explicit RecordReader(const std::string& path);
+  ~RecordReader();
+  RecordReader(const RecordReader&) = delete;
+  RecordReader& operator=(const RecordReader&) = delete;
+  /* False at the end. Throws Error(kIO) with the byte offset; the reader then stands where it did before. */
+  bool Read(std::string* record);
+  /* To the beginning of a record, as Tell gave it. Throws Error(kIO) beyond the end. */
+  void Seek(uint64_t position);
+  uint64_t Tell() const { return position_; }
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+  uint64_t position_ = 0;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_SRC_IO_RECORDIO_H_
