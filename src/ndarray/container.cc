@@ -1,7 +1,9 @@
 // The NDArray container (.params files): writing version 2 and 3, reading everything back to the oldest layout.
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
@@ -42,10 +44,19 @@ class Reader {
     throw Error(Error::Kind::kIO, "[load] malformed NDArray data at byte " + std::to_string(at_) + ": " + why);
   }
   size_t left() const { return size_ - at_; }
+  /*
+   * A few stored rows may stand for a huge dense array: all dense arrays made from sparse ones of one input take at most 4096 times its size
+   * (64 MiB for small inputs).
+   */
+  void TakeDense(uint64_t bytes, const Shape& shape) {
+    if (bytes > dense_left_) Fail("sparse array of shape " + shape.str() + " is too large to load as a dense one");
+    dense_left_ -= bytes;
+  }
 
  private:
   const char* data_;
   size_t size_, at_ = 0;
+  uint64_t dense_left_ = std::max(uint64_t{64} << 20, uint64_t{4096} * size_);
 };
 
 Shape ReadShape(Reader* r, const char* what) {
@@ -111,13 +122,10 @@ NDArray ReadSparse(Reader* r, int stype) {
     ConvertElements(aligned.data(), aux_types[i], aux[i].data(), kInt64, static_cast<int64_t>(aux[i].size()));
   }
   const size_t item = DTypeSize(dtype);
-  // A few stored rows may stand for a huge dense array: a stated multiple of the input bounds what is allocated.
-  constexpr uint64_t kMaxDenseBytes = uint64_t{1} << 32;
   uint64_t dense_bytes = item;
-  for (int64_t d : shape) {
-    if (d != 0 && dense_bytes > kMaxDenseBytes / static_cast<uint64_t>(d)) r->Fail("sparse array of shape " + shape.str() + " is too large to load as a dense one");
-    dense_bytes *= static_cast<uint64_t>(d);
-  }
+  for (int64_t d : shape)
+    if (__builtin_mul_overflow(dense_bytes, static_cast<uint64_t>(d), &dense_bytes)) dense_bytes = UINT64_MAX;
+  r->TakeDense(dense_bytes, shape);
   std::vector<char> dense(dense_bytes, 0);
   if (stype == 1) {
     if (shape.ndim() < 1 || storage_shape.ndim() != shape.ndim()) r->Fail("row_sparse values of shape " + storage_shape.str() + " for an array of shape " + shape.str());
@@ -257,13 +265,12 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
 }
 
 void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names) {
-  std::ifstream f(path, std::ios::binary | std::ios::ate);
-  if (!f) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
-  const std::streamoff size = f.tellg();
-  if (size < 0) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": not a regular file");
+  std::error_code no_file;
+  const uintmax_t size = std::filesystem::file_size(path, no_file);  // a directory has no size either
+  if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());
+  std::ifstream f(path, std::ios::binary);
   std::string data(static_cast<size_t>(size), '\0');
-  f.seekg(0);
-  if (!f.read(&data[0], size)) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
+  if (!f.read(&data[0], static_cast<std::streamsize>(size))) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
   LoadNDArrays(data.data(), data.size(), arrays, names);
 }
 
