@@ -64,10 +64,12 @@ void Backward(int type, const void* og, const void* value, void* dx, int64_t n, 
 
 template <typename T>
 void Mask(uint64_t seed, uint64_t counter, uint64_t keep, T scale, T* mask, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += 4) {
-    const Philox random(seed, counter + static_cast<uint64_t>(i) / 4);
-    const int64_t n = end - i < 4 ? end - i : 4;
-    for (int64_t j = 0; j < n; ++j) mask[i + j] = random.word[j] < keep ? scale : T(0);
+  constexpr int kLanes = 16;
+  uint32_t words[4 * kLanes];
+  for (int64_t i = begin; i < end; i += 4 * kLanes) {
+    PhiloxLanes<kLanes>(seed, counter + static_cast<uint64_t>(i) / 4, words);
+    const int64_t n = end - i < 4 * kLanes ? end - i : 4 * kLanes;
+    for (int64_t j = 0; j < n; ++j) mask[i + j] = words[j] < keep ? scale : T(0);
   }
 }
 

@@ -107,6 +107,10 @@ class Planes {
   bool copied_;
 };
 
+bool Pointwise(const ConvDims& d) {
+  return d.KernelSize() == 1 && d.InSize() == d.OutSize() && d.stride[0] * d.stride[1] * d.stride[2] == 1 && d.pad[0] + d.pad[1] + d.pad[2] == 0;
+}
+
 template <typename T>
 void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
   const ConvDims& d = call.dims;
@@ -114,7 +118,7 @@ void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
   const int64_t cg = d.channels / d.groups, kg = d.filters / d.groups, rows = cg * d.KernelSize(), positions = d.OutSize();
   Planes<T> src(args, call.src, d.batch, d.channels, d.InSize(), !to_data), dst(args, call.dst, d.batch, d.filters, positions, !forward);
   Planes<T> weight(args, call.weight, d.filters, cg, d.KernelSize(), !to_weights);
-  const bool pointwise = d.KernelSize() == 1 && d.InSize() == positions && d.stride[0] * d.stride[1] * d.stride[2] == 1 && d.pad[0] + d.pad[1] + d.pad[2] == 0;
+  const bool pointwise = Pointwise(d);
   T* scratch = pointwise || (to_weights && !call.weight.ptr) ? nullptr : Scratch<T>(args, rows * positions);
   T* bias = static_cast<T*>(call.bias);
   if (to_weights && weight.data) std::fill(weight.data, weight.data + d.filters * rows, T(0));
@@ -150,9 +154,10 @@ void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
   if (to_weights && weight.data) weight.Store();
 }
 
-// REQUIRES: tensors of float or double when the hook does not take the call.
 bool TryHook(KernelArgs& args, const ConvCall& call) {
   auto hook = ActiveHooks().convolution;
+  // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder the data.
+  if (call.dtype == kFloat32 && Pointwise(call.dims) && call.dims.groups == 1 && !call.src.channels_last && !call.dst.channels_last) return false;
   return hook && hook(args, call);
 }
 

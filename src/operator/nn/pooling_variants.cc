@@ -103,6 +103,19 @@ inline T LpSlope(T x, T y, int p) {   // d y / d x with y = (sum |x|^p)^(1/p)
   return x < T(0) ? -ratio : ratio;
 }
 
+template <typename T>
+inline void FirstMaximum(const PoolDims& d, const Window& w, const T* x, T top, T g, T* dx, int64_t step) {
+  for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+    for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+      const int64_t row = (id * d.in[1] + ih) * d.in[2];
+      for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw)
+        if (x[(row + iw) * step] == top) {
+          dx[(row + iw) * step] += g;
+          return;
+        }
+    }
+}
+
 // Items are planes of one channel; element e of the plane is at [e * step].
 template <typename T>
 void OnePlaneBackward(const PoolDims& d, const T* og, const T* x, const T* y, T* dx, int64_t step, int64_t width) {
@@ -120,12 +133,18 @@ void OnePlaneBackward(const PoolDims& d, const T* og, const T* x, const T* y, T*
         };
         if (d.type == nn::kPoolMax) {   // the first element that holds the maximum
           const T* top = y + o * step;
-          bool done[kPoolChannelBlock] = {false};
+          if (width == 1) {
+            FirstMaximum(d, w, x, *top, *g, dx, step);
+            continue;
+          }
+          T pending[kPoolChannelBlock];
+          std::fill(pending, pending + width, T(1));
           each([&](int64_t at) {
+#pragma omp simd
             for (int64_t j = 0; j < width; ++j) {
-              const bool hit = !done[j] & (x[at + j] == top[j]);
-              dx[at + j] += hit ? g[j] : T(0);
-              done[j] |= hit;
+              const T found = x[at + j] == top[j] ? pending[j] : T(0);
+              dx[at + j] += found != T(0) ? g[j] : T(0);
+              pending[j] -= found;
             }
           });
         } else if (d.type == nn::kPoolLp) {

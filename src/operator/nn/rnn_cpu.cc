@@ -2,20 +2,24 @@
 #include "operator/nn/rnn.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "operator/gemm.h"
 #include "operator/nn/nn_common.h"
+#include "operator/nn/rnn_kernels.h"
 #include "operator/random_philox.h"
 
 namespace mxnet {
 namespace nn {
 namespace {
 
-template <typename T>
-T Sigmoid(T x) { return T(1) / (T(1) + std::exp(-x)); }
+CellClip ClipOf(const RNNParam& p) {
+  CellClip c;
+  c.on = p.lstm_state_clip_min.has_value() && p.lstm_state_clip_max.has_value();
+  c.nan = p.lstm_state_clip_nan;
+  if (c.on) c.low = p.lstm_state_clip_min.value(), c.high = p.lstm_state_clip_max.value();
+  return c;
+}
 
 // The reserve of one layer.
 template <typename T>
@@ -71,7 +75,8 @@ void RunDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t la
   T *h = Scratch<T>(a, bo), *c = Scratch<T>(a, bh), *projected = d.projection ? Scratch<T>(a, bo) : nullptr, *recurrent = p.mode == kGru ? Scratch<T>(a, d.batch * gh) : nullptr;
   std::copy(state, state + bo, h);
   if (cell_state) std::copy(cell_state, cell_state + bh, c);
-  const bool clip = p.lstm_state_clip_min.has_value() && p.lstm_state_clip_max.has_value();
+  const CellClip clip = ClipOf(p);
+  constexpr int dtype = sizeof(T) == 8 ? kFloat64 : kFloat32;
   for (int64_t step = 0; step < d.steps; ++step) {
     const int64_t t = dir == 0 ? step : d.steps - 1 - step;
     T* g = gates + t * d.batch * gh;
@@ -91,29 +96,15 @@ void RunDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t la
           continue;
         }
         T* gn = g + n * gh;
-        for (int64_t j = 0; j < d.hidden; ++j) {
-          const int64_t at = n * d.hidden + j;
-          if (p.mode == kLstm) {
-            T &gi = gn[j], &gf = gn[d.hidden + j], &gg = gn[2 * d.hidden + j], &go = gn[3 * d.hidden + j];
-            gi = Sigmoid(gi), gf = Sigmoid(gf), gg = std::tanh(gg), go = Sigmoid(go);
-            T v = gf * c[at] + gi * gg;
-            if (clip) {
-              if (p.lstm_state_clip_nan && v != v) v = static_cast<T>(p.lstm_state_clip_max.value());
-              v = std::min(std::max(v, static_cast<T>(p.lstm_state_clip_min.value())), static_cast<T>(p.lstm_state_clip_max.value()));
-            }
-            c[at] = ct[at] = v;
-            ht[at] = go * std::tanh(v);
-          } else if (p.mode == kGru) {
-            const T* r = recurrent + n * gh;
-            T &gr = gn[j], &gz = gn[d.hidden + j], &gn2 = gn[2 * d.hidden + j];
-            gr = Sigmoid(gr + r[j]), gz = Sigmoid(gz + r[d.hidden + j]);
-            ct[at] = r[2 * d.hidden + j];
-            gn2 = std::tanh(gn2 + gr * ct[at]);
-            ht[at] = (T(1) - gz) * gn2 + gz * h[at];
-          } else {
-            gn[j] = p.mode == kRnnRelu ? std::max(gn[j], T(0)) : std::tanh(gn[j]);
-            ht[at] = gn[j];
-          }
+        const int64_t at = n * d.hidden;
+        if (p.mode == kLstm) {
+          MXNET_CPU_CALL(LstmRow)(dtype, d.hidden, clip, gn, c + at, ct + at, ht + at);
+        } else if (p.mode == kGru) {
+          MXNET_CPU_CALL(GruRow)(dtype, d.hidden, gn, recurrent + n * gh, h + at, ct + at, ht + at);
+        } else if (p.mode == kRnnTanh) {
+          MXNET_CPU_CALL(TanhRow)(dtype, d.hidden, gn, ht + at);
+        } else {
+          for (int64_t j = 0; j < d.hidden; ++j) ht[at + j] = gn[j] = std::max(gn[j], T(0));
         }
       }
     });
@@ -189,7 +180,8 @@ void BackDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t l
   T *dprojected = d.projection ? Scratch<T>(a, cells * d.out) : nullptr, *keep = p.mode == kGru ? Scratch<T>(a, bh) : nullptr, *step_dh = Scratch<T>(a, bh);
   std::copy(dstate_out, dstate_out + bo, dh);
   if (dcell_out) std::copy(dcell_out, dcell_out + bh, dc); else std::fill(dc, dc + bh, T(0));
-  const bool clip = p.lstm_state_clip_min.has_value() && p.lstm_state_clip_max.has_value();
+  const CellClip clip = ClipOf(p);
+  constexpr int dtype = sizeof(T) == 8 ? kFloat64 : kFloat32;
   for (int64_t step = d.steps - 1; step >= 0; --step) {
     const int64_t t = dir == 0 ? step : d.steps - 1 - step, before = dir == 0 ? t - 1 : t + 1;
     const bool first = before < 0 || before >= d.steps;
@@ -222,22 +214,15 @@ void BackDirection(KernelArgs& a, const RNNParam& p, const RnnDims& d, int64_t l
       const T* gn = g + n * gh;
       T *dgn = dg + n * gh, *drn = dr + n * gh;
       const T* cp = !cell_state ? nullptr : fresh(n) ? cell_state + n * d.hidden : k.cell[dir] + before * bh + n * d.hidden;
+      if (p.mode == kLstm) {
+        const int64_t at = n * d.hidden;
+        MXNET_CPU_CALL(LstmRowGradient)(dtype, d.hidden, clip, gn, ct + at, cp, dhidden + at, dc + at, dgn);
+        continue;
+      }
       for (int64_t j = 0; j < d.hidden; ++j) {
         const int64_t at = n * d.hidden + j;
         const T up = dhidden[at];
-        if (p.mode == kLstm) {
-          const T gi = gn[j], gf = gn[d.hidden + j], gg = gn[2 * d.hidden + j], go = gn[3 * d.hidden + j], tc = std::tanh(ct[at]);
-          T dcell_here = dc[at] + up * go * (T(1) - tc * tc);
-          dgn[3 * d.hidden + j] = up * tc * go * (T(1) - go);
-          if (clip) {
-            const T raw = gf * cp[j] + gi * gg;
-            if (!(raw > static_cast<T>(p.lstm_state_clip_min.value()) && raw < static_cast<T>(p.lstm_state_clip_max.value()))) dcell_here = T(0);
-          }
-          dgn[j] = dcell_here * gg * gi * (T(1) - gi);
-          dgn[d.hidden + j] = dcell_here * cp[j] * gf * (T(1) - gf);
-          dgn[2 * d.hidden + j] = dcell_here * gi * (T(1) - gg * gg);
-          dc[at] = dcell_here * gf;
-        } else if (p.mode == kGru) {
+        if (p.mode == kGru) {
           const T gr = gn[j], gz = gn[d.hidden + j], gc = gn[2 * d.hidden + j];
           const T dcandidate = up * (T(1) - gz) * (T(1) - gc * gc);
           dgn[2 * d.hidden + j] = dcandidate;

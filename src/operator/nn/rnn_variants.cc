@@ -1,0 +1,100 @@
+// Gate loops of RNN.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "mxnet/base.h"
+#include "operator/nn/rnn_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+
+using nn::CellClip;
+
+template <typename T>
+void Lstm(int64_t n, const CellClip& clip, T* gates, T* cell, T* kept, T* hidden) {
+  T *gi = gates, *gf = gates + n, *gg = gates + 2 * n, *go = gates + 3 * n;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    gi[j] = sigmoid(gi[j]);
+    gf[j] = sigmoid(gf[j]);
+    gg[j] = tanh(gg[j]);
+    go[j] = sigmoid(go[j]);
+    cell[j] = gf[j] * cell[j] + gi[j] * gg[j];
+  }
+  if (clip.on) {
+    const T low = static_cast<T>(clip.low), high = static_cast<T>(clip.high);
+    for (int64_t j = 0; j < n; ++j) {
+      if (clip.nan && cell[j] != cell[j]) cell[j] = high;
+      cell[j] = cell[j] < low ? low : cell[j] > high ? high : cell[j];
+    }
+  }
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    kept[j] = cell[j];
+    hidden[j] = go[j] * tanh(cell[j]);
+  }
+}
+
+template <typename T>
+void LstmGradient(int64_t n, const CellClip& clip, const T* gates, const T* kept, const T* before, const T* up, T* dcell, T* dgates) {
+  const T *gi = gates, *gf = gates + n, *gg = gates + 2 * n, *go = gates + 3 * n;
+  const T low = static_cast<T>(clip.low), high = static_cast<T>(clip.high);
+  const bool on = clip.on;
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    const T tc = tanh(kept[j]), raw = gf[j] * before[j] + gi[j] * gg[j];
+    T dc = dcell[j] + up[j] * go[j] * (T(1) - tc * tc);
+    dc = on && !(raw > low && raw < high) ? T(0) : dc;
+    dgates[3 * n + j] = up[j] * tc * go[j] * (T(1) - go[j]);
+    dgates[j] = dc * gg[j] * gi[j] * (T(1) - gi[j]);
+    dgates[n + j] = dc * before[j] * gf[j] * (T(1) - gf[j]);
+    dgates[2 * n + j] = dc * gi[j] * (T(1) - gg[j] * gg[j]);
+    dcell[j] = dc * gf[j];
+  }
+}
+
+template <typename T>
+void Gru(int64_t n, T* gates, const T* r, const T* before, T* kept, T* hidden) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) {
+    gates[j] = sigmoid(gates[j] + r[j]);
+    gates[n + j] = sigmoid(gates[n + j] + r[n + j]);
+    kept[j] = r[2 * n + j];
+    gates[2 * n + j] = tanh(gates[2 * n + j] + gates[j] * kept[j]);
+    hidden[j] = (T(1) - gates[n + j]) * gates[2 * n + j] + gates[n + j] * before[j];
+  }
+}
+
+template <typename T>
+void Tanh(int64_t n, T* gates, T* hidden) {
+#pragma omp simd
+  for (int64_t j = 0; j < n; ++j) hidden[j] = gates[j] = tanh(gates[j]);
+}
+
+template <typename F>
+inline void OfType(int dtype, F&& f) {
+  if (dtype == kFloat64) f(double{}); else f(float{});
+}
+template <typename T> T* Out(void* p, T) { return static_cast<T*>(p); }
+template <typename T> const T* In(const void* p, T) { return static_cast<const T*>(p); }
+
+}  // namespace
+
+void LstmRow(int dtype, int64_t n, const nn::CellClip& clip, void* gates, void* cell, void* kept, void* hidden) {
+  OfType(dtype, [&](auto t) { Lstm(n, clip, Out(gates, t), Out(cell, t), Out(kept, t), Out(hidden, t)); });
+}
+void LstmRowGradient(int dtype, int64_t n, const nn::CellClip& clip, const void* gates, const void* kept, const void* before, const void* up, void* dcell, void* dgates) {
+  OfType(dtype, [&](auto t) { LstmGradient(n, clip, In(gates, t), In(kept, t), In(before, t), In(up, t), Out(dcell, t), Out(dgates, t)); });
+}
+void GruRow(int dtype, int64_t n, void* gates, const void* recurrent, const void* before, void* kept, void* hidden) {
+  OfType(dtype, [&](auto t) { Gru(n, Out(gates, t), In(recurrent, t), In(before, t), Out(kept, t), Out(hidden, t)); });
+}
+void TanhRow(int dtype, int64_t n, void* gates, void* hidden) {
+  OfType(dtype, [&](auto t) { Tanh(n, Out(gates, t), Out(hidden, t)); });
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
