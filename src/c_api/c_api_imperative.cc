@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "c_api/c_api_common.h"
+#include "mxnet/c_api_op.h"
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -113,6 +114,14 @@ int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, n
                 const char*** arg_descriptions, const char** return_type) {
   const char* key = nullptr;
   return MXSymbolGetAtomicSymbolInfo(op, real_name, description, num_doc_args, arg_names, arg_type_infos, arg_descriptions, &key, return_type);
+}
+
+int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
+  API_BEGIN();
+  const std::vector<int>& dtypes = AsOp(op)->dtypes;
+  *out_size = static_cast<uint32_t>(dtypes.size());
+  *out_dtypes = dtypes.data();
+  API_END();
 }
 
 int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,

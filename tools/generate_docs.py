@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Writes what is derived from the library: docs/env_var.md, docs/operators.md, and type stubs of the operator modules.
+
+    ./dev docs [--check]
+
+`--check` writes nothing and fails, naming the pages, when a committed one differs from what the library says.
+"""
+import argparse
+import collections
+import ctypes
+import keyword
+import os
+import re
+import sys
+
+from mxnet import _opgen
+from mxnet import env
+from mxnet._dtypes import NAMES
+from mxnet.base import _LIB, check_call
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# ---- what the records say
+
+
+def dtypes(info):
+    """Names of the dtypes that the operator accepts for its first input; [] when any."""
+    count, numbers = ctypes.c_uint(), ctypes.POINTER(ctypes.c_int)()
+    check_call(_LIB.MXOpListDTypes(ctypes.c_void_p(info.handle), ctypes.byref(count), ctypes.byref(numbers)))
+    return [NAMES[numbers[i]] for i in range(count.value)]
+
+
+def records():
+    """(info, aliases) of every public operator, by name. A record all of whose names begin with `_backward` is internal."""
+    names = collections.defaultdict(list)
+    for name in _opgen.op_names():
+        names[_opgen.op_info(name).name].append(name)
+    for canonical in sorted(names, key=lambda n: (n.startswith("_"), n.lower(), n)):
+        if not canonical.startswith("_backward"):
+            yield _opgen.op_info(canonical), [n for n in names[canonical] if n != canonical]
+
+
+def default_of(type_text):
+    """The default as written in "float, optional, default=0.5"; None when the parameter is required."""
+    found = re.search(r"default=(.*)$", type_text)
+    return found.group(1).strip() if found else ("None" if "optional" in type_text else None)
+
+
+# ---- pages
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def operator_section(info, aliases):
+    arguments = [("*" if info.variadic else "") + n for n in info.inputs]
+    for name, kind, _ in info.params:
+        if name == info.counter:
+            continue
+        default = default_of(kind)
+        arguments.append(name if default is None else f"{name}={default}")
+    lines = ["", f"## {info.name}", "", f"`{info.name}({', '.join(arguments)})`", "", info.doc or ""]
+    if aliases:
+        lines += ["", "Also called: " + ", ".join(f"`{a}`" for a in aliases) + "."]
+    accepted = dtypes(info)
+    if accepted:
+        lines += ["", "Dtypes: " + ", ".join(accepted) + "."]
+    if info.params:
+        lines += ["", "| parameter | type | meaning |", "|---|---|---|"]
+        lines += [f"| `{name}` | {cell(kind)} | {cell(doc)} |" for name, kind, doc in info.params]
+    return lines
+
+
+def operators_page():
+    listed = list(records())
+    lines = ["# Operators", "", "Generated from the operator records by `./dev docs`; do not edit.", "",
+             f"{len(listed)} operators under {sum(1 + len(a) for _, a in listed)} names. `mx.nd.NAME` runs one at once, `mx.sym.NAME` puts it into a graph;",
+             "names that begin with `_` live in `mx.nd._internal` or in the module that their prefix names (`_contrib_`, `_linalg_`, `_random_`, ...).",
+             "Arrays come first, then parameters. *Dtypes* are those accepted for the first array; where none are named, any."]
+    for info, aliases in listed:
+        lines += operator_section(info, aliases)
+    return "\n".join(lines) + "\n"
+
+
+# ---- stubs
+
+def python_type(text):
+    """The annotation for a parameter's type in the records' notation."""
+    if text.startswith("{"):
+        optional = "None" in text.split("}")[0]
+        return "str | None" if optional else "str"
+    head = text.split(",")[0].strip().lower()
+    if head.startswith(("shape", "tuple")) or "tuple" in head:
+        return "int | Sequence[int] | None" if "None" in text else "int | Sequence[int]"
+    known = {"int": "int", "long": "int", "int (non-negative)": "int", "long (non-negative)": "int", "boolean": "bool", "float": "float", "double": "float", "string": "str"}
+    base = known.get(head.replace(" or none", ""), "Any")
+    return base + " | None" if base != "Any" and "none" in text.lower() else base
+
+
+def identifier(name):
+    return name + "_" if keyword.iskeyword(name) else name
+
+
+def stub(kind, module, lead):
+    """Text of op.pyi for arrays (kind NDArray) or graphs (kind Symbol)."""
+    lines = ["# Generated from the operator records by `./dev docs`; do not edit.", "from collections.abc import Sequence", "from typing import Any", "",
+             f"from .{module} import {kind}"]
+    for info, aliases in records():
+        arguments = [f"*{info.inputs[0]}: {kind}"] if info.variadic else [f"{identifier(n)}: {kind} | None = ..." for n in info.inputs]
+        arguments += [f"{identifier(n)}: {python_type(t)} = ..." for n, t, _ in info.params if n != info.counter]
+        signature = ", ".join(arguments + lead)
+        for name in [info.name] + aliases:
+            if name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("_"):
+                lines.append(f"def {name}({signature}) -> {kind}: ...")
+    return "\n".join(lines) + "\n"
+
+
+def pages():
+    """Path (from the repository's root) to contents."""
+    return {
+        "docs/env_var.md": env._markdown(env.list()) + "\n",
+        "docs/operators.md": operators_page(),
+        "python/mxnet/ndarray/op.pyi": stub("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...", "name: str | None = ...", "**kwargs: Any"]),
+        "python/mxnet/symbol/op.pyi": stub("Symbol", "symbol", ["name: str | None = ...", "attr: dict[str, str] | None = ...", "**kwargs: Any"]),
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare, do not write")
+    check = parser.parse_args().check
+    stale = []
+    for path, text in pages().items():
+        full = os.path.join(ROOT, path)
+        try:
+            with open(full, encoding="utf-8") as f:
+                old = f.read()
+        except FileNotFoundError:
+            old = None
+        if old != text:
+            stale.append(path)
+            if not check:
+                with open(full, "w", encoding="utf-8") as f:
+                    f.write(text)
+                print("wrote", path)
+    if check and stale:
+        sys.exit(f"generated pages differ from the library: {', '.join(stale)}; run ./dev docs")
+
+
+if __name__ == "__main__":
+    main()
