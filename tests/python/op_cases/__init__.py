@@ -56,3 +56,18 @@ def rand(shape, low=-2.0, high=2.0):
 def ints(shape, low=-3, high=3):
     """Whole numbers, both ends included, also for floating dtypes."""
     return Draw(shape, low, high, True)
+
+
+def rotated(cases):
+    """Aliases are one record: the first case of a list of names tests all of them, each further one takes the next name in turn.
+    Second derivatives, which take longest, are tested for the first three."""
+    seen, out = {}, []
+    for case in cases:
+        names = case["op"]
+        if not isinstance(names, str) and tuple(names) in seen:
+            at = seen[tuple(names)] = seen[tuple(names)] + 1
+            case = dict(case, op=names[at % len(names)], grad2=case.get("grad2", False) and at < 3)
+        elif not isinstance(names, str):
+            seen[tuple(names)] = 0
+        out.append(case)
+    return out
