@@ -32,8 +32,8 @@ def main():
         curve.append(float(loss.mean().asscalar()))
     mx.nd.waitall()
     stats = storage.stats(mx.cpu(0))
-    print(json.dumps({"curve": np.round(curve, 6).tolist(), "seconds": time.time() - started, "peak": stats["peak_bytes"],
-                      "pushed": mx.engine.stats()["pushed"] - pushed, "pool": stats["pool"]}))
+    print(json.dumps({"curve": np.round(curve, 6).tolist(), "seconds": time.time() - started, "peak": stats.peak_bytes,
+                      "pushed": mx.engine.stats()["pushed"] - pushed, "pool": storage.pool_name(mx.cpu(0))}))
 
 
 if __name__ == "__main__":

@@ -1,33 +1,57 @@
-"""What the memory pools hold, per device."""
+"""What the memory pools hold: statistics of each context's pool.
+
+Every context has a pool of its own (``MXNET_CPU_MEM_POOL_TYPE`` and its relatives choose how it rounds and caches);
+:meth:`mxnet.Context.empty_cache` gives what it caches back to the system.
+"""
 import ctypes
+from collections import namedtuple
 
 from .base import _LIB, check_call, py_str
 from .context import current_context
 
-__all__ = ["empty_cache", "reset_peak", "stats"]
+__all__ = ["StorageStats", "pool_name", "reset_peak", "stats"]
 
-_FIELDS = ("used_bytes", "cached_bytes", "peak_bytes", "peak_used_bytes", "hits", "misses", "releases")
+StorageStats = namedtuple(
+    "StorageStats", ["used_bytes", "cached_bytes", "peak_bytes", "peak_used_bytes", "hits", "misses", "releases"])
+StorageStats.__doc__ = """One consistent reading of a pool.
+
+``used_bytes`` are handed out (rounded sizes), ``cached_bytes`` are kept for reuse, ``peak_bytes`` is the largest sum of
+both since the start or :func:`reset_peak`, ``peak_used_bytes`` the largest ``used_bytes``. ``hits`` requests were served
+from the cache, ``misses`` went to the system or driver, and the cache was given back ``releases`` times.
+"""
 
 
-def _ids(ctx):
-    ctx = ctx or current_context()
+def _device(ctx):
+    ctx = current_context() if ctx is None else ctx
     return ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id)
 
 
 def stats(ctx=None):
-    """Returns a dict: bytes handed out, cached and at most held (``peak_bytes``), requests served from the cache (``hits``) and from the
-    system (``misses``), how often the cache was given back, and the pool's type."""
-    values, name = (ctypes.c_uint64 * len(_FIELDS))(), ctypes.c_char_p()
-    check_call(_LIB.MXStorageStats(*_ids(ctx), values))
-    check_call(_LIB.MXStoragePoolName(*_ids(ctx), ctypes.byref(name)))
-    return {**dict(zip(_FIELDS, values)), "pool": py_str(name.value)}
+    """Statistics of the pool of `ctx` (default: the current context).
+
+    Arrays are written asynchronously: call :func:`mxnet.nd.waitall` first when the numbers shall include everything.
+
+    Returns
+    -------
+    StorageStats
+
+    Raises
+    ------
+    ValueError
+        if the library or the machine has no such device.
+    """
+    out = (ctypes.c_uint64 * 7)()
+    check_call(_LIB.MXStorageStats(*_device(ctx), out))
+    return StorageStats(*out)
 
 
 def reset_peak(ctx=None):
-    """Starts the peaks again at what is held now."""
-    check_call(_LIB.MXStorageResetPeak(*_ids(ctx)))
+    """Let both peaks of the pool of `ctx` start again at what it holds now."""
+    check_call(_LIB.MXStorageResetPeak(*_device(ctx)))
 
 
-def empty_cache(ctx=None):
-    """Gives cached memory of the device back to the system."""
-    check_call(_LIB.MXStorageEmptyCache(*_ids(ctx)))
+def pool_name(ctx=None):
+    """``'Naive'``, ``'Round'`` or ``'Unpooled'``: how the pool of `ctx` rounds and caches."""
+    name = ctypes.c_char_p()
+    check_call(_LIB.MXStoragePoolName(*_device(ctx), ctypes.byref(name)))
+    return py_str(name.value)
