@@ -68,17 +68,28 @@ void ParallelOuter(const std::vector<Dim>& outer, int64_t elements_each, F&& fn)
   ParallelFor(n, grain, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
 }
 
-// The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination.
+// The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination. Each tile goes through a buffer, so that
+// both sides are touched line by line: with power-of-two strides the lines of a tile would evict each other.
 template <typename T>
 void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
+  alignas(64) T tile[kTile * kTile];
   for (int64_t r0 = 0; r0 < rows.size; r0 += kTile) {
-    const int64_t r1 = std::min(r0 + kTile, rows.size);
+    const int64_t nr = std::min(kTile, rows.size - r0);
     for (int64_t c0 = 0; c0 < cols.size; c0 += kTile) {
-      const int64_t c1 = std::min(c0 + kTile, cols.size);
-      for (int64_t r = r0; r < r1; ++r) {
-        const T* s = src + r;
-        T* d = dst + r * rows.dst;
-        for (int64_t c = c0; c < c1; ++c) d[c] = s[c * cols.src];
+      const int64_t nc = std::min(kTile, cols.size - c0);
+      const T* s = src + r0 + c0 * cols.src;
+      T* d = dst + r0 * rows.dst + c0;
+      if (nr < 8 || nc < 8) {   // slivers: the buffer would cost more than it saves
+        for (int64_t r = 0; r < nr; ++r)
+          for (int64_t c = 0; c < nc; ++c) d[r * rows.dst + c] = s[c * cols.src + r];
+        continue;
+      }
+      for (int64_t c = 0; c < nc; ++c)
+        for (int64_t r = 0; r < nr; ++r) tile[r * kTile + c] = s[c * cols.src + r];
+      if (nc == kTile) {
+        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile, kTile * sizeof(T));
+      } else {
+        for (int64_t r = 0; r < nr; ++r) std::memcpy(d + r * rows.dst, tile + r * kTile, static_cast<size_t>(nc) * sizeof(T));
       }
     }
   }
