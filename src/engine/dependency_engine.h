@@ -181,6 +181,8 @@ void RegisterEngine(DependencyEngine* engine);
 void UnregisterEngine(DependencyEngine* engine);
 /* Calls ThreadExit if the engine with this id still lives. */
 void NotifyThreadExit(uint64_t engine_id, ThreadState* state);
+/* Waits for all work of the engine of Engine::Get, if it was ever made. */
+void FinishProcessEngine();
 /* True in a process that was forked from one that had an engine, or after Engine::MarkDataWorker. */
 bool IsDataWorker();
 void SetDataWorker();

@@ -1,6 +1,7 @@
 /* Which engine: by name, and the one of the process. */
 #include "mxnet/engine.h"
 
+#include <atomic>
 #include <cstdlib>
 
 #include "engine/dependency_engine.h"
@@ -17,10 +18,19 @@ Engine* Engine::Create(const std::string& type) {
   MXNET_THROW(Value) << "[engine] got the type '" << type << "'; accepted: NaiveEngine, ThreadedEngine, ThreadedEnginePerDevice";
 }
 
+namespace {
+std::atomic<Engine*> process_engine_made{nullptr};
+}
+
+void engine::FinishProcessEngine() {
+  if (Engine* made = process_engine_made.load(std::memory_order_acquire)) made->NotifyShutdown();
+}
+
 Engine* Engine::Get() {
   // Never deleted: destructors of other static objects may still push. At exit its work is finished and its threads end.
   static Engine* process_engine = [] {
     Engine* made = Create(Env::Get().engine_type);
+    process_engine_made.store(made, std::memory_order_release);
     std::atexit([] { static_cast<DependencyEngine*>(Get())->Shutdown(); });
     return made;
   }();

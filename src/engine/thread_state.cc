@@ -1,4 +1,7 @@
 /* Which ThreadState belongs to the calling thread, and what happens to it when the thread or the process's fork ends it. */
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,9 @@ __thread bool tls_exited = false;
 struct ThreadStates {
   std::vector<std::pair<uint64_t, ThreadState*>> states;  // by engine id; an engine may be dead
   ~ThreadStates() {
+    // The main thread ends with the process, just before exit handlers destroy what libraries keep in function statics (oneDNN its compiled
+    // kernels), often before the handler of Engine::Get: what is in flight must be over by then.
+    if (syscall(SYS_gettid) == getpid()) FinishProcessEngine();
     tls_exited = true;
     tls_state = {0, nullptr};
     for (auto& s : states) NotifyThreadExit(s.first, s.second);

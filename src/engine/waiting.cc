@@ -130,9 +130,10 @@ ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char*
   return record;
 }
 
+// What is in flight ends here too: later, Python or the exit handlers of other libraries take away what it uses.
 void DependencyEngine::NotifyShutdown() {
   bulking_off_.store(true, std::memory_order_relaxed);
-  FlushAll();
+  Drain();
 }
 
 EngineStats DependencyEngine::stats() const {

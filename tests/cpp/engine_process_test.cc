@@ -277,6 +277,38 @@ TEST(Child, DISABLED_Exit) {
   // Returns with most of it pending.
 }
 
+// A library that keeps something in a function static, made by the first operation and destroyed at exit, ahead of the engine's own handler.
+struct Kernels {
+  std::atomic<bool> usable{true};
+  ~Kernels() { usable = false; }
+};
+Kernels& LibraryKernels() {
+  static Kernels kernels;
+  return kernels;
+}
+
+TEST(Child, DISABLED_ExitWithStatics) {
+  Engine* engine = Engine::Get();
+  Var* v = engine->NewVariable();
+  for (int i = 0; i < 50; ++i) {
+    engine->PushSync(
+        [](RunContext) {
+          Kernels& kernels = LibraryKernels();
+          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          if (!kernels.usable) std::printf("used after its destruction\n");
+        },
+        kCpu, {}, {v});
+  }
+}
+
+TEST(EngineExit, WorkIsOverBeforeStaticsGo) {
+  for (const char* type : {"ThreadedEngine", "ThreadedEnginePerDevice"}) {
+    Result r = RunChild(std::string("MXNET_ENGINE_TYPE=") + type, "ExitWithStatics");
+    EXPECT_EQ(r.status, 0) << r.output;
+    EXPECT_FALSE(Contains(r.output, "used after")) << r.output;
+  }
+}
+
 TEST(EngineExit, PendingWorkIsFinished) {
   for (const char* type : {"NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"}) {
     Result r = RunChild(std::string("MXNET_ENGINE_TYPE=") + type, "Exit");
