@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "operator/legacy_shape.h"
+
 namespace mxnet {
 namespace {
 
@@ -145,6 +147,7 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
                                                        << ", but was declared with " << wish;
     have = merged;
   }
+  const ZeroIsUnknownScope open_sizes(true);
   sweeper.Run();
   return sweeper.Complete();
 }

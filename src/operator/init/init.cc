@@ -120,9 +120,10 @@ struct NumpyEyeParam : public dmlc::Parameter<NumpyEyeParam> {
 template <typename P>
 bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   Shape shape = attrs.get<P>().shape;
+  const bool zero_is_unknown = ZeroIsUnknown() && attrs.op->name.compare(0, 5, "_npi_") != 0;
   // No shape was given when the rank is 0 but the result's is known: then the result says it.
-  if (shape.ndim() == 0 && (ZeroIsUnknown() || (*out)[0].ndim() > 0)) shape = Shape();
-  if (ZeroIsUnknown())
+  if (shape.ndim() == 0 && (zero_is_unknown || (*out)[0].ndim() > 0)) shape = Shape();
+  if (zero_is_unknown)
     for (int i = 0; i < shape.ndim(); ++i)
       if (shape[i] == 0) shape[i] = Shape::kUnknownDim;
   for (int i = 0; i < shape.ndim(); ++i)
