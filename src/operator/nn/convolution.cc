@@ -183,7 +183,6 @@ MXNET_REGISTER_OP(Convolution)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_layout(LayoutRule::kChannelsLast)
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return ConvFlops(in[1], out[0], in[1].shape[0]); })
-    .set_stateful()
     .set_gradient(BackwardNode("_backward_Convolution", kGradInputs));
 
 MXNET_REGISTER_OP(_backward_Convolution)
@@ -207,7 +206,6 @@ MXNET_REGISTER_OP(Deconvolution)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_layout(LayoutRule::kChannelsLast)
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return ConvFlops(in[1], in[0], in[1].shape[0]); })
-    .set_stateful()
     .set_gradient(BackwardNode("_backward_Deconvolution", kGradInputs));
 
 MXNET_REGISTER_OP(_backward_Deconvolution)

@@ -150,6 +150,7 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& data = (*in)[0];
   if (!data.ndim_known()) return false;
   MXNET_CHECK_KIND(data.ndim() == 3, Value) << Named(attrs) << "data has shape " << data << "; (steps, batch, classes) is needed";
+  MXNET_CHECK_KIND(data[2] != 0, Value) << Named(attrs) << "data has shape " << data << "; at least the blank is needed as a class";
   AssignShape(attrs, "output", &(*out)[0], Shape{data[1]});
   if ((*in)[1].ndim_known())
     MXNET_CHECK_KIND((*in)[1].ndim() == 2 && ((*in)[1][0] == data[1] || (*in)[1][0] < 0 || data[1] < 0), Value)

@@ -65,7 +65,6 @@ MXNET_REGISTER_OP(FullyConnected)
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return 2.0 * out[0].Size() * (in[1].shape[1] > 0 ? in[1].shape[1] : 1); })
-    .set_stateful()
     .set_gradient(BackwardNode("_backward_FullyConnected", kGradInputs));
 
 int BackwardInputs(const Attrs& a) { return a.get<FullyConnectedParam>().no_bias ? 3 : 4; }

@@ -95,6 +95,13 @@ def upsample_nearest(*xs, scale, multi_input_mode="concat", **_):
     return sum(big) if multi_input_mode == "sum" else np.concatenate(big, 1)
 
 
+def adaptive_average(x, output_size=(1, 1)):
+    h, w = output_size if isinstance(output_size, tuple) and len(output_size) == 2 else np.broadcast_to(output_size, 2)
+    rows, columns = x.shape[2:]
+    return np.stack([np.stack([x[:, :, i * rows // h:-(-(i + 1) * rows // h), j * columns // w:-(-(j + 1) * columns // w)].mean((2, 3)) for j in range(w)], -1)
+                     for i in range(h)], -2)
+
+
 def _conv(inputs, grad2=False, grad=True, **attrs):
     return {"op": "Convolution", "inputs": inputs, "attrs": attrs, "ref": convolution, "tol": 4, "grad": grad, "grad2": grad2}
 
@@ -167,4 +174,9 @@ CASES = [
      "ref": upsample_nearest, "grad": True, "empty": False},
     {"op": "UpSampling", "inputs": [rand((2, 3, 4, 5), -1, 1), rand((3, 1, 5, 5), -1, 1)], "attrs": {"scale": 3, "sample_type": "bilinear", "num_filter": 3},
      "ref": lambda x, w, **_: deconvolution(x, w, kernel=(5, 5), num_filter=3, num_group=3, stride=(3, 3), pad=(1, 1)), "grad": True, "empty": False, "tol": 4},
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)], "attrs": {"output_size": (3, 2)}, "ref": adaptive_average, "grad": True, "empty": False,
+     "tol": 2, "bad": [{"inputs": [(3, 5, 7)]}, {"attrs": {"output_size": (0, 1)}}, {"attrs": {"output_size": (1, 1, 1)}}]},
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)], "ref": adaptive_average, "grad": True, "empty": False, "tol": 2},
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((1, 2, 3, 3), -1, 1)], "attrs": {"output_size": 4}, "ref": adaptive_average, "grad": True, "empty": False,
+     "tol": 2},
 ]
