@@ -284,7 +284,7 @@ TEST(Plan, MirroringKeepsLessAndComputesTheSame) {
   EXPECT_EQ(grads[0], grads[1]);
 }
 
-/* Everything that the layout and folding passes treat: convolutions, normalisation, pooling, concatenation, sums, plain operators between. */
+/* Everything that the layout (_to_layout) and folding passes treat: convolutions, normalisation, pooling, concatenation, sums, plain operators between. */
 Symbol ConvolutionalNet(int concat_dim) {
   auto conv = [](Symbol in, const std::string& name, const char* filters, const char* kernel, const char* pad) {
     return Make("Convolution", {in}, {{"kernel", kernel}, {"num_filter", filters}, {"pad", pad}, {"no_bias", name == "c2" ? "True" : "False"}}, name);
@@ -459,6 +459,7 @@ std::vector<float> GradOf(const std::function<NDArray(NDArray*)>& f, const NDArr
   return Values(grad);
 }
 
+// A recorded CachedOp is one _CachedOp node on the tape.
 TEST(CachedOp, AgreesWithOperatorsOneByOne) {
   std::mt19937 random(6);
   for (const char* static_alloc : {"false", "true"}) {

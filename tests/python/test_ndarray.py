@@ -167,7 +167,7 @@ def test_truth_value():
         nd.ones((2,)).asscalar()
 
 
-def test_copies():
+def test_copies():   # the operator is _copyto
     a = nd.array([[1, 2], [3, 4]])
     b = a.copy()
     b[:] = 0

@@ -238,7 +238,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_sort", *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
       .set_kernel(DeviceType::kCPU, Sort);
-  BackwardRecords<false, SortParam>("_backward_sort", "_sort_like");
+  BackwardRecords<false, SortParam>("_backward_sort", "_backward_backward_sort");
   Op::Register("argsort")
       .describe("The indices that sort along one dimension.")
       .alias("_npi_argsort")
@@ -265,7 +265,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_topk", *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
       .set_kernel(DeviceType::kCPU, Topk);
-  BackwardRecords<true, TopkParam>("_backward_topk", "_topk_like");
+  BackwardRecords<true, TopkParam>("_backward_topk", "_backward_backward_topk");
   return true;
 }();
 
