@@ -1,0 +1,268 @@
+"""Every variable whose room exists does something: each case runs the same program in fresh processes under two settings and compares what they tell.
+
+Variables tested beside their rooms (storage, engine, datasets, optimizers, binding) are found by name; see the last test.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, the profiler, sparse storage, operator tuning)
+# are not built yet. A variable leaves this list together with its test.
+WITHOUT_ROOM = """
+MXNET_EXEC_NUM_TEMP MXNET_CPU_TEMP_COPY MXNET_GPU_TEMP_COPY MXNET_GPU_PARALLEL_RAND_COPY
+MXNET_ENABLE_CUDA_GRAPHS MXNET_CUDA_GRAPHS_VERBOSE MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES MXNET_CUDA_GRAPHS_DBG_FILE MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS
+MXNET_KVSTORE_USETREE MXNET_KVSTORE_LOGTREE MXNET_KVSTORE_TREE_ARRAY_BOUND MXNET_KVSTORE_TREE_BACKTRACK MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY
+MXNET_ENABLE_GPU_P2P MXNET_KVSTORE_SLICE_THRESHOLD MXNET_PROFILER_AUTOSTART MXNET_PROFILER_MODE MXNET_STORAGE_FALLBACK_LOG_VERBOSE
+MXNET_CUDNN_AUTOTUNE_DEFAULT MXNET_CUDNN_HEUR_MODE MXNET_CUDNN_ALGO_VERBOSE_LEVEL MXNET_CUDA_ALLOW_TENSOR_CORE MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION
+MXNET_CUDNN_ALLOW_REDUCED_PRECISION_REDUCTION MXNET_CUDNN_ALLOW_FFT MXNET_CUDNN_ALLOW_WINOGRAD MXNET_CUDNN_DISABLED_CONV_FWD_ENGINES
+MXNET_CUDNN_DISABLED_CONV_DGRAD_ENGINES MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES MXNET_CUDA_LIB_CHECKING MXNET_CUDNN_LIB_CHECKING
+MXNET_ENFORCE_DETERMINISM MXNET_FC_TRUE_FP16 MXNET_USE_FUSION MXNET_RTC_VERBOSE MXNET_GPU_CUDNN_DROPOUT_STATE_COPY
+MXNET_USE_ONEDNN_RNN MXNET_RNN_USE_WEIGHT_CACHE MXNET_USE_OPERATOR_TUNING MXNET_ENABLE_OPERATOR_TUNING MXNET_USE_NUM_CORES_OPERATOR_TUNING
+""".split()
+
+PRELUDE = """
+import ctypes, json, os
+import mxnet as mx
+from mxnet.base import _LIB, check_call
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+def engine():
+    out = (ctypes.c_uint64 * 4)()
+    check_call(_LIB.MXEngineStats(out))
+    return dict(zip(("pushed", "inlined", "bulked", "bulks"), out))
+
+def plan(executor):
+    out = (ctypes.c_uint64 * 7)()
+    check_call(_LIB.MXExecutorGetPlanStats(executor.handle, out))
+    return dict(zip(("arena", "unshared", "lower_bound", "nodes", "bulks", "inplace", "removed"), out))
+
+def chain(length=40):
+    x = mx.sym.Variable("x")
+    for i in range(length):
+        x = mx.sym.tanh(mx.sym.dot(x, mx.sym.Variable("w"), name=f"dot{i}"), name=f"tanh{i}")
+    return x
+
+def bound(symbol, grad_req="write", **shapes):
+    executor = symbol.simple_bind(mx.cpu(), grad_req=grad_req, **(shapes or dict(x=(64, 64), w=(64, 64))))
+    executor.forward(is_train=grad_req != "null")
+    return executor
+
+def tell(**what):
+    print(json.dumps(what))
+"""
+
+
+def run(program, **variables):
+    environment = {k: v for k, v in os.environ.items() if not re.match("MXNET_|NNVM_|OMP_|DMLC_", k) or k == "MXNET_LIBRARY_PATH"}
+    environment.update(variables)
+    result = subprocess.run([sys.executable, "-c", PRELUDE + program], env=environment, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+TRAINING = "tell(**plan(bound(chain())))"
+INFERENCE = "tell(**plan(bound(chain(), 'null')))"
+POINTWISE = """
+x = mx.sym.Variable("x")
+for i in range(10):
+    x = mx.sym.tanh(x)
+tell(**plan(bound(x, "null", x=(64, 64))))
+"""
+
+
+def test_inplace():
+    assert run(POINTWISE)["inplace"] > 0
+    off = run(POINTWISE, MXNET_EXEC_ENABLE_INPLACE="0")
+    assert off["inplace"] == 0
+    assert off["arena"] > run(POINTWISE)["arena"]
+
+
+@pytest.mark.parametrize("name", ["NNVM_EXEC_MATCH_RANGE", "MXNET_EXEC_MATCH_RANGE"])
+def test_match_range(name):
+    shared, alone = run(INFERENCE), run(INFERENCE, **{name: "0"})
+    assert shared["arena"] < shared["unshared"]
+    assert alone["arena"] == alone["unshared"]
+
+
+def test_bulk_inference():
+    assert run(INFERENCE)["bulks"] == 1
+    assert run(INFERENCE, MXNET_EXEC_BULK_EXEC_INFERENCE="0")["bulks"] == run(INFERENCE)["nodes"]
+
+
+def test_bulk_train():
+    nodes = run(TRAINING)["nodes"]
+    bulks = lambda **variables: run(TRAINING, **variables)["bulks"]
+    default = bulks()
+    assert default <= nodes / 15 + 4
+    assert bulks(MXNET_EXEC_BULK_EXEC_TRAIN="0") == nodes
+    assert bulks(MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN="5") > 2 * default
+    forward = bulks(MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD="5")
+    backward = bulks(MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD="5")
+    assert forward > default and backward > default
+    assert bulks(MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD="5", MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD="5") == forward + backward - default
+
+
+def test_engine_pushes_follow_bulks():
+    program = """
+e = bound(chain(), "null")
+mx.nd.waitall()
+before = engine()
+for i in range(10):
+    e.forward()
+e.outputs[0].wait_to_read()
+after = engine()
+tell(pushes=after["pushed"] + after["inlined"] - before["pushed"] - before["inlined"])
+"""
+    assert run(program)["pushes"] < 60
+    assert run(program, MXNET_EXEC_BULK_EXEC_INFERENCE="0")["pushes"] >= 800
+
+
+@pytest.mark.parametrize("name", ["MXNET_BACKWARD_DO_MIRROR", "MXNET_MEMORY_OPT"])
+def test_mirror(name):
+    program = """
+x = mx.sym.Variable("x")
+for i in range(12):
+    x = mx.sym.dot(mx.sym.sigmoid(mx.sym.tanh(mx.sym.exp(x * 0.1))), mx.sym.Variable("w"), name=f"dot{i}")
+tell(**plan(bound(x)))
+"""
+    kept, again = run(program), run(program, **{name: "1"})
+    assert again["arena"] < 0.75 * kept["arena"]
+    assert again["nodes"] > kept["nodes"]
+
+
+def test_common_expressions():
+    program = """
+x = mx.sym.Variable("x")
+tell(**plan(bound(mx.sym.exp(x) + mx.sym.exp(x) * mx.sym.exp(x), "null", x=(3, 3))))
+"""
+    assert run(program)["removed"] == 2
+    assert run(program, MXNET_ELIMINATE_COMMON_EXPR="0")["removed"] == 0
+
+
+LARGE_SUM = "a = mx.nd.ones((300, 300)); mx.nd.waitall(); before = threads(); mx.nd.exp(a).asnumpy(); tell(new=threads() - before)"
+
+
+def test_cpu_parallel_size():
+    assert run(LARGE_SUM, OMP_NUM_THREADS="3", MXNET_CPU_PARALLEL_SIZE="1000")["new"] >= 2
+    assert run(LARGE_SUM, OMP_NUM_THREADS="3", MXNET_CPU_PARALLEL_SIZE="1000000")["new"] < 2
+
+
+def test_omp_threads():
+    few, many = (run(LARGE_SUM, OMP_NUM_THREADS=n, MXNET_CPU_PARALLEL_SIZE="1000")["new"] for n in ("2", "5"))
+    assert many == few + 3
+
+
+def test_safe_accumulation():
+    program = """
+import numpy as np
+x = mx.nd.random.uniform(shape=(1 << 12, 256))
+tell(error=float(np.abs(x.sum(axis=0).asnumpy() - x.asnumpy().sum(axis=0, dtype="float64").astype("float32")).max()))
+"""
+    assert run(program)["error"] == 0
+    assert run(program, MXNET_SAFE_ACCUMULATION="0")["error"] > 0
+
+
+def test_parallel_random_resources():
+    program = "mx.random.seed(1); tell(draws=[mx.nd.random.uniform(shape=(2,)).asnumpy().tolist() for i in range(4)])"
+    one, two = run(program)["draws"], run(program, MXNET_CPU_PARALLEL_RAND_COPY="2")["draws"]
+    assert two[0] == one[0]     # the first resource has the user's seed
+    assert two[2] == one[1]     # it is the turn of the first one again
+    assert two[1] not in one
+
+
+def test_kvstore_reduction():
+    program = """
+kv = mx.kv.create("local")
+kv.init(0, mx.nd.zeros((2000,)))
+parts = [mx.nd.ones((2000,)) * i for i in range(4)]
+mx.nd.waitall()
+before = threads()
+kv.push(0, parts)
+out = mx.nd.zeros((2000,))
+kv.pull(0, out)
+assert out.asnumpy()[0] == 6
+tell(new=threads() - before)
+"""
+    assert run(program)["new"] == 0
+    two, five = (run(program, MXNET_KVSTORE_BIGARRAY_BOUND="1000", MXNET_KVSTORE_REDUCTION_NTHREADS=n)["new"] for n in ("2", "5"))
+    assert two >= 1 and five == two + 3
+
+
+@pytest.mark.parametrize("kind,workers", [("NaiveEngine", 0), ("ThreadedEngine", 3), ("ThreadedEnginePerDevice", 3)])
+def test_engine_type(kind, workers):
+    program = """
+a = mx.nd.ones((700, 700))
+for i in range(5):
+    a = mx.nd.dot(a, a) * 0
+a.wait_to_read()
+tell(workers=sum(open(f"/proc/self/task/{t}/comm").read().startswith("mx-") for t in os.listdir("/proc/self/task")))
+"""
+    assert run(program, MXNET_ENGINE_TYPE=kind, MXNET_CPU_WORKER_NTHREADS="3", OMP_NUM_THREADS="1")["workers"] == workers
+
+
+POOL = """
+ctx = mx.Context(%r)
+a = mx.nd.empty((1001,), ctx=ctx); a[:] = 1
+a.wait_to_read()
+used = mx.storage.stats(ctx).used_bytes
+a = None
+mx.nd.waitall()
+b = mx.nd.empty((100001,), ctx=ctx); b[:] = 1   # no cached block fits, so the pool goes to the system
+b.wait_to_read()
+tell(used=used, cached=mx.storage.stats(ctx).cached_bytes)
+"""
+
+
+@pytest.mark.parametrize("device,prefix", [("cpu", "MXNET_CPU"), ("cpu_pinned", "MXNET_CPU_PINNED")])
+def test_pools(device, prefix):
+    used = {kind: run(POOL % device, **{prefix + "_MEM_POOL_TYPE": kind})["used"] for kind in ("Naive", "Round", "Unpooled")}
+    assert used["Naive"] % 4096 == 0 and used["Round"] % 4096 == 0 and used["Unpooled"] % 4096 != 0, used
+
+
+@pytest.mark.parametrize("device,name", [("cpu", "MXNET_CPU_MEM_POOL_RESERVE"), ("cpu_pinned", "MXNET_CPU_PINNED_MEM_POOL_RESERVE")])
+def test_reserve(device, name):
+    assert run(POOL % device)["cached"] > 0
+    assert run(POOL % device, **{name: "100"})["cached"] == 0
+
+
+def test_packed_weights():
+    program = """
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+net = mx.gluon.nn.Dense(4096, in_units=4096, use_bias=False)
+net.initialize()
+net.hybridize(static_alloc=True, static_shape=True)
+x = mx.nd.ones((8, 4096))
+mx.nd.dot(x, net.weight.data(), transpose_b=True).wait_to_read()
+before = resident()
+for i in range(3):
+    net(x).wait_to_read()
+tell(grown=resident() - before)
+"""
+    assert run(program)["grown"] > 50e6
+    assert run(program, MXNET_ONEDNN_FORCE_FC_AB_FORMAT="1")["grown"] < 30e6
+
+
+def test_every_variable_is_tested_or_has_no_room():
+    """A variable is named in a test of the room that it governs (test_env.py and env_test.cc test the table, not effects)."""
+    text = ""
+    for folder in ("cpp", "python"):
+        for name in os.listdir(os.path.join(TESTS, folder)):
+            if name.endswith((".py", ".cc", ".c")) and name not in ("test_env.py", "env_test.cc"):
+                with open(os.path.join(TESTS, folder, name), encoding="utf-8") as f:
+                    text += f.read().split("PRELUDE =", 1)[-1] if name == os.path.basename(__file__) else f.read()
+    result = subprocess.run([sys.executable, "-m", "mxnet.env", "--json"], capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    names = [row["name"] for row in json.loads(result.stdout)]
+    # tested in test_env.py: the library is found, NNPACK's successor is named, frames follow the message
+    elsewhere = ["MXNET_LIBRARY_PATH", "MXNET_CPU_NNPACK_NTHREADS", "DMLC_LOG_STACK_TRACE_DEPTH"]
+    assert not [n for n in WITHOUT_ROOM if n not in names]
+    assert not [n for n in names if n not in WITHOUT_ROOM + elsewhere and not re.search(rf"\b{n}\b", text)]
