@@ -315,8 +315,15 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
   instance = nullptr;
 }
 
+/* The node's parameters, which only a running program can give. */
+const CachedOpParam& ParamOf(const Attrs& attrs, bool backward) {
+  MXNET_CHECK_KIND(attrs.param && (!backward || attrs.get<CachedOpParam>().state), Value)
+      << "[" << attrs.op->name << "] belongs to a running program; it cannot come from a file or be called by name";
+  return attrs.get<CachedOpParam>();
+}
+
 std::vector<NodeEntry> CachedOpGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  const auto& param = node->attrs->get<CachedOpParam>();
+  const auto& param = ParamOf(*node->attrs, false);
   std::vector<NodeEntry> grads(node->inputs.size());
   auto made = std::make_shared<Node>();
   std::vector<int> gives;
@@ -352,7 +359,7 @@ MXNET_REGISTER_OP(_CachedOp)
       Imperative::State().recording = false;
       Imperative::State().training = is_train;
       try {
-        a.get<CachedOpParam>().op->Invoke(in, out, nullptr);
+        ParamOf(a, false).op->Invoke(in, out, nullptr);
       } catch (...) {
         Imperative::State() = saved;
         throw;
@@ -363,10 +370,10 @@ MXNET_REGISTER_OP(_CachedOp)
 MXNET_REGISTER_OP(_backward_CachedOp)
     .describe("The backward phase of a recorded CachedOp call.")
     .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 0; })
-    .set_outputs({"output"}, [](const Attrs& a) { return a.param ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1; })
+    .set_outputs({"output"}, [](const Attrs& a) { return a.param && a.get<CachedOpParam>().state ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1; })
     .set_infer_shape(UnknownShape)
     .set_infer_type(UnknownType)
-    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) { a.get<CachedOpParam>().state->Backward(in, out); });
+    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) { ParamOf(a, true).state->Backward(in, out); });
 
 }  // namespace
 

@@ -47,12 +47,13 @@ bool Foldable(const Node& bn) {
 }
 
 void FoldKernel(KernelArgs& args) {
+  MXNET_CHECK_KIND(args.in[0].dtype == kFloat32, Type) << "[_fold_batch_norm] dtype " << DTypeName(args.in[0].dtype) << "; accepted: float32";
   const auto& p = args.param<FoldParam>();
   const int k = p.has_bias ? 2 : 1;
   const float *weight = args.in[0].data<float>(), *bias = p.has_bias ? args.in[1].data<float>() : nullptr, *gamma = args.in[k].data<float>(),
               *beta = args.in[k + 1].data<float>(), *mean = args.in[k + 2].data<float>(), *var = args.in[k + 3].data<float>();
   float *new_weight = args.out[0].data<float>(), *new_bias = args.out[1].data<float>();
-  const int64_t filters = args.in[0].shape[0], row = args.in[0].Size() / filters;
+  const int64_t filters = args.in[0].shape[0], row = filters ? args.in[0].Size() / filters : 0;
   for (int64_t f = 0; f < filters; ++f) {
     const double scale = (p.fix_gamma ? 1.0 : gamma[f]) / std::sqrt(var[f] + p.eps);
     for (int64_t i = 0; i < row; ++i) new_weight[f * row + i] = static_cast<float>(weight[f * row + i] * scale);
@@ -60,16 +61,30 @@ void FoldKernel(KernelArgs& args) {
   }
 }
 
-bool FoldShape(const Attrs&, ShapeVector* in, ShapeVector* out) {
-  if (!(*in)[0].known()) return false;
-  (*out)[0] = (*in)[0];
-  (*out)[1] = Shape({(*in)[0][0]});
+bool FoldShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape weight = (*in)[0];
+  if (!weight.known()) return false;
+  MXNET_CHECK_KIND(weight.ndim() > 0, Value) << "[_fold_batch_norm] the weight has no dimensions";
+  AssignShape(attrs, "weight", &(*out)[0], weight);
+  const Shape channels({weight[0]});
+  AssignShape(attrs, "bias", &(*out)[1], channels);
+  for (size_t i = 1; i < in->size(); ++i) AssignShape(attrs, "a parameter", &(*in)[i], channels);
   return true;
 }
 
-MXNET_REGISTER_OP(_fold_batch_norm)
+std::shared_ptr<const void> ParseFold(const AttrDict& dict) {
+  return std::make_shared<FoldParam>(FoldParam{Number(dict, "eps", 1e-3), IsOn(dict, "fix_gamma", true), IsOn(dict, "has_bias", true)});
+}
+
+Op& WithParser(Op& op) {
+  op.parse = ParseFold;
+  return op;
+}
+
+[[maybe_unused]] Op& record = WithParser(Op::Register("_fold_batch_norm"))
     .describe("Weight and bias of a convolution with the BatchNorm behind it folded in; made by the plan compiler.")
-    .set_inputs({"weight", "bias", "gamma", "beta", "moving_mean", "moving_var"}, [](const Attrs& a) { return a.param && a.get<FoldParam>().has_bias ? 6 : 5; })
+    .set_dtypes({kFloat32})
+    .set_inputs({"weight", "bias", "gamma", "beta", "moving_mean", "moving_var"}, [](const Attrs& a) { return a.get<FoldParam>().has_bias ? 6 : 5; })
     .set_outputs({"weight", "bias"})
     .set_infer_shape(FoldShape)
     .set_kernel(DeviceType::kCPU, FoldKernel);
@@ -91,10 +106,10 @@ int FoldBatchNorm(PassGraph* g) {
     const NodePtr& conv = bn->inputs[0].node;
     const bool has_bias = conv->inputs.size() > 2;
     auto fold = std::make_shared<Node>();
-    auto attrs = std::make_shared<Attrs>();
-    attrs->op = Op::Get("_fold_batch_norm");
-    attrs->param = std::make_shared<FoldParam>(FoldParam{Number(bn->attrs->dict, "eps", 1e-3), IsOn(bn->attrs->dict, "fix_gamma", true), has_bias});
-    fold->attrs = attrs;
+    AttrDict about = {{"has_bias", has_bias ? "1" : "0"}};
+    for (const char* key : {"eps", "fix_gamma"})
+      if (bn->attrs->dict.count(key)) about[key] = bn->attrs->dict.at(key);
+    fold->attrs = MakeAttrs(Op::Get("_fold_batch_norm"), std::move(about));
     fold->name = bn->name + "_fold";
     for (size_t i = 1; i < conv->inputs.size(); ++i) fold->inputs.push_back(conv->inputs[i]);
     for (size_t i = 1; i < bn->inputs.size(); ++i) fold->inputs.push_back(bn->inputs[i]);

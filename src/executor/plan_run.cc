@@ -185,7 +185,7 @@ void PlanInstance::BeginForward(PlanCall* call) {
 void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const Plan::Phase& phase = backward ? plan_->backward : plan_->forward;
   if (phase.begin == phase.end) return;
-  if (phase.whole.random && !call->random) call->random = Imperative::Random(plan_->ctx);
+  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(plan_->ctx);
   Engine* engine = Engine::Get();
   const Context where = plan_->ctx.execution();
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
@@ -231,7 +231,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
 
 void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
   const Plan::Phase& phase = plan_->forward;
-  if (phase.whole.random && !call->random) call->random = Imperative::Random(plan_->ctx);
+  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(plan_->ctx);
   std::vector<Var*> reads, writes;
   CollectVars(*call, phase.whole, &reads, &writes);
   auto self = shared_from_this();
@@ -248,7 +248,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
   const Plan& p = *plan_;
   const Plan::Phase& phase = backward ? p.backward : p.forward;
   if (phase.begin == phase.end) return;
-  if (phase.whole.random && !call->random) call->random = Imperative::Random(p.ctx);
+  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(p.ctx);
   auto self = shared_from_this();
   for (int t = phase.begin; t < phase.end; ++t) {
     const Plan::Node& n = p.nodes[t];
