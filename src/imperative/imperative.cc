@@ -333,7 +333,10 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   }
 
   const Kernel* kernel = op->KernelFor(ctx.dev_type);
-  MXNET_CHECK(kernel) << "[" << op->name << "] has no implementation for " << ctx;
+  if (kernel == nullptr) {
+    Storage::Get()->Stats(ctx);   // throws when this build or machine has no such device: the better reason
+    MXNET_THROW(Generic) << "[" << op->name << "] has no implementation for " << ctx;
+  }
 
   int64_t work = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -223,3 +223,9 @@ def test_short_names():
     from mxnet import util
     assert mx.use_np is util.use_np and mx.np_shape is util.np_shape and mx.is_np_array is util.is_np_array
     assert mx.AttrScope is mx.attribute.AttrScope and mx.kv is mx.kvstore and mx.mod is mx.module and mx.init is mx.initializer
+
+
+def test_a_gpu_that_is_not_there_is_a_clear_error():
+    for make in (lambda: mx.nd.ones((2, 2), ctx=mx.gpu(99)), lambda: mx.nd.array([1], ctx=mx.gpu(99)), lambda: mx.nd.ones((2,)).as_in_context(mx.gpu(99))):
+        with pytest.raises(ValueError, match=r"gpu\(99\).*(built without CUDA|usable GPU)"):
+            make()
