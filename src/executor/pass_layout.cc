@@ -22,7 +22,7 @@ struct Images {
 };
 const Images* ImagesOf(const std::string& op) {
   static const std::map<std::string, Images> kConvolutions = {
-      {"Convolution", {{0}, {0}}}, {"Deconvolution", {{0}, {0}}}, {"_backward_Convolution", {{0, 1}, {0}}}, {"_backward_Deconvolution", {{0, 1}, {0}}}};
+      {"Convolution", {{0}, {0}}}, {"_fused_convolution", {{0, 2, 3}, {0}}}, {"Deconvolution", {{0}, {0}}}, {"_backward_Convolution", {{0, 1}, {0}}}, {"_backward_Deconvolution", {{0, 1}, {0}}}};
   auto it = kConvolutions.find(op);
   return it == kConvolutions.end() ? nullptr : &it->second;
 }
@@ -39,7 +39,7 @@ bool LayoutWorthwhile(const PassGraph& g) {
   std::vector<NodeEntry> heads = g.outputs;
   heads.insert(heads.end(), g.grads.begin(), g.grads.end());
   bool found = false;
-  DFSVisit(heads, [&](const NodePtr& n) { found = found || (!n->is_variable() && n->op()->name == "Convolution" && !HasLayoutAttr(*n)); });
+  DFSVisit(heads, [&](const NodePtr& n) { found = found || (!n->is_variable() && (n->op()->name == "Convolution" || n->op()->name == "_fused_convolution") && !HasLayoutAttr(*n)); });
   return found;
 }
 
@@ -93,6 +93,9 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
       // takes any mixture of layouts; gives channels last
       for (int i = 0; i < nin; ++i)
         if (image_in[i] && !images->in.count(i)) inputs[i] = convert(inputs[i], Layout::kPlain);
+      if (op->name == "_fused_convolution")   // what it adds lies like its result
+        for (int i = 2; i < nin; ++i)
+          if (image_in[i]) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
       for (int o = 0; o < nout; ++o) image_out[o] = image_out[o] && images->out.count(o);
       out_last = true;
     } else if (any && op->layout == LayoutRule::kChannelsLast && !HasLayoutAttr(*renewed)) {

@@ -33,6 +33,12 @@ int EliminateCommonExpressions(PassGraph* g);
 int FoldBatchNorm(PassGraph* g);
 bool IsConstantNode(const Node& node);
 
+/*
+ * Inference only, float32: an addition and a relu behind a convolution become part of it, where nobody else reads what lies between.
+ * Returns how many nodes went.
+ */
+int FuseConvolution(PassGraph* g);
+
 /* Does the graph hold what gains from channels-last tensors? */
 bool LayoutWorthwhile(const PassGraph& g);
 /* Chooses layouts and inserts conversions. `indexed`, `shapes` and `dtypes` describe the graph as it comes. */

@@ -68,7 +68,7 @@ class Compiler {
     }
     if (Env::Get().eliminate_common_expr) p_.stats.num_removed = EliminateCommonExpressions(&graph_);
     const bool single = std::all_of(r_.dtypes.begin(), r_.dtypes.end(), [](int t) { return t == kFloat32; });
-    if (!r_.is_train && !p_.has_backward && !r_.ctx.is_gpu() && single) p_.stats.num_removed += FoldBatchNorm(&graph_);
+    if (!r_.is_train && !p_.has_backward && !r_.ctx.is_gpu() && single) p_.stats.num_removed += FoldBatchNorm(&graph_) + (Env::Get().onednn_enabled ? FuseConvolution(&graph_) : 0);
     p_.optimized.outputs = graph_.outputs;
   }
 

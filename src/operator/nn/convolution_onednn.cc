@@ -62,16 +62,23 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
   const Desc bias_desc(Dims{d.filters}, type, Tag::a);
   // Channels-last tensors stay as they are; plain ones may be converted into what the primitive is fastest with.
   const bool last = call.src.channels_last || call.dst.channels_last;
-  const Desc src(src_dims, type, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, type, last ? DataTag(nd, true) : Tag::any);
+  const Desc src(src_dims, type, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, type, last ? DataTag(nd, true) : call.accumulate ? DataTag(nd, false) : Tag::any);
   const Desc weight(weight_dims, type, Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (call.accumulate || call.relu) {
+    dnnl::post_ops after;
+    if (call.accumulate) after.append_sum(1.f);
+    if (call.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+    attr.set_post_ops(after);
+  }
   const auto direct = dnnl::algorithm::convolution_direct;
   dnnl::engine& engine = OnednnEngine();
   auto entry = std::make_unique<ConvEntry>();
   entry->has_bias = call.bias != nullptr;
   using Forward = dnnl::convolution_forward::primitive_desc;
   const auto kind = call.pass == ConvPass::kForward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+  if (call.accumulate && dst != dst_user) return nullptr;   // what is added to lies in the caller's order
   const Forward forward = entry->has_bias && call.pass != ConvPass::kBackwardData
       ? Forward(engine, kind, direct, src, weight, bias_desc, dst, stride, dilate, pad, pad_end, attr)
       : Forward(engine, kind, direct, src, weight, dst, stride, dilate, pad, pad_end, attr);
@@ -106,7 +113,7 @@ bool Convolution(KernelArgs& args, const ConvCall& call) {
   OmpScope threads;
   Key key;
   key.Add('c').Add(call.pass).Add(call.dims).Add(call.dtype).Add(call.src.channels_last).Add(call.weight.channels_last).Add(call.dst.channels_last)
-      .Add(call.bias != nullptr).Add(OmpMaxThreads());
+      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(OmpMaxThreads());
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();

@@ -39,6 +39,7 @@ struct ConvCall {
   Ordered src, weight, dst;
   void* bias = nullptr;
   int weight_input = -1;   // which input of the operator `weight` is, for its version; -1: do not keep packed weights
+  bool accumulate = false, relu = false;   // kForward, hooks only: dst = relu(dst + result)
 };
 
 /* out(m, n) = data(m, k) * weight(n, k)^T + bias(n) */
