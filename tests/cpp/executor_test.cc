@@ -346,6 +346,30 @@ TEST(Plan, ChannelsLastGivesTheSameAsPlain) {
   }
 }
 
+TEST(Plan, AdditionAndReluJoinTheConvolution) {
+  auto conv = [](Symbol in, const std::string& name, const char* no_bias) {
+    return Make("Convolution", {in}, {{"kernel", "(3, 3)"}, {"num_filter", "6"}, {"pad", "(1, 1)"}, {"no_bias", no_bias}}, name);
+  };
+  auto relu = [](Symbol in, const std::string& name) { return Make("Activation", {in}, {{"act_type", "relu"}}, name); };
+  const Symbol a = relu(conv(Var("x"), "c1", "False"), "r1");
+  const Symbol b = relu(Make("elemwise_add", {a, conv(a, "c2", "True")}, {}, "s1"), "r2");              // a ends here
+  const Symbol c = relu(Make("elemwise_add", {conv(b, "c3", "False"), conv(b, "c4", "True")}, {}, "s2"), "r3");
+  const Symbol d = Make("elemwise_add", {conv(c, "c5", "True"), c}, {}, "s3");
+  const Symbol net = Symbol::Group({d, Make("tanh", {c}, {}, "t"), Make("elemwise_add", {b, conv(c, "c6", "True")}, {}, "s4")});   // b and c have other readers
+  std::vector<std::vector<float>> results[3];
+  for (int way = 0; way < 3; ++way) {   // nothing fused, fused, fused without the library
+    EnvScope compiled("MXNET_ONEDNN_ENABLED", way == 0 ? "0" : "1");
+    Bound bound = BindNet(net, false);
+    const std::string text = bound.executor->DebugStr();
+    EXPECT_EQ(text.find(" elemwise_add \"") == std::string::npos && text.find(" Activation \"") == std::string::npos, way > 0) << text;
+    EnvScope runs("MXNET_ONEDNN_ENABLED", way == 1 ? "1" : "0");
+    for (int repeat = 0; repeat < 2; ++repeat) bound.executor->Forward(false);
+    for (const auto& o : bound.executor->Outputs()) results[way].push_back(Values(o));
+  }
+  ExpectNear(results[0], results[1], 1e-4);
+  ExpectNear(results[0], results[2], 1e-4);
+}
+
 TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
   Bound b = BindNet(ConvolutionalNet(1), false);
   const std::string text = b.executor->DebugStr();

@@ -24,6 +24,7 @@ bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void Forward(KernelArgs& args) {
   const TBlob& out = args.out[0];
   if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
+  MXNET_CHECK_KIND(out.dtype == kFloat32, Type) << Named(*args.attrs) << "dtype " << DTypeName(out.dtype) << "; accepted: float32";
   const auto& p = args.param<FusedConvolutionParam>();
   const auto& conv = p.convolution->get<ConvolutionParam>();
   const TBlob& addend = args.in[args.in.size() - 1];
