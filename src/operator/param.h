@@ -45,6 +45,11 @@ std::string ParamError(const std::string& op, const std::string& what);
 #define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_ENUM(DMLC_DECLARE_FIELD(name))
 
 namespace dmlc {
+template <>
+struct type_name_helper<::mxnet::Shape> {   // optional<Shape> prints as "Shape or None"
+  static inline std::string value() { return "Shape"; }
+};
+
 namespace parameter {
 template <>
 class FieldEntry<::mxnet::Shape> : public FieldEntryBase<FieldEntry<::mxnet::Shape>, ::mxnet::Shape> {

@@ -74,7 +74,7 @@ const Entry kEntries[] = {
     {k_power, "_npi_power", "", true, Result::kPromote},
     {k_fmax, "_npi_fmax", "", true, Result::kSame},
     {k_fmin, "_npi_fmin", "", true, Result::kSame},
-    {k_logaddexp, "_npi_logaddexp", "", true, Result::kSame},
+    {k_logaddexp, "_npi_logaddexp", "", true, Result::kSame, {"x1", "x2"}},
     {k_copysign, "_npi_copysign", "", true, Result::kSame},
     {k_ldexp, "_npi_ldexp", "", true, Result::kSame},
     {k_arctan2, "_npi_arctan2", "", true, Result::kSame, {"x1", "x2"}},
