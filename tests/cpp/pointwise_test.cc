@@ -96,7 +96,8 @@ TEST(Pointwise, BroadcastMatchesPlainIndexing) {
     std::vector<float> a = Numbers(static_cast<int>(shapes[0].Size()), -1, 1, 6), b = Numbers(static_cast<int>(shapes[1].Size()), -1, 1, 7);
     std::vector<double> result(out.Size(), 10.0);
     const bool add = round % 2 != 0;
-    const Operand in[2] = {Blob(a.data(), shapes[0]), Blob(b.data(), shapes[1])};
+    const TBlob lhs = Blob(a.data(), shapes[0]), rhs = Blob(b.data(), shapes[1]);
+    const Operand in[2] = {lhs, rhs};
     Execute(ForwardLoop(k_sub, kF32), kF32, in, 2, kBinaryMasks, nullptr, Blob(result.data(), out, kFloat64), add ? OpReq::kAdd : OpReq::kWrite);
     for (int64_t i = 0; i < out.Size(); ++i) {
       int64_t at[2] = {0, 0}, rest = i, stride[2] = {1, 1};

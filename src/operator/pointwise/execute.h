@@ -11,13 +11,14 @@
 namespace mxnet {
 namespace pointwise {
 
-/* A tensor, or (ptr == null) the number `scalar`. */
+/* A tensor, or (ptr == null) the number `scalar`. Does not own: the TBlob must outlive it. */
 struct Operand {
   const void* ptr = nullptr;
   int dtype = kFloat32;
   const Shape* shape = nullptr;
   double scalar = 0;
   Operand() = default;
+  Operand(TBlob&&) = delete;
   Operand(const TBlob& b) : ptr(b.dptr), dtype(b.dtype), shape(&b.shape) {}  // NOLINT: implicit on purpose
   explicit Operand(double s) : scalar(s) {}
 };
