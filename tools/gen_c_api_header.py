@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Writes include/mxnet/c_api.h and c_predict_api.h from a list of prototypes, one per line.
 
-    python tools/gen_c_api_header.py PROTOTYPES [--all]
+    python tools/gen_c_api_header.py PROTOTYPES [LIBRARY]
 
-Only functions that src/c_api/ defines are declared, so that a program which compiles also links; --all declares every one (while a room is being built).
+Only functions that the built library (default build/release/libmxnet.so) exports are declared, so that a program which compiles also links.
 """
-import glob
 import os
 import re
+import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -95,16 +95,13 @@ MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_valu
 '''
 
 
-def defined():
-    names = set()
-    for f in glob.glob(os.path.join(ROOT, "src/c_api/*.cc")):
-        names |= set(re.findall(r"^MXNET_[A-Z_]+\(((?:MX|NN)\w+),", open(f).read(), re.M))  # families made by a macro
-        names |= set(re.findall(r"^\s*(?:MXNET_C_DLL\s+|MXNET_DLL\s+)?(?:int|void|const char\s*\*)\s+((?:MX|NN)\w+)\(", open(f).read(), re.M))
-    return names
+def exported(library):
+    out = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].split("@")[0] for line in out.splitlines()}
 
 
 def main():
-    have = None if "--all" in sys.argv else defined()
+    have = exported(sys.argv[2] if len(sys.argv) > 2 else os.path.join(ROOT, "build/release/libmxnet.so"))
     seen, main_lines, pred_lines = set(), [], []
     out, section = main_lines, ""
     for line in open(sys.argv[1], encoding="utf-8"):
@@ -113,7 +110,7 @@ def main():
             out = pred_lines if "predict" in line else main_lines
             continue
         m = re.match(r"(.*?)\b((?:MX|NN)\w+)\((.*)\)$", line)
-        if not m or m.group(2) in seen or (have is not None and m.group(2) not in have):
+        if not m or m.group(2) in seen or m.group(2) not in have:
             continue
         seen.add(m.group(2))
         args = m.group(3) or "void"
