@@ -126,6 +126,7 @@ NDArray ReadSparse(Reader* r, int stype) {
   for (int64_t d : shape)
     if (__builtin_mul_overflow(dense_bytes, static_cast<uint64_t>(d), &dense_bytes)) dense_bytes = UINT64_MAX;
   r->TakeDense(dense_bytes, shape);
+  if (dense_bytes == 0) return NDArray(shape, Context::CPU(), dtype);
   std::vector<char> dense(dense_bytes, 0);
   if (stype == 1) {
     if (shape.ndim() < 1 || storage_shape.ndim() != shape.ndim()) r->Fail("row_sparse values of shape " + storage_shape.str() + " for an array of shape " + shape.str());
