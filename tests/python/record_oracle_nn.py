@@ -1,6 +1,6 @@
 """Records what mxnet 1.9.1 computes for neural network operators whose conventions a formula does not settle, into data/nn_oracle.npz.
 
-Run with the Python that has the old wheel: /opt/oracle/bin/python tests/python/record_oracle_nn.py
+Run with the Python that has the old wheel: PYTHON tests/python/record_oracle_nn.py, PYTHON an interpreter with mxnet==1.9.1
 A case is (operator, inputs, attributes, indices of inputs with gradients). All runs are in training mode; head gradients are all 0.5.
 """
 import json

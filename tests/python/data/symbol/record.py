@@ -1,6 +1,6 @@
 """Records what the 1.9.1 wheel says about a few networks. Run with the wheel's Python in this folder; the tests read what it writes.
 
-    /opt/oracle/bin/python record.py
+    PYTHON record.py        (PYTHON: an interpreter with mxnet==1.9.1)
 """
 import json
 
