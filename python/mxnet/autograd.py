@@ -3,7 +3,7 @@ import ctypes
 import threading
 
 from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, check_call
-from .ndarray import NDArray, _GRAD_REQ_MAP, ndarray as _nd
+from .ndarray import NDArray, _GRAD_REQ_MAP
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]
@@ -233,6 +233,3 @@ class Function:
         info = MXCallbackList(2, ctypes.cast(table, ctypes.POINTER(plain)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
         Function._live[key] = (callbacks, table, contexts)
         check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), _handles(inputs), ctypes.c_int(len(outputs)), _handles(outputs), ctypes.byref(info)))
-
-
-del _nd

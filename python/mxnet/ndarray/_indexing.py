@@ -211,10 +211,8 @@ def _plan(a, keys):
         raise _bad(tuple(keys), a.shape, "the index arrays cannot be broadcast together") from None
     positions = [i for i, e in enumerate(entries) if e[0] == "array"]
     together = positions == list(range(positions[0], positions[-1] + 1))
-    lead = positions[0] if together else 0
     before = [e for i, e in enumerate(entries) if e[0] != "array" and (together and i < positions[0])]
     after = [e for i, e in enumerate(entries) if e[0] != "array" and e not in before] if not together else [e for i, e in enumerate(entries) if i > positions[-1]]
-    del lead
     result = [1 if e[0] == "new" else len(e[2]) for e in before] + list(block) + [1 if e[0] == "new" else len(e[2]) for e in after]
     ndim = len(result)
     index = [None] * a.ndim

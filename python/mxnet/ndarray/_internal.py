@@ -1,9 +1,8 @@
 """Chooses the binding (compiled or ctypes) and gives access to every operator, also those whose names begin with an underscore."""
 import ctypes as _ctypes
-import sys as _sys
 
 from .._dtypes import name as _dtype_name
-from ..base import MXNetError, _KINDS, _LIB, c_str as _c_str, check_call as _check_call
+from ..base import _KINDS, _LIB, c_str as _c_str, check_call as _check_call
 
 
 
@@ -44,19 +43,7 @@ def _attr_to_str(value):
 
 _backend._configure(_attr_to_str, _KINDS)
 
-from .. import _opgen  # noqa: E402  (needs nothing of the above; kept below so that a missing library is reported first)
+from ._namespace import attach as _attach  # noqa: E402  (needs nothing of the above; kept below so that a missing library is reported first)
 
 
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        function = _opgen.ndarray_function(name)
-    except MXNetError as error:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from None
-    setattr(_sys.modules[__name__], name, function)
-    return function
-
-
-def __dir__():
-    return sorted(set(globals()) | set(_opgen.op_names()))
+__getattr__, __dir__ = _attach(__name__, "")

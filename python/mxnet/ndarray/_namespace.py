@@ -8,15 +8,14 @@ from ..base import MXNetError
 def attach(module, prefix):
     """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX + NAME."""
     def getattribute(name):
-        if not name.startswith("__"):
-            try:
-                function = _opgen.ndarray_function(prefix + name)
-            except MXNetError:
-                pass
-            else:
-                setattr(sys.modules[module], name, function)
-                return function
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        try:
+            function = _opgen.ndarray_function(prefix + name)
+        except MXNetError as error:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}: {error}") from None
+        setattr(sys.modules[module], name, function)
+        return function
 
     def directory():
         return sorted(set(vars(sys.modules[module])) | set(_opgen.namespace_names(prefix)))

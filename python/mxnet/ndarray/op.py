@@ -1,19 +1,8 @@
 """Operators as functions of arrays. Names without a leading underscore; each is written from its record when first used."""
-import sys as _sys
-
 from .. import _opgen
-from ..base import MXNetError
+from ._namespace import attach as _attach
 
-
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        function = _opgen.ndarray_function(name)
-    except MXNetError as error:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from None
-    setattr(_sys.modules[__name__], name, function)
-    return function
+__getattr__, _ = _attach(__name__, "")
 
 
 def __dir__():

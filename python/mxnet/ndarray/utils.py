@@ -2,7 +2,6 @@
 import ctypes
 
 from ..base import NDArrayHandle, _LIB, c_str, c_str_array, check_call, py_str
-from . import ndarray as _nd
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -65,6 +64,3 @@ def save(fname, data):
         raise TypeError("[save] every value must be an NDArray")
     check_call(_LIB.MXNDArraySave(c_str(os.fspath(fname)), ctypes.c_uint(len(arrays)), (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays]),
                                   c_str_array(names) if names is not None else None))
-
-
-del _nd
