@@ -110,7 +110,7 @@ class MXNET_DLL Engine {
   virtual int SetBulkSize(int size) = 0;
   virtual void FlushBulk() = 0;
 
-  /* After this no bulk is kept open and destructors elsewhere may still push. Idempotent. */
+  /* Drains what was pushed; from then on no bulk is kept open. Destructors elsewhere may still push. Idempotent. */
   virtual void NotifyShutdown() = 0;
   virtual const char* type() const = 0;
   virtual EngineStats stats() const = 0;
