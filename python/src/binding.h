@@ -1,10 +1,18 @@
-/* Shared by the files of the compiled binding. */
+/*
+ * Shared by the files of the compiled binding.
+ *
+ * NDArrayBase is a plain CPython type (no pybind11 instance) because an eager operator's whole budget is under a microsecond: one small
+ * object per result, arithmetic through type slots, parameters parsed once per distinct set of values.
+ */
 #ifndef MXNET_PYTHON_BINDING_H_
 #define MXNET_PYTHON_BINDING_H_
 
 #include <Python.h>
 
+#include <string>
+
 #include "mxnet/ndarray.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 namespace python {
@@ -12,12 +20,44 @@ namespace python {
 /* Thrown when a Python exception is already set. */
 struct PythonError {};
 
+/* INVARIANT: `array` is null only between tp_alloc and the end of construction, or when construction failed. */
+struct PyNDArray {
+  PyObject_HEAD
+  NDArray* array;
+  PyObject* weakrefs;
+  bool writable;
+};
+
+extern PyTypeObject* base_type;    // NDArrayBase
+extern PyTypeObject* array_type;   // the class of results (mx.nd.NDArray)
+extern PyObject* attr_to_str;      // Python function for values that have no obvious text
+extern PyObject* error_classes;    // tuple by Error::Kind
+
+inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
+inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
+
 /* Turns the exception being handled into a Python exception. */
 void SetError();
-bool IsArray(PyObject* o);
-NDArray* Get(PyObject* o);
 /* A new Python array that owns `a`. */
 PyObject* Wrap(NDArray* a);
+/* Throws Error(kValue) for an array that was made read-only. */
+void CheckWritable(PyObject* o);
+
+struct GilRelease {
+  explicit GilRelease(bool wanted) : state(wanted ? PyEval_SaveThread() : nullptr) {}
+  ~GilRelease() { if (state) PyEval_RestoreThread(state); }
+  PyThreadState* state;
+};
+
+/* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal length. */
+AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs);
+/* Runs an operator. `out`: null, None, an array or a sequence of arrays. Returns a new reference. */
+PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out);
+
+/* Type slots of Python's operators: a list that ends with {0, nullptr}. */
+const PyType_Slot* ArithmeticSlots();
+/* Adds the NDArrayBase type, which results have until Python names a subclass. */
+void AddNDArrayBase(PyObject* module);
 /* Adds the CachedOp type to the module. */
 void AddCachedOp(PyObject* module);
 

@@ -1,0 +1,152 @@
+"""Arrays out of nothing or out of other values, and functions of several arrays that are no operators of their own."""
+import numpy as np
+
+from .. import _dtypes
+from ..base import _LIB, check_call, mx_real_t
+from ..context import current_context
+from ._dlpack import from_dlpack
+from ._native import _as_shape, _call, _dense_only, _new_handle
+from .ndarray import NDArray
+
+__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "waitall", "zeros"]
+
+
+def array(source_array, ctx=None, dtype=None):
+    """Array with the values of a list, number, NumPy array or NDArray.
+
+    `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x. Raises TypeError for what is no
+    rectangular collection of numbers.
+    """
+    ctx = ctx or current_context()
+    if isinstance(source_array, NDArray):
+        dtype = source_array.dtype if dtype is None else dtype
+        target = NDArray(_new_handle(source_array.shape, ctx, dtype))
+        if source_array.context == ctx or _dtypes.number(dtype) == source_array._dtype_id:
+            return source_array.copyto(target)
+        return source_array.astype(dtype).copyto(target)
+    if dtype is None:
+        dtype = mx_real_t
+    if _dtypes.number(dtype) == 12:
+        return array(source_array, ctx, "float32").astype("bfloat16")
+    if hasattr(source_array, "__dlpack__") and not isinstance(source_array, np.ndarray) and not hasattr(source_array, "__array__"):
+        return from_dlpack(source_array).as_in_context(ctx).astype(dtype)
+    try:
+        values = np.asarray(source_array)
+    except ValueError:
+        values = None
+    if values is None or values.dtype.kind in "OUSV":
+        raise TypeError(f"[array] got a {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
+    values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[_dtypes.number(dtype)]).reshape(values.shape)
+    out = NDArray(_new_handle(values.shape, ctx, dtype))
+    out._copy_from(values.ctypes.data, values.nbytes)
+    return out
+
+
+def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
+    """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes read-only."""
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags["C_CONTIGUOUS"]:
+        raise ValueError("[from_numpy] only C-contiguous arrays can be shared; use zero_copy=False")
+    _dtypes.number(ndarray.dtype)
+    out = from_dlpack(ndarray) if ndarray.flags["WRITEABLE"] else array(ndarray, dtype=ndarray.dtype)
+    ndarray.flags["WRITEABLE"] = False
+    return out
+
+
+def empty(shape, ctx=None, dtype=None, stype=None):
+    """Array with whatever the memory held."""
+    _dense_only("empty", stype)
+    return NDArray(_new_handle(shape, ctx or current_context(), mx_real_t if dtype is None else dtype))
+
+
+def _filled(operator, shape, ctx, dtype, out=None, **params):
+    target = out if out is not None else NDArray(_new_handle(shape, ctx or current_context(), dtype, True))
+    return _call(operator, (), target, shape=_as_shape(shape), dtype=_dtypes.name(target.dtype), **params)
+
+
+def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
+    """Array of zeros. `dtype` float32 by default."""
+    _dense_only("zeros", stype)
+    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, kwargs.get("out"))
+
+
+def ones(shape, ctx=None, dtype=None, **kwargs):
+    """Array of ones. `dtype` float32 by default."""
+    return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, kwargs.get("out"))
+
+
+def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
+    """Array filled with `val`."""
+    return _filled("_full", shape, ctx, mx_real_t if dtype is None else dtype, out, value=float(val))
+
+
+def _made(operator, ctx, dtype, out, **params):
+    ctx = ctx or current_context()
+    dtype = _dtypes.name(mx_real_t if dtype is None else dtype)
+    return _call(operator, (), out, ctx=str(ctx), dtype=dtype, **params)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dtype=mx_real_t):
+    """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0."""
+    if stop is None:
+        start, stop = 0, start
+    return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop), step=float(step), repeat=int(repeat))
+
+
+def linspace(start, stop, num, endpoint=True, ctx=None, dtype=mx_real_t):
+    """`num` evenly spaced values from `start` to `stop`."""
+    return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop), num=int(num), endpoint=bool(endpoint))
+
+
+def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
+    """Matrix of N rows and M columns (N if 0) with ones on diagonal `k`."""
+    return _made("_eye", ctx, dtype, kwargs.get("out"), N=int(N), M=int(M), k=int(k))
+
+
+def moveaxis(tensor, source, destination):
+    """Array with axes moved to other positions."""
+    source = [source] if isinstance(source, int) else list(source)
+    destination = [destination] if isinstance(destination, int) else list(destination)
+    n = tensor.ndim
+    for a in source + destination:
+        if not -n <= a < n:
+            raise ValueError(f"[moveaxis] axis {a} for an array of {n} dimensions")
+    source, destination = [a % n for a in source], [a % n for a in destination]
+    if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
+        raise ValueError(f"[moveaxis] source {source} and destination {destination}; accepted: as many different axes in both")
+    order = [a for a in range(n) if a not in source]
+    for d, s in sorted(zip(destination, source)):
+        order.insert(d, s)
+    return _call("transpose", (tensor,), axes=tuple(order))
+
+
+def concatenate(arrays, axis=0, always_copy=True):
+    """Joins arrays along `axis`."""
+    if not arrays:
+        raise ValueError("[concatenate] got no arrays")
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return _call("Concat", tuple(arrays), dim=axis, num_args=len(arrays))
+
+
+def onehot_encode(indices, out):
+    """Writes ones at `indices` (one per row) of `out` and zeros elsewhere."""
+    return _call("_onehot_encode", (indices, out), out)
+
+
+def histogram(a, bins=10, range=None):
+    """Counts of values per bin, and the bin edges."""
+    if isinstance(bins, NDArray):
+        return _call("_histogram", (a, bins))
+    if range is None:
+        values = a.asnumpy()
+        range = (float(values.min()), float(values.max()))
+        if range[0] == range[1]:
+            range = (range[0] - 0.5, range[1] + 0.5)
+    return _call("_histogram", (a,), bin_cnt=int(bins), range=tuple(range))
+
+
+def waitall():
+    """Blocks until everything that was started is done; raises the first failure that nobody has seen."""
+    check_call(_LIB.MXNDArrayWaitAll())

@@ -1,0 +1,52 @@
+"""DLPack: capsules that share an array's memory."""
+import ctypes
+
+from ..base import NDArrayHandle, _LIB, check_call
+from .ndarray import NDArray
+
+__all__ = ["from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write"]
+
+_capsule_new = ctypes.pythonapi.PyCapsule_New
+_capsule_new.restype, _capsule_new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_capsule_name = ctypes.pythonapi.PyCapsule_SetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+_capsule_is = ctypes.pythonapi.PyCapsule_IsValid
+_capsule_is.restype, _capsule_is.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+_raw_is = ctypes.PyDLL(None).PyCapsule_IsValid
+_raw_is.restype, _raw_is.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
+_raw_pointer = ctypes.PyDLL(None).PyCapsule_GetPointer
+_raw_pointer.restype, _raw_pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+_DLTENSOR, _USED = b"dltensor", b"used_dltensor"
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _free_unused_capsule(capsule):
+    # A consumer renames the capsule and becomes the owner; what nobody consumed is ours to free.
+    if _raw_is(capsule, _DLTENSOR):
+        _LIB.MXNDArrayCallDLPackDeleter(ctypes.c_void_p(_raw_pointer(capsule, _DLTENSOR)))
+
+
+def to_dlpack_for_write(data):
+    """DLPack capsule that shares memory with `data`, for writing, once pending work on it is done."""
+    tensor = ctypes.c_void_p()
+    check_call(_LIB.MXNDArrayToDLPack(ctypes.c_void_p(data.handle), ctypes.byref(tensor)))
+    return _capsule_new(tensor, _DLTENSOR, _free_unused_capsule)
+
+
+def to_dlpack_for_read(data):
+    """DLPack capsule that shares memory with `data`, for reading, once pending writes are done."""
+    return to_dlpack_for_write(data)
+
+
+def from_dlpack(dlpack):
+    """Array that shares memory with a DLPack capsule or an object that has ``__dlpack__``. The capsule is used up."""
+    if hasattr(dlpack, "__dlpack__"):
+        dlpack = dlpack.__dlpack__()
+    if not _capsule_is(dlpack, _DLTENSOR):
+        raise ValueError("[from_dlpack] got no fresh DLPack capsule; each can be consumed once")
+    handle = NDArrayHandle()
+    check_call(_LIB.MXNDArrayFromDLPackEx(ctypes.c_void_p(_capsule_pointer(dlpack, _DLTENSOR)), ctypes.c_bool(False), ctypes.byref(handle)))
+    _capsule_name(dlpack, _USED)
+    return NDArray(handle)

@@ -1,0 +1,83 @@
+"""Functions of symbols and numbers that are no operators of their own, and symbols of constant arrays."""
+import numbers
+
+import numpy as np
+
+from . import _functions
+from .. import _dtypes
+from .symbol import Symbol
+
+__all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros"]
+
+
+def _either(name, array_op, left_scalar, right_scalar, plain, hint, left_hint, right_hint):
+    def function(left, right):
+        if isinstance(left, Symbol) and isinstance(right, Symbol):
+            return _functions.invoke(array_op, hint, [left, right])
+        if isinstance(left, Symbol) and isinstance(right, numbers.Number):
+            return _functions.invoke(left_scalar, left_hint, [left], scalar=right)
+        if isinstance(left, numbers.Number) and isinstance(right, Symbol):
+            return _functions.invoke(right_scalar, right_hint, [right], scalar=left)
+        if isinstance(left, numbers.Number) and isinstance(right, numbers.Number):
+            return plain(left, right)
+        raise TypeError(f"[{name}] types ({type(left)}, {type(right)}) not supported; accepted: symbols and numbers")
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Element-wise {name} of symbols and numbers."
+    return function
+
+
+pow = _either("pow", "_power", "_power_scalar", "_rpower_scalar", lambda a, b: a ** b, "_power", "_powerscalar", "_rpowerscalar")
+power = pow
+maximum = _either("maximum", "_maximum", "_maximum_scalar", "_maximum_scalar", max, "_maximum", "_maximumscalar", "_maximumscalar")
+minimum = _either("minimum", "_minimum", "_minimum_scalar", "_minimum_scalar", min, "_minimum", "_minimumscalar", "_minimumscalar")
+hypot = _either("hypot", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot, "_hypot", "_hypotscalar", "_hypotscalar")
+
+
+def _dtype_text(dtype):
+    return "float32" if dtype is None else _dtypes.name(dtype)
+
+
+def eye(N, M=0, k=0, dtype=None, **kwargs):
+    """Ones on the k-th diagonal of an N x M matrix (M = 0: N x N)."""
+    return _functions.invoke("_eye", "_eye", [], N=N, M=M, k=k, dtype=_dtype_text(dtype), **kwargs)
+
+
+def zeros(shape, dtype=None, **kwargs):
+    """Zeros."""
+    return _functions.invoke("_zeros", "_zeros", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
+
+
+def ones(shape, dtype=None, **kwargs):
+    """Ones."""
+    return _functions.invoke("_ones", "_ones", [], shape=shape, dtype=_dtype_text(dtype), **kwargs)
+
+
+def full(shape, val, dtype=None, **kwargs):
+    """`val` everywhere."""
+    return _functions.invoke("_full", "_full", [], shape=shape, value=float(val), dtype=_dtype_text(dtype), **kwargs)
+
+
+def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
+    """Evenly spaced values in [start, stop), each `repeat` times."""
+    return _functions.invoke("_arange", "_arange", [], start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range, name=name, dtype=_dtype_text(dtype))
+
+
+def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
+    """`num` evenly spaced values from `start` to `stop`."""
+    return _functions.invoke("_linspace", "_linspace", [], start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=_dtype_text(dtype))
+
+
+def histogram(a, bins=10, range=None, **kwargs):
+    """Counts of values in `bins` equal bins over `range`, or between the edges in the symbol `bins`."""
+    if isinstance(bins, Symbol):
+        return _functions.invoke("_histogram", "_histogram", [a, bins], **kwargs)
+    if isinstance(bins, numbers.Integral) and range is not None:
+        return _functions.invoke("_histogram", "_histogram", [a], bin_cnt=bins, range=range, **kwargs)
+    raise ValueError(f"[histogram] bins={bins!r}, range={range!r}; accepted: a symbol of edges, or a number of bins with a range")
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits along `axis` into equal sections (an int) or at positions (a tuple)."""
+    if isinstance(indices_or_sections, numbers.Integral):
+        return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(), axis=axis, squeeze_axis=squeeze_axis, sections=indices_or_sections)
+    return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis, sections=0)

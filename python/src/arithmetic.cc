@@ -1,0 +1,191 @@
+// Python's operators on arrays as type slots: which record each runs, and the parsed attributes of those with a number on one side.
+#include <Python.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "binding.h"
+
+namespace mxnet {
+namespace python {
+namespace {
+
+/* The records behind one Python operator. `reverse` is for scalar OP array. */
+struct Arith {
+  const char *array_name, *scalar_name, *reverse_name;
+  const Op *array, *scalar, *reverse;
+};
+enum ArithId { kAdd, kSub, kMul, kDiv, kMod, kPow, kEq, kNe, kLt, kLe, kGt, kGe, kNumArith };
+Arith ariths[kNumArith] = {
+    {"broadcast_add", "_plus_scalar", "_plus_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_sub", "_minus_scalar", "_rminus_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_mul", "_mul_scalar", "_mul_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_div", "_div_scalar", "_rdiv_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_mod", "_mod_scalar", "_rmod_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_power", "_power_scalar", "_rpower_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_equal", "_equal_scalar", "_equal_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_lesser", "_lesser_scalar", "_greater_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_greater", "_greater_scalar", "_lesser_scalar", nullptr, nullptr, nullptr},
+    {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", nullptr, nullptr, nullptr},
+};
+
+/* Parsed attributes of a scalar operator, by value. */
+AttrsPtr ScalarAttrs(const Op* op, double value, bool is_int) {
+  struct Key {
+    const Op* op;
+    double value;
+    bool is_int;
+  };
+  static thread_local std::unordered_map<std::string, AttrsPtr> cache;
+  Key k;
+  std::memset(&k, 0, sizeof(k));
+  k.op = op;
+  k.value = value;
+  k.is_int = is_int;
+  std::string key(reinterpret_cast<const char*>(&k), sizeof(k));
+  auto it = cache.find(key);
+  if (it != cache.end()) return it->second;
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.17g", value);
+  AttrsPtr attrs = MakeAttrs(op, {{"scalar", text}, {"is_int", is_int ? "True" : "False"}});
+  if (cache.size() > 4096) cache.clear();
+  cache.emplace(std::move(key), attrs);
+  return attrs;
+}
+
+AttrsPtr PlainAttrs(const Op* op) {
+  static thread_local std::unordered_map<const Op*, AttrsPtr> cache;
+  AttrsPtr& slot = cache[op];
+  if (!slot) slot = MakeAttrs(op, {});
+  return slot;
+}
+
+/* A Python or NumPy number. Arrays of other libraries are not numbers here. */
+bool AsScalar(PyObject* o, double* value, bool* is_int) {
+  if (PyFloat_Check(o)) {
+    *value = PyFloat_AS_DOUBLE(o);
+    *is_int = false;
+    return true;
+  }
+  if (PyLong_Check(o)) {
+    *value = PyLong_AsDouble(o);
+    if (*value == -1.0 && PyErr_Occurred()) throw PythonError();
+    *is_int = true;
+    return true;
+  }
+  PyNumberMethods* nb = Py_TYPE(o)->tp_as_number;
+  if (!nb || IsArray(o) || PyObject_HasAttrString(o, "__len__")) return false;
+  if (nb->nb_index) {
+    PyObject* i = PyNumber_Index(o);
+    if (i) {
+      *value = PyLong_AsDouble(i);
+      Py_DECREF(i);
+      *is_int = true;
+      return !(*value == -1.0 && PyErr_Occurred());
+    }
+    PyErr_Clear();
+  }
+  if (!nb->nb_float) return false;
+  PyObject* f = PyNumber_Float(o);
+  if (!f) {
+    PyErr_Clear();
+    return false;
+  }
+  *value = PyFloat_AS_DOUBLE(f);
+  Py_DECREF(f);
+  *is_int = false;
+  return true;
+}
+
+PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
+  try {
+    Arith& x = ariths[id];
+    if (!x.array) {
+      x.scalar = Op::Get(x.scalar_name);
+      x.reverse = Op::Get(x.reverse_name);
+      x.array = Op::Get(x.array_name);
+    }
+    if (IsArray(a) && IsArray(b)) {
+      PyObject* inputs[2] = {a, b};
+      return Invoke(PlainAttrs(x.array), inputs, 2, out);
+    }
+    double value;
+    bool is_int;
+    if (IsArray(a) && AsScalar(b, &value, &is_int)) return Invoke(ScalarAttrs(x.scalar, value, is_int), &a, 1, out);
+    if (IsArray(b) && AsScalar(a, &value, &is_int)) return Invoke(ScalarAttrs(x.reverse, value, is_int), &b, 1, out);
+    Py_RETURN_NOTIMPLEMENTED;
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+#define MXNET_BINARY(fn, id)                                                           \
+  PyObject* fn(PyObject* a, PyObject* b) { return Binary(id, a, b, nullptr); }         \
+  PyObject* fn##InPlace(PyObject* a, PyObject* b) { return Binary(id, a, b, a); }
+MXNET_BINARY(NbAdd, kAdd)
+MXNET_BINARY(NbSub, kSub)
+MXNET_BINARY(NbMul, kMul)
+MXNET_BINARY(NbDiv, kDiv)
+MXNET_BINARY(NbMod, kMod)
+PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return Binary(kPow, a, b, nullptr);
+}
+PyObject* NbPowInPlace(PyObject* a, PyObject* b, PyObject*) { return Binary(kPow, a, b, a); }
+PyObject* NbNegative(PyObject* a) {
+  try {
+    static const Op* op = Op::Get("negative");
+    return Invoke(PlainAttrs(op), &a, 1, nullptr);
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+PyObject* NbAbsolute(PyObject* a) {
+  try {
+    static const Op* op = Op::Get("abs");
+    return Invoke(PlainAttrs(op), &a, 1, nullptr);
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_EQ: return Binary(kEq, a, b, nullptr);
+    case Py_NE: return Binary(kNe, a, b, nullptr);
+    case Py_LT: return Binary(kLt, a, b, nullptr);
+    case Py_LE: return Binary(kLe, a, b, nullptr);
+    case Py_GT: return Binary(kGt, a, b, nullptr);
+    default: return Binary(kGe, a, b, nullptr);
+  }
+}
+
+const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCompare)},
+                              {Py_nb_add, reinterpret_cast<void*>(NbAdd)},
+                              {Py_nb_subtract, reinterpret_cast<void*>(NbSub)},
+                              {Py_nb_multiply, reinterpret_cast<void*>(NbMul)},
+                              {Py_nb_true_divide, reinterpret_cast<void*>(NbDiv)},
+                              {Py_nb_remainder, reinterpret_cast<void*>(NbMod)},
+                              {Py_nb_power, reinterpret_cast<void*>(NbPow)},
+                              {Py_nb_inplace_add, reinterpret_cast<void*>(NbAddInPlace)},
+                              {Py_nb_inplace_subtract, reinterpret_cast<void*>(NbSubInPlace)},
+                              {Py_nb_inplace_multiply, reinterpret_cast<void*>(NbMulInPlace)},
+                              {Py_nb_inplace_true_divide, reinterpret_cast<void*>(NbDivInPlace)},
+                              {Py_nb_inplace_remainder, reinterpret_cast<void*>(NbModInPlace)},
+                              {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
+                              {Py_nb_negative, reinterpret_cast<void*>(NbNegative)},
+                              {Py_nb_absolute, reinterpret_cast<void*>(NbAbsolute)},
+                              {0, nullptr}};
+
+}  // namespace
+
+const PyType_Slot* ArithmeticSlots() { return slots; }
+
+}  // namespace python
+}  // namespace mxnet

@@ -1,0 +1,203 @@
+// Eager operators: parameters parsed once per distinct set of values, outputs made or checked, errors turned into Python exceptions.
+#include "mxnet/imperative.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "binding.h"
+
+namespace mxnet {
+namespace python {
+
+PyTypeObject* base_type = nullptr;
+PyTypeObject* array_type = nullptr;
+PyObject* attr_to_str = nullptr;
+PyObject* error_classes = nullptr;
+
+PyObject* Wrap(NDArray* a) {
+  PyObject* o = array_type->tp_alloc(array_type, 0);
+  if (!o) {
+    delete a;
+    return nullptr;
+  }
+  reinterpret_cast<PyNDArray*>(o)->array = a;
+  reinterpret_cast<PyNDArray*>(o)->writable = true;
+  return o;
+}
+
+void SetError() {
+  try {
+    throw;
+  } catch (const Error& e) {
+    const Py_ssize_t kind = static_cast<Py_ssize_t>(e.kind());
+    PyObject* cls = error_classes && kind < PyTuple_GET_SIZE(error_classes) ? PyTuple_GET_ITEM(error_classes, kind) : PyExc_RuntimeError;
+    PyErr_SetString(cls, e.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const PythonError&) {
+    // already set
+  } catch (const std::exception& e) {
+    PyErr_SetString(error_classes ? PyTuple_GET_ITEM(error_classes, 0) : PyExc_RuntimeError, e.what());
+  }
+}
+
+void CheckWritable(PyObject* o) {
+  if (!reinterpret_cast<PyNDArray*>(o)->writable) throw Error(Error::Kind::kValue, "[NDArray] the array is read-only; accepted: a writable one as `out` or target of an assignment");
+}
+
+namespace {
+
+/* Appends a value to a cache key. Equal keys mean equal values; the first byte is the type. */
+void AppendKey(std::string* key, PyObject* v) {
+  if (v == Py_True || v == Py_False) {
+    key->append(v == Py_True ? "b1" : "b0", 2);
+  } else if (PyLong_CheckExact(v)) {
+    int overflow = 0;
+    const long long x = PyLong_AsLongLongAndOverflow(v, &overflow);
+    if (overflow) throw Error(Error::Kind::kValue, "[parameters] an integer does not fit 64 bits");
+    key->push_back('i');
+    key->append(reinterpret_cast<const char*>(&x), sizeof(x));
+  } else if (PyFloat_CheckExact(v)) {
+    const double x = PyFloat_AS_DOUBLE(v);
+    key->push_back('f');
+    key->append(reinterpret_cast<const char*>(&x), sizeof(x));
+  } else if (PyUnicode_Check(v)) {
+    Py_ssize_t n = 0;
+    const char* s = PyUnicode_AsUTF8AndSize(v, &n);
+    if (!s) throw PythonError();
+    key->push_back('s');
+    key->append(reinterpret_cast<const char*>(&n), sizeof(n));
+    key->append(s, n);
+  } else if (v == Py_None) {
+    key->push_back('n');
+  } else if (PyTuple_CheckExact(v) || PyList_CheckExact(v)) {
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
+    key->push_back('(');
+    for (Py_ssize_t i = 0; i < n; ++i) AppendKey(key, PySequence_Fast_GET_ITEM(v, i));
+    key->push_back(')');
+  } else {
+    PyObject* text = PyObject_CallOneArg(attr_to_str, v);
+    if (!text) throw PythonError();
+    AppendKey(key, text);
+    Py_DECREF(text);
+  }
+}
+
+std::string ToText(PyObject* v) {
+  PyObject* text = PyUnicode_Check(v) ? (Py_INCREF(v), v) : PyObject_CallOneArg(attr_to_str, v);
+  if (!text) throw PythonError();
+  Py_ssize_t n = 0;
+  const char* s = PyUnicode_AsUTF8AndSize(text, &n);
+  if (!s) {
+    Py_DECREF(text);
+    throw PythonError();
+  }
+  std::string out(s, n);
+  Py_DECREF(text);
+  return out;
+}
+
+using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
+
+}  // namespace
+
+AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs) {
+  constexpr size_t kMaxEntries = 4096;
+  static thread_local AttrsCache cache;
+  static thread_local std::string key;
+  const Py_ssize_t n = PyTuple_GET_SIZE(keys);
+  if (PyTuple_GET_SIZE(values) != n) throw Error(Error::Kind::kValue, "[" + op->name + "] parameter names and values differ in number");
+  key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
+  if (!op->key_var_num_args.empty()) key.append(reinterpret_cast<const char*>(&num_inputs), sizeof(num_inputs));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    AppendKey(&key, PyTuple_GET_ITEM(keys, i));
+    AppendKey(&key, PyTuple_GET_ITEM(values, i));
+  }
+  auto it = cache.find(key);
+  if (it != cache.end()) return it->second;
+  const std::string saved = key;   // parsing may come back here through attr_to_str
+  AttrDict dict;
+  for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(PyTuple_GET_ITEM(keys, i))] = ToText(PyTuple_GET_ITEM(values, i));
+  if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
+  AttrsPtr attrs = MakeAttrs(op, std::move(dict));
+  if (cache.size() >= kMaxEntries) cache.clear();
+  cache.emplace(saved, attrs);
+  return attrs;
+}
+
+PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out) {
+  static thread_local std::vector<std::vector<NDArray*>> spare;   // buffers of finished calls; calls nest through array functions
+  struct Lease {
+    std::vector<NDArray*> v;
+    Lease() { if (!spare.empty()) { v = std::move(spare.back()); spare.pop_back(); v.clear(); } }
+    ~Lease() { spare.push_back(std::move(v)); }
+  } in, results;
+  const Op* op = attrs->op;
+  for (Py_ssize_t i = 0; i < num_inputs; ++i) {
+    if (!IsArray(inputs[i]))
+      throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) + " is a " + Py_TYPE(inputs[i])->tp_name + "; accepted: an NDArray");
+    in.v.push_back(Get(inputs[i]));
+  }
+  const int total = op->NumOutputs(*attrs), visible = op->NumVisibleOutputs(*attrs);
+  std::vector<PyObject*> given;
+  if (out && out != Py_None) {
+    if (IsArray(out)) {
+      given.push_back(out);
+    } else if (PyTuple_Check(out) || PyList_Check(out)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) given.push_back(PySequence_Fast_GET_ITEM(out, i));
+    } else {
+      throw Error(Error::Kind::kType, "[" + op->name + "] `out` is a " + std::string(Py_TYPE(out)->tp_name) + "; accepted: an NDArray or a list of them");
+    }
+    if (static_cast<int>(given.size()) != visible && static_cast<int>(given.size()) != total)
+      throw Error(Error::Kind::kValue, "[" + op->name + "] got " + std::to_string(given.size()) + " arrays in `out`; accepted: " + std::to_string(visible));
+    for (PyObject* o : given) {
+      if (!IsArray(o)) throw Error(Error::Kind::kType, "[" + op->name + "] `out` holds a " + std::string(Py_TYPE(o)->tp_name) + "; accepted: NDArrays");
+      CheckWritable(o);
+      results.v.push_back(Get(o));
+    }
+  }
+  struct Fresh {   // outputs made here, freed again when the operator throws
+    NDArray* small[4];
+    std::vector<NDArray*> large;
+    int count = 0;
+    NDArray* Add() {
+      NDArray* a = new NDArray();
+      if (count < 4) small[count] = a; else large.push_back(a);
+      ++count;
+      return a;
+    }
+    NDArray*& At(int i) { return i < 4 ? small[i] : large[i - 4]; }
+    ~Fresh() { for (int i = 0; i < count; ++i) delete At(i); }
+  } fresh;
+  while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
+  {
+    GilRelease unlocked(op->array_fn != nullptr);
+    Imperative::Invoke(attrs, in.v, results.v);
+  }
+  if (!given.empty()) {
+    Py_INCREF(out);
+    return out;
+  }
+  if (visible == 1) {
+    NDArray* a = fresh.At(0);
+    fresh.At(0) = nullptr;
+    return Wrap(a);
+  }
+  PyObject* list = PyList_New(visible);
+  if (!list) return nullptr;
+  for (int i = 0; i < visible; ++i) {
+    NDArray* a = fresh.At(i);
+    fresh.At(i) = nullptr;
+    PyObject* o = Wrap(a);
+    if (!o) {
+      Py_DECREF(list);
+      return nullptr;
+    }
+    PyList_SET_ITEM(list, i, o);
+  }
+  return list;
+}
+
+}  // namespace python
+}  // namespace mxnet

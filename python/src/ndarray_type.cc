@@ -1,0 +1,225 @@
+// NDArrayBase: construction from a handle, properties, waiting, copies between array and plain memory, views.
+#include <pybind11/pybind11.h>
+#include <structmember.h>
+
+#include <vector>
+
+#include "binding.h"
+
+namespace mxnet {
+namespace python {
+namespace {
+
+PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (o) reinterpret_cast<PyNDArray*>(o)->writable = true;
+  return o;
+}
+
+/* NDArrayBase(handle, writable=True): takes over a handle (an int or ctypes.c_void_p). */
+int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"handle", "writable", nullptr};
+  PyObject* handle = nullptr;
+  int writable = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &handle, &writable)) return -1;
+  PyObject* value = PyLong_Check(handle) ? (Py_INCREF(handle), handle) : PyObject_GetAttrString(handle, "value");
+  if (!value) return -1;
+  void* p = PyLong_Check(value) ? PyLong_AsVoidPtr(value) : nullptr;
+  Py_DECREF(value);
+  if (!p) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "[NDArray] got a null handle");
+    return -1;
+  }
+  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
+  if (a->array != p) delete a->array;
+  a->array = static_cast<NDArray*>(p);
+  a->writable = writable != 0;
+  return 0;
+}
+
+void Dealloc(PyObject* self) {
+  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
+  if (a->weakrefs) PyObject_ClearWeakRefs(self);
+  NDArray* array = a->array;
+  a->array = nullptr;
+  delete array;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+NDArray* Checked(PyObject* self) {
+  NDArray* a = Get(self);
+  if (!a) throw Error(Error::Kind::kValue, "[NDArray] the array was not initialised");
+  return a;
+}
+
+PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(Get(self)); }
+PyObject* GetWritable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<PyNDArray*>(self)->writable); }
+PyObject* GetShape(PyObject* self, void*) {
+  try {
+    const NDArray* a = Checked(self);
+    const int n = a->is_none() ? 0 : a->shape().ndim();
+    PyObject* t = PyTuple_New(n);
+    for (int i = 0; t && i < n; ++i) PyTuple_SET_ITEM(t, i, PyLong_FromLongLong(a->shape()[i]));
+    return t;
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+PyObject* GetNdim(PyObject* self, void*) { return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().ndim() : -1); }
+PyObject* GetSize(PyObject* self, void*) { return PyLong_FromLongLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().Size() : 0); }
+PyObject* GetDType(PyObject* self, void*) { return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->dtype() : -1); }
+PyObject* GetCtx(PyObject* self, void*) {
+  const NDArray* a = Get(self);
+  if (!a || a->is_none()) return Py_BuildValue("(ii)", 1, 0);
+  return Py_BuildValue("(ii)", static_cast<int>(a->ctx().dev_type), a->ctx().dev_id);
+}
+
+template <typename F>
+PyObject* Guard(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+PyObject* WaitToRead(PyObject* self, PyObject*) {
+  return Guard([&]() -> PyObject* {
+    NDArray* a = Checked(self);
+    {
+      GilRelease unlocked(true);
+      a->WaitToRead();
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* WaitToWrite(PyObject* self, PyObject*) {
+  return Guard([&]() -> PyObject* {
+    NDArray* a = Checked(self);
+    {
+      GilRelease unlocked(true);
+      a->WaitToWrite();
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+/* _copy_to(address, bytes) and _copy_from(address, bytes): blocking copies between the array and plain memory. */
+template <bool kTo>
+PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return Guard([&]() -> PyObject* {
+    if (nargs != 2) {
+      PyErr_SetString(PyExc_TypeError, "expected (address, bytes)");
+      return nullptr;
+    }
+    void* p = PyLong_AsVoidPtr(args[0]);
+    const size_t bytes = PyLong_AsSize_t(args[1]);
+    if (PyErr_Occurred()) return nullptr;
+    NDArray* a = Checked(self);
+    if (!kTo) CheckWritable(self);
+    {
+      GilRelease unlocked(true);
+      if (kTo) a->SyncCopyToCPU(p, bytes); else a->SyncCopyFromCPU(p, bytes);
+    }
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* Detach(PyObject* self, PyObject*) {
+  return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
+}
+
+PyObject* At(PyObject* self, PyObject* index) {
+  return Guard([&]() -> PyObject* {
+    const NDArray* a = Checked(self);
+    int64_t i = PyLong_AsLongLong(index);
+    if (i == -1 && PyErr_Occurred()) return nullptr;
+    if (i < 0 && a->shape().ndim() > 0) i += a->shape()[0];
+    return Wrap(new NDArray(a->At(i)));
+  });
+}
+
+PyObject* Slice(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return Guard([&]() -> PyObject* {
+    if (nargs != 2) {
+      PyErr_SetString(PyExc_TypeError, "expected (begin, end)");
+      return nullptr;
+    }
+    const int64_t begin = PyLong_AsLongLong(args[0]), end = PyLong_AsLongLong(args[1]);
+    if (PyErr_Occurred()) return nullptr;
+    return Wrap(new NDArray(Checked(self)->Slice(begin, end)));
+  });
+}
+
+/* _reshape_view(codes, reverse): a view; the caller has checked that nothing is being recorded. */
+PyObject* ReshapeView(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  return Guard([&]() -> PyObject* {
+    if (nargs != 2 || !PyTuple_Check(args[0])) {
+      PyErr_SetString(PyExc_TypeError, "expected (shape tuple, reverse)");
+      return nullptr;
+    }
+    std::vector<int64_t> codes;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
+      codes.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i)));
+      if (codes.back() == -1 && PyErr_Occurred()) return nullptr;
+    }
+    const NDArray* a = Checked(self);
+    return Wrap(new NDArray(a->Reshape(NDArray::InferReshape(a->shape(), codes, PyObject_IsTrue(args[1]) == 1))));
+  });
+}
+
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Address of the native array, owned by this object.", nullptr},
+                        {"writable", GetWritable, nullptr, "Whether the array may be an output.", nullptr},
+                        {"shape", GetShape, nullptr, "Tuple of dimensions.", nullptr},
+                        {"ndim", GetNdim, nullptr, "Number of dimensions.", nullptr},
+                        {"size", GetSize, nullptr, "Number of elements.", nullptr},
+                        {"_dtype_id", GetDType, nullptr, "Number of the dtype; -1 for an empty array.", nullptr},
+                        {"_ctx_ids", GetCtx, nullptr, "(device type, device id).", nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMethodDef methods[] = {
+    {"wait_to_read", WaitToRead, METH_NOARGS, "Blocks until pending writes are done; raises what they failed with."},
+    {"wait_to_write", WaitToWrite, METH_NOARGS, "Blocks until pending reads and writes are done."},
+    {"_copy_to", reinterpret_cast<PyCFunction>(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory at an address."},
+    {"_copy_from", reinterpret_cast<PyCFunction>(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
+    {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
+    {"_at", At, METH_O, "Row view; negative indices count from the end."},
+    {"_slice", reinterpret_cast<PyCFunction>(Slice), METH_FASTCALL, "View of rows [begin, end)."},
+    {"_reshape_view", reinterpret_cast<PyCFunction>(ReshapeView), METH_FASTCALL, "View of another shape; codes 0, -1, -2, -3, -4."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyNDArray, weakrefs), READONLY, nullptr}, {nullptr, 0, 0, 0, nullptr}};
+
+const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
+                                 {Py_tp_init, reinterpret_cast<void*>(Init)},
+                                 {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
+                                 {Py_tp_getset, getset},
+                                 {Py_tp_methods, methods},
+                                 {Py_tp_members, members},
+                                 {Py_tp_hash, reinterpret_cast<void*>(_Py_HashPointer)},
+                                 {Py_tp_doc, const_cast<char*>("Native part of mxnet.nd.NDArray.")},
+                                 {0, nullptr}};
+
+}  // namespace
+
+void AddNDArrayBase(PyObject* module) {
+  std::vector<PyType_Slot> slots;
+  for (const PyType_Slot* part : {ArithmeticSlots(), own_slots}) {
+    for (; part->slot != 0; ++part) slots.push_back(*part);
+  }
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"mxnet._cy3.ndarray.NDArrayBase", sizeof(PyNDArray), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots.data()};
+  PyObject* type = PyType_FromSpec(&spec);
+  if (!type || PyModule_AddObjectRef(module, "NDArrayBase", type) != 0) throw pybind11::error_already_set();
+  base_type = reinterpret_cast<PyTypeObject*>(type);
+  array_type = base_type;
+  Py_INCREF(type);
+}
+
+}  // namespace python
+}  // namespace mxnet
