@@ -153,6 +153,22 @@ void Divide(const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, 
 
 bool ConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) { return JoinShape(attrs, attrs.get<ConcatParam>().dim, in, &(*out)[0]); }
 
+// Vectors whose sizes are not given have equal ones: they are the weights of both directions for the input of one layer.
+bool RnnParamConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& whole = (*out)[0];
+  if (whole.known() && whole.ndim() == 1) {
+    int64_t rest = whole[0], open = 0;
+    for (const Shape& s : *in) {
+      if (s.known()) rest -= s.Size(); else ++open;
+    }
+    if (open > 1 && rest >= 0 && rest % open == 0) {
+      for (Shape& s : *in)
+        if (!s.known()) s = Shape(1, rest / open);
+    }
+  }
+  return ConcatShape(attrs, in, out);
+}
+
 void Concat(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   Join(a.in, a.out[0], CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.out[0].shape.ndim()));
@@ -424,7 +440,7 @@ int SplitOutputs(const Attrs& a) {
       .set_kernel(DeviceType::kCPU, Concat);
   ConcatRecord("_rnn_param_concat", "Puts the parameters of a recurrent layer together.")
       .alias("_npi_rnn_param_concat")
-      .set_infer_shape(ConcatShape)
+      .set_infer_shape(RnnParamConcatShape)
       .set_kernel(DeviceType::kCPU, Concat);
   Op::Register("_backward_Concat")
       .describe("Gradient of Concat.")

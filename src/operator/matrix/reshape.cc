@@ -109,11 +109,30 @@ Shape InferTarget(const Attrs& attrs, const Shape& from, const ReshapeParam& p) 
   return Shape(dims);
 }
 
+// Fills the one open dimension of `from` so that it has as many elements as `to`; does nothing where that is not possible.
+void FillFromResult(Shape* from, const Shape& to) {
+  if (!to.known() || !from->ndim_known()) return;
+  int open = -1;
+  int64_t known = 1;
+  for (int i = 0; i < from->ndim(); ++i) {
+    if ((*from)[i] >= 0) {
+      if (__builtin_mul_overflow(known, (*from)[i], &known)) return;
+    } else if (open >= 0) {
+      return;
+    } else {
+      open = i;
+    }
+  }
+  if (open >= 0 && known > 0 && to.Size() % known == 0) (*from)[open] = to.Size() / known;
+}
+
 bool ReshapeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<ReshapeParam>();
-  const Shape& from = (*in)[0];
+  Shape& from = (*in)[0];
   const bool by_target = p.shape.ndim() <= 0 && p.target_shape.ndim() > 0;
   MXNET_CHECK_KIND(p.shape.ndim() >= 0 || by_target, Value) << "[" << attrs.op->name << "] needs `shape`";
+  if (p.shape.ndim() == 1 && p.shape[0] == -1) AssignShape(attrs, "the result", &(*out)[0], Shape(1));
+  FillFromResult(&from, (*out)[0]);
   if (!from.known()) return false;
   AssignShape(attrs, "the result", &(*out)[0],
               by_target ? InferTarget(attrs, from, p) : NDArray::InferReshape(from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));

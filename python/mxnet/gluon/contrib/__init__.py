@@ -1,2 +1,2 @@
 """Layers and samplers that may still change."""
-from . import data, nn
+from . import data, nn, rnn

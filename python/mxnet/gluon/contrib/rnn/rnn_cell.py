@@ -1,0 +1,102 @@
+"""An LSTM cell with projection, and dropout that stays the same over a sequence."""
+from ...parameter import tensor_types
+from ...rnn._sequence import join_steps, mask_steps, module_of, split_steps
+from ...rnn.rnn_cell import BidirectionalCell, LSTMCell, ModifierCell, SequentialRNNCell
+
+__all__ = ['VariationalDropoutCell', 'LSTMPCell']
+
+
+class VariationalDropoutCell(ModifierCell):
+    """Dropout whose decisions hold for a whole sequence (Gal and Ghahramani, 2016): on inputs, on the first state and on outputs of
+    `base_cell`. `reset` draws new ones."""
+
+    def __init__(self, base_cell, drop_inputs=0.0, drop_states=0.0, drop_outputs=0.0):
+        assert not drop_states or not isinstance(base_cell, BidirectionalCell), (
+            '[gluon.contrib.rnn.VariationalDropoutCell] drop_states given for a BidirectionalCell, which cannot be stepped; '
+            'put VariationalDropoutCells around the two cells in it')
+        assert not drop_states or not isinstance(base_cell, SequentialRNNCell) or not any(
+            isinstance(cell, BidirectionalCell) for cell in base_cell), (
+                '[gluon.contrib.rnn.VariationalDropoutCell] drop_states given for cells with a BidirectionalCell, which cannot be stepped')
+        super().__init__(base_cell)
+        self.drop_inputs = drop_inputs
+        self.drop_states = drop_states
+        self.drop_outputs = drop_outputs
+
+    def _alias(self):
+        return 'vardrop'
+
+    def reset(self):
+        super().reset()
+        self._masks = {}
+
+    def _drop(self, F, which, x):
+        """`x` with the mask of this sequence, which is made when it is first needed."""
+        p = getattr(self, which)
+        if not p:
+            return x
+        mask = self._masks.get(which)
+        if not isinstance(mask, type(x)):    # none yet, or one of another mode of running
+            mask = self._masks[which] = F.Dropout(F.ones_like(x), p=p)
+        return F.elemwise_mul(x, mask)
+
+    def hybrid_forward(self, F, inputs, states):
+        states = list(states)
+        if states:
+            states[0] = self._drop(F, 'drop_states', states[0])
+        output, states = self.base_cell(self._drop(F, 'drop_inputs', inputs), states)
+        return self._drop(F, 'drop_outputs', output), states
+
+    def __repr__(self):
+        return f'{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})'
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """As RecurrentCell.unroll. Without dropout of states, inputs and outputs are dropped out as whole sequences."""
+        if self.drop_states:
+            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        self.reset()
+        axis = layout.find('T')
+        inputs = join_steps(length, inputs, layout)
+        F = module_of(inputs)
+        if self.drop_inputs:
+            inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
+        outputs, states = self.base_cell.unroll(length, inputs, self._states_for(inputs, layout, begin_state), layout, merge_outputs, valid_length)
+        if merge_outputs is None:
+            merge_outputs = isinstance(outputs, tensor_types)
+        outputs = join_steps(length, outputs, layout)
+        if self.drop_outputs:
+            outputs = F.Dropout(outputs, p=self.drop_outputs, axes=(axis,))
+        if valid_length is not None:
+            outputs = mask_steps(length, outputs, layout, valid_length)
+        return outputs if merge_outputs else split_steps(length, outputs, layout), states
+
+
+class LSTMPCell(LSTMCell):
+    """LSTM with a projection of the hidden state (Sak et al., 2014): h' = R (o tanh(c')).
+
+    Input (N, input_size); output and state h (N, projection_size), state c (N, hidden_size).
+    """
+
+    def __init__(self, hidden_size, projection_size, i2h_weight_initializer=None, h2h_weight_initializer=None, h2r_weight_initializer=None,
+                 i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
+        self._projection_size = projection_size
+        self._h2r_weight_initializer = h2r_weight_initializer
+        super().__init__(hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                         input_size, prefix, params)
+
+    def _state_size(self):
+        return self._projection_size
+
+    def _declare_more(self):
+        self._declare('h2r_weight', (self._projection_size, self._hidden_size), self._h2r_weight_initializer)
+
+    def _alias(self):
+        return 'lstmp'
+
+    def _repr_more(self):
+        return f' -> {self._projection_size}'
+
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, h2r_weight, i2h_bias, h2h_bias):
+        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        cell, hidden = self._memory(F, F.elemwise_add(i2h, h2h), states[1], 'hidden')
+        output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=self._named('out'))
+        return output, [output, cell]

@@ -1,0 +1,516 @@
+"""Recurrent cells: one step at a time, or unrolled over a sequence."""
+from ... import ndarray as nd
+from ..block import Block, HybridBlock
+from ..parameter import tensor_types
+from ._sequence import batch_size_of, join_steps, mask_steps, module_of, split_steps
+
+__all__ = ['RecurrentCell', 'HybridRecurrentCell', 'RNNCell', 'LSTMCell', 'GRUCell', 'SequentialRNNCell', 'HybridSequentialRNNCell',
+           'DropoutCell', 'ModifierCell', 'ZoneoutCell', 'ResidualCell', 'BidirectionalCell']
+
+
+class RecurrentCell(Block):
+    """Base of cells. `cell(inputs, states)` returns (output, list of new states); subclasses define that and `state_info`."""
+
+    def __init__(self, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+        self._modified = False    # a ModifierCell around this one makes the states
+        self.reset()
+
+    def __repr__(self):
+        return f'{type(self).__name__}()' if not self._children else super().__repr__()
+
+    def reset(self):
+        """Forget everything about the steps so far; before the cell is used for another sequence."""
+        self._made_states = -1
+        self._step = -1
+        for cell in self._children.values():
+            if hasattr(cell, 'reset'):
+                cell.reset()
+
+    def state_info(self, batch_size=0):
+        """A list with {'shape', '__layout__'} of every state."""
+        raise NotImplementedError(f'[gluon.rnn] {type(self).__name__} does not define state_info')
+
+    def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
+        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or `mx.sym.var`. AssertionError below a ModifierCell."""
+        self._check_unmodified()
+        states = []
+        for info in self.state_info(batch_size):
+            self._made_states += 1
+            states.append(func(name=f'{self._prefix}begin_state_{self._made_states}', **{**info, **kwargs}))
+        return states
+
+    def _check_unmodified(self):
+        assert not self._modified, f'[gluon.rnn] {self.name!r} is inside a ModifierCell (e.g. ZoneoutCell); call that one instead'
+
+    def _states_for(self, inputs, layout, begin_state):
+        """`begin_state`, or zeros that fit the sequence `inputs`."""
+        if begin_state is not None:
+            return begin_state
+        first = inputs if isinstance(inputs, tensor_types) else inputs[0]
+        F = module_of(first)
+        place = {'ctx': first.context, 'dtype': first.dtype} if F is nd else {}
+        return self.begin_state(batch_size=batch_size_of(inputs, layout), func=F.zeros, **place)
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """Run `length` steps.
+
+        Parameters
+        ----------
+        inputs : NDArray, Symbol or list of them
+            One array with a time axis where `layout` has T, or one array (N, ...) per step.
+        begin_state : list, optional
+            The first states; zeros by default.
+        layout : str
+            'NTC' or 'TNC', for inputs and merged outputs.
+        merge_outputs : bool, optional
+            Return one array with a time axis (True) or a list (False); None leaves it to the cell.
+        valid_length : NDArray or Symbol, optional
+            Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at it.
+
+        Returns (outputs, states). AssertionError when `length` is not the number of steps in `inputs`.
+        """
+        self.reset()
+        steps = split_steps(length, inputs, layout)
+        states = self._states_for(steps, layout, begin_state)
+        outputs, history = [], []
+        for step in steps:
+            output, states = self(step, states)
+            outputs.append(output)
+            if valid_length is not None:
+                history.append(states)
+        if valid_length is not None:
+            F = module_of(steps[0])
+            states = [F.SequenceLast(F.stack(*kept, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0)
+                      for kept in zip(*history)]
+            outputs = mask_steps(length, outputs, layout, valid_length)
+        return self._arranged(length, outputs, layout, merge_outputs), states
+
+    @staticmethod
+    def _arranged(length, outputs, layout, merge_outputs):
+        """`outputs` as `merge_outputs` says."""
+        if merge_outputs is None:
+            return outputs
+        return (join_steps if merge_outputs else split_steps)(length, outputs, layout)
+
+    def forward(self, inputs, states):
+        """One step; counts it, for the names of operators."""
+        self._step += 1
+        return super().forward(inputs, states)
+
+
+class HybridRecurrentCell(RecurrentCell, HybridBlock):
+    """Base of cells that compile: subclasses define `hybrid_forward(F, inputs, states, **params)` and `state_info`."""
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        # RecurrentCell.forward only counts: it is no computation to trace.
+        cls._traces_forward = cls._traces_forward and cls.forward is not RecurrentCell.forward
+
+    def __init__(self, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+
+    def _named(self, what):
+        """Name of the operator `what` of the present step, within this block's name scope."""
+        return f't{self._step}_{what}'
+
+
+HybridRecurrentCell._traces_forward = False
+
+
+def _activate(F, x, activation, **kwargs):
+    """`activation`, a name or a block, of x."""
+    if not isinstance(activation, str):
+        return activation(x)
+    if activation in ('tanh', 'relu', 'sigmoid', 'softsign'):
+        return getattr(F, activation)(x, **kwargs)
+    if activation == 'leaky':
+        return F.LeakyReLU(x, act_type='leaky', **kwargs)
+    return F.Activation(x, act_type=activation, **kwargs)
+
+
+class _GatedCell(HybridRecurrentCell):
+    """What the cells with two products, input to hidden and hidden to hidden, share: `gates` rows of weights per hidden unit."""
+
+    _gates = 1
+
+    def __init__(self, hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                 input_size, prefix, params):
+        super().__init__(prefix=prefix, params=params)
+        self._hidden_size = hidden_size
+        self._input_size = input_size
+        rows = self._gates * hidden_size
+        self._declare('i2h_weight', (rows, input_size), i2h_weight_initializer)
+        self._declare('h2h_weight', (rows, self._state_size()), h2h_weight_initializer)
+        self._declare_more()
+        self._declare('i2h_bias', (rows,), i2h_bias_initializer)
+        self._declare('h2h_bias', (rows,), h2h_bias_initializer)
+
+    def _declare(self, name, shape, init):
+        setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
+
+    def _declare_more(self):
+        """Parameters of a subclass between weights and biases."""
+
+    def _state_size(self):
+        return self._hidden_size
+
+    def state_info(self, batch_size=0):
+        return [{'shape': (batch_size, self._state_size()), '__layout__': 'NC'}]
+
+    def _products(self, F, inputs, state, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        rows = self._gates * self._hidden_size
+        return (F.FullyConnected(data=inputs, weight=i2h_weight, bias=i2h_bias, num_hidden=rows, name=self._named('i2h')),
+                F.FullyConnected(data=state, weight=h2h_weight, bias=h2h_bias, num_hidden=rows, name=self._named('h2h')))
+
+    def __repr__(self):
+        shape = self.i2h_weight.shape
+        return f'{type(self).__name__}({shape[1] or None} -> {shape[0]}{self._repr_more()})'
+
+    def _repr_more(self):
+        return ''
+
+
+class RNNCell(_GatedCell):
+    """h' = activation(W x + b + U h + c) (Elman, 1990). Input (N, input_size); output and the one state (N, hidden_size)."""
+
+    def __init__(self, hidden_size, activation='tanh', i2h_weight_initializer=None, h2h_weight_initializer=None,
+                 i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
+        super().__init__(hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                         input_size, prefix, params)
+        self._activation = activation
+
+    def _alias(self):
+        return 'rnn'
+
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        output = _activate(F, F.elemwise_add(i2h, h2h, name=self._named('plus0')), self._activation, name=self._named('out'))
+        return output, [output]
+
+    def _repr_more(self):
+        return f', {self._activation}'
+
+
+class LSTMCell(_GatedCell):
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f g o: c' = f c + i g, h' = o activation(c').
+
+    Input (N, input_size); output (N, hidden_size); the states h and c have the output's shape. `activation` is that of g and of c',
+    `recurrent_activation` that of i, f and o.
+    """
+
+    _gates = 4
+
+    def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
+                 h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None, activation='tanh', recurrent_activation='sigmoid'):
+        super().__init__(hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                         input_size, prefix, params)
+        self._activation = activation
+        self._recurrent_activation = recurrent_activation
+
+    def state_info(self, batch_size=0):
+        return super().state_info(batch_size) + [{'shape': (batch_size, self._hidden_size), '__layout__': 'NC'}]
+
+    def _alias(self):
+        return 'lstm'
+
+    def _memory(self, F, gates, cell, name):
+        """(new cell state, hidden state made by an operator called `name`)."""
+        i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=self._named('slice'))
+        i = _activate(F, i, self._recurrent_activation, name=self._named('i'))
+        f = _activate(F, f, self._recurrent_activation, name=self._named('f'))
+        g = _activate(F, g, self._activation, name=self._named('c'))
+        o = _activate(F, o, self._recurrent_activation, name=self._named('o'))
+        cell = F.elemwise_add(F.elemwise_mul(f, cell), F.elemwise_mul(i, g), name=self._named('state'))
+        return cell, F.elemwise_mul(o, _activate(F, cell, self._activation), name=self._named(name))
+
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        cell, output = self._memory(F, F.elemwise_add(i2h, h2h, name=self._named('plus0')), states[1], 'out')
+        return output, [output, cell]
+
+
+class GRUCell(_GatedCell):
+    """Gated recurrent unit (Cho et al., 2014) with the reset gate after the product: gates in the order r z n,
+    n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h. Input (N, input_size); output and the one state (N, hidden_size)."""
+
+    _gates = 3
+
+    def __init__(self, hidden_size, i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
+                 h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
+        super().__init__(hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                         input_size, prefix, params)
+
+    def _alias(self):
+        return 'gru'
+
+    def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
+        i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h_r, i2h_z, i2h_n = F.SliceChannel(i2h, num_outputs=3, name=self._named('i2h_slice'))
+        h2h_r, h2h_z, h2h_n = F.SliceChannel(h2h, num_outputs=3, name=self._named('h2h_slice'))
+        r = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type='sigmoid', name=self._named('r_act'))
+        z = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type='sigmoid', name=self._named('z_act'))
+        n = F.Activation(F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n)), act_type='tanh', name=self._named('h_act'))
+        output = F.elemwise_add(F.elemwise_mul(1.0 - z, n), F.elemwise_mul(z, states[0]), name=self._named('out'))
+        return output, [output]
+
+
+class _Stack:
+    """Cells one above the other: what SequentialRNNCell and HybridSequentialRNNCell share."""
+
+    def add(self, cell):
+        """Put `cell` on top."""
+        self.register_child(cell)
+
+    def state_info(self, batch_size=0):
+        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
+
+    def begin_state(self, **kwargs):
+        """The first states of all cells, in one list; arguments as of RecurrentCell.begin_state."""
+        self._check_unmodified()
+        return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
+
+    def _run(self, inputs, states):
+        self._step += 1
+        following, at = [], 0
+        for cell in self._children.values():
+            count = len(cell.state_info())
+            inputs, new = cell(inputs, states[at:at + count])
+            at += count
+            following.extend(new)
+        return inputs, following
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """As RecurrentCell.unroll; each cell runs over the whole sequence before the next one."""
+        self.reset()
+        states = self._states_for(inputs, layout, begin_state)
+        following, at = [], 0
+        for number, cell in enumerate(self._children.values()):
+            count = len(cell.state_info())
+            inputs, new = cell.unroll(length, inputs, states[at:at + count], layout,
+                                      merge_outputs if number == len(self._children) - 1 else None, valid_length)
+            at += count
+            following.extend(new)
+        return inputs, following
+
+    def __len__(self):
+        return len(self._children)
+
+    def __getitem__(self, i):
+        return list(self._children.values())[i]
+
+    def __iter__(self):
+        return iter(self._children.values())
+
+
+class SequentialRNNCell(_Stack, RecurrentCell):
+    """Cells one above the other: the output of each is the input of the next."""
+
+    def __init__(self, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+
+    def __call__(self, inputs, states):
+        return self._run(inputs, states)
+
+    def hybrid_forward(self, *args, **kwargs):
+        """Never called: a SequentialRNNCell is not compiled (NotImplementedError); HybridSequentialRNNCell is."""
+        raise NotImplementedError('[gluon.rnn.SequentialRNNCell] has no graph; use HybridSequentialRNNCell')
+
+
+class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
+    """Cells that compile, one above the other: the output of each is the input of the next."""
+
+    def __init__(self, prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+
+    def hybrid_forward(self, F, inputs, states):
+        return self._run(inputs, states)
+
+
+class DropoutCell(HybridRecurrentCell):
+    """Dropout with probability `rate` on the input, which is its output; it has no state. Along `axes` one decision holds for all
+    elements; merged sequences keep all their axes."""
+
+    def __init__(self, rate, axes=(), prefix=None, params=None):
+        super().__init__(prefix=prefix, params=params)
+        assert isinstance(rate, (int, float)), f'[gluon.rnn.DropoutCell] rate {rate!r} given; a number is accepted'
+        self._rate = rate
+        self._axes = axes
+
+    def state_info(self, batch_size=0):
+        return []
+
+    def _alias(self):
+        return 'dropout'
+
+    def hybrid_forward(self, F, inputs, states):
+        if self._rate > 0:
+            inputs = F.Dropout(data=inputs, p=self._rate, axes=self._axes, name=self._named('fwd'))
+        return inputs, states
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """As RecurrentCell.unroll; a merged sequence is dropped out at once."""
+        self.reset()
+        inputs = self._arranged(length, inputs, layout, merge_outputs)
+        if isinstance(inputs, tensor_types):
+            return self.hybrid_forward(module_of(inputs), inputs, begin_state if begin_state else [])
+        return super().unroll(length, inputs, begin_state, layout, merge_outputs, None)
+
+    def __repr__(self):
+        return f'{type(self).__name__}(rate={self._rate}, axes={self._axes})'
+
+
+class ModifierCell(HybridRecurrentCell):
+    """Base of cells that change what `base_cell` does. The base cell keeps the Parameters; its states are made here."""
+
+    def __init__(self, base_cell):
+        assert not base_cell._modified, f'[gluon.rnn.ModifierCell] {base_cell.name!r} is inside another ModifierCell already'
+        base_cell._modified = True
+        super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
+        self.base_cell = base_cell
+
+    @property
+    def params(self):
+        """The base cell's own Parameters."""
+        return self.base_cell.params
+
+    def state_info(self, batch_size=0):
+        return self.base_cell.state_info(batch_size)
+
+    def begin_state(self, func=nd.zeros, **kwargs):
+        """The first states of the base cell; arguments as of RecurrentCell.begin_state."""
+        self._check_unmodified()
+        with _Unmodified(self.base_cell):
+            return self.base_cell.begin_state(func=func, **kwargs)
+
+    def hybrid_forward(self, F, inputs, states):
+        raise NotImplementedError(f'[gluon.rnn.ModifierCell] {type(self).__name__} does not define hybrid_forward')
+
+    def __repr__(self):
+        return f'{type(self).__name__}({self.base_cell!r})'
+
+
+class _Unmodified:
+    """A `with` block in which a base cell may be used as if no modifier was around it."""
+
+    def __init__(self, cell):
+        self._cell = cell
+
+    def __enter__(self):
+        self._cell._modified = False
+
+    def __exit__(self, ptype, value, trace):
+        self._cell._modified = True
+
+
+class ZoneoutCell(ModifierCell):
+    """Zoneout (Krueger et al., 2016): in training, every element of the output and of the states keeps its value of the step before with
+    probability `zoneout_outputs` and `zoneout_states`."""
+
+    def __init__(self, base_cell, zoneout_outputs=0.0, zoneout_states=0.0):
+        assert not isinstance(base_cell, BidirectionalCell), (
+            '[gluon.rnn.ZoneoutCell] a BidirectionalCell given, which cannot be stepped; put ZoneoutCells around the two cells in it')
+        super().__init__(base_cell)
+        self._zoneout_outputs = zoneout_outputs
+        self._zoneout_states = zoneout_states
+
+    def __repr__(self):
+        return f'{type(self).__name__}(p_out={self._zoneout_outputs}, p_state={self._zoneout_states}, {self.base_cell!r})'
+
+    def _alias(self):
+        return 'zoneout'
+
+    def reset(self):
+        super().reset()
+        self._previous = None    # the output of the step before
+
+    def hybrid_forward(self, F, inputs, states):
+        output, following = self.base_cell(inputs, states)
+
+        def zoned(p, new, old):    # Dropout of ones is 0 where the old value stays
+            return F.where(F.Dropout(F.ones_like(new), p=p), new, old) if p else new
+
+        previous = self._previous
+        if not isinstance(previous, type(output)):    # none yet, or one of another mode of running
+            previous = F.zeros_like(output)
+        following = [zoned(self._zoneout_states, new, old) for new, old in zip(following, states)]
+        output = zoned(self._zoneout_outputs, output, previous)
+        self._previous = output
+        return output, following
+
+
+class ResidualCell(ModifierCell):
+    """Adds the input to the base cell's output (He et al., 2015; Wu et al., 2016); both have the same size."""
+
+    def __init__(self, base_cell):
+        super().__init__(base_cell)
+
+    def hybrid_forward(self, F, inputs, states):
+        output, states = self.base_cell(inputs, states)
+        return F.elemwise_add(output, inputs, name=self._named('fwd')), states
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """As RecurrentCell.unroll; behind `valid_length` the output is 0."""
+        self.reset()
+        with _Unmodified(self.base_cell):
+            outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        if isinstance(outputs, tensor_types):
+            inputs = join_steps(length, inputs, layout)
+            if valid_length is not None:
+                inputs = mask_steps(length, inputs, layout, valid_length)
+            return module_of(outputs).elemwise_add(outputs, inputs), states
+        if valid_length is not None:
+            inputs = mask_steps(length, inputs, layout, valid_length)
+        inputs = split_steps(length, inputs, layout)
+        return [module_of(o).elemwise_add(o, i) for o, i in zip(outputs, inputs)], states
+
+
+class BidirectionalCell(HybridRecurrentCell):
+    """`l_cell` forwards and `r_cell` backwards over a sequence, their outputs joined (Schuster and Paliwal, 1997). Only `unroll` runs it."""
+
+    def __init__(self, l_cell, r_cell, output_prefix='bi_'):
+        super().__init__(prefix='', params=None)
+        self.register_child(l_cell, 'l_cell')
+        self.register_child(r_cell, 'r_cell')
+        self._output_prefix = output_prefix
+
+    def __call__(self, inputs, states):
+        raise NotImplementedError('[gluon.rnn.BidirectionalCell] cannot be stepped, because it reads sequences from both ends; use unroll')
+
+    def __repr__(self):
+        return f'{type(self).__name__}(forward={self._children["l_cell"]!r}, backward={self._children["r_cell"]!r})'
+
+    def state_info(self, batch_size=0):
+        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
+
+    def begin_state(self, **kwargs):
+        """The first states of both cells, in one list; arguments as of RecurrentCell.begin_state."""
+        self._check_unmodified()
+        return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
+
+    @staticmethod
+    def _reversed(length, steps, valid_length):
+        """A list of steps from the last one to the first; with lengths, only the steps before them change places."""
+        if valid_length is None:
+            return list(reversed(steps))
+        F = module_of(steps[0])
+        turned = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)
+        return split_steps(length, turned, 'TNC')
+
+    def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
+        """As RecurrentCell.unroll. A merged output joins the two directions along its last axis, steps along axis 1."""
+        self.reset()
+        steps = split_steps(length, inputs, layout)
+        states = self._states_for(steps, layout, begin_state)
+        l_cell, r_cell = self._children['l_cell'], self._children['r_cell']
+        count = len(l_cell.state_info())
+        l_out, l_states = l_cell.unroll(length, steps, states[:count], layout, merge_outputs, valid_length)
+        r_out, r_states = r_cell.unroll(length, self._reversed(length, steps, valid_length), states[count:], layout, False, valid_length)
+        r_out = self._reversed(length, r_out, valid_length)
+        F = module_of(steps[0])
+        if isinstance(l_out, tensor_types) if merge_outputs is None else merge_outputs:
+            l_out, r_out = join_steps(length, l_out, layout), join_steps(length, r_out, layout)
+            outputs = F.concat(l_out, r_out, dim=2, name=f'{self._output_prefix}out')
+        else:
+            outputs = [F.concat(l, r, dim=1, name=f'{self._output_prefix}t{i}') for i, (l, r) in enumerate(zip(split_steps(length, l_out, layout), r_out))]
+        return outputs, l_states + r_states
