@@ -1,4 +1,5 @@
-"""Records into rnn.npz, rnn_layer*.params and rnn_net-* what mxnet 1.9.1 computes for the cases of rnn_cases.py, and files that it writes.
+"""Records into rnn.npz, rnn_layer.params and rnn_net-* what mxnet 1.9.1 computes for the cases of rnn_cases.py and rnn_symbol_cases.py, and
+files that it writes.
 
 Run with the Python that has the old wheel: PYTHON tests/python/data/make_rnn_reference.py, PYTHON an interpreter with mxnet==1.9.1
 """
@@ -12,6 +13,7 @@ import mxnet as mx  # noqa: E402
 import numpy as np  # noqa: E402
 
 import rnn_cases  # noqa: E402
+import rnn_symbol_cases  # noqa: E402
 
 here = pathlib.Path(__file__).resolve().parent
 stored, names = {}, {}
@@ -26,6 +28,12 @@ for number, case in enumerate(rnn_cases.CASES):
         block.hybridize()
         block(mx.nd.zeros(case[2]))
         block.export(str(here / 'rnn_net'))
+for name in rnn_symbol_cases.CASES:
+    cell, outputs, by_gate = rnn_symbol_cases.run(mx, name)
+    stored[name] = np.concatenate([o.asnumpy().ravel() for o in outputs])
+    # one number per part: which elements it has
+    names['symbol_' + name] = {'shapes': [o.shape for o in outputs], 'arguments': rnn_symbol_cases.graph(mx, name)[1].list_arguments(),
+                               'by_gate': {k: [list(v.shape), float(v.sum().asscalar())] for k, v in by_gate.items()}}
 stored['names'] = np.frombuffer(json.dumps(names).encode(), 'uint8')
 np.savez_compressed(here / 'rnn.npz', **stored)
 print(len(rnn_cases.CASES), 'cases')
