@@ -146,7 +146,14 @@ struct ParamInfo {
 enum class LayoutRule : uint8_t {
   kPlain,         // inputs must be row-major, outputs are
   kAgnostic,      // element by element: any layout that all same-shaped inputs share; output gets it
-  kChannelsLast   // kernel reads TBlob::layout of 4-D/5-D input 0 and outputs and handles both
+  kChannelsLast,  // kernel reads TBlob::layout of 4-D/5-D input 0 and outputs and handles both
+  kImages         // some inputs and outputs are images (Op::images), in any mixture of layouts; plans let results be channels last
+};
+
+/* Of an operator with LayoutRule::kImages; bit i: input or output i. */
+struct ImagePlaces {
+  uint32_t in = 0, out = 0;
+  uint32_t like_output = 0;   // inputs that must lie as output 0 does
 };
 
 struct MXNET_DLL Op {
@@ -172,13 +179,17 @@ struct MXNET_DLL Op {
   std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;   // empty: one per output element
   std::vector<int> dtypes;                         // accepted for input 0; empty: all. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
+  ImagePlaces images;
+  int shape_only_from = -1;                        // this input and all behind it are looked at for their shape alone; -1: none
   bool uses_random = false;
   bool supports_add = false;                       // kernels honour OpReq::kAdd; otherwise the caller adds through a temporary
   bool zero_gradient = false;                      // differentiable everywhere with gradient 0 (comparisons, argmax): gradient gives null entries
   bool stateful = false;                           // wants KernelArgs::state also in eager mode
   bool depends_on_training = false;                // result differs between is_train true and false
+  bool dear = false;                               // recomputing it in the backward pass costs more than its result's memory is worth
   std::map<DeviceType, Kernel> kernels;
 
+  bool ReadsOnlyShape(int input) const { return shape_only_from >= 0 && input >= shape_only_from; }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
   int NumOutputs(const Attrs& a) const { return num_outputs ? num_outputs(a) : static_cast<int>(output_names.size()); }
   int NumVisibleOutputs(const Attrs& a) const { return num_visible_outputs ? num_visible_outputs(a) : NumOutputs(a); }
@@ -217,6 +228,9 @@ struct MXNET_DLL Op {
   Op& set_flops(std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> f) { flops = std::move(f); return *this; }
   Op& set_dtypes(std::vector<int> d) { dtypes = std::move(d); return *this; }
   Op& set_layout(LayoutRule r) { layout = r; return *this; }
+  Op& set_images(ImagePlaces places) { layout = LayoutRule::kImages; images = places; return *this; }
+  Op& set_shape_only_from(int input) { shape_only_from = input; return *this; }
+  Op& set_dear() { dear = true; return *this; }
   Op& set_uses_random() { uses_random = true; return *this; }
   Op& set_supports_add() { supports_add = true; return *this; }
   Op& set_stateful() { stateful = true; return *this; }

@@ -1,10 +1,8 @@
 // Channels-last layout: convolutions give it, pooling, normalisation and pointwise operators carry it on, and conversions stand only
 // where somebody needs rows (or where a result leaves the graph).
 #include <map>
-#include <unordered_set>
 
 #include "executor/passes.h"
-#include "mxnet/env.h"
 
 namespace mxnet {
 namespace {
@@ -16,34 +14,28 @@ bool IsImage(const Shape& s, int dtype) { return (s.ndim() == 4 || s.ndim() == 5
 /* One channel, or one place: both layouts are the same bytes. */
 bool Neutral(const Shape& s) { return s[1] == 1 || s.Prod(2, s.ndim()) == 1; }
 
-/* Which inputs and outputs of a convolution are images; the others are weights. */
-struct Images {
-  std::unordered_set<int> in, out;
-};
-const Images* ImagesOf(const std::string& op) {
-  static const std::map<std::string, Images> kConvolutions = {
-      {"Convolution", {{0}, {0}}}, {"_fused_convolution", {{0, 2, 3}, {0}}}, {"Deconvolution", {{0}, {0}}}, {"_backward_Convolution", {{0, 1}, {0}}}, {"_backward_Deconvolution", {{0, 1}, {0}}}};
-  auto it = kConvolutions.find(op);
-  return it == kConvolutions.end() ? nullptr : &it->second;
-}
-
 bool HasLayoutAttr(const Node& n) {   // NHWC in the user's own terms: shapes are in that order, nothing to do
   auto it = n.attrs->dict.find("layout");
   return it != n.attrs->dict.end() && it->second != "None" && it->second != "NCHW" && it->second != "NCDHW" && it->second != "NCW";
 }
 
-}  // namespace
-
-bool LayoutWorthwhile(const PassGraph& g) {
-  if (!Env::Get().onednn_enabled) return false;
+bool Worthwhile(const PassGraph& g) {
   std::vector<NodeEntry> heads = g.outputs;
   heads.insert(heads.end(), g.grads.begin(), g.grads.end());
   bool found = false;
-  DFSVisit(heads, [&](const NodePtr& n) { found = found || (!n->is_variable() && (n->op()->name == "Convolution" || n->op()->name == "_fused_convolution") && !HasLayoutAttr(*n)); });
+  DFSVisit(heads, [&](const NodePtr& n) { found = found || (!n->is_variable() && n->op()->layout == LayoutRule::kImages && !HasLayoutAttr(*n)); });
   return found;
 }
 
-void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector& shapes, const std::vector<int>& dtypes) {
+}  // namespace
+
+int ChooseLayouts(PassGraph* g, PassContext* context) {
+  if (!Worthwhile(*g)) return 0;
+  const GraphInfo& info = context->info(*g);
+  const IndexedGraph& indexed = info.g;
+  const ShapeVector& shapes = info.shapes;
+  const std::vector<int>& dtypes = info.dtypes;
+  int conversions = 0;
   auto& layouts = g->layouts;
   struct About { Shape shape; int dtype; };
   std::map<EntryKey, About> about;                    // of renewed entries
@@ -58,6 +50,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     if (layout_of(e) == wanted || Neutral(a.shape)) return e;
     NodeEntry& made = converted[static_cast<int>(wanted)][{e.node.get(), e.index}];
     if (!made) {
+      ++conversions;
       made = MakeOp("_to_layout", {e}, {}, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
       about[{made.node.get(), 0}] = a;
       if (wanted == Layout::kChannelsLast) layouts[{made.node.get(), 0}] = wanted;
@@ -81,22 +74,22 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     bool any = false;
     for (int i = 0; i < nin; ++i) {
       const About& a = about.at({renewed->inputs[i].node.get(), renewed->inputs[i].index});
-      image_in[i] = IsImage(a.shape, a.dtype) && !ReadsOnlyShape(op, i);
+      image_in[i] = IsImage(a.shape, a.dtype) && !op->ReadsOnlyShape(i);
       any = any || (image_in[i] && layout_of(renewed->inputs[i]) == Layout::kChannelsLast && !Neutral(a.shape));
     }
     for (int o = 0; o < nout; ++o) image_out[o] = IsImage(shapes[indexed.eid(id, o)], dtypes[indexed.eid(id, o)]);
 
     std::vector<NodeEntry> inputs = renewed->inputs;
     bool out_last = false;
-    const Images* images = HasLayoutAttr(*renewed) ? nullptr : ImagesOf(op->name);
+    const bool images = op->layout == LayoutRule::kImages && !HasLayoutAttr(*renewed);
+    auto in_set = [](uint32_t set, int i) { return i < 32 && (set >> i & 1); };
     if (images) {
       // takes any mixture of layouts; gives channels last
       for (int i = 0; i < nin; ++i)
-        if (image_in[i] && !images->in.count(i)) inputs[i] = convert(inputs[i], Layout::kPlain);
-      if (op->name == "_fused_convolution")   // what it adds lies like its result
-        for (int i = 2; i < nin; ++i)
-          if (image_in[i]) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
-      for (int o = 0; o < nout; ++o) image_out[o] = image_out[o] && images->out.count(o);
+        if (image_in[i] && !in_set(op->images.in, i)) inputs[i] = convert(inputs[i], Layout::kPlain);
+      for (int i = 0; i < nin; ++i)
+        if (image_in[i] && in_set(op->images.like_output, i)) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
+      for (int o = 0; o < nout; ++o) image_out[o] = image_out[o] && in_set(op->images.out, o);
       out_last = true;
     } else if (any && op->layout == LayoutRule::kChannelsLast && !HasLayoutAttr(*renewed)) {
       for (int i = 0; i < nin; ++i)
@@ -105,7 +98,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
     } else if (any && op->layout == LayoutRule::kAgnostic) {
       bool alike = true;
       const Shape& shape = shapes[indexed.eid(id, 0)];
-      for (int i = 0; i < nin; ++i) alike = alike && (image_in[i] || ReadsOnlyShape(op, i)) && about.at({inputs[i].node.get(), inputs[i].index}).shape == shape;
+      for (int i = 0; i < nin; ++i) alike = alike && (image_in[i] || op->ReadsOnlyShape(i)) && about.at({inputs[i].node.get(), inputs[i].index}).shape == shape;
       for (int o = 0; o < nout; ++o) alike = alike && image_out[o] && shapes[indexed.eid(id, o)] == shape;
       for (int i = 0; i < nin; ++i)
         if (image_in[i]) inputs[i] = convert(inputs[i], alike ? Layout::kChannelsLast : Layout::kPlain);
@@ -138,6 +131,7 @@ void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector&
   };
   for (auto& e : g->outputs) leave(&e);
   for (auto& e : g->grads) leave(&e);
+  return conversions;
 }
 
 }  // namespace mxnet

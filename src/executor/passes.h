@@ -2,7 +2,10 @@
 #ifndef MXNET_EXECUTOR_PASSES_H_
 #define MXNET_EXECUTOR_PASSES_H_
 
+#include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +22,67 @@ struct PassGraph {
   std::unordered_map<const Node*, int> sequence;   // backward nodes: when the gradient pass made them
   std::map<std::pair<const Node*, uint32_t>, Layout> layouts;   // entries that are not plain
 };
+
+/* A graph with what is known of its entries; describes the PassGraph it was made from and holds pointers into it. */
+struct GraphInfo {
+  IndexedGraph g;
+  ShapeVector shapes;        // by entry id
+  std::vector<int> dtypes;
+  explicit GraphInfo(const std::vector<NodeEntry>& heads) : g(heads) {}
+  const Shape& shape(const NodeEntry& e) const { return shapes[g.eid(g.id.at(e.node.get()), e.index)]; }
+  int dtype(const NodeEntry& e) const { return dtypes[g.eid(g.id.at(e.node.get()), e.index)]; }
+};
+
+/* Shapes and dtypes of variables, where the caller gave them. */
+struct VariableType {
+  Shape shape;
+  int dtype = kDTypeUnknown;
+};
+using VariableTypes = std::unordered_map<const Node*, VariableType>;
+
+/* Throws Error(kValue) naming the node when something stays unknown. */
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables);
+
+struct PlanRequest;
+
+/* What a pass may ask about the compilation it is part of. */
+class PassContext {
+ public:
+  PassContext(const PlanRequest& request, bool has_backward, const VariableTypes* variables) : request(request), has_backward(has_backward), variables_(variables) {}
+  const PlanRequest& request;
+  const bool has_backward;
+  bool inference() const;             // neither training mode nor a backward pass
+  bool on_cpu() const;
+  bool all_inputs_are(int dtype) const;
+  /* Of the graph as the running pass got it. Inferred on the first call; forgotten when a pass has changed something. */
+  const GraphInfo& info(const PassGraph& graph);
+  void Forget() { info_.reset(); }
+
+ private:
+  const VariableTypes* variables_;
+  std::unique_ptr<GraphInfo> info_;
+};
+
+/* One step of the plan compiler. `run` returns how many nodes it removed, merged or put in (0: nothing has changed). */
+struct Pass {
+  const char* name;
+  const char* help;
+  bool (*wanted)(const PassContext&);        // variables and modes; MXNET_PLAN_PASSES_OFF is looked at elsewhere
+  int (*run)(PassGraph*, PassContext*);
+};
+/* All of them, in the order in which they run: the only list. */
+const std::vector<Pass>& PlanPasses();
+
+/* What a pass did to one plan. */
+struct PassRecord {
+  std::string name;
+  int changed = 0, nodes_before = 0, nodes_after = 0;
+};
+/* Runs what is wanted and not switched off; prints graphs as MXNET_PLAN_LOG_PASSES says. Throws Error(kValue) when a variable names no pass. */
+std::vector<PassRecord> RunPasses(PassGraph* graph, PassContext* context);
+
+/* One line a node: its name, operator, parameters and inputs. */
+std::string GraphText(const PassGraph& graph);
 
 /* Rewrites every reachable node through `map_node` (children first). `map_node` gets a node whose inputs are already renewed and returns what takes its place. */
 void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, const NodePtr& original)>& map_node);
@@ -39,10 +103,8 @@ bool IsConstantNode(const Node& node);
  */
 int FuseConvolution(PassGraph* g);
 
-/* Does the graph hold what gains from channels-last tensors? */
-bool LayoutWorthwhile(const PassGraph& g);
-/* Chooses layouts and inserts conversions. `indexed`, `shapes` and `dtypes` describe the graph as it comes. */
-void ChooseLayouts(PassGraph* g, const IndexedGraph& indexed, const ShapeVector& shapes, const std::vector<int>& dtypes);
+/* Chooses layouts and inserts conversions, where the graph holds what gains from channels-last tensors. Returns how many conversions there are. */
+int ChooseLayouts(PassGraph* g, PassContext* context);
 
 /*
  * Execution order: forward nodes depth first, then backward nodes as early as the gradient pass wanted them, recomputed ones just before
@@ -52,9 +114,6 @@ std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_h
 
 /* Should this node be recomputed in the backward pass? (MXNET_BACKWARD_DO_MIRROR, MXNET_MEMORY_OPT, __force_mirroring__) */
 bool MirrorWanted(const Node& node);
-
-/* The operator's kernels look only at the shape of this input. */
-bool ReadsOnlyShape(const Op* op, int input);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_PASSES_H_

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "executor/passes.h"
 #include "executor/plan_memory.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
@@ -84,6 +85,7 @@ class Plan {
   std::vector<MemoryBlock> blocks;               // what was planned, for verification
   MemoryPlan memory;
   PlanStats stats;
+  std::vector<PassRecord> passes;                // what was run, in order
   Context ctx;
   bool is_train = false, has_backward = false;
   Symbol optimized;                              // the forward graph after the passes

@@ -28,11 +28,13 @@ class Compiler {
     p_.grad_req = r_.grad_req;
     p_.grad_req.resize(inputs_.size(), OpReq::kNull);
     for (int i = 0; i < p_.num_inputs; ++i) variable_slot_[inputs_[i].get()] = i;
+    for (int i = 0; i < p_.num_inputs; ++i) types_[inputs_[i].get()] = {r_.shapes[i], r_.dtypes[i]};
     BuildGraph();
-    if (!r_.ctx.is_gpu() && LayoutWorthwhile(graph_)) {
-      Infer();
-      ChooseLayouts(&graph_, *g_, shapes_, dtypes_);
-    }
+    PassContext context(r_, p_.has_backward, &types_);
+    p_.passes = RunPasses(&graph_, &context);
+    for (const auto& pass : p_.passes)
+      if (pass.nodes_after <= pass.nodes_before) p_.stats.num_removed += pass.changed;
+    p_.optimized.outputs = graph_.outputs;
     ExternalResults();
     Infer();
     order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
@@ -66,10 +68,6 @@ class Compiler {
       for (size_t k = 0; k < xs.size(); ++k)
         graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
     }
-    if (Env::Get().eliminate_common_expr) p_.stats.num_removed = EliminateCommonExpressions(&graph_);
-    const bool single = std::all_of(r_.dtypes.begin(), r_.dtypes.end(), [](int t) { return t == kFloat32; });
-    if (!r_.is_train && !p_.has_backward && !r_.ctx.is_gpu() && single) p_.stats.num_removed += FoldBatchNorm(&graph_) + (Env::Get().onednn_enabled ? FuseConvolution(&graph_) : 0);
-    p_.optimized.outputs = graph_.outputs;
   }
 
   NodeEntry Wrap(const char* op, std::vector<NodeEntry> in, const std::string& name, const NodeEntry& like) {
@@ -121,19 +119,10 @@ class Compiler {
 
   // ---- shapes
   void Infer() {
-    std::vector<NodeEntry> heads = graph_.outputs;
-    heads.insert(heads.end(), graph_.grads.begin(), graph_.grads.end());
-    g_.reset(new IndexedGraph(heads));
-    shapes_.assign(g_->num_entries(), Shape());
-    dtypes_.assign(g_->num_entries(), kDTypeUnknown);
-    for (uint32_t id : g_->input_nodes) {
-      const int slot = variable_slot_.at(g_->nodes[id].source);
-      if (slot >= p_.num_inputs) continue;
-      shapes_[g_->eid(id, 0)] = r_.shapes[slot];
-      dtypes_[g_->eid(id, 0)] = r_.dtypes[slot];
-    }
-    Demand(InferShapes(*g_, &shapes_, graph_.alike), "shape", [this](uint32_t e) { return shapes_[e].known(); });
-    Demand(InferTypes(*g_, &dtypes_, kDTypeUnknown, graph_.alike), "dtype", [this](uint32_t e) { return dtypes_[e] != kDTypeUnknown; });
+    info_ = InferGraph(graph_, types_);
+    g_ = &info_->g;
+    shapes_ = info_->shapes;
+    dtypes_ = info_->dtypes;
     p_.output_shapes.clear();
     p_.output_dtypes.clear();
     for (int i = 0; i < p_.num_outputs; ++i) {
@@ -141,16 +130,6 @@ class Compiler {
       p_.output_shapes.push_back(shapes_[e]);
       p_.output_dtypes.push_back(dtypes_[e]);
     }
-  }
-
-  template <typename KnownFn>
-  void Demand(bool complete, const char* what, KnownFn known) {
-    if (complete) return;
-    for (uint32_t id = 0; id < g_->nodes.size(); ++id)
-      for (uint32_t e = g_->entry_ptr[id]; e < g_->entry_ptr[id + 1]; ++e)
-        MXNET_CHECK_KIND(known(e), Value) << "[plan] the " << what << " of output " << e - g_->entry_ptr[id] << " of node " << g_->nodes[id].source->name << " ("
-                                          << (g_->nodes[id].source->is_variable() ? "variable" : g_->nodes[id].source->op()->name)
-                                          << ") cannot be inferred; give the " << what << "s of all inputs";
   }
 
   // ---- memory
@@ -164,7 +143,7 @@ class Compiler {
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const auto& info = g_->nodes[order_[t]];
       for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (!ReadsOnlyShape(info.source->op(), static_cast<int>(i))) last_use[g_->eid(info.inputs[i])] = t;
+        if (!info.source->op()->ReadsOnlyShape(static_cast<int>(i))) last_use[g_->eid(info.inputs[i])] = t;
     }
     inplace_.assign(n, false);
     constant_.assign(n, false);
@@ -194,7 +173,7 @@ class Compiler {
         }
         if (inplace_wanted && bytes > 0) {
           for (const auto& pair : pairs) {
-            if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || ReadsOnlyShape(attrs.op, pair.first)) continue;
+            if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || attrs.op->ReadsOnlyShape(pair.first)) continue;
             const uint32_t in = g_->eid(info.inputs[pair.first]);
             const int b = block_[in];
             if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
@@ -265,7 +244,7 @@ class Compiler {
         const auto& e = info.inputs[i];
         AddBlob(e.node, e.index);
         const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
-        if (slot >= 0 && slot < p_.num_outputs && !ReadsOnlyShape(node.attrs->op, i)) p_.head_used[slot] = 1;
+        if (slot >= 0 && slot < p_.num_outputs && !node.attrs->op->ReadsOnlyShape(i)) p_.head_used[slot] = 1;
       }
       node.out = static_cast<int>(p_.blobs.size());
       node.num_out = static_cast<int>(g_->entry_ptr[id + 1] - g_->entry_ptr[id]);
@@ -351,7 +330,9 @@ class Compiler {
   PassGraph graph_;
   std::map<EntryKey, int> result_slot_;
   std::set<EntryKey> add_directly_;
-  std::unique_ptr<IndexedGraph> g_;
+  VariableTypes types_;
+  std::unique_ptr<GraphInfo> info_;
+  const IndexedGraph* g_ = nullptr;
   ShapeVector shapes_;
   std::vector<int> dtypes_;
   std::vector<uint32_t> order_;

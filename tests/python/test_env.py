@@ -27,7 +27,7 @@ def table(**variables):
 
 def test_listing():
     rows, _ = table()
-    assert len(rows) == 95
+    assert sum("An addition" not in row["help"] for row in rows.values()) == 95
     assert {"name", "type", "default", "value", "source", "accepted", "help", "group", "fixed_after_start"} <= set(rows["MXNET_HOME"])
     assert all(row["source"] == "default" for name, row in rows.items() if name != "MXNET_LIBRARY_PATH")
     assert rows["MXNET_CPU_WORKER_NTHREADS"]["value"] == 1

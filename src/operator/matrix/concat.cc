@@ -432,6 +432,7 @@ int SplitOutputs(const Attrs& a) {
 
 [[maybe_unused]] const bool registered = [] {
   ConcatRecord("Concat", "Puts arrays together along one dimension.")
+      .set_dear()
       .alias("concat")
       .alias("_npi_concatenate")
       .alias("_sparse_concat")
@@ -443,6 +444,7 @@ int SplitOutputs(const Attrs& a) {
       .set_infer_shape(RnnParamConcatShape)
       .set_kernel(DeviceType::kCPU, Concat);
   Op::Register("_backward_Concat")
+      .set_shape_only_from(1)
       .describe("Gradient of Concat.")
       .set_param<ConcatParam>()
       .set_variadic("data", BackwardConcatInputs)

@@ -152,6 +152,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
       .set_infer_shape(DotShape<kViews>)
       .set_flops(DotFlops<kViews>)
+      .set_dear()
       .set_gradient(BackwardNode(Op::Register(backward).name.c_str(), kGradInputs))
       .set_kernel(DeviceType::kCPU, Dot<kViews>);
 }

@@ -71,6 +71,7 @@ void SizeArray(KernelArgs& a) {
 
 [[maybe_unused]] const bool registered = [] {
   Op::Register("reshape_like")
+      .set_shape_only_from(1)
       .describe("lhs in the shape of rhs, or with some of its dimensions replaced by some of those of rhs.")
       .alias("_npx_reshape_like")
       .set_param<ReshapeLikeParam>()
@@ -83,6 +84,7 @@ void SizeArray(KernelArgs& a) {
       })
       .set_kernel(DeviceType::kCPU, CopyThrough);
   Op::Register("shape_array")
+      .set_shape_only_from(0)
       .describe("The sizes of the dimensions, as an int64 vector.")
       .alias("_npx_shape_array")
       .set_inputs({"data"})
@@ -95,6 +97,7 @@ void SizeArray(KernelArgs& a) {
       .set_zero_gradient()
       .set_kernel(DeviceType::kCPU, ShapeArray);
   Op::Register("size_array")
+      .set_shape_only_from(0)
       .describe("The number of elements, as an int64 vector of length 1.")
       .set_inputs({"data"})
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {

@@ -271,6 +271,7 @@ template <BoxFn kBox>
 Op& TakeBackRecord(const char* name, const char* forward) {
   return Op::Register(name)
       .describe("Gradient of a slice: zeros around the gradient of the result.")
+      .set_shape_only_from(1)
       .set_infer_shape(TakeBackShape)
       .set_infer_type(FirstType)
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -301,6 +302,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
   TakeBackRecord<SliceAxisBox>("_backward_slice_axis", "slice_axis").set_param<SliceAxisParam>().set_inputs({"ograd", "data"});
   TakeRecord("slice_like", "The leading entries of dimensions, as many as another array has.", "_backward_slice_like")
       .alias("_npx_slice_like")
+      .set_shape_only_from(1)
       .set_param<SliceLikeParam>()
       .set_inputs({"data", "shape_like"})
       .set_infer_shape(TakeShape<SliceLikeBox>)

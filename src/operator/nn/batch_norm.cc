@@ -335,9 +335,9 @@ void Register(const char* name, const char* backward, const std::string& text) {
 
 [[maybe_unused]] const bool registered = [] {
   Register<false>("BatchNorm", "_backward_BatchNorm", kText);
-  Op::Register("BatchNorm").alias("_npx_batch_norm");
+  Op::Register("BatchNorm").set_dear().alias("_npx_batch_norm");
   Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
-  Op::Register("_contrib_BatchNormWithReLU").alias("_npx_batch_norm_with_relu");
+  Op::Register("_contrib_BatchNormWithReLU").set_dear().alias("_npx_batch_norm_with_relu");
   return true;
 }();
 

@@ -181,7 +181,8 @@ MXNET_REGISTER_OP(Convolution)
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)
     .set_infer_shape(ConvolutionShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
-    .set_layout(LayoutRule::kChannelsLast)
+    .set_images({0b1, 0b1})
+    .set_dear()
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob> out) { return ConvFlops(in[1], out[0], in[1].shape[0]); })
     .set_gradient(BackwardNode("_backward_Convolution", kGradInputs));
 
@@ -191,7 +192,7 @@ MXNET_REGISTER_OP(_backward_Convolution)
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<ConvolutionParam>)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<ConvolutionParam>)
     .set_infer_shape(LikeInputsShape(1))
-    .set_layout(LayoutRule::kChannelsLast)
+    .set_images({0b11, 0b1})
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return 2 * ConvFlops(in[2], in[0], in[2].shape[0]); })
     .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& og) { return BilinearSecondGradient("Convolution", n, og); });
 
@@ -204,7 +205,8 @@ MXNET_REGISTER_OP(Deconvolution)
     .set_inputs({"data", "weight", "bias"}, Inputs<DeconvolutionParam>)
     .set_infer_shape(DeconvolutionShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
-    .set_layout(LayoutRule::kChannelsLast)
+    .set_images({0b1, 0b1})
+    .set_dear()
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return ConvFlops(in[1], in[0], in[1].shape[0]); })
     .set_gradient(BackwardNode("_backward_Deconvolution", kGradInputs));
 
@@ -214,7 +216,7 @@ MXNET_REGISTER_OP(_backward_Deconvolution)
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<DeconvolutionParam>)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<DeconvolutionParam>)
     .set_infer_shape(LikeInputsShape(1))
-    .set_layout(LayoutRule::kChannelsLast)
+    .set_images({0b11, 0b1})
     .set_flops([](const Attrs&, Span<const TBlob> in, Span<const TBlob>) { return 2 * ConvFlops(in[2], in[1], in[2].shape[0]); })
     .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& og) { return BilinearSecondGradient("Deconvolution", n, og); });
 

@@ -97,7 +97,7 @@ Op& WithParser(Op& op) {
     })
     .set_infer_shape(InferFusedShape)
     .set_dtypes({kFloat32})
-    .set_layout(LayoutRule::kChannelsLast)
+    .set_images({0b1101, 0b1, 0b1100})
     .set_inplace([](const Attrs& a) {
       const auto& p = a.get<FusedConvolutionParam>();
       return p.add ? std::vector<std::pair<int, int>>{{ConvolutionInputs(p), 0}} : std::vector<std::pair<int, int>>();

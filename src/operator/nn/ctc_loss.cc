@@ -167,6 +167,7 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
 }
 
 MXNET_REGISTER_OP(CTCLoss)
+    .set_dear()
     .describe("Connectionist temporal classification loss of each sequence of a batch.\n\n"
               "data has shape (steps, batch, classes) and holds scores before softmax, label (batch, labels), the lengths (batch,); the output has shape (batch,).\n"
               "A label sequence that does not fit into the steps gives loss and gradient 0. float16, bfloat16, float32 and float64.")

@@ -114,6 +114,7 @@ bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* ou
 }
 
 MXNET_REGISTER_OP(Embedding)
+    .set_dear()
     .describe("Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by output_dim.\n\n"
               "Indices below 0 or beyond the last row are cut to the nearest row. data may have any dtype; fractions are cut off.")
     .alias("_npx_embedding").alias("_sparse_Embedding")

@@ -56,6 +56,7 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 MXNET_REGISTER_OP(FullyConnected)
+    .set_dear()
     .describe("Dense layer: output = data * weight^T + bias.\n\n"
               "data has shape (batch, ...), weight (num_hidden, features), bias (num_hidden,); the output has shape (batch, num_hidden), or, with\n"
               "flatten=False, that of data with the last dimension replaced by num_hidden. float16, bfloat16, float32 and float64.")

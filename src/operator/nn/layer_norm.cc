@@ -140,6 +140,7 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 MXNET_REGISTER_OP(LayerNorm)
+    .set_dear()
     .describe("data is normalized along `axis` to mean 0 and variance 1 (biased), then multiplied by gamma and shifted by beta, both of shape (data.shape[axis],).\n\n"
               "With output_mean_var the mean and sqrt(variance + eps) are returned too, with a dimension of size 1 at the axis. float16, bfloat16, float32, float64.")
     .alias("_npx_layer_norm")

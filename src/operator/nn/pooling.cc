@@ -152,6 +152,7 @@ void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
 }
 
 MXNET_REGISTER_OP(Pooling)
+    .set_dear()
     .describe("Maximum, average, sum or p-norm of windows in one, two or three dimensions.\n\n"
               "data has shape (batch, channels, spatial...). Spatial dimensions of the output are floor((size + 2 pad - kernel) / stride) + 1 with\n"
               "pooling_convention valid, rounded up with full, ceil(size / stride) with same, and 1 with global_pool. Averages divide by the window's size\n"

@@ -99,6 +99,7 @@ bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* ou
 double Flops(const Attrs& a, Span<const TBlob> in, Span<const TBlob>) { return 2.0 * static_cast<double>(in[1].Size()) * in[0].shape[0] * in[0].shape[1]; }
 
 MXNET_REGISTER_OP(RNN)
+    .set_dear()
     .describe("Stacked recurrent layers over whole sequences: rnn_relu, rnn_tanh, lstm or gru.\n\n"
               "data has shape (steps, batch, features), state and state_cell (layers * directions, batch, state_size). `parameters` is one vector: for every layer and\n"
               "direction the weights from input to hidden and from hidden to hidden (gates i f g o, or r z n) and, with projection_size, the projection; then for every\n"

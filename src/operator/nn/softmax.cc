@@ -230,9 +230,9 @@ std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::
 
 [[maybe_unused]] const bool registered = [] {
   Record("softmax", {"data", "length"}, "exp(data / temperature), divided by its sum along an axis.")
-      .alias("_npx_softmax").set_gradient(Gradient<kBackwardSoftmax>).set_kernel(DeviceType::kCPU, Forward<kSoftmax>);
+      .alias("_npx_softmax").set_dear().set_gradient(Gradient<kBackwardSoftmax>).set_kernel(DeviceType::kCPU, Forward<kSoftmax>);
   Record("log_softmax", {"data"}, "The logarithm of softmax, computed without taking the logarithm of small numbers.")
-      .alias("_npx_log_softmax").set_gradient(Gradient<kBackwardLogSoftmax>).set_kernel(DeviceType::kCPU, Forward<kLogSoftmax>);
+      .alias("_npx_log_softmax").set_dear().set_gradient(Gradient<kBackwardLogSoftmax>).set_kernel(DeviceType::kCPU, Forward<kLogSoftmax>);
   Record("softmin", {"data"}, "softmax of -data.").set_gradient(Gradient<kBackwardSoftmin>).set_kernel(DeviceType::kCPU, Forward<kSoftmin>);
   BackwardRecord("_backward_softmax", "Gradient of softmax.").set_gradient(SoftmaxSecondGradient).set_kernel(DeviceType::kCPU, Backward<kSoftmax>);
   BackwardRecord("_backward_log_softmax", "Gradient of log_softmax.").set_gradient(LogSoftmaxSecondGradient).set_kernel(DeviceType::kCPU, Backward<kLogSoftmax>);

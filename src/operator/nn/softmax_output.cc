@@ -137,6 +137,7 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
 }
 
 MXNET_REGISTER_OP(SoftmaxOutput)
+    .set_dear()
     .describe("softmax(data) whose gradient is that of the cross entropy with `label`: (output - target) grad_scale / normalization, whatever comes from above.\n\n"
               "label has one class number per row of data (shape data.shape[:-1]; with multi_output (batch, positions)), or data's shape and holds probabilities.\n"
               "Labels outside of the classes have no target. float16, bfloat16, float32 and float64.")

@@ -70,7 +70,7 @@ Op& RegisterFillLike(const std::string& name, double value) {
   Op& op = Op::Register(name);
   op.describe(value ? "Ones in the shape and dtype of the input." : "Zeros in the shape and dtype of the input.");
   return op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
-      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_zero_gradient()
+      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_zero_gradient().set_shape_only_from(0)
       .set_kernel(DeviceType::kCPU, [value](KernelArgs& a) {
         if (a.req[0] == OpReq::kNull) return;
         if (value == 0) {

@@ -135,7 +135,7 @@ MXNET_REGISTER_OP(broadcast_axis)
 MXNET_REGISTER_OP(broadcast_like)
     .describe("Repeats dimensions of size 1 of lhs up to the shape of rhs, or of some of its axes.")
     .alias("_npx_broadcast_like")
-    .set_param<BroadcastLikeParam>().set_inputs({"lhs", "rhs"}).set_infer_shape(LikeShape).set_infer_type(LhsType).set_supports_add()
+    .set_param<BroadcastLikeParam>().set_inputs({"lhs", "rhs"}).set_shape_only_from(1).set_infer_shape(LikeShape).set_infer_type(LhsType).set_supports_add()
     .set_gradient(Gradient(true)).set_kernel(DeviceType::kCPU, Kernel);
 
 }  // namespace

@@ -164,7 +164,7 @@ const bool kRegistered = [] {
   for (const char* name : {"_backward_sum", "_backward_mean"}) {
     const bool mean = std::string(name) == "_backward_mean";
     Op& op = Op::Register(name);
-    op.describe("Repeats the gradient of a reduction in the shape of the data.").set_param<ReduceParam>().set_inputs({"ograd", "data"}).set_supports_add();
+    op.describe("Repeats the gradient of a reduction in the shape of the data.").set_param<ReduceParam>().set_inputs({"ograd", "data"}).set_supports_add().set_shape_only_from(1);
     op.set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape data = (*in)[1];
       AssignShape(attrs, "output", &(*out)[0], data);
@@ -257,6 +257,7 @@ std::vector<char> Repeated(const Shape& data, const Shape& like) {
 }
 
 MXNET_REGISTER_OP(_sum_like)
+    .set_shape_only_from(1)
     .describe("Sums the first input down to the shape of the second, undoing broadcasting; a copy when the shapes are equal.")
     .set_inputs({"data", "like"})
     .set_inplace({{0, 0}})
@@ -288,6 +289,7 @@ MXNET_REGISTER_OP(_sum_like)
 
 // (data, like) -> data broadcast to the shape of like
 MXNET_REGISTER_OP(_backward_sum_like)
+    .set_shape_only_from(1)
     .describe("Broadcasts the first input to the shape of the second.")
     .set_inputs({"data", "like"})
     .set_supports_add()
