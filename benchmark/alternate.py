@@ -1,40 +1,109 @@
-"""Contestants that take turns: each is a process of its own that answers one round after the other, so that the machine's drift falls on all of them."""
+"""Contestants that take turns: each is a process of its own that computes when asked and is stopped otherwise, so that the machine's drift falls on all of them
+and nobody's waiting threads take the cores."""
+import ctypes
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 
-def serve(workloads):
-    """The contestant's side. workloads: name -> function of nothing that computes once and waits for the result."""
-    print("ready", flush=True)
+# The contestant's side.
+
+def answers():
+    """A function that sends one JSON value to the parent; from here on what libraries print goes to standard error."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def send(value):
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+    return send
+
+
+def status_mib(field):
+    """VmRSS (resident now) or VmHWM (its peak) of this process."""
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith(field + ":")) / 1024
+
+
+def serve(send, workloads, info=None):
+    """workloads: name -> function of a number of calls that computes so often and waits for the results. info goes to the parent first."""
+    send(info or {})
     for line in sys.stdin:
-        name, calls = line.rsplit(" ", 1)
+        request = json.loads(line)
+        if request == "peak":
+            send(status_mib("VmHWM"))
+            continue
+        run, calls = workloads[request["workload"]], request["calls"]
+        run(request["settle"])
         begin = time.perf_counter(), time.process_time()
-        for _ in range(int(calls)):
-            workloads[name]()
-        print(json.dumps([(time.perf_counter() - begin[0]) / int(calls), (time.process_time() - begin[1]) / int(calls)]), flush=True)
+        run(calls)
+        send([(time.perf_counter() - begin[0]) / calls, (time.process_time() - begin[1]) / calls])
+
+
+def repeat(function):
+    """Of a function of nothing: the function of a number of calls that `serve` wants."""
+    def run(calls):
+        for _ in range(calls):
+            function()
+    return run
+
+
+# The parent's side.
+
+def _die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)   # PR_SET_PDEATHSIG: a stopped process would not see the end of its input
+
+
+class Failed(Exception):
+    pass
 
 
 class Contestant:
+    """A process; `begin` starts it, `ready` waits until it can be timed and leaves it stopped."""
+
     def __init__(self, name, python, script, arguments, env):
         self.name = name
+        self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([python, os.path.abspath(script), "--contestant", *arguments], env=env, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        if self.process.stdout.readline().strip() != "ready":
-            self.process.kill()
-            raise SystemExit(f"{name}: {python} did not start; run {script} --contestant {' '.join(arguments)} to see why")
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=_die_with_parent)
 
-    def time(self, workload, calls):
-        """(wall, processor) seconds per call"""
-        self.process.stdin.write(f"{workload} {calls}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
+    def ready(self):
+        """What the contestant says about itself."""
+        self.info = self._answer()
+        self.process.send_signal(signal.SIGSTOP)
+        return self.info
+
+    def _answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.log.seek(0)
+            raise Failed(f"{self.name}: ended with status {self.process.returncode}\n{self.log.read()[-3000:]}")
+        return json.loads(line)
+
+    def _ask(self, request):
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            return self._answer()
+        finally:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def time(self, workload, calls, settle=0):
+        """(wall, processor) seconds per call, after `settle` calls that are not timed"""
+        return self._ask({"workload": workload, "calls": calls, "settle": settle})
+
+    def peak_mib(self):
+        return self._ask("peak")
 
     def end(self):
-        self.process.stdin.close()
+        self.process.kill()
         self.process.wait()
 
 
@@ -43,35 +112,27 @@ def add_clock(parser):
                         help="cpu: one thread each, processor time; for a machine that others are busy on")
 
 
-def environments(clock):
+def environments(clock, threads=None):
     """(for this library, for other interpreters)"""
-    ours = dict(os.environ, **({"OMP_NUM_THREADS": "1"} if clock == "cpu" else {}))
+    threads = 1 if clock == "cpu" else threads
+    ours = dict(os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {}))
     return ours, {k: v for k, v in ours.items() if k not in ("PYTHONPATH", "MXNET_LIBRARY_PATH")}
 
 
-def alternate(contestants, workloads, rounds, clock="wall", at_end=None):
-    """workloads: name -> calls per round. Seconds per call by workload and contestant, one number for each round but the first, which warms up.
-    at_end is called before the contestants are let go."""
-    times = {w: {c.name: [] for c in contestants} for w in workloads}
+def alternate(contestants, calls, rounds, clock="wall", settle=0, step=lambda: None):
+    """calls: workload -> contestant's name -> calls in a round. Seconds per call by workload and contestant, one number for each round but the first,
+    which warms up. `step` is called after every slice."""
+    times = {w: {c.name: [] for c in contestants} for w in calls}
     for r in range(rounds + 1):
-        for w, calls in workloads.items():
+        for w in calls:
             for c in contestants:
-                seconds = c.time(w, calls)
+                seconds = c.time(w, calls[w][c.name], settle)
                 if r:
                     times[w][c.name].append(seconds[clock == "cpu"])
-    if at_end:
-        at_end()
-    for c in contestants:
-        c.end()
+                step()
     return times
 
 
-def table(times, images, first):
-    """Markdown: median images per second and, against `first`, the median over rounds of the ratio of the two times."""
-    names = list(next(iter(times.values())))
-    lines = ["| | " + " | ".join(names) + " | " + " | ".join(f"{first} ÷ {n}" for n in names if n != first) + " |", "|---" * (2 * len(names)) + "|"]
-    for w, by_name in times.items():
-        rates = [f"{images[w] / statistics.median(by_name[n]):.2f}" for n in names]
-        ratios = [f"{statistics.median(o / t for o, t in zip(by_name[n], by_name[first])):.2f}" for n in names if n != first]
-        lines.append(f"| {w} | " + " | ".join(rates + ratios) + " |")
-    return "\n".join(lines)
+def ratio(times, other, first):
+    """How many times faster `first` is: the median over rounds of the quotient of two contestants' times."""
+    return statistics.median(o / t for o, t in zip(times[other], times[first]))

@@ -7,18 +7,17 @@ PYTHON are interpreters with torch or mxnet==1.9.1 installed; the rows of what i
 one round after the other, so that the machine's drift falls on all of them. Printed: median nanoseconds per operator and the ratio to ours.
 """
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
-import time
 
-WORKLOADS = ["add 4", "add 1000", "mlp forward", "mlp step"]
+from alternate import Contestant, alternate, answers, environments, ratio, serve
+
+# name -> (calls in a slice, operators in a call: for a step forward and backward)
+WORKLOADS = {"add 4": (10000, 1), "add 1000": (10000, 1), "mlp forward": (1000, 3), "mlp step": (300, 5 + 6)}
 
 
 def contestant(kind):
-    """Answers lines 'workload calls' with the nanoseconds per operator."""
+    """Serves the workloads with torch or with mxnet, this library's or 1.9.1's."""
     import numpy as np
     rng = np.random.default_rng(0)
     x0, w0, v0 = rng.normal(size=(32, 64)), rng.normal(size=(64, 64)) * 0.1, rng.normal(size=(10, 64)) * 0.1
@@ -78,21 +77,19 @@ def contestant(kind):
             for _ in range(calls):
                 a = a + b
 
-    print("ready", flush=True)
-    for line in sys.stdin:
-        workload, calls = line.rsplit(" ", 1)
-        calls = int(calls)
-        begin = time.perf_counter()
-        if workload.startswith("add"):
-            chain(int(workload.split()[1]), calls)
-            operators = calls
-        else:
-            run, operators = (predict, 3) if workload == "mlp forward" else (step, 5 + 6)   # operators forward; forward and backward
+    def chained(n):
+        def run(calls):
+            chain(n, calls)
+            wait()
+        return run
+
+    def repeated(function):
+        def run(calls):
             for _ in range(calls):
-                run()
-            operators *= calls
-        wait()
-        print(json.dumps((time.perf_counter() - begin) / operators * 1e9), flush=True)
+                function()
+            wait()
+        return run
+    serve(answers(), {"add 4": chained(4), "add 1000": chained(1000), "mlp forward": repeated(predict), "mlp step": repeated(step)})
 
 
 def main():
@@ -105,35 +102,25 @@ def main():
     if args.contestant:
         contestant(args.contestant)
         return
-    runs = {"ours": (sys.executable, dict(os.environ))}
-    plain = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MXNET_LIBRARY_PATH")}
+    ours, plain = environments("wall")
+    runs = {"ours": (sys.executable, ours)}
     if args.torch:
         runs["torch"] = (args.torch, plain)
     if args.oracle:
         runs["1.9.1"] = (args.oracle, plain)
-    processes = {}
-    for name, (python, env) in runs.items():
-        processes[name] = subprocess.Popen([python, os.path.abspath(__file__), "--contestant", "torch" if name == "torch" else "mxnet"], env=env,
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        if processes[name].stdout.readline().strip() != "ready":
-            raise SystemExit(f"{name}: {python} did not start")
-    calls = {"add 4": 10000, "add 1000": 10000, "mlp forward": 1000, "mlp step": 300}
-    times = {w: {n: [] for n in runs} for w in WORKLOADS}
-    for r in range(args.rounds + 1):
-        for w in WORKLOADS:
-            for n, p in processes.items():
-                p.stdin.write(f"{w} {calls[w]}\n")
-                p.stdin.flush()
-                value = json.loads(p.stdout.readline())
-                if r:   # the first round warms up
-                    times[w][n].append(value)
-    for p in processes.values():
-        p.stdin.close()
-        p.wait()
-    print(f"{'workload':12}" + "".join(f"{n + ' ns/op':>16}" for n in runs) + "".join(f"{'ours / ' + n:>16}" for n in runs if n != "ours"))
-    for w in WORKLOADS:
-        ratios = [statistics.median(o / t for o, t in zip(times[w]["ours"], times[w][n])) for n in runs if n != "ours"]
-        print(f"{w:12}" + "".join(f"{statistics.median(times[w][n]):16.0f}" for n in runs) + "".join(f"{q:16.2f}" for q in ratios))
+    contestants = [Contestant(n, python, __file__, ["torch" if n == "torch" else "mxnet"], env) for n, (python, env) in runs.items()]
+    try:
+        for c in contestants:
+            c.ready()
+        times = alternate(contestants, {w: dict.fromkeys(runs, calls) for w, (calls, _) in WORKLOADS.items()}, args.rounds)
+    finally:
+        for c in contestants:
+            c.end()
+    others = [n for n in runs if n != "ours"]
+    print(f"{'workload':12}" + "".join(f"{n + ' ns/op':>16}" for n in runs) + "".join(f"{'ours / ' + n:>16}" for n in others))
+    for w, (_, operators) in WORKLOADS.items():
+        medians = [statistics.median(times[w][n]) * 1e9 / operators for n in runs]
+        print(f"{w:12}" + "".join(f"{m:16.0f}" for m in medians) + "".join(f"{1 / ratio(times[w], n, 'ours'):16.2f}" for n in others))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,203 @@
+"""The contestants of score.py and train.py: how each framework loads a network of networks.py and computes it. As a program, one contestant's process."""
+import argparse
+import json
+import os
+import sys
+
+import numpy as np
+
+from alternate import answers, repeat, serve, status_mib
+
+# name -> whose interpreter runs it: this library's, --oracle or --peers
+SCORE = {"ours": "ours", "1.9.1": "oracle", "1.9.1 MKLDNN": "oracle", "torch": "peers", "torch compile": "peers", "torch jit": "peers",
+         "onnxruntime": "peers", "openvino": "peers"}
+TRAIN = {"ours": "ours", "1.9.1": "oracle", "torch": "peers", "torch compile": "peers"}
+DEFAULT_OFF = ("torch jit",)   # only where asked for by name
+MODULE = {"torch": "torch", "torch compile": "torch", "torch jit": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino", "ours": "mxnet",
+          "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet"}
+
+
+class Loaded:
+    """A network that computes: run(calls), output() once as a NumPy array, flops of one example where the framework counts them."""
+
+    def __init__(self, run, output, flops=None):
+        self.run, self.output, self.flops = run, output, flops
+
+
+# Scoring: (kind, folder, x, threads) -> Loaded
+
+def score_mxnet(kind, folder, x, threads):
+    import mxnet as mx
+    from networks import load, symbol_block
+    text, arrays = load(folder)
+    net = symbol_block(mx, text, arrays, gradients=False)
+    x = mx.nd.array(x)
+    if kind == "1.9.1 MKLDNN":
+        net.optimize_for(x, backend="MKLDNN", static_alloc=True, static_shape=True)
+    else:
+        net.hybridize(static_alloc=True, static_shape=True)
+    return Loaded(repeat(lambda: net(x).wait_to_read()), lambda: net(x).asnumpy())
+
+
+def _torch_module(folder, channels_last=False):
+    import torch
+    import symbol_torch
+    from networks import load
+    module = symbol_torch.module(*load(folder))
+    return module.to(memory_format=torch.channels_last) if channels_last else module
+
+
+def score_torch(kind, folder, x, threads):
+    import torch
+    torch.set_num_threads(threads)
+    images = x.ndim == 4
+    x = torch.from_numpy(x)
+    net = _torch_module(folder, images).eval()
+    if images:
+        x = x.to(memory_format=torch.channels_last)
+    flops = None
+    if kind == "torch":
+        from torch.utils.flop_counter import FlopCounterMode
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
+            net(x[:1])
+        flops = counter.get_total_flops()
+    elif kind == "torch compile":
+        import torch._inductor.config
+        torch._inductor.config.freezing = True   # constants folded, weights packed
+        net = torch.compile(net)
+    elif kind == "torch jit":
+        net = torch.jit.freeze(torch.jit.trace(net, x))
+
+    def compute():
+        with torch.inference_mode():
+            return net(x)
+    return Loaded(repeat(compute), lambda: compute().numpy(), flops)
+
+
+def score_onnxruntime(kind, folder, x, threads):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.add_free_dimension_override_by_name("batch", x.shape[0])
+    session = onnxruntime.InferenceSession(os.path.join(folder, "net.onnx"), options, providers=["CPUExecutionProvider"])
+    feed = {session.get_inputs()[0].name: x}
+
+    def compute():
+        return session.run(None, feed)[0]
+    return Loaded(repeat(compute), compute)
+
+
+def score_openvino(kind, folder, x, threads):
+    import openvino
+    core = openvino.Core()
+    model = core.read_model(os.path.join(folder, "net.onnx"))
+    model.reshape(list(x.shape))
+    hint = "LATENCY" if x.shape[0] == 1 else "THROUGHPUT"   # throughput: several requests in flight
+    compiled = core.compile_model(model, "CPU", {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads})
+    if hint == "LATENCY":
+        return Loaded(repeat(lambda: compiled([x])), lambda: compiled([x])[0])
+    queue = openvino.AsyncInferQueue(compiled)
+
+    def run(calls):
+        for _ in range(calls):
+            queue.start_async([x], share_inputs=True)
+        queue.wait_all()
+    loaded = Loaded(run, lambda: compiled([x])[0])
+    loaded.at_once = len(queue)
+    return loaded
+
+
+# Training: (kind, folder, x, threads) -> (Loaded whose output is the loss of each step, so far)
+
+LEARNING = {"rate": 1e-3, "momentum": 0.9, "decay": 1e-4}
+
+
+def train_mxnet(kind, folder, x, threads):
+    import mxnet as mx
+    from networks import load, symbol_block
+    net = symbol_block(mx, *load(folder))
+    net.hybridize(static_alloc=True, static_shape=True)
+    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    loss_of.hybridize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"], "wd": LEARNING["decay"]})
+    x, y = mx.nd.array(x), mx.nd.array(_labels(x))
+
+    def step():
+        with mx.autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(x.shape[0])
+        value = loss.asnumpy()
+        mx.nd.waitall()
+        return value.mean(keepdims=True)
+    return Loaded(repeat(step), step)
+
+
+def train_torch(kind, folder, x, threads):
+    import torch
+    torch.set_num_threads(threads)
+    net = _torch_module(folder, True).train()
+    optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"], momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"])
+    loss_of = torch.nn.CrossEntropyLoss()
+    x, y = torch.from_numpy(x).to(memory_format=torch.channels_last), torch.from_numpy(_labels(x))
+    if kind == "torch compile":
+        net = torch.compile(net)
+
+    def step():
+        optimizer.zero_grad()
+        loss = loss_of(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return np.array([loss.item()], "float32")
+    return Loaded(repeat(step), step)
+
+
+def _labels(x):
+    return np.random.default_rng(0).integers(0, 1000, x.shape[0])
+
+
+LOADERS = {"score": {"mxnet": score_mxnet, "torch": score_torch, "onnxruntime": score_onnxruntime, "openvino": score_openvino},
+           "train": {"mxnet": train_mxnet, "torch": train_torch}}
+
+
+def export_onnx(folder):
+    """net.onnx with a free first dimension "batch"."""
+    import torch
+    from networks import NETWORKS, examples
+    with open(os.path.join(folder, "meta.json")) as f:
+        network = NETWORKS[json.load(f)["name"]]
+    x = torch.from_numpy(examples(network, 2))
+    path = os.path.join(folder, "net.onnx")
+    program = torch.onnx.export(_torch_module(folder).eval(), (x,), dynamo=True, dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
+    program.save(path + ".part")   # below 2 GB: one file
+    os.rename(path + ".part", path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--contestant", help="its name in SCORE or TRAIN")
+    parser.add_argument("--mode", choices=LOADERS, default="score")
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--batch", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--export", action="store_true", help="only write net.onnx")
+    args = parser.parse_args()
+    if args.export:
+        export_onnx(args.folder)
+        return
+    send = answers()
+    module = __import__(MODULE[args.contestant])
+    imported = status_mib("VmRSS")
+    from networks import NETWORKS, examples
+    with open(os.path.join(args.folder, "meta.json")) as f:
+        name = json.load(f)["name"]
+    loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, examples(NETWORKS[name], args.batch), args.threads)
+    first = loaded.output()
+    serve(send, {"run": loaded.run}, {
+        "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(), "flops": loaded.flops, "imported_mib": imported,
+        "at_once": getattr(loaded, "at_once", 1), "version": getattr(module, "__version__", "?").split("+")[0]})
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    main()

@@ -1,0 +1,150 @@
+"""What score.py and train.py share: options, one race per network and batch among the contestants that are installed, and the checks that all compute the same."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+from tqdm import tqdm
+
+import contestants as entries
+import networks
+import report
+from alternate import Contestant, Failed, add_clock, alternate, environments, ratio
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+WORKER = os.path.join(HERE, "contestants.py")
+
+
+def parse(doc, mode, models, batch, rounds):
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    known = entries.SCORE if mode == "score" else entries.TRAIN
+    words = lambda text: [w for w in text.split(",") if w]
+    parser.add_argument("--models", type=words, default=models, help=f"of {','.join(models)}")
+    parser.add_argument("--batch", type=lambda text: [int(b) for b in text.split(",")], default=batch)
+    parser.add_argument("--only", type=words, help="rows, each model@batch, of those that --models and --batch give")
+    parser.add_argument("--contestants", type=words, help=f"of {','.join(known)}; 'torch jit' runs only if named here")
+    parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
+    parser.add_argument("--peers", help="interpreter with any of torch, onnxruntime, openvino (the latter two need torch and onnxscript to write the model)")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--slice", type=float, default=1.0, help="seconds that a contestant computes before the next one's turn, at least one call")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--cache", default=os.path.join(ROOT, "build", "networks"), help="folder for the networks' weights (up to 3 GB)")
+    parser.add_argument("--write-docs", action="store_true", help=f"the results into docs/perf/{mode}.md and .svg and the table into docs/perf.md")
+    add_clock(parser)
+    args = parser.parse_args()
+    for given, allowed in ((args.models, models), (args.contestants or [], known)):
+        for word in given:
+            if word not in allowed:
+                parser.error(f"{word}: choose from {', '.join(allowed)}")
+    if args.clock == "cpu":
+        args.threads = 1
+    return args
+
+
+def _installed(python, module, env):
+    return subprocess.run([python, "-c", f"import importlib.util as u; raise SystemExit(u.find_spec({module!r}) is None)"], env=env).returncode == 0
+
+
+class Race:
+    def __init__(self, mode, args):
+        self.mode, self.args = mode, args
+        ours, plain = environments(args.clock, args.threads)
+        ours.pop("OMP_WAIT_POLICY", None)
+        plain = dict(plain, TORCHINDUCTOR_COMPILE_THREADS="1")
+        pythons = {"ours": sys.executable, "oracle": args.oracle, "peers": args.peers}
+        self.entries = {}   # name -> (interpreter, environment)
+        for name, who in (entries.SCORE if mode == "score" else entries.TRAIN).items():
+            env = ours if who == "ours" else plain
+            asked = name in args.contestants if args.contestants else name not in entries.DEFAULT_OFF
+            if asked and pythons[who] and _installed(pythons[who], entries.MODULE[name], env):
+                self.entries[name] = pythons[who], env
+        if not self.entries:
+            raise SystemExit("no contestant: none of those asked for is installed (--oracle, --peers)")
+        self.versions, self.notes, self.rows = {}, [], []
+
+    def rows_wanted(self):
+        rows = [(m, b) for m in self.args.models for b in self.args.batch]
+        return [(m, b) for m, b in rows if not self.args.only or f"{m}@{b}" in self.args.only]
+
+    def _folder(self, name):
+        folder = networks.prepare(name, self.args.cache)
+        wants_onnx = [n for n in self.entries if n in ("onnxruntime", "openvino")]
+        if wants_onnx and not os.path.exists(os.path.join(folder, "net.onnx")):
+            python, env = self.entries[wants_onnx[0]]
+            done = subprocess.run([python, WORKER, "--export", "--folder", folder], env=env, capture_output=True, text=True)
+            if done.returncode:
+                raise SystemExit(f"{name}: export to ONNX failed\n{done.stderr[-3000:]}")
+        return folder
+
+    def _check(self, folder, batch, running):
+        """All outputs equal the first one's, and the operations torch counts are those of the symbol."""
+        with open(os.path.join(folder, "meta.json")) as f:
+            meta = json.load(f)
+        first = running[0]
+        reference = np.array(first.info["sample"])
+        if not np.isfinite(reference).all() or (self.mode == "score" and not 1e-3 < np.abs(reference).max() < 1e4):
+            raise SystemExit(f"{meta['name']}: {first.name} computes values up to {np.abs(reference).max()}: the random weights are no good for timing")
+        for c in running[1:]:
+            if c.info["shape"] != first.info["shape"]:
+                raise SystemExit(f"{meta['name']}: {c.name} returns {c.info['shape']}, {first.name} {first.info['shape']}")
+            error = np.abs(np.array(c.info["sample"]) - reference).max() / np.abs(reference).max()
+            if error > (1e-3 if self.mode == "score" else 0.1):   # training: dropout differs
+                raise SystemExit(f"{meta['name']}: {c.name} computes something else than {first.name}, relative error {error:.2g}")
+            if c.info["flops"] and c.info["flops"] != meta["flops"]:
+                raise SystemExit(f"{meta['name']}: {c.name} counts {c.info['flops']} floating-point operations, the symbol has {meta['flops']}")
+        return meta
+
+    def row(self, name, batch, progress):
+        """One race. Contestants that cannot start are left out, with a note."""
+        folder = self._folder(name)
+        started = []
+        for n, (python, env) in self.entries.items():
+            progress.set_postfix_str(f"{name}@{batch}: starting {n}")
+            c = Contestant(n, python, WORKER, [n, "--mode", self.mode, "--folder", folder, "--batch", str(batch), "--threads", str(self.args.threads)], env)
+            try:
+                self.versions[n] = c.ready()["version"]
+                started.append(c)
+            except Failed as e:
+                self.notes.append(f"{name}@{batch}: {str(e).splitlines()[0]}: {str(e).splitlines()[-1]}")
+                tqdm.write(str(e), file=sys.stderr)
+            progress.update()
+        try:
+            if not started:
+                raise SystemExit(f"{name}@{batch}: nobody started")
+            meta = self._check(folder, batch, started)
+            calls = {}
+            for c in started:
+                seconds = c.time("run", c.info["at_once"])[0]
+                calls[c.name] = c.info["at_once"] * max(1, round(self.args.slice / seconds / c.info["at_once"]))
+            progress.set_postfix_str(f"{name}@{batch}: racing")
+            settle = 1 if max(calls.values()) > 4 else 0   # the others' data is in the caches
+            times = alternate(started, {"run": calls}, self.args.rounds, self.args.clock, settle, progress.update)["run"]
+            memory = {c.name: (c.peak_mib(), c.info["imported_mib"]) for c in started}
+        finally:
+            for c in started:
+                c.end()
+        first = started[0].name
+        medians = {n: statistics.median(t) for n, t in times.items()}
+        peers = [n for n in times if n != first]
+        best = min(peers, key=medians.get) if peers else None
+        return {"model": name, "title": networks.NETWORKS[name].title, "batch": batch, "rates": {n: batch / t for n, t in medians.items()}, "best": best,
+                "ratios": {n: ratio(times, n, first) for n in peers}, "memory": memory,
+                "gflops": (1 if self.mode == "score" else 3) * meta["flops"] * batch / medians[first] / 1e9}
+
+    def run(self):
+        begin = time.time()
+        wanted = self.rows_wanted()
+        with tqdm(total=len(wanted) * len(self.entries) * (self.args.rounds + 2), unit="slice", disable=None) as progress:
+            for name, batch in wanted:
+                self.rows.append(self.row(name, batch, progress))
+                tqdm.write(report.line(self.rows[-1]), file=sys.stderr)
+        seconds = time.time() - begin
+        text = report.markdown(self.mode, self.rows, list(self.entries), report.machine(ROOT, self.versions, self.args), self.notes, seconds)
+        print(text)
+        if self.args.write_docs:
+            report.write(ROOT, self.mode, text, report.tables(self.mode, self.rows, list(self.entries)), report.svg(self.mode, self.rows, list(self.entries)))

@@ -1,0 +1,109 @@
+"""Results as Markdown and SVG, the machine's description, and their place in docs/."""
+import json
+import os
+import re
+import subprocess
+import tempfile
+
+COLORS = ("#d62728", "#8c8c8c", "#4d4d4d", "#f2a65a", "#b5651d", "#e3c57b", "#4c78a8", "#59a14f")
+
+
+def tables(mode, rows, names):
+    """The table of rates and ratios, and that of memory."""
+    first = names[0]
+    others = names[1:]
+    rate = "images/s" if mode == "score" else "images/s, training"
+    out = [f"| {rate} | batch | " + " | ".join(names) + f" | {first} GFLOP/s | best other | {first} ÷ best |", "|---" * (5 + len(names)) + "|"]
+    for r in rows:
+        cells = [f"{r['rates'][n]:.2f}" if n in r["rates"] else "" for n in names]
+        out.append(f"| {r['title']} | {r['batch']} | " + " | ".join(cells) + f" | {r['gflops']:.0f} | " +
+                   (f"{r['best']} | {r['ratios'][r['best']]:.2f} |" if r["best"] else " | |"))
+    if others:
+        out += ["", f"{first} ÷ each:", "", "| | batch | " + " | ".join(others) + " |", "|---" * (2 + len(others)) + "|"]
+        out += [f"| {r['title']} | {r['batch']} | " + " | ".join(f"{r['ratios'][n]:.2f}" if n in r["ratios"] else "" for n in others) + " |" for r in rows]
+    out += ["", "Peak resident MiB over the resident size after import (in parentheses):", "", "| | batch | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
+    for r in rows:
+        cells = [f"{peak - base:.0f} ({base:.0f})" if pair else "" for pair in (r["memory"].get(n) for n in names) for peak, base in [pair or (0, 0)]]
+        out.append(f"| {r['title']} | {r['batch']} | " + " | ".join(cells) + " |")
+    return "\n".join(out)
+
+
+def line(r):
+    """One row in short, as it comes."""
+    return f"{r['title']}, {r['batch']}: " + ", ".join(f"{n} {rate:.2f}" for n, rate in r["rates"].items()) + (
+        f"; {r['ratios'][r['best']]:.2f} of {r['best']}" if r["best"] else "")
+
+
+def machine(root, versions, args):
+    """Lines of text: processor, what it reaches, versions, how it was measured."""
+    with open("/proc/cpuinfo") as f:
+        cpu = dict(re.findall(r"^(model name|flags)\s*: (.*)$", f.read(), re.M))
+    flags = [f for f in cpu.get("flags", "").split() if re.fullmatch(r"avx|avx2|fma|f16c|avx512\w*|avx_vnni|amx_\w+|vaes", f)]
+    lines = [f"Processor: {cpu.get('model name', os.uname().machine)}, {os.cpu_count()} cores; {' '.join(flags)}."]
+    limits = measured_limits(root, args.threads)
+    if limits:
+        lines.append(f"Measured with {args.threads} thread{'s' * (args.threads > 1)}: float32 multiply-add peak {limits['fma_gflops']:.0f} GFLOP/s, "
+                     f"copy {limits['copy_gbs']:.1f} GB/s, read {limits['read_gbs']:.1f} GB/s.")
+    lines.append("Contestants: " + ", ".join(f"{n} ({v})" for n, v in versions.items()) + ".")
+    lines.append(f"{args.threads} thread{'s' * (args.threads > 1)} each, {'processor time' if args.clock == 'cpu' else 'wall clock'}, "
+                 f"{args.rounds} rounds of slices of about {args.slice:g} s; the waiting ones are stopped. float32.")
+    return lines
+
+
+def measured_limits(root, threads):
+    """What benchmark/machine.cc measures: fma_gflops, copy_gbs, read_gbs; None where it cannot be built."""
+    build = os.path.join(root, "build", "release")
+    if subprocess.run(["cmake", "--build", build, "--target", "bench_machine"], capture_output=True).returncode:
+        return None
+    done = subprocess.run([os.path.join(build, "benchmark", "machine")], env=dict(os.environ, OMP_NUM_THREADS=str(threads)), capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def markdown(mode, rows, names, description, notes, seconds):
+    title = {"score": "Inference", "train": "Training"}[mode]
+    return "\n".join([f"# {title}", "", *(line + "  " for line in description), "", tables(mode, rows, names), "",
+                      *(f"Left out: {n}  " for n in notes), f"Total time: {seconds / 60:.1f} min.", ""])
+
+
+def svg(mode, rows, names):
+    """Bars: images per second of every contestant against the first one's, row by row."""
+    bar, gap, left, width = 9, 12, 150, 760
+    most = max(1.0, max(r["rates"][n] / r["rates"][names[0]] for r in rows for n in r["rates"]))
+    unit = (width - left - 60) / most
+    y, parts = 50, []
+    for i, n in enumerate(names):
+        x = left + i % 4 * 150
+        parts.append(f'<rect x="{x}" y="{8 + i // 4 * 16}" width="10" height="10" fill="{COLORS[i]}"/>'
+                     f'<text x="{x + 14}" y="{17 + i // 4 * 16}">{n}</text>')
+    for r in rows:
+        present = [n for n in names if n in r["rates"]]
+        parts.append(f'<text x="{left - 8}" y="{y + bar * len(present) / 2 + 4:.1f}" text-anchor="end">{r["title"]}, {r["batch"]}</text>')
+        for n in present:
+            relative = r["rates"][n] / r["rates"][names[0]]
+            parts.append(f'<rect x="{left}" y="{y}" width="{unit * relative:.1f}" height="{bar - 1}" fill="{COLORS[names.index(n)]}"/>'
+                         f'<text x="{left + unit * relative + 4:.1f}" y="{y + bar - 1}" font-size="9">{r["rates"][n]:.1f}</text>')
+            y += bar
+        y += gap
+    line = f'<line x1="{left + unit:.1f}" x2="{left + unit:.1f}" y1="44" y2="{y - gap + 4}" stroke="#000" stroke-dasharray="3 3"/>'
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" font-family="sans-serif" font-size="11">'
+            f'<rect width="100%" height="100%" fill="#fff"/>{"".join(parts)}{line}</svg>\n')
+
+
+def _replace(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=os.path.dirname(path), delete=False) as f:
+        f.write(text)
+    os.chmod(f.name, 0o644)
+    os.rename(f.name, path)
+
+
+def write(root, mode, text, body, plot):
+    """docs/perf/MODE.md and .svg, and the tables between MODE's markers in docs/perf.md."""
+    _replace(os.path.join(root, "docs", "perf", mode + ".md"), text + f"\n![relative rates]({mode}.svg)\n")
+    _replace(os.path.join(root, "docs", "perf", mode + ".svg"), plot)
+    page = os.path.join(root, "docs", "perf.md")
+    begin, end = f"<!-- {mode}: begin -->", f"<!-- {mode}: end -->"
+    with open(page) as f:
+        before, middle, after = re.split(f"{begin}|{end}", f.read())
+    del middle
+    _replace(page, f"{before}{begin}\n{body}\n\n![relative rates](perf/{mode}.svg)\n{end}{after}")
