@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 #include "imperative/tape.h"
@@ -141,6 +142,25 @@ struct Inferred {
   }
 };
 
+/* A few blobs on the stack, made one by one: clearing room for the most there may be costs more than a small operator. */
+template <int kMax>
+class FewBlobs {
+ public:
+  ~FewBlobs() {
+    for (int i = 0; i < count_; ++i) at(i)->~TBlob();
+  }
+  void Add(const NDArray& array) {
+    new (at(count_)) TBlob(array.data());
+    ++count_;
+  }
+  Span<const TBlob> span() { return Span<const TBlob>(at(0), count_); }
+
+ private:
+  TBlob* at(int i) { return reinterpret_cast<TBlob*>(room_) + i; }
+  alignas(TBlob) unsigned char room_[kMax * sizeof(TBlob)];
+  int count_ = 0;
+};
+
 /*
  * The short way for operators that only read their inputs and make fresh outputs, when the answer of inference is remembered, the work is small and the
  * inputs are idle. Nobody else knows the outputs yet, so only the inputs are taken from the engine. Returns false when the long way is needed.
@@ -229,14 +249,15 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
     if (!o->is_none()) return false;
   Engine* engine = Engine::Get();
   if (!engine->TryAcquire(reads, num_reads, nullptr, 0)) return false;
-  TBlob in[Inferred::kMaxIn], out[Inferred::kMaxOut];
+  FewBlobs<Inferred::kMaxIn> in;
+  FewBlobs<Inferred::kMaxOut> out;
   static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};
   std::exception_ptr error;
   try {
-    for (size_t i = 0; i < inputs.size(); ++i) in[i] = inputs[i]->data();
+    for (NDArray* a : inputs) in.Add(*a);
     for (size_t o = 0; o < outputs.size(); ++o) {
       outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
-      out[o] = outputs[o]->data();
+      out.Add(*outputs[o]);
     }
   } catch (...) {
     engine->Release(reads, num_reads, nullptr, 0);
@@ -245,8 +266,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   RunContext run;
   run.ctx = ctx.execution();
   try {
-    CallKernel(*known->kernel, *attrs, Span<const TBlob>(in, known->num_in), Span<const OpReq>(write, known->num_out), Span<const TBlob>(out, known->num_out), run,
-               is_train, nullptr);
+    CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr);
   } catch (...) {
     error = std::current_exception();
   }

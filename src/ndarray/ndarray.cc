@@ -37,10 +37,10 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
 
 Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
   const size_t bytes = CheckedBytes(shape, dtype);
-  auto chunk = std::make_unique<Chunk>();
+  Chunk* chunk = new Chunk;   // not make_unique, which would clear it first
   chunk->ctx = ctx;
   chunk->bytes = bytes;
-  return chunk.release();
+  return chunk;
 }
 
 }  // namespace
@@ -146,12 +146,7 @@ void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
 
 TBlob NDArray::data() const {
   chunk_->Allocate();
-  TBlob b;
-  b.dptr = static_cast<char*>(chunk_->handle.dptr) + byte_offset_;
-  b.shape = shape_;
-  b.dtype = dtype_;
-  b.ctx = chunk_->ctx;
-  return b;
+  return {static_cast<char*>(chunk_->handle.dptr) + byte_offset_, shape_, dtype_, chunk_->ctx};
 }
 
 uint64_t NDArray::version() const { return Engine::Get()->Version(chunk_->var); }
