@@ -92,6 +92,12 @@ MXNET_C_DLL int MXGetLastErrorKind(void);
 /* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
 MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
 MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
+/* A training step of `symbol` in at most `budget` bytes of arena (0: as few as possible). Shapes and dtypes by input name; gradients of the arguments
+   `grad_names` (none: of all). `out_symbol` is a copy with __force_mirroring__ on the nodes to recompute, whose names are `out_names`. out_bytes: arena,
+   its lower bound, arena without recomputation. out_costs: rough nanoseconds and FLOPs of a step, and of what is recomputed: four values. */
+MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data,
+                                   const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names,
+                                   uint64_t budget, SymbolHandle* out_symbol, uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names);
 '''
 
 

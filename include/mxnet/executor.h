@@ -69,9 +69,25 @@ struct SimpleBindRequest {
 /* Infers the rest, makes zero-filled arrays and binds them. Throws Error(kValue) when shapes stay unknown. */
 MXNET_DLL std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& request);
 
+/* What a training step needs and what recomputing parts of its forward pass saves. Bytes are those of the arena: activations, gradients inside the graph. */
+struct MemoryAdvice {
+  Symbol symbol;                       // the given one with `__force_mirroring__` on what is to be recomputed
+  size_t arena_bytes = 0, lower_bound_bytes = 0;
+  size_t kept_bytes = 0;               // arena when nothing is recomputed
+  double step_ns = 0, extra_ns = 0;    // rough times of a step without recomputation and of the recomputation
+  double step_flops = 0, extra_flops = 0;
+  std::vector<std::string> recomputed; // names of nodes
+};
+/*
+ * The choice that fits `budget` bytes at the least extra time; budget 0: the one that needs least. Gradients of the arguments named `wanted` (empty: all).
+ * Throws Error(kValue) naming the least possible bytes, or when shapes stay unknown.
+ */
+MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, Shape>& shapes, const std::map<std::string, int>& dtypes,
+                                    const std::vector<std::string>& wanted, size_t budget);
+
 class MXNET_DLL CachedOp {
  public:
-  /* flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, data_indices, param_indices, is_dynamic. */
+  /* flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices, is_dynamic. */
   static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags);
   virtual ~CachedOp() = default;
   /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when autograd is on. Thread-safe. */

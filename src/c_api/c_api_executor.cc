@@ -279,6 +279,30 @@ int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t* out_values) {
   API_END();
 }
 
+int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data, const uint32_t* shape_idx,
+                       uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names, uint64_t budget, SymbolHandle* out_symbol,
+                       uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names) {
+  API_BEGIN();
+  std::map<std::string, int> types;
+  for (uint32_t i = 0; i < num_dtypes; ++i) types[Text(dtype_names[i], "an input's name")] = dtypes[i];
+  std::vector<std::string> wanted;
+  for (uint32_t i = 0; i < num_grads; ++i) wanted.push_back(Text(grad_names[i], "an argument's name"));
+  MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id), Shapes(num_shapes, shape_names, shape_data, shape_idx), types, wanted,
+                                     static_cast<size_t>(budget));
+  const uint64_t bytes[] = {advice.arena_bytes, advice.lower_bound_bytes, advice.kept_bytes};
+  std::copy(std::begin(bytes), std::end(bytes), out_bytes);
+  const double costs[] = {advice.step_ns, advice.step_flops, advice.extra_ns, advice.extra_flops};
+  std::copy(std::begin(costs), std::end(costs), out_costs);
+  BoundStore& store = BoundStore::Get();
+  store.names = std::move(advice.recomputed);
+  store.name_pointers.clear();
+  for (const auto& n : store.names) store.name_pointers.push_back(n.c_str());
+  *out_num_names = static_cast<uint32_t>(store.names.size());
+  *out_names = store.name_pointers.data();
+  *out_symbol = new Symbol(std::move(advice.symbol));
+  API_END();
+}
+
 // ---- cached operators
 
 int MXCreateCachedOpEX(SymbolHandle handle, int num_flags, const char** keys, const char** vals, CachedOpHandle* out, bool) {

@@ -25,6 +25,13 @@ int ParseInt(const std::string& key, const std::string& value) {
   return static_cast<int>(v);
 }
 
+size_t ParseBytes(const std::string& key, const std::string& value) {
+  char* end = nullptr;
+  const unsigned long long v = std::strtoull(value.c_str(), &end, 10);
+  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && value[0] != '-', Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a number of bytes, 0: no limit";
+  return static_cast<size_t>(v);
+}
+
 class CachedOpImpl;
 
 /* One plan and the instances that are free. */
@@ -90,8 +97,9 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       else if (kv.first == "inline_limit") inline_limit_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "forward_bulk_size") forward_bulk_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "backward_bulk_size") backward_bulk_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "memory_budget") memory_budget_ = ParseBytes(kv.first, kv.second);
       else MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
-          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, data_indices, param_indices, is_dynamic";
+          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices, is_dynamic";
     }
     MXNET_CHECK_KIND(static_alloc_ || !static_shape_, Value) << "[CachedOp] static_shape=True needs static_alloc=True";
     dynamic_ = HasDynamicShape(symbol_);
@@ -258,6 +266,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       request.forward_bulk = forward_bulk_;
       request.backward_bulk = backward_bulk_;
       if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);
+      request.memory_budget = memory_budget_;
       for (int i : wanted) request.grad_req[i] = OpReq::kWrite;
       auto fresh = std::make_shared<Compiled>();
       try {
@@ -277,6 +286,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   std::vector<bool> is_aux_;
   bool static_alloc_ = false, static_shape_ = false, dynamic_ = false;
   int inline_limit_ = 2, forward_bulk_ = -1, backward_bulk_ = -1, num_ops_ = 0;
+  size_t memory_budget_ = 0;
 
   mutable std::mutex mutex_;   // guards what follows
   std::unordered_map<std::string, std::shared_ptr<Compiled>> compiled_;

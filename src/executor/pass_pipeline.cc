@@ -120,7 +120,7 @@ std::vector<PassRecord> RunPasses(PassGraph* graph, PassContext* context) {
   std::vector<PassRecord> records;
   for (const Pass& pass : PlanPasses()) {
     if (off.count(pass.name) || !pass.wanted(*context)) continue;
-    const bool show = shown.count("all") || shown.count(pass.name);
+    const bool show = !context->quiet && (shown.count("all") || shown.count(pass.name));
     const std::string before = show ? GraphText(*graph) : "";
     PassRecord record;
     record.name = pass.name;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/infer.h"
@@ -57,6 +58,7 @@ class PassContext {
   /* Of the graph as the running pass got it. Inferred on the first call; forgotten when a pass has changed something. */
   const GraphInfo& info(const PassGraph& graph);
   void Forget() { info_.reset(); }
+  bool quiet = false;                 // a plan that is made only to know its memory: nothing is printed
 
  private:
   const VariableTypes* variables_;
@@ -112,8 +114,35 @@ int ChooseLayouts(PassGraph* g, PassContext* context);
  */
 std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_heads, const std::unordered_map<const Node*, int>& sequence, int* num_forward);
 
-/* Should this node be recomputed in the backward pass? (MXNET_BACKWARD_DO_MIRROR, MXNET_MEMORY_OPT, __force_mirroring__) */
-bool MirrorWanted(const Node& node);
+/* ---- recomputation: forward nodes that the backward pass runs again, so that their results need not be kept */
+using NodeSet = std::unordered_set<const Node*>;
+
+/* One choice, with what it costs and gives. */
+struct Recompute {
+  NodeSet nodes;
+  size_t arena_bytes = 0;         // of the plan with it
+  size_t kept_bytes = 0;          // of the arena without any
+  double extra_ns = 0, extra_flops = 0, step_ns = 0, step_flops = 0;   // estimates: of the recomputation, of a step without it
+};
+
+/* What is known when it is time to choose. */
+struct RecomputeQuestion {
+  const PassGraph& graph;         // with gradients that keep everything
+  const GraphInfo& info;          // of `graph`
+  size_t budget = 0;              // bytes that the arena may have; 0: whatever the environment says
+  bool least = false;             // as little as possible, at any price
+  std::function<size_t(const NodeSet&)> arena_bytes;   // plans memory for a choice
+};
+
+/*
+ * MXNET_BACKWARD_DO_MIRROR: the cheap results whose recomputation saves most bytes. MXNET_MEMORY_OPT: what needs least memory. A budget: the
+ * least time that fits (throws Error(kValue) naming the least possible bytes when nothing does). `__force_mirroring__` True and False always count.
+ */
+Recompute ChooseRecomputed(const RecomputeQuestion& question);
+/* Is there anything to choose for this graph? */
+bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& request);
+/* Rough nanoseconds that one run of a node takes on a core or two, and its floating-point operations. */
+double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops);
 
 }  // namespace mxnet
 #endif  // MXNET_EXECUTOR_PASSES_H_

@@ -30,6 +30,8 @@ struct PlanRequest {
   bool is_train = false;
   std::vector<OpReq> grad_req;     // by input; empty or all kNull: no backward pass
   int forward_bulk = -1, backward_bulk = -1;   // nodes per bulk; -1: as the environment says
+  size_t memory_budget = 0;        // bytes that the arena may have; what does not fit is recomputed. 0: no limit
+  bool least_memory = false;       // recompute whatever makes the arena smaller
 };
 
 class Plan {
@@ -89,6 +91,7 @@ class Plan {
   Context ctx;
   bool is_train = false, has_backward = false;
   Symbol optimized;                              // the forward graph after the passes
+  Recompute recompute;                           // chosen nodes of the symbol
 
   std::string DebugStr() const;
 };

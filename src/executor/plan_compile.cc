@@ -16,9 +16,19 @@ EntryKey KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
 
 class Compiler {
  public:
-  Compiler(const PlanRequest& request, Plan* plan) : r_(request), p_(*plan), inputs_(request.symbol.ListInputs(Symbol::kAll)) {}
+  /* trial: find out what plan->recompute gives. */
+  Compiler(const PlanRequest& request, Plan* plan, bool trial = false) : r_(request), p_(*plan), trial_(trial), inputs_(request.symbol.ListInputs(Symbol::kAll)) {}
 
   void Run() {
+    Prepare();
+    MakeNodes();
+    MakePhases();
+    Summarize();
+  }
+
+ private:
+  // Everything up to the arena.
+  void Prepare() {
     MXNET_CHECK_KIND(r_.shapes.size() == inputs_.size() && r_.dtypes.size() == inputs_.size(), Value)
         << "[plan] got " << r_.shapes.size() << " input shapes; the symbol has " << inputs_.size() << " inputs";
     p_.ctx = r_.ctx;
@@ -31,6 +41,7 @@ class Compiler {
     for (int i = 0; i < p_.num_inputs; ++i) types_[inputs_[i].get()] = {r_.shapes[i], r_.dtypes[i]};
     BuildGraph();
     PassContext context(r_, p_.has_backward, &types_);
+    context.quiet = trial_;
     p_.passes = RunPasses(&graph_, &context);
     for (const auto& pass : p_.passes)
       if (pass.nodes_after <= pass.nodes_before) p_.stats.num_removed += pass.changed;
@@ -39,12 +50,8 @@ class Compiler {
     Infer();
     order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
     PlaceEntries();
-    MakeNodes();
-    MakePhases();
-    Summarize();
   }
 
- private:
   // ---- graph
   void BuildGraph() {
     graph_.outputs = r_.symbol.outputs;
@@ -62,12 +69,32 @@ class Compiler {
         variable_slot_[heads.back().node.get()] = p_.head_slot(i);
         extra_variables_.push_back(heads.back().node);
       }
-      GradientResult made = BuildGradient(graph_.outputs, xs, heads, MirrorWanted);
-      graph_.alike = std::move(made.alike);
-      graph_.sequence = std::move(made.sequence);
-      for (size_t k = 0; k < xs.size(); ++k)
-        graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
+      if (!trial_) ChooseWhatToRecompute(xs, heads);
+      AddGradient(xs, heads, p_.recompute.nodes);
     }
+  }
+
+  void AddGradient(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads, const NodeSet& again) {
+    GradientResult made = BuildGradient(graph_.outputs, xs, heads, [&](const mxnet::Node& n) { return again.count(&n) > 0; });
+    graph_.alike = std::move(made.alike);
+    graph_.sequence = std::move(made.sequence);
+    graph_.grads.clear();
+    for (size_t k = 0; k < xs.size(); ++k)
+      graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
+  }
+
+  void ChooseWhatToRecompute(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads) {
+    if (!RecomputeWanted(graph_.outputs, r_)) return;
+    AddGradient(xs, heads, {});
+    const auto info = InferGraph(graph_, types_);
+    auto arena_bytes = [this](const NodeSet& again) {
+      Plan plan;
+      plan.recompute.nodes = again;
+      Compiler compiler(r_, &plan, true);
+      compiler.Prepare();
+      return plan.memory.arena_bytes;
+    };
+    p_.recompute = ChooseRecomputed({graph_, *info, r_.memory_budget, r_.least_memory, arena_bytes});
   }
 
   NodeEntry Wrap(const char* op, std::vector<NodeEntry> in, const std::string& name, const NodeEntry& like) {
@@ -324,6 +351,7 @@ class Compiler {
 
   const PlanRequest& r_;
   Plan& p_;
+  const bool trial_;
   std::vector<NodePtr> inputs_, extra_variables_;
   std::unordered_map<const mxnet::Node*, int> variable_slot_;
   std::vector<int> grad_inputs_;                 // by gradient: which input

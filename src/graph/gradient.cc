@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "operator/recompute.h"
+
 namespace mxnet {
 namespace {
 
@@ -41,14 +43,19 @@ class Pass {
 
   void Mirror(const std::function<bool(const Node&)>& mirror) {
     for (const auto& n : order_) {
-      if (n->is_variable() || n->op()->uses_random || !n->op()->MutateInputs(*n->attrs).empty() || !mirror(*n)) continue;
+      if (n->is_variable() || !CanRecompute(*n->attrs, 0) || !mirror(*n)) continue;
+      const RecomputeRule* rule = FindRecomputeRule(*n->op());
       auto copy = std::make_shared<Node>();
       copy->name = n->name + "_mirror";
       auto attrs = std::make_shared<Attrs>(*n->attrs);
+      if (rule) attrs->op = Op::Get(rule->op);
       attrs->dict[kMirrorAttr] = "1";
       copy->attrs = std::move(attrs);
       copy->control_deps = n->control_deps;
-      for (const auto& e : n->inputs) copy->inputs.push_back(Mirrored(e));
+      const size_t num_inputs = rule && rule->inputs >= 0 ? static_cast<size_t>(rule->inputs) : n->inputs.size();
+      for (size_t i = 0; i < num_inputs; ++i) copy->inputs.push_back(Mirrored(n->inputs[i]));
+      if (rule)
+        for (int o : rule->reads) copy->inputs.push_back({n, static_cast<uint32_t>(o), 0});
       mirrors_[n.get()] = std::move(copy);
     }
   }
@@ -93,7 +100,7 @@ class Pass {
  private:
   NodeEntry Mirrored(const NodeEntry& e) const {
     auto m = mirrors_.find(e.node.get());
-    return m == mirrors_.end() ? e : NodeEntry{m->second, e.index, e.version};
+    return m == mirrors_.end() || !CanRecompute(*e.node->attrs, static_cast<int>(e.index)) ? e : NodeEntry{m->second, e.index, e.version};
   }
 
   void Differentiate(const NodePtr& n, std::vector<NodeEntry> ograds) {
@@ -138,9 +145,10 @@ class Pass {
     while (!stack.empty()) {
       NodePtr n = std::move(stack.back());
       stack.pop_back();
-      for (auto& e : n->inputs) {
-        if (forward_.count(e.node.get())) e = Mirrored(e);
-        else enter(e.node);
+      for (size_t i = 0; i < n->inputs.size(); ++i) {
+        NodeEntry& e = n->inputs[i];
+        if (!forward_.count(e.node.get())) enter(e.node);
+        else if (!n->op()->ReadsOnlyShape(static_cast<int>(i))) e = Mirrored(e);   // a shape is known without computing anything
       }
     }
   }

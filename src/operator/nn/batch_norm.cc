@@ -7,6 +7,7 @@
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
+#include "operator/recompute.h"
 
 namespace mxnet {
 namespace nn {
@@ -125,6 +126,39 @@ const T* InOrderOf(KernelArgs& a, const TBlob& b, const TBlob& like) {
   return copy;
 }
 
+// out = gamma (x - mean) inv_std + beta
+template <bool kRelu, typename T>
+void Scale(KernelArgs& a, const View& v, const T* x, const std::vector<double>& mean, const std::vector<double>& inv_std) {
+  const auto& p = a.param<BatchNormParam>();
+  const int dtype = a.in[0].dtype;
+  std::vector<T> scale(v.channels), shift(v.channels);
+  for (int64_t c = 0; c < v.channels; ++c) {
+    const double s = (p.fix_gamma ? 1.0 : static_cast<double>(a.in[kGamma].data<T>()[c])) * inv_std[c];
+    scale[c] = static_cast<T>(s);
+    shift[c] = static_cast<T>(static_cast<double>(a.in[kBeta].data<T>()[c]) - s * mean[c]);
+  }
+  T* y = a.out[0].data<T>();
+  if (v.inner > 1) {
+    ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
+      for (int64_t i = b; i < e; ++i) {
+        const int64_t c = i % v.channels;
+        MXNET_CPU_CALL(NormScale)(dtype, x + i * v.inner, y + i * v.inner, v.inner, scale[c], shift[c]);
+        if (kRelu) Relu(y + i * v.inner, v.inner);
+      }
+    });
+  } else {
+    // rows of a block stay in the cache for relu
+    ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
+      const int64_t step = kRelu ? RowGrain(v.channels) : e - b;
+      for (int64_t r = b; r < e; r += step) {
+        const int64_t rows = std::min(step, e - r);
+        MXNET_CPU_CALL(NormScaleColumns)(dtype, x + r * v.channels, y + r * v.channels, rows, v.channels, scale.data(), shift.data());
+        if (kRelu) Relu(y + r * v.channels, rows * v.channels);
+      }
+    });
+  }
+}
+
 template <bool kRelu>
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return;
@@ -147,31 +181,31 @@ void Forward(KernelArgs& args) {
     } else {
       for (int64_t c = 0; c < v.channels; ++c) mean[c] = static_cast<double>(moving_mean[c]), var[c] = static_cast<double>(moving_var[c]);
     }
-    std::vector<T> scale(v.channels), shift(v.channels);
+    std::vector<double> inv_std(v.channels);
     for (int64_t c = 0; c < v.channels; ++c) {
-      const double inv_std = 1.0 / std::sqrt(var[c] + p.eps);
-      if (Wanted(a, 1)) a.out[1].data<T>()[c] = static_cast<T>(mean[c]);
-      if (Wanted(a, 2)) a.out[2].data<T>()[c] = static_cast<T>(inv_std);
-      const double s = (p.fix_gamma ? 1.0 : static_cast<double>(a.in[kGamma].data<T>()[c])) * inv_std;
-      scale[c] = static_cast<T>(s);
-      shift[c] = static_cast<T>(static_cast<double>(a.in[kBeta].data<T>()[c]) - s * mean[c]);
+      inv_std[c] = 1.0 / std::sqrt(var[c] + p.eps);
+      // what is kept for the backward pass is what is used here: recomputing gives the same bits
+      if (Wanted(a, 1)) mean[c] = static_cast<double>(a.out[1].data<T>()[c] = static_cast<T>(mean[c]));
+      if (Wanted(a, 2)) inv_std[c] = static_cast<double>(a.out[2].data<T>()[c] = static_cast<T>(inv_std[c]));
     }
-    if (!Wanted(a, 0)) return;
-    T* y = a.out[0].data<T>();
-    if (v.inner > 1) {
-      ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) {
-          const int64_t c = i % v.channels;
-          MXNET_CPU_CALL(NormScale)(dtype, x + i * v.inner, y + i * v.inner, v.inner, scale[c], shift[c]);
-          if (kRelu) Relu(y + i * v.inner, v.inner);
-        }
-      });
-    } else {
-      ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-        MXNET_CPU_CALL(NormScaleColumns)(dtype, x + b * v.channels, y + b * v.channels, e - b, v.channels, scale.data(), shift.data());
-        if (kRelu) Relu(y + b * v.channels, (e - b) * v.channels);
-      });
+    if (Wanted(a, 0)) Scale<kRelu>(a, v, x, mean, inv_std);
+  });
+}
+
+// data, gamma, beta, mean, inv_std -> output: as it was in the forward pass, and nothing else happens
+template <bool kRelu>
+void Again(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.in[0].Size() == 0) return;
+  const auto& p = args.param<BatchNormParam>();
+  RunReal(args, [&](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const View v(p, a.out[0]);
+    std::vector<double> mean(v.channels), inv_std(v.channels);
+    for (int64_t c = 0; c < v.channels; ++c) {
+      mean[c] = static_cast<double>(a.in[3].data<T>()[c]);
+      inv_std[c] = static_cast<double>(a.in[4].data<T>()[c]);
     }
+    Scale<kRelu>(a, v, InOrderOf<T>(a, a.in[0], a.out[0]), mean, inv_std);
   });
 }
 
@@ -308,8 +342,19 @@ const char kText[] =
     "gamma, beta and the states have shape (channels,), and dtype float32 when data is float16 or bfloat16. With output_mean_var also the mean and\n"
     "1 / sqrt(variance + eps) are returned.";
 
+bool AgainShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
+  return (*out)[0].known();
+}
+bool AgainType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "data", &(*in)[0], (*out)[0]);
+  return (*out)[0] != kDTypeUnknown;
+}
+
 template <bool kRelu>
-void Register(const char* name, const char* backward, const std::string& text) {
+void Register(const char* name, const char* backward, const char* again, const std::string& text) {
   Op::Register(name).describe(text)
       .set_param<BatchNormParam>()
       .set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
@@ -321,6 +366,13 @@ void Register(const char* name, const char* backward, const std::string& text) {
       .set_depends_on_training()
       .set_gradient(Gradient<kRelu>)
       .set_kernel(DeviceType::kCPU, Forward<kRelu>);
+  Op::Register(again).describe(std::string("The output of ") + name + " from the mean and 1 / sqrt(variance + eps) that it gave; the moving averages stay.")
+      .set_param<BatchNormParam>()
+      .set_inputs({"data", "gamma", "beta", "mean", "inv_std"})
+      .set_infer_shape(AgainShape).set_infer_type(AgainType)
+      .set_layout(LayoutRule::kChannelsLast)
+      .set_kernel(DeviceType::kCPU, Again<kRelu>);
+  SetRecomputeRule(name, {again, 3, {1, 2}});
   std::vector<std::string> inputs = {"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"};
   if (kRelu) inputs.push_back("output");
   Op::Register(backward).describe(std::string("Gradients of ") + name + " with respect to data, gamma and beta.")
@@ -334,9 +386,10 @@ void Register(const char* name, const char* backward, const std::string& text) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  Register<false>("BatchNorm", "_backward_BatchNorm", kText);
+  Register<false>("BatchNorm", "_backward_BatchNorm", "_backward_BatchNorm_again", kText);
   Op::Register("BatchNorm").set_dear().alias("_npx_batch_norm");
-  Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
+  Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", "_backward_BatchNormWithReLU_again",
+                 std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
   Op::Register("_contrib_BatchNormWithReLU").set_dear().alias("_npx_batch_norm_with_relu");
   return true;
 }();

@@ -5,6 +5,7 @@
 #include "operator/nn/activation_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
+#include "operator/recompute.h"
 
 namespace mxnet {
 namespace nn {
@@ -142,6 +143,8 @@ MXNET_REGISTER_OP(_backward_Dropout)
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
     .set_kernel(DeviceType::kCPU, Backward);
+
+[[maybe_unused]] const bool recomputed = (SetRecomputeRule("Dropout", {"_backward_Dropout", 1, {1}}), true);   // data times the mask too
 
 }  // namespace
 }  // namespace nn
