@@ -299,7 +299,7 @@ def resident():
 net = mx.gluon.nn.Dense(4096, in_units=4096, use_bias=False)
 net.initialize()
 net.hybridize(static_alloc=True, static_shape=True)
-x = mx.nd.ones((8, 4096))
+x = mx.nd.ones((16, 4096))   # with up to 8 rows nothing is packed
 mx.nd.dot(x, net.weight.data(), transpose_b=True).wait_to_read()
 before = resident()
 for i in range(3):
