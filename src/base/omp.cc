@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/determinism.h"
+
 namespace mxnet {
 
 namespace {
@@ -87,6 +89,7 @@ int SetThreadOmpLimit(int limit) {
 }
 
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
+  threads = LibraryThreads(threads);
   if (threads != previous_) omp_set_num_threads(threads);
 }
 

@@ -1,6 +1,9 @@
 // Eager invocation: inference, allocation, dispatch to a kernel through the engine.
 #include "mxnet/imperative.h"
 
+#include <pthread.h>
+
+#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -80,6 +83,49 @@ class ScratchLease {
   Scratch* scratch_;
 };
 
+/*
+ * MXNET_CPU_TEMP_COPY: how many operators hold scratch memory on the CPU at once; the next one waits. A kernel that is called from inside another one
+ * shares its turn.
+ */
+class ScratchTurn {
+ public:
+  ~ScratchTurn() {
+    if (!taken_ || --Depth() > 0) return;
+    {
+      std::lock_guard<std::mutex> lock(Shared().mutex);
+      --Shared().holders;
+    }
+    Shared().free.notify_one();
+  }
+  void Take() {
+    if (taken_) return;
+    taken_ = true;
+    if (Depth()++ > 0) return;
+    std::unique_lock<std::mutex> lock(Shared().mutex);
+    Shared().free.wait(lock, [] { return Shared().holders < Env::Get().cpu_temp_copy; });
+    ++Shared().holders;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::condition_variable free;
+    int holders = 0;
+  };
+  static State& Shared() {
+    static State* state = [] {
+      pthread_atfork(nullptr, nullptr, [] { new (&Shared()) State; });   // the holders are not in the child
+      return new State;   // used until the very end of the process
+    }();
+    return *state;
+  }
+  static int& Depth() {
+    static thread_local int depth = 0;
+    return depth;
+  }
+  bool taken_ = false;
+};
+
 /* Scratch memory of a kernel call, given back when the call is over. */
 class Workspace {
  public:
@@ -88,12 +134,14 @@ class Workspace {
     for (const auto& h : blocks_) Storage::Get()->Free(h);
   }
   void* Get(size_t bytes) {
+    if (!ctx_.is_gpu()) turn_.Take();
     blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
     return blocks_.back().dptr;
   }
 
  private:
   Context ctx_;
+  ScratchTurn turn_;                    // given back after the blocks
   std::vector<StorageHandle> blocks_;
 };
 

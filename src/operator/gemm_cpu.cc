@@ -4,10 +4,17 @@
 #include <cblas.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <mutex>
 
+#include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
+
+// Absent from other BLAS libraries.
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+extern "C" int openblas_get_num_threads() __attribute__((weak));
 
 namespace mxnet {
 namespace detail {
@@ -26,23 +33,63 @@ blasint Int(int64_t v) {
                                                                    << std::numeric_limits<blasint>::max();
   return static_cast<blasint>(std::max<int64_t>(v, 1));
 }
-}  // namespace
 
-void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
+// OpenBLAS keeps threads of its own.
+void BlasThreads() {
+  static std::mutex mutex;
+  static std::atomic<int> others{0};   // its threads before they were limited to one
+  const bool single = Env::Get().enforce_determinism;
+  if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (single == (others != 0)) return;
+  const int before = openblas_get_num_threads();
+  openblas_set_num_threads(single ? 1 : others.load());
+  others = single ? before : 0;
+}
+
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
           float* c, int64_t ldc) {
-  if (m <= 0 || n <= 0) return;
-  if (k <= 0) return Scale(m, n, beta, c, ldc);
   if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)) return;
+  BlasThreads();
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }
 
-void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta,
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta,
           double* c, int64_t ldc) {
-  if (m <= 0 || n <= 0) return;
-  if (k <= 0) return Scale(m, n, beta, c, ldc);
+  BlasThreads();
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
+}
+
+template <typename T>
+void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+  if (m <= 0 || n <= 0) return;
+  if (k <= 0) return Scale(m, n, beta, c, ldc);
+  if (!Env::Get().enforce_determinism) return Call(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  // A library divides its work by the number of threads. Here it is divided by its size alone, into calls of one thread each.
+  constexpr int64_t kWorth = 1 << 20, kParts = 16, kUnit = 16;   // multiplications of a part, most parts, rows or columns
+  const int64_t length = std::max(m, n), worth = kWorth / std::min(m, n) / k + 1;
+  const int64_t step = (std::max((length + kParts - 1) / kParts, worth) + kUnit - 1) / kUnit * kUnit;
+  ParallelFor((length + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin * step; first < std::min(length, end * step); first += step) {
+      const int64_t size = std::min(step, length - first);
+      if (m >= n) Call(ta, tb, size, n, k, alpha, a + (ta ? first : first * lda), lda, b, ldb, beta, c + first * ldc, ldc);
+      else Call(ta, tb, m, size, k, alpha, a, lda, b + (tb ? first * ldb : first), ldb, beta, c + first, ldc);
+    }
+  });
+}
+
+}  // namespace
+
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
+          float* c, int64_t ldc) {
+  Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta,
+          double* c, int64_t ldc) {
+  Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 }  // namespace mxnet

@@ -12,11 +12,10 @@ import pytest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, the profiler, sparse storage, operator tuning)
+# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, the profiler, sparse storage)
 # are not built yet. A variable leaves this list together with its test.
 WITHOUT_ROOM = """
 MXNET_EXEC_NUM_TEMP
-MXNET_CPU_TEMP_COPY
 MXNET_GPU_TEMP_COPY
 MXNET_GPU_PARALLEL_RAND_COPY
 MXNET_ENABLE_CUDA_GRAPHS
@@ -47,16 +46,12 @@ MXNET_CUDNN_DISABLED_CONV_DGRAD_ENGINES
 MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES
 MXNET_CUDA_LIB_CHECKING
 MXNET_CUDNN_LIB_CHECKING
-MXNET_ENFORCE_DETERMINISM
 MXNET_FC_TRUE_FP16
 MXNET_USE_FUSION
 MXNET_RTC_VERBOSE
 MXNET_GPU_CUDNN_DROPOUT_STATE_COPY
 MXNET_USE_ONEDNN_RNN
 MXNET_RNN_USE_WEIGHT_CACHE
-MXNET_USE_OPERATOR_TUNING
-MXNET_ENABLE_OPERATOR_TUNING
-MXNET_USE_NUM_CORES_OPERATOR_TUNING
 """.split()
 
 PRELUDE = """
@@ -212,6 +207,121 @@ def test_log_passes():
 def test_cpu_parallel_size():
     assert run(LARGE_SUM, OMP_NUM_THREADS="3", MXNET_CPU_PARALLEL_SIZE="1000")["new"] >= 2
     assert run(LARGE_SUM, OMP_NUM_THREADS="3", MXNET_CPU_PARALLEL_SIZE="1000000")["new"] < 2
+
+
+# fewer elements than MXNET_CPU_PARALLEL_SIZE, but each of them takes long: a hundred times what a team costs
+COSTLY = """
+a = mx.nd.ones((150000,), dtype=%r)
+mx.nd.waitall()
+before = threads()
+mx.nd.gamma(a).asnumpy()
+tell(new=threads() - before)
+"""
+
+
+@pytest.mark.parametrize("name", ["MXNET_USE_OPERATOR_TUNING", "MXNET_ENABLE_OPERATOR_TUNING"])
+def test_operator_tuning(name):
+    new = lambda dtype, **variables: run(COSTLY % dtype, OMP_NUM_THREADS="3", MXNET_USE_NUM_CORES_OPERATOR_TUNING="3", **variables)["new"]
+    without = new("float32", **{name: "0"})     # the fixed rule
+    assert new("float32") == new("float32", **{name: "1"}) == without + 2
+    assert new("float32", **{name: "float64, int8"}) == without
+    assert new("float64", **{name: "float64, int8"}) == without + 2
+
+
+def test_operator_tuning_cores():
+    new = lambda **variables: run(COSTLY % "float32", OMP_NUM_THREADS="5", MXNET_USE_OPERATOR_TUNING="1", **variables)["new"]
+    one = new(MXNET_USE_NUM_CORES_OPERATOR_TUNING="1")
+    assert new(MXNET_USE_NUM_CORES_OPERATOR_TUNING="2") == one + 1
+    assert new(MXNET_USE_NUM_CORES_OPERATOR_TUNING="4") == one + 3
+
+
+def test_determinism():
+    program = """
+import numpy as np
+from mxnet import autograd, gluon
+from mxnet.gluon import nn
+from mxnet.util import set_env
+
+class Net(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.words = nn.Embedding(50, 48)
+            self.norm = nn.LayerNorm()
+            self.body = nn.HybridSequential()
+            self.body.add(nn.Conv2D(32, 3, padding=1, strides=2), nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(128, 1), nn.BatchNorm(),
+                          nn.MaxPool2D(4), nn.Conv2DTranspose(16, 2, strides=2), nn.Flatten(), nn.Dense(30))
+            self.head = nn.Dense(30, flatten=False)
+
+    def hybrid_forward(self, F, image, words):
+        return F.broadcast_add(self.body(image).expand_dims(1), self.head(self.norm(self.words(words))))
+
+def train(hybridize):
+    mx.random.seed(3)
+    net = Net()
+    net.initialize(mx.init.Xavier())
+    if hybridize:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 1e-2})
+    for step in range(2):
+        with autograd.record():
+            loss = loss_of(net(image, words), label)
+        loss.backward()
+        trainer.step(12)
+    return [p.data().asnumpy().tobytes() for p in net.collect_params().values()]
+
+def products():
+    results = []
+    for a, b in operands:
+        for left in (False, True):
+            for right in (False, True):
+                c = mx.nd.dot(a.T if left else a, b.T if right else b, transpose_a=left, transpose_b=right).asnumpy()
+                assert np.abs(c - a.asnumpy().astype("float64") @ b.asnumpy()).max() < 1e-2
+                results.append(c.tobytes())
+    return results
+
+np.random.seed(3)
+image = mx.nd.array(np.random.normal(size=(12, 3, 32, 32)).astype("float32"))
+words = mx.nd.array(np.random.randint(0, 50, (12, 100)))
+label = mx.nd.array(np.random.randint(0, 30, (12, 100)))
+loss_of = gluon.loss.SoftmaxCrossEntropyLoss(axis=-1)
+operands = [tuple(mx.nd.array(np.random.normal(size=s).astype(t), dtype=t) for s in ((m, k), (k, n)))
+            for t in ("float32", "float64") for m, n, k in ((37, 500, 300), (400, 20, 500), (8, 8, 50000), (1, 1000, 1000))]
+same = {}
+for strict in ("0", "1"):
+    set_env("MXNET_ENFORCE_DETERMINISM", strict)
+    for name, run in (("eager", lambda: train(False)), ("hybrid", lambda: train(True)), ("products", products)):
+        bits = []
+        for threads in ("1", "2"):
+            set_env("OMP_NUM_THREADS", threads)
+            bits.append(run())
+        same[name + strict] = bits[0] == bits[1]
+tell(**same)
+"""
+    same = run(program)
+    assert same["eager1"] and same["hybrid1"] and same["products1"]
+    assert not same["eager0"] and not same["hybrid0"] and not same["products0"]
+
+
+def test_temp_copy():
+    program = """
+# float16 products widen their operands in scratch memory
+size = 1200
+a = [mx.nd.ones((size, size), dtype="float16") for i in range(8)]
+out = [mx.nd.empty((size, size), dtype="float16") for i in range(8)]
+for x in out:
+    x[:] = 0
+mx.nd.waitall()
+mx.storage.reset_peak(mx.cpu())
+before = mx.storage.stats(mx.cpu()).used_bytes
+for x, y in zip(a, out):
+    mx.nd.dot(x, x, out=y)
+mx.nd.waitall()
+tell(scratch=(mx.storage.stats(mx.cpu()).peak_used_bytes - before) / (3 * 4 * size * size))
+"""
+    copies = lambda n: run(program, MXNET_CPU_WORKER_NTHREADS="4", OMP_NUM_THREADS="1", MXNET_CPU_TEMP_COPY=n)["scratch"]
+    assert copies("1") < 1.5
+    assert copies("3") > 1.9
 
 
 def test_omp_threads():

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/determinism.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
@@ -64,10 +65,10 @@ void Sums(const View& v, double* first, double* second, Plane&& by_plane, Rows&&
     ParallelFor(v.channels, RowGrain(v.outer * v.inner), [&](int64_t b, int64_t e) { for (int64_t c = b; c < e; ++c) by_plane(c); });
     return;
   }
-  const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(OmpMaxThreads(), v.outer / RowGrain(v.channels)));
+  const int64_t parts = FixedParts(v.outer / RowGrain(v.channels));
   if (parts == 1) return by_rows(0, v.outer, first, second);
   std::vector<double> partial(parts * 2 * v.channels, 0.0);
-  ParallelForThreads(static_cast<int>(parts), parts, [&](int64_t b, int64_t e) {
+  ParallelFor(parts, 1, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i)
       by_rows(v.outer * i / parts, v.outer * (i + 1) / parts, &partial[2 * i * v.channels], &partial[(2 * i + 1) * v.channels]);
   });

@@ -1,5 +1,10 @@
 // Convolutions through oneDNN: forward, data gradient, weight gradient.
-#include "base/omp.h"
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "base/determinism.h"
+#include "mxnet/storage.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/onednn_common.h"
 
@@ -106,14 +111,13 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
   return entry;
 }
 
-bool Convolution(KernelArgs& args, const ConvCall& call) {
+bool Run(KernelArgs& args, const ConvCall& call) {
   dnnl::memory::data_type type;
   if (!OnednnType(call.dtype, &type)) return false;
-  if (call.pass == ConvPass::kBackwardWeights && !call.weight.ptr) return false;   // the bias alone
   OmpScope threads;
   Key key;
   key.Add('c').Add(call.pass).Add(call.dims).Add(call.dtype).Add(call.src.channels_last).Add(call.weight.channels_last).Add(call.dst.channels_last)
-      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(OmpMaxThreads());
+      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(LibraryThreads());
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();
@@ -149,6 +153,63 @@ bool Convolution(KernelArgs& args, const ConvCall& call) {
   }
   stream.wait();
   return true;
+}
+
+/* Scratch memory that several threads may ask for, each its own. */
+struct OwnWorkspace {
+  Context ctx;
+  std::vector<StorageHandle> blocks;
+  ~OwnWorkspace() { for (const auto& b : blocks) Storage::Get()->Free(b); }
+  void* Get(size_t bytes) {
+    blocks.push_back(Storage::Get()->Alloc(bytes, ctx));
+    return blocks.back().dptr;
+  }
+};
+
+// MXNET_ENFORCE_DETERMINISM: the library would divide its work by the number of threads. Here the images are divided, by their number alone, and every part
+// is computed by one thread; weight gradients of the parts are added in order.
+bool RunInParts(KernelArgs& args, const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  const bool sums = call.pass == ConvPass::kBackwardWeights;
+  const int64_t most = sums ? 4 : 16, step = (d.batch + most - 1) / most, parts = (d.batch + step - 1) / step;
+  if (parts <= 1 || (sums && call.dtype != kFloat32)) return Run(args, call);
+  const int64_t weights = sums ? d.filters * (d.channels / d.groups) * d.KernelSize() : 0, each = weights + (sums && call.bias ? d.filters : 0);
+  float* partial = sums ? static_cast<float*>(args.workspace(static_cast<size_t>(parts * each) * sizeof(float))) : nullptr;
+  std::atomic<bool> done{true};
+  ParallelFor(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      OwnWorkspace workspace{args.run.ctx, {}};
+      KernelArgs own = args;
+      own.state = nullptr;   // packed weights are not shared
+      own.workspace = [&workspace](size_t bytes) { return workspace.Get(bytes); };
+      const int64_t first = part * step, size = static_cast<int64_t>(DTypeSize(call.dtype));
+      ConvCall some = call;
+      some.dims.batch = std::min(step, d.batch - first);
+      some.src.ptr = static_cast<char*>(call.src.ptr) + first * d.channels * d.InSize() * size;
+      some.dst.ptr = static_cast<char*>(call.dst.ptr) + first * d.filters * d.OutSize() * size;
+      if (sums) {
+        some.weight.ptr = partial + part * each;
+        if (call.bias) some.bias = partial + part * each + weights;
+      }
+      if (!Run(own, some)) done = false;
+    }
+  });
+  if (!done) return false;
+  if (!sums) return true;
+  float *dw = static_cast<float*>(call.weight.ptr), *db = static_cast<float*>(call.bias);
+  ParallelFor(each, 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      float sum = partial[i];
+      for (int64_t part = 1; part < parts; ++part) sum += partial[part * each + i];
+      (i < weights ? dw[i] : db[i - weights]) = sum;
+    }
+  });
+  return true;
+}
+
+bool Convolution(KernelArgs& args, const ConvCall& call) {
+  if (call.pass == ConvPass::kBackwardWeights && !call.weight.ptr) return false;   // the bias alone
+  return Env::Get().enforce_determinism ? RunInParts(args, call) : Run(args, call);
 }
 
 [[maybe_unused]] const bool linked = [] { return g_hooks.convolution = Convolution, true; }();

@@ -1,5 +1,5 @@
 // Dense layers through oneDNN: packed weights in inference plans, bfloat16 everywhere.
-#include "base/omp.h"
+#include "base/determinism.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/onednn_common.h"
 
@@ -43,7 +43,7 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   const int team = OmpThreadsForFlops(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
   OmpScope threads(team);
   Key key;
-  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(keep).Add(team);
+  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(keep).Add(LibraryThreads(team));
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
   const size_t scratch_bytes = entry->scratch.get_desc().get_size();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/determinism.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
@@ -94,9 +95,9 @@ void Backward(KernelArgs& args) {   // ograd, data, gamma -> data_grad, gamma_gr
     const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *gamma = a.in[2].data<T>();
     T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
     const bool sums = Wanted(a, 1) || Wanted(a, 2);
-    const int64_t parts = std::max<int64_t>(1, std::min<int64_t>(OmpMaxThreads(), v.rows() / Grain(v.n)));
+    const int64_t parts = FixedParts(v.rows() / Grain(v.n));
     std::vector<double> partial(sums ? parts * 2 * v.n : 0, 0.0);
-    ParallelForThreads(static_cast<int>(parts), parts, [&](int64_t first, int64_t last) {
+    ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
       std::vector<T> in(v.inner > 1 ? v.n : 0), g(v.inner > 1 ? v.n : 0), out(v.inner > 1 ? v.n : 0);
       for (int64_t part = first; part < last; ++part)
         for (int64_t r = v.rows() * part / parts; r < v.rows() * (part + 1) / parts; ++r) {

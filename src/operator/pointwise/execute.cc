@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/pointwise/tune.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -251,6 +252,21 @@ void RunBlocks(const Job& job, int64_t begin, int64_t end) {
   }
 }
 
+// Bytes that come from beyond the caches set a limit to what one thread does, however simple its loop is.
+constexpr double kPerByte = 0.05;   // nanoseconds
+
+int Threads(Loop loop, int compute, const Operand* in, int count, unsigned mask, const TBlob& out, int64_t total) {
+  const int dtype = in[0].ptr ? in[0].dtype : out.dtype;
+  if (total < kTuneFrom || !Tuned(dtype)) return OmpThreads(total);
+  double convert = ConvertCost(out.dtype, compute, false), bytes = static_cast<double>(DTypeSize(out.dtype));
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].ptr || mask >> k & 1u) continue;
+    convert += ConvertCost(in[k].dtype, compute, true);
+    bytes += static_cast<double>(DTypeSize(in[k].dtype));
+  }
+  return ThreadsForCost(static_cast<double>(total) * std::max(LoopCost(loop, compute, mask) + convert, bytes * kPerByte));
+}
+
 }  // namespace
 
 void Execute(Loop loop, int compute, const Operand* in, int count, unsigned masks, const double* params, const TBlob& out, OpReq req) {
@@ -297,7 +313,7 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
       }
       loop(ptrs, static_cast<char*>(out.dptr) + begin * size, end - begin, mask);
     };
-    ParallelForThreads(OmpThreads(total), total, run);
+    ParallelForThreads(Threads(loop, compute, in, count, mask, out, total), total, run);
     return;
   }
 
@@ -321,7 +337,7 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   unsigned row_mask = 0;
   for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
   const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && (masks >> row_mask & 1u);
-  ParallelForThreads(OmpThreads(total), total, [&](int64_t begin, int64_t end) {
+  ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
     if (rows) RunRows(job, begin, end, row_mask);
     else RunBlocks(job, begin, end);
   });
@@ -337,7 +353,10 @@ void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req) {
     const ConvertFn convert = in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
     const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
     const int64_t total = out.Size();
-    ParallelForThreads(OmpThreads(total), total, [&](int64_t begin, int64_t end) {
+    const double bytes = static_cast<double>(in_size + out_size);
+    const int threads = total < kTuneFrom || !Tuned(in.dtype) ? OmpThreads(total)
+        : ThreadsForCost(static_cast<double>(total) * std::max(ConvertCost(in.dtype, compute, true) + ConvertCost(out.dtype, compute, false), bytes * kPerByte));
+    ParallelForThreads(threads, total, [&](int64_t begin, int64_t end) {
       convert(static_cast<const char*>(in.dptr) + begin * in_size, static_cast<char*>(out.dptr) + begin * out_size, end - begin);
     });
     return;
