@@ -4,6 +4,7 @@
 // instance (_backward_CachedOp). When the backward pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead,
 // which differentiates again.
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -16,6 +17,9 @@
 namespace mxnet {
 namespace {
 
+// Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would fill the memory with them.
+constexpr size_t kMostPlans = 32;
+
 bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True"; }
 
 int ParseInt(const std::string& key, const std::string& value) {
@@ -23,6 +27,22 @@ int ParseInt(const std::string& key, const std::string& value) {
   const long v = std::strtol(value.c_str(), &end, 10);
   MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && v >= 0 && v < (1 << 30), Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a whole number >= 0";
   return static_cast<int>(v);
+}
+
+/* "[0, 3]" or "(0, 3)" */
+std::vector<int> ParseList(const std::string& key, const std::string& value) {
+  std::vector<int> list;
+  for (size_t i = 0; i < value.size();) {
+    if (std::isdigit(static_cast<unsigned char>(value[i]))) {
+      char* end = nullptr;
+      list.push_back(static_cast<int>(std::min(std::strtol(value.c_str() + i, &end, 10), long{1} << 30)));
+      i = static_cast<size_t>(end - value.c_str());
+      continue;
+    }
+    MXNET_CHECK_KIND(std::strchr("[](), L", value[i]), Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a list of input numbers";
+    ++i;
+  }
+  return list;
 }
 
 size_t ParseBytes(const std::string& key, const std::string& value) {
@@ -34,42 +54,49 @@ size_t ParseBytes(const std::string& key, const std::string& value) {
 
 class CachedOpImpl;
 
-/* One plan and the instances that are free. */
+/* A plan and its instances, by the arena that they use. Guarded by the CachedOp's mutex. */
 struct Compiled {
   std::shared_ptr<const Plan> plan;
-  std::mutex mutex;
-  std::vector<std::shared_ptr<PlanInstance>> idle;
+  std::vector<std::pair<std::shared_ptr<Arena>, std::shared_ptr<PlanInstance>>> instances;
+  uint64_t last_use = 0;
+};
 
-  std::shared_ptr<PlanInstance> Take() {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      if (!idle.empty()) {
-        auto i = std::move(idle.back());
-        idle.pop_back();
-        return i;
-      }
+/*
+ * Arenas of one CachedOp. Plans for different input shapes use the same ones, so that memory kept between calls is what the largest plan needs, once
+ * for each call that is under way: between a recorded call and its backward pass an arena is taken.
+ */
+class ArenaPool {
+ public:
+  std::shared_ptr<Arena> Take(Context ctx) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (auto it = idle_.rbegin(); it != idle_.rend(); ++it) {
+      if (!((*it)->ctx == ctx)) continue;
+      auto arena = std::move(*it);
+      idle_.erase(std::next(it).base());
+      return arena;
     }
-    return std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(plan->ctx));
+    return std::make_shared<Arena>(ctx);
   }
-  void Return(std::shared_ptr<PlanInstance> i) {
-    std::lock_guard<std::mutex> lock(mutex);
-    idle.push_back(std::move(i));
+  void Return(std::shared_ptr<Arena> arena) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(arena));
   }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<Arena>> idle_;
 };
 
 /* One recorded call, until its backward pass. */
 struct CallState {
+  std::shared_ptr<CachedOpImpl> op;
   std::shared_ptr<Compiled> compiled;
   std::shared_ptr<PlanInstance> instance;   // null once the backward pass has used it up
   std::shared_ptr<PlanCall> forward;        // inputs and outputs, detached
   std::vector<int> wanted;                  // inputs whose gradients the plan computes
   bool keep_arena = false;
 
-  ~CallState() {
-    if (!instance) return;
-    if (!keep_arena) instance->FreeArenaLater();
-    compiled->Return(std::move(instance));
-  }
+  ~CallState();
   void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads);
 };
 
@@ -90,13 +117,14 @@ AttrsPtr CallAttrs(const char* op, std::shared_ptr<CachedOpImpl> impl, std::shar
 class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<CachedOpImpl> {
  public:
   CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags) : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
-    static const char* const kIgnored[] = {"data_indices", "param_indices", "is_dynamic"};
+    static const char* const kIgnored[] = {"param_indices", "is_dynamic"};
     for (const auto& kv : flags) {
       if (kv.first == "static_alloc") static_alloc_ = IsTrue(kv.second);
       else if (kv.first == "static_shape") static_shape_ = IsTrue(kv.second);
       else if (kv.first == "inline_limit") inline_limit_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "forward_bulk_size") forward_bulk_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "backward_bulk_size") backward_bulk_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "data_indices") data_inputs_ = ParseList(kv.first, kv.second);
       else if (kv.first == "memory_budget") memory_budget_ = ParseBytes(kv.first, kv.second);
       else MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
           << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices, is_dynamic";
@@ -150,17 +178,18 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
         slot = outputs[i]->Detach();
       }
     }
-    auto instance = compiled->Take();
+    auto instance = Take(compiled.get());
     call->free_after_forward = !static_alloc_ && !record;
     const MonitorFn monitor = Monitor();
     if (monitor) instance->RunMonitored(call, false, monitor, monitor_all_);
     else instance->Run(call, false);
     for (auto& c : copied) CopyFromTo(c.first, *c.second);
     if (!record) {
-      compiled->Return(std::move(instance));
+      Return(std::move(instance));
       return;
     }
     auto state = std::make_shared<CallState>();
+    state->op = shared_from_this();
     state->compiled = compiled;
     state->instance = std::move(instance);
     state->forward = call;
@@ -168,6 +197,18 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     state->keep_arena = static_alloc_;
     Imperative::Record(CallAttrs("_CachedOp", shared_from_this(), std::move(state)), inputs, outputs, "cached_op");
   }
+
+  /* An instance that nobody uses, on an arena that nobody uses. */
+  std::shared_ptr<PlanInstance> Take(Compiled* compiled) {
+    auto arena = arenas_.Take(compiled->plan->ctx);
+    if (static_alloc_) arena->Reserve(compiled->plan->memory.arena_bytes);
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& i : compiled->instances)
+      if (i.first == arena) return i.second;
+    compiled->instances.emplace_back(arena, std::make_shared<PlanInstance>(compiled->plan, arena));
+    return compiled->instances.back().second;
+  }
+  void Return(std::shared_ptr<PlanInstance> instance) { arenas_.Return(instance->arena()); }
 
   mxnet::Symbol symbol() const override { return symbol_; }
   mxnet::Symbol OptimizedSymbol() const override {
@@ -255,6 +296,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
+      if (compiled_.size() > kMostPlans) Forget();
       PlanRequest request;
       request.symbol = symbol_;
       request.ctx = where;
@@ -267,6 +309,9 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       request.backward_bulk = backward_bulk_;
       if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);
       request.memory_budget = memory_budget_;
+      request.passing.assign(inputs.size(), 0);
+      for (int i : data_inputs_)
+        if (i < static_cast<int>(inputs.size())) request.passing[i] = 1;
       for (int i : wanted) request.grad_req[i] = OpReq::kWrite;
       auto fresh = std::make_shared<Compiled>();
       try {
@@ -277,8 +322,17 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       }
       slot = std::move(fresh);
     }
+    slot->last_use = ++uses_;
     last_ = slot;
     return slot;
+  }
+
+  // Drops the plan that was not used for longest. A call that is under way keeps its own.
+  void Forget() {
+    auto oldest = compiled_.end();
+    for (auto it = compiled_.begin(); it != compiled_.end(); ++it)
+      if (it->second && (oldest == compiled_.end() || it->second->last_use < oldest->second->last_use)) oldest = it;
+    if (oldest != compiled_.end()) compiled_.erase(oldest);
   }
 
   const mxnet::Symbol symbol_;
@@ -287,21 +341,30 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   bool static_alloc_ = false, static_shape_ = false, dynamic_ = false;
   int inline_limit_ = 2, forward_bulk_ = -1, backward_bulk_ = -1, num_ops_ = 0;
   size_t memory_budget_ = 0;
+  std::vector<int> data_inputs_;
+  ArenaPool arenas_;
 
   mutable std::mutex mutex_;   // guards what follows
   std::unordered_map<std::string, std::shared_ptr<Compiled>> compiled_;
+  uint64_t uses_ = 0;
   std::shared_ptr<Compiled> last_;
   std::unique_ptr<GradOp> grad_;
   MonitorFn monitor_;
   bool monitor_all_ = false;
 };
 
+CallState::~CallState() {
+  if (!instance) return;
+  if (!keep_arena) instance->FreeArenaLater();
+  op->Return(std::move(instance));
+}
+
 void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads) {
   const Plan& plan = *compiled->plan;
   if (!instance) {
     // Differentiated before (retain_graph): the activations were used up then, so the forward pass is repeated, with the same random
     // numbers and without touching the auxiliary states again.
-    instance = compiled->Take();
+    instance = op->Take(compiled.get());
     auto again = std::make_shared<PlanCall>(*forward);
     again->repeats = forward;
     again->random = nullptr;
@@ -321,7 +384,7 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
   }
   call->free_after_backward = !keep_arena;
   instance->Run(call, true);
-  compiled->Return(std::move(instance));
+  op->Return(std::move(instance));
   instance = nullptr;
 }
 

@@ -78,6 +78,7 @@ class ExecutorImpl : public Executor {
     RunPhase(c, call, false);
     last_ = c;
     last_call_ = call;
+    arena_->holds = call.get();
     spent_ = !backward;
   }
 
@@ -94,6 +95,7 @@ class ExecutorImpl : public Executor {
     }
     c->RunStep(last_call_, step);
     last_ = c;
+    arena_->holds = last_call_.get();
     spent_ = !backward || step + 1 < steps;
     return steps - step - 1;
   }
@@ -106,8 +108,8 @@ class ExecutorImpl : public Executor {
       MXNET_CHECK_KIND(head_grads[i].is_none() || head_grads[i].shape() == outputs_[i].shape(), Value)
           << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has " << outputs_[i].shape();
     if (dynamic_) return BackwardDynamic(head_grads);
-    if (spent_) {
-      // What the backward pass needs was not kept (forward for inference) or has been used up: repeat the forward pass, with the same
+    if (spent_ || arena_->holds != last_call_.get()) {
+      // What the backward pass needs was not kept (forward for inference), has been used up, or an executor that shares the arena ran: repeat the forward pass, with the same
       // random numbers and without touching the auxiliary states again.
       Compiled* c = Get(last_->plan()->is_train, true);
       auto call = std::make_shared<PlanCall>();
@@ -117,6 +119,7 @@ class ExecutorImpl : public Executor {
       call->repeats = last_call_;
       c->Run(call, false);
       last_ = c;
+      arena_->holds = nullptr;   // this backward pass is pushed before anybody else can run; the next one repeats again
     }
     const Plan& plan = *last_->plan();
     auto call = std::make_shared<PlanCall>();
@@ -207,6 +210,7 @@ class ExecutorImpl : public Executor {
       if (backward) request.grad_req = input_req_;
       try {
         slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_);
+        arena_->Reserve(slot->plan()->memory.arena_bytes);
       } catch (...) {
         compiled_.erase({backward, is_train});
         throw;

@@ -31,6 +31,7 @@ struct PlanRequest {
   std::vector<OpReq> grad_req;     // by input; empty or all kNull: no backward pass
   int forward_bulk = -1, backward_bulk = -1;   // nodes per bulk; -1: as the environment says
   size_t memory_budget = 0;        // bytes that the arena may have; what does not fit is recomputed. 0: no limit
+  std::vector<char> passing;       // by input: another array in every call (data, not weights); such arrays are not held between calls
   bool least_memory = false;       // recompute whatever makes the arena smaller
 };
 
@@ -83,6 +84,7 @@ class Plan {
   ShapeVector output_shapes;
   std::vector<int> output_dtypes;
   std::vector<OpReq> grad_req;
+  std::vector<char> passing;                     // by input
   Phase forward, backward;
   std::vector<MemoryBlock> blocks;               // what was planned, for verification
   MemoryPlan memory;
@@ -101,7 +103,10 @@ struct Arena {
   Var* var;
   Context ctx;
   StorageHandle handle;            // touched inside engine operations on `var` only
+  std::atomic<size_t> reserved{0}; // when memory is made, at least this much: plans that share an arena make it once, for the largest
+  std::atomic<const void*> holds{nullptr};   // the PlanCall whose forward pass was pushed last: whose activations a backward pass would find
   explicit Arena(Context c);
+  void Reserve(size_t bytes);
   ~Arena();
 };
 

@@ -37,6 +37,8 @@ class Compiler {
     p_.num_outputs = static_cast<int>(r_.symbol.outputs.size());
     p_.grad_req = r_.grad_req;
     p_.grad_req.resize(inputs_.size(), OpReq::kNull);
+    p_.passing = r_.passing;
+    p_.passing.resize(inputs_.size(), 0);
     for (int i = 0; i < p_.num_inputs; ++i) variable_slot_[inputs_[i].get()] = i;
     for (int i = 0; i < p_.num_inputs; ++i) types_[inputs_[i].get()] = {r_.shapes[i], r_.dtypes[i]};
     BuildGraph();
@@ -160,6 +162,38 @@ class Compiler {
   }
 
   // ---- memory
+  // Colours of nodes by place in the order: the longest path through the graph is the first, the longest of what is left the second, and so on;
+  // all that is left over gets the last of MXNET_EXEC_NUM_TEMP. Paths of different colours share no memory, so they could run side by side.
+  std::vector<int> ColourNodes() const {
+    const int colours = Env::Get().exec_num_temp, n = static_cast<int>(order_.size());
+    std::vector<int> colour(n, std::max(colours - 1, 0));
+    if (colours <= 1) return colour;
+    std::unordered_map<uint32_t, int> at;
+    for (int t = 0; t < n; ++t) at[order_[t]] = t;
+    std::vector<char> taken(n, 0);
+    for (int c = 0; c + 1 < colours; ++c) {
+      std::vector<int> length(n, 0), before(n, -1);
+      int end = -1;
+      for (int t = 0; t < n; ++t) {
+        if (taken[t]) continue;
+        for (const auto& e : g_->nodes[order_[t]].inputs) {
+          auto from = at.find(e.node);
+          if (from != at.end() && !taken[from->second] && length[from->second] > length[t]) {
+            length[t] = length[from->second];
+            before[t] = from->second;
+          }
+        }
+        ++length[t];
+        if (end < 0 || length[t] > length[end]) end = t;
+      }
+      for (; end >= 0; end = before[end]) {
+        taken[end] = 1;
+        colour[end] = c;
+      }
+    }
+    return colour;
+  }
+
   void PlaceEntries() {
     const uint32_t n = g_->num_entries();
     slot_.assign(n, -1);
@@ -175,6 +209,7 @@ class Compiler {
     inplace_.assign(n, false);
     constant_.assign(n, false);
     constant_offset_.assign(n, 0);
+    const std::vector<int> colour = ColourNodes();
     const bool inplace_wanted = Env::Get().exec_enable_inplace && Env::Get().nnvm_exec_match_range > 0;
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const uint32_t id = order_[t];
@@ -203,7 +238,7 @@ class Compiler {
             if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || attrs.op->ReadsOnlyShape(pair.first)) continue;
             const uint32_t in = g_->eid(info.inputs[pair.first]);
             const int b = block_[in];
-            if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
+            if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].colour != colour[t] || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
             int readers = 0;
             for (const auto& e : info.inputs) readers += block_[g_->eid(e)] == b;
             if (readers != 1) continue;
@@ -217,7 +252,7 @@ class Compiler {
         }
         if (block_[out] >= 0) continue;
         block_[out] = static_cast<int>(p_.blocks.size());
-        p_.blocks.push_back({bytes, t, std::max(t, last_use[out])});
+        p_.blocks.push_back({bytes, t, std::max(t, last_use[out]), colour[t]});
       }
     }
     p_.memory = PlanMemory(p_.blocks, Env::Get().nnvm_exec_match_range);

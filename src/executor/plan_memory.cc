@@ -56,9 +56,7 @@ size_t Place(const std::vector<MemoryBlock>& blocks, const std::vector<int>& ord
   return total;
 }
 
-}  // namespace
-
-MemoryPlan PlanMemory(const std::vector<MemoryBlock>& blocks, int match_range) {
+MemoryPlan PlanOneColour(const std::vector<MemoryBlock>& blocks, int match_range) {
   MemoryPlan plan;
   plan.offsets.assign(blocks.size(), 0);
   std::map<int, long long> change;   // bytes that come and go, by step
@@ -87,6 +85,25 @@ MemoryPlan PlanMemory(const std::vector<MemoryBlock>& blocks, int match_range) {
     plan.offsets = offsets;
   }
   plan.arena_bytes = best;
+  return plan;
+}
+
+}  // namespace
+
+MemoryPlan PlanMemory(const std::vector<MemoryBlock>& all, int match_range) {
+  MemoryPlan plan;
+  plan.offsets.assign(all.size(), 0);
+  std::map<int, std::vector<int>> by_colour;
+  for (size_t i = 0; i < all.size(); ++i) by_colour[all[i].colour].push_back(static_cast<int>(i));
+  for (const auto& colour : by_colour) {   // an arena each, one behind the other
+    std::vector<MemoryBlock> blocks;
+    for (int i : colour.second) blocks.push_back(all[i]);
+    const MemoryPlan part = PlanOneColour(blocks, match_range);
+    for (size_t k = 0; k < blocks.size(); ++k) plan.offsets[colour.second[k]] = plan.arena_bytes + part.offsets[k];
+    plan.arena_bytes += part.arena_bytes;
+    plan.unshared_bytes += part.unshared_bytes;
+    plan.lower_bound_bytes += part.lower_bound_bytes;
+  }
   return plan;
 }
 

@@ -12,13 +12,14 @@ namespace mxnet {
 struct MemoryBlock {
   size_t bytes = 0;
   int first = 0, last = 0;
+  int colour = 0;            // blocks of different colours never share memory
 };
 
 struct MemoryPlan {
   std::vector<size_t> offsets;     // by block
   size_t arena_bytes = 0;
   size_t unshared_bytes = 0;       // sum of all blocks
-  size_t lower_bound_bytes = 0;    // largest sum of blocks that live at one step
+  size_t lower_bound_bytes = 0;    // largest sum of blocks that live at one step; of several colours the sum of theirs
 };
 
 /*

@@ -92,6 +92,11 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
   }
 }
 
+void Arena::Reserve(size_t bytes) {
+  size_t now = reserved.load();
+  while (now < bytes && !reserved.compare_exchange_weak(now, bytes)) {}
+}
+
 PlanInstance::~PlanInstance() { Storage::Get()->Free(constants_); }
 
 bool PlanInstance::UpToDate(int node) {
@@ -111,7 +116,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
     const NDArray& array = call->arrays[s];
     void* dptr = array.data().dptr;
-    if (s < p.num_inputs) {
+    if (s < p.num_inputs && !p.passing[s]) {
       Seen& seen = seen_[s];
       const uint64_t version = array.version();
       if (seen.array.is_none() || seen.array.chunk() != array.chunk() || dptr != bound_[s] || seen.version != version) {
@@ -139,7 +144,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   if (arena_->handle.size < p.memory.arena_bytes) {
     Storage::Get()->Free(arena_->handle);
     arena_->handle = StorageHandle();
-    arena_->handle = Storage::Get()->Alloc(p.memory.arena_bytes, run.ctx);
+    arena_->handle = Storage::Get()->Alloc(std::max(p.memory.arena_bytes, arena_->reserved.load()), run.ctx);
   }
   if (arena_->handle.dptr == bound_arena_) return;
   bound_arena_ = arena_->handle.dptr;

@@ -190,6 +190,16 @@ struct Inferred {
   }
 };
 
+/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
+TBlob InputBlob(const Op* op, size_t i, const NDArray& a) {
+  if (!a.chunk()->delayed || !op->ReadsOnlyShape(static_cast<int>(i))) return a.data();
+  TBlob b;
+  b.shape = a.shape();
+  b.dtype = a.dtype();
+  b.ctx = a.ctx();
+  return b;
+}
+
 /* A few blobs on the stack, made one by one: clearing room for the most there may be costs more than a small operator. */
 template <int kMax>
 class FewBlobs {
@@ -197,8 +207,8 @@ class FewBlobs {
   ~FewBlobs() {
     for (int i = 0; i < count_; ++i) at(i)->~TBlob();
   }
-  void Add(const NDArray& array) {
-    new (at(count_)) TBlob(array.data());
+  void Add(TBlob&& blob) {
+    new (at(count_)) TBlob(std::move(blob));
     ++count_;
   }
   Span<const TBlob> span() { return Span<const TBlob>(at(0), count_); }
@@ -302,10 +312,10 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};
   std::exception_ptr error;
   try {
-    for (NDArray* a : inputs) in.Add(*a);
+    for (size_t i = 0; i < inputs.size(); ++i) in.Add(InputBlob(attrs->op, i, *inputs[i]));
     for (size_t o = 0; o < outputs.size(); ++o) {
       outputs[o]->Init(known->out_shapes[o], ctx, known->out_types[o]);
-      out.Add(*outputs[o]);
+      out.Add(outputs[o]->data());
     }
   } catch (...) {
     engine->Release(reads, num_reads, nullptr, 0);
@@ -408,7 +418,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
 
   int64_t work = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    s->in.push_back(inputs[i]->data());
+    s->in.push_back(InputBlob(op, i, *inputs[i]));
     work += s->in.back().Size();
   }
   // Outputs that overlap an input where the operator cannot work in place, and sums that the kernel cannot do itself, go through temporaries.

@@ -15,7 +15,6 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, the profiler, sparse storage)
 # are not built yet. A variable leaves this list together with its test.
 WITHOUT_ROOM = """
-MXNET_EXEC_NUM_TEMP
 MXNET_GPU_TEMP_COPY
 MXNET_GPU_PARALLEL_RAND_COPY
 MXNET_ENABLE_CUDA_GRAPHS
@@ -118,6 +117,23 @@ def test_match_range(name):
     shared, alone = run(INFERENCE), run(INFERENCE, **{name: "0"})
     assert shared["arena"] < shared["unshared"]
     assert alone["arena"] == alone["unshared"]
+
+
+def test_colours():
+    """Branches get colours of their own, up to the number given, and share no memory then; a graph without branches has one colour."""
+    branches = """
+x = mx.sym.Variable("x")
+def branch(name):
+    y = x
+    for i in range(6):
+        y = mx.sym.dot(y, mx.sym.Variable("w"), name=f"{name}{i}")
+    return y
+tell(**plan(bound(branch("a") + branch("b") + branch("c") + branch("d"), "null")))
+"""
+    arenas = [run(branches, MXNET_EXEC_NUM_TEMP=n)["arena"] for n in ("1", "2", "3", "4")]
+    assert arenas[0] == run(branches)["arena"]
+    assert arenas == sorted(set(arenas)), arenas
+    assert run(INFERENCE)["arena"] == run(INFERENCE, MXNET_EXEC_NUM_TEMP="4")["arena"]
 
 
 def test_bulk_inference():

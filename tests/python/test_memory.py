@@ -226,3 +226,226 @@ def test_bad_arguments():
         mx.memory.plan(chain(2))
     with pytest.raises(ValueError, match="no such argument"):
         mx.memory.plan(chain(2), grad_names=["elsewhere"], data=(2, 3))
+
+
+# ---- the tape
+
+MB = 1 << 20
+X = (256, 1024)     # 1 MiB of float32
+
+SHAPE_ONLY = {
+    "reshape": lambda x: x.reshape((1024, 256)),
+    "slice": lambda x: mx.nd.slice(x, begin=(0, 0), end=(2, 2)),
+    "slice_axis": lambda x: mx.nd.slice_axis(x, axis=0, begin=0, end=2),
+    "slice_like": lambda x: mx.nd.slice_like(x, mx.nd.zeros((2, 2))),
+    "concat": lambda x: mx.nd.slice_axis(mx.nd.concat(x, mx.nd.ones(X, dtype=x.dtype), dim=0), axis=0, begin=0, end=2),
+    "tile": lambda x: mx.nd.slice_axis(mx.nd.tile(x, reps=(2, 1)), axis=0, begin=0, end=2),
+    "repeat": lambda x: mx.nd.slice_axis(mx.nd.repeat(x, repeats=2, axis=0), axis=0, begin=0, end=2),
+    "diag": lambda x: mx.nd.diag(x),
+    "sum": lambda x: x.sum(axis=1),
+    "mean": lambda x: x.mean(axis=0),
+    "broadcast_add": lambda x: mx.nd.slice_axis(mx.nd.broadcast_add(x, mx.nd.ones((1, 1024))), axis=0, begin=0, end=2),
+    "broadcast_to": lambda x: mx.nd.broadcast_to(x.sum(axis=0, keepdims=True), shape=(3, 1024)),
+    "pick": lambda x: mx.nd.pick(x, mx.nd.zeros((256,)), axis=1),
+    "take": lambda x: mx.nd.take(x, mx.nd.array([0, 3]), axis=0),
+    "batch_take": lambda x: mx.nd.batch_take(x, mx.nd.zeros((256,), dtype="int32")),
+    "gather_nd": lambda x: mx.nd.gather_nd(x, mx.nd.array([[0, 1], [2, 3]])),
+    "cast": lambda x: mx.nd.slice_axis(x.astype("float16"), axis=0, begin=0, end=2),
+    "cumsum": lambda x: mx.nd.slice_axis(mx.nd.cumsum(x, axis=0), axis=0, begin=0, end=2),
+}
+
+
+@pytest.mark.parametrize("name", SHAPE_ONLY)
+def test_inputs_that_matter_for_their_shape_alone_are_not_kept(name):
+    """exp's gradient needs exp's result; what comes behind needs only shapes, so of two copies of it one goes."""
+    function = SHAPE_ONLY[name]
+    x = mx.nd.random.uniform(shape=X)
+    x.attach_grad()
+    mx.nd.waitall()
+    before = mx.storage.stats(mx.cpu()).used_bytes
+    with mx.autograd.record():
+        hidden = x * 2          # its gradient reads nothing
+        y = function(hidden)
+        del hidden
+    mx.nd.waitall()
+    assert mx.storage.stats(mx.cpu()).used_bytes - before < MB // 2 + y.size * 4 * 2, name
+    y.backward()
+    grad = x.grad.asnumpy()
+    reference = mx.nd.array(x.asnumpy())
+    reference.attach_grad()
+    with mx.autograd.record():
+        hidden = reference * 2
+        z = function(hidden)
+    z.backward()                # the same with the input alive
+    np.testing.assert_array_equal(grad, reference.grad.asnumpy())
+    assert np.abs(grad).sum() > 0
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
+@pytest.mark.parametrize("name", ["slice", "concat", "tile", "sum", "mean", "pick", "take", "cumsum"])
+def test_shapes_without_memory_in_other_dtypes(name, dtype):
+    x = mx.nd.random.uniform(shape=X).astype(dtype)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = SHAPE_ONLY[name]((x * 2))
+    y.backward()
+    assert np.isfinite(x.grad.asnumpy()).all() and np.abs(x.grad.asnumpy()).sum() > 0
+
+
+def test_second_derivative_through_shapes_without_memory():
+    x = mx.nd.array([[1.0, 2.0], [3.0, 4.0]])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.slice_axis((x * x * x).reshape((4, 1)), axis=0, begin=1, end=3).sum()
+        g = mx.autograd.grad(y, [x], create_graph=True, retain_graph=True)[0]
+        h = (g * g).sum()
+    h.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), [[0, 2 * 12 * 12], [2 * 27 * 18, 0]])
+
+
+def test_gradient_of_a_sum_of_equal_shapes_is_not_copied():
+    a, b = mx.nd.ones(X), mx.nd.ones(X)
+    a.attach_grad()
+    with mx.autograd.record():
+        c = mx.nd.broadcast_add(a * 1, b)
+        for _ in range(8):
+            c = mx.nd.broadcast_add(c, b)
+    mx.nd.waitall()
+    mx.storage.reset_peak(mx.cpu())
+    before = mx.storage.stats(mx.cpu()).used_bytes
+    c.backward()
+    mx.nd.waitall()
+    assert mx.storage.stats(mx.cpu()).peak_used_bytes - before <= 3 * MB
+    assert (a.grad.asnumpy() == 1).all()
+
+
+# ---- shared arenas
+
+def _layers(width=256):
+    x = mx.sym.var("data")
+    for i in range(6):
+        x = mx.sym.tanh(mx.sym.FullyConnected(x, num_hidden=width, flatten=False, name=f"f{i}"))
+    return x
+
+
+def _used():
+    mx.nd.waitall()
+    return mx.storage.stats(mx.cpu())
+
+
+def test_buckets_need_the_bytes_of_the_largest():
+    from mxnet.io import DataBatch, DataDesc
+
+    def sym_gen(length):
+        return mx.sym.SoftmaxOutput(mx.sym.sum(_layers(), axis=1), mx.sym.var("softmax_label"), name="softmax"), ("data",), ("softmax_label",)
+
+    def batch(length):
+        return DataBatch([mx.nd.ones((8, length, 256))], [mx.nd.zeros((8,))], bucket_key=length,
+                         provide_data=[DataDesc("data", (8, length, 256))], provide_label=[DataDesc("softmax_label", (8,))])
+
+    def train(lengths):
+        module = mx.mod.BucketingModule(sym_gen, default_bucket_key=64, context=mx.cpu())
+        first = batch(64)
+        module.bind(first.provide_data, first.provide_label)
+        module.init_params(mx.init.Xavier())
+        module.init_optimizer(optimizer="sgd")
+        before = _used()
+        for length in lengths:
+            b = batch(length)
+            module.forward_backward(b)
+            module.update()
+            del b
+        after = _used()
+        return after.used_bytes - before.used_bytes, module
+
+    one, module = train([64, 64])
+    assert one > 8 * 64 * 256 * 4 * 5       # an arena with the activations of every layer
+    del module
+    many, module = train([8, 16, 64, 32, 24, 48, 8])     # small ones first: the arena is made for the largest at once
+    assert many <= 1.15 * one, (one, many)
+
+
+def test_executors_that_share_an_arena_do_not_disturb_each_other():
+    net = _layers(16)
+    a = net.simple_bind(mx.cpu(), data=(4, 3, 16))
+    rng = np.random.default_rng(0)
+    for array in a.arg_arrays:
+        array[:] = rng.standard_normal(array.shape)
+    b = a.reshape(data=(2, 3, 16), partial_shaping=True)
+    ones = mx.nd.ones((4, 3, 16))
+    a.forward(is_train=True)
+    a.backward(ones)
+    wanted = a.grad_dict["f0_weight"].asnumpy()
+    a.forward(is_train=True)
+    b.forward(is_train=True)               # on the same memory
+    b.backward(mx.nd.ones((2, 3, 16)))
+    a.backward(ones)                       # finds its activations gone and computes them again
+    np.testing.assert_array_equal(a.grad_dict["f0_weight"].asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("static_alloc", [False, True])
+def test_a_block_needs_the_bytes_of_its_largest_input(static_alloc):
+    def net():
+        block = nn.HybridSequential()
+        for _ in range(6):
+            block.add(nn.Dense(256, flatten=False, in_units=256, activation="tanh"))
+        block.initialize()
+        block.hybridize(static_alloc=static_alloc)
+        return block
+
+    def run(lengths):
+        block = net()
+        before = _used().used_bytes
+        mx.storage.reset_peak(mx.cpu())
+        for length in lengths:
+            x = mx.nd.ones((8, length, 256))
+            with mx.autograd.record():
+                y = block(x)
+            y.backward()
+            del x, y
+        after = _used()
+        return after.used_bytes - before, block
+
+    one, _ = run([64])
+    many, _ = run([8, 16, 64, 32, 24, 48, 8])
+    assert many <= 1.1 * one + MB // 8
+    assert (one > 4 * MB // 2) == static_alloc
+
+
+def test_two_recorded_calls_of_different_shapes_keep_their_own_activations():
+    block = nn.HybridSequential()
+    for _ in range(3):
+        block.add(nn.Dense(8, in_units=8, activation="tanh"))
+    block.initialize(mx.init.Xavier())
+    xs = [mx.nd.array(np.random.default_rng(i).standard_normal((2 + i, 8))) for i in range(3)]
+
+    def gradients(hybrid):
+        block.hybridize(hybrid, static_alloc=True) if hybrid else block.hybridize(False)
+        weight = block[0].weight
+        results = []
+        for x in xs:
+            x.attach_grad()
+        with mx.autograd.record():
+            ys = [block(x) for x in xs]
+        for y in reversed(ys):
+            y.backward()
+            results.append(weight.grad().asnumpy())
+        return results + [x.grad.asnumpy() for x in xs]
+
+    for a, b in zip(gradients(False), gradients(True)):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+def test_plans_of_ever_new_shapes_do_not_pile_up():
+    block = nn.HybridSequential()
+    block.add(nn.Conv2D(64, 3, in_channels=64, use_bias=False), nn.BatchNorm(in_channels=64))
+    block.initialize()
+    block.hybridize(static_alloc=True)
+    block(mx.nd.ones((1, 64, 8, 8))).wait_to_read()
+    before = _used().used_bytes
+    for height in range(3, 83):
+        block(mx.nd.ones((1, 64, height, 3))).wait_to_read()
+    folded = 64 * 64 * 9 * 4      # each plan keeps the weights with BatchNorm folded in
+    assert _used().used_bytes - before < 50 * folded
+    y = block(mx.nd.ones((1, 64, 8, 8)))     # forgotten meanwhile, compiled anew
+    assert y.shape == (1, 64, 6, 6)

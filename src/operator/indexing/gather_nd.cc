@@ -84,17 +84,17 @@ void GatherNd(KernelArgs& a) {
   TakeRows(a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()), a.out[0].dptr);
 }
 
-// [ograd, data, indices] -> gradient of data
+// [ograd, indices, data] -> gradient of data
 bool GatherBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
+  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[2]);
   return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
 }
 
 void GatherBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  const Shape &data = a.out[0].shape, &indices = a.in[2].shape;
+  const Shape &data = a.out[0].shape, &indices = a.in[1].shape;
   const Pieces p = PiecesOf(data, indices);
-  AddRows(a, a.in[0].dptr, 1, p.count, p.size, FlatIndices(a, a.in[2], data), indices.Prod(1, indices.ndim()), a.out[0]);
+  AddRows(a, a.in[0].dptr, 1, p.count, p.size, FlatIndices(a, a.in[1], data), indices.Prod(1, indices.ndim()), a.out[0]);
 }
 
 // Of several values for one place the last is kept.
@@ -215,16 +215,17 @@ void Unravel(KernelArgs& a) {
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
       })
       .set_kernel(DeviceType::kCPU, GatherNd);
   Op::Register("_backward_gather_nd")
       .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
-      .set_inputs({"ograd", "data", "indices"})
+      .set_inputs({"ograd", "indices", "data"})
+      .set_shape_only_from(2)
       .set_infer_shape(GatherBackShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[2]}), 0, 0}, NodeEntry{}, NodeEntry{}};
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}, NodeEntry{}};
       })
       .set_kernel(DeviceType::kCPU, GatherBack);
   Op::Register("scatter_nd")

@@ -86,9 +86,9 @@ void TakeKernel(KernelArgs& a) {
   TakeRows(a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[1].Size(), a.out[0].dptr);
 }
 
-// [ograd, a, indices] -> gradient of a
+// [ograd, indices, a] -> gradient of a
 bool LikeA(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
+  AssignShape(attrs, "the gradient", &(*out)[0], (*in)[2]);
   return (*in)[0].known() && (*in)[1].known() && (*in)[2].known();
 }
 
@@ -97,19 +97,19 @@ void TakeBackward(KernelArgs& a) {
   const auto& p = a.param<TakeParam>();
   const Shape& s = a.out[0].shape;
   const int axis = CheckedAxis(*a.attrs, p.axis, s.ndim());
-  const int64_t* index = ReadIndicesInRange(a, a.in[2], s[axis], static_cast<IndexMode>(p.mode));
-  AddRows(a, a.in[0].dptr, s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[2].Size(), a.out[0]);
+  const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(p.mode));
+  AddRows(a, a.in[0].dptr, s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[1].Size(), a.out[0]);
 }
 
-// Forward f(data, index) and backward b(ograd, data, index) are each other's gradient.
+// Forward f(data, index) and backward b(ograd, index, data) are each other's gradient.
 GradientFn ToBackward(const char* backward) {
   return [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
+    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
   };
 }
 GradientFn ToForward(const char* forward) {
   return [forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(forward, *node, {ograds[0], node->inputs[2]}), 0, 0}, NodeEntry{}, NodeEntry{}};
+    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(forward, *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}, NodeEntry{}};
   };
 }
 
@@ -149,7 +149,7 @@ void PickBackward(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& s = a.out[0].shape;
   const int axis = PickAxis(*a.attrs, s.ndim());
-  const int64_t* index = ReadIndicesInRange(a, a.in[2], s[axis], static_cast<IndexMode>(a.param<PickParam>().mode));
+  const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(a.param<PickParam>().mode));
   ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   PutEntries(a.in[0].dptr, s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.out[0]);
 }
@@ -167,8 +167,7 @@ bool BatchTakeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 bool BatchTakeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  const size_t index = in->size() - 1;
-  AssignType(attrs, "indices", &(*in)[index], kInt32);
+  AssignType(attrs, "indices", &(*in)[1], kInt32);
   AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
   return (*in)[0] != kDTypeUnknown;
 }
@@ -184,7 +183,7 @@ void BatchTakeBackward(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& s = a.out[0].shape;
   const int64_t width = s[s.ndim() - 1];
-  const int64_t* index = ReadIndicesInRange(a, a.in[2], width, IndexMode::kClip);
+  const int64_t* index = ReadIndicesInRange(a, a.in[1], width, IndexMode::kClip);
   ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   PutEntries(a.in[0].dptr, s.Prod(0, s.ndim() - 1), width, 1, index, a.out[0]);
 }
@@ -262,7 +261,8 @@ void OneHotEncode(KernelArgs& a) {
   Op::Register("_backward_take")
       .describe("Gradient of take: sums of the gradient of the result by index.")
       .set_param<TakeParam>()
-      .set_inputs({"ograd", "a", "indices"})
+      .set_inputs({"ograd", "indices", "a"})
+      .set_shape_only_from(2)
       .set_infer_shape(LikeA)
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("take"))
@@ -280,7 +280,8 @@ void OneHotEncode(KernelArgs& a) {
   Op::Register("_backward_pick")
       .describe("Gradient of pick.")
       .set_param<PickParam>()
-      .set_inputs({"ograd", "data", "index"})
+      .set_inputs({"ograd", "index", "data"})
+      .set_shape_only_from(2)
       .set_infer_shape(LikeA)
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("pick"))
@@ -294,7 +295,8 @@ void OneHotEncode(KernelArgs& a) {
       .set_kernel(DeviceType::kCPU, BatchTake);
   Op::Register("_backward_batch_take")
       .describe("Gradient of batch_take.")
-      .set_inputs({"ograd", "a", "indices"})
+      .set_inputs({"ograd", "indices", "a"})
+      .set_shape_only_from(2)
       .set_infer_shape(LikeA)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToForward("batch_take"))

@@ -152,6 +152,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
       .describe("Gradient: sums of the gradient of the result.")
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
+      .set_shape_only_from(1)
       .set_infer_shape(LikeSecond)
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(forward, *node, {ograds[0]}), 0, 0}, NodeEntry{}};

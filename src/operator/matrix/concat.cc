@@ -324,6 +324,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
   const std::string forward = name;
   Op::Register(backward)
       .describe("Gradient.")
+      .set_shape_only_from(1)
       .template set_param<P>()
       .set_variadic("data", [](const Attrs& a) { return a.get<P>().num_args + 1; })
       .set_num_outputs(count)

@@ -127,6 +127,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
       .describe("Gradient of " + name + ".")
       .template set_param<P>()
       .set_inputs({"ograd", "data"})
+      .set_shape_only_from(1)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
         return (*in)[0].known() && (*out)[0].known();

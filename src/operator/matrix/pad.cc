@@ -147,6 +147,7 @@ void PadBack(KernelArgs& a) {
       .describe("Gradient of Pad.")
       .set_param<PadParam>()
       .set_inputs({"ograd", "data"})
+      .set_shape_only_from(1)
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
         return (*in)[0].known() && (*in)[1].known();

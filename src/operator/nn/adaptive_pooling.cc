@@ -88,6 +88,7 @@ MXNET_REGISTER_OP(_backward_contrib_AdaptiveAvgPooling2D)
     .describe("Gradient of _contrib_AdaptiveAvgPooling2D with respect to data.")
     .set_param<AdaptiveAvgPoolingParam>()
     .set_inputs({"ograd", "data"})
+    .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_kernel(DeviceType::kCPU, Backward);

@@ -187,6 +187,7 @@ const bool kRegistered = [] {
 MXNET_REGISTER_OP(_backward_cast)
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
+    .set_shape_only_from(1)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {   // data may have another shape: only its dtype matters
       AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
       AssignShape(attrs, "gradient", &(*in)[0], (*out)[0]);

@@ -266,6 +266,7 @@ MXNET_REGISTER_OP(_np_cumsum)
 // Running sum from the end, in the shape and dtype of the data.
 MXNET_REGISTER_OP(_backward_cumsum)
     .describe("Running sum from the end.")
+    .set_shape_only_from(1)
     .set_param<CumsumParam>()
     .set_inputs({"ograd", "data"})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
