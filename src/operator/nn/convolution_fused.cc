@@ -4,6 +4,7 @@
 
 #include "operator/nn/convolution.h"
 #include "operator/nn/nn_common.h"
+#include "operator/nn/winograd.h"
 
 namespace mxnet {
 namespace nn {
@@ -38,6 +39,7 @@ void Forward(KernelArgs& args) {
   call.weight_input = 1;
   call.accumulate = p.add;
   call.relu = p.relu;
+  if (WinogradConvolution(args, call, p.add ? addend.dptr : nullptr)) return;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add && addend.dptr != out.dptr) {
       const char* from = static_cast<const char*>(addend.dptr);

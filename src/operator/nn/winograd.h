@@ -1,0 +1,40 @@
+/*
+ * Winograd convolutions in float32 on the CPU (docs/winograd.md): 3x3 windows with stride 1, channels-last tensors.
+ *
+ * THREADS      every function may be called from several threads at once.
+ * DETERMINISM  results do not depend on the number of threads or on blocking, only on the tile size. With
+ *              MXNET_ENFORCE_DETERMINISM=1 the tile size follows from the shape alone, else from a measurement kept per process.
+ */
+#ifndef MXNET_OPERATOR_NN_WINOGRAD_H_
+#define MXNET_OPERATOR_NN_WINOGRAD_H_
+
+#include <functional>
+
+#include "operator/nn/hooks.h"
+#include "operator/nn/winograd_kernels.h"
+
+namespace mxnet {
+namespace nn {
+
+/*
+ * Computes `call` (kForward or kBackwardData) when Winograd is allowed, can and pays: then true. `addend`, of the result's shape
+ * and order, is added before the relu and may be the result itself; call.accumulate is not looked at.
+ */
+bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend);
+
+/* The tile of `call` in the layout of the kernels. False: not a convolution that they compute. */
+bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter);
+
+/* Elements of the transformed weights. */
+int64_t WinogradWeightSize(const WinogradDims& d);
+void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u);
+/* The convolution with transformed weights. `workspace` gives 64-byte aligned scratch memory. */
+void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y, const std::function<void*(size_t)>& workspace);
+
+/* Tile size for a convolution: 0 (direct), 2, 4 or 6. `kept`: weights are transformed once, not for each call. */
+int WinogradByRule(const ConvCall& call, bool kept);
+int WinogradByMeasurement(const ConvCall& call, bool kept);   // as by rule where there is nothing to compare with
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_WINOGRAD_H_

@@ -1,0 +1,71 @@
+/*
+ * The inner parts of a Winograd convolution (Lavin & Gray, arXiv 1509.09308), one set per instruction set.
+ *
+ * F(m x m, 3 x 3) cuts the output into tiles of m x m, each computed from a = m + 2 squared inputs. Data tiles and filters are
+ * transformed into a * a points; at each point the tiles' channels are multiplied with the filters' (a matrix product), and the
+ * products are transformed back:  Y = At [(G g Gt) . (Bt d B)] A.
+ *
+ * Tensors are channels-last (N, H, W, C). Per block of tiles,
+ *   V   [tile][point][C rounded up to lanes]           transformed data
+ *   U   [panel of `panel` filters][point][C][panel]    transformed weights, rows of filters filled up with zeros
+ *   M   [tile][point][filters of some panels]          products
+ */
+#ifndef MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_
+#define MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_
+
+#include <cstdint>
+
+namespace mxnet {
+namespace nn {
+
+struct WinogradDims {
+  int m = 4;                                 // 2, 4 or 6
+  int64_t batch = 0, c = 0, k = 0;           // channels in, channels out
+  int64_t h = 0, w = 0, oh = 0, ow = 0;      // sizes in, sizes out; they need not fit together: what lies outside the data is zero
+  int64_t pad_h = 0, pad_w = 0;              // of the side before
+  int Alpha() const { return m + 2; }
+  int Points() const { return (m + 2) * (m + 2); }
+  int64_t TilesH() const { return (oh + m - 1) / m; }
+  int64_t TilesW() const { return (ow + m - 1) / m; }
+  int64_t Tiles() const { return batch * TilesH() * TilesW(); }
+};
+
+/* Strides of a weight (K, C, 3, 3) in elements; `rotated`: the window is read backwards. */
+struct WinogradFilter {
+  const float* ptr = nullptr;
+  int64_t k = 0, c = 0, r = 0, s = 0;
+  bool rotated = false;
+};
+
+struct WinogradGeometry {
+  int lanes, rows, panel;                    // floats of a vector, rows and filters of a register tile
+};
+
+/* What happens to a result before it is stored. */
+struct WinogradEpilogue {
+  const float* bias = nullptr;               // by filter
+  const float* addend = nullptr;             // same order and size as the result; may be the result
+  bool relu = false;
+};
+
+/* A part of V or M: element (tile, point, channel) lies at ptr[tile * tile_stride + point * point_stride + channel]. */
+struct WinogradPart {
+  float* ptr = nullptr;
+  int64_t tile_stride = 0, point_stride = 0;
+};
+
+}  // namespace nn
+}  // namespace mxnet
+
+#define MXNET_WINOGRAD_KERNELS                                                                                                       \
+  nn::WinogradGeometry WinogradShape();                                                                                              \
+  /* Panels [begin, end) of U for channels [c_begin, c_end). */                                                                      \
+  void WinogradWeights(const nn::WinogradDims& d, const nn::WinogradFilter& f, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, float* u); \
+  /* Tiles [begin, end) of data into V; tile `begin` lies first. */                                                                  \
+  void WinogradInput(const nn::WinogradDims& d, const float* x, int64_t begin, int64_t end, const nn::WinogradPart& v);               \
+  /* M = V U for `tiles` tiles and panels [begin, end); M begins with panel `begin`. */                                              \
+  void WinogradProducts(const nn::WinogradDims& d, const nn::WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const nn::WinogradPart& m); \
+  /* Results of tiles [begin, end) and filters [k_begin, k_end) from M, which begins with both. */                                   \
+  void WinogradOutput(const nn::WinogradDims& d, const nn::WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end, const nn::WinogradEpilogue& e, float* y);
+
+#endif  // MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_
