@@ -436,6 +436,33 @@ tell(grown=resident() - before)
     assert run(program, MXNET_ONEDNN_FORCE_FC_AB_FORMAT="1")["grown"] < 30e6
 
 
+WINOGRAD = """
+import numpy as np
+net = mx.gluon.nn.HybridSequential()
+net.add(mx.gluon.nn.Conv2D(64, 3, padding=1, in_channels=32, activation="relu"), mx.gluon.nn.Conv2D(48, 3, in_channels=64))
+net.initialize()
+rng = np.random.default_rng(0)
+for p in net.collect_params().values():
+    p.set_data(mx.nd.array(rng.uniform(-0.1, 0.1, p.shape)))
+x = mx.nd.array(rng.uniform(-1, 1, (2, 32, 33, 35)))
+net.hybridize()
+first = net(x).asnumpy().tobytes()
+if switch:
+    mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", switch)
+second = net(x).asnumpy()
+tell(same=first == second.tobytes(), values=[float(v) for v in second.ravel()[::501]])
+"""
+
+
+def test_winograd():
+    """Other bits, same values; set before the start and while a plan lives."""
+    on, off = (run('switch = ""' + WINOGRAD, MXNET_ENFORCE_DETERMINISM="1", MXNET_CPU_ALLOW_WINOGRAD=v) for v in "10")
+    turned = run('switch = "0"' + WINOGRAD, MXNET_ENFORCE_DETERMINISM="1")
+    assert on["same"] and off["same"] and not turned["same"]
+    assert on["values"] != off["values"] and turned["values"] == off["values"]
+    assert max(abs(a - b) for a, b in zip(on["values"], off["values"])) < 2e-5
+
+
 def test_every_variable_is_tested_or_has_no_room():
     """A variable is named in a test of the room that it governs (test_env.py and env_test.cc test the table, not effects)."""
     text = ""

@@ -1,0 +1,235 @@
+// Winograd convolutions against sums in float64: every tile size, instruction set and blocking; the gradient by the data; plans.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <vector>
+
+#include "base/cpu_dispatch.h"
+#include "base/omp.h"
+#include "operator/nn/winograd.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+struct Case {
+  int64_t batch, h, w, c, k, pad_h, pad_w;
+  std::string str() const {
+    std::ostringstream s;
+    s << "batch " << batch << " data " << h << "x" << w << "x" << c << " filters " << k << " padding " << pad_h << "," << pad_w;
+    return s.str();
+  }
+};
+
+std::vector<float> Random(int64_t n, unsigned seed) {
+  std::vector<float> v(n);
+  std::mt19937 gen(seed);
+  std::uniform_real_distribution<float> d(-1, 1);
+  for (float& x : v) x = d(gen);
+  return v;
+}
+
+/* A convolution with its operands; weights are (K, C, 3, 3) or, weight_last, (K, 3, 3, C). */
+struct Problem {
+  ConvCall call;
+  std::vector<float> src, dst, weight, bias;
+  std::vector<std::unique_ptr<char[]>> blocks;
+
+  Problem(const Case& s, ConvPass pass, bool weight_last) {
+    ConvDims& d = call.dims;
+    d.batch = s.batch, d.channels = s.c, d.filters = s.k;
+    d.in[1] = s.h, d.in[2] = s.w, d.kernel[1] = d.kernel[2] = 3, d.pad[1] = s.pad_h, d.pad[2] = s.pad_w;
+    d.out[1] = s.h + 2 * s.pad_h - 2, d.out[2] = s.w + 2 * s.pad_w - 2;
+    src = Random(d.batch * d.channels * d.InSize(), 1);
+    dst = Random(d.batch * d.filters * d.OutSize(), 2);
+    weight = Random(d.filters * d.channels * 9, 3);
+    bias = Random(d.filters, 4);
+    call.pass = pass;
+    call.src = {src.data(), true}, call.dst = {dst.data(), true}, call.weight = {weight.data(), weight_last};
+    call.weight_input = 1;
+  }
+  std::function<void*(size_t)> Workspace() {
+    return [this](size_t bytes) -> void* {
+      blocks.emplace_back(new char[bytes + 64]);
+      std::memset(blocks.back().get(), 0x7f, bytes + 64);   // 3.4e38: shows where it is read before it is written
+      return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(blocks.back().get()) + 63) & ~uintptr_t{63});
+    };
+  }
+  double Weight(int64_t k, int64_t c, int r, int s) const {
+    return call.weight.channels_last ? weight[((k * 3 + r) * 3 + s) * call.dims.channels + c] : weight[((k * call.dims.channels + c) * 3 + r) * 3 + s];
+  }
+  std::vector<double> Expected() const {
+    const ConvDims& d = call.dims;
+    const bool forward = call.pass == ConvPass::kForward;
+    std::vector<double> sums(forward ? dst.size() : src.size(), 0.0);
+    for (int64_t n = 0; n < d.batch; ++n)
+      for (int64_t y = 0; y < d.out[1]; ++y)
+        for (int64_t x = 0; x < d.out[2]; ++x)
+          for (int r = 0; r < 3; ++r)
+            for (int s = 0; s < 3; ++s) {
+              const int64_t iy = y + r - d.pad[1], ix = x + s - d.pad[2];
+              if (iy < 0 || iy >= d.in[1] || ix < 0 || ix >= d.in[2]) continue;
+              const int64_t i = ((n * d.in[1] + iy) * d.in[2] + ix) * d.channels, o = ((n * d.out[1] + y) * d.out[2] + x) * d.filters;
+              for (int64_t k = 0; k < d.filters; ++k)
+                for (int64_t c = 0; c < d.channels; ++c) {
+                  if (forward) sums[o + k] += src[i + c] * Weight(k, c, r, s); else sums[i + c] += dst[o + k] * Weight(k, c, r, s);
+                }
+            }
+    return sums;
+  }
+  std::vector<float> Run(int m, const WinogradEpilogue& e = {}) {
+    WinogradDims d;
+    WinogradFilter f;
+    EXPECT_TRUE(WinogradDimsOf(call, m, &d, &f));
+    std::vector<float> u(WinogradWeightSize(d)), y(d.batch * d.oh * d.ow * d.k, NAN);
+    WinogradTransformWeights(d, f, u.data());
+    WinogradRun(d, call.pass == ConvPass::kForward ? src.data() : dst.data(), u.data(), e, y.data(), Workspace());
+    return y;
+  }
+};
+
+const Case kCases[] = {
+    {1, 8, 8, 16, 16, 1, 1},   {2, 7, 9, 5, 3, 1, 1},   {1, 1, 13, 8, 9, 1, 1}, {3, 5, 5, 17, 33, 0, 0},  {1, 6, 6, 32, 16, 2, 2},    {2, 14, 14, 24, 40, 1, 1},
+    {1, 61, 59, 16, 32, 1, 1}, {1, 4, 3, 300, 20, 1, 1}, {1, 13, 1, 7, 70, 1, 1}, {2, 3, 11, 64, 100, 0, 2}, {5, 29, 31, 33, 17, 1, 0}, {1, 7, 7, 512, 64, 1, 1},
+};
+
+/* Largest error over largest result: what docs/winograd.md promises. */
+double Bound(int m) { return m == 2 ? 2e-6 : m == 4 ? 6e-6 : 4e-5; }
+
+void ExpectClose(const std::vector<float>& y, const std::vector<double>& expected, int m, const std::string& what) {
+  ASSERT_EQ(y.size(), expected.size()) << what;
+  double worst = 0, scale = 1e-30;
+  for (size_t i = 0; i < y.size(); ++i) {
+    worst = std::max(worst, std::isnan(y[i]) ? 1e30 : std::fabs(y[i] - expected[i]));
+    scale = std::max(scale, std::fabs(expected[i]));
+  }
+  EXPECT_LE(worst, Bound(m) * scale) << "tiles of " << m << ", " << what;
+}
+
+struct Capped {
+  explicit Capped(CpuLevel cap) { CapCpuLevel(cap); }
+  ~Capped() { CapCpuLevel(DetectedCpuLevel()); }
+};
+
+TEST(Winograd, Forward) {
+  for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
+    if (level > DetectedCpuLevel()) continue;
+    Capped cap(level);
+    for (const Case& s : kCases)
+      for (bool weight_last : {false, true}) {
+        Problem p(s, ConvPass::kForward, weight_last);
+        const std::vector<double> expected = p.Expected();
+        for (int m : {2, 4, 6}) ExpectClose(p.Run(m), expected, m, s.str() + " level " + std::to_string(static_cast<int>(level)));
+      }
+  }
+}
+
+TEST(Winograd, BackwardData) {
+  for (const Case& s : kCases) {
+    Problem p(s, ConvPass::kBackwardData, false);
+    const std::vector<double> expected = p.Expected();
+    for (int m : {2, 4, 6}) ExpectClose(p.Run(m), expected, m, s.str());
+  }
+}
+
+TEST(Winograd, BiasSumRelu) {
+  for (int m : {2, 4, 6}) {
+    Problem p({2, 9, 10, 20, 37, 1, 1}, ConvPass::kForward, false);
+    const std::vector<float> plain = p.Run(m), other = Random(static_cast<int64_t>(plain.size()), 5);
+    for (int flags = 1; flags < 8; ++flags) {
+      WinogradEpilogue e;
+      if (flags & 1) e.bias = p.bias.data();
+      if (flags & 2) e.addend = other.data();
+      e.relu = flags & 4;
+      const std::vector<float> y = p.Run(m, e);
+      for (size_t i = 0; i < y.size(); ++i) {
+        float v = plain[i];
+        if (e.bias) v += p.bias[i % 37];
+        if (e.addend) v += other[i];
+        if (e.relu && v < 0) v = 0;
+        ASSERT_NEAR(y[i], v, 1e-5) << m << " " << flags << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Winograd, SameBitsForAnyNumberOfThreads) {
+  for (const Case& s : {kCases[5], kCases[6], kCases[10], kCases[11]})
+    for (int m : {2, 4, 6}) {
+      Problem p(s, ConvPass::kForward, false);
+      const std::vector<float> all = p.Run(m);
+      const int before = SetThreadOmpLimit(1);
+      const std::vector<float> one = p.Run(m);
+      SetThreadOmpLimit(before);
+      EXPECT_EQ(0, std::memcmp(all.data(), one.data(), all.size() * sizeof(float))) << s.str();
+    }
+}
+
+TEST(Winograd, NotTaken) {
+  const Case s{1, 8, 8, 16, 16, 1, 1};
+  WinogradDims d;
+  WinogradFilter f;
+  auto taken = [&](const std::function<void(ConvCall*)>& change) {
+    Problem p(s, ConvPass::kForward, false);
+    change(&p.call);
+    return WinogradDimsOf(p.call, 4, &d, &f);
+  };
+  EXPECT_TRUE(taken([](ConvCall*) {}));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.stride[1] = 2; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.dilate[2] = 2; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.groups = 2; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[1] = 5; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[0] = 3; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->dtype = kFloat64; }));
+  EXPECT_FALSE(taken([](ConvCall* c) { c->pass = ConvPass::kBackwardWeights; }));
+}
+
+TEST(Winograd, RuleAndMeasurementChoose) {
+  Problem large({1, 56, 56, 64, 64, 1, 1}, ConvPass::kForward, false), small({1, 6, 6, 16, 16, 1, 1}, ConvPass::kForward, false);
+  EXPECT_EQ(4, WinogradByRule(large.call, true));
+  EXPECT_EQ(0, WinogradByRule(small.call, true));
+  EXPECT_EQ(0, WinogradByMeasurement(small.call, true));
+  const int first = WinogradByMeasurement(large.call, true);
+  EXPECT_TRUE(first == 0 || first == 2 || first == 4 || first == 6);
+  EXPECT_EQ(first, WinogradByMeasurement(large.call, true));
+}
+
+// As a plan calls it: transformed weights are kept in the node's state as long as the version stays.
+TEST(Winograd, WeightsOfAPlan) {
+  Env::Set("MXNET_ENFORCE_DETERMINISM", "1");
+  const Case s{1, 28, 28, 64, 32, 1, 1};
+  Problem p(s, ConvPass::kForward, false);
+  std::shared_ptr<OpState> state;
+  uint64_t versions[] = {1, 1};
+  KernelArgs args;
+  args.state = &state;
+  args.in_versions = Span<const uint64_t>(versions, 2);
+  args.workspace = p.Workspace();
+  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  EXPECT_TRUE(state);
+  const std::vector<float> first = p.dst;
+  ExpectClose(first, p.Expected(), 4, s.str());
+  for (float& w : p.weight) w = -w;
+  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  EXPECT_EQ(first, p.dst);           // the version says: unchanged
+  versions[1] = 2;
+  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ExpectClose(p.dst, p.Expected(), 4, s.str());
+  for (float& w : p.weight) w *= 2;
+  args.is_train = true;              // then nothing is kept
+  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ExpectClose(p.dst, p.Expected(), 4, s.str());
+  Env::Set("MXNET_CPU_ALLOW_WINOGRAD", "0");
+  EXPECT_FALSE(WinogradConvolution(args, p.call, nullptr));
+  Env::Set("MXNET_CPU_ALLOW_WINOGRAD", "");
+  Env::Set("MXNET_ENFORCE_DETERMINISM", "");
+}
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet
