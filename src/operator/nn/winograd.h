@@ -17,7 +17,7 @@ namespace mxnet {
 namespace nn {
 
 /*
- * Computes `call` (kForward or kBackwardData) when Winograd is allowed, can and pays: then true. `addend`, of the result's shape
+ * Computes `call` when Winograd is allowed, can and pays: then true. `addend`, of the result's shape
  * and order, is added before the relu and may be the result itself; call.accumulate is not looked at.
  */
 bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend);
@@ -30,6 +30,11 @@ int64_t WinogradWeightSize(const WinogradDims& d);
 void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u);
 /* The convolution with transformed weights. `workspace` gives 64-byte aligned scratch memory. */
 void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y, const std::function<void*(size_t)>& workspace);
+
+/* Gradient by the weights, from data and the result's gradient; `f` says where it goes. */
+void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f, const std::function<void*(size_t)>& workspace);
+/* sums(width) = sums over the rows of y(rows, width): the gradient by a bias. */
+void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, const std::function<void*(size_t)>& workspace);
 
 /* Tile size for a convolution: 0 (direct), 2, 4 or 6. `kept`: weights are transformed once, not for each call. */
 int WinogradByRule(const ConvCall& call, bool kept);

@@ -94,6 +94,12 @@ int Measure(const ConvCall& like, bool kept) {
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, sizes[i], &d, &f);
+    const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
+    if (call.pass == ConvPass::kBackwardWeights) {
+      WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
+      if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
+      return;
+    }
     const int64_t count = WinogradWeightSize(d);
     float* u = static_cast<float*>(kept ? nullptr : args.workspace(count * sizeof(float)));
     const bool transform = !kept || weights[i].empty();
@@ -103,7 +109,7 @@ int Measure(const ConvCall& like, bool kept) {
     const bool forward = call.pass == ConvPass::kForward;
     WinogradEpilogue e;
     e.bias = static_cast<const float*>(call.bias);
-    WinogradRun(d, static_cast<const float*>(forward ? call.src.ptr : call.dst.ptr), u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
+    WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
   };
   double spent = 0;
   for (int round = 0; round < 6 && (round < 2 || spent < kSeconds); ++round)   // the first one warms up

@@ -14,9 +14,11 @@ namespace nn {
 namespace {
 
 constexpr int64_t kBlock = 24;          // tiles transformed, multiplied and transformed back by one thread while they are in its cache
-constexpr int64_t kShared = 192;        // tiles that threads share when weights are what has to be read most
-constexpr int64_t kFilters = 64;        // filters of products that are transformed back together
+constexpr int64_t kFilters = 64;        // filters whose products are transformed back together
+constexpr int64_t kSharedBytes = 10 << 20;   // of tiles that threads share when weights are what has to be read most; in the last-level cache
+constexpr int64_t kSharedBlock = 60;    // of these, tiles multiplied and transformed back at a time
 constexpr int64_t kSharedFilters = 32;
+constexpr int64_t kGradientBytes = 8 << 20;   // of tiles that a weight gradient sums at a time
 constexpr int64_t kGap = 16;            // floats between tiles: powers of two would fall into the same sets of the cache
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
@@ -70,10 +72,10 @@ const float* Weights(KernelArgs& args, const ConvCall& call, const WinogradDims&
 
 bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter) {
   const ConvDims& c = call.dims;
-  if (call.dtype != kFloat32 || c.groups != 1 || call.pass == ConvPass::kBackwardWeights || !call.src.channels_last || !call.dst.channels_last) return false;
+  if (call.dtype != kFloat32 || c.groups != 1 || !call.src.channels_last || !call.dst.channels_last) return false;
   if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.kernel[1] != 3 || c.kernel[2] != 3) return false;
   for (int i = 0; i < 3; ++i) if (c.stride[i] != 1 || (i && c.dilate[i] != 1) || (!i && c.pad[i] != 0)) return false;
-  const bool forward = call.pass == ConvPass::kForward;
+  const bool forward = call.pass != ConvPass::kBackwardData;
   dims->m = m, dims->batch = c.batch;
   dims->c = forward ? c.channels : c.filters;
   dims->k = forward ? c.filters : c.channels;
@@ -136,46 +138,91 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
     });
     return;
   }
-  const int64_t shared = std::min(tiles, RoundUp(kShared, g.rows)), step = std::max<int64_t>(1, std::min<int64_t>(kSharedFilters / g.panel, panels / threads));
-  const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, shared);
+  const int64_t step = std::max<int64_t>(1, std::min<int64_t>(kSharedFilters / g.panel, panels / threads));
+  const int64_t most = std::max(block, kSharedBytes / (4 * d.Points() * channels)), turns = RoundUp(tiles, most) / most;
+  const int64_t shared = std::min(tiles, RoundUp(RoundUp(tiles, turns) / turns, g.rows));
+  const int64_t parts = RoundUp(shared, kSharedBlock) / kSharedBlock, part_tiles = std::min(shared, RoundUp(RoundUp(shared, parts) / parts, g.rows));
+  const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, part_tiles);
   float* buffers = static_cast<float*>(workspace((v_size + m_size * threads) * sizeof(float)));
   const WinogradPart v = Part(buffers, d, channels);
-  const int64_t cuts = RoundUp(threads, panels) / panels;   // of the tiles, where there are more threads than panels
+  const int64_t groups = RoundUp(panels, step) / step, cuts = groups % threads && groups < 4 * threads ? threads : 1;   // of the tiles, where groups do not go round
   for (int64_t begin = 0; begin < tiles; begin += shared) {
     const int64_t count = std::min(shared, tiles - begin);
     ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
-      const WinogradPart own{v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride};
-      MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, own);
+      MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
     });
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
-      for (int64_t id = first; id < last; ++id) {
-        float* own = buffers + v_size + id * m_size;
-        for (int64_t item = Share(panels * cuts, threads, id), stop = Share(panels * cuts, threads, id + 1); item < stop;) {
-          const int64_t cut = item / panels, p = item % panels, next = std::min(panels, p + stop - item);
-          const int64_t from = Share(count, cuts, cut), to = Share(count, cuts, cut + 1);
-          const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
-          products(part, begin + from, begin + to, p, next, step, own);
-          item += next - p;
+      for (int64_t id = first; id < last; ++id)
+        for (int64_t item = Share(groups * cuts, threads, id); item < Share(groups * cuts, threads, id + 1); ++item) {
+          const int64_t p = item % groups * step, stop = Share(count, cuts, item / groups + 1);
+          for (int64_t from = Share(count, cuts, item / groups); from < stop; from += part_tiles) {
+            const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
+            products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step, buffers + v_size + id * m_size);
+          }
         }
-      }
     });
   }
+}
+
+void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f, const std::function<void*(size_t)>& workspace) {
+  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
+  const int64_t channels = RoundUp(d.c, g.lanes), filters = RoundUp(d.k, g.panel), tiles = d.Tiles(), points = d.Points();
+  const int threads = OmpThreadsForFlops(Flops(d));
+  const int64_t together = std::min(tiles, std::max<int64_t>(48, kGradientBytes / (4 * points * (channels + filters))));
+  const auto part = [&](float* ptr, int64_t width) { return WinogradPart{ptr, width + kGap, (width + kGap) * together}; };
+  float* u = static_cast<float*>(workspace(points * (d.c * filters + (channels + filters + 2 * kGap) * together) * sizeof(float)));
+  const WinogradPart v = part(u + points * d.c * filters, channels), w = part(v.ptr + points * v.point_stride, filters);
+  for (int64_t begin = 0; begin < tiles; begin += together) {
+    const int64_t count = std::min(together, tiles - begin);
+    ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
+      MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
+      MXNET_CPU_CALL(WinogradGradient)(d, dy, begin + first, begin + last, {w.ptr + first * w.tile_stride, w.tile_stride, w.point_stride});
+    });
+    ParallelForThreads(threads, points, [&](int64_t first, int64_t last) { MXNET_CPU_CALL(WinogradSums)(d, v, w, count, first, last, begin > 0, u); });
+  }
+  ParallelForThreads(threads, d.c, [&](int64_t first, int64_t last) { MXNET_CPU_CALL(WinogradWeightGradient)(d, u, first, last, f); });
+}
+
+void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, const std::function<void*(size_t)>& workspace) {
+  constexpr int64_t kPieces = 64, kRun = 128;   // the same for any number of threads; short runs keep float32 exact enough
+  float* partial = static_cast<float*>(workspace(2 * kPieces * width * sizeof(float)));
+  ParallelFor(kPieces, std::max<int64_t>(1, kPieces * 65536 / std::max<int64_t>(1, rows * width)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      float *piece = partial + 2 * p * width, *run = piece + width;
+      std::fill(piece, piece + width, 0.f);
+      for (int64_t i = Share(rows, kPieces, p), stop = Share(rows, kPieces, p + 1); i < stop;) {
+        std::fill(run, run + width, 0.f);
+        for (const int64_t until = std::min(stop, i + kRun); i < until; ++i)
+          for (int64_t k = 0; k < width; ++k) run[k] += y[i * width + k];
+        for (int64_t k = 0; k < width; ++k) piece[k] += run[k];
+      }
+    }
+  });
+  std::fill(sums, sums + width, 0.f);
+  for (int64_t p = 0; p < kPieces; ++p)
+    for (int64_t k = 0; k < width; ++k) sums[k] += partial[2 * p * width + k];
 }
 
 bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   WinogradDims d;
   WinogradFilter f;
-  if (!args.state || !Env::Get().cpu_allow_winograd || !WinogradDimsOf(call, 4, &d, &f)) return false;
+  if (!args.state || !Env::Get().cpu_allow_winograd || !call.weight.ptr || !WinogradDimsOf(call, 4, &d, &f)) return false;
   const bool kept = Kept(args, call);
   d.m = Env::Get().enforce_determinism ? WinogradByRule(call, kept) : WinogradByMeasurement(call, kept);
   if (d.m == 0) return false;
+  const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
+  if (call.pass == ConvPass::kBackwardWeights) {
+    WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
+    if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
+    return true;
+  }
   const float* u = Weights(args, call, d, f);
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
   e.addend = static_cast<const float*>(addend);
   e.relu = call.relu;
   const bool forward = call.pass == ConvPass::kForward;
-  WinogradRun(d, static_cast<const float*>(forward ? call.src.ptr : call.dst.ptr), u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
+  WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
   return true;
 }
 

@@ -37,6 +37,12 @@ struct WinogradFilter {
   bool rotated = false;
 };
 
+/* The same for a gradient that is written. */
+struct WinogradFilterGradient {
+  float* ptr = nullptr;
+  int64_t k = 0, c = 0, r = 0, s = 0;
+};
+
 struct WinogradGeometry {
   int lanes, rows, panel;                    // floats of a vector, rows and filters of a register tile
 };
@@ -66,6 +72,12 @@ struct WinogradPart {
   /* M = V U for `tiles` tiles and panels [begin, end); M begins with panel `begin`. */                                              \
   void WinogradProducts(const nn::WinogradDims& d, const nn::WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const nn::WinogradPart& m); \
   /* Results of tiles [begin, end) and filters [k_begin, k_end) from M, which begins with both. */                                   \
-  void WinogradOutput(const nn::WinogradDims& d, const nn::WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end, const nn::WinogradEpilogue& e, float* y);
+  void WinogradOutput(const nn::WinogradDims& d, const nn::WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end, const nn::WinogradEpilogue& e, float* y); \
+  /* Tiles [begin, end) of the result's gradient, transformed with A; filters are rounded up to a panel. */                          \
+  void WinogradGradient(const nn::WinogradDims& d, const float* y, int64_t begin, int64_t end, const nn::WinogradPart& w);            \
+  /* At points [begin, end): U [point][C][filters rounded up to panels] = or += sums over tiles of V times W. */                     \
+  void WinogradSums(const nn::WinogradDims& d, const nn::WinogradPart& v, const nn::WinogradPart& w, int64_t tiles, int64_t begin, int64_t end, bool add, float* u); \
+  /* Gt U G of channels [c_begin, c_end). */                                                                                         \
+  void WinogradWeightGradient(const nn::WinogradDims& d, const float* u, int64_t c_begin, int64_t c_end, const nn::WinogradFilterGradient& f);
 
 #endif  // MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_

@@ -15,6 +15,7 @@ namespace {
 using nn::WinogradDims;
 using nn::WinogradEpilogue;
 using nn::WinogradFilter;
+using nn::WinogradFilterGradient;
 using nn::WinogradPart;
 
 #if defined(__AVX512F__)
@@ -60,11 +61,22 @@ template <> struct Points<2> {
     y[0] = q[0] + q[1] + q[2];
     y[1] = q[1] - q[2] + q[3];
   }
+  template <typename V> static inline __attribute__((always_inline)) void OutTransposed(const V* y, V* q) {
+    q[0] = y[0];
+    q[1] = y[0] + y[1];
+    q[2] = y[0] - y[1];
+    q[3] = y[1];
+  }
   template <typename V> static inline void Filter(const V* g, V* r) {
     r[0] = -g[0];
     r[1] = 0.5 * (g[0] + g[2] + g[1]);
     r[2] = 0.5 * (g[0] + g[2] - g[1]);
     r[3] = g[2];
+  }
+  template <typename V> static inline void FilterTransposed(const V* u, V* g) {
+    g[0] = 0.5 * (u[1] + u[2]) - u[0];
+    g[1] = 0.5 * (u[1] - u[2]);
+    g[2] = 0.5 * (u[1] + u[2]) + u[3];
   }
 };
 
@@ -88,8 +100,22 @@ template <> struct Points<4> {
     y[2] = a2 * sa + b2 * sb;
     y[3] = (a * a2) * da + (b * b2) * db + q[5];
   }
+  template <typename V> static inline __attribute__((always_inline)) void OutTransposed(const V* y, V* q) {
+    const V even_a = y[0] + a2 * y[2], odd_a = a * y[1] + (a * a2) * y[3], even_b = y[0] + b2 * y[2], odd_b = b * y[1] + (b * b2) * y[3];
+    q[0] = y[0];
+    q[1] = even_a + odd_a;
+    q[2] = even_a - odd_a;
+    q[3] = even_b + odd_b;
+    q[4] = even_b - odd_b;
+    q[5] = y[3];
+  }
+  static constexpr double na = 1.0 / (2 * a2 * (a2 - b2)), nb = 1.0 / (2 * b2 * (b2 - a2));
+  template <typename V> static inline void FilterTransposed(const V* u, V* g) {
+    g[0] = (1.0 / (a2 * b2)) * u[0] + na * (u[1] + u[2]) + nb * (u[3] + u[4]);
+    g[1] = (na * a) * (u[1] - u[2]) + (nb * b) * (u[3] - u[4]);
+    g[2] = (na * a2) * (u[1] + u[2]) + (nb * b2) * (u[3] + u[4]) + u[5];
+  }
   template <typename V> static inline void Filter(const V* g, V* r) {
-    constexpr double na = 1.0 / (2 * a2 * (a2 - b2)), nb = 1.0 / (2 * b2 * (b2 - a2));
     r[0] = (1.0 / (a2 * b2)) * g[0];
     r[1] = na * (g[0] + double(a2) * g[2] + double(a) * g[1]);
     r[2] = na * (g[0] + double(a2) * g[2] - double(a) * g[1]);
@@ -124,8 +150,27 @@ template <> struct Points<6> {   // +-1, +-2, +-1/2
     y[4] = s1 + 16.f * s2 + 0.0625f * s3;
     y[5] = d1 + 32.f * d2 + 0.03125f * d3 + q[7];
   }
+  template <typename V> static inline __attribute__((always_inline)) void OutTransposed(const V* y, V* q) {
+    const V even1 = y[0] + y[2] + y[4], odd1 = y[1] + y[3] + y[5];
+    const V even2 = y[0] + 4.f * y[2] + 16.f * y[4], odd2 = 2.f * y[1] + 8.f * y[3] + 32.f * y[5];
+    const V even3 = y[0] + 0.25f * y[2] + 0.0625f * y[4], odd3 = 0.5f * y[1] + 0.125f * y[3] + 0.03125f * y[5];
+    q[0] = y[0];
+    q[1] = even1 + odd1;
+    q[2] = even1 - odd1;
+    q[3] = even2 + odd2;
+    q[4] = even2 - odd2;
+    q[5] = even3 + odd3;
+    q[6] = even3 - odd3;
+    q[7] = y[5];
+  }
+  static constexpr double n1 = 1.0 / (2 * (1 - 4.0) * (1 - 0.25)), n2 = 1.0 / (8 * (4 - 1.0) * (4 - 0.25)), n3 = 1.0 / (0.5 * (0.25 - 1) * (0.25 - 4));
+  template <typename V> static inline void FilterTransposed(const V* u, V* g) {
+    const V s1 = n1 * (u[1] + u[2]), d1 = n1 * (u[1] - u[2]), s2 = n2 * (u[3] + u[4]), d2 = n2 * (u[3] - u[4]), s3 = n3 * (u[5] + u[6]), d3 = n3 * (u[5] - u[6]);
+    g[0] = s1 + s2 + s3 - u[0];
+    g[1] = d1 + 2.0 * d2 + 0.5 * d3;
+    g[2] = s1 + 4.0 * s2 + 0.25 * s3 + u[7];
+  }
   template <typename V> static inline void Filter(const V* g, V* r) {
-    constexpr double n1 = 1.0 / (2 * (1 - 4.0) * (1 - 0.25)), n2 = 1.0 / (8 * (4 - 1.0) * (4 - 0.25)), n3 = 1.0 / (0.5 * (0.25 - 1) * (0.25 - 4));
     r[0] = -g[0];
     r[1] = n1 * (g[0] + g[2] + g[1]);
     r[2] = n1 * (g[0] + g[2] - g[1]);
@@ -256,6 +301,92 @@ template <int... R>
 constexpr Tiles<R...> MakeTiles(std::integer_sequence<int, R...>) { return {}; }
 using AllTiles = decltype(MakeTiles(std::make_integer_sequence<int, kRows>()));
 
+// The transpose of the output's transform: tiles of the result's gradient, as many channels as the result has.
+template <int M>
+void Gradient(const WinogradDims& d, const float* y, int64_t begin, int64_t end, const WinogradPart& w) {
+  constexpr int A = Points<M>::kAlpha;
+  const int64_t filled = (d.k + kPanel - 1) / kPanel * kPanel;
+  for (int64_t t = begin; t < end; ++t) {
+    const TileAt at(d, t);
+    const int rows = static_cast<int>(std::min<int64_t>(M, d.oh - at.y)), columns = static_cast<int>(std::min<int64_t>(M, d.ow - at.x));
+    const float* from = y + ((at.n * d.oh + at.y) * d.ow + at.x) * d.k;
+    for (int64_t k = 0; k < filled; k += kLanes) {
+      const int64_t n = std::min<int64_t>(kLanes, d.k - k);   // <= 0: zeros up to the end of the panel
+      float* to = w.ptr + (t - begin) * w.tile_stride + k;
+      Vec s[A][M];
+      for (int j = 0; j < M; ++j) {
+        Vec g[M], q[A];
+        for (int i = 0; i < M; ++i) {
+          const float* p = from + (i * d.ow + j) * d.k + k;
+          g[i] = i >= rows || j >= columns || n <= 0 ? Vec{} : n == kLanes ? Load(p) : LoadPart(p, n);
+        }
+        Points<M>::OutTransposed(g, q);
+        for (int i = 0; i < A; ++i) s[i][j] = q[i];
+      }
+      for (int i = 0; i < A; ++i) {
+        Vec q[A];
+        Points<M>::OutTransposed(s[i], q);
+        for (int j = 0; j < A; ++j) Store(to + (i * A + j) * w.point_stride, q[j]);
+      }
+    }
+  }
+}
+
+// R channels of the data times one panel of the gradient, summed over tiles.
+template <int R, bool kAdd>
+void SumTile(const float* v, int64_t v_step, const float* w, int64_t w_step, int64_t tiles, float* u, int64_t ldu) {
+  Vec low[R], high[R];
+#pragma GCC unroll 14
+  for (int r = 0; r < R; ++r) {
+    low[r] = kAdd ? Load(u + r * ldu) : Vec{};
+    high[r] = kAdd ? Load(u + r * ldu + kLanes) : Vec{};
+  }
+  for (int64_t t = 0; t < tiles; ++t, v += v_step, w += w_step) {
+    const Vec w0 = Load(w), w1 = Load(w + kLanes);
+#pragma GCC unroll 14
+    for (int r = 0; r < R; ++r) {
+      low[r] += v[r] * w0;
+      high[r] += v[r] * w1;
+    }
+  }
+#pragma GCC unroll 14
+  for (int r = 0; r < R; ++r) {
+    Store(u + r * ldu, low[r]);
+    Store(u + r * ldu + kLanes, high[r]);
+  }
+}
+using SumFn = void (*)(const float*, int64_t, const float*, int64_t, int64_t, float*, int64_t);
+template <int... R>
+struct SumTiles {
+  static constexpr SumFn write[] = {SumTile<R + 1, false>...}, add[] = {SumTile<R + 1, true>...};
+};
+template <int... R>
+constexpr SumTiles<R...> MakeSumTiles(std::integer_sequence<int, R...>) { return {}; }
+using AllSumTiles = decltype(MakeSumTiles(std::make_integer_sequence<int, kRows>()));
+
+template <int M>
+void WeightGradient(const WinogradDims& d, const float* u, int64_t c_begin, int64_t c_end, const WinogradFilterGradient& f) {
+  constexpr int A = Points<M>::kAlpha;
+  const int64_t ldu = (d.k + kPanel - 1) / kPanel * kPanel;
+  for (int64_t c = c_begin; c < c_end; ++c)
+    for (int64_t k = 0; k < d.k; k += kLanes) {
+      const int64_t n = std::min<int64_t>(kLanes, d.k - k);
+      Wide column[A], rows[3][A], g[3];
+      for (int j = 0; j < A; ++j) {
+        for (int i = 0; i < A; ++i) column[i] = __builtin_convertvector(Load(u + ((i * A + j) * d.c + c) * ldu + k), Wide);
+        Points<M>::FilterTransposed(column, g);
+        for (int r = 0; r < 3; ++r) rows[r][j] = g[r];
+      }
+      for (int r = 0; r < 3; ++r) {
+        Points<M>::FilterTransposed(rows[r], g);
+        for (int s = 0; s < 3; ++s) {
+          float* to = f.ptr + k * f.k + c * f.c + r * f.r + s * f.s;
+          for (int64_t i = 0; i < n; ++i) to[i * f.k] = static_cast<float>(g[s][i]);
+        }
+      }
+    }
+}
+
 template <int M>
 void Output(const WinogradDims& d, const WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end, const WinogradEpilogue& e, float* y) {
   constexpr int A = Points<M>::kAlpha;
@@ -310,6 +441,7 @@ void WinogradInput(const WinogradDims& d, const float* x, int64_t begin, int64_t
 
 void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const WinogradPart& m) {
   const int points = d.Points();
+  const int64_t groups = (tiles + kRows - 1) / kRows;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
   for (int point = 0; point < points; ++point) {
     const float* a = v.ptr + point * v.point_stride;
     float* out = m.ptr + point * m.point_stride;
@@ -319,8 +451,10 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
       for (int64_t p = begin; p < end; ++p) {
         const float* panel = u + ((p * points + point) * d.c + c) * kPanel;
         float* column = out + (p - begin) * kPanel;
-        for (int64_t t = 0; t < tiles; t += kRows)
-          kernels[std::min<int64_t>(kRows, tiles - t) - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride);
+        for (int64_t g = 0; g < groups; ++g) {
+          const int64_t t = tiles * g / groups, rows = tiles * (g + 1) / groups - t;
+          kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride);
+        }
       }
     }
   }
@@ -328,6 +462,26 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
 
 void WinogradOutput(const WinogradDims& d, const WinogradPart& m, int64_t begin, int64_t end, int64_t k_begin, int64_t k_end, const WinogradEpilogue& e, float* y) {
   (d.m == 2 ? Output<2> : d.m == 4 ? Output<4> : Output<6>)(d, m, begin, end, k_begin, k_end, e, y);
+}
+
+void WinogradGradient(const WinogradDims& d, const float* y, int64_t begin, int64_t end, const WinogradPart& w) {
+  (d.m == 2 ? Gradient<2> : d.m == 4 ? Gradient<4> : Gradient<6>)(d, y, begin, end, w);
+}
+
+void WinogradSums(const WinogradDims& d, const WinogradPart& v, const WinogradPart& w, int64_t tiles, int64_t begin, int64_t end, bool add, float* u) {
+  const int64_t ldu = (d.k + kPanel - 1) / kPanel * kPanel, groups = (d.c + kRows - 1) / kRows;
+  const SumFn* kernels = add ? AllSumTiles::add : AllSumTiles::write;
+  for (int64_t point = begin; point < end; ++point)
+    for (int64_t k = 0; k < d.k; k += kPanel)
+      for (int64_t g = 0; g < groups; ++g) {
+        const int64_t c = d.c * g / groups, rows = d.c * (g + 1) / groups - c;
+        kernels[rows - 1](v.ptr + point * v.point_stride + c, v.tile_stride, w.ptr + point * w.point_stride + k, w.tile_stride, tiles,
+                          u + (point * d.c + c) * ldu + k, ldu);
+      }
+}
+
+void WinogradWeightGradient(const WinogradDims& d, const float* u, int64_t c_begin, int64_t c_end, const WinogradFilterGradient& f) {
+  (d.m == 2 ? WeightGradient<2> : d.m == 4 ? WeightGradient<4> : WeightGradient<6>)(d, u, c_begin, c_end, f);
 }
 
 }  // namespace MXNET_CPU_VARIANT
