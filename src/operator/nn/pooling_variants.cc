@@ -1,6 +1,7 @@
 // Pooling loops. Windows are clipped to the data; the divisor of averages may count padding, but never what lies behind it.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "mxnet/base.h"
@@ -14,7 +15,7 @@ using nn::PoolDims;
 
 struct Window {
   int64_t begin[3], end[3];
-  int64_t divisor;
+  int64_t divisor, outer;   // of averages: elements that count; the same in the dimensions before the last alone
 };
 
 inline Window WindowAt(const PoolDims& d, int64_t od, int64_t oh, int64_t ow) {
@@ -27,6 +28,7 @@ inline Window WindowAt(const PoolDims& d, int64_t od, int64_t oh, int64_t ow) {
     w.end[i] = std::max(std::min(stop, d.in[i]), w.begin[i]);
     padded *= stop - start;
     real *= w.end[i] - w.begin[i];
+    if (i == 1) w.outer = d.include_pad ? padded : real;
   }
   w.divisor = std::max<int64_t>(1, d.include_pad ? padded : real);
   return w;
@@ -46,28 +48,132 @@ inline T Root(T v, int p) { return p == 1 ? v : p == 2 ? std::sqrt(v) : std::pow
 template <typename T>
 inline T Lowest() { return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest(); }
 
+template <int kType, typename V>
+inline V Join(V a, V b) {   // of values or of vectors
+  if constexpr (kType == nn::kPoolMax) return b > a ? b : a;
+  else return a + b;
+}
+template <typename T, int kType>
+inline T Identity() { return kType == nn::kPoolMax ? Lowest<T>() : T(0); }
+
+template <typename T, int kType>
+void WindowsForward(const PoolDims& d, const T* in, T* out) {   // one plane, window by window
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh)
+      for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+        const Window w = WindowAt(d, od, oh, ow);
+        T r = Identity<T, kType>();
+        for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+          for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+            const T* row = in + (id * d.in[1] + ih) * d.in[2];
+            for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) r = Join<kType, T>(r, kType == nn::kPoolLp ? Power(row[iw], d.p) : row[iw]);
+          }
+        if (kType == nn::kPoolAvg) r /= static_cast<T>(w.divisor);
+        if (kType == nn::kPoolLp) r = static_cast<T>(Root(static_cast<double>(r), d.p));
+        *out++ = r;
+      }
+}
+
+// out[i] = line[i * stride] joined with the kernel - 1 elements behind it.
+template <typename T, int kType, int kStride>
+void Across(const T* line, int64_t kernel, int64_t stride, int64_t n, T* out) {
+  const int64_t step = kStride ? kStride : stride;
+  for (int64_t i = 0; i < n; ++i) out[i] = line[i * step];
+  for (int64_t k = 1; k < kernel; ++k)
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) out[i] = Join<kType, T>(out[i], line[i * step + k]);
+}
+
+// One plane in two steps: the rows of the windows are joined into one line (with padding at both ends), and that across the columns.
+constexpr int64_t kLine = 4096;
+template <typename T, int kType>
+void LinesForward(const PoolDims& d, const int* columns, const T* in, T* out) {   // columns: that count for the divisor, by ow
+  T line[kLine];
+  const int64_t width = d.in[2], size = std::max(d.pad[2] + width, (d.out[2] - 1) * d.stride[2] + d.kernel[2]);
+  std::fill(line, line + size, Identity<T, kType>());
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh, out += d.out[2]) {
+      const Window w = WindowAt(d, od, oh, 0);
+      T* middle = line + d.pad[2];
+      std::fill(middle, middle + width, Identity<T, kType>());
+      for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+        for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+          const T* row = in + (id * d.in[1] + ih) * width;
+#pragma omp simd
+          for (int64_t i = 0; i < width; ++i) middle[i] = Join<kType, T>(middle[i], row[i]);
+        }
+      if (d.stride[2] == 1) Across<T, kType, 1>(line, d.kernel[2], 1, d.out[2], out);
+      else if (d.stride[2] == 2) Across<T, kType, 2>(line, d.kernel[2], 2, d.out[2], out);
+      else Across<T, kType, 0>(line, d.kernel[2], d.stride[2], d.out[2], out);
+      if (kType == nn::kPoolAvg)
+        for (int64_t ow = 0; ow < d.out[2]; ++ow) out[ow] /= static_cast<T>(std::max<int64_t>(1, w.outer * columns[ow]));
+    }
+}
+
+template <typename T, int kType>
+T Whole(const T* in, int64_t n) {
+  T r = Identity<T, kType>();
+  if constexpr (kType == nn::kPoolMax) {
+#pragma omp simd reduction(max : r)
+    for (int64_t i = 0; i < n; ++i) r = in[i] > r ? in[i] : r;
+  } else {
+#pragma omp simd reduction(+ : r)
+    for (int64_t i = 0; i < n; ++i) r += in[i];
+    if (kType == nn::kPoolAvg) r /= static_cast<T>(n);
+  }
+  return r;
+}
+
 template <typename T, int kType>
 void PlanesForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end) {
+  const bool whole = d.OutSize() == 1 && std::equal(d.kernel, d.kernel + 3, d.in) && d.pad[0] + d.pad[1] + d.pad[2] == 0;
+  const bool lines = std::max(d.pad[2] + d.in[2], (d.out[2] - 1) * d.stride[2] + d.kernel[2]) <= kLine;
+  int columns[kLine];
+  if (lines && kType == nn::kPoolAvg)
+    for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+      const int64_t start = ow * d.stride[2] - d.pad[2], stop = std::min(start + d.kernel[2], d.in[2] + d.pad[2]);
+      columns[ow] = static_cast<int>(d.include_pad ? stop - start : std::max<int64_t>(0, std::min(stop, d.in[2]) - std::max<int64_t>(start, 0)));
+    }
   for (int64_t plane = begin; plane < end; ++plane) {
     const T* in = x + plane * d.InSize();
     T* out = y + plane * d.OutSize();
-    for (int64_t od = 0; od < d.out[0]; ++od)
-      for (int64_t oh = 0; oh < d.out[1]; ++oh)
-        for (int64_t ow = 0; ow < d.out[2]; ++ow) {
-          const Window w = WindowAt(d, od, oh, ow);
-          T r = kType == nn::kPoolMax ? Lowest<T>() : T(0);
-          for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
-            for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
-              const T* row = in + (id * d.in[1] + ih) * d.in[2];
-              for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
-                if (kType == nn::kPoolMax) r = row[iw] > r ? row[iw] : r;
-                else r += kType == nn::kPoolLp ? Power(row[iw], d.p) : row[iw];
-              }
-            }
-          if (kType == nn::kPoolAvg) r /= static_cast<T>(w.divisor);
-          if (kType == nn::kPoolLp) r = static_cast<T>(Root(static_cast<double>(r), d.p));
-          *out++ = r;
+    if constexpr (kType != nn::kPoolLp) {
+      if (whole) {
+        *out = Whole<T, kType>(in, d.InSize());
+        continue;
+      }
+      if (lines) {
+        LinesForward<T, kType>(d, columns, in, out);
+        continue;
+      }
+    }
+    WindowsForward<T, kType>(d, in, out);
+  }
+}
+
+// kVectors vectors of channels of one window, in registers.
+template <typename T, int kType, int kVectors>
+void ChannelsForward(const PoolDims& d, const Window& w, const T* image, T* out) {
+  typedef T V __attribute__((vector_size(32)));
+  constexpr int kLanes = 32 / sizeof(T);
+  V acc[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) acc[v] = V{} + Identity<T, kType>();
+  for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+    for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+      const T* in = image + ((id * d.in[1] + ih) * d.in[2] + w.begin[2]) * d.channels;
+      for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw, in += d.channels)
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          V x;
+          std::memcpy(&x, in + v * kLanes, sizeof x);
+          acc[v] = Join<kType, V>(acc[v], x);
         }
+    }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    if (kType == nn::kPoolAvg) acc[v] /= V{} + static_cast<T>(w.divisor);
+    std::memcpy(out + v * kLanes, &acc[v], sizeof acc[v]);
   }
 }
 
@@ -80,18 +186,26 @@ void RowsForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end
     for (int64_t ow = 0; ow < d.out[2]; ++ow) {
       T* out = y + (row * d.out[2] + ow) * c;
       const Window w = WindowAt(d, od, oh, ow);
-      std::fill(out, out + c, kType == nn::kPoolMax ? Lowest<T>() : T(0));
+      int64_t from = 0;
+      if constexpr (kType != nn::kPoolLp) {
+        constexpr int64_t kLanes = 32 / sizeof(T);
+        // Large windows are better read in the order of memory, below.
+        if ((w.end[0] - w.begin[0]) * (w.end[1] - w.begin[1]) * (w.end[2] - w.begin[2]) <= 25) {
+          for (; from + 8 * kLanes <= c; from += 8 * kLanes) ChannelsForward<T, kType, 8>(d, w, image + from, out + from);
+          for (; from + kLanes <= c; from += kLanes) ChannelsForward<T, kType, 1>(d, w, image + from, out + from);
+        }
+      }
+      if (from == c) continue;
+      std::fill(out + from, out + c, Identity<T, kType>());
       for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
         for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih)
           for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
             const T* in = image + ((id * d.in[1] + ih) * d.in[2] + iw) * c;
-            for (int64_t j = 0; j < c; ++j) {
-              if (kType == nn::kPoolMax) out[j] = in[j] > out[j] ? in[j] : out[j];
-              else out[j] += kType == nn::kPoolLp ? Power(in[j], d.p) : in[j];
-            }
+#pragma omp simd
+            for (int64_t j = from; j < c; ++j) out[j] = Join<kType, T>(out[j], kType == nn::kPoolLp ? Power(in[j], d.p) : in[j]);
           }
-      if (kType == nn::kPoolAvg) for (int64_t j = 0; j < c; ++j) out[j] /= static_cast<T>(w.divisor);
-      if (kType == nn::kPoolLp) for (int64_t j = 0; j < c; ++j) out[j] = static_cast<T>(Root(static_cast<double>(out[j]), d.p));
+      if (kType == nn::kPoolAvg) for (int64_t j = from; j < c; ++j) out[j] /= static_cast<T>(w.divisor);
+      if (kType == nn::kPoolLp) for (int64_t j = from; j < c; ++j) out[j] = static_cast<T>(Root(static_cast<double>(out[j]), d.p));
     }
   }
 }
