@@ -72,3 +72,22 @@ a = array(400, cpu_pinned())
 print(storage.stats(cpu_pinned()).used_bytes, storage.stats(cpu(3)).used_bytes)
 """, MXNET_CPU_PINNED_MEM_POOL_TYPE="Round")
     assert result.stdout.split() == ["2048", "0"], result.stderr
+
+
+def test_assigned_numpy_and_initialised_parameters_are_held_once():
+    import mxnet as mx
+    import numpy as np
+    a = mx.nd.zeros((1000, 1000))
+    a.wait_to_read()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().used_bytes
+    a[:] = np.full((1000, 1000), 2, "float32")
+    assert a[999, 999].asscalar() == 2
+    assert mx.storage.stats().peak_used_bytes - before < 1_000_000
+    parameter = mx.gluon.Parameter("p", shape=(1000, 1000), grad_req="null")
+    mx.nd.waitall()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().used_bytes
+    parameter.initialize(mx.init.One())
+    assert parameter.data()[999, 999].asscalar() == 1
+    assert mx.storage.stats().peak_used_bytes - before < 5_000_000

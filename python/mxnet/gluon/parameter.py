@@ -191,17 +191,18 @@ class Parameter:
                              'give in_units, in_channels, ... to its layer or call the network on data first')
         self._deferred_init = ()
         with autograd.pause():
-            if data is None:
+            own = data is None
+            if own:
                 data = nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
                                 **({} if self._stype == 'default' else {'stype': self._stype}))
                 desc = initializer.InitDesc(self.name, {'__init__': init})
                 initializer.create(default_init)(desc, data)
-            self._init_impl(data, ctx)
+            self._init_impl(data, ctx, own)
 
-    def _init_impl(self, data, ctx_list):
-        """Take `data` as the value on every context of `ctx_list`."""
+    def _init_impl(self, data, ctx_list, own=False):
+        """Take `data` as the value on every context of `ctx_list`; `own`: nobody else holds it, so one context can have it itself."""
         self._ctx_list = list(ctx_list)
-        self._data = [data.copyto(c) for c in self._ctx_list]
+        self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else data.copyto(c) for c in self._ctx_list]
         _generation[0] += 1
         self._init_grad()
 

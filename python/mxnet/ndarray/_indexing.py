@@ -288,6 +288,12 @@ def setitem(a, key, value):
             else:
                 _call("_slice_assign_scalar", (a,), a, scalar=float(value), **_slice_params(begin, end, step))
             return
+        if isinstance(value, np.ndarray) and value.dtype == a.dtype and value.dtype.kind in "fiu" and value.flags["C_CONTIGUOUS"] \
+                and _contiguous(a, begin, end, step):
+            target = a if a.ndim == 0 else a._slice(begin[0], end[0])
+            if value.shape == target.shape:   # without an array in between
+                target._copy_from(value.ctypes.data, value.nbytes)
+                return
         value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
         value = value.as_in_context(a.context).astype(a.dtype, copy=False)
         value = _fit(value, result, kept)
