@@ -91,12 +91,35 @@ MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_valu
 MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data,
                                    const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names,
                                    uint64_t budget, SymbolHandle* out_symbol, uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names);
+/* 1 while the profiler runs (paused or not), else 0. */
+MXNET_C_DLL int MXGetProfilerState(int *out);
 
 MXNET_C_DLL const char * MXGetLastError(void);
 MXNET_C_DLL int MXLibInfoFeatures(const struct LibFeature **libFeature, size_t *size);
 MXNET_C_DLL int MXRandomSeed(int seed);
 MXNET_C_DLL int MXRandomSeedContext(int seed, int dev_type, int dev_id);
 MXNET_C_DLL int MXNotifyShutdown(void);
+MXNET_C_DLL int MXSetProcessProfilerConfig(int num_params, const char* const* keys, const char* const* vals, KVStoreHandle kvstoreHandle);
+MXNET_C_DLL int MXSetProfilerConfig(int num_params, const char* const* keys, const char* const* vals);
+MXNET_C_DLL int MXSetProcessProfilerState(int state, int profile_process, KVStoreHandle kvStoreHandle);
+MXNET_C_DLL int MXSetProfilerState(int state);
+MXNET_C_DLL int MXDumpProcessProfile(int finished, int profile_process, KVStoreHandle kvStoreHandle);
+MXNET_C_DLL int MXDumpProfile(int finished);
+MXNET_C_DLL int MXAggregateProfileStatsPrint(const char **out_str, int reset);
+MXNET_C_DLL int MXAggregateProfileStatsPrintEx(const char **out_str, int reset, int format, int sort_by, int ascending);
+MXNET_C_DLL int MXProcessProfilePause(int paused, int profile_process, KVStoreHandle kvStoreHandle);
+MXNET_C_DLL int MXProfilePause(int paused);
+MXNET_C_DLL int MXProfileCreateDomain(const char *domain, ProfileHandle *out);
+MXNET_C_DLL int MXProfileCreateTask(ProfileHandle domain, const char *task_name, ProfileHandle *out);
+MXNET_C_DLL int MXProfileCreateFrame(ProfileHandle domain, const char *frame_name, ProfileHandle *out);
+MXNET_C_DLL int MXProfileCreateEvent(const char *event_name, ProfileHandle *out);
+MXNET_C_DLL int MXProfileCreateCounter(ProfileHandle domain, const char *counter_name, ProfileHandle *out);
+MXNET_C_DLL int MXProfileDestroyHandle(ProfileHandle frame_handle);
+MXNET_C_DLL int MXProfileDurationStart(ProfileHandle duration_handle);
+MXNET_C_DLL int MXProfileDurationStop(ProfileHandle duration_handle);
+MXNET_C_DLL int MXProfileSetCounter(ProfileHandle counter_handle, uint64_t value);
+MXNET_C_DLL int MXProfileAdjustCounter(ProfileHandle counter_handle, int64_t value);
+MXNET_C_DLL int MXProfileSetMarker(ProfileHandle domain, const char *instant_marker_name, const char *scope);
 MXNET_C_DLL int MXSetNumOMPThreads(int thread_num);
 MXNET_C_DLL int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size);
 MXNET_C_DLL int MXGetGPUCount(int* out);
@@ -284,6 +307,7 @@ MXNET_C_DLL int NNSymbolGetInternals(SymbolHandle symbol, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolGetChildren(SymbolHandle symbol, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolGetOutput(SymbolHandle symbol, nn_uint index, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolCompose(SymbolHandle sym, const char* name, nn_uint num_args, const char** keys, SymbolHandle* args);
+MXNET_C_DLL int MXSetProfilerScope(const char* scope);
 MXNET_C_DLL int MXNDArrayCreate64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out);
 MXNET_C_DLL int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys);
 MXNET_C_DLL int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata);

@@ -6,6 +6,7 @@
 #include "binding.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace python {
@@ -109,6 +110,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
       // Compiling a plan or running a large graph inline takes long; other Python threads go on meanwhile.
       PyThreadState* state = PyEval_SaveThread();
       try {
+        profiler::NameScope profiled(profiler::NameScope::kApiCall, "CachedOp::Invoke");
         (*c->op)->Invoke(in, out);
       } catch (...) {
         PyEval_RestoreThread(state);

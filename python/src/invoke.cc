@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace python {
@@ -173,6 +174,7 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
   {
     GilRelease unlocked(op->array_fn != nullptr);
+    profiler::NameScope profiled(profiler::NameScope::kApiCall, "Imperative::Invoke");
     Imperative::Invoke(attrs, in.v, results.v);
   }
   if (!given.empty()) {

@@ -12,6 +12,7 @@
 
 #include "mxnet/c_api.h"
 #include "mxnet/error.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 
@@ -20,7 +21,11 @@ MXNET_DLL int HandleApiException() noexcept;
 
 }  // namespace mxnet
 
-#define API_BEGIN() try {
+#define API_BEGIN()                                                                              \
+  try {                                                                                          \
+    ::mxnet::profiler::NameScope api_scope(::mxnet::profiler::NameScope::kApiCall, __func__);
+/* Not shown by the profiler: its own calls. */
+#define API_BEGIN_UNSEEN() try {
 #define API_END() } catch (...) { return ::mxnet::HandleApiException(); } return 0
 /* With a statement that runs on failure, e.g. to free what was half made. */
 #define API_END_HANDLE_ERROR(finalize) } catch (...) { finalize; return ::mxnet::HandleApiException(); } return 0

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/dependency_engine.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace engine {
@@ -162,6 +163,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(cons
     errors = true;
     leave(item, record);
   };
+  profiler::NameScope profiled(profiler::NameScope::kEagerBulk, "bulk", static_cast<int64_t>(body->items.size()));
   for (BulkBody::Item& item : body->items) {
     ErrorRecord* input = nullptr;
     if (errors && !item.no_skip) {
@@ -174,6 +176,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(cons
       }
     }
     try {
+      profiler::NameScope work(profiler::NameScope::kWork, item.name);
       item.fn(bulk_ctx);
       if (errors) leave(item, nullptr);
     } catch (...) {

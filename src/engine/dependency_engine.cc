@@ -4,6 +4,7 @@
 
 #include "engine/block_pool.h"
 #include "engine/stream.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace engine {
@@ -190,6 +191,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const 
   } else if (op->kind == Op::kSync) {
     try {
       InOperationScope scope;
+      profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
       op->sync(rctx);
       if (sync != nullptr) sync(rctx);
     } catch (...) {
@@ -201,6 +203,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const 
     op->finished.store(false, std::memory_order_relaxed);
     try {
       InOperationScope scope;
+      profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
       op->async(rctx, OnComplete(&DependencyEngine::OnCompleteTrampoline, op));
     } catch (...) {
       // The callback may already have reported the result; then the exception has no variable left to stay with.

@@ -18,6 +18,7 @@
 #include "executor/plan_memory.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 
@@ -150,6 +151,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<TBlob> blobs_;
   std::vector<KernelArgs> args_;
   std::vector<std::shared_ptr<OpState>> states_;
+  std::vector<const profiler::OpInfo*> profiled_;   // by node: null until the profiler has seen it
   std::vector<void*> bound_;       // pointer by slot that blobs_ holds now
   std::vector<uint64_t> versions_; // by blob, as KernelArgs::in_versions wants them
   struct Seen { NDArray array; uint64_t version = 0; };

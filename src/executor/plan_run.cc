@@ -74,6 +74,7 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
   blobs_.reserve(p.blobs.size());
   for (const auto& b : p.blobs) blobs_.push_back(b.shape);
   states_.resize(p.nodes.size());
+  profiled_.assign(p.nodes.size(), nullptr);
   bound_.assign(p.num_slots(), nullptr);
   versions_.assign(p.blobs.size(), 0);
   seen_.resize(p.num_inputs);
@@ -134,6 +135,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
     for (int b : p.slot_blobs[s]) blobs_[b].dptr = dptr;
   }
   if (p.constant_bytes && !constants_.dptr) {
+    profiler::MemoryScope memory("plan constants");
     constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
     folded_.assign(p.blobs.size(), 0);
     for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].offset;
@@ -144,6 +146,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   if (arena_->handle.size < p.memory.arena_bytes) {
     Storage::Get()->Free(arena_->handle);
     arena_->handle = StorageHandle();
+    profiler::MemoryScope memory("plan arena");
     arena_->handle = Storage::Get()->Alloc(std::max(p.memory.arena_bytes, arena_->reserved.load()), run.ctx);
   }
   if (arena_->handle.dptr == bound_arena_) return;
@@ -161,6 +164,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
       Scratch::Local().Begin(run.ctx);
+      profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
       (*p.nodes[t].kernel)(a);
     }
   } catch (const Error& e) {
@@ -194,7 +198,9 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   Engine* engine = Engine::Get();
   const Context where = plan_->ctx.execution();
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
-  auto run_bulk = [call, backward, free_after](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
+  const char* name = backward ? "backward" : "forward";
+  auto run_bulk = [call, backward, free_after, name](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
+    profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin);
     if (first && !backward) self->BeginForward(call.get());
     // another call may have used the instance since the previous bulk only if the phase is new
     if (first) self->Bind(call.get(), run);
@@ -205,7 +211,6 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
       self->bound_arena_ = nullptr;
     }
   };
-  const char* name = backward ? "backward" : "forward";
   std::vector<Var*> reads, writes;
   if (phase.cost < kInlineNanoseconds && !where.is_gpu()) {
     CollectVars(*call, phase.whole, &reads, &writes);

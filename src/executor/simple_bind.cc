@@ -3,6 +3,7 @@
 
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 namespace {
@@ -66,6 +67,7 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     const std::string& name = arg_nodes[i]->name;
     const Shape& shape = shapes[eid.at(arg_nodes[i].get())];
     const int dtype = dtypes[eid.at(arg_nodes[i].get())];
+    profiler::MemoryScope memory(name);
     const bool shareable = std::find(r.shared_arg_names.begin(), r.shared_arg_names.end(), name) != r.shared_arg_names.end();
     auto s = shareable ? shared_args.find(name) : shared_args.end();
     const bool fits = s != shared_args.end() && r.shared->args[s->second].shape() == shape && r.shared->args[s->second].dtype() == dtype;
@@ -87,6 +89,7 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
   }
   for (const auto& n : aux_nodes) {
     const uint32_t e = eid.at(n.get());
+    profiler::MemoryScope memory(n->name);
     auto s = shared_aux.find(n->name);
     if (s != shared_aux.end() && r.shared->aux[s->second].shape() == shapes[e] && r.shared->aux[s->second].dtype() == dtypes[e]) aux.push_back(r.shared->aux[s->second]);
     else aux.push_back(Zeros(shapes[e], r.ctx, dtypes[e]));

@@ -12,6 +12,7 @@
 
 #include "imperative/tape.h"
 #include "mxnet/env.h"
+#include "mxnet/profiler.h"
 #include "ndarray/run.h"
 
 namespace mxnet {
@@ -160,6 +161,7 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   if (attrs.op->stateful) args.state = &state;
   Workspace* w = &workspace;
   args.workspace = [w](size_t bytes) { return w->Get(bytes); };
+  profiler::OpScope profiled(attrs, in, out, run.ctx);
   kernel(args);
 }
 
@@ -307,6 +309,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
     if (!o->is_none()) return false;
   Engine* engine = Engine::Get();
   if (!engine->TryAcquire(reads, num_reads, nullptr, 0)) return false;
+  profiler::MemoryScope memory(*attrs);
   FewBlobs<Inferred::kMaxIn> in;
   FewBlobs<Inferred::kMaxOut> out;
   static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};
@@ -371,7 +374,9 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   const size_t num_out = outputs.size();
   MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value) << "[" << op->name << "] got room for " << num_out << " outputs; it makes "
                                                                              << op->NumOutputs(*attrs);
+  profiler::MemoryScope memory(*attrs);
   if (op->array_fn) {
+    profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;
   }

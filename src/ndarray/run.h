@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mxnet/engine.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 
@@ -24,6 +25,7 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
     try {
       RunContext run;
       run.ctx = ctx;
+      profiler::NameScope profiled(profiler::NameScope::kWork, name);
       fn(run);
     } catch (...) {
       error = std::current_exception();

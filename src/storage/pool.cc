@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mxnet/profiler.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -194,8 +196,14 @@ void* Pool::Miss(size_t bytes, size_t rounded) {
   std::lock_guard<std::mutex> guard(mutex_);
   held_ += rounded;
   peak_held_ = std::max(peak_held_, held_);
+  ShowHeld();
   AddUsed(rounded);
   return ptr;
+}
+
+/* REQUIRES: mutex_ held. Asks for nothing to be decided: whoever decides may be waiting for this pool. */
+void Pool::ShowHeld() {
+  if (__builtin_expect((profiler::Active() & profiler::kMemory) != 0, 0)) profiler::RecordHeld(ctx_, held_);
 }
 
 void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {
@@ -265,6 +273,7 @@ void Pool::DirectFree(void* ptr, size_t rounded) {
     std::lock_guard<std::mutex> guard(mutex_);
     if (closed_) return;
     held_ -= rounded;
+    ShowHeld();
     used_.fetch_sub(rounded, std::memory_order_relaxed);
   }
   Unpoison(ptr, rounded);
@@ -294,6 +303,7 @@ size_t Pool::ReleaseAll() {
     if (blocks.empty()) return 0;
     for (const Block& block : blocks) bytes += block.second;
     held_ -= bytes;
+    ShowHeld();
     ++releases_;
   }
   for (const Block& block : blocks) {

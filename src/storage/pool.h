@@ -46,6 +46,8 @@ class Pool final : private ForkGuarded {
   /* A consistent snapshot. */
   StorageStats Stats();
   void ResetPeak();
+  /* Rounded bytes handed out, as of some moment during the call. */
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   const PoolOptions& options() const { return options_; }
 
  private:
@@ -81,6 +83,7 @@ class Pool final : private ForkGuarded {
   void* AllocLarge(size_t rounded);
   void* Miss(size_t bytes, size_t rounded);
   bool EatsReserve(size_t rounded);
+  void ShowHeld();
   [[noreturn]] void ThrowOutOfMemory(size_t bytes, size_t rounded);
   void AddUsed(size_t rounded);
   void LockAll();

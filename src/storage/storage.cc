@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mxnet/env.h"
+#include "mxnet/profiler.h"
 #include "storage/backend_registry.h"
 #include "storage/cpu_backend.h"
 #include "storage/pool.h"
@@ -76,7 +77,9 @@ class PooledStorage : public Storage {
     handle.ctx = ctx;
     handle.size = bytes;
     if (bytes > 0) {
-      handle.dptr = PoolOf(ctx)->Alloc(bytes, &handle.rounded);
+      Pool* pool = PoolOf(ctx);
+      handle.dptr = pool->Alloc(bytes, &handle.rounded);
+      if (profiler::RecordsMemory()) profiler::RecordAlloc(ctx, handle.dptr, bytes, handle.rounded, pool->used());
     } else {
       CheckContext(ctx);
     }
@@ -84,11 +87,18 @@ class PooledStorage : public Storage {
   }
 
   void Free(const StorageHandle& handle) override {
-    if (handle.dptr != nullptr) PoolOf(handle.ctx)->Free(handle.dptr, handle.rounded);
+    if (handle.dptr == nullptr) return;
+    Pool* pool = PoolOf(handle.ctx);
+    // Recorded first: from the moment when it is free, another thread may get the same address.
+    if (profiler::RecordsMemory()) RecordFree(handle, pool);
+    pool->Free(handle.dptr, handle.rounded);
   }
 
   void DirectFree(const StorageHandle& handle) override {
-    if (handle.dptr != nullptr) PoolOf(handle.ctx)->DirectFree(handle.dptr, handle.rounded);
+    if (handle.dptr == nullptr) return;
+    Pool* pool = PoolOf(handle.ctx);
+    if (profiler::RecordsMemory()) RecordFree(handle, pool);
+    pool->DirectFree(handle.dptr, handle.rounded);
   }
 
   StorageHandle OpenShared(int, int, size_t) override {
@@ -113,6 +123,11 @@ class PooledStorage : public Storage {
       if (__builtin_expect(pool != nullptr, 1)) return pool;
     }
     return FindOrMake(ctx);
+  }
+
+  static void RecordFree(const StorageHandle& handle, Pool* pool) {
+    const uint64_t used = pool->used();
+    profiler::RecordFree(handle.ctx, handle.dptr, handle.rounded, used > handle.rounded ? used - handle.rounded : 0);
   }
 
   static void CheckContext(Context ctx) {

@@ -7,12 +7,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, the profiler, sparse storage)
+# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, sparse storage)
 # are not built yet. A variable leaves this list together with its test.
 WITHOUT_ROOM = """
 MXNET_GPU_TEMP_COPY
@@ -29,8 +30,6 @@ MXNET_KVSTORE_TREE_BACKTRACK
 MXNET_KVSTORE_TREE_LINK_USAGE_PENALTY
 MXNET_ENABLE_GPU_P2P
 MXNET_KVSTORE_SLICE_THRESHOLD
-MXNET_PROFILER_AUTOSTART
-MXNET_PROFILER_MODE
 MXNET_STORAGE_FALLBACK_LOG_VERBOSE
 MXNET_CUDNN_AUTOTUNE_DEFAULT
 MXNET_CUDNN_HEUR_MODE
@@ -461,6 +460,41 @@ def test_winograd():
     assert on["same"] and off["same"] and not turned["same"]
     assert on["values"] != off["values"] and turned["values"] == off["values"]
     assert max(abs(a - b) for a, b in zip(on["values"], off["values"])) < 2e-5
+
+
+PROFILED = """
+a = mx.nd.dot(mx.nd.ones((4, 4)), mx.nd.ones((4, 4)))
+bound(chain(3), "null").outputs[0].wait_to_read()
+mx.nd.waitall()
+"""
+
+
+def profiled(folder, **variables):
+    """Kinds of events in the profile.json of a program that never mentions the profiler; None when there is no file."""
+    environment = {k: v for k, v in os.environ.items() if not re.match("MXNET_|NNVM_|OMP_|DMLC_", k) or k == "MXNET_LIBRARY_PATH"}
+    environment.update(variables)
+    folder = tempfile.mkdtemp(dir=folder)
+    result = subprocess.run([sys.executable, "-c", PRELUDE + PROFILED], env=environment, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stderr
+    path = os.path.join(folder, "profile.json")
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        events = json.load(f)["traceEvents"]
+    kinds = {"Device Storage": 8, "MXNET_C_API": 4}
+    return {kinds.get(e["cat"]) or (1 if "node" in e.get("args", {}) else 2) for e in events if e.get("cat") in (*kinds, "operator")}
+
+
+def test_profiler_autostart(tmp_path):
+    assert profiled(tmp_path) is None
+    assert profiled(tmp_path, MXNET_PROFILER_MODE="15") is None
+    assert profiled(tmp_path, MXNET_PROFILER_AUTOSTART="1") == {1, 4, 8}
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, 4, 8, 7, 15])
+def test_profiler_mode(tmp_path, mode):
+    expected = {bit for bit in (1, 2, 4, 8) if mode & bit}
+    assert profiled(tmp_path, MXNET_PROFILER_AUTOSTART="1", MXNET_PROFILER_MODE=str(mode)) == (expected or None)
 
 
 def test_every_variable_is_tested_or_has_no_room():

@@ -3,7 +3,7 @@ import warnings
 
 import numpy as np
 
-from .. import autograd, context as context_mod, initializer, ndarray as nd, symbol
+from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'ParameterDict', 'tensor_types']
@@ -190,7 +190,7 @@ class Parameter:
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be initialised with shape {self._shape}; '
                              'give in_units, in_channels, ... to its layer or call the network on data first')
         self._deferred_init = ()
-        with autograd.pause():
+        with autograd.pause(), profiler.memory_of(self.name):
             own = data is None
             if own:
                 data = nd.zeros(self._shape, dtype=self._dtype, ctx=context_mod.cpu(),
@@ -202,9 +202,10 @@ class Parameter:
     def _init_impl(self, data, ctx_list, own=False):
         """Take `data` as the value on every context of `ctx_list`; `own`: nobody else holds it, so one context can have it itself."""
         self._ctx_list = list(ctx_list)
-        self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else data.copyto(c) for c in self._ctx_list]
-        _generation[0] += 1
-        self._init_grad()
+        with profiler.memory_of(self.name):
+            self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else data.copyto(c) for c in self._ctx_list]
+            _generation[0] += 1
+            self._init_grad()
 
     def _init_grad(self):
         if self._grad_req == 'null':

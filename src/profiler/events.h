@@ -1,0 +1,110 @@
+/*
+ * Events on their way from the hooks to whoever writes them down: one unbounded queue per thread, written by that thread alone without a lock.
+ */
+#ifndef MXNET_PROFILER_EVENTS_H_
+#define MXNET_PROFILER_EVENTS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mxnet/profiler.h"
+
+namespace mxnet {
+namespace profiler {
+
+/* A name that does not come from the program's text; interned, never freed. */
+struct Label {
+  std::string name, category;
+};
+
+enum class Type : uint8_t { kOp, kWork, kApi, kPlanBulk, kEagerBulk, kAlloc, kFree, kHeld, kTask, kFrame, kEvent, kCounter, kMarker };
+
+struct Event {
+  Type type;
+  uint8_t scope;        // marker: index into kMarkerScopes
+  int16_t dev_type;     // memory: where
+  int32_t dev_id;
+  int64_t begin, end;   // nanoseconds of Now(); moments have end == begin
+  const void* what;     // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
+  uint64_t id;          // memory: address; task, frame: number of this use; bulk: operators
+  uint64_t bytes;       // memory: asked for; counter: value
+  uint64_t rounded;     // memory: taken
+  uint64_t total;       // memory: used or held afterwards
+};
+
+int64_t Now();
+
+class ThreadLog {
+ public:
+  ThreadLog(int64_t tid, std::string name) : tid(tid), name(std::move(name)), first_(new Chunk), last_(first_) {}
+  ~ThreadLog();
+  ThreadLog(const ThreadLog&) = delete;
+  ThreadLog& operator=(const ThreadLog&) = delete;
+
+  const int64_t tid;
+  const std::string name;
+  std::atomic<bool> exited{false};     // its thread appends nothing more
+
+  /* The thread's own. */
+  void Append(const Event& event) {
+    uint32_t n = last_->count.load(std::memory_order_relaxed);
+    if (__builtin_expect(n == kChunk, 0)) {
+      Grow();
+      n = 0;
+    }
+    last_->events[n] = event;
+    last_->count.store(n + 1, std::memory_order_release);
+  }
+  /* One reader at a time: moves what is there to the end of `out`.  */
+  void Read(std::vector<Event>* out);
+
+ private:
+  static constexpr uint32_t kChunk = 1000;
+  struct Chunk {
+    std::atomic<uint32_t> count{0};
+    std::atomic<Chunk*> next{nullptr};
+    Event events[kChunk];
+  };
+  void Grow();
+
+  Chunk* first_;        // reader's
+  uint32_t read_ = 0;   // of first_
+  Chunk* last_;         // writer's
+};
+
+/* What a thread needs when it records. Null when the thread is past its end (destructors of thread-local objects). */
+struct ThreadState {
+  ThreadLog* log = nullptr;
+  uint32_t seen = 0;                 // operators: see NameScope::kWork
+  const Label* label = nullptr;      // who allocations count for
+  const Label* scope = nullptr;      // of SetMemoryScope
+  bool ended = false;
+};
+ThreadState* Local();
+/* Appends to this thread's log. */
+void Record(const Event& event);
+
+const Label* Intern(const std::string& category, const std::string& name);
+
+/* What a trace says about it: name of the operator, members of a JSON object (without braces), bytes touched, floating-point operations. */
+struct OpText {
+  const std::string* name;
+  const std::string* args;
+  double bytes, flops;
+};
+OpText TextOf(const OpInfo* info);
+/* Describe for eager calls: finds what this thread has seen lately without a lock. */
+const OpInfo* DescribeEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out);
+/* For allocations: the operator's or node's name as a label. */
+const Label* LabelOf(const OpInfo* info);
+
+extern const char* const kMarkerScopes[5];
+
+/* `text` as the inside of a JSON string. */
+std::string JsonEscape(const std::string& text);
+
+}  // namespace profiler
+}  // namespace mxnet
+#endif  // MXNET_PROFILER_EVENTS_H_

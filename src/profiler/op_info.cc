@@ -1,0 +1,132 @@
+// Operators as the trace shows them, found again by shapes without a lock.
+#include <cstdio>
+
+#include "mxnet/op.h"
+#include "mxnet/profiler.h"
+#include "profiler/recorder.h"
+
+namespace mxnet {
+namespace profiler {
+
+struct OpInfo {
+  const Op* op;
+  std::string node;             // "": eager
+  int num_in;
+  std::vector<Shape> shapes;    // of the inputs, then of the outputs
+  std::vector<int> dtypes;
+  double bytes, flops;
+  const Label* label;
+  mutable std::string args;     // made when a trace asks; one caller at a time
+};
+
+namespace {
+
+uint64_t Mix(uint64_t h, uint64_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull + (h >> 29); }
+
+uint64_t HashBlobs(uint64_t h, Span<const TBlob> blobs) {
+  for (const TBlob& b : blobs) {
+    h = Mix(h, static_cast<uint64_t>(b.dtype) << 8 | static_cast<uint64_t>(b.shape.ndim() & 0xFF));
+    for (int64_t d : b.shape) h = Mix(h, static_cast<uint64_t>(d));
+  }
+  return h;
+}
+
+bool SameBlobs(const OpInfo& info, Span<const TBlob> in, Span<const TBlob> out) {
+  if (info.num_in != in.size() || info.shapes.size() != static_cast<size_t>(in.size() + out.size())) return false;
+  for (int i = 0; i < in.size(); ++i)
+    if (info.dtypes[i] != in[i].dtype || info.shapes[i] != in[i].shape) return false;
+  for (int i = 0; i < out.size(); ++i)
+    if (info.dtypes[in.size() + i] != out[i].dtype || info.shapes[in.size() + i] != out[i].shape) return false;
+  return true;
+}
+
+double Flops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
+  if (attrs.op->flops) {
+    try {
+      return attrs.op->flops(attrs, in, out);
+    } catch (const std::exception&) {   // an estimate that cannot be made must not fail the operator
+    }
+  }
+  double count = 0;
+  for (const TBlob& b : out) count += static_cast<double>(b.Size());
+  return count;
+}
+
+/* Parameters decide how many operations it takes; holding them keeps the address from being given to others. */
+struct Slot {
+  std::shared_ptr<const void> param;
+  const OpInfo* info = nullptr;
+};
+constexpr size_t kSlots = 256;
+
+Slot* FindSlot(uint64_t hash) {
+  static thread_local std::unique_ptr<Slot[]> slots;
+  if (!slots) slots.reset(new Slot[kSlots]);
+  return &slots[(hash >> 32) % kSlots];
+}
+
+void AppendBlobs(std::string* text, const char* key, const OpInfo& info, int begin, int end) {
+  *text += std::string("\"") + key + "\": [";
+  for (int i = begin; i < end; ++i) {
+    if (i > begin) *text += ", ";
+    *text += std::string("\"") + DTypeName(info.dtypes[i]) + "[";
+    for (int d = 0; d < info.shapes[i].ndim(); ++d) *text += (d ? "," : "") + std::to_string(info.shapes[i][d]);
+    *text += "]\"";
+  }
+  *text += "]";
+}
+
+}  // namespace
+
+const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const char* node) {
+  const double flops = Flops(attrs, in, out);
+  uint64_t hash = HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), static_cast<uint64_t>(flops)), in), out);
+  const std::string name = node ? node : "";
+  if (node) hash = Mix(hash, std::hash<std::string>()(name));
+  const Label* label = Intern("operator", node && *node ? name : attrs.op->name);
+  Recorder& recorder = Recorder::Get();
+  std::lock_guard<std::mutex> hold(recorder.mutex);
+  const auto range = recorder.ops.equal_range(hash);
+  for (auto it = range.first; it != range.second; ++it) {
+    const OpInfo& known = *it->second;
+    if (known.op == attrs.op && known.flops == flops && known.node == name && SameBlobs(known, in, out)) return &known;
+  }
+  OpInfo* info = new OpInfo{attrs.op, name, in.size(), {}, {}, 0, flops, label, {}};
+  for (const Span<const TBlob>& blobs : {in, out}) {
+    for (const TBlob& b : blobs) {
+      info->shapes.push_back(b.shape);
+      info->dtypes.push_back(b.dtype);
+      info->bytes += static_cast<double>(b.Bytes());
+    }
+  }
+  recorder.ops.emplace(hash, info);
+  return info;
+}
+
+const OpInfo* DescribeEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
+  const uint64_t hash = HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), reinterpret_cast<uintptr_t>(attrs.param.get())), in), out);
+  Slot* slot = FindSlot(hash);
+  if (slot->info && slot->info->op == attrs.op && slot->param == attrs.param && SameBlobs(*slot->info, in, out)) return slot->info;
+  slot->info = Describe(attrs, in, out, nullptr);
+  slot->param = attrs.param;
+  return slot->info;
+}
+
+OpText TextOf(const OpInfo* info) {
+  if (info->args.empty()) {
+    std::string args;
+    if (!info->node.empty()) args += "\"node\": \"" + JsonEscape(info->node) + "\", ";
+    AppendBlobs(&args, "inputs", *info, 0, info->num_in);
+    args += ", ";
+    AppendBlobs(&args, "outputs", *info, info->num_in, static_cast<int>(info->shapes.size()));
+    char numbers[96];
+    std::snprintf(numbers, sizeof(numbers), ", \"bytes\": %.0f, \"flops\": %.0f", info->bytes, info->flops);
+    info->args = args + numbers;
+  }
+  return {&info->op->name, &info->args, info->bytes, info->flops};
+}
+
+const Label* LabelOf(const OpInfo* info) { return info->label; }
+
+}  // namespace profiler
+}  // namespace mxnet
