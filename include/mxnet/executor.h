@@ -50,6 +50,11 @@ class MXNET_DLL Executor {
   virtual Symbol OptimizedSymbol() const = 0;
   virtual std::vector<std::string> ArgNames() const = 0;
   virtual std::vector<std::string> AuxNames() const = 0;
+  /*
+   * An executor for inference by another thread: this one's compiled plan with an arena and outputs of its own, on arrays of the shapes and
+   * dtypes bound here (throws Error(kValue) otherwise). Both then compute on the threads that call Forward(false), side by side.
+   */
+  virtual std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& args, const std::vector<NDArray>& aux) = 0;
   // What was bound, in the orders above.
   std::vector<NDArray> args, arg_grads, aux;
 };
@@ -87,7 +92,12 @@ MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std
 
 class MXNET_DLL CachedOp {
  public:
-  /* flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices, is_dynamic. */
+  /*
+   * flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices,
+   * is_dynamic;
+   * thread_safe: inference runs on the calling thread (several side by side share the cores) and is done when Invoke returns, unless
+   * something that it needs is in use. Any CachedOp may be called from several threads; without the flag the engine's workers compute.
+   */
   static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags);
   virtual ~CachedOp() = default;
   /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when autograd is on. Thread-safe. */

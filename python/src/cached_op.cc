@@ -56,6 +56,7 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
       }
       Py_DECREF(items);
     }
+    if (thread_safe) options["thread_safe"] = "1";
     auto* made = new std::shared_ptr<CachedOp>(CachedOp::Create(*symbol, options));
     auto* c = reinterpret_cast<PyCachedOp*>(self);
     delete c->op;

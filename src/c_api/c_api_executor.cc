@@ -305,10 +305,11 @@ int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t n
 
 // ---- cached operators
 
-int MXCreateCachedOpEX(SymbolHandle handle, int num_flags, const char** keys, const char** vals, CachedOpHandle* out, bool) {
+int MXCreateCachedOpEX(SymbolHandle handle, int num_flags, const char** keys, const char** vals, CachedOpHandle* out, bool thread_safe) {
   API_BEGIN();
   std::map<std::string, std::string> flags;
   for (int i = 0; i < num_flags; ++i) flags[Text(keys[i], "a flag's name")] = Text(vals[i], "a flag's value");
+  if (thread_safe) flags["thread_safe"] = "1";
   *out = new CachedOpPtr(CachedOp::Create(*AsSymbol(handle), flags));
   API_END();
 }

@@ -24,6 +24,8 @@ struct Predictor {
   std::vector<std::vector<uint32_t>> out_shapes;    // as handed out
 };
 
+constexpr uint64_t kMissingMultiple = 16;
+
 struct ArrayList {
   std::vector<std::string> keys;
   std::vector<std::vector<float>> values;
@@ -40,7 +42,11 @@ std::map<std::string, Shape> InputShapes(uint32_t n, const char** keys, const ui
   for (uint32_t i = 0; i < n; ++i) {
     MXNET_CHECK_KIND(indptr[i] <= indptr[i + 1] && indptr[i + 1] - indptr[i] <= 64, Value) << "[predictor] shape " << i << " has dimensions " << indptr[i] << " to " << indptr[i + 1];
     Shape s(static_cast<int>(indptr[i + 1] - indptr[i]));
-    for (int k = 0; k < s.ndim(); ++k) s[k] = data[indptr[i] + k];
+    int64_t size = 8;   // bytes, of the widest dtype
+    for (int k = 0; k < s.ndim(); ++k) {
+      s[k] = data[indptr[i] + k];
+      MXNET_CHECK_KIND(s[k] == 0 || !__builtin_mul_overflow(size, s[k], &size), Value) << "[predictor] the shape of input " << Text(keys[i], "an input's name") << " has more elements than 64 bits count";
+    }
     shapes[Text(keys[i], "an input's name")] = s;
   }
   return shapes;
@@ -76,8 +82,8 @@ Symbol ChooseOutputs(const Symbol& symbol, uint32_t n, const char** keys) {
   return Symbol::Group(chosen);
 }
 
-/* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype allow. */
-void Bind(Predictor* p, const std::map<std::string, NDArray>& params) {
+/* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype allow. `same`: a predictor whose plan it uses. */
+void Bind(Predictor* p, const std::map<std::string, NDArray>& params, const Predictor* same = nullptr) {
   const IndexedGraph g(p->symbol.outputs);
   ShapeVector shapes(g.num_entries());
   std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
@@ -93,7 +99,11 @@ void Bind(Predictor* p, const std::map<std::string, NDArray>& params) {
     else if (v != params.end()) dtypes[e] = v->second.dtype();
   }
   MXNET_CHECK_KIND(InferShapes(g, &shapes), Value) << "[predictor] the given input shapes and parameters do not determine all shapes; give the shape of every input";
-  InferTypes(g, &dtypes);
+  MXNET_CHECK_KIND(InferTypes(g, &dtypes, kFloat32), Value) << "[predictor] the given dtypes and parameters do not determine all dtypes";
+  // What neither caller nor parameters gave is a label, or forgotten. It starts at zero, but must not be far larger than all that was given.
+  uint64_t given = 1 << 20, missing = 0;
+  for (const auto& kv : p->input_shapes) given += static_cast<uint64_t>(kv.second.Size()) * 8;
+  for (const auto& kv : params) given += kv.second.is_none() ? 0 : static_cast<uint64_t>(kv.second.shape().Size()) * DTypeSize(kv.second.dtype());
   auto arrays = [&](Symbol::ListOption option) {
     std::vector<NDArray> list;
     for (const auto& n : p->symbol.ListInputs(option)) {
@@ -103,6 +113,14 @@ void Bind(Predictor* p, const std::map<std::string, NDArray>& params) {
       if (!is_input && v != params.end() && v->second.ctx() == p->ctx && v->second.dtype() == dtypes[e]) {
         list.push_back(v->second);
       } else {
+        if (!is_input && v == params.end()) {
+          uint64_t bytes = DTypeSize(dtypes[e]);
+          for (int64_t d : shapes[e])
+            if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes)) bytes = UINT64_MAX / 2;
+          missing = std::min(missing + bytes, UINT64_MAX / 2);
+          MXNET_CHECK_KIND(missing <= kMissingMultiple * given, Value)
+              << "[predictor] the parameters lack " << n->name << " of shape " << shapes[e] << "; accepted: missing arrays (labels) of at most " << kMissingMultiple << " times what was given";
+        }
         NDArray a(shapes[e], p->ctx, dtypes[e]);
         if (v != params.end() && v->second.shape() == shapes[e]) {
           CopyFromTo(v->second, a);
@@ -119,7 +137,7 @@ void Bind(Predictor* p, const std::map<std::string, NDArray>& params) {
     return list;
   };
   const std::vector<NDArray> args = arrays(Symbol::kReadOnlyArgs), aux = arrays(Symbol::kAuxStates);
-  p->executor = Executor::Bind(p->symbol, p->ctx, {}, args, {}, {}, aux);
+  p->executor = same ? same->executor->SharePlan(args, aux) : Executor::Bind(p->symbol, p->ctx, {}, args, {}, {}, aux);
   for (const auto& o : p->executor->Outputs()) {
     p->out_shapes.emplace_back();
     for (int64_t d : o.shape()) p->out_shapes.back().push_back(static_cast<uint32_t>(d));
@@ -180,7 +198,8 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
   API_END();
 }
 
-// One predictor per thread; parameters are shared, inputs, outputs and intermediate memory are not.
+// One predictor per thread; parameters and the compiled plan are shared, inputs, outputs and intermediate memory are not. Each computes on
+// the thread that calls MXPredForward. A graph whose shapes depend on values has no plan to share.
 int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
                             const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
   API_BEGIN();
@@ -193,7 +212,7 @@ int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes
     p->symbol = made[0]->symbol;
     p->ctx = made[0]->ctx;
     p->input_shapes = made[0]->input_shapes;
-    Bind(p.get(), params);
+    Bind(p.get(), params, made[0]->executor->Outputs().empty() || made[0]->executor->Outputs()[0].is_none() ? nullptr : made[0].get());
     made.push_back(std::move(p));
   }
   for (int i = 0; i < num_threads; ++i) out[i] = made[i].release();

@@ -4,12 +4,16 @@
 // instance (_backward_CachedOp). When the backward pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead,
 // which differentiates again.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <unordered_map>
 
+#include "executor/callers.h"
 #include "executor/passes.h"
 #include "executor/plan.h"
 #include "graph/gradient.h"
@@ -87,6 +91,13 @@ class ArenaPool {
   std::vector<std::shared_ptr<Arena>> idle_;
 };
 
+/* What a thread's last call left for its next one: a plan, the signature it is for, and an instance whose arena nobody else has. */
+struct Warm {
+  std::string key;
+  std::shared_ptr<Compiled> compiled;
+  std::shared_ptr<PlanInstance> instance;
+};
+
 /* One recorded call, until its backward pass. */
 struct CallState {
   std::shared_ptr<CachedOpImpl> op;
@@ -126,8 +137,9 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       else if (kv.first == "backward_bulk_size") backward_bulk_ = ParseInt(kv.first, kv.second);
       else if (kv.first == "data_indices") data_inputs_ = ParseList(kv.first, kv.second);
       else if (kv.first == "memory_budget") memory_budget_ = ParseBytes(kv.first, kv.second);
+      else if (kv.first == "thread_safe") on_caller_ = IsTrue(kv.second);
       else MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
-          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices, is_dynamic";
+          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, thread_safe, data_indices, param_indices, is_dynamic";
     }
     MXNET_CHECK_KIND(static_alloc_ || !static_shape_, Value) << "[CachedOp] static_shape=True needs static_alloc=True";
     dynamic_ = HasDynamicShape(symbol_);
@@ -136,6 +148,10 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     is_aux_.assign(variables_.size(), false);
     for (const auto& n : symbol_.ListInputs(Symbol::kAuxStates)) is_aux_[at.at(n.get())] = true;
     DFSVisit(symbol_.outputs, [this](const NodePtr& n) { num_ops_ += !n->is_variable(); });
+  }
+
+  ~CachedOpImpl() override {
+    for (auto& slot : warm_) delete slot.load(std::memory_order_acquire);
   }
 
   void Invoke(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx) override {
@@ -154,7 +170,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     if (record)
       for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i]->autograd_entry && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
-    auto compiled = Find(inputs, where, Imperative::State().training, wanted);
+    std::unique_ptr<Warm> warm = Prepare(inputs, where, Imperative::State().training, wanted);
+    const std::shared_ptr<Compiled>& compiled = warm->compiled;
     const Plan& plan = *compiled->plan;
     auto call = std::make_shared<PlanCall>();
     call->arrays.resize(plan.num_slots());
@@ -178,29 +195,27 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
         slot = outputs[i]->Detach();
       }
     }
-    auto instance = Take(compiled.get());
+    const std::shared_ptr<PlanInstance>& instance = warm->instance;
     call->free_after_forward = !static_alloc_ && !record;
+    call->on_caller = on_caller_ && !record;
     const MonitorFn monitor = Monitor();
     if (monitor) instance->RunMonitored(call, false, monitor, monitor_all_);
     else instance->Run(call, false);
     for (auto& c : copied) CopyFromTo(c.first, *c.second);
-    if (!record) {
-      Return(std::move(instance));
-      return;
-    }
+    if (!record) return Keep(std::move(warm));
     auto state = std::make_shared<CallState>();
     state->op = shared_from_this();
     state->compiled = compiled;
-    state->instance = std::move(instance);
+    state->instance = instance;
     state->forward = call;
     state->wanted = std::move(wanted);
     state->keep_arena = static_alloc_;
     Imperative::Record(CallAttrs("_CachedOp", shared_from_this(), std::move(state)), inputs, outputs, "cached_op");
   }
 
-  /* An instance that nobody uses, on an arena that nobody uses. */
-  std::shared_ptr<PlanInstance> Take(Compiled* compiled) {
-    auto arena = arenas_.Take(compiled->plan->ctx);
+  /* An instance that nobody uses, on `arena` or, without one, on an arena that nobody uses. */
+  std::shared_ptr<PlanInstance> Take(Compiled* compiled, std::shared_ptr<Arena> arena = nullptr) {
+    if (!arena) arena = arenas_.Take(compiled->plan->ctx);
     if (static_alloc_) arena->Reserve(compiled->plan->memory.arena_bytes);
     std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& i : compiled->instances)
@@ -223,6 +238,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     std::lock_guard<std::mutex> lock(mutex_);
     monitor_ = std::move(fn);
     monitor_all_ = monitor_all;
+    monitored_.store(static_cast<bool>(monitor_), std::memory_order_release);
   }
 
   int num_inputs() const { return static_cast<int>(variables_.size()); }
@@ -268,6 +284,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
 
  private:
   MonitorFn Monitor() const {
+    if (!monitored_.load(std::memory_order_acquire)) return nullptr;
     std::lock_guard<std::mutex> lock(mutex_);
     return monitor_;
   }
@@ -282,7 +299,11 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     }
   }
 
-  std::shared_ptr<Compiled> Find(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
+  /*
+   * Plan and instance for a call, without a lock when this thread's last call had the same signature: its arena is then still this
+   * thread's, so that calls of different threads never wait for one another.
+   */
+  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
     std::string key;
     auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
     const int head[3] = {static_cast<int>(where.dev_type), where.dev_id, is_train};
@@ -293,6 +314,27 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
     }
     put(wanted.data(), wanted.size() * sizeof(int));
+    // acquire pairs with the release in Keep: what the slot's last user wrote into the instance is seen
+    std::unique_ptr<Warm> warm(warm_[CallerNumber() % kSlots].exchange(nullptr, std::memory_order_acquire));
+    if (warm && warm->key == key) return warm;
+    std::shared_ptr<Arena> arena = warm ? warm->instance->arena() : nullptr;
+    if (arena && !(arena->ctx == where)) arenas_.Return(std::move(arena));
+    warm = std::make_unique<Warm>();
+    warm->compiled = Find(key, inputs, where, is_train, wanted);
+    warm->instance = Take(warm->compiled.get(), std::move(arena));
+    warm->key = std::move(key);
+    return warm;
+  }
+  void Keep(std::unique_ptr<Warm> warm) {
+    Warm* none = nullptr;
+    if (warm_[CallerNumber() % kSlots].compare_exchange_strong(none, warm.get(), std::memory_order_release, std::memory_order_relaxed)) {
+      warm.release();   // the slot owns it
+    } else {
+      Return(warm->instance);
+    }
+  }
+
+  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
@@ -338,11 +380,14 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   const mxnet::Symbol symbol_;
   const std::vector<NodePtr> variables_;
   std::vector<bool> is_aux_;
-  bool static_alloc_ = false, static_shape_ = false, dynamic_ = false;
+  bool static_alloc_ = false, static_shape_ = false, dynamic_ = false, on_caller_ = false;
   int inline_limit_ = 2, forward_bulk_ = -1, backward_bulk_ = -1, num_ops_ = 0;
   size_t memory_budget_ = 0;
   std::vector<int> data_inputs_;
   ArenaPool arenas_;
+  static constexpr int kSlots = 64;   // one per living thread that calls; threads with higher numbers share
+  std::array<std::atomic<Warm*>, kSlots> warm_{};
+  std::atomic<bool> monitored_{false};
 
   mutable std::mutex mutex_;   // guards what follows
   std::unordered_map<std::string, std::shared_ptr<Compiled>> compiled_;

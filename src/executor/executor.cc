@@ -23,8 +23,8 @@ class ModeScope {
 class ExecutorImpl : public Executor {
  public:
   ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads, const std::vector<OpReq>& grad_req,
-               const std::vector<NDArray>& in_aux, ExecutorImpl* shared)
-      : symbol_(symbol), ctx_(ctx) {
+               const std::vector<NDArray>& in_aux, ExecutorImpl* shared, std::shared_ptr<const Plan> inference_plan = nullptr)
+      : symbol_(symbol), ctx_(ctx), inference_plan_(std::move(inference_plan)), on_caller_(inference_plan_ != nullptr) {
     args = in_args;
     aux = in_aux;
     arg_grads = in_grads;
@@ -75,6 +75,7 @@ class ExecutorImpl : public Executor {
     Compiled* c = Get(is_train, backward);
     auto call = std::make_shared<PlanCall>();
     FillForward(call.get(), *c->plan());
+    call->on_caller = on_caller_ && !is_train;
     RunPhase(c, call, false);
     last_ = c;
     last_call_ = call;
@@ -167,6 +168,18 @@ class ExecutorImpl : public Executor {
     return std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this);
   }
 
+  std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& other_args, const std::vector<NDArray>& other_aux) override {
+    MXNET_CHECK_KIND(!dynamic_ && !has_grads_, Value) << "[executor] a plan is shared for inference only: bound without gradients, no value-dependent shapes";
+    auto same = [](const std::vector<NDArray>& a, const std::vector<NDArray>& b) {
+      return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const NDArray& x, const NDArray& y) {
+               return !y.is_none() && x.shape() == y.shape() && x.dtype() == y.dtype();
+             });
+    };
+    MXNET_CHECK_KIND(same(args, other_args) && same(aux, other_aux), Value) << "[executor] a plan is shared by arrays of the same shapes and dtypes; these differ from what is bound";
+    on_caller_ = true;
+    return std::make_shared<ExecutorImpl>(symbol_, ctx_, other_args, std::vector<NDArray>(), std::vector<OpReq>(), other_aux, nullptr, Get(false, false)->plan());
+  }
+
   std::string DebugStr() const override {
     std::string s = symbol_.Print();
     for (const auto& kv : compiled_) s += kv.second->plan()->DebugStr();
@@ -198,6 +211,7 @@ class ExecutorImpl : public Executor {
 
   Compiled* Get(bool is_train, bool backward) {
     auto& slot = compiled_[{backward, is_train}];
+    if (!slot && inference_plan_ && !is_train && !backward) slot = std::make_shared<PlanInstance>(inference_plan_, arena_);
     if (!slot) {
       PlanRequest request;
       request.symbol = symbol_;
@@ -266,6 +280,8 @@ class ExecutorImpl : public Executor {
 
   Symbol symbol_;
   Context ctx_;
+  std::shared_ptr<const Plan> inference_plan_;   // another executor's, to be used as it is
+  bool on_caller_ = false;
   bool has_grads_ = false, dynamic_ = false, dynamic_call_ = false;
   std::vector<OpReq> arg_req_;
   std::vector<NDArray> inputs_, outputs_;    // inputs in ListInputs(kAll) order

@@ -120,6 +120,7 @@ struct PlanCall {
   RandomState random_start;        // as it was before this forward pass
   std::shared_ptr<PlanCall> repeats;   // a forward pass to repeat with its random numbers, leaving the device's alone
   bool free_after_forward = false, free_after_backward = false;
+  bool on_caller = false;          // the caller computes it itself, whatever it costs, unless something that it needs is in use
 };
 
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {

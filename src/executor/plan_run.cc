@@ -1,6 +1,7 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
 
+#include "executor/callers.h"
 #include "executor/plan.h"
 #include "ndarray/run.h"
 
@@ -212,14 +213,19 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     }
   };
   std::vector<Var*> reads, writes;
-  if (phase.cost < kInlineNanoseconds && !where.is_gpu()) {
+  if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu()) {
     CollectVars(*call, phase.whole, &reads, &writes);
     if (engine->TryAcquire(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()))) {
       std::exception_ptr error;
       RunContext run;
       run.ctx = where;
       try {
-        run_bulk(this, phase.whole, true, true, run);
+        if (call->on_caller) {
+          CallerScope share;
+          run_bulk(this, phase.whole, true, true, run);
+        } else {
+          run_bulk(this, phase.whole, true, true, run);
+        }
       } catch (...) {
         error = std::current_exception();
       }

@@ -179,7 +179,10 @@ class Reader {
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + n->name + " of the symbol file)");
     }
-    if (record) CompleteInputs(n.get());
+    if (record) {
+      CheckCounts(*n);
+      CompleteInputs(n.get());
+    }
     nodes_.push_back(std::move(n));
   }
 
@@ -202,6 +205,18 @@ class Reader {
       if (!done) fresh.insert(kv);
     }
     *dict = std::move(fresh);
+  }
+
+  // A number among a node's parameters must not stand for far more than the file holds: lists are made of its inputs and outputs.
+  void CheckCounts(const Node& n) {
+    constexpr int64_t kMissingInputs = 64, kOutputs = 65536;
+    const int64_t inputs = n.op()->NumInputs(*n.attrs), given = static_cast<int64_t>(n.inputs.size());
+    MXNET_CHECK_KIND(inputs >= 0 && inputs <= given + kMissingInputs, Value)
+        << "[symbol file] node " << n.name << " (" << n.op()->name << ") has " << given << " inputs; its parameters ask for " << inputs;
+    const int64_t outputs = n.num_outputs();
+    num_outputs_ += outputs;
+    MXNET_CHECK_KIND(outputs >= 0 && num_outputs_ <= kOutputs + 64 * static_cast<int64_t>(nodes_.size()), Value)
+        << "[symbol file] node " << n.name << " (" << n.op()->name << ") has " << outputs << " outputs; accepted: " << kOutputs << " in a file, and 64 for each of its nodes";
   }
 
   // Files before 0.9 do not list auxiliary states among the inputs.
@@ -251,6 +266,7 @@ class Reader {
 
   struct Deferred { std::string input, key, value; };
   int version_, depth_;
+  int64_t num_outputs_ = 0;
   std::vector<NodePtr> nodes_;
   std::vector<Deferred> deferred_;
 };

@@ -1,0 +1,65 @@
+#include "executor/callers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <queue>
+#include <vector>
+
+#include "base/omp.h"
+
+namespace mxnet {
+namespace {
+
+/* Numbers of living threads. Never destroyed: threads may end after static objects. */
+struct Numbers {
+  std::mutex mutex;
+  int next = 0;
+  std::priority_queue<int, std::vector<int>, std::greater<int>> free;
+
+  static Numbers& Get() {
+    static Numbers* numbers = new Numbers();
+    return *numbers;
+  }
+};
+
+struct Number {
+  int value;
+  Number() {
+    Numbers& n = Numbers::Get();
+    std::lock_guard<std::mutex> lock(n.mutex);
+    if (n.free.empty()) {
+      value = n.next++;
+    } else {
+      value = n.free.top();
+      n.free.pop();
+    }
+  }
+  ~Number() {
+    Numbers& n = Numbers::Get();
+    std::lock_guard<std::mutex> lock(n.mutex);
+    n.free.push(value);
+  }
+};
+
+std::atomic<int> g_computing{0};
+
+}  // namespace
+
+int CallerNumber() {
+  static thread_local const Number number;
+  return number.value;
+}
+
+CallerScope::CallerScope() {
+  const int callers = g_computing.fetch_add(1, std::memory_order_relaxed) + 1;
+  previous_limit_ = SetThreadOmpLimit(std::max(1, OmpMaxThreads() / callers));
+}
+
+CallerScope::~CallerScope() {
+  SetThreadOmpLimit(previous_limit_);
+  g_computing.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace mxnet
