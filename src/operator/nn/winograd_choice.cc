@@ -1,7 +1,7 @@
 // Which tile size, or the direct kernels, for a convolution.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +19,7 @@ namespace {
 constexpr double kSmall = 2e7;           // operations below which neither choice matters
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
 constexpr double kSeconds = 0.1;         // after which no further round is run
+constexpr int kRounds = 12;
 constexpr double kCoarse = 0.85;         // 6x6 tiles, less exact, must be this much faster
 
 double Flops(const ConvDims& d) { return 2.0 * d.batch * d.channels * d.filters * d.OutSize() * d.KernelSize(); }
@@ -56,10 +57,11 @@ float* Filled(Buffers* buffers, int64_t count) {
   return p;
 }
 
-double Seconds(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+// Of this thread: other programs on the machine disturb it less than they do the wall clock.
+double Now() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 int Measure(const ConvCall& like, bool kept) {
@@ -112,9 +114,11 @@ int Measure(const ConvCall& like, bool kept) {
     WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
   };
   double spent = 0;
-  for (int round = 0; round < 6 && (round < 2 || spent < kSeconds); ++round)   // the first one warms up
+  for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)   // the first one warms up
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const double t = Seconds([&] { run(i); });
+      const double begin = Now();
+      run(i);
+      const double t = Now() - begin;
       if (sizes[i] < 0) return WinogradByRule(like, kept);   // the direct kernels do not take it
       spent += t;
       if (round > 0) best[i] = std::min(best[i], t);

@@ -187,9 +187,10 @@ void Weights(const WinogradDims& d, const WinogradFilter& f, int64_t begin, int6
   constexpr int A = Points<M>::kAlpha;
   for (int64_t p = begin; p < end; ++p) {
     float* panel = u + p * A * A * d.c * kPanel;
-    for (int half = 0; half < 2; ++half) {
-      const int64_t k = p * kPanel + half * kLanes, n = std::min<int64_t>(kLanes, d.k - k);
-      for (int64_t c = c_begin; c < c_end; ++c) {
+    for (int64_t c = c_begin; c < c_end; ++c) {
+      float points[A * A * kPanel];   // whole lines are stored: those of one channel fall into the same sets of the cache
+      for (int half = 0; half < 2; ++half) {
+        const int64_t k = p * kPanel + half * kLanes, n = std::min<int64_t>(kLanes, d.k - k);
         Wide g[3][3] = {}, rows[A][3], column[3], point[A];
         for (int r = 0; r < 3; ++r)
           for (int s = 0; s < 3; ++s) {
@@ -203,9 +204,10 @@ void Weights(const WinogradDims& d, const WinogradFilter& f, int64_t begin, int6
         }
         for (int i = 0; i < A; ++i) {
           Points<M>::Filter(rows[i], point);
-          for (int j = 0; j < A; ++j) Store(panel + ((i * A + j) * d.c + c) * kPanel + half * kLanes, __builtin_convertvector(point[j], Vec));
+          for (int j = 0; j < A; ++j) Store(points + (i * A + j) * kPanel + half * kLanes, __builtin_convertvector(point[j], Vec));
         }
       }
+      for (int i = 0; i < A * A; ++i) std::memcpy(panel + (i * d.c + c) * kPanel, points + i * kPanel, kPanel * sizeof(float));
     }
   }
 }
