@@ -41,7 +41,7 @@ std::set<std::string> NamesIn(const char* variable, const std::string& text, boo
   return names;
 }
 
-bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu() && c.all_inputs_are(kFloat32); }
+bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu(); }
 bool OneDnn() { return Env::Get().onednn_enabled; }
 
 }  // namespace
@@ -50,10 +50,13 @@ const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
-      {"fold_batch_norm", "Inference: BatchNorm behind a convolution goes into its weight and bias.", InferenceOnCpu,
-       [](PassGraph* g, PassContext*) { return FoldBatchNorm(g); }},
-      {"fuse_convolution", "Inference: an addition and a relu behind a convolution become part of it.", [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); },
-       [](PassGraph* g, PassContext*) { return FuseConvolution(g); }},
+      {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},
+      {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseConvolution},
+      {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseDense},
+      {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles.",
+       [](const PassContext& c) { return c.on_cpu() && Env::Get().use_fusion; }, FusePointwise},
       {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return c.on_cpu() && OneDnn(); }, ChooseLayouts},
   };
   return passes;

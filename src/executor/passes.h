@@ -93,17 +93,32 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 int EliminateCommonExpressions(PassGraph* g);
 
 /*
- * Inference only, float32: folds BatchNorm into the convolution before it. What it puts in are constant nodes: they read nothing but
- * variables, keep their results from run to run and run again only when one of these has changed. Returns how many were folded.
+ * Constant nodes carry this attribute: they read nothing but variables and other constant nodes, keep their results from run to run
+ * and run again only when one of these has changed.
  */
-int FoldBatchNorm(PassGraph* g);
+constexpr char kPlanConstant[] = "__plan_constant__";
 bool IsConstantNode(const Node& node);
 
 /*
- * Inference only, float32: an addition and a relu behind a convolution become part of it, where nobody else reads what lies between.
+ * Inference only, float32: folds BatchNorm, and numbers that the result is multiplied by or shifted by, into the convolution or dense
+ * layer before them. The new weight and bias come from a constant node. Returns how many nodes were folded.
+ */
+int FoldScaleShift(PassGraph* g, PassContext* context);
+/* Will that take this BatchNorm in? `ndim`: of its data. */
+bool FoldsIntoLayer(const Node& norm, int ndim);
+
+/*
+ * Inference only, float32: an addition and an activation behind a convolution or dense layer become part of it, where nobody else reads
+ * what lies between. Returns how many nodes went.
+ */
+int FuseConvolution(PassGraph* g, PassContext* context);
+int FuseDense(PassGraph* g, PassContext* context);
+
+/*
+ * Pointwise operators of one shape whose results only others of them read become one operator, forward and backward apart.
  * Returns how many nodes went.
  */
-int FuseConvolution(PassGraph* g);
+int FusePointwise(PassGraph* g, PassContext* context);
 
 /* Chooses layouts and inserts conversions, where the graph holds what gains from channels-last tensors. Returns how many conversions there are. */
 int ChooseLayouts(PassGraph* g, PassContext* context);

@@ -373,7 +373,7 @@ TEST(Plan, AdditionAndReluJoinTheConvolution) {
 TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
   Bound b = BindNet(ConvolutionalNet(1), false);
   const std::string text = b.executor->DebugStr();
-  EXPECT_NE(text.find("_fold_batch_norm"), std::string::npos);
+  EXPECT_NE(text.find("_fold_scale_shift"), std::string::npos);
   EXPECT_NE(text.find("_fused_convolution"), std::string::npos);
   EXPECT_EQ(text.find(" BatchNorm \""), std::string::npos);
   auto outputs = [](const Bound& x) {

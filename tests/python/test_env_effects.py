@@ -215,7 +215,7 @@ def test_log_passes():
         environment = {**os.environ, **variables}
         return subprocess.run([sys.executable, "-c", PRELUDE + PASSES], env=environment, capture_output=True, text=True, timeout=120).stderr
     assert "[plan]" not in log()
-    assert "pass fold_batch_norm: 1 changes" in log(MXNET_PLAN_LOG_PASSES="fold_batch_norm")
+    assert "pass fold_scale_shift: 1 changes" in log(MXNET_PLAN_LOG_PASSES="fold_scale_shift")
     assert "pass fuse_convolution: 1 changes" in log(MXNET_PLAN_LOG_PASSES="all")
 
 

@@ -2,6 +2,7 @@
 #include "operator/nn/activation_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
+#include "operator/pointwise/recipe.h"
 
 namespace mxnet {
 namespace nn {
@@ -66,6 +67,16 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
   }
   return {to_og, MakeOp("elemwise_mul", {MakeOp("elemwise_mul", {og, ograds[0]}), slope})};
 }
+
+[[maybe_unused]] const bool fusable = [] {
+  pointwise::Recipe recipe;
+  const pointwise::RecipeFn type = [](const Attrs& attrs, int, pointwise::Recipe* r) { return r->row = attrs.get<ActivationParam>().act_type, true; };
+  recipe.kind = pointwise::Recipe::kActivation;
+  pointwise::NoteRecipe("Activation", recipe, type);
+  recipe.kind = pointwise::Recipe::kActivationGradient, recipe.count = 2;
+  pointwise::NoteRecipe("_backward_Activation", recipe, type);
+  return true;
+}();
 
 MXNET_REGISTER_OP(Activation)
     .describe("Element by element: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), softrelu log(1 + exp(x)), softsign x / (1 + |x|), tanh.\n\n"

@@ -61,10 +61,11 @@ struct DeconvolutionParam : public dmlc::Parameter<DeconvolutionParam> {
 /* The layout attribute puts channels last (logically: shapes are in that order too). */
 inline bool ChannelsLastAttr(const dmlc::optional<int>& layout) { return layout.has_value() && layout.value() >= kNWC; }
 
-/* _fused_convolution, made by the plan compiler: Convolution, plus its last input when `add`, then relu when `relu`. */
+/* _fused_convolution, made by the plan compiler: Convolution, plus its last input when `add`, then `post`. */
 struct FusedConvolutionParam {
   AttrsPtr convolution;
-  bool add = false, relu = false;
+  bool add = false;
+  PostOp post;
 };
 
 /*

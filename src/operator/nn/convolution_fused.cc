@@ -1,4 +1,4 @@
-// _fused_convolution: a convolution with the addition and the relu behind it, in one pass over its result.
+// _fused_convolution: a convolution with the addition and the activation behind it, in one pass over its result.
 #include <algorithm>
 #include <cstring>
 
@@ -38,7 +38,7 @@ void Forward(KernelArgs& args) {
   call.bias = bias ? args.in[2].dptr : nullptr;
   call.weight_input = 1;
   call.accumulate = p.add;
-  call.relu = p.relu;
+  call.post = p.post;
   if (WinogradConvolution(args, call, p.add ? addend.dptr : nullptr)) return;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add && addend.dptr != out.dptr) {
@@ -54,30 +54,23 @@ void Forward(KernelArgs& args) {
     added = Scratch<float>(args, n);
     std::memcpy(added, addend.dptr, out.Bytes());
   }
-  call.accumulate = call.relu = false;
+  call.accumulate = false;
+  call.post = PostOp();
   RunConvolution(args, call);
   ParallelFor(n, 0, [&](int64_t b, int64_t e) {
     if (added) for (int64_t i = b; i < e; ++i) y[i] += added[i];
-    if (p.relu) for (int64_t i = b; i < e; ++i) y[i] = y[i] < 0.f ? 0.f : y[i];
+    ApplyPost(p.post, y + b, y + b, e - b);
   });
 }
 
-bool Take(AttrDict* dict, const char* key) {
-  auto it = dict->find(key);
-  if (it == dict->end()) return false;
-  const std::string value = it->second;
-  dict->erase(it);
-  MXNET_CHECK_KIND(value == "1" || value == "0" || value == "True" || value == "False", Value)
-      << "[_fused_convolution] " << key << " is '" << value << "'; accepted: True, False";
-  return value == "1" || value == "True";
-}
-
-// Convolution's own parameters, and with_add and with_relu.
+// Convolution's own parameters, and with_add and post.
 std::shared_ptr<const void> Parse(const AttrDict& dict) {
   AttrDict rest = dict;
   auto p = std::make_shared<FusedConvolutionParam>();
-  p->add = Take(&rest, "with_add");
-  p->relu = Take(&rest, "with_relu");
+  std::string post;
+  p->add = TakeFlag("_fused_convolution", &rest, "with_add");
+  TakeText(&rest, "post", &post);
+  p->post = ParsePost("_fused_convolution", post);
   p->convolution = MakeAttrs(Op::Get("Convolution"), std::move(rest));
   return p;
 }
@@ -88,7 +81,7 @@ Op& WithParser(Op& op) {
 }
 
 [[maybe_unused]] Op& record = WithParser(Op::Register("_fused_convolution"))
-    .describe("Convolution with the addition and the relu behind it; made by the plan compiler.")
+    .describe("Convolution with the addition and the activation behind it; made by the plan compiler.")
     .set_inputs({"data", "weight", "bias", "addend"},
                 [](const Attrs& a) { return ConvolutionInputs(a.get<FusedConvolutionParam>()) + (a.get<FusedConvolutionParam>().add ? 1 : 0); })
     .set_list_inputs([](const Attrs& a) {

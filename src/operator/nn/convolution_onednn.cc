@@ -71,12 +71,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
   const Desc weight(weight_dims, type, Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (call.accumulate || call.relu) {
-    dnnl::post_ops after;
-    if (call.accumulate) after.append_sum(1.f);
-    if (call.relu) after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.f, 0.f);
-    attr.set_post_ops(after);
-  }
+  SetPost(&attr, call.accumulate, call.post);
   const auto direct = dnnl::algorithm::convolution_direct;
   dnnl::engine& engine = OnednnEngine();
   auto entry = std::make_unique<ConvEntry>();
@@ -117,7 +112,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
   OmpScope threads;
   Key key;
   key.Add('c').Add(call.pass).Add(call.dims).Add(call.dtype).Add(call.src.channels_last).Add(call.weight.channels_last).Add(call.dst.channels_last)
-      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.relu).Add(LibraryThreads());
+      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.post).Add(LibraryThreads());
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();

@@ -21,6 +21,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const DenseCall& call, dnnl::memory::data_
   const Desc weight_user({call.n, call.k}, type, Tag::ab), weight({call.n, call.k}, type, plain_weights ? Tag::ab : Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  SetPost(&attr, call.accumulate, call.post);
   using Desc2 = dnnl::inner_product_forward::primitive_desc;
   const auto kind = dnnl::prop_kind::forward_inference;
   const Desc2 pd = call.bias ? Desc2(OnednnEngine(), kind, src, weight, bias, dst, attr) : Desc2(OnednnEngine(), kind, src, weight, dst, attr);
@@ -43,7 +44,7 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   const int team = OmpThreadsForFlops(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
   OmpScope threads(team);
   Key key;
-  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(keep).Add(LibraryThreads(team));
+  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(call.accumulate).Add(call.post).Add(keep).Add(LibraryThreads(team));
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
   const size_t scratch_bytes = entry->scratch.get_desc().get_size();

@@ -10,6 +10,7 @@
 
 #include "mxnet/env.h"
 #include "mxnet/op.h"
+#include "operator/nn/post.h"
 
 namespace mxnet {
 namespace nn {
@@ -39,10 +40,11 @@ struct ConvCall {
   Ordered src, weight, dst;
   void* bias = nullptr;
   int weight_input = -1;   // which input of the operator `weight` is, for its version; -1: do not keep packed weights
-  bool accumulate = false, relu = false;   // kForward, hooks only: dst = relu(dst + result)
+  bool accumulate = false;   // kForward, hooks only: dst = post(dst + result)
+  PostOp post;
 };
 
-/* out(m, n) = data(m, k) * weight(n, k)^T + bias(n) */
+/* out(m, n) = post(data(m, k) * weight(n, k)^T + bias(n), plus out itself when `accumulate`) */
 struct DenseCall {
   int64_t m = 0, n = 0, k = 0;
   int dtype = kFloat32;
@@ -51,6 +53,8 @@ struct DenseCall {
   const void* bias = nullptr;
   void* out = nullptr;
   int weight_input = -1;
+  bool accumulate = false;
+  PostOp post;
 };
 
 struct Hooks {

@@ -5,6 +5,7 @@
 #include "operator/nn/activation_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/random_philox.h"
 
 namespace mxnet {
@@ -157,6 +158,20 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
 }
 
 int Outputs(const Attrs& a) { return Type(a) == kRrelu ? 2 : 1; }
+
+[[maybe_unused]] const bool fusable = [] {
+  pointwise::Recipe recipe;
+  const pointwise::RecipeFn type = [](const Attrs& attrs, int, pointwise::Recipe* r) {
+    const auto& p = attrs.get<LeakyReLUParam>();
+    r->row = LoopOf(p.act_type), r->params[0] = static_cast<double>(p.slope);
+    return p.act_type != kPrelu && p.act_type != kRrelu;
+  };
+  recipe.kind = pointwise::Recipe::kActivation;
+  pointwise::NoteRecipe("LeakyReLU", recipe, type);
+  recipe.kind = pointwise::Recipe::kActivationGradient, recipe.count = 2;
+  pointwise::NoteRecipe("_backward_LeakyReLU", recipe, type);
+  return true;
+}();
 
 MXNET_REGISTER_OP(LeakyReLU)
     .describe("Element by element, by act_type: leaky x or slope x; prelu the same with a learned slope gamma per channel; elu x or slope (exp(x) - 1)\n"

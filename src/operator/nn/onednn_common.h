@@ -16,6 +16,7 @@
 #include <string>
 
 #include "mxnet/op.h"
+#include "operator/nn/post.h"
 
 namespace mxnet {
 namespace nn {
@@ -25,6 +26,9 @@ dnnl::stream& OnednnStream();   // this thread's
 
 /* False: the type is not computed in on this machine (float64; half types without instructions). */
 bool OnednnType(int dtype, dnnl::memory::data_type* type);
+
+/* result = post(result, plus what was there when `accumulate`) */
+void SetPost(dnnl::primitive_attr* attr, bool accumulate, const PostOp& post);
 
 class Key {
  public:

@@ -36,6 +36,26 @@ bool OnednnType(int dtype, dnnl::memory::data_type* type) {
   return false;
 }
 
+void SetPost(dnnl::primitive_attr* attr, bool accumulate, const PostOp& post) {
+  if (!accumulate && !post) return;
+  using A = dnnl::algorithm;
+  dnnl::post_ops after;
+  if (accumulate) after.append_sum(1.f);
+  switch (post.kind) {
+    case PostKind::kNone: break;
+    case PostKind::kRelu: after.append_eltwise(A::eltwise_relu, 0.f, 0.f); break;
+    case PostKind::kSigmoid: after.append_eltwise(A::eltwise_logistic, 0.f, 0.f); break;
+    case PostKind::kTanh: after.append_eltwise(A::eltwise_tanh, 0.f, 0.f); break;
+    case PostKind::kSoftRelu: after.append_eltwise(A::eltwise_soft_relu, 1.f, 0.f); break;
+    case PostKind::kGelu: after.append_eltwise(A::eltwise_gelu_erf, 0.f, 0.f); break;
+    case PostKind::kLeaky: after.append_eltwise(A::eltwise_relu, post.a, 0.f); break;
+    case PostKind::kElu: after.append_eltwise(A::eltwise_elu, post.a, 0.f); break;
+    case PostKind::kClip: after.append_eltwise(A::eltwise_clip, post.a, post.b); break;
+    case PostKind::kHardSigmoid: after.append_eltwise(A::eltwise_hardsigmoid, post.a, post.b); break;
+  }
+  attr->set_post_ops(after);
+}
+
 namespace {
 struct Cache {
   using Item = std::pair<std::string, std::unique_ptr<CacheEntry>>;

@@ -18,7 +18,7 @@ namespace nn {
 
 /*
  * Computes `call` when Winograd is allowed, can and pays: then true. `addend`, of the result's shape
- * and order, is added before the relu and may be the result itself; call.accumulate is not looked at.
+ * and order, is added before call.post and may be the result itself; call.accumulate is not looked at.
  */
 bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend);
 

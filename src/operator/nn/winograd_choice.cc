@@ -75,7 +75,8 @@ int Measure(const ConvCall& like, bool kept) {
   call.dst.ptr = Filled(&data, dims.batch * dims.filters * dims.OutSize());
   call.weight.ptr = Filled(&data, dims.channels * dims.filters * dims.KernelSize());
   if (call.bias) call.bias = Filled(&data, dims.filters);
-  call.accumulate = call.relu = false;
+  call.accumulate = false;
+  call.post = PostOp();
   call.weight_input = 0;
   KernelArgs args;
   std::shared_ptr<OpState> state;

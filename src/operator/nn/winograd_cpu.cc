@@ -220,9 +220,12 @@ bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
   e.addend = static_cast<const float*>(addend);
-  e.relu = call.relu;
+  e.relu = call.post.kind == PostKind::kRelu;
   const bool forward = call.pass == ConvPass::kForward;
-  WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
+  float* y = static_cast<float*>(forward ? call.dst.ptr : call.src.ptr);
+  WinogradRun(d, forward ? src : dst, u, e, y, args.workspace);
+  if (forward && call.post && !e.relu)
+    ParallelFor(d.batch * d.oh * d.ow * d.k, 0, [&](int64_t begin, int64_t end) { ApplyPost(call.post, y + begin, y + begin, end - begin); });
   return true;
 }
 

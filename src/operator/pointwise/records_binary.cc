@@ -1,6 +1,7 @@
 // Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with their dtype rules.
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
@@ -171,6 +172,9 @@ void RegisterSide(int id, int side) {
     const Operand in[3] = {a.in[0], a.in[1], a.in[2]};
     Execute(GradientLoop(id, side, compute), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
   });
+  Recipe recipe;
+  recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = side, recipe.count = 3, recipe.masks = kGradientMasks;
+  NoteRecipe(op.name, recipe);
 }
 
 const bool kRegistered = [] {
@@ -200,6 +204,11 @@ const bool kRegistered = [] {
       const Operand in[2] = {a.in[0], a.in[1]};
       Execute(ForwardLoop(id, compute), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
     });
+    if (row.types != 'B' && result != Result::kBool) {
+      Recipe recipe;
+      recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
+      NoteRecipe(e.name, recipe);
+    }
 
     if (row.uses[0] == 'Z') {
       op.set_zero_gradient();

@@ -3,6 +3,7 @@
 
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
@@ -129,6 +130,9 @@ static std::string BackwardName(int id) {
     const Operand in[3] = {a.in[0], count > 1 ? Operand(a.in[1]) : Operand(), count > 2 ? Operand(a.in[2]) : Operand()};
     Execute(GradientLoop(id, 0, compute), compute, in, count, kUnaryMasks, nullptr, a.out[0], a.req[0]);
   });
+  Recipe recipe;
+  recipe.kind = Recipe::kGradient, recipe.row = id, recipe.count = count;
+  NoteRecipe(name, recipe);
   return name;
 }
 
@@ -144,6 +148,9 @@ Op& RegisterUnary(const std::string& name, int id, const char* input_name) {
     const Operand in(a.in[0]);
     Execute(ForwardLoop(id, compute), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
   });
+  Recipe recipe;
+  recipe.row = id;
+  NoteRecipe(name, recipe);
   switch (row.uses[0]) {
     case 'Z': op.set_zero_gradient(); break;
     case 'N': break;
@@ -172,6 +179,10 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
     const Operand in(a.in[0]);
     Execute(ForwardLoop(id, compute), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
   });
+  Recipe recipe;
+  recipe.row = id, recipe.has_params = true;
+  const RecipeFn fill = [params](const Attrs& attrs, int dtype, Recipe* r) { return params(attrs, dtype, r->params), true; };
+  NoteRecipe(name, recipe, fill);
   if (row.uses[0] == 'Z') {
     op.set_zero_gradient();
     return {&op, nullptr};
@@ -198,6 +209,8 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
     const Operand in[2] = {a.in[0], count > 1 ? Operand(a.in[1]) : Operand()};
     Execute(GradientLoop(id, 0, compute), compute, in, count, kUnaryMasks, p, a.out[0], a.req[0]);
   });
+  recipe.kind = Recipe::kGradient, recipe.count = count;
+  NoteRecipe(backward_name, recipe, fill);
   return {&op, &backward};
 }
 

@@ -2,6 +2,7 @@
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
@@ -142,6 +143,11 @@ GradientFn ScalarGradient(int id, bool reverse) {
   };
 }
 
+bool NumberOf(const Attrs& attrs, int, Recipe* recipe) {
+  recipe->params[0] = attrs.get<ScalarParam>().scalar;
+  return true;
+}
+
 // (ograd, x) -> ograd * derivative with the number in its place.
 void RegisterBackward(int id, bool reverse) {
   const Row& row = GetRow(id);
@@ -164,6 +170,10 @@ void RegisterBackward(int id, bool reverse) {
     const Operand in[3] = {a.in[0], reverse ? s : x, reverse ? x : s};
     Execute(GradientLoop(id, reverse ? 1 : 0, compute), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
   });
+  Recipe recipe;
+  recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = reverse ? 1 : 0, recipe.count = 3, recipe.masks = kGradientMasks;
+  recipe.operand[1] = reverse ? Recipe::kNumber : 1, recipe.operand[2] = reverse ? 1 : Recipe::kNumber;
+  NoteRecipe(op.name, recipe, NumberOf);
 }
 
 const bool kRegistered = [] {
@@ -192,6 +202,12 @@ const bool kRegistered = [] {
       const Operand in[2] = {reverse ? s : x, reverse ? x : s};
       Execute(ForwardLoop(id, compute), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
     });
+    if (!bitwise && result != Result::kBool) {
+      Recipe recipe;
+      recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
+      recipe.operand[0] = reverse ? Recipe::kNumber : 0, recipe.operand[1] = reverse ? 0 : Recipe::kNumber;
+      NoteRecipe(e.name, recipe, NumberOf);
+    }
     if (row.uses[0] == 'Z') {
       op.set_zero_gradient();
       continue;

@@ -1,0 +1,357 @@
+// _fused_pointwise: a graph of pointwise operators computed tile by tile, so that what lies between them never leaves the first-level cache.
+//
+// Every step runs the same loop as the operator would alone, and half types are rounded after every step: the results are the same bits.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/omp.h"
+#include "mxnet/graph.h"
+#include "operator/nn/activation_kernels.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/recipe.h"
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+constexpr int64_t kTile = 1024;    // elements: some buffers of that size fit the first-level cache
+constexpr int kMaxDims = 32;
+
+/* Where an operand of a step is: an input of the node, or the result of an earlier step. */
+struct Place {
+  bool input;
+  int index;      // of the input or of the buffer
+};
+
+struct Step {
+  Recipe recipe;
+  Loop loop = nullptr;
+  Place from[3];
+  int to = 0;     // buffer; -1: the output
+};
+
+struct Program : OpState {
+  std::vector<Step> steps;
+  int buffers = 0, compute = kF32, dtype = kFloat32;
+};
+
+// A loop's scalar operand must be one that it knows; others are spread over a buffer.
+std::shared_ptr<Program> Compile(const Attrs& attrs, int dtype) {
+  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
+      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
+  const Symbol& graph = *attrs.subgraphs[0];
+  auto program = std::make_shared<Program>();
+  program->dtype = dtype;
+  program->compute = ComputeFor(dtype, false);
+  std::vector<const Node*> order;
+  std::unordered_map<const Node*, int> uses, input, buffer;
+  DFSVisit(graph.outputs, [&](const NodePtr& n) {
+    if (n->is_variable()) input.emplace(n.get(), static_cast<int>(input.size()));
+    else order.push_back(n.get());
+    for (const auto& e : n->inputs) ++uses[e.node.get()];
+  });
+  // inputs are numbered as ListInputs does, not as they are met
+  const auto variables = graph.ListInputs(Symbol::kAll);
+  for (size_t i = 0; i < variables.size(); ++i) input[variables[i].get()] = static_cast<int>(i);
+  std::vector<int> free;
+  for (const Node* n : order) {
+    Step step;
+    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &step.recipe), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
+    const Recipe& r = step.recipe;
+    if (r.kind == Recipe::kForward) step.loop = ForwardLoop(r.row, program->compute);
+    if (r.kind == Recipe::kGradient) step.loop = GradientLoop(r.row, r.side, program->compute);
+    std::vector<int> released;
+    for (int k = 0; k < r.count; ++k) {
+      if (r.operand[k] == Recipe::kNumber) continue;
+      const Node* from = n->inputs.at(r.operand[k]).node.get();
+      step.from[k] = from->is_variable() ? Place{true, input.at(from)} : Place{false, buffer.at(from)};
+    }
+    for (const auto& e : n->inputs)
+      if (--uses[e.node.get()] == 0 && !e.node->is_variable()) released.push_back(buffer.at(e.node.get()));
+    // a loop may write where it reads, element for element
+    free.insert(free.end(), released.begin(), released.end());
+    if (n == graph.outputs[0].node.get()) {
+      step.to = -1;
+    } else if (free.empty()) {
+      step.to = program->buffers++;
+    } else {
+      step.to = free.back();
+      free.pop_back();
+    }
+    buffer[n] = step.to;
+    program->steps.push_back(step);
+  }
+  return program;
+}
+
+/* How an input lies along the output's elements. */
+struct Source {
+  const char* ptr;
+  bool single = false, along = false;    // one element for all; element by element with the output
+  int ndim = 0;                          // otherwise: the output's dimensions as merged, and the input's steps along them
+  int64_t dim[kMaxDims], stride[kMaxDims];
+};
+
+void Describe(const TBlob& in, const TBlob& out, Source* s) {
+  s->ptr = static_cast<const char*>(in.dptr);
+  const int64_t total = out.Size();
+  const bool same_order = in.layout == out.layout || out.shape.ndim() < 3;
+  if (in.Size() == total && same_order) { s->along = true; return; }
+  if (in.Size() == 1) { s->single = true; return; }
+  const int nd = out.shape.ndim(), shift = nd - in.shape.ndim();
+  MXNET_CHECK_KIND(nd <= kMaxDims, Value) << "[_fused_pointwise] tensors of " << nd << " dimensions; at most " << kMaxDims;
+  int64_t stride[kMaxDims] = {};
+  std::vector<int> memory;               // the input's dimensions from the slowest to the fastest
+  for (int i = 0; i < in.shape.ndim(); ++i) memory.push_back(i);
+  if (in.layout == Layout::kChannelsLast && in.shape.ndim() > 2) std::rotate(memory.begin() + 1, memory.begin() + 2, memory.end());
+  int64_t running = 1;
+  for (size_t i = memory.size(); i-- > 0;) {
+    const int d = memory[i];
+    stride[d + shift] = in.shape[d] == 1 ? 0 : running;
+    running *= in.shape[d];
+  }
+  std::vector<int> order;
+  for (int i = 0; i < nd; ++i) order.push_back(i);
+  if (out.layout == Layout::kChannelsLast && nd > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  for (int d : order) {
+    if (out.shape[d] == 1) continue;
+    const int last = s->ndim - 1;
+    if (last >= 0 && s->stride[last] == stride[d] * out.shape[d]) {
+      s->dim[last] *= out.shape[d];
+      s->stride[last] = stride[d];
+    } else {
+      s->dim[s->ndim] = out.shape[d];
+      s->stride[s->ndim++] = stride[d];
+    }
+  }
+}
+
+template <typename T>
+void GatherAs(const Source& s, int64_t begin, int64_t n, void* to) {
+  int64_t index[kMaxDims], offset = 0, rest = begin;
+  for (int d = s.ndim - 1; d >= 0; --d) {
+    index[d] = rest % s.dim[d];
+    rest /= s.dim[d];
+    offset += index[d] * s.stride[d];
+  }
+  const T* from = reinterpret_cast<const T*>(s.ptr);
+  T* out = static_cast<T*>(to);
+  const int inner = s.ndim - 1;
+  const int64_t step = s.stride[inner];
+  while (n > 0) {
+    const int64_t m = std::min(n, s.dim[inner] - index[inner]);
+    if (step == 0) std::fill_n(out, m, from[offset]);
+    else if (step == 1) std::memcpy(out, from + offset, m * sizeof(T));
+    else for (int64_t i = 0; i < m; ++i) out[i] = from[offset + i * step];
+    out += m;
+    n -= m;
+    offset -= index[inner] * step;
+    index[inner] = 0;
+    for (int d = inner - 1; d >= 0; --d) {
+      offset += s.stride[d];
+      if (++index[d] < s.dim[d]) break;
+      offset -= s.stride[d] * s.dim[d];
+      index[d] = 0;
+    }
+  }
+}
+
+void Gather(const Source& s, size_t size, int64_t begin, int64_t n, void* to) {
+  switch (size) {
+    case 2: return GatherAs<uint16_t>(s, begin, n, to);
+    case 4: return GatherAs<uint32_t>(s, begin, n, to);
+    default: return GatherAs<uint64_t>(s, begin, n, to);
+  }
+}
+
+void Put(int compute, double v, void* to) {
+  if (compute == kF32) *static_cast<float*>(to) = static_cast<float>(v);
+  else *static_cast<double*>(to) = v;
+}
+
+template <typename T>
+void AddInto(const void* x, void* sum, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(sum)[i] += static_cast<const T*>(x)[i];
+}
+
+/* Everything that one range of tiles needs. */
+class Runner {
+ public:
+  Runner(const Program& p, const KernelArgs& args, const std::vector<Source>& sources)
+      : p_(p), args_(args), sources_(sources), width_(ComputeSize(p.compute)), half_(p.dtype != ComputeDType(p.compute)),
+        // buffers of steps, of inputs that must be gathered or converted, of a spread number, of a result to be added or rounded
+        bytes_((p.buffers + sources.size() + 3 + 2) * kTile * width_ + 64) {
+    static thread_local std::vector<char> memory;
+    if (memory.size() < bytes_) memory.resize(bytes_);
+    base_ = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t{63});
+    // single elements are spread once
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (!sources_[i].single) continue;
+      char* to = Input(i);
+      if (half_) LoadFn(p_.dtype, p_.compute)(sources_[i].ptr, to, 1);
+      else std::memcpy(to, sources_[i].ptr, width_);
+      Spread(to);
+    }
+  }
+
+  void Run(int64_t begin, int64_t end) {
+    const TBlob& out = args_.out[0];
+    const size_t size = DTypeSize(p_.dtype);
+    for (int64_t at = begin; at < end; at += kTile) {
+      const int64_t n = std::min(kTile, end - at);
+      for (size_t i = 0; i < sources_.size(); ++i) {
+        const Source& s = sources_[i];
+        if (s.single) continue;
+        if (s.along) {
+          current_[i] = s.ptr + at * size;
+        } else {
+          current_[i] = half_ ? Extra(0) : Input(i);
+          Gather(s, size, at, n, const_cast<char*>(current_[i]));
+        }
+        if (half_) {
+          LoadFn(p_.dtype, p_.compute)(current_[i], Input(i), n);
+          current_[i] = Input(i);
+        }
+      }
+      char* result = static_cast<char*>(out.dptr) + at * size;
+      for (const Step& step : p_.steps) {
+        const bool last = step.to < 0, direct = last && !half_ && args_.req[0] != OpReq::kAdd;
+        char* to = direct ? result : last ? Extra(1) : Buffer(step.to);
+        RunStep(step, to, n);
+        if (!half_ && !last) continue;
+        if (last && args_.req[0] == OpReq::kAdd) {   // added before it is rounded
+          const char* sum = result;
+          if (half_) LoadFn(p_.dtype, p_.compute)(result, Extra(0), n), sum = Extra(0);
+          if (p_.compute == kF32) AddInto<float>(sum, to, n);
+          else AddInto<double>(sum, to, n);
+          if (!half_) std::memcpy(result, to, n * width_);
+        }
+        if (!half_) continue;
+        StoreFn(p_.dtype, p_.compute)(to, last ? result : Extra(0), n);
+        if (!last) LoadFn(p_.dtype, p_.compute)(Extra(0), to, n);
+      }
+    }
+  }
+
+  void Prepare() { current_.assign(sources_.size(), nullptr); for (size_t i = 0; i < sources_.size(); ++i) current_[i] = Input(i); }
+
+ private:
+  char* Buffer(int i) { return base_ + i * kTile * width_; }
+  char* Input(size_t i) { return Buffer(p_.buffers + static_cast<int>(i)); }
+  char* Extra(int i) { return Buffer(p_.buffers + static_cast<int>(sources_.size()) + i); }
+  char* Number(int k) { return Extra(2 + k); }
+  void Spread(char* to) {
+    if (width_ == 4) std::fill_n(reinterpret_cast<uint32_t*>(to), kTile, *reinterpret_cast<uint32_t*>(to));
+    else std::fill_n(reinterpret_cast<uint64_t*>(to), kTile, *reinterpret_cast<uint64_t*>(to));
+  }
+
+  void RunStep(const Step& step, char* to, int64_t n) {
+    const Recipe& r = step.recipe;
+    const void* ptrs[kMaxOperands] = {};
+    double params[3], *packed = params;   // space for the numbers in the compute type
+    unsigned mask = 0;
+    for (int k = 0; k < r.count; ++k)
+      if (r.operand[k] == Recipe::kNumber || (step.from[k].input && sources_[step.from[k].index].single)) mask |= 1u << k;
+    if (!(r.masks >> mask & 1u)) mask = 0;
+    for (int k = 0; k < r.count; ++k) {
+      if (r.operand[k] == Recipe::kNumber) {
+        ptrs[k] = Number(k);
+        Put(p_.compute, r.params[0], Number(k));
+        if (!(mask >> k & 1u)) Spread(Number(k));
+      } else {
+        ptrs[k] = step.from[k].input ? current_[step.from[k].index] : Buffer(step.from[k].index);
+      }
+    }
+    if (r.kind == Recipe::kActivation) {
+      MXNET_CPU_CALL(ActivationForward)(r.row, ComputeDType(p_.compute), ptrs[0], to, n, r.params[0]);
+    } else if (r.kind == Recipe::kActivationGradient) {
+      MXNET_CPU_CALL(ActivationBackward)(r.row, ComputeDType(p_.compute), ptrs[0], ptrs[1], to, n, r.params[0]);
+    } else {
+      if (r.has_params) {
+        char* at = reinterpret_cast<char*>(packed);
+        for (int i = 0; i < 3; ++i) Put(p_.compute, r.params[i], at + i * width_);
+        if (r.count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = at + i * width_;
+        else ptrs[2] = at;
+      }
+      step.loop(ptrs, to, n, mask);
+    }
+  }
+
+  const Program& p_;
+  const KernelArgs& args_;
+  const std::vector<Source>& sources_;
+  const int64_t width_;
+  const bool half_;
+  const size_t bytes_;
+  char* base_;
+  std::vector<const char*> current_;
+};
+
+void Forward(KernelArgs& args) {
+  const TBlob& out = args.out[0];
+  const int64_t total = out.Size();
+  if (args.req[0] == OpReq::kNull || total == 0) return;
+  MXNET_CHECK_KIND(IsFloating(out.dtype), Type) << "[_fused_pointwise] dtype " << DTypeName(out.dtype) << "; accepted: " << "float32, float64, float16, bfloat16";
+  std::shared_ptr<Program> program;
+  if (args.state) program = std::dynamic_pointer_cast<Program>(*args.state);
+  if (!program || program->dtype != out.dtype) {
+    program = Compile(*args.attrs, out.dtype);
+    if (args.state) *args.state = program;
+  }
+  std::vector<Source> sources(args.in.size());
+  for (size_t i = 0; i < sources.size(); ++i) Describe(args.in[i], out, &sources[i]);
+  const int64_t tiles = (total + kTile - 1) / kTile;
+  const int threads = static_cast<int>(std::min<int64_t>(tiles, OmpThreads(total * static_cast<int64_t>(program->steps.size()))));
+  ParallelForThreads(threads, tiles, [&](int64_t b, int64_t e) {
+    Runner runner(*program, args, sources);
+    runner.Prepare();
+    runner.Run(b * kTile, std::min(e * kTile, total));
+  });
+}
+
+bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (in->empty()) return (*out)[0].known();
+  Shape all = (*in)[0];
+  for (size_t i = 1; i < in->size(); ++i) all = BroadcastShape(attrs.op->name, all, (*in)[i]);
+  if (all.ndim_known()) AssignShape(attrs, "output", &(*out)[0], all);
+  bool known = (*out)[0].known();
+  for (const Shape& s : *in) known = known && s.known();
+  return known;
+}
+
+struct FusedPointwiseParam { int num_args = 0; };
+
+Op& WithParser(Op& op) {
+  op.parse = [](const AttrDict& dict) -> std::shared_ptr<const void> {
+    auto p = std::make_shared<FusedPointwiseParam>();
+    auto it = dict.find("num_args");
+    char* end = nullptr;
+    if (it != dict.end()) p->num_args = static_cast<int>(std::strtol(it->second.c_str(), &end, 10));
+    MXNET_CHECK_KIND(it != dict.end() && !*end && p->num_args > 0, Value) << "[_fused_pointwise] num_args is missing or no number; accepted: 1 or more";
+    return p;
+  };
+  return op;
+}
+
+[[maybe_unused]] Op& record = WithParser(Op::Register("_fused_pointwise"))
+    .describe("A graph of pointwise operators computed in one pass over cache-sized tiles; made by the plan compiler. Inputs broadcast to the output.")
+    .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
+    .set_infer_shape(InferFusedShape)
+    .set_infer_type(SameType)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_inplace([](const Attrs& a) {
+      std::vector<std::pair<int, int>> pairs;
+      for (int i = 0; i < a.get<FusedPointwiseParam>().num_args; ++i) pairs.push_back({i, 0});
+      return pairs;
+    })
+    .set_flops([](const Attrs& a, Span<const TBlob>, Span<const TBlob> out) { return a.subgraphs.empty() ? 0.0 : 3.0 * out[0].Size(); })
+    .set_stateful()
+    .set_supports_add()
+    .set_kernel(DeviceType::kCPU, Forward);
+
+}  // namespace
+
+}  // namespace pointwise
+}  // namespace mxnet

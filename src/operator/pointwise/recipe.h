@@ -1,0 +1,32 @@
+/* What fusion needs to know of a pointwise operator: which loop it runs, on what. Noted where the operator's kernel is registered. */
+#ifndef MXNET_SRC_OPERATOR_POINTWISE_RECIPE_H_
+#define MXNET_SRC_OPERATOR_POINTWISE_RECIPE_H_
+
+#include <functional>
+#include <string>
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace pointwise {
+
+struct Recipe {
+  enum Kind { kForward, kGradient, kActivation, kActivationGradient } kind = kForward;
+  int row = 0, side = 0;                 // of the table; the activation's type
+  int count = 1;                         // operands of the loop
+  int operand[3] = {0, 1, 2};            // by operand: the operator's input, or kNumber
+  unsigned masks = 1;                    // bit m: the loop takes the operands of mask m as single elements
+  bool has_params = false;
+  double params[3] = {0, 0, 0};          // p, q, r of a row with parameters; [0]: slope of an activation, or the number
+  static constexpr int kNumber = -1;
+};
+/* Fills in what depends on the parameters; false: not in this case. */
+using RecipeFn = std::function<bool(const Attrs& attrs, int dtype, Recipe* recipe)>;
+/* `prepared` is what fn starts from. */
+void NoteRecipe(const std::string& op, const Recipe& prepared, RecipeFn fn = nullptr);
+/* The recipe for data of a floating dtype; false when the operator has none. */
+bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe);
+
+}  // namespace pointwise
+}  // namespace mxnet
+#endif  // MXNET_SRC_OPERATOR_POINTWISE_RECIPE_H_
