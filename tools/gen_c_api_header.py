@@ -92,6 +92,8 @@ MXNET_C_DLL int MXGetLastErrorKind(void);
 /* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
 MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
 MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
+/* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
+MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 /* A training step of `symbol` in at most `budget` bytes of arena (0: as few as possible). Shapes and dtypes by input name; gradients of the arguments
    `grad_names` (none: of all). `out_symbol` is a copy with __force_mirroring__ on the nodes to recompute, whose names are `out_names`. out_bytes: arena,
    its lower bound, arena without recomputation. out_costs: rough nanoseconds and FLOPs of a step, and of what is recomputed: four values. */

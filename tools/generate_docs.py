@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the library: docs/env_var.md, docs/operators.md, and type stubs of the operator modules.
+"""Writes what is derived from the library: docs/env_var.md, docs/operators.md, docs/passes.md, and type stubs of the operator modules.
 
     ./dev docs [--check]
 
@@ -82,6 +82,19 @@ def operators_page():
     return "\n".join(lines) + "\n"
 
 
+def passes_page():
+    count, texts = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(_LIB.MXListPlanPasses(ctypes.byref(count), ctypes.byref(texts)))
+    words = [texts[i].decode() for i in range(count.value)]
+    lines = ["# Passes of the plan compiler", "", "Generated from the library by `./dev docs`; do not edit.", "",
+             "A bound symbol or hybridized block becomes a plan; on the way these passes rewrite its graph, in this order. All of them are on:",
+             "`MXNET_PLAN_PASSES_OFF=name,name` leaves some out, `MXNET_PLAN_LOG_PASSES=name` (or `all`) prints the graph before and after.",
+             "What they did to one plan: `executor.debug_str()`, `executor.plan_stats()`, `executor.get_optimized_symbol()`. Saved parameters never change.", "",
+             "| pass | what it does |", "|---|---|"]
+    lines += [f"| `{name}` | {cell(text)} |" for name, text in zip(words[::2], words[1::2])]
+    return "\n".join(lines) + "\n"
+
+
 # ---- stubs
 
 def python_type(text):
@@ -120,6 +133,7 @@ def pages():
     return {
         "docs/env_var.md": env._markdown(env.list()) + "\n",
         "docs/operators.md": operators_page(),
+        "docs/passes.md": passes_page(),
         "python/mxnet/ndarray/op.pyi": stub("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...", "name: str | None = ...", "**kwargs: Any"]),
         "python/mxnet/symbol/op.pyi": stub("Symbol", "symbol", ["name: str | None = ...", "attr: dict[str, str] | None = ...", "**kwargs: Any"]),
     }

@@ -93,6 +93,8 @@ MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id
                                    uint64_t budget, SymbolHandle* out_symbol, uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names);
 /* 1 while the profiler runs (paused or not), else 0. */
 MXNET_C_DLL int MXGetProfilerState(int *out);
+/* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
+MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 
 MXNET_C_DLL const char * MXGetLastError(void);
 MXNET_C_DLL int MXLibInfoFeatures(const struct LibFeature **libFeature, size_t *size);
@@ -194,6 +196,8 @@ MXNET_C_DLL int MXSymbolCreateGroup(uint32_t num_symbols, SymbolHandle *symbols,
 MXNET_C_DLL int MXSymbolCreateFromFile(const char *fname, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolCreateFromJSON(const char *json, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolRemoveAmpCast(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle);
+MXNET_C_DLL int MXGenBackendSubgraph(SymbolHandle sym_handle, const char *backend, SymbolHandle *ret_sym_handle);
+MXNET_C_DLL int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle, const mx_uint args_len, NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle, const mx_uint num_options, const char** keys, const char** vals, const uint32_t num_input_shapes, const char** input_shape_names, const int64_t* input_shape_data, const uint32_t* input_shape_idx, const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes, const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle, char*** new_aux_names_handle);
 MXNET_C_DLL int MXSymbolSaveToFile(SymbolHandle symbol, const char *fname);
 MXNET_C_DLL int MXSymbolSaveToJSON(SymbolHandle symbol, const char **out_json);
 MXNET_C_DLL int MXSymbolFree(SymbolHandle symbol);

@@ -1,44 +1,7 @@
-// Rewriting, and common subexpression elimination (MXNET_ELIMINATE_COMMON_EXPR).
+// Common subexpression elimination (MXNET_ELIMINATE_COMMON_EXPR).
 #include "executor/passes.h"
 
 namespace mxnet {
-
-void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr&, const NodePtr&)>& map_node) {
-  std::unordered_map<const Node*, NodePtr> now;
-  auto renew = [&](const NodeEntry& e) {
-    auto it = now.find(e.node.get());
-    return it == now.end() ? e : NodeEntry{it->second, e.index, e.version};
-  };
-  std::vector<NodeEntry> heads = g->outputs;
-  heads.insert(heads.end(), g->grads.begin(), g->grads.end());
-  std::unordered_map<const Node*, int> sequence;
-  std::vector<NodePtr> keep;   // originals stay alive while their addresses are keys
-  DFSVisit(heads, [&](const NodePtr& n) {
-    keep.push_back(n);
-    bool changed = false;
-    for (const auto& e : n->inputs) changed = changed || now.at(e.node.get()) != e.node;
-    for (const auto& d : n->control_deps) changed = changed || now.at(d.get()) != d;
-    NodePtr renewed = n;
-    if (changed) {
-      renewed = std::make_shared<Node>();
-      renewed->name = n->name;
-      renewed->attrs = n->attrs;
-      for (const auto& e : n->inputs) renewed->inputs.push_back(renew(e));
-      for (const auto& d : n->control_deps) renewed->control_deps.push_back(now.at(d.get()));
-    }
-    NodePtr result = map_node(renewed, n);
-    now[n.get()] = result;
-    auto s = g->sequence.find(n.get());
-    if (s != g->sequence.end()) sequence.emplace(result.get(), s->second);
-  });
-  for (auto& e : g->outputs) e = renew(e);
-  for (auto& e : g->grads) e = renew(e);
-  for (auto& p : g->alike) {
-    p.first = renew(p.first);
-    p.second = renew(p.second);
-  }
-  g->sequence = std::move(sequence);
-}
 
 int EliminateCommonExpressions(PassGraph* g) {
   std::unordered_map<std::string, NodePtr> seen;

@@ -48,6 +48,11 @@ bool OneDnn() { return Env::Get().onednn_enabled; }
 
 const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
+      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); },
+       FuseBatchNormRelu, true},
+      {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
+       RemoveIdentities},
+      {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},
@@ -117,12 +122,11 @@ std::string GraphText(const PassGraph& graph) {
   return os.str();
 }
 
-std::vector<PassRecord> RunPasses(PassGraph* graph, PassContext* context) {
+void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<PassRecord>* records) {
   const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
   const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
-  std::vector<PassRecord> records;
   for (const Pass& pass : PlanPasses()) {
-    if (off.count(pass.name) || !pass.wanted(*context)) continue;
+    if (pass.early != early || off.count(pass.name) || !pass.wanted(*context)) continue;
     const bool show = !context->quiet && (shown.count("all") || shown.count(pass.name));
     const std::string before = show ? GraphText(*graph) : "";
     PassRecord record;
@@ -137,9 +141,8 @@ std::vector<PassRecord> RunPasses(PassGraph* graph, PassContext* context) {
       if (record.changed) os << "before:\n" << before << "after:\n" << GraphText(*graph);
       std::cerr << os.str();
     }
-    records.push_back(std::move(record));
+    records->push_back(std::move(record));
   }
-  return records;
 }
 
 }  // namespace mxnet

@@ -65,12 +65,16 @@ class PassContext {
   std::unique_ptr<GraphInfo> info_;
 };
 
-/* One step of the plan compiler. `run` returns how many nodes it removed, merged or put in (0: nothing has changed). */
+/*
+ * One step of the plan compiler. An early one sees the forward graph alone, before the gradient is made from it. `run` returns how many nodes it
+ * removed, merged or put in (0: nothing has changed).
+ */
 struct Pass {
   const char* name;
   const char* help;
   bool (*wanted)(const PassContext&);        // variables and modes; MXNET_PLAN_PASSES_OFF is looked at elsewhere
   int (*run)(PassGraph*, PassContext*);
+  bool early = false;
 };
 /* All of them, in the order in which they run: the only list. */
 const std::vector<Pass>& PlanPasses();
@@ -80,14 +84,28 @@ struct PassRecord {
   std::string name;
   int changed = 0, nodes_before = 0, nodes_after = 0;
 };
-/* Runs what is wanted and not switched off; prints graphs as MXNET_PLAN_LOG_PASSES says. Throws Error(kValue) when a variable names no pass. */
-std::vector<PassRecord> RunPasses(PassGraph* graph, PassContext* context);
+/*
+ * Runs the early or the other passes, as far as they are wanted and not switched off; prints graphs as MXNET_PLAN_LOG_PASSES says.
+ * Adds to `records`. Throws Error(kValue) when a variable names no pass.
+ */
+void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<PassRecord>* records);
 
 /* One line a node: its name, operator, parameters and inputs. */
 std::string GraphText(const PassGraph& graph);
 
 /* Rewrites every reachable node through `map_node` (children first). `map_node` gets a node whose inputs are already renewed and returns what takes its place. */
 void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, const NodePtr& original)>& map_node);
+/* The same with an entry for every output. */
+void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr& renewed, const NodePtr& original)>& map_node);
+
+/* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would not take the BatchNorm. Early. */
+int FuseBatchNormRelu(PassGraph* g, PassContext* context);
+
+/* Takes out what gives its input: copies, Dropout outside training, casts, reshapes and transposes that change nothing. */
+int RemoveIdentities(PassGraph* g, PassContext* context);
+
+/* Makes constant nodes of small arrays that do not depend on any variable's contents, and of what is computed from them. */
+int FoldConstants(PassGraph* g, PassContext* context);
 
 /* Merges nodes that compute the same from the same. Random, mutating and stateful operators stay. Returns how many were removed. */
 int EliminateCommonExpressions(PassGraph* g);

@@ -41,12 +41,16 @@ class Compiler {
     p_.passing.resize(inputs_.size(), 0);
     for (int i = 0; i < p_.num_inputs; ++i) variable_slot_[inputs_[i].get()] = i;
     for (int i = 0; i < p_.num_inputs; ++i) types_[inputs_[i].get()] = {r_.shapes[i], r_.dtypes[i]};
-    BuildGraph();
+    graph_.outputs = r_.symbol.outputs;
+    for (OpReq req : p_.grad_req) p_.has_backward = p_.has_backward || req != OpReq::kNull;
     PassContext context(r_, p_.has_backward, &types_);
     context.quiet = trial_;
-    p_.passes = RunPasses(&graph_, &context);
-    for (const auto& pass : p_.passes)
-      if (pass.nodes_after <= pass.nodes_before) p_.stats.num_removed += pass.changed;
+    if (forward_) graph_.outputs = *forward_;
+    else RunPasses(&graph_, &context, true, &p_.passes);
+    context.Forget();
+    AddBackward();
+    RunPasses(&graph_, &context, false, &p_.passes);
+    for (const auto& pass : p_.passes) p_.stats.num_removed += std::max(0, pass.nodes_before - pass.nodes_after);
     p_.optimized.outputs = graph_.outputs;
     ExternalResults();
     Infer();
@@ -55,15 +59,13 @@ class Compiler {
   }
 
   // ---- graph
-  void BuildGraph() {
-    graph_.outputs = r_.symbol.outputs;
+  void AddBackward() {
     std::vector<NodeEntry> xs;
     for (int i = 0; i < p_.num_inputs; ++i) {
       if (p_.grad_req[i] == OpReq::kNull) continue;
       grad_inputs_.push_back(i);
       xs.push_back({inputs_[i], 0, 0});
     }
-    p_.has_backward = !xs.empty();
     if (p_.has_backward) {
       std::vector<NodeEntry> heads;
       for (int i = 0; i < p_.num_outputs; ++i) {
@@ -93,6 +95,7 @@ class Compiler {
       Plan plan;
       plan.recompute.nodes = again;
       Compiler compiler(r_, &plan, true);
+      compiler.forward_ = &graph_.outputs;
       compiler.Prepare();
       return plan.memory.arena_bytes;
     };
@@ -219,6 +222,8 @@ class Compiler {
       std::vector<std::pair<int, int>> pairs;
       if (attrs.op->inplace) pairs = attrs.op->inplace(attrs);
       std::set<int> reused;
+      bool constant = IsConstantNode(*info.source);   // not when a result leaves the plan
+      for (int o = 0; o < nout; ++o) constant = constant && slot_[g_->eid(id, o)] < 0;
       for (int o = 0; o < nout; ++o) {
         const uint32_t out = g_->eid(id, o);
         if (slot_[out] >= 0) {
@@ -227,7 +232,7 @@ class Compiler {
           continue;
         }
         const size_t bytes = BytesOf(out);
-        if (IsConstantNode(*info.source)) {
+        if (constant) {
           constant_[out] = true;
           constant_offset_[out] = p_.constant_bytes;
           p_.constant_bytes += (bytes + 63) / 64 * 64;
@@ -297,7 +302,7 @@ class Compiler {
       Plan::Node node;
       node.attrs = info.source->attrs;
       node.name = info.source->name;
-      node.constant = IsConstantNode(*info.source);
+      node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
       node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
       MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no implementation for " << r_.ctx << " (node " << node.name << ")";
       node.in = static_cast<int>(p_.blobs.size());
@@ -387,6 +392,7 @@ class Compiler {
   const PlanRequest& r_;
   Plan& p_;
   const bool trial_;
+  const std::vector<NodeEntry>* forward_ = nullptr;   // of a trial: what the early passes gave
   std::vector<NodePtr> inputs_, extra_variables_;
   std::unordered_map<const mxnet::Node*, int> variable_slot_;
   std::vector<int> grad_inputs_;                 // by gradient: which input

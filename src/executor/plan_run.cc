@@ -103,7 +103,8 @@ PlanInstance::~PlanInstance() { Storage::Get()->Free(constants_); }
 
 bool PlanInstance::UpToDate(int node) {
   const Plan::Node& n = plan_->nodes[node];
-  bool same = true;
+  bool same = folded_[n.out] == 1;   // computed at all
+  folded_[n.out] = 1;
   for (int b = n.in; b < n.in + n.num_in; ++b) same = same && folded_[b] == versions_[b];
   if (same) return true;
   for (int b = n.in; b < n.in + n.num_in; ++b) folded_[b] = versions_[b];

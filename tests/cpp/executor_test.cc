@@ -233,6 +233,7 @@ TEST(Plan, GradientsMatchFiniteDifferences) {
 }
 
 TEST(Plan, ALongChainSharesTwoBuffers) {
+  EnvScope node_by_node("MXNET_USE_FUSION", "0");
   Symbol s = Var("x");
   for (int i = 0; i < 50; ++i) s = Make("transpose", {s}, {}, "t" + std::to_string(i));   // cannot work in place
   PlanRequest request;
@@ -246,6 +247,7 @@ TEST(Plan, ALongChainSharesTwoBuffers) {
 }
 
 TEST(Plan, CommonSubexpressionsAreComputedOnce) {
+  EnvScope node_by_node("MXNET_USE_FUSION", "0");
   const Symbol x = Var("x");
   const Symbol s = Make("elemwise_add", {Make("tanh", {x}, {}, "t1"), Make("tanh", {x}, {}, "t2")});
   PlanRequest request;
@@ -469,6 +471,7 @@ TEST(Executor, ReshapeSharesMemory) {
 }
 
 TEST(Executor, MonitorAndPartialForward) {
+  EnvScope node_by_node("MXNET_USE_FUSION", "0");
   const Symbol s = Make("negative", {Make("tanh", {Var("x")}, {}, "t")}, {}, "n");
   auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(Shape({2}), 0.5f)}, {}, {}, {});
   std::vector<std::string> seen;

@@ -13,7 +13,7 @@ import pytest
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# Listed in the table and checked there, but their rooms (CUDA kernels, fusion, tree and distributed kvstores, sparse storage)
+# Listed in the table and checked there, but their rooms (CUDA kernels, tree and distributed kvstores, sparse storage)
 # are not built yet. A variable leaves this list together with its test.
 WITHOUT_ROOM = """
 MXNET_GPU_TEMP_COPY
@@ -45,7 +45,6 @@ MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES
 MXNET_CUDA_LIB_CHECKING
 MXNET_CUDNN_LIB_CHECKING
 MXNET_FC_TRUE_FP16
-MXNET_USE_FUSION
 MXNET_RTC_VERBOSE
 MXNET_GPU_CUDNN_DROPOUT_STATE_COPY
 MXNET_USE_ONEDNN_RNN
@@ -105,10 +104,10 @@ tell(**plan(bound(x, "null", x=(64, 64))))
 
 
 def test_inplace():
-    assert run(POINTWISE)["inplace"] > 0
-    off = run(POINTWISE, MXNET_EXEC_ENABLE_INPLACE="0")
+    assert run(POINTWISE, MXNET_USE_FUSION="0")["inplace"] > 0
+    off = run(POINTWISE, MXNET_EXEC_ENABLE_INPLACE="0", MXNET_USE_FUSION="0")
     assert off["inplace"] == 0
-    assert off["arena"] > run(POINTWISE)["arena"]
+    assert off["arena"] > run(POINTWISE, MXNET_USE_FUSION="0")["arena"]
 
 
 @pytest.mark.parametrize("name", ["NNVM_EXEC_MATCH_RANGE", "MXNET_EXEC_MATCH_RANGE"])
@@ -186,8 +185,8 @@ def test_common_expressions():
 x = mx.sym.Variable("x")
 tell(**plan(bound(mx.sym.exp(x) + mx.sym.exp(x) * mx.sym.exp(x), "null", x=(3, 3))))
 """
-    assert run(program)["removed"] == 2
-    assert run(program, MXNET_ELIMINATE_COMMON_EXPR="0")["removed"] == 0
+    assert run(program, MXNET_USE_FUSION="0")["removed"] == 2
+    assert run(program, MXNET_USE_FUSION="0", MXNET_ELIMINATE_COMMON_EXPR="0")["removed"] == 0
 
 
 LARGE_SUM = "a = mx.nd.ones((300, 300)); mx.nd.waitall(); before = threads(); mx.nd.exp(a).asnumpy(); tell(new=threads() - before)"
@@ -204,9 +203,19 @@ tell(**plan(executor))
 '''
 
 
+def test_use_fusion():
+    program = """
+x = mx.sym.Variable("x")
+e = bound(mx.sym.tanh(mx.sym.exp(x * 2) + 1), "null", x=(3, 3))
+tell(names=[line.split()[1] for line in e.debug_str().splitlines() if line[0].isdigit()])
+"""
+    assert run(program)["names"] == ["_fused_pointwise"]
+    assert run(program, MXNET_USE_FUSION="0")["names"] == ["_mul_scalar", "exp", "_plus_scalar", "tanh"]
+
+
 def test_passes_off():
     assert run(PASSES, MXNET_PLAN_PASSES_OFF="fuse_convolution")["removed"] < run(PASSES)["removed"]
-    with pytest.raises(AssertionError, match="names the pass 'fuse'; accepted: common_expressions, "):
+    with pytest.raises(AssertionError, match="names the pass 'fuse'; accepted: fuse_batch_norm_relu, "):
         run(PASSES, MXNET_PLAN_PASSES_OFF="layout,fuse")
 
 

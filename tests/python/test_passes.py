@@ -43,15 +43,15 @@ def operators(e):
     return [line.split()[1] for line in e.debug_str().splitlines() if line[:1].isdigit()]
 
 
-def compare(net, shapes, passes, tolerance=1e-5, train=False, dtype="float32", **kwargs):
+def compare(net, shapes, passes, tolerance=1e-5, train=False, dtype="float32", fewer=True, **kwargs):
     """(with the passes, without them) after checking that the results agree. tolerance 0: to the bit."""
-    with off(*passes):
+    with off("fuse_pointwise", *passes):
         plain = bind(net, shapes, train, dtype, **kwargs)
         expected = run(plain, train)
     fused = bind(net, shapes, train, dtype, **kwargs)
     before = {n: a.asnumpy() for n, a in fused.arg_dict.items()}
     actual = run(fused, train)
-    assert len(actual) == len(expected) and len(operators(fused)) < len(operators(plain)), fused.debug_str()
+    assert len(actual) == len(expected) and (not fewer or len(operators(fused)) < len(operators(plain))), fused.debug_str()
     for a, b in zip(actual, expected):
         assert a.dtype == b.dtype
         if tolerance:
@@ -158,3 +158,205 @@ def test_fused_operators_say_what_they_accept():
     for wrong in ["swoosh", "clip:1", "relu:1", "leaky:a"]:
         with pytest.raises(mx.MXNetError, match="accepted: relu"):
             mx.sym.load_json(re.sub(r'("post": *)"relu"', rf'\1"{wrong}"', text))
+
+
+# ---- fuse_pointwise
+
+def chain(x):
+    return mx.sym.tanh(mx.sym.square(x * 0.5 + 1) - mx.sym.exp(-mx.sym.abs(x)))
+
+
+def diamond(x):
+    a, b = mx.sym.sigmoid(x), mx.sym.Activation(x, act_type="softrelu")
+    c = mx.sym.elemwise_mul(a, b)
+    return mx.sym.LeakyReLU(mx.sym.broadcast_maximum(c, a) + mx.sym.clip(b, 0.1, 0.9) * c, act_type="gelu")
+
+
+def broadcasting(x):
+    row, column, one = mx.sym.Variable("row"), mx.sym.Variable("column"), mx.sym.Variable("one")
+    return mx.sym.relu(mx.sym.broadcast_mul(mx.sym.broadcast_add(mx.sym.broadcast_sub(x, row), column), one) ** 2 - 3)
+
+
+POINTWISE = {"chain": (chain, {}), "diamond": (diamond, {}), "broadcasting": (broadcasting, {"row": (1, 1, 37), "column": (1, 50, 1), "one": (1,)})}
+
+
+@pytest.mark.parametrize("train", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("name", POINTWISE)
+def test_pointwise_graphs_run_as_one_operator(name, dtype, train):
+    make, shapes = POINTWISE[name]
+    fused, plain = compare(make(X), dict({"x": (3, 50, 37)}, **shapes), ["fuse_pointwise"], tolerance=0, train=train, dtype=dtype)
+    assert "_fused_pointwise" in operators(fused) and "_fused_pointwise" not in operators(plain)
+    if not train:
+        assert operators(fused) == ["_fused_pointwise"]
+
+
+def test_pointwise_results_that_others_read_end_a_group():
+    a = mx.sym.exp(X)
+    b = mx.sym.sin(a + 1)
+    net = mx.sym.Group([mx.sym.sum(b) + 0, mx.sym.square(mx.sym.cos(b)), a * 2])
+    fused, _ = compare(net, {"x": (70, 30)}, ["fuse_pointwise"], tolerance=0)
+    assert operators(fused).count("_fused_pointwise") == 2
+    # nothing is fused around an operator in between
+    assert "_fused_pointwise" not in operators(bind(mx.sym.exp(mx.sym.softmax(mx.sym.exp(X))), {"x": (4, 5)}))
+
+
+def test_pointwise_gradients_are_added():
+    net = mx.sym.tanh(mx.sym.sin(X) * 2)
+    grads = {}
+    for passes in ([], ["fuse_pointwise"]):
+        with off(*passes):
+            x, g = mx.nd.arange(3000).reshape((30, 100)) / 1000, mx.nd.ones((30, 100))
+            e = net.bind(mx.cpu(), {"x": x}, args_grad={"x": g}, grad_req="add")
+            for _ in range(2):
+                e.forward(is_train=True)
+                e.backward(mx.nd.ones((30, 100)))
+            grads[len(passes)] = g.asnumpy()
+    np.testing.assert_array_equal(grads[0], grads[1])
+    assert not (grads[0] == 1).all()
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_pointwise_graphs_carry_channels_last_images(train):
+    image = mx.sym.Convolution(X, num_filter=8, kernel=(3, 3), name="c")
+    gate = mx.sym.broadcast_mul(mx.sym.sin(image), mx.sym.Variable("s")) + mx.sym.cos(image)
+    net = mx.sym.Convolution(gate, num_filter=4, kernel=(1, 1), name="d")
+    fused, _ = compare(net, {"x": (2, 3, 9, 9), "s": (2, 8, 1, 1)}, ["fuse_pointwise"], train=train, tolerance=1e-4)
+    assert "_fused_pointwise" in operators(fused)
+    if not train:
+        assert operators(fused).count("_to_layout") <= 1   # the result leaves the graph
+
+
+def test_pointwise_block_in_training():
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(16), mx.gluon.nn.Swish(), mx.gluon.nn.GELU(), mx.gluon.nn.Dense(3))
+    net.initialize()
+    x = mx.nd.array(np.random.RandomState(0).randn(4, 5))
+    grads = []
+    for passes in (["fuse_pointwise"], []):
+        with off(*passes):
+            net.hybridize()
+            with mx.autograd.record():
+                y = net(x)
+            y.backward()
+            grads.append([y.asnumpy()] + [p.grad().asnumpy() for p in net.collect_params().values()])
+    for a, b in zip(*grads):
+        np.testing.assert_array_equal(a, b)
+
+
+# ---- fuse_batch_norm_relu
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_batch_norm_and_relu_are_one_in_training(dtype):
+    a = mx.sym.Convolution(X, num_filter=8, kernel=(3, 3), name="c")
+    net = mx.sym.Activation(mx.sym.BatchNorm(a, fix_gamma=False, name="b"), act_type="relu")
+    net = mx.sym.relu(mx.sym.BatchNorm(mx.sym.Convolution(net, num_filter=4, kernel=(1, 1), name="d"), name="e"))
+    shapes = {"x": (4, 3, 9, 9)}
+    results, plans = [], []
+    for passes in (["fuse_batch_norm_relu"], []):
+        with off(*passes):
+            e = bind(net, shapes, True, dtype)
+            results.append(run(e, True) + run(e, True) + [e.aux_dict[n].asnumpy() for n in sorted(e.aux_dict)])
+            plans.append(e)
+    for x, y in zip(*results):
+        np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
+    plain, fused = map(operators, plans)
+    assert fused.count("_contrib_BatchNormWithReLU") == 2 and fused.count("_backward_BatchNormWithReLU") == 2
+    assert not {"BatchNorm", "Activation", "relu", "_backward_BatchNorm"} & set(fused) and "_backward_BatchNorm" in plain
+    assert plans[1].plan_stats()["arena_bytes"] <= plans[0].plan_stats()["arena_bytes"]
+
+
+def test_batch_norm_that_others_read_stays():
+    norm = mx.sym.BatchNorm(X, name="b")
+    for net in (mx.sym.relu(norm) + norm, mx.sym.relu(mx.sym.BatchNorm(X, output_mean_var=True)[0]), mx.sym.tanh(norm)):
+        assert "_contrib_BatchNormWithReLU" not in operators(bind(net, {"x": (2, 3, 4, 4)}, train=True))
+    # in inference only what does not fold into a layer before it
+    conv = mx.sym.Convolution(X, num_filter=8, kernel=(3, 3))
+    assert "_contrib_BatchNormWithReLU" not in operators(bind(mx.sym.relu(mx.sym.BatchNorm(conv)), {"x": (2, 3, 4, 4)}))
+    compare(mx.sym.relu(norm), {"x": (2, 3, 4, 4)}, ["fuse_batch_norm_relu"])
+
+
+def test_relu_of_batch_norm_keeps_nan():
+    e = bind(mx.sym.relu(mx.sym.BatchNorm(X)), {"x": (2, 3)})
+    e.arg_dict["x"][:] = np.nan
+    assert np.isnan(run(e)[0]).all()
+
+
+# ---- remove_identities
+
+def test_what_changes_nothing_goes():
+    y = mx.sym.Dropout(mx.sym.identity(mx.sym.sin(X)), p=0.5)
+    y = mx.sym.Cast(mx.sym.reshape(mx.sym.BlockGrad(y), shape=(2, 3, 4)), dtype="float32")
+    y = mx.sym.transpose(mx.sym.transpose(y, axes=(2, 0, 1)), axes=(1, 2, 0))
+    net = mx.sym.softmax(mx.sym.transpose(mx.sym.transpose(y, axes=(2, 0, 1)), axes=(2, 0, 1)))
+    fused, _ = compare(net, {"x": (2, 3, 4)}, ["remove_identities"], tolerance=0)
+    assert operators(fused) == ["sin", "transpose", "softmax"]
+
+
+def test_what_changes_something_stays():
+    shapes = {"x": (2, 3)}
+    def left(net, **kwargs):
+        return operators(bind(net, shapes, **kwargs))
+    sin = mx.sym.sin(X)
+    assert "Dropout" in left(mx.sym.Dropout(sin, mode="always"))
+    assert "Dropout" in left(mx.sym.sum(mx.sym.Dropout(sin)), train=True)
+    assert "Cast" in left(mx.sym.Cast(sin, dtype="float64"))
+    assert "Reshape" in left(mx.sym.reshape(sin, shape=(3, 2)))
+    assert "transpose" in left(mx.sym.transpose(sin))
+    assert "_copy" in left(mx.sym.identity(X))          # a result has memory of its own
+
+
+def test_gradient_stops_without_its_node():
+    net = mx.sym.sin(X) * mx.sym.BlockGrad(mx.sym.identity(mx.sym.cos(X)))
+    compare(net, {"x": (3, 4)}, ["remove_identities"], tolerance=0, train=True)
+
+
+# ---- fold_constants
+
+def test_arrays_without_inputs_are_computed_once():
+    position = mx.sym.reshape(mx.sym.sin(mx.sym.arange(12) / 3), shape=(3, 4))
+    net = mx.sym.broadcast_add(mx.sym.softmax(X), position) + mx.sym.ones_like(X)
+    fused, plain = compare(net, {"x": (3, 4)}, ["fold_constants"], tolerance=1e-6, fewer=False)
+    assert fused.debug_str().count(" constant@") > 4 and " constant@" not in plain.debug_str()
+    for _ in range(3):
+        np.testing.assert_array_equal(run(fused)[0], run(plain)[0])
+    # gradients of what is constant are not asked for; those of what is not stay right
+    compare(net, {"x": (3, 4)}, ["fold_constants"], tolerance=1e-6, train=True, fewer=False)
+
+
+def test_results_random_and_large_arrays_are_no_constants():
+    assert " constant@" in bind(mx.sym.zeros((3, 3)) + X, {"x": (3, 3)}).debug_str()
+    assert " constant@" not in bind(mx.sym.zeros((300, 300)) + X, {"x": (300, 300)}).debug_str()
+    e = bind(mx.sym.zeros((2, 3)) + 1, {})
+    for _ in range(2):
+        np.testing.assert_array_equal(run(e)[0], np.ones((2, 3)))   # the last node writes the caller's array
+    e = bind(mx.sym.random.uniform(shape=(2, 3)) * X, {"x": (2, 3)})
+    assert " constant@" not in e.debug_str() and not np.array_equal(run(e)[0], run(e)[0])
+
+
+# ---- optimize_for
+
+def test_backends_of_graphs():
+    net = mx.sym.relu(mx.sym.FullyConnected(X, num_hidden=3, name="f"))
+    e = bind(net, {"x": (2, 4)})
+    for made in [net.get_backend_symbol("MKLDNN"), net.optimize_for("ONEDNN", dict(e.arg_dict)), net.optimize_for("MKLDNN_QUANTIZE", shape_dict={"x": (2, 4)})]:
+        assert made.list_arguments() == net.list_arguments() and made.list_outputs() == net.list_outputs()
+        np.testing.assert_array_equal(made.bind(mx.cpu(), dict(e.arg_dict)).forward()[0].asnumpy(), e.forward()[0].asnumpy())
+    for call in (net.get_backend_symbol, net.optimize_for):
+        with pytest.raises(ValueError, match="no backend 'TensorRT'; accepted: MKLDNN, "):
+            call("TensorRT")
+    wrong = {"shape_dict": {"x": (2, 4), "f_weight": (3, 5)}}
+    with pytest.raises(mx.MXNetError, match="f_weight|weight"):
+        net.optimize_for("MKLDNN", **wrong)
+    net.optimize_for("MKLDNN", skip_infer=True, **wrong)
+
+
+def test_backends_of_blocks():
+    net = mx.gluon.nn.Dense(3, activation="relu")
+    net.initialize()
+    x = mx.nd.ones((2, 4))
+    y = net(x)
+    net.optimize_for(x, backend="MKLDNN")
+    np.testing.assert_allclose(net(x).asnumpy(), y.asnumpy(), rtol=1e-6)
+    with pytest.raises(ValueError, match="no backend 'other'"):
+        net.optimize_for(x, backend="other")

@@ -341,6 +341,52 @@ class Symbol(SymbolBase):
         check_call(_LIB.MXSymbolPrint(self.handle, ctypes.byref(text)))
         return py_str(text.value)
 
+    def get_backend_symbol(self, backend):
+        """This graph for a subgraph backend: `MKLDNN` or `ONEDNN`, also with `_QUANTIZE`.
+
+        What 1.9.1 fuses for these names, plans fuse in every graph (docs/passes.md), so the graph is copied as it is.
+
+        Raises
+        ------
+        ValueError
+            for other names.
+        """
+        handle = SymbolHandle()
+        check_call(_LIB.MXGenBackendSubgraph(self.handle, c_str(backend), ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, stype_dict=None, skip_infer=False, **kwargs):
+        """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend have nothing to act on.
+
+        Parameters
+        ----------
+        args, aux : list or dict of str to NDArray, optional
+            Their shapes, and those of `shape_dict`, are checked against the graph unless `skip_infer`. They stay as they are.
+
+        Raises
+        ------
+        ValueError
+            for unknown backends, and for shapes that contradict each other.
+        """
+        def handles(names, arrays):
+            if isinstance(arrays, dict):
+                arrays = [arrays.get(n) for n in names]
+            return [None if a is None else a.handle for a in arrays or []]
+        given = [handles(self.list_arguments(), args), handles(self.list_auxiliary_states(), aux)]
+        shapes = shape_dict or {}
+        ends = [0]
+        for shape in shapes.values():
+            ends.append(ends[-1] + len(shape))
+        sizes = [d for shape in shapes.values() for d in shape]
+        handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
+        arrays = [x for g in given for x in (ctypes.c_uint(len(g)), (ctypes.c_void_p * len(g))(*g))]
+        check_call(_LIB.MXOptimizeForBackend(
+            self.handle, c_str(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
+            ctypes.c_uint(len(shapes)), c_str_array(list(shapes)), (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
+            ctypes.c_uint(0), None, None, ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer),
+            ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]), ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
+        return type(self)(handle)
+
     def _without_amp_cast(self):
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolRemoveAmpCast(self.handle, ctypes.byref(handle)))

@@ -111,7 +111,7 @@ void BatchMoments(const View& v, int dtype, const T* x, double* mean, double* va
 }
 
 template <typename T>
-void Relu(T* y, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = y[i] > T(0) ? y[i] : T(0); }
+void Relu(T* y, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = y[i] < T(0) ? T(0) : y[i]; }
 
 // `x` in the memory order of `like`: itself or a copy.
 template <typename T>
@@ -227,7 +227,8 @@ void Backward(KernelArgs& args) {
     if (kRelu) {
       const T* y = InOrderOf<T>(a, a.in[7], a.out[0]);
       const int64_t n = a.in[1].Size();
-      T* masked = Scratch<T>(a, n);
+      // in the gradient's own memory, which may be og's: it is written element for element in the end
+      T* masked = Wanted(a, 0) && a.out[0].dptr != x ? a.out[0].data<T>() : Scratch<T>(a, n);
       ParallelFor(n, 0, [&](int64_t b, int64_t e) { for (int64_t i = b; i < e; ++i) masked[i] = y[i] > T(0) ? og[i] : T(0); });
       og = masked;
     }
@@ -381,6 +382,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_inputs(inputs)
       .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
       .set_infer_shape(BackwardShape).set_infer_type(BackwardType)
+      .set_inplace({{0, 0}, {1, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_kernel(DeviceType::kCPU, Backward<kRelu>);

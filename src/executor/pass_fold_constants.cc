@@ -1,0 +1,52 @@
+// Nodes that read nothing from outside are computed once per plan.
+#include "executor/passes.h"
+
+namespace mxnet {
+namespace {
+
+constexpr int64_t kSmall = 64 << 10;   // bytes; filling a larger array again is as cheap as reading it, and costs no memory between runs
+
+bool Repeatable(const Node& n) {
+  const Op* op = n.op();
+  return !op->uses_random && !op->stateful && !op->array_fn && !op->mutate_inputs && n.attrs->subgraphs.empty() && n.control_deps.empty();
+}
+
+}  // namespace
+
+int FoldConstants(PassGraph* g, PassContext* context) {
+  const GraphInfo& info = context->info(*g);
+  std::unordered_map<const Node*, bool> head;
+  for (const auto& e : g->outputs) head[e.node.get()] = true;
+  for (const auto& e : g->grads) head[e.node.get()] = true;
+  int marked = 0;
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    if (n->is_variable() || IsConstantNode(*n) || head.count(original.get()) || !Repeatable(*n)) return n;
+    NodePtr source = n;
+    const std::string& op = n->op()->name;
+    if (op == "zeros_like" || op == "ones_like") {   // of what, does not matter: the shape is known
+      const NodeEntry e{original, 0, 0};
+      std::ostringstream shape;
+      shape << info.shape(e);
+      source = MakeNode(op == "zeros_like" ? "_zeros" : "_ones", {}, {{"shape", shape.str()}, {"dtype", DTypeName(info.dtype(e))}}, n->name);
+    }
+    int64_t bytes = 0;
+    for (int i = 0; i < original->num_outputs(); ++i) {
+      const NodeEntry e{original, static_cast<uint32_t>(i), 0};
+      bytes += info.shape(e).Size() * static_cast<int64_t>(DTypeSize(info.dtype(e)));
+    }
+    for (const auto& e : source->inputs)
+      if (!IsConstantNode(*e.node)) return n;
+    if (source->inputs.empty() && bytes > kSmall) return n;
+    auto attrs = std::make_shared<Attrs>(*source->attrs);
+    attrs->dict[kPlanConstant] = "1";
+    auto made = std::make_shared<Node>();
+    made->name = n->name;
+    made->attrs = std::move(attrs);
+    made->inputs = source->inputs;
+    ++marked;
+    return made;
+  });
+  return marked;
+}
+
+}  // namespace mxnet
