@@ -55,6 +55,8 @@ const std::vector<Pass>& PlanPasses() {
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
+      {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InferenceOnCpu, FuseGelu},
+      {"fuse_attention", "Inference: softmax(q k + mask) v is one operator whose scores stay in the cache, without splitting the heads apart.", InferenceOnCpu, FuseAttention},
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},
       {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseConvolution},

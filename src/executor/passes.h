@@ -132,6 +132,10 @@ bool FoldsIntoLayer(const Node& norm, int ndim);
 int FuseConvolution(PassGraph* g, PassContext* context);
 int FuseDense(PassGraph* g, PassContext* context);
 
+/* Inference: gelu and attention written out become one operator each. */
+int FuseGelu(PassGraph* g, PassContext* context);
+int FuseAttention(PassGraph* g, PassContext* context);
+
 /*
  * Pointwise operators of one shape whose results only others of them read become one operator, forward and backward apart.
  * Returns how many nodes went.

@@ -99,13 +99,14 @@ def test_activation_joins_the_layer(layer, name):
     assert not {"Activation", "LeakyReLU", "clip", "relu", "tanh", "hard_sigmoid"} & set(operators(fused))
 
 
+@pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("no_bias", [False, True])
 @pytest.mark.parametrize("side", [0, 1])
-def test_addition_joins_the_dense_layer(side, no_bias):
+def test_addition_joins_the_dense_layer(side, no_bias, rows):
     dense = mx.sym.FullyConnected(X, num_hidden=6, flatten=False, no_bias=no_bias)
     other = mx.sym.exp(mx.sym.Variable("y"))
     net = mx.sym.relu(mx.sym.elemwise_add(dense, other) if side == 0 else mx.sym.broadcast_add(other, dense))
-    fused, _ = compare(net, {"x": (2, 4, 5), "y": (2, 4, 6)}, ["fuse_dense"])
+    fused, _ = compare(net, {"x": (rows, rows * rows, 5), "y": (rows, rows * rows, 6)}, ["fuse_dense"])
     assert operators(fused) == ["exp", "_fused_dense"]
 
 

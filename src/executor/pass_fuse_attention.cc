@@ -1,0 +1,183 @@
+// Inference: batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
+// made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "executor/passes.h"
+
+namespace mxnet {
+namespace {
+
+constexpr char kAttention[] = "_fused_attention";
+
+bool Is(const NodeEntry& e, const char* op) { return !e.node->is_variable() && e.index == 0 && e.node->op()->name == op; }
+
+bool IsOn(const Node& n, const char* key) {
+  auto it = n.attrs->dict.find(key);
+  return it != n.attrs->dict.end() && (it->second == "1" || it->second == "True" || it->second == "true");
+}
+
+bool HasValue(const Node& n, const char* key) {
+  auto it = n.attrs->dict.find(key);
+  return it != n.attrs->dict.end() && it->second != "None";
+}
+
+double Number(const Node& n, const char* key, double otherwise) {
+  auto it = n.attrs->dict.find(key);
+  return it == n.attrs->dict.end() ? otherwise : std::strtod(it->second.c_str(), nullptr);
+}
+
+using Users = std::map<std::pair<const Node*, uint32_t>, int>;
+Users CountUsers(const PassGraph& g) {
+  Users users;
+  DFSVisit(g.outputs, [&](const NodePtr& n) {
+    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
+  });
+  for (const auto& e : g.outputs) ++users[{e.node.get(), e.index}];
+  return users;
+}
+
+/* Takes multiplications by numbers off an entry. */
+NodeEntry WithoutScale(NodeEntry e, Users* users, double* scale) {
+  while ((Is(e, "_mul_scalar") || Is(e, "_div_scalar")) && (*users)[{e.node.get(), 0}] == 1) {
+    const double s = Number(*e.node, "scalar", 1);
+    if (s == 0) break;
+    *scale *= e.node->op()->name == "_mul_scalar" ? s : 1 / s;
+    e = e.node->inputs[0];
+  }
+  return e;
+}
+
+/* The (batch, length, heads x width) behind (batch x heads, length, width), when that was made by splitting the width. */
+bool JoinedHeads(const NodeEntry& e, const GraphInfo& info, int64_t* heads, NodeEntry* joined) {
+  if (!Is(e, "Reshape")) return false;
+  const NodeEntry moved = e.node->inputs[0];
+  if (!Is(moved, "transpose")) return false;
+  const NodeEntry split = moved.node->inputs[0];
+  if (!Is(split, "Reshape")) return false;
+  *joined = split.node->inputs[0];
+  const Shape &three = info.shape(e), &four = info.shape(moved), &before = info.shape(split), &rows = info.shape(*joined);
+  if (three.ndim() != 3 || four.ndim() != 4 || before.ndim() != 4 || rows.ndim() != 3 || moved.node->attrs->dict.count("axes") == 0) return false;
+  int axes[4] = {-1, -1, -1, -1};
+  if (std::sscanf(moved.node->attrs->dict.at("axes").c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) != 4) return false;
+  if (axes[0] != 0 || axes[1] != 2 || axes[2] != 1 || axes[3] != 3) return false;
+  *heads = before[2];
+  return rows == Shape{before[0], before[1], before[2] * before[3]} && three == Shape{before[0] * before[2], before[1], before[3]};
+}
+
+std::string Exact(double v) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", v);
+  return text;
+}
+
+// On the graph as it is: originals are looked at, renewed inputs taken over.
+int Scores(PassGraph* g, const GraphInfo& info) {
+  Users users = CountUsers(*g);
+  struct Found { NodeEntry q, k, v, mask; double scale; };
+  std::map<const Node*, Found> found;
+  DFSVisit(g->outputs, [&](const NodePtr& n) {
+    const NodeEntry out{n, 0, 0};
+    if (!Is(out, "batch_dot") || info.dtype(out) != kFloat32 || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
+    auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
+    Found f;
+    f.scale = 1;
+    f.v = n->inputs[1];
+    const NodeEntry weights = n->inputs[0];
+    if (!Is(weights, "softmax") || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
+    const double axis = Number(*weights.node, "axis", -1);
+    if (axis != -1 && axis != 2) return;
+    NodeEntry s = weights.node->inputs[0];
+    if ((Is(s, "broadcast_add") || Is(s, "elemwise_add")) && once(s)) {
+      const NodeEntry sum = s;
+      for (int side = 0; side < 2 && !f.mask; ++side) {
+        double scale = 1;
+        const NodeEntry dot = WithoutScale(sum.node->inputs[side], &users, &scale), &mask = sum.node->inputs[1 - side];
+        if (!Is(dot, "batch_dot") || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || info.dtype(mask) != kFloat32) continue;
+        f.mask = mask;
+        s = sum.node->inputs[side];
+      }
+      if (!f.mask) return;
+    }
+    s = WithoutScale(s, &users, &f.scale);
+    if (!Is(s, "batch_dot") || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
+    f.q = WithoutScale(s.node->inputs[0], &users, &f.scale);
+    f.k = WithoutScale(s.node->inputs[1], &users, &f.scale);
+    if (info.shape(f.q).ndim() != 3 || info.shape(f.v).ndim() != 3) return;
+    found[n.get()] = std::move(f);
+  });
+  if (found.empty()) return 0;
+  // scores and weights lose their reader; what is taken over is made of nodes that stay as they are
+  std::map<const Node*, NodePtr> made;
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    auto it = found.find(original.get());
+    if (it == found.end()) {
+      made[original.get()] = n;
+      return n;
+    }
+    const Found& f = it->second;
+    auto renewed = [&](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
+    std::vector<NodeEntry> inputs = {renewed(f.q), renewed(f.k), renewed(f.v)};
+    if (f.mask) inputs.push_back(renewed(f.mask));
+    return made[original.get()] = MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}}, n->name);
+  });
+  return static_cast<int>(found.size());
+}
+
+int Heads(PassGraph* g, const GraphInfo& info) {
+  Users users = CountUsers(*g);
+  struct Found { NodeEntry in[3]; const Node* attention; int64_t heads; };
+  std::map<const Node*, Found> found;
+  DFSVisit(g->outputs, [&](const NodePtr& n) {
+    const NodeEntry out{n, 0, 0};
+    auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
+    if (!Is(out, "Reshape") || info.shape(out).ndim() != 3) return;
+    const NodeEntry moved = n->inputs[0];
+    if (!Is(moved, "transpose") || !once(moved)) return;
+    const NodeEntry split = moved.node->inputs[0];
+    if (!Is(split, "Reshape") || !once(split) || !Is(split.node->inputs[0], kAttention) || !once(split.node->inputs[0])) return;
+    Found f;
+    f.attention = split.node->inputs[0].node.get();
+    int64_t heads[3];
+    for (int i = 0; i < 3; ++i)
+      if (!JoinedHeads(f.attention->inputs[i], info, &heads[i], &f.in[i])) return;
+    f.heads = heads[0];
+    if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
+    int axes[4] = {-1, -1, -1, -1};
+    auto text = moved.node->attrs->dict.find("axes");
+    if (text == moved.node->attrs->dict.end() || std::sscanf(text->second.c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) != 4) return;
+    if (axes[0] != 0 || axes[1] != 2 || axes[2] != 1 || axes[3] != 3) return;
+    const Shape &three = info.shape(split.node->inputs[0]), &four = info.shape(split);
+    if (four.ndim() != 4 || !(four == Shape{three[0] / f.heads, f.heads, three[1], three[2]}) || !(info.shape(out) == Shape{four[0], three[1], f.heads * three[2]})) return;
+    found[n.get()] = f;
+  });
+  if (found.empty()) return 0;
+  std::map<const Node*, NodePtr> made;
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    auto it = found.find(original.get());
+    if (it == found.end()) {
+      made[original.get()] = n;
+      return n;
+    }
+    const Found& f = it->second;
+    std::vector<NodeEntry> inputs;
+    for (const auto& e : f.in) inputs.push_back({made.at(e.node.get()), e.index, e.version});
+    if (f.attention->num_inputs() > 3) inputs.push_back({made.at(f.attention->inputs[3].node.get()), f.attention->inputs[3].index, f.attention->inputs[3].version});
+    AttrDict dict = f.attention->attrs->dict;
+    dict["heads"] = std::to_string(f.heads);
+    return made[original.get()] = MakeNode(kAttention, std::move(inputs), std::move(dict), n->name);
+  });
+  return static_cast<int>(found.size());
+}
+
+}  // namespace
+
+int FuseAttention(PassGraph* g, PassContext* context) {
+  const int fused = Scores(g, context->info(*g));
+  if (!fused) return 0;
+  context->Forget();
+  return fused + Heads(g, context->info(*g));
+}
+
+}  // namespace mxnet
