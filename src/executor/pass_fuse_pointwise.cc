@@ -1,4 +1,6 @@
 // Chains and small graphs of pointwise operators become one operator that goes over cache-sized tiles (MXNET_USE_FUSION).
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -44,6 +46,13 @@ int FusePointwise(PassGraph* g, PassContext* context) {
     return info.shapes[indexed.eid(id, 0)].Size() > 0;
   };
 
+  // When a node runs, roughly: forward nodes as they are numbered, backward nodes as the gradient pass made them.
+  auto position = [&](uint32_t id) -> int64_t {
+    if (forward[id]) return id;
+    auto s = g->sequence.find(indexed.nodes[id].source);
+    return static_cast<int64_t>(n) + (s == g->sequence.end() ? 0 : s->second);
+  };
+
   // Backwards through the order: a node joins the group of its users when all of them are in one, so no path leaves a group and comes back.
   std::vector<int> group_of(n, -1);
   std::vector<std::vector<uint32_t>> groups;
@@ -56,15 +65,25 @@ int FusePointwise(PassGraph* g, PassContext* context) {
       const bool alike = info.shapes[indexed.eid(id, 0)] == info.shapes[indexed.eid(root, 0)] && info.dtypes[indexed.eid(id, 0)] == info.dtypes[indexed.eid(root, 0)];
       if (!alike || forward[id] != forward[root] || groups[joined].size() >= kMostNodes) joined = -1;
     }
-    if (joined >= 0) {   // not too many inputs
+    if (joined >= 0) {
+      // Not too many inputs. A member that reads several results keeps them all until the root runs: it must not have to wait for
+      // what is computed later (sums of gradients would otherwise hold every term).
       std::set<std::pair<uint32_t, uint32_t>> inputs;
-      auto add = [&](uint32_t member) {
-        for (const auto& e : indexed.nodes[member].inputs)
-          if (group_of[e.node] != joined && e.node != id) inputs.insert({e.node, e.index});
+      int64_t last_input = -1, first_sum = INT64_MAX;
+      auto add = [&](uint32_t member, bool root) {
+        int large = 0;
+        for (const auto& e : indexed.nodes[member].inputs) {
+          if (group_of[e.node] == joined || e.node == id) continue;
+          inputs.insert({e.node, e.index});
+          if (indexed.nodes[e.node].source->is_variable()) continue;
+          last_input = std::max(last_input, position(e.node));
+          large += info.shapes[indexed.eid(e)].Size() > 1;
+        }
+        if (!root && large > 1) first_sum = std::min(first_sum, position(member));
       };
-      for (uint32_t member : groups[joined]) add(member);
-      add(id);
-      if (inputs.size() > kMostInputs) joined = -1;
+      for (uint32_t member : groups[joined]) add(member, member == groups[joined][0]);
+      add(id, false);
+      if (inputs.size() > kMostInputs || last_input >= first_sum) joined = -1;
     }
     if (joined < 0) {
       joined = static_cast<int>(groups.size());

@@ -361,3 +361,79 @@ def test_backends_of_blocks():
     np.testing.assert_allclose(net(x).asnumpy(), y.asnumpy(), rtol=1e-6)
     with pytest.raises(ValueError, match="no backend 'other'"):
         net.optimize_for(x, backend="other")
+
+
+# ---- fuse_gelu, fuse_attention
+
+GELUS = {
+    "half of x": lambda x: 0.5 * x * (1 + mx.sym.erf(x / np.sqrt(2))),
+    "half at the end": lambda x: x * (mx.sym.erf(x * np.sqrt(0.5)) + 1) * 0.5,
+    "halved": lambda x: mx.sym.elemwise_mul(x, mx.sym.erf(x / np.sqrt(2)) + 1) / 2,
+}
+
+
+@pytest.mark.parametrize("name", GELUS)
+def test_gelu_written_out_joins_the_layer(name):
+    net = GELUS[name](mx.sym.FullyConnected(X, num_hidden=6, name="f"))
+    fused, _ = compare(net, {"x": (3, 5)}, ["fuse_gelu", "fuse_dense"], tolerance=2e-6)
+    assert operators(fused) == ["_fused_dense"]
+
+
+def test_what_is_almost_gelu_stays():
+    y = mx.sym.sin(X)
+    for net in (0.4 * y * (1 + mx.sym.erf(y / np.sqrt(2))), 0.5 * y * (2 + mx.sym.erf(y / np.sqrt(2))), 0.5 * y * (1 + mx.sym.erf(y / 1.5)),
+                0.5 * X * (1 + mx.sym.erf(y / np.sqrt(2)))):
+        assert "LeakyReLU" not in bind(net, {"x": (3, 5)}).get_optimized_symbol().tojson()
+
+
+MASKS = [None, (6, 7, 9), (1, 7, 9), (6, 1, 9), (1, 1, 9), (6, 7, 1)]
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_attention_is_one_operator(mask):
+    q, k, v, m = (mx.sym.Variable(n) for n in "qkvm")
+    scores = mx.sym.batch_dot(q * 0.5, k, transpose_b=True) / 1.5
+    if mask:
+        scores = mx.sym.broadcast_add(scores, m)
+    net = mx.sym.batch_dot(mx.sym.softmax(scores), v)
+    shapes = dict({"q": (6, 7, 5), "k": (6, 9, 5), "v": (6, 9, 3)}, **({"m": mask} if mask else {}))
+    fused, _ = compare(net, shapes, ["fuse_attention"])
+    assert operators(fused) == ["_fused_attention"]
+
+
+def split(x, heads):
+    x = mx.sym.transpose(mx.sym.reshape(x, shape=(0, 0, heads, -1)), axes=(0, 2, 1, 3))
+    return mx.sym.reshape(x, shape=(-3, 0, 0))
+
+
+def joined(x, heads):
+    x = mx.sym.reshape(x, shape=(-4, -1, heads, 0, 0))
+    return mx.sym.reshape(mx.sym.transpose(x, axes=(0, 2, 1, 3)), shape=(0, 0, -3))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_reads_heads_side_by_side(masked):
+    q, k, v = (split(mx.sym.sin(mx.sym.Variable(n)), 3) for n in "qkv")
+    scores = mx.sym.batch_dot(q * 0.3, k, transpose_b=True)
+    if masked:
+        scores = mx.sym.broadcast_add(scores, mx.sym.Variable("m"))
+    net = joined(mx.sym.batch_dot(mx.sym.softmax(scores, axis=-1), v), 3)
+    shapes = dict({"q": (2, 70, 12), "k": (2, 900, 12), "v": (2, 900, 6)}, **({"m": (6, 1, 900)} if masked else {}))
+    fused, _ = compare(net, shapes, ["fuse_attention"])
+    assert sorted(operators(fused)) == ["_fused_attention", "sin", "sin", "sin"]
+
+
+def test_what_is_not_attention_stays():
+    q, k, v = (mx.sym.Variable(n) for n in "qkv")
+    shapes = {"q": (2, 4, 4), "k": (2, 4, 4), "v": (2, 4, 4)}
+    scores = mx.sym.batch_dot(q, k, transpose_b=True)
+    weights = mx.sym.softmax(scores)
+    for net in (mx.sym.batch_dot(mx.sym.softmax(scores, axis=1), v), mx.sym.batch_dot(mx.sym.softmax(scores, temperature=2.0), v),
+                mx.sym.Group([mx.sym.batch_dot(weights, v), weights]), mx.sym.batch_dot(weights, v, transpose_b=True),
+                mx.sym.batch_dot(mx.sym.softmax(mx.sym.batch_dot(q, k)), v)):
+        assert "_fused_attention" not in operators(bind(net, shapes))
+    assert "_fused_attention" not in operators(bind(mx.sym.batch_dot(weights, v), shapes, train=True))
+    # heads that are split in another way keep their copies
+    net = joined(mx.sym.batch_dot(mx.sym.softmax(mx.sym.batch_dot(split(q, 2), split(k, 4), transpose_b=True)), split(v, 2)), 2)
+    e = bind(net, {"q": (2, 4, 4), "k": (1, 4, 8), "v": (2, 4, 4)})
+    assert "_fused_attention" in operators(e) and "transpose" in operators(e)
