@@ -122,7 +122,15 @@ def test_copy_params_from():
     exe.copy_params_from({"other": mx.nd.ones((1,))}, allow_extra_params=True)
 
 
-def test_monitor():
+@pytest.fixture
+def every_operator():
+    """Plans whose operators are those of the graph."""
+    mx.util.set_env("MXNET_PLAN_PASSES_OFF", "fuse_dense,fuse_pointwise")
+    yield
+    mx.util.set_env("MXNET_PLAN_PASSES_OFF", "")
+
+
+def test_monitor(every_operator):
     exe = mx.sym.relu(_fc(), name="act").simple_bind(mx.cpu(), x=(2, 4))
     seen = []
     exe.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
@@ -134,7 +142,7 @@ def test_monitor():
     assert seen == ["fc_data", "fc_weight", "fc_bias", "fc_output", "act_data", "act_output"]
 
 
-def test_looking_inside():
+def test_looking_inside(every_operator):
     exe = mx.sym.relu(_fc(), name="act").simple_bind(mx.cpu(), grad_req="null", x=(2, 4))
     stats = exe.plan_stats()
     assert stats["num_nodes"] == 2 and stats["lower_bound_bytes"] <= stats["arena_bytes"] <= max(64, stats["unshared_bytes"] * 2)
