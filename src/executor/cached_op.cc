@@ -170,7 +170,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     if (record)
       for (size_t i = 0; i < inputs.size(); ++i)
         if (inputs[i]->autograd_entry && !is_aux_[i] && IsFloating(inputs[i]->dtype())) wanted.push_back(static_cast<int>(i));
-    std::unique_ptr<Warm> warm = Prepare(inputs, where, Imperative::State().training, wanted);
+    std::unique_ptr<Warm> warm = Prepare(inputs, where, Imperative::State().training, wanted, monitored_.load(std::memory_order_acquire));
     const std::shared_ptr<Compiled>& compiled = warm->compiled;
     const Plan& plan = *compiled->plan;
     auto call = std::make_shared<PlanCall>();
@@ -303,10 +303,10 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
    * Plan and instance for a call, without a lock when this thread's last call had the same signature: its arena is then still this
    * thread's, so that calls of different threads never wait for one another.
    */
-  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
+  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted, bool watched) {
     std::string key;
     auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
-    const int head[3] = {static_cast<int>(where.dev_type), where.dev_id, is_train};
+    const int head[4] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched};
     put(head, sizeof head);
     for (const NDArray* a : inputs) {
       const int about[2] = {a->dtype(), a->shape().ndim()};
@@ -320,7 +320,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     std::shared_ptr<Arena> arena = warm ? warm->instance->arena() : nullptr;
     if (arena && !(arena->ctx == where)) arenas_.Return(std::move(arena));
     warm = std::make_unique<Warm>();
-    warm->compiled = Find(key, inputs, where, is_train, wanted);
+    warm->compiled = Find(key, inputs, where, is_train, wanted, watched);
     warm->instance = Take(warm->compiled.get(), std::move(arena));
     warm->key = std::move(key);
     return warm;
@@ -334,7 +334,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     }
   }
 
-  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted) {
+  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted,
+                                 bool watched) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
@@ -347,6 +348,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
         request.dtypes.push_back(a->dtype());
       }
       request.is_train = is_train;
+      request.every_result = watched;
       request.forward_bulk = forward_bulk_;
       request.backward_bulk = backward_bulk_;
       if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);

@@ -1,5 +1,6 @@
 // Executor: a symbol bound to arrays. Plans for inference and training are compiled when first needed and share one arena.
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "executor/plan.h"
@@ -210,8 +211,10 @@ class ExecutorImpl : public Executor {
   }
 
   Compiled* Get(bool is_train, bool backward) {
-    auto& slot = compiled_[{backward, is_train}];
-    if (!slot && inference_plan_ && !is_train && !backward) slot = std::make_shared<PlanInstance>(inference_plan_, arena_);
+    const bool watched = monitor_ != nullptr;
+    const std::array<bool, 3> key = {!watched, backward, is_train};
+    auto& slot = compiled_[key];
+    if (!slot && inference_plan_ && !is_train && !backward && !watched) slot = std::make_shared<PlanInstance>(inference_plan_, arena_);
     if (!slot) {
       PlanRequest request;
       request.symbol = symbol_;
@@ -221,12 +224,13 @@ class ExecutorImpl : public Executor {
         request.dtypes.push_back(a.dtype());
       }
       request.is_train = is_train;
+      request.every_result = watched;
       if (backward) request.grad_req = input_req_;
       try {
         slot = std::make_shared<PlanInstance>(Plan::Compile(request), arena_);
         arena_->Reserve(slot->plan()->memory.arena_bytes);
       } catch (...) {
-        compiled_.erase({backward, is_train});
+        compiled_.erase(key);
         throw;
       }
     }
@@ -288,7 +292,7 @@ class ExecutorImpl : public Executor {
   std::vector<OpReq> input_req_;
   std::vector<int> input_arg_;               // index into args; -1: auxiliary
   std::shared_ptr<Arena> arena_;
-  std::map<std::pair<bool, bool>, std::shared_ptr<Compiled>> compiled_;   // (backward, is_train)
+  std::map<std::array<bool, 3>, std::shared_ptr<Compiled>> compiled_;   // by (nobody watches, backward, is_train)
   Compiled* last_ = nullptr;
   std::shared_ptr<PlanCall> last_call_;
   bool spent_ = true;                        // the arena no longer holds what a backward pass needs

@@ -48,6 +48,8 @@ bool OneDnn() { return Env::Get().onednn_enabled; }
 
 const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
+      {"settle_shapes", "Sources whose shape only their users tell (`begin_state` of recurrent cells) get it as a parameter.", [](const PassContext&) { return true; }, SettleShapes,
+       true, true},
       {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); },
        FuseBatchNormRelu, true},
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
@@ -64,7 +66,7 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseDense},
       {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles.",
        [](const PassContext& c) { return c.on_cpu() && Env::Get().use_fusion; }, FusePointwise},
-      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return c.on_cpu() && OneDnn(); }, ChooseLayouts},
+      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return c.on_cpu() && OneDnn(); }, ChooseLayouts, false, true},
   };
   return passes;
 }
@@ -128,7 +130,7 @@ void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<P
   const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
   const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
   for (const Pass& pass : PlanPasses()) {
-    if (pass.early != early || off.count(pass.name) || !pass.wanted(*context)) continue;
+    if (pass.early != early || off.count(pass.name) || (context->request.every_result && !pass.keeps_results) || !pass.wanted(*context)) continue;
     const bool show = !context->quiet && (shown.count("all") || shown.count(pass.name));
     const std::string before = show ? GraphText(*graph) : "";
     PassRecord record;

@@ -75,6 +75,7 @@ struct Pass {
   bool (*wanted)(const PassContext&);        // variables and modes; MXNET_PLAN_PASSES_OFF is looked at elsewhere
   int (*run)(PassGraph*, PassContext*);
   bool early = false;
+  bool keeps_results = false;                // what every node of the symbol computes is still computed: runs for monitors, too
 };
 /* All of them, in the order in which they run: the only list. */
 const std::vector<Pass>& PlanPasses();
@@ -141,6 +142,9 @@ int FuseAttention(PassGraph* g, PassContext* context);
  * Returns how many nodes went.
  */
 int FusePointwise(PassGraph* g, PassContext* context);
+
+/* Gives sources without inputs the shapes that inference found for them. */
+int SettleShapes(PassGraph* g, PassContext* context);
 
 /* Chooses layouts and inserts conversions, where the graph holds what gains from channels-last tensors. Returns how many conversions there are. */
 int ChooseLayouts(PassGraph* g, PassContext* context);
