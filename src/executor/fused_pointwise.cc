@@ -15,7 +15,7 @@ namespace mxnet {
 namespace pointwise {
 namespace {
 
-constexpr int64_t kTile = 1024;    // elements: some buffers of that size fit the first-level cache
+constexpr int64_t kTile = 2048;    // elements: some buffers of that size fit the first-level cache
 constexpr int kMaxDims = 32;
 
 /* Where an operand of a step is: an input of the node, or the result of an earlier step. */
@@ -29,12 +29,18 @@ struct Step {
   Loop loop = nullptr;
   Place from[3];
   int to = 0;     // buffer; -1: the output
+  alignas(8) char numbers[3 * 8];   // p, q, r or the number, in the compute type
 };
 
 struct Program : OpState {
   std::vector<Step> steps;
   int buffers = 0, compute = kF32, dtype = kFloat32;
 };
+
+void Put(int compute, double v, void* to) {
+  if (compute == kF32) *static_cast<float*>(to) = static_cast<float>(v);
+  else *static_cast<double*>(to) = v;
+}
 
 // A loop's scalar operand must be one that it knows; others are spread over a buffer.
 std::shared_ptr<Program> Compile(const Attrs& attrs, int dtype) {
@@ -59,6 +65,7 @@ std::shared_ptr<Program> Compile(const Attrs& attrs, int dtype) {
     Step step;
     MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &step.recipe), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
     const Recipe& r = step.recipe;
+    for (int i = 0; i < 3; ++i) Put(program->compute, r.params[i], step.numbers + i * ComputeSize(program->compute));
     if (r.kind == Recipe::kForward) step.loop = ForwardLoop(r.row, program->compute);
     if (r.kind == Recipe::kGradient) step.loop = GradientLoop(r.row, r.side, program->compute);
     std::vector<int> released;
@@ -165,11 +172,6 @@ void Gather(const Source& s, size_t size, int64_t begin, int64_t n, void* to) {
   }
 }
 
-void Put(int compute, double v, void* to) {
-  if (compute == kF32) *static_cast<float*>(to) = static_cast<float>(v);
-  else *static_cast<double*>(to) = v;
-}
-
 template <typename T>
 void AddInto(const void* x, void* sum, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(sum)[i] += static_cast<const T*>(x)[i];
@@ -249,16 +251,17 @@ class Runner {
   void RunStep(const Step& step, char* to, int64_t n) {
     const Recipe& r = step.recipe;
     const void* ptrs[kMaxOperands] = {};
-    double params[3], *packed = params;   // space for the numbers in the compute type
     unsigned mask = 0;
     for (int k = 0; k < r.count; ++k)
       if (r.operand[k] == Recipe::kNumber || (step.from[k].input && sources_[step.from[k].index].single)) mask |= 1u << k;
     if (!(r.masks >> mask & 1u)) mask = 0;
     for (int k = 0; k < r.count; ++k) {
       if (r.operand[k] == Recipe::kNumber) {
+        ptrs[k] = step.numbers;
+        if (mask >> k & 1u) continue;
+        std::memcpy(Number(k), step.numbers, width_);
+        Spread(Number(k));
         ptrs[k] = Number(k);
-        Put(p_.compute, r.params[0], Number(k));
-        if (!(mask >> k & 1u)) Spread(Number(k));
       } else {
         ptrs[k] = step.from[k].input ? current_[step.from[k].index] : Buffer(step.from[k].index);
       }
@@ -269,10 +272,8 @@ class Runner {
       MXNET_CPU_CALL(ActivationBackward)(r.row, ComputeDType(p_.compute), ptrs[0], ptrs[1], to, n, r.params[0]);
     } else {
       if (r.has_params) {
-        char* at = reinterpret_cast<char*>(packed);
-        for (int i = 0; i < 3; ++i) Put(p_.compute, r.params[i], at + i * width_);
-        if (r.count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = at + i * width_;
-        else ptrs[2] = at;
+        if (r.count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = step.numbers + i * width_;
+        else ptrs[2] = step.numbers;
       }
       step.loop(ptrs, to, n, mask);
     }
