@@ -293,6 +293,17 @@ class Executor:
         check_call(_LIB.MXExecutorPrint(self.handle, ctypes.byref(text)))
         return py_str(text.value)
 
+    def explain(self, path=None, runs=5):
+        """The plan that ran last as an :class:`mxnet.explain.Explanation`, its nodes timed over `runs` runs on copies of what is bound (0: not timed).
+
+        With `path`, also written there: a page that needs nothing else, or JSON where the name ends in ``.json``.
+        """
+        from .explain import of_executor
+        explanation = of_executor(self.handle, runs)
+        if path is not None:
+            explanation.save(path)
+        return explanation
+
     def get_optimized_symbol(self):
         """The symbol after graph optimisation."""
         from .symbol import Symbol

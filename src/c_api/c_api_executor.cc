@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "c_api/c_api_symbol.h"
+#include "executor/explain.h"
+#include "mxnet/c_api_plan.h"
 #include "mxnet/executor.h"
 
 using namespace mxnet;  // NOLINT
@@ -303,6 +305,12 @@ int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t n
   API_END();
 }
 
+int MXExecutorExplain(ExecutorHandle handle, int runs, const char** out_json) {
+  API_BEGIN();
+  *out_json = GiveText(ExplainExecutor(*AsExecutor(handle), runs));
+  API_END();
+}
+
 // ---- cached operators
 
 int MXCreateCachedOpEX(SymbolHandle handle, int num_flags, const char** keys, const char** vals, CachedOpHandle* out, bool thread_safe) {
@@ -379,5 +387,14 @@ int MXCachedOpGetOptimizedSymbol(CachedOpHandle handle, SymbolHandle* out) {
 int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t* out_values) {
   API_BEGIN();
   GiveStats(AsCachedOp(handle)->Stats(), out_values);
+  API_END();
+}
+
+int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int runs, const char** out_json) {
+  API_BEGIN();
+  std::vector<NDArray> in(static_cast<size_t>(num_inputs > 0 ? num_inputs : 0));
+  for (size_t i = 0; i < in.size(); ++i)
+    if (inputs[i]) in[i] = *static_cast<const NDArray*>(inputs[i]);
+  *out_json = GiveText(ExplainCachedOp(*AsCachedOp(handle), in, runs));
   API_END();
 }

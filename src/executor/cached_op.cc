@@ -14,8 +14,8 @@
 #include <unordered_map>
 
 #include "executor/callers.h"
+#include "executor/explain.h"
 #include "executor/passes.h"
-#include "executor/plan.h"
 #include "graph/gradient.h"
 
 namespace mxnet {
@@ -233,6 +233,15 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   PlanStats Stats() const override {
     std::lock_guard<std::mutex> lock(mutex_);
     return last_ ? last_->plan->stats : PlanStats();
+  }
+  std::string Explain(const std::vector<NDArray>& inputs, int runs) const {
+    std::shared_ptr<const Plan> plan;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (last_) plan = last_->plan;
+    }
+    MXNET_CHECK_KIND(plan, Value) << "[explain] nothing is compiled" << (dynamic_ ? ": this graph has shapes that depend on values, so it runs without a plan" : " yet; call it once before");
+    return ExplainPlan(*plan, symbol_.ListInputNames(Symbol::kAll), TimePlan(plan, inputs, runs));
   }
   void SetMonitor(Executor::MonitorFn fn, bool monitor_all) override {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -500,5 +509,7 @@ MXNET_REGISTER_OP(_backward_CachedOp)
 std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const std::map<std::string, std::string>& flags) {
   return std::make_shared<CachedOpImpl>(symbol, flags);
 }
+
+std::string ExplainCachedOp(const CachedOp& op, const std::vector<NDArray>& inputs, int runs) { return dynamic_cast<const CachedOpImpl&>(op).Explain(inputs, runs); }
 
 }  // namespace mxnet

@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "executor/plan.h"
+#include "executor/explain.h"
 
 namespace mxnet {
 namespace {
@@ -192,6 +192,12 @@ class ExecutorImpl : public Executor {
     return compiled_.rbegin()->second->plan()->stats;   // the training plan when there is one
   }
 
+  std::string Explain(int runs) const {
+    MXNET_CHECK_KIND(!dynamic_, Value) << "[explain] this graph has shapes that depend on values, so it runs without a plan";
+    const auto& plan = (last_ ? last_ : compiled_.rbegin()->second.get())->plan();
+    return ExplainPlan(*plan, symbol_.ListInputNames(Symbol::kAll), TimePlan(plan, inputs_, runs));
+  }
+
   void SetMonitor(MonitorFn fn, bool monitor_all) override {
     monitor_ = std::move(fn);
     monitor_all_ = monitor_all;
@@ -309,5 +315,7 @@ std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, cons
     MXNET_CHECK_KIND(kv.second == ctx, Value) << "[bind] group2ctx puts group " << kv.first << " on " << kv.second << "; one executor runs on one context, here " << ctx;
   return std::make_shared<ExecutorImpl>(symbol, ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()));
 }
+
+std::string ExplainExecutor(const Executor& executor, int runs) { return dynamic_cast<const ExecutorImpl&>(executor).Explain(runs); }
 
 }  // namespace mxnet

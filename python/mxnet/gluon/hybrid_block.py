@@ -268,6 +268,42 @@ class HybridBlock(Block):
         self._plain_inputs = len(args) if all(d == 0 for d in self._in_format) else -1
         self._cached_params = {}
 
+    def explain(self, *args, path=None, runs=5):
+        """The compiled plan of this block: nodes as fused, layouts, memory, time per node.
+
+        Parameters
+        ----------
+        args : NDArray
+            Inputs, for which the block is called once first (in the present modes of autograd). Without them the plan of the last call is explained,
+            its inputs taken as zeros.
+        path : str, optional
+            Where to write it: a page that needs nothing else, or JSON where the name ends in ``.json``.
+        runs : int
+            How often the plan is run, node by node and on copies, to time it; 0: not at all.
+
+        Returns
+        -------
+        mxnet.explain.Explanation
+            Prints as a report.
+
+        Raises
+        ------
+        RuntimeError
+            unless the block is hybridized and has been called.
+        """
+        if args:
+            self(*args)
+        if not self._active or self._cached_op is None:
+            raise RuntimeError(f'[gluon.explain] {self.name!r} has no plan; call hybridize(), and explain with inputs or after a call')
+        from ..explain import of_cached_op
+        flat = flatten(list(args), 'input')[0] if args else []
+        ctx = _input_context(flat) if flat else next(iter(self._cached_params), None)
+        inputs = [(flat[a] if flat else None) if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args]
+        explanation = of_cached_op(self._cached_op.handle, inputs, runs)
+        if path is not None:
+            explanation.save(path)
+        return explanation
+
     def _partition(self, variables, out, params, args):
         """`out` after the partitioner; Parameters that it adds or replaces become Parameters of this block."""
         flat, _ = flatten(list(args), 'input')

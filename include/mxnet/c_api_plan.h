@@ -1,0 +1,16 @@
+/*
+ * Compiled plans through C: what they are, and graphs of mixed precision. Failures: see c_api_error.h.
+ */
+#ifndef MXNET_C_API_PLAN_H_
+#define MXNET_C_API_PLAN_H_
+
+#include "mxnet/c_api.h"
+
+/*
+ * The plan that ran last as one JSON object (docs/explain.md), with the times of `runs` runs, node by node, on the CPU; 0: none. Nothing of the caller's is
+ * written. `inputs` in the order of a call; a null handle stands for zeros. The text lives until this thread's next call.
+ */
+MXNET_C_DLL int MXExecutorExplain(ExecutorHandle handle, int runs, const char **out_json);
+MXNET_C_DLL int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArrayHandle *inputs, int runs, const char **out_json);
+
+#endif  // MXNET_C_API_PLAN_H_

@@ -1,0 +1,146 @@
+"""What a compiled plan is and where its time goes: as data, as text and as one self-contained page.
+
+``HybridBlock.explain()`` and ``Executor.explain()`` return an :class:`Explanation`.
+"""
+import ctypes
+import json
+import os
+import tempfile
+from statistics import median
+
+from .base import _LIB, check_call, py_str
+
+__all__ = ["Explanation"]
+
+
+class Explanation:
+    """A compiled plan.
+
+    ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is a report, :meth:`html` and :meth:`save` make a page.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+        for node in plan["nodes"]:
+            times = node["nanoseconds"]
+            node["median_ns"], node["min_ns"] = (median(times), min(times)) if times else (None, None)
+
+    @property
+    def timed(self):
+        """Whether the nodes were timed."""
+        return any(n["nanoseconds"] for n in self.plan["nodes"])
+
+    def time_by_operator(self):
+        """[(operator, nodes, nanoseconds of one run)], the dearest first; medians, added up."""
+        totals = {}
+        for node in self.plan["nodes"]:
+            count, time = totals.get(node["op"], (0, 0.0))
+            totals[node["op"]] = count + 1, time + (node["median_ns"] or 0.0)
+        return sorted(((op, count, time) for op, (count, time) in totals.items()), key=lambda row: (-row[2], -row[1], row[0]))
+
+    def live_bytes(self):
+        """Bytes of the arena that are in use, by step."""
+        live = [0] * len(self.plan["nodes"])
+        for block in self.plan["blocks"]:
+            for step in range(block["first"], block["last"] + 1):
+                live[step] += block["bytes"]
+        return live
+
+    def html(self):
+        """The page, as text: figures, passes, time by operator, the arena over time, every node. It refers to nothing outside itself."""
+        from ._explain_page import render
+        return render(self)
+
+    def save(self, path):
+        """Write the plan to `path`: the page, or the data where the name ends in ``.json``. The file appears complete or not at all."""
+        text = json.dumps(self.plan, indent=1) if str(path).endswith(".json") else self.html()
+        folder = os.path.dirname(os.path.abspath(path))
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".explain")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as f:
+                f.write(text)
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    def __str__(self):
+        plan, stats = self.plan, self.plan["stats"]
+        lines = [f"Plan for {plan['device']}, {'training' if plan['training'] else 'inference'}: {stats['num_nodes']} nodes in {stats['num_bulks']} bulks",
+                 f"Arena {size(stats['arena_bytes'])}; separate buffers {size(stats['unshared_bytes'])}; largest live set {size(stats['lower_bound_bytes'])}; "
+                 f"{stats['num_inplace']} results in place; constants {size(stats['constant_bytes'])}"]
+        for p in plan["passes"]:
+            lines.append(f"  {p['name']}: {p['changed']} changed, {p['nodes_before']} -> {p['nodes_after']} nodes")
+        if self.timed:
+            whole = sum(t for _, _, t in self.time_by_operator())
+            lines.append(f"One run {duration(whole)}, node by node")
+            for op, count, time in self.time_by_operator()[:12]:
+                lines.append(f"  {duration(time):>10} {100 * time / whole if whole else 0:5.1f} %  {op} x {count}")
+        lines.append("")
+        phase = "forward"
+        starts = {b["begin"]: i for i, b in enumerate(plan["bulks"])}
+        for node in plan["nodes"]:
+            if node["phase"] != phase:
+                phase = node["phase"]
+                lines.append("---- backward")
+            if node["step"] in starts and len(plan["bulks"]) > 1:
+                lines.append(f"-- bulk {starts[node['step']]}")
+            rate = achieved(node)
+            about = "" if node["median_ns"] is None else f"  {duration(node['median_ns'])}" + (f", {rate:.1f} GFLOP/s" if rate else "")
+            constant = " (constant)" if node["constant"] else ""
+            lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: {', '.join(map(tensor, node['inputs']))} -> {', '.join(map(tensor, node['outputs']))}{about}")
+        return "\n".join(lines)
+
+
+def size(count):
+    """Bytes for people."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" or count == int(count) else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.2f} GiB"
+
+
+def duration(nanoseconds):
+    """A time for people."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("\u00b5s", 1e3)):
+        if nanoseconds >= scale:
+            return f"{nanoseconds / scale:.3g} {unit}"
+    return f"{nanoseconds:.0f} ns"
+
+
+def achieved(node):
+    """GFLOP/s of a timed node whose operator says how much it computes; else None."""
+    if not node["flops"] or not node["median_ns"] or node["constant"]:
+        return None
+    return node["flops"] / node["median_ns"]
+
+
+def tensor(t):
+    """One tensor in few characters: shape, dtype unless float32, layout unless plain, where it lies."""
+    place = {"input": t.get("name"), "gradient": f"gradient of {t.get('name')}", "arena": f"@{t.get('offset')}"}.get(t["place"], t["place"])
+    text = "x".join(map(str, t["shape"])) or "scalar"
+    if t["dtype"] != "float32":
+        text += " " + t["dtype"]
+    if t["layout"] != "plain":
+        text += " " + t["layout"]
+    request = t.get("request", "write")
+    return f"{text} {place}" + ("" if request == "write" else f" ({'unused' if request == 'none' else 'added' if request == 'add' else request})")
+
+
+def of_executor(handle, runs):
+    """The plan that an executor ran last."""
+    text = ctypes.c_char_p()
+    check_call(_LIB.MXExecutorExplain(handle, ctypes.c_int(runs), ctypes.byref(text)))
+    return Explanation(json.loads(py_str(text.value)))
+
+
+def of_cached_op(handle, inputs, runs):
+    """The plan that a CachedOp ran last; an input may be None, which stands for zeros."""
+    text = ctypes.c_char_p()
+    handles = (ctypes.c_void_p * len(inputs))(*[None if a is None else a.handle for a in inputs])
+    check_call(_LIB.MXCachedOpExplain(handle, ctypes.c_int(len(inputs)), handles, ctypes.c_int(runs), ctypes.byref(text)))
+    return Explanation(json.loads(py_str(text.value)))
