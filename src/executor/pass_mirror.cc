@@ -26,6 +26,10 @@ constexpr double kWeights[] = {1e-3, 0.2, 0.5, 1, 2, 4};
 // "As little as possible" does not pay any price for the last percents.
 constexpr double kNearLeast = 1.05;
 constexpr double kMostSegments = 256;
+// What is dear is recomputed for MXNET_BACKWARD_DO_MIRROR as long as all recomputation is estimated at this part of a step.
+constexpr double kMirrorPrice = 0.05;
+// From this many bytes on, what a step keeps is worth one more pass over the results of BatchNorm with relu of at least so many elements.
+constexpr int64_t kLargeStep = int64_t{1} << 29, kLargeResult = 1 << 18;
 
 /* 1 and -1: `__force_mirroring__` says so; 0: it says nothing. */
 int Forced(const Node& node) {
@@ -103,6 +107,11 @@ class Chooser {
     }
     const std::vector<char> side = cut.SourceSide(source, sink);
     Recompute r;
+    for (uint32_t e = 0; e < entries; ++e)   // kept from the forward to the backward pass
+      if (needed_[e] && seam_[e]) r.kept_at_once += static_cast<size_t>(bytes_[e]);
+    for (uint32_t n = 0; n < num_forward_; ++n)
+      for (uint32_t e = g_.entry_ptr[n]; e < g_.entry_ptr[n + 1]; ++e)
+        if (side[entry(e)] && !(side[again(n)] && CanRecompute(*g_.nodes[n].source->attrs, static_cast<int>(e - g_.entry_ptr[n])))) r.kept_at_once += static_cast<size_t>(bytes_[e]);
     for (uint32_t n = 0; n < num_forward_; ++n) {
       const Node& node = *g_.nodes[n].source;
       if (node.is_variable() || (!side[again(n)] && Forced(node) != 1)) continue;
@@ -213,6 +222,19 @@ bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& r
   return forced;
 }
 
+bool NearlyFree(const Node& node) {
+  return !node.is_variable() && node.op()->name == "_contrib_BatchNormWithReLU" && Forced(node) == 0;
+}
+
+Recompute RecomputeNearlyFree(const RecomputeQuestion& q) {
+  Recompute r;
+  Chooser chooser(q);
+  if (chooser.needed_bytes() < kLargeStep) return r;
+  for (const auto& n : q.info.g.nodes)
+    if (NearlyFree(*n.source) && q.info.shapes[q.info.g.eid(q.info.g.id.at(n.source), 0)].Size() >= kLargeResult) r.nodes.insert(n.source);
+  return r;
+}
+
 Recompute ChooseRecomputed(const RecomputeQuestion& q) {
   const Env& env = Env::Get();
   Recompute none;
@@ -240,23 +262,43 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
     candidates.push_back(std::move(r));
   };
   for (double segments : {1, 4, 16}) add(segments, kCheapWeight, false);
+  const double price = kMirrorPrice * none.step_ns;
   if (planner) {
     for (double segments = 2; segments <= kMostSegments; segments *= std::sqrt(2.0))
       for (double weight : kWeights) add(segments, weight, true);
   } else if (env.memory_opt != 0) {
     for (double segments = 2; segments <= kMostSegments; segments *= 2) add(segments, kWeights[0], true);
+  } else {
+    const size_t cheap = candidates.size();
+    for (double segments : {4, 8, 16})
+      for (double weight : {1.5, 2.0, 2.5}) add(segments, weight, true);
+    candidates.erase(std::remove_if(candidates.begin() + static_cast<long>(cheap), candidates.end(), [&](const Recompute& c) { return c.extra_ns > price; }), candidates.end());
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.extra_ns < b.extra_ns; });
+
+  // What a choice keeps is a lower bound of its arena: most need not be planned.
+  if (q.budget > 0) {
+    size_t least = none.arena_bytes;
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.extra_ns < b.extra_ns; });
+    for (auto& c : candidates) {
+      if (c.kept_at_once > q.budget) continue;
+      if (c.arena_bytes == 0) c.arena_bytes = q.arena_bytes(c.nodes);
+      if (c.arena_bytes <= q.budget) return c;
+      least = std::min(least, c.arena_bytes);
+    }
+    for (auto& c : candidates)
+      if (c.arena_bytes == 0 && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
+    MXNET_THROW(Value) << "[memory] a training step with an arena of " << q.budget << " bytes was asked for; the least possible is " << least << " bytes (" << none.arena_bytes
+                       << " without recomputation)";
+  }
   size_t least = none.arena_bytes;
-  for (auto& c : candidates) {
-    if (c.arena_bytes == 0) c.arena_bytes = q.arena_bytes(c.nodes);
-    if (q.budget > 0 && c.arena_bytes <= q.budget) return c;
-    least = std::min(least, c.arena_bytes);
-  }
-  MXNET_CHECK_KIND(q.budget == 0, Value) << "[memory] a training step with an arena of " << q.budget << " bytes was asked for; the least possible is " << least
-                                         << " bytes (" << none.arena_bytes << " without recomputation)";
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.kept_at_once < b.kept_at_once; });
+  for (auto& c : candidates)
+    if (c.arena_bytes == 0 && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
   const double enough = (q.least ? 1.0 : kNearLeast) * static_cast<double>(least);
-  return *std::find_if(candidates.begin(), candidates.end(), [&](const Recompute& c) { return static_cast<double>(c.arena_bytes) <= enough; });   // cheapest first
+  const Recompute* best = nullptr;
+  for (const auto& c : candidates)
+    if (c.arena_bytes && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns)) best = &c;
+  return *best;
 }
 
 }  // namespace mxnet

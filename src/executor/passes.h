@@ -163,6 +163,7 @@ struct Recompute {
   NodeSet nodes;
   size_t arena_bytes = 0;         // of the plan with it
   size_t kept_bytes = 0;          // of the arena without any
+  size_t kept_at_once = 0;        // what lives from the forward to the backward pass: the arena is no smaller
   double extra_ns = 0, extra_flops = 0, step_ns = 0, step_flops = 0;   // estimates: of the recomputation, of a step without it
 };
 
@@ -176,10 +177,16 @@ struct RecomputeQuestion {
 };
 
 /*
- * MXNET_BACKWARD_DO_MIRROR: the cheap results whose recomputation saves most bytes. MXNET_MEMORY_OPT: what needs least memory. A budget: the
+ * MXNET_BACKWARD_DO_MIRROR: the results whose recomputation saves most bytes for about a twentieth of the time. MXNET_MEMORY_OPT: what needs least memory. A budget: the
  * least time that fits (throws Error(kValue) naming the least possible bytes when nothing does). `__force_mirroring__` True and False always count.
  */
 Recompute ChooseRecomputed(const RecomputeQuestion& question);
+/*
+ * What is recomputed when nobody asks for it, in training steps that keep half a GiB or more: BatchNorm with relu as one operator. Its input is kept in
+ * any case; its output costs one pass over memory. `__force_mirroring__` False keeps it.
+ */
+Recompute RecomputeNearlyFree(const RecomputeQuestion& question);
+bool NearlyFree(const Node& node);
 /* Is there anything to choose for this graph? */
 bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& request);
 /* Rough nanoseconds that one run of a node takes on a core or two, and its floating-point operations. */

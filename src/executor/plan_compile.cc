@@ -88,7 +88,10 @@ class Compiler {
   }
 
   void ChooseWhatToRecompute(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads) {
-    if (!RecomputeWanted(graph_.outputs, r_)) return;
+    const bool wanted = RecomputeWanted(graph_.outputs, r_);
+    bool nearly_free = false;
+    DFSVisit(graph_.outputs, [&](const NodePtr& n) { nearly_free = nearly_free || NearlyFree(*n); });
+    if (!wanted && !nearly_free) return;
     AddGradient(xs, heads, {});
     const auto info = InferGraph(graph_, types_);
     auto arena_bytes = [this](const NodeSet& again) {
@@ -99,7 +102,8 @@ class Compiler {
       compiler.Prepare();
       return plan.memory.arena_bytes;
     };
-    p_.recompute = ChooseRecomputed({graph_, *info, r_.memory_budget, r_.least_memory, arena_bytes});
+    const RecomputeQuestion question{graph_, *info, r_.memory_budget, r_.least_memory, arena_bytes};
+    p_.recompute = wanted ? ChooseRecomputed(question) : RecomputeNearlyFree(question);
   }
 
   NodeEntry Wrap(const char* op, std::vector<NodeEntry> in, const std::string& name, const NodeEntry& like) {

@@ -28,6 +28,13 @@ NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
   return sum;
 }
 
+constexpr char kNormAgain[] = "_backward_BatchNorm_again", kNormReluAgain[] = "_backward_BatchNormWithReLU_again";
+bool IsRelu(const Node& n) {
+  if (n.op()->name == "relu" || n.op()->name == "_npx_relu") return true;
+  auto type = n.attrs->dict.find("act_type");
+  return n.op()->name == "Activation" && type != n.attrs->dict.end() && type->second == "relu";
+}
+
 class Pass {
  public:
   Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs) {
@@ -56,6 +63,12 @@ class Pass {
       for (size_t i = 0; i < num_inputs; ++i) copy->inputs.push_back(Mirrored(n->inputs[i]));
       if (rule)
         for (int o : rule->reads) copy->inputs.push_back({n, static_cast<uint32_t>(o), 0});
+      if (IsRelu(*n) && !copy->inputs[0].node->is_variable() && copy->inputs[0].node->op()->name == kNormAgain) {   // both in one go
+        attrs = std::make_shared<Attrs>(*copy->inputs[0].node->attrs);
+        attrs->op = Op::Get(kNormReluAgain);
+        copy->attrs = std::move(attrs);
+        copy->inputs = std::vector<NodeEntry>(copy->inputs[0].node->inputs);
+      }
       mirrors_[n.get()] = std::move(copy);
     }
   }
