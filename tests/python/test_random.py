@@ -266,3 +266,8 @@ def test_symbols_draw_the_same(name):
     mx.random.seed(30)
     symbol = getattr(mx.sym.random, name)(shape=(3, 4))
     np.testing.assert_array_equal(symbol.eval(ctx=mx.cpu())[0].asnumpy(), eager)
+
+
+def test_bounds_are_checked_at_the_call():
+    with pytest.raises(ValueError, match="low < high"):
+        R.randint(5, 5)   # nobody waits

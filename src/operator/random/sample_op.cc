@@ -113,6 +113,13 @@ bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   return true;
 }
 
+/* The bounds are checked here, when the operator is called, not when its result is waited for. */
+bool RandintShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<RandintParam>();
+  MXNET_CHECK_KIND(p.low < p.high, Value) << "[" << attrs.op->name << "] low=" << p.low << ", high=" << p.high << "; accepted: low < high";
+  return DrawShape<RandintParam>(attrs, in, out);
+}
+
 template <typename P, int kDefault>
 bool DrawType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
   const int given = attrs.get<P>().dtype;
@@ -180,7 +187,6 @@ void DrawFast(KernelArgs& args, Numbers2 p) {
 
 void DrawIntegers(KernelArgs& args) {
   const auto& p = args.param<RandintParam>();
-  MXNET_CHECK_KIND(p.low < p.high, Value) << "[" << args.attrs->op->name << "] low=" << p.low << ", high=" << p.high << "; accepted: low < high";
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
@@ -273,7 +279,7 @@ const bool registered [[maybe_unused]] = [] {
   Op::Register("_random_uniform").alias("uniform");
   Op::Register("_random_normal").alias("normal");
   Op::Register("_random_randint").describe("Draws integers from [low, high), all equally likely.").set_param<RandintParam>().set_inputs({}).alias("random_randint")
-      .set_uses_random().set_zero_gradient().set_infer_shape(DrawShape<RandintParam>).set_infer_type(DrawType<RandintParam, kInt32>)
+      .set_uses_random().set_zero_gradient().set_infer_shape(RandintShape).set_infer_type(DrawType<RandintParam, kInt32>)
       .set_kernel(DeviceType::kCPU, DrawIntegers);
   return true;
 }();
