@@ -68,11 +68,11 @@ class MXNET_DLL Shape {
   static constexpr int kInlineDims = 6;
   static constexpr int64_t kUnknownDim = -1;
 
-  Shape() = default;                                   // rank unknown
-  explicit Shape(int ndim, int64_t fill = kUnknownDim) { Resize(ndim, fill); }
-  Shape(std::initializer_list<int64_t> dims) { Assign(dims.begin(), static_cast<int>(dims.size())); }
-  Shape(const int64_t* dims, int ndim) { Assign(dims, ndim); }
-  explicit Shape(const std::vector<int64_t>& dims) { Assign(dims.data(), static_cast<int>(dims.size())); }
+  Shape() : inline_{} {}                               // rank unknown
+  explicit Shape(int ndim, int64_t fill = kUnknownDim) : inline_{} { Resize(ndim, fill); }
+  Shape(std::initializer_list<int64_t> dims) : inline_{} { Assign(dims.begin(), static_cast<int>(dims.size())); }
+  Shape(const int64_t* dims, int ndim) : inline_{} { Assign(dims, ndim); }
+  explicit Shape(const std::vector<int64_t>& dims) : inline_{} { Assign(dims.data(), static_cast<int>(dims.size())); }
   Shape(const Shape& o) { CopyFrom(o); }
   Shape(Shape&& o) noexcept { Steal(&o); }
   Shape& operator=(const Shape& o) { if (this != &o) CopyFrom(o); return *this; }
@@ -146,6 +146,7 @@ class MXNET_DLL Shape {
       ndim_ = o.ndim_;
       std::memcpy(inline_, o.inline_, sizeof(inline_));  // a fixed number of bytes: three vector moves
     } else {
+      std::memset(inline_, 0, sizeof(inline_));
       AssignSlow(o.dims(), o.ndim_);
     }
   }
@@ -162,7 +163,7 @@ class MXNET_DLL Shape {
 
   int ndim_ = -1;
   int64_t* heap_ = nullptr;
-  int64_t inline_[kInlineDims] = {0, 0, 0, 0, 0, 0};
+  int64_t inline_[kInlineDims];   // copied as a whole, so constructors that do not fill it clear it
 };
 MXNET_DLL std::ostream& operator<<(std::ostream& os, const Shape& s);
 MXNET_DLL std::ostream& operator<<(std::ostream& os, const Context& c);
