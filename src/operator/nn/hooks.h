@@ -57,9 +57,29 @@ struct DenseCall {
   PostOp post;
 };
 
+/*
+ * One recurrent layer in one direction, in inference, without lengths, limits or projection. Gates are in the order of the operator RNN
+ * (i f g o; r z n), weights (gates * hidden, inputs) and (gates * hidden, hidden), biases of gates * hidden.
+ */
+enum class RnnCell : int { kRelu, kTanh, kLstm, kGru };
+struct RnnCall {
+  RnnCell cell = RnnCell::kTanh;
+  bool reversed = false;               // from the last step to the first
+  int dtype = kFloat32;
+  int64_t steps = 0, batch = 0, inputs = 0, hidden = 0;
+  const void *data = nullptr, *state = nullptr, *cell_state = nullptr;                     // (steps, batch, inputs), (batch, hidden)
+  const void *input_weight = nullptr, *hidden_weight = nullptr, *input_bias = nullptr, *hidden_bias = nullptr;
+  void* out = nullptr;                 // (steps, batch, hidden), rows out_width apart
+  int64_t out_width = 0;
+  void *state_out = nullptr, *cell_out = nullptr;
+  int parameters_input = 1;            // which input of the operator the weights lie in, for its version
+  int place = 0;                       // number of this layer and direction in the operator
+};
+
 struct Hooks {
   bool (*convolution)(KernelArgs& args, const ConvCall& call) = nullptr;
   bool (*dense)(KernelArgs& args, const DenseCall& call) = nullptr;
+  bool (*rnn)(KernelArgs& args, const RnnCall& call) = nullptr;
 };
 extern Hooks g_hooks;
 

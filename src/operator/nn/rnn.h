@@ -55,18 +55,26 @@ struct RnnDims {
     return sum + direction * WeightSize(layer);
   }
   int64_t BiasAt(int64_t layer, int64_t direction) const { return BiasOffset() + (layer * directions + direction) * 2 * gates * hidden; }
-  // Kept for the gradient, per layer: the layer's input (with dropout applied), and per direction and step the gates, and the cell state (lstm), the hidden
-  // part of the candidate (gru), and the unprojected hidden state.
-  int64_t PerStep() const { return batch * hidden * (gates + 2); }
+  /*
+   * Kept for the gradient, per layer: with dropout in front of it, mask and result of that; the layer's output; and per direction and step the
+   * gates, the cell state (lstm) or the hidden part of the candidate (gru), and with a projection the unprojected hidden state.
+   */
+  bool gated = false, dropout = false;
+  int64_t DropoutSize(int64_t layer) const { return dropout && layer > 0 ? 2 * steps * batch * LayerInput(layer) : 0; }
+  int64_t KeptSize(int64_t layer) const {
+    return DropoutSize(layer) + steps * batch * (directions * out + directions * hidden * (gates + gated + projection));
+  }
   int64_t ReserveSize() const {
     int64_t sum = 0;
-    for (int64_t l = 0; l < layers; ++l) sum += steps * batch * (2 * LayerInput(l) + directions * out) + directions * steps * PerStep();
+    for (int64_t l = 0; l < layers; ++l) sum += KeptSize(l);
     return sum;
   }
 };
 inline RnnDims DimsOf(const RNNParam& p, const Shape& data) {
   RnnDims d(p, data);
   d.projection = p.projection_size.has_value();
+  d.gated = p.mode == kLstm || p.mode == kGru;
+  d.dropout = p.p > 0;
   return d;
 }
 

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Recurrent layers, forward and as a training step: this library, PyTorch and the 1.9.1 wheel in turn, in one run.
+
+    ./dev bench rnn [--torch PYTHON] [--oracle PYTHON] [--own] [--rounds N] [--clock wall|cpu] [--only TEXT]
+
+PYTHON are interpreters with torch or mxnet==1.9.1 installed; what is not given is left out. --own adds this library with MXNET_USE_ONEDNN_RNN=0.
+A step is forward, sum and the gradients of input and parameters. Printed: median milliseconds, and the median over rounds of the ratio to ours.
+"""
+import argparse
+import statistics
+import sys
+
+from alternate import Contestant, add_clock, alternate, environments, serve
+
+# name -> (kind, steps, batch, features, hidden, layers, bidirectional, calls per round)
+SHAPES = {
+    "lstm 35x32x650": ("lstm", 35, 32, 650, 650, 1, False, 4),
+    "gru 35x32x650": ("gru", 35, 32, 650, 650, 1, False, 4),
+    "tanh 35x32x650": ("tanh", 35, 32, 650, 650, 1, False, 8),
+    "lstm 50x1x256": ("lstm", 50, 1, 256, 256, 1, False, 30),
+    "gru 50x1x256": ("gru", 50, 1, 256, 256, 1, False, 30),
+    "lstm 2 layers, both ways, 20x16x200": ("lstm", 20, 16, 200, 200, 2, True, 4),
+}
+
+
+def make_torch(kind, steps, batch, features, hidden, layers, both, threads):
+    import torch
+    torch.set_num_threads(threads)
+    make = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "tanh": torch.nn.RNN}[kind]
+    net = make(features, hidden, layers, bidirectional=both)
+    x = torch.randn(steps, batch, features)
+    grown = x.clone().requires_grad_()
+
+    def forward():
+        with torch.no_grad():
+            net(x)
+
+    def step():
+        net.zero_grad(set_to_none=True)
+        grown.grad = None
+        net(grown)[0].sum().backward()
+    return forward, step
+
+
+def make_mxnet(kind, steps, batch, features, hidden, layers, both):
+    import mxnet as mx
+    rnn = mx.gluon.rnn
+    net = {"lstm": rnn.LSTM, "gru": rnn.GRU, "tanh": lambda *a, **k: rnn.RNN(*a, activation="tanh", **k)}[kind](hidden, layers, bidirectional=both)
+    net.initialize()
+    net.hybridize(static_alloc=True, static_shape=True)
+    x = mx.nd.random.normal(shape=(steps, batch, features))
+    x.attach_grad()
+
+    def forward():
+        net(x).wait_to_read()
+
+    def step():
+        with mx.autograd.record():
+            loss = net(x).sum()
+        loss.backward()
+        x.grad.wait_to_read()
+        net.l0_i2h_weight.grad().wait_to_read()
+    return forward, step
+
+
+def contestant(kind, threads):
+    workloads = {}
+    for name, (*shape, _) in SHAPES.items():
+        forward, step = make_torch(*shape, threads) if kind == "torch" else make_mxnet(*shape)
+        workloads[name + ", forward"], workloads[name + ", step"] = forward, step
+    serve(workloads)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--contestant", nargs=2)
+    parser.add_argument("--torch")
+    parser.add_argument("--oracle")
+    parser.add_argument("--own", action="store_true")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="")
+    add_clock(parser)
+    args = parser.parse_args()
+    if args.contestant:
+        return contestant(args.contestant[0], int(args.contestant[1]))
+    ours, others = environments(args.clock)
+    threads = "1" if args.clock == "cpu" else "2"
+    people = [Contestant("ours", sys.executable, __file__, ["ours", threads], ours)]
+    if args.own:
+        people.append(Contestant("own kernels", sys.executable, __file__, ["ours", threads], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
+    if args.torch:
+        people.append(Contestant("torch", args.torch, __file__, ["torch", threads], others))
+    if args.oracle:
+        people.append(Contestant("1.9.1", args.oracle, __file__, ["oracle", threads], others))
+    calls = {f"{name}, {what}": shape[-1] for name, shape in SHAPES.items() for what in ("forward", "step") if args.only in f"{name}, {what}"}
+    times = alternate(people, calls, args.rounds, args.clock)
+    names = [p.name for p in people]
+    print("| ms | " + " | ".join(names) + " | " + " | ".join(f"{n} ÷ ours" for n in names[1:]) + " |\n" + "|---" * (2 * len(names)) + "|")
+    for workload, by_name in times.items():
+        cells = [f"{1e3 * statistics.median(by_name[n]):.2f}" for n in names]
+        cells += [f"{statistics.median(o / t for o, t in zip(by_name[n], by_name['ours'])):.2f}" for n in names[1:]]
+        print(f"| {workload} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
