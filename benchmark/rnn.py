@@ -10,7 +10,7 @@ import argparse
 import statistics
 import sys
 
-from alternate import Contestant, add_clock, alternate, environments, serve
+from alternate import Contestant, add_clock, alternate, answers, environments, ratio, repeat, serve
 
 # name -> (kind, steps, batch, features, hidden, layers, bidirectional, calls per round)
 SHAPES = {
@@ -64,11 +64,11 @@ def make_mxnet(kind, steps, batch, features, hidden, layers, both):
 
 
 def contestant(kind, threads):
-    workloads = {}
+    send, workloads = answers(), {}
     for name, (*shape, _) in SHAPES.items():
         forward, step = make_torch(*shape, threads) if kind == "torch" else make_mxnet(*shape)
-        workloads[name + ", forward"], workloads[name + ", step"] = forward, step
-    serve(workloads)
+        workloads[name + ", forward"], workloads[name + ", step"] = repeat(forward), repeat(step)
+    serve(send, workloads)
 
 
 def main():
@@ -83,8 +83,8 @@ def main():
     args = parser.parse_args()
     if args.contestant:
         return contestant(args.contestant[0], int(args.contestant[1]))
-    ours, others = environments(args.clock)
     threads = "1" if args.clock == "cpu" else "2"
+    ours, others = environments(args.clock, int(threads))
     people = [Contestant("ours", sys.executable, __file__, ["ours", threads], ours)]
     if args.own:
         people.append(Contestant("own kernels", sys.executable, __file__, ["ours", threads], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
@@ -92,14 +92,20 @@ def main():
         people.append(Contestant("torch", args.torch, __file__, ["torch", threads], others))
     if args.oracle:
         people.append(Contestant("1.9.1", args.oracle, __file__, ["oracle", threads], others))
-    calls = {f"{name}, {what}": shape[-1] for name, shape in SHAPES.items() for what in ("forward", "step") if args.only in f"{name}, {what}"}
-    times = alternate(people, calls, args.rounds, args.clock)
     names = [p.name for p in people]
+    try:
+        for person in people:
+            person.ready()
+        calls = {f"{name}, {what}": dict.fromkeys(names, shape[-1]) for name, shape in SHAPES.items() for what in ("forward", "step")
+                 if args.only in f"{name}, {what}"}
+        times = alternate(people, calls, args.rounds, args.clock, settle=1)
+    finally:
+        for person in people:
+            person.end()
     print("| ms | " + " | ".join(names) + " | " + " | ".join(f"{n} ÷ ours" for n in names[1:]) + " |\n" + "|---" * (2 * len(names)) + "|")
     for workload, by_name in times.items():
         cells = [f"{1e3 * statistics.median(by_name[n]):.2f}" for n in names]
-        cells += [f"{statistics.median(o / t for o, t in zip(by_name[n], by_name['ours'])):.2f}" for n in names[1:]]
-        print(f"| {workload} | " + " | ".join(cells) + " |")
+        print(f"| {workload} | " + " | ".join(cells + [f"{ratio(by_name, n, 'ours'):.2f}" for n in names[1:]]) + " |")
 
 
 if __name__ == "__main__":

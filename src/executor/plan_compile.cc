@@ -325,8 +325,9 @@ class Compiler {
         AddBlob(id, o);
         OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
         if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
-        // only backward operators promise to look at this: a hidden forward output that nobody reads is still written
-        if (t >= num_forward_ && slot_[e] < 0 && uses_[e] < 0) req = OpReq::kNull;
+        // only backward operators, and RNN for what it keeps for them, promise to look at this: other hidden forward outputs that nobody reads are still written
+        const bool looks = t >= num_forward_ || node.attrs->op->name == "RNN";
+        if (looks && slot_[e] < 0 && uses_[e] < 0) req = OpReq::kNull;
         p_.reqs.push_back(req);
       }
       p_.nodes.push_back(std::move(node));

@@ -47,8 +47,6 @@ MXNET_CUDNN_LIB_CHECKING
 MXNET_FC_TRUE_FP16
 MXNET_RTC_VERBOSE
 MXNET_GPU_CUDNN_DROPOUT_STATE_COPY
-MXNET_USE_ONEDNN_RNN
-MXNET_RNN_USE_WEIGHT_CACHE
 """.split()
 
 PRELUDE = """
@@ -226,6 +224,41 @@ def test_log_passes():
     assert "[plan]" not in log()
     assert "pass fold_scale_shift: 1 changes" in log(MXNET_PLAN_LOG_PASSES="fold_scale_shift")
     assert "pass fuse_convolution: 1 changes" in log(MXNET_PLAN_LOG_PASSES="all")
+
+
+RNN = """
+layer = mx.gluon.rnn.{layer}
+layer.initialize(mx.init.Uniform(0.3))
+layer.hybridize(static_alloc=True, static_shape=True)
+x = mx.nd.random.uniform(shape=(6, 4, 40))
+first = layer(x).asnumpy()
+again = layer(x).asnumpy()
+for p in layer.collect_params().values():
+    p.set_data(p.data() * 0.5)
+after = layer(x).asnumpy()
+layer.hybridize(False)
+expected = layer(x).asnumpy()
+tell(kept=bool((first == again).all()), change=float(abs(after - first).max()), error=float(abs(after - expected).max()))
+"""
+
+
+@pytest.mark.parametrize("layer", ["LSTM(32, 2, bidirectional=True)", "GRU(32)", "RNN(32)"])
+@pytest.mark.parametrize("onednn", ["0", "1"])
+def test_rnn_weight_cache(layer, onednn):
+    fresh = run(RNN.format(layer=layer), MXNET_USE_ONEDNN_RNN=onednn)
+    assert fresh["kept"] and fresh["change"] > 1e-3 and fresh["error"] < 1e-5
+    trusted = run(RNN.format(layer=layer), MXNET_USE_ONEDNN_RNN=onednn, MXNET_RNN_USE_WEIGHT_CACHE="1")
+    assert trusted["kept"] and trusted["error"] > 1e-3
+
+
+def test_onednn_rnn():
+    def primitives(**variables):
+        environment = {**os.environ, "ONEDNN_VERBOSE": "1", **variables}
+        done = subprocess.run([sys.executable, "-c", PRELUDE + RNN.format(layer="LSTM(32)")], env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+        return (done.stdout + done.stderr).count("cpu,rnn,")
+    assert primitives() > 0
+    assert primitives(MXNET_USE_ONEDNN_RNN="0") == 0
 
 
 def test_cpu_parallel_size():

@@ -167,6 +167,38 @@ def test_layer_gradient(kind):
         assert abs((up - down) / (2 * step) - expected) < 1e-6 * max(1, abs(expected))
 
 
+@pytest.mark.parametrize('kind', ['lstm', 'gru', 'tanh', 'relu'])
+@pytest.mark.parametrize('batch', [1, 2, 5, 14])
+def test_packed_sizes(kind, batch):
+    """Units and sequences that do and do not fill the blocks of the packed products; eager and compiled, with and without gradient."""
+    hidden, features = {1: (70, 33), 2: (160, 7), 5: (64, 20), 14: (101, 40)}[batch]
+    layer = {'lstm': lambda: rnn.LSTM(hidden, bidirectional=True), 'gru': lambda: rnn.GRU(hidden), 'tanh': lambda: rnn.RNN(hidden, activation='tanh'),
+             'relu': lambda: rnn.RNN(hidden)}[kind]()
+    layer.initialize(mx.init.Uniform(0.1))
+    x = uniform(6, batch, features)
+    layer(x)
+    cells = layer._unfuse()
+
+    def run(f):
+        x.attach_grad()
+        with autograd.record():
+            out = f()
+        out.backward(out_grad=out * 0.3)
+        return [out, x.grad.copy()] + [p.grad().copy() for p in layer.collect_params().values()]
+    unrolled = run(lambda: cells.unroll(6, x, layout='TNC', merge_outputs=True)[0])
+    assert_same(run(lambda: layer(x)), unrolled, 2e-4)
+    assert_same(layer(x), unrolled[0], 2e-4)
+    layer.hybridize(static_alloc=True)
+    assert_same(run(lambda: layer(x)), unrolled, 2e-4)
+    assert_same(layer(x), unrolled[0], 2e-4)
+    for p in layer.collect_params().values():    # what was packed is packed again
+        p.set_data(p.data() * 0.5)
+    with autograd.pause():
+        compiled = layer(x)
+    layer.hybridize(False)
+    assert_same(layer(x), compiled, 2e-4)
+
+
 def test_layer_in_networks(tmp_path):
     """Open numbers of features are found through the graph, in both directions and at every layer."""
     for layer in (rnn.LSTM(5, 2, layout='NTC', bidirectional=True), rnn.GRU(5, layout='NTC'), rnn.LSTM(5, 2, layout='NTC', projection_size=2)):

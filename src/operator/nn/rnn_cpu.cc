@@ -91,7 +91,6 @@ void PackHidden(const RnnDims& d, const float* weight, float* packed) {
 
 // In the state of a plan's node.
 struct PackedRnn : OpState {
-  const void* source = nullptr;
   uint64_t version = 0;
   std::string key;
   std::unique_ptr<char[]> memory;
@@ -115,13 +114,12 @@ Packing PackedWeights(KernelArgs& args, const RnnDims& d, float* params) {
     if (!packed) args.state->reset(packed = new PackedRnn());
     const int64_t about[] = {d.input, d.hidden, d.out, d.layers, d.directions, d.gates, packing.with_input, static_cast<int64_t>(CurrentCpuLevel())};
     const std::string key(reinterpret_cast<const char*>(about), sizeof(about));
-    const bool fits = packed->key == key, unchanged = packed->source == args.in[1].dptr && packed->version == args.in_versions[1];
+    const bool fits = packed->key == key;
     if (!fits) packed->memory.reset(new char[size * sizeof(float) + 64]), packed->key.clear();
     base = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(packed->memory.get()) + 63) & ~uintptr_t{63});
     packing.base = base;
-    if (fits && (unchanged || Env::Get().rnn_use_weight_cache)) return packing;
+    if (fits && (packed->version == args.in_versions[1] || Env::Get().rnn_use_weight_cache)) return packing;
     packed->key = key;
-    packed->source = args.in[1].dptr;
     packed->version = args.in_versions[1];
   } else {
     base = Scratch<float>(args, size);
@@ -260,6 +258,37 @@ void DropOut(KernelArgs& a, const RNNParam& p, int64_t n, const T* from, T* mask
   }
 }
 
+/*
+ * Inference through the library that is linked, where that is faster than the loops here. False: not taken.
+ */
+bool RunByLibrary(KernelArgs& a, const RNNParam& p, const RnnDims& d, float* data, float* reserve) {
+  const bool lstm = p.mode == kLstm;
+  const int last = a.out.size() - 1;
+  if (a.is_train || Wanted(a, last) || p.use_sequence_length || d.projection || ClipOf(p).on || !Env::Get().use_onednn_rnn || !ActiveHooks().rnn) return false;
+  for (int64_t l = 0; l < d.layers; ++l) {
+    const Kept<float> k = KeptOf(d, l, reserve);
+    float* out = l + 1 == d.layers && Wanted(a, 0) ? a.out[0].data<float>() : k.output;
+    for (int64_t dir = 0; dir < d.directions; ++dir) {
+      const int64_t s = l * d.directions + dir, at = s * d.batch * d.hidden;
+      const Weights<float> w(d, l, dir, a.in[1].data<float>());
+      RnnCall call;
+      call.cell = lstm ? RnnCell::kLstm : p.mode == kGru ? RnnCell::kGru : p.mode == kRnnTanh ? RnnCell::kTanh : RnnCell::kRelu;
+      call.reversed = dir == 1;
+      call.steps = d.steps, call.batch = d.batch, call.inputs = d.LayerInput(l), call.hidden = d.hidden;
+      call.data = l == 0 ? data : KeptOf(d, l - 1, reserve).output;
+      call.state = a.in[2].data<float>() + at;
+      if (lstm) call.cell_state = a.in[3].data<float>() + at;
+      call.input_weight = w.input, call.hidden_weight = w.hidden, call.input_bias = w.input_bias, call.hidden_bias = w.hidden_bias;
+      call.out = out + dir * d.hidden, call.out_width = d.directions * d.hidden;
+      if (Wanted(a, 1)) call.state_out = a.out[1].data<float>() + at;
+      if (lstm && Wanted(a, 2)) call.cell_out = a.out[2].data<float>() + at;
+      call.place = static_cast<int>(s);
+      if (!ActiveHooks().rnn(a, call)) return false;   // the first call tells: the others differ in sizes that it does not mind
+    }
+  }
+  return true;
+}
+
 void Forward(KernelArgs& args) {
   const auto& p = args.param<RNNParam>();
   const bool lstm = p.mode == kLstm;
@@ -271,7 +300,7 @@ void Forward(KernelArgs& args) {
     T* reserve = Wanted(a, last) ? a.out[last].data<T>() : Scratch<T>(a, d.ReserveSize());
     Packing packing;
     if constexpr (sizeof(T) == sizeof(float)) {
-      a.in_versions = args.in_versions;
+      if (RunByLibrary(a, p, d, a.in[0].data<float>(), reserve)) return;
       packing = PackedWeights(a, d, a.in[1].data<float>());
     }
     for (int64_t l = 0; l < d.layers; ++l) {
