@@ -230,7 +230,7 @@ RNN = """
 layer = mx.gluon.rnn.{layer}
 layer.initialize(mx.init.Uniform(0.3))
 layer.hybridize(static_alloc=True, static_shape=True)
-x = mx.nd.random.uniform(shape=(6, 4, 40))
+x = mx.nd.random.uniform(shape=(6, 16, 40))
 first = layer(x).asnumpy()
 again = layer(x).asnumpy()
 for p in layer.collect_params().values():
