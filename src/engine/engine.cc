@@ -6,6 +6,7 @@
 
 #include "engine/dependency_engine.h"
 #include "mxnet/env.h"
+#include "mxnet/profiler.h"
 
 namespace mxnet {
 
@@ -29,6 +30,7 @@ void engine::FinishProcessEngine() {
 Engine* Engine::Get() {
   // Never deleted: destructors of other static objects may still push. At exit its work is finished and its threads end.
   static Engine* process_engine = [] {
+    profiler::Running();   // decides about MXNET_PROFILER_AUTOSTART before there are workers: a fork must not find one of them deciding
     Engine* made = Create(Env::Get().engine_type);
     process_engine_made.store(made, std::memory_order_release);
     std::atexit([] { static_cast<DependencyEngine*>(Get())->Shutdown(); });
