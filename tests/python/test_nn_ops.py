@@ -150,3 +150,22 @@ def test_results_without_onednn():
 def test_cache_limit():
     results, verbose = _run(MXNET_ONEDNN_CACHE_NUM="0")
     np.testing.assert_allclose(results, _run()[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("kernel", [1, 3])
+def test_half_convolution_gradients(dtype, kernel):
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 4, 7, 6), (6, 4, kernel, kernel), (6,))]
+
+    def gradients(to):
+        arrays = [mx.nd.array(v, dtype="float32").astype(to) for v in values]
+        for a in arrays:
+            a.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.Convolution(*arrays, num_filter=6, kernel=(kernel, kernel))
+        y.backward(mx.nd.ones_like(y))
+        return [a.grad.astype("float32").asnumpy() for a in arrays]
+
+    for got, expected in zip(gradients(dtype), gradients("float32")):
+        assert np.abs(got - expected).max() <= (0.01 if dtype == "float16" else 0.05) * np.abs(expected).max()

@@ -227,6 +227,21 @@ void ConvolutionForward(KernelArgs& args) {
 
 void Zero(const TBlob& b) { if (b.dptr) std::memset(b.dptr, 0, b.Bytes()); }
 
+// `args` as if only the outputs of `mask` were wanted: widening writes back every wanted output, so a call must not see those that it does not compute.
+class Only {
+ public:
+  Only(const KernelArgs& args, unsigned mask) : args_(args), req_(args.req.ptr, args.req.ptr + args.req.size()) {
+    for (size_t i = 0; i < req_.size(); ++i)
+      if (!(mask >> i & 1u)) req_[i] = OpReq::kNull;
+    args_.req = Span<const OpReq>(req_.data(), static_cast<int>(req_.size()));
+  }
+  KernelArgs& args() { return args_; }
+
+ private:
+  KernelArgs args_;
+  std::vector<OpReq> req_;
+};
+
 // Without elements in the gradient there is nothing to compute, but the results are defined: zero.
 bool ZeroWithoutElements(KernelArgs& args) {
   if (args.in[0].Size() && args.in[1].Size()) return false;
@@ -238,14 +253,14 @@ void ConvolutionBackward(KernelArgs& args) {
   if (ZeroWithoutElements(args)) return;
   const bool bias = args.out.size() > 2 && Wanted(args, 2);
   if (Wanted(args, 0))
-    HalfFirst(args, [](KernelArgs& a, bool reference) {
+    HalfFirst(Only(args, 0b1).args(), [](KernelArgs& a, bool reference) {
       Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[1], a.in[0]);
       o.call.pass = ConvPass::kBackwardData;
       o.call.src = o.Of(a.out[0]), o.call.weight = o.Of(a.in[2]), o.call.dst = o.Of(a.in[0]);
       return Dispatch(a, o.call, reference);
     });
   if (Wanted(args, 1) || bias)
-    HalfFirst(args, [&](KernelArgs& a, bool reference) {
+    HalfFirst(Only(args, 0b110).args(), [&](KernelArgs& a, bool reference) {
       Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[1], a.in[0]);
       o.call.pass = ConvPass::kBackwardWeights;
       o.call.src = o.Of(a.in[1]), o.call.dst = o.Of(a.in[0]);
