@@ -1,6 +1,7 @@
 // NDArray: creation, views, copies, waiting.
 #include "mxnet/ndarray.h"
 
+#include <mutex>
 #include <algorithm>
 #include <cstring>
 
@@ -46,9 +47,13 @@ Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
 }  // namespace
 
 void Chunk::Allocate() {
+  // A plan's worker binding its outputs and a caller handing one of them to the next operator may both come first: without the lock each got memory of its own.
+  if (!__atomic_load_n(&delayed, __ATOMIC_ACQUIRE)) return;
+  static std::mutex* mutex = new std::mutex;
+  std::lock_guard<std::mutex> lock(*mutex);
   if (!delayed) return;
   handle = Storage::Get()->Alloc(bytes, ctx);
-  delayed = false;
+  __atomic_store_n(&delayed, false, __ATOMIC_RELEASE);
 }
 
 void Chunk::FreeMemory() {
