@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/c_api_op.h"
 #include "mxnet/env.h"
@@ -31,9 +32,9 @@ struct OpText {
 };
 
 const OpText& TextOf(const Op* op) {
-  static std::mutex mutex;
+  static auto* mutex = new ForkMutex(ForkLevel::kCaller);
   static std::map<const Op*, std::unique_ptr<OpText>> texts;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<ForkMutex> lock(*mutex);
   auto& slot = texts[op];
   if (!slot) {
     slot.reset(new OpText());

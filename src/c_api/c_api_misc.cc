@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/engine.h"
 
@@ -15,10 +16,10 @@ namespace {
 
 /* Operation names must outlive the engine. */
 const char* Interned(const char* name) {
-  static std::mutex* mutex = new std::mutex();
+  static auto* mutex = new ForkMutex(ForkLevel::kCaller);
   static std::set<std::string>* names = new std::set<std::string>();
   if (!name) return nullptr;
-  std::lock_guard<std::mutex> hold(*mutex);
+  std::lock_guard<ForkMutex> hold(*mutex);
   return names->insert(name).first->c_str();
 }
 

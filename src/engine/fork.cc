@@ -2,13 +2,12 @@
  * Live engines, and what a fork does to them. The child has one thread: it gets every lock free, every variable idle
  * (with an error in those that a lost operation was to write) and engines without workers, which are made on first use.
  */
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "engine/block_pool.h"
 #include "engine/dependency_engine.h"
 
@@ -28,25 +27,6 @@ Registry& registry() {
 
 std::atomic<bool> g_data_worker{false};
 
-// LOCK ORDER: registry, operation blocks, variable blocks, then what each engine's PrepareFork takes.
-void Prepare() {
-  registry().mu.lock();
-  BlockPool<Op>::Lock();
-  BlockPool<Var>::Lock();
-  for (DependencyEngine* e : registry().engines) e->PrepareFork();
-}
-
-void UnlockShared() {
-  BlockPool<Var>::Unlock();
-  BlockPool<Op>::Unlock();
-  registry().mu.unlock();
-}
-
-void InParent() {
-  for (DependencyEngine* e : registry().engines) e->ParentAfterFork();
-  UnlockShared();
-}
-
 ErrorRecord* Lost() {
   ErrorRecord* record = new ErrorRecord(std::make_exception_ptr(Error(
       "[engine] the value was still being computed when the process was forked and stays with the parent process; accepted: "
@@ -55,16 +35,32 @@ ErrorRecord* Lost() {
   return record;
 }
 
-void InChild() {
-  g_data_worker.store(true);
-  for (DependencyEngine* e : registry().engines) e->ChildAfterFork();
-  BlockPool<Var>::ForEachLocked([](Var* v) { v->ResetInChild(&Lost); });
-  UnlockShared();
-}
+// LOCK ORDER: registry, operation blocks, variable blocks, then what each engine's PrepareFork takes.
+class Guard final : public ForkGuarded {
+ public:
+  void ForkLock() override {
+    SpinBudget();   // measured by the first thread that waits: the child would wait for one that it does not have
+    registry().mu.lock();
+    BlockPool<Op>::Lock();
+    BlockPool<Var>::Lock();
+    for (DependencyEngine* e : registry().engines) e->PrepareFork();
+  }
+  void ForkUnlock(bool child) override {
+    if (child) g_data_worker.store(true);
+    for (DependencyEngine* e : registry().engines) child ? e->ChildAfterFork() : e->ParentAfterFork();
+    if (child) BlockPool<Var>::ForEachLocked([](Var* v) { v->ResetInChild(&Lost); });
+    BlockPool<Var>::Unlock();
+    BlockPool<Op>::Unlock();
+    registry().mu.unlock();
+  }
+};
 
 void Install() {
-  static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(&Prepare, &InParent, &InChild); });
+  static const bool once = [] {
+    AddForkGuarded(new Guard, ForkLevel::kEngine);
+    return true;
+  }();
+  (void)once;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <queue>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "base/omp.h"
 
 namespace mxnet {
@@ -14,7 +15,7 @@ namespace {
 
 /* Numbers of living threads. Never destroyed: threads may end after static objects. */
 struct Numbers {
-  std::mutex mutex;
+  ForkMutex mutex{ForkLevel::kCaller};
   int next = 0;
   std::priority_queue<int, std::vector<int>, std::greater<int>> free;
 
@@ -28,7 +29,7 @@ struct Number {
   int value;
   Number() {
     Numbers& n = Numbers::Get();
-    std::lock_guard<std::mutex> lock(n.mutex);
+    std::lock_guard<ForkMutex> lock(n.mutex);
     if (n.free.empty()) {
       value = n.next++;
     } else {
@@ -38,7 +39,7 @@ struct Number {
   }
   ~Number() {
     Numbers& n = Numbers::Get();
-    std::lock_guard<std::mutex> lock(n.mutex);
+    std::lock_guard<ForkMutex> lock(n.mutex);
     n.free.push(value);
   }
 };

@@ -10,6 +10,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "base/fork_guard.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
@@ -535,7 +536,7 @@ namespace {
 
 /* Random resources by execution context: several per device (MXNET_*_PARALLEL_RAND_COPY), used in turn, so that random operators need not wait for each other. */
 struct RandomPool {
-  std::mutex mutex;
+  ForkMutex mutex{ForkLevel::kCaller};
   uint64_t seed = 0;
   struct PerContext {
     std::vector<std::unique_ptr<Imperative::RandomResource>> items;
@@ -579,21 +580,21 @@ struct RandomPool {
 
 Imperative::RandomResource* Imperative::Random(Context ctx) {
   RandomPool* pool = RandomPool::Get();
-  std::lock_guard<std::mutex> lock(pool->mutex);
+  std::lock_guard<ForkMutex> lock(pool->mutex);
   auto& p = pool->At(ctx.execution());
   return p.items[p.next++ % p.items.size()].get();
 }
 
 void Imperative::Seed(uint64_t seed) {
   RandomPool* pool = RandomPool::Get();
-  std::lock_guard<std::mutex> lock(pool->mutex);
+  std::lock_guard<ForkMutex> lock(pool->mutex);
   pool->seed = seed;
   for (auto& kv : pool->by_context) pool->SeedOne(seed, kv.first);
 }
 
 void Imperative::SeedContext(uint64_t seed, Context ctx) {
   RandomPool* pool = RandomPool::Get();
-  std::lock_guard<std::mutex> lock(pool->mutex);
+  std::lock_guard<ForkMutex> lock(pool->mutex);
   pool->SeedOne(seed, ctx.execution());
 }
 

@@ -1,10 +1,11 @@
 // NDArray: creation, views, copies, waiting.
 #include "mxnet/ndarray.h"
 
-#include <mutex>
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
+#include "base/fork_guard.h"
 #include "ndarray/run.h"
 
 namespace mxnet {
@@ -44,13 +45,14 @@ Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
   return chunk;
 }
 
+ForkMutex* const g_allocating = new ForkMutex(ForkLevel::kNDArray);
+
 }  // namespace
 
 void Chunk::Allocate() {
   // A plan's worker binding its outputs and a caller handing one of them to the next operator may both come first: without the lock each got memory of its own.
   if (!__atomic_load_n(&delayed, __ATOMIC_ACQUIRE)) return;
-  static std::mutex* mutex = new std::mutex;
-  std::lock_guard<std::mutex> lock(*mutex);
+  std::lock_guard<ForkMutex> lock(*g_allocating);
   if (!delayed) return;
   handle = Storage::Get()->Alloc(bytes, ctx);
   __atomic_store_n(&delayed, false, __ATOMIC_RELEASE);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/fork_guard.h"
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
@@ -34,13 +35,14 @@ blasint Int(int64_t v) {
   return static_cast<blasint>(std::max<int64_t>(v, 1));
 }
 
+ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
+
 // OpenBLAS keeps threads of its own.
 void BlasThreads() {
-  static std::mutex mutex;
   static std::atomic<int> others{0};   // its threads before they were limited to one
   const bool single = Env::Get().enforce_determinism;
   if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<ForkMutex> lock(*g_blas_threads);
   if (single == (others != 0)) return;
   const int before = openblas_get_num_threads();
   openblas_set_num_threads(single ? 1 : others.load());

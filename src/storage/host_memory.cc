@@ -54,7 +54,7 @@ bool FindNumber(const std::string& text, const char* key, uint64_t* value) {
 
 HostMemory::HostMemory(std::string root) : root_(std::move(root)) {
   FindGroups();
-  AddForkGuarded(this);
+  AddForkGuarded(this, ForkLevel::kStorage);
 }
 
 HostMemory::~HostMemory() { RemoveForkGuarded(this); }

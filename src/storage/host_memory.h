@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/fork_guard.h"
+#include "base/fork_guard.h"
 
 namespace mxnet {
 namespace storage {

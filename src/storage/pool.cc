@@ -41,7 +41,7 @@ Pool::Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, 
     shards_.reset(new Shard[kShards]);
     for (int i = 0; i < kShards; ++i) shards_[i].slots.reset(new Slot[num_classes_]);
   }
-  AddForkGuarded(this);
+  AddForkGuarded(this, ForkLevel::kStorage);
 }
 
 Pool::~Pool() {

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "mxnet/storage.h"
-#include "storage/fork_guard.h"
+#include "base/fork_guard.h"
 #include "storage/spin_lock.h"
 
 namespace mxnet {

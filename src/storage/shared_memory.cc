@@ -217,7 +217,7 @@ struct ExitSweep {
 
 }  // namespace
 
-SharedMemory::SharedMemory() { AddForkGuarded(this); }
+SharedMemory::SharedMemory() { AddForkGuarded(this, ForkLevel::kStorage); }
 
 SharedMemory::~SharedMemory() { RemoveForkGuarded(this); }
 

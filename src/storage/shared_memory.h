@@ -13,7 +13,7 @@
 #include <string>
 
 #include "mxnet/storage.h"
-#include "storage/fork_guard.h"
+#include "base/fork_guard.h"
 
 namespace mxnet {
 namespace storage {

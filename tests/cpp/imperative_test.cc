@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -283,6 +284,39 @@ TEST(ImperativeError, EveryThreadIsToldOfItsOwn) {
     }
   });
   EXPECT_EQ(told, kThreads * 20);
+}
+
+// Threads allocate, draw and compute while another forks: the child finds every lock free.
+TEST(ImperativeFork, ChildrenComputeWhileThreadsAllocate) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers' allocators keep their locks across a fork while other threads allocate";
+#endif
+  Engine::Get()->WaitForAll();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        NDArray noise = Call1("_random_uniform", {}, {{"shape", "(50000,)"}});
+        NDArray sum = Call1("_plus_scalar", {Call1("_plus_scalar", {noise}, {{"scalar", "1"}})}, {{"scalar", "1"}});
+        sum.WaitToRead();
+      }
+    });
+  }
+  for (int round = 0; round < 30; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      NDArray noise = Call1("_random_uniform", {}, {{"shape", "(50000,)"}});
+      const std::vector<float> values = Values(Call1("_plus_scalar", {noise}, {{"scalar", "5"}}));
+      _exit(values[0] >= 5 && values[0] <= 6 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0) << "round " << round;
+  }
+  stop = true;
+  for (std::thread& t : threads) t.join();
 }
 
 int main(int argc, char** argv) {

@@ -9,10 +9,18 @@
 namespace mxnet {
 namespace nn {
 
-dnnl::engine& OnednnEngine() {
-  static dnnl::engine* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);   // used until the very end of the process
-  return *engine;
-}
+namespace {
+// Made as the library is loaded: a worker that makes it on first use could be caught by a fork, and the child would wait for it. Used until the very end.
+dnnl::engine* const g_engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+
+const bool g_bfloat16 = [] {
+  const auto isa = dnnl::get_effective_cpu_isa();
+  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_fp16 || isa == dnnl::cpu_isa::avx512_core_amx
+         || isa == dnnl::cpu_isa::avx512_core_amx_fp16;
+}();
+}  // namespace
+
+dnnl::engine& OnednnEngine() { return *g_engine; }
 
 dnnl::stream& OnednnStream() {
   thread_local dnnl::stream stream(OnednnEngine());
@@ -20,16 +28,11 @@ dnnl::stream& OnednnStream() {
 }
 
 bool OnednnType(int dtype, dnnl::memory::data_type* type) {
-  static const bool bf16 = [] {
-    const auto isa = dnnl::get_effective_cpu_isa();
-    return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_fp16 || isa == dnnl::cpu_isa::avx512_core_amx
-           || isa == dnnl::cpu_isa::avx512_core_amx_fp16;
-  }();
   if (dtype == kFloat32) {
     *type = dnnl::memory::data_type::f32;
     return true;
   }
-  if (dtype == kBfloat16 && bf16) {
+  if (dtype == kBfloat16 && g_bfloat16) {
     *type = dnnl::memory::data_type::bf16;
     return true;
   }

@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "base/cpu_dispatch.h"
+#include "base/fork_guard.h"
 #include "base/omp.h"
 #include "operator/nn/winograd.h"
 
 namespace mxnet {
 namespace nn {
 namespace {
+
+ForkMutex* const g_measuring = new ForkMutex(ForkLevel::kOperator);   // held while measuring: one measurement at a time, and one per shape
 
 constexpr double kSmall = 2e7;           // operations below which neither choice matters
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
@@ -162,9 +165,8 @@ int WinogradByMeasurement(const ConvCall& call, bool kept) {
   thread_local std::unordered_map<std::string, int> mine;   // no lock on the way of a running plan
   auto own = mine.find(bytes);
   if (own != mine.end()) return own->second;
-  static std::mutex mutex;   // held while measuring: one measurement at a time, and one per shape
   static auto* all = new std::unordered_map<std::string, int>();
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<ForkMutex> lock(*g_measuring);
   auto it = all->find(bytes);
   if (it == all->end()) it = all->emplace(bytes, Measure(call, kept)).first;
   mine.emplace(bytes, it->second);
