@@ -13,7 +13,8 @@
  *       .set_gradient(BackwardNode("_backward_FullyConnected", kGradInputs))
  *       .set_kernel(DeviceType::kCPU, FullyConnectedCPU);
  *
- * A kernel for another device is registered from its own file (`_cuda.cc`): MXNET_REGISTER_OP_KERNEL(name, kGPU, fn).
+ * A kernel that is made of functions which exist for both devices (pointwise::Execute, reduce::Reduce, ...) is set without a device and serves both.
+ * One for another device alone is registered from its own file (`_cuda.cc`): MXNET_REGISTER_OP_KERNEL(name, kGPU, fn).
  */
 #ifndef MXNET_OP_H_
 #define MXNET_OP_H_
@@ -236,6 +237,8 @@ struct MXNET_DLL Op {
   Op& set_stateful() { stateful = true; return *this; }
   Op& set_depends_on_training() { depends_on_training = true; return *this; }
   Op& set_kernel(DeviceType dev, Kernel k);
+  /* One function for the CPU and for GPUs: it touches data only through functions that are given KernelArgs::run and go where that says. */
+  Op& set_kernel(Kernel k);
 
   /* The record of that name, created on first mention (a `_cuda.cc` file may be initialised before the record's own). */
   static Op& Register(const std::string& name);

@@ -308,7 +308,7 @@ class Compiler {
       node.name = info.source->name;
       node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
       node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
-      MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no implementation for " << r_.ctx << " (node " << node.name << ")";
+      MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name << "); accepted: cpu contexts";
       node.in = static_cast<int>(p_.blobs.size());
       node.num_in = static_cast<int>(info.inputs.size());
       for (int i = 0; i < node.num_in; ++i) {

@@ -377,6 +377,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
                                                                              << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(*attrs);
   if (op->array_fn) {
+    MXNET_CHECK(!ctx.is_gpu()) << "[" << op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;
@@ -419,7 +420,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   const Kernel* kernel = op->KernelFor(ctx.dev_type);
   if (kernel == nullptr) {
     Storage::Get()->Stats(ctx);   // throws when this build or machine has no such device: the better reason
-    MXNET_THROW(Generic) << "[" << op->name << "] has no implementation for " << ctx;
+    MXNET_THROW(Generic) << "[" << op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
   }
 
   int64_t work = 0;

@@ -97,6 +97,11 @@ Op& Op::set_kernel(DeviceType dev, Kernel k) {
   return *this;
 }
 
+Op& Op::set_kernel(Kernel k) {
+  kernels[DeviceType::kGPU] = k;
+  return set_kernel(DeviceType::kCPU, std::move(k));
+}
+
 const Kernel* Op::KernelFor(DeviceType dev) const {
   if (dev != DeviceType::kGPU) return cpu_kernel;
   auto it = kernels.find(dev);
