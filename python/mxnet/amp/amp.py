@@ -1,0 +1,365 @@
+"""Mixed precision for training (`init`) and inference (`convert_*`)."""
+import contextlib
+import ctypes
+import functools
+import json
+import logging
+
+from .. import ndarray as nd, symbol as sym
+from .._opgen import op_info
+from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
+from ..context import cpu
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from .loss_scaler import LossScaler
+
+__all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",
+           "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params", "list_widest_type_cast", "scale_loss", "unscale"]
+
+_DTYPE_CODE = {"float32": 0, "float16": 2, "bfloat16": 12}
+_ANY, _LOW, _FULL, _WIDEST = range(4)
+_target = None      # what init was given
+
+
+@functools.lru_cache(None)
+def _precisions():
+    """{operator or alias: (class, parameter, values)} from the operators' records."""
+    text = ctypes.c_char_p()
+    check_call(_LIB.MXListOpPrecisions(ctypes.byref(text)))
+    return {name: tuple(row) for name, row in json.loads(py_str(text.value)).items()}
+
+
+def _check_target(target_dtype, where):
+    import numpy
+    name = target_dtype if isinstance(target_dtype, str) else getattr(target_dtype, "__name__", None) or numpy.dtype(target_dtype).name
+    if name not in ("float16", "bfloat16"):
+        raise ValueError(f"[amp.{where}] target_dtype {target_dtype!r}; accepted: 'float16', 'bfloat16'")
+    return name
+
+
+def _of_class(wanted, target_dtype, where):
+    _check_target(target_dtype, where)
+    return [name for name, (kind, parameter, _) in _precisions().items() if kind == wanted and not parameter and not name.startswith("_backward")]
+
+
+def list_lp16_ops(target_dtype):
+    """Operators that run in `target_dtype`: those that compute much for what they read, and have weights."""
+    return _of_class(_LOW, target_dtype, "list_lp16_ops")
+
+
+def list_fp32_ops(target_dtype):
+    """Operators that run in float32: sums, exponentials, norms, losses."""
+    return _of_class(_FULL, target_dtype, "list_fp32_ops")
+
+
+def list_lp16_fp32_ops(target_dtype):
+    """Operators that run in the dtype of their inputs."""
+    return _of_class(_ANY, target_dtype, "list_lp16_fp32_ops")
+
+
+def list_widest_type_cast(target_dtype):
+    """Operators whose inputs must share a dtype: the widest of theirs."""
+    return _of_class(_WIDEST, target_dtype, "list_widest_type_cast")
+
+
+def list_conditional_fp32_ops(target_dtype):
+    """[(operator, parameter, values)]: operators that run in float32 when the parameter has one of these values."""
+    _check_target(target_dtype, "list_conditional_fp32_ops")
+    return [(name, parameter, list(values)) for name, (_, parameter, values) in _precisions().items() if parameter]
+
+
+def list_loss_output_functions(target_dtype):
+    """Operators that are a loss and the network's output in one; :func:`scale_loss` does not reach their gradients."""
+    _check_target(target_dtype, "list_loss_output_functions")
+    return [name for name in _precisions() if name.endswith("Output") and not name.startswith("_") and op_info(name).inputs == ["data", "label"]]
+
+
+def list_lp16_use_fp32_params(target_dtype):
+    """{operator: parameters that stay float32}; none here: 16-bit operators cast all their inputs."""
+    _check_target(target_dtype, "list_lp16_use_fp32_params")
+    return None
+
+
+# ---- training: operators of mx.nd and mx.sym that cast what they are given
+
+def _low_or_single(a):
+    return isinstance(a, Symbol) or isinstance(a, NDArray) and str(getattr(a.dtype, "__name__", a.dtype)) in _DTYPE_CODE
+
+
+def _dtype_name(a):
+    return None if isinstance(a, Symbol) else str(getattr(a.dtype, "__name__", a.dtype))
+
+
+def _cast(a, dtype):
+    if not _low_or_single(a) or _dtype_name(a) == dtype:
+        return a
+    return (sym if isinstance(a, Symbol) else nd).amp_cast(a, dtype=dtype)
+
+
+def _cast_arguments(args, kwargs, change):
+    """`args` and `kwargs` with all arrays and symbols in them (also in lists) replaced by what `change` returns for their list."""
+    places, values = [], []
+    args = [list(a) if isinstance(a, (list, tuple)) and any(_low_or_single(x) for x in a) else a for a in args]
+    kwargs = dict(kwargs)
+    for container, keys in [(args, range(len(args))), (kwargs, [k for k in kwargs if k != "out"])]:
+        for key in keys:
+            value = container[key]
+            for inner, k in [(value, i) for i in range(len(value))] if isinstance(value, list) else [(container, key)]:
+                if _low_or_single(inner[k]):
+                    places.append((inner, k))
+                    values.append(inner[k])
+    for (container, key), value in zip(places, change(values)):
+        container[key] = value
+    return args, kwargs
+
+
+def _widest(values):
+    if len({_dtype_name(v) for v in values}) == 1 and not isinstance(values[0], Symbol) or len(values) < 2:
+        return values
+    module = sym if isinstance(values[0], Symbol) else nd
+    return list(module.amp_multicast(*values, num_outputs=len(values)))
+
+
+def _wrap(function, change, condition=None):
+    @functools.wraps(function)
+    def cast(*args, **kwargs):
+        if condition is None or condition(kwargs):
+            args, kwargs = _cast_arguments(args, kwargs, change)
+        return function(*args, **kwargs)
+    cast._amp_original = function
+    return cast
+
+
+def _patch(names, change, condition=None):
+    for name in names:
+        for module in (nd, sym):
+            original = None if name.startswith("_") else getattr(module.op, name, None)
+            if original is None:
+                continue
+            original = getattr(original, "_amp_original", original)
+            wrapped = _wrap(original, change, condition)
+            setattr(module.op, name, wrapped)
+            if hasattr(module, name):
+                setattr(module, name, wrapped)
+
+
+def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops=None, fp32_ops=None):
+    """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and ``mx.sym`` cast what they are given.
+
+    Call it before networks are built. Parameters stay float32 and are cast where a 16-bit operator reads them.
+
+    Parameters
+    ----------
+    target_dtype : str
+        'float16' or 'bfloat16'.
+    target_precision_ops, fp32_ops : list of str, optional
+        Instead of :func:`list_lp16_ops` and :func:`list_fp32_ops`.
+    conditional_fp32_ops : list of (str, str, list of str), optional
+        Instead of :func:`list_conditional_fp32_ops`.
+
+    Raises
+    ------
+    ValueError
+        for another dtype, and when it was called with another one before.
+    """
+    global _target
+    target = _check_target(target_dtype, "init")
+    if _target is not None:
+        if _target != target:
+            raise ValueError(f"[amp.init] target_dtype {target!r} after {_target!r}; a process has one")
+        return
+    _target = target
+    logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
+    low = list_lp16_ops(target) if target_precision_ops is None else target_precision_ops
+    full = list_fp32_ops(target) if fp32_ops is None else fp32_ops
+    chosen = set(low) | set(full)
+    _patch([n for n in list_widest_type_cast(target) if n not in chosen], _widest)
+    _patch(low, lambda values: [_cast(v, target) for v in values])
+    _patch([n for n in full if n not in set(low)], lambda values: [_cast(v, "float32") for v in values])
+    by_op = {}
+    for name, parameter, values in list_conditional_fp32_ops(target) if conditional_fp32_ops is None else conditional_fp32_ops:
+        by_op.setdefault(name, []).append((parameter, set(map(str, values))))
+    for name, rows in by_op.items():
+        _patch([name], lambda values: [_cast(v, "float32") for v in values],
+               lambda kwargs, rows=rows: any(str(kwargs.get(parameter)) in values for parameter, values in rows))
+
+
+def _is_trainer(optimizer_or_trainer, where):
+    from ..gluon import Trainer
+    if not isinstance(optimizer_or_trainer, Trainer):
+        raise TypeError(f"[amp.{where}] got a {type(optimizer_or_trainer).__name__}; accepted: a gluon.Trainer")
+    return optimizer_or_trainer
+
+
+def init_trainer(optimizer_or_trainer):
+    """Give a gluon.Trainer a :class:`LossScaler`: steps whose gradients overflow are skipped. With bfloat16 nothing is scaled.
+
+    Raises
+    ------
+    TypeError
+        for anything but a gluon.Trainer.
+    ValueError
+        when `init` was not called, or the Trainer updates on the kvstore.
+    """
+    trainer = _is_trainer(optimizer_or_trainer, "init_trainer")
+    if _target is None:
+        raise ValueError("[amp.init_trainer] mixed precision is off; call amp.init() before")
+    if getattr(trainer, "_update_on_kvstore", None):
+        raise ValueError("[amp.init_trainer] the Trainer updates on the kvstore, where overflows are not seen; update_on_kvstore=False is accepted")
+    if hasattr(trainer, "_amp_loss_scaler"):
+        return
+    trainer._amp_loss_scaler = LossScaler() if _target == "float16" else LossScaler(1.0, dynamic=False)
+    trainer._amp_original_scale = trainer._scale
+    update = trainer._update
+
+    def update_unless_overflow(ignore_stale_grad):
+        params = trainer._params
+        scale = trainer._amp_loss_scaler.loss_scale
+        if not trainer._amp_loss_scaler.has_overflow(params):
+            return update(ignore_stale_grad)
+        logging.getLogger(__name__).info("[amp] a gradient overflowed at loss scale %g; the step is skipped", scale)
+        for p in params:
+            if p.grad_req != "null":
+                for data in p.list_data():
+                    data._fresh_grad = False
+        return None
+    trainer._update = update_unless_overflow
+
+
+@contextlib.contextmanager
+def scale_loss(loss, optimizer_or_trainer):
+    """The loss (or list of losses) times the Trainer's loss scale, for ``backward``; the Trainer divides by it again.
+
+    ::
+
+        with autograd.record():
+            loss = loss_function(net(x), y)
+            with amp.scale_loss(loss, trainer) as scaled:
+                autograd.backward(scaled)
+        trainer.step(batch_size)
+    """
+    trainer = _is_trainer(optimizer_or_trainer, "scale_loss")
+    if not hasattr(trainer, "_amp_loss_scaler"):
+        raise ValueError("[amp.scale_loss] this Trainer has no loss scale; call amp.init_trainer before")
+    scale = trainer._amp_loss_scaler.loss_scale
+    trainer._scale = trainer._amp_original_scale / scale
+    yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
+
+
+def unscale(optimizer_or_trainer):
+    """Divide the gradients by the loss scale now, e.g. to clip them between ``backward`` and ``update``."""
+    trainer = _is_trainer(optimizer_or_trainer, "unscale")
+    if not hasattr(trainer, "_amp_loss_scaler"):
+        raise ValueError("[amp.unscale] this Trainer has no loss scale; call amp.init_trainer before")
+    factor = trainer._scale / trainer._amp_original_scale
+    for p in trainer._params:
+        if p.grad_req != "null":
+            for g in p.list_grad():
+                g *= factor
+    trainer._scale = trainer._amp_original_scale
+
+
+# ---- inference: converted graphs
+
+def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None,
+                   data_names=None, cast_optional_params=False):
+    """`sym` with casts, so that it runs in mixed precision.
+
+    Parameters
+    ----------
+    target_dtype : str
+        'float16' or 'bfloat16'.
+    target_dtype_ops, fp32_ops, conditional_fp32_ops : list, optional
+        Instead of the lists of this module.
+    excluded_sym_names : list of str, optional
+        Nodes that stay in float32.
+    data_names : list of str, optional
+        Arguments that are no parameters (default: all that no operator calls its weight, bias, gamma and so on; ``['data']``).
+    cast_optional_params : bool
+        Parameters that only 16-bit operators read become 16-bit themselves (attribute ``__dtype__``).
+
+    Returns
+    -------
+    Symbol
+    """
+    target = _check_target(target_dtype, "convert_symbol")
+    if not isinstance(sym, Symbol):
+        raise TypeError(f"[amp.convert_symbol] got a {type(sym).__name__}; accepted: a Symbol")
+    if target_dtype_ops is not None and fp32_ops is not None and set(target_dtype_ops) & set(fp32_ops):
+        raise ValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} stand in target_dtype_ops and in fp32_ops; one of them is accepted")
+    low = list_lp16_ops(target) if target_dtype_ops is None else list(target_dtype_ops)
+    full = list_fp32_ops(target) if fp32_ops is None else list(fp32_ops)
+    low = [n for n in low if fp32_ops is None or n not in fp32_ops]
+    full = [n for n in full if target_dtype_ops is None or n not in target_dtype_ops]
+    conditional = list_conditional_fp32_ops(target) if conditional_fp32_ops is None else list(conditional_fp32_ops)
+    widest = [n for n in list_widest_type_cast(target) if n not in set(low) | set(full)]
+    excluded = list(excluded_sym_names or [])
+    unknown = set(excluded) - {n["name"] for n in json.loads(sym.tojson(remove_amp_cast=False))["nodes"]}
+    if unknown:
+        raise ValueError(f"[amp.convert_symbol] excluded_sym_names has {sorted(unknown)}, which are no nodes of the symbol")
+    data_names = ["data"] if data_names is None else list(data_names)
+    inputs = sym.list_inputs()
+    params = [n for n in inputs if n not in data_names]
+    starts, values = [0], []
+    for _, _, accepted in conditional:
+        values += [str(v) for v in (accepted if isinstance(accepted, (list, tuple)) else [accepted])]
+        starts.append(len(values))
+    dtypes = {n: a.get("__dtype__") for n, a in sym.attr_dict().items()}
+    types = [int(dtypes.get(n) or 0) for n in inputs]
+    handle = SymbolHandle()
+    ints = lambda numbers: (ctypes.c_int * len(numbers))(*numbers)
+    count = lambda items: ctypes.c_uint32(len(items))
+    check_call(_LIB.MXReducePrecisionSymbol(
+        sym.handle, ctypes.byref(handle), count(inputs), ints(types), count(starts), ints(starts), ctypes.byref(ctypes.c_int(_DTYPE_CODE[target])),
+        ctypes.c_int(bool(cast_optional_params)), count(low), count(full), count(widest), count(conditional), count(excluded), count(params),
+        c_str_array(low), c_str_array(full), c_str_array(widest), c_str_array([c[0] for c in conditional]), c_str_array(excluded),
+        c_str_array([c[1] for c in conditional]), c_str_array(values), c_str_array(params), c_str_array(inputs)))
+    return Symbol(handle)
+
+
+def _cast_params(symbol, arrays, target):
+    wanted = {n for n, a in symbol.attr_dict().items() if a.get("__dtype__") == str(_DTYPE_CODE[target])}
+    return {n: nd.amp_cast(a, dtype=target) if n in wanted else a for n, a in arrays.items()}
+
+
+def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None,
+                  excluded_sym_names=None, cast_optional_params=False):
+    """A model (symbol, arguments, auxiliary states) in mixed precision; the parameters as :func:`convert_symbol`.
+
+    Returns
+    -------
+    (Symbol, dict of NDArray, dict of NDArray)
+    """
+    target = _check_target(target_dtype, "convert_model")
+    data_names = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
+    converted = convert_symbol(sym, target, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, data_names, cast_optional_params)
+    return converted, _cast_params(converted, arg_params, target), dict(aux_params)
+
+
+def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None, ctx=None,
+                         cast_optional_params=False):
+    """A hybridized block that was called at least once, as a block in mixed precision for inference; the other arguments as :func:`convert_symbol`.
+
+    Returns
+    -------
+    SymbolBlock
+        hybridized; its parameters are copies.
+    """
+    from ..gluon import HybridBlock, SymbolBlock
+    if not isinstance(block, HybridBlock):
+        raise TypeError(f"[amp.convert_hybrid_block] got a {type(block).__name__}; accepted: a HybridBlock")
+    if not block._cached_graph:
+        raise RuntimeError(f"[amp.convert_hybrid_block] {block.name!r} has no graph; call hybridize() and run it once before")
+    target = _check_target(target_dtype, "convert_hybrid_block")
+    variables, out = block._cached_graph
+    inputs = [v for v in variables if v is not None]
+    converted = convert_symbol(out, target, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, [v.name for v in inputs], cast_optional_params)
+    where = cpu() if ctx is None or not hasattr(ctx, "device_type") and not isinstance(ctx, (list, tuple)) else ctx
+    new = SymbolBlock(converted, inputs)
+    params = {p.name: p for p in block.collect_params().values()}
+    arrays = _cast_params(converted, {n: p._reduce() for n, p in params.items()}, target)
+    for name, p in new.collect_params().items():
+        if name in arrays:
+            p._load_init(arrays[name], where if isinstance(where, (list, tuple)) else [where], cast_dtype=True, dtype_source="saved")
+    new.hybridize()
+    return new

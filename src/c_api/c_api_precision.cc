@@ -1,0 +1,69 @@
+// Mixed precision over the C interface.
+#include "mxnet/c_api_plan.h"
+
+#include "c_api/c_api_symbol.h"
+#include "graph/json.h"
+#include "graph/reduce_precision.h"
+#include "operator/precision.h"
+
+using namespace mxnet;
+
+namespace {
+
+std::vector<std::string> Names(uint32_t count, const char** names, const char* what) {
+  std::vector<std::string> result;
+  for (uint32_t i = 0; i < count; ++i) result.push_back(Text(names[i], what));
+  return result;
+}
+
+}  // namespace
+
+int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, uint32_t num_args, const int* arg_type_data, uint32_t num_ind_ptr, const int* ind_ptr,
+                            const int* target_dtype, const int cast_optional_params, const uint32_t num_target_dtype_op_names, const uint32_t num_fp32_op_names,
+                            const uint32_t num_widest_dtype_op_names, const uint32_t num_conditional_fp32_op_names, const uint32_t num_excluded_symbols,
+                            const uint32_t num_model_params, const char** target_dtype_op_names, const char** fp32_op_names, const char** widest_dtype_op_names,
+                            const char** conditional_fp32_op_names, const char** excluded_symbols, const char** conditional_param_names,
+                            const char** conditional_param_vals, const char** model_param_names, const char** arg_names) {
+  API_BEGIN();
+  ReducePrecisionRequest r;
+  r.target = *target_dtype;
+  r.cast_params = cast_optional_params != 0;
+  r.low = Names(num_target_dtype_op_names, target_dtype_op_names, "an operator's name");
+  r.full = Names(num_fp32_op_names, fp32_op_names, "an operator's name");
+  r.widest = Names(num_widest_dtype_op_names, widest_dtype_op_names, "an operator's name");
+  MXNET_CHECK_KIND(num_conditional_fp32_op_names == 0 || num_ind_ptr > num_conditional_fp32_op_names, Value)
+      << "[amp] " << num_ind_ptr << " positions for the values of " << num_conditional_fp32_op_names << " conditional operators; one more than operators is accepted";
+  for (uint32_t i = 0; i < num_conditional_fp32_op_names; ++i) {
+    ReducePrecisionRequest::Condition c;
+    c.op = Text(conditional_fp32_op_names[i], "an operator's name");
+    c.parameter = Text(conditional_param_names[i], "a parameter's name");
+    for (int k = ind_ptr[i]; k < ind_ptr[i + 1]; ++k) c.values.push_back(Text(conditional_param_vals[k], "a parameter's value"));
+    r.full_if.push_back(std::move(c));
+  }
+  for (const auto& name : Names(num_excluded_symbols, excluded_symbols, "a node's name")) r.excluded.insert(name);
+  for (const auto& name : Names(num_model_params, model_param_names, "a parameter's name")) r.params.insert(name);
+  for (uint32_t i = 0; i < num_args; ++i) r.dtypes[Text(arg_names[i], "an argument's name")] = arg_type_data[i];
+  *ret_sym_handle = new Symbol(ReducePrecision(*AsSymbol(sym_handle), r));
+  API_END();
+}
+
+int MXListOpPrecisions(const char** out_json) {
+  API_BEGIN();
+  CheckPrecisions();
+  std::string json = "{";
+  auto add = [&json](const std::string& name, const std::string& rest) { json += (json.size() > 1 ? ", " : "") + QuoteJson(name) + ": " + rest; };
+  for (const Op* op : Op::ListUnique()) {
+    std::string rest;
+    if (const PrecisionCondition* c = PrecisionConditionOf(*op)) {
+      rest = "[2, " + QuoteJson(c->parameter) + ", [";
+      for (size_t i = 0; i < c->values.size(); ++i) rest += (i ? ", " : "") + QuoteJson(c->values[i]);
+      rest += "]]";
+    } else {
+      rest = "[" + std::to_string(static_cast<int>(PrecisionOf(*op))) + ", \"\", []]";
+    }
+    add(op->name, rest);
+    for (const auto& alias : op->aliases) add(alias, rest);
+  }
+  *out_json = GiveText(json + "}");
+  API_END();
+}

@@ -1,0 +1,168 @@
+#include "graph/reduce_precision.h"
+
+#include <algorithm>
+
+namespace mxnet {
+namespace {
+
+bool Castable(int dtype) { return dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16; }
+
+class Reducer {
+ public:
+  Reducer(const Symbol& symbol, const ReducePrecisionRequest& r) : symbol_(symbol), r_(r) {
+    MXNET_CHECK_KIND(r.target == kFloat16 || r.target == kBfloat16, Value)
+        << "[amp] target dtype " << DTypeName(r.target) << "; accepted: float16, bfloat16";
+    low_ = Resolve(r.low), full_ = Resolve(r.full), widest_ = Resolve(r.widest);
+  }
+
+  Symbol Run() {
+    if (r_.cast_params) FindParams();
+    DFSVisit(symbol_.outputs, [this](const NodePtr& n) { n->is_variable() ? Variable(n) : Operator(n); });
+    Symbol s;
+    for (const auto& e : symbol_.outputs) s.outputs.push_back(Renewed(e));
+    return s;
+  }
+
+ private:
+  enum class Kind { kLow, kFull, kWidest, kAny };
+
+  static std::set<const Op*> Resolve(const std::vector<std::string>& names) {
+    std::set<const Op*> ops;
+    for (const auto& name : names) ops.insert(Op::Get(name));
+    return ops;
+  }
+
+  Kind KindOf(const Node& n) const {
+    const Op* op = n.op();
+    if (r_.excluded.count(n.name)) return Kind::kFull;
+    for (const auto& c : r_.full_if) {
+      if (Op::Get(c.op) != op) continue;
+      auto it = n.attrs->dict.find(c.parameter);
+      if (it != n.attrs->dict.end() && std::count(c.values.begin(), c.values.end(), it->second)) return Kind::kFull;
+    }
+    return low_.count(op) ? Kind::kLow : full_.count(op) ? Kind::kFull : widest_.count(op) ? Kind::kWidest : Kind::kAny;
+  }
+
+  // Params that nothing but 16-bit operators reads.
+  void FindParams() {
+    std::set<const Node*> others;
+    DFSVisit(symbol_.outputs, [&](const NodePtr& n) {
+      if (n->is_variable()) return;
+      const bool low = KindOf(*n) == Kind::kLow;
+      const auto mutated = n->op()->MutateInputs(*n->attrs);
+      for (size_t i = 0; i < n->inputs.size(); ++i) {
+        const Node* in = n->inputs[i].node.get();
+        if (!in->is_variable() || !r_.params.count(in->name)) continue;
+        if (low && !std::count(mutated.begin(), mutated.end(), static_cast<int>(i))) cast_.insert(in);
+        else others.insert(in);
+      }
+    });
+    for (const auto& e : symbol_.outputs) others.insert(e.node.get());
+    for (const Node* n : others) cast_.erase(n);
+  }
+
+  void Variable(const NodePtr& n) {
+    auto given = r_.dtypes.find(n->name);
+    int dtype = given == r_.dtypes.end() ? kDTypeUnknown : given->second;
+    if (dtype == kDTypeUnknown) dtype = kFloat32;
+    NodePtr to = n;
+    if (cast_.count(n.get()) && Castable(dtype)) {
+      dtype = r_.target;
+      AttrDict dict = n->attrs->dict;
+      dict["__dtype__"] = std::to_string(dtype);
+      to = MakeVariable(n->name, dict);
+    }
+    nodes_[n.get()] = to;
+    dtypes_[to.get()] = {dtype};
+  }
+
+  NodeEntry Renewed(const NodeEntry& e) const { return NodeEntry{nodes_.at(e.node.get()), e.index, e.version}; }
+  int DType(const NodeEntry& e) const { return dtypes_.at(e.node.get())[e.index]; }
+
+  NodeEntry Cast(const NodeEntry& e, int dtype) {
+    if (!Castable(DType(e)) || DType(e) == dtype) return e;
+    NodeEntry& made = casts_[{e.node.get(), e.index, dtype}];
+    if (!made) {
+      const std::string name = e.node->is_variable() ? e.node->name : Symbol{{e}}.ListOutputNames()[0];
+      made = MakeOp("amp_cast", {e}, {{"dtype", DTypeName(dtype)}}, name + "_amp_cast_" + DTypeName(dtype));
+      dtypes_[made.node.get()] = {dtype};
+    }
+    return made;
+  }
+
+  // Dtypes of the results, or nothing where the operator does not take these inputs.
+  std::vector<int> Infer(const Node& n, const std::vector<NodeEntry>& inputs) const {
+    const Op* op = n.op();
+    std::vector<int> in, out(op->NumOutputs(*n.attrs), kDTypeUnknown);
+    for (const auto& e : inputs) in.push_back(DType(e));
+    const std::vector<int> wanted = in;
+    if (!in.empty() && !op->dtypes.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
+    try {
+      if (op->infer_type) op->infer_type(*n.attrs, &in, &out);
+      else SameType(*n.attrs, &in, &out);
+    } catch (const Error&) {
+      return {};
+    }
+    if (in != wanted) return {};
+    for (int& d : out) if (d == kDTypeUnknown) d = in.empty() ? kFloat32 : in[0];
+    return out;
+  }
+
+  void Operator(const NodePtr& n) {
+    const auto mutated = n->op()->MutateInputs(*n->attrs);
+    std::vector<NodeEntry> inputs;
+    std::vector<int> free;   // inputs that may be cast
+    for (size_t i = 0; i < n->inputs.size(); ++i) {
+      inputs.push_back(Renewed(n->inputs[i]));
+      if (!std::count(mutated.begin(), mutated.end(), static_cast<int>(i)) && Castable(DType(inputs[i]))) free.push_back(static_cast<int>(i));
+    }
+    auto cast_all = [&](int dtype) { for (int i : free) inputs[i] = Cast(inputs[i], dtype); };
+    auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
+    Kind kind = KindOf(*n);
+    if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty()) kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
+    if (kind == Kind::kLow) {
+      cast_all(r_.target);
+    } else if (kind == Kind::kFull) {
+      cast_all(kFloat32);
+    } else if (kind == Kind::kWidest && mixed()) {
+      if (free.size() == inputs.size()) {
+        const std::string count = std::to_string(inputs.size());
+        NodePtr cast = MakeNode("amp_multicast", inputs, {{"num_outputs", count}}, n->name + "_amp_multicast");
+        dtypes_[cast.get()].assign(inputs.size(), kFloat32);   // mixed: one of them is
+        for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = NodeEntry{cast, static_cast<uint32_t>(i), 0};
+      } else {
+        cast_all(kFloat32);
+      }
+    }
+    NodePtr to = n;
+    bool changed = false;
+    for (size_t i = 0; i < inputs.size(); ++i) changed = changed || inputs[i].node != n->inputs[i].node || inputs[i].index != n->inputs[i].index;
+    if (changed) {
+      to = std::make_shared<Node>();
+      to->name = n->name;
+      to->attrs = n->attrs;
+      to->inputs = inputs;
+      for (const auto& d : n->control_deps) to->control_deps.push_back(nodes_.at(d.get()));
+    }
+    nodes_[n.get()] = to;
+    std::vector<int> out = Infer(*n, inputs);
+    if (out.empty()) out.assign(n->op()->NumOutputs(*n->attrs), free.empty() ? int{kFloat32} : DType(inputs[free[0]]));
+    dtypes_[to.get()] = out;
+    keep_.push_back(to);
+  }
+
+  const Symbol& symbol_;
+  const ReducePrecisionRequest& r_;
+  std::set<const Op*> low_, full_, widest_;
+  std::set<const Node*> cast_;                                     // variables that become 16-bit
+  std::unordered_map<const Node*, NodePtr> nodes_;                 // old -> new
+  std::unordered_map<const Node*, std::vector<int>> dtypes_;       // of new nodes' results
+  std::map<std::tuple<const Node*, uint32_t, int>, NodeEntry> casts_;
+  std::vector<NodePtr> keep_;
+};
+
+}  // namespace
+
+Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request) { return Reducer(symbol, request).Run(); }
+
+}  // namespace mxnet

@@ -1,0 +1,231 @@
+"""Mixed precision: lists, converted graphs, training."""
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import amp, autograd, gluon
+from mxnet.gluon import nn
+
+TARGETS = ["float16", "bfloat16"]
+TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2}     # relative to the largest value: some units in the last place
+
+
+def operators(symbol):
+    nodes = json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]
+    return [(n["op"], n["name"]) for n in nodes if n["op"] != "null"]
+
+
+def close(a, b, target):
+    a, b = a.astype("float32").asnumpy(), b.astype("float32").asnumpy()
+    np.testing.assert_allclose(a, b, atol=TOLERANCE[target] * max(1e-3, np.abs(b).max()), rtol=0)
+
+
+def network():
+    mx.random.seed(7)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(16, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(2), nn.Conv2D(16, 3, padding=1), nn.LeakyReLU(0.1),
+            nn.GlobalAvgPool2D(), nn.Dense(32, activation="tanh"), nn.LayerNorm(), nn.Dense(10))
+    net.initialize(mx.init.Xavier())
+    net.hybridize()
+    return net
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lists(target):
+    low, full, either, widest = (set(f(target)) for f in (amp.list_lp16_ops, amp.list_fp32_ops, amp.list_lp16_fp32_ops, amp.list_widest_type_cast))
+    assert {"Convolution", "Deconvolution", "FullyConnected", "RNN"} <= low
+    assert {"exp", "log", "sum", "mean", "norm", "softmax", "log_softmax", "LayerNorm", "SoftmaxOutput", "broadcast_power"} <= full
+    assert {"relu", "tanh", "Pooling", "Reshape", "transpose", "BatchNorm", "Dropout", "slice"} <= either
+    assert {"elemwise_add", "broadcast_mul", "Concat", "concat", "dot", "batch_dot", "add_n", "where", "stack"} <= widest
+    assert not low & full and not low & widest and not full & widest and not either & (low | full | widest)
+    conditional = {name: (parameter, values) for name, parameter, values in amp.list_conditional_fp32_ops(target)}
+    assert conditional["Activation"] == ("act_type", ["softrelu"]) and conditional["LeakyReLU"] == ("act_type", ["elu", "selu"])
+    assert "SoftmaxOutput" in amp.list_loss_output_functions(target)
+    with pytest.raises(ValueError, match="target_dtype"):
+        amp.list_lp16_ops("int8")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_convert_symbol(target):
+    x = mx.sym.var("data")
+    y = mx.sym.FullyConnected(mx.sym.relu(mx.sym.FullyConnected(x, num_hidden=8, name="a")), num_hidden=8, name="b")
+    y = mx.sym.elemwise_add(mx.sym.exp(y, name="e"), y, name="sum")
+    s = amp.convert_symbol(y, target)
+    ops = operators(s)
+    casts = [name for op, name in ops if op == "amp_cast"]
+    assert sorted(casts) == sorted([f"{n}_amp_cast_{target}" for n in ("data", "a_weight", "a_bias", "b_weight", "b_bias")] + ["b_output_amp_cast_float32"])
+    assert [name for op, name in ops if op == "amp_multicast"] == ["sum_amp_multicast"]
+    assert operators(mx.sym.load_json(s.tojson(remove_amp_cast=True))) == operators(y)
+    excluded = operators(amp.convert_symbol(y, target, excluded_sym_names=["b"]))
+    assert ("amp_cast", f"b_weight_amp_cast_{target}") not in excluded and ("amp_cast", f"a_weight_amp_cast_{target}") in excluded
+    optional = amp.convert_symbol(y, target, cast_optional_params=True)
+    assert {n for n, a in optional.attr_dict().items() if "__dtype__" in a} == {"a_weight", "a_bias", "b_weight", "b_bias"}
+    assert [name for op, name in operators(optional) if op == "amp_cast"] == [f"data_amp_cast_{target}", "b_output_amp_cast_float32"]
+    assert not [1 for op, _ in operators(amp.convert_symbol(y, target, target_dtype_ops=[])) if op.startswith("amp")]
+    elu = mx.sym.LeakyReLU(mx.sym.FullyConnected(x, num_hidden=4, name="a"), act_type="elu")
+    assert ("amp_cast", "a_output_amp_cast_float32") in operators(amp.convert_symbol(elu, target))
+    leaky = mx.sym.LeakyReLU(mx.sym.FullyConnected(x, num_hidden=4, name="a"), act_type="leaky")
+    assert ("amp_cast", "a_output_amp_cast_float32") not in operators(amp.convert_symbol(leaky, target))
+    with pytest.raises(ValueError, match="no nodes"):
+        amp.convert_symbol(y, target, excluded_sym_names=["nothing"])
+    with pytest.raises(ValueError, match="target_dtype"):
+        amp.convert_symbol(y, "float64")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("cast_params", [False, True])
+def test_convert_model(target, cast_params):
+    net = network()
+    x = mx.nd.random.normal(shape=(2, 3, 12, 12))
+    expected = net(x)
+    symbol = net._cached_graph[1]
+    params = {p.name: p.data() for p in net.collect_params().values()}
+    args = {n: params[n] for n in symbol.list_arguments() if n in params}
+    aux = {n: params[n] for n in symbol.list_auxiliary_states()}
+    s, new_args, new_aux = amp.convert_model(symbol, args, aux, target, cast_optional_params=cast_params)
+    changed = {n for n in args if new_args[n].dtype != args[n].dtype}
+    assert bool(changed) == cast_params and all("weight" in n or "bias" in n for n in changed)
+    assert all(new_aux[n].dtype == np.float32 for n in aux)
+    executor = s.bind(mx.cpu(), dict(new_args, data=x), aux_states=new_aux, grad_req="null")
+    out = executor.forward()[0]
+    close(out, expected, target)
+    assert not np.array_equal(out.astype("float32").asnumpy(), expected.asnumpy())       # it was computed otherwise
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_convert_hybrid_block(target):
+    net = network()
+    x = mx.nd.random.normal(shape=(2, 3, 12, 12))
+    expected = net(x)
+    new = amp.convert_hybrid_block(net, target)
+    close(new(x), expected, target)
+    low = amp.convert_hybrid_block(net, target, cast_optional_params=True)
+    close(low(x), expected, target)
+    assert len({str(p.dtype) for p in low.collect_params().values()}) == 2
+    with pytest.raises(RuntimeError, match="run it once"):
+        amp.convert_hybrid_block(nn.Dense(3), target)
+
+
+def test_contrib_names():
+    import mxnet.contrib.amp as contrib
+    from mxnet.contrib.amp import amp as inner
+    from mxnet.contrib.amp.loss_scaler import LossScaler
+    assert contrib.convert_model is amp.convert_model is inner.convert_model and LossScaler is amp.LossScaler
+
+
+def test_loss_scaler():
+    p = gluon.Parameter("p", shape=(3,))
+    p.initialize()
+    scaler = amp.LossScaler()
+    scale = scaler.loss_scale
+    p.grad()[:] = 1
+    assert not scaler.has_overflow([p]) and scaler.loss_scale == scale
+    p.grad()[1] = np.inf
+    assert scaler.has_overflow([p])
+    p.grad()[1] = 0
+    assert not scaler.has_overflow([p]) and scaler.loss_scale == scale / 2
+    for _ in range(2001):
+        scaler.has_overflow([p])
+    assert scaler.loss_scale == scale
+
+
+TRAIN = """
+import sys
+import numpy as np
+import mxnet as mx
+from mxnet import amp, autograd, gluon
+from mxnet.gluon import nn
+target, hybridize = sys.argv[1], sys.argv[2] == "1"
+rng = np.random.RandomState(2)
+x = mx.nd.array(rng.normal(size=(32, 20)))
+y = mx.nd.array((x.asnumpy() @ rng.normal(size=(20, 4))).argmax(1))
+
+def train(steps):
+    mx.random.seed(1)
+    net = nn.HybridSequential()
+    net.add(nn.Dense(32, activation="relu"), nn.LayerNorm(), nn.Dense(4))
+    net.initialize(mx.init.Xavier())
+    if hybridize:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.2})
+    scaled_training = amp.amp._target is not None
+    if scaled_training:
+        amp.init_trainer(trainer)
+    loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
+    losses = []
+    for i in range(steps):
+        with autograd.record():
+            out = net(x)
+            loss = loss_of(out, y)
+            if scaled_training:
+                with amp.scale_loss(loss, trainer) as scaled:
+                    autograd.backward(scaled)
+            else:
+                autograd.backward(loss)
+        trainer.step(32)
+        losses.append(float(loss.mean().asscalar()))
+    return losses, net, trainer, out
+
+plain, _, _, _ = train(30)
+amp.init(target)
+amp.init(target)      # once more does nothing
+mixed, net, trainer, out = train(30)
+assert str(getattr(out.dtype, "__name__", out.dtype)) == target, out.dtype
+assert all(p.data().dtype == np.float32 for p in net.collect_params().values())
+assert mixed[-1] < 0.5 * mixed[0] and abs(mixed[-1] - plain[-1]) < 0.1 * plain[0], (plain[-1], mixed[-1])
+assert mixed != plain
+assert mx.nd.exp(out).dtype == np.float32
+assert (mx.nd.broadcast_add(out, mx.nd.ones((32, 4)))).dtype == np.float32
+
+# an overflow skips the step
+weight = net[0].weight
+before = weight.data().asnumpy()
+for p in net.collect_params().values():
+    p.grad()[:] = np.inf
+for p in net.collect_params().values():
+    for d in p.list_data():
+        d._fresh_grad = True
+trainer.step(32)
+assert np.array_equal(before, weight.data().asnumpy())
+
+# gradients between backward and update
+with autograd.record():
+    loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
+    with amp.scale_loss(loss, trainer) as scaled:
+        autograd.backward(scaled)
+scale = trainer._amp_loss_scaler.loss_scale
+raw = weight.grad().asnumpy()
+amp.unscale(trainer)
+assert np.allclose(raw / scale, weight.grad().asnumpy(), rtol=1e-6)
+assert (scale == 1) == (target == "bfloat16")
+try:
+    amp.init("float16" if target == "bfloat16" else "bfloat16")
+    raise SystemExit("accepted a second target")
+except ValueError:
+    pass
+print("ok")
+"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("hybridize", ["0", "1"])
+def test_training(target, hybridize):
+    result = subprocess.run([sys.executable, "-c", TRAIN, target, hybridize], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0 and result.stdout.strip().endswith("ok"), result.stderr[-2000:]
+
+
+def test_errors():
+    p = gluon.Parameter("p", shape=(1,))
+    p.initialize()
+    trainer = gluon.Trainer([p], "sgd")
+    with pytest.raises(ValueError, match=r"amp.init\(\)"):
+        amp.init_trainer(trainer)
+    with pytest.raises(TypeError, match="Trainer"):
+        amp.init_trainer(mx.optimizer.SGD())
+    with pytest.raises(ValueError, match="init_trainer"):
+        with amp.scale_loss(mx.nd.ones(1), trainer):
+            pass
