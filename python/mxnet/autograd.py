@@ -156,7 +156,7 @@ class Function:
     Subclasses define ``forward(*inputs)`` and ``backward(*output_grads)``, both on NDArrays; ``backward`` returns one gradient per input.
     """
 
-    _live = {}            # number -> (backward callback data); kept while the tape may call back
+    _live = {}            # number -> instance, while the tape may call back
     _lock = threading.Lock()
     _next = 0
 
@@ -186,50 +186,60 @@ class Function:
             return outputs
         single = isinstance(outputs, NDArray)
         made = [outputs] if single else list(outputs)
-        # an output that is an input needs an identity of its own on the tape
-        made = [o.copy() if any(o is i for i in inputs) else o for o in made]
+        # What is on the tape is another array on the same memory: saved as it is, an output would keep the tape alive, and the tape this instance.
+        made = [o.copy() if any(o is i for i in inputs) else o.detach() for o in made]
         self._record(list(inputs), made)
         return made[0] if single else tuple(made)
 
     def _record(self, inputs, outputs):
-        backward_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
-                                         ctypes.c_int, ctypes.c_void_p)
-        delete_type = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
         with Function._lock:
-            key = Function._next
             Function._next += 1
-
-        def run_backward(num_ograds, num_igrads, pointers, reqs, is_train, _):
-            try:
-                ograds = [NDArray(NDArrayHandle(pointers[i]), writable=False) for i in range(num_ograds)]
-                igrads = [NDArray(NDArrayHandle(pointers[i])) for i in range(num_ograds, num_ograds + num_igrads)]
-                with _Scope(False, bool(is_train)):
-                    results = self.backward(*ograds)
-                results = [results] if isinstance(results, NDArray) else list(results)
-                if len(results) != len(igrads):
-                    raise ValueError(f"[autograd.Function] backward of {type(self).__name__} returned {len(results)} gradients; it has {len(igrads)} inputs")
-                for i, (target, value) in enumerate(zip(igrads, results)):
-                    if not isinstance(value, NDArray):
-                        raise TypeError(f"[autograd.Function] backward of {type(self).__name__} returned a {type(value).__name__}; accepted: NDArray")
-                    if reqs[i] == 3:
-                        target += value
-                    elif reqs[i]:
-                        target[:] = value
-                return 1
-            except Exception:   # the library raises for the caller; what happened is shown here, where the traceback is
-                import traceback
-                Function._error = traceback.format_exc()
-                _LIB.NNAPISetLastError(Function._error.encode("utf-8", "backslashreplace"))
-                return 0
-
-        def delete(_):
-            Function._live.pop(key, None)
-            return 1
-
-        callbacks = [backward_type(run_backward), delete_type(delete)]
-        plain = ctypes.CFUNCTYPE(ctypes.c_int)
-        table = (plain * 2)(*[ctypes.cast(c, plain) for c in callbacks])
-        contexts = (ctypes.c_void_p * 2)(None, None)
-        info = MXCallbackList(2, ctypes.cast(table, ctypes.POINTER(plain)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
-        Function._live[key] = (callbacks, table, contexts)
+            key = Function._next
+            Function._live[key] = self
+        contexts = (ctypes.c_void_p * 2)(key, key)
+        info = MXCallbackList(2, ctypes.cast(_TABLE, ctypes.POINTER(_PLAIN_TYPE)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
         check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), _handles(inputs), ctypes.c_int(len(outputs)), _handles(outputs), ctypes.byref(info)))
+
+    def _run_backward(self, ograds, igrads, reqs):
+        results = self.backward(*ograds)
+        results = [results] if isinstance(results, NDArray) else list(results)
+        if len(results) != len(igrads):
+            raise ValueError(f"[autograd.Function] backward of {type(self).__name__} returned {len(results)} gradients; it has {len(igrads)} inputs")
+        for i, (target, value) in enumerate(zip(igrads, results)):
+            if not isinstance(value, NDArray):
+                raise TypeError(f"[autograd.Function] backward of {type(self).__name__} returned a {type(value).__name__}; accepted: NDArray")
+            if reqs[i] == 3:
+                target += value
+            elif reqs[i]:
+                target[:] = value
+
+
+# The callbacks of all Functions, told apart by their context. They live as long as the process: one that frees itself would return into freed memory.
+_PLAIN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int)
+_BACKWARD_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
+                                  ctypes.c_int, ctypes.c_void_p)
+_DELETE_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+
+
+@_BACKWARD_TYPE
+def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
+    try:
+        ograds = [NDArray(NDArrayHandle(pointers[i]), writable=False) for i in range(num_ograds)]
+        igrads = [NDArray(NDArrayHandle(pointers[i])) for i in range(num_ograds, num_ograds + num_igrads)]
+        with _Scope(False, bool(is_train)):
+            Function._live[key]._run_backward(ograds, igrads, reqs)
+        return 1
+    except Exception:   # the library raises for the caller; what happened is shown here, where the traceback is
+        import traceback
+        Function._error = traceback.format_exc()
+        _LIB.NNAPISetLastError(Function._error.encode("utf-8", "backslashreplace"))
+        return 0
+
+
+@_DELETE_TYPE
+def _delete_callback(key, live=Function._live):   # a default outlives the module's names when the interpreter ends
+    live.pop(key, None)
+    return 1
+
+
+_TABLE = (_PLAIN_TYPE * 2)(ctypes.cast(_backward_callback, _PLAIN_TYPE), ctypes.cast(_delete_callback, _PLAIN_TYPE))

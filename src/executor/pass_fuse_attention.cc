@@ -2,6 +2,7 @@
 // made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side.
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 
 #include "executor/passes.h"
@@ -49,6 +50,15 @@ NodeEntry WithoutScale(NodeEntry e, Users* users, double* scale) {
   return e;
 }
 
+/* A transpose by (0, 2, 1, 3). */
+bool SwapsMiddle(const Node& transpose) {
+  auto text = transpose.attrs->dict.find("axes");
+  int axes[4] = {-1, -1, -1, -1};
+  return text != transpose.attrs->dict.end()
+         && std::sscanf(text->second.c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) == 4
+         && axes[0] == 0 && axes[1] == 2 && axes[2] == 1 && axes[3] == 3;
+}
+
 /* The (batch, length, heads x width) behind (batch x heads, length, width), when that was made by splitting the width. */
 bool JoinedHeads(const NodeEntry& e, const GraphInfo& info, int64_t* heads, NodeEntry* joined) {
   if (!Is(e, "Reshape")) return false;
@@ -58,10 +68,8 @@ bool JoinedHeads(const NodeEntry& e, const GraphInfo& info, int64_t* heads, Node
   if (!Is(split, "Reshape")) return false;
   *joined = split.node->inputs[0];
   const Shape &three = info.shape(e), &four = info.shape(moved), &before = info.shape(split), &rows = info.shape(*joined);
-  if (three.ndim() != 3 || four.ndim() != 4 || before.ndim() != 4 || rows.ndim() != 3 || moved.node->attrs->dict.count("axes") == 0) return false;
-  int axes[4] = {-1, -1, -1, -1};
-  if (std::sscanf(moved.node->attrs->dict.at("axes").c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) != 4) return false;
-  if (axes[0] != 0 || axes[1] != 2 || axes[2] != 1 || axes[3] != 3) return false;
+  if (three.ndim() != 3 || four.ndim() != 4 || before.ndim() != 4 || rows.ndim() != 3) return false;
+  if (!SwapsMiddle(*moved.node)) return false;
   *heads = before[2];
   return rows == Shape{before[0], before[1], before[2] * before[3]} && three == Shape{before[0] * before[2], before[1], before[3]};
 }
@@ -72,7 +80,19 @@ std::string Exact(double v) {
   return text;
 }
 
-// On the graph as it is: originals are looked at, renewed inputs taken over.
+using Renew = std::function<NodeEntry(const NodeEntry&)>;
+
+/* Puts make(found, renew, name) in the place of each node found. Found ones know the graph as it was; `renew` gives what became of an entry. */
+template <typename Found, typename Make>
+void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make& make) {
+  std::map<const Node*, NodePtr> made;
+  const Renew renew = [&made](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    auto it = found.find(original.get());
+    return made[original.get()] = it == found.end() ? n : make(it->second, renew, n->name);
+  });
+}
+
 int Scores(PassGraph* g, const GraphInfo& info) {
   Users users = CountUsers(*g);
   struct Found { NodeEntry q, k, v, mask; double scale; };
@@ -108,19 +128,11 @@ int Scores(PassGraph* g, const GraphInfo& info) {
     found[n.get()] = std::move(f);
   });
   if (found.empty()) return 0;
-  // scores and weights lose their reader; what is taken over is made of nodes that stay as they are
-  std::map<const Node*, NodePtr> made;
-  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
-    auto it = found.find(original.get());
-    if (it == found.end()) {
-      made[original.get()] = n;
-      return n;
-    }
-    const Found& f = it->second;
-    auto renewed = [&](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
-    std::vector<NodeEntry> inputs = {renewed(f.q), renewed(f.k), renewed(f.v)};
-    if (f.mask) inputs.push_back(renewed(f.mask));
-    return made[original.get()] = MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}}, n->name);
+  // scores and weights lose their reader
+  Replace(g, found, [](const Found& f, const Renew& renew, const std::string& name) {
+    std::vector<NodeEntry> inputs = {renew(f.q), renew(f.k), renew(f.v)};
+    if (f.mask) inputs.push_back(renew(f.mask));
+    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}}, name);
   });
   return static_cast<int>(found.size());
 }
@@ -144,29 +156,19 @@ int Heads(PassGraph* g, const GraphInfo& info) {
       if (!JoinedHeads(f.attention->inputs[i], info, &heads[i], &f.in[i])) return;
     f.heads = heads[0];
     if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
-    int axes[4] = {-1, -1, -1, -1};
-    auto text = moved.node->attrs->dict.find("axes");
-    if (text == moved.node->attrs->dict.end() || std::sscanf(text->second.c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) != 4) return;
-    if (axes[0] != 0 || axes[1] != 2 || axes[2] != 1 || axes[3] != 3) return;
+    if (!SwapsMiddle(*moved.node)) return;
     const Shape &three = info.shape(split.node->inputs[0]), &four = info.shape(split);
     if (four.ndim() != 4 || !(four == Shape{three[0] / f.heads, f.heads, three[1], three[2]}) || !(info.shape(out) == Shape{four[0], three[1], f.heads * three[2]})) return;
     found[n.get()] = f;
   });
   if (found.empty()) return 0;
-  std::map<const Node*, NodePtr> made;
-  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
-    auto it = found.find(original.get());
-    if (it == found.end()) {
-      made[original.get()] = n;
-      return n;
-    }
-    const Found& f = it->second;
+  Replace(g, found, [](const Found& f, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
-    for (const auto& e : f.in) inputs.push_back({made.at(e.node.get()), e.index, e.version});
-    if (f.attention->num_inputs() > 3) inputs.push_back({made.at(f.attention->inputs[3].node.get()), f.attention->inputs[3].index, f.attention->inputs[3].version});
+    for (const auto& e : f.in) inputs.push_back(renew(e));
+    if (f.attention->num_inputs() > 3) inputs.push_back(renew(f.attention->inputs[3]));
     AttrDict dict = f.attention->attrs->dict;
     dict["heads"] = std::to_string(f.heads);
-    return made[original.get()] = MakeNode(kAttention, std::move(inputs), std::move(dict), n->name);
+    return MakeNode(kAttention, std::move(inputs), std::move(dict), name);
   });
   return static_cast<int>(found.size());
 }

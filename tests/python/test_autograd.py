@@ -1,5 +1,7 @@
 """Autograd: scopes, gradients against finite differences, gradients of gradients, user functions, memory of the tape."""
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -228,6 +230,50 @@ def test_function_callbacks_are_freed():
     del y
     gc.collect()
     assert len(ag.Function._live) <= 1
+
+
+class Squashed(ag.Function):
+    def forward(self, x):
+        y = nd.tanh(x)
+        self.save_for_backward(y)   # an output
+        return y
+
+    def backward(self, g):
+        y, = self.saved_tensors
+        return g * (1 - y * y)
+
+
+@pytest.mark.parametrize("differentiate", [True, False])
+def test_function_that_saves_its_output_is_freed(differentiate):
+    x = nd.array([0.5])
+    x.attach_grad()
+    gc.collect()
+    before = len(ag.Function._live)
+    for _ in range(5):
+        with ag.record():
+            y = Squashed()(x)
+        if differentiate:
+            y.backward()
+            np.testing.assert_allclose(x.grad.asnumpy(), 1 - np.tanh(0.5) ** 2, rtol=1e-6)
+    del y
+    gc.collect()
+    assert len(ag.Function._live) == before
+
+
+def test_function_alive_at_exit():
+    code = """
+import mxnet as mx
+class F(mx.autograd.Function):
+    def forward(self, x): return x * 2
+    def backward(self, g): return g * 2
+x = mx.nd.ones((1,))
+x.attach_grad()
+with mx.autograd.record():
+    kept = [F()(x) for _ in range(50)]
+kept.append(kept)   # a cycle, collected while the interpreter ends
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stderr == "", run.stderr
 
 
 def test_tape_does_not_hold_memory_that_no_gradient_reads():

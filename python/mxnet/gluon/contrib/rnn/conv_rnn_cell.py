@@ -111,199 +111,39 @@ class _ConvGRUCell(_ConvCell):
         return output, [output]
 
 
-class Conv1DRNNCell(_ConvRNNCell):
-    """A cell over one axis of space: h' = activation(W * x + b + U * h + c), with convolutions *.
+def _over_space(base, dims, what):
+    """The cell `base` over `dims` axes: they differ in defaults and names alone."""
+    space = 'DHW'[3 - dims:]
+    zeros, ones = (0,) * dims, (1,) * dims
 
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
+    class Cell(base):
+        __doc__ = f"""A cell over {dims} {'axis' if dims == 1 else 'axes'} of space: {what}.
 
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0,), i2h_dilate=(1,), h2h_dilate=(1,),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 1, conv_layout, activation, prefix, params)
+        Parameters
+        ----------
+        input_shape : tuple of int
+            Shape of one input without the batch, in the order of `conv_layout`.
+        hidden_channels : int
+        i2h_kernel, h2h_kernel : int or tuple of int
+            Kernels over input and state; those over the state are odd.
+        i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
+        conv_layout : str
+        activation : str or Block
+        """
 
+        def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=zeros, i2h_dilate=ones, h2h_dilate=ones,
+                     i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
+                     conv_layout='NC' + space, activation='tanh', prefix=None, params=None):
+            super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
+                             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, dims, conv_layout, activation, prefix, params)
 
-class Conv2DRNNCell(_ConvRNNCell):
-    """A cell over two axes of space: h' = activation(W * x + b + U * h + c), with convolutions *.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0), i2h_dilate=(1, 1), h2h_dilate=(1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 2, conv_layout, activation, prefix, params)
+    Cell.__name__ = Cell.__qualname__ = base.__name__.replace('_Conv', f'Conv{dims}D')
+    return Cell
 
 
-class Conv3DRNNCell(_ConvRNNCell):
-    """A cell over three axes of space: h' = activation(W * x + b + U * h + c), with convolutions *.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0, 0), i2h_dilate=(1, 1, 1), h2h_dilate=(1, 1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCDHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 3, conv_layout, activation, prefix, params)
-
-
-class Conv1DLSTMCell(_ConvLSTMCell):
-    """A cell over one axis of space: long short-term memory with convolutions in the place of products, gates in the order i f g o.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0,), i2h_dilate=(1,), h2h_dilate=(1,),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 1, conv_layout, activation, prefix, params)
-
-
-class Conv2DLSTMCell(_ConvLSTMCell):
-    """A cell over two axes of space: long short-term memory with convolutions in the place of products, gates in the order i f g o.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0), i2h_dilate=(1, 1), h2h_dilate=(1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 2, conv_layout, activation, prefix, params)
-
-
-class Conv3DLSTMCell(_ConvLSTMCell):
-    """A cell over three axes of space: long short-term memory with convolutions in the place of products, gates in the order i f g o.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0, 0), i2h_dilate=(1, 1, 1), h2h_dilate=(1, 1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCDHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 3, conv_layout, activation, prefix, params)
-
-
-class Conv1DGRUCell(_ConvGRUCell):
-    """A cell over one axis of space: gated recurrent units with convolutions in the place of products, gates in the order r z n.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0,), i2h_dilate=(1,), h2h_dilate=(1,),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 1, conv_layout, activation, prefix, params)
-
-
-class Conv2DGRUCell(_ConvGRUCell):
-    """A cell over two axes of space: gated recurrent units with convolutions in the place of products, gates in the order r z n.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0), i2h_dilate=(1, 1), h2h_dilate=(1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 2, conv_layout, activation, prefix, params)
-
-
-class Conv3DGRUCell(_ConvGRUCell):
-    """A cell over three axes of space: gated recurrent units with convolutions in the place of products, gates in the order r z n.
-
-    Parameters
-    ----------
-    input_shape : tuple of int
-        Shape of one input without the batch, in the order of `conv_layout`.
-    hidden_channels : int
-    i2h_kernel, h2h_kernel : int or tuple of int
-        Kernels over input and state; those over the state are odd.
-    i2h_pad, i2h_dilate, h2h_dilate : int or tuple of int
-    conv_layout : str
-    activation : str or Block
-    """
-
-    def __init__(self, input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad=(0, 0, 0), i2h_dilate=(1, 1, 1), h2h_dilate=(1, 1, 1),
-                 i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
-                 conv_layout='NCDHW', activation='tanh', prefix=None, params=None):
-        super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                         h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, 3, conv_layout, activation, prefix, params)
+_RNN = "h' = activation(W * x + b + U * h + c), with convolutions *"
+_LSTM = 'long short-term memory with convolutions in the place of products, gates in the order i f g o'
+_GRU = 'gated recurrent units with convolutions in the place of products, gates in the order r z n'
+Conv1DRNNCell, Conv2DRNNCell, Conv3DRNNCell = (_over_space(_ConvRNNCell, dims, _RNN) for dims in (1, 2, 3))
+Conv1DLSTMCell, Conv2DLSTMCell, Conv3DLSTMCell = (_over_space(_ConvLSTMCell, dims, _LSTM) for dims in (1, 2, 3))
+Conv1DGRUCell, Conv2DGRUCell, Conv3DGRUCell = (_over_space(_ConvGRUCell, dims, _GRU) for dims in (1, 2, 3))
