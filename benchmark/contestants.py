@@ -13,6 +13,7 @@ SCORE = {"ours": "ours", "1.9.1": "oracle", "1.9.1 MKLDNN": "oracle", "torch": "
          "onnxruntime": "peers", "openvino": "peers"}
 TRAIN = {"ours": "ours", "1.9.1": "oracle", "torch": "peers", "torch compile": "peers"}
 DEFAULT_OFF = ("torch jit",)   # only where asked for by name
+HALF = ("ours", "1.9.1", "torch", "torch compile", "openvino")   # those that compute in bfloat16 on a CPU
 MODULE = {"torch": "torch", "torch compile": "torch", "torch jit": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino", "ours": "mxnet",
           "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet"}
 
@@ -24,19 +25,33 @@ class Loaded:
         self.run, self.output, self.flops = run, output, flops
 
 
-# Scoring: (kind, folder, x, threads) -> Loaded
+# Scoring: (kind, folder, x, threads, dtype) -> Loaded. Results are float32 in every case.
 
-def score_mxnet(kind, folder, x, threads):
+def score_mxnet(kind, folder, x, threads, dtype):
     import mxnet as mx
     from networks import load, symbol_block
     text, arrays = load(folder)
+    if dtype != "float32":
+        text, arrays = _converted(mx, text, arrays, dtype)
     net = symbol_block(mx, text, arrays, gradients=False)
     x = mx.nd.array(x)
     if kind == "1.9.1 MKLDNN":
         net.optimize_for(x, backend="MKLDNN", static_alloc=True, static_shape=True)
     else:
         net.hybridize(static_alloc=True, static_shape=True)
-    return Loaded(repeat(lambda: net(x).wait_to_read()), lambda: net(x).asnumpy())
+    return Loaded(repeat(lambda: net(x).wait_to_read()), lambda: net(x).astype("float32").asnumpy())
+
+
+def _converted(mx, text, arrays, dtype):
+    """The network in mixed precision, as symbol text and arrays."""
+    from importlib import import_module
+    amp = import_module("mxnet.contrib.amp")   # where 1.9.1 and this library both have it
+    symbol = mx.sym.load_json(text)
+    arrays = {n: mx.nd.array(a) for n, a in arrays.items()}
+    auxiliary = set(symbol.list_auxiliary_states())
+    symbol, arg, aux = amp.convert_model(symbol, {n: a for n, a in arrays.items() if n not in auxiliary}, {n: a for n, a in arrays.items() if n in auxiliary},
+                                         target_dtype=dtype, cast_optional_params=False)
+    return symbol.tojson(), {n: a.asnumpy() for n, a in {**arg, **aux}.items()}
 
 
 def _torch_module(folder, channels_last=False):
@@ -47,12 +62,14 @@ def _torch_module(folder, channels_last=False):
     return module.to(memory_format=torch.channels_last) if channels_last else module
 
 
-def score_torch(kind, folder, x, threads):
+def score_torch(kind, folder, x, threads, dtype):
     import torch
     torch.set_num_threads(threads)
     images = x.ndim == 4
     x = torch.from_numpy(x)
     net = _torch_module(folder, images).eval()
+    if dtype != "float32":
+        net, x = net.to(getattr(torch, dtype)), x.to(getattr(torch, dtype)) if x.is_floating_point() else x
     if images:
         x = x.to(memory_format=torch.channels_last)
     flops = None
@@ -71,10 +88,10 @@ def score_torch(kind, folder, x, threads):
     def compute():
         with torch.inference_mode():
             return net(x)
-    return Loaded(repeat(compute), lambda: compute().numpy(), flops)
+    return Loaded(repeat(compute), lambda: compute().float().numpy(), flops)
 
 
-def score_onnxruntime(kind, folder, x, threads):
+def score_onnxruntime(kind, folder, x, threads, dtype):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
@@ -87,13 +104,13 @@ def score_onnxruntime(kind, folder, x, threads):
     return Loaded(repeat(compute), compute)
 
 
-def score_openvino(kind, folder, x, threads):
+def score_openvino(kind, folder, x, threads, dtype):
     import openvino
     core = openvino.Core()
     model = core.read_model(os.path.join(folder, "net.onnx"))
     model.reshape(list(x.shape))
     hint = "LATENCY" if x.shape[0] == 1 else "THROUGHPUT"   # throughput: several requests in flight
-    compiled = core.compile_model(model, "CPU", {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads})
+    compiled = core.compile_model(model, "CPU", {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": "f32" if dtype == "float32" else "bf16", "INFERENCE_NUM_THREADS": threads})
     if hint == "LATENCY":
         return Loaded(repeat(lambda: compiled([x])), lambda: compiled([x])[0])
     queue = openvino.AsyncInferQueue(compiled)
@@ -107,12 +124,12 @@ def score_openvino(kind, folder, x, threads):
     return loaded
 
 
-# Training: (kind, folder, x, threads) -> (Loaded whose output is the loss of each step, so far)
+# Training: (kind, folder, x, threads, dtype) -> (Loaded whose output is the loss of each step, so far)
 
 LEARNING = {"rate": 1e-3, "momentum": 0.9, "decay": 1e-4}
 
 
-def train_mxnet(kind, folder, x, threads):
+def train_mxnet(kind, folder, x, threads, dtype):
     import mxnet as mx
     from networks import load, symbol_block
     net = symbol_block(mx, *load(folder))
@@ -133,7 +150,7 @@ def train_mxnet(kind, folder, x, threads):
     return Loaded(repeat(step), step)
 
 
-def train_torch(kind, folder, x, threads):
+def train_torch(kind, folder, x, threads, dtype):
     import torch
     torch.set_num_threads(threads)
     net = _torch_module(folder, True).train()
@@ -180,6 +197,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--dtype", default="float32")
     parser.add_argument("--export", action="store_true", help="only write net.onnx")
     args = parser.parse_args()
     if args.export:
@@ -191,7 +209,8 @@ def main():
     from networks import NETWORKS, examples
     with open(os.path.join(args.folder, "meta.json")) as f:
         name = json.load(f)["name"]
-    loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, examples(NETWORKS[name], args.batch), args.threads)
+    loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, examples(NETWORKS[name], args.batch), args.threads,
+                                                                 args.dtype)
     first = loaded.output()
     serve(send, {"run": loaded.run}, {
         "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(), "flops": loaded.flops, "imported_mib": imported,

@@ -46,7 +46,7 @@ def machine(root, versions, args):
                      f"copy {limits['copy_gbs']:.1f} GB/s, read {limits['read_gbs']:.1f} GB/s.")
     lines.append("Contestants: " + ", ".join(f"{n} ({v})" for n, v in versions.items()) + ".")
     lines.append(f"{args.threads} thread{'s' * (args.threads > 1)} each, {'processor time' if args.clock == 'cpu' else 'wall clock'}, "
-                 f"{args.rounds} rounds of slices of about {args.slice:g} s; the waiting ones are stopped. float32.")
+                 f"{args.rounds} rounds of slices of about {args.slice:g} s; the waiting ones are stopped. {args.dtype}.")
     return lines
 
 

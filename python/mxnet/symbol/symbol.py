@@ -1,7 +1,6 @@
 """Symbols: expressions over named variables that are bound to arrays later."""
 import ctypes
 import numbers
-import warnings
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from ..attribute import AttrScope
 from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
 from ..context import current_context
 from ..executor import Executor
+from ._inference import SymbolInference
 
 __all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json", "pow", "power", "maximum", "minimum", "hypot", "eye", "zeros", "ones", "full",
            "arange", "linspace", "histogram", "split_v2"]
@@ -49,12 +49,6 @@ def _pairs(function, handle):
     return [(py_str(array[2 * i]), py_str(array[2 * i + 1])) for i in range(size.value)]
 
 
-def _np_shape():
-    on = ctypes.c_int()
-    check_call(_LIB.MXIsNumpyShape(ctypes.byref(on)))
-    return bool(on.value)
-
-
 def _binary(array_op, scalar_op, hint, scalar_hint=None, right=None):
     """An operator method: `array_op` for symbols, `scalar_op` for numbers; `right` is its scalar form with the number on the left."""
     scalar_hint = scalar_hint or "_" + scalar_op.replace("_", "")
@@ -76,7 +70,7 @@ def _reflected(scalar_op, hint):
     return method
 
 
-class Symbol(SymbolBase):
+class Symbol(SymbolInference, SymbolBase):
     """An expression over variables. Symbols are made by :func:`var`, operators (``mx.sym.FullyConnected``) and arithmetic.
 
     A symbol has one or more outputs; indexing by number, slice or output name chooses some of them.
@@ -255,84 +249,6 @@ class Symbol(SymbolBase):
         found = ctypes.c_bool()
         check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
         return found.value
-
-    # ---- inference
-    def infer_shape(self, *args, **kwargs):
-        """Shapes of arguments, outputs and auxiliary states, from some known shapes (positional, or by name).
-
-        Returns three lists of tuples; (None, None, None) with a warning when not everything can be told. A dimension of 0 is unknown.
-        """
-        result = self._infer_shape(False, args, kwargs)
-        if result[0] is None:
-            arg_shapes = self._infer_shape(True, args, kwargs)[0]
-            unknown = [f"{n}: {s}" for n, s in zip(self.list_arguments(), arg_shapes) if s is None or len(s) == 0 or any(d <= 0 for d in s)]
-            warnings.warn("Cannot decide shape for the following arguments (0s in shape means unknown dimensions). Consider providing them as input:\n\t"
-                          + "\n\t".join(unknown), stacklevel=2)
-        return result
-
-    def infer_shape_partial(self, *args, **kwargs):
-        """As :meth:`infer_shape`, with what is known; () is an unknown shape."""
-        return self._infer_shape(True, args, kwargs)
-
-    def _infer_shape(self, partial, args, kwargs):
-        if args and kwargs:
-            raise ValueError("[infer_shape] got positional and keyword shapes; accepted: one kind")
-        names, pointer, dims = [], [0], []
-        for name, shape in kwargs.items() if kwargs else enumerate(args):
-            if shape is None:
-                if not kwargs:
-                    pointer.append(len(dims))   # a place in the order, of unknown shape
-                continue
-            if not isinstance(shape, (tuple, list)):
-                raise TypeError(f"[infer_shape] Arguments need to be shapes (tuple), but argument {name} is {type(shape)}.")
-            for d in shape:
-                if not isinstance(d, numbers.Integral):
-                    raise TypeError(f"[infer_shape] argument {name} has dimension {d!r}; accepted: whole numbers")
-            names.append(name)
-            dims.extend(int(d) for d in shape)
-            pointer.append(len(dims))
-        lists = [(ctypes.c_size_t(), ctypes.POINTER(ctypes.c_int)(), ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))()) for _ in range(3)]
-        complete = ctypes.c_int()
-        function = _LIB.MXSymbolInferShapePartialEx64 if partial else _LIB.MXSymbolInferShapeEx64
-        check_call(function(self.handle, ctypes.c_uint(len(pointer) - 1), c_str_array(names) if kwargs else None, (ctypes.c_int64 * len(pointer))(*pointer),
-                            (ctypes.c_int64 * len(dims))(*dims), *(ctypes.byref(x) for three in lists for x in three), ctypes.byref(complete)))
-        if not complete.value:
-            return (None, None, None)
-        np_shape = _np_shape()
-        return tuple([None if np_shape and ndim[i] < 0 else tuple(data[i][:ndim[i]]) for i in range(size.value)] for size, ndim, data in lists)
-
-    def infer_type(self, *args, **kwargs):
-        """Dtypes of arguments, outputs and auxiliary states, from some known dtypes. (None, None, None) with a warning when they cannot be told."""
-        result = self._infer_type(False, args, kwargs)
-        if result[0] is None:
-            arg_types = self._infer_type(True, args, kwargs)[0]
-            unknown = [f"{n}: {t}" for n, t in zip(self.list_arguments(), arg_types) if t is None]
-            warnings.warn("Cannot decide type for the following arguments. Consider providing them as input:\n\t" + "\n\t".join(unknown), stacklevel=2)
-        return result
-
-    def infer_type_partial(self, *args, **kwargs):
-        """As :meth:`infer_type`, with None where unknown."""
-        return self._infer_type(True, args, kwargs)
-
-    def _infer_type(self, partial, args, kwargs):
-        if args and kwargs:
-            raise ValueError("[infer_type] got positional and keyword dtypes; accepted: one kind")
-        names, types = [], []
-        for name, dtype in kwargs.items() if kwargs else enumerate(args):
-            if dtype is None:
-                if not kwargs:
-                    types.append(-1)
-                continue
-            names.append(name)
-            types.append(_dtypes.number(dtype))
-        lists = [(ctypes.c_uint(), ctypes.POINTER(ctypes.c_int)()) for _ in range(3)]
-        complete = ctypes.c_int()
-        function = _LIB.MXSymbolInferTypePartial if partial else _LIB.MXSymbolInferType
-        check_call(function(self.handle, ctypes.c_uint(len(types)), c_str_array(names) if kwargs else None, (ctypes.c_int * len(types))(*types),
-                            *(ctypes.byref(x) for two in lists for x in two), ctypes.byref(complete)))
-        if not complete.value:
-            return (None, None, None)
-        return tuple([None if data[i] < 0 else _dtypes.type_of(data[i]) for i in range(size.value)] for size, data in lists)
 
     # ---- files
     def debug_str(self):
