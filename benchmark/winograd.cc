@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/nn/packed.h"
 #include "operator/nn/winograd.h"
 
 using namespace mxnet;      // NOLINT
@@ -135,7 +136,7 @@ int main(int argc, char** argv) {
                   flops / b_least.wall * 1e-9, Median(wall), Median(cpu));
       std::fflush(stdout);
     }
-    std::printf("  rule F%d, measured F%d\n", WinogradByRule(call, kept), WinogradByMeasurement(call, kept));
+    std::printf("  rule %d, measured %d\n", static_cast<int>(MethodByRule(call, kept)), static_cast<int>(MethodByMeasurement(call, kept)));
     direct_total += layer.times * direct_best, best_total += layer.times * std::min(best, direct_best);
   }
   std::printf("all: %.2f ms direct, %.2f ms with the best of both, ratio %.2f\n", direct_total * 1e3, best_total * 1e3, direct_total / best_total);

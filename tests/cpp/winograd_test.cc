@@ -10,6 +10,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/nn/packed.h"
 #include "operator/nn/winograd.h"
 
 namespace mxnet {
@@ -229,12 +230,12 @@ TEST(Winograd, NotTaken) {
 
 TEST(Winograd, RuleAndMeasurementChoose) {
   Problem large({1, 56, 56, 64, 64, 1, 1}, ConvPass::kForward, false), small({1, 6, 6, 16, 16, 1, 1}, ConvPass::kForward, false);
-  EXPECT_EQ(4, WinogradByRule(large.call, true));
-  EXPECT_EQ(0, WinogradByRule(small.call, true));
-  EXPECT_EQ(0, WinogradByMeasurement(small.call, true));
-  const int first = WinogradByMeasurement(large.call, true);
-  EXPECT_TRUE(first == 0 || first == 2 || first == 4 || first == 6);
-  EXPECT_EQ(first, WinogradByMeasurement(large.call, true));
+  EXPECT_EQ(4, static_cast<int>(MethodByRule(large.call, true)));
+  EXPECT_EQ(ConvMethod::kPacked, MethodByRule(small.call, true));
+  const ConvMethod tiny = MethodByMeasurement(small.call, true), first = MethodByMeasurement(large.call, true);
+  EXPECT_TRUE(tiny == ConvMethod::kLibrary || tiny == ConvMethod::kPacked);   // too small for tiles
+  EXPECT_NE(ConvMethod::kDepthwise, first);
+  EXPECT_EQ(first, MethodByMeasurement(large.call, true));
 }
 
 // As a plan calls it: transformed weights are kept in the node's state as long as the version stays.
@@ -248,22 +249,22 @@ TEST(Winograd, WeightsOfAPlan) {
   args.state = &state;
   args.in_versions = Span<const uint64_t>(versions, 2);
   args.workspace = p.Workspace();
-  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
   EXPECT_TRUE(state);
   const std::vector<float> first = p.dst;
   ExpectClose(first, p.Expected(), 4, s.str());
   for (float& w : p.weight) w = -w;
-  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
   EXPECT_EQ(first, p.dst);           // the version says: unchanged
   versions[1] = 2;
-  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
   ExpectClose(p.dst, p.Expected(), 4, s.str());
   for (float& w : p.weight) w *= 2;
   args.is_train = true;              // then nothing is kept
-  ASSERT_TRUE(WinogradConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
   ExpectClose(p.dst, p.Expected(), 4, s.str());
   Env::Set("MXNET_CPU_ALLOW_WINOGRAD", "0");
-  EXPECT_FALSE(WinogradConvolution(args, p.call, nullptr));
+  EXPECT_EQ(ConvMethod::kPacked, MethodByRule(p.call, true));
   Env::Set("MXNET_CPU_ALLOW_WINOGRAD", "");
   Env::Set("MXNET_ENFORCE_DETERMINISM", "");
 }

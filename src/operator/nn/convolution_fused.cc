@@ -4,7 +4,7 @@
 
 #include "operator/nn/convolution.h"
 #include "operator/nn/nn_common.h"
-#include "operator/nn/winograd.h"
+#include "operator/nn/packed.h"
 
 namespace mxnet {
 namespace nn {
@@ -39,7 +39,7 @@ void Forward(KernelArgs& args) {
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
-  if (WinogradConvolution(args, call, p.add ? addend.dptr : nullptr)) return;
+  if (OwnConvolution(args, call, p.add ? addend.dptr : nullptr)) return;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add && addend.dptr != out.dptr) {
       const char* from = static_cast<const char*>(addend.dptr);

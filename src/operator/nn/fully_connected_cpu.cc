@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "operator/gemm.h"
-#include "operator/nn/dense_rows.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/nn_common.h"
+#include "operator/nn/packed.h"
 
 namespace mxnet {
 namespace nn {
@@ -21,20 +21,13 @@ void Forward(KernelArgs& args) {
   const int64_t n = weight.shape[0], k = weight.shape[1], m = out.Size() / n;
   const bool bias = args.in.size() > 2;
   if (m == 0) return;
-  if (FewDenseRows(m, n, k) && data.dtype == kFloat32 && weight.dtype == kFloat32) {
-    const float* b = bias ? args.in[2].data<float>() : nullptr;
-    ParallelFor(n, std::max<int64_t>(8, 65536 / std::max<int64_t>(k, 1)), [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(DenseRows)(m, n, k, data.data<float>(), weight.data<float>(), b, out.data<float>(), begin, end);
-    });
-    return;
-  }
-  if (auto dense = ActiveHooks().dense) {
-    DenseCall call;
-    call.m = m, call.n = n, call.k = k, call.dtype = data.dtype;
-    call.data = data.dptr, call.weight = weight.dptr, call.bias = bias ? args.in[2].dptr : nullptr, call.out = out.dptr;
-    call.weight_input = 1;
-    if (dense(args, call)) return;
-  }
+  DenseCall call;
+  call.m = m, call.n = n, call.k = k, call.dtype = data.dtype;
+  call.data = data.dptr, call.weight = weight.dptr, call.bias = bias ? args.in[2].dptr : nullptr, call.out = out.dptr;
+  call.weight_input = 1;
+  if (OwnDense(args, call, nullptr)) return;
+  auto dense = ActiveHooks().dense;
+  if (dense && dense(args, call)) return;
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     T* y = a.out[0].data<T>();

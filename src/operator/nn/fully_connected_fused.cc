@@ -3,10 +3,10 @@
 #include <cstring>
 
 #include "operator/gemm.h"
-#include "operator/nn/dense_rows.h"
 #include "operator/nn/fully_connected.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/nn_common.h"
+#include "operator/nn/packed.h"
 
 namespace mxnet {
 namespace nn {
@@ -37,23 +37,7 @@ void Forward(KernelArgs& args) {
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
-  if (FewDenseRows(call.m, call.n, call.k)) {
-    const int64_t m = call.m, n = call.n, k = call.k;
-    float *y = out.data<float>(), *added = nullptr;
-    if (p.add) {   // may be the result's own memory
-      added = Scratch<float>(args, m * n);
-      std::memcpy(added, addend.dptr, out.Bytes());
-    }
-    ParallelFor(n, std::max<int64_t>(8, 65536 / std::max<int64_t>(k, 1)), [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(DenseRows)(m, n, k, static_cast<const float*>(call.data), weight.data<float>(), static_cast<const float*>(call.bias), y, begin, end);
-      for (int64_t i = 0; i < m; ++i) {
-        float* row = y + i * n;
-        if (added) for (int64_t j = begin; j < end; ++j) row[j] += added[i * n + j];
-        if (p.post) ApplyPost(p.post, row + begin, row + begin, end - begin);
-      }
-    });
-    return;
-  }
+  if (OwnDense(args, call, p.add ? addend.dptr : nullptr)) return;
   if (p.add && addend.dptr != out.dptr) {
     const char* from = static_cast<const char*>(addend.dptr);
     char* to = static_cast<char*>(out.dptr);

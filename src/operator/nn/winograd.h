@@ -17,10 +17,10 @@ namespace mxnet {
 namespace nn {
 
 /*
- * Computes `call` when Winograd is allowed, can and pays: then true. `addend`, of the result's shape
- * and order, is added before call.post and may be the result itself; call.accumulate is not looked at.
+ * Computes `call`, of which WinogradDimsOf says that it can, with tiles of m. `addend`, of the result's shape and order, is added before
+ * call.post and may be the result itself; call.accumulate is not looked at. `form` names the transformed weights (kept_weights.h).
  */
-bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend);
+void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form);
 
 /* The tile of `call` in the layout of the kernels. False: not a convolution that they compute. */
 bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter);
@@ -35,10 +35,6 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
 void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f, const std::function<void*(size_t)>& workspace);
 /* sums(width) = sums over the rows of y(rows, width): the gradient by a bias. */
 void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, const std::function<void*(size_t)>& workspace);
-
-/* Tile size for a convolution: 0 (direct), 2, 4 or 6. `kept`: weights are transformed once, not for each call. */
-int WinogradByRule(const ConvCall& call, bool kept);
-int WinogradByMeasurement(const ConvCall& call, bool kept);   // as by rule where there is nothing to compare with
 
 }  // namespace nn
 }  // namespace mxnet

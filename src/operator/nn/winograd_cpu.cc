@@ -1,9 +1,9 @@
 // Winograd convolutions: blocks of tiles and threads, transformed weights kept in a plan.
 #include <algorithm>
-#include <memory>
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/nn/kept_weights.h"
 #include "operator/nn/winograd.h"
 
 namespace mxnet {
@@ -28,45 +28,6 @@ WinogradPart Part(float* ptr, const WinogradDims& d, int64_t channels) { return 
 int64_t PartSize(const WinogradDims& d, int64_t channels, int64_t tiles) { return RoundUp((d.Points() * channels + kGap) * tiles, 16); }
 
 double Flops(const WinogradDims& d) { return 2.0 * d.Points() * d.Tiles() * d.c * d.k; }
-
-/* Transformed weights in the state of a plan's node. */
-struct WinogradState : OpState {
-  const void* source = nullptr;
-  uint64_t version = 0;
-  int m = 0, panel = 0;
-  std::unique_ptr<char[]> memory;
-  int64_t size = 0;
-  float* Aligned() const { return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t{63}); }
-};
-
-bool Kept(const KernelArgs& args, const ConvCall& call) {
-  return args.state && !args.is_train && call.weight_input >= 0 && call.weight_input < args.in_versions.size();
-}
-
-const float* Weights(KernelArgs& args, const ConvCall& call, const WinogradDims& d, const WinogradFilter& f) {
-  const int64_t size = WinogradWeightSize(d);
-  if (!Kept(args, call)) {
-    float* u = static_cast<float*>(args.workspace(size * sizeof(float)));
-    WinogradTransformWeights(d, f, u);
-    return u;
-  }
-  auto* state = dynamic_cast<WinogradState*>(args.state->get());
-  if (!state) {
-    state = new WinogradState();
-    args.state->reset(state);
-  }
-  const uint64_t version = args.in_versions[call.weight_input];
-  const int panel = MXNET_CPU_CALL(WinogradShape)().panel;
-  if (state->source == f.ptr && state->version == version && state->m == d.m && state->panel == panel) return state->Aligned();
-  if (state->size < size) {
-    state->source = nullptr;
-    state->memory.reset(new char[size * sizeof(float) + 64]);
-    state->size = size;
-  }
-  WinogradTransformWeights(d, f, state->Aligned());
-  state->source = f.ptr, state->version = version, state->m = d.m, state->panel = panel;
-  return state->Aligned();
-}
 
 }  // namespace
 
@@ -203,20 +164,17 @@ void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, c
     for (int64_t k = 0; k < width; ++k) sums[k] += partial[2 * p * width + k];
 }
 
-bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form) {
   WinogradDims d;
   WinogradFilter f;
-  if (!args.state || !Env::Get().cpu_allow_winograd || !call.weight.ptr || !WinogradDimsOf(call, 4, &d, &f)) return false;
-  const bool kept = Kept(args, call);
-  d.m = Env::Get().enforce_determinism ? WinogradByRule(call, kept) : WinogradByMeasurement(call, kept);
-  if (d.m == 0) return false;
+  WinogradDimsOf(call, m, &d, &f);
   const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
   if (call.pass == ConvPass::kBackwardWeights) {
     WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
     if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
-    return true;
+    return;
   }
-  const float* u = Weights(args, call, d, f);
+  const float* u = KeptWeights(args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);
   e.addend = static_cast<const float*>(addend);
@@ -226,7 +184,6 @@ bool WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
   WinogradRun(d, forward ? src : dst, u, e, y, args.workspace);
   if (forward && call.post && !e.relu)
     ParallelFor(d.batch * d.oh * d.ow * d.k, 0, [&](int64_t begin, int64_t end) { ApplyPost(call.post, y + begin, y + begin, end - begin); });
-  return true;
 }
 
 }  // namespace nn

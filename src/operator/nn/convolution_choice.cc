@@ -1,4 +1,4 @@
-// Which tile size, or the direct kernels, for a convolution.
+// Which method for a convolution: the vector library, packed weights, Winograd tiles.
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -11,6 +11,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
+#include "operator/nn/packed.h"
 #include "operator/nn/winograd.h"
 
 namespace mxnet {
@@ -19,19 +20,21 @@ namespace {
 
 ForkMutex* const g_measuring = new ForkMutex(ForkLevel::kOperator);   // held while measuring: one measurement at a time, and one per shape
 
-constexpr double kSmall = 2e7;           // operations below which neither choice matters
+constexpr double kSmall = 2e7;           // operations below which Winograd is not tried
+constexpr double kTiny = 2e5;            // below which nothing is measured
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
 constexpr double kSeconds = 0.1;         // after which no further round is run
 constexpr int kRounds = 12;
 constexpr double kCoarse = 0.85;         // 6x6 tiles, less exact, must be this much faster
+constexpr int64_t kFewPixels = 6;        // fewer do not fill the register tiles of the packed kernels
 
-double Flops(const ConvDims& d) { return 2.0 * d.batch * d.channels * d.filters * d.OutSize() * d.KernelSize(); }
+double Flops(const ConvDims& d) { return 2.0 * d.batch * (d.channels / d.groups) * d.filters * d.OutSize() * d.KernelSize(); }
 
-bool Possible(const ConvCall& call) {
+bool WinogradPossible(const ConvCall& call) {
   const ConvDims& d = call.dims;
   WinogradDims w;
   WinogradFilter f;
-  return d.channels >= 16 && d.filters >= 16 && Flops(d) >= kSmall && WinogradDimsOf(call, 4, &w, &f);
+  return Env::Get().cpu_allow_winograd && d.channels >= 16 && d.filters >= 16 && Flops(d) >= kSmall && WinogradDimsOf(call, 4, &w, &f);
 }
 
 /* Scratch memory of a trial. */
@@ -67,16 +70,28 @@ double Now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-int Measure(const ConvCall& like, bool kept) {
+// The methods that can compute the call besides the vector library.
+std::vector<ConvMethod> Candidates(const ConvCall& call) {
+  std::vector<ConvMethod> methods;
+  if (DepthwiseTakes(call, false)) methods.push_back(ConvMethod::kDepthwise);
+  if (PackedTakes(call)) methods.push_back(ConvMethod::kPacked);
+  if (WinogradPossible(call)) methods.insert(methods.end(), {ConvMethod::kWinograd2, ConvMethod::kWinograd4, ConvMethod::kWinograd6});
+  return methods;
+}
+
+bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::kPacked || m == ConvMethod::kDepthwise; }
+
+ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> methods) {
   auto hook = ActiveHooks().convolution;
-  if (!hook) return WinogradByRule(like, kept);
+  if (!hook) return MethodByRule(like, kept);
+  methods.insert(methods.begin(), ConvMethod::kLibrary);
   ConvCall call = like;
   ConvDims& dims = call.dims;
   dims.batch = std::max<int64_t>(1, std::min(dims.batch, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
   Buffers data, scratch;
   call.src.ptr = Filled(&data, dims.batch * dims.channels * dims.InSize());
   call.dst.ptr = Filled(&data, dims.batch * dims.filters * dims.OutSize());
-  call.weight.ptr = Filled(&data, dims.channels * dims.filters * dims.KernelSize());
+  call.weight.ptr = Filled(&data, dims.channels / dims.groups * dims.filters * dims.KernelSize());
   if (call.bias) call.bias = Filled(&data, dims.filters);
   call.accumulate = false;
   call.post = PostOp();
@@ -88,30 +103,46 @@ int Measure(const ConvCall& like, bool kept) {
   args.is_train = !kept;
   args.in_versions = Span<const uint64_t>(&version, 1);
   args.workspace = [&scratch](size_t bytes) { return scratch.Get(bytes); };
-  std::vector<int> sizes{0, 2, 4, 6};
-  std::vector<double> best(sizes.size(), 1e30);
-  std::vector<std::vector<float>> weights(sizes.size());
+  std::vector<double> best(methods.size(), 1e30);
+  std::vector<std::vector<float>> weights(methods.size());
+  bool refused = false;
   const auto run = [&](size_t i) {
     scratch.Rewind();
-    if (sizes[i] == 0) {
-      if (!hook(args, call)) sizes[i] = -1;
+    if (methods[i] == ConvMethod::kLibrary) {
+      refused = refused || !hook(args, call);
+      return;
+    }
+    // The weights as the method wants them: made now, or once.
+    const auto derived = [&](int64_t count, const auto& make) {
+      if (!kept) {
+        float* u = static_cast<float*>(args.workspace(count * sizeof(float)));
+        make(u);
+        return u;
+      }
+      const bool first = weights[i].empty();
+      if (first) weights[i].resize(count + 16);
+      float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights[i].data()) + 63) & ~uintptr_t{63});
+      if (first) make(u);
+      return u;
+    };
+    if (methods[i] == ConvMethod::kPacked) {
+      PackedRun(call, derived(PackedSize(call), [&](float* u) { PackWeights(call, u); }), nullptr, args.workspace);
+      return;
+    }
+    if (methods[i] == ConvMethod::kDepthwise) {
+      DepthwiseRun(call, derived(DepthwiseSize(call), [&](float* u) { PackDepthwise(call, u); }), nullptr);
       return;
     }
     WinogradDims d;
     WinogradFilter f;
-    WinogradDimsOf(call, sizes[i], &d, &f);
+    WinogradDimsOf(call, static_cast<int>(methods[i]), &d, &f);
     const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
     if (call.pass == ConvPass::kBackwardWeights) {
       WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
       if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
       return;
     }
-    const int64_t count = WinogradWeightSize(d);
-    float* u = static_cast<float*>(kept ? nullptr : args.workspace(count * sizeof(float)));
-    const bool transform = !kept || weights[i].empty();
-    if (kept && transform) weights[i].resize(count + 16);
-    if (kept) u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights[i].data()) + 63) & ~uintptr_t{63});
-    if (transform) WinogradTransformWeights(d, f, u);
+    const float* u = derived(WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
     const bool forward = call.pass == ConvPass::kForward;
     WinogradEpilogue e;
     e.bias = static_cast<const float*>(call.bias);
@@ -119,38 +150,41 @@ int Measure(const ConvCall& like, bool kept) {
   };
   double spent = 0;
   for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)   // the first one warms up
-    for (size_t i = 0; i < sizes.size(); ++i) {
+    for (size_t i = 0; i < methods.size(); ++i) {
       const double begin = Now();
       run(i);
       const double t = Now() - begin;
-      if (sizes[i] < 0) return WinogradByRule(like, kept);   // the direct kernels do not take it
+      if (refused) return MethodByRule(like, kept);
       spent += t;
       if (round > 0) best[i] = std::min(best[i], t);
     }
-  best[3] /= kCoarse;
-  best[0] *= 0.97;   // in doubt the exact one
-  return sizes[std::min_element(best.begin(), best.end()) - best.begin()];
+  for (size_t i = 0; i < methods.size(); ++i) best[i] *= methods[i] == ConvMethod::kWinograd6 ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;   // in doubt the exact one
+  return methods[std::min_element(best.begin(), best.end()) - best.begin()];
 }
 
 }  // namespace
 
 // Multiply-adds of the products, with what transforms and the reading of weights cost in units of them (fitted to Zen 3).
-int WinogradByRule(const ConvCall& call, bool kept) {
-  if (!Possible(call)) return 0;
-  double least = 0.9 * 9.0 * call.dims.channels * call.dims.filters * (call.dims.batch * call.dims.OutSize() + (kept ? 8.0 : 16.0));
-  int m = 0;
+ConvMethod MethodByRule(const ConvCall& call, bool kept) {
+  const ConvDims& dims = call.dims;
+  const int64_t pixels = dims.batch * dims.OutSize();
+  ConvMethod method = ConvMethod::kLibrary;
+  if (DepthwiseTakes(call, false)) method = ConvMethod::kDepthwise;
+  if (PackedTakes(call) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
+  if (!WinogradPossible(call)) return method;
+  double least = 0.9 * 9.0 * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
   for (int size : {2, 4}) {
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);
     const double work = static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + (kept ? 8.0 : 48.0)) + 7.0 * d.Tiles() * (d.c + d.k));
-    if (work < least) least = work, m = size;
+    if (work < least) least = work, method = static_cast<ConvMethod>(size);
   }
-  return m;
+  return method;
 }
 
-int WinogradByMeasurement(const ConvCall& call, bool kept) {
-  if (!Possible(call)) return 0;
+ConvMethod MethodByMeasurement(const ConvCall& call, bool kept) {
+  if (Flops(call.dims) < kTiny) return MethodByRule(call, kept);
   struct Plain {
     ConvDims dims;
     int pass, flags, threads, level;
@@ -158,17 +192,21 @@ int WinogradByMeasurement(const ConvCall& call, bool kept) {
   std::memset(static_cast<void*>(&key), 0, sizeof(key));
   key.dims = call.dims;
   key.pass = static_cast<int>(call.pass);
-  key.flags = (kept ? 1 : 0) | (call.bias ? 2 : 0) | (call.weight.channels_last ? 4 : 0) | (ActiveHooks().convolution ? 8 : 0);
+  key.flags = (kept ? 1 : 0) | (call.bias ? 2 : 0) | (call.weight.channels_last ? 4 : 0) | (ActiveHooks().convolution ? 8 : 0) | (Env::Get().cpu_allow_winograd ? 16 : 0)
+              | (call.src.channels_last ? 32 : 0) | (call.dst.channels_last ? 64 : 0);
   key.threads = OmpMaxThreads();
   key.level = static_cast<int>(CurrentCpuLevel());
   const std::string bytes(reinterpret_cast<const char*>(&key), sizeof(key));
-  thread_local std::unordered_map<std::string, int> mine;   // no lock on the way of a running plan
+  thread_local std::unordered_map<std::string, ConvMethod> mine;   // no lock on the way of a running plan
   auto own = mine.find(bytes);
   if (own != mine.end()) return own->second;
-  static auto* all = new std::unordered_map<std::string, int>();
+  static auto* all = new std::unordered_map<std::string, ConvMethod>();
   std::lock_guard<ForkMutex> lock(*g_measuring);
   auto it = all->find(bytes);
-  if (it == all->end()) it = all->emplace(bytes, Measure(call, kept)).first;
+  if (it == all->end()) {
+    std::vector<ConvMethod> methods = Candidates(call);
+    it = all->emplace(bytes, methods.empty() ? ConvMethod::kLibrary : Measure(call, kept, std::move(methods))).first;
+  }
   mine.emplace(bytes, it->second);
   return it->second;
 }

@@ -1,0 +1,277 @@
+// Packed convolutions: geometry, pointers to rows, shares of threads.
+#include <algorithm>
+#include <cstring>
+
+#include "base/cpu_dispatch.h"
+#include "base/omp.h"
+#include "operator/nn/packed.h"
+
+namespace mxnet {
+
+MXNET_CPU_DECLARE(MXNET_PACKED_KERNELS)
+
+namespace nn {
+namespace {
+
+constexpr int64_t kPointers = 4096;      // to rows, of a block of pixels
+constexpr int64_t kPixels = 96;          // of a block: panels of weights are read once per block
+constexpr int64_t kManyPixels = 192;     // where all panels together do not stay in the second-level cache
+constexpr int64_t kLargeWeights = 1 << 18;   // elements
+constexpr int64_t kLeastDepth = 8;       // fewer channels: whole lines of the window are multiplied at once
+constexpr int64_t kMostDepth = 4096;
+alignas(64) const float kZeros[kMostDepth] = {};   // what lies outside the data
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
+int Lanes() { return MXNET_CPU_CALL(PackedLanes)(); }
+
+/* The last two spatial dimensions of a convolution, with the segments that its window falls into. */
+struct Geometry {
+  int64_t batch, h, w, c, oh, ow, filters, kh, kw, sh, sw, dh, dw, ph, pw;
+  bool lines;             // a segment is a line of the window, else a position
+  bool bordered;          // the data is copied with its border of zeros first
+  int64_t segments, depth;
+  int64_t Pixels() const { return batch * oh * ow; }
+  int64_t K() const { return kh * kw * c; }
+  double Flops() const { return 2.0 * static_cast<double>(Pixels() * filters) * static_cast<double>(K()); }
+};
+
+bool GeometryOf(const ConvCall& call, Geometry* g) {
+  const ConvDims& d = call.dims;
+  if (call.pass != ConvPass::kForward || call.dtype != kFloat32 || d.groups != 1) return false;
+  if (!(call.src.channels_last || d.InSize() == 1) || !(call.dst.channels_last || d.OutSize() == 1)) return false;
+  if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
+  *g = {d.batch, d.in[1], d.in[2], d.channels, d.out[1], d.out[2], d.filters, d.kernel[1], d.kernel[2], d.stride[1], d.stride[2], d.dilate[1], d.dilate[2],
+        d.pad[1], d.pad[2], false, false, 0, 0};
+  const bool outside = g->pw > 0 || (g->ow - 1) * g->sw + (g->kw - 1) * g->dw >= g->w;
+  g->lines = g->dw == 1 && g->kw > 1 && (!outside || g->c < kLeastDepth);
+  g->bordered = g->lines && (outside || g->ph > 0 || (g->oh - 1) * g->sh + (g->kh - 1) * g->dh >= g->h);
+  g->segments = g->lines ? g->kh : g->kh * g->kw;
+  g->depth = g->lines ? g->kw * g->c : g->c;
+  return g->depth > 0 && g->depth <= kMostDepth * (g->segments == 1 || g->lines ? 1024 : 1) && g->segments <= kPointers / 24;
+}
+
+// x with zeros around it, as far as windows reach; from then on it is the data.
+const float* Bordered(Geometry* g, const float* x, const WorkspaceFn& workspace) {
+  const int64_t h = std::max(g->ph + g->h, (g->oh - 1) * g->sh + (g->kh - 1) * g->dh + 1), w = std::max(g->pw + g->w, (g->ow - 1) * g->sw + g->kw);
+  float* made = static_cast<float*>(workspace(static_cast<size_t>(g->batch * h * w * g->c) * sizeof(float)));
+  const Geometry from = *g;
+  ParallelFor(g->batch * h, std::max<int64_t>(1, 65536 / (w * g->c)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      float* line = made + i * w * from.c;
+      const int64_t y = i % h - from.ph;
+      if (y < 0 || y >= from.h) {
+        std::fill(line, line + w * from.c, 0.f);
+        continue;
+      }
+      std::fill(line, line + from.pw * from.c, 0.f);
+      std::memcpy(line + from.pw * from.c, x + (i / h * from.h + y) * from.w * from.c, from.w * from.c * sizeof(float));
+      std::fill(line + (from.pw + from.w) * from.c, line + w * from.c, 0.f);
+    }
+  });
+  g->h = h, g->w = w, g->ph = g->pw = 0;
+  return made;
+}
+
+// rows[segment * stride + i]: where segments of pixels [begin, end) begin.
+void Point(const Geometry& g, const float* x, int64_t begin, int64_t end, int64_t stride, const float** rows) {
+  if (g.segments == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && g.h == g.oh && g.w == g.ow) {
+    for (int64_t i = begin; i < end; ++i) rows[i - begin] = x + i * g.c;
+    return;
+  }
+  int64_t ox = begin % g.ow, oy = begin / g.ow % g.oh, n = begin / g.ow / g.oh;
+  const int64_t positions = g.lines ? 1 : g.kw;
+  for (int64_t i = 0; i < end - begin; ++i) {
+    const float* image = x + n * g.h * g.w * g.c;
+    for (int64_t r = 0; r < g.kh; ++r) {
+      const int64_t iy = oy * g.sh - g.ph + r * g.dh;
+      for (int64_t s = 0; s < positions; ++s) {
+        const int64_t ix = ox * g.sw - g.pw + s * g.dw;
+        rows[(r * positions + s) * stride + i] = iy >= 0 && iy < g.h && ix >= 0 && ix < g.w ? image + (iy * g.w + ix) * g.c : kZeros;
+      }
+    }
+    if (++ox == g.ow) {
+      ox = 0;
+      if (++oy == g.oh) oy = 0, ++n;
+    }
+  }
+}
+
+PackedEpilogue EpilogueOf(const void* bias, const float* addend, const PostOp& post, bool* more) {
+  PackedEpilogue e;
+  e.bias = static_cast<const float*>(bias);
+  e.addend = addend;
+  if (post.kind == PostKind::kRelu) e.low = 0;
+  if (post.kind == PostKind::kClip) e.low = post.a, e.high = post.b;
+  *more = post && post.kind != PostKind::kRelu && post.kind != PostKind::kClip;
+  return e;
+}
+
+// How many of the threads divide the panels among them; the others divide the pixels. Every thread reads the data of its pixels and the weights of its panels.
+int PanelShares(int threads, int64_t pixels, int64_t panels, int64_t k, int64_t filters) {
+  int best = 1;
+  double least = 0;
+  for (int n = 1; n <= threads; ++n) {
+    if (threads % n) continue;
+    const int64_t m = threads / n;
+    const double rows = static_cast<double>((pixels + m - 1) / m), width = static_cast<double>((panels + n - 1) / n) * static_cast<double>(filters) / static_cast<double>(panels);
+    const double cost = static_cast<double>(k) * (rows * width / 16 + (rows + width) * 0.5);
+    if (n == 1 || cost < least) least = cost, best = n;
+  }
+  return best;
+}
+
+void Run(const Geometry& g, const float* x, const float* packed, const PackedEpilogue& e, const PostOp* post, float* y) {
+  const int lanes = Lanes();
+  const int64_t pixels = g.Pixels(), panels = PackedPanels(g.filters, lanes);
+  const int threads = OmpThreadsForFlops(g.Flops());
+  const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
+  const int64_t most = std::min(g.K() * g.filters > kLargeWeights ? kManyPixels : kPixels, kPointers / g.segments);
+  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+    const float* rows[kPointers];
+    for (int64_t id = first; id < last; ++id) {
+      const int64_t p_begin = Share(panels, across, id % across), p_end = Share(panels, across, id % across + 1);
+      const int64_t m_begin = Share(pixels, along, id / across), m_end = Share(pixels, along, id / across + 1), blocks = (m_end - m_begin + most - 1) / most;
+      const int64_t from = p_begin * 2 * lanes, to = p_end == panels ? g.filters : p_end * 2 * lanes;
+      if (from >= to) continue;
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t begin = m_begin + Share(m_end - m_begin, blocks, b), end = m_begin + Share(m_end - m_begin, blocks, b + 1);
+        PackedBlock block;
+        block.rows = rows, block.stride = block.count = end - begin;
+        block.segments = g.segments, block.depth = g.depth, block.filters = g.filters;
+        Point(g, x, begin, end, block.stride, rows);
+        PackedEpilogue own = e;
+        if (e.addend) own.addend = e.addend + begin * g.filters;
+        float* out = y + begin * g.filters;
+        MXNET_CPU_CALL(PackedProducts)(block, packed, p_begin, p_end, own, out);
+        if (!post) continue;
+        if (to - from == g.filters) {
+          ApplyPost(*post, out, out, block.count * g.filters);
+        } else {
+          for (int64_t i = 0; i < block.count; ++i) ApplyPost(*post, out + i * g.filters + from, out + i * g.filters + from, to - from);
+        }
+      }
+    }
+  });
+}
+
+int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
+
+// at(filter, i): the weight of element i of a pixel's sum.
+template <typename At>
+void Pack(int64_t filters, int64_t k, float* packed, const At& at) {
+  const int lanes = Lanes();
+  const int64_t panels = PackedPanels(filters, lanes), vectors = PackedVectors(filters, lanes);
+  ParallelFor(panels, std::max<int64_t>(1, 32768 / (2 * lanes * k)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t width = (p + 1 < panels ? 2 : vectors - 2 * p) * lanes, first = p * 2 * lanes, whole = std::min(width, filters - first);
+      float* to = packed + first * k;
+      for (int64_t j = 0; j < whole; ++j)
+        for (int64_t i = 0; i < k; ++i) to[i * width + j] = at(first + j, i);
+      for (int64_t i = 0; i < k; ++i) std::fill(to + i * width + whole, to + (i + 1) * width, 0.f);
+    }
+  });
+}
+
+DepthwiseDims DepthwiseOf(const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  DepthwiseDims w;
+  w.batch = d.batch, w.channels = d.channels, w.h = d.in[1], w.w = d.in[2], w.oh = d.out[1], w.ow = d.out[2];
+  w.stride = static_cast<int>(d.stride[1]), w.pad_h = static_cast<int>(d.pad[1]), w.pad_w = static_cast<int>(d.pad[2]);
+  return w;
+}
+
+}  // namespace
+
+bool PackedTakes(const ConvCall& call) {
+  Geometry g{};
+  return GeometryOf(call, &g);
+}
+
+int64_t PackedSize(const ConvCall& call) { return SizeOf(call.dims.filters, call.dims.channels * call.dims.KernelSize()); }
+
+void PackWeights(const ConvCall& call, float* packed) {
+  const int64_t c = call.dims.channels, window = call.dims.KernelSize(), k = c * window;
+  const float* w = static_cast<const float*>(call.weight.ptr);
+  if (call.weight.channels_last || window == 1) {
+    Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i]; });
+  } else {
+    Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i % c * window + i / c]; });
+  }
+}
+
+void PackedRun(const ConvCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
+  Geometry g{};
+  GeometryOf(call, &g);
+  bool more;
+  const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
+  const float* x = static_cast<const float*>(call.src.ptr);
+  if (g.bordered) x = Bordered(&g, x, workspace);
+  Run(g, x, packed, e, more ? &call.post : nullptr, static_cast<float*>(call.dst.ptr));
+}
+
+int64_t PackedDenseSize(int64_t n, int64_t k) { return SizeOf(n, k); }
+
+void PackDense(const float* weight, int64_t n, int64_t k, float* packed) {
+  Pack(n, k, packed, [=](int64_t filter, int64_t i) { return weight[filter * k + i]; });
+}
+
+void PackedDense(const DenseCall& call, const float* packed, const float* addend) {
+  const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, 1, call.k};
+  bool more;
+  const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
+  Run(g, static_cast<const float*>(call.data), packed, e, more ? &call.post : nullptr, static_cast<float*>(call.out));
+}
+
+bool DepthwiseTakes(const ConvCall& call, bool with_addend) {
+  const ConvDims& d = call.dims;
+  if (call.pass != ConvPass::kForward || call.dtype != kFloat32 || d.groups != d.channels || d.filters != d.channels || d.channels < 2) return false;
+  if (!call.src.channels_last || !call.dst.channels_last || d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
+  if (d.stride[1] != d.stride[2] || d.stride[1] > 2) return false;
+  for (int i = 1; i < 3; ++i) if (d.kernel[i] != 3 || d.dilate[i] != 1 || d.pad[i] > 1 || (d.out[i] - 1) * d.stride[i] + 3 - d.pad[i] > d.in[i] + 1) return false;
+  return d.channels >= Lanes() && (!with_addend || d.channels % Lanes() == 0);
+}
+
+int64_t DepthwiseSize(const ConvCall& call) { return RoundUp(call.dims.channels, Lanes()) * 9; }
+
+void PackDepthwise(const ConvCall& call, float* packed) {
+  const int64_t channels = call.dims.channels;
+  const int lanes = Lanes();
+  const float* w = static_cast<const float*>(call.weight.ptr);   // (C, 1, 3, 3) and (C, 3, 3, 1) are the same
+  for (int64_t at = 0; at < channels; at += lanes) {
+    const int64_t c = std::min(at, channels - lanes);
+    for (int i = 0; i < 9; ++i)
+      for (int j = 0; j < lanes; ++j) packed[at * 9 + i * lanes + j] = w[(c + j) * 9 + i];
+  }
+}
+
+void DepthwiseRun(const ConvCall& call, const float* packed, const float* addend) {
+  const DepthwiseDims d = DepthwiseOf(call);
+  bool more;
+  const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
+  const float* x = static_cast<const float*>(call.src.ptr);
+  float* y = static_cast<float*>(call.dst.ptr);
+  const int64_t lines = d.batch * d.oh, groups = d.channels / (2 * Lanes());
+  // Depthwise sums wait for memory more than for arithmetic: they are worth a second thread earlier.
+  const int threads = OmpThreadsForFlops(4.0 * 18 * static_cast<double>(lines * d.ow * d.channels));
+  const bool by_channels = groups >= 4 * threads && lines < 16 * threads;
+  ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+    for (int64_t id = first; id < last; ++id) {
+      if (by_channels) {
+        const int64_t begin = Share(groups, threads, id) * 2 * Lanes(), end = id + 1 == threads ? d.channels : Share(groups, threads, id + 1) * 2 * Lanes();
+        MXNET_CPU_CALL(DepthwiseLines)(d, x, packed, 0, lines, begin, end, e, y);
+        if (more) for (int64_t i = 0; i < lines * d.ow; ++i) ApplyPost(call.post, y + i * d.channels + begin, y + i * d.channels + begin, end - begin);
+        continue;
+      }
+      for (int64_t line = Share(lines, threads, id), stop = Share(lines, threads, id + 1); line < stop;) {
+        const int64_t next = std::min(stop, line + 2), begin = line * d.ow * d.channels;
+        MXNET_CPU_CALL(DepthwiseLines)(d, x, packed, line, next, 0, d.channels, e, y);
+        if (more) ApplyPost(call.post, y + begin, y + begin, (next - line) * d.ow * d.channels);
+        line = next;
+      }
+    }
+  });
+}
+
+}  // namespace nn
+}  // namespace mxnet

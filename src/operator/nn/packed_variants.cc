@@ -1,0 +1,241 @@
+// Products with packed weights in GCC's vector types: one source for SSE, AVX2 and AVX-512.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "operator/nn/packed_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+
+MXNET_PACKED_KERNELS
+
+namespace {
+
+using nn::PackedBlock;
+using nn::PackedEpilogue;
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16, kSums = 28;
+#elif defined(__AVX__)
+constexpr int kLanes = 8, kSums = 12;
+#else
+constexpr int kLanes = 4, kSums = 12;
+#endif
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+
+inline __attribute__((always_inline)) Vec Load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
+
+// kRows pixels times a panel of kWidth vectors, summed in registers.
+template <int kRows, int kWidth>
+void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
+  Vec sum[kRows][kWidth];
+#pragma GCC unroll 28
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
+  const float* const* at = block.rows + pixel;
+  const int64_t depth = block.depth, stride = block.stride;
+  for (int64_t g = block.segments; g > 0; --g, at += stride) {
+    const float* row[kRows];
+#pragma GCC unroll 28
+    for (int r = 0; r < kRows; ++r) row[r] = at[r];
+    for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes) {
+      Vec weight[kWidth];
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) weight[v] = Load(packed + v * kLanes);
+#pragma GCC unroll 28
+      for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+        for (int v = 0; v < kWidth; ++v) sum[r][v] += row[r][i] * weight[v];
+    }
+  }
+  const int64_t ld = block.filters;
+  float* to = y + pixel * ld + filter;
+  if (filter + kWidth * kLanes > ld) {   // the last vector is not whole
+    const int64_t n = ld - filter;
+    for (int r = 0; r < kRows; ++r) {
+      float line[kWidth * kLanes];
+      std::memcpy(line, sum[r], sizeof(line));
+      for (int64_t i = 0; i < n; ++i) {
+        float v = line[i];
+        if (e.bias) v += e.bias[filter + i];
+        if (e.addend) v += e.addend[(pixel + r) * ld + filter + i];
+        v = e.low > v ? e.low : v;
+        to[r * ld + i] = e.high < v ? e.high : v;
+      }
+    }
+    return;
+  }
+  const Vec low = Vec{} + e.low, high = Vec{} + e.high;
+  if (e.bias) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kWidth; ++v) {
+      const Vec bias = Load(e.bias + filter + v * kLanes);
+#pragma GCC unroll 28
+      for (int r = 0; r < kRows; ++r) sum[r][v] += bias;
+    }
+  }
+  if (e.addend) {
+    const float* from = e.addend + pixel * ld + filter;
+#pragma GCC unroll 28
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) sum[r][v] += Load(from + r * ld + v * kLanes);
+  }
+#pragma GCC unroll 28
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 3
+    for (int v = 0; v < kWidth; ++v) {
+      Vec s = sum[r][v];
+      s = low > s ? low : s;
+      s = high < s ? high : s;
+      Store(to + r * ld + v * kLanes, s);
+    }
+}
+
+using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const PackedEpilogue&, int64_t, float*);
+template <int kWidth, int... kRows>
+struct Tiles {
+  static constexpr TileFn by_rows[] = {Tile<kRows + 1, kWidth>...};
+};
+template <int kWidth, int... kRows>
+constexpr Tiles<kWidth, kRows...> MakeTiles(std::integer_sequence<int, kRows...>) { return {}; }
+
+// Groups of nearly equal size: a tile of one or two rows costs as much as one of four.
+template <int kWidth>
+void Panel(const PackedBlock& block, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
+  constexpr int kRows = kWidth == 1 ? 12 : kSums / kWidth;
+  using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kRows>()));
+  const int64_t groups = (block.count + kRows - 1) / kRows;
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t pixel = block.count * g / groups, rows = block.count * (g + 1) / groups - pixel;
+    All::by_rows[rows - 1](block, pixel, packed, e, filter, y);
+  }
+}
+
+/*
+ * kRows x kColumns results of a depthwise convolution and all channels of [0, channels). kFirst, kLast: the window's first column of the first
+ * result, the last one of the last, lie outside the data. line[i]: the data below the first result's window's corner; null where outside.
+ */
+template <int kStride, int kRows, int kColumns, bool kFirst, bool kLast>
+void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, int64_t begin, int64_t end, const PackedEpilogue& e, const float* addend, float* y,
+                   int64_t line_y) {
+  constexpr int kLines = (kRows - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
+  const Vec low = Vec{} + e.low, high = Vec{} + e.high;
+  for (int64_t at = begin; at < end; at += kLanes) {
+    const int64_t c = std::min(at, end - kLanes);   // the last vector may cover some channels again
+    const float* weight = weights + at * 9;
+    Vec sum[kRows][kColumns];
+    const Vec bias = e.bias ? Load(e.bias + c) : Vec{};
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
+#pragma GCC unroll 8
+    for (int i = 0; i < kLines; ++i) {
+      const float* data = line[i];
+      if (!data) continue;
+      data += c;
+#pragma GCC unroll 16
+      for (int j = 0; j < kWide; ++j) {
+        if ((kFirst && j == 0) || (kLast && j == kWide - 1)) continue;
+        const Vec x = Load(data + j * ld);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+          for (int s = 0; s < kColumns; ++s) {
+            const int kh = i - r * kStride, kw = j - s * kStride;
+            if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += x * Load(weight + (kh * 3 + kw) * kLanes);
+          }
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) {
+        Vec v = sum[r][s];
+        const int64_t to = r * line_y + s * ld + c;
+        if (addend) v += Load(addend + to);
+        v = low > v ? low : v;
+        v = high < v ? high : v;
+        Store(y + to, v);
+      }
+  }
+}
+
+using DepthwiseFn = void (*)(const float* const*, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*, float*, int64_t);
+
+template <int kStride, int kRows, int kColumns>
+DepthwiseFn Edges(bool first, bool last) {
+  return first ? (last ? DepthwiseTile<kStride, kRows, kColumns, true, true> : DepthwiseTile<kStride, kRows, kColumns, true, false>)
+               : (last ? DepthwiseTile<kStride, kRows, kColumns, false, true> : DepthwiseTile<kStride, kRows, kColumns, false, false>);
+}
+
+template <int kStride, int kRows>
+DepthwiseFn Columns(int64_t columns, bool first, bool last) {
+  return columns == 4   ? Edges<kStride, kRows, 4>(first, last)
+         : columns == 3 ? Edges<kStride, kRows, 3>(first, last)
+         : columns == 2 ? Edges<kStride, kRows, 2>(first, last)
+                        : Edges<kStride, kRows, 1>(first, last);
+}
+
+// One or two lines of one image's results, from line oy on.
+template <int kStride, int kRows>
+void DepthwiseStripe(const nn::DepthwiseDims& d, const float* image, const float* weight, int64_t oy, int64_t c_begin, int64_t c_end, const PackedEpilogue& e,
+                     const float* addend, float* y) {
+  constexpr int kLines = (kRows - 1) * kStride + 3;
+  const int64_t row = d.w * d.channels, groups = (d.ow + 3) / 4;
+  for (int64_t g = 0; g < groups; ++g) {
+    const int64_t ox = d.ow * g / groups, columns = d.ow * (g + 1) / groups - ox, ix = ox * kStride - d.pad_w;
+    const bool first = ix < 0, last = ix + (columns - 1) * kStride + 2 >= d.w;
+    const float* line[kLines];
+    for (int i = 0; i < kLines; ++i) {
+      const int64_t iy = oy * kStride - d.pad_h + i;
+      line[i] = iy >= 0 && iy < d.h ? image + iy * row + ix * d.channels : nullptr;
+    }
+    const int64_t to = (oy * d.ow + ox) * d.channels;
+    Columns<kStride, kRows>(columns, first, last)(line, d.channels, weight, c_begin, c_end, e, addend ? addend + to : nullptr, y + to, d.ow * d.channels);
+  }
+}
+
+}  // namespace
+
+int PackedLanes() { return kLanes; }
+
+void PackedProducts(const PackedBlock& block, const float* packed, int64_t begin, int64_t end, const PackedEpilogue& e, float* y) {
+  const int64_t k = block.segments * block.depth, vectors = nn::PackedVectors(block.filters, kLanes), panels = nn::PackedPanels(block.filters, kLanes);
+  for (int64_t p = begin; p < end; ++p) {
+    const float* panel = packed + p * k * 2 * kLanes;
+    const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
+    (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, e, p * 2 * kLanes, y);
+  }
+}
+
+void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const PackedEpilogue& e, float* y) {
+  const int64_t in = d.h * d.w * d.channels, out = d.oh * d.ow * d.channels;
+  while (begin < end) {
+    const int64_t n = begin / d.oh, oy = begin % d.oh;
+    const float *image = x + n * in, *addend = e.addend ? e.addend + n * out : nullptr;
+    float* to = y + n * out;
+    if (d.stride == 2) {
+      DepthwiseStripe<2, 1>(d, image, weight, oy, c_begin, c_end, e, addend, to);
+      ++begin;
+    } else if (begin + 1 < end && oy + 1 < d.oh) {
+      DepthwiseStripe<1, 2>(d, image, weight, oy, c_begin, c_end, e, addend, to);
+      begin += 2;
+    } else {
+      DepthwiseStripe<1, 1>(d, image, weight, oy, c_begin, c_end, e, addend, to);
+      ++begin;
+    }
+  }
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
