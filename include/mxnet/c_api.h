@@ -188,6 +188,8 @@ MXNET_C_DLL int MXCachedOpRegisterOpHook(NDArrayHandle handle, CachedOpMonitorCa
 MXNET_C_DLL int MXListAllOpNames(uint32_t *out_size, const char ***out_array);
 MXNET_C_DLL int MXSymbolListAtomicSymbolCreators(uint32_t *out_size, AtomicSymbolCreator **out_array);
 MXNET_C_DLL int MXSymbolGetAtomicSymbolName(AtomicSymbolCreator creator, const char **name);
+MXNET_C_DLL int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle **inputs, int *input_size);
+MXNET_C_DLL int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHandle* out);
 MXNET_C_DLL int MXSymbolGetInputSymbols(SymbolHandle sym, SymbolHandle **inputs, int *input_size);
 MXNET_C_DLL int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char **name, const char **description, uint32_t *num_args, const char ***arg_names, const char ***arg_type_infos, const char ***arg_descriptions, const char **key_var_num_args, const char **return_type DEFAULT(NULL));
 MXNET_C_DLL int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, const char **keys, const char **vals, SymbolHandle *out);
@@ -196,6 +198,7 @@ MXNET_C_DLL int MXSymbolCreateGroup(uint32_t num_symbols, SymbolHandle *symbols,
 MXNET_C_DLL int MXSymbolCreateFromFile(const char *fname, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolCreateFromJSON(const char *json, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolRemoveAmpCast(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle);
+MXNET_C_DLL int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle *ret_sym_handle);
 MXNET_C_DLL int MXGenBackendSubgraph(SymbolHandle sym_handle, const char *backend, SymbolHandle *ret_sym_handle);
 MXNET_C_DLL int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle, const mx_uint args_len, NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle, const mx_uint num_options, const char** keys, const char** vals, const uint32_t num_input_shapes, const char** input_shape_names, const int64_t* input_shape_data, const uint32_t* input_shape_idx, const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes, const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle, char*** new_aux_names_handle);
 MXNET_C_DLL int MXSymbolSaveToFile(SymbolHandle symbol, const char *fname);
@@ -311,6 +314,10 @@ MXNET_C_DLL int NNSymbolGetInternals(SymbolHandle symbol, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolGetChildren(SymbolHandle symbol, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolGetOutput(SymbolHandle symbol, nn_uint index, SymbolHandle *out);
 MXNET_C_DLL int NNSymbolCompose(SymbolHandle sym, const char* name, nn_uint num_args, const char** keys, SymbolHandle* args);
+MXNET_C_DLL int MXLibInfoCompiledWithCXX11ABI(int* result);
+MXNET_C_DLL int MXSetFlushDenorms(bool value, bool* prev_state);
+MXNET_C_DLL int MXGetBranch(const char** out);
+MXNET_C_DLL int MXGetCommitHash(const char** out);
 MXNET_C_DLL int MXSetProfilerScope(const char* scope);
 MXNET_C_DLL int MXNDArrayCreate64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out);
 MXNET_C_DLL int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys);

@@ -9,7 +9,7 @@ from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape",
            "makedirs", "np_array", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
-           "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_shape", "wrap_np_binary_func",
+           "set_flush_denorms", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_shape", "wrap_np_binary_func",
            "wrap_np_unary_func", "wraps_safely"]
 
 
@@ -73,6 +73,28 @@ def setenv(name, value):
         os.environ.pop(name, None)
     else:
         os.environ[name] = str(value)
+
+
+# ---- floating point ----
+
+def set_flush_denorms(value):
+    """Whether operators on the CPU treat denormal numbers (floats closer to zero than the smallest normal one) as zero, which some
+    processors compute much faster. Holds for every operator that starts from now on, on all threads; other code of the process, such as
+    Python's and NumPy's, keeps its mode. oneDNN and OpenBLAS obey it as far as they compute on the library's threads.
+
+    Parameters
+    ----------
+    value : bool
+        The new setting; off at the start.
+
+    Returns
+    -------
+    bool
+        The previous setting.
+    """
+    previous = ctypes.c_bool()
+    check_call(_LIB.MXSetFlushDenorms(ctypes.c_bool(value), ctypes.byref(previous)))
+    return previous.value
 
 
 # ---- GPUs ----

@@ -1,7 +1,8 @@
-/* What the library was built with, through C. */
+/* What the library was built with, and how its processors compute, through C. */
 #include <vector>
 
 #include "base/build_info.h"
+#include "base/float_mode.h"
 #include "c_api/c_api_error.h"
 #include "mxnet/c_api.h"
 #include "mxnet/error.h"
@@ -19,5 +20,19 @@ int MXLibInfoFeatures(const struct LibFeature** libFeature, size_t* size) {
   }();
   *libFeature = features.data();
   *size = features.size();
+  API_END();
+}
+
+int MXLibInfoCompiledWithCXX11ABI(int* result) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(result != nullptr, Value) << "[features] the result pointer is null; accepted: memory for the result";
+  *result = _GLIBCXX_USE_CXX11_ABI;
+  API_END();
+}
+
+int MXSetFlushDenorms(bool value, bool* prev_state) {
+  API_BEGIN();
+  const bool previous = mxnet::SetFlushDenorms(value);
+  if (prev_state) *prev_state = previous;
   API_END();
 }

@@ -1,8 +1,9 @@
-// Subgraph backends, and the passes of the plan compiler, which do what backends were for.
+// Subgraph backends, and the passes of the plan compiler, which do what backends were for; parts of graphs.
 #include <map>
 
 #include "c_api/c_api_symbol.h"
 #include "executor/passes.h"
+#include "graph/rewrite.h"
 #include "mxnet/c_api.h"
 #include "mxnet/ndarray.h"
 
@@ -66,6 +67,19 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
   *new_args_cnt = *new_aux_cnt = 0;
   *new_args_handle = *new_aux_handle = nullptr;
   *new_arg_names_handle = *new_aux_names_handle = nullptr;
+  API_END();
+}
+
+int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle** inputs, int* input_size) {
+  API_BEGIN();
+  std::vector<Symbol> outside;
+  Symbol cut = CutSubgraph(*AsSymbol(sym), &outside);
+  ApiStore& store = ApiStore::Get();
+  store.handles.clear();
+  for (Symbol& s : outside) store.handles.push_back(new Symbol(std::move(s)));  // the caller frees each
+  *AsSymbol(sym) = std::move(cut);
+  *inputs = store.handles.data();
+  *input_size = static_cast<int>(store.handles.size());
   API_END();
 }
 

@@ -74,6 +74,19 @@ int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, 
   API_END();
 }
 
+/* The operator of a composed symbol with its parameters, without its inputs and its name. */
+int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle) {
+  API_BEGIN();
+  const Symbol& symbol = *AsSymbol(sym_handle);
+  MXNET_CHECK_KIND(!symbol.outputs.empty() && !symbol.outputs[0].node->is_variable(), Value)
+      << "[symbol] got " << (symbol.outputs.empty() ? "a symbol without outputs" : "the variable '" + symbol.outputs[0].node->name + "'")
+      << "; accepted: the result of an operator";
+  const AttrsPtr& attrs = symbol.outputs[0].node->attrs;
+  MXNET_CHECK_KIND(attrs->subgraphs.empty(), Value) << "[symbol] " << attrs->op->name << " holds graphs of its own; accepted: operators that do not";
+  *ret_sym_handle = new Symbol(Symbol::Atomic(attrs->op, attrs->dict));
+  API_END();
+}
+
 int NNSymbolCreateAtomicSymbol(OpHandle op, nn_uint num_param, const char** keys, const char** vals, SymbolHandle* out) {
   return MXSymbolCreateAtomicSymbol(op, num_param, keys, vals, out);
 }
@@ -229,6 +242,14 @@ int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape) {
 }
 
 // ---- names and attributes
+
+int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHandle* out) {
+  API_BEGIN();
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < num_wrt; ++i) names.push_back(Text(wrt[i], "an argument's name"));
+  *out = new Symbol(GradientSymbol(*AsSymbol(sym), names));
+  API_END();
+}
 
 int MXSymbolListArguments(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(symbol, Symbol::kReadOnlyArgs, out_size, out_str_array); }
 

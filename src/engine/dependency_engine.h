@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/float_mode.h"
 #include "engine/var.h"
 #include "mxnet/engine.h"
 
@@ -165,6 +166,7 @@ extern __thread int tls_depth;
 struct InOperationScope {
   InOperationScope() { ++tls_depth; }
   ~InOperationScope() { --tls_depth; }
+  FloatModeScope float_mode;
 };
 inline bool InOperation() { return tls_depth > 0; }
 inline void MarkWorkerThread() { ++tls_depth; }

@@ -477,7 +477,12 @@ bool UnknownType(const Attrs&, std::vector<int>*, std::vector<int>*) { return fa
 
 MXNET_REGISTER_OP(_CachedOp)
     .describe("A compiled graph as one operator; made by CachedOp, not by users.")
-    .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_inputs() : 0; })
+    .set_inputs({"data"}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_inputs() : 0; })
+    .set_list_inputs([](const Attrs& a) {
+      std::vector<std::string> names;
+      for (int i = 0; a.param && i < a.get<CachedOpParam>().op->num_inputs(); ++i) names.push_back("data" + std::to_string(i));
+      return names;
+    })
     .set_outputs({"output"}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 1; })
     .set_infer_shape(UnknownShape)
     .set_infer_type(UnknownType)

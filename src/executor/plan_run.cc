@@ -1,6 +1,7 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
 
+#include "base/float_mode.h"
 #include "executor/callers.h"
 #include "executor/plan.h"
 #include "ndarray/run.h"
@@ -220,6 +221,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
       std::exception_ptr error;
       RunContext run;
       run.ctx = where;
+      FloatModeScope float_mode;
       try {
         if (call->on_caller) {
           CallerScope share;

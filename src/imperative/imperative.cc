@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "base/fork_guard.h"
+#include "base/float_mode.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
@@ -149,6 +150,7 @@ class Workspace {
 
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out, RunContext run,
                 bool is_train, RandomState* random) {
+  FloatModeScope float_mode;
   Workspace workspace(run.ctx);
   std::shared_ptr<OpState> state;
   KernelArgs args;

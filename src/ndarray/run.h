@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/float_mode.h"
 #include "mxnet/engine.h"
 #include "mxnet/profiler.h"
 
@@ -26,6 +27,7 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
       RunContext run;
       run.ctx = ctx;
       profiler::NameScope profiled(profiler::NameScope::kWork, name);
+      FloatModeScope float_mode;
       fn(run);
     } catch (...) {
       error = std::current_exception();

@@ -308,16 +308,6 @@ def test_repr_shows_values_shape_and_device():
     assert "[[1. 2.]]" in text and "<NDArray 1x2 @cpu(0)>" in text
 
 
-@pytest.mark.nightly
-def test_more_than_2_to_31_elements():
-    n = 2 ** 31 + 8
-    a = nd.zeros((n,), dtype="int8")
-    a[n - 1] = 3
-    a[5] = 1
-    assert int(a[n - 1].asscalar()) == 3 and int(a[5].asscalar()) == 1 and int(a[n - 2].asscalar()) == 0
-    assert a.reshape((2, -1)).shape == (2, n // 2)
-
-
 @pytest.mark.parametrize("switch", ["0", "1"])
 def test_binding_is_chosen_by_variable(switch):
     code = "import mxnet as mx; a = mx.nd.ones((2,)) + 1; a -= 0.5; print(mx.nd._internal.NDArrayBase.__module__, a.asnumpy().tolist(), (a[0] == 1.5).asscalar())"

@@ -31,7 +31,7 @@ multiply = _two("multiply", "broadcast_mul", "_mul_scalar", "_mul_scalar", "Prod
 divide = _two("divide", "broadcast_div", "_div_scalar", "_rdiv_scalar", "Quotient.")
 true_divide = _two("true_divide", "broadcast_div", "_div_scalar", "_rdiv_scalar", "Quotient.")
 modulo = _two("modulo", "broadcast_mod", "_mod_scalar", "_rmod_scalar", "Remainder with the divisor's sign.")
-power = _two("power", "broadcast_power", "_power_scalar", "_rpower_scalar", "`lhs` to the power `rhs`.")
+_power = _two("power", "broadcast_power", "_power_scalar", "_rpower_scalar", "`lhs` to the power `rhs`.")
 maximum = _two("maximum", "broadcast_maximum", "_maximum_scalar", "_maximum_scalar", "Larger value.")
 minimum = _two("minimum", "broadcast_minimum", "_minimum_scalar", "_minimum_scalar", "Smaller value.")
 equal = _two("equal", "broadcast_equal", "_equal_scalar", "_equal_scalar", "1 where equal, else 0.")
@@ -43,3 +43,8 @@ lesser_equal = _two("lesser_equal", "broadcast_lesser_equal", "_lesser_equal_sca
 logical_and = _two("logical_and", "broadcast_logical_and", "_logical_and_scalar", "_logical_and_scalar", "1 where both are non-zero, else 0.")
 logical_or = _two("logical_or", "broadcast_logical_or", "_logical_or_scalar", "_logical_or_scalar", "1 where one is non-zero, else 0.")
 logical_xor = _two("logical_xor", "broadcast_logical_xor", "_logical_xor_scalar", "_logical_xor_scalar", "1 where exactly one is non-zero, else 0.")
+
+
+def power(base, exp):
+    """`base` to the power `exp`. Shapes are broadcast; either side may be a number."""
+    return _power(base, exp)

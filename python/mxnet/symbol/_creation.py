@@ -26,11 +26,18 @@ def _either(name, array_op, left_scalar, right_scalar, plain, hint, left_hint, r
     return function
 
 
-pow = _either("pow", "_power", "_power_scalar", "_rpower_scalar", lambda a, b: a ** b, "_power", "_powerscalar", "_rpowerscalar")
-power = pow
+_pow = _either("pow", "_power", "_power_scalar", "_rpower_scalar", lambda a, b: a ** b, "_power", "_powerscalar", "_rpowerscalar")
 maximum = _either("maximum", "_maximum", "_maximum_scalar", "_maximum_scalar", max, "_maximum", "_maximumscalar", "_maximumscalar")
 minimum = _either("minimum", "_minimum", "_minimum_scalar", "_minimum_scalar", min, "_minimum", "_minimumscalar", "_minimumscalar")
 hypot = _either("hypot", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot, "_hypot", "_hypotscalar", "_hypotscalar")
+
+
+def pow(base, exp):
+    """Element-wise `base` to the power `exp`, of symbols and numbers."""
+    return _pow(base, exp)
+
+
+power = pow
 
 
 def _dtype_text(dtype):
