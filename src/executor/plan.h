@@ -124,6 +124,8 @@ struct PlanCall {
   bool on_caller = false;          // the caller computes it itself, whatever it costs, unless something that it needs is in use
 };
 
+class PlanConstants;
+
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  public:
   PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena);
@@ -162,6 +164,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<Seen> seen_;         // by input: what was bound last; holding it keeps its address from being given to another array
   uint64_t changes_ = 0;
   StorageHandle constants_;
+  std::unique_ptr<PlanConstants> constant_pieces_;   // null on a GPU, and while there are none
   std::vector<uint64_t> folded_;   // by blob: the version that a constant node last read
   void* bound_arena_ = nullptr;
   RandomState replay_random_;

@@ -4,6 +4,7 @@
 #include "base/float_mode.h"
 #include "executor/callers.h"
 #include "executor/plan.h"
+#include "executor/plan_constants.h"
 #include "ndarray/run.h"
 
 namespace mxnet {
@@ -44,6 +45,12 @@ class Scratch {
   Context ctx_;
   std::vector<StorageHandle> blocks_;
   size_t next_ = 0;
+};
+
+struct WeightsScope {
+  explicit WeightsScope(nn::PlanWeights* weights) : previous(nn::SetPlanWeights(weights)) {}
+  ~WeightsScope() { nn::SetPlanWeights(previous); }
+  nn::PlanWeights* previous;
 };
 
 void SortUnique(std::vector<Var*>* v) {
@@ -142,6 +149,8 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
     constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
     folded_.assign(p.blobs.size(), 0);
     for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].offset;
+    if (!run.ctx.is_gpu())
+      constant_pieces_.reset(new PlanConstants(p, static_cast<char*>(constants_.dptr), [this](int node) { (*plan_->nodes[node].kernel)(args_[node]); }));
   }
   if (p.memory.arena_bytes == 0) return;
   ++changes_;
@@ -160,6 +169,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
 void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
   const Plan& p = *plan_;
   int t = begin;
+  const WeightsScope weights(constant_pieces_.get());
   try {
     for (; t < end; ++t) {
       if (p.nodes[t].constant && UpToDate(t)) continue;
@@ -169,6 +179,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
       Scratch::Local().Begin(run.ctx);
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
       (*p.nodes[t].kernel)(a);
+      if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);
     }
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + p.nodes[t].name + ")");
@@ -304,6 +315,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
           if (first) self->Bind(call.get(), run);
           auto copy = [&](size_t i) {
             const TBlob from = self->blobs_[blobs[i]];
+            if (self->constant_pieces_) self->constant_pieces_->Need(from.dptr);
             const TBlob to = shown[i].second.data();
             CopyBlob(from, to, run);
           };

@@ -76,3 +76,37 @@ def test_eager_calls_stay_direct(determinism):
             mx.util.set_env("MXNET_CPU_ALLOW_WINOGRAD", "")
 
     np.testing.assert_array_equal(run("1"), run("0"))
+
+
+def test_weights_that_a_plan_dropped_come_back():
+    """A plan gives up folded weights once a layer has its own form of them; another method, another parameter and a monitor see them again."""
+    net = nn.HybridSequential()
+    for _ in range(2):
+        net.add(nn.Conv2D(64, 3, padding=1, in_channels=64, use_bias=False), nn.BatchNorm(in_channels=64))
+    net.initialize()
+    rng = np.random.default_rng(3)
+    for name, p in net.collect_params().items():
+        p.set_data(mx.nd.array(rng.uniform(0.5, 1.5, p.shape) if "running_var" in name or "gamma" in name else rng.uniform(-0.1, 0.1, p.shape)))
+    x = mx.nd.array(rng.uniform(-1, 1, (1, 64, 28, 28)))
+    eager = net(x).asnumpy()
+    net.hybridize(static_alloc=True, static_shape=True)
+
+    def check(expected):
+        np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-4)
+    check(eager)
+    for name, value in (("MXNET_CPU_ALLOW_WINOGRAD", "0"), ("MXNET_ENFORCE_DETERMINISM", "1"), ("MXNET_ONEDNN_ENABLED", "0")):
+        mx.util.set_env(name, value)
+        try:
+            check(eager)
+            check(eager)
+        finally:
+            mx.util.set_env(name, "")
+        check(eager)
+    weight = net[0].weight
+    weight.set_data(weight.data() * 2)
+    check(net.hybridize(False) or net(x).asnumpy())
+    net.hybridize(static_alloc=True, static_shape=True)
+    doubled = net(x).asnumpy()
+    weight.set_data(weight.data() * 0.5)
+    check(eager)
+    assert np.abs(doubled - eager).max() > 1e-2

@@ -24,7 +24,9 @@ constexpr double kSmall = 2e7;           // operations below which Winograd is n
 constexpr double kTiny = 2e5;            // below which nothing is measured
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
 constexpr double kSeconds = 0.1;         // after which no further round is run
-constexpr int kRounds = 12;
+constexpr int kRounds = 4, kRuns = 4;    // of each method; the first run of a round warms up
+constexpr double kWeightRate = 2e10;     // bytes a second: weights that are kept come from memory, in a trial they are in a cache
+constexpr int64_t kCoarseWeights = 2 << 20;   // elements: of larger ones 6x6 tiles save little and hold nearly twice as much memory as 4x4
 constexpr double kCoarse = 0.85;         // 6x6 tiles, less exact, must be this much faster
 constexpr int64_t kFewPixels = 6;        // fewer do not fill the register tiles of the packed kernels
 
@@ -75,7 +77,10 @@ std::vector<ConvMethod> Candidates(const ConvCall& call) {
   std::vector<ConvMethod> methods;
   if (DepthwiseTakes(call, false)) methods.push_back(ConvMethod::kDepthwise);
   if (PackedTakes(call)) methods.push_back(ConvMethod::kPacked);
-  if (WinogradPossible(call)) methods.insert(methods.end(), {ConvMethod::kWinograd2, ConvMethod::kWinograd4, ConvMethod::kWinograd6});
+  if (WinogradPossible(call)) {
+    methods.insert(methods.end(), {ConvMethod::kWinograd2, ConvMethod::kWinograd4});
+    if (64 * call.dims.channels * call.dims.filters <= kCoarseWeights) methods.push_back(ConvMethod::kWinograd6);
+  }
   return methods;
 }
 
@@ -104,8 +109,9 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   args.in_versions = Span<const uint64_t>(&version, 1);
   args.workspace = [&scratch](size_t bytes) { return scratch.Get(bytes); };
   std::vector<double> best(methods.size(), 1e30);
-  std::vector<std::vector<float>> weights(methods.size());
-  bool refused = false;
+  std::vector<float> weights;     // of one method at a time: the trial must not need more memory than the plan will
+  std::vector<double> bytes(methods.size(), 4.0 * static_cast<double>(dims.channels / dims.groups * dims.filters * dims.KernelSize()));
+  bool refused = false, first = false;
   const auto run = [&](size_t i) {
     scratch.Rewind();
     if (methods[i] == ConvMethod::kLibrary) {
@@ -119,10 +125,10 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
         make(u);
         return u;
       }
-      const bool first = weights[i].empty();
-      if (first) weights[i].resize(count + 16);
-      float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights[i].data()) + 63) & ~uintptr_t{63});
+      if (first) std::vector<float>(count + 16).swap(weights);
+      float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights.data()) + 63) & ~uintptr_t{63});
       if (first) make(u);
+      bytes[i] = static_cast<double>(count) * sizeof(float);
       return u;
     };
     if (methods[i] == ConvMethod::kPacked) {
@@ -149,15 +155,19 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
     WinogradRun(d, forward ? src : dst, u, e, static_cast<float*>(forward ? call.dst.ptr : call.src.ptr), args.workspace);
   };
   double spent = 0;
-  for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)   // the first one warms up
-    for (size_t i = 0; i < methods.size(); ++i) {
-      const double begin = Now();
-      run(i);
-      const double t = Now() - begin;
-      if (refused) return MethodByRule(like, kept);
-      spent += t;
-      if (round > 0) best[i] = std::min(best[i], t);
-    }
+  for (int round = 0; round < kRounds && (round < 2 || spent < kSeconds); ++round)
+    for (size_t i = 0; i < methods.size(); ++i)
+      for (int turn = 0; turn < kRuns; ++turn) {
+        first = turn == 0;
+        const double begin = Now();
+        run(i);
+        const double t = Now() - begin;
+        if (refused) return MethodByRule(like, kept);
+        if (first) continue;
+        spent += t;
+        best[i] = std::min(best[i], t);
+      }
+  if (kept) for (size_t i = 0; i < methods.size(); ++i) best[i] += bytes[i] / kWeightRate;
   for (size_t i = 0; i < methods.size(); ++i) best[i] *= methods[i] == ConvMethod::kWinograd6 ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;   // in doubt the exact one
   return methods[std::min_element(best.begin(), best.end()) - best.begin()];
 }

@@ -6,6 +6,7 @@
 #include "operator/nn/dense_rows.h"
 #include "operator/nn/kept_weights.h"
 #include "operator/nn/packed.h"
+#include "operator/nn/plan_weights.h"
 #include "operator/nn/winograd.h"
 
 namespace mxnet {
@@ -14,6 +15,7 @@ namespace {
 
 // A dense layer with few rows, or a 1x1 convolution of few pixels: weights are read as they lie.
 void FewRows(KernelArgs& args, const DenseCall& call, const float* addend) {
+  NeedWeights(call.weight);
   const int64_t m = call.m, n = call.n, k = call.k;
   float* y = static_cast<float*>(call.out);
   if (addend == y) {
@@ -42,9 +44,7 @@ bool IsDense(const ConvCall& call) {
 // Derived weights differ with the method and the vectors' length.
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
-}  // namespace
-
-bool OwnConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (!call.weight.ptr || call.dtype != kFloat32) return false;
   const int64_t pixels = call.dims.batch * call.dims.OutSize();
   if (FewDenseRows(pixels, call.dims.filters, call.dims.channels) && IsDense(call)) {
@@ -70,7 +70,7 @@ bool OwnConvolution(KernelArgs& args, const ConvCall& call, const void* addend) 
   }
 }
 
-bool OwnDense(KernelArgs& args, const DenseCall& call, const void* addend) {
+bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
   if (call.dtype != kFloat32 || call.m == 0) return false;
   if (FewDenseRows(call.m, call.n, call.k)) {
     FewRows(args, call, static_cast<const float*>(addend));
@@ -87,6 +87,20 @@ bool OwnDense(KernelArgs& args, const DenseCall& call, const void* addend) {
                                     [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
   PackedDense(call, packed, static_cast<const float*>(addend));
   return true;
+}
+
+}  // namespace
+
+bool OwnConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+  if (Convolution(args, call, addend)) return true;
+  if (call.weight.ptr) NeedWeights(call.weight.ptr);   // others read them as they lie
+  return false;
+}
+
+bool OwnDense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (Dense(args, call, addend)) return true;
+  NeedWeights(call.weight);
+  return false;
 }
 
 }  // namespace nn

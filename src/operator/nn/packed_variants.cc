@@ -108,14 +108,17 @@ struct Tiles {
 template <int kWidth, int... kRows>
 constexpr Tiles<kWidth, kRows...> MakeTiles(std::integer_sequence<int, kRows...>) { return {}; }
 
-// Groups of nearly equal size: a tile of one or two rows costs as much as one of four.
+// Groups of nearly equal size: a tile of one or two rows costs as much as one of four. Beside each of them comes a part of the next panel, `ahead` floats
+// behind this one: weights of a large network come from memory, and the first group alone would wait for them.
 template <int kWidth>
-void Panel(const PackedBlock& block, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
+void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
   constexpr int kRows = kWidth == 1 ? 12 : kSums / kWidth;
   using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kRows>()));
   const int64_t groups = (block.count + kRows - 1) / kRows;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t pixel = block.count * g / groups, rows = block.count * (g + 1) / groups - pixel;
+    const float* next = packed + block.segments * block.depth * kWidth * kLanes;
+    for (int64_t i = ahead * g / groups / 16; i < ahead * (g + 1) / groups / 16; ++i) __builtin_prefetch(next + i * 16, 0, 2);
     All::by_rows[rows - 1](block, pixel, packed, e, filter, y);
   }
 }
@@ -214,7 +217,8 @@ void PackedProducts(const PackedBlock& block, const float* packed, int64_t begin
   for (int64_t p = begin; p < end; ++p) {
     const float* panel = packed + p * k * 2 * kLanes;
     const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
-    (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, e, p * 2 * kLanes, y);
+    const int64_t after = p + 1 == end ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
+    (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, after * kLanes * k, e, p * 2 * kLanes, y);
   }
 }
 

@@ -1,0 +1,106 @@
+// Constants of a plan that are dropped while nobody reads them and computed again when somebody asks.
+#include "executor/plan_constants.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <vector>
+
+namespace mxnet {
+namespace {
+
+constexpr int64_t kFloats = 1 << 16;
+
+/* Two constant nodes of one result; the second reads the first's. `readers` layers read the second's. */
+struct Fixture {
+  Plan plan;
+  char* memory;
+  std::vector<int> computed;
+  size_t bytes = kFloats * sizeof(float);
+
+  explicit Fixture(int readers, size_t gap = 0) {
+    plan.constant_bytes = 2 * bytes + gap;
+    memory = static_cast<char*>(mmap(nullptr, plan.constant_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    auto blob = [&](size_t offset) {
+      Plan::Blob b;
+      b.shape.shape = Shape{kFloats};
+      b.shape.dtype = kFloat32;
+      b.offset = offset, b.constant = true;
+      plan.blobs.push_back(b);
+      return static_cast<int>(plan.blobs.size()) - 1;
+    };
+    auto node = [&](int in, int num_in, int out, int num_out, bool constant) {
+      Plan::Node n{};
+      n.in = in, n.num_in = num_in, n.out = out, n.num_out = num_out, n.constant = constant;
+      plan.nodes.push_back(n);
+    };
+    const int first = blob(0), again = blob(0), second = blob(bytes + gap);
+    node(first, 0, first, 1, true);
+    node(again, 1, second, 1, true);
+    for (int i = 0; i < readers; ++i) {
+      const int in = blob(bytes + gap);
+      node(in, 1, in, 0, false);
+    }
+    for (int t : {0, 1}) Compute(t);
+  }
+  ~Fixture() { munmap(memory, plan.constant_bytes); }
+  float* Data(int node) { return reinterpret_cast<float*>(memory + plan.blobs[plan.nodes[node].out].offset); }
+  // The first node gives 7, the second adds 1 to it.
+  void Compute(int node) {
+    computed.push_back(node);
+    for (int64_t i = 0; i < kFloats; ++i) Data(node)[i] = node == 0 ? 7.f : Data(0)[i] + 1;
+  }
+  PlanConstants Constants() { return PlanConstants(plan, memory, [this](int node) { Compute(node); }); }
+  bool All(int node, float value) {
+    for (int64_t i = 0; i < kFloats; ++i) if (Data(node)[i] != value) return false;
+    return true;
+  }
+};
+
+TEST(PlanConstants, DroppedAndComputedAgain) {
+  Fixture f(1, 192);   // the second piece does not begin with a page
+  PlanConstants constants = f.Constants();
+  constants.Done(f.Data(1));
+  EXPECT_EQ(f.bytes, constants.dropped_bytes());
+  EXPECT_EQ(0.f, f.Data(1)[kFloats / 2]);
+  EXPECT_TRUE(f.All(0, 7));         // its neighbour on the same page is whole
+  constants.Done(f.Data(0));        // its only reader is the other node
+  EXPECT_EQ(2 * f.bytes, constants.dropped_bytes());
+  f.computed.clear();
+  constants.Need(f.Data(1));
+  EXPECT_TRUE(f.All(1, 8));
+  EXPECT_EQ((std::vector<int>{0, 1}), f.computed);   // what it is computed from comes first
+  EXPECT_EQ(0u, constants.dropped_bytes());
+  f.computed.clear();
+  constants.Need(f.Data(1));
+  EXPECT_TRUE(f.computed.empty());
+}
+
+TEST(PlanConstants, WhatPlanComputesIsThere) {
+  Fixture f(1);
+  PlanConstants constants = f.Constants();
+  constants.Done(f.Data(1));
+  f.Compute(1);
+  constants.Computed(1);
+  EXPECT_EQ(0u, constants.dropped_bytes());
+  f.computed.clear();
+  constants.Need(f.Data(1));
+  EXPECT_TRUE(f.computed.empty());
+}
+
+TEST(PlanConstants, KeptForOtherReadersAndStrangers) {
+  Fixture f(2);
+  PlanConstants constants = f.Constants();
+  constants.Done(f.Data(1));
+  EXPECT_EQ(0u, constants.dropped_bytes());
+  EXPECT_TRUE(f.All(1, 8));
+  float other = 0;
+  constants.Done(&other);
+  constants.Need(&other);
+  constants.Done(f.Data(1) + 1);
+  EXPECT_EQ(0u, constants.dropped_bytes());
+}
+
+}  // namespace
+}  // namespace mxnet
