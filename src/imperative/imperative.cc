@@ -197,7 +197,7 @@ struct Inferred {
 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
 TBlob InputBlob(const Op* op, size_t i, const NDArray& a) {
-  if (!a.chunk()->delayed || !op->ReadsOnlyShape(static_cast<int>(i))) return a.data();
+  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_RELAXED) || !op->ReadsOnlyShape(static_cast<int>(i))) return a.data();
   TBlob b;
   b.shape = a.shape();
   b.dtype = a.dtype();
