@@ -7,6 +7,9 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
@@ -25,8 +28,8 @@ constexpr double kTiny = 2e5;            // below which nothing is measured
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
 constexpr double kSeconds = 0.1;         // after which no further round is run
 constexpr int kRounds = 4, kRuns = 4;    // of each method; the first run of a round warms up
-constexpr double kWeightRate = 2e10;     // bytes a second: weights that are kept come from memory, in a trial they are in a cache
 constexpr int64_t kCoarseWeights = 2 << 20;   // elements: of larger ones 6x6 tiles save little and hold nearly twice as much memory as 4x4
+constexpr int64_t kLargeWeights = 8 << 20;    // elements: 4x4 tiles with more must be a tenth faster than smaller ones
 constexpr double kCoarse = 0.85;         // 6x6 tiles, less exact, must be this much faster
 constexpr int64_t kFewPixels = 6;        // fewer do not fill the register tiles of the packed kernels
 
@@ -110,7 +113,6 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   args.workspace = [&scratch](size_t bytes) { return scratch.Get(bytes); };
   std::vector<double> best(methods.size(), 1e30);
   std::vector<float> weights;     // of one method at a time: the trial must not need more memory than the plan will
-  std::vector<double> bytes(methods.size(), 4.0 * static_cast<double>(dims.channels / dims.groups * dims.filters * dims.KernelSize()));
   bool refused = false, first = false;
   const auto run = [&](size_t i) {
     scratch.Rewind();
@@ -128,7 +130,6 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
       if (first) std::vector<float>(count + 16).swap(weights);
       float* u = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(weights.data()) + 63) & ~uintptr_t{63});
       if (first) make(u);
-      bytes[i] = static_cast<double>(count) * sizeof(float);
       return u;
     };
     if (methods[i] == ConvMethod::kPacked) {
@@ -167,8 +168,9 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
         spent += t;
         best[i] = std::min(best[i], t);
       }
-  if (kept) for (size_t i = 0; i < methods.size(); ++i) best[i] += bytes[i] / kWeightRate;
   for (size_t i = 0; i < methods.size(); ++i) best[i] *= methods[i] == ConvMethod::kWinograd6 ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;   // in doubt the exact one
+  for (size_t i = 0; i < methods.size(); ++i)
+    if (methods[i] == ConvMethod::kWinograd4 && 36 * dims.channels * dims.filters > kLargeWeights) best[i] *= 1.1;
   return methods[std::min_element(best.begin(), best.end()) - best.begin()];
 }
 
@@ -216,6 +218,9 @@ ConvMethod MethodByMeasurement(const ConvCall& call, bool kept) {
   if (it == all->end()) {
     std::vector<ConvMethod> methods = Candidates(call);
     it = all->emplace(bytes, methods.empty() ? ConvMethod::kLibrary : Measure(call, kept, std::move(methods))).first;
+#ifdef __GLIBC__
+    malloc_trim(0);   // a trial's memory goes back at once: the largest layers, which come last, would stand on top of it
+#endif
   }
   mine.emplace(bytes, it->second);
   return it->second;
