@@ -8,6 +8,8 @@
 #include "base/omp.h"
 #include "mxnet/graph.h"
 #include "operator/nn/activation_kernels.h"
+#include "operator/pointwise/device_activation.h"
+#include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 
@@ -289,11 +291,66 @@ class Runner {
   std::vector<const char*> current_;
 };
 
+/* The same graph as one generated kernel. */
+struct DeviceFusion : OpState {
+  DeviceProgram program;
+  std::vector<double> numbers;
+  int dtype = kFloat32;
+};
+
+std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, int dtype) {
+  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
+      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
+  const Symbol& graph = *attrs.subgraphs[0];
+  auto fusion = std::make_shared<DeviceFusion>();
+  DeviceProgram& p = fusion->program;
+  fusion->dtype = dtype;
+  p.name = "fused_pointwise";
+  p.compute = ComputeFor(dtype, false);
+  if (dtype != ComputeDType(p.compute)) p.round_to = dtype;   // as the operators would one by one
+  std::unordered_map<const Node*, DeviceValue> place;
+  const auto variables = graph.ListInputs(Symbol::kAll);
+  for (size_t i = 0; i < variables.size(); ++i) place[variables[i].get()] = {DeviceValue::kInput, static_cast<int>(i)};
+  auto number = [&](double v) {
+    fusion->numbers.push_back(v);
+    return DeviceValue{DeviceValue::kNumber, p.numbers++};
+  };
+  DFSVisit(graph.outputs, [&](const NodePtr& n) {
+    if (n->is_variable()) return;
+    Recipe r;
+    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &r), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
+    DeviceStep step;
+    const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
+    if (activation) step.function = ActivationFunction(r.row, r.kind == Recipe::kActivationGradient);
+    else step.function = r.kind == Recipe::kForward ? pointwise::Forward(r.row) : Gradient(r.row, r.side);
+    for (int k = 0; k < r.count; ++k)
+      step.from.push_back(r.operand[k] == Recipe::kNumber ? number(r.params[0]) : place.at(n->inputs.at(r.operand[k]).node.get()));
+    if (activation || r.has_params) {
+      step.params = p.numbers;
+      for (double v : r.params) number(v);
+    }
+    place[n.get()] = {DeviceValue::kStep, static_cast<int>(p.steps.size())};
+    p.steps.push_back(step);
+  });
+  return fusion;
+}
+
+void RunOnDevice(KernelArgs& args) {
+  std::shared_ptr<DeviceFusion> fusion;
+  if (args.state) fusion = std::dynamic_pointer_cast<DeviceFusion>(*args.state);
+  if (!fusion || fusion->dtype != args.out[0].dtype) {
+    fusion = CompileForDevice(*args.attrs, args.out[0].dtype);
+    if (args.state) *args.state = fusion;
+  }
+  RunProgram(fusion->program, args.in, fusion->numbers.data(), args.out[0], args.req[0], args.run);
+}
+
 void Forward(KernelArgs& args) {
   const TBlob& out = args.out[0];
   const int64_t total = out.Size();
   if (args.req[0] == OpReq::kNull || total == 0) return;
   MXNET_CHECK_KIND(IsFloating(out.dtype), Type) << "[_fused_pointwise] dtype " << DTypeName(out.dtype) << "; accepted: " << "float32, float64, float16, bfloat16";
+  if (args.run.ctx.is_gpu()) return RunOnDevice(args);
   std::shared_ptr<Program> program;
   if (args.state) program = std::dynamic_pointer_cast<Program>(*args.state);
   if (!program || program->dtype != out.dtype) {
@@ -350,7 +407,7 @@ Op& WithParser(Op& op) {
     .set_flops([](const Attrs& a, Span<const TBlob>, Span<const TBlob> out) { return a.subgraphs.empty() ? 0.0 : 3.0 * out[0].Size(); })
     .set_stateful()
     .set_supports_add()
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(static_cast<void (*)(KernelArgs&)>(Forward));
 
 }  // namespace
 

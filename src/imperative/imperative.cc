@@ -12,6 +12,7 @@
 
 #include "base/fork_guard.h"
 #include "base/float_mode.h"
+#include "engine/stream.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
@@ -129,11 +130,18 @@ class ScratchTurn {
   bool taken_ = false;
 };
 
-/* Scratch memory of a kernel call, given back when the call is over. */
+/* Scratch memory of a kernel call, given back when the call is over; on a GPU when the stream has passed, since another stream may get it next. */
 class Workspace {
  public:
-  explicit Workspace(Context ctx) : ctx_(ctx) {}
+  explicit Workspace(const RunContext& run) : ctx_(run.ctx), stream_(run.stream) {}
   ~Workspace() {
+    if (stream_ != nullptr && !blocks_.empty()) {
+      try {
+        engine::GetStreamHooks()->synchronize(stream_);
+      } catch (const std::exception&) {
+        // the engine waits for the stream too, and reports what it finds
+      }
+    }
     for (const auto& h : blocks_) Storage::Get()->Free(h);
   }
   void* Get(size_t bytes) {
@@ -144,6 +152,7 @@ class Workspace {
 
  private:
   Context ctx_;
+  void* stream_;
   ScratchTurn turn_;                    // given back after the blocks
   std::vector<StorageHandle> blocks_;
 };
@@ -151,7 +160,7 @@ class Workspace {
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out, RunContext run,
                 bool is_train, RandomState* random) {
   FloatModeScope float_mode;
-  Workspace workspace(run.ctx);
+  Workspace workspace(run);
   std::shared_ptr<OpState> state;
   KernelArgs args;
   args.attrs = &attrs;

@@ -130,7 +130,7 @@ TEST(Pointwise, ReductionsMatchPlainLoops) {
     }
     std::vector<float> x = Numbers(static_cast<int>(shape.Size()), -1, 1, 9), got(results);
     const reduce::Kind kind = round % 3 == 0 ? reduce::kSum : round % 3 == 1 ? reduce::kMax : reduce::kSumSquare;
-    reduce::Reduce(kind, Blob(x.data(), shape), reduced, reduce::Finish(), false, Blob(got.data(), Shape{results}), OpReq::kWrite);
+    reduce::Reduce(KernelArgs(), kind, Blob(x.data(), shape), reduced, reduce::Finish(), false, Blob(got.data(), Shape{results}), OpReq::kWrite);
     std::vector<double> expected(results, kind == reduce::kMax ? -9.0 : 0.0);
     for (int64_t i = 0; i < shape.Size(); ++i) {
       int64_t to = 0, stride = 1, rest = i;

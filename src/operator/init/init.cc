@@ -1,7 +1,7 @@
 // Operators that make arrays out of nothing: zeros, ones, full, arange, linspace, eye.
 #include <cmath>
 
-#include "operator/init/fill.h"
+#include "operator/init/device_fill.h"
 #include "operator/legacy_shape.h"
 #include "operator/param.h"
 
@@ -140,7 +140,7 @@ bool GivenType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
 
 template <int kValue>
 void Constant(KernelArgs& a) {
-  if (a.req[0] != OpReq::kNull) FillValue(a.out[0], kValue);
+  if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], kValue);
 }
 
 // ---- ranges
@@ -184,7 +184,7 @@ void Range(KernelArgs& a) {
   const auto& p = a.param<RangeParam>();
   double start;
   RangeLength(*a.attrs, &start);
-  FillRange(a.out[0], start, p.step, p.repeat);
+  FillRange(a.run, a.out[0], start, p.step, p.repeat);
 }
 
 bool LinspaceShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
@@ -196,13 +196,13 @@ void Linspace(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<LinspaceParam>();
   const int64_t parts = p.endpoint ? p.num - 1 : p.num;
-  FillRange(a.out[0], p.start, parts > 0 ? (p.stop - p.start) / static_cast<double>(parts) : 0, 1);
+  FillRange(a.run, a.out[0], p.start, parts > 0 ? (p.stop - p.start) / static_cast<double>(parts) : 0, 1);
   if (p.endpoint && p.num > 1) {
     // exactly `stop`, not what rounding made of it
     TBlob last = a.out[0];
     last.dptr = last.data<char>() + (p.num - 1) * static_cast<int64_t>(DTypeSize(last.dtype));
     last.shape = Shape({1});
-    FillValue(last, p.stop);
+    FillValue(a.run, last, p.stop);
   }
 }
 
@@ -214,7 +214,7 @@ bool EyeShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   return true;
 }
 void Eye(KernelArgs& a) {
-  if (a.req[0] != OpReq::kNull) FillEye(a.out[0], a.param<EyeParam>().k);
+  if (a.req[0] != OpReq::kNull) FillEye(a.run, a.out[0], a.param<EyeParam>().k);
 }
 
 bool NumpyEyeShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
@@ -225,7 +225,7 @@ bool NumpyEyeShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   return true;
 }
 void NumpyEye(KernelArgs& a) {
-  if (a.req[0] != OpReq::kNull) FillEye(a.out[0], a.param<NumpyEyeParam>().k);
+  if (a.req[0] != OpReq::kNull) FillEye(a.run, a.out[0], a.param<NumpyEyeParam>().k);
 }
 
 bool IdentityShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -235,7 +235,7 @@ bool IdentityShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 void Identity(KernelArgs& a) {
-  if (a.req[0] != OpReq::kNull) FillEye(a.out[0], 0);
+  if (a.req[0] != OpReq::kNull) FillEye(a.run, a.out[0], 0);
 }
 
 MXNET_REGISTER_PARAM(InitParam);
@@ -255,7 +255,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_param<InitParam>()
       .set_infer_shape(GivenShape<InitParam>)
       .set_infer_type(GivenType<InitParam>)
-      .set_kernel(DeviceType::kCPU, Constant<kValue>);
+      .set_kernel(Constant<kValue>);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -273,14 +273,14 @@ Op& ConstantRecord(Op& op, const char* text) {
         else if ((*out)[0] == kDTypeUnknown) (*out)[0] = kFloat32;
         return true;
       })
-      .set_kernel(DeviceType::kCPU, Constant<0>);
+      .set_kernel(Constant<0>);
   InitRecord(Op::Register("_full"), "An array whose elements all have one value.")
       .alias("_npi_full")
       .set_param<FullParam>()
       .set_infer_shape(GivenShape<FullParam>)
       .set_infer_type(GivenType<FullParam>)
-      .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
-        if (a.req[0] != OpReq::kNull) FillValue(a.out[0], a.param<FullParam>().value);
+      .set_kernel([](KernelArgs& a) {
+        if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullParam>().value);
       });
   Op::Register("_npi_full_like")
       .describe("An array of one value with the shape of another.")
@@ -293,36 +293,36 @@ Op& ConstantRecord(Op& op, const char* text) {
         return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
-        if (a.req[0] != OpReq::kNull) FillValue(a.out[0], a.param<FullLikeParam>().fill_value);
+      .set_kernel([](KernelArgs& a) {
+        if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullLikeParam>().fill_value);
       });
   for (const char* name : {"_arange", "_npi_arange"})
     InitRecord(Op::Register(name), "Values from `start` up to but without `stop`, `step` apart, each `repeat` times.")
         .set_param<RangeParam>()
         .set_infer_shape(name[1] == 'n' ? NumpyRangeShape : LegacyRangeShape)
         .set_infer_type(GivenType<RangeParam>)
-        .set_kernel(DeviceType::kCPU, Range);
+        .set_kernel(Range);
   InitRecord(Op::Register("_linspace"), "`num` values at equal distances between `start` and `stop`.")
       .alias("_npi_linspace")
       .set_param<LinspaceParam>()
       .set_infer_shape(LinspaceShape)
       .set_infer_type(GivenType<LinspaceParam>)
-      .set_kernel(DeviceType::kCPU, Linspace);
+      .set_kernel(Linspace);
   InitRecord(Op::Register("_eye"), "A matrix with ones on one diagonal.")
       .set_param<EyeParam>()
       .set_infer_shape(EyeShape)
       .set_infer_type(GivenType<EyeParam>)
-      .set_kernel(DeviceType::kCPU, Eye);
+      .set_kernel(Eye);
   InitRecord(Op::Register("_npi_eye"), "A matrix with ones on one diagonal.")
       .set_param<NumpyEyeParam>()
       .set_infer_shape(NumpyEyeShape)
       .set_infer_type(GivenType<NumpyEyeParam>)
-      .set_kernel(DeviceType::kCPU, NumpyEye);
+      .set_kernel(NumpyEye);
   InitRecord(Op::Register("_npi_identity"), "The identity matrix.")
       .set_param<InitParam>()
       .set_infer_shape(IdentityShape)
       .set_infer_type(GivenType<InitParam>)
-      .set_kernel(DeviceType::kCPU, Identity);
+      .set_kernel(Identity);
   return true;
 }();
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -127,7 +127,7 @@ template <WalkFn kWalk>
 void Spread(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
   const Walk w = kWalk(*a.attrs, a.in[0].shape, a.out[0].shape);
-  CopyStrided(a.in[0].dptr, w.small.data(), a.out[0].dptr, w.large.data(), w.shape.data(), static_cast<int>(w.shape.size()), DTypeSize(a.in[0].dtype));
+  CopyStrided(a.run, a.in[0].dptr, w.small.data(), a.out[0].dptr, w.large.data(), w.shape.data(), static_cast<int>(w.shape.size()), DTypeSize(a.in[0].dtype));
 }
 
 // [ograd, data] -> gradient of data: the sum over the places where an element went.
@@ -165,7 +165,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, Spread<kWalk>);
+      .set_kernel(Spread<kWalk>);
 }
 
 // ---- reverse
@@ -191,7 +191,7 @@ void Reverse(KernelArgs& a) {
     from[axis] = -from[axis];
   }
   const size_t bytes = DTypeSize(a.in[0].dtype);
-  CopyStrided(a.in[0].data<char>() + offset * static_cast<int64_t>(bytes), from.data(), a.out[0].dptr, to.data(), shape.dims(), n, bytes);
+  CopyStrided(a.run, a.in[0].data<char>() + offset * static_cast<int64_t>(bytes), from.data(), a.out[0].dptr, to.data(), shape.dims(), n, bytes);
 }
 
 // ---- blocks between channels and space
@@ -228,7 +228,7 @@ void DepthToSpace(KernelArgs& a) {
   const int64_t b = a.param<BlockParam>().block_size;
   const Shape& s = a.in[0].shape;
   const int axes[6] = {0, 3, 4, 1, 5, 2};   // n, b, b, c, h, w -> n, c, h, b, w, b
-  Permute(a.in[0].dptr, Shape({s[0], b, b, s[1] / (b * b), s[2], s[3]}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
+  Permute(a.run, a.in[0].dptr, Shape({s[0], b, b, s[1] / (b * b), s[2], s[3]}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
 }
 
 void SpaceToDepth(KernelArgs& a) {
@@ -236,7 +236,7 @@ void SpaceToDepth(KernelArgs& a) {
   const int64_t b = a.param<BlockParam>().block_size;
   const Shape& s = a.in[0].shape;
   const int axes[6] = {0, 3, 5, 1, 2, 4};   // n, c, h, b, w, b -> n, b, b, c, h, w
-  Permute(a.in[0].dptr, Shape({s[0], s[1], s[2] / b, b, s[3] / b, b}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
+  Permute(a.run, a.in[0].dptr, Shape({s[0], s[1], s[2] / b, b, s[3] / b, b}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
 }
 
 Op& OtherWay(Op& op, const char* text, const char* gradient) {
@@ -255,16 +255,16 @@ Op& OtherWay(Op& op, const char* text, const char* gradient) {
     OtherWay(Op::Register(name), "The order of entries turned around along some dimensions.", name)
         .set_param<ReverseParam>()
         .set_infer_shape(ReverseShape)
-        .set_kernel(DeviceType::kCPU, Reverse);
+        .set_kernel(Reverse);
   Op::Register("reverse").alias("flip");
   OtherWay(Op::Register("depth_to_space"), "Moves channels into blocks of height and width.", "space_to_depth")
       .set_param<BlockParam>()
       .set_infer_shape(DepthToSpaceShape)
-      .set_kernel(DeviceType::kCPU, DepthToSpace);
+      .set_kernel(DepthToSpace);
   OtherWay(Op::Register("space_to_depth"), "Moves blocks of height and width into channels.", "depth_to_space")
       .set_param<BlockParam>()
       .set_infer_shape(SpaceToDepthShape)
-      .set_kernel(DeviceType::kCPU, SpaceToDepth);
+      .set_kernel(SpaceToDepth);
   return true;
 }();
 

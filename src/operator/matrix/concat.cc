@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -127,26 +127,26 @@ struct Extents {
   }
 };
 
-void Join(Span<const TBlob> parts, const TBlob& whole, int axis) {
+void Join(const RunContext& run, Span<const TBlob> parts, const TBlob& whole, int axis) {
   const Extents extents(whole, axis);
   const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   char* to = whole.data<char>();
   for (const TBlob& p : parts) {
     const int64_t row = p.shape[axis] * inner;
-    CopyRows(p.dptr, row, to, pitch, row, rows);
+    CopyRows(run, p.dptr, row, to, pitch, row, rows);
     to += row;
   }
 }
 
 // `entries(i)`: entries of the axis in part i.
 template <typename F>
-void Divide(const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
+void Divide(const RunContext& run, const TBlob& whole, Span<const TBlob> parts, Span<const OpReq> req, int axis, F&& entries) {
   const Extents extents(whole, axis);
   const int64_t rows = extents.rows, inner = extents.inner, pitch = whole.shape[axis] * inner;
   const char* from = whole.data<char>();
   for (int i = 0; i < parts.size(); ++i) {
     const int64_t row = entries(i) * inner;
-    if (req[i] != OpReq::kNull) CopyRows(from, pitch, parts[i].dptr, row, row, rows);
+    if (req[i] != OpReq::kNull) CopyRows(run, from, pitch, parts[i].dptr, row, row, rows);
     from += row;
   }
 }
@@ -171,7 +171,7 @@ bool RnnParamConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) 
 
 void Concat(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  Join(a.in, a.out[0], CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.out[0].shape.ndim()));
+  Join(a.run, a.in, a.out[0], CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.out[0].shape.ndim()));
 }
 
 std::vector<NodeEntry> AllOutputs(const NodePtr& node, int count) {
@@ -200,7 +200,7 @@ bool BackwardConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) 
 
 void BackwardConcat(KernelArgs& a) {
   const int axis = CheckedAxis(*a.attrs, a.param<ConcatParam>().dim, a.in[0].shape.ndim());
-  Divide(a.in[0], a.out, a.req, axis, [&](int i) { return a.out[i].shape[axis]; });
+  Divide(a.run, a.in[0], a.out, a.req, axis, [&](int i) { return a.out[i].shape[axis]; });
 }
 
 std::vector<NodeEntry> BackwardConcatGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -241,7 +241,7 @@ void Stack(KernelArgs& a) {
   const TBlob& out = a.out[0];
   const int axis = CheckedAxis(*a.attrs, a.param<StackParam>().axis, out.shape.ndim());
   const int64_t rows = out.shape.Prod(0, axis), row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype)), pitch = row * out.shape[axis];
-  for (int i = 0; i < a.in.size(); ++i) CopyRows(a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
+  for (int i = 0; i < a.in.size(); ++i) CopyRows(a.run, a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
 }
 
 // ---- NumPy's shorthands: inputs of fewer dimensions first get more of them
@@ -297,14 +297,14 @@ void Shorthand(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   int axis = 0;
   std::vector<TBlob> parts = SeenBlobs<kind>(a.in, &axis);
-  Join(parts, a.out[0], axis);
+  Join(a.run, parts, a.out[0], axis);
 }
 
 template <JoinKind kind>
 void BackwardShorthand(KernelArgs& a) {
   int axis = 0;
   std::vector<TBlob> parts = SeenBlobs<kind>(a.out, &axis);
-  Divide(a.in[0], parts, a.req, axis, [&](int i) { return parts[i].shape[axis]; });
+  Divide(a.run, a.in[0], parts, a.req, axis, [&](int i) { return parts[i].shape[axis]; });
 }
 
 template <JoinKind kind, typename P>
@@ -320,7 +320,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
         in.insert(in.end(), node->inputs.begin(), node->inputs.end());
         return AllOutputs(MakeNodeLike(backward, *node, std::move(in)), node->num_inputs());
       })
-      .set_kernel(DeviceType::kCPU, Shorthand<kind>);
+      .set_kernel(Shorthand<kind>);
   const std::string forward = name;
   Op::Register(backward)
       .describe("Gradient.")
@@ -335,7 +335,7 @@ void ShorthandRecord(const char* name, const char* backward, const char* text) {
         grads[0] = NodeEntry{MakeNodeLike(forward, *node, ograds), 0, 0};
         return grads;
       })
-      .set_kernel(DeviceType::kCPU, BackwardShorthand<kind>);
+      .set_kernel(BackwardShorthand<kind>);
 }
 
 // ---- splitting
@@ -387,7 +387,7 @@ void Split(KernelArgs& a) {
   const auto& p = a.param<SplitParam>();
   const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
   const std::vector<int64_t> bounds = PartBounds(*a.attrs, p, a.in[0].shape[axis]);
-  Divide(a.in[0], a.out, a.req, axis, [&](int i) { return bounds[i + 1] - bounds[i]; });
+  Divide(a.run, a.in[0], a.out, a.req, axis, [&](int i) { return bounds[i + 1] - bounds[i]; });
 }
 
 bool SliceChannelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -415,7 +415,7 @@ void SliceChannel(KernelArgs& a) {
   const auto& p = a.param<SliceChannelParam>();
   const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
   const int64_t each = a.in[0].shape[axis] / p.num_outputs;
-  Divide(a.in[0], a.out, a.req, axis, [&](int) { return each; });
+  Divide(a.run, a.in[0], a.out, a.req, axis, [&](int) { return each; });
 }
 
 template <typename P>
@@ -439,11 +439,11 @@ int SplitOutputs(const Attrs& a) {
       .alias("_sparse_concat")
       .set_layout(LayoutRule::kChannelsLast)
       .set_infer_shape(ConcatShape)
-      .set_kernel(DeviceType::kCPU, Concat);
+      .set_kernel(Concat);
   ConcatRecord("_rnn_param_concat", "Puts the parameters of a recurrent layer together.")
       .alias("_npi_rnn_param_concat")
       .set_infer_shape(RnnParamConcatShape)
-      .set_kernel(DeviceType::kCPU, Concat);
+      .set_kernel(Concat);
   Op::Register("_backward_Concat")
       .set_shape_only_from(1)
       .describe("Gradient of Concat.")
@@ -453,7 +453,7 @@ int SplitOutputs(const Attrs& a) {
       .set_infer_shape(BackwardConcatShape)
       .set_layout(LayoutRule::kChannelsLast)
       .set_gradient(BackwardConcatGradient)
-      .set_kernel(DeviceType::kCPU, BackwardConcat);
+      .set_kernel(BackwardConcat);
   Op::Register("stack")
       .describe("Puts arrays of one shape together along a new dimension.")
       .alias("_npi_stack")
@@ -466,7 +466,7 @@ int SplitOutputs(const Attrs& a) {
                                  {{"num_outputs", std::to_string(p.num_args)}, {"axis", std::to_string(p.axis)}, {"squeeze_axis", "True"}});
         return AllOutputs(split, node->num_inputs());
       })
-      .set_kernel(DeviceType::kCPU, Stack);
+      .set_kernel(Stack);
   ShorthandRecord<JoinKind::kV, ColumnStackParam>("_npi_vstack", "_backward_npi_vstack", "Puts arrays together along dimension 0; vectors become rows.");
   ShorthandRecord<JoinKind::kH, ConcatParam>("_npi_hstack", "_backward_npi_hstack", "Puts arrays together along dimension 1, vectors along 0.");
   ShorthandRecord<JoinKind::kD, ConcatParam>("_npi_dstack", "_backward_npi_dstack", "Puts arrays together along dimension 2.");
@@ -480,7 +480,7 @@ int SplitOutputs(const Attrs& a) {
       .set_num_outputs([](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })
       .set_infer_shape(SliceChannelShape)
       .set_gradient(SplitGradient<SliceChannelParam>)
-      .set_kernel(DeviceType::kCPU, SliceChannel);
+      .set_kernel(SliceChannel);
   Op::Register("_split_v2")
       .describe("Splits along one dimension, at given entries or into nearly equal parts.")
       .alias("_npi_split")
@@ -490,7 +490,7 @@ int SplitOutputs(const Attrs& a) {
       .set_num_outputs(SplitOutputs)
       .set_infer_shape(SplitShape)
       .set_gradient(SplitGradient<SplitParam>)
-      .set_kernel(DeviceType::kCPU, Split);
+      .set_kernel(Split);
   return true;
 }();
 

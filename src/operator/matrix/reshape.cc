@@ -3,14 +3,14 @@
 
 #include "mxnet/ndarray.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
 
 void CopyThrough(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  CopyBytes(a.in[0].dptr, a.out[0].dptr, static_cast<int64_t>(a.in[0].Bytes()));
+  CopyBytes(a.run, a.in[0].dptr, a.out[0].dptr, static_cast<int64_t>(a.in[0].Bytes()));
 }
 
 std::vector<NodeEntry> ReshapeBack(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -289,7 +289,7 @@ bool SqueezeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 Op& ShapeOnly(Op& op, const char* text, const char* input) {
-  return op.describe(text).set_inputs({input}).set_inplace({{0, 0}}).set_gradient(ReshapeBack).set_kernel(DeviceType::kCPU, CopyThrough);
+  return op.describe(text).set_inputs({input}).set_inplace({{0, 0}}).set_gradient(ReshapeBack).set_kernel(CopyThrough);
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -82,7 +82,7 @@ void SizeArray(KernelArgs& a) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{MakeOp("reshape_like", {ograds[0], node->inputs[0]}), NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, CopyThrough);
+      .set_kernel(CopyThrough);
   Op::Register("shape_array")
       .set_shape_only_from(0)
       .describe("The sizes of the dimensions, as an int64 vector.")

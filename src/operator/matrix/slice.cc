@@ -3,7 +3,7 @@
 
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/matrix/slice_param.h"
 
 namespace mxnet {
@@ -150,7 +150,7 @@ void Strides(const Box& box, const Shape& whole, int64_t* offset, std::vector<in
 }
 
 // part = whole[box], or whole[box] = part.
-void CopyBox(const Box& box, const TBlob& whole, void* part, bool into) {
+void CopyBox(const RunContext& run, const Box& box, const TBlob& whole, void* part, bool into) {
   if (box.size.Size() == 0) return;
   const int n = whole.shape.ndim();
   std::vector<int64_t> strides, dense(n);
@@ -160,9 +160,9 @@ void CopyBox(const Box& box, const TBlob& whole, void* part, bool into) {
   const size_t bytes = DTypeSize(whole.dtype);
   char* at = whole.data<char>() + offset * static_cast<int64_t>(bytes);
   if (into) {
-    CopyStrided(part, dense.data(), at, strides.data(), box.size.dims(), n, bytes);
+    CopyStrided(run, part, dense.data(), at, strides.data(), box.size.dims(), n, bytes);
   } else {
-    CopyStrided(at, strides.data(), part, dense.data(), box.size.dims(), n, bytes);
+    CopyStrided(run, at, strides.data(), part, dense.data(), box.size.dims(), n, bytes);
   }
 }
 
@@ -183,7 +183,7 @@ bool TakeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 template <BoxFn kBox>
 void Take(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  CopyBox(kBox(*a.attrs, a.in[0].shape, a.in.size() > 1 ? a.in[1].shape : Shape()), a.in[0], a.out[0].dptr, false);
+  CopyBox(a.run, kBox(*a.attrs, a.in[0].shape, a.in.size() > 1 ? a.in[1].shape : Shape()), a.in[0], a.out[0].dptr, false);
 }
 
 // [ograd, data(, shape_like)] -> gradient of data: zeros but for the slice.
@@ -191,8 +191,8 @@ template <BoxFn kBox>
 void TakeBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& to = a.out[0];
-  ZeroBytes(to.dptr, static_cast<int64_t>(to.Bytes()));
-  CopyBox(kBox(*a.attrs, to.shape, a.in.size() > 2 ? a.in[2].shape : Shape()), to, a.in[0].dptr, true);
+  ZeroBytes(a.run, to.dptr, static_cast<int64_t>(to.Bytes()));
+  CopyBox(a.run, kBox(*a.attrs, to.shape, a.in.size() > 2 ? a.in[2].shape : Shape()), to, a.in[0].dptr, true);
 }
 
 bool TakeBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -218,7 +218,7 @@ bool AssignSliceShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void AssignSlice(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   CopyThrough(a);
-  CopyBox(SliceBox(*a.attrs, a.out[0].shape, Shape()), a.out[0], a.in[1].dptr, true);
+  CopyBox(a.run, SliceBox(*a.attrs, a.out[0].shape, Shape()), a.out[0], a.in[1].dptr, true);
 }
 
 void AssignScalar(KernelArgs& a) {
@@ -280,7 +280,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
         grads[0] = NodeEntry{MakeNodeLike(forward, *node, std::move(in)), 0, 0};
         return grads;
       })
-      .set_kernel(DeviceType::kCPU, TakeBack<kBox>);
+      .set_kernel(TakeBack<kBox>);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -292,13 +292,13 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_param<SliceParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceBox>)
-      .set_kernel(DeviceType::kCPU, Take<SliceBox>);
+      .set_kernel(Take<SliceBox>);
   TakeBackRecord<SliceBox>("_backward_slice", "slice").set_param<SliceParam>().set_inputs({"ograd", "data"});
   TakeRecord("slice_axis", "Consecutive entries of one dimension.", "_backward_slice_axis")
       .set_param<SliceAxisParam>()
       .set_inputs({"data"})
       .set_infer_shape(TakeShape<SliceAxisBox>)
-      .set_kernel(DeviceType::kCPU, Take<SliceAxisBox>);
+      .set_kernel(Take<SliceAxisBox>);
   TakeBackRecord<SliceAxisBox>("_backward_slice_axis", "slice_axis").set_param<SliceAxisParam>().set_inputs({"ograd", "data"});
   TakeRecord("slice_like", "The leading entries of dimensions, as many as another array has.", "_backward_slice_like")
       .alias("_npx_slice_like")
@@ -306,7 +306,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_param<SliceLikeParam>()
       .set_inputs({"data", "shape_like"})
       .set_infer_shape(TakeShape<SliceLikeBox>)
-      .set_kernel(DeviceType::kCPU, Take<SliceLikeBox>);
+      .set_kernel(Take<SliceLikeBox>);
   TakeBackRecord<SliceLikeBox>("_backward_slice_like", "slice_like").set_param<SliceLikeParam>().set_inputs({"ograd", "data", "shape_like"});
   Op::Register("_slice_assign")
       .describe("lhs with a slice replaced by rhs.")
@@ -319,7 +319,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{Cleared<SliceParam>(node, ograds[0]), NodeEntry{MakeNodeLike("slice", *node, {ograds[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, AssignSlice);
+      .set_kernel(AssignSlice);
   Op::Register("_slice_assign_scalar")
       .describe("The array with a slice set to one value.")
       .alias("_crop_assign_scalar")

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -80,7 +80,7 @@ template <Axes (*kAxes)(const Attrs&, int)>
 void PermuteKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& in = a.in[0];
-  Permute(in.dptr, in.shape, kAxes(*a.attrs, in.shape.ndim()).data(), a.out[0].dptr, DTypeSize(in.dtype));
+  Permute(a.run, in.dptr, in.shape, kAxes(*a.attrs, in.shape.ndim()).data(), a.out[0].dptr, DTypeSize(in.dtype));
 }
 
 template <Axes (*kAxes)(const Attrs&, int)>
@@ -92,7 +92,7 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
       .set_gradient([gradient](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gradient, *node, {ograds[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, PermuteKernel<kAxes>);
+      .set_kernel(PermuteKernel<kAxes>);
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -2,6 +2,9 @@
 #include "operator/nn/activation_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
+#include "operator/pointwise/device_activation.h"
+#include "operator/pointwise/device_program.h"
+#include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 
 namespace mxnet {
@@ -20,8 +23,21 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
+// One step of the device's pointwise programs.
+void RunOnDevice(KernelArgs& a, bool gradient) {
+  pointwise::DeviceProgram p;
+  pointwise::DeviceStep step;
+  step.function = pointwise::ActivationFunction(a.param<ActivationParam>().act_type, gradient);
+  for (int i = 0; i <= static_cast<int>(gradient); ++i) step.from.push_back({pointwise::DeviceValue::kInput, i});
+  p.name = "activation_" + pointwise::DeviceName(step.function);
+  p.compute = pointwise::ComputeFor(a.out[0].dtype, false);
+  p.steps.push_back(step);
+  pointwise::RunProgram(p, a.in, nullptr, a.out[0], a.req[0], a.run);
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) return RunOnDevice(args, false);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T* x = a.in[0].data<T>();
@@ -33,6 +49,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, value -> data_grad
   if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) return RunOnDevice(args, true);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T *og = a.in[0].data<T>(), *value = a.in[1].data<T>();
@@ -89,7 +106,7 @@ MXNET_REGISTER_OP(Activation)
     .set_layout(LayoutRule::kAgnostic)
     .set_inplace({{0, 0}})
     .set_gradient(Gradient)
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Activation)
     .describe("Gradient of Activation with respect to data.")
@@ -100,7 +117,7 @@ MXNET_REGISTER_OP(_backward_Activation)
     .set_layout(LayoutRule::kAgnostic)
     .set_inplace({{0, 0}, {1, 0}})
     .set_gradient(SecondGradient)
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

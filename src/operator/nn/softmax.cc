@@ -1,6 +1,7 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax.h"
 
+#include "operator/nn/device_softmax.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -58,6 +59,12 @@ SoftmaxCall CallOf(Kind kind, const dmlc::optional<double>& temperature, const S
   return c;
 }
 
+DeviceSoftmax OnDevice(const SoftmaxCall& c, int64_t outer) {
+  DeviceSoftmax d;
+  d.outer = outer, d.length = c.length, d.inner = c.inner, d.scale = c.scale, d.log = c.log;
+  return d;
+}
+
 int AxisOf(const Attrs& a, int axis, const Shape& s) { return s.ndim() == 0 ? 0 : CheckAxis(a, axis, s.ndim()); }
 
 template <Kind kKind>
@@ -66,6 +73,7 @@ void Forward(KernelArgs& args) {
   const auto& p = args.param<SoftmaxParam>();
   const int axis = AxisOf(*args.attrs, p.axis, args.in[0].shape);
   SoftmaxCall c = CallOf(kKind, p.temperature, args.in[0].shape, axis);
+  if (args.run.ctx.is_gpu()) return SoftmaxOnDevice(args.run, OnDevice(c, args.in[0].shape.Prod(0, axis)), args.in[0], UsesLength(*args.attrs) ? &args.in[1] : nullptr, args.out[0]);
   if (UsesLength(*args.attrs)) c.lengths = AsInt64(args, args.in[1]);
   const int64_t outer = args.in[0].shape.Prod(0, axis);
   auto run = [&](KernelArgs& a, auto tag) {   // computed in the wider of the two dtypes
@@ -101,6 +109,7 @@ void Backward(KernelArgs& args) {   // ograd, output, [data] -> data_grad
   const int axis = AxisOf(*args.attrs, p.axis, shape);
   const SoftmaxCall c = CallOf(kKind, p.temperature, shape, axis);
   const int64_t outer = shape.Prod(0, axis);
+  if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(c, outer), args.in[0], args.in[1], args.out[0]);
   KernelArgs two = args;
   two.in = Span<const TBlob>(args.in.ptr, 2);
   RunReal(two, [&](KernelArgs& a, auto tag) {
@@ -230,13 +239,13 @@ std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::
 
 [[maybe_unused]] const bool registered = [] {
   Record("softmax", {"data", "length"}, "exp(data / temperature), divided by its sum along an axis.")
-      .alias("_npx_softmax").set_dear().set_gradient(Gradient<kBackwardSoftmax>).set_kernel(DeviceType::kCPU, Forward<kSoftmax>);
+      .alias("_npx_softmax").set_dear().set_gradient(Gradient<kBackwardSoftmax>).set_kernel(Forward<kSoftmax>);
   Record("log_softmax", {"data"}, "The logarithm of softmax, computed without taking the logarithm of small numbers.")
-      .alias("_npx_log_softmax").set_dear().set_gradient(Gradient<kBackwardLogSoftmax>).set_kernel(DeviceType::kCPU, Forward<kLogSoftmax>);
-  Record("softmin", {"data"}, "softmax of -data.").set_gradient(Gradient<kBackwardSoftmin>).set_kernel(DeviceType::kCPU, Forward<kSoftmin>);
-  BackwardRecord("_backward_softmax", "Gradient of softmax.").set_gradient(SoftmaxSecondGradient).set_kernel(DeviceType::kCPU, Backward<kSoftmax>);
-  BackwardRecord("_backward_log_softmax", "Gradient of log_softmax.").set_gradient(LogSoftmaxSecondGradient).set_kernel(DeviceType::kCPU, Backward<kLogSoftmax>);
-  BackwardRecord("_backward_softmin", "Gradient of softmin.").set_gradient(SoftmaxSecondGradient).set_kernel(DeviceType::kCPU, Backward<kSoftmin>);
+      .alias("_npx_log_softmax").set_dear().set_gradient(Gradient<kBackwardLogSoftmax>).set_kernel(Forward<kLogSoftmax>);
+  Record("softmin", {"data"}, "softmax of -data.").set_gradient(Gradient<kBackwardSoftmin>).set_kernel(Forward<kSoftmin>);
+  BackwardRecord("_backward_softmax", "Gradient of softmax.").set_gradient(SoftmaxSecondGradient).set_kernel(Backward<kSoftmax>);
+  BackwardRecord("_backward_log_softmax", "Gradient of log_softmax.").set_gradient(LogSoftmaxSecondGradient).set_kernel(Backward<kLogSoftmax>);
+  BackwardRecord("_backward_softmin", "Gradient of softmin.").set_gradient(SoftmaxSecondGradient).set_kernel(Backward<kSoftmin>);
   return true;
 }();
 

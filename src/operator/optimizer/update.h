@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/omp.h"
+#include "operator/optimizer/device_update.h"
 #include "operator/optimizer/update_rules.h"
 #include "operator/param.h"
 
@@ -36,6 +37,7 @@ Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
     if (master) u.master = a.in[2 + states].data<float>();
     u.out = a.out[0].dptr;
     a.param<P>().Fill(u.h);
+    if (a.run.ctx.is_gpu()) return UpdateOnDevice(a.run, u, a.in[0].Size());
     ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
   };
 }
@@ -81,7 +83,7 @@ Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool mas
   for (int i = 2; i < n; ++i) mutated.push_back(i);
   if (master) singles = mutated;
   op.set_param<P>().set_inputs(std::move(inputs)).set_mutate_inputs(mutated).set_inplace({{0, 0}}).set_infer_shape(ElemwiseShape).set_infer_type(UpdateType(singles));
-  return op.set_dtypes(master ? MasterDTypes() : UpdateDTypes()).set_kernel(DeviceType::kCPU, UpdateKernel<P>(rule, states, master));
+  return op.set_dtypes(master ? MasterDTypes() : UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
 }
 
 }  // namespace mxnet

@@ -4,10 +4,18 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/pointwise/device_program.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {
 namespace pointwise {
+
+int64_t IntegerNumber(int compute, double v) {
+  if (v != v) return 0;
+  if (compute == kI32) return static_cast<int32_t>(v < -0x1p31 ? -0x1p31 : v > 0x1p31 - 1 ? 0x1p31 - 1 : v);
+  return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : static_cast<int64_t>(v);
+}
+
 namespace {
 
 constexpr int kMaxDims = 32;
@@ -23,11 +31,10 @@ union Element {
     switch (compute) {
       case kF32: f32 = static_cast<float>(v); break;
       case kF64: f64 = v; break;
-      case kI32: i32 = static_cast<int32_t>(Clamped(v, -0x1p31, 0x1p31 - 1)); break;
-      default: i64 = v >= 0x1p63 ? INT64_MAX : static_cast<int64_t>(Clamped(v, -0x1p63, 0x1p63));
+      case kI32: i32 = static_cast<int32_t>(IntegerNumber(compute, v)); break;
+      default: i64 = IntegerNumber(compute, v);
     }
   }
-  static double Clamped(double v, double lo, double hi) { return v != v ? 0 : v < lo ? lo : v > hi ? hi : v; }
 };
 
 // Out's dimensions after merging those that all operands walk alike; strides in elements, 0 where an operand repeats.
@@ -343,11 +350,48 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   });
 }
 
-void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req) {
+void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
+             const TBlob& out, OpReq req) {
+  if (!run.ctx.is_gpu()) return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out, req);
+  DeviceProgram program;
+  program.compute = compute;
+  program.name = "pointwise_" + DeviceName(f);
+  program.steps.resize(1);
+  DeviceStep& step = program.steps[0];
+  step.function = f;
+  TBlob tensors[kMaxOperands];
+  double numbers[kMaxOperands + 3];
+  int count_tensors = 0;
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].shape) {
+      numbers[program.numbers] = in[k].scalar;
+      step.from.push_back({DeviceValue::kNumber, program.numbers++});
+      continue;
+    }
+    TBlob& t = tensors[count_tensors];
+    t.dptr = const_cast<void*>(in[k].ptr);
+    t.dtype = in[k].dtype;
+    t.shape = *in[k].shape;
+    t.layout = out.layout;   // Execute's contract: operands of one layout
+    step.from.push_back({DeviceValue::kInput, count_tensors++});
+  }
+  if (params) {
+    step.params = program.numbers;
+    for (int i = 0; i < 3; ++i) numbers[program.numbers++] = params[i];
+  }
+  RunProgram(program, Span<const TBlob>(tensors, count_tensors), numbers, out, req, run);
+}
+
+void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq req) {
   // float <-> float through the wider of the two, integer <-> integer exactly
   const bool fin = IsFloating(in.dtype), fout = IsFloating(out.dtype);
   const int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
   const int own = ComputeDType(compute);
+  if (run.ctx.is_gpu()) {
+    if (req == OpReq::kWriteInplace && in.dptr == out.dptr && in.dtype == out.dtype) return;
+    const Operand operand(in);
+    return Execute(run, Forward(k_identity), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
+  }
   if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own)) {   // one conversion, or a plain copy
     if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;
     const ConvertFn convert = in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);

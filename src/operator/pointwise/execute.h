@@ -6,6 +6,7 @@
 
 #include "mxnet/op.h"
 #include "operator/pointwise/convert.h"
+#include "operator/pointwise/device_functions.h"
 #include "operator/pointwise/loops.h"
 
 namespace mxnet {
@@ -30,6 +31,10 @@ struct Operand {
  */
 void Execute(Loop loop, int compute, const Operand* in, int count, unsigned masks, const double* params, const TBlob& out, OpReq req);
 
+/* The same by name of the function, where `run` says: on the CPU with its loop, on a GPU with a generated kernel. Kernels of both devices call this. */
+void Execute(const RunContext& run, const Function& function, int compute, const Operand* in, int count, unsigned masks, const double* params,
+             const TBlob& out, OpReq req);
+
 constexpr unsigned kUnaryMasks = 1u << 0, kBinaryMasks = 1u << 0 | 1u << 1 | 1u << 2, kGradientMasks = 1u << 0 | 1u << 2 | 1u << 4;
 
 /* The type to compute in for operands of this dtype; `exact`: the row has integer loops. */
@@ -43,7 +48,10 @@ inline int ComputeFor(int dtype, bool exact) {
 }
 
 /* out (=, +=) convert(in); shapes are equal. */
-void ExecuteCast(const TBlob& in, const TBlob& out, OpReq req);
+void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq req);
+
+/* A number as an integer compute type holds it: cut off and clamped to its range, NaN is 0. */
+int64_t IntegerNumber(int compute, double v);
 
 }  // namespace pointwise
 }  // namespace mxnet

@@ -167,10 +167,10 @@ void RegisterSide(int id, int side) {
   op.set_gradient([id, side](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     return GradientOfBackward(node, ograds[0], GetRow(id).derivative[side], {"a", "b"}, {}, true);
   });
-  op.set_kernel(DeviceType::kCPU, [id, side](KernelArgs& a) {
+  op.set_kernel([id, side](KernelArgs& a) {
     const int compute = ComputeFor(a.out[0].dtype, false);
     const Operand in[3] = {a.in[0], a.in[1], a.in[2]};
-    Execute(GradientLoop(id, side, compute), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Gradient(id, side), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
   });
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = side, recipe.count = 3, recipe.masks = kGradientMasks;
@@ -199,10 +199,10 @@ const bool kRegistered = [] {
     const int id = e.row;
     const Result result = e.result;
     const bool exact = row.exact();
-    op.set_kernel(DeviceType::kCPU, [id, result, exact](KernelArgs& a) {
+    op.set_kernel([id, result, exact](KernelArgs& a) {
       const int compute = ComputeFor(ResultType(result, a.in[0].dtype, a.in[1].dtype), exact);
       const Operand in[2] = {a.in[0], a.in[1]};
-      Execute(ForwardLoop(id, compute), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+      Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
     });
     if (row.types != 'B' && result != Result::kBool) {
       Recipe recipe;

@@ -125,10 +125,10 @@ static std::string BackwardName(int id) {
     const Row& r = GetRow(id);
     return GradientOfBackward(node, ograds[0], r.derivative[0], Operands(r.uses), {}, false);
   });
-  op.set_kernel(DeviceType::kCPU, [id, count](KernelArgs& a) {
+  op.set_kernel([id, count](KernelArgs& a) {
     const int compute = GradientCompute(a.out[0].dtype);
     const Operand in[3] = {a.in[0], count > 1 ? Operand(a.in[1]) : Operand(), count > 2 ? Operand(a.in[2]) : Operand()};
-    Execute(GradientLoop(id, 0, compute), compute, in, count, kUnaryMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Gradient(id, 0), compute, in, count, kUnaryMasks, nullptr, a.out[0], a.req[0]);
   });
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.count = count;
@@ -143,10 +143,10 @@ Op& RegisterUnary(const std::string& name, int id, const char* input_name) {
   op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(NumberTypes());
   op.set_layout(LayoutRule::kAgnostic).set_supports_add();
   const bool exact = row.exact();
-  op.set_kernel(DeviceType::kCPU, [id, exact](KernelArgs& a) {
+  op.set_kernel([id, exact](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, exact);
     const Operand in(a.in[0]);
-    Execute(ForwardLoop(id, compute), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Forward(id), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
   });
   Recipe recipe;
   recipe.row = id;
@@ -172,12 +172,12 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
   op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(NumberTypes());
   op.set_layout(LayoutRule::kAgnostic).set_supports_add();
   const bool exact = row.exact();
-  op.set_kernel(DeviceType::kCPU, [id, exact, params](KernelArgs& a) {
+  op.set_kernel([id, exact, params](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, exact);
     double p[3] = {0, 0, 0};
     params(*a.attrs, a.out[0].dtype, p);
     const Operand in(a.in[0]);
-    Execute(ForwardLoop(id, compute), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
+    Execute(a.run, Forward(id), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
   });
   Recipe recipe;
   recipe.row = id, recipe.has_params = true;
@@ -202,12 +202,12 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
     return GradientOfBackward(node, ograds[0], r.derivative[0], Operands(r.uses), {{"p", p[0]}, {"q", p[1]}, {"r", p[2]}}, false);
   });
   const int count = static_cast<int>(Operands(row.uses).size()) + 1;
-  backward.set_kernel(DeviceType::kCPU, [id, params, count](KernelArgs& a) {
+  backward.set_kernel([id, params, count](KernelArgs& a) {
     const int compute = GradientCompute(a.out[0].dtype);
     double p[3] = {0, 0, 0};
     params(*a.attrs, a.out[0].dtype, p);
     const Operand in[2] = {a.in[0], count > 1 ? Operand(a.in[1]) : Operand()};
-    Execute(GradientLoop(id, 0, compute), compute, in, count, kUnaryMasks, p, a.out[0], a.req[0]);
+    Execute(a.run, Gradient(id, 0), compute, in, count, kUnaryMasks, p, a.out[0], a.req[0]);
   });
   recipe.kind = Recipe::kGradient, recipe.count = count;
   NoteRecipe(backward_name, recipe, fill);

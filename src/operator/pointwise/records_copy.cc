@@ -4,6 +4,7 @@
 
 #include "base/omp.h"
 #include "operator/param.h"
+#include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -44,26 +45,26 @@ MXNET_REGISTER_PARAM(MakeLossParam);
 
 namespace {
 
-void CopyKernel(KernelArgs& a) { ExecuteCast(a.in[0], a.out[0], a.req[0]); }
+void CopyKernel(KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]); }
 
 Op& RegisterCopy(const std::string& name, const char* input_name, const char* description) {
   Op& op = Op::Register(name);
   op.describe(description);
   return op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
-      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_kernel(DeviceType::kCPU, CopyKernel);
+      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_kernel(CopyKernel);
 }
 
 std::vector<NodeEntry> PassGradient(const NodePtr&, const std::vector<NodeEntry>& ograds) { return ograds; }
 
 // out (=, +=) value
-void FillKernel(const TBlob& out, OpReq req, double value) {
+void FillKernel(const RunContext& run, const TBlob& out, OpReq req, double value) {
   if (out.dtype == kInt64 || out.dtype == kUint64) {   // exactly
     const Operand in(value);
-    Execute(ForwardLoop(k_identity, kI64), kI64, &in, 1, kUnaryMasks, nullptr, out, req);
+    Execute(run, Forward(k_identity), kI64, &in, 1, kUnaryMasks, nullptr, out, req);
     return;
   }
   const Operand in(value);
-  Execute(ForwardLoop(k_identity, kF64), kF64, &in, 1, kUnaryMasks, nullptr, out, req);
+  Execute(run, Forward(k_identity), kF64, &in, 1, kUnaryMasks, nullptr, out, req);
 }
 
 Op& RegisterFillLike(const std::string& name, double value) {
@@ -71,12 +72,12 @@ Op& RegisterFillLike(const std::string& name, double value) {
   op.describe(value ? "Ones in the shape and dtype of the input." : "Zeros in the shape and dtype of the input.");
   return op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
       .set_layout(LayoutRule::kAgnostic).set_supports_add().set_zero_gradient().set_shape_only_from(0)
-      .set_kernel(DeviceType::kCPU, [value](KernelArgs& a) {
+      .set_kernel([value](KernelArgs& a) {
         if (a.req[0] == OpReq::kNull) return;
-        if (value == 0) {
+        if (value == 0 && !a.run.ctx.is_gpu()) {
           if (a.req[0] != OpReq::kAdd && a.out[0].dptr) std::memset(a.out[0].dptr, 0, a.out[0].Bytes());
         } else {
-          FillKernel(a.out[0], a.req[0], value);
+          FillKernel(a.run, a.out[0], a.req[0], value);
         }
       });
 }
@@ -120,11 +121,27 @@ bool MulticastShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
+// Some tens of inputs in one kernel; more of them in further passes.
+void AddNOnDevice(KernelArgs& a, int compute) {
+  constexpr int kAtOnce = 48;
+  for (int first = 0; first < a.in.size(); first += kAtOnce) {
+    const int count = std::min(kAtOnce, a.in.size() - first);
+    DeviceProgram program;
+    program.name = "pointwise_add_n";
+    program.compute = compute;
+    if (count == 1) program.steps.push_back({Forward(k_identity), {{DeviceValue::kInput, 0}}});
+    for (int k = 1; k < count; ++k)
+      program.steps.push_back({Forward(k_add), {k == 1 ? DeviceValue{DeviceValue::kInput, 0} : DeviceValue{DeviceValue::kStep, k - 2}, {DeviceValue::kInput, k}}});
+    RunProgram(program, Span<const TBlob>(a.in.data() + first, count), nullptr, a.out[0], first > 0 ? OpReq::kAdd : a.req[0], a.run);
+  }
+}
+
 void AddNKernel(KernelArgs& a) {
   const TBlob& out = a.out[0];
   const int64_t total = out.Size();
   if (a.req[0] == OpReq::kNull || total == 0) return;
   const int compute = ComputeFor(out.dtype, true);
+  if (a.run.ctx.is_gpu()) return AddNOnDevice(a, compute);
   const Loop add = ForwardLoop(k_add, compute);
   const bool native = out.dtype == ComputeDType(compute), accumulate = a.req[0] == OpReq::kAdd;
   const size_t size = DTypeSize(out.dtype);
@@ -176,7 +193,7 @@ const bool kRegistered = [] {
   for (const char* name : {"Cast", "amp_cast"}) {
     Op& op = Op::Register(name);
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
-    op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(DeviceType::kCPU, CopyKernel);
+    op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
     op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers."
                                : "Converts between float16, bfloat16 and float32; other dtypes pass unchanged.");
     AddAliases(&op, name[0] == 'C' ? "cast _npi_cast _npx_cast" : "_npi_amp_cast");
@@ -202,7 +219,7 @@ MXNET_REGISTER_OP(_backward_cast)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_backward_cast", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, CopyKernel);
+    .set_kernel(CopyKernel);
 
 MXNET_REGISTER_OP(amp_multicast)
     .describe("Converts all float16, bfloat16 and float32 inputs to one of their dtypes: the widest, or the narrowest.")
@@ -214,8 +231,8 @@ MXNET_REGISTER_OP(amp_multicast)
     .set_infer_type(MulticastType)
     .set_supports_add()
     .set_gradient(CastGradient)
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
-      for (int i = 0; i < a.in.size(); ++i) ExecuteCast(a.in[i], a.out[i], a.req[i]);
+    .set_kernel([](KernelArgs& a) {
+      for (int i = 0; i < a.in.size(); ++i) ExecuteCast(a.run, a.in[i], a.out[i], a.req[i]);
     });
 
 Op& add_n = Op::Register("add_n")
@@ -232,7 +249,7 @@ Op& add_n = Op::Register("add_n")
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>(node->inputs.size(), ograds[0]);
     })
-    .set_kernel(DeviceType::kCPU, AddNKernel);
+    .set_kernel(AddNKernel);
 const bool kAddNSignature = [] {
   add_n.params.clear();   // the number of arrays is counted by the front ends and not an argument in the reference's list
   return true;
@@ -248,7 +265,7 @@ MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{ograds[0], Simple("zeros_like", {node->inputs[1]})};
     })
-    .set_kernel(DeviceType::kCPU, CopyKernel);
+    .set_kernel(CopyKernel);
 
 MXNET_REGISTER_OP(_npi_bitwise_not)
     .describe("Inverts every bit; logical not for bool.")
@@ -259,10 +276,10 @@ MXNET_REGISTER_OP(_npi_bitwise_not)
     .set_layout(LayoutRule::kAgnostic)
     .set_supports_add()
     .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const int compute = ComputeFor(a.in[0].dtype, true);
       const Operand in(a.in[0]);
-      Execute(ForwardLoop(a.in[0].dtype == kBool ? k_logical_not : k_bitwise_not, compute), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
+      Execute(a.run, Forward(a.in[0].dtype == kBool ? k_logical_not : k_bitwise_not), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
     });
 
 MXNET_REGISTER_OP(MakeLoss)
@@ -276,7 +293,7 @@ MXNET_REGISTER_OP(MakeLoss)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_MakeLoss", *node, {node->inputs[0]}), 0, 0}};
     })
-    .set_kernel(DeviceType::kCPU, CopyKernel);
+    .set_kernel(CopyKernel);
 
 MXNET_REGISTER_OP(_backward_MakeLoss)
     .describe("The gradient of MakeLoss: one number for all elements.")
@@ -302,7 +319,7 @@ MXNET_REGISTER_OP(_backward_MakeLoss)
         }
         divisor = static_cast<double>(std::max<int64_t>(valid, 1));
       }
-      FillKernel(a.out[0], a.req[0], p.grad_scale / divisor);
+      FillKernel(a.run, a.out[0], a.req[0], p.grad_scale / divisor);
     });
 
 }  // namespace

@@ -131,12 +131,12 @@ MXNET_REGISTER_OP(_contrib_div_sqrt_dim)
     .set_gradient([](const NodePtr&, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_contrib_div_sqrt_dim", {ograds[0]})};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const TBlob& x = a.in[0];
       const int compute = ComputeFor(x.dtype, false);
       const double p[3] = {1.0 / std::sqrt(static_cast<double>(x.shape[x.shape.ndim() - 1])), 0, 0};
       const Operand in(x);
-      Execute(ForwardLoop(k_scale, compute), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
+      Execute(a.run, Forward(k_scale), compute, &in, 1, kUnaryMasks, p, a.out[0], a.req[0]);
     });
 
 }  // namespace

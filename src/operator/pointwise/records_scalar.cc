@@ -164,11 +164,11 @@ void RegisterBackward(int id, bool reverse) {
     const double s = node->attrs->get<ScalarParam>().scalar;
     return GradientOfBackward(node, ograds[0], GetRow(id).derivative[reverse ? 1 : 0], {reverse ? "b" : "a"}, {{reverse ? "a" : "b", s}}, false);
   });
-  op.set_kernel(DeviceType::kCPU, [id, reverse](KernelArgs& a) {
+  op.set_kernel([id, reverse](KernelArgs& a) {
     const int compute = ComputeFor(a.out[0].dtype, false);
     const Operand x(a.in[1]), s(a.param<ScalarParam>().scalar);
     const Operand in[3] = {a.in[0], reverse ? s : x, reverse ? x : s};
-    Execute(GradientLoop(id, reverse ? 1 : 0, compute), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Gradient(id, reverse ? 1 : 0), compute, in, 3, kGradientMasks, nullptr, a.out[0], a.req[0]);
   });
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = reverse ? 1 : 0, recipe.count = 3, recipe.masks = kGradientMasks;
@@ -195,12 +195,12 @@ const bool kRegistered = [] {
     const int id = e.row;
     const Result result = e.result;
     const bool exact = row.exact(), reverse = e.reverse, bitwise = row.types == 'B';
-    op.set_kernel(DeviceType::kCPU, [id, result, exact, reverse, bitwise](KernelArgs& a) {
+    op.set_kernel([id, result, exact, reverse, bitwise](KernelArgs& a) {
       const ScalarParam& p = a.param<ScalarParam>();
       const int compute = ComputeFor(bitwise ? a.in[0].dtype : ResultType(result, a.in[0].dtype, p.is_int), exact);
       const Operand x(a.in[0]), s(p.scalar);
       const Operand in[2] = {reverse ? s : x, reverse ? x : s};
-      Execute(ForwardLoop(id, compute), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+      Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
     });
     if (!bitwise && result != Result::kBool) {
       Recipe recipe;
@@ -222,7 +222,7 @@ const bool kRegistered = [] {
   multiplier.describe("Passes the data on; multiplies the gradient by `scalar` on the way back (gradient reversal with a negative number).");
   multiplier.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
   multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(NumberTypes());
-  multiplier.set_kernel(DeviceType::kCPU, [](KernelArgs& a) { ExecuteCast(a.in[0], a.out[0], a.req[0]); });
+  multiplier.set_kernel([](KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]); });
   multiplier.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     return std::vector<NodeEntry>{{MakeNodeLike("_contrib_backward_gradientmultiplier", *node, {ograds[0]}), 0, 0}};
   });
@@ -230,10 +230,10 @@ const bool kRegistered = [] {
   backward.describe("Computes x * scalar for every element x.");
   backward.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
   backward.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(FloatTypes());
-  backward.set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+  backward.set_kernel([](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, false);
     const Operand in[2] = {a.in[0], Operand(a.param<ScalarParam>().scalar)};
-    Execute(ForwardLoop(k_mul, compute), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+    Execute(a.run, Forward(k_mul), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
   });
   backward.set_gradient(ScalarGradient(k_mul, false));
   return true;

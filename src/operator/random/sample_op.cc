@@ -2,6 +2,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/param.h"
+#include "operator/random/device_random.h"
 #include "operator/random/distributions.h"
 
 namespace mxnet {
@@ -132,11 +133,24 @@ bool DrawType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
 
 // ---- kernels
 
+bool DeviceKind(SampleFn sample, DeviceDraw* kind) {
+  if (sample == SampleUniform) *kind = DeviceDraw::kUniform;
+  else if (sample == SampleNormal) *kind = DeviceDraw::kNormal;
+  else if (sample == SampleExponential) *kind = DeviceDraw::kExponential;
+  else return false;
+  return true;
+}
+
 /* Counter i of those reserved belongs to element i. */
 void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  if (args.run.ctx.is_gpu()) {
+    DeviceDraw kind;
+    MXNET_CHECK(DeviceKind(sample, &kind)) << "[" << args.attrs->op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
+    return DrawOnDevice(args.run, kind, seed, first, p.a, p.b, out);
+  }
   VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
     T* y = out.data<T>();
@@ -159,6 +173,7 @@ void DrawFast(KernelArgs& args, Numbers2 p) {
   }
   const int64_t n = out.Size(), groups = (n + 3) / 4;
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(groups));
+  if (args.run.ctx.is_gpu()) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, seed, first, p.a, p.b, out);
   float* y = out.data<float>();
   const float a = static_cast<float>(p.a), b = static_cast<float>(kNormal ? p.b : p.b - p.a);
   ParallelForThreads(OmpThreads(n * 4), groups, [=](int64_t begin, int64_t end) {
@@ -191,6 +206,7 @@ void DrawIntegers(KernelArgs& args) {
   const int64_t n = out.Size();
   const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  if (args.run.ctx.is_gpu()) return DrawIntegersOnDevice(args.run, seed, first, p.low, range, out);
   VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
     T* y = out.data<T>();
@@ -253,9 +269,13 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
       .alias("random_" + name)
       .set_infer_shape(DrawShape<P>).set_infer_type(DrawType<P, kFloat32>)
       .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
+  if (DeviceDraw kind; DeviceKind(sample, &kind))
+    Op::Register("_random_" + name).set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
   Op::Register("_random_" + name + "_like").describe("Draws from " + what + ", in the shape and dtype of `data`.").set_param<L>().set_inputs({"data"})
       .set_uses_random().set_zero_gradient().set_infer_shape(ElemwiseShape).set_infer_type(SameType)
       .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
+  if (DeviceDraw kind; DeviceKind(sample, &kind))
+    Op::Register("_random_" + name + "_like").set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
   Op::Register("_sample_" + name).describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
       .set_param<SampleParam>().set_inputs(inputs).alias("sample_" + name).set_uses_random().set_zero_gradient()
       .set_infer_shape(SampleShape).set_infer_type(SampleType)
@@ -280,7 +300,7 @@ const bool registered [[maybe_unused]] = [] {
   Op::Register("_random_normal").alias("normal");
   Op::Register("_random_randint").describe("Draws integers from [low, high), all equally likely.").set_param<RandintParam>().set_inputs({}).alias("random_randint")
       .set_uses_random().set_zero_gradient().set_infer_shape(RandintShape).set_infer_type(DrawType<RandintParam, kInt32>)
-      .set_kernel(DeviceType::kCPU, DrawIntegers);
+      .set_kernel(DrawIntegers);
   return true;
 }();
 

@@ -29,7 +29,7 @@ MXNET_REGISTER_PARAM(BroadcastLikeParam);
 
 namespace {
 
-void Kernel(KernelArgs& a) { BroadcastReduced(a.in[0], a.in[0].shape, a.out[0], a.req[0]); }
+void Kernel(KernelArgs& a) { BroadcastReduced(a.run, a.in[0], a.in[0].shape, a.out[0], a.req[0]); }
 
 GradientFn Gradient(bool two_inputs) {
   return [two_inputs](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -122,21 +122,21 @@ bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 MXNET_REGISTER_OP(broadcast_to)
     .describe("Repeats dimensions of size 1 up to the given shape.")
     .set_param<BroadcastToParam>().set_inputs({"data"}).set_infer_shape(ToShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(DeviceType::kCPU, Kernel);
+    .set_gradient(Gradient(false)).set_kernel(Kernel);
 MXNET_REGISTER_OP(_npi_broadcast_to)
     .describe("Repeats dimensions of size 1, and adds leading ones, up to the given shape.")
     .set_param<BroadcastToParam>().set_inputs({"array"}).set_infer_shape(NpToShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(DeviceType::kCPU, Kernel);
+    .set_gradient(Gradient(false)).set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_axis)
     .describe("Repeats the given axes of size 1.")
     .alias("broadcast_axes")
     .set_param<BroadcastAxisParam>().set_inputs({"data"}).set_infer_shape(AxisShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(DeviceType::kCPU, Kernel);
+    .set_gradient(Gradient(false)).set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_like)
     .describe("Repeats dimensions of size 1 of lhs up to the shape of rhs, or of some of its axes.")
     .alias("_npx_broadcast_like")
     .set_param<BroadcastLikeParam>().set_inputs({"lhs", "rhs"}).set_shape_only_from(1).set_infer_shape(LikeShape).set_infer_type(LhsType).set_supports_add()
-    .set_gradient(Gradient(true)).set_kernel(DeviceType::kCPU, Kernel);
+    .set_gradient(Gradient(true)).set_kernel(Kernel);
 
 }  // namespace
 }  // namespace reduce

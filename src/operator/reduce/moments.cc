@@ -43,25 +43,25 @@ TBlob Temporary(void* memory, const Shape& shape, int dtype) {
 size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 }  // namespace
 
-void Variance(const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const std::function<void*(size_t)>& workspace, const TBlob* mean,
+void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const TBlob* mean,
               OpReq mean_req, const TBlob& out, OpReq req) {
   const Shape kept = ReducedShape(in.shape, reduced, true, false);
   const int compute = pointwise::ComputeFor(in.dtype, false), dtype = pointwise::ComputeDType(compute);
   const size_t mean_bytes = Aligned(kept.Size() * DTypeSize(dtype));
-  char* memory = static_cast<char*>(workspace(mean_bytes + Aligned(in.Size() * DTypeSize(dtype)) + 64));
+  char* memory = static_cast<char*>(call.workspace(mean_bytes + Aligned(in.Size() * DTypeSize(dtype)) + 64));
   const TBlob centre = Temporary(memory, kept, dtype), deviation = Temporary(memory + mean_bytes, in.shape, dtype);
   Finish average;
   average.divisor = CountOf(in.shape, reduced);
-  Reduce(kSum, in, reduced, average, true, centre, OpReq::kWrite);
+  Reduce(call, kSum, in, reduced, average, true, centre, OpReq::kWrite);
   if (mean && mean_req != OpReq::kNull) {
     TBlob same = *mean;
     same.shape = kept;
-    pointwise::ExecuteCast(centre, same, mean_req);
+    pointwise::ExecuteCast(call.run, centre, same, mean_req);
   }
   if (req == OpReq::kNull) return;
   const Operand operands[2] = {in, centre};
-  pointwise::Execute(pointwise::ForwardLoop(pointwise::k_sub, compute), compute, operands, 2, pointwise::kBinaryMasks, nullptr, deviation, OpReq::kWrite);
-  Reduce(kSumSquare, deviation, reduced, finish, true, out, req);
+  pointwise::Execute(call.run, pointwise::Forward(pointwise::k_sub), compute, operands, 2, pointwise::kBinaryMasks, nullptr, deviation, OpReq::kWrite);
+  Reduce(call, kSumSquare, deviation, reduced, finish, true, out, req);
 }
 
 namespace {
@@ -92,11 +92,11 @@ MXNET_REGISTER_OP(moments)
       NodeEntry from_variance = MakeOp("_backward_mean", {Scalar("_mul_scalar", ograds[1], 2), x}, axes);
       return std::vector<NodeEntry>{Simple("elemwise_add", {from_mean, Mul(from_variance, centred)})};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const std::vector<char> reduced = MomentsReduced(*a.attrs, a.in[0].shape.ndim());
       Finish finish;
       finish.divisor = CountOf(a.in[0].shape, reduced);
-      Variance(a.in[0], reduced, finish, a.workspace, &a.out[0], a.req[0], a.out[1], a.req[1]);
+      Variance(a, a.in[0], reduced, finish, &a.out[0], a.req[0], a.out[1], a.req[1]);
     });
 
 // Dimensions that share one norm.
@@ -135,7 +135,7 @@ MXNET_REGISTER_OP(L2Normalization)
       return std::vector<NodeEntry>{Simple(
           "elemwise_sub", {Simple("broadcast_mul", {g, inverse}), Simple("broadcast_mul", {x, Mul(along, cube)})})};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const TBlob& x = a.in[0];
       if (x.Size() == 0) return;
       const std::vector<char> reduced = NormReduced(*a.attrs, x.shape);
@@ -146,9 +146,9 @@ MXNET_REGISTER_OP(L2Normalization)
       finish.has_initial = true;
       finish.initial = a.param<L2NormalizationParam>().eps;
       finish.sqrt = true;
-      Reduce(kSumSquare, x, reduced, finish, false, norm, OpReq::kWrite);
+      Reduce(a, kSumSquare, x, reduced, finish, false, norm, OpReq::kWrite);
       const Operand operands[2] = {x, norm};
-      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_div, compute), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0], a.req[0]);
+      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_div), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0], a.req[0]);
     });
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace reduce {
 
 /*
  * Mean and sum of squared deviations (finished by `finish`) in two passes, which unlike E[x^2] - E[x]^2 loses no digits.
- * `mean` may be null. `workspace` serves one block about as large as the input.
+ * `mean` may be null. Takes workspace about as large as the input.
  */
-void Variance(const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const std::function<void*(size_t)>& workspace, const TBlob* mean,
+void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, const TBlob* mean,
               OpReq mean_req, const TBlob& out, OpReq req);
 
 }  // namespace reduce

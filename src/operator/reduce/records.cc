@@ -43,12 +43,12 @@ void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<cha
   MXNET_CHECK_KIND(!empty || results == 0, Value) << "[" << op << "] an array of shape " << in << " has nothing to reduce; axes that are reduced must not be empty";
 }
 
-void BroadcastReduced(const TBlob& reduced_data, const Shape& kept, const TBlob& out, OpReq req) {
+void BroadcastReduced(const RunContext& run, const TBlob& reduced_data, const Shape& kept, const TBlob& out, OpReq req) {
   TBlob source = reduced_data;
   source.shape = kept;
   const int compute = pointwise::ComputeFor(source.dtype, true);
   const pointwise::Operand in(source);
-  pointwise::Execute(pointwise::ForwardLoop(pointwise::k_identity, compute), compute, &in, 1, pointwise::kUnaryMasks, nullptr, out, req);
+  pointwise::Execute(run, pointwise::Forward(pointwise::k_identity), compute, &in, 1, pointwise::kUnaryMasks, nullptr, out, req);
 }
 
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
@@ -150,11 +150,11 @@ const bool kRegistered = [] {
     op.set_infer_shape(ReduceShape(e.kind == kMax || e.kind == kMin));
     const Kind kind = e.kind;
     const bool mean = e.mean;
-    op.set_kernel(DeviceType::kCPU, [kind, mean](KernelArgs& a) {
+    op.set_kernel([kind, mean](KernelArgs& a) {
       const std::vector<char> reduced = Reduced(*a.attrs, a.in[0].shape.ndim());
       Finish finish;
       if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
-      Reduce(kind, a.in[0], reduced, finish, mean, a.out[0], a.req[0]);
+      Reduce(a, kind, a.in[0], reduced, finish, mean, a.out[0], a.req[0]);
     });
     const Entry* entry = &e;
     op.set_gradient([entry](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(*entry, node, ograds); });
@@ -186,16 +186,16 @@ const bool kRegistered = [] {
     op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Like(mean ? "mean" : "sum", node, {ograds[0]}), NodeEntry()};
     });
-    op.set_kernel(DeviceType::kCPU, [mean](KernelArgs& a) {
+    op.set_kernel([mean](KernelArgs& a) {
       const Shape& shape = a.out[0].shape;
       const std::vector<char> reduced = Reduced(*a.attrs, shape.ndim());
       TBlob g = a.in[0];
       g.shape = KeptShape(shape, reduced);
-      if (!mean) return BroadcastReduced(g, g.shape, a.out[0], a.req[0]);
+      if (!mean) return BroadcastReduced(a.run, g, g.shape, a.out[0], a.req[0]);
       const int compute = pointwise::ComputeFor(g.dtype, false);
       const double p[3] = {1.0 / CountOf(shape, reduced), 0, 0};
       const pointwise::Operand in(g);
-      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_scale, compute), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
+      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_scale), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
     });
   }
   return true;
@@ -241,10 +241,10 @@ MXNET_REGISTER_OP(norm)
       NodeEntry safe = Simple("elemwise_add", {y, Scalar("_equal_scalar", y, 0)});
       return std::vector<NodeEntry>{Mul(spread(Simple("elemwise_div", {ograds[0], safe})), x)};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       Finish finish;
       finish.sqrt = a.param<NormParam>().ord == 2;
-      Reduce(finish.sqrt ? kSumSquare : kSumAbs, a.in[0], NormReduced(*a.attrs, a.in[0].shape.ndim()), finish, finish.sqrt, a.out[0], a.req[0]);
+      Reduce(a, finish.sqrt ? kSumSquare : kSumAbs, a.in[0], NormReduced(*a.attrs, a.in[0].shape.ndim()), finish, finish.sqrt, a.out[0], a.req[0]);
     });
 
 // ---- the gradient of broadcasting
@@ -279,12 +279,12 @@ MXNET_REGISTER_OP(_sum_like)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_backward_sum_like", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       if (a.in[0].shape == a.out[0].shape) {
         if (a.req[0] == OpReq::kWriteInplace && a.in[0].dptr == a.out[0].dptr) return;
-        return pointwise::ExecuteCast(a.in[0], a.out[0], a.req[0]);
+        return pointwise::ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]);
       }
-      Reduce(kSum, a.in[0], Repeated(a.in[0].shape, a.out[0].shape), Finish(), false, a.out[0], a.req[0]);
+      Reduce(a, kSum, a.in[0], Repeated(a.in[0].shape, a.out[0].shape), Finish(), false, a.out[0], a.req[0]);
     });
 
 // (data, like) -> data broadcast to the shape of like
@@ -306,7 +306,7 @@ MXNET_REGISTER_OP(_backward_sum_like)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_sum_like", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) { BroadcastReduced(a.in[0], a.in[0].shape, a.out[0], a.req[0]); });
+    .set_kernel([](KernelArgs& a) { BroadcastReduced(a.run, a.in[0], a.in[0].shape, a.out[0], a.req[0]); });
 
 }  // namespace
 }  // namespace reduce

@@ -43,7 +43,7 @@ Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepd
 /* Throws Error(kValue) when results would have nothing to come from (max of nothing). */
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);
 /* out (=, +=) data, seen as shape `kept`, broadcast to out. */
-void BroadcastReduced(const TBlob& data, const Shape& kept, const TBlob& out, OpReq req);
+void BroadcastReduced(const RunContext& run, const TBlob& data, const Shape& kept, const TBlob& out, OpReq req);
 
 
 // ---- pieces of gradients as graph nodes

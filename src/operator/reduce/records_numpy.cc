@@ -111,14 +111,14 @@ void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
   op.describe(mean ? "Arithmetic mean over axes." : kind == kSum ? "Sum over axes." : "Product over axes.");
   op.set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
-  op.set_kernel(DeviceType::kCPU, [kind, mean](KernelArgs& a) {
+  op.set_kernel([kind, mean](KernelArgs& a) {
     const NpSumParam& p = a.param<NpSumParam>();
     const std::vector<char> reduced = Reduced<NpSumParam>(*a.attrs, a.in[0].shape.ndim());
     Finish finish;
     if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
     finish.has_initial = p.initial.has_value();
     if (finish.has_initial) finish.initial = p.initial.value();
-    Reduce(kind, a.in[0], reduced, finish, mean || IsFloating(a.out[0].dtype), a.out[0], a.req[0]);
+    Reduce(a, kind, a.in[0], reduced, finish, mean || IsFloating(a.out[0].dtype), a.out[0], a.req[0]);
   });
   op.set_gradient([kind, mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const NpSumParam& p = node->attrs->get<NpSumParam>();
@@ -140,12 +140,12 @@ void RegisterMax(const char* name, const char* aliases, Kind kind) {
   pointwise::AddAliases(&op, aliases);
   op.describe(kind == kMax ? "Largest element over axes; NaN when there is one." : "Smallest element over axes; NaN when there is one.");
   op.set_param<NpMaxParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add().set_infer_shape(NpMaxShape);
-  op.set_kernel(DeviceType::kCPU, [kind](KernelArgs& a) {
+  op.set_kernel([kind](KernelArgs& a) {
     const NpMaxParam& p = a.param<NpMaxParam>();
     Finish finish;
     finish.has_initial = p.initial.has_value();
     if (finish.has_initial) finish.initial = p.initial.value();
-    Reduce(kind, a.in[0], Reduced<NpMaxParam>(*a.attrs, a.in[0].shape.ndim()), finish, false, a.out[0], a.req[0]);
+    Reduce(a, kind, a.in[0], Reduced<NpMaxParam>(*a.attrs, a.in[0].shape.ndim()), finish, false, a.out[0], a.req[0]);
   });
   op.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const NodeEntry y{node, 0, 0};
@@ -160,8 +160,8 @@ void RegisterAny(const char* name, const char* aliases, Kind kind) {
   op.describe(kind == kAny ? "Whether any element over axes is not 0." : "Whether all elements over axes are not 0.");
   op.set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpAnyParam>).set_infer_type(pointwise::BoolOutputType).set_zero_gradient();
-  op.set_kernel(DeviceType::kCPU, [kind](KernelArgs& a) {
-    Reduce(kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
+  op.set_kernel([kind](KernelArgs& a) {
+    Reduce(a, kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
   });
 }
 
@@ -183,11 +183,11 @@ void RegisterVar(const char* name, bool root) {
   op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
   op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType);
-  op.set_kernel(DeviceType::kCPU, [root](KernelArgs& a) {
+  op.set_kernel([root](KernelArgs& a) {
     Finish finish;
     finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);
     finish.sqrt = root;
-    Variance(a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, a.workspace, nullptr, OpReq::kNull, a.out[0], a.req[0]);
+    Variance(a, a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, nullptr, OpReq::kNull, a.out[0], a.req[0]);
   });
   op.set_gradient([root](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const NpVarParam& p = node->attrs->get<NpVarParam>();
@@ -239,14 +239,14 @@ MXNET_REGISTER_OP(_backward_var_spread)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_var_gather", *node, {ograds[0]}), 0, 0}, NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const Shape& shape = a.out[0].shape;
       TBlob g = a.in[0];
       g.shape = ReducedShape(shape, Reduced<NpVarParam>(*a.attrs, shape.ndim()), true, false);
       const int compute = pointwise::ComputeFor(g.dtype, false);
       const double p[3] = {1.0 / VarDivisor(*a.attrs, shape), 0, 0};
       const pointwise::Operand in(g);
-      pointwise::Execute(pointwise::ForwardLoop(pointwise::k_scale, compute), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
+      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_scale), compute, &in, 1, pointwise::kUnaryMasks, p, a.out[0], a.req[0]);
     });
 
 MXNET_REGISTER_OP(_backward_var_gather)
@@ -258,10 +258,10 @@ MXNET_REGISTER_OP(_backward_var_gather)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_var_spread", *node, {ograds[0], node->inputs[0]}), 0, 0}};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       Finish finish;
       finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);
-      Reduce(kSum, a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, true, a.out[0], a.req[0]);
+      Reduce(a, kSum, a.in[0], Reduced<NpVarParam>(*a.attrs, a.in[0].shape.ndim()), finish, true, a.out[0], a.req[0]);
     });
 
 }  // namespace

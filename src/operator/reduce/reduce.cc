@@ -7,6 +7,7 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "operator/pointwise/convert.h"
+#include "operator/reduce/device_reduce.h"
 
 namespace mxnet {
 namespace reduce {
@@ -255,8 +256,9 @@ void StoreNeutral(const Job& job, const Sink& sink, int64_t results) {
 
 }  // namespace
 
-void Reduce(Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req) {
+void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req) {
   if (req == OpReq::kNull) return;
+  if (call.run.ctx.is_gpu()) return ReduceOnDevice(call.run, call.workspace, kind, in, reduced, finish, as_float, out, req);
   const Plan plan = MakePlan(in.shape, reduced);
   const bool integer = !IsFloating(in.dtype) && !as_float;
   const bool wide = in.dtype == kFloat64 || (!integer && !IsFloating(in.dtype));

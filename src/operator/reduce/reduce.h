@@ -21,8 +21,9 @@ struct Finish {
 /*
  * out (=, +=) reduction of `in` over the dimensions d with reduced[d]. out holds the kept dimensions in order; its own shape is
  * not looked at beyond its number of elements. `as_float`: integers are accumulated and finished in double (means of integers).
+ * `call` says where to run, and serves workspace.
  */
-void Reduce(Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req);
+void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req);
 
 /* Checks and normalises axes: sorted, non-negative. Throws Error(kValue) "[op] axis..." when out of range or given twice. */
 std::vector<int> NormalizeAxes(const std::string& op, const Shape& axes, int ndim);

@@ -9,6 +9,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "operator/reduce/device_reduce.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
@@ -112,6 +113,7 @@ void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
   const TBlob &x = a.in[0], &out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
   const AxisView v = ViewOf(x.shape, axis, a.attrs->op->name);
+  if (a.run.ctx.is_gpu()) return ArgReduceOnDevice(a.run, x, v.outer, v.length, v.inner, max, out, a.req[0]);
   const bool direct = out.dtype == kInt64 && a.req[0] != OpReq::kAdd;
   int64_t* result = direct ? out.data<int64_t>() : static_cast<int64_t*>(a.workspace(out.Size() * sizeof(int64_t)));
   const int compute = pointwise::ComputeFor(x.dtype, true);
@@ -125,7 +127,7 @@ void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
   TBlob indices = out;
   indices.dptr = result;
   indices.dtype = kInt64;
-  pointwise::ExecuteCast(indices, out, a.req[0]);
+  pointwise::ExecuteCast(a.run, indices, out, a.req[0]);
 }
 
 bool ArgShape(const Attrs& attrs, const dmlc::optional<int>& axis, bool keepdims, bool legacy, ShapeVector* in, ShapeVector* out) {
@@ -166,7 +168,7 @@ const bool kRegistered = [] {
       return ArgShape(attrs, p.axis, p.keepdims, legacy, in, out);
     });
     op.set_infer_type(legacy ? SameType : IndexType);
-    op.set_kernel(DeviceType::kCPU, [max](KernelArgs& a) { ArgKernel(a, a.param<ArgParam>().axis, max); });
+    op.set_kernel([max](KernelArgs& a) { ArgKernel(a, a.param<ArgParam>().axis, max); });
   }
   return true;
 }();
@@ -181,7 +183,7 @@ MXNET_REGISTER_OP(argmax_channel)
       MXNET_CHECK_KIND(!(*in)[0].ndim_known() || (*in)[0].ndim() >= 2, Value) << "[argmax_channel] data has shape " << (*in)[0] << "; at least 2 dimensions are needed";
       return ArgShape(attrs, dmlc::optional<int>(1), false, true, in, out);
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) { ArgKernel(a, dmlc::optional<int>(1), true); });
+    .set_kernel([](KernelArgs& a) { ArgKernel(a, dmlc::optional<int>(1), true); });
 
 // ---- cumsum
 template <typename T, typename Sum>

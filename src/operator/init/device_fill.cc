@@ -1,0 +1,50 @@
+// Values computed from positions, on a GPU: one text with another expression for each use.
+#include "operator/init/device_fill.h"
+#include "rtc/kernel.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace {
+
+// `expression`: a double made of i and of p, q, r (double) and m, n (long long).
+void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, const char* expression, double p, double q, int64_t m, int64_t n) {
+  const int64_t total = out.Size();
+  if (total == 0) return;
+  const std::string storage = rtc::StorageName(out.dtype);
+  const rtc::Kernel& kernel = rtc::FindKernel(std::string(name) + "|" + storage, [&](rtc::Kernel* k) {
+    k->name = name;
+    k->source = rtc::Prelude() + "struct Args { " + storage + "* out; long long total; double p, q; long long m, n; };\n"
+        // as C converts between integers: what is too large for int64 goes through uint64
+        "template <typename S> __device__ __forceinline__ S FromDouble(double v) {\n"
+        "  if (v >= 9223372036854775808.0) return static_cast<S>(v < 18446744073709551616.0 ? static_cast<unsigned long long>(v) : ~0ull);\n"
+        "  if (!(v >= -9223372036854775808.0)) return static_cast<S>(-9223372036854775807ll - 1);\n"
+        "  return static_cast<S>(static_cast<long long>(v));\n}\n"
+        "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
+        "  const double p = a.p, q = a.q;\n  const long long m = a.m, n = a.n;\n"
+        "  for (long long i = mx::ThreadIndex(); i < a.total; i += mx::ThreadCount()) {\n    const double v = " + expression + ";\n" +
+        (IsFloating(out.dtype) || out.dtype == kBool ? "    mx::Store(a.out, i, v);\n" : "    a.out[i] = FromDouble<" + storage + ">(v);\n") +
+        "  }\n}\n";
+  });
+  rtc::Arguments args;
+  args.Add(out.dptr).Add(total).Add(p).Add(q).Add(m).Add(n);
+  rtc::Launch(kernel, rtc::Cover(total), &args, run);
+}
+
+}  // namespace
+
+void FillValue(const RunContext& run, const TBlob& out, double value) {
+  if (!run.ctx.is_gpu()) return FillValue(out, value);
+  FillOnDevice(run, out, "fill_value", "p", value, 0, 0, 0);
+}
+
+void FillRange(const RunContext& run, const TBlob& out, double start, double step, int64_t repeat) {
+  if (!run.ctx.is_gpu()) return FillRange(out, start, step, repeat);
+  FillOnDevice(run, out, "fill_range", "p + static_cast<double>(i / n) * q", start, step, 0, repeat);
+}
+
+void FillEye(const RunContext& run, const TBlob& out, int64_t k) {
+  if (!run.ctx.is_gpu()) return FillEye(out, k);
+  FillOnDevice(run, out, "fill_eye", "i % n == i / n + m ? 1.0 : 0.0", 0, 0, k, out.shape[1] > 0 ? out.shape[1] : 1);
+}
+
+}  // namespace mxnet

@@ -1,0 +1,120 @@
+#include "operator/nn/device_softmax.h"
+
+#include <algorithm>
+
+#include "rtc/kernel.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+constexpr int kThreads = 256;
+
+std::string N(int64_t i) { return std::to_string(i); }
+
+// Threads that share a slice. With elements behind the axis, neighbouring threads take neighbouring slices instead.
+struct Shape2 {
+  int lanes;
+  bool columns;
+};
+Shape2 ShapeOf(const DeviceSoftmax& s) {
+  if (s.inner > 1) return {s.length >= 64 ? 8 : 1, true};
+  int lanes = 1;
+  while (lanes < kThreads && lanes * 4 < s.length) lanes *= 2;
+  return {lanes, false};
+}
+
+// Which slice a thread works on and where that lies; `Acc` is merged over the lanes with Merge.
+std::string Head(const char* name, const Shape2& shape) {
+  const std::string lanes = N(shape.lanes), rows = N(kThreads / shape.lanes);
+  std::string t = std::string("extern \"C\" __global__ void __launch_bounds__(256) ") + name + "(const __grid_constant__ Args a) {\n  __shared__ Acc shared[256];\n";
+  if (shape.columns) t += "  const unsigned row = threadIdx.x % " + rows + ", lane = threadIdx.x / " + rows + ";\n";
+  else t += "  const unsigned lane = threadIdx.x % " + lanes + ", row = threadIdx.x / " + lanes + ";\n";
+  return t + "  const unsigned place = row * " + lanes + " + lane;\n  const long long slices = a.outer * a.inner;\n"
+         "  for (long long block = blockIdx.x; block * " + rows + " < slices; block += gridDim.x) {\n"
+         "  const long long slice = block * " + rows + " + row;\n  const bool mine = slice < slices;\n"
+         "  const long long base = mine ? slice / a.inner * a.length * a.inner + slice % a.inner : 0;\n  Acc acc = Start();\n";
+}
+std::string MergeLanes(int lanes) {
+  std::string t = "  shared[place] = acc;\n  __syncthreads();\n";
+  for (int half = lanes / 2; half > 0; half /= 2)
+    t += "  if (lane < " + N(half) + ") shared[place] = Merge(shared[place], shared[place + " + N(half) + "]);\n  __syncthreads();\n";
+  return t + "  acc = shared[row * " + N(lanes) + "];\n  __syncthreads();\n";
+}
+
+rtc::LaunchShape GridOf(const DeviceSoftmax& s, const Shape2& shape) {
+  rtc::LaunchShape grid;
+  const int64_t rows = kThreads / shape.lanes, slices = s.outer * s.inner;
+  grid.block[0] = kThreads;
+  grid.grid[0] = static_cast<uint32_t>(std::max<int64_t>(1, std::min<int64_t>((slices + rows - 1) / rows, int64_t{1} << 20)));
+  return grid;
+}
+
+}  // namespace
+
+void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob& x, const TBlob* lengths, const TBlob& y) {
+  if (y.Size() == 0) return;
+  const Shape2 shape = ShapeOf(s);
+  const bool wide = y.dtype == kFloat64;
+  const std::string signature = "softmax|" + N(x.dtype) + "," + N(y.dtype) + "," + N(lengths ? lengths->dtype : -1) + "," + N(s.log) + "," + N(shape.lanes) + N(shape.columns);
+  const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
+    k->name = "softmax";
+    std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
+    t += std::string("struct Args { const ") + rtc::StorageName(x.dtype) + "* x; " + rtc::StorageName(y.dtype) + "* y; const " +
+         (lengths ? rtc::StorageName(lengths->dtype) : "int") + "* lengths; long long outer, length, inner; double scale; };\n";
+    // running maximum and the sum of exponentials relative to it; -inf: nothing yet
+    t += "struct Acc { T top, sum; };\n"
+         "__device__ __forceinline__ T Lowest() { return -static_cast<T>(__int_as_float(0x7f800000)); }\n"
+         "__device__ __forceinline__ Acc Start() { Acc c; c.top = Lowest(); c.sum = T(0); return c; }\n"
+         "__device__ __forceinline__ Acc Merge(Acc p, Acc q) {\n"
+         "  Acc c;\n  c.top = p.top > q.top ? p.top : q.top;\n"
+         "  const T base = c.top > Lowest() ? c.top : T(0);\n"
+         "  c.sum = p.sum * ::exp(p.top - base) + q.sum * ::exp(q.top - base);\n  return c;\n}\n";
+    t += Head("softmax", shape);
+    t += std::string("  const long long count = ") + (lengths ? "mine ? mx::Load<long long>(a.lengths, slice) : 0" : "a.length") + ";\n";
+    t += "  const T scale = static_cast<T>(a.scale);\n"
+         "  for (long long i = lane; mine && i < a.length && i < count; i += " + N(shape.lanes) + ") {\n"
+         "    Acc one;\n    one.top = mx::Load<T>(a.x, base + i * a.inner) * scale;\n    one.sum = T(1);\n";
+    // a NaN must reach the sum, although comparisons ignore it
+    t += "    if (one.top != one.top) { acc.sum = one.top; continue; }\n    acc = Merge(acc, one);\n  }\n";
+    t += MergeLanes(shape.lanes);
+    t += "  const T top = acc.top > Lowest() ? acc.top : T(0);\n";
+    t += s.log ? "  const T shift = top + ::log(acc.sum);\n" : "  const T factor = T(1) / acc.sum;\n";
+    t += "  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) + ") {\n    const long long at = base + i * a.inner;\n"
+         "    const T v = mx::Load<T>(a.x, at) * scale;\n";
+    t += std::string("    mx::Store(a.y, at, i < count ? ") + (s.log ? "v - shift" : "::exp(v - top) * factor") + " : T(0));\n  }\n  }\n}\n";
+    k->source = t;
+  });
+  rtc::Arguments args;
+  args.Add(x.dptr).Add(y.dptr).Add(lengths ? lengths->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
+  rtc::Launch(kernel, GridOf(s, shape), &args, run);
+}
+
+void SoftmaxBackwardOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob& og, const TBlob& y, const TBlob& dx) {
+  if (dx.Size() == 0) return;
+  const Shape2 shape = ShapeOf(s);
+  const bool wide = og.dtype == kFloat64 || y.dtype == kFloat64 || dx.dtype == kFloat64;
+  const std::string signature = "softmax_backward|" + N(og.dtype) + "," + N(y.dtype) + "," + N(dx.dtype) + "," + N(s.log) + "," + N(shape.lanes) + N(shape.columns);
+  const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
+    k->name = "softmax_backward";
+    std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
+    t += std::string("struct Args { const ") + rtc::StorageName(og.dtype) + "* g; const " + rtc::StorageName(y.dtype) + "* y; " + rtc::StorageName(dx.dtype) +
+         "* dx; long long outer, length, inner; double scale; };\ntypedef T Acc;\n"
+         "__device__ __forceinline__ Acc Start() { return T(0); }\n__device__ __forceinline__ Acc Merge(Acc p, Acc q) { return p + q; }\n";
+    t += Head("softmax_backward", shape);
+    t += "  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) + ") {\n    const long long at = base + i * a.inner;\n    acc += mx::Load<T>(a.g, at)" +
+         (s.log ? "" : " * mx::Load<T>(a.y, at)") + ";\n  }\n";
+    t += MergeLanes(shape.lanes);
+    t += "  const T scale = static_cast<T>(a.scale);\n  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) +
+         ") {\n    const long long at = base + i * a.inner;\n    const T g = mx::Load<T>(a.g, at), y = mx::Load<T>(a.y, at);\n";
+    t += std::string("    mx::Store(a.dx, at, scale * (") + (s.log ? "g - ::exp(y) * acc" : "y * (g - acc)") + "));\n  }\n  }\n}\n";
+    k->source = t;
+  });
+  rtc::Arguments args;
+  args.Add(og.dptr).Add(y.dptr).Add(dx.dptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
+  rtc::Launch(kernel, GridOf(s, shape), &args, run);
+}
+
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,267 @@
+#include "operator/pointwise/device_program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "operator/pointwise/execute.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+constexpr int kMaxWalkDims = 8;
+constexpr int64_t kLarge = int64_t{1} << 31;
+
+std::string N(int i) { return std::to_string(i); }
+bool Walked(Access a) { return a == Access::kRows || a == Access::kRepeated || a == Access::kAny; }
+
+std::string ValueText(const DeviceValue& v) {
+  switch (v.kind) {
+    case DeviceValue::kInput: return "x" + N(v.index);
+    case DeviceValue::kStep: return "s" + N(v.index);
+    default: return "T(a.n" + N(v.index) + ")";
+  }
+}
+
+// Offsets of the walked inputs for the elements that start at i.
+std::string WalkText(const DeviceVariant& v) {
+  std::string text;
+  const char* index = v.large ? "long long" : "unsigned";
+  text += std::string("    ") + index + " rest = static_cast<" + index + ">(i), q, at;\n";
+  for (size_t k = 0; k < v.access.size(); ++k)
+    if (Walked(v.access[k])) text += "    long long o" + N(static_cast<int>(k)) + " = 0;\n";
+  for (int d = v.ndim - 1; d >= 0; --d) {
+    if (d == 0) text += "    at = rest;\n";
+    else if (v.large) text += "    q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
+    else text += "    q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) + "); rest = q;\n";
+    for (size_t k = 0; k < v.access.size(); ++k) {
+      if (!Walked(v.access[k])) continue;
+      if (d == v.ndim - 1 && v.access[k] == Access::kRepeated) continue;
+      const std::string i = N(static_cast<int>(k));
+      text += "    o" + i + " += " + (d == v.ndim - 1 && v.access[k] == Access::kRows ? std::string("at") : "at * a.t" + i + "_" + N(d)) + ";\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string DeviceProgram::Signature() const {
+  std::string s = name + "/" + N(compute) + "/" + N(round_to);
+  for (const DeviceStep& step : steps) {
+    s += ";" + DeviceName(step.function) + "," + N(step.params);
+    for (const DeviceValue& v : step.from) s += std::string(",") + "isn"[v.kind] + N(v.index);
+  }
+  return s;
+}
+
+std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
+  const int inputs = static_cast<int>(v.dtypes.size());
+  const std::string width = N(v.width), out_type = rtc::StorageName(v.out_dtype);
+  std::string text = rtc::Prelude() + DeviceFunctions(p.compute);
+  std::set<std::string> defined;
+  for (const DeviceStep& s : p.steps)
+    if (defined.insert(DeviceName(s.function)).second) text += DeviceDefinition(s.function);
+
+  text += "using mx::T;\nstruct Args {\n";
+  for (int k = 0; k < inputs; ++k) text += std::string("  const ") + rtc::StorageName(v.dtypes[k]) + "* in" + N(k) + ";\n";
+  text += "  " + out_type + "* out;\n  long long n;\n";
+  for (int i = 0; i < p.numbers; ++i) text += std::string(p.compute >= kI32 ? "  long long n" : "  double n") + N(i) + ";\n";
+  for (int d = 1; d < v.ndim; ++d) text += "  long long d" + N(d) + ", m" + N(d) + ", h" + N(d) + ";\n";
+  for (int k = 0; k < inputs; ++k)
+    for (int d = 0; d < v.ndim; ++d)
+      if (Walked(v.access[k])) text += "  long long t" + N(k) + "_" + N(d) + ";\n";
+  text += "};\n";
+
+  text += "__device__ __forceinline__ T Element(const Args& a";
+  for (int k = 0; k < inputs; ++k) text += ", T x" + N(k);
+  text += ") {\n";
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const DeviceStep& s = p.steps[i];
+    std::string call = "mx::" + DeviceName(s.function) + "(";
+    for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
+    for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : "T(a.n" + N(s.params + j) + ")") + (j < 2 ? ", " : ")");
+    if (p.round_to >= 0 && i + 1 < p.steps.size()) {
+      const std::string type = rtc::StorageName(p.round_to);
+      call = "mx::Convert<T, " + type + ">::Load(mx::Narrow<" + type + ", T>::Store(" + call + "))";
+    }
+    text += "  const T s" + N(static_cast<int>(i)) + " = " + call + ";\n";
+  }
+  text += "  return s" + N(static_cast<int>(p.steps.size()) - 1) + ";\n}\n";
+
+  text += "extern \"C\" __global__ void __launch_bounds__(256) " + p.name + "(const __grid_constant__ Args a) {\n";
+  std::string arguments;
+  for (int k = 0; k < inputs; ++k) {
+    const std::string i = N(k);
+    if (v.access[k] == Access::kSingle) text += "  const T c" + i + " = mx::Load<T>(a.in" + i + ", 0);\n";
+  }
+  text += "  for (long long i = mx::ThreadIndex() * " + width + "; i < a.n; i += mx::ThreadCount() * " + width + ") {\n";
+  if (v.ndim > 0) text += WalkText(v);
+  auto call = [&](const char* index) {
+    std::string c = "Element(a";
+    for (int k = 0; k < inputs; ++k) {
+      const bool one = v.access[k] == Access::kSingle || v.access[k] == Access::kRepeated;
+      c += one ? ", c" + N(k) : ", x" + N(k) + index;
+    }
+    return c + ")";
+  };
+  const bool tail = v.width > 1 && v.ndim == 0;
+  if (tail) text += "    if (i + " + width + " <= a.n) {\n";
+  for (int k = 0; k < inputs; ++k) {
+    const std::string i = N(k);
+    switch (v.access[k]) {
+      case Access::kAlong: text += "    T x" + i + "[" + width + "]; mx::LoadPack<" + width + ">(a.in" + i + ", i, x" + i + ");\n"; break;
+      case Access::kRows: text += "    T x" + i + "[" + width + "]; mx::LoadPack<" + width + ">(a.in" + i + ", o" + i + ", x" + i + ");\n"; break;
+      case Access::kRepeated: text += "    const T c" + i + " = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
+      case Access::kAny: text += "    T x" + i + "[1]; x" + i + "[0] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
+      default: break;
+    }
+  }
+  text += "    T y[" + width + "];\n";
+  text += "#pragma unroll\n    for (int j = 0; j < " + width + "; ++j) y[j] = " + call("[j]") + ";\n";
+  if (v.add) {
+    text += "    T z[" + width + "]; mx::LoadPack<" + width + ">(a.out, i, z);\n";
+    text += "#pragma unroll\n    for (int j = 0; j < " + width + "; ++j) y[j] = z[j] + y[j];\n";
+  }
+  text += "    mx::StorePack<" + width + ">(a.out, i, y);\n";
+  if (tail) {
+    text += "    } else {\n    for (long long j = i; j < a.n; ++j) {\n";
+    for (int k = 0; k < inputs; ++k)
+      if (v.access[k] == Access::kAlong) text += "      const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", j);\n";
+    text += "      T y = " + call("") + ";\n";
+    if (v.add) text += "      y = mx::Load<T>(a.out, j) + y;\n";
+    text += "      mx::Store(a.out, j, y);\n    }\n    }\n";
+  }
+  return text + "  }\n}\n";
+}
+
+namespace {
+
+// The output's dimensions in memory order, merged where every walked input allows it, and the inputs' steps along them.
+struct Walk {
+  std::vector<int64_t> dim;
+  std::vector<std::vector<int64_t>> step;   // [input][dim]; empty for inputs that are not walked
+};
+
+std::vector<int> MemoryOrder(int ndim, Layout layout) {
+  std::vector<int> order;
+  for (int i = 0; i < ndim; ++i) order.push_back(i);
+  if (layout == Layout::kChannelsLast && ndim > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+// Steps of `in` along the output's logical dimensions.
+std::vector<int64_t> Steps(const TBlob& in, const Shape& out) {
+  const int shift = out.ndim() - in.shape.ndim();
+  std::vector<int64_t> step(out.ndim(), 0);
+  const std::vector<int> memory = MemoryOrder(in.shape.ndim(), in.layout);
+  int64_t running = 1;
+  for (size_t i = memory.size(); i-- > 0;) {
+    const int d = memory[i];
+    step[d + shift] = in.shape[d] == 1 ? 0 : running;
+    running *= in.shape[d];
+  }
+  return step;
+}
+
+Walk MakeWalk(Span<const TBlob> in, const std::vector<Access>& access, const TBlob& out) {
+  Walk w;
+  w.step.resize(in.size());
+  std::vector<std::vector<int64_t>> steps(in.size());
+  for (int k = 0; k < in.size(); ++k)
+    if (Walked(access[k])) steps[k] = Steps(in[k], out.shape);
+  for (int d : MemoryOrder(out.shape.ndim(), out.layout)) {
+    const int64_t size = out.shape[d];
+    if (size == 1) continue;
+    bool merge = !w.dim.empty();
+    for (int k = 0; merge && k < in.size(); ++k)
+      if (Walked(access[k])) merge = w.step[k].back() == steps[k][d] * size;
+    if (merge) w.dim.back() *= size;
+    else w.dim.push_back(size);
+    for (int k = 0; k < in.size(); ++k) {
+      if (!Walked(access[k])) continue;
+      if (merge) w.step[k].back() = steps[k][d];
+      else w.step[k].push_back(steps[k][d]);
+    }
+  }
+  return w;
+}
+
+bool Aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+// The widest access that every tensor allows: 16 bytes of the largest element.
+int Width(Span<const TBlob> in, const std::vector<Access>& access, const Walk& walk, const TBlob& out) {
+  size_t largest = DTypeSize(out.dtype);
+  for (int k = 0; k < in.size(); ++k)
+    if (access[k] != Access::kSingle) largest = std::max(largest, DTypeSize(in[k].dtype));
+  for (int width = static_cast<int>(16 / largest); width > 1; width /= 2) {
+    bool fits = Aligned(out.dptr, width * DTypeSize(out.dtype)) && (walk.dim.empty() || walk.dim.back() % width == 0);
+    for (int k = 0; fits && k < in.size(); ++k) {
+      const size_t bytes = width * DTypeSize(in[k].dtype);
+      if (access[k] == Access::kAny) fits = false;
+      if (access[k] == Access::kAlong || access[k] == Access::kRows) fits = Aligned(in[k].dptr, bytes);
+      if (access[k] == Access::kRows)
+        for (size_t d = 0; fits && d + 1 < walk.step[k].size(); ++d) fits = walk.step[k][d] % width == 0;
+    }
+    if (fits) return width;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numbers, const TBlob& out, OpReq req, const RunContext& run) {
+  if (req == OpReq::kNull) return;
+  const int64_t total = out.Size();
+  if (total == 0) return;
+  DeviceVariant v;
+  v.out_dtype = out.dtype;
+  v.add = req == OpReq::kAdd;
+  v.large = total >= kLarge;
+  for (const TBlob& b : in) {
+    v.dtypes.push_back(b.dtype);
+    const int64_t n = b.Size();
+    const bool same_order = b.layout == out.layout || out.shape.ndim() < 3;
+    v.access.push_back(n == total && same_order ? Access::kAlong : n == 1 ? Access::kSingle : Access::kAny);
+  }
+  Walk walk;
+  if (std::find(v.access.begin(), v.access.end(), Access::kAny) != v.access.end()) walk = MakeWalk(in, v.access, out);
+  v.ndim = static_cast<int>(walk.dim.size());
+  MXNET_CHECK_KIND(v.ndim <= kMaxWalkDims, Value) << "[" << p.name << "] broadcasting over " << v.ndim << " dimensions on a GPU; at most " << kMaxWalkDims;
+  for (int k = 0; k < in.size(); ++k) {
+    if (v.access[k] != Access::kAny) continue;
+    const int64_t inner = walk.step[k].back();
+    v.access[k] = inner == 1 ? Access::kRows : inner == 0 ? Access::kRepeated : Access::kAny;
+  }
+  v.width = Width(in, v.access, walk, out);
+
+  std::string signature = p.Signature() + "|" + N(v.out_dtype) + (v.add ? "+" : "=") + (v.large ? "L" : "") + N(v.ndim) + "w" + N(v.width);
+  for (size_t k = 0; k < v.dtypes.size(); ++k) signature += "," + N(v.dtypes[k]) + static_cast<char>(v.access[k]);
+  const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
+    k->name = p.name;
+    k->source = ProgramText(p, v);
+  });
+
+  rtc::Arguments args;
+  for (const TBlob& b : in) args.Add(b.dptr);
+  args.Add(out.dptr).Add(total);
+  for (int i = 0; i < p.numbers; ++i) {
+    if (p.compute >= kI32) args.Add(IntegerNumber(p.compute, numbers[i]));
+    else args.Add(p.compute == kF32 ? static_cast<double>(static_cast<float>(numbers[i])) : numbers[i]);
+  }
+  for (int d = 1; d < v.ndim; ++d) {
+    if (v.large) {
+      args.Add(walk.dim[d]).Add(int64_t{0}).Add(int64_t{0});
+    } else {
+      const rtc::FastDivisor divisor(walk.dim[d]);
+      args.Add(divisor.divisor).Add(divisor.multiplier).Add(divisor.shift);
+    }
+  }
+  for (const auto& steps : walk.step)
+    for (int64_t s : steps) args.Add(s);
+  rtc::Launch(kernel, rtc::Cover((total + v.width - 1) / v.width), &args, run);
+}
+
+}  // namespace pointwise
+}  // namespace mxnet

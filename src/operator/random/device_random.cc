@@ -1,0 +1,87 @@
+#include "operator/random/device_random.h"
+
+#include "rtc/kernel.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace {
+
+// Philox4x32-10 as in random_philox.h.
+const char* const kPhilox = R"TEXT(namespace mx {
+struct Philox { unsigned w[4]; };
+__device__ __forceinline__ Philox Draw(uint64 seed, uint64 counter) {
+  unsigned k0 = static_cast<unsigned>(seed), k1 = static_cast<unsigned>(seed >> 32);
+  unsigned c0 = static_cast<unsigned>(counter), c1 = static_cast<unsigned>(counter >> 32), c2 = 0, c3 = 0;
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const unsigned h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0, h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
+    c0 = h1 ^ c1 ^ k0;
+    c2 = h0 ^ c3 ^ k1;
+    c1 = l1;
+    c3 = l0;
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  Philox r;
+  r.w[0] = c0; r.w[1] = c1; r.w[2] = c2; r.w[3] = c3;
+  return r;
+}
+__device__ __forceinline__ float ToFloat(unsigned w) { return static_cast<float>(w >> 8) * 5.9604644775390625e-8f; }
+__device__ __forceinline__ double ToDouble(unsigned high, unsigned low) {
+  return static_cast<double>((static_cast<uint64>(high) << 32 | low) >> 11) * 1.1102230246251565e-16;
+}
+}  // namespace mx
+)TEXT";
+
+void Launch(const RunContext& run, const std::string& name, const std::string& body, double a, double b, uint64_t seed, uint64_t first, int64_t low,
+            uint64_t range, const TBlob& out, int64_t items) {
+  const int64_t n = out.Size();
+  if (n == 0) return;
+  const std::string storage = rtc::StorageName(out.dtype);
+  const rtc::Kernel& kernel = rtc::FindKernel(name + "|" + storage, [&](rtc::Kernel* k) {
+    k->name = name;
+    k->source = rtc::Prelude() + kPhilox + "struct Args { " + storage + "* out; long long n, items; unsigned long long seed, first; double a, b; long long low; unsigned long long range; };\n"
+        "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
+        "  for (long long i = mx::ThreadIndex(); i < a.items; i += mx::ThreadCount()) {\n    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n" + body + "  }\n}\n";
+  });
+  rtc::Arguments args;
+  args.Add(out.dptr).Add(n).Add(items).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a).Add(b).Add(low).Add(static_cast<int64_t>(range));
+  rtc::Launch(kernel, rtc::Cover(items), &args, run);
+}
+
+}  // namespace
+
+void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
+  const int64_t n = out.Size();
+  const char* const store = "    for (int k = 0; k < 4 && 4 * i + k < a.n; ++k) mx::Store(a.out, 4 * i + k, v[k]);\n";
+  if (out.dtype == kFloat32 && kind == DeviceDraw::kUniform) {
+    // rounding must not reach the excluded end of the interval
+    const std::string body = "    const float low = static_cast<float>(a.a), width = static_cast<float>(a.b);\n    float v[4];\n"
+        "    for (int k = 0; k < 4; ++k) { v[k] = low + width * mx::ToFloat(r.w[k]); if (width > 0.0f && v[k] >= low + width) v[k] = ::nextafterf(low + width, low); }\n";
+    return Launch(run, "random_uniform", body + store, a, static_cast<double>(static_cast<float>(b - a)), seed, first, 0, 0, out, (n + 3) / 4);
+  }
+  if (out.dtype == kFloat32 && kind == DeviceDraw::kNormal) {
+    const std::string body = "    const float mean = static_cast<float>(a.a), deviation = static_cast<float>(a.b);\n    float v[4];\n"
+        "    for (int h = 0; h < 2; ++h) {\n      const float radius = ::sqrtf(-2.0f * ::logf(1.0f - mx::ToFloat(r.w[2 * h]))), angle = 6.2831853f * mx::ToFloat(r.w[2 * h + 1]);\n"
+        "      v[2 * h] = mean + deviation * (radius * ::cosf(angle));\n      v[2 * h + 1] = mean + deviation * (radius * ::sinf(angle));\n    }\n";
+    return Launch(run, "random_normal", body + store, a, b, seed, first, 0, 0, out, (n + 3) / 4);
+  }
+  switch (kind) {
+    case DeviceDraw::kUniform:
+      return Launch(run, "random_uniform", "    mx::Store(a.out, i, a.a + (a.b - a.a) * mx::ToDouble(r.w[0], r.w[1]));\n", a, b, seed, first, 0, 0, out, n);
+    case DeviceDraw::kNormal:
+      return Launch(run, "random_normal", "    mx::Store(a.out, i, a.a + a.b * (::sqrt(-2.0 * ::log(1.0 - mx::ToDouble(r.w[0], r.w[1]))) * ::cos(6.283185307179586477 * mx::ToDouble(r.w[2], r.w[3]))));\n",
+                    a, b, seed, first, 0, 0, out, n);
+    case DeviceDraw::kExponential:
+      return Launch(run, "random_exponential", "    mx::Store(a.out, i, -::log(1.0 - mx::ToDouble(r.w[0], r.w[1])) / a.a);\n", a, b, seed, first, 0, 0, out, n);
+  }
+}
+
+void DrawIntegersOnDevice(const RunContext& run, uint64_t seed, uint64_t first, int64_t low, uint64_t range, const TBlob& out) {
+  // the high half of a 64 x 64-bit product
+  const char* const body = "    const unsigned long long word = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"
+      "    mx::Store(a.out, i, static_cast<long long>(static_cast<unsigned long long>(a.low) + __umul64hi(word, a.range)));\n";
+  Launch(run, "random_integers", body, 0, 0, seed, first, low, range, out, out.Size());
+}
+
+}  // namespace mxnet

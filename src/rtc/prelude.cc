@@ -1,0 +1,120 @@
+#include "rtc/prelude.h"
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+namespace rtc {
+
+const char* HalfText() {
+  return R"TEXT(namespace mx {
+__device__ __forceinline__ float HalfBitsToFloat(unsigned short b) { float f; asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(b)); return f; }
+__device__ __forceinline__ unsigned short FloatToHalfBits(float f) { unsigned short b; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(b) : "f"(f)); return b; }
+__device__ __forceinline__ float BfloatBitsToFloat(unsigned short b) { return __uint_as_float(static_cast<unsigned>(b) << 16); }
+__device__ __forceinline__ unsigned short FloatToBfloatBits(float f) { unsigned short b; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(f)); return b; }
+}  // namespace mx
+)TEXT";
+}
+
+std::string Prelude() {
+  static const char* const text = R"TEXT(namespace mx {
+typedef long long int64;
+typedef unsigned long long uint64;
+struct half { unsigned short bits; };
+struct bfloat { unsigned short bits; };
+struct boolean { unsigned char bits; };
+
+template <typename S> struct IsFloat { static constexpr bool value = false; };
+template <> struct IsFloat<float> { static constexpr bool value = true; };
+template <> struct IsFloat<double> { static constexpr bool value = true; };
+
+// storage -> compute type; an integer gets the truncated value of a float
+template <typename C, typename S> struct Convert { static __device__ __forceinline__ C Load(S v) { return static_cast<C>(v); } };
+template <typename C> struct Convert<C, half> { static __device__ __forceinline__ C Load(half v) { return static_cast<C>(HalfBitsToFloat(v.bits)); } };
+template <typename C> struct Convert<C, bfloat> { static __device__ __forceinline__ C Load(bfloat v) { return static_cast<C>(BfloatBitsToFloat(v.bits)); } };
+template <typename C> struct Convert<C, boolean> { static __device__ __forceinline__ C Load(boolean v) { return static_cast<C>(v.bits != 0); } };
+// compute type -> storage; floats go to small integers through the next wider signed type
+template <typename S, typename C> struct Narrow {
+  static __device__ __forceinline__ S Store(C v) {
+    if constexpr (IsFloat<C>::value && !IsFloat<S>::value) {
+      if constexpr (sizeof(S) <= 2 && sizeof(C) == 4) return static_cast<S>(static_cast<int>(v));
+      else return static_cast<S>(static_cast<int64>(v));
+    } else {
+      return static_cast<S>(v);
+    }
+  }
+};
+// to a 16-bit float in one rounding: double and wide integers must not be rounded to float first
+__device__ __forceinline__ float ToRoundable(float v) { return v; }
+__device__ __forceinline__ float ToRoundable(double v) {
+  float f = static_cast<float>(v);
+  const double back = f;
+  if (back != v && v == v && back - back == 0) {   // round to odd: sticky last bit
+    const unsigned bits = __float_as_uint(f);
+    if (!(bits & 1u)) f = __uint_as_float((v < 0 ? -back < -v : back < v) ? bits | 1u : (bits - 1u) | 1u);
+  }
+  return f;
+}
+__device__ __forceinline__ float ToRoundable(int v) { return ToRoundable(static_cast<double>(v)); }
+__device__ __forceinline__ float ToRoundable(int64 v) {
+  const double d = static_cast<double>(v);
+  return ToRoundable(d);
+}
+template <typename C> struct Narrow<half, C> { static __device__ __forceinline__ half Store(C v) { return half{FloatToHalfBits(ToRoundable(v))}; } };
+template <typename C> struct Narrow<bfloat, C> { static __device__ __forceinline__ bfloat Store(C v) { return bfloat{FloatToBfloatBits(ToRoundable(v))}; } };
+template <typename C> struct Narrow<boolean, C> { static __device__ __forceinline__ boolean Store(C v) { return boolean{static_cast<unsigned char>(v != C(0))}; } };
+
+template <typename C, typename S> __device__ __forceinline__ C Load(const S* p, int64 i) { return Convert<C, S>::Load(p[i]); }
+template <typename S, typename C> __device__ __forceinline__ void Store(S* p, int64 i, C v) { p[i] = Narrow<S, C>::Store(v); }
+
+// V neighbouring elements in one access; the address is a multiple of their size
+template <typename S, int V> struct alignas(sizeof(S) * V) Pack { S v[V]; };
+template <int V, typename C, typename S> __device__ __forceinline__ void LoadPack(const S* p, int64 i, C* out) {
+  const Pack<S, V> pack = *reinterpret_cast<const Pack<S, V>*>(p + i);
+#pragma unroll
+  for (int j = 0; j < V; ++j) out[j] = Convert<C, S>::Load(pack.v[j]);
+}
+template <int V, typename S, typename C> __device__ __forceinline__ void StorePack(S* p, int64 i, const C* in) {
+  Pack<S, V> pack;
+#pragma unroll
+  for (int j = 0; j < V; ++j) pack.v[j] = Narrow<S, C>::Store(in[j]);
+  *reinterpret_cast<Pack<S, V>*>(p + i) = pack;
+}
+
+// quotient of i < 2^31 by a FastDivisor
+__device__ __forceinline__ unsigned Divide(unsigned i, int64 multiplier, int64 shift) {
+  return (__umulhi(i, static_cast<unsigned>(multiplier)) + i) >> static_cast<unsigned>(shift);
+}
+__device__ __forceinline__ int64 ThreadIndex() { return static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ int64 ThreadCount() { return static_cast<int64>(gridDim.x) * blockDim.x; }
+}  // namespace mx
+)TEXT";
+  return std::string(HalfText()) + text;
+}
+
+const char* StorageName(int dtype) {
+  switch (dtype) {
+    case kFloat32: return "float";
+    case kFloat64: return "double";
+    case kFloat16: return "mx::half";
+    case kBfloat16: return "mx::bfloat";
+    case kUint8: return "unsigned char";
+    case kInt8: return "signed char";
+    case kInt16: return "short";
+    case kUint16: return "unsigned short";
+    case kInt32: return "int";
+    case kUint32: return "unsigned";
+    case kInt64: return "long long";
+    case kUint64: return "unsigned long long";
+    case kBool: return "mx::boolean";
+    default: MXNET_THROW(Type) << "[rtc] no storage type for dtype " << dtype; return "";
+  }
+}
+
+FastDivisor::FastDivisor(int64_t d) : divisor(d) {
+  shift = 0;
+  while ((int64_t{1} << shift) < d) ++shift;
+  multiplier = static_cast<int64_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - static_cast<uint64_t>(d))) / static_cast<uint64_t>(d) + 1);
+}
+
+}  // namespace rtc
+}  // namespace mxnet

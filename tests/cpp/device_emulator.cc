@@ -1,0 +1,195 @@
+#include "device_emulator.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mxnet/error.h"
+#include "rtc/kernel.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace {
+
+// What nvcc's language adds, for one block at a time: __shared__ is a static variable, so all threads of the block see it.
+const char* const kLanguage = R"TEXT(
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#define __device__
+#define __global__
+#define __host__
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __restrict__
+#define __shared__ static
+struct EmuDim { unsigned x, y, z; };
+static thread_local EmuDim threadIdx, blockIdx;
+static EmuDim blockDim, gridDim;
+static pthread_barrier_t emu_barrier;
+static uint64_t emu_lane[1024];
+static thread_local unsigned emu_self;
+static inline void __syncthreads() { pthread_barrier_wait(&emu_barrier); }
+static inline void __syncwarp(unsigned = 0) {}
+template <typename V> static inline V emu_exchange(V v, unsigned from) {
+  V out;
+  memcpy(&emu_lane[emu_self], &v, sizeof(V));
+  __syncthreads();
+  memcpy(&out, &emu_lane[from], sizeof(V));
+  __syncthreads();
+  return out;
+}
+template <typename V> static inline V __shfl_xor_sync(unsigned, V v, int mask) { return emu_exchange(v, (emu_self & ~31u) | ((emu_self ^ static_cast<unsigned>(mask)) & 31u)); }
+static inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32); }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64); }
+static inline float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
+static inline unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
+static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f; }
+template <typename V> static inline V atomicAdd(V* p, V v) { V old = *p; *p = old + v; return old; }
+static inline double erfinv(double x) {
+  const double a = fabs(x);
+  if (!(a < 1.0)) return a == 1.0 ? copysign(INFINITY, x) : NAN;
+  const double w0 = -log((1.0 - a) * (1.0 + a)), c = 2.0 / (M_PI * 0.147) - 0.5 * w0;
+  double y = sqrt(sqrt(c * c + w0 / 0.147) - c);
+  for (int i = 0; i < 5; ++i) {
+    const double e = a > 0.5 ? (1.0 - a) - erfc(y) : erf(y) - a, step = e * 0.88622692545275801 * exp(y * y);
+    y -= step / (1.0 + y * step);
+  }
+  return copysign(y, x);
+}
+static inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
+)TEXT";
+
+// Stands where the prelude has the device's instructions.
+const char* const kHalf = R"TEXT(namespace mx {
+static inline float HalfBitsToFloat(unsigned short b) { _Float16 h; memcpy(&h, &b, 2); return static_cast<float>(h); }
+static inline unsigned short FloatToHalfBits(float f) { const _Float16 h = static_cast<_Float16>(f); unsigned short b; memcpy(&b, &h, 2); return b; }
+static inline float BfloatBitsToFloat(unsigned short b) { return __uint_as_float(static_cast<unsigned>(b) << 16); }
+static inline unsigned short FloatToBfloatBits(float f) {
+  const unsigned u = __float_as_uint(f);
+  return f != f ? 0x7fff : static_cast<unsigned short>((u + 0x7fff + ((u >> 16) & 1)) >> 16);
+}
+}
+)TEXT";
+
+// Behind every kernel, in its namespace.
+const char* const kRunner = R"TEXT(
+struct EmuJob { const Args* args; unsigned thread; EmuDim block; };
+static void* emu_thread(void* p) {
+  const EmuJob* job = static_cast<const EmuJob*>(p);
+  emu_self = job->thread;
+  threadIdx = {job->thread, 0, 0};
+  blockIdx = job->block;
+  EMU_KERNEL(*job->args);
+  return 0;
+}
+static int emu_run(const void* args, unsigned long bytes, const unsigned* grid, const unsigned* block) {
+  if (bytes != sizeof(Args)) return 1;
+  if (block[1] != 1 || block[2] != 1 || block[0] > 1024) return 2;
+  const Args* a = static_cast<const Args*>(args);
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {block[0], 1, 1};
+  EmuJob jobs[1024];
+  pthread_t threads[1024];
+  for (unsigned z = 0; z < grid[2]; ++z)
+    for (unsigned y = 0; y < grid[1]; ++y)
+      for (unsigned x = 0; x < grid[0]; ++x) {
+        if (EMU_SYNC) pthread_barrier_init(&emu_barrier, 0, block[0]);
+        for (unsigned t = 0; t < block[0]; ++t) {
+          jobs[t] = {a, t, {x, y, z}};
+          if (EMU_SYNC) { if (pthread_create(&threads[t], 0, emu_thread, &jobs[t]) != 0) return 3; }
+          else emu_thread(&jobs[t]);
+        }
+        if (EMU_SYNC) for (unsigned t = 0; t < block[0]; ++t) pthread_join(threads[t], 0);
+        if (EMU_SYNC) pthread_barrier_destroy(&emu_barrier);
+      }
+  return 0;
+}
+)TEXT";
+
+using RunFn = int (*)(const void*, unsigned long, const unsigned*, const unsigned*);
+int g_launches = 0;
+std::map<const rtc::Kernel*, RunFn> g_built;
+std::vector<const rtc::Kernel*> g_noted;
+
+void Replace(std::string* text, const std::string& what, const std::string& by) {
+  const size_t at = text->find(what);
+  MXNET_CHECK(at != std::string::npos) << "[emulator] a kernel without `" << what.substr(0, 40) << "`";
+  text->replace(at, what.size(), by);
+}
+
+// All noted kernels in one file, each with its prelude in a namespace of its own.
+void BuildNoted() {
+  std::string source = kLanguage, table;
+  std::vector<const rtc::Kernel*> kernels;
+  for (const rtc::Kernel* kernel : g_noted) {
+    if (g_built.count(kernel)) continue;
+    g_built[kernel] = nullptr;
+    const std::string space = "k" + std::to_string(kernels.size());
+    std::string body = kernel->source;
+    Replace(&body, rtc::HalfText(), "");
+    Replace(&body, "extern \"C\" __global__", "static");
+    const bool sync = body.find("__syncthreads()") != std::string::npos;
+    source += "namespace " + space + " {\n" + kHalf + body + "\n#define EMU_KERNEL " + kernel->name + "\n#define EMU_SYNC " + (sync ? "1" : "0") + "\n" + kRunner +
+              "#undef EMU_KERNEL\n#undef EMU_SYNC\n}\n";
+    table += space + "::emu_run, ";
+    kernels.push_back(kernel);
+  }
+  g_noted.clear();
+  if (kernels.empty()) return;
+  source += "extern \"C\" int (*emu_table[])(const void*, unsigned long, const unsigned*, const unsigned*) = {" + table + "};\n";
+  char name[] = "/tmp/mxnet_emulator_XXXXXX";
+  MXNET_CHECK(mkdtemp(name)) << "[emulator] no temporary folder";
+  const std::string folder = name, stem = folder + "/kernels";
+  std::ofstream(stem + ".cc") << source;
+  const std::string command = "c++ -std=c++17 -O0 -w -fwrapv -ffp-contract=off -shared -fPIC -o " + stem + ".so " + stem + ".cc -lm -lpthread 2> " + stem + ".log";
+  if (std::system(command.c_str()) != 0) {
+    std::ifstream log(stem + ".log");
+    std::string line, text;
+    for (int i = 0; i < 30 && std::getline(log, line); ++i) text += line + "\n";
+    MXNET_THROW(Generic) << "[emulator] " << stem << ".cc does not compile:\n" << text;
+  }
+  void* library = dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  MXNET_CHECK(library) << "[emulator] " << dlerror();
+  const RunFn* run = reinterpret_cast<const RunFn*>(dlsym(library, "emu_table"));
+  for (size_t i = 0; i < kernels.size(); ++i) g_built[kernels[i]] = run[i];
+  for (const char* ending : {".cc", ".so", ".log"}) std::remove((stem + ending).c_str());
+  rmdir(folder.c_str());
+}
+
+void Note(const rtc::Kernel& kernel, const rtc::LaunchShape&, void*, size_t, const RunContext&) { g_noted.push_back(&kernel); }
+
+void Run(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext&) {
+  ++g_launches;
+  if (!g_built.count(&kernel)) {
+    g_noted.push_back(&kernel);
+    BuildNoted();
+  }
+  const RunFn run = g_built.at(&kernel);
+  MXNET_CHECK(run) << "[emulator] " << kernel.name << " was not compiled";
+  const int status = run(args, bytes, shape.grid, shape.block);
+  MXNET_CHECK(status == 0) << "[emulator] " << kernel.name << ": status " << status << " (1: the struct Args has another size than the arguments; 2: block shape)\n" << kernel.source;
+}
+
+const rtc::LaunchHooks kNote = {Note}, kRun = {Run};
+
+}  // namespace
+
+bool EmulatorAvailable() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
+
+EmulatedDevice::EmulatedDevice(Mode mode) : before_(rtc::GetLaunchHooks()) {
+  if (mode == EmulatedDevice::kRun) BuildNoted();
+  rtc::SetLaunchHooks(mode == EmulatedDevice::kRun ? &mxnet::kRun : &kNote);
+}
+EmulatedDevice::~EmulatedDevice() { rtc::SetLaunchHooks(static_cast<const rtc::LaunchHooks*>(before_)); }
+int EmulatedDevice::launches() { return g_launches; }
+
+}  // namespace mxnet

@@ -1,0 +1,491 @@
+/*
+ * The GPU kernels of operators without a GPU: every record's GPU kernel runs on the emulator (device_emulator.h) and must give what its CPU kernel gives.
+ * device_kernels_cuda_test.cc compiles the same texts with NVRTC.
+ */
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/half.h"
+#include "device_emulator.h"
+#include "mxnet/graph.h"
+#include "mxnet/op.h"
+#include "operator/pointwise/device_program.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/rows.h"
+#include "rtc/cache.h"
+#include "rtc/kernel.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace {
+
+double ReadElement(const void* p, int dtype, int64_t i) {
+  switch (dtype) {
+    case kFloat32: return static_cast<const float*>(p)[i];
+    case kFloat64: return static_cast<const double*>(p)[i];
+    case kFloat16: return static_cast<float>(static_cast<const float16*>(p)[i]);
+    case kBfloat16: return static_cast<float>(static_cast<const bfloat16*>(p)[i]);
+    case kUint8: case kBool: return static_cast<const uint8_t*>(p)[i];
+    case kInt8: return static_cast<const int8_t*>(p)[i];
+    case kInt32: return static_cast<const int32_t*>(p)[i];
+    default: return static_cast<double>(static_cast<const int64_t*>(p)[i]);
+  }
+}
+void WriteElement(void* p, int dtype, int64_t i, double v) {
+  switch (dtype) {
+    case kFloat32: static_cast<float*>(p)[i] = static_cast<float>(v); break;
+    case kFloat64: static_cast<double*>(p)[i] = v; break;
+    case kFloat16: static_cast<float16*>(p)[i] = float16(v); break;
+    case kBfloat16: static_cast<bfloat16*>(p)[i] = bfloat16(v); break;
+    case kUint8: static_cast<uint8_t*>(p)[i] = static_cast<uint8_t>(std::fabs(v)); break;
+    case kBool: static_cast<uint8_t*>(p)[i] = v != 0; break;
+    case kInt8: static_cast<int8_t*>(p)[i] = static_cast<int8_t>(v); break;
+    case kInt32: static_cast<int32_t*>(p)[i] = static_cast<int32_t>(v); break;
+    default: static_cast<int64_t*>(p)[i] = static_cast<int64_t>(v);
+  }
+}
+double Tolerance(int dtype) { return dtype == kFloat32 ? 2e-5 : dtype == kFloat64 ? 1e-9 : dtype == kFloat16 ? 2e-3 : dtype == kBfloat16 ? 1.6e-2 : 0; }
+
+struct Case {
+  std::string op;
+  std::vector<Shape> shapes;
+  std::vector<int> dtypes;          // one for all, or one per input
+  AttrDict attrs;
+  OpReq req = OpReq::kWrite;
+  double low = -3, high = 3;
+  bool misaligned = false;          // data begins one element behind an aligned address
+};
+
+std::string Name(const Case& c) {
+  std::ostringstream s;
+  s << c.op;
+  for (const Shape& shape : c.shapes) s << shape;
+  for (int d : c.dtypes) s << " " << DTypeName(d);
+  for (const auto& kv : c.attrs) s << " " << kv.first << "=" << kv.second;
+  s << (c.req == OpReq::kAdd ? " add" : "");
+  return s.str();
+}
+
+// Runs one kernel of the record on host memory; returns the outputs' bytes.
+struct Result {
+  std::vector<std::vector<char>> bytes;
+  std::vector<Shape> shapes;
+  std::vector<int> dtypes;
+  std::vector<std::vector<char>> inputs;   // afterwards: updated arrays are inputs
+};
+Result RunKernel(const Case& c, DeviceType device, unsigned seed = 1) {
+  const Op* op = Op::Get(c.op);
+  const AttrsPtr attrs = MakeAttrs(op, c.attrs);
+  const int num_in = static_cast<int>(c.shapes.size()), num_out = op->NumOutputs(*attrs);
+  ShapeVector in_shapes(c.shapes.begin(), c.shapes.end()), out_shapes(num_out);
+  std::vector<int> in_types, out_types(num_out, kDTypeUnknown);
+  for (int i = 0; i < num_in; ++i) in_types.push_back(c.dtypes[c.dtypes.size() == 1 ? 0 : i]);
+  EXPECT_TRUE(op->infer_shape(*attrs, &in_shapes, &out_shapes)) << Name(c);
+  EXPECT_TRUE(op->infer_type ? op->infer_type(*attrs, &in_types, &out_types) : SameType(*attrs, &in_types, &out_types)) << Name(c);
+  RunContext run;
+  run.ctx = {device, 0};
+  std::mt19937 random(seed);
+  std::vector<std::vector<char>> memory;
+  auto tensor = [&](const Shape& shape, int dtype, bool fill) {
+    TBlob b;
+    b.shape = shape;
+    b.dtype = dtype;
+    b.ctx = run.ctx;
+    const size_t size = DTypeSize(dtype), shift = c.misaligned ? size : 0;
+    memory.emplace_back(b.Bytes() + 64 + shift);
+    uintptr_t at = reinterpret_cast<uintptr_t>(memory.back().data());
+    at = (at + 31) / 32 * 32 + shift;
+    b.dptr = reinterpret_cast<void*>(at);
+    for (int64_t i = 0; fill && i < b.Size(); ++i) {
+      double v = std::uniform_real_distribution<double>(c.low, c.high)(random);
+      if (!IsFloating(dtype)) v = std::floor(v);
+      WriteElement(b.dptr, dtype, i, v);
+    }
+    return b;
+  };
+  memory.reserve(num_in + num_out + 64);
+  std::vector<TBlob> in, out;
+  for (int i = 0; i < num_in; ++i) in.push_back(tensor(in_shapes[i], in_types[i], true));
+  for (int i = 0; i < num_out; ++i) out.push_back(tensor(out_shapes[i], out_types[i], true));
+  const std::vector<OpReq> req(num_out, c.req);
+  KernelArgs a;
+  RandomState state;
+  state.Seed(seed);
+  a.attrs = attrs.get();
+  a.in = Span<const TBlob>(in);
+  a.out = Span<const TBlob>(out);
+  a.req = Span<const OpReq>(req);
+  a.run = run;
+  a.is_train = true;
+  a.random = op->uses_random ? &state : nullptr;
+  std::shared_ptr<OpState> slot;
+  a.state = &slot;
+  a.workspace = [&](size_t bytes) {
+    memory.emplace_back(bytes + 64);
+    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory.back().data()) + 63) / 64 * 64);
+  };
+  const Kernel* kernel = op->KernelFor(device);
+  EXPECT_NE(kernel, nullptr) << Name(c);
+  if (kernel) (*kernel)(a);
+  Result r;
+  for (const TBlob& b : out) {
+    r.bytes.emplace_back(static_cast<char*>(b.dptr), static_cast<char*>(b.dptr) + b.Bytes());
+    r.shapes.push_back(b.shape);
+    r.dtypes.push_back(b.dtype);
+  }
+  for (const TBlob& b : in) r.inputs.emplace_back(static_cast<char*>(b.dptr), static_cast<char*>(b.dptr) + b.Bytes());
+  return r;
+}
+
+void ExpectNear(const Case& c, const std::vector<char>& got, const std::vector<char>& want, int dtype, double scale) {
+  const int64_t n = static_cast<int64_t>(want.size() / DTypeSize(dtype));
+  int shown = 0;
+  for (int64_t i = 0; i < n && shown < 3; ++i) {
+    const double x = ReadElement(got.data(), dtype, i), y = ReadElement(want.data(), dtype, i);
+    if ((x != x && y != y) || x == y) continue;
+    const double tolerance = scale * Tolerance(dtype);
+    if (!(std::fabs(x - y) <= tolerance * std::max(1.0, std::fabs(y)))) {
+      ADD_FAILURE() << Name(c) << " element " << i << ": GPU kernel " << x << ", CPU kernel " << y;
+      ++shown;
+    }
+  }
+}
+
+// Tests say what to run; it is run when the test ends: first to see which kernels there are, then, when they are compiled, in earnest.
+class DeviceKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  }
+  void TearDown() override {
+    try {
+      {
+        EmulatedDevice device(EmulatedDevice::kCollect);
+        for (const auto& w : work_) w.gpu();
+      }
+      for (const auto& w : work_) {
+        const int before = EmulatedDevice::launches();
+        EmulatedDevice device(EmulatedDevice::kRun);
+        w.gpu();
+        EXPECT_GE(EmulatedDevice::launches() - before, w.launches) << w.name;
+        w.compare();
+      }
+    } catch (const std::exception& e) {
+      FAIL() << e.what();
+    }
+  }
+  void Later(const std::string& name, int launches, std::function<void()> gpu, std::function<void()> compare) {
+    work_.push_back({name, launches, std::move(gpu), std::move(compare)});
+  }
+  void Check(const Case& c, double scale = 1) {
+    auto want = std::make_shared<Result>(RunKernel(c, DeviceType::kCPU)), got = std::make_shared<Result>();
+    Later(Name(c), 1, [c, got] { *got = RunKernel(c, DeviceType::kGPU); }, [c, want, got, scale] {
+      for (size_t i = 0; i < want->bytes.size(); ++i) ExpectNear(c, got->bytes.at(i), want->bytes[i], want->dtypes[i], scale);
+      for (size_t i = 0; i < want->inputs.size(); ++i) ExpectNear(c, got->inputs.at(i), want->inputs[i], c.dtypes[c.dtypes.size() == 1 ? 0 : i], scale);
+    });
+  }
+
+ private:
+  struct Work {
+    std::string name;
+    int launches;
+    std::function<void()> gpu, compare;
+  };
+  std::vector<Work> work_;
+};
+
+TEST(Rtc, FastDivisorIsExactBelowTwoToThe31) {
+  std::mt19937 random(3);
+  for (int64_t d : {1, 2, 3, 5, 7, 10, 31, 32, 33, 641, 65537, 1000003, 2147483647}) {
+    const rtc::FastDivisor f(d);
+    auto divide = [&](uint32_t i) {
+      return (static_cast<uint32_t>((static_cast<uint64_t>(i) * static_cast<uint32_t>(f.multiplier)) >> 32) + i) >> f.shift;
+    };
+    for (int64_t i : {int64_t{0}, int64_t{1}, d - 1, d, d + 1, int64_t{2147483647}, int64_t{2147483646}}) {
+      if (i > 2147483647) continue;
+      EXPECT_EQ(divide(static_cast<uint32_t>(i)), static_cast<uint32_t>(i / d)) << i << " / " << d;
+    }
+    for (int k = 0; k < 1000; ++k) {
+      const uint32_t i = random() >> 1;
+      ASSERT_EQ(divide(i), i / static_cast<uint32_t>(d)) << i << " / " << d;
+    }
+  }
+}
+
+TEST(Rtc, CacheKeepsWhatWasWrittenAndRefusesDamage) {
+  char name[] = "/tmp/mxnet_rtc_XXXXXX";
+  const std::string folder = std::string(mkdtemp(name)) + "/deep/er";
+  std::string payload;
+  EXPECT_FALSE(rtc::CacheRead(folder, "request", &payload));
+  const std::string code("\0binary\n\xff", 9);
+  ASSERT_TRUE(rtc::CacheWrite(folder, "request", code));
+  ASSERT_TRUE(rtc::CacheRead(folder, "request", &payload));
+  EXPECT_EQ(payload, code);
+  EXPECT_FALSE(rtc::CacheRead(folder, "another request", &payload));
+  const std::string path = folder + "/" + rtc::CacheName("request");
+  for (long at : {0L, 9L, 33L, 40L}) {   // header, sizes, request, payload
+    ASSERT_TRUE(rtc::CacheWrite(folder, "request", code));
+    FILE* f = std::fopen(path.c_str(), "r+b");
+    std::fseek(f, at, SEEK_SET);
+    std::fputc('?', f);
+    std::fclose(f);
+    EXPECT_FALSE(rtc::CacheRead(folder, "request", &payload)) << "byte " << at;
+  }
+  ASSERT_TRUE(rtc::CacheWrite(folder, "request", code));
+  ASSERT_EQ(truncate(path.c_str(), 35), 0);
+  EXPECT_FALSE(rtc::CacheRead(folder, "request", &payload));
+  ASSERT_EQ(truncate(path.c_str(), 0), 0);
+  EXPECT_FALSE(rtc::CacheRead(folder, "request", &payload));
+}
+
+TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
+  const rtc::LaunchHooks* before = rtc::GetLaunchHooks();
+  rtc::SetLaunchHooks(nullptr);
+  RunContext run;
+  run.ctx = Context::GPU(0);
+  rtc::Arguments args;
+  try {
+    rtc::Launch(rtc::FindKernel("test", [](rtc::Kernel* k) { k->name = "nothing"; }), rtc::Cover(1), &args, run);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("no GPU support"), std::string::npos) << e.what();
+  }
+  rtc::SetLaunchHooks(before);
+}
+
+// ---- pointwise
+TEST_F(DeviceKernels, EveryUnaryAndBinaryRowAlone) {
+  // the table's functions over the values that tell them apart; operators only add names to them
+  const Shape shape{3, 37};
+  for (int row = 0; row < pointwise::kEndInteger; ++row) {
+    const pointwise::Function f = pointwise::Forward(row);
+    for (int compute : {pointwise::kF32, pointwise::kF64, pointwise::kI32, pointwise::kI64}) {
+      if (!pointwise::HasFunction(f, compute)) continue;
+      if (compute == pointwise::kF64 && row % 5) continue;   // the same text as kF32 but for the type
+      if (compute == pointwise::kI64 && row % 3) continue;
+      const int count = pointwise::OperandCount(f), dtype = pointwise::ComputeDType(compute);
+      struct Data {
+        std::vector<char> memory[4];
+        TBlob blobs[4];
+      };
+      auto data = std::make_shared<Data>();
+      std::mt19937 random(row);
+      for (int k = 0; k < 4; ++k) {
+        data->memory[k].resize(shape.Size() * 8);
+        data->blobs[k].shape = shape;
+        data->blobs[k].dtype = dtype;
+        data->blobs[k].dptr = data->memory[k].data();
+        for (int64_t i = 0; i < shape.Size(); ++i) {
+          double v = std::uniform_real_distribution<double>(-4, 4)(random);
+          if (compute >= pointwise::kI32) v = std::floor(v);
+          if (compute < pointwise::kI32 && i % 40 == 7) v = NAN;
+          if (compute < pointwise::kI32 && i % 40 == 11) v = k ? -INFINITY : INFINITY;
+          if (i % 40 == 13) v = 0;
+          WriteElement(data->blobs[k].dptr, dtype, i, v);
+        }
+      }
+      const bool has_params = row > pointwise::kFirstParam && row < pointwise::kEndParam;
+      auto run = [data, f, compute, count, has_params](DeviceType device, const TBlob& out) {
+        const double params[3] = {2, 3, -1};
+        const pointwise::Operand in[2] = {data->blobs[0], data->blobs[1]};
+        RunContext where;
+        where.ctx = {device, 0};
+        pointwise::Execute(where, f, compute, in, count, count == 1 ? pointwise::kUnaryMasks : pointwise::kBinaryMasks, has_params ? params : nullptr, out, OpReq::kWrite);
+      };
+      run(DeviceType::kCPU, data->blobs[2]);
+      const Case c{std::string("row ") + pointwise::GetRow(row).name, {shape}, {dtype}, {}};
+      Later(Name(c), 1, [run, data] { run(DeviceType::kGPU, data->blobs[3]); }, [c, data, dtype] { ExpectNear(c, data->memory[3], data->memory[2], dtype, 1); });
+    }
+  }
+}
+
+TEST_F(DeviceKernels, PointwiseDtypesShapesAndRequests) {
+  const Shape flat{515};
+  for (int dtype : {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt8, kInt32, kInt64}) {
+    Check({"elemwise_add", {flat, flat}, {dtype}, {}});
+    Check({"elemwise_mul", {flat, flat}, {dtype}, {}, OpReq::kAdd});
+    Check({"_plus_scalar", {flat}, {dtype}, {{"scalar", "2"}}});
+    Check({"relu", {flat}, {dtype}, {}, OpReq::kWrite, -3, 3, true});
+  }
+  for (int to : {kFloat32, kFloat64, kFloat16, kUint8, kInt8, kInt32, kInt64, kBool, kBfloat16})
+    for (int from : {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt32, kInt64, kBool})
+      if ((to + from) % 2) Check({"Cast", {flat}, {from}, {{"dtype", DTypeName(to)}}});
+  Check({"Cast", {flat}, {kFloat64}, {{"dtype", "float16"}}});
+  Check({"Cast", {flat}, {kFloat64}, {{"dtype", "bfloat16"}}});
+  // broadcasting: along rows, columns, both; width 1 and more; more dimensions than are left after merging
+  Check({"broadcast_add", {{4, 8}, {4, 1}}, {kFloat32}, {}});
+  Check({"broadcast_sub", {{4, 8}, {1, 8}}, {kFloat32}, {}});
+  Check({"broadcast_mul", {{4, 1}, {1, 7}}, {kFloat32}, {}});
+  Check({"broadcast_add", {{2, 3, 4, 5}, {1, 3, 1, 1}}, {kFloat32}, {}});
+  Check({"broadcast_add", {{2, 3, 4, 5}, {2, 1, 4, 1}}, {kFloat16}, {}, OpReq::kAdd});
+  Check({"broadcast_maximum", {{1, 3, 1, 5, 1, 2}, {2, 1, 4, 1, 3, 1}}, {kInt32}, {}});
+  Check({"broadcast_add", {{3, 16}, {1}}, {kFloat32}, {}});
+  Check({"_npi_add", {{3, 16}, {16}}, {kFloat16, kFloat32}, {}});
+  Check({"_npi_multiply", {{3, 16}, {3, 1}}, {kInt32, kFloat32}, {}});
+  Check({"_npi_true_divide", {{3, 16}, {3, 16}}, {kInt32, kInt64}, {}, OpReq::kWrite, 1, 9});
+  Check({"_npi_greater", {{3, 16}, {1, 16}}, {kFloat32}, {}});
+  Check({"_npi_bitwise_and", {{33}, {33}}, {kBool}, {}});
+  Check({"_npi_add_scalar", {{33}}, {kInt32}, {{"scalar", "1.5"}, {"is_int", "0"}}});
+  Check({"_rdiv_scalar", {{33}}, {kFloat32}, {{"scalar", "2"}}, OpReq::kWrite, 1, 3});
+  Check({"clip", {{33}}, {kFloat16}, {{"a_min", "-1"}, {"a_max", "0.5"}}});
+  Check({"_backward_div_lhs", {{4, 8}, {4, 8}, {1, 8}}, {kFloat32}, {}, OpReq::kWrite, 1, 3});
+  Check({"_backward_div_rhs", {{4, 8}, {4, 8}, {4, 1}}, {kFloat32}, {}, OpReq::kWrite, 1, 3});
+  Check({"_backward_tanh", {{65}, {65}}, {kBfloat16}, {}, OpReq::kAdd, -0.9, 0.9});
+  Check({"_backward_gamma", {{65}, {65}, {65}}, {kFloat32}, {}, OpReq::kWrite, 0.5, 3});
+  Check({"_backward_power_scalar", {{65}, {65}}, {kFloat32}, {{"scalar", "3"}}, OpReq::kWrite, 0.5, 2});
+  Check({"add_n", {flat, flat, flat}, {kFloat16}, {{"num_args", "3"}}});
+  Check({"zeros_like", {flat}, {kFloat32}, {}});
+  Check({"ones_like", {flat}, {kInt64}, {}, OpReq::kAdd});
+  Check({"_contrib_div_sqrt_dim", {{4, 9}}, {kFloat32}, {}});
+}
+
+// ---- reductions
+TEST_F(DeviceKernels, Reductions) {
+  for (const char* axis : {"None", "(0,)", "(1,)", "(2,)", "(0, 2)", "(1, 2)"})
+    for (const char* op : {"sum", "max"}) Check({op, {{5, 6, 8}}, {kFloat32}, {{"axis", axis}}});
+  for (const char* op : {"mean", "prod", "nansum", "nanprod", "min"}) Check({op, {{5, 70}}, {kFloat32}, {{"axis", "1"}}, OpReq::kWrite, 0.5, 1.5});
+  for (int dtype : {kFloat64, kFloat16, kBfloat16, kInt32, kInt64, kUint8, kInt8}) Check({"sum", {{3, 40}}, {dtype}, {{"axis", "1"}}});
+  Check({"mean", {{3, 40}}, {kInt32}, {{"axis", "0"}}});
+  Check({"sum", {{3, 40}}, {kFloat16}, {{"axis", "0"}}, OpReq::kAdd});
+  Check({"sum", {{2, 66000}}, {kFloat32}, {{"axis", "1"}}}, 4);            // several blocks for one result
+  Check({"norm", {{33, 1000}}, {kFloat32}, {}}, 4);
+  Check({"norm", {{5, 20}}, {kFloat16}, {{"axis", "1"}, {"ord", "1"}}});
+  Check({"sum", {{0, 3}}, {kFloat32}, {{"axis", "0"}}});                   // nothing to sum: zeros
+  Check({"_backward_sum", {{5}, {5, 6}}, {kFloat32}, {{"axis", "1"}}});
+  Check({"_backward_mean", {{6}, {5, 6}}, {kFloat32}, {{"axis", "0"}}, OpReq::kAdd});
+  Check({"_sum_like", {{4, 5, 6}, {5, 1}}, {kFloat32}, {}});
+  Check({"broadcast_to", {{1, 5}}, {kFloat32}, {{"shape", "(4, 5)"}}});
+  Check({"moments", {{6, 7}}, {kFloat32}, {{"axes", "(1,)"}}});
+  Check({"L2Normalization", {{4, 9}}, {kFloat32}, {}});
+  Check({"_npi_any", {{4, 9}}, {kInt32}, {{"axis", "1"}}});
+  Check({"_npi_all", {{4, 9}}, {kFloat32}, {{"axis", "1"}}});
+  Check({"argmax", {{4, 9}}, {kFloat32}, {{"axis", "1"}}});
+  Check({"argmin", {{4, 9, 3}}, {kInt32}, {{"axis", "1"}}});
+  Check({"argmax", {{300}}, {kFloat16}, {}, OpReq::kWrite, -1, 1});
+}
+
+// ---- fills and copies
+TEST_F(DeviceKernels, FillsAndCopies) {
+  for (int dtype : {kFloat32, kFloat16, kInt64, kUint8}) {
+    Check({"_full", {}, {}, {{"shape", "(3, 5)"}, {"value", "2.5"}, {"dtype", DTypeName(dtype)}}});
+    Check({"_arange", {}, {}, {{"start", "1"}, {"stop", "9"}, {"step", "0.5"}, {"repeat", "2"}, {"dtype", DTypeName(dtype)}}});
+  }
+  Check({"_zeros", {}, {}, {{"shape", "(7,)"}}});
+  Check({"_eye", {}, {}, {{"N", "4"}, {"M", "6"}, {"k", "-1"}}});
+  Check({"_linspace", {}, {}, {{"start", "0"}, {"stop", "1"}, {"num", "11"}}});
+  for (int dtype : {kFloat32, kFloat16, kFloat64, kInt8}) {
+    Check({"transpose", {{3, 4, 5}}, {dtype}, {{"axes", "(2, 0, 1)"}}});
+    Check({"Concat", {{2, 3}, {2, 5}}, {dtype}, {{"num_args", "2"}, {"dim", "1"}}});
+    Check({"slice", {{6, 7}}, {dtype}, {{"begin", "(1, 2)"}, {"end", "(5, 7)"}, {"step", "(2, 1)"}}});
+  }
+  Check({"Reshape", {{6, 8}}, {kFloat32}, {{"shape", "(-1, 4)"}}});
+  Check({"Flatten", {{2, 3, 4}}, {kFloat32}, {}, OpReq::kWrite, -3, 3, true});
+  Check({"SwapAxis", {{3, 4, 5}}, {kFloat32}, {{"dim1", "0"}, {"dim2", "2"}}});
+  Check({"stack", {{2, 3}, {2, 3}}, {kFloat32}, {{"num_args", "2"}, {"axis", "1"}}});
+  Check({"SliceChannel", {{2, 6}}, {kFloat32}, {{"num_outputs", "3"}, {"axis", "1"}}});
+  Check({"_backward_slice", {{2, 3}, {4, 6}}, {kFloat32}, {{"begin", "(1, 0)"}, {"end", "(3, 3)"}}});
+  Check({"reverse", {{4, 5}}, {kFloat32}, {{"axis", "(1,)"}}});
+  Check({"tile", {{2, 3}}, {kFloat32}, {{"reps", "(2, 2)"}}});
+  Check({"repeat", {{2, 3}}, {kFloat32}, {{"repeats", "2"}, {"axis", "1"}}});
+  Check({"depth_to_space", {{1, 8, 2, 3}}, {kFloat32}, {{"block_size", "2"}}});
+}
+
+// ---- layers, updates, random numbers
+TEST_F(DeviceKernels, SoftmaxAndActivations) {
+  for (int dtype : {kFloat32, kFloat64, kFloat16, kBfloat16}) {
+    Check({"softmax", {{4, 37}}, {dtype}, {}});
+    Check({"log_softmax", {{3, 5, 4}}, {dtype}, {{"axis", "1"}, {"temperature", "2"}}});
+  }
+  Check({"softmin", {{2, 900}}, {kFloat32}, {}});
+  Check({"softmax", {{4, 9}, {4}}, {kFloat32, kInt32}, {{"use_length", "1"}}, OpReq::kWrite, 1, 9});
+  Check({"softmax", {{4, 9}}, {kFloat16}, {{"dtype", "float32"}}});
+  Check({"_backward_softmax", {{4, 37}, {4, 37}}, {kFloat32}, {}, OpReq::kWrite, 0, 1});
+  Check({"_backward_log_softmax", {{4, 70, 3}, {4, 70, 3}}, {kFloat16}, {{"axis", "1"}}, OpReq::kWrite, -1, 0}, 4);
+  for (const char* type : {"relu", "sigmoid", "tanh", "softrelu", "softsign"}) {
+    Check({"Activation", {{5, 13}}, {kFloat32}, {{"act_type", type}}});
+    Check({"_backward_Activation", {{5, 13}, {5, 13}}, {kFloat32}, {{"act_type", type}}, OpReq::kWrite, -0.9, 0.9});
+  }
+}
+
+TEST_F(DeviceKernels, Updates) {
+  const Shape s{29};
+  for (int dtype : {kFloat32, kFloat16, kFloat64}) {
+    Check({"sgd_update", {s, s}, {dtype}, {{"lr", "0.1"}, {"wd", "0.01"}, {"clip_gradient", "1"}}});
+    Check({"sgd_mom_update", {s, s, s}, {dtype}, {{"lr", "0.1"}, {"momentum", "0.9"}}});
+  }
+  Check({"mp_sgd_mom_update", {s, s, s, s}, {kFloat16, kFloat16, kFloat32, kFloat32}, {{"lr", "0.1"}, {"momentum", "0.9"}}});
+  Check({"nag_mom_update", {s, s, s}, {kFloat32}, {{"lr", "0.1"}, {"momentum", "0.9"}}});
+  Check({"adam_update", {s, s, s, s}, {kFloat32}, {{"lr", "0.1"}}, OpReq::kWrite, 0.1, 2});
+  Check({"rmsprop_update", {s, s, s}, {kFloat32}, {{"lr", "0.1"}}, OpReq::kWrite, 0.1, 2});
+  Check({"rmspropalex_update", {s, s, s, s, s}, {kFloat32}, {{"lr", "0.1"}}, OpReq::kWrite, 0.1, 0.4}, 50);
+  Check({"ftrl_update", {s, s, s, s}, {kFloat32}, {{"lr", "0.1"}}, OpReq::kWrite, 0.1, 2}, 10);
+  Check({"ftml_update", {s, s, s, s, s}, {kFloat32}, {{"lr", "0.1"}, {"t", "2"}}, OpReq::kWrite, 0.1, 2}, 10);
+  Check({"signsgd_update", {s, s}, {kFloat32}, {{"lr", "0.1"}}});
+  Check({"signum_update", {s, s, s}, {kFloat32}, {{"lr", "0.1"}, {"momentum", "0.9"}}});
+}
+
+TEST_F(DeviceKernels, RandomNumbersAreTheCpus) {
+  for (const char* dtype : {"float32", "float64", "float16"}) {
+    Check({"_random_uniform", {}, {}, {{"shape", "(103,)"}, {"low", "-1"}, {"high", "2"}, {"dtype", dtype}}});
+    Check({"_random_normal", {}, {}, {{"shape", "(103,)"}, {"loc", "1"}, {"scale", "2"}, {"dtype", dtype}}});
+    Check({"_random_exponential", {}, {}, {{"shape", "(103,)"}, {"lam", "2"}, {"dtype", dtype}}});
+  }
+  Check({"_random_randint", {}, {}, {{"shape", "(103,)"}, {"low", "-5"}, {"high", "1000000"}, {"dtype", "int32"}}});
+  Check({"_random_normal_like", {{7, 3}}, {kFloat32}, {}});
+  EXPECT_EQ(Op::Get("_random_gamma")->KernelFor(DeviceType::kGPU), nullptr) << "has a kernel now: add it to this test";
+}
+
+// ---- fused graphs
+TEST_F(DeviceKernels, FusedGraphs) {
+  // tanh(a * b + 2) * sigmoid(c), c broadcast
+  for (int dtype : {kFloat32, kFloat16, kFloat64}) {
+    const NodePtr a = MakeVariable("a"), b = MakeVariable("b"), c = MakeVariable("c");
+    const NodeEntry product = MakeOp("elemwise_mul", {{a, 0, 0}, {b, 0, 0}});
+    const NodeEntry shifted = MakeOp("_plus_scalar", {product}, {{"scalar", "2"}});
+    const NodeEntry left = MakeOp("Activation", {shifted}, {{"act_type", "tanh"}});
+    const NodeEntry result = MakeOp("broadcast_mul", {left, MakeOp("sigmoid", {{c, 0, 0}})});
+    auto graph = std::make_shared<Symbol>();
+    graph->outputs = {result};
+    auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get("_fused_pointwise"), {{"num_args", "3"}}));
+    attrs->subgraphs = {graph};
+    const Shape shapes[3] = {{4, 10}, {4, 10}, {1, 10}};
+    std::vector<std::vector<char>> memory(5);
+    std::vector<TBlob> in(3);
+    TBlob out[2];
+    std::mt19937 random(5);
+    for (int i = 0; i < 5; ++i) {
+      TBlob& t = i < 3 ? in[i] : out[i - 3];
+      t.shape = i < 3 ? shapes[i] : shapes[0];
+      t.dtype = dtype;
+      memory[i].resize(t.Bytes() + 32);
+      t.dptr = reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory[i].data()) + 31) / 32 * 32);
+      for (int64_t k = 0; i < 3 && k < t.Size(); ++k) WriteElement(t.dptr, dtype, k, std::uniform_real_distribution<double>(-2, 2)(random));
+    }
+    static const OpReq req[1] = {OpReq::kWrite};
+    for (DeviceType device : {DeviceType::kCPU, DeviceType::kGPU}) {
+      KernelArgs args;
+      args.attrs = attrs.get();
+      args.in = Span<const TBlob>(in);
+      args.out = Span<const TBlob>(&out[device == DeviceType::kGPU], 1);
+      args.req = Span<const OpReq>(req, 1);
+      args.run.ctx = {device, 0};
+      const int before = EmulatedDevice::launches();
+      EmulatedDevice emulated;
+      (*attrs->op->KernelFor(device))(args);
+      EXPECT_EQ(EmulatedDevice::launches() - before, device == DeviceType::kGPU ? 1 : 0) << "the whole graph is one kernel";
+    }
+    const char *x = static_cast<char*>(out[1].dptr), *y = static_cast<char*>(out[0].dptr);
+    ExpectNear({"_fused_pointwise", {}, {dtype}, {}}, std::vector<char>(x, x + out[1].Bytes()), std::vector<char>(y, y + out[0].Bytes()), dtype, 1);
+  }
+}
+
+}  // namespace
+}  // namespace mxnet
