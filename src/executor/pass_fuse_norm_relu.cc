@@ -1,5 +1,5 @@
 // BatchNorm with a relu behind it becomes one operator before the gradient is made: the plain result of BatchNorm is never stored,
-// and the backward pass finds the relu's mask in its output.
+// and the backward pass computes the relu's mask again from the data.
 #include <map>
 
 #include "executor/passes.h"

@@ -55,6 +55,7 @@ const std::vector<Pass>& PlanPasses() {
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},
+      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.", InferenceOnCpu, FoldRnnParameters},
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
       {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InferenceOnCpu, FuseGelu},

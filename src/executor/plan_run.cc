@@ -170,9 +170,20 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
   const Plan& p = *plan_;
   int t = begin;
   const WeightsScope weights(constant_pieces_.get());
+  // A constant node whose kernel throws has no result: the next run tries again and fails again.
+  struct Failed {
+    PlanInstance* self;
+    int node = -1;
+    ~Failed() {
+      if (node >= 0) self->folded_[self->plan_->nodes[node].out] = 0;
+    }
+  } failed{this};
   try {
     for (; t < end; ++t) {
-      if (p.nodes[t].constant && UpToDate(t)) continue;
+      if (p.nodes[t].constant) {
+        if (UpToDate(t)) continue;
+        failed.node = t;
+      }
       KernelArgs& a = args_[t];
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
@@ -180,6 +191,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
       (*p.nodes[t].kernel)(a);
       if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);
+      failed.node = -1;
     }
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + p.nodes[t].name + ")");

@@ -46,6 +46,12 @@ void* CpuBackend::Malloc(size_t bytes, size_t alignment) {
   return ptr;
 }
 
+void CpuBackend::Spare(void* ptr, size_t used, size_t bytes) {
+  if (bytes < kHugePage) return;
+  const size_t whole = used & ~(kHugePage - 1);
+  if (whole < bytes) madvise(static_cast<char*>(ptr) + whole, MappedBytes(bytes - whole), MADV_NOHUGEPAGE);
+}
+
 void CpuBackend::Free(void* ptr, size_t bytes) {
   if (bytes >= kHugePage) {
     munmap(ptr, MappedBytes(bytes));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mxnet/profiler.h"
+#include "storage/cpu_backend.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -192,6 +193,7 @@ void* Pool::Miss(size_t bytes, size_t rounded) {
     ptr = backend_->Malloc(rounded, alignment);
   }
   if (ptr == nullptr) ThrowOutOfMemory(bytes, rounded);
+  if (ctx_.dev_type == DeviceType::kCPU) CpuBackend::Spare(ptr, bytes, rounded);
   Poison(ptr, rounded);
   std::lock_guard<std::mutex> guard(mutex_);
   held_ += rounded;

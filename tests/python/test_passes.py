@@ -437,3 +437,30 @@ def test_what_is_not_attention_stays():
     net = joined(mx.sym.batch_dot(mx.sym.softmax(mx.sym.batch_dot(split(q, 2), split(k, 4), transpose_b=True)), split(v, 2)), 2)
     e = bind(net, {"q": (2, 4, 4), "k": (1, 4, 8), "v": (2, 4, 4)})
     assert "_fused_attention" in operators(e) and "transpose" in operators(e)
+
+
+def test_a_constant_that_fails_fails_in_every_run():
+    words = mx.sym.take(mx.sym.ones((3, 2)), mx.sym.arange(5), mode="raise", name="words")
+    e = bind(mx.sym.broadcast_add(X, mx.sym.sum(words)), {"x": (2, 2)})
+    assert any(n.startswith("words") for n in e.debug_str().split())
+    for _ in range(3):
+        with pytest.raises(mx.MXNetError, match="words"):
+            e.forward()[0].wait_to_read()
+
+
+@pytest.mark.parametrize("layer", ["LSTM", "GRU", "RNN"])
+def test_rnn_parameters_are_put_together_once(layer):
+    net = getattr(mx.gluon.rnn, layer)(20, num_layers=2, bidirectional=True, input_size=12)
+    net.initialize(mx.init.Uniform(0.3))
+    x = mx.nd.random.uniform(-1, 1, shape=(5, 3, 12))
+    eager = net(x).asnumpy()
+    net.hybridize()
+    np.testing.assert_allclose(net(x).asnumpy(), eager, rtol=1e-5, atol=1e-6)
+    text = str(net.explain(x, runs=0))
+    assert "_join_parameters" in text and "_rnn_param_concat" not in text
+    for p in net.collect_params().values():   # new parameters are seen
+        p.set_data(p.data() * 0.5)
+    changed = net(x).asnumpy()
+    net.hybridize(False)
+    np.testing.assert_allclose(changed, net(x).asnumpy(), rtol=1e-5, atol=1e-6)
+    assert abs(changed - eager).max() > 1e-2

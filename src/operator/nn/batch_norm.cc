@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/determinism.h"
@@ -110,9 +111,6 @@ void BatchMoments(const View& v, int dtype, const T* x, double* mean, double* va
   }
 }
 
-template <typename T>
-void Relu(T* y, int64_t n) { for (int64_t i = 0; i < n; ++i) y[i] = y[i] < T(0) ? T(0) : y[i]; }
-
 // `x` in the memory order of `like`: itself or a copy.
 template <typename T>
 const T* InOrderOf(KernelArgs& a, const TBlob& b, const TBlob& like) {
@@ -127,35 +125,35 @@ const T* InOrderOf(KernelArgs& a, const TBlob& b, const TBlob& like) {
   return copy;
 }
 
-// out = gamma (x - mean) inv_std + beta
+// out = x scale + shift = gamma (x - mean) inv_std + beta
+template <typename T>
+struct Coefficients {
+  std::vector<T> scale, shift;
+  Coefficients(const BatchNormParam& p, const T* gamma, const T* beta, const std::vector<double>& mean, const std::vector<double>& inv_std)
+      : scale(mean.size()), shift(mean.size()) {
+    for (size_t c = 0; c < mean.size(); ++c) {
+      const double s = (p.fix_gamma ? 1.0 : static_cast<double>(gamma[c])) * inv_std[c];
+      scale[c] = static_cast<T>(s);
+      shift[c] = static_cast<T>(static_cast<double>(beta[c]) - s * mean[c]);
+    }
+  }
+};
+
 template <bool kRelu, typename T>
 void Scale(KernelArgs& a, const View& v, const T* x, const std::vector<double>& mean, const std::vector<double>& inv_std) {
-  const auto& p = a.param<BatchNormParam>();
   const int dtype = a.in[0].dtype;
-  std::vector<T> scale(v.channels), shift(v.channels);
-  for (int64_t c = 0; c < v.channels; ++c) {
-    const double s = (p.fix_gamma ? 1.0 : static_cast<double>(a.in[kGamma].data<T>()[c])) * inv_std[c];
-    scale[c] = static_cast<T>(s);
-    shift[c] = static_cast<T>(static_cast<double>(a.in[kBeta].data<T>()[c]) - s * mean[c]);
-  }
+  const Coefficients<T> k(a.param<BatchNormParam>(), a.in[kGamma].data<T>(), a.in[kBeta].data<T>(), mean, inv_std);
   T* y = a.out[0].data<T>();
   if (v.inner > 1) {
     ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
       for (int64_t i = b; i < e; ++i) {
         const int64_t c = i % v.channels;
-        MXNET_CPU_CALL(NormScale)(dtype, x + i * v.inner, y + i * v.inner, v.inner, scale[c], shift[c]);
-        if (kRelu) Relu(y + i * v.inner, v.inner);
+        MXNET_CPU_CALL(NormScale)(dtype, x + i * v.inner, y + i * v.inner, v.inner, k.scale[c], k.shift[c], kRelu);
       }
     });
   } else {
-    // rows of a block stay in the cache for relu
     ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-      const int64_t step = kRelu ? RowGrain(v.channels) : e - b;
-      for (int64_t r = b; r < e; r += step) {
-        const int64_t rows = std::min(step, e - r);
-        MXNET_CPU_CALL(NormScaleColumns)(dtype, x + r * v.channels, y + r * v.channels, rows, v.channels, scale.data(), shift.data());
-        if (kRelu) Relu(y + r * v.channels, rows * v.channels);
-      }
+      MXNET_CPU_CALL(NormScaleColumns)(dtype, x + b * v.channels, y + b * v.channels, e - b, v.channels, k.scale.data(), k.shift.data(), kRelu);
     });
   }
 }
@@ -210,7 +208,8 @@ void Again(KernelArgs& args) {
   });
 }
 
-// ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [output with relu] -> data_grad, gamma_grad, beta_grad
+// ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad, gamma_grad, beta_grad
+// The relu's mask is computed again from the data, with the coefficients of the forward pass: cheaper than reading the output from memory.
 template <bool kRelu>
 void Backward(KernelArgs& args) {
   const auto& p = args.param<BatchNormParam>();
@@ -224,30 +223,29 @@ void Backward(KernelArgs& args) {
     const View v(p, a.out[0]);
     const int dtype = a.in[1].dtype;
     const T *og = InOrderOf<T>(a, a.in[0], a.out[0]), *x = InOrderOf<T>(a, a.in[1], a.out[0]);
-    if (kRelu) {
-      const T* y = InOrderOf<T>(a, a.in[7], a.out[0]);
-      const int64_t n = a.in[1].Size();
-      // in the gradient's own memory, which may be og's: it is written element for element in the end
-      T* masked = Wanted(a, 0) && a.out[0].dptr != x ? a.out[0].data<T>() : Scratch<T>(a, n);
-      ParallelFor(n, 0, [&](int64_t b, int64_t e) { for (int64_t i = b; i < e; ++i) masked[i] = y[i] > T(0) ? og[i] : T(0); });
-      og = masked;
-    }
     std::vector<double> mean(v.channels), inv_std(v.channels), sum(v.channels), product(v.channels);
     for (int64_t c = 0; c < v.channels; ++c) {
       mean[c] = static_cast<double>(batch ? a.in[5].data<T>()[c] : a.in[3].data<T>()[c]);
       inv_std[c] = batch ? static_cast<double>(a.in[6].data<T>()[c]) : 1.0 / std::sqrt(static_cast<double>(a.in[4].data<T>()[c]) + p.eps);
+      if (!batch) inv_std[c] = static_cast<double>(static_cast<T>(inv_std[c]));   // as the forward pass used it
     }
+    std::unique_ptr<Coefficients<T>> k;
+    if (kRelu) k = std::make_unique<Coefficients<T>>(p, a.in[2].data<T>(), a.in[7].data<T>(), mean, inv_std);
+    const NormMaskColumns columns{kRelu ? k->scale.data() : nullptr, kRelu ? k->shift.data() : nullptr};
+    const auto mask_of = [&](int64_t c) { return NormMask{static_cast<double>(k->scale[c]), static_cast<double>(k->shift[c])}; };
     const bool sums_wanted = batch || Wanted(a, 1) || Wanted(a, 2);
     if (sums_wanted)
       Sums(v, sum.data(), product.data(),
            [&](int64_t c) {
+             const NormMask mask = kRelu ? mask_of(c) : NormMask();
              for (int64_t o = 0; o < v.outer; ++o) {
                const int64_t at = (o * v.channels + c) * v.inner;
-               MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean[c], &sum[c], &product[c]);
+               MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean[c], &sum[c], &product[c], kRelu ? &mask : nullptr);
              }
            },
            [&](int64_t b, int64_t e, double* s, double* q) {
-             MXNET_CPU_CALL(NormGradientSumsColumns)(dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, mean.data(), s, q);
+             MXNET_CPU_CALL(NormGradientSumsColumns)(dtype, og + b * v.channels, x + b * v.channels, e - b, v.channels, mean.data(), s, q,
+                                                     kRelu ? &columns : nullptr);
            });
     for (int64_t c = 0; c < v.channels; ++c) {
       if (Wanted(a, 1)) a.out[1].data<T>()[c] = p.fix_gamma ? T(0) : static_cast<T>(product[c] * inv_std[c]);
@@ -269,12 +267,14 @@ void Backward(KernelArgs& args) {
       ParallelFor(v.outer * v.channels, RowGrain(v.inner), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i) {
           const int64_t c = i % v.channels;
-          MXNET_CPU_CALL(NormGradient)(dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, ka[c], kb[c], kc[c]);
+          const NormMask mask = kRelu ? mask_of(c) : NormMask();
+          MXNET_CPU_CALL(NormGradient)(dtype, og + i * v.inner, x + i * v.inner, dx + i * v.inner, v.inner, ka[c], kb[c], kc[c], kRelu ? &mask : nullptr);
         }
       });
     } else {
       ParallelFor(v.outer, RowGrain(v.channels), [&](int64_t b, int64_t e) {
-        MXNET_CPU_CALL(NormGradientColumns)(dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, ka.data(), kb.data(), kc.data());
+        MXNET_CPU_CALL(NormGradientColumns)(dtype, og + b * v.channels, x + b * v.channels, dx + b * v.channels, e - b, v.channels, ka.data(), kb.data(), kc.data(),
+                                            kRelu ? &columns : nullptr);
       });
     }
   }, 1);
@@ -332,7 +332,7 @@ template <bool kRelu>
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   std::vector<NodeEntry> inputs = {ograds[0], node->inputs[kData], node->inputs[kGamma], node->inputs[kMovingMean], node->inputs[kMovingVar],
                                    NodeEntry{node, 1, 0}, NodeEntry{node, 2, 0}};
-  if (kRelu) inputs.push_back(NodeEntry{node, 0, 0});
+  if (kRelu) inputs.push_back(node->inputs[kBeta]);
   NodePtr back = MakeNodeLike(kRelu ? "_backward_BatchNormWithReLU" : "_backward_BatchNorm", *node, inputs);
   return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
 }
@@ -376,7 +376,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_kernel(DeviceType::kCPU, Again<kRelu>);
   SetRecomputeRule(name, {again, 3, {1, 2}});
   std::vector<std::string> inputs = {"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"};
-  if (kRelu) inputs.push_back("output");
+  if (kRelu) inputs.push_back("beta");
   Op::Register(backward).describe(std::string("Gradients of ") + name + " with respect to data, gamma and beta.")
       .set_param<BatchNormParam>()
       .set_inputs(inputs)

@@ -75,6 +75,9 @@ struct FusedConvolutionParam {
 ConvDims DimsOf(const ConvolutionParam& p, const Shape& data, const Shape& out);
 ConvDims DimsOf(const DeconvolutionParam& p, const Shape& data, const Shape& out);
 
+/* Gradients as matrix products of our own; false where they are not expected to be faster than the hook. */
+bool ProductConvolution(KernelArgs& args, const ConvCall& call);
+
 /* One pass on float32 or float64 tensors, through the hook or the reference. */
 void RunConvolution(KernelArgs& args, const ConvCall& call);
 

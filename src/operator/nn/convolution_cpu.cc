@@ -156,7 +156,7 @@ void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
 }
 
 bool TryHook(KernelArgs& args, const ConvCall& call) {
-  if (OwnConvolution(args, call, nullptr)) return true;
+  if (OwnConvolution(args, call, nullptr) || ProductConvolution(args, call)) return true;
   auto hook = ActiveHooks().convolution;
   // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder the data.
   if (call.dtype == kFloat32 && Pointwise(call.dims) && call.dims.groups == 1 && !call.src.channels_last && !call.dst.channels_last) return false;

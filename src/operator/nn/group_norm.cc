@@ -78,7 +78,7 @@ void ForwardOf(KernelArgs& a, const View& v, double eps) {
       for (int64_t c = 0; y && c < v.per_group; ++c) {
         const int64_t k = v.Gamma(r % v.groups, c), at = r * v.size() + c * v.inner;
         const double s = static_cast<double>(gamma[k]) * inv_std;
-        MXNET_CPU_CALL(NormScale)(dtype, x + at, y + at, v.inner, s, static_cast<double>(beta[k]) - s * mean);
+        MXNET_CPU_CALL(NormScale)(dtype, x + at, y + at, v.inner, s, static_cast<double>(beta[k]) - s * mean, false);
       }
     }
   });
@@ -97,7 +97,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {   // ograd, data, ga
       Moments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
       for (int64_t c = 0; c < v.per_group; ++c) {
         const int64_t at = r * v.size() + c * v.inner, k = r * v.per_group + c;
-        MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k]);
+        MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k], nullptr);
         const double weight = static_cast<double>(gamma[v.Gamma(r % v.groups, c)]);
         sum += weight * sums[k];
         product += weight * products[k];
@@ -107,7 +107,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {   // ograd, data, ga
       const double n = static_cast<double>(v.size()), slope = -inv_std * inv_std * inv_std * product / n, shift = -inv_std * sum / n - slope * mean;
       for (int64_t c = 0; c < v.per_group; ++c) {
         const int64_t at = r * v.size() + c * v.inner;
-        MXNET_CPU_CALL(NormGradient)(dtype, og + at, x + at, dx + at, v.inner, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift);
+        MXNET_CPU_CALL(NormGradient)(dtype, og + at, x + at, dx + at, v.inner, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift, nullptr);
       }
     }
   });

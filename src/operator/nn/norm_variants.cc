@@ -29,31 +29,63 @@ void Moments(const T* x, int64_t n, T shift, double* sum, double* squares) {
   }
 }
 
-template <typename T>
-void GradientSums(const T* g, const T* x, int64_t n, T mean, double* sum, double* product) {
+template <bool kMask, typename T>
+inline T Masked(T g, T x, T scale, T shift) { return !kMask || x * scale + shift > T(0) ? g : T(0); }   // the expression of Scale: the same rounding
+
+template <bool kMask, typename T>
+void GradientSums(const T* g, const T* x, int64_t n, T mean, double* sum, double* product, T scale, T shift) {
   for (int64_t b = 0; b < n; b += kBlock) {
     const int64_t e = std::min(n, b + kBlock);
     T s = 0, q = 0;
 #pragma omp simd reduction(+ : s, q)
     for (int64_t i = b; i < e; ++i) {
-      s += g[i];
-      q += g[i] * (x[i] - mean);
+      const T v = x[i], h = Masked<kMask>(g[i], v, scale, shift);
+      s += h;
+      q += h * (v - mean);
     }
     *sum += s;
     *product += q;
   }
 }
 
-template <typename T>
+template <bool kRelu, typename T>
 void Scale(const T* x, T* y, int64_t n, T scale, T shift) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
+  for (int64_t i = 0; i < n; ++i) {
+    const T v = x[i] * scale + shift;
+    y[i] = kRelu && v < T(0) ? T(0) : v;   // keeps NaN
+  }
 }
 
-template <typename T>
-void Gradient(const T* g, const T* x, T* dx, int64_t n, T a, T b, T c) {
+template <bool kMask, typename T>
+void Gradient(const T* g, const T* x, T* dx, int64_t n, T a, T b, T c, T scale, T shift) {
 #pragma omp simd
-  for (int64_t i = 0; i < n; ++i) dx[i] = g[i] * a + x[i] * b + c;
+  for (int64_t i = 0; i < n; ++i) {
+    const T v = x[i];
+    dx[i] = Masked<kMask>(g[i], v, scale, shift) * a + v * b + c;
+  }
+}
+
+template <bool kRelu, typename T>
+void ScaleColumns(const T* x, T* y, int64_t rows, int64_t n, const T* s, const T* t) {
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      const T v = x[j] * s[j] + t[j];
+      y[j] = kRelu && v < T(0) ? T(0) : v;
+    }
+  }
+}
+
+template <bool kMask, typename T>
+void GradientColumns(const T* g, const T* x, T* dx, int64_t rows, int64_t n, const T* a, const T* b, const T* c, const T* scale, const T* shift) {
+  for (int64_t r = 0; r < rows; ++r, g += n, x += n, dx += n) {
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      const T v = x[j];
+      dx[j] = (kMask ? Masked<kMask>(g[j], v, scale[j], shift[j]) : g[j]) * a[j] + v * b[j] + c[j];
+    }
+  }
 }
 
 // Runs f(row, first, s, q) over blocks of rows and columns; s and q collect a block in the data's type.
@@ -89,15 +121,16 @@ void MomentsColumns(const T* x, int64_t rows, int64_t n, const double* shift, do
   });
 }
 
-template <typename T>
-void GradientSumsColumns(const T* g, const T* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product) {
+template <bool kMask, typename T>
+void GradientSumsColumns(const T* g, const T* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product, const T* scale, const T* shift) {
   std::vector<T> at(mean, mean + n);
   ByColumns<T>(rows, n, sum, product, [&](int64_t row, int64_t c, int64_t width, T* s, T* q) {
-    const T *in = x + row * n + c, *gr = g + row * n + c, *m = at.data() + c;
+    const T *in = x + row * n + c, *gr = g + row * n + c, *m = at.data() + c, *sc = kMask ? scale + c : nullptr, *sh = kMask ? shift + c : nullptr;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      s[j] += gr[j];
-      q[j] += gr[j] * (in[j] - m[j]);
+      const T v = in[j], h = kMask ? Masked<kMask>(gr[j], v, sc[j], sh[j]) : gr[j];
+      s[j] += h;
+      q[j] += h * (v - m[j]);
     }
   });
 }
@@ -116,31 +149,42 @@ inline void OfType(int dtype, F&& f) {
 void NormMoments(int dtype, const void* x, int64_t n, double shift, double* sum, double* squares) {
   OfType(dtype, [&](auto tag) { MXNET_T; Moments(MXNET_IN(x), n, static_cast<T>(shift), sum, squares); });
 }
-void NormGradientSums(int dtype, const void* g, const void* x, int64_t n, double mean, double* sum, double* product) {
-  OfType(dtype, [&](auto tag) { MXNET_T; GradientSums(MXNET_IN(g), MXNET_IN(x), n, static_cast<T>(mean), sum, product); });
+void NormGradientSums(int dtype, const void* g, const void* x, int64_t n, double mean, double* sum, double* product, const NormMask* mask) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T m = static_cast<T>(mean);
+    if (mask) GradientSums<true>(MXNET_IN(g), MXNET_IN(x), n, m, sum, product, static_cast<T>(mask->scale), static_cast<T>(mask->shift));
+    else GradientSums<false>(MXNET_IN(g), MXNET_IN(x), n, m, sum, product, T(0), T(0));
+  });
 }
-void NormScale(int dtype, const void* x, void* y, int64_t n, double scale, double shift) {
-  OfType(dtype, [&](auto tag) { MXNET_T; Scale(MXNET_IN(x), MXNET_OUT(y), n, static_cast<T>(scale), static_cast<T>(shift)); });
+void NormScale(int dtype, const void* x, void* y, int64_t n, double scale, double shift, bool relu) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    (relu ? Scale<true, T> : Scale<false, T>)(MXNET_IN(x), MXNET_OUT(y), n, static_cast<T>(scale), static_cast<T>(shift));
+  });
 }
-void NormGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, double a, double b, double c) {
-  OfType(dtype, [&](auto tag) { MXNET_T; Gradient(MXNET_IN(g), MXNET_IN(x), MXNET_OUT(dx), n, static_cast<T>(a), static_cast<T>(b), static_cast<T>(c)); });
+void NormGradient(int dtype, const void* g, const void* x, void* dx, int64_t n, double a, double b, double c, const NormMask* mask) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T scale = mask ? static_cast<T>(mask->scale) : T(0), shift = mask ? static_cast<T>(mask->shift) : T(0);
+    (mask ? Gradient<true, T> : Gradient<false, T>)(MXNET_IN(g), MXNET_IN(x), MXNET_OUT(dx), n, static_cast<T>(a), static_cast<T>(b), static_cast<T>(c), scale, shift);
+  });
 }
 void NormMomentsColumns(int dtype, const void* x, int64_t rows, int64_t n, const double* shift, double* sum, double* squares) {
   OfType(dtype, [&](auto tag) { MXNET_T; MomentsColumns(MXNET_IN(x), rows, n, shift, sum, squares); });
 }
-void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product) {
-  OfType(dtype, [&](auto tag) { MXNET_T; GradientSumsColumns(MXNET_IN(g), MXNET_IN(x), rows, n, mean, sum, product); });
-}
-void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift) {
+void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product,
+                             const NormMaskColumns* mask) {
   OfType(dtype, [&](auto tag) {
     MXNET_T;
-    const T *s = MXNET_IN(scale), *t = MXNET_IN(shift);
-    for (int64_t r = 0; r < rows; ++r) {
-      const T* in = MXNET_IN(x) + r * n;
-      T* out = MXNET_OUT(y) + r * n;
-#pragma omp simd
-      for (int64_t j = 0; j < n; ++j) out[j] = in[j] * s[j] + t[j];
-    }
+    if (mask) GradientSumsColumns<true>(MXNET_IN(g), MXNET_IN(x), rows, n, mean, sum, product, MXNET_IN(mask->scale), MXNET_IN(mask->shift));
+    else GradientSumsColumns<false, T>(MXNET_IN(g), MXNET_IN(x), rows, n, mean, sum, product, nullptr, nullptr);
+  });
+}
+void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift, bool relu) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    (relu ? ScaleColumns<true, T> : ScaleColumns<false, T>)(MXNET_IN(x), MXNET_OUT(y), rows, n, MXNET_IN(scale), MXNET_IN(shift));
   });
 }
 void NormRow(int dtype, const void* xv, void* yv, int64_t n, double mean, double inv_std, const void* gamma, const void* beta) {
@@ -189,16 +233,12 @@ void NormRowGradient(int dtype, const void* gv, const void* xv, const void* gamm
   });
 }
 
-void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b, const void* c) {
+void NormGradientColumns(int dtype, const void* g, const void* x, void* dx, int64_t rows, int64_t n, const void* a, const void* b, const void* c,
+                         const NormMaskColumns* mask) {
   OfType(dtype, [&](auto tag) {
     MXNET_T;
-    const T *pa = MXNET_IN(a), *pb = MXNET_IN(b), *pc = MXNET_IN(c);
-    for (int64_t r = 0; r < rows; ++r) {
-      const T *gr = MXNET_IN(g) + r * n, *in = MXNET_IN(x) + r * n;
-      T* out = MXNET_OUT(dx) + r * n;
-#pragma omp simd
-      for (int64_t j = 0; j < n; ++j) out[j] = gr[j] * pa[j] + in[j] * pb[j] + pc[j];
-    }
+    (mask ? GradientColumns<true, T> : GradientColumns<false, T>)(MXNET_IN(g), MXNET_IN(x), MXNET_OUT(dx), rows, n, MXNET_IN(a), MXNET_IN(b), MXNET_IN(c),
+                                                                  mask ? MXNET_IN(mask->scale) : nullptr, mask ? MXNET_IN(mask->shift) : nullptr);
   });
 }
 

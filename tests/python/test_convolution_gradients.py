@@ -1,0 +1,82 @@
+"""Gradients of convolutions on channels-last tensors, large enough for the matrix products of our own, against float64."""
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet import autograd
+
+# channels, filters, kernel, stride, pad, dilate, size, batch, bias
+CASES = {
+    "1x1": (64, 48, (1, 1), (1, 1), (0, 0), (1, 1), (14, 15), 3, False),
+    "1x1, few left over": (37, 53, (1, 1), (1, 1), (0, 0), (1, 1), (17, 13), 4, True),
+    "1x1, many channels": (1100, 30, (1, 1), (1, 1), (0, 0), (1, 1), (9, 7), 2, True),
+    "1x1, stride 2": (64, 80, (1, 1), (2, 2), (0, 0), (1, 1), (14, 14), 8, False),
+    "1x1, stride 2, odd sizes": (48, 35, (1, 1), (2, 3), (0, 0), (1, 1), (15, 17), 8, True),
+    "1x1, stride 2, many filters": (40, 600, (1, 1), (2, 2), (0, 0), (1, 1), (10, 11), 6, False),
+    "first layer": (3, 64, (7, 7), (2, 2), (3, 3), (1, 1), (40, 37), 2, False),
+    "3x3, stride 2": (32, 40, (3, 3), (2, 2), (1, 1), (1, 1), (17, 16), 4, True),
+    "3x3, dilated": (20, 24, (3, 3), (1, 1), (2, 2), (2, 2), (15, 14), 4, False),
+    "5x1": (24, 16, (5, 1), (1, 1), (2, 0), (1, 1), (20, 19), 5, False),
+    "window larger than data": (16, 32, (7, 5), (1, 1), (4, 3), (1, 1), (4, 6), 16, False),
+}
+
+
+def gradients(case, dtype, layout, hybrid):
+    channels, filters, kernel, stride, pad, dilate, size, batch, bias = CASES[case]
+    rng = np.random.default_rng(3)
+    x = rng.uniform(-1, 1, (batch, channels, *size))
+    w = rng.uniform(-1, 1, (filters, channels, *kernel))
+    b = rng.uniform(-1, 1, filters)
+    last = layout == "NHWC"
+    if last:
+        x, w = x.transpose(0, 2, 3, 1), w.transpose(0, 2, 3, 1)
+    inputs = [mx.nd.array(a, dtype=dtype) for a in (x, w, b)[:2 + bias]]
+    for a in inputs:
+        a.attach_grad()
+
+    class Net(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, *inputs):
+            return F.Convolution(*inputs, kernel=kernel, stride=stride, pad=pad, dilate=dilate, num_filter=filters, no_bias=not bias, layout=layout)
+    net = Net()
+    if hybrid:
+        net.hybridize()
+    with autograd.record():
+        y = net(*inputs)
+    head = np.random.default_rng(4).uniform(-1, 1, y.transpose((0, 3, 1, 2)).shape if last else y.shape)
+    y.backward(mx.nd.array(head.transpose(0, 2, 3, 1) if last else head, dtype=dtype))
+    grads = [a.grad.asnumpy().astype("float64") for a in inputs]
+    return [g.transpose(0, 3, 1, 2) if last and g.ndim == 4 else g for g in grads]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_against_float64(case):
+    want = gradients(case, "float64", "NCHW", False)
+    for layout, hybrid in (("NHWC", False), ("NCHW", True)):
+        for got, exact in zip(gradients(case, "float32", layout, hybrid), want):
+            assert np.abs(got - exact).max() <= 3e-6 * np.abs(exact).max(), (layout, hybrid)
+
+
+BITS = """
+import hashlib
+import numpy as np
+import sys
+sys.path.insert(0, {folder!r})
+from test_convolution_gradients import CASES, gradients
+digest = hashlib.sha256()
+for case in CASES:
+    for g in gradients(case, "float32", "NHWC", False):
+        digest.update(np.ascontiguousarray(g).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_same_bits_for_any_number_of_threads(tmp_path):
+    import os
+    program = BITS.format(folder=os.path.dirname(os.path.abspath(__file__)))
+    runs = [subprocess.run([sys.executable, "-c", program], env={**os.environ, "OMP_NUM_THREADS": n, "MXNET_ENFORCE_DETERMINISM": "1"}, capture_output=True, text=True)
+            for n in ("1", "2", "5")]
+    assert all(r.returncode == 0 for r in runs), runs[0].stderr
+    assert len({r.stdout for r in runs}) == 1
