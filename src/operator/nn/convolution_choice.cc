@@ -1,9 +1,12 @@
 // Which method for a convolution: the vector library, packed weights, Winograd tiles.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
+#include "operator/nn/convolution.h"
 #include "operator/nn/packed.h"
 #include "operator/nn/winograd.h"
 
@@ -26,6 +30,7 @@ ForkMutex* const g_measuring = new ForkMutex(ForkLevel::kOperator);   // held wh
 constexpr double kSmall = 2e7;           // operations below which Winograd is not tried
 constexpr double kTiny = 2e5;            // below which nothing is measured
 constexpr double kTrial = 1.2e9;         // operations of one timed run, about: larger batches are judged by a part
+constexpr int64_t kTrialPixels = 1024;   // at least, where weights are transformed in each call
 constexpr double kSeconds = 0.1;         // after which no further round is run
 constexpr int kRounds = 4, kRuns = 4;    // of each method; the first run of a round warms up
 constexpr int64_t kCoarseWeights = 2 << 20;   // elements: of larger ones 6x6 tiles save little and hold nearly twice as much memory as 4x4
@@ -42,23 +47,33 @@ bool WinogradPossible(const ConvCall& call) {
   return Env::Get().cpu_allow_winograd && d.channels >= 16 && d.filters >= 16 && Flops(d) >= kSmall && WinogradDimsOf(call, 4, &w, &f);
 }
 
-/* Scratch memory of a trial. */
+/*
+ * Scratch memory of a trial, straight from the system and back: through malloc tens of megabytes would stay with the arena of the thread that measured.
+ */
 class Buffers {
  public:
+  Buffers() = default;
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+  ~Buffers() {
+    for (const auto& b : blocks_) munmap(b.first, b.second);
+  }
   void* Get(size_t bytes) {
-    if (next_ == blocks_.size()) blocks_.emplace_back();
+    if (next_ == blocks_.size()) blocks_.emplace_back(nullptr, 0);
     auto& block = blocks_[next_++];
     if (block.second < bytes) {
-      block.first.reset(new char[bytes + 64]);
-      block.second = bytes;
-      std::memset(block.first.get(), 0, bytes + 64);
+      if (block.second) munmap(block.first, block.second);
+      block = {nullptr, 0};
+      void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (p == MAP_FAILED) throw std::bad_alloc();
+      block = {p, bytes};
     }
-    return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(block.first.get()) + 63) & ~uintptr_t{63});
+    return block.first;
   }
   void Rewind() { next_ = 0; }
 
  private:
-  std::vector<std::pair<std::unique_ptr<char[]>, size_t>> blocks_;
+  std::vector<std::pair<void*, size_t>> blocks_;
   size_t next_ = 0;
 };
 
@@ -95,7 +110,9 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   methods.insert(methods.begin(), ConvMethod::kLibrary);
   ConvCall call = like;
   ConvDims& dims = call.dims;
-  dims.batch = std::max<int64_t>(1, std::min(dims.batch, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
+  // What is done with the weights in each call must not weigh more than it will.
+  const int64_t least = kept ? 1 : (kTrialPixels + dims.OutSize() - 1) / dims.OutSize();
+  dims.batch = std::min(dims.batch, std::max(least, static_cast<int64_t>(kTrial / (Flops(dims) / dims.batch))));
   Buffers data, scratch;
   call.src.ptr = Filled(&data, dims.batch * dims.channels * dims.InSize());
   call.dst.ptr = Filled(&data, dims.batch * dims.filters * dims.OutSize());
@@ -117,7 +134,7 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
   const auto run = [&](size_t i) {
     scratch.Rewind();
     if (methods[i] == ConvMethod::kLibrary) {
-      refused = refused || !hook(args, call);
+      refused = refused || !(ProductConvolution(args, call) || hook(args, call));
       return;
     }
     // The weights as the method wants them: made now, or once.
