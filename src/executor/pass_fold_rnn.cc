@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "executor/passes.h"
+#include "executor/pass_fold_rnn.h"
 
 namespace mxnet {
 namespace {

@@ -4,6 +4,8 @@
 #include <set>
 #include <sstream>
 
+#include "executor/pass_fold_rnn.h"
+#include "executor/pass_fuse_layer_norm.h"
 #include "executor/plan.h"
 #include "mxnet/env.h"
 
@@ -52,6 +54,7 @@ const std::vector<Pass>& PlanPasses() {
        true, true},
       {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); },
        FuseBatchNormRelu, true},
+      {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseLayerNorm, true},
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},

@@ -126,9 +126,6 @@ int FoldScaleShift(PassGraph* g, PassContext* context);
 /* Will that take this BatchNorm in? `ndim`: of its data. */
 bool FoldsIntoLayer(const Node& norm, int ndim);
 
-/* Inference only: the parameters of recurrent layers are put together by a constant node. Returns how many layers. */
-int FoldRnnParameters(PassGraph* g, PassContext* context);
-
 /*
  * Inference only, float32: an addition and an activation behind a convolution or dense layer become part of it, where nobody else reads
  * what lies between. Returns how many nodes went.

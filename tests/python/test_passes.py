@@ -464,3 +464,24 @@ def test_rnn_parameters_are_put_together_once(layer):
     net.hybridize(False)
     np.testing.assert_allclose(changed, net(x).asnumpy(), rtol=1e-5, atol=1e-6)
     assert abs(changed - eager).max() > 1e-2
+
+
+def layer_norm_written_out(x, form):
+    centred = mx.sym.broadcast_sub(x, mx.sym.mean(x, axis=-1, keepdims=True))
+    if form == "divide":
+        return mx.sym.broadcast_div(centred, mx.sym.sqrt(mx.sym.mean(mx.sym.square(centred), axis=-1, keepdims=True) + 1e-3))
+    return mx.sym.broadcast_mul(centred, mx.sym.rsqrt(mx.sym.mean(centred * centred, axis=-1, keepdims=True) + 1e-3))
+
+
+@pytest.mark.parametrize("form", ["divide", "rsqrt"])
+@pytest.mark.parametrize("train", [False, True])
+def test_layer_norm_written_out(form, train):
+    gamma, beta = mx.sym.Variable("gamma", shape=(7,)), mx.sym.Variable("beta", shape=(7,))
+    plain = layer_norm_written_out(X * 2, form)
+    for net, fewer in ((mx.sym.broadcast_add(beta, mx.sym.broadcast_mul(plain, gamma)), True), (plain, True)):
+        fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_layer_norm"], tolerance=2e-5, train=train, fewer=fewer)
+        assert "LayerNorm" in operators(fused) and "LayerNorm" not in operators(apart)
+        assert "mean" not in operators(fused)
+    other = mx.sym.broadcast_sub(X, mx.sym.mean(X, axis=1, keepdims=True))   # centred over another dimension
+    net = mx.sym.broadcast_div(other, mx.sym.sqrt(mx.sym.mean(mx.sym.square(other), axis=-1, keepdims=True) + 1e-3))
+    assert "LayerNorm" not in operators(bind(net, {"x": (4, 3, 7)}))
