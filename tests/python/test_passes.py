@@ -442,7 +442,7 @@ def test_what_is_not_attention_stays():
 def test_a_constant_that_fails_fails_in_every_run():
     words = mx.sym.take(mx.sym.ones((3, 2)), mx.sym.arange(5), mode="raise", name="words")
     e = bind(mx.sym.broadcast_add(X, mx.sym.sum(words)), {"x": (2, 2)})
-    assert any(n.startswith("words") for n in e.debug_str().split())
+    assert "constant" in e.debug_str()
     for _ in range(3):
         with pytest.raises(mx.MXNetError, match="words"):
             e.forward()[0].wait_to_read()
@@ -456,8 +456,8 @@ def test_rnn_parameters_are_put_together_once(layer):
     eager = net(x).asnumpy()
     net.hybridize()
     np.testing.assert_allclose(net(x).asnumpy(), eager, rtol=1e-5, atol=1e-6)
-    text = str(net.explain(x, runs=0))
-    assert "_join_parameters" in text and "_rnn_param_concat" not in text
+    text = str(net.explain(runs=0))
+    assert "_join_parameters" in text and "2 nodes" in text
     for p in net.collect_params().values():   # new parameters are seen
         p.set_data(p.data() * 0.5)
     changed = net(x).asnumpy()
