@@ -5,6 +5,7 @@
  * so that loops over these functions are vectorized by the compiler: float functions are free of branches and calls.
  * Many are evaluated in double from series good to 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of
  * small angles are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names exist in the NVRTC prelude; the parser of expression.cc knows them too.
+ * Bits are moved in unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
  * Series are Chebyshev fits made for this file (interval and degree are given by the argument reductions).
  */
 // No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including file.
@@ -32,16 +33,16 @@ MXNET_FN double SeriesExp(double x) {  // relative error 1e-13 for results that 
   p = p * r + 1.6666666666648155e-1;
   p = p * r + 0.5;
   p = (p * r + 1.0) * r + 1.0;
-  const int64_t exponent = BitCast<int64_t>(shifted) << 52;  // the bits above the integer are shifted out
-  return BitCast<double>(BitCast<int64_t>(p) + exponent);
+  const uint64_t exponent = BitCast<uint64_t>(shifted) << 52;  // the bits above the integer are shifted out
+  return BitCast<double>(BitCast<uint64_t>(p) + exponent);
 }
 
 MXNET_FN double SeriesLog(double x) {  // x >= 0, not subnormal; absolute error 1e-14, and relative 1e-13 near 1
-  const int64_t bits = BitCast<int64_t>(x);
-  const int64_t offset = bits - 0x3fe6a09e667f3bcdll;  // sqrt(1/2)
+  const uint64_t bits = BitCast<uint64_t>(x);
+  const uint64_t offset = bits - 0x3fe6a09e667f3bcdull;  // sqrt(1/2)
   // exponent as a double without a 64-bit integer conversion, which AVX2 lacks
-  const int64_t biased = (offset + (int64_t{1023} << 52)) >> 52;
-  const double k = BitCast<double>(biased | 0x4330000000000000ll) - (0x1p52 + 1023.0);
+  const uint64_t biased = (offset + (uint64_t{1023} << 52)) >> 52;
+  const double k = BitCast<double>(biased | 0x4330000000000000ull) - (0x1p52 + 1023.0);
   const double m = BitCast<double>(bits - ((biased - 1023) << 52));
   const double f = m - 1.0;
   const double s = f / (2.0 + f);
@@ -137,15 +138,16 @@ MXNET_FN float exp(float x) {
   p = p * r * r + r + 1.0f;
   const int32_t e = BitCast<int32_t>(shifted) - 0x4b400000;
   const int32_t half = e >> 1;  // in two steps, so that subnormal results and 2^128 come out right
-  return p * BitCast<float>((half + 127) << 23) * BitCast<float>((e - half + 127) << 23);
+  const uint32_t first = static_cast<uint32_t>(half + 127) << 23, second = static_cast<uint32_t>(e - half + 127) << 23;
+  return p * BitCast<float>(first) * BitCast<float>(second);
 }
 MXNET_FN float log(float x) {
   const bool tiny = x < 0x1p-126f;
   const float scaled = tiny ? x * 0x1p25f : x;
-  const int32_t bits = BitCast<int32_t>(scaled);
-  const int32_t e = (bits - 0x3f3504f3) >> 23;
+  const uint32_t bits = BitCast<uint32_t>(scaled);
+  const int32_t e = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
   const float k = static_cast<float>(e) - (tiny ? 25.0f : 0.0f);
-  const float f = BitCast<float>(bits - (e << 23)) - 1.0f;
+  const float f = BitCast<float>(bits - (static_cast<uint32_t>(e) << 23)) - 1.0f;
   const float s = f / (2.0f + f);
   const float z = s * s;
   const float p = ((0.23341943389f * z + 0.2855039696f) * z + 0.40000125595f) * z + 0.6666666655f;
@@ -300,14 +302,14 @@ MXNET_FN double exp(double x) {
   const double up = n < 0.0 ? 0x1p-600 : 0x1p600;   // in two steps, for subnormal results and those close to overflow
   const int64_t rest = e - (n < 0.0 ? -600 : 600);
   const bool far = std::fabs(n) > 600.0;
-  const double scaled = p * BitCast<double>(((far ? rest : e) + 1023) << 52);
+  const double scaled = p * BitCast<double>(static_cast<uint64_t>((far ? rest : e) + 1023) << 52);
   return far ? scaled * up : scaled;
 }
 MXNET_FN double log(double x) {
   const bool tiny = x < 0x1p-1022;
-  const int64_t bits = BitCast<int64_t>(tiny ? x * 0x1p54 : x);
-  const int64_t biased = (bits - 0x3fe6a09e667f3bcdll + (int64_t{1023} << 52)) >> 52;
-  const double k = BitCast<double>(biased | 0x4330000000000000ll) - (tiny ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
+  const uint64_t bits = BitCast<uint64_t>(tiny ? x * 0x1p54 : x);
+  const uint64_t biased = (bits - 0x3fe6a09e667f3bcdull + (uint64_t{1023} << 52)) >> 52;
+  const double k = BitCast<double>(biased | 0x4330000000000000ull) - (tiny ? 0x1p52 + 1077.0 : 0x1p52 + 1023.0);
   const double f = BitCast<double>(bits - ((biased - 1023) << 52)) - 1.0;
   const double s = f / (2.0 + f);
   const double z = s * s;
