@@ -1,6 +1,6 @@
 /*
  * Operator parameters as dmlc::Parameter structs, plus the field types that operators need beyond dmlc's:
- *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape() unless a default is given
+ *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it as [], .set_default_none() as None
  *   dmlc::optional<T>     "None" or a T
  *   dmlc::optional<Shape> "None" or a Shape
  * Included by operator .cc files only (dmlc/parameter.h is slow to compile).
@@ -45,26 +45,31 @@ std::string ParamError(const std::string& op, const std::string& what);
 #define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_ENUM(DMLC_DECLARE_FIELD(name))
 
 namespace dmlc {
-template <>
-struct type_name_helper<::mxnet::Shape> {   // optional<Shape> prints as "Shape or None"
-  static inline std::string value() { return "Shape"; }
-};
+DMLC_DECLARE_TYPE_NAME(optional<::mxnet::Shape>, "Shape or None");
+DMLC_DECLARE_TYPE_NAME(optional<int64_t>, "long or None");
 
 namespace parameter {
 template <>
 class FieldEntry<::mxnet::Shape> : public FieldEntryBase<FieldEntry<::mxnet::Shape>, ::mxnet::Shape> {
  public:
   FieldEntry() : FieldEntryBase<FieldEntry<::mxnet::Shape>, ::mxnet::Shape>() { this->type_ = "Shape(tuple)"; }
+  FieldEntry& set_default_none() {
+    none_ = true;
+    return set_default(::mxnet::Shape());
+  }
 
  protected:
-  // The reference prints an unset shape as [].
+  // 1.9.1 prints an unset shape as [] or as None, by operator.
   void PrintDefaultValueString(std::ostream& os) const override { PrintValue(os, default_value_); }
   void PrintValue(std::ostream& os, ::mxnet::Shape value) const override {
-    if (value.ndim() < 0) { os << (default_value_.ndim() < 0 ? "[]" : "None"); return; }
+    if (value.ndim() < 0) { os << (default_value_.ndim() < 0 && !none_ ? "[]" : "None"); return; }
     os << '[';
     for (int i = 0; i < value.ndim(); ++i) os << (i ? "," : "") << value[i];
     os << ']';
   }
+
+ private:
+  bool none_ = false;
 };
 }  // namespace parameter
 }  // namespace dmlc

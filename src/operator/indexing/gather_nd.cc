@@ -17,7 +17,7 @@ struct ScatterParam : public dmlc::Parameter<ScatterParam> {
 struct RavelParam : public dmlc::Parameter<RavelParam> {
   Shape shape;
   DMLC_DECLARE_PARAMETER(RavelParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the array that is indexed; its first size is not needed and may be -1.");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the array that is indexed; its first size is not needed and may be -1.");
   }
 };
 

@@ -24,7 +24,7 @@ struct InitWithoutDTypeParam : public dmlc::Parameter<InitWithoutDTypeParam> {
   std::string ctx;
   int dtype;
   DMLC_DECLARE_PARAMETER(InitWithoutDTypeParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the result; without it, the shape is inferred from its use.");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape is inferred from its use.");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     DMLC_DECLARE_FIELD(dtype).set_default(-1).describe("Number of the element type; -1 infers it from the use.");
   }
@@ -36,7 +36,7 @@ struct FullParam : public dmlc::Parameter<FullParam> {
   int dtype;
   double value;
   DMLC_DECLARE_PARAMETER(FullParam) {
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("Shape of the result; without it, the shape of `out`.");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the result; without it, the shape of `out`.");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
     DMLC_DECLARE_FIELD(value).describe("Value of every element.");

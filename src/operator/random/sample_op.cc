@@ -13,7 +13,7 @@ namespace {
       .add_enum("float16", kFloat16).set_default(kDTypeUnknown).describe("dtype of the result; float32 when None")
 
 #define MXNET_COMMON_FIELDS                                                                                 \
-  DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the result");                           \
+  DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");                             \
   DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");                    \
   MXNET_FLOAT_OR_NONE(dtype);
 
@@ -83,7 +83,7 @@ struct RandintParam : public dmlc::Parameter<RandintParam> {
   DMLC_DECLARE_PARAMETER(RandintParam) {
     DMLC_DECLARE_FIELD(low).describe("smallest value");
     DMLC_DECLARE_FIELD(high).describe("one more than the largest value");
-    DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the result");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
     DMLC_DECLARE_FIELD(dtype).add_enum("None", kDTypeUnknown).add_enum("int32", kInt32).add_enum("int64", kInt64).set_default(kDTypeUnknown)
         .describe("dtype of the result; int32 when None");
