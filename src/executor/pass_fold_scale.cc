@@ -161,12 +161,7 @@ bool FoldsIntoLayer(const Node& norm, int ndim) {
 
 int FoldScaleShift(PassGraph* g, PassContext* context) {
   const GraphInfo& info = context->info(*g);
-  // a layer whose plain result somebody else reads stays
-  std::map<std::pair<const Node*, uint32_t>, int> users;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
-    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
-  });
-  for (const auto& e : g->outputs) users[{e.node.get(), e.index}] += e.index > 0 ? 1000 : 1;
+  EntryUsers users = CountUsers(*g);   // a layer whose plain result somebody else reads stays
   int folded = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     if (n->is_variable() || n->inputs.empty()) return n;

@@ -1,7 +1,6 @@
 // Inference: batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
 // made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side.
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 
@@ -11,8 +10,6 @@ namespace mxnet {
 namespace {
 
 constexpr char kAttention[] = "_fused_attention";
-
-bool Is(const NodeEntry& e, const char* op) { return !e.node->is_variable() && e.index == 0 && e.node->op()->name == op; }
 
 bool IsOn(const Node& n, const char* key) {
   auto it = n.attrs->dict.find(key);
@@ -24,25 +21,10 @@ bool HasValue(const Node& n, const char* key) {
   return it != n.attrs->dict.end() && it->second != "None";
 }
 
-double Number(const Node& n, const char* key, double otherwise) {
-  auto it = n.attrs->dict.find(key);
-  return it == n.attrs->dict.end() ? otherwise : std::strtod(it->second.c_str(), nullptr);
-}
-
-using Users = std::map<std::pair<const Node*, uint32_t>, int>;
-Users CountUsers(const PassGraph& g) {
-  Users users;
-  DFSVisit(g.outputs, [&](const NodePtr& n) {
-    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
-  });
-  for (const auto& e : g.outputs) ++users[{e.node.get(), e.index}];
-  return users;
-}
-
 /* Takes multiplications by numbers off an entry. */
-NodeEntry WithoutScale(NodeEntry e, Users* users, double* scale) {
-  while ((Is(e, "_mul_scalar") || Is(e, "_div_scalar")) && (*users)[{e.node.get(), 0}] == 1) {
-    const double s = Number(*e.node, "scalar", 1);
+NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
+  while ((IsResultOf(e, {"_mul_scalar"}) || IsResultOf(e, {"_div_scalar"})) && (*users)[{e.node.get(), 0}] == 1) {
+    const double s = NumberOf(*e.node, "scalar", 1);
     if (s == 0) break;
     *scale *= e.node->op()->name == "_mul_scalar" ? s : 1 / s;
     e = e.node->inputs[0];
@@ -61,11 +43,11 @@ bool SwapsMiddle(const Node& transpose) {
 
 /* The (batch, length, heads x width) behind (batch x heads, length, width), when that was made by splitting the width. */
 bool JoinedHeads(const NodeEntry& e, const GraphInfo& info, int64_t* heads, NodeEntry* joined) {
-  if (!Is(e, "Reshape")) return false;
+  if (!IsResultOf(e, {"Reshape"})) return false;
   const NodeEntry moved = e.node->inputs[0];
-  if (!Is(moved, "transpose")) return false;
+  if (!IsResultOf(moved, {"transpose"})) return false;
   const NodeEntry split = moved.node->inputs[0];
-  if (!Is(split, "Reshape")) return false;
+  if (!IsResultOf(split, {"Reshape"})) return false;
   *joined = split.node->inputs[0];
   const Shape &three = info.shape(e), &four = info.shape(moved), &before = info.shape(split), &rows = info.shape(*joined);
   if (three.ndim() != 3 || four.ndim() != 4 || before.ndim() != 4 || rows.ndim() != 3) return false;
@@ -94,34 +76,34 @@ void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make
 }
 
 int Scores(PassGraph* g, const GraphInfo& info) {
-  Users users = CountUsers(*g);
+  EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry q, k, v, mask; double scale; };
   std::map<const Node*, Found> found;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
-    if (!Is(out, "batch_dot") || info.dtype(out) != kFloat32 || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
+    if (!IsResultOf(out, {"batch_dot"}) || info.dtype(out) != kFloat32 || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
     auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
     Found f;
     f.scale = 1;
     f.v = n->inputs[1];
     const NodeEntry weights = n->inputs[0];
-    if (!Is(weights, "softmax") || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
-    const double axis = Number(*weights.node, "axis", -1);
+    if (!IsResultOf(weights, {"softmax"}) || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
+    const double axis = NumberOf(*weights.node, "axis", -1);
     if (axis != -1 && axis != 2) return;
     NodeEntry s = weights.node->inputs[0];
-    if ((Is(s, "broadcast_add") || Is(s, "elemwise_add")) && once(s)) {
+    if ((IsResultOf(s, {"broadcast_add"}) || IsResultOf(s, {"elemwise_add"})) && once(s)) {
       const NodeEntry sum = s;
       for (int side = 0; side < 2 && !f.mask; ++side) {
         double scale = 1;
         const NodeEntry dot = WithoutScale(sum.node->inputs[side], &users, &scale), &mask = sum.node->inputs[1 - side];
-        if (!Is(dot, "batch_dot") || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || info.dtype(mask) != kFloat32) continue;
+        if (!IsResultOf(dot, {"batch_dot"}) || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || info.dtype(mask) != kFloat32) continue;
         f.mask = mask;
         s = sum.node->inputs[side];
       }
       if (!f.mask) return;
     }
     s = WithoutScale(s, &users, &f.scale);
-    if (!Is(s, "batch_dot") || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
+    if (!IsResultOf(s, {"batch_dot"}) || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
     f.q = WithoutScale(s.node->inputs[0], &users, &f.scale);
     f.k = WithoutScale(s.node->inputs[1], &users, &f.scale);
     if (info.shape(f.q).ndim() != 3 || info.shape(f.v).ndim() != 3) return;
@@ -138,17 +120,17 @@ int Scores(PassGraph* g, const GraphInfo& info) {
 }
 
 int Heads(PassGraph* g, const GraphInfo& info) {
-  Users users = CountUsers(*g);
+  EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry in[3]; const Node* attention; int64_t heads; };
   std::map<const Node*, Found> found;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
     auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
-    if (!Is(out, "Reshape") || info.shape(out).ndim() != 3) return;
+    if (!IsResultOf(out, {"Reshape"}) || info.shape(out).ndim() != 3) return;
     const NodeEntry moved = n->inputs[0];
-    if (!Is(moved, "transpose") || !once(moved)) return;
+    if (!IsResultOf(moved, {"transpose"}) || !once(moved)) return;
     const NodeEntry split = moved.node->inputs[0];
-    if (!Is(split, "Reshape") || !once(split) || !Is(split.node->inputs[0], kAttention) || !once(split.node->inputs[0])) return;
+    if (!IsResultOf(split, {"Reshape"}) || !once(split) || !IsResultOf(split.node->inputs[0], {kAttention}) || !once(split.node->inputs[0])) return;
     Found f;
     f.attention = split.node->inputs[0].node.get();
     int64_t heads[3];

@@ -1,8 +1,6 @@
 // Layer normalization (Ba et al., arXiv 1607.06450) written out, (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) over the last dimension, and gamma and beta
 // behind it, becomes LayerNorm: one pass over the data forward and one backward, before the gradient is made.
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 
 #include "executor/pass_fuse_layer_norm.h"
@@ -12,18 +10,6 @@ namespace {
 
 using Key = std::pair<const Node*, uint32_t>;
 Key KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
-
-bool IsOne(const NodeEntry& e, std::initializer_list<const char*> ops) {
-  if (e.node->is_variable() || e.index != 0) return false;
-  for (const char* op : ops)
-    if (e.node->op()->name == op) return true;
-  return false;
-}
-
-double Number(const Node& n) {
-  auto it = n.attrs->dict.find("scalar");
-  return it == n.attrs->dict.end() ? 0 : std::strtod(it->second.c_str(), nullptr);
-}
 
 struct Norm {
   NodeEntry x, gamma, beta;   // of the graph before the pass; empty: 1, 0
@@ -36,19 +22,19 @@ class Matcher {
 
   /* Is `out` normalized without gamma and beta? */
   bool Normalized(const NodeEntry& out, Norm* norm) const {
-    const bool divides = IsOne(out, {"broadcast_div", "_npi_true_divide"}), multiplies = IsOne(out, {"broadcast_mul", "_npi_multiply"});
+    const bool divides = IsResultOf(out, {"broadcast_div", "_npi_true_divide"}), multiplies = IsResultOf(out, {"broadcast_mul", "_npi_multiply"});
     if (!divides && !multiplies) return false;
     for (int i = 0; i < (multiplies ? 2 : 1); ++i) {
       const NodeEntry &centred = out.node->inputs[i], &scale = out.node->inputs[1 - i];
       NodeEntry x, variance;
       if (!Centred(centred, &x)) continue;
-      if (divides ? !IsOne(scale, {"sqrt", "_npi_sqrt"}) : !IsOne(scale, {"rsqrt"}) && !(IsOne(scale, {"_power_scalar", "_npi_power_scalar"}) && Number(*scale.node) == -0.5)) continue;
+      if (divides ? !IsResultOf(scale, {"sqrt", "_npi_sqrt"}) : !IsResultOf(scale, {"rsqrt"}) && !(IsResultOf(scale, {"_power_scalar", "_npi_power_scalar"}) && NumberOf(*scale.node, "scalar", 0) == -0.5)) continue;
       const NodeEntry& sum = scale.node->inputs[0];
-      if (!IsOne(sum, {"_plus_scalar", "_npi_add_scalar"}) || !(Number(*sum.node) > 0)) continue;
+      if (!IsResultOf(sum, {"_plus_scalar", "_npi_add_scalar"}) || !(NumberOf(*sum.node, "scalar", 0) > 0)) continue;
       NodeEntry squares, again;
       if (!Mean(sum.node->inputs[0], &squares) || !Square(squares, &again) || KeyOf(again) != KeyOf(x)) continue;
       norm->x = x;
-      norm->eps = Number(*sum.node);
+      norm->eps = NumberOf(*sum.node, "scalar", 0);
       return true;
     }
     return false;
@@ -63,7 +49,7 @@ class Matcher {
  private:
   // Over the last dimension, which stays with size 1; that the other sizes stay too says that nothing else was averaged.
   bool Mean(const NodeEntry& e, NodeEntry* of) const {
-    if (!IsOne(e, {"mean", "_npi_mean"})) return false;
+    if (!IsResultOf(e, {"mean", "_npi_mean"})) return false;
     *of = e.node->inputs[0];
     Shape expected = info_.shape(*of);
     if (expected.ndim() < 1 || expected[expected.ndim() - 1] < 2) return false;
@@ -71,16 +57,16 @@ class Matcher {
     return info_.shape(e) == expected && info_.dtype(e) == info_.dtype(*of);
   }
   bool Centred(const NodeEntry& e, NodeEntry* x) const {
-    if (!IsOne(e, {"broadcast_sub", "_npi_subtract"})) return false;
+    if (!IsResultOf(e, {"broadcast_sub", "_npi_subtract"})) return false;
     NodeEntry of;
     *x = e.node->inputs[0];
     return Mean(e.node->inputs[1], &of) && KeyOf(of) == KeyOf(*x);
   }
   bool Square(const NodeEntry& e, NodeEntry* x) const {
-    if (IsOne(e, {"square", "_npi_square"})) return Centred(e.node->inputs[0], x);
-    if (IsOne(e, {"_power_scalar", "_npi_power_scalar"})) return Number(*e.node) == 2 && Centred(e.node->inputs[0], x);
+    if (IsResultOf(e, {"square", "_npi_square"})) return Centred(e.node->inputs[0], x);
+    if (IsResultOf(e, {"_power_scalar", "_npi_power_scalar"})) return NumberOf(*e.node, "scalar", 0) == 2 && Centred(e.node->inputs[0], x);
     NodeEntry other;
-    return IsOne(e, {"elemwise_mul", "broadcast_mul", "_npi_multiply"}) && Centred(e.node->inputs[0], x) && Centred(e.node->inputs[1], &other) && KeyOf(other) == KeyOf(*x);
+    return IsResultOf(e, {"elemwise_mul", "broadcast_mul", "_npi_multiply"}) && Centred(e.node->inputs[0], x) && Centred(e.node->inputs[1], &other) && KeyOf(other) == KeyOf(*x);
   }
 
   const GraphInfo& info_;
@@ -91,13 +77,9 @@ class Matcher {
 int FuseLayerNorm(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeWanted(g->outputs, context->request)) return 0;   // what is recomputed is chosen among the nodes that the user sees
   bool any = false;
-  std::map<Key, int> users;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
-    any = any || (!n->is_variable() && (n->op()->name == "mean" || n->op()->name == "_npi_mean"));
-    for (const auto& e : n->inputs) ++users[KeyOf(e)];
-  });
+  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || IsResultOf({n, 0, 0}, {"mean", "_npi_mean"}); });
   if (!any) return 0;
-  for (const auto& e : g->outputs) ++users[KeyOf(e)];
+  EntryUsers users = CountUsers(*g);
   const GraphInfo& info = context->info(*g);
   const Matcher matcher(info);
   std::map<const Node*, NodePtr> made;
@@ -107,7 +89,7 @@ int FuseLayerNorm(PassGraph* g, PassContext* context) {
     made[original.get()] = n;
     const NodeEntry out{original, 0, 0};
     Norm norm;
-    if (!IsOne(out, {"broadcast_div", "_npi_true_divide", "broadcast_mul", "_npi_multiply", "broadcast_add", "_npi_add"})) return n;
+    if (!IsResultOf(out, {"broadcast_div", "_npi_true_divide", "broadcast_mul", "_npi_multiply", "broadcast_add", "_npi_add"})) return n;
     if (info.dtype(out) != kFloat32 && info.dtype(out) != kFloat64) return n;
     bool found = matcher.Normalized(out, &norm);
     if (found) ++fused;
@@ -116,7 +98,7 @@ int FuseLayerNorm(PassGraph* g, PassContext* context) {
       auto it = norms.find(inner.node.get());
       if (it == norms.end() || users[KeyOf(inner)] != 1 || !matcher.PerElement(other, it->second.x)) continue;
       norm = it->second;
-      const bool product = IsOne(out, {"broadcast_mul", "_npi_multiply"}), sum = IsOne(out, {"broadcast_add", "_npi_add"});
+      const bool product = IsResultOf(out, {"broadcast_mul", "_npi_multiply"}), sum = IsResultOf(out, {"broadcast_add", "_npi_add"});
       if (product && !norm.gamma && !norm.beta) norm.gamma = other, found = true;
       else if (sum && !norm.beta) norm.beta = other, found = true;
     }

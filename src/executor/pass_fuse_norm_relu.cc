@@ -1,7 +1,5 @@
 // BatchNorm with a relu behind it becomes one operator before the gradient is made: the plain result of BatchNorm is never stored,
 // and the backward pass computes the relu's mask again from the data.
-#include <map>
-
 #include "executor/passes.h"
 #include "operator/nn/post.h"
 
@@ -9,11 +7,7 @@ namespace mxnet {
 
 int FuseBatchNormRelu(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeWanted(g->outputs, context->request)) return 0;   // what is recomputed is chosen among the nodes that the user sees
-  std::map<std::pair<const Node*, uint32_t>, int> users;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
-    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
-  });
-  for (const auto& e : g->outputs) ++users[{e.node.get(), e.index}];
+  EntryUsers users = CountUsers(*g);
   int fused = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     nn::PostOp post;

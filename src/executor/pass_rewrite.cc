@@ -1,4 +1,7 @@
 // Walking a graph and putting other nodes in place of its own.
+#include <algorithm>
+#include <cstdlib>
+
 #include "executor/passes.h"
 
 namespace mxnet {
@@ -54,6 +57,25 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr&, const Nod
     for (size_t i = 0; i < entries.size(); ++i) entries[i] = {result, static_cast<uint32_t>(i), 0};
     return entries;
   });
+}
+
+EntryUsers CountUsers(const PassGraph& g) {
+  EntryUsers users;
+  DFSVisit(g.outputs, [&](const NodePtr& n) {
+    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
+  });
+  for (const auto& e : g.outputs) ++users[{e.node.get(), e.index}];
+  return users;
+}
+
+bool IsResultOf(const NodeEntry& e, std::initializer_list<const char*> ops) {
+  if (e.node->is_variable() || e.index != 0) return false;
+  return std::any_of(ops.begin(), ops.end(), [&](const char* op) { return e.node->op()->name == op; });
+}
+
+double NumberOf(const Node& n, const char* key, double otherwise) {
+  auto it = n.attrs->dict.find(key);
+  return it == n.attrs->dict.end() ? otherwise : std::strtod(it->second.c_str(), nullptr);
 }
 
 }  // namespace mxnet

@@ -99,6 +99,14 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 /* The same with an entry for every output. */
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr& renewed, const NodePtr& original)>& map_node);
 
+/* How often an entry is read, outputs of the graph included (gradients are not). */
+using EntryUsers = std::map<std::pair<const Node*, uint32_t>, int>;
+EntryUsers CountUsers(const PassGraph& g);
+/* Is `e` the first result of one of these operators? */
+bool IsResultOf(const NodeEntry& e, std::initializer_list<const char*> ops);
+/* The number `key` of a node's text, or `otherwise`. */
+double NumberOf(const Node& n, const char* key, double otherwise);
+
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would not take the BatchNorm. Early. */
 int FuseBatchNormRelu(PassGraph* g, PassContext* context);
 
