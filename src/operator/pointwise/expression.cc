@@ -1,6 +1,7 @@
 #include "operator/pointwise/expression.h"
 
 #include <cctype>
+#include <cstring>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +65,7 @@ class Parser {
   bool Take(const char* token) {
     Skip();
     const size_t n = std::char_traits<char>::length(token);
-    if (std::char_traits<char>::compare(at_, token, n) != 0) return false;
+    if (std::strncmp(at_, token, n) != 0) return false;   // not beyond the end of the text
     at_ += n;
     return true;
   }
