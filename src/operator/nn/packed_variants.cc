@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "operator/nn/packed_kernels.h"
+#include "operator/nn/vector_lanes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -15,43 +16,28 @@ namespace {
 using nn::PackedBlock;
 using nn::PackedEpilogue;
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kSums = 28;
-#elif defined(__AVX__)
-constexpr int kLanes = 8, kSums = 12;
-#else
-constexpr int kLanes = 4, kSums = 12;
-#endif
+constexpr int kSums = 2 * kRows;   // vectors
 
-typedef float Vec __attribute__((vector_size(kLanes * 4)));
-
-inline __attribute__((always_inline)) Vec Load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
-
-// kRows pixels times a panel of kWidth vectors, summed in registers.
-template <int kRows, int kWidth>
+// kHeight pixels times a panel of kWidth vectors, summed in registers.
+template <int kHeight, int kWidth>
 void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
-  Vec sum[kRows][kWidth];
+  Vec sum[kHeight][kWidth];
 #pragma GCC unroll 28
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
   const float* const* at = block.rows + pixel;
   const int64_t depth = block.depth, stride = block.stride;
   for (int64_t g = block.segments; g > 0; --g, at += stride) {
-    const float* row[kRows];
+    const float* row[kHeight];
 #pragma GCC unroll 28
-    for (int r = 0; r < kRows; ++r) row[r] = at[r];
+    for (int r = 0; r < kHeight; ++r) row[r] = at[r];
     for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes) {
       Vec weight[kWidth];
 #pragma GCC unroll 3
       for (int v = 0; v < kWidth; ++v) weight[v] = Load(packed + v * kLanes);
 #pragma GCC unroll 28
-      for (int r = 0; r < kRows; ++r)
+      for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
         for (int v = 0; v < kWidth; ++v) sum[r][v] += row[r][i] * weight[v];
     }
@@ -60,7 +46,7 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
   float* to = y + pixel * ld + filter;
   if (filter + kWidth * kLanes > ld) {   // the last vector is not whole
     const int64_t n = ld - filter;
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kHeight; ++r) {
       float line[kWidth * kLanes];
       std::memcpy(line, sum[r], sizeof(line));
       for (int64_t i = 0; i < n; ++i) {
@@ -79,18 +65,18 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
     for (int v = 0; v < kWidth; ++v) {
       const Vec bias = Load(e.bias + filter + v * kLanes);
 #pragma GCC unroll 28
-      for (int r = 0; r < kRows; ++r) sum[r][v] += bias;
+      for (int r = 0; r < kHeight; ++r) sum[r][v] += bias;
     }
   }
   if (e.addend) {
     const float* from = e.addend + pixel * ld + filter;
 #pragma GCC unroll 28
-    for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
       for (int v = 0; v < kWidth; ++v) sum[r][v] += Load(from + r * ld + v * kLanes);
   }
 #pragma GCC unroll 28
-  for (int r = 0; r < kRows; ++r)
+  for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) {
       Vec s = sum[r][v];
@@ -101,20 +87,20 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
 }
 
 using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const PackedEpilogue&, int64_t, float*);
-template <int kWidth, int... kRows>
+template <int kWidth, int... kHeight>
 struct Tiles {
-  static constexpr TileFn by_rows[] = {Tile<kRows + 1, kWidth>...};
+  static constexpr TileFn by_rows[] = {Tile<kHeight + 1, kWidth>...};
 };
-template <int kWidth, int... kRows>
-constexpr Tiles<kWidth, kRows...> MakeTiles(std::integer_sequence<int, kRows...>) { return {}; }
+template <int kWidth, int... kHeight>
+constexpr Tiles<kWidth, kHeight...> MakeTiles(std::integer_sequence<int, kHeight...>) { return {}; }
 
 // Groups of nearly equal size: a tile of one or two rows costs as much as one of four. Beside each of them comes a part of the next panel, `ahead` floats
 // behind this one: weights of a large network come from memory, and the first group alone would wait for them.
 template <int kWidth>
 void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
-  constexpr int kRows = kWidth == 1 ? 12 : kSums / kWidth;
-  using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kRows>()));
-  const int64_t groups = (block.count + kRows - 1) / kRows;
+  constexpr int kHeight = kWidth == 1 ? 12 : kSums / kWidth;
+  using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kHeight>()));
+  const int64_t groups = (block.count + kHeight - 1) / kHeight;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t pixel = block.count * g / groups, rows = block.count * (g + 1) / groups - pixel;
     const float* next = packed + block.segments * block.depth * kWidth * kLanes;
@@ -124,21 +110,21 @@ void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const P
 }
 
 /*
- * kRows x kColumns results of a depthwise convolution and all channels of [0, channels). kFirst, kLast: the window's first column of the first
+ * kHeight x kColumns results of a depthwise convolution and all channels of [0, channels). kFirst, kLast: the window's first column of the first
  * result, the last one of the last, lie outside the data. line[i]: the data below the first result's window's corner; null where outside.
  */
-template <int kStride, int kRows, int kColumns, bool kFirst, bool kLast>
+template <int kStride, int kHeight, int kColumns, bool kFirst, bool kLast>
 void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, int64_t begin, int64_t end, const PackedEpilogue& e, const float* addend, float* y,
                    int64_t line_y) {
-  constexpr int kLines = (kRows - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
+  constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
   const Vec low = Vec{} + e.low, high = Vec{} + e.high;
   for (int64_t at = begin; at < end; at += kLanes) {
     const int64_t c = std::min(at, end - kLanes);   // the last vector may cover some channels again
     const float* weight = weights + at * 9;
-    Vec sum[kRows][kColumns];
+    Vec sum[kHeight][kColumns];
     const Vec bias = e.bias ? Load(e.bias + c) : Vec{};
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 8
       for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
 #pragma GCC unroll 8
@@ -151,7 +137,7 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
         if ((kFirst && j == 0) || (kLast && j == kWide - 1)) continue;
         const Vec x = Load(data + j * ld);
 #pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r)
+        for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 8
           for (int s = 0; s < kColumns; ++s) {
             const int kh = i - r * kStride, kw = j - s * kStride;
@@ -160,7 +146,7 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
       }
     }
 #pragma GCC unroll 4
-    for (int r = 0; r < kRows; ++r)
+    for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 8
       for (int s = 0; s < kColumns; ++s) {
         Vec v = sum[r][s];
@@ -175,25 +161,25 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
 
 using DepthwiseFn = void (*)(const float* const*, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*, float*, int64_t);
 
-template <int kStride, int kRows, int kColumns>
+template <int kStride, int kHeight, int kColumns>
 DepthwiseFn Edges(bool first, bool last) {
-  return first ? (last ? DepthwiseTile<kStride, kRows, kColumns, true, true> : DepthwiseTile<kStride, kRows, kColumns, true, false>)
-               : (last ? DepthwiseTile<kStride, kRows, kColumns, false, true> : DepthwiseTile<kStride, kRows, kColumns, false, false>);
+  return first ? (last ? DepthwiseTile<kStride, kHeight, kColumns, true, true> : DepthwiseTile<kStride, kHeight, kColumns, true, false>)
+               : (last ? DepthwiseTile<kStride, kHeight, kColumns, false, true> : DepthwiseTile<kStride, kHeight, kColumns, false, false>);
 }
 
-template <int kStride, int kRows>
+template <int kStride, int kHeight>
 DepthwiseFn Columns(int64_t columns, bool first, bool last) {
-  return columns == 4   ? Edges<kStride, kRows, 4>(first, last)
-         : columns == 3 ? Edges<kStride, kRows, 3>(first, last)
-         : columns == 2 ? Edges<kStride, kRows, 2>(first, last)
-                        : Edges<kStride, kRows, 1>(first, last);
+  return columns == 4   ? Edges<kStride, kHeight, 4>(first, last)
+         : columns == 3 ? Edges<kStride, kHeight, 3>(first, last)
+         : columns == 2 ? Edges<kStride, kHeight, 2>(first, last)
+                        : Edges<kStride, kHeight, 1>(first, last);
 }
 
 // One or two lines of one image's results, from line oy on.
-template <int kStride, int kRows>
+template <int kStride, int kHeight>
 void DepthwiseStripe(const nn::DepthwiseDims& d, const float* image, const float* weight, int64_t oy, int64_t c_begin, int64_t c_end, const PackedEpilogue& e,
                      const float* addend, float* y) {
-  constexpr int kLines = (kRows - 1) * kStride + 3;
+  constexpr int kLines = (kHeight - 1) * kStride + 3;
   const int64_t row = d.w * d.channels, groups = (d.ow + 3) / 4;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t ox = d.ow * g / groups, columns = d.ow * (g + 1) / groups - ox, ix = ox * kStride - d.pad_w;
@@ -204,7 +190,7 @@ void DepthwiseStripe(const nn::DepthwiseDims& d, const float* image, const float
       line[i] = iy >= 0 && iy < d.h ? image + iy * row + ix * d.channels : nullptr;
     }
     const int64_t to = (oy * d.ow + ox) * d.channels;
-    Columns<kStride, kRows>(columns, first, last)(line, d.channels, weight, c_begin, c_end, e, addend ? addend + to : nullptr, y + to, d.ow * d.channels);
+    Columns<kStride, kHeight>(columns, first, last)(line, d.channels, weight, c_begin, c_end, e, addend ? addend + to : nullptr, y + to, d.ow * d.channels);
   }
 }
 

@@ -1,5 +1,6 @@
 // Panels of operands and tiles of their products, in GCC's vector types: one source for SSE, AVX2 and AVX-512.
 #include "operator/nn/panel_kernels.h"
+#include "operator/nn/vector_lanes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,24 +9,6 @@
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
-
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 14;
-#elif defined(__AVX__)
-constexpr int kLanes = 8, kRows = 6;
-#else
-constexpr int kLanes = 4, kRows = 6;
-#endif
-constexpr int kPanel = 2 * kLanes;
-
-typedef float Vec __attribute__((vector_size(kLanes * 4)));
-
-inline __attribute__((always_inline)) Vec Load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
 
 // R rows times one panel. Results come from far away: they are fetched while the products are summed, and added to in the end.
 template <int R, bool kAdd, bool kStrip, typename Out>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "operator/nn/winograd_kernels.h"
+#include "operator/nn/vector_lanes.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -18,25 +19,10 @@ using nn::WinogradFilter;
 using nn::WinogradFilterGradient;
 using nn::WinogradPart;
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 14;
-#elif defined(__AVX__)
-constexpr int kLanes = 8, kRows = 6;
-#else
-constexpr int kLanes = 4, kRows = 6;
-#endif
-constexpr int kPanel = 2 * kLanes;
 constexpr int64_t kDepth = 256;   // channels summed in registers at a time: a panel of them stays in the first-level cache
 
-typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef double Wide __attribute__((vector_size(kLanes * 8)));
 
-inline __attribute__((always_inline)) Vec Load(const float* p) {
-  Vec v;
-  std::memcpy(&v, p, sizeof(v));
-  return v;
-}
-inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
 inline Vec LoadPart(const float* p, int64_t n) {
   Vec v = {};
   std::memcpy(&v, p, n * sizeof(float));

@@ -1,0 +1,37 @@
+/*
+ * Registers of float32 lanes and the register tile of a product, for `*_variants.cc`: a variant is compiled once per instruction set, and these are its own.
+ * A tile has kRows rows of kPanel columns: its sums fill the registers, less those for one row of the panel and an element of the other operand.
+ */
+#ifndef MXNET_OPERATOR_NN_VECTOR_LANES_H_
+#define MXNET_OPERATOR_NN_VECTOR_LANES_H_
+
+#include <cstring>
+
+#include "mxnet/base.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16, kRows = 14;
+#elif defined(__AVX__)
+constexpr int kLanes = 8, kRows = 6;
+#else
+constexpr int kLanes = 4, kRows = 6;
+#endif
+constexpr int kPanel = 2 * kLanes;
+
+typedef float Vec __attribute__((vector_size(kLanes * 4)));
+
+inline __attribute__((always_inline)) Vec Load(const float* p) {
+  Vec v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
+
+}  // namespace
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_VECTOR_LANES_H_
