@@ -161,7 +161,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     for (size_t i = 0; i < inputs.size() && state.recording && !record; ++i) record = static_cast<bool>(inputs[i]->autograd_entry);
     const Context where = !inputs.empty() ? inputs[0]->ctx() : ctx ? *ctx : Context::CPU();
     const bool small = record && !static_alloc_ && num_ops_ <= inline_limit_;
-    if (dynamic_ || small || state.deferred_compute) return Interpret(symbol_, inputs, outputs, where, Monitor(), monitor_all_);
+    if (dynamic_ || small || state.deferred_compute) return Interpret(symbol_, inputs, outputs, where, CurrentMonitor());
     RunPlan(inputs, outputs, where, record);
   }
 
@@ -198,8 +198,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     const std::shared_ptr<PlanInstance>& instance = warm->instance;
     call->free_after_forward = !static_alloc_ && !record;
     call->on_caller = on_caller_ && !record;
-    const MonitorFn monitor = Monitor();
-    if (monitor) instance->RunMonitored(call, false, monitor, monitor_all_);
+    const Monitor monitor = CurrentMonitor();
+    if (monitor) instance->RunMonitored(call, false, monitor);
     else instance->Run(call, false);
     for (auto& c : copied) CopyFromTo(c.first, *c.second);
     if (!record) return Keep(std::move(warm));
@@ -245,8 +245,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   }
   void SetMonitor(Executor::MonitorFn fn, bool monitor_all) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    monitor_ = std::move(fn);
-    monitor_all_ = monitor_all;
+    monitor_ = {std::move(fn), monitor_all};
     monitored_.store(static_cast<bool>(monitor_), std::memory_order_release);
   }
 
@@ -292,8 +291,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   }
 
  private:
-  MonitorFn Monitor() const {
-    if (!monitored_.load(std::memory_order_acquire)) return nullptr;
+  Monitor CurrentMonitor() const {
+    if (!monitored_.load(std::memory_order_acquire)) return {};
     std::lock_guard<std::mutex> lock(mutex_);
     return monitor_;
   }
@@ -405,8 +404,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   uint64_t uses_ = 0;
   std::shared_ptr<Compiled> last_;
   std::unique_ptr<GradOp> grad_;
-  MonitorFn monitor_;
-  bool monitor_all_ = false;
+  Monitor monitor_;
 };
 
 CallState::~CallState() {

@@ -199,8 +199,7 @@ class ExecutorImpl : public Executor {
   }
 
   void SetMonitor(MonitorFn fn, bool monitor_all) override {
-    monitor_ = std::move(fn);
-    monitor_all_ = monitor_all;
+    monitor_ = {std::move(fn), monitor_all};
   }
 
   Symbol OptimizedSymbol() const override { return dynamic_ ? symbol_ : compiled_.rbegin()->second->plan()->optimized; }
@@ -217,7 +216,7 @@ class ExecutorImpl : public Executor {
   }
 
   Compiled* Get(bool is_train, bool backward) {
-    const bool watched = monitor_ != nullptr;
+    const bool watched = static_cast<bool>(monitor_);
     const std::array<bool, 3> key = {!watched, backward, is_train};
     auto& slot = compiled_[key];
     if (!slot && inference_plan_ && !is_train && !backward && !watched) slot = std::make_shared<PlanInstance>(inference_plan_, arena_);
@@ -250,7 +249,7 @@ class ExecutorImpl : public Executor {
   }
 
   void RunPhase(Compiled* c, const std::shared_ptr<PlanCall>& call, bool backward) {
-    if (monitor_) c->RunMonitored(call, backward, monitor_, monitor_all_);
+    if (monitor_) c->RunMonitored(call, backward, monitor_);
     else c->Run(call, backward);
   }
 
@@ -273,7 +272,7 @@ class ExecutorImpl : public Executor {
     outputs_.assign(symbol_.outputs.size(), NDArray());
     for (auto& a : values) in.push_back(&a);
     for (auto& a : outputs_) out.push_back(&a);
-    Interpret(symbol_, in, out, ctx_, monitor_, monitor_all_);
+    Interpret(symbol_, in, out, ctx_, monitor_);
     dynamic_call_ = is_train;
   }
 
@@ -302,8 +301,7 @@ class ExecutorImpl : public Executor {
   Compiled* last_ = nullptr;
   std::shared_ptr<PlanCall> last_call_;
   bool spent_ = true;                        // the arena no longer holds what a backward pass needs
-  MonitorFn monitor_;
-  bool monitor_all_ = false;
+  Monitor monitor_;
 };
 
 }  // namespace

@@ -11,8 +11,7 @@ bool HasDynamicShape(const Symbol& symbol) {
   return found;
 }
 
-void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx, const MonitorFn& monitor,
-               bool monitor_all) {
+void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx, const Monitor& monitor) {
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
   std::unordered_map<const Node*, std::vector<NDArray>> values;
   std::unordered_map<const Node*, int> uses;
@@ -40,10 +39,10 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
     Imperative::Invoke(n->attrs, in, out, &ctx);
     if (monitor) {
       const auto in_names = n->op()->ListInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
-      if (monitor_all)
-        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
+      if (monitor.all)
+        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor.fn((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
       const int visible = n->op()->NumVisibleOutputs(*n->attrs);
-      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
+      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor.fn((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
     }
     for (const auto& e : n->inputs)
       if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();   // nobody reads it any more

@@ -114,6 +114,13 @@ struct Arena {
 
 using MonitorFn = std::function<void(const char* name, const char* op, const NDArray& array)>;
 
+/* Who wants to see results: outputs of every node, with `all` its inputs too. */
+struct Monitor {
+  MonitorFn fn;
+  bool all = false;
+  explicit operator bool() const { return static_cast<bool>(fn); }
+};
+
 /* Everything one run of a phase needs to know; kept alive by the pushed operations. */
 struct PlanCall {
   std::vector<NDArray> arrays;     // by slot; none where the phase does not touch it
@@ -136,7 +143,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   /* Pushes node `step` of the forward phase alone. */
   void RunStep(const std::shared_ptr<PlanCall>& call, int step);
   /* Runs a phase on the calling thread, node by node, and shows every result. Waits for everything. */
-  void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all);
+  void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor);
   /* Runs both phases on the calling engine worker `runs` times after one that is not counted, and tells how many nanoseconds each node took. Waits. */
   void RunTimed(const std::shared_ptr<PlanCall>& call, int runs, std::vector<std::vector<double>>* times);
   /* Gives the arena's memory back once everything pushed so far is done. */
@@ -177,7 +184,7 @@ void CopyBlob(const TBlob& from, const TBlob& to, RunContext run);
 
 /* Runs a graph without a plan, operator by operator (value-dependent shapes, small graphs, recording). inputs in ListInputs(kAll) order. */
 void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx,
-               const MonitorFn& monitor = nullptr, bool monitor_all = false);
+               const Monitor& monitor = {});
 /* Does it hold an operator whose result's shape depends on values? */
 bool HasDynamicShape(const Symbol& symbol);
 

@@ -286,7 +286,8 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
       plan_->ctx.execution(), reads, writes, FnProperty::kNormal, 0, "forward step");
 }
 
-void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const MonitorFn& fn, bool all) {
+void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor) {
+  const bool all = monitor.all;
   const Plan& p = *plan_;
   const Plan::Phase& phase = backward ? p.backward : p.forward;
   if (phase.begin == phase.end) return;
@@ -339,7 +340,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
         p.ctx.execution(), reads, writes, FnProperty::kNormal, 0, "monitor");
     for (auto& s : shown) {
       s.second.WaitToRead();
-      fn(s.first.c_str(), n.attrs->op->name.c_str(), s.second);
+      monitor.fn(s.first.c_str(), n.attrs->op->name.c_str(), s.second);
     }
   }
 }
