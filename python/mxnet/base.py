@@ -40,36 +40,34 @@ class _MXOSError(MXNetError, OSError):
     """A file or connection that failed."""
 
 
-class NotImplementedForSymbol(MXNetError):
+class _MissingMethod(MXNetError):
+    """A method that one class of arrays has and another one cannot have; `_reason` completes the sentence."""
+
+    _reason = ""
+
+    def __init__(self, function, alias, *args):
+        super().__init__()
+        self.function = getattr(function, "__name__", str(function))
+        self.alias = alias
+        self.args = [str(type(a)) for a in args]
+
+    def __str__(self):
+        text = self._reason.format(self.function)
+        if self.alias:
+            text += f"; accepted: {self.alias}"
+        return text + (f"; given: {', '.join(self.args)}" if self.args else "")
+
+
+class NotImplementedForSymbol(_MissingMethod):
     """A method that NDArray has and Symbol cannot have, because a symbol holds no values."""
 
-    def __init__(self, function, alias, *args):
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = [str(type(a)) for a in args]
-
-    def __str__(self):
-        text = f"[symbol] {self.function} needs values, which a symbol has not"
-        if self.alias:
-            text += f"; accepted: {self.alias}"
-        return text + (f"; given: {', '.join(self.args)}" if self.args else "")
+    _reason = "[symbol] {} needs values, which a symbol has not"
 
 
-class NotSupportedForSparseNDArray(MXNetError):
+class NotSupportedForSparseNDArray(_MissingMethod):
     """A method of NDArray that sparse arrays do not have."""
 
-    def __init__(self, function, alias, *args):
-        super().__init__()
-        self.function = getattr(function, "__name__", str(function))
-        self.alias = alias
-        self.args = [str(type(a)) for a in args]
-
-    def __str__(self):
-        text = f"[sparse] {self.function} does not take sparse arrays"
-        if self.alias:
-            text += f"; accepted: {self.alias}"
-        return text + (f"; given: {', '.join(self.args)}" if self.args else "")
+    _reason = "[sparse] {} does not take sparse arrays"
 
 
 # In the order of Error::Kind (mxnet/error.h).

@@ -1,39 +1,14 @@
 /* Arrays, operators by name, autograd, containers, the kvstore, settings and errors, from plain C. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "c_check.h"
 #include "mxnet/c_api.h"
 #include "mxnet/c_api_env.h"
 #include "mxnet/c_api_op.h"
 #include "mxnet/c_api_storage.h"
-
-static int failures = 0;
-#define OK(call)                                                                        \
-  do {                                                                                  \
-    if ((call) != 0) {                                                                  \
-      printf("%s:%d: %s failed: %s\n", __FILE__, __LINE__, #call, MXGetLastError());    \
-      exit(1);                                                                          \
-    }                                                                                   \
-  } while (0)
-#define CHECK(cond)                                                  \
-  do {                                                               \
-    if (!(cond)) {                                                   \
-      printf("%s:%d: %s is not so\n", __FILE__, __LINE__, #cond);    \
-      ++failures;                                                    \
-    }                                                                \
-  } while (0)
-/* The call must fail with a message that holds `text`. */
-#define FAILS(call, text)                                                                          \
-  do {                                                                                             \
-    CHECK((call) == -1);                                                                           \
-    if (!strstr(MXGetLastError(), text)) {                                                         \
-      printf("%s:%d: message \"%s\" lacks \"%s\"\n", __FILE__, __LINE__, MXGetLastError(), text);  \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
 
 static NDArrayHandle Array(uint32_t rows, uint32_t columns, const float* values) {
   NDArrayHandle a;

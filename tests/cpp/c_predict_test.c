@@ -4,33 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c_check.h"
 #include "mxnet/c_api.h"
 #include "mxnet/c_predict_api.h"
-
-static int failures = 0;
-#define OK(call)                                                                        \
-  do {                                                                                  \
-    if ((call) != 0) {                                                                  \
-      printf("%s:%d: %s failed: %s\n", __FILE__, __LINE__, #call, MXGetLastError());    \
-      exit(1);                                                                          \
-    }                                                                                   \
-  } while (0)
-#define CHECK(cond)                                                  \
-  do {                                                               \
-    if (!(cond)) {                                                   \
-      printf("%s:%d: %s is not so\n", __FILE__, __LINE__, #cond);    \
-      ++failures;                                                    \
-    }                                                                \
-  } while (0)
-/* The call must fail with a message that holds `text`. */
-#define FAILS(call, text)                                                                          \
-  do {                                                                                             \
-    CHECK((call) == -1);                                                                           \
-    if (!strstr(MXGetLastError(), text)) {                                                         \
-      printf("%s:%d: message \"%s\" lacks \"%s\"\n", __FILE__, __LINE__, MXGetLastError(), text);  \
-      ++failures;                                                                                  \
-    }                                                                                              \
-  } while (0)
 
 static SymbolHandle Net(void) {
   SymbolHandle x, fc, out;

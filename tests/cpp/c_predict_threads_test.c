@@ -6,16 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "c_check.h"
 #include "mxnet/c_api.h"
 #include "mxnet/c_predict_api.h"
-
-#define OK(call)                                                                        \
-  do {                                                                                  \
-    if ((call) != 0) {                                                                  \
-      printf("%s:%d: %s failed: %s\n", __FILE__, __LINE__, #call, MXGetLastError());    \
-      exit(1);                                                                          \
-    }                                                                                   \
-  } while (0)
 
 enum { kThreads = 4, kCalls = 50, kFeatures = 20, kHidden = 30, kClasses = 5 };
 

@@ -14,7 +14,25 @@ from .utils import _getdata_by_idx, _init_data
 __all__ = ["CSVIter", "DataBatch", "DataDesc", "DataIter", "MNISTIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
 
 
-class ResizeIter(DataIter):
+class _OverIterators(DataIter):
+    """An iterator over iterators: `current_batch` is what the last `iter_next` found."""
+
+    current_batch = None
+
+    def getdata(self):
+        return self.current_batch.data
+
+    def getlabel(self):
+        return self.current_batch.label
+
+    def getindex(self):
+        return self.current_batch.index
+
+    def getpad(self):
+        return self.current_batch.pad
+
+
+class ResizeIter(_OverIterators):
     """Another iterator with passes of `size` batches.
 
     Parameters
@@ -54,18 +72,6 @@ class ResizeIter(DataIter):
             self.current_batch = self.data_iter.next()
         self.cur += 1
         return True
-
-    def getdata(self):
-        return self.current_batch.data
-
-    def getlabel(self):
-        return self.current_batch.label
-
-    def getindex(self):
-        return self.current_batch.index
-
-    def getpad(self):
-        return self.current_batch.pad
 
 
 class _Prefetcher:
@@ -108,7 +114,7 @@ class _Prefetcher:
         self._requests.put("reset")
 
 
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_OverIterators):
     """Reads other iterators ahead, each in a thread of its own, and joins their batches.
 
     Parameters
@@ -174,18 +180,6 @@ class PrefetchingIter(DataIter):
         if self.iter_next():
             return self.current_batch
         raise StopIteration
-
-    def getdata(self):
-        return self.current_batch.data
-
-    def getlabel(self):
-        return self.current_batch.label
-
-    def getindex(self):
-        return self.current_batch.index
-
-    def getpad(self):
-        return self.current_batch.pad
 
 
 class NDArrayIter(DataIter):

@@ -61,13 +61,6 @@ struct DeconvolutionParam : public dmlc::Parameter<DeconvolutionParam> {
 /* The layout attribute puts channels last (logically: shapes are in that order too). */
 inline bool ChannelsLastAttr(const dmlc::optional<int>& layout) { return layout.has_value() && layout.value() >= kNWC; }
 
-/* _fused_convolution, made by the plan compiler: Convolution, plus its last input when `add`, then `post`. */
-struct FusedConvolutionParam {
-  AttrsPtr convolution;
-  bool add = false;
-  PostOp post;
-};
-
 /*
  * Geometry from logical shapes of data and output. For Deconvolution it is that of the convolution whose data gradient it is:
  * `src` is then the output and `dst` the data.

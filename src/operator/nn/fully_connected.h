@@ -2,7 +2,6 @@
 #ifndef MXNET_OPERATOR_NN_FULLY_CONNECTED_H_
 #define MXNET_OPERATOR_NN_FULLY_CONNECTED_H_
 
-#include "operator/nn/post.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -16,13 +15,6 @@ struct FullyConnectedParam : public dmlc::Parameter<FullyConnectedParam> {
     DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
     DMLC_DECLARE_FIELD(flatten).set_default(true).describe("Treat all dimensions of data behind the first as one; otherwise only the last is transformed.");
   }
-};
-
-/* _fused_dense, made by the plan compiler: FullyConnected, plus its last input when `add`, then `post`. */
-struct FusedDenseParam {
-  AttrsPtr dense;
-  bool add = false;
-  PostOp post;
 };
 
 }  // namespace nn

@@ -1,0 +1,66 @@
+// Records of fused layers.
+#include "operator/nn/fused.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "operator/nn/nn_common.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<FusedParam>();
+  ShapeVector own(in->begin(), in->begin() + p.LayerInputs());
+  const bool known = p.layer->op->infer_shape(*p.layer, &own, out);
+  std::copy(own.begin(), own.end(), in->begin());
+  if (!p.add) return known;
+  AssignShape(attrs, "addend", &in->back(), (*out)[0]);
+  return known && in->back().known();
+}
+
+}  // namespace
+
+Op& RegisterFused(const char* name, const char* layer) {
+  Op& op = Op::Register(name);
+  op.parse = [name, layer](const AttrDict& dict) -> std::shared_ptr<const void> {
+    AttrDict rest = dict;
+    auto p = std::make_shared<FusedParam>();
+    std::string post;
+    p->add = TakeFlag(name, &rest, "with_add");
+    TakeText(&rest, "post", &post);
+    p->post = ParsePost(name, post);
+    p->layer = MakeAttrs(Op::Get(layer), std::move(rest));
+    return p;
+  };
+  return op.describe(std::string(layer) + " with the addition and the activation behind it; made by the plan compiler.")
+      .set_inputs({"data", "weight", "bias", "addend"}, [](const Attrs& a) { return a.get<FusedParam>().LayerInputs() + (a.get<FusedParam>().add ? 1 : 0); })
+      .set_list_inputs([](const Attrs& a) {
+        const auto& p = a.get<FusedParam>();
+        std::vector<std::string> names = p.layer->op->ListInputs(*p.layer);
+        if (p.add) names.push_back("addend");
+        return names;
+      })
+      .set_infer_shape(InferFusedShape)
+      .set_dtypes({kFloat32})
+      .set_inplace([](const Attrs& a) {
+        const auto& p = a.get<FusedParam>();
+        return p.add ? std::vector<std::pair<int, int>>{{p.LayerInputs(), 0}} : std::vector<std::pair<int, int>>();
+      })
+      .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
+        const Attrs& layer = *a.get<FusedParam>().layer;
+        return layer.op->flops(layer, in, out);
+      })
+      .set_stateful();
+}
+
+void BeginWithAddend(const TBlob& addend, const TBlob& out) {
+  if (addend.dptr == out.dptr) return;
+  const char* from = static_cast<const char*>(addend.dptr);
+  char* to = static_cast<char*>(out.dptr);
+  ParallelFor(static_cast<int64_t>(out.Bytes()), 1 << 18, [&](int64_t b, int64_t e) { std::memcpy(to + b, from + b, e - b); });
+}
+
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,27 @@
+/* What the fused forms of convolution and dense layers share: the layer, the addition and the activation behind it, as one node made by the plan compiler. */
+#ifndef MXNET_OPERATOR_NN_FUSED_H_
+#define MXNET_OPERATOR_NN_FUSED_H_
+
+#include "mxnet/op.h"
+#include "operator/nn/post.h"
+
+namespace mxnet {
+namespace nn {
+
+/* `layer` on the first inputs, plus the last input when `add`, then `post`. */
+struct FusedParam {
+  AttrsPtr layer;
+  bool add = false;
+  PostOp post;
+  int LayerInputs() const { return layer->op->NumInputs(*layer); }
+};
+
+/* The record of `name`: parameters of `layer` and with_add and post; float32; the result may take the addend's memory. The kernel is the caller's to set. */
+Op& RegisterFused(const char* name, const char* layer);
+
+/* out = addend, where the two are not the same memory already: what a kernel that accumulates starts from. */
+void BeginWithAddend(const TBlob& addend, const TBlob& out);
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_FUSED_H_
