@@ -1,4 +1,4 @@
-// 3x3 convolutions of VGG-16 and ResNet-50: oneDNN's direct kernels against Winograd tiles of 2, 4 and 6, alternating.
+// Convolutions of VGG-16, ResNet-50, AlexNet and Inception-v3: oneDNN's direct kernels against Winograd with 4, 6 and 8 points (methods 2, 4 and 6), alternating.
 //   ./dev bench winograd [batch=1] [rounds=15] [forward|data|weight] [only: part of a layer's name]
 // GFLOP/s are those of the direct method. Times are the least of the rounds; `ratio` is the median over pairs of neighbouring runs,
 // in brackets by CPU time of all threads, which other programs on the machine disturb less.
@@ -22,13 +22,15 @@ namespace {
 
 struct Layer {
   const char* name;
-  int64_t size, channels, filters, times;
+  int64_t size, channels, filters, times, window_h = 3, window_w = 3;
 };
 
 const Layer kLayers[] = {
     {"vgg conv1_2", 224, 64, 64, 1},      {"vgg conv2_1", 112, 64, 128, 1},     {"vgg conv2_2", 112, 128, 128, 1}, {"vgg conv3_1", 56, 128, 256, 1},
     {"vgg conv3_2,3", 56, 256, 256, 2},   {"vgg conv4_1", 28, 256, 512, 1},     {"vgg conv4_2,3", 28, 512, 512, 2}, {"vgg conv5", 14, 512, 512, 3},
     {"resnet stage1", 56, 64, 64, 3},     {"resnet stage2", 28, 128, 128, 4},   {"resnet stage3", 14, 256, 256, 6}, {"resnet stage4", 7, 512, 512, 3},
+    {"alexnet conv2", 27, 64, 192, 1, 5, 5}, {"inception 5x5", 35, 48, 64, 3, 5, 5}, {"inception 1x7", 17, 192, 192, 8, 1, 7}, {"inception 7x1", 17, 160, 160, 8, 7, 1},
+    {"inception 1x3", 8, 384, 384, 4, 1, 3}, {"inception 3x1", 8, 384, 384, 4, 3, 1},
 };
 
 struct Times {
@@ -85,8 +87,8 @@ int main(int argc, char** argv) {
     ConvDims& d = call.dims;
     d.batch = batch, d.channels = layer.channels, d.filters = layer.filters;
     d.in[1] = d.in[2] = d.out[1] = d.out[2] = layer.size;
-    d.kernel[1] = d.kernel[2] = 3, d.pad[1] = d.pad[2] = 1;
-    std::vector<float> src = Filled(batch * d.channels * d.InSize()), dst = Filled(batch * d.filters * d.OutSize()), weight = Filled(d.channels * d.filters * 9), bias = Filled(d.filters);
+    d.kernel[1] = layer.window_h, d.kernel[2] = layer.window_w, d.pad[1] = layer.window_h / 2, d.pad[2] = layer.window_w / 2;
+    std::vector<float> src = Filled(batch * d.channels * d.InSize()), dst = Filled(batch * d.filters * d.OutSize()), weight = Filled(d.channels * d.filters * d.KernelSize()), bias = Filled(d.filters);
     call.pass = pass == "forward" ? ConvPass::kForward : pass == "data" ? ConvPass::kBackwardData : ConvPass::kBackwardWeights;
     call.src = {src.data(), true}, call.dst = {dst.data(), true}, call.weight = {weight.data(), false};
     if (call.pass == ConvPass::kForward) call.bias = bias.data();
@@ -104,7 +106,7 @@ int main(int argc, char** argv) {
       work.next = 0;
       hook(args, call);
     };
-    const double flops = 2.0 * batch * d.channels * d.filters * d.OutSize() * 9;
+    const double flops = 2.0 * batch * d.channels * d.filters * d.OutSize() * d.KernelSize();
     direct();
     std::printf("%-15s", layer.name);
     double best = 1e30, direct_best = 1e30;

@@ -40,12 +40,26 @@ constexpr int64_t kFewPixels = 6;        // fewer do not fill the register tiles
 
 double Flops(const ConvDims& d) { return 2.0 * d.batch * (d.channels / d.groups) * d.filters * d.OutSize() * d.KernelSize(); }
 
-bool WinogradPossible(const ConvCall& call) {
+// The sizes of Winograd's tiles that can compute the call, as numbers of ConvMethod.
+std::vector<int> WinogradSizes(const ConvCall& call) {
   const ConvDims& d = call.dims;
+  std::vector<int> sizes;
+  if (!Env::Get().cpu_allow_winograd || d.channels < 16 || d.filters < 16 || Flops(d) < kSmall) return sizes;
   WinogradDims w;
   WinogradFilter f;
-  return Env::Get().cpu_allow_winograd && d.channels >= 16 && d.filters >= 16 && Flops(d) >= kSmall && WinogradDimsOf(call, 4, &w, &f);
+  for (int m : {2, 4, 6})
+    if (WinogradDimsOf(call, m, &w, &f)) sizes.push_back(m);
+  return sizes;
 }
+
+int64_t TransformedWeights(const ConvCall& call, int m) {
+  WinogradDims w;
+  WinogradFilter f;
+  return WinogradDimsOf(call, m, &w, &f) ? w.Points() * w.c * w.k : 0;
+}
+
+// Eight points in both dimensions lose digits; in one dimension they do not.
+bool Coarse(const ConvCall& call, ConvMethod m) { return m == ConvMethod::kWinograd6 && call.dims.kernel[1] > 1 && call.dims.kernel[2] > 1; }
 
 /*
  * Scratch memory of a trial, straight from the system and back: through malloc tens of megabytes would stay with the arena of the thread that measured.
@@ -95,9 +109,9 @@ std::vector<ConvMethod> Candidates(const ConvCall& call) {
   std::vector<ConvMethod> methods;
   if (DepthwiseTakes(call, false)) methods.push_back(ConvMethod::kDepthwise);
   if (PackedTakes(call)) methods.push_back(ConvMethod::kPacked);
-  if (WinogradPossible(call)) {
-    methods.insert(methods.end(), {ConvMethod::kWinograd2, ConvMethod::kWinograd4});
-    if (64 * call.dims.channels * call.dims.filters <= kCoarseWeights) methods.push_back(ConvMethod::kWinograd6);
+  for (int m : WinogradSizes(call)) {
+    const ConvMethod method = static_cast<ConvMethod>(m);
+    if (!Coarse(call, method) || TransformedWeights(call, m) <= kCoarseWeights) methods.push_back(method);
   }
   return methods;
 }
@@ -185,9 +199,9 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
         spent += t;
         best[i] = std::min(best[i], t);
       }
-  for (size_t i = 0; i < methods.size(); ++i) best[i] *= methods[i] == ConvMethod::kWinograd6 ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;   // in doubt the exact one
+  for (size_t i = 0; i < methods.size(); ++i) best[i] *= Coarse(call, methods[i]) ? 1 / kCoarse : Exact(methods[i]) ? 0.97 : 1;   // in doubt the exact one
   for (size_t i = 0; i < methods.size(); ++i)
-    if (methods[i] == ConvMethod::kWinograd4 && 36 * dims.channels * dims.filters > kLargeWeights) best[i] *= 1.1;
+    if (methods[i] == ConvMethod::kWinograd4 && TransformedWeights(call, 4) > kLargeWeights) best[i] *= 1.1;
   return methods[std::min_element(best.begin(), best.end()) - best.begin()];
 }
 
@@ -200,9 +214,9 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   ConvMethod method = ConvMethod::kLibrary;
   if (DepthwiseTakes(call, false)) method = ConvMethod::kDepthwise;
   if (PackedTakes(call) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
-  if (!WinogradPossible(call)) return method;
-  double least = 0.9 * 9.0 * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
-  for (int size : {2, 4}) {
+  double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
+  for (int size : WinogradSizes(call)) {
+    if (Coarse(call, static_cast<ConvMethod>(size))) continue;
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);

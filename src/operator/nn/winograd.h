@@ -1,5 +1,5 @@
 /*
- * Winograd convolutions in float32 on the CPU (docs/winograd.md): 3x3 windows with stride 1, channels-last tensors.
+ * Winograd convolutions in float32 on the CPU (docs/winograd.md): windows of 3x3, 5x5, 1x3, 3x1, 1x7 and 7x1 with stride 1, channels-last tensors.
  *
  * THREADS      every function may be called from several threads at once.
  * DETERMINISM  results do not depend on the number of threads or on blocking, only on the tile size. With
@@ -17,7 +17,7 @@ namespace mxnet {
 namespace nn {
 
 /*
- * Computes `call`, of which WinogradDimsOf says that it can, with tiles of m. `addend`, of the result's shape and order, is added before
+ * Computes `call`, of which WinogradDimsOf says that it can, with tiles of m for windows of 3, of m - 2 for windows of 5 or 7. `addend`, of the result's shape and order, is added before
  * call.post and may be the result itself; call.accumulate is not looked at. `form` names the transformed weights (kept_weights.h).
  */
 void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form);

@@ -34,18 +34,23 @@ double Flops(const WinogradDims& d) { return 2.0 * d.Points() * d.Tiles() * d.c 
 bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter) {
   const ConvDims& c = call.dims;
   if (call.dtype != kFloat32 || c.groups != 1 || !call.src.channels_last || !call.dst.channels_last) return false;
-  if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1 || c.kernel[1] != 3 || c.kernel[2] != 3) return false;
+  if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1) return false;
   for (int i = 0; i < 3; ++i) if (c.stride[i] != 1 || (i && c.dilate[i] != 1) || (!i && c.pad[i] != 0)) return false;
+  const int64_t rh = c.kernel[1], rw = c.kernel[2], r = std::max(rh, rw);
+  const bool square = rh == rw && (r == 3 || r == 5), line = std::min(rh, rw) == 1 && (r == 3 || r == 7);
+  const int points = r == 7 ? m + 4 : m + 2;   // two outputs at least
+  if ((!square && !line) || points <= r || (line && r == 3 && m != 4)) return false;
   const bool forward = call.pass != ConvPass::kBackwardData;
-  dims->m = m, dims->batch = c.batch;
+  dims->points = points, dims->window_h = static_cast<int>(rh), dims->window_w = static_cast<int>(rw);
+  dims->batch = c.batch;
   dims->c = forward ? c.channels : c.filters;
   dims->k = forward ? c.filters : c.channels;
   dims->h = forward ? c.in[1] : c.out[1], dims->w = forward ? c.in[2] : c.out[2];
   dims->oh = forward ? c.out[1] : c.in[1], dims->ow = forward ? c.out[2] : c.in[2];
-  dims->pad_h = forward ? c.pad[1] : 2 - c.pad[1], dims->pad_w = forward ? c.pad[2] : 2 - c.pad[2];
+  dims->pad_h = forward ? c.pad[1] : rh - 1 - c.pad[1], dims->pad_w = forward ? c.pad[2] : rw - 1 - c.pad[2];
   filter->ptr = static_cast<const float*>(call.weight.ptr);
   const bool last = call.weight.channels_last;
-  filter->k = 9 * c.channels, filter->c = last ? 1 : 9, filter->r = last ? 3 * c.channels : 3, filter->s = last ? c.channels : 1;
+  filter->k = rh * rw * c.channels, filter->c = last ? 1 : rh * rw, filter->r = last ? rw * c.channels : rw, filter->s = last ? c.channels : 1;
   filter->rotated = !forward;
   if (!forward) std::swap(filter->k, filter->c);
   return true;

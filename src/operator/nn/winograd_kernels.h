@@ -1,9 +1,9 @@
 /*
  * The inner parts of a Winograd convolution (Lavin & Gray, arXiv 1509.09308), one set per instruction set.
  *
- * F(m x m, 3 x 3) cuts the output into tiles of m x m, each computed from a = m + 2 squared inputs. Data tiles and filters are
+ * F(m x m, r x r) cuts the output into tiles of m x m, each computed from a = m + r - 1 squared inputs. Data tiles and filters are
  * transformed into a * a points; at each point the tiles' channels are multiplied with the filters' (a matrix product), and the
- * products are transformed back:  Y = At [(G g Gt) . (Bt d B)] A.
+ * products are transformed back:  Y = At [(G g Gt) . (Bt d B)] A. A window that is one wide in a dimension is left as it is there.
  *
  * Tensors are channels-last (N, H, W, C). Per block of tiles,
  *   V   [tile][point][C rounded up to lanes]           transformed data
@@ -19,18 +19,20 @@ namespace mxnet {
 namespace nn {
 
 struct WinogradDims {
-  int m = 4;                                 // 2, 4 or 6
+  int points = 6;                            // 4, 6, 8 or 10 in each dimension where the window is wider than one
+  int window_h = 3, window_w = 3;
   int64_t batch = 0, c = 0, k = 0;           // channels in, channels out
   int64_t h = 0, w = 0, oh = 0, ow = 0;      // sizes in, sizes out; they need not fit together: what lies outside the data is zero
   int64_t pad_h = 0, pad_w = 0;              // of the side before
-  int Alpha() const { return m + 2; }
-  int Points() const { return (m + 2) * (m + 2); }
-  int64_t TilesH() const { return (oh + m - 1) / m; }
-  int64_t TilesW() const { return (ow + m - 1) / m; }
+  int TileH() const { return window_h == 1 ? 1 : points - window_h + 1; }
+  int TileW() const { return window_w == 1 ? 1 : points - window_w + 1; }
+  int Points() const { return (window_h == 1 ? 1 : points) * (window_w == 1 ? 1 : points); }
+  int64_t TilesH() const { return (oh + TileH() - 1) / TileH(); }
+  int64_t TilesW() const { return (ow + TileW() - 1) / TileW(); }
   int64_t Tiles() const { return batch * TilesH() * TilesW(); }
 };
 
-/* Strides of a weight (K, C, 3, 3) in elements; `rotated`: the window is read backwards. */
+/* Strides of a weight (K, C, window_h, window_w) in elements; `rotated`: the window is read backwards. */
 struct WinogradFilter {
   const float* ptr = nullptr;
   int64_t k = 0, c = 0, r = 0, s = 0;
