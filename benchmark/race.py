@@ -92,6 +92,9 @@ class Race:
         """All outputs equal the first one's, and the operations torch counts are those of the symbol."""
         with open(os.path.join(folder, "meta.json")) as f:
             meta = json.load(f)
+        with open(os.path.join(folder, "symbol.json")) as f:
+            random = self.mode == "train" and '"Dropout"' in f.read()   # every contestant draws its own masks
+        tolerance = 0.4 if random else 0.1 if self.mode == "train" else 1e-3 if self.args.dtype == "float32" else 0.05
         first = running[0]
         reference = np.array(first.info["sample"])
         if not np.isfinite(reference).all() or (self.mode == "score" and not 1e-3 < np.abs(reference).max() < 1e4):
@@ -100,7 +103,7 @@ class Race:
             if c.info["shape"] != first.info["shape"]:
                 raise SystemExit(f"{meta['name']}: {c.name} returns {c.info['shape']}, {first.name} {first.info['shape']}")
             error = np.abs(np.array(c.info["sample"]) - reference).max() / np.abs(reference).max()
-            if error > (0.1 if self.mode == "train" else 1e-3 if self.args.dtype == "float32" else 0.05):   # training: dropout differs
+            if error > tolerance:
                 raise SystemExit(f"{meta['name']}: {c.name} computes something else than {first.name}, relative error {error:.2g}")
             if c.info["flops"] and c.info["flops"] != meta["flops"]:
                 raise SystemExit(f"{meta['name']}: {c.name} counts {c.info['flops']} floating-point operations, the symbol has {meta['flops']}")

@@ -222,7 +222,7 @@ class NDArrayBase:
 
 
 class CachedOp:
-    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs."""
+    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs. `handle` is a number, as in the compiled binding."""
 
     __slots__ = ["handle"]
 
@@ -232,11 +232,11 @@ class CachedOp:
         symbol = sym.handle if isinstance(sym.handle, ctypes._SimpleCData) else ctypes.c_void_p(sym.handle)
         check_call(_LIB.MXCreateCachedOpEX(symbol, ctypes.c_int(len(flags)), c_str_array([k for k, _ in flags]), c_str_array([str(v) for _, v in flags]),
                                            ctypes.byref(handle), ctypes.c_bool(thread_safe)))
-        self.handle = handle
+        self.handle = handle.value
 
     def __del__(self):
         if self.handle:
-            _LIB.MXFreeCachedOp(self.handle)
+            _LIB.MXFreeCachedOp(ctypes.c_void_p(self.handle))
 
     def __call__(self, *args, out=None):
         for i, a in enumerate(args):
@@ -248,7 +248,7 @@ class CachedOp:
             given = [out] if isinstance(out, NDArrayBase) else list(out)
             outputs = ctypes.cast((ctypes.c_void_p * len(given))(*[a._handle for a in given]), ctypes.POINTER(ctypes.c_void_p))
             count = ctypes.c_int(len(given))
-        check_call(_LIB.MXInvokeCachedOp(self.handle, ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
+        check_call(_LIB.MXInvokeCachedOp(ctypes.c_void_p(self.handle), ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
                                          ctypes.byref(count), ctypes.byref(outputs)))
         if given is not None:
             return out

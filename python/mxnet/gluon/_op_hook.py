@@ -22,10 +22,7 @@ class OpHook:
             except Exception as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._call = _Callback(call)
-        handle = cached_op.handle
-        if not isinstance(handle, ctypes.c_void_p):
-            handle = ctypes.c_void_p(handle)
-        check_call(_LIB.MXCachedOpRegisterOpHook(handle, self._call, ctypes.c_bool(monitor_all)))
+        check_call(_LIB.MXCachedOpRegisterOpHook(ctypes.c_void_p(cached_op.handle), self._call, ctypes.c_bool(monitor_all)))
 
     def raise_errors(self):
         """Raise the first exception of `callback` since the last call of this."""
