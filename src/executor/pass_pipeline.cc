@@ -66,6 +66,8 @@ const std::vector<Pass>& PlanPasses() {
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},
       {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseConvolution},
+      {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseDense},
       {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles.",

@@ -140,6 +140,8 @@ bool FoldsIntoLayer(const Node& norm, int ndim);
  */
 int FuseConvolution(PassGraph* g, PassContext* context);
 int FuseDense(PassGraph* g, PassContext* context);
+/* Inference only, float32: a 1x1 convolution and the 3x3 depthwise one that alone reads it become one operator. Returns how many pairs did. */
+int FuseExpansion(PassGraph* g, PassContext* context);
 
 /* Inference: gelu and attention written out become one operator each. */
 int FuseGelu(PassGraph* g, PassContext* context);

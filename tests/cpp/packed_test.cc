@@ -162,6 +162,67 @@ TEST(Packed, Depthwise) {
         }
 }
 
+// An image whose channels are apart is put in order while its border is added.
+TEST(Packed, Planes) {
+  const Case cases[] = {{1, 12, 13, 3, 17, 3, 3, 2, 2, 1, 1, 1}, {2, 23, 25, 3, 64, 7, 7, 2, 2, 3, 3, 1}, {1, 31, 29, 3, 48, 11, 11, 4, 4, 2, 2, 1}, {2, 9, 10, 4, 10, 3, 3, 1, 1, 0, 0, 1},
+                        {1, 6, 7, 2, 9, 3, 3, 1, 1, 2, 2, 1},   {1, 8, 8, 7, 20, 2, 5, 1, 3, 1, 0, 1},     {1, 9, 5, 5, 16, 5, 3, 2, 1, 2, 1, 1},      {3, 6, 9, 6, 8, 1, 3, 1, 2, 0, 1, 1}};
+  for (const Case& s : cases) {
+    Problem p(s, 1, s.c % 2);
+    const std::vector<double> sums = p.Sums();
+    const ConvDims& d = p.call.dims;
+    std::vector<float> planes(p.src.size());
+    for (int64_t n = 0; n < d.batch; ++n)
+      for (int64_t i = 0; i < d.InSize(); ++i)
+        for (int64_t c = 0; c < d.channels; ++c) planes[(n * d.channels + c) * d.InSize() + i] = p.src[(n * d.InSize() + i) * d.channels + c];
+    p.call.src = {planes.data(), false};
+    ASSERT_TRUE(PackedTakes(p.call)) << p.str();
+    Check(&p, sums);
+  }
+}
+
+// The 1x1 convolution and the depthwise one behind it in one pass, divided by lines and by channels.
+TEST(Packed, ExpandDepthwise) {
+  struct Pair {
+    int64_t batch, h, w, c, filters, stride, pad;
+  };
+  const Pair pairs[] = {{1, 7, 7, 20, 48, 1, 1},   {2, 5, 6, 3, 16, 1, 1},    {1, 14, 14, 33, 80, 2, 1}, {3, 9, 8, 16, 32, 2, 1}, {1, 3, 3, 8, 112, 1, 0},  {1, 61, 45, 5, 32, 1, 1},
+                        {2, 64, 33, 7, 48, 2, 1}, {1, 112, 112, 3, 16, 1, 1}, {1, 40, 90, 2, 64, 2, 0},  {1, 1, 9, 4, 16, 1, 1},  {1, 4, 300, 2, 32, 1, 1}, {2, 30, 2, 9, 96, 1, 1}};
+  int variant = 0;
+  for (const Pair& s : pairs) {
+    Problem a({s.batch, s.h, s.w, s.c, s.filters, 1, 1, 1, 1, 0, 0, 1}, 1, true), b({s.batch, s.h, s.w, s.filters, s.filters, 3, 3, s.stride, s.stride, s.pad, s.pad, 1}, s.filters, true);
+    const std::vector<double> expanded = a.Sums();
+    for (const PostOp& post : {kPosts[0], kPosts[1], kPosts[2]}) {
+      const bool bias = ++variant % 2;
+      a.call.bias = bias ? a.bias.data() : nullptr, a.call.post = post;
+      b.call.bias = bias ? nullptr : b.bias.data(), b.call.post = kPosts[variant % 3];
+      for (size_t i = 0; i < expanded.size(); ++i) b.src[i] = static_cast<float>(Post(post, expanded[i] + (bias ? a.bias[i % s.filters] : 0.f)));
+      const std::vector<double> sums = b.Sums();
+      for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
+        if (level > DetectedCpuLevel()) continue;
+        Capped cap(level);
+        ASSERT_TRUE(ExpandDepthwiseTakes(a.call, b.call)) << b.str();
+        std::vector<float> packed(PackedSize(a.call)), packed_depthwise(DepthwiseSize(b.call)), first;
+        PackWeights(a.call, packed.data());
+        PackDepthwise(b.call, packed_depthwise.data());
+        for (int threads : {0, 1, 2, 3}) {
+          b.dst.assign(b.dst.size(), NAN);
+          const int before = SetThreadOmpLimit(threads);
+          ExpandDepthwiseRun(a.call, b.call, packed.data(), packed_depthwise.data(), b.Workspace());
+          SetThreadOmpLimit(before);
+          if (first.empty()) first = b.dst;
+          ASSERT_EQ(0, std::memcmp(first.data(), b.dst.data(), first.size() * sizeof(float))) << b.str() << " threads " << threads;
+        }
+        for (size_t i = 0; i < sums.size(); ++i)
+          ASSERT_NEAR(b.dst[i], Post(b.call.post, sums[i] + (bias ? 0.f : b.bias[i % s.filters])), 1e-5 + 3e-6 * std::sqrt(s.c)) << b.str() << " at " << i << " level " << static_cast<int>(level);
+      }
+    }
+  }
+  Problem a({1, 5, 5, 8, 24, 1, 1, 1, 1, 0, 0, 1}, 1, true), b({1, 5, 5, 24, 24, 3, 3, 1, 1, 1, 1, 1}, 24, true);
+  EXPECT_TRUE(ExpandDepthwiseTakes(a.call, b.call) == (DetectedCpuLevel() != CpuLevel::kV4));   // whole vectors
+  a.call.post = {PostKind::kTanh};
+  EXPECT_FALSE(ExpandDepthwiseTakes(a.call, b.call));
+}
+
 TEST(Packed, Dense) {
   for (int64_t m : {1, 6, 13, 100})
     for (int64_t n : {1, 8, 24, 70})
@@ -220,7 +281,8 @@ TEST(Packed, NotTaken) {
   for (int64_t groups : {1, 16}) {
     EXPECT_TRUE(taken([](ConvCall*) {}, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->dtype = kFloat64; }, groups));
-    EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }, groups));
+    EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }, groups));   // too many channels to be put in order
+    EXPECT_FALSE(taken([](ConvCall* c) { c->dst.channels_last = false; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->pass = ConvPass::kBackwardData; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->dims.groups = 2; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[0] = 3; }, groups));

@@ -99,6 +99,44 @@ def test_activation_joins_the_layer(layer, name):
     assert not {"Activation", "LeakyReLU", "clip", "relu", "tanh", "hard_sigmoid"} & set(operators(fused))
 
 
+def expansion(filters=32, act=True, no_bias=False, kernel=(3, 3), pad=(1, 1), stride=(1, 1), groups=None, **more):
+    s = mx.sym.Convolution(X, num_filter=filters, kernel=(1, 1), no_bias=no_bias, name="e")
+    s = mx.sym.clip(s, 0, 6) if act else s
+    s = mx.sym.Convolution(s, num_filter=filters, num_group=groups or filters, kernel=kernel, pad=pad, stride=stride, no_bias=not no_bias, name="d", **more)
+    return mx.sym.relu(s) if act else s
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("act", [False, True])
+def test_expansion_joins_the_depthwise_convolution(act, stride):
+    shapes = {"x": (2, 5, 11, 13)}
+    for no_bias in (False, True):
+        net = mx.sym.Pooling(expansion(act=act, no_bias=no_bias, stride=(stride, stride)), kernel=(2, 2), pool_type="avg")
+        fused, plain = compare(net, shapes, ["fuse_expansion", "fuse_convolution"])
+        assert "_fused_expand_depthwise" in operators(fused) and "_fused_expand_depthwise" not in operators(plain)
+        assert not {"Convolution", "_fused_convolution", "clip"} & set(operators(fused))
+        with off("layout"):
+            planes = bind(net, shapes)
+            assert "_fused_expand_depthwise" in operators(planes) and "_to_layout" not in operators(planes)
+            for name in plain.arg_dict:
+                planes.arg_dict[name][:] = plain.arg_dict[name]
+            np.testing.assert_allclose(run(planes)[0], run(plain)[0], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", [dict(filters=24), dict(kernel=(3, 1), pad=(1, 0)), dict(kernel=(5, 5), pad=(2, 2)), dict(stride=(1, 2)), dict(dilate=(2, 2)), dict(groups=2),
+                                    dict(pad=(2, 2))])
+def test_other_pairs_of_convolutions_stay(change):
+    assert "_fused_expand_depthwise" not in operators(bind(expansion(**change), {"x": (1, 4, 9, 9)}))
+
+
+def test_expansion_that_others_read_stays():
+    net = expansion(act=False)
+    net = mx.sym.Group([net, net.get_internals()["e_output"]])
+    assert "_fused_expand_depthwise" not in operators(bind(net, {"x": (1, 4, 9, 9)}))
+    assert "_fused_expand_depthwise" not in operators(bind(expansion(), {"x": (1, 4, 9, 9)}, train=True))
+    assert "_fused_expand_depthwise" not in operators(bind(expansion(), {"x": (1, 4, 9, 9)}, dtype="float64"))
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("no_bias", [False, True])
 @pytest.mark.parametrize("side", [0, 1])

@@ -34,6 +34,13 @@ void PackDepthwise(const ConvCall& call, float* packed);
 void PackedRun(const ConvCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace);
 void DepthwiseRun(const ConvCall& call, const float* packed, const float* addend);
 
+/*
+ * A 1x1 convolution whose only reader is a 3x3 depthwise one, in one pass: the result of the first is never written as a whole. Epilogues are bias, relu and clip.
+ * expand.dst and depthwise.src are not looked at; packed weights are those of the two.
+ */
+bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise);
+void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const float* packed, const float* packed_depthwise, const WorkspaceFn& workspace);
+
 /* Elements of packed weights (n, k) of a dense layer, the packing, and out(m, n) = post(data weight^T + bias + addend). */
 int64_t PackedDenseSize(int64_t n, int64_t k);
 void PackDense(const float* weight, int64_t n, int64_t k, float* packed);

@@ -17,6 +17,9 @@ constexpr int64_t kPointers = 4096;      // to rows, of a block of pixels
 constexpr int64_t kPixels = 96;          // of a block: panels of weights are read once per block
 constexpr int64_t kManyPixels = 192;     // where all panels together do not stay in the second-level cache
 constexpr int64_t kLargeWeights = 1 << 18;   // elements
+constexpr int64_t kRing = 12288;         // elements: lines between an expansion and its depthwise sums
+constexpr int64_t kChunk = 2;            // panels of channels that are computed between them
+constexpr double kRemote = 0.1;          // what it costs to divide channels: half of what is read next lies in another core's cache
 constexpr int64_t kLeastDepth = 8;       // fewer channels: whole lines of the window are multiplied at once
 constexpr int64_t kMostDepth = 4096;
 alignas(64) const float kZeros[kMostDepth] = {};   // what lies outside the data
@@ -30,6 +33,7 @@ struct Geometry {
   int64_t batch, h, w, c, oh, ow, filters, kh, kw, sh, sw, dh, dw, ph, pw;
   bool lines;             // a segment is a line of the window, else a position
   bool bordered;          // the data is copied with its border of zeros first
+  bool planes;            // ... from an image whose channels are apart
   int64_t segments, depth;
   int64_t Pixels() const { return batch * oh * ow; }
   int64_t K() const { return kh * kw * c; }
@@ -39,19 +43,28 @@ struct Geometry {
 bool GeometryOf(const ConvCall& call, Geometry* g) {
   const ConvDims& d = call.dims;
   if (call.pass != ConvPass::kForward || call.dtype != kFloat32 || d.groups != 1) return false;
-  if (!(call.src.channels_last || d.InSize() == 1) || !(call.dst.channels_last || d.OutSize() == 1)) return false;
+  if (!(call.dst.channels_last || d.OutSize() == 1)) return false;
   if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
   *g = {d.batch, d.in[1], d.in[2], d.channels, d.out[1], d.out[2], d.filters, d.kernel[1], d.kernel[2], d.stride[1], d.stride[2], d.dilate[1], d.dilate[2],
-        d.pad[1], d.pad[2], false, false, 0, 0};
+        d.pad[1], d.pad[2], false, false, false, 0, 0};
+  g->planes = !call.src.channels_last && d.InSize() > 1 && d.channels > 1;
+  if (g->planes && (g->c >= kLeastDepth || g->kw == 1 || g->dw != 1)) return false;
   const bool outside = g->pw > 0 || (g->ow - 1) * g->sw + (g->kw - 1) * g->dw >= g->w;
   g->lines = g->dw == 1 && g->kw > 1 && (!outside || g->c < kLeastDepth);
-  g->bordered = g->lines && (outside || g->ph > 0 || (g->oh - 1) * g->sh + (g->kh - 1) * g->dh >= g->h);
+  g->bordered = g->lines && (outside || g->planes || g->ph > 0 || (g->oh - 1) * g->sh + (g->kh - 1) * g->dh >= g->h);
   g->segments = g->lines ? g->kh : g->kh * g->kw;
   g->depth = g->lines ? g->kw * g->c : g->c;
   return g->depth > 0 && g->depth <= kMostDepth * (g->segments == 1 || g->lines ? 1024 : 1) && g->segments <= kPointers / 24;
 }
 
-// x with zeros around it, as far as windows reach; from then on it is the data.
+// to[i * channels + c] = from[c * apart + i]
+template <int kChannels>
+void Interleave(const float* from, int64_t apart, int64_t width, float* to) {
+  for (int64_t i = 0; i < width; ++i)
+    for (int c = 0; c < kChannels; ++c) to[i * kChannels + c] = from[c * apart + i];
+}
+
+// x with zeros around it, as far as windows reach, channels last; from then on it is the data.
 const float* Bordered(Geometry* g, const float* x, const WorkspaceFn& workspace) {
   const int64_t h = std::max(g->ph + g->h, (g->oh - 1) * g->sh + (g->kh - 1) * g->dh + 1), w = std::max(g->pw + g->w, (g->ow - 1) * g->sw + g->kw);
   float* made = static_cast<float*>(workspace(static_cast<size_t>(g->batch * h * w * g->c) * sizeof(float)));
@@ -65,7 +78,12 @@ const float* Bordered(Geometry* g, const float* x, const WorkspaceFn& workspace)
         continue;
       }
       std::fill(line, line + from.pw * from.c, 0.f);
-      std::memcpy(line + from.pw * from.c, x + (i / h * from.h + y) * from.w * from.c, from.w * from.c * sizeof(float));
+      if (from.planes) {
+        static constexpr void (*interleave[])(const float*, int64_t, int64_t, float*) = {Interleave<2>, Interleave<3>, Interleave<4>, Interleave<5>, Interleave<6>, Interleave<7>};
+        interleave[from.c - 2](x + (i / h * from.c * from.h + y) * from.w, from.h * from.w, from.w, line + from.pw * from.c);
+      } else {
+        std::memcpy(line + from.pw * from.c, x + (i / h * from.h + y) * from.w * from.c, from.w * from.c * sizeof(float));
+      }
       std::fill(line + (from.pw + from.w) * from.c, line + w * from.c, 0.f);
     }
   });
@@ -138,7 +156,7 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
         const int64_t begin = m_begin + Share(m_end - m_begin, blocks, b), end = m_begin + Share(m_end - m_begin, blocks, b + 1);
         PackedBlock block;
         block.rows = rows, block.stride = block.count = end - begin;
-        block.segments = g.segments, block.depth = g.depth, block.filters = g.filters;
+        block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters;
         Point(g, x, begin, end, block.stride, rows);
         PackedEpilogue own = e;
         if (e.addend) own.addend = e.addend + begin * g.filters;
@@ -217,7 +235,7 @@ void PackDense(const float* weight, int64_t n, int64_t k, float* packed) {
 }
 
 void PackedDense(const DenseCall& call, const float* packed, const float* addend) {
-  const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, 1, call.k};
+  const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k};
   bool more;
   const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
   Run(g, static_cast<const float*>(call.data), packed, e, more ? &call.post : nullptr, static_cast<float*>(call.out));
@@ -268,6 +286,85 @@ void DepthwiseRun(const ConvCall& call, const float* packed, const float* addend
         MXNET_CPU_CALL(DepthwiseLines)(d, x, packed, line, next, 0, d.channels, e, y);
         if (more) ApplyPost(call.post, y + begin, y + begin, (next - line) * d.ow * d.channels);
         line = next;
+      }
+    }
+  });
+}
+
+bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise) {
+  const auto bounds = [](const PostOp& p) { return !p || p.kind == PostKind::kRelu || p.kind == PostKind::kClip; };
+  const ConvDims &a = expand.dims, &b = depthwise.dims;
+  Geometry g{};
+  if (!GeometryOf(expand, &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) || !bounds(depthwise.post)) return false;
+  return a.KernelSize() == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last && b.batch == a.batch && b.channels == a.filters &&
+         b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0;
+}
+
+/*
+ * A few panels of channels at a time: lines of them are computed as the depthwise sums need them, in a ring of lines that stays in the cache. Threads divide
+ * the lines where few lie at their borders, which both sides compute; else the channels.
+ */
+void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const float* packed, const float* packed_depthwise, const WorkspaceFn& workspace) {
+  const DepthwiseDims d = DepthwiseOf(depthwise);
+  const int lanes = Lanes();
+  const int64_t k = expand.dims.channels, panels = PackedPanels(d.channels, lanes), lines = d.batch * d.oh;
+  const double flops = static_cast<double>(d.channels) * (2.0 * k * d.batch * d.h * d.w + 4.0 * 18 * lines * d.ow);
+  const int threads = OmpThreadsForFlops(flops);
+  const double by_lines = static_cast<double>((lines + threads - 1) / threads * threads) / lines * (1 + static_cast<double>((threads - 1) * (3 - d.stride)) / (d.batch * d.h));
+  const double by_panels = static_cast<double>((panels + threads - 1) / threads * threads) / panels;
+  const int across = by_lines <= by_panels + kRemote ? 1 : threads, along = threads / across;
+  // Lines of a step and panels of a chunk, so that the ring stays in the first level of the cache or at least the second.
+  const int64_t line = d.w * 2 * lanes, step = std::min(d.oh, std::max<int64_t>(2, kRing / (line * d.stride) / 2 * 2)), ring = std::min(step * d.stride + 2, d.h);
+  const int64_t chunk = std::max<int64_t>(1, std::min<int64_t>(kChunk, kRing / (line * ring)));
+  const int64_t widest = (2 * chunk + 1) * lanes, room = RoundUp(ring * d.w * widest, 16) + 16;
+  float* rings = static_cast<float*>(workspace(static_cast<size_t>(threads * room + 16) * sizeof(float)));
+  rings = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(rings) + 63) & ~uintptr_t{63});
+  bool more;
+  const PackedEpilogue first = EpilogueOf(expand.bias, nullptr, expand.post, &more), second = EpilogueOf(depthwise.bias, nullptr, depthwise.post, &more);
+  const float* x = static_cast<const float*>(expand.src.ptr);
+  float* y = static_cast<float*>(depthwise.dst.ptr);
+  ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
+    const float* rows[kPointers];
+    for (int64_t id = begin; id < end; ++id) {
+      float* own = rings + id * room;
+      const int64_t p_end = Share(panels, across, id % across + 1), l_begin = Share(lines, along, id / across), l_end = Share(lines, along, id / across + 1);
+      for (int64_t p = Share(panels, across, id % across), next; p < p_end; p = next) {
+        next = std::min(p_end, p + chunk);
+        const int64_t c_begin = p * 2 * lanes, c_end = next == panels ? d.channels : next * 2 * lanes, ld = c_end - c_begin;
+        PackedBlock block;
+        block.rows = rows, block.depth = k, block.filters = d.channels, block.ld = ld, block.onward = true;
+        // Lines [from, to) of an image, into their places in the ring.
+        const auto make = [&](const float* image, int64_t from, int64_t to) {
+          while (from < to) {
+            const int64_t stop = std::min(to, (from / ring + 1) * ring), pixels = (stop - from) * d.w;
+            for (int64_t at = 0; at < pixels; at += block.count) {
+              block.stride = block.count = std::min(kPointers, pixels - at);
+              const float* data = image + (from * d.w + at) * k;
+              for (int64_t i = 0; i < block.count; ++i) rows[i] = data + i * k;
+              MXNET_CPU_CALL(PackedProducts)(block, packed, p, next, first, own + (from % ring * d.w + at) * ld - c_begin);
+            }
+            from = stop;
+          }
+        };
+        int64_t image = -1, have = 0;   // lines before `have` were made
+        for (int64_t l = l_begin; l < l_end;) {
+          const int64_t n = l / d.oh, oy = l % d.oh, count = std::min({step, l_end - l, d.oh - oy});
+          if (n != image) image = n, have = 0;
+          const int64_t low = std::max<int64_t>(0, oy * d.stride - d.pad_h), high = std::min(d.h, (oy + count - 1) * d.stride - d.pad_h + 3);
+          make(x + n * d.h * d.w * k, std::max(have, low), high);
+          have = high;
+          for (int64_t r = 0; r < count;) {
+            const int height = r + 1 < count ? 2 : 1;
+            const float* window[5];
+            for (int i = 0; i < (height - 1) * d.stride + 3; ++i) {
+              const int64_t iy = (oy + r) * d.stride - d.pad_h + i;
+              window[i] = iy >= 0 && iy < d.h ? own + iy % ring * d.w * ld - c_begin : nullptr;
+            }
+            MXNET_CPU_CALL(DepthwiseWindow)(d, height, window, ld, packed_depthwise, c_begin, c_end, second, y + (l + r) * d.ow * d.channels);
+            r += height;
+          }
+          l += count;
+        }
       }
     }
   });

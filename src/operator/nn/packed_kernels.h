@@ -29,6 +29,8 @@ struct PackedBlock {
   const float* const* rows = nullptr;
   int64_t stride = 0, count = 0;
   int64_t segments = 1, depth = 0, filters = 0;
+  int64_t ld = 0;          // distance between pixels of the result, and of the addend
+  bool onward = false;     // the panel behind the last one will be wanted next
 };
 
 /* Vectors that filters fill, and panels of them. */
@@ -53,6 +55,10 @@ struct DepthwiseDims {
   void PackedProducts(const nn::PackedBlock& block, const float* packed, int64_t begin, int64_t end, const nn::PackedEpilogue& e, float* y); \
   /* Lines [begin, end) of all images' results, channels [c_begin, c_end): c_begin is a multiple of the lanes, c_end too or the last. At least a vector of
    * channels, with an addend whole vectors. */ \
-  void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const nn::PackedEpilogue& e, float* y);
+  void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const nn::PackedEpilogue& e, float* y); \
+  /* One or two (`height`) adjacent lines of results, channels [c_begin, c_end) as above. lines[i] is the i-th line of data that they need, its pixels `ld` apart, null outside;
+   * y is the first of their pixels, e.addend too. */ \
+  void DepthwiseWindow(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end, \
+                       const nn::PackedEpilogue& e, float* y);
 
 #endif  // MXNET_OPERATOR_NN_PACKED_KERNELS_H_

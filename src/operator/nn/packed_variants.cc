@@ -42,10 +42,10 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
         for (int v = 0; v < kWidth; ++v) sum[r][v] += row[r][i] * weight[v];
     }
   }
-  const int64_t ld = block.filters;
+  const int64_t ld = block.ld;
   float* to = y + pixel * ld + filter;
-  if (filter + kWidth * kLanes > ld) {   // the last vector is not whole
-    const int64_t n = ld - filter;
+  if (filter + kWidth * kLanes > block.filters) {   // the last vector is not whole
+    const int64_t n = block.filters - filter;
     for (int r = 0; r < kHeight; ++r) {
       float line[kWidth * kLanes];
       std::memcpy(line, sum[r], sizeof(line));
@@ -115,7 +115,7 @@ void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const P
  */
 template <int kStride, int kHeight, int kColumns, bool kFirst, bool kLast>
 void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, int64_t begin, int64_t end, const PackedEpilogue& e, const float* addend, float* y,
-                   int64_t line_y) {
+                   int64_t ld_y, int64_t line_y) {
   constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
   const Vec low = Vec{} + e.low, high = Vec{} + e.high;
   for (int64_t at = begin; at < end; at += kLanes) {
@@ -150,7 +150,7 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
 #pragma GCC unroll 8
       for (int s = 0; s < kColumns; ++s) {
         Vec v = sum[r][s];
-        const int64_t to = r * line_y + s * ld + c;
+        const int64_t to = r * line_y + s * ld_y + c;
         if (addend) v += Load(addend + to);
         v = low > v ? low : v;
         v = high < v ? high : v;
@@ -159,7 +159,7 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
   }
 }
 
-using DepthwiseFn = void (*)(const float* const*, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*, float*, int64_t);
+using DepthwiseFn = void (*)(const float* const*, int64_t, const float*, int64_t, int64_t, const PackedEpilogue&, const float*, float*, int64_t, int64_t);
 
 template <int kStride, int kHeight, int kColumns>
 DepthwiseFn Edges(bool first, bool last) {
@@ -175,22 +175,18 @@ DepthwiseFn Columns(int64_t columns, bool first, bool last) {
                         : Edges<kStride, kHeight, 1>(first, last);
 }
 
-// One or two lines of one image's results, from line oy on.
+// One or two lines of results.
 template <int kStride, int kHeight>
-void DepthwiseStripe(const nn::DepthwiseDims& d, const float* image, const float* weight, int64_t oy, int64_t c_begin, int64_t c_end, const PackedEpilogue& e,
-                     const float* addend, float* y) {
+void DepthwiseStripe(const nn::DepthwiseDims& d, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end, const PackedEpilogue& e, float* y) {
   constexpr int kLines = (kHeight - 1) * kStride + 3;
-  const int64_t row = d.w * d.channels, groups = (d.ow + 3) / 4;
+  const int64_t groups = (d.ow + 3) / 4;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t ox = d.ow * g / groups, columns = d.ow * (g + 1) / groups - ox, ix = ox * kStride - d.pad_w;
     const bool first = ix < 0, last = ix + (columns - 1) * kStride + 2 >= d.w;
     const float* line[kLines];
-    for (int i = 0; i < kLines; ++i) {
-      const int64_t iy = oy * kStride - d.pad_h + i;
-      line[i] = iy >= 0 && iy < d.h ? image + iy * row + ix * d.channels : nullptr;
-    }
-    const int64_t to = (oy * d.ow + ox) * d.channels;
-    Columns<kStride, kHeight>(columns, first, last)(line, d.channels, weight, c_begin, c_end, e, addend ? addend + to : nullptr, y + to, d.ow * d.channels);
+    for (int i = 0; i < kLines; ++i) line[i] = lines[i] ? lines[i] + ix * ld : nullptr;
+    const int64_t to = ox * d.channels;
+    Columns<kStride, kHeight>(columns, first, last)(line, ld, weight, c_begin, c_end, e, e.addend ? e.addend + to : nullptr, y + to, d.channels, d.ow * d.channels);
   }
 }
 
@@ -203,27 +199,31 @@ void PackedProducts(const PackedBlock& block, const float* packed, int64_t begin
   for (int64_t p = begin; p < end; ++p) {
     const float* panel = packed + p * k * 2 * kLanes;
     const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p;
-    const int64_t after = p + 1 == end ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
+    const int64_t after = p + 1 == (block.onward ? panels : end) ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
     (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, after * kLanes * k, e, p * 2 * kLanes, y);
   }
 }
 
+void DepthwiseWindow(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end, const PackedEpilogue& e,
+                     float* y) {
+  const auto stripe = d.stride == 2 ? (height == 2 ? DepthwiseStripe<2, 2> : DepthwiseStripe<2, 1>) : (height == 2 ? DepthwiseStripe<1, 2> : DepthwiseStripe<1, 1>);
+  stripe(d, lines, ld, weight, c_begin, c_end, e, y);
+}
+
 void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const PackedEpilogue& e, float* y) {
-  const int64_t in = d.h * d.w * d.channels, out = d.oh * d.ow * d.channels;
+  const int64_t row = d.w * d.channels;
   while (begin < end) {
-    const int64_t n = begin / d.oh, oy = begin % d.oh;
-    const float *image = x + n * in, *addend = e.addend ? e.addend + n * out : nullptr;
-    float* to = y + n * out;
-    if (d.stride == 2) {
-      DepthwiseStripe<2, 1>(d, image, weight, oy, c_begin, c_end, e, addend, to);
-      ++begin;
-    } else if (begin + 1 < end && oy + 1 < d.oh) {
-      DepthwiseStripe<1, 2>(d, image, weight, oy, c_begin, c_end, e, addend, to);
-      begin += 2;
-    } else {
-      DepthwiseStripe<1, 1>(d, image, weight, oy, c_begin, c_end, e, addend, to);
-      ++begin;
+    const int64_t n = begin / d.oh, oy = begin % d.oh, to = begin * d.ow * d.channels;
+    const int height = begin + 1 < end && oy + 1 < d.oh ? 2 : 1;
+    const float* lines[5];
+    for (int i = 0; i < (height - 1) * d.stride + 3; ++i) {
+      const int64_t iy = oy * d.stride - d.pad_h + i;
+      lines[i] = iy >= 0 && iy < d.h ? x + (n * d.h + iy) * row : nullptr;
     }
+    PackedEpilogue own = e;
+    if (e.addend) own.addend = e.addend + to;
+    DepthwiseWindow(d, height, lines, d.channels, weight, c_begin, c_end, own, y + to);
+    begin += height;
   }
 }
 
