@@ -2,6 +2,7 @@
 // such networks, is then never written as a whole.
 #include "executor/passes.h"
 #include "operator/nn/convolution.h"
+#include "operator/nn/fused.h"
 
 namespace mxnet {
 namespace {
@@ -15,9 +16,9 @@ struct Part {
 bool PartOf(const Node& n, Part* part) {
   if (n.is_variable()) return false;
   if (n.op()->name == "_fused_convolution") {
-    const auto& p = n.attrs->get<nn::FusedConvolutionParam>();
+    const auto& p = n.attrs->get<nn::FusedParam>();
     if (p.add) return false;
-    part->conv = &p.convolution->get<nn::ConvolutionParam>();
+    part->conv = &p.layer->get<nn::ConvolutionParam>();
     part->post = p.post;
   } else if (n.op()->name == "Convolution") {
     part->conv = &n.attrs->get<nn::ConvolutionParam>();
