@@ -100,6 +100,8 @@ MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data,
                                    const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names,
                                    uint64_t budget, SymbolHandle* out_symbol, uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names);
+/* Operations that this thread pushes from now on fail with "called at `site`" ("train.py:12"), unless the binding knows better; null ends that. */
+MXNET_C_DLL int MXEngineMarkCallSite(const char* site);
 /* 1 while the profiler runs (paused or not), else 0. */
 MXNET_C_DLL int MXGetProfilerState(int *out);
 '''

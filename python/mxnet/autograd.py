@@ -2,7 +2,7 @@
 import ctypes
 import threading
 
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, check_call
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, call_and_mark, check_call
 from .ndarray import NDArray, _GRAD_REQ_MAP
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
@@ -118,28 +118,25 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     Raises ValueError for a head that was not recorded.
     """
     heads, ograds = _heads(heads, head_grads)
-    check_call(_LIB.MXAutogradBackwardEx(ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
-                                         ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None))
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
+                  ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None)
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
-    """Returns the gradients of `heads` with respect to `variables` as new arrays.
+    """Returns the gradients of `heads` with respect to `variables` (an array or a list) as a list of new arrays.
 
     With `create_graph` the gradients are recorded themselves, so that they can be differentiated again.
     """
     heads, ograds = _heads(heads, head_grads)
-    single = isinstance(variables, NDArray)
-    variables = [variables] if single else list(variables)
+    variables = [variables] if isinstance(variables, NDArray) else list(variables)
     if not variables:
         raise ValueError("[autograd] grad needs at least one variable")
     if retain_graph is None:
         retain_graph = create_graph
     out, stypes = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_int)()
-    check_call(_LIB.MXAutogradBackwardEx(ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(len(variables)), _handles(variables),
-                                         ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)), ctypes.c_int(bool(train_mode)),
-                                         ctypes.byref(out), ctypes.byref(stypes)))
-    grads = [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
-    return grads[0] if single else grads
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(len(variables)), _handles(variables),
+                  ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)), ctypes.c_int(bool(train_mode)), ctypes.byref(out), ctypes.byref(stypes))
+    return [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
 
 
 def get_symbol(x):

@@ -1,7 +1,9 @@
 """The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling it."""
 import atexit
 import ctypes
+import os
 import re
+import sys
 
 import numpy as _np
 
@@ -105,6 +107,29 @@ def check_call(ret):
     """Raises the library's last error unless `ret`, what a C function returned, is 0."""
     if ret != 0:
         raise get_last_ffi_error()
+
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def _call_site():
+    """Where the user's program is: "file:line" of the innermost frame outside of this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith((_PACKAGE, "<operator ")):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def call_and_mark(function, *args):
+    """Calls a C function that pushes operations. What fails later in one of them names the line of the user's program that is running now."""
+    _LIB.MXEngineMarkCallSite(_call_site().encode("utf-8", "backslashreplace"))
+    try:
+        check_call(function(*args))
+    finally:
+        _LIB.MXEngineMarkCallSite(None)
 
 
 def py_str(x):

@@ -4,7 +4,7 @@ import ctypes
 import numpy as np
 
 from . import _dtypes
-from .base import ExecutorHandle, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, c_str_array, check_call, py_str
+from .base import ExecutorHandle, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, c_str_array, call_and_mark, check_call, py_str
 from .context import Context
 from .ndarray import NDArray
 
@@ -183,7 +183,7 @@ class Executor:
                 if bound[name].shape != array.shape:
                     raise ValueError(f"[executor] Shape not match! Argument {name}, need: {bound[name].shape}, received: {array.shape}")
                 bound[name][:] = array
-        check_call(_LIB.MXExecutorForward(self.handle, ctypes.c_int(bool(is_train))))
+        call_and_mark(_LIB.MXExecutorForward, self.handle, ctypes.c_int(bool(is_train)))
         if self._dynamic:
             self._outputs = None   # new arrays each time
         return self.outputs
@@ -199,7 +199,7 @@ class Executor:
         for array in out_grads:
             if not isinstance(array, NDArray):
                 raise TypeError(f"[executor] out_grads holds a {type(array).__name__}; inputs must be NDArray")
-        check_call(_LIB.MXExecutorBackwardEx(self.handle, ctypes.c_uint(len(out_grads)), c_handle_array(out_grads), ctypes.c_int(bool(is_train))))
+        call_and_mark(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)), c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
 
     @property
     def outputs(self):

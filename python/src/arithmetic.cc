@@ -33,25 +33,24 @@ Arith ariths[kNumArith] = {
     {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", nullptr, nullptr, nullptr},
 };
 
-/* Parsed attributes of a scalar operator, by value. */
-AttrsPtr ScalarAttrs(const Op* op, double value, bool is_int) {
+/* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and in Symbol), integer arrays stay
+ * integers, with the number cut to their dtype. */
+AttrsPtr ScalarAttrs(const Op* op, double value) {
   struct Key {
     const Op* op;
     double value;
-    bool is_int;
   };
   static thread_local std::unordered_map<std::string, AttrsPtr> cache;
   Key k;
   std::memset(&k, 0, sizeof(k));
   k.op = op;
   k.value = value;
-  k.is_int = is_int;
   std::string key(reinterpret_cast<const char*>(&k), sizeof(k));
   auto it = cache.find(key);
   if (it != cache.end()) return it->second;
   char text[40];
   std::snprintf(text, sizeof(text), "%.17g", value);
-  AttrsPtr attrs = MakeAttrs(op, {{"scalar", text}, {"is_int", is_int ? "True" : "False"}});
+  AttrsPtr attrs = MakeAttrs(op, {{"scalar", text}});
   if (cache.size() > 4096) cache.clear();
   cache.emplace(std::move(key), attrs);
   return attrs;
@@ -65,16 +64,14 @@ AttrsPtr PlainAttrs(const Op* op) {
 }
 
 /* A Python or NumPy number. Arrays of other libraries are not numbers here. */
-bool AsScalar(PyObject* o, double* value, bool* is_int) {
+bool AsScalar(PyObject* o, double* value) {
   if (PyFloat_Check(o)) {
     *value = PyFloat_AS_DOUBLE(o);
-    *is_int = false;
     return true;
   }
   if (PyLong_Check(o)) {
     *value = PyLong_AsDouble(o);
     if (*value == -1.0 && PyErr_Occurred()) throw PythonError();
-    *is_int = true;
     return true;
   }
   PyNumberMethods* nb = Py_TYPE(o)->tp_as_number;
@@ -84,7 +81,6 @@ bool AsScalar(PyObject* o, double* value, bool* is_int) {
     if (i) {
       *value = PyLong_AsDouble(i);
       Py_DECREF(i);
-      *is_int = true;
       return !(*value == -1.0 && PyErr_Occurred());
     }
     PyErr_Clear();
@@ -97,7 +93,6 @@ bool AsScalar(PyObject* o, double* value, bool* is_int) {
   }
   *value = PyFloat_AS_DOUBLE(f);
   Py_DECREF(f);
-  *is_int = false;
   return true;
 }
 
@@ -114,9 +109,8 @@ PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
       return Invoke(PlainAttrs(x.array), inputs, 2, out);
     }
     double value;
-    bool is_int;
-    if (IsArray(a) && AsScalar(b, &value, &is_int)) return Invoke(ScalarAttrs(x.scalar, value, is_int), &a, 1, out);
-    if (IsArray(b) && AsScalar(a, &value, &is_int)) return Invoke(ScalarAttrs(x.reverse, value, is_int), &b, 1, out);
+    if (IsArray(a) && AsScalar(b, &value)) return Invoke(ScalarAttrs(x.scalar, value), &a, 1, out);
+    if (IsArray(b) && AsScalar(a, &value)) return Invoke(ScalarAttrs(x.reverse, value), &b, 1, out);
     Py_RETURN_NOTIMPLEMENTED;
   } catch (...) {
     SetError();
@@ -127,11 +121,19 @@ PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
 #define MXNET_BINARY(fn, id)                                                           \
   PyObject* fn(PyObject* a, PyObject* b) { return Binary(id, a, b, nullptr); }         \
   PyObject* fn##InPlace(PyObject* a, PyObject* b) { return Binary(id, a, b, a); }
-MXNET_BINARY(NbAdd, kAdd)
 MXNET_BINARY(NbSub, kSub)
 MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
+PyObject* NbAdd(PyObject* a, PyObject* b) { return Binary(kAdd, a, b, nullptr); }
+/* A Python subclass inherits this slot as its sq_inplace_concat too (both are called __iadd__), and CPython takes that one's NotImplemented
+ * for a result. So what `+=` cannot do goes the way of `+`, which asks the other operand and raises. */
+PyObject* NbAddInPlace(PyObject* a, PyObject* b) {
+  PyObject* r = Binary(kAdd, a, b, a);
+  if (r != Py_NotImplemented) return r;
+  Py_DECREF(r);
+  return PyNumber_Add(a, b);
+}
 PyObject* NbPow(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return Binary(kPow, a, b, nullptr);

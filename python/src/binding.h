@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "mxnet/c_api.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 
@@ -32,6 +33,7 @@ extern PyTypeObject* base_type;    // NDArrayBase
 extern PyTypeObject* array_type;   // the class of results (mx.nd.NDArray)
 extern PyObject* attr_to_str;      // Python function for values that have no obvious text
 extern PyObject* error_classes;    // tuple by Error::Kind
+extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
 
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
 inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
@@ -43,9 +45,20 @@ PyObject* Wrap(NDArray* a);
 /* Throws Error(kValue) for an array that was made read-only. */
 void CheckWritable(PyObject* o);
 
+/* Where the user's program is: the innermost Python frame outside of this package, "file:line"; "" without the interpreter lock. */
+std::string CallSite();
+
+/* Lets other Python threads run while this one works in the library. `pushes`: it pushes operations, whose errors are to name the call site. */
 struct GilRelease {
-  explicit GilRelease(bool wanted) : state(wanted ? PyEval_SaveThread() : nullptr) {}
-  ~GilRelease() { if (state) PyEval_RestoreThread(state); }
+  explicit GilRelease(bool wanted, bool pushes = false) : marked(wanted && pushes) {
+    if (marked) MXEngineMarkCallSite(CallSite().c_str());
+    state = wanted ? PyEval_SaveThread() : nullptr;
+  }
+  ~GilRelease() {
+    if (state) PyEval_RestoreThread(state);
+    if (marked) MXEngineMarkCallSite(nullptr);
+  }
+  bool marked;
   PyThreadState* state;
 };
 

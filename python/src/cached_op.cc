@@ -109,15 +109,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     }
     {
       // Compiling a plan or running a large graph inline takes long; other Python threads go on meanwhile.
-      PyThreadState* state = PyEval_SaveThread();
-      try {
-        profiler::NameScope profiled(profiler::NameScope::kApiCall, "CachedOp::Invoke");
-        (*c->op)->Invoke(in, out);
-      } catch (...) {
-        PyEval_RestoreThread(state);
-        throw;
-      }
-      PyEval_RestoreThread(state);
+      GilRelease unlocked(true, true);
+      profiler::NameScope profiled(profiler::NameScope::kApiCall, "CachedOp::Invoke");
+      (*c->op)->Invoke(in, out);
     }
     if (given) {
       Py_INCREF(given);

@@ -15,6 +15,7 @@ PyTypeObject* base_type = nullptr;
 PyTypeObject* array_type = nullptr;
 PyObject* attr_to_str = nullptr;
 PyObject* error_classes = nullptr;
+std::string package_folder;
 
 PyObject* Wrap(NDArray* a) {
   PyObject* o = array_type->tp_alloc(array_type, 0);
@@ -173,7 +174,7 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   } fresh;
   while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
   {
-    GilRelease unlocked(op->array_fn != nullptr);
+    GilRelease unlocked(op->array_fn != nullptr, true);
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "Imperative::Invoke");
     Imperative::Invoke(attrs, in.v, results.v);
   }

@@ -37,7 +37,8 @@ PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   }
 }
 
-/* Where the user's program is: the innermost Python frame outside this package, "file:line". */
+}  // namespace
+
 std::string CallSite() {
   if (!Py_IsInitialized() || !PyGILState_Check()) return "";
   PyFrameObject* frame = PyEval_GetFrame();   // borrowed
@@ -46,7 +47,9 @@ std::string CallSite() {
   while (frame) {
     PyCodeObject* code = PyFrame_GetCode(frame);
     const char* file = PyUnicode_AsUTF8(code->co_filename);
-    const bool own = file && std::strstr(file, "/mxnet/");
+    // Functions of operators are compiled from generated text: <operator take>.
+    const bool own = file && ((!package_folder.empty() && std::strncmp(file, package_folder.c_str(), package_folder.size()) == 0) ||
+                              std::strncmp(file, "<operator ", 10) == 0);
     if (file && !own) site = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
     PyFrameObject* back = site.empty() ? PyFrame_GetBack(frame) : nullptr;
@@ -55,6 +58,8 @@ std::string CallSite() {
   }
   return site;
 }
+
+namespace {
 
 PyObject* SetNDArrayClass(PyObject*, PyObject* cls) {
   if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(cls), base_type)) {
@@ -67,10 +72,12 @@ PyObject* SetNDArrayClass(PyObject*, PyObject* cls) {
   Py_RETURN_NONE;
 }
 
-/* _configure(attr_to_str, error_classes) */
+/* _configure(attr_to_str, error_classes, package_folder) */
 PyObject* Configure(PyObject*, PyObject* args) {
   PyObject *f, *classes;
-  if (!PyArg_ParseTuple(args, "OO!", &f, &PyTuple_Type, &classes)) return nullptr;
+  const char* folder;
+  if (!PyArg_ParseTuple(args, "OO!s", &f, &PyTuple_Type, &classes, &folder)) return nullptr;
+  package_folder = folder;
   Py_INCREF(f);
   Py_XDECREF(attr_to_str);
   attr_to_str = f;

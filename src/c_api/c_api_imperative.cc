@@ -6,6 +6,7 @@
 
 #include "base/fork_guard.h"
 #include "c_api/c_api_common.h"
+#include "engine/call_site.h"
 #include "mxnet/c_api_op.h"
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
@@ -347,6 +348,12 @@ int MXRandomSeedContext(int seed, int dev_type, int dev_id) {
 int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size) {
   API_BEGIN();
   *prev_bulk_size = Engine::Get()->SetBulkSize(bulk_size);
+  API_END();
+}
+
+int MXEngineMarkCallSite(const char* site) {
+  API_BEGIN();
+  engine::MarkCallSite(site);
   API_END();
 }
 

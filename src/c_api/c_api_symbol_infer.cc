@@ -21,7 +21,12 @@ void Place(const IndexedGraph& g, const Symbol& s, uint32_t num_args, const char
     for (uint32_t id : g.input_nodes) by_name[g.nodes[id].source->name] = id;
     for (uint32_t i = 0; i < num_args; ++i) {
       auto it = by_name.find(Text(keys[i], "an argument's name"));
-      if (it != by_name.end()) (*values)[g.eid(it->second, 0)] = given[i];
+      if (it == by_name.end()) {
+        std::string names;
+        for (const auto& v : s.ListInputs(Symbol::kReadOnlyArgs)) names += (names.empty() ? "" : ", ") + v->name;
+        MXNET_THROW(Value) << "[infer] the symbol has no argument '" << keys[i] << "'; accepted: " << names;
+      }
+      (*values)[g.eid(it->second, 0)] = given[i];
     }
     return;
   }

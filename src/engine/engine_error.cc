@@ -2,22 +2,32 @@
 #include <atomic>
 #include <new>
 
+#include "engine/call_site.h"
 #include "engine/var.h"
 
 namespace mxnet {
 namespace {
 std::atomic<Engine::CallSiteFn> g_call_site{nullptr};
-}
+thread_local bool marked = false;   // apart from the text, so that asking constructs nothing
+thread_local std::string marked_site;
+}  // namespace
 
 void Engine::SetCallSiteProvider(CallSiteFn fn) { g_call_site.store(fn, std::memory_order_release); }
 
 namespace engine {
 
-bool HasCallSite() { return g_call_site.load(std::memory_order_relaxed) != nullptr; }
+void MarkCallSite(const char* site) {
+  const bool given = site != nullptr && *site != '\0';
+  if (given) marked_site = site;
+  marked = given;
+}
+
+bool HasCallSite() { return marked || g_call_site.load(std::memory_order_relaxed) != nullptr; }
 
 std::string CallSite() {
   Engine::CallSiteFn fn = g_call_site.load(std::memory_order_acquire);
-  return fn == nullptr ? std::string() : fn();
+  std::string site = fn == nullptr ? std::string() : fn();
+  return site.empty() && marked ? marked_site : site;
 }
 
 std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, const std::string& site) {

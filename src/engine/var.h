@@ -66,7 +66,7 @@ struct ErrorRecord {
 
 /* The exception to keep: `e` as mxnet::Error of the same kind, its message extended by operator name and call site. */
 std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, const std::string& site);
-/* Asks the call-site provider; "" without one. */
+/* Asks the call-site provider, else what this thread marked (call_site.h); "" without either. */
 std::string CallSite();
 bool HasCallSite();
 

@@ -15,7 +15,11 @@ struct CustomFunctionParam {
   std::vector<Context> contexts;
 };
 
-const CustomFunctionParam& ParamOf(const Attrs& a) { return a.get<CustomFunctionParam>(); }
+/* The node's parameters, which only a running program can give. */
+const CustomFunctionParam& ParamOf(const Attrs& a) {
+  MXNET_CHECK_KIND(a.param != nullptr, Value) << "[" << a.op->name << "] belongs to a running program; it cannot come from a file or be called by name";
+  return a.get<CustomFunctionParam>();
+}
 
 void Backward(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
   const CustomFunctionParam& p = ParamOf(attrs);

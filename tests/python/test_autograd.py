@@ -109,7 +109,7 @@ def test_grad_returns_new_arrays_and_leaves_attached_ones():
     with ag.record():
         y = x * x * x
         g = ag.grad(y, [x], create_graph=True)[0]
-        h = ag.grad(g, x, create_graph=True)
+        h = ag.grad(g, x, create_graph=True)[0]
     h.backward()
     np.testing.assert_allclose(g.asnumpy(), 27)
     np.testing.assert_allclose(h.asnumpy(), 18)
@@ -122,7 +122,7 @@ def test_second_derivative(name):
     x.attach_grad()
     f = getattr(nd, name)
     with ag.record():
-        first = ag.grad(f(x), x, create_graph=True)
+        first = ag.grad(f(x), x, create_graph=True)[0]
     first.backward()
 
     def derivative(values):
@@ -308,3 +308,23 @@ def test_get_symbol():
         y = (x * 2).exp()
     s = ag.get_symbol(y)
     assert len(s.list_arguments()) == 1 and "exp" in s.tojson()
+
+
+@pytest.mark.parametrize("assign, expected", [
+    (lambda b, x: b.__setitem__(0, 1), [0, 2, 2]),
+    (lambda b, x: b.__setitem__(slice(None), x * 7), [7, 7, 7]),
+    (lambda b, x: b.__setitem__(slice(None), 1), None),
+    (lambda b, x: b.__setitem__(1, x[2] * 5), [2, 0, 7]),
+    (lambda b, x: b.__setitem__(slice(0, 3, 2), x[:2] * 3), [3, 5, 0]),
+    (lambda b, x: b.__setitem__([0, 2], x[1:] * 7), [0, 9, 7]),
+    (lambda b, x: b.__setitem__(mx.nd.array([1]), 4), [2, 0, 2]),
+])
+def test_assignments_to_recorded_arrays_are_differentiated(assign, expected):
+    x = mx.nd.array([1.0, 2, 3])
+    x.attach_grad()
+    with ag.record():
+        b = x * 2
+        assign(b, x)
+        total = (b + 0 * x).sum()
+    total.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [0, 0, 0] if expected is None else expected)

@@ -314,3 +314,48 @@ def test_binding_is_chosen_by_variable(switch):
     out = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MXNET_ENABLE_CYTHON": switch, "MXNET_ENFORCE_CYTHON": switch}, capture_output=True, text=True, check=True)
     assert out.stdout.split()[0] == ("mxnet._cy3.ndarray" if switch == "1" else "mxnet._ctypes.ndarray")
     assert "[1.5, 1.5] 1.0" in out.stdout
+
+
+def test_numbers_do_not_change_integer_dtypes():
+    # as in 1.9.1 and in symbols: the number is cut to the array's dtype
+    a = nd.array([1, 2, 3], dtype="int32")
+    for result, expected in [(a + 1.5, [2, 3, 4]), (2.7 * a, [2, 4, 6]), (a > 1.5, [0, 1, 1]), (nd.maximum(a, 2.5), [2, 2, 3]), (nd.subtract(a, 0.5), [1, 2, 3])]:
+        assert result.dtype == np.int32
+        np.testing.assert_array_equal(result.asnumpy(), expected)
+    a -= 1.5
+    np.testing.assert_array_equal(a.asnumpy(), [0, 1, 2])
+    traced = (mx.sym.var("a") + 1.5).eval(a=a)[0]
+    assert traced.dtype == np.int32 and traced.asnumpy().tolist() == (a + 1.5).asnumpy().tolist()
+
+
+@pytest.mark.parametrize("value", ["x", None, [1, 2, 3], object()])
+def test_in_place_operators_refuse_what_they_cannot_take(value):
+    import operator
+    for op in (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.imod, operator.ipow):
+        with pytest.raises(TypeError):
+            op(nd.ones((3,)), value)
+
+
+def test_values_that_are_no_numbers_are_named():
+    a = nd.zeros((2, 3))
+    for value in (None, "x", 1j):
+        with pytest.raises(TypeError, match=r"\[indexing\] a value"):
+            a[0] = value
+    with pytest.raises(TypeError, match=r"\[shape\] got 'x'"):
+        nd.zeros("x")
+    with pytest.raises(TypeError, match=r"\[context\] got 'cpu'"):
+        nd.zeros((2,), ctx="cpu")
+    with pytest.raises(TypeError, match=r"\[array\]"):
+        nd.array([1 + 2j])   # not its real part
+    with pytest.raises(TypeError, match=r"\[from_numpy\]"):
+        nd.from_numpy([1, 2])
+    check(nd.full((2, 2), [1, 2]), [[1, 2], [1, 2]])
+    check(nd.arange(6).reshape((2, 3))[True], [3, 4, 5])   # 1.x: an integer
+
+
+def test_broadcast_to_more_dimensions():
+    a = nd.arange(3)
+    check(a.broadcast_to((2, 3)), [[0, 1, 2]] * 2)
+    check(nd.ones((2, 1)).broadcast_to((4, 2, 3)), np.ones((4, 2, 3)))
+    with pytest.raises(ValueError, match="broadcast_to"):
+        a.broadcast_to((2, 4))

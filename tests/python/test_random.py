@@ -271,3 +271,12 @@ def test_symbols_draw_the_same(name):
 def test_bounds_are_checked_at_the_call():
     with pytest.raises(ValueError, match="low < high"):
         R.randint(5, 5)   # nobody waits
+
+
+@pytest.mark.parametrize("call", ["uniform(1, 0, shape=2)", "uniform(float('nan'), 1, shape=2)", "normal(0, -1, shape=2)", "gamma(0, 1, shape=2)", "gamma(1, 0, shape=2)",
+                                  "exponential(-1, shape=2)", "poisson(-1, shape=2)", "negative_binomial(-1, 0.5, shape=2)", "negative_binomial(3, 1.5, shape=2)",
+                                  "negative_binomial(3, 0, shape=2)", "generalized_negative_binomial(-1, 0.5, shape=2)", "generalized_negative_binomial(1, -0.5, shape=2)",
+                                  "normal_like(data=mx.nd.ones((2,)), scale=-1)"])
+def test_parameters_outside_of_the_domain(call):
+    with pytest.raises(ValueError, match="; accepted: "):
+        eval("R." + call)

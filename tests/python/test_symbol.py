@@ -203,3 +203,13 @@ def test_import_stays_lazy():
 def test_error_class_is_one_of_the_library():
     with pytest.raises(MXNetError):
         mx.sym.load_json("[]")
+
+
+def test_inference_refuses_names_that_the_symbol_has_not():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    for infer in (net.infer_shape, net.infer_shape_partial):
+        with pytest.raises(ValueError, match=r"no argument 'dta'; accepted: data, fc_weight, fc_bias"):
+            infer(dta=(2, 3))
+    with pytest.raises(ValueError, match="no argument 'dta'"):
+        net.infer_type(dta="float32")
+    assert mx.sym.BatchNorm(mx.sym.var("x"), name="bn").infer_shape(x=(2, 3), bn_moving_mean=(3,))[2] == [(3,), (3,)]

@@ -2,17 +2,17 @@
 import ctypes
 import numbers
 
-from ..base import NDArrayHandle, OpHandle, _LIB, c_str, c_str_array, check_call
+from ..base import NDArrayHandle, OpHandle, _LIB, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
 _to_str = str
 _handles = {}
 
 
-def _configure(attr_to_str, error_classes):
+def _configure(attr_to_str, error_classes, package_folder):
     """Sets the function that writes parameter values as text."""
     global _to_str
-    del error_classes   # check_call raises them
+    del error_classes, package_folder   # check_call raises them; call_and_mark knows the folder
     _to_str = attr_to_str
 
 
@@ -56,9 +56,10 @@ def invoke(op_handle, inputs, keys, values, out=None):
     else:
         outputs = ctypes.POINTER(ctypes.c_void_p)()
         count = ctypes.c_int(0)
-    check_call(_LIB.MXImperativeInvokeEx(
+    call_and_mark(
+        _LIB.MXImperativeInvokeEx,
         ctypes.c_void_p(op_handle), ctypes.c_int(len(inputs)), (ctypes.c_void_p * len(inputs))(*[a._handle for a in inputs]),
-        ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys), c_str_array([_text(v) for v in values]), None))
+        ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys), c_str_array([_text(v) for v in values]), None)
     if given is not None:
         return out
     if count.value == 1:
@@ -68,7 +69,7 @@ def invoke(op_handle, inputs, keys, values, out=None):
 
 def _scalar(value):
     if isinstance(value, numbers.Number) or (hasattr(value, "__float__") and not hasattr(value, "__len__")):
-        return ("True" if isinstance(value, numbers.Integral) else "False"), repr(float(value))
+        return repr(float(value))
     return None
 
 
@@ -80,7 +81,7 @@ def _binary(array_op, scalar_op, in_place=False):
         scalar = _scalar(other)
         if scalar is None:
             return NotImplemented
-        return invoke(_op(scalar_op), (self,), ("is_int", "scalar"), scalar, out)
+        return invoke(_op(scalar_op), (self,), ("scalar",), (scalar,), out)
     return method
 
 
@@ -248,8 +249,8 @@ class CachedOp:
             given = [out] if isinstance(out, NDArrayBase) else list(out)
             outputs = ctypes.cast((ctypes.c_void_p * len(given))(*[a._handle for a in given]), ctypes.POINTER(ctypes.c_void_p))
             count = ctypes.c_int(len(given))
-        check_call(_LIB.MXInvokeCachedOp(ctypes.c_void_p(self.handle), ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
-                                         ctypes.byref(count), ctypes.byref(outputs)))
+        call_and_mark(_LIB.MXInvokeCachedOp, ctypes.c_void_p(self.handle), ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
+                      ctypes.byref(count), ctypes.byref(outputs))
         if given is not None:
             return out
         if count.value == 1:

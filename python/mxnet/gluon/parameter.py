@@ -402,6 +402,8 @@ class Parameter:
             value = nd.zeros(self._shape, stype='row_sparse', ctx=cpu, dtype=self._dtype)
             self._trainer._row_sparse_pull(self, [value], rows, full_idx=True)
             return value
+        if self._data is None:
+            self._explain_missing()
         total = self._data[0].copyto(cpu)
         for other in self._data[1:]:
             total = total + other.copyto(cpu)

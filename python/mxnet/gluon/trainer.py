@@ -1,6 +1,4 @@
 """Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are several copies of them."""
-import warnings
-
 from .. import kvstore as kvs, optimizer as opt
 from .parameter import Parameter, ParameterDict
 
@@ -227,15 +225,18 @@ class Trainer:
 
     def _update(self, ignore_stale_grad):
         batches = [([], [], []) for _ in self._updaters]
+        for param in self._params:   # all of them first: a step that fails changes nothing
+            if param.grad_req == 'null':
+                continue
+            if param._data is None:
+                param._explain_missing()
+            if not ignore_stale_grad and not all(d._fresh_grad for d in param._data):
+                raise UserWarning(f'[gluon.Trainer] backward did not touch the gradient of {param.name!r} on every context since the last step: it is '
+                                  'no part of what was differentiated, or of a block that was not run; ignore_stale_grad=True leaves such Parameters alone')
         for i, param in enumerate(self._params):
             if param.grad_req == 'null':
                 continue
             data, grads = param._data, param._grad
-            if data is None:
-                param._explain_missing()
-            if not ignore_stale_grad and not all(d._fresh_grad for d in data):
-                warnings.warn(f'[gluon.Trainer] backward did not touch the gradient of {param.name!r} on every context since the last step; it '
-                              'is applied as it is (ignore_stale_grad=True leaves the Parameter alone instead)', stacklevel=3)
             if self._kvstore is not None and self._update_on_kvstore:
                 if param._stype == 'default':
                     self._kvstore.pull(i, data, priority=-i)

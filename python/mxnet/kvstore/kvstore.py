@@ -3,7 +3,7 @@ import ctypes
 import os
 import pickle
 
-from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, check_call, mx_uint,
+from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
 from ..ndarray import NDArray
 from .base import KVStoreBase
@@ -71,7 +71,7 @@ class KVStore(KVStoreBase):
 
     # -- values --
     def _call(self, name, arguments, *rest):
-        check_call(getattr(_LIB, name + arguments.ex)(self.handle, *rest))
+        call_and_mark(getattr(_LIB, name + arguments.ex), self.handle, *rest)
         if self._updater_errors:
             error = self._updater_errors[0]
             self._updater_errors.clear()

@@ -14,9 +14,9 @@ def _two(method, array_op, scalar_op, reverse_op, doc):
             if isinstance(rhs, NDArrayBase):
                 return _call(array_op, (lhs, rhs))
             if np.isscalar(rhs) or getattr(rhs, "ndim", None) == 0:
-                return _call(scalar_op, (lhs,), scalar=float(rhs), is_int=isinstance(rhs, (int, np.integer)))
+                return _call(scalar_op, (lhs,), scalar=float(rhs))
         elif isinstance(rhs, NDArrayBase) and (np.isscalar(lhs) or getattr(lhs, "ndim", None) == 0):
-            return _call(reverse_op, (rhs,), scalar=float(lhs), is_int=isinstance(lhs, (int, np.integer)))
+            return _call(reverse_op, (rhs,), scalar=float(lhs))
         elif np.isscalar(lhs) and np.isscalar(rhs):
             return getattr(np, {"lesser": "less", "lesser_equal": "less_equal", "modulo": "mod"}.get(method, method))(lhs, rhs)
         raise TypeError(f"[{method}] got {type(lhs).__name__} and {type(rhs).__name__}; accepted: NDArrays and numbers")

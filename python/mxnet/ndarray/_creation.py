@@ -34,7 +34,7 @@ def array(source_array, ctx=None, dtype=None):
         values = np.asarray(source_array)
     except ValueError:
         values = None
-    if values is None or values.dtype.kind in "OUSV":
+    if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
         raise TypeError(f"[array] got a {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
     values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[_dtypes.number(dtype)]).reshape(values.shape)
     out = NDArray(_new_handle(values.shape, ctx, dtype))
@@ -44,6 +44,8 @@ def array(source_array, ctx=None, dtype=None):
 
 def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
     """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes read-only."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"[from_numpy] got a {type(ndarray).__name__}; accepted: a NumPy array")
     if not zero_copy:
         return array(ndarray, dtype=ndarray.dtype)
     if not ndarray.flags["C_CONTIGUOUS"]:
@@ -77,7 +79,11 @@ def ones(shape, ctx=None, dtype=None, **kwargs):
 
 
 def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
-    """Array filled with `val`."""
+    """Array filled with `val`: a number, or an array or nested list that is broadcast to `shape`."""
+    if not np.isscalar(val):
+        target = out if out is not None else empty(shape, ctx, dtype)
+        target[:] = val
+        return target
     return _filled("_full", shape, ctx, mx_real_t if dtype is None else dtype, out, value=float(val))
 
 
@@ -111,7 +117,7 @@ def moveaxis(tensor, source, destination):
     n = tensor.ndim
     for a in source + destination:
         if not -n <= a < n:
-            raise ValueError(f"[moveaxis] axis {a} for an array of {n} dimensions")
+            raise ValueError(f"[moveaxis] axis {a} for an array of {n} dimensions; accepted: {-n} to {n - 1}")
     source, destination = [a % n for a in source], [a % n for a in destination]
     if len(source) != len(destination) or len(set(source)) != len(source) or len(set(destination)) != len(destination):
         raise ValueError(f"[moveaxis] source {source} and destination {destination}; accepted: as many different axes in both")

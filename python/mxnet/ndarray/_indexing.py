@@ -57,7 +57,7 @@ def _basic(keys):
 
 
 def _is_int(k):
-    return isinstance(k, integer_types) and not isinstance(k, bool) or isinstance(k, numbers.Integral) and not isinstance(k, (bool, np.bool_))
+    return isinstance(k, (numbers.Integral, np.bool_)) or isinstance(k, integer_types)   # True counts as 1, as in 1.x
 
 
 def _check_int(k, size, axis, shape):
@@ -274,22 +274,26 @@ def setitem(a, key, value):
     if _is_bool_mask(key):
         key = tuple(np.nonzero(key.asnumpy() if isinstance(key, NDArray) else key))
     keys = _normalise(a, key)
+    if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
+        value = _number(value)
+    # Writing through a view would escape the tape: while autograd records, the array itself is the output of a recorded operator.
+    recording = _recording()
     if _basic(keys):
         begin, end, step, result, kept = _ranges(a, keys)
         if 0 in kept:
             return
-        if isinstance(value, numbers.Number) or np.ndim(value) == 0 and not isinstance(value, NDArray):
-            whole = all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, a.shape))
+        whole = all(b == 0 and e == n and s == 1 for b, e, s, n in zip(begin, end, step, a.shape))
+        rows = _contiguous(a, begin, end, step) and not recording
+        if isinstance(value, float):
             if whole:
-                _call("_full", (), a, shape=a.shape, dtype=_name(a.dtype), value=float(value))
-            elif _contiguous(a, begin, end, step):
+                _call("_full", (), a, shape=a.shape, dtype=_name(a.dtype), value=value)
+            elif rows:
                 target = a._slice(begin[0], end[0])
-                _call("_full", (), target, shape=target.shape, dtype=_name(a.dtype), value=float(value))
+                _call("_full", (), target, shape=target.shape, dtype=_name(a.dtype), value=value)
             else:
-                _call("_slice_assign_scalar", (a,), a, scalar=float(value), **_slice_params(begin, end, step))
+                _call("_slice_assign_scalar", (a,), a, scalar=value, **_slice_params(begin, end, step))
             return
-        if isinstance(value, np.ndarray) and value.dtype == a.dtype and value.dtype.kind in "fiu" and value.flags["C_CONTIGUOUS"] \
-                and _contiguous(a, begin, end, step):
+        if isinstance(value, np.ndarray) and value.dtype == a.dtype and value.dtype.kind in "fiu" and value.flags["C_CONTIGUOUS"] and rows:
             target = a if a.ndim == 0 else a._slice(begin[0], end[0])
             if value.shape == target.shape:   # without an array in between
                 target._copy_from(value.ctypes.data, value.nbytes)
@@ -297,7 +301,9 @@ def setitem(a, key, value):
         value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
         value = value.as_in_context(a.context).astype(a.dtype, copy=False)
         value = _fit(value, result, kept)
-        if _contiguous(a, begin, end, step):
+        if whole and recording:
+            _call("_copyto", (_reshape(value, a.shape),), a)
+        elif rows:
             target = a if a.ndim == 0 else a._slice(begin[0], end[0])
             value.copyto(target) if value.shape == target.shape else _reshape(value, target.shape).copyto(target)
         else:
@@ -309,8 +315,17 @@ def setitem(a, key, value):
     flat = _flat(a, index, result).reshape(1, -1)
     value = value if isinstance(value, NDArray) else array(value, ctx=a.context, dtype=a.dtype)
     value = _fit(value.astype(a.dtype, copy=False), result, result)
-    line = a.reshape((-1,)) if not _recording() else a._reshape_view((-1,), False)
-    _call("_scatter_set_nd", (line, value.reshape((-1,)), array(flat, ctx=a.context, dtype="int64")), line, shape=line.shape)
+    line, flat = a.reshape((-1,)), array(flat, ctx=a.context, dtype="int64")
+    changed = _call("_scatter_set_nd", (line, value.reshape((-1,)), flat), None if recording else line, shape=line.shape)
+    if recording:
+        _call("_copyto", (_reshape(changed, a.shape),), a)
+
+
+def _number(value):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"[indexing] a value {value!r} of type {type(value).__name__}; accepted: numbers, arrays and nested lists of numbers") from None
 
 
 def _name(dtype):

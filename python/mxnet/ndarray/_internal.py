@@ -2,7 +2,7 @@
 import ctypes as _ctypes
 
 from .._dtypes import name as _dtype_name
-from ..base import _KINDS, _LIB, c_str as _c_str, check_call as _check_call
+from ..base import _KINDS, _LIB, _PACKAGE, c_str as _c_str, check_call as _check_call
 
 
 
@@ -41,7 +41,7 @@ def _attr_to_str(value):
     return str(value)
 
 
-_backend._configure(_attr_to_str, _KINDS)
+_backend._configure(_attr_to_str, _KINDS, _PACKAGE)
 
 from ._namespace import attach as _attach  # noqa: E402  (needs nothing of the above; kept below so that a missing library is reported first)
 

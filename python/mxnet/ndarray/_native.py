@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import _dtypes, _opgen
 from ..base import NDArrayHandle, _LIB, check_call
+from ..context import Context
 from ._internal import invoke
 
 _handle_of = {}
@@ -30,11 +31,16 @@ def _recording():
 
 
 def _as_shape(shape):
-    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(int(d) for d in shape)
+    try:
+        return (shape.__index__(),) if hasattr(shape, "__index__") else tuple(d.__index__() for d in shape)
+    except (AttributeError, TypeError):
+        raise TypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
 
 
 def _new_handle(shape, ctx, dtype, delay=False):
     shape = _as_shape(shape)
+    if not isinstance(ctx, Context):
+        raise TypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
     handle = NDArrayHandle()
     check_call(_LIB.MXNDArrayCreateEx64((ctypes.c_int64 * len(shape))(*shape), ctypes.c_int(len(shape)), ctypes.c_int(ctx.device_typeid),
                                         ctypes.c_int(ctx.device_id), ctypes.c_int(delay), ctypes.c_int(_dtypes.number(dtype)), ctypes.byref(handle)))

@@ -279,8 +279,11 @@ class NDArray(NDArrayBase):
         return _call("transpose", (self,), axes=tuple(axes) if axes else None)
 
     def broadcast_to(self, shape):
-        """Array expanded to `shape`; 0 keeps a dimension."""
-        return _call("broadcast_to", (self,), shape=_as_shape(shape))
+        """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0 keeps a dimension."""
+        shape = _as_shape(shape)
+        missing = len(shape) - self.ndim
+        array = self._reshape_exact((1,) * missing + self.shape) if missing > 0 else self
+        return _call("broadcast_to", (array,), shape=shape)
 
     def broadcast_like(self, other, lhs_axes=None, rhs_axes=None):
         """Array expanded to the shape of `other`."""

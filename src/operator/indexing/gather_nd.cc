@@ -246,7 +246,12 @@ void Unravel(KernelArgs& a) {
       .set_inplace({{0, 0}})
       .set_infer_shape(ScatterSetShape)
       .set_infer_type(ScatterSetType)
-      .set_zero_gradient()
+      // A piece that several indices address gives each of them the whole gradient, although only one was kept.
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const NodeEntry &rhs = node->inputs[1], &indices = node->inputs[2];
+        NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};
+        return std::vector<NodeEntry>{lhs, MakeOp("gather_nd", {ograds[0], indices}), NodeEntry{}};
+      })
       .set_kernel(DeviceType::kCPU, ScatterSet);
   Op::Register("_ravel_multi_index")
       .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")

@@ -140,8 +140,11 @@ void Last(KernelArgs& a) {
 
 // [ograd, data(, sequence_length)] -> gradient of data
 bool LastBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  ShapeVector forward(in->begin() + 1, in->end()), last = {(*in)[0]};
+  if (!LastShape(attrs, &forward, &last)) return false;
+  AssignShape(attrs, "ograd", &(*in)[0], last[0]);
   AssignShape(attrs, "the gradient", &(*out)[0], (*in)[1]);
-  return (*in)[0].known() && (*in)[1].known();
+  return (*in)[0].known();
 }
 
 void LastBack(KernelArgs& a) {

@@ -121,6 +121,24 @@ bool RandintShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return DrawShape<RandintParam>(attrs, in, out);
 }
 
+/* Which parameters a distribution has. Written so that NaN is refused. */
+struct Domain {
+  const char *first, *second;   // names; null: the distribution has one parameter
+  bool (*accepts)(Numbers2);
+  const char* accepted;
+};
+
+/* Like the bounds of integers, checked when the operator is called. */
+template <typename P>
+void CheckDomain(const Attrs& attrs, const Domain& domain) {
+  const Numbers2 p = attrs.get<P>().numbers();
+  if (domain.accepts(p)) return;
+  std::ostringstream given;
+  given << domain.first << "=" << p.a;
+  if (domain.second) given << ", " << domain.second << "=" << p.b;
+  MXNET_THROW(Value) << "[" << attrs.op->name << "] " << given.str() << "; accepted: " << domain.accepted;
+}
+
 template <typename P, int kDefault>
 bool DrawType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
   const int given = attrs.get<P>().dtype;
@@ -264,15 +282,23 @@ bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 }
 
 template <typename P, typename L, typename F>
-void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, SampleFn sample, F draw) {
+void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, const Domain& domain, SampleFn sample, F draw) {
+  auto draw_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+    CheckDomain<P>(attrs, domain);
+    return DrawShape<P>(attrs, in, out);
+  };
+  auto like_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+    CheckDomain<L>(attrs, domain);
+    return ElemwiseShape(attrs, in, out);
+  };
   Op::Register("_random_" + name).describe("Draws from " + what + ".").set_param<P>().set_inputs({}).set_uses_random().set_zero_gradient()
       .alias("random_" + name)
-      .set_infer_shape(DrawShape<P>).set_infer_type(DrawType<P, kFloat32>)
+      .set_infer_shape(draw_shape).set_infer_type(DrawType<P, kFloat32>)
       .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
   if (DeviceDraw kind; DeviceKind(sample, &kind))
     Op::Register("_random_" + name).set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
   Op::Register("_random_" + name + "_like").describe("Draws from " + what + ", in the shape and dtype of `data`.").set_param<L>().set_inputs({"data"})
-      .set_uses_random().set_zero_gradient().set_infer_shape(ElemwiseShape).set_infer_type(SameType)
+      .set_uses_random().set_zero_gradient().set_infer_shape(like_shape).set_infer_type(SameType)
       .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
   if (DeviceDraw kind; DeviceKind(sample, &kind))
     Op::Register("_random_" + name + "_like").set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
@@ -286,15 +312,22 @@ template <SampleFn kSample>
 void DrawWith(KernelArgs& args, Numbers2 p) { Draw(args, kSample, p); }
 
 const bool registered [[maybe_unused]] = [] {
-  RegisterFamily<UniformParam, UniformLikeParam>("uniform", {"low", "high"}, "a uniform distribution on [low, high)", SampleUniform, DrawFast<false>);
-  RegisterFamily<NormalParam, NormalLikeParam>("normal", {"mu", "sigma"}, "a normal distribution", SampleNormal, DrawFast<true>);
-  RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta", SampleGamma, DrawWith<SampleGamma>);
-  RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam", SampleExponential, DrawWith<SampleExponential>);
-  RegisterFamily<PoissonParam, PoissonLikeParam>("poisson", {"lam"}, "a Poisson distribution with mean lam", SamplePoisson, DrawWith<SamplePoisson>);
+  RegisterFamily<UniformParam, UniformLikeParam>("uniform", {"low", "high"}, "a uniform distribution on [low, high)",
+                                              {"low", "high", [](Numbers2 p) { return p.a <= p.b; }, "low <= high"}, SampleUniform, DrawFast<false>);
+  RegisterFamily<NormalParam, NormalLikeParam>("normal", {"mu", "sigma"}, "a normal distribution",
+                                            {"loc", "scale", [](Numbers2 p) { return p.b >= 0; }, "scale >= 0"}, SampleNormal, DrawFast<true>);
+  RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta",
+                                          {"alpha", "beta", [](Numbers2 p) { return p.a > 0 && p.b > 0; }, "positive numbers"}, SampleGamma, DrawWith<SampleGamma>);
+  RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam",
+                                                      {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential, DrawWith<SampleExponential>);
+  RegisterFamily<PoissonParam, PoissonLikeParam>("poisson", {"lam"}, "a Poisson distribution with mean lam",
+                                              {"lam", nullptr, [](Numbers2 p) { return p.a >= 0; }, "lam >= 0"}, SamplePoisson, DrawWith<SamplePoisson>);
   RegisterFamily<NegativeBinomialParam, NegativeBinomialLikeParam>("negative_binomial", {"k", "p"}, "a negative binomial distribution (failures before the k-th success of probability p)",
+                                                                   {"k", "p", [](Numbers2 p) { return p.a >= 0 && p.b > 0 && p.b <= 1; }, "k >= 0 and 0 < p <= 1"},
                                                                    SampleNegativeBinomial, DrawWith<SampleNegativeBinomial>);
   RegisterFamily<GeneralizedNegativeBinomialParam, GeneralizedNegativeBinomialLikeParam>(
-      "generalized_negative_binomial", {"mu", "alpha"}, "a negative binomial distribution with mean mu and dispersion alpha", SampleGeneralizedNegativeBinomial,
+      "generalized_negative_binomial", {"mu", "alpha"}, "a negative binomial distribution with mean mu and dispersion alpha",
+      {"mu", "alpha", [](Numbers2 p) { return p.a >= 0 && p.b >= 0; }, "numbers of at least 0"}, SampleGeneralizedNegativeBinomial,
       DrawWith<SampleGeneralizedNegativeBinomial>);
   Op::Register("_random_uniform").alias("uniform");
   Op::Register("_random_normal").alias("normal");
