@@ -114,9 +114,10 @@ void Input(const WinogradDims& d, const float* x, int64_t begin, int64_t end, co
   }
 }
 
-// R rows of A times one panel; the sum replaces or is added to what C holds.
+// R rows of A times one panel; the sum replaces or is added to what C holds. `next`, as long as the panel, is fetched beside it: weights of a large
+// network come from memory.
 template <int R, bool kAdd>
-void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, int64_t ldc) {
+void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, int64_t ldc, const float* next) {
   Vec low[R], high[R];
   const float* row[R];
 #pragma GCC unroll 14
@@ -125,7 +126,8 @@ void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, 
     high[r] = kAdd ? Load(c + r * ldc + kLanes) : Vec{};
     row[r] = a + r * lda;
   }
-  for (int64_t i = 0; i < depth; ++i, b += kPanel) {
+  for (int64_t i = 0; i < depth; ++i, b += kPanel, next += kPanel) {
+    __builtin_prefetch(next, 0, 2);
     const Vec b0 = Load(b), b1 = Load(b + kLanes);
 #pragma GCC unroll 14
     for (int r = 0; r < R; ++r) {
@@ -140,7 +142,7 @@ void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, 
   }
 }
 
-using TileFn = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t);
+using TileFn = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t, const float*);
 template <int... R>
 struct Tiles {
   static constexpr TileFn write[] = {Tile<R + 1, false>...}, add[] = {Tile<R + 1, true>...};
@@ -303,6 +305,7 @@ void WinogradInput(const WinogradDims& d, const float* x, int64_t begin, int64_t
 void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const WinogradPart& m) {
   const int points = d.Points();
   const int64_t groups = (tiles + kRows - 1) / kRows;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
+  const auto chunk = [&](int64_t p, int point, int64_t c) { return u + ((p * points + point) * d.c + c) * kPanel; };
   for (int point = 0; point < points; ++point) {
     const float* a = v.ptr + point * v.point_stride;
     float* out = m.ptr + point * m.point_stride;
@@ -310,11 +313,14 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
       const int64_t depth = std::min(kDepth, d.c - c);
       const TileFn* kernels = c > 0 ? AllTiles::add : AllTiles::write;
       for (int64_t p = begin; p < end; ++p) {
-        const float* panel = u + ((p * points + point) * d.c + c) * kPanel;
+        const float *panel = chunk(p, point, c), *next = panel;
         float* column = out + (p - begin) * kPanel;
-        for (int64_t g = 0; g < groups; ++g) {
+        if (p + 1 < end) next = chunk(p + 1, point, c);
+        else if (c + kDepth < d.c) next = chunk(begin, point, c + kDepth);
+        else if (point + 1 < points) next = chunk(begin, point + 1, 0);
+        for (int64_t g = 0; g < groups; ++g, next = panel) {
           const int64_t t = tiles * g / groups, rows = tiles * (g + 1) / groups - t;
-          kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride);
+          kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride, next);
         }
       }
     }
