@@ -17,8 +17,9 @@ constexpr int64_t kPointers = 4096;      // to rows, of a block of pixels
 constexpr int64_t kPixels = 96;          // of a block: panels of weights are read once per block
 constexpr int64_t kManyPixels = 192;     // where all panels together do not stay in the second-level cache
 constexpr int64_t kLargeWeights = 1 << 18;   // elements
-constexpr int64_t kRing = 12288;         // elements: lines between an expansion and its depthwise sums
-constexpr int64_t kChunk = 2;            // panels of channels that are computed between them
+constexpr int64_t kRing = 32768;         // elements: lines between an expansion and its depthwise sums, in the second-level cache
+constexpr int64_t kGroup = 8192;         // elements: of it, in the first level
+constexpr int64_t kStepPixels = 192;     // of an expansion at a time: weights are read once for them
 constexpr double kRemote = 0.1;          // what it costs to divide channels: half of what is read next lies in another core's cache
 constexpr int64_t kLeastDepth = 8;       // fewer channels: whole lines of the window are multiplied at once
 constexpr int64_t kMostDepth = 4096;
@@ -297,12 +298,13 @@ bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise) {
   Geometry g{};
   if (!GeometryOf(expand, &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) || !bounds(depthwise.post)) return false;
   return a.KernelSize() == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last && b.batch == a.batch && b.channels == a.filters &&
-         b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0;
+         b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0 && b.in[2] <= kPointers;
 }
 
 /*
- * A few panels of channels at a time: lines of them are computed as the depthwise sums need them, in a ring of lines that stays in the cache. Threads divide
- * the lines where few lie at their borders, which both sides compute; else the channels.
+ * A few lines at a time, a panel or some of channels after the other: what the depthwise sums need is computed just before them, into a ring of lines that stays in the
+ * cache: [vector of channels][line][column][lanes], with a line of zeros and columns of zeros at the borders. Threads divide the lines of the result where few
+ * lines of the expansion lie at their borders, which both sides compute; else the channels.
  */
 void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const float* packed, const float* packed_depthwise, const WorkspaceFn& workspace) {
   const DepthwiseDims d = DepthwiseOf(depthwise);
@@ -313,10 +315,10 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
   const double by_lines = static_cast<double>((lines + threads - 1) / threads * threads) / lines * (1 + static_cast<double>((threads - 1) * (3 - d.stride)) / (d.batch * d.h));
   const double by_panels = static_cast<double>((panels + threads - 1) / threads * threads) / panels;
   const int across = by_lines <= by_panels + kRemote ? 1 : threads, along = threads / across;
-  // Lines of a step and panels of a chunk, so that the ring stays in the first level of the cache or at least the second.
-  const int64_t line = d.w * 2 * lanes, step = std::min(d.oh, std::max<int64_t>(2, kRing / (line * d.stride) / 2 * 2)), ring = std::min(step * d.stride + 2, d.h);
-  const int64_t chunk = std::max<int64_t>(1, std::min<int64_t>(kChunk, kRing / (line * ring)));
-  const int64_t widest = (2 * chunk + 1) * lanes, room = RoundUp(ring * d.w * widest, 16) + 16;
+  const int64_t columns = std::max(d.pad_w + d.w, (d.ow - 1) * d.stride + 3), line = columns * lanes;
+  const int64_t step = std::min(d.oh, (kStepPixels / (d.w * d.stride) + 2) / 2 * 2), ring = std::min(step * d.stride + 2, d.h), apart = (ring + 1) * line;
+  const int64_t chunk = std::max<int64_t>(1, std::min((panels + across - 1) / across, kRing / (2 * apart))), room = apart * (2 * chunk + 1);
+  const int64_t group = std::max<int64_t>(1, std::min<int64_t>(4, kGroup / (2 * apart)));
   float* rings = static_cast<float*>(workspace(static_cast<size_t>(threads * room + 16) * sizeof(float)));
   rings = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(rings) + 63) & ~uintptr_t{63});
   bool more;
@@ -325,44 +327,50 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
   float* y = static_cast<float*>(depthwise.dst.ptr);
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
     const float* rows[kPointers];
+    float* outs[kPointers];
     for (int64_t id = begin; id < end; ++id) {
       float* own = rings + id * room;
       const int64_t p_end = Share(panels, across, id % across + 1), l_begin = Share(lines, along, id / across), l_end = Share(lines, along, id / across + 1);
-      for (int64_t p = Share(panels, across, id % across), next; p < p_end; p = next) {
-        next = std::min(p_end, p + chunk);
-        const int64_t c_begin = p * 2 * lanes, c_end = next == panels ? d.channels : next * 2 * lanes, ld = c_end - c_begin;
+      std::fill(own, own + room, 0.f);
+      for (int64_t p_begin = Share(panels, across, id % across), next; p_begin < p_end; p_begin = next) {
+        next = std::min(p_end, p_begin + chunk);
         PackedBlock block;
-        block.rows = rows, block.depth = k, block.filters = d.channels, block.ld = ld, block.onward = true;
-        // Lines [from, to) of an image, into their places in the ring.
-        const auto make = [&](const float* image, int64_t from, int64_t to) {
-          while (from < to) {
-            const int64_t stop = std::min(to, (from / ring + 1) * ring), pixels = (stop - from) * d.w;
-            for (int64_t at = 0; at < pixels; at += block.count) {
-              block.stride = block.count = std::min(kPointers, pixels - at);
-              const float* data = image + (from * d.w + at) * k;
-              for (int64_t i = 0; i < block.count; ++i) rows[i] = data + i * k;
-              MXNET_CPU_CALL(PackedProducts)(block, packed, p, next, first, own + (from % ring * d.w + at) * ld - c_begin);
-            }
-            from = stop;
-          }
-        };
-        int64_t image = -1, have = 0;   // lines before `have` were made
+        block.rows = rows, block.outs = outs, block.apart = apart, block.depth = k, block.filters = d.channels, block.onward = true;
+        const int64_t back = 2 * p_begin * apart;   // what panels before these would take in the ring
+        int64_t image = -1, have = 0, pointed = -1;   // lines before `have` were made; where `rows` begins
         for (int64_t l = l_begin; l < l_end;) {
           const int64_t n = l / d.oh, oy = l % d.oh, count = std::min({step, l_end - l, d.oh - oy});
           if (n != image) image = n, have = 0;
-          const int64_t low = std::max<int64_t>(0, oy * d.stride - d.pad_h), high = std::min(d.h, (oy + count - 1) * d.stride - d.pad_h + 3);
-          make(x + n * d.h * d.w * k, std::max(have, low), high);
-          have = high;
-          for (int64_t r = 0; r < count;) {
-            const int height = r + 1 < count ? 2 : 1;
-            const float* window[5];
-            for (int i = 0; i < (height - 1) * d.stride + 3; ++i) {
-              const int64_t iy = (oy + r) * d.stride - d.pad_h + i;
-              window[i] = iy >= 0 && iy < d.h ? own + iy % ring * d.w * ld - c_begin : nullptr;
+          have = std::max(have, oy * d.stride - d.pad_h);
+          const int64_t high = std::min(d.h, (oy + count - 1) * d.stride - d.pad_h + 3);
+          for (int64_t p = p_begin, p_next; p < next; p = p_next) {
+            p_next = std::min(next, p + group);
+            for (int64_t from = have, stop; from < high; from = stop) {
+              stop = std::min(high, from + kPointers / d.w);
+              if (pointed != n * d.h + from) {
+                pointed = n * d.h + from;
+                block.stride = block.count = (stop - from) * d.w;
+                const float* data = x + pointed * d.w * k;
+                for (int64_t iy = from, i = 0; iy < stop; ++iy) {
+                  float* to = own + iy % ring * line + d.pad_w * lanes - back;
+                  for (int64_t ix = 0; ix < d.w; ++ix, ++i) rows[i] = data + i * k, outs[i] = to + ix * lanes;
+                }
+              }
+              MXNET_CPU_CALL(PackedProducts)(block, packed, p, p_next, first, nullptr);
             }
-            MXNET_CPU_CALL(DepthwiseWindow)(d, height, window, ld, packed_depthwise, c_begin, c_end, second, y + (l + r) * d.ow * d.channels);
-            r += height;
+            const int64_t c_begin = p * 2 * lanes, c_end = p_next == panels ? d.channels : p_next * 2 * lanes;
+            for (int64_t r = 0; r < count;) {
+              const int height = r + 1 < count ? 2 : 1;
+              const float* window[5];
+              for (int i = 0; i < (height - 1) * d.stride + 3; ++i) {
+                const int64_t iy = (oy + r) * d.stride - d.pad_h + i;
+                window[i] = own + (iy >= 0 && iy < d.h ? iy % ring : ring) * line + 2 * (p - p_begin) * apart;
+              }
+              MXNET_CPU_CALL(DepthwiseVectors)(d, height, window, apart, packed_depthwise, c_begin, c_end, second, y + (l + r) * d.ow * d.channels);
+              r += height;
+            }
           }
+          have = std::max(have, high);
           l += count;
         }
       }

@@ -30,6 +30,8 @@ struct PackedBlock {
   int64_t stride = 0, count = 0;
   int64_t segments = 1, depth = 0, filters = 0;
   int64_t ld = 0;          // distance between pixels of the result, and of the addend
+  float* const* outs = nullptr;   // where the pixels' first vectors of filters go, when they do not lie so; their vectors are `apart`. Filters are whole vectors then
+  int64_t apart = 0;
   bool onward = false;     // the panel behind the last one will be wanted next
 };
 
@@ -56,9 +58,9 @@ struct DepthwiseDims {
   /* Lines [begin, end) of all images' results, channels [c_begin, c_end): c_begin is a multiple of the lanes, c_end too or the last. At least a vector of
    * channels, with an addend whole vectors. */ \
   void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const nn::PackedEpilogue& e, float* y); \
-  /* One or two (`height`) adjacent lines of results, channels [c_begin, c_end) as above. lines[i] is the i-th line of data that they need, its pixels `ld` apart, null outside;
-   * y is the first of their pixels, e.addend too. */ \
-  void DepthwiseWindow(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end, \
-                       const nn::PackedEpilogue& e, float* y);
+  /* One or two (`height`) adjacent lines of results, channels [c_begin, c_end), whole vectors. lines[i] is the i-th line of data that they need, from the first column on that a window reaches, with \
+   * zeros where it reaches outside: [column][lanes] of the first vector, the others `apart`. y is the first pixel of the result, e.addend is not looked at. */ \
+  void DepthwiseVectors(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t apart, const float* weight, int64_t c_begin, int64_t c_end, \
+                        const nn::PackedEpilogue& e, float* y);
 
 #endif  // MXNET_OPERATOR_NN_PACKED_KERNELS_H_

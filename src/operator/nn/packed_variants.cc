@@ -18,6 +18,17 @@ using nn::PackedEpilogue;
 
 constexpr int kSums = 2 * kRows;   // vectors
 
+// The epilogue of one line of a panel that the filters do not fill.
+__attribute__((noinline)) void StorePart(const float* line, int64_t n, const PackedEpilogue& e, int64_t filter, const float* addend, float* to) {
+  for (int64_t i = 0; i < n; ++i) {
+    float v = line[i];
+    if (e.bias) v += e.bias[filter + i];
+    if (addend) v += addend[i];
+    v = e.low > v ? e.low : v;
+    to[i] = e.high < v ? e.high : v;
+  }
+}
+
 // kHeight pixels times a panel of kWidth vectors, summed in registers.
 template <int kHeight, int kWidth>
 void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
@@ -43,23 +54,18 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
     }
   }
   const int64_t ld = block.ld;
-  float* to = y + pixel * ld + filter;
   if (filter + kWidth * kLanes > block.filters) {   // the last vector is not whole
     const int64_t n = block.filters - filter;
+    float* to = y + pixel * ld + filter;
+#pragma GCC unroll 28
     for (int r = 0; r < kHeight; ++r) {
       float line[kWidth * kLanes];
-      std::memcpy(line, sum[r], sizeof(line));
-      for (int64_t i = 0; i < n; ++i) {
-        float v = line[i];
-        if (e.bias) v += e.bias[filter + i];
-        if (e.addend) v += e.addend[(pixel + r) * ld + filter + i];
-        v = e.low > v ? e.low : v;
-        to[r * ld + i] = e.high < v ? e.high : v;
-      }
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) Store(line + v * kLanes, sum[r][v]);   // not from the array's memory: the sums would live there
+      StorePart(line, n, e, filter, e.addend ? e.addend + (pixel + r) * ld + filter : nullptr, to + r * ld);
     }
     return;
   }
-  const Vec low = Vec{} + e.low, high = Vec{} + e.high;
   if (e.bias) {
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) {
@@ -75,15 +81,35 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
 #pragma GCC unroll 3
       for (int v = 0; v < kWidth; ++v) sum[r][v] += Load(from + r * ld + v * kLanes);
   }
+  if (e.low > -std::numeric_limits<float>::infinity()) {   // comparisons take the place of multiplications
+    const Vec low = Vec{} + e.low;
+#pragma GCC unroll 28
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) sum[r][v] = low > sum[r][v] ? low : sum[r][v];
+  }
+  if (e.high < std::numeric_limits<float>::infinity()) {
+    const Vec high = Vec{} + e.high;
+#pragma GCC unroll 28
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) sum[r][v] = high < sum[r][v] ? high : sum[r][v];
+  }
+  if (block.outs) {
+    const int64_t apart = block.apart, first = filter / kLanes * apart;
+#pragma GCC unroll 28
+    for (int r = 0; r < kHeight; ++r) {
+      float* to = block.outs[pixel + r] + first;
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) Store(to + v * apart, sum[r][v]);
+    }
+    return;
+  }
+  float* to = y + pixel * ld + filter;
 #pragma GCC unroll 28
   for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
-    for (int v = 0; v < kWidth; ++v) {
-      Vec s = sum[r][v];
-      s = low > s ? low : s;
-      s = high < s ? high : s;
-      Store(to + r * ld + v * kLanes, s);
-    }
+    for (int v = 0; v < kWidth; ++v) Store(to + r * ld + v * kLanes, sum[r][v]);
 }
 
 using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const PackedEpilogue&, int64_t, float*);
@@ -100,12 +126,15 @@ template <int kWidth>
 void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
   constexpr int kHeight = kWidth == 1 ? 12 : kSums / kWidth;
   using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kHeight>()));
-  const int64_t groups = (block.count + kHeight - 1) / kHeight;
+  const int64_t groups = (block.count + kHeight - 1) / kHeight, least = block.count / groups, more = block.count % groups;
+  const float* next = packed + block.segments * block.depth * kWidth * kLanes;
+  const int64_t beside = (ahead / 16 + groups - 1) / groups * 16;   // floats of the next panel
+  int64_t pixel = 0;
   for (int64_t g = 0; g < groups; ++g) {
-    const int64_t pixel = block.count * g / groups, rows = block.count * (g + 1) / groups - pixel;
-    const float* next = packed + block.segments * block.depth * kWidth * kLanes;
-    for (int64_t i = ahead * g / groups / 16; i < ahead * (g + 1) / groups / 16; ++i) __builtin_prefetch(next + i * 16, 0, 2);
+    const int64_t rows = least + (g < more);
+    for (const float *stop = std::min(next + beside, packed + block.segments * block.depth * kWidth * kLanes + ahead); next < stop; next += 16) __builtin_prefetch(next, 0, 2);
     All::by_rows[rows - 1](block, pixel, packed, e, filter, y);
+    pixel += rows;
   }
 }
 
@@ -190,6 +219,62 @@ void DepthwiseStripe(const nn::DepthwiseDims& d, const float* const* lines, int6
   }
 }
 
+// kColumns results of kHeight lines, of one vector of channels whose columns are adjacent and whose borders are zeros.
+template <int kStride, int kHeight, int kColumns>
+inline __attribute__((always_inline)) void VectorTile(const float* const* line, int64_t x, const float* weight, Vec bias, Vec low, Vec high, float* y, int64_t ld, int64_t line_y) {
+  constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
+  Vec sum[kHeight][kColumns];
+#pragma GCC unroll 4
+  for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+    for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
+#pragma GCC unroll 8
+  for (int i = 0; i < kLines; ++i) {
+    const float* data = line[i] + x;
+#pragma GCC unroll 16
+    for (int j = 0; j < kWide; ++j) {
+      const Vec v = Load(data + j * kLanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+        for (int s = 0; s < kColumns; ++s) {
+          const int kh = i - r * kStride, kw = j - s * kStride;
+          if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += v * Load(weight + (kh * 3 + kw) * kLanes);
+        }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+    for (int s = 0; s < kColumns; ++s) {
+      Vec v = sum[r][s];
+      v = low > v ? low : v;
+      v = high < v ? high : v;
+      Store(y + r * line_y + s * ld, v);
+    }
+}
+
+template <int kStride, int kHeight>
+void VectorLines(const nn::DepthwiseDims& d, const float* const* lines, int64_t apart, const float* weight, int64_t c_begin, int64_t c_end, const PackedEpilogue& e, float* y) {
+  constexpr int kLines = (kHeight - 1) * kStride + 3, kColumns = 4;
+  const int64_t groups = (d.ow + kColumns - 1) / kColumns, short_ones = groups * kColumns - d.ow, ld = d.channels, line_y = d.ow * d.channels;
+  const Vec low = Vec{} + e.low, high = Vec{} + e.high;
+  const float* line[kLines];
+  for (int i = 0; i < kLines; ++i) line[i] = lines[i];
+  for (int64_t c = c_begin; c < c_end; c += kLanes) {
+    const Vec bias = e.bias ? Load(e.bias + c) : Vec{};
+    const float* w = weight + c * 9;
+    float* to = y + c;
+    int64_t x = 0, fours = groups < short_ones ? d.ow / kColumns : groups - short_ones, rest = d.ow - fours * kColumns;
+    for (; fours > 0; --fours, x += kColumns * kStride * kLanes, to += kColumns * ld) VectorTile<kStride, kHeight, kColumns>(line, x, w, bias, low, high, to, ld, line_y);
+    for (; rest >= 3; rest -= 3, x += 3 * kStride * kLanes, to += 3 * ld) VectorTile<kStride, kHeight, 3>(line, x, w, bias, low, high, to, ld, line_y);
+    if (rest == 2) VectorTile<kStride, kHeight, 2>(line, x, w, bias, low, high, to, ld, line_y);
+    if (rest == 1) VectorTile<kStride, kHeight, 1>(line, x, w, bias, low, high, to, ld, line_y);
+#pragma GCC unroll 8
+    for (int i = 0; i < kLines; ++i) line[i] += apart;
+  }
+}
+
 }  // namespace
 
 int PackedLanes() { return kLanes; }
@@ -204,10 +289,10 @@ void PackedProducts(const PackedBlock& block, const float* packed, int64_t begin
   }
 }
 
-void DepthwiseWindow(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t ld, const float* weight, int64_t c_begin, int64_t c_end, const PackedEpilogue& e,
-                     float* y) {
-  const auto stripe = d.stride == 2 ? (height == 2 ? DepthwiseStripe<2, 2> : DepthwiseStripe<2, 1>) : (height == 2 ? DepthwiseStripe<1, 2> : DepthwiseStripe<1, 1>);
-  stripe(d, lines, ld, weight, c_begin, c_end, e, y);
+void DepthwiseVectors(const nn::DepthwiseDims& d, int height, const float* const* lines, int64_t apart, const float* weight, int64_t c_begin, int64_t c_end,
+                      const PackedEpilogue& e, float* y) {
+  const auto run = d.stride == 2 ? (height == 2 ? VectorLines<2, 2> : VectorLines<2, 1>) : (height == 2 ? VectorLines<1, 2> : VectorLines<1, 1>);
+  run(d, lines, apart, weight, c_begin, c_end, e, y);
 }
 
 void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* weight, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, const PackedEpilogue& e, float* y) {
@@ -222,7 +307,8 @@ void DepthwiseLines(const nn::DepthwiseDims& d, const float* x, const float* wei
     }
     PackedEpilogue own = e;
     if (e.addend) own.addend = e.addend + to;
-    DepthwiseWindow(d, height, lines, d.channels, weight, c_begin, c_end, own, y + to);
+    const auto stripe = d.stride == 2 ? (height == 2 ? DepthwiseStripe<2, 2> : DepthwiseStripe<2, 1>) : (height == 2 ? DepthwiseStripe<1, 2> : DepthwiseStripe<1, 1>);
+    stripe(d, lines, d.channels, weight, c_begin, c_end, own, y + to);
     begin += height;
   }
 }
