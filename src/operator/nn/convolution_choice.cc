@@ -126,7 +126,7 @@ bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::
 bool Settled(const ConvCall& call, bool kept) {
   if (!kept || call.pass != ConvPass::kForward || CurrentCpuLevel() < CpuLevel::kV3) return false;
   const ConvDims& d = call.dims;
-  return DepthwiseTakes(call, false) || (d.KernelSize() == 9 && !WinogradSizes(call).empty()) || (PackedTakes(call) && d.KernelSize() == 1);
+  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.KernelSize() == 1);
 }
 
 // While it lives operators on this thread use no other: its processor time would count waiting for threads that other programs hold up.
@@ -238,11 +238,12 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   if (PackedTakes(call) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
   double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
   for (int size : WinogradSizes(call)) {
-    if (Coarse(call, static_cast<ConvMethod>(size))) continue;
+    const bool coarse = Coarse(call, static_cast<ConvMethod>(size));
+    if (coarse && TransformedWeights(call, size) > kCoarseWeights) continue;
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);
-    const double work = static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + (kept ? 8.0 : 48.0)) + 7.0 * d.Tiles() * (d.c + d.k));
+    const double work = (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + (kept ? 8.0 : 48.0)) + 7.0 * d.Tiles() * (d.c + d.k));
     if (work < least) least = work, method = static_cast<ConvMethod>(size);
   }
   return method;
