@@ -1,20 +1,78 @@
 #include "operator/nn/kept_weights.h"
 
+#include <cstring>
+#include <iterator>
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <utility>
 
+#include "base/fork_guard.h"
 #include "operator/nn/plan_weights.h"
 
 namespace mxnet {
 namespace nn {
 namespace {
 
+struct Block {
+  explicit Block(int64_t size) : memory(new char[static_cast<size_t>(size) * sizeof(float) + 64]), size(size) {}
+  float* Aligned() const { return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t{63}); }
+  const std::unique_ptr<char[]> memory;
+  const int64_t size;
+};
+
+uint64_t Hash(const float* data, int64_t size) {
+  uint64_t lanes[4] = {1, 2, 3, 4};
+  int64_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    uint64_t words[4];
+    std::memcpy(words, data + i, sizeof words);
+    for (int j = 0; j < 4; ++j) lanes[j] = (lanes[j] ^ words[j]) * 0x9e3779b97f4a7c15u, lanes[j] ^= lanes[j] >> 29;
+  }
+  uint64_t hash = static_cast<uint64_t>(size);
+  for (; i < size; ++i) {
+    uint32_t word;
+    std::memcpy(&word, data + i, sizeof word);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  }
+  for (uint64_t lane : lanes) hash = (hash ^ lane) * 0x9e3779b97f4a7c15u, hash ^= hash >> 32;
+  return hash;
+}
+
+/*
+ * The blocks in use, by what they hold. Plans of other batch sizes, for other threads and of other copies of a model derive the same weights: they are
+ * compared once made, and one block serves all. Blocks never change after that.
+ */
+class Blocks {
+ public:
+  std::shared_ptr<const Block> Share(std::shared_ptr<Block> made) {
+    const uint64_t hash = Hash(made->Aligned(), made->size);
+    std::shared_ptr<const Block> found;   // released, if it is the last to hold its block, after the lock
+    std::lock_guard<ForkMutex> lock(mutex_);
+    const auto range = by_hash_.equal_range(hash);
+    for (auto it = range.first; it != range.second; ++it) {
+      found = it->second.lock();
+      if (found && found->size == made->size && std::memcmp(found->Aligned(), made->Aligned(), static_cast<size_t>(made->size) * sizeof(float)) == 0) return found;
+    }
+    if (by_hash_.size() >= prune_at_) {
+      for (auto it = by_hash_.begin(); it != by_hash_.end();) it = it->second.expired() ? by_hash_.erase(it) : std::next(it);
+      prune_at_ = 2 * by_hash_.size() + 64;
+    }
+    by_hash_.emplace(hash, made);
+    return made;
+  }
+
+ private:
+  ForkMutex mutex_{ForkLevel::kOperator};
+  std::unordered_multimap<uint64_t, std::weak_ptr<const Block>> by_hash_;
+  size_t prune_at_ = 64;
+};
+Blocks* const g_blocks = new Blocks();   // made at load, and there as long as the last worker
+
 struct KeptState : OpState {
   const void* source = nullptr;
   uint64_t version = 0, form = 0;
-  std::unique_ptr<char[]> memory;
-  int64_t size = 0;
-  float* Aligned() const { return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t{63}); }
+  std::shared_ptr<const Block> block;
 };
 
 thread_local PlanWeights* t_plan = nullptr;
@@ -42,18 +100,15 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     args.state->reset(state);
   }
   const uint64_t version = args.in_versions[weight_input];
-  if (state->source == source && state->version == version && state->form == form && state->size == size) return state->Aligned();
-  state->source = nullptr;
-  if (state->size != size) {
-    state->memory.reset();
-    state->memory.reset(new char[static_cast<size_t>(size) * sizeof(float) + 64]);
-    state->size = size;
-  }
+  if (state->block && state->source == source && state->version == version && state->form == form && state->block->size == size) return state->block->Aligned();
+  state->block.reset();
+  auto made = std::make_shared<Block>(size);
   NeedWeights(source);
-  fill(state->Aligned());
+  fill(made->Aligned());
   DoneWithWeights(source);
+  state->block = g_blocks->Share(std::move(made));
   state->source = source, state->version = version, state->form = form;
-  return state->Aligned();
+  return state->block->Aligned();
 }
 
 }  // namespace nn

@@ -1,4 +1,7 @@
-/* Weights in the form that a kernel wants them, kept in the state of an inference plan's node while the version of the original stays. */
+/*
+ * Weights in the form that a kernel wants them, kept in the state of an inference plan's node while the version of the original stays. Nodes whose weights
+ * in that form are equal share one copy: plans of several batch sizes, of several threads, of several predictors of one model.
+ */
 #ifndef MXNET_OPERATOR_NN_KEPT_WEIGHTS_H_
 #define MXNET_OPERATOR_NN_KEPT_WEIGHTS_H_
 
