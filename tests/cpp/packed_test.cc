@@ -83,7 +83,7 @@ struct Problem {
     return sums;
   }
   void Run(const float* added) {
-    if (call.dims.groups > 1) {
+    if (call.dims.groups > 1 && call.dims.groups == call.dims.filters) {
       std::vector<float> packed(DepthwiseSize(call));
       PackDepthwise(call, packed.data());
       DepthwiseRun(call, packed.data(), added);
@@ -121,7 +121,7 @@ void Check(Problem* p, const std::vector<double>& sums) {
     if (level > DetectedCpuLevel()) continue;
     Capped cap(level);
     for (const PostOp& post : kPosts) {
-      const bool bias = ++variant % 2, add = variant / 2 % 2 && (d.groups == 1 || DepthwiseTakes(p->call, true)), inplace = variant / 4 % 2;
+      const bool bias = ++variant % 2, add = variant / 2 % 2 && (d.groups < d.filters || d.groups == 1 || DepthwiseTakes(p->call, true)), inplace = variant / 4 % 2;
       p->call.bias = bias ? p->bias.data() : nullptr;
       p->call.post = post;
       p->dst.assign(p->dst.size(), NAN);
@@ -149,6 +149,21 @@ TEST(Packed, Convolution) {
     ASSERT_TRUE(PackedTakes(p.call)) << p.str();
     Check(&p, p.Sums());
   }
+}
+
+// Groups that share a vector of filters, fill it, or are wider; filters and channels of other numbers.
+TEST(Packed, Groups) {
+  struct Groups {
+    int64_t groups, c, k;
+  };
+  for (const Groups& s : {Groups{8, 4, 4}, {3, 4, 4}, {4, 8, 8}, {2, 16, 16}, {3, 20, 24}, {6, 5, 2}, {2, 7, 33}, {16, 1, 2}, {5, 2, 3}, {4, 3, 40}})
+    for (const Case& w : {Case{2, 9, 8, 0, 0, 3, 3, 1, 1, 1, 1, 1}, {1, 11, 10, 0, 0, 1, 1, 2, 2, 0, 0, 1}, {1, 8, 12, 0, 0, 5, 3, 2, 1, 2, 0, 1}, {1, 9, 9, 0, 0, 3, 3, 1, 1, 2, 2, 2}}) {
+      Case both = w;
+      both.c = s.groups * s.c, both.k = s.groups * s.k;
+      Problem p(both, s.groups, s.c % 2);
+      ASSERT_TRUE(PackedTakes(p.call)) << p.str();
+      Check(&p, p.Sums());
+    }
 }
 
 TEST(Packed, Depthwise) {
@@ -284,7 +299,7 @@ TEST(Packed, NotTaken) {
     EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }, groups));   // too many channels to be put in order
     EXPECT_FALSE(taken([](ConvCall* c) { c->dst.channels_last = false; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->pass = ConvPass::kBackwardData; }, groups));
-    EXPECT_FALSE(taken([](ConvCall* c) { c->dims.groups = 2; }, groups));
+    EXPECT_EQ(groups == 1, taken([](ConvCall* c) { c->dims.groups = 2; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->dims.kernel[0] = 3; }, groups));
   }
   EXPECT_FALSE(taken([](ConvCall* c) { c->dims.stride[1] = 3; }, 16));

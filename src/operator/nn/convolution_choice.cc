@@ -109,7 +109,7 @@ double Now() {
 std::vector<ConvMethod> Candidates(const ConvCall& call) {
   std::vector<ConvMethod> methods;
   if (DepthwiseTakes(call, false)) methods.push_back(ConvMethod::kDepthwise);
-  if (PackedTakes(call)) methods.push_back(ConvMethod::kPacked);
+  else if (PackedTakes(call)) methods.push_back(ConvMethod::kPacked);
   for (int m : WinogradSizes(call)) {
     const ConvMethod method = static_cast<ConvMethod>(m);
     if (!Coarse(call, method) || TransformedWeights(call, m) <= kCoarseWeights) methods.push_back(method);
@@ -126,7 +126,7 @@ bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::
 bool Settled(const ConvCall& call, bool kept) {
   if (!kept || call.pass != ConvPass::kForward || CurrentCpuLevel() < CpuLevel::kV3) return false;
   const ConvDims& d = call.dims;
-  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.KernelSize() == 1);
+  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.KernelSize() == 1 && d.groups == 1);
 }
 
 // While it lives operators on this thread use no other: its processor time would count waiting for threads that other programs hold up.
@@ -235,7 +235,7 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   const int64_t pixels = dims.batch * dims.OutSize();
   ConvMethod method = ConvMethod::kLibrary;
   if (DepthwiseTakes(call, false)) method = ConvMethod::kDepthwise;
-  if (PackedTakes(call) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
+  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
   double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
   for (int size : WinogradSizes(call)) {
     const bool coarse = Coarse(call, static_cast<ConvMethod>(size));

@@ -36,25 +36,30 @@ struct Geometry {
   bool bordered;          // the data is copied with its border of zeros first
   bool planes;            // ... from an image whose channels are apart
   int64_t segments, depth;
+  int64_t blocks, block_c, block_f;   // groups are computed by blocks that fill a vector of filters, with zeros where weights belong to another group
   int64_t Pixels() const { return batch * oh * ow; }
-  int64_t K() const { return kh * kw * c; }
+  int64_t K() const { return kh * kw * block_c; }
   double Flops() const { return 2.0 * static_cast<double>(Pixels() * filters) * static_cast<double>(K()); }
 };
 
 bool GeometryOf(const ConvCall& call, Geometry* g) {
   const ConvDims& d = call.dims;
-  if (call.pass != ConvPass::kForward || call.dtype != kFloat32 || d.groups != 1) return false;
+  if (call.pass != ConvPass::kForward || call.dtype != kFloat32) return false;
   if (!(call.dst.channels_last || d.OutSize() == 1)) return false;
   if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
   *g = {d.batch, d.in[1], d.in[2], d.channels, d.out[1], d.out[2], d.filters, d.kernel[1], d.kernel[2], d.stride[1], d.stride[2], d.dilate[1], d.dilate[2],
-        d.pad[1], d.pad[2], false, false, false, 0, 0};
+        d.pad[1], d.pad[2], false, false, false, 0, 0, 0, 0, 0};
+  int64_t together = std::max<int64_t>(1, std::min(d.groups, Lanes() / (d.filters / d.groups)));
+  while (d.groups % together) --together;
+  g->blocks = d.groups / together, g->block_c = d.channels / g->blocks, g->block_f = d.filters / g->blocks;
+  if (d.groups > 1 && g->c > kMostDepth) return false;   // rows of zeros are shifted as data is
   g->planes = !call.src.channels_last && d.InSize() > 1 && d.channels > 1;
-  if (g->planes && (g->c >= kLeastDepth || g->kw == 1 || g->dw != 1)) return false;
+  if (g->planes && (g->blocks > 1 || g->c >= kLeastDepth || g->kw == 1 || g->dw != 1)) return false;
   const bool outside = g->pw > 0 || (g->ow - 1) * g->sw + (g->kw - 1) * g->dw >= g->w;
-  g->lines = g->dw == 1 && g->kw > 1 && (!outside || g->c < kLeastDepth);
+  g->lines = g->blocks == 1 && g->dw == 1 && g->kw > 1 && (!outside || g->c < kLeastDepth);
   g->bordered = g->lines && (outside || g->planes || g->ph > 0 || (g->oh - 1) * g->sh + (g->kh - 1) * g->dh >= g->h);
   g->segments = g->lines ? g->kh : g->kh * g->kw;
-  g->depth = g->lines ? g->kw * g->c : g->c;
+  g->depth = g->lines ? g->kw * g->c : g->block_c;
   return g->depth > 0 && g->depth <= kMostDepth * (g->segments == 1 || g->lines ? 1024 : 1) && g->segments <= kPointers / 24;
 }
 
@@ -140,9 +145,11 @@ int PanelShares(int threads, int64_t pixels, int64_t panels, int64_t k, int64_t 
   return best;
 }
 
+int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
+
 void Run(const Geometry& g, const float* x, const float* packed, const PackedEpilogue& e, const PostOp* post, float* y) {
   const int lanes = Lanes();
-  const int64_t pixels = g.Pixels(), panels = PackedPanels(g.filters, lanes);
+  const int64_t pixels = g.Pixels(), panels = g.blocks > 1 ? g.blocks : PackedPanels(g.filters, lanes), width = g.blocks > 1 ? g.block_f : 2 * lanes;   // blocks in place of panels
   const int threads = OmpThreadsForFlops(g.Flops());
   const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
   const int64_t most = std::min(g.K() * g.filters > kLargeWeights ? kManyPixels : kPixels, kPointers / g.segments);
@@ -151,18 +158,28 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
     for (int64_t id = first; id < last; ++id) {
       const int64_t p_begin = Share(panels, across, id % across), p_end = Share(panels, across, id % across + 1);
       const int64_t m_begin = Share(pixels, along, id / across), m_end = Share(pixels, along, id / across + 1), blocks = (m_end - m_begin + most - 1) / most;
-      const int64_t from = p_begin * 2 * lanes, to = p_end == panels ? g.filters : p_end * 2 * lanes;
+      const int64_t from = p_begin * width, to = p_end == panels ? g.filters : p_end * width;
       if (from >= to) continue;
       for (int64_t b = 0; b < blocks; ++b) {
         const int64_t begin = m_begin + Share(m_end - m_begin, blocks, b), end = m_begin + Share(m_end - m_begin, blocks, b + 1);
         PackedBlock block;
         block.rows = rows, block.stride = block.count = end - begin;
-        block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters;
+        block.segments = g.segments, block.depth = g.depth, block.filters = g.block_f, block.ld = g.filters;
         Point(g, x, begin, end, block.stride, rows);
         PackedEpilogue own = e;
         if (e.addend) own.addend = e.addend + begin * g.filters;
         float* out = y + begin * g.filters;
-        MXNET_CPU_CALL(PackedProducts)(block, packed, p_begin, p_end, own, out);
+        if (g.blocks == 1) {
+          MXNET_CPU_CALL(PackedProducts)(block, packed, p_begin, p_end, own, out);
+        } else {
+          for (int64_t i = p_begin; i < p_end; ++i) {
+            PackedEpilogue of = own;
+            if (of.bias) of.bias += i * width;
+            if (of.addend) of.addend += i * width;
+            block.shift = i * g.block_c;
+            MXNET_CPU_CALL(PackedProducts)(block, packed + i * SizeOf(width, g.K()), 0, PackedPanels(width, lanes), of, out + i * width);
+          }
+        }
         if (!post) continue;
         if (to - from == g.filters) {
           ApplyPost(*post, out, out, block.count * g.filters);
@@ -173,8 +190,6 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
     }
   });
 }
-
-int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
 
 // at(filter, i): the weight of element i of a pixel's sum.
 template <typename At>
@@ -207,12 +222,26 @@ bool PackedTakes(const ConvCall& call) {
   return GeometryOf(call, &g);
 }
 
-int64_t PackedSize(const ConvCall& call) { return SizeOf(call.dims.filters, call.dims.channels * call.dims.KernelSize()); }
+int64_t PackedSize(const ConvCall& call) {
+  Geometry g{};
+  GeometryOf(call, &g);
+  return g.blocks * SizeOf(g.block_f, g.K());
+}
 
 void PackWeights(const ConvCall& call, float* packed) {
-  const int64_t c = call.dims.channels, window = call.dims.KernelSize(), k = c * window;
+  Geometry g{};
+  GeometryOf(call, &g);
+  const int64_t c = g.block_c, window = call.dims.KernelSize(), k = c * window;
   const float* w = static_cast<const float*>(call.weight.ptr);
-  if (call.weight.channels_last || window == 1) {
+  const bool last = call.weight.channels_last || window == 1;
+  if (call.dims.groups > 1) {
+    const int64_t own = call.dims.channels / call.dims.groups, filters = call.dims.filters / call.dims.groups;   // of a group
+    for (int64_t block = 0; block < g.blocks; ++block, w += g.block_f * own * window, packed += SizeOf(g.block_f, k))
+      Pack(g.block_f, k, packed, [=](int64_t filter, int64_t i) {
+        const int64_t channel = i % c - filter / filters * own;
+        return channel < 0 || channel >= own ? 0.f : w[last ? (filter * window + i / c) * own + channel : (filter * own + channel) * window + i / c];
+      });
+  } else if (last) {
     Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i]; });
   } else {
     Pack(call.dims.filters, k, packed, [=](int64_t filter, int64_t i) { return w[filter * k + i % c * window + i / c]; });
@@ -236,7 +265,7 @@ void PackDense(const float* weight, int64_t n, int64_t k, float* packed) {
 }
 
 void PackedDense(const DenseCall& call, const float* packed, const float* addend) {
-  const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k};
+  const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k, 1, call.k, call.n};
   bool more;
   const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
   Run(g, static_cast<const float*>(call.data), packed, e, more ? &call.post : nullptr, static_cast<float*>(call.out));
@@ -297,7 +326,7 @@ bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise) {
   const ConvDims &a = expand.dims, &b = depthwise.dims;
   Geometry g{};
   if (!GeometryOf(expand, &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) || !bounds(depthwise.post)) return false;
-  return a.KernelSize() == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last && b.batch == a.batch && b.channels == a.filters &&
+  return a.KernelSize() == 1 && a.groups == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last && b.batch == a.batch && b.channels == a.filters &&
          b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0 && b.in[2] <= kPointers;
 }
 

@@ -24,11 +24,11 @@ struct PackedEpilogue {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
 };
 
-/* Adjacent pixels of the result: segment g of pixel i begins at rows[g * stride + i]. */
+/* Adjacent pixels of the result: segment g of pixel i begins at rows[g * stride + i] + shift. */
 struct PackedBlock {
   const float* const* rows = nullptr;
   int64_t stride = 0, count = 0;
-  int64_t segments = 1, depth = 0, filters = 0;
+  int64_t segments = 1, depth = 0, filters = 0, shift = 0;
   int64_t ld = 0;          // distance between pixels of the result, and of the addend
   float* const* outs = nullptr;   // where the pixels' first vectors of filters go, when they do not lie so; their vectors are `apart`. Filters are whole vectors then
   int64_t apart = 0;

@@ -38,11 +38,11 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
   const float* const* at = block.rows + pixel;
-  const int64_t depth = block.depth, stride = block.stride;
+  const int64_t depth = block.depth, stride = block.stride, shift = block.shift;
   for (int64_t g = block.segments; g > 0; --g, at += stride) {
     const float* row[kHeight];
 #pragma GCC unroll 28
-    for (int r = 0; r < kHeight; ++r) row[r] = at[r];
+    for (int r = 0; r < kHeight; ++r) row[r] = at[r] + shift;
     for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes) {
       Vec weight[kWidth];
 #pragma GCC unroll 3
