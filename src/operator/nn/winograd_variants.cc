@@ -114,10 +114,10 @@ void Input(const WinogradDims& d, const float* x, int64_t begin, int64_t end, co
   }
 }
 
-// R rows of A times one panel; the sum replaces or is added to what C holds. `next`, as long as the panel, is fetched beside it: weights of a large
-// network come from memory.
+// R rows of A times one panel; the sum replaces or is added to what C holds. What lies at `next`, `ahead` floats for each row, is fetched beside it: weights of a
+// large network come from memory.
 template <int R, bool kAdd>
-void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, int64_t ldc, const float* next) {
+void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, int64_t ldc, const float* next, int64_t ahead) {
   Vec low[R], high[R];
   const float* row[R];
 #pragma GCC unroll 14
@@ -126,7 +126,7 @@ void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, 
     high[r] = kAdd ? Load(c + r * ldc + kLanes) : Vec{};
     row[r] = a + r * lda;
   }
-  for (int64_t i = 0; i < depth; ++i, b += kPanel, next += kPanel) {
+  for (int64_t i = 0; i < depth; ++i, b += kPanel, next += ahead) {
     __builtin_prefetch(next, 0, 2);
     const Vec b0 = Load(b), b1 = Load(b + kLanes);
 #pragma GCC unroll 14
@@ -142,7 +142,7 @@ void Tile(const float* a, int64_t lda, const float* b, int64_t depth, float* c, 
   }
 }
 
-using TileFn = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t, const float*);
+using TileFn = void (*)(const float*, int64_t, const float*, int64_t, float*, int64_t, const float*, int64_t);
 template <int... R>
 struct Tiles {
   static constexpr TileFn write[] = {Tile<R + 1, false>...}, add[] = {Tile<R + 1, true>...};
@@ -305,6 +305,7 @@ void WinogradInput(const WinogradDims& d, const float* x, int64_t begin, int64_t
 void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const WinogradPart& m) {
   const int points = d.Points();
   const int64_t groups = (tiles + kRows - 1) / kRows;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
+  const int64_t ahead = (kPanel + groups - 1) / groups;   // the next panel comes evenly beside all of them: what is asked for faster than memory gives it holds up other reads
   const auto chunk = [&](int64_t p, int point, int64_t c) { return u + ((p * points + point) * d.c + c) * kPanel; };
   for (int point = 0; point < points; ++point) {
     const float* a = v.ptr + point * v.point_stride;
@@ -318,9 +319,10 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
         if (p + 1 < end) next = chunk(p + 1, point, c);
         else if (c + kDepth < d.c) next = chunk(begin, point, c + kDepth);
         else if (point + 1 < points) next = chunk(begin, point + 1, 0);
-        for (int64_t g = 0; g < groups; ++g, next = panel) {
+        else if (end * kPanel < d.k) next = chunk(end, 0, 0);
+        for (int64_t g = 0; g < groups; ++g, next += depth * kPanel / groups) {
           const int64_t t = tiles * g / groups, rows = tiles * (g + 1) / groups - t;
-          kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride, next);
+          kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride, next, ahead);
         }
       }
     }
