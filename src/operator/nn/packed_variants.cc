@@ -30,8 +30,11 @@ __attribute__((noinline)) void StorePart(const float* line, int64_t n, const Pac
 }
 
 // kHeight pixels times a panel of kWidth vectors, summed in registers.
+//
+// Beside every row of weights comes a part of the next panel, from `next` on `step` floats a row: weights of a large network come from memory, and more lines
+// at a time than the core can wait for would hold up the sums.
 template <int kHeight, int kWidth>
-void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const PackedEpilogue& e, int64_t filter, float* y) {
+void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const float* next, int64_t step, const PackedEpilogue& e, int64_t filter, float* y) {
   Vec sum[kHeight][kWidth];
 #pragma GCC unroll 28
   for (int r = 0; r < kHeight; ++r)
@@ -43,7 +46,8 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
     const float* row[kHeight];
 #pragma GCC unroll 28
     for (int r = 0; r < kHeight; ++r) row[r] = at[r] + shift;
-    for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes) {
+    for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes, next += step) {
+      __builtin_prefetch(next, 0, 2);
       Vec weight[kWidth];
 #pragma GCC unroll 3
       for (int v = 0; v < kWidth; ++v) weight[v] = Load(packed + v * kLanes);
@@ -112,7 +116,7 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const Pa
     for (int v = 0; v < kWidth; ++v) Store(to + r * ld + v * kLanes, sum[r][v]);
 }
 
-using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const PackedEpilogue&, int64_t, float*);
+using TileFn = void (*)(const PackedBlock&, int64_t, const float*, const float*, int64_t, const PackedEpilogue&, int64_t, float*);
 template <int kWidth, int... kHeight>
 struct Tiles {
   static constexpr TileFn by_rows[] = {Tile<kHeight + 1, kWidth>...};
@@ -120,20 +124,20 @@ struct Tiles {
 template <int kWidth, int... kHeight>
 constexpr Tiles<kWidth, kHeight...> MakeTiles(std::integer_sequence<int, kHeight...>) { return {}; }
 
-// Groups of nearly equal size: a tile of one or two rows costs as much as one of four. Beside each of them comes a part of the next panel, `ahead` floats
-// behind this one: weights of a large network come from memory, and the first group alone would wait for them.
+// Groups of nearly equal size: a tile of one or two rows costs as much as one of four. The next panel's `ahead` floats come behind this one's.
 template <int kWidth>
 void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const PackedEpilogue& e, int64_t filter, float* y) {
   constexpr int kHeight = kWidth == 1 ? 12 : kSums / kWidth;
   using All = decltype(MakeTiles<kWidth>(std::make_integer_sequence<int, kHeight>()));
   const int64_t groups = (block.count + kHeight - 1) / kHeight, least = block.count / groups, more = block.count % groups;
-  const float* next = packed + block.segments * block.depth * kWidth * kLanes;
-  const int64_t beside = (ahead / 16 + groups - 1) / groups * 16;   // floats of the next panel
+  const int64_t rows_of_weights = block.segments * block.depth;
+  const float* next = packed + rows_of_weights * kWidth * kLanes;
+  const int64_t step = ahead / (groups * rows_of_weights);
   int64_t pixel = 0;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t rows = least + (g < more);
-    for (const float *stop = std::min(next + beside, packed + block.segments * block.depth * kWidth * kLanes + ahead); next < stop; next += 16) __builtin_prefetch(next, 0, 2);
-    All::by_rows[rows - 1](block, pixel, packed, e, filter, y);
+    All::by_rows[rows - 1](block, pixel, packed, next, step, e, filter, y);
+    next += rows_of_weights * step;
     pixel += rows;
   }
 }
