@@ -92,6 +92,9 @@ MXNET_C_DLL int MXGetLastErrorKind(void);
 /* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
 MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
 MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
+/* The destructor of a Python capsule of a DLPack tensor: frees what nobody consumed. Native, because it also runs while an exception is on its way and
+   while the interpreter ends, when no Python function can be called. `capsule` is a PyObject*; the process must hold the interpreter. */
+MXNET_C_DLL void MXNDArrayFreeDLPackCapsule(void* capsule);
 /* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
 MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 /* A training step of `symbol` in at most `budget` bytes of arena (0: as few as possible). Shapes and dtypes by input name; gradients of the arguments

@@ -95,6 +95,9 @@ MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id
 MXNET_C_DLL int MXEngineMarkCallSite(const char* site);
 /* 1 while the profiler runs (paused or not), else 0. */
 MXNET_C_DLL int MXGetProfilerState(int *out);
+/* The destructor of a Python capsule of a DLPack tensor: frees what nobody consumed. Native, because it also runs while an exception is on its way and
+   while the interpreter ends, when no Python function can be called. `capsule` is a PyObject*; the process must hold the interpreter. */
+MXNET_C_DLL void MXNDArrayFreeDLPackCapsule(void* capsule);
 /* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
 MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 

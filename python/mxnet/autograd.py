@@ -2,7 +2,7 @@
 import ctypes
 import threading
 
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, call_and_mark, check_call
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, call_and_mark, check_call, kept_for_native
 from .ndarray import NDArray, _GRAD_REQ_MAP
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
@@ -218,6 +218,7 @@ _BACKWARD_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctyp
 _DELETE_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
+@kept_for_native
 @_BACKWARD_TYPE
 def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
     try:
@@ -233,6 +234,7 @@ def _backward_callback(num_ograds, num_igrads, pointers, reqs, is_train, key):
         return 0
 
 
+@kept_for_native
 @_DELETE_TYPE
 def _delete_callback(key, live=Function._live):   # a default outlives the module's names when the interpreter ends
     live.pop(key, None)

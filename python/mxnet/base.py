@@ -192,6 +192,12 @@ class MXCallbackList(ctypes.Structure):
                 ("contexts", ctypes.POINTER(ctypes.c_void_p))]
 
 
+def kept_for_native(callback):
+    """A ctypes callback that native code may call until the process ends: not even the collection at the interpreter's end frees it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
+    return callback
+
+
 class _NullType:
     """Stands for an operator parameter that the caller did not give."""
 

@@ -134,13 +134,20 @@ PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
 }
 
+/* A view of what may not be written may not be written either. */
+PyObject* WrapView(PyObject* self, NDArray view) {
+  PyObject* o = Wrap(new NDArray(std::move(view)));
+  if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
+  return o;
+}
+
 PyObject* At(PyObject* self, PyObject* index) {
   return Guard([&]() -> PyObject* {
     const NDArray* a = Checked(self);
     int64_t i = PyLong_AsLongLong(index);
     if (i == -1 && PyErr_Occurred()) return nullptr;
     if (i < 0 && a->shape().ndim() > 0) i += a->shape()[0];
-    return Wrap(new NDArray(a->At(i)));
+    return WrapView(self, a->At(i));
   });
 }
 
@@ -152,7 +159,7 @@ PyObject* Slice(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     }
     const int64_t begin = PyLong_AsLongLong(args[0]), end = PyLong_AsLongLong(args[1]);
     if (PyErr_Occurred()) return nullptr;
-    return Wrap(new NDArray(Checked(self)->Slice(begin, end)));
+    return WrapView(self, Checked(self)->Slice(begin, end));
   });
 }
 
@@ -169,7 +176,7 @@ PyObject* ReshapeView(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
       if (codes.back() == -1 && PyErr_Occurred()) return nullptr;
     }
     const NDArray* a = Checked(self);
-    return Wrap(new NDArray(a->Reshape(NDArray::InferReshape(a->shape(), codes, PyObject_IsTrue(args[1]) == 1))));
+    return WrapView(self, a->Reshape(NDArray::InferReshape(a->shape(), codes, PyObject_IsTrue(args[1]) == 1)));
   });
 }
 

@@ -1,4 +1,6 @@
 // NDArrays over the C ABI: creation, views, copies, waiting, properties.
+#include <dlfcn.h>
+
 #include <cstring>
 
 #include "c_api/c_api_common.h"
@@ -293,6 +295,14 @@ int MXNDArrayCallDLPackDeleter(DLManagedTensorHandle dlpack) {
   auto* t = static_cast<DLManagedTensor*>(dlpack);
   if (t && t->deleter) t->deleter(t);
   API_END();
+}
+
+void MXNDArrayFreeDLPackCapsule(void* capsule) {
+  const auto is_valid = reinterpret_cast<int (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_IsValid"));
+  const auto pointer = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (!is_valid || !pointer || !is_valid(capsule, "dltensor")) return;   // a consumer renamed it: the tensor is the consumer's
+  auto* t = static_cast<DLManagedTensor*>(pointer(capsule, "dltensor"));
+  if (t && t->deleter) t->deleter(t);
 }
 
 int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {

@@ -76,6 +76,8 @@ NDArray FromDLPack(DLManagedTensor* tensor, bool transient) {
     default: MXNET_THROW(Value) << "[from_dlpack] got device type " << t.device.device_type << "; accepted: 1 (CPU), 2 (CUDA), 3 (CUDA host)";
   }
   blob.dptr = static_cast<char*>(t.data) + t.byte_offset;
+  MXNET_CHECK_KIND(blob.shape.Size() == 0 || reinterpret_cast<uintptr_t>(blob.dptr) % DTypeSize(blob.dtype) == 0, Value)
+      << "[from_dlpack] the data lies at an address that is no multiple of the element's " << DTypeSize(blob.dtype) << " bytes; copy it first";
   if (!transient) return NDArray(blob, [tensor] { if (tensor->deleter) tensor->deleter(tensor); });
   auto copy = std::make_shared<DLManagedTensor>(*tensor);
   return NDArray(blob, [copy] { if (copy->deleter) copy->deleter(copy.get()); });

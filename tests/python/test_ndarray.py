@@ -1,4 +1,5 @@
 """NDArray: creation, views, indexing, copies, files, exchange with other libraries."""
+import ctypes
 import os
 import pickle
 import struct
@@ -359,3 +360,111 @@ def test_broadcast_to_more_dimensions():
     check(nd.ones((2, 1)).broadcast_to((4, 2, 3)), np.ones((4, 2, 3)))
     with pytest.raises(ValueError, match="broadcast_to"):
         a.broadcast_to((2, 4))
+
+
+def test_what_lies_side_by_side_is_a_view():
+    # as in 1.9.1: writing to it writes to the array
+    for key in [(1, 2), (1, slice(1, 3)), (slice(0, 1), slice(1, 3)), (1,), (slice(1, 3),), (2, slice(None)), (slice(2, 3), slice(2, 3)), (None, 1, slice(0, 2))]:
+        values = np.arange(12, dtype="float32").reshape(3, 4)
+        a = nd.array(values)
+        selected = a[key]
+        selected[:] = 50
+        values[key] = 50
+        np.testing.assert_array_equal(a.asnumpy(), values, err_msg=repr(key))
+    a = nd.array(values)
+    for key in [(slice(None), 1), (slice(0, 2), slice(0, 2)), (0, slice(None, None, -1)), (0, slice(None, None, 2))]:
+        a[key][:] = 70
+    np.testing.assert_array_equal(a.asnumpy(), values)
+    deep = nd.zeros((2, 3, 4))
+    deep[1, 0:2][:] = 1
+    assert deep.asnumpy().sum() == 8 and deep[1, :2].asnumpy().all()
+
+
+def test_views_of_read_only_arrays_are_read_only():
+    owner = nd.ones((2, 3))
+    a = owner.detach()
+    fixed = nd.NDArray(_handle_of(a), writable=False)
+    for view in (fixed[0], fixed[0:1], fixed.reshape((3, 2)), fixed[0, 1:2], fixed[:]):
+        assert not view.writable
+        with pytest.raises(ValueError, match="read-only"):
+            view[:] = 0
+    assert owner.asnumpy().all()
+
+
+def _handle_of(a):
+    """A second native array for the same memory, which the caller's object owns."""
+    out = ctypes.c_void_p()
+    mx.base.check_call(mx.base._LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(out)))
+    return out
+
+
+def test_masks_have_the_shape_of_what_they_select():
+    a = nd.arange(6).reshape((2, 3))
+    for mask in ([True, False], np.array([True, False]), nd.array([1, 0], dtype="bool")):
+        check(a[mask], [[0, 1, 2]])
+    check(a[:, [True, False, True]], [[0, 2], [3, 5]])
+    check(a[[[True, False, False], [False, True, True]]], [0, 4, 5])
+    check(a[..., nd.array([0, 1, 0], dtype="bool")], [[1], [4]])
+    for key in ([True], [True, False, True], (slice(None), [True, False]), np.ones((3, 2), bool), np.ones((2, 4), bool)):
+        with pytest.raises(IndexError, match=r"\[indexing\] a mask of shape"):
+            a[key]
+        with pytest.raises(IndexError, match=r"\[indexing\] a mask of shape"):
+            a[key] = 1
+
+
+def test_whole_floats_of_numpy_are_indices():
+    a = nd.arange(4)
+    check(a[nd.argsort(nd.array([3, 1, 2])).asnumpy()], [1, 2, 0])
+    for key in (np.array([0.5]), [1.5], 1.0, np.float32(1)):
+        with pytest.raises(IndexError, match="no index"):
+            a[key]
+
+
+def test_creation_refuses_what_it_does_not_know():
+    for call in (lambda: nd.zeros((2,), foo=1), lambda: nd.ones((2,), otu=nd.zeros((2,))), lambda: nd.eye(2, foo=1)):
+        with pytest.raises(TypeError, match="unexpected arguments (foo|otu)"):
+            call()
+    for call in (lambda: nd.linspace(0, 1, 2.5), lambda: nd.eye(2.5), lambda: nd.arange(3, repeat=1.5), lambda: nd.histogram(nd.ones((2,)), 2.5)):
+        with pytest.raises(TypeError, match="accepted: an integer"):
+            call()
+    assert nd.moveaxis(nd.zeros((2, 3, 4)), np.int64(0), np.int32(-1)).shape == (3, 4, 2)
+
+
+def test_histogram_without_range_has_the_edges_of_numpy():
+    counts, edges = nd.histogram(nd.array([1, 2, 3, 1], dtype="int32"), 4)
+    check(counts, [2, 0, 1, 1])
+    check(edges, [1, 1.5, 2, 2.5, 3])
+    assert counts.dtype == edges.dtype == np.float32
+
+
+def test_dlpack_arguments():
+    a = nd.arange(3)
+    copied = nd.from_dlpack(a.__dlpack__(copy=True, max_version=(1, 0), dl_device=(1, 0)))
+    copied[:] = 9
+    check(a, [0, 1, 2])
+    with pytest.raises(BufferError, match="dl_device"):
+        a.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(TypeError):
+        a.__dlpack__(foo=1)
+    for value in ([1, 2], None, 3):
+        with pytest.raises(TypeError, match=r"\[from_dlpack\] got a"):
+            nd.from_dlpack(value)
+    with pytest.raises(TypeError, match=r"\[to_dlpack\] got a ndarray"):
+        nd.to_dlpack_for_read(np.ones(2))
+    with pytest.raises(ValueError, match="multiple of the element's 4 bytes"):
+        nd.from_dlpack(np.frombuffer(bytearray(17), np.uint8)[1:].view(np.float32))
+
+
+def test_capsules_end_quietly():
+    # while an exception is on its way (NumPy knows no bfloat16), and in a cycle that is collected while the interpreter ends
+    code = """
+import numpy as np, mxnet as mx
+try:
+    np.from_dlpack(mx.nd.ones((2,), dtype="bfloat16"))
+except (RuntimeError, BufferError, TypeError) as e:
+    print(type(e).__name__)
+kept = [mx.nd.ones((2,)).to_dlpack_for_read() for _ in range(5)]
+kept.append(kept)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and run.stderr == "" and run.stdout.strip() in ("RuntimeError", "BufferError", "TypeError"), run.stderr

@@ -176,18 +176,18 @@ class NDArrayBase:
             index += self.shape[0]
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayAt64(ctypes.c_void_p(self._handle), ctypes.c_int64(index), ctypes.byref(out)))
-        return _class(out)
+        return _class(out, self.writable)
 
     def _slice(self, begin, end):
         out = NDArrayHandle()
         check_call(_LIB.MXNDArraySlice64(ctypes.c_void_p(self._handle), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(out)))
-        return _class(out)
+        return _class(out, self.writable)
 
     def _reshape_view(self, shape, reverse):
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayReshape64(ctypes.c_void_p(self._handle), ctypes.c_int(len(shape)), (ctypes.c_int64 * len(shape))(*shape),
                                            ctypes.c_bool(reverse), ctypes.byref(out)))
-        return _class(out)
+        return _class(out, self.writable)
 
     __add__ = _binary("broadcast_add", "_plus_scalar")
     __radd__ = _binary("broadcast_add", "_plus_scalar")

@@ -67,15 +67,29 @@ def _filled(operator, shape, ctx, dtype, out=None, **params):
     return _call(operator, (), target, shape=_as_shape(shape), dtype=_dtypes.name(target.dtype), **params)
 
 
+def _out_of(function, kwargs):
+    """The argument `out`; `name` and attributes (`__layout__`), which cells give to either kind of zeros, mean nothing for an array."""
+    unknown = [k for k in kwargs if k not in ("out", "name") and not k.startswith("__")]
+    if unknown:
+        raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; accepted: out")
+    return kwargs.get("out")
+
+
+def _whole(function, argument, value):
+    if int(value) != value:
+        raise TypeError(f"[{function}] {argument}={value!r}; accepted: an integer")
+    return int(value)
+
+
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
     """Array of zeros. `dtype` float32 by default."""
     _dense_only("zeros", stype)
-    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, kwargs.get("out"))
+    return _filled("_zeros", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("zeros", kwargs))
 
 
 def ones(shape, ctx=None, dtype=None, **kwargs):
     """Array of ones. `dtype` float32 by default."""
-    return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, kwargs.get("out"))
+    return _filled("_ones", shape, ctx, mx_real_t if dtype is None else dtype, _out_of("ones", kwargs))
 
 
 def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
@@ -97,23 +111,23 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0."""
     if stop is None:
         start, stop = 0, start
-    return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop), step=float(step), repeat=int(repeat))
+    return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop), step=float(step), repeat=_whole("arange", "repeat", repeat))
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype=mx_real_t):
     """`num` evenly spaced values from `start` to `stop`."""
-    return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop), num=int(num), endpoint=bool(endpoint))
+    return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop), num=_whole("linspace", "num", num), endpoint=bool(endpoint))
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):
     """Matrix of N rows and M columns (N if 0) with ones on diagonal `k`."""
-    return _made("_eye", ctx, dtype, kwargs.get("out"), N=int(N), M=int(M), k=int(k))
+    return _made("_eye", ctx, dtype, _out_of("eye", kwargs), N=_whole("eye", "N", N), M=_whole("eye", "M", M), k=_whole("eye", "k", k))
 
 
 def moveaxis(tensor, source, destination):
     """Array with axes moved to other positions."""
-    source = [source] if isinstance(source, int) else list(source)
-    destination = [destination] if isinstance(destination, int) else list(destination)
+    source = [source] if hasattr(source, "__index__") else list(source)
+    destination = [destination] if hasattr(destination, "__index__") else list(destination)
     n = tensor.ndim
     for a in source + destination:
         if not -n <= a < n:
@@ -146,11 +160,9 @@ def histogram(a, bins=10, range=None):
     if isinstance(bins, NDArray):
         return _call("_histogram", (a, bins))
     if range is None:
-        values = a.asnumpy()
-        range = (float(values.min()), float(values.max()))
-        if range[0] == range[1]:
-            range = (range[0] - 0.5, range[1] + 0.5)
-    return _call("_histogram", (a,), bin_cnt=int(bins), range=tuple(range))
+        counts, edges = np.histogram(a.asnumpy(), _whole("histogram", "bins", bins))   # as in 1.9.1: both as float32, in a tuple
+        return array(counts, a.context), array(edges, a.context)
+    return _call("_histogram", (a,), bin_cnt=_whole("histogram", "bins", bins), range=tuple(range))
 
 
 def waitall():

@@ -14,22 +14,14 @@ _capsule_name = ctypes.pythonapi.PyCapsule_SetName
 _capsule_name.restype, _capsule_name.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 _capsule_is = ctypes.pythonapi.PyCapsule_IsValid
 _capsule_is.restype, _capsule_is.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
-_raw_is = ctypes.PyDLL(None).PyCapsule_IsValid
-_raw_is.restype, _raw_is.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_raw_pointer = ctypes.PyDLL(None).PyCapsule_GetPointer
-_raw_pointer.restype, _raw_pointer.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_char_p]
+_free_unused_capsule = ctypes.cast(_LIB.MXNDArrayFreeDLPackCapsule, ctypes.c_void_p)
 _DLTENSOR, _USED = b"dltensor", b"used_dltensor"
-
-
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _free_unused_capsule(capsule):
-    # A consumer renames the capsule and becomes the owner; what nobody consumed is ours to free.
-    if _raw_is(capsule, _DLTENSOR):
-        _LIB.MXNDArrayCallDLPackDeleter(ctypes.c_void_p(_raw_pointer(capsule, _DLTENSOR)))
 
 
 def to_dlpack_for_write(data):
     """DLPack capsule that shares memory with `data`, for writing, once pending work on it is done."""
+    if not isinstance(data, NDArray):
+        raise TypeError(f"[to_dlpack] got a {type(data).__name__}; accepted: NDArray")
     tensor = ctypes.c_void_p()
     check_call(_LIB.MXNDArrayToDLPack(ctypes.c_void_p(data.handle), ctypes.byref(tensor)))
     return _capsule_new(tensor, _DLTENSOR, _free_unused_capsule)
@@ -44,8 +36,10 @@ def from_dlpack(dlpack):
     """Array that shares memory with a DLPack capsule or an object that has ``__dlpack__``. The capsule is used up."""
     if hasattr(dlpack, "__dlpack__"):
         dlpack = dlpack.__dlpack__()
+    if _capsule_is(dlpack, _USED):
+        raise ValueError("[from_dlpack] the capsule is used up; each can be consumed once")
     if not _capsule_is(dlpack, _DLTENSOR):
-        raise ValueError("[from_dlpack] got no fresh DLPack capsule; each can be consumed once")
+        raise TypeError(f"[from_dlpack] got a {type(dlpack).__name__}; accepted: an object with __dlpack__ or a fresh DLPack capsule (named 'dltensor')")
     handle = NDArrayHandle()
     check_call(_LIB.MXNDArrayFromDLPackEx(ctypes.c_void_p(_capsule_pointer(dlpack, _DLTENSOR)), ctypes.c_bool(False), ctypes.byref(handle)))
     _capsule_name(dlpack, _USED)

@@ -4,6 +4,7 @@ Keys are normalised once: ellipsis and missing axes become slices, negative indi
 views where rows are asked for and strided slices otherwise; keys with arrays or lists gather and scatter.
 """
 import numbers
+from math import prod
 
 import numpy as np
 
@@ -28,11 +29,13 @@ def _normalise(a, key):
     """Returns the key as a list with one entry per axis of `a` (plus None for new axes)."""
     if not isinstance(key, tuple):
         key = (key,)
+    if not _basic(key):
+        key = tuple(_as_mask(k) for k in key)
     used = 0
     for k in key:
         if k is None or k is Ellipsis:
             continue
-        used += k.ndim if _bool_ndim(k) else 1
+        used += k.ndim if _is_bool_mask(k) else 1
     if sum(k is Ellipsis for k in key) > 1:
         raise _bad(key, a.shape, "more than one ellipsis")
     if used > a.ndim:
@@ -48,8 +51,17 @@ def _normalise(a, key):
     return out
 
 
-def _bool_ndim(k):
-    return 0 if not isinstance(k, np.ndarray) or k.dtype != np.bool_ else k.ndim
+def _as_mask(k):
+    """Boolean arrays and lists as NumPy arrays (one without dimensions as the number), everything else as it is."""
+    leaf = k
+    while isinstance(leaf, (list, tuple)) and leaf:
+        leaf = leaf[0]
+    if leaf is not k:
+        return np.asarray(k) if isinstance(leaf, (bool, np.bool_)) else k
+    if getattr(k, "dtype", None) != np.bool_ or _is_int(k):
+        return k
+    mask = k if isinstance(k, np.ndarray) else k.asnumpy()
+    return mask if mask.ndim else int(mask)
 
 
 def _basic(keys):
@@ -106,8 +118,6 @@ def getitem(a, key):
         if a.ndim == 1 and not _np_shape():
             return _rows(a, i, i + 1)   # 1.x: a scalar is an array of shape (1,)
         return _drop_first(_rows(a, i, i + 1))
-    if _is_bool_mask(key):
-        return _boolean(a, key)
     keys = _normalise(a, key)
     if _basic(keys):
         return _basic_get(a, keys)
@@ -141,18 +151,28 @@ def _reshape(a, shape):
 
 def _basic_get(a, keys):
     begin, end, step, result, kept = _ranges(a, keys)
-    axes = a.ndim
-    rest_full = all(begin[i] == 0 and end[i] == a.shape[i] and step[i] == 1 for i in range(1, axes))
-    if axes and rest_full and step[0] == 1:
-        out = a if (begin[0] == 0 and end[0] == a.shape[0]) else _rows(a, begin[0], end[0])
-        if out is a:
-            out = _reshape(a, result) if result != a.shape else _view(a)
-            return out
-        return _reshape(out, result)
+    if a.ndim and _full_behind(a, 1, begin, kept, step) and step[0] == 1:
+        if kept[0] == a.shape[0]:
+            return _reshape(a, result) if result != a.shape else _view(a)
+        return _reshape(_rows(a, begin[0], end[0]), result)
     if 0 in kept:
         from .ndarray import empty
         return empty(result, a.context, a.dtype)
+    # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`, everything behind it.
+    first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
+    if a.ndim and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step):
+        from .ndarray import _recording
+        if not _recording():
+            offset = 0
+            for b, size in zip(begin, a.shape):
+                offset = offset * size + b
+            return _reshape(a._reshape_view((-1,), False)._slice(offset, offset + prod(kept)), result)
     return _reshape(_call("slice", (a,), **_slice_params(begin, end, step)), result)
+
+
+def _full_behind(a, axis, begin, kept, step):
+    """Whether everything is selected, in order, on `axis` and those behind it."""
+    return all(begin[i] == 0 and kept[i] == a.shape[i] and (step[i] == 1 or kept[i] == 1) for i in range(axis, a.ndim))
 
 
 def _view(a):
@@ -163,13 +183,7 @@ def _view(a):
 # ---- advanced keys
 
 def _is_bool_mask(key):
-    from .ndarray import NDArray
-    return isinstance(key, np.ndarray) and key.dtype == np.bool_ or isinstance(key, NDArray) and key.dtype == np.bool_
-
-
-def _boolean(a, key):
-    index = np.nonzero(np.asarray(key.asnumpy() if hasattr(key, "asnumpy") else key))
-    return _advanced_get(a, _normalise(a, tuple(index)))
+    return isinstance(key, np.ndarray) and key.dtype == np.bool_
 
 
 def _plan(a, keys):
@@ -189,6 +203,8 @@ def _plan(a, keys):
         else:
             v = k.asnumpy() if isinstance(k, NDArray) else np.asarray(k)
             if v.dtype == np.bool_:
+                if v.shape != a.shape[axis:axis + v.ndim]:
+                    raise IndexError(f"[indexing] a mask of shape {v.shape} for an array of shape {a.shape}; accepted: {a.shape[axis:axis + v.ndim]}")
                 for part in np.nonzero(v):
                     entries.append(("array", axis, _checked(part, a, axis)))
                     arrays.append(part)
@@ -197,9 +213,10 @@ def _plan(a, keys):
             if v.size == 0:
                 v = v.astype(np.int64)
             if v.dtype.kind == "f":
-                if not isinstance(k, NDArray):
-                    raise _bad(k, a.shape, f"dtype {v.dtype} is no index; accepted: integers, booleans, slices, None, ...")
-                v = v.astype(np.int64)   # 1.x: indices of operators are often float32
+                whole = v.astype(np.int64)   # 1.x: indices of operators are often float32, and so are their NumPy copies
+                if isinstance(k, (float, np.generic)) or not isinstance(k, NDArray) and (whole != v).any():
+                    raise _bad(k, a.shape, "a fraction is no index; accepted: integers, booleans, slices, None, ...")
+                v = whole
             if v.dtype.kind not in "iu":
                 raise _bad(k, a.shape, f"dtype {v.dtype} is no index; accepted: integers, booleans, slices, None, ...")
             entries.append(("array", axis, _checked(v.astype(np.int64), a, axis)))
@@ -271,8 +288,6 @@ def setitem(a, key, value):
         raise ValueError("[indexing] the array is read-only")
     if _recording() and _has_history(a):
         raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; use where() or concatenate")
-    if _is_bool_mask(key):
-        key = tuple(np.nonzero(key.asnumpy() if isinstance(key, NDArray) else key))
     keys = _normalise(a, key)
     if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
         value = _number(value)

@@ -331,11 +331,19 @@ class NDArray(NDArrayBase):
     def __reduce__(self):
         return _rebuild, (type(self), _raw_bytes(self), str(self.context))
 
-    def __dlpack__(self, stream=None, **_):
-        """DLPack capsule that shares this array's memory, after pending work is done."""
-        return to_dlpack_for_write(self)
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """DLPack capsule that shares this array's memory (holds a copy if `copy`), after pending work is done.
+
+        Raises BufferError for another device than this array's. The capsule is unversioned, which every `max_version` allows; pending
+        work is waited for whatever the `stream`.
+        """
+        del stream, max_version
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}; accepted: the array's own, {self.__dlpack_device__()}")
+        return to_dlpack_for_write(self.copy() if copy else self)
 
     def __dlpack_device__(self):
+        """DLPack's numbers of the device: kind (1 CPU, 2 CUDA, 3 pinned CPU memory) and index."""
         kind, number = self._ctx_ids
         return ({2: 2, 3: 3}.get(kind, 1), number if kind == 2 else 0)
 
