@@ -89,7 +89,7 @@ def main():
         compare(f"{args.layers} dense layers with relu, results of {result:.3f} MiB", runs, args.repeats, clock)
     if not args.names or "resnet50" in args.names:
         net, shapes = resnet50(args.batch)
-        runs = {"all kept": executor(net, shapes, MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu"), "default": executor(net, shapes),
+        runs = {"all kept": executor(net, shapes, MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu,fuse_batch_norm_add_relu"), "default": executor(net, shapes),
                 "MXNET_BACKWARD_DO_MIRROR=1": executor(net, shapes, MXNET_BACKWARD_DO_MIRROR="1"), "MXNET_MEMORY_OPT=1": executor(net, shapes, MXNET_MEMORY_OPT="1")}
         compare(f"ResNet-50, batch {args.batch}", runs, args.repeats, clock)
 

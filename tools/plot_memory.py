@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 BYTES = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2, "uint8": 1, "int8": 1, "bool": 1, "int32": 4, "int64": 8, "int16": 2, "uint16": 2, "uint32": 4, "uint64": 8}
-PANELS = (("everything kept", {}), ("MXNET_BACKWARD_DO_MIRROR=1", {"MXNET_BACKWARD_DO_MIRROR": "1"}), ("MXNET_MEMORY_OPT=1", {"MXNET_MEMORY_OPT": "1"}))
+PANELS = (("everything kept", {"MXNET_PLAN_PASSES_OFF": "fuse_batch_norm_relu,fuse_batch_norm_add_relu"}), ("MXNET_BACKWARD_DO_MIRROR=1", {"MXNET_BACKWARD_DO_MIRROR": "1"}), ("MXNET_MEMORY_OPT=1", {"MXNET_MEMORY_OPT": "1"}))
 COLOURS = {"kept": "#1f5a9c", "forward": "#a9c6e8", "backward": "#e8a24a", "again": "#5aa35a"}
 
 
@@ -41,7 +41,7 @@ def blocks(text):
         if not node:
             continue
         step = int(node.group(1)) + 1
-        again = node.group(3).endswith("_mirror")
+        again = node.group(3).endswith("_mirror") or node.group(2).endswith("_again")
         for writes, side in ((False, node.group(4)), (True, node.group(5))):
             for shape, dtype, offset in re.findall(r"\(([\d,]*)\):(\w+)(?: channels-last)? @(\d+)", side):
                 size = BYTES[dtype]

@@ -75,7 +75,7 @@ class Matcher {
 }  // namespace
 
 int FuseLayerNorm(PassGraph* g, PassContext* context) {
-  if (!context->inference() && RecomputeWanted(g->outputs, context->request)) return 0;   // what is recomputed is chosen among the nodes that the user sees
+  if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
   bool any = false;
   DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || IsResultOf({n, 0, 0}, {"mean", "_npi_mean"}); });
   if (!any) return 0;

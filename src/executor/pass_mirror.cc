@@ -23,7 +23,7 @@ constexpr double kBytesPerNs = 10, kFlopsPerNs = 120, kCallNs = 100;
 // Bytes that one nanosecond of recomputation must save, least to most.
 constexpr double kCheapWeight = 0.5;
 constexpr double kWeights[] = {1e-3, 0.2, 0.5, 1, 2, 4};
-// "As little as possible" does not pay any price for the last percents.
+// MXNET_MEMORY_OPT does not pay any price for the last percents.
 constexpr double kNearLeast = 1.05;
 constexpr double kMostSegments = 256;
 // What is dear is recomputed for MXNET_BACKWARD_DO_MIRROR as long as all recomputation is estimated at this part of a step.
@@ -214,12 +214,16 @@ double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops) 
   return kCallNs + bytes / kBytesPerNs + work / kFlopsPerNs;
 }
 
-bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& request) {
-  const Env& env = Env::Get();
-  if (request.memory_budget > 0 || request.least_memory || env.backward_do_mirror || env.memory_opt != 0) return true;
+bool RecomputeNamed(const std::vector<NodeEntry>& outputs, const PlanRequest& request) {
+  if (request.memory_budget > 0 || request.least_memory) return true;
   bool forced = false;
   DFSVisit(outputs, [&](const NodePtr& n) { forced = forced || (!n->is_variable() && Forced(*n) == 1); });
   return forced;
+}
+
+bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& request) {
+  const Env& env = Env::Get();
+  return env.backward_do_mirror || env.memory_opt != 0 || RecomputeNamed(outputs, request);
 }
 
 bool NearlyFree(const Node& node) {
@@ -267,11 +271,12 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
     for (double segments = 2; segments <= kMostSegments; segments *= std::sqrt(2.0))
       for (double weight : kWeights) add(segments, weight, true);
   } else if (env.memory_opt != 0) {
-    for (double segments = 2; segments <= kMostSegments; segments *= 2) add(segments, kWeights[0], true);
+    for (double segments = 2; segments <= kMostSegments; segments *= segments < 8 ? std::sqrt(2.0) : 2.0)
+      for (double weight : {kWeights[0], 0.25}) add(segments, weight, true);
   } else {
     const size_t cheap = candidates.size();
-    for (double segments : {4, 8, 16})
-      for (double weight : {1.5, 2.0, 2.5}) add(segments, weight, true);
+    for (double segments : {2.0, 3.0, 4.0, 6.0, 8.0, 16.0})
+      for (double weight : {1.0, 1.5, 2.0, 2.5}) add(segments, weight, true);
     candidates.erase(std::remove_if(candidates.begin() + static_cast<long>(cheap), candidates.end(), [&](const Recompute& c) { return c.extra_ns > price; }), candidates.end());
   }
 
@@ -294,7 +299,7 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.kept_at_once < b.kept_at_once; });
   for (auto& c : candidates)
     if (c.arena_bytes == 0 && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
-  const double enough = (q.least ? 1.0 : kNearLeast) * static_cast<double>(least);
+  const double enough = (!q.least && env.memory_opt != 0 ? kNearLeast : 1.0) * static_cast<double>(least);
   const Recompute* best = nullptr;
   for (const auto& c : candidates)
     if (c.arena_bytes && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns)) best = &c;

@@ -54,6 +54,8 @@ const std::vector<Pass>& PlanPasses() {
        true, true},
       {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); },
        FuseBatchNormRelu, true},
+      {"fuse_batch_norm_add_relu", "Training: BatchNorm, a sum and a relu, the end of a residual block, are one operator, forward and backward.",
+       [](const PassContext& c) { return c.on_cpu() && c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseLayerNorm, true},
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},

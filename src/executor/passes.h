@@ -109,6 +109,8 @@ double NumberOf(const Node& n, const char* key, double otherwise);
 
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would not take the BatchNorm. Early. */
 int FuseBatchNormRelu(PassGraph* g, PassContext* context);
+/* Training: BatchNorm, the sum with something else and relu become one operator, the end of a residual block. Early. */
+int FuseBatchNormAddRelu(PassGraph* g, PassContext* context);
 
 /* Takes out what gives its input: copies, Dropout outside training, casts, reshapes and transposes that change nothing. */
 int RemoveIdentities(PassGraph* g, PassContext* context);
@@ -199,6 +201,8 @@ Recompute RecomputeNearlyFree(const RecomputeQuestion& question);
 bool NearlyFree(const Node& node);
 /* Is there anything to choose for this graph? */
 bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& request);
+/* Is it chosen among the nodes that the user sees: by __force_mirroring__, or for a budget whose choice mx.memory.plan gives as attributes? */
+bool RecomputeNamed(const std::vector<NodeEntry>& outputs, const PlanRequest& request);
 /* Rough nanoseconds that one run of a node takes on a core or two, and its floating-point operations. */
 double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops);
 

@@ -1,4 +1,5 @@
 """Recomputation: what it saves, what it must not change; memory plans for a budget."""
+import gc
 import json
 import os
 import re
@@ -141,6 +142,55 @@ def test_variables_save_memory_and_change_nothing():
         again = in_new_process(**{name: "1"})
         assert again[0] < kept[0] and again[1] < share * kept[1], (name, kept, again)
         assert again[2] == kept[2]
+
+
+def in_mode(function, **variables):
+    for name, value in variables.items():
+        mx.util.set_env(name, value)
+    try:
+        return function()
+    finally:
+        for name in variables:
+            mx.util.set_env(name, "")
+
+
+def bottlenecks(count, filters=8):
+    x = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=4 * filters, no_bias=True, name="stem")
+    for i in range(count):
+        y = x
+        for k, (size, channels) in enumerate(((1, filters), (3, filters), (1, 4 * filters))):
+            y = mx.sym.Convolution(y, kernel=(size, size), pad=(size // 2, size // 2), num_filter=channels, no_bias=True, name=f"c{i}_{k}")
+            y = mx.sym.BatchNorm(y, fix_gamma=False, name=f"b{i}_{k}")
+            y = mx.sym.relu(y if k < 2 else y + x, name=f"r{i}_{k}")
+        x = y
+    return mx.sym.mean(x, axis=(2, 3))
+
+
+@pytest.mark.parametrize("variable,share,repeated", [("MXNET_BACKWARD_DO_MIRROR", 0.8, ["fused_batch_norm_add_relu", "BatchNormWithReLU"]),
+                                                     ("MXNET_MEMORY_OPT", 0.5, ["BatchNormWithReLU"])])
+def test_fused_ends_of_residual_blocks_are_recomputed(variable, share, repeated):
+    net = bottlenecks(4)
+    kept, again = bound(net, data=(4, 3, 16, 16)), in_mode(lambda: bound(net, data=(4, 3, 16, 16)), **{variable: "1"})
+    assert all(f"_backward_{name}_again" in again.debug_str() for name in repeated) and "_again" not in kept.debug_str()
+    assert again.plan_stats()["arena_bytes"] < share * kept.plan_stats()["arena_bytes"]
+    for _ in range(2):
+        equal(step(kept), step(again))
+
+
+def test_mirroring_of_resnet50_saves_45_percent():
+    """Nothing runs here, the plan tells; the speed is measured by benchmark/memory.py."""
+    net = mx.gluon.model_zoo.vision.resnet50_v1()(mx.sym.var("data"))
+    grads = {n: "null" if n == "data" else "write" for n in net.list_arguments()}
+
+    def arena(**variables):
+        try:
+            return in_mode(lambda: net.simple_bind(mx.cpu(), grad_req=grads, data=(16, 3, 224, 224)).plan_stats()["arena_bytes"], **variables)
+        finally:
+            gc.collect()       # other tests measure memory
+
+    kept = arena(MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu,fuse_batch_norm_add_relu")
+    assert arena(MXNET_BACKWARD_DO_MIRROR="1") <= 0.55 * kept
+    assert arena(MXNET_MEMORY_OPT="1") <= 0.33 * kept
 
 
 def test_budget_of_a_symbol():

@@ -30,6 +30,12 @@ MXNET_CPU_DECLARE(
   void NormGradientSumsColumns(int dtype, const void* g, const void* x, int64_t rows, int64_t n, const double* mean, double* sum, double* product,
                                const NormMaskColumns* mask);
   void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n, const void* scale, const void* shift, bool relu);
+  /* y = relu(x * scale + shift + addend), and bit i of `bits` (null: not wanted) tells whether y[i] is positive. y may be the addend. */
+  void NormScaleAdd(int dtype, const void* x, const void* addend, void* y, int64_t n, double scale, double shift, uint8_t* bits);
+  /* The same by columns; the bits of a row start at a byte of their own. */
+  void NormScaleAddColumns(int dtype, const void* x, const void* addend, void* y, int64_t rows, int64_t n, const void* scale, const void* shift, uint8_t* bits);
+  /* h[i] = g[i] where bit i is set, else 0, in `rows` rows whose bits start at bytes of their own; h may be g. */
+  void NormKeepMarked(int dtype, const void* g, const uint8_t* bits, void* h, int64_t rows, int64_t n);
   /* y = (x - mean) * inv_std * gamma + beta, gamma and beta per element. */
   void NormRow(int dtype, const void* x, void* y, int64_t n, double mean, double inv_std, const void* gamma, const void* beta);
   /* With h = g * gamma: dx = inv_std * (h - mean(h) - (x - mean) * inv_std^2 * mean(h * (x - mean))). dx may be null. Adds g and g * (x - mean) * inv_std

@@ -1,7 +1,12 @@
 // Loops of BatchNorm, LayerNorm, GroupNorm and InstanceNorm.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 #include "mxnet/base.h"
 #include "operator/nn/norm_kernels.h"
@@ -55,6 +60,12 @@ void Scale(const T* x, T* y, int64_t n, T scale, T shift) {
     const T v = x[i] * scale + shift;
     y[i] = kRelu && v < T(0) ? T(0) : v;   // keeps NaN
   }
+}
+
+template <typename T>
+inline T Sum(T x, T scale, T shift, T addend) {
+  const T v = x * scale + shift + addend;
+  return v < T(0) ? T(0) : v;
 }
 
 template <bool kMask, typename T>
@@ -135,6 +146,48 @@ void GradientSumsColumns(const T* g, const T* x, int64_t rows, int64_t n, const 
   });
 }
 
+// Eight lanes and the bits that stand for them.
+template <typename T> struct Eight;
+template <> struct Eight<float> {
+  typedef int32_t Ints __attribute__((vector_size(32)));
+  static constexpr Ints kBits = {1, 2, 4, 8, 16, 32, 64, 128};
+};
+template <> struct Eight<double> {
+  typedef int64_t Ints __attribute__((vector_size(64)));
+  static constexpr Ints kBits = {1, 2, 4, 8, 16, 32, 64, 128};
+};
+
+template <typename T>
+inline uint8_t PositiveBits(const T* y, int64_t n) {
+  unsigned bits = 0;
+  for (int64_t i = 0; i < n; ++i) bits |= static_cast<unsigned>(y[i] > T(0)) << i;
+  return static_cast<uint8_t>(bits);
+}
+
+template <typename T>
+inline void MarkPositive(const T* y, int64_t n, uint8_t* bits) {
+  int64_t i = 0;
+#if defined(__AVX__)
+  if (sizeof(T) == 4)
+    for (; i + 8 <= n; i += 8) *bits++ = static_cast<uint8_t>(_mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(reinterpret_cast<const float*>(y + i)), _mm256_setzero_ps(), _CMP_GT_OQ)));
+#endif
+  for (; i + 8 <= n; i += 8) *bits++ = PositiveBits(y + i, 8);
+  if (i < n) *bits = PositiveBits(y + i, n - i);
+}
+
+template <typename T>
+inline void KeepMarked(const T* g, const uint8_t* bits, T* h, int64_t n) {
+  using Ints = typename Eight<T>::Ints;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    Ints v;
+    std::memcpy(&v, g + i, sizeof(v));
+    v &= (Eight<T>::kBits & (Ints{} + *bits++)) != 0;
+    std::memcpy(h + i, &v, sizeof(v));
+  }
+  for (int64_t k = 0; i + k < n; ++k) h[i + k] = *bits >> k & 1 ? g[i + k] : T(0);
+}
+
 template <typename F>
 inline void OfType(int dtype, F&& f) {
   if (dtype == kFloat64) f(double{}); else f(float{});
@@ -185,6 +238,37 @@ void NormScaleColumns(int dtype, const void* x, void* y, int64_t rows, int64_t n
   OfType(dtype, [&](auto tag) {
     MXNET_T;
     (relu ? ScaleColumns<true, T> : ScaleColumns<false, T>)(MXNET_IN(x), MXNET_OUT(y), rows, n, MXNET_IN(scale), MXNET_IN(shift));
+  });
+}
+void NormScaleAdd(int dtype, const void* xv, const void* av, void* yv, int64_t n, double scale, double shift, uint8_t* bits) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T *x = MXNET_IN(xv), *a = MXNET_IN(av), s = static_cast<T>(scale), t = static_cast<T>(shift);
+    T* y = MXNET_OUT(yv);
+    for (int64_t b = 0; b < n; b += kBlock) {
+      const int64_t e = std::min(n, b + kBlock);
+#pragma omp simd
+      for (int64_t i = b; i < e; ++i) y[i] = Sum(x[i], s, t, a[i]);
+      if (bits) MarkPositive(y + b, e - b, bits + b / 8);
+    }
+  });
+}
+void NormScaleAddColumns(int dtype, const void* xv, const void* av, void* yv, int64_t rows, int64_t n, const void* scale, const void* shift, uint8_t* bits) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    const T *x = MXNET_IN(xv), *a = MXNET_IN(av), *s = MXNET_IN(scale), *t = MXNET_IN(shift);
+    T* y = MXNET_OUT(yv);
+    for (int64_t r = 0; r < rows; ++r, x += n, a += n, y += n) {
+#pragma omp simd
+      for (int64_t j = 0; j < n; ++j) y[j] = Sum(x[j], s[j], t[j], a[j]);
+      if (bits) MarkPositive(y, n, bits + r * ((n + 7) / 8));
+    }
+  });
+}
+void NormKeepMarked(int dtype, const void* g, const uint8_t* bits, void* h, int64_t rows, int64_t n) {
+  OfType(dtype, [&](auto tag) {
+    MXNET_T;
+    for (int64_t r = 0; r < rows; ++r) KeepMarked(MXNET_IN(g) + r * n, bits + r * ((n + 7) / 8), MXNET_OUT(h) + r * n, n);
   });
 }
 void NormRow(int dtype, const void* xv, void* yv, int64_t n, double mean, double inv_std, const void* gamma, const void* beta) {
