@@ -6,6 +6,7 @@
 
 #include "executor/pass_fold_rnn.h"
 #include "executor/pass_fuse_layer_norm.h"
+#include "executor/pass_fuse_softmax.h"
 #include "executor/plan.h"
 #include "mxnet/env.h"
 
@@ -57,6 +58,7 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_batch_norm_add_relu", "Training: BatchNorm, a sum and a relu, the end of a residual block, are one operator, forward and backward.",
        [](const PassContext& c) { return c.on_cpu() && c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseLayerNorm, true},
+      {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseSoftmax, true},
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},

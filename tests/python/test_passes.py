@@ -620,3 +620,81 @@ def test_layer_norm_written_out(form, train):
     other = mx.sym.broadcast_sub(X, mx.sym.mean(X, axis=1, keepdims=True))   # centred over another dimension
     net = mx.sym.broadcast_div(other, mx.sym.sqrt(mx.sym.mean(mx.sym.square(other), axis=-1, keepdims=True) + 1e-3))
     assert "LayerNorm" not in operators(bind(net, {"x": (4, 3, 7)}))
+
+
+# ---- fuse_softmax
+
+def softmax_written_out(x, form, axis):
+    def kept(reduction, of):
+        return reduction(of, axis=axis, keepdims=True)
+    m, centred = kept(mx.sym.max, x), None
+    if form == "expand":
+        m = mx.sym.expand_dims(mx.sym.max(x, axis=axis), axis=axis)
+    elif form == "block":
+        m = mx.sym.BlockGrad(kept(mx.sym.max, mx.sym.BlockGrad(x)))
+    centred = mx.sym.elemwise_sub(x, mx.sym.broadcast_like(m, x)) if form == "like" else mx.sym.broadcast_sub(x, m)
+    if form == "logsumexp":
+        return mx.sym.broadcast_sub(x, m + mx.sym.log(kept(mx.sym.sum, mx.sym.exp(centred))))
+    if form == "log":
+        return mx.sym.broadcast_sub(centred, mx.sym.log(kept(mx.sym.sum, mx.sym.exp(centred))))
+    e = mx.sym.exp(centred)
+    if form == "twice":
+        return mx.sym.broadcast_div(e, kept(mx.sym.sum, mx.sym.exp(mx.sym.broadcast_sub(x, m))))
+    if form == "expand":
+        return mx.sym.broadcast_div(e, mx.sym.expand_dims(mx.sym.sum(e, axis=axis), axis=axis))
+    if form == "like":
+        return e / mx.sym.broadcast_like(kept(mx.sym.sum, e), e)
+    if form == "reciprocal":
+        return mx.sym.broadcast_mul(1 / kept(mx.sym.sum, e), e)
+    return mx.sym.broadcast_div(e, kept(mx.sym.sum, e))
+
+
+@pytest.mark.parametrize("form", ["plain", "block", "expand", "like", "reciprocal", "twice", "log", "logsumexp"])
+@pytest.mark.parametrize("axis", [-1, 1])
+@pytest.mark.parametrize("train", [False, True])
+def test_softmax_written_out(form, axis, train):
+    net = softmax_written_out(mx.sym.sin(X) * 4, form, axis) * mx.sym.var("w", shape=(4, 3, 7))
+    fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_softmax"], tolerance=2e-5, train=train)
+    name = "log_softmax" if form.startswith("log") else "softmax"
+    assert name in operators(fused) and not {"max", "sum", "exp"} & set(operators(fused)) and name not in operators(apart)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_softmax_written_out_in_other_dtypes(dtype):
+    fused, _ = compare(softmax_written_out(X, "plain", -1), {"x": (4, 3, 7)}, ["fuse_softmax"], tolerance=1e-12 if dtype == "float64" else 2e-3, dtype=dtype)
+    assert "softmax" in operators(fused)
+
+
+def test_numpy_softmax_written_out():
+    def net(x):
+        e = mx.sym._internal._npi_exp(mx.sym._internal._npi_subtract(x, mx.sym._internal._npi_max(x, axis=(1,), keepdims=True)))
+        return mx.sym._internal._npi_true_divide(e, mx.sym._internal._np_sum(e, axis=1, keepdims=True))
+    fused, _ = compare(net(X), {"x": (4, 3, 7)}, ["fuse_softmax"], train=True)
+    assert "softmax" in operators(fused)
+
+
+def test_what_only_looks_like_softmax_stays():
+    m = mx.sym.max(X, axis=1, keepdims=True)
+    e = mx.sym.exp(mx.sym.broadcast_sub(X, m))
+    crossed = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.expand_dims(mx.sym.max(X, axis=0), axis=1)))       # of a square, over the other axis
+    least = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.min(X, axis=1, keepdims=True)))
+    others = [mx.sym.broadcast_div(e, mx.sym.sum(e, axis=0, keepdims=True)),
+              mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True) + 1),
+              mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True, exclude=True)),
+              mx.sym.broadcast_div(e, mx.sym.sum(mx.sym.exp(mx.sym.broadcast_sub(X * 2, m)), axis=1, keepdims=True)),
+              mx.sym.broadcast_div(mx.sym.sum(e, axis=1, keepdims=True), e),
+              mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True)) * e,                        # the exponentials are needed in any case
+              mx.sym.broadcast_div(e, mx.sym.sum(e)),
+              mx.sym.broadcast_mul(e, mx.sym.sum(e, axis=1, keepdims=True)),
+              mx.sym.broadcast_div(crossed, mx.sym.sum(crossed, axis=1, keepdims=True)),
+              mx.sym.broadcast_div(least, mx.sym.sum(least, axis=1, keepdims=True))]
+    for net in others:
+        fused, _ = compare(net, {"x": (5, 5)}, ["fuse_softmax"], fewer=False)
+        assert "softmax" not in operators(fused)
+
+
+def test_softmax_written_out_with_a_gradient_of_the_blocked_sum_stays():
+    e = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.max(X, axis=1, keepdims=True)))
+    net = mx.sym.broadcast_div(e, mx.sym.BlockGrad(mx.sym.sum(e, axis=1, keepdims=True)))
+    fused, _ = compare(net, {"x": (4, 5)}, ["fuse_softmax"], train=True, fewer=False)
+    assert "softmax" not in operators(fused)
