@@ -1,10 +1,11 @@
-// Inference: batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
-// made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side.
+// batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
+// made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side. Its gradient has none of the mask.
 #include <cstdio>
 #include <functional>
 #include <map>
 
 #include "executor/passes.h"
+#include "executor/plan.h"
 
 namespace mxnet {
 namespace {
@@ -75,7 +76,29 @@ void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make
   });
 }
 
-int Scores(PassGraph* g, const GraphInfo& info) {
+/* Does a gradient flow from the entry to an input whose gradient is wanted? */
+class WantsGradient {
+ public:
+  explicit WantsGradient(const PassContext& context) {
+    const auto inputs = context.request.symbol.ListInputs(Symbol::kAll);
+    for (size_t i = 0; i < inputs.size() && i < context.request.grad_req.size(); ++i)
+      if (context.request.grad_req[i] != OpReq::kNull) known_[inputs[i].get()] = true;
+  }
+  bool operator()(const NodeEntry& e) {
+    bool found = false;
+    if (!known_.empty()) DFSVisit({e}, [&](const NodePtr& n) {   // inputs come before what reads them
+      bool wanted = known_[n.get()];
+      for (const auto& in : n->inputs) wanted = wanted || (!n->op()->zero_gradient && known_[in.node.get()]);
+      known_[n.get()] = found = wanted;
+    });
+    return found;
+  }
+
+ private:
+  std::map<const Node*, bool> known_;
+};
+
+int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient) {
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry q, k, v, mask; double scale; };
   std::map<const Node*, Found> found;
@@ -100,7 +123,7 @@ int Scores(PassGraph* g, const GraphInfo& info) {
         f.mask = mask;
         s = sum.node->inputs[side];
       }
-      if (!f.mask) return;
+      if (!f.mask || wants_gradient(f.mask)) return;
     }
     s = WithoutScale(s, &users, &f.scale);
     if (!IsResultOf(s, {"batch_dot"}) || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
@@ -158,7 +181,8 @@ int Heads(PassGraph* g, const GraphInfo& info) {
 }  // namespace
 
 int FuseAttention(PassGraph* g, PassContext* context) {
-  const int fused = Scores(g, context->info(*g));
+  if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
+  const int fused = Scores(g, context->info(*g), WantsGradient(*context));
   if (!fused) return 0;
   context->Forget();
   return fused + Heads(g, context->info(*g));

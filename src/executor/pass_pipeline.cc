@@ -59,6 +59,8 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return c.on_cpu() && c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseLayerNorm, true},
       {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseSoftmax, true},
+      {"fuse_attention_training", "Training: softmax(q k + mask) v is one operator, forward and backward, where no gradient of the mask is wanted; scores are never stored.",
+       [](const PassContext& c) { return c.on_cpu() && c.has_backward; }, FuseAttention, true},
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},

@@ -145,7 +145,7 @@ int FuseDense(PassGraph* g, PassContext* context);
 /* Inference only, float32: a 1x1 convolution and the 3x3 depthwise one that alone reads it become one operator. Returns how many pairs did. */
 int FuseExpansion(PassGraph* g, PassContext* context);
 
-/* Inference: gelu and attention written out become one operator each. */
+/* Gelu (inference) and attention (early in training, late in inference) written out become one operator each. */
 int FuseGelu(PassGraph* g, PassContext* context);
 int FuseAttention(PassGraph* g, PassContext* context);
 

@@ -558,6 +558,42 @@ def test_attention_reads_heads_side_by_side(masked):
     assert sorted(operators(fused)) == ["_fused_attention", "sin", "sin", "sin"]
 
 
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("wanted", ["qkv", "q", "k", "v"])
+def test_attention_is_one_operator_in_training(mask, wanted):
+    q, k, v = (mx.sym.sin(mx.sym.var(n)) if n in wanted else mx.sym.BlockGrad(mx.sym.var(n)) for n in "qkv")
+    scores = mx.sym.batch_dot(q * 0.5, k, transpose_b=True) / 1.5
+    if mask:
+        scores = mx.sym.broadcast_add(scores, mx.sym.BlockGrad(mx.sym.cos(mx.sym.var("m"))))
+    net = mx.sym.batch_dot(mx.sym.softmax(scores), v)
+    shapes = dict({"q": (6, 7, 5), "k": (6, 9, 5), "v": (6, 9, 3)}, **({"m": mask} if mask else {}))
+    fused, _ = compare(net, shapes, ["fuse_attention_training"], train=True)
+    assert operators(fused).count("_fused_attention") == 1 and operators(fused).count("_backward_fused_attention") == 1
+    assert not {"batch_dot", "softmax", "_backward_softmax"} & set(operators(fused))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_of_many_rows_in_training(masked):
+    """Several blocks of rows, heads side by side, softmax written out."""
+    q, k, v = (split(mx.sym.sin(mx.sym.var(n)), 3) for n in "qkv")
+    scores = mx.sym.batch_dot(q * 0.3, k, transpose_b=True)
+    if masked:
+        scores = mx.sym.broadcast_add(scores, mx.sym.BlockGrad(mx.sym.var("m")))
+    net = joined(mx.sym.batch_dot(softmax_written_out(scores, "plain", -1), v), 3)
+    shapes = dict({"q": (2, 330, 12), "k": (2, 900, 12), "v": (2, 900, 6)}, **({"m": (6, 1, 900)} if masked else {}))
+    fused, plain = compare(net, shapes, ["fuse_attention_training", "fuse_softmax"], train=True)
+    assert "_backward_fused_attention" in operators(fused) and "transpose" not in operators(fused)
+    assert fused.plan_stats()["arena_bytes"] < 0.2 * plain.plan_stats()["arena_bytes"]
+
+
+def test_attention_with_a_learned_mask_stays_in_training():
+    q, k, v, m = (mx.sym.var(n) for n in "qkvm")
+    net = mx.sym.batch_dot(mx.sym.softmax(mx.sym.broadcast_add(mx.sym.batch_dot(q, k, transpose_b=True), mx.sym.exp(m))), v)
+    shapes = {"q": (6, 7, 5), "k": (6, 9, 5), "v": (6, 9, 3), "m": (1, 7, 9)}
+    fused, _ = compare(net, shapes, ["fuse_attention_training"], train=True, fewer=False)
+    assert "_fused_attention" not in operators(fused)
+
+
 def test_what_is_not_attention_stays():
     q, k, v = (mx.sym.Variable(n) for n in "qkv")
     shapes = {"q": (2, 4, 4), "k": (2, 4, 4), "v": (2, 4, 4)}
@@ -567,7 +603,6 @@ def test_what_is_not_attention_stays():
                 mx.sym.Group([mx.sym.batch_dot(weights, v), weights]), mx.sym.batch_dot(weights, v, transpose_b=True),
                 mx.sym.batch_dot(mx.sym.softmax(mx.sym.batch_dot(q, k)), v)):
         assert "_fused_attention" not in operators(bind(net, shapes))
-    assert "_fused_attention" not in operators(bind(mx.sym.batch_dot(weights, v), shapes, train=True))
     # heads that are split in another way keep their copies
     net = joined(mx.sym.batch_dot(mx.sym.softmax(mx.sym.batch_dot(split(q, 2), split(k, 4), transpose_b=True)), split(v, 2)), 2)
     e = bind(net, {"q": (2, 4, 4), "k": (1, 4, 8), "v": (2, 4, 4)})

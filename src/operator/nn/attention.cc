@@ -13,7 +13,7 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-constexpr int64_t kScores = 48 << 10;   // elements of a block of scores
+constexpr int64_t kScores = 48 << 10, kScoresBackward = 128 << 10;   // elements of a block of scores; backward each adds to all of two gradients
 
 struct AttentionParam {
   double scale = 1;
@@ -53,49 +53,119 @@ bool InferAttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) 
   return true;
 }
 
+/* Where the heads lie in query, key, value, mask (inputs `first` and the next) and in what has their shapes; a block of rows of one head's weights. */
+class Heads {
+ public:
+  Heads(const KernelArgs& args, int first, int64_t scores)
+      : p_(args.param<AttentionParam>()), query_(args.in[first].data<float>()), key_(args.in[first + 1].data<float>()), value_(args.in[first + 2].data<float>()),
+        q_row(args.in[first].shape[2]), k_row(args.in[first + 1].shape[2]), v_row(args.in[first + 2].shape[2]), rows(args.in[first].shape[1]),
+        columns(args.in[first + 1].shape[1]), width(q_row / p_.heads), value_width(v_row / p_.heads), count(args.in[first].shape[0] * p_.heads),
+        block(std::min(rows, std::max<int64_t>(16, scores / std::max<int64_t>(1, columns)))), scale(static_cast<float>(p_.scale)) {
+    softmax_.length = columns;
+    softmax_.safe = Env::Get().safe_accumulation;
+    if (!p_.mask) return;
+    mask_ = args.in[first + 3].data<float>();
+    const Shape& m = args.in[first + 3].shape;
+    step_[0] = m[0] == 1 ? 0 : m[1] * m[2], step_[1] = m[1] == 1 ? 0 : m[2], step_[2] = m[2] == 1 ? 0 : 1;
+  }
+
+  int64_t OfQuery(int64_t head, int64_t row) const { return (head / p_.heads * rows + row) * q_row + head % p_.heads * width; }
+  int64_t OfKey(int64_t head) const { return head / p_.heads * columns * k_row + head % p_.heads * width; }
+  int64_t OfValue(int64_t head) const { return head / p_.heads * columns * v_row + head % p_.heads * value_width; }
+  int64_t OfOutput(int64_t head, int64_t row) const { return (head / p_.heads * rows + row) * v_row + head % p_.heads * value_width; }
+  const float* Query(int64_t head, int64_t row) const { return query_ + OfQuery(head, row); }
+  const float* Key(int64_t head) const { return key_ + OfKey(head); }
+  const float* Value(int64_t head) const { return value_ + OfValue(head); }
+
+  /* softmax(scale * query key^T + mask) of n rows. */
+  void Weights(int64_t head, int64_t first, int64_t n, float* weights) const {
+    Gemm(false, true, n, columns, width, scale, Query(head, first), q_row, Key(head), k_row, 0.f, weights, columns);
+    for (int64_t i = 0; mask_ && i < n; ++i) {
+      const float* m = mask_ + head * step_[0] + (first + i) * step_[1];
+      float* s = weights + i * columns;
+      if (step_[2]) for (int64_t j = 0; j < columns; ++j) s[j] += m[j];
+      else for (int64_t j = 0; j < columns; ++j) s[j] += *m;
+    }
+    MXNET_CPU_CALL(SoftmaxForward)(softmax_, kFloat32, weights, weights, 0, n);
+  }
+  /* Gradients of the weights become those of what is behind the softmax. */
+  void Backward(const float* weights, float* grad, int64_t n) const { MXNET_CPU_CALL(SoftmaxBackward)(softmax_, kFloat32, grad, weights, grad, 0, n); }
+
+ private:
+  const AttentionParam& p_;
+  const float *query_, *key_, *value_, *mask_ = nullptr;
+  int64_t step_[3] = {0, 0, 0};
+  SoftmaxCall softmax_;
+
+ public:
+  const int64_t q_row, k_row, v_row, rows, columns, width, value_width;
+  const int64_t count, block;   // of heads in all; rows of a block
+  const float scale;
+};
+
 void Forward(KernelArgs& args) {
   const TBlob& out = args.out[0];
   if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
   MXNET_CHECK_KIND(out.dtype == kFloat32, Type) << Named(*args.attrs) << "dtype " << DTypeName(out.dtype) << "; accepted: float32";
-  const auto& p = args.param<AttentionParam>();
-  const Shape &qs = args.in[0].shape, &ks = args.in[1].shape, &vs = args.in[2].shape;
-  const int64_t heads = p.heads, rows = qs[1], columns = ks[1], width = qs[2] / heads, value_width = vs[2] / heads;
-  const float *query = args.in[0].data<float>(), *key = args.in[1].data<float>(), *value = args.in[2].data<float>();
-  const float* mask = p.mask ? args.in[3].data<float>() : nullptr;
-  int64_t mask_step[3] = {0, 0, 0};
-  if (mask) {
-    const Shape& m = args.in[3].shape;
-    mask_step[0] = m[0] == 1 ? 0 : m[1] * m[2], mask_step[1] = m[1] == 1 ? 0 : m[2], mask_step[2] = m[2] == 1 ? 0 : 1;
-  }
+  const Heads h(args, 0, kScores);
   float* y = out.data<float>();
-  if (columns == 0) {
+  if (h.columns == 0) {
     std::fill_n(y, out.Size(), 0.f);
     return;
   }
-  const int64_t block = std::min(rows, std::max<int64_t>(16, kScores / columns)), blocks = (rows + block - 1) / block, items = qs[0] * heads * blocks;
-  const int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, block * columns * (width + value_width)));
-  ParallelFor(items, grain, [&](int64_t begin, int64_t end) {
+  const int64_t blocks = (h.rows + h.block - 1) / h.block;
+  const int64_t grain = std::max<int64_t>(1, 100000 / std::max<int64_t>(1, h.block * h.columns * (h.width + h.value_width)));
+  ParallelFor(h.count * blocks, grain, [&](int64_t begin, int64_t end) {
     static thread_local std::vector<float> memory;
-    if (memory.size() < static_cast<size_t>(block * columns)) memory.resize(block * columns);
-    float* scores = memory.data();
-    SoftmaxCall softmax;
-    softmax.length = columns;
-    softmax.safe = Env::Get().safe_accumulation;
+    if (memory.size() < static_cast<size_t>(h.block * h.columns)) memory.resize(h.block * h.columns);
+    float* weights = memory.data();
     for (int64_t item = begin; item < end; ++item) {
-      const int64_t head = item / blocks, first = item % blocks * block, n = std::min(block, rows - first), b = head / heads, h = head % heads;
-      const float *q = query + (b * rows + first) * qs[2] + h * width, *k = key + b * columns * ks[2] + h * width, *v = value + b * columns * vs[2] + h * value_width;
-      Gemm(false, true, n, columns, width, static_cast<float>(p.scale), q, qs[2], k, ks[2], 0.f, scores, columns);
-      if (mask)
-        for (int64_t i = 0; i < n; ++i) {
-          const float* m = mask + head * mask_step[0] + (first + i) * mask_step[1];
-          float* s = scores + i * columns;
-          if (mask_step[2]) for (int64_t j = 0; j < columns; ++j) s[j] += m[j];
-          else for (int64_t j = 0; j < columns; ++j) s[j] += *m;
-        }
-      MXNET_CPU_CALL(SoftmaxForward)(softmax, kFloat32, scores, scores, 0, n);
-      Gemm(false, false, n, value_width, columns, 1.f, scores, columns, v, vs[2], 0.f, y + (b * rows + first) * vs[2] + h * value_width, vs[2]);
+      const int64_t head = item / blocks, first = item % blocks * h.block, n = std::min(h.block, h.rows - first);
+      h.Weights(head, first, n, weights);
+      Gemm(false, false, n, h.value_width, h.columns, 1.f, weights, h.columns, h.Value(head), h.v_row, 0.f, y + h.OfOutput(head, first), h.v_row);
     }
   });
+}
+
+// ograd, query, key, value, [mask] -> query_grad, key_grad, value_grad. The weights are computed again, block by block; each head belongs to one thread, which
+// adds its blocks in order.
+void Backward(KernelArgs& args) {
+  const Heads h(args, 1, kScoresBackward);
+  if (h.rows == 0 || h.columns == 0 || h.count == 0) {
+    for (int i = 0; i < 3; ++i)
+      if (Wanted(args, i)) std::fill_n(args.out[i].data<float>(), args.out[i].Size(), 0.f);
+    return;
+  }
+  const float* ograd = args.in[0].data<float>();
+  float* grads[3];
+  for (int i = 0; i < 3; ++i) grads[i] = Wanted(args, i) ? args.out[i].data<float>() : nullptr;
+  ParallelFor(h.count, 1, [&](int64_t begin, int64_t end) {
+    static thread_local std::vector<float> memory;
+    const int64_t size = h.block * h.columns;
+    if (memory.size() < static_cast<size_t>(2 * size)) memory.resize(2 * size);
+    float *weights = memory.data(), *grad = weights + size;
+    for (int64_t head = begin; head < end; ++head)
+      for (int64_t first = 0; first < h.rows; first += h.block) {
+        const int64_t n = std::min(h.block, h.rows - first);
+        const float before = first ? 1.f : 0.f, *og = ograd + h.OfOutput(head, first);
+        h.Weights(head, first, n, weights);
+        if (grads[2]) Gemm(true, false, h.columns, h.value_width, n, 1.f, weights, h.columns, og, h.v_row, before, grads[2] + h.OfValue(head), h.v_row);
+        if (!grads[0] && !grads[1]) continue;
+        Gemm(false, true, n, h.columns, h.value_width, 1.f, og, h.v_row, h.Value(head), h.v_row, 0.f, grad, h.columns);
+        h.Backward(weights, grad, n);
+        if (grads[0]) Gemm(false, false, n, h.width, h.columns, h.scale, grad, h.columns, h.Key(head), h.k_row, 0.f, grads[0] + h.OfQuery(head, first), h.q_row);
+        if (grads[1]) Gemm(true, false, h.columns, h.width, n, h.scale, grad, h.columns, h.Query(head, first), h.q_row, before, grads[1] + h.OfKey(head), h.k_row);
+      }
+  });
+}
+
+std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> inputs = {ograds[0]};
+  inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
+  NodePtr back = MakeNodeLike("_backward_fused_attention", *node, std::move(inputs));
+  std::vector<NodeEntry> grads = {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}};
+  grads.resize(node->inputs.size());   // none of the mask: the pass sees to that
+  return grads;
 }
 
 Op& WithParser(Op& op) {
@@ -114,7 +184,18 @@ Op& WithParser(Op& op) {
     .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
       return 2.0 * in[1].shape[1] * (static_cast<double>(in[0].Size()) + static_cast<double>(out[0].Size()));
     })
+    .set_gradient(Gradient)
     .set_kernel(DeviceType::kCPU, Forward);
+
+[[maybe_unused]] Op& backward = WithParser(Op::Register("_backward_fused_attention"))
+    .describe("Gradients of _fused_attention with respect to query, key and value.")
+    .set_inputs({"ograd", "query", "key", "value", "mask"}, [](const Attrs& a) { return a.get<AttentionParam>().mask ? 5 : 4; })
+    .set_outputs({"query_grad", "key_grad", "value_grad"})
+    .set_infer_shape(LikeInputsShape(1)).set_infer_type(LikeInputsType(1))
+    .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
+      return 2.0 * in[2].shape[1] * (3 * static_cast<double>(in[1].Size()) + 2 * static_cast<double>(in[0].Size()));
+    })
+    .set_kernel(DeviceType::kCPU, Backward);
 
 }  // namespace
 }  // namespace nn
