@@ -23,7 +23,10 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   int writable = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &handle, &writable)) return -1;
   PyObject* value = PyLong_Check(handle) ? (Py_INCREF(handle), handle) : PyObject_GetAttrString(handle, "value");
-  if (!value) return -1;
+  if (!value) {
+    PyErr_Format(PyExc_TypeError, "[NDArray] got a %s; accepted: a handle (see mx.nd.array for values)", Py_TYPE(handle)->tp_name);
+    return -1;
+  }
   void* p = PyLong_Check(value) ? PyLong_AsVoidPtr(value) : nullptr;
   Py_DECREF(value);
   if (!p) {

@@ -17,6 +17,7 @@
 #include "executor/explain.h"
 #include "executor/passes.h"
 #include "graph/gradient.h"
+#include "ndarray/run.h"
 
 namespace mxnet {
 namespace {
@@ -159,7 +160,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     const ImperativeState& state = Imperative::State();
     bool record = false;
     for (size_t i = 0; i < inputs.size() && state.recording && !record; ++i) record = static_cast<bool>(inputs[i]->autograd_entry);
-    const Context where = !inputs.empty() ? inputs[0]->ctx() : ctx ? *ctx : Context::CPU();
+    const Context where = !inputs.empty() ? ResultContext(inputs[0]->ctx()) : ctx ? *ctx : Context::CPU();
     const bool small = record && !static_alloc_ && num_ops_ <= inline_limit_;
     if (dynamic_ || small || state.deferred_compute) return Interpret(symbol_, inputs, outputs, where, CurrentMonitor());
     RunPlan(inputs, outputs, where, record);

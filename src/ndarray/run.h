@@ -45,5 +45,8 @@ struct DeviceCopy {
   static DeviceCopy& Get();
 };
 
+/* Where the results of operators on arrays of `input` live: pinned and shared memory is for those who ask for it. */
+inline Context ResultContext(Context input) { return input.dev_type == DeviceType::kCPU ? input : input.execution(); }
+
 }  // namespace mxnet
 #endif  // MXNET_NDARRAY_RUN_H_

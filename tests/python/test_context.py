@@ -3,6 +3,7 @@ import copy
 import pickle
 import threading
 
+import numpy as np
 import pytest
 
 import mxnet as mx
@@ -229,3 +230,39 @@ def test_a_gpu_that_is_not_there_is_a_clear_error():
     for make in (lambda: mx.nd.ones((2, 2), ctx=mx.gpu(99)), lambda: mx.nd.array([1], ctx=mx.gpu(99)), lambda: mx.nd.ones((2,)).as_in_context(mx.gpu(99))):
         with pytest.raises(ValueError, match=r"gpu\(99\).*(built without CUDA|usable GPU)"):
             make()
+
+
+@pytest.mark.parametrize('kind', ['cpu_shared', 'cpu_pinned'])
+def test_results_of_shared_and_pinned_arrays_are_ordinary(kind):
+    # as in 1.9.1: batches of a DataLoader's workers do not make everything behind them shared
+    where = mx.Context(kind, 0)
+    a = mx.nd.ones((2, 3), ctx=where)
+    for result in (a + 1, a + mx.nd.ones((2, 3)), mx.nd.concat(a, a, dim=0), a.sum(), a.zeros_like()):
+        assert result.context == mx.cpu(0)
+    for same in (a[0], a.reshape((3, 2)), a.copy(), mx.nd.zeros((2,), ctx=where), a.detach()):
+        assert same.context == where
+    a += 1
+    a.attach_grad()
+    with mx.autograd.record():
+        loss = (a * a).sum()
+    loss.backward()
+    assert a.context == where and a.grad.context == loss.context == mx.cpu(0) and a.grad.asnumpy().sum() == 24
+
+
+@pytest.mark.parametrize('hybridize', [False, True])
+def test_networks_take_batches_of_workers(hybridize):
+    net = mx.gluon.nn.Dense(4)
+    net.initialize()
+    if hybridize:
+        net.hybridize(static_alloc=True, static_shape=True)
+    data = mx.gluon.data.DataLoader(mx.gluon.data.ArrayDataset(np.ones((4, 3), 'float32')), 2, num_workers=1)
+    for batch in data:
+        assert batch.context.device_type == 'cpu_shared'
+        with mx.autograd.record():
+            out = net(batch)
+        out.backward()
+        assert out.context == mx.cpu(0)
+        np.testing.assert_array_equal(out.asnumpy(), net(mx.nd.ones((2, 3))).asnumpy())
+    assert net.weight.data(mx.Context('cpu_pinned', 0)) is net.weight.data()
+    with pytest.raises(RuntimeError, match='initialized on'):
+        net.weight.data(mx.cpu(1))

@@ -468,3 +468,22 @@ kept.append(kept)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0 and run.stderr == "" and run.stdout.strip() in ("RuntimeError", "BufferError", "TypeError"), run.stderr
+
+
+def test_small_refusals():
+    x = nd.arange(12).reshape((3, 4))
+    check(nd.slice(x, begin=1, end=2), [[4, 5, 6, 7]])   # a number is a tuple of one, as in 1.9.1
+    check(x.slice(begin=(0,), end=(3,), step=2), [[0, 1, 2, 3], [8, 9, 10, 11]])
+    with pytest.raises(ValueError, match=r"\[squeeze\]"):
+        x.squeeze(1, inplace=True)
+    with pytest.raises(TypeError, match="twice"):
+        x.reshape((4, 3), shape=(2, 6))
+    with pytest.raises(TypeError, match=r"\[NDArray\] got a NoneType"):
+        nd.NDArray(None)
+    with pytest.raises(TypeError, match=r"\[add\] got str and NDArray"):
+        nd.add("1", x)
+    with pytest.raises(TypeError, match=r"\[shape\]"):
+        nd.zeros(shape=nd.array([2, 3]))
+    with pytest.raises(ValueError, match=r"\[concatenate\] got no list"):
+        nd.concatenate(x)
+    assert nd.zeros(shape=np.array([2, 3])).shape == (2, 3)

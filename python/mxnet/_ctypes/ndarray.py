@@ -93,6 +93,8 @@ class NDArrayBase:
     def __init__(self, handle, writable=True):
         self._handle = None
         value = handle.value if isinstance(handle, ctypes._SimpleCData) else handle
+        if not isinstance(value, (int, type(None))) or handle is None:
+            raise TypeError(f"[NDArray] got a {type(handle).__name__}; accepted: a handle (see mx.nd.array for values)")
         if not value:
             raise ValueError("[NDArray] got a null handle")
         self._handle = value

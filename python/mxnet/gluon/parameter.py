@@ -285,6 +285,10 @@ class Parameter:
         for c, arr in zip(self._ctx_list, arrays):
             if c == ctx:
                 return arr
+        if ctx.device_type in ('cpu_shared', 'cpu_pinned'):   # batches of workers: their memory is the CPU's
+            for c, arr in zip(self._ctx_list, arrays):
+                if c.device_type == 'cpu':
+                    return arr
         raise RuntimeError(f'[gluon.Parameter] {self.name!r} is not on {ctx}; it was initialized on {self._ctx_list}')
 
     def _dense_only(self, what):

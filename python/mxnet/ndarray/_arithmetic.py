@@ -1,4 +1,6 @@
 """Two-operand functions: arrays with arrays or numbers."""
+import numbers
+
 import numpy as np
 
 from ._internal import NDArrayBase
@@ -8,16 +10,20 @@ __all__ = ["add", "subtract", "multiply", "divide", "true_divide", "modulo", "po
            "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or", "logical_xor"]
 
 
+def _is_number(value):
+    return isinstance(value, (numbers.Real, np.bool_)) or getattr(value, "ndim", None) == 0 and value.dtype.kind in "biuf"
+
+
 def _two(method, array_op, scalar_op, reverse_op, doc):
     def function(lhs, rhs):
         if isinstance(lhs, NDArrayBase):
             if isinstance(rhs, NDArrayBase):
                 return _call(array_op, (lhs, rhs))
-            if np.isscalar(rhs) or getattr(rhs, "ndim", None) == 0:
+            if _is_number(rhs):
                 return _call(scalar_op, (lhs,), scalar=float(rhs))
-        elif isinstance(rhs, NDArrayBase) and (np.isscalar(lhs) or getattr(lhs, "ndim", None) == 0):
+        elif isinstance(rhs, NDArrayBase) and _is_number(lhs):
             return _call(reverse_op, (rhs,), scalar=float(lhs))
-        elif np.isscalar(lhs) and np.isscalar(rhs):
+        elif _is_number(lhs) and _is_number(rhs):
             return getattr(np, {"lesser": "less", "lesser_equal": "less_equal", "modulo": "mod"}.get(method, method))(lhs, rhs)
         raise TypeError(f"[{method}] got {type(lhs).__name__} and {type(rhs).__name__}; accepted: NDArrays and numbers")
     function.__name__ = method

@@ -76,9 +76,12 @@ def _out_of(function, kwargs):
 
 
 def _whole(function, argument, value):
-    if int(value) != value:
-        raise TypeError(f"[{function}] {argument}={value!r}; accepted: an integer")
-    return int(value)
+    try:
+        if int(value) == value:
+            return int(value)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError(f"[{function}] {argument}={value!r}; accepted: an integer")
 
 
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
@@ -143,8 +146,8 @@ def moveaxis(tensor, source, destination):
 
 def concatenate(arrays, axis=0, always_copy=True):
     """Joins arrays along `axis`."""
-    if not arrays:
-        raise ValueError("[concatenate] got no arrays")
+    if isinstance(arrays, NDArray) or not arrays:
+        raise ValueError("[concatenate] got no list of arrays; accepted: a list or tuple with at least one")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return _call("Concat", tuple(arrays), dim=axis, num_args=len(arrays))

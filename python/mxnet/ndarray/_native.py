@@ -32,8 +32,8 @@ def _recording():
 
 def _as_shape(shape):
     try:
-        return (shape.__index__(),) if hasattr(shape, "__index__") else tuple(d.__index__() for d in shape)
-    except (AttributeError, TypeError):
+        return (shape.__index__(),) if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) else tuple(d.__index__() for d in shape)
+    except (AttributeError, TypeError, ValueError):
         raise TypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
 
 

@@ -189,7 +189,8 @@ class NDArray(NDArrayBase):
         from .. import autograd
         if stype not in (None, "default"):
             raise ValueError(f"[attach_grad] stype={stype!r}; accepted: 'default'")
-        grad = zeros(self.shape, ctx=self.context, dtype=self.dtype)
+        ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
+        grad = zeros(self.shape, ctx=ctx, dtype=self.dtype)
         autograd.mark_variables([self], [grad], [grad_req])
 
     @property
@@ -223,14 +224,14 @@ class NDArray(NDArrayBase):
         Codes in `shape`: 0 copies a dimension, -1 infers one, -2 copies the rest, -3 merges two, -4 splits one into the two sizes behind it.
         ``reverse=True`` reads them from the right.
         """
+        if shape and "shape" in kwargs:
+            raise TypeError("[reshape] got the shape twice, by position and by keyword")
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
         elif not shape:
             shape = kwargs.pop("shape", None)
             if shape is None:
                 raise TypeError("[reshape] needs a shape")
-        elif "shape" in kwargs:
-            raise TypeError("[reshape] got the shape twice, by position and by keyword")
         reverse = bool(kwargs.pop("reverse", False))
         if kwargs:
             raise TypeError(f"[reshape] got unexpected arguments {', '.join(kwargs)}; accepted: shape, reverse")
@@ -260,8 +261,7 @@ class NDArray(NDArrayBase):
         """Array without its dimensions of size 1 (or without those of `axis`)."""
         if not inplace:
             return _call("squeeze", (self,), axis=axis)
-        axes = range(self.ndim) if axis is None else [a % self.ndim for a in ([axis] if isinstance(axis, int) else axis)]
-        return self._reshape_exact([d for i, d in enumerate(self.shape) if not (i in axes and d == 1)])
+        return self._reshape_exact(_call("squeeze", (self,), axis=axis).shape)   # the operator knows which axes can go
 
     def _reshape_exact(self, shape):
         # sizes only: 0 means zero elements here, not "copy"

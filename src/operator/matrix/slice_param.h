@@ -48,15 +48,14 @@ inline std::istream& operator>>(std::istream& is, OptionalInts& v) {
     } else {
       if (!(is >> it.value)) return;
       it.given = true;
-      if (is.peek() == 'L') is.get();
+      if (!is.eof() && is.peek() == 'L') is.get();   // peeking behind the end would be a failure
     }
     v.items.push_back(it);
   };
   const int first = is.peek();
   if (first != '(' && first != '[') {
     item();
-    if (!is.fail() && is.eof()) is.clear(std::ios::eofbit);
-    return is;
+    return is;   // one number without brackets
   }
   const char close = first == '(' ? ')' : ']';
   is.get();
