@@ -101,6 +101,8 @@ def _heads(heads, head_grads):
         heads = [heads]
         head_grads = None if head_grads is None else [head_grads] if isinstance(head_grads, NDArray) else head_grads
     heads = list(heads)
+    if not heads:
+        raise ValueError("[autograd] got no heads; accepted: one array or more")
     if head_grads is None:
         return heads, None
     head_grads = list(head_grads)

@@ -40,6 +40,9 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
   if (it != cache.end()) return it->second;
   AttrDict dict;
   for (int i = 0; i < num_params; ++i) dict[keys[i]] = values[i];
+  if (!op->parse)
+    for (const auto& kv : dict)
+      MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value) << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(key, attrs);

@@ -36,8 +36,6 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-bool IsHidden(const std::string& key) { return key.size() >= 4 && key.compare(0, 2, "__") == 0; }
-
 }  // namespace
 
 Op& Op::Register(const std::string& name) {
@@ -166,15 +164,7 @@ std::vector<std::string> Op::ListOutputs(const Attrs& a) const {
 AttrsPtr MakeAttrs(const Op* op, AttrDict dict) {
   auto a = std::make_shared<Attrs>();
   a->op = op;
-  if (op) {
-    if (op->parse) {
-      a->param = op->parse(dict);
-    } else {
-      for (const auto& kv : dict)
-        MXNET_CHECK_KIND(IsHidden(kv.first), Value) << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second
-                                                    << "'; this operator takes no parameters";
-    }
-  }
+  if (op && op->parse) a->param = op->parse(dict);   // nodes of an operator without parameters carry any attribute
   a->dict = std::move(dict);
   return a;
 }

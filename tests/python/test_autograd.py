@@ -328,3 +328,9 @@ def test_assignments_to_recorded_arrays_are_differentiated(assign, expected):
         total = (b + 0 * x).sum()
     total.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), [0, 0, 0] if expected is None else expected)
+
+
+def test_no_heads_are_refused():
+    for call in (lambda: mx.autograd.backward([]), lambda: mx.autograd.grad([], [mx.nd.ones((1,))])):
+        with pytest.raises(ValueError, match="no heads"):
+            call()

@@ -287,3 +287,9 @@ def test_layers_share_one_name_scheme():
         assert [b.prefix for b in (nn.Conv2D(1, 1), nn.Conv1DTranspose(1, 1), nn.MaxPool2D(), nn.GlobalAvgPool1D(), nn.Activation('tanh'),
                                    nn.Dense(1), nn.BatchNorm(), gluon.loss.L2Loss())] == [
             'conv0_', 'conv1_', 'pool0_', 'pool1_', 'tanh0_', 'dense0_', 'batchnorm0_', 'l2loss0_']
+
+
+def test_convolutions_without_channels_are_refused():
+    for layer in (nn.Conv2D, nn.Conv1D, nn.Conv2DTranspose):
+        with pytest.raises(AssertionError, match='channels=0'):
+            layer(0, 3)

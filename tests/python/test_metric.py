@@ -176,3 +176,10 @@ def test_subclasses_without_global_totals():
     assert m.get_global() == m.get() == ('mine', 1.0) and m.get_config()['extra'] == 3
     with pytest.raises(NotImplementedError):
         mx.metric.EvalMetric('x').update(None, None)
+
+
+def test_np_names_functions_without_a_name_as_custom():
+    def named(label, pred):
+        return 1.0
+    assert mx.metric.np(lambda label, pred: 1.0).name == 'custom(<lambda>)'
+    assert mx.metric.np(named).name == 'named' and mx.metric.np(named, 'other').name == 'other'

@@ -213,3 +213,17 @@ def test_inference_refuses_names_that_the_symbol_has_not():
     with pytest.raises(ValueError, match="no argument 'dta'"):
         net.infer_type(dta="float32")
     assert mx.sym.BatchNorm(mx.sym.var("x"), name="bn").infer_shape(x=(2, 3), bn_moving_mean=(3,))[2] == [(3,), (3,)]
+
+
+def test_operators_without_parameters_carry_attributes():
+    a = mx.sym.var('a')
+    assert mx.sym.exp(a, attr={'mood': 'x'}).list_attr() == {'mood': 'x'}
+    with mx.AttrScope(stage='1'):
+        both = a + mx.sym.exp(a)
+    read = mx.sym.load_json(both.tojson())
+    assert [v.get('stage') for v in read.attr_dict().values()] == ['1', '1']
+    assert read.eval(a=mx.nd.zeros((1,)))[0].asscalar() == 1
+    with pytest.raises(TypeError):
+        mx.sym.exp(a, mood='x')
+    with pytest.raises((TypeError, ValueError)):
+        mx.nd.exp(mx.nd.ones((1,)), mood='x')

@@ -253,4 +253,4 @@ class CustomMetric(EvalMetric):
 
 def np(numpy_feval, name=None, allow_extra_outputs=False):
     """A :class:`CustomMetric` of a function of NumPy arrays (label, pred), under the function's name."""
-    return CustomMetric(numpy_feval, numpy_feval.__name__ if name is None else name, allow_extra_outputs)
+    return CustomMetric(numpy_feval, name, allow_extra_outputs)

@@ -41,6 +41,7 @@ class _Conv(HybridBlock):
                         'layout': layout}
         if adj is not None:
             self._kwargs['adj'] = _tuple(adj, n, 'output_padding')
+        assert channels > 0, f'[nn.{who}] channels={channels}; more than 0 is accepted'
         for what, count in (('channels', channels), ('in_channels', in_channels)):
             assert count % groups == 0, f'[nn.{who}] {what}={count} given with groups={groups}; a multiple of groups is accepted'
         if self._transposed:
