@@ -212,7 +212,6 @@ bool ProductConvolution(KernelArgs& args, const ConvCall& call) {
   if (call.dtype != kFloat32 || d.groups != 1 || !call.src.channels_last || !call.dst.channels_last || !call.weight.ptr || call.accumulate || call.post) return false;
   const int64_t columns = d.channels * d.KernelSize();
   if (d.filters < kLeastWidth || columns < kLeastWidth || 2.0 * static_cast<double>(d.batch * d.OutSize() * d.filters) * static_cast<double>(columns) < kSmall) return false;
-  if (CurrentCpuLevel() == CpuLevel::kV4 && ActiveHooks().convolution) return false;   // the library's AVX-512 kernels were not compared with
   if (call.pass == ConvPass::kBackwardWeights) return WeightGradient(args, call), true;
   if (call.pass == ConvPass::kBackwardData && PointwisePlane(d)) return DataGradient(args, call), true;
   return false;
