@@ -15,8 +15,9 @@ namespace {
 
 constexpr int64_t kPointers = 4096;      // to rows, of a block of pixels
 constexpr int64_t kPixels = 96;          // of a block: panels of weights are read once per block
-constexpr int64_t kManyPixels = 192;     // where all panels together do not stay in the second-level cache
-constexpr int64_t kLargeWeights = 1 << 18;   // elements
+constexpr int64_t kFewPixels = 42;       // where all panels stay in the second-level cache anyway: what is read and written lies closer together
+constexpr int64_t kManyPixels = 192;     // where they do not
+constexpr int64_t kSmallWeights = 1 << 16, kLargeWeights = 1 << 18;   // elements
 constexpr int64_t kRing = 32768;         // elements: lines between an expansion and its depthwise sums, in the second-level cache
 constexpr int64_t kGroup = 8192;         // elements: of it, in the first level
 constexpr int64_t kStepPixels = 192;     // of an expansion at a time: weights are read once for them
@@ -152,7 +153,8 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
   const int64_t pixels = g.Pixels(), panels = g.blocks > 1 ? g.blocks : PackedPanels(g.filters, lanes), width = g.blocks > 1 ? g.block_f : 2 * lanes;   // blocks in place of panels
   const int threads = OmpThreadsForFlops(g.Flops());
   const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
-  const int64_t most = std::min(g.K() * g.filters > kLargeWeights ? kManyPixels : kPixels, kPointers / g.segments);
+  const int64_t weights = g.K() * g.filters;
+  const int64_t most = std::min(weights > kLargeWeights ? kManyPixels : weights > kSmallWeights ? kPixels : kFewPixels, kPointers / g.segments);
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const float* rows[kPointers];
     for (int64_t id = first; id < last; ++id) {

@@ -40,6 +40,12 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
   for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
+  if (e.addend) {   // far away as a rule: its lines come while the products are summed
+#pragma GCC unroll 28
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 3
+      for (int v = 0; v < kWidth; ++v) __builtin_prefetch(e.addend + (pixel + r) * block.ld + filter + v * kLanes);
+  }
   const float* const* at = block.rows + pixel;
   const int64_t depth = block.depth, stride = block.stride, shift = block.shift;
   for (int64_t g = block.segments; g > 0; --g, at += stride) {
