@@ -95,6 +95,7 @@ class Writer {
     Each(static_cast<size_t>(n.num_out), [&](size_t o) { Tensor(n.out + static_cast<int>(o), &p_.reqs[n.req + o]); });
     os_ << "]";
     double bytes = 0;
+    const int turns = n.loop < 0 || n.constant ? 1 : p_.loops[n.loop].turns;
     std::vector<TBlob> views;
     for (int i = n.in; i < n.in + n.num_in; ++i) {
       views.push_back(p_.blobs[i].shape);
@@ -105,8 +106,8 @@ class Writer {
       if (p_.reqs[n.req + o] != OpReq::kNull) bytes += static_cast<double>(views.back().Bytes());
     }
     os_.precision(17);
-    os_ << ", \"bytes\": " << bytes << ", \"flops\": ";
-    if (op.flops) os_ << op.flops(*n.attrs, Span<const TBlob>(views.data(), n.num_in), Span<const TBlob>(views.data() + n.num_in, n.num_out));
+    os_ << ", \"turns\": " << turns << ", \"bytes\": " << turns * bytes << ", \"flops\": ";
+    if (op.flops) os_ << turns * op.flops(*n.attrs, Span<const TBlob>(views.data(), n.num_in), Span<const TBlob>(views.data() + n.num_in, n.num_out));
     else os_ << "null";
     os_.precision(9);
     os_ << ", \"nanoseconds\": [";
@@ -148,7 +149,8 @@ NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<ND
   call->arrays.resize(p.num_slots());
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty()) continue;
-    const TBlob& like = p.blobs[p.slot_blobs[s][0]].shape;
+    TBlob like = p.blobs[p.slot_blobs[s][0]].shape;
+    if (const int turns = p.blobs[p.slot_blobs[s][0]].turns; turns > 1) like.shape[0] *= turns;
     const bool given = s < p.num_inputs && !inputs[s].is_none();
     if (given) {
       MXNET_CHECK_KIND(inputs[s].shape() == like.shape && inputs[s].dtype() == like.dtype, Value)
@@ -185,10 +187,23 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           std::vector<double> times(nodes);
           self->BeginForward(call.get());
           self->Bind(call.get(), run);
-          for (int t = 0; t < nodes; ++t) {
+          const auto node = [&](int t) {
             const Clock::time_point start = Clock::now();
-            self->Execute(call.get(), t, t + 1, run);
-            times[t] = std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+            self->ExecuteNodes(call.get(), t, t + 1, run);
+            times[t] += std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+          };
+          for (int t = 0; t < nodes; ++t) {
+            if (self->plan_->nodes[t].loop < 0) {
+              node(t);
+              continue;
+            }
+            const Plan::Loop& loop = self->plan_->loops[self->plan_->nodes[t].loop];
+            for (int turn = 0; turn < loop.turns; ++turn) {
+              for (t = loop.begin; t < loop.end; ++t) node(t);
+              self->NextTurn(loop, 1);
+            }
+            self->NextTurn(loop, -loop.turns);
+            t = loop.end - 1;
           }
           if (r > 0) result->push_back(std::move(times));   // the first run packs weights and touches pages
         }

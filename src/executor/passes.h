@@ -22,6 +22,8 @@ struct PassGraph {
   EntryPairs alike;                 // entries of equal shape and dtype
   std::unordered_map<const Node*, int> sequence;   // backward nodes: when the gradient pass made them
   std::map<std::pair<const Node*, uint32_t>, Layout> layouts;   // entries that are not plain
+  struct Turn { int run; int64_t examples; };
+  std::unordered_map<const Node*, Turn> turns;     // nodes of one run go over the batch so many examples at a time
 };
 
 /* A graph with what is known of its entries; describes the PassGraph it was made from and holds pointers into it. */
@@ -160,6 +162,14 @@ int SettleShapes(PassGraph* g, PassContext* context);
 
 /* Chooses layouts and inserts conversions, where the graph holds what gains from channels-last tensors. Returns how many conversions there are. */
 int ChooseLayouts(PassGraph* g, PassContext* context);
+
+/*
+ * Inference: marks runs of nodes that treat every example of a batch alone, where the whole batch does not stay in the cache. Returns how many nodes were marked.
+ */
+int SliceBatch(PassGraph* g, PassContext* context);
+/* Of a node that such a run may hold: is this input data, of `shape`, and not a parameter? Is this result, of `shape`, made example by example? */
+bool ReadsByExample(const Node& node, int input, const Shape& shape);
+bool WritesByExample(const Shape& shape);
 
 /*
  * Execution order: forward nodes depth first, then backward nodes as early as the gradient pass wanted them, recomputed ones just before

@@ -49,12 +49,22 @@ class Plan {
     int req;
     double cost;                       // rough nanoseconds
     bool constant = false;             // runs only when a variable that it reads has changed
+    int loop = -1;                     // which of `loops` it belongs to
   };
   struct Blob {
     TBlob shape;                       // no pointer
     int slot = -1;                     // external, or
     size_t offset = 0;                 // place in the arena, or
     bool constant = false;             // in the instance's block of constants
+    int turns = 1;                     // `shape` is one of so many parts that lie one behind the other and are used in turn (Loop)
+  };
+  /*
+   * Forward nodes [begin, end) that run `turns` times, each time on the next examples of the batch. What they hand to each other has room for those of one
+   * turn; what comes from before or is wanted behind them moves on by its bytes after each.
+   */
+  struct Loop {
+    int begin = 0, end = 0, turns = 1;
+    std::vector<int> data, moving;     // blobs with another content in each turn; those of them that move on
   };
   /* Nodes that are pushed together. */
   struct Bulk {
@@ -78,6 +88,7 @@ class Plan {
   std::vector<Node> nodes;
   std::vector<Blob> blobs;
   std::vector<OpReq> reqs;
+  std::vector<Loop> loops;
   std::vector<std::vector<int>> slot_blobs;      // which blobs a slot's pointer goes to
   std::vector<int> arena_blobs, constant_blobs;
   std::vector<std::vector<int>> constant_readers;   // by node: blobs that hold its results, when it is constant
@@ -155,7 +166,9 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  private:
   void Bind(PlanCall* call, RunContext run);
   bool UpToDate(int node);
-  void Execute(PlanCall* call, int begin, int end, RunContext run);
+  void Execute(PlanCall* call, int begin, int end, RunContext run);   // a loop as a whole, when its first node is among them
+  void ExecuteNodes(PlanCall* call, int begin, int end, RunContext run);
+  void NextTurn(const Plan::Loop& loop, int turns);   // may be negative
   void BeginForward(PlanCall* call);
   void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
 

@@ -55,6 +55,7 @@ class Compiler {
     ExternalResults();
     Infer();
     order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
+    MakeLoops();
     PlaceEntries();
   }
 
@@ -201,17 +202,64 @@ class Compiler {
     return colour;
   }
 
+  // Stretches of the order whose nodes belong to one run; constant nodes may stand among them, but neither first nor last.
+  void MakeLoops() {
+    loop_of_.assign(order_.size(), -1);
+    p_.loops.clear();
+    const auto turn = [&](int t) { return graph_.turns.find(g_->nodes[order_[t]].source); };
+    for (int t = 0; t < num_forward_; ++t) {
+      const auto first = turn(t);
+      if (first == graph_.turns.end()) continue;
+      Plan::Loop loop;
+      loop.begin = t;
+      for (int i = t; i < num_forward_; ++i) {
+        const auto it = turn(i);
+        if (it != graph_.turns.end() && it->second.run == first->second.run) loop.end = i + 1;
+        else if (!IsConstantNode(*g_->nodes[order_[i]].source)) break;
+      }
+      loop.turns = static_cast<int>(shapes_[g_->eid(order_[t], 0)][0] / first->second.examples);
+      for (int i = loop.begin; i < loop.end; ++i)
+        if (turn(i) != graph_.turns.end()) loop_of_[i] = static_cast<int>(p_.loops.size());
+      t = loop.end - 1;
+      p_.loops.push_back(std::move(loop));
+    }
+  }
+
+  // The loop that a node runs in, -1; constant nodes among others run with them but are not of it.
+  int LoopAt(int t) const { return loop_of_[t]; }
+
+  // Does a node in a loop read or write this tensor a part at a time?
+  bool InParts(int t, int input) const {
+    const auto& info = g_->nodes[order_[t]];
+    return loop_of_[t] >= 0 && ReadsByExample(*info.source, input, shapes_[g_->eid(info.inputs[input])]);
+  }
+
   void PlaceEntries() {
     const uint32_t n = g_->num_entries();
     slot_.assign(n, -1);
     block_.assign(n, -1);
     for (uint32_t id : g_->input_nodes) slot_[g_->eid(id, 0)] = variable_slot_.at(g_->nodes[id].source);
     for (const auto& e : g_->outputs) slot_[g_->eid(e)] = result_slot_.at({g_->nodes[e.node].source, e.index});
-    std::vector<int> last_use(n, -1);
+    std::vector<int> last_use(n, -1), made_in(n, -1);
+    parts_.assign(n, 1);
+    for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
+      if (LoopAt(t) < 0) continue;
+      for (uint32_t e = g_->entry_ptr[order_[t]]; e < g_->entry_ptr[order_[t] + 1]; ++e) {
+        if (!WritesByExample(shapes_[e])) continue;
+        made_in[e] = LoopAt(t);
+        if (slot_[e] < 0) parts_[e] = p_.loops[LoopAt(t)].turns;   // until it turns out to be wanted elsewhere
+      }
+    }
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const auto& info = g_->nodes[order_[t]];
-      for (size_t i = 0; i < info.inputs.size(); ++i)
-        if (!info.source->op()->ReadsOnlyShape(static_cast<int>(i))) last_use[g_->eid(info.inputs[i])] = t;
+      for (size_t i = 0; i < info.inputs.size(); ++i) {
+        const uint32_t e = g_->eid(info.inputs[i]);
+        const bool inside = LoopAt(t) >= 0 && made_in[e] == LoopAt(t);
+        if (!inside) parts_[e] = 1;
+        if (info.source->op()->ReadsOnlyShape(static_cast<int>(i))) continue;
+        // What comes from before a loop is read in each of its turns.
+        last_use[e] = std::max(last_use[e], inside || LoopAt(t) < 0 ? t : p_.loops[LoopAt(t)].end - 1);
+      }
     }
     inplace_.assign(n, false);
     constant_.assign(n, false);
@@ -261,17 +309,20 @@ class Compiler {
         }
         if (block_[out] >= 0) continue;
         block_[out] = static_cast<int>(p_.blocks.size());
-        p_.blocks.push_back({bytes, t, std::max(t, last_use[out]), colour[t]});
+        const bool leaves = LoopAt(t) >= 0 && parts_[out] == 1;   // a loop: written in each of its turns
+        p_.blocks.push_back({bytes, leaves ? p_.loops[LoopAt(t)].begin : t, std::max(leaves ? p_.loops[LoopAt(t)].end - 1 : t, last_use[out]), colour[t]});
       }
     }
     p_.memory = PlanMemory(p_.blocks, Env::Get().nnvm_exec_match_range);
     uses_ = std::move(last_use);
   }
 
-  size_t BytesOf(uint32_t e) const { return static_cast<size_t>(shapes_[e].Size()) * DTypeSize(dtypes_[e]); }
+  // In the arena.
+  size_t BytesOf(uint32_t e) const { return static_cast<size_t>(shapes_[e].Size()) * DTypeSize(dtypes_[e]) / parts_[e]; }
 
   // ---- what runs
-  void AddBlob(uint32_t node, uint32_t index) {
+  // loop: in which one it is used a part at a time; -1: as a whole.
+  void AddBlob(uint32_t node, uint32_t index, int loop) {
     const uint32_t e = g_->eid(node, index);
     Plan::Blob b;
     b.shape.shape = shapes_[e];
@@ -281,6 +332,12 @@ class Compiler {
     auto layout = graph_.layouts.find({g_->nodes[node].source, index});
     if (layout != graph_.layouts.end()) b.shape.layout = layout->second;
     const int at = static_cast<int>(p_.blobs.size());
+    if (loop >= 0) {
+      Plan::Loop& of = p_.loops[loop];
+      b.shape.shape[0] /= of.turns;
+      of.data.push_back(at);
+      if (parts_[e] == 1) of.moving.push_back(at), b.turns = of.turns;
+    }
     if (b.slot >= 0) {
       p_.slot_blobs[b.slot].push_back(at);
     } else if (constant_[e]) {
@@ -307,13 +364,15 @@ class Compiler {
       node.attrs = info.source->attrs;
       node.name = info.source->name;
       node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
+      for (size_t l = 0; l < p_.loops.size(); ++l)
+        if (p_.loops[l].begin <= t && t < p_.loops[l].end) node.loop = static_cast<int>(l);
       node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
       MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name << "); accepted: cpu contexts";
       node.in = static_cast<int>(p_.blobs.size());
       node.num_in = static_cast<int>(info.inputs.size());
       for (int i = 0; i < node.num_in; ++i) {
         const auto& e = info.inputs[i];
-        AddBlob(e.node, e.index);
+        AddBlob(e.node, e.index, InParts(t, i) ? LoopAt(t) : -1);
         const int slot = slot_[g_->eid(e)] - p_.head_slot(0);
         if (slot >= 0 && slot < p_.num_outputs && !node.attrs->op->ReadsOnlyShape(i)) p_.head_used[slot] = 1;
       }
@@ -322,7 +381,7 @@ class Compiler {
       node.req = static_cast<int>(p_.reqs.size());
       for (int o = 0; o < node.num_out; ++o) {
         const uint32_t e = g_->eid(id, o);
-        AddBlob(id, o);
+        AddBlob(id, o, WritesByExample(shapes_[e]) ? LoopAt(t) : -1);
         OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
         if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
         // only backward operators, and RNN for what it keeps for them, promise to look at this: other hidden forward outputs that nobody reads are still written
@@ -339,6 +398,7 @@ class Compiler {
       for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
       n.cost = n.constant ? 100 : 100 + 0.5 * work;
       if (n.attrs->op->flops) n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in), Span<const TBlob>(views.data() + n.out, n.num_out));
+      if (n.loop >= 0 && !n.constant) n.cost *= p_.loops[n.loop].turns;
     }
   }
 
@@ -412,6 +472,8 @@ class Compiler {
   std::vector<uint32_t> order_;
   int num_forward_ = 0;
   std::vector<int> slot_, block_, uses_;         // by entry
+  std::vector<int> loop_of_;                     // by place in the order
+  std::vector<int> parts_;                       // by entry: the arena has room for one of so many
   std::vector<bool> inplace_, constant_;
   std::vector<size_t> constant_offset_;
   std::unordered_map<uint32_t, int> position_;   // node id -> place in the order
@@ -452,7 +514,9 @@ std::string Plan::DebugStr() const {
       if (req == OpReq::kWriteInplace) os << " in place";
       if (req == OpReq::kAdd) os << " added";
     }
-    os << ")\n";
+    os << ")";
+    if (n.loop >= 0 && !n.constant) os << " in " << loops[n.loop].turns << " turns";
+    os << '\n';
   }
   os << "Arena " << stats.arena_bytes << " bytes; separate buffers " << stats.unshared_bytes << "; largest live set " << stats.lower_bound_bytes << "\n"
      << "Total " << (stats.arena_bytes >> 20) << " MB allocated\n";

@@ -166,7 +166,39 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   for (int b : p.arena_blobs) blobs_[b].dptr = static_cast<char*>(bound_arena_) + p.blobs[b].offset;
 }
 
+void PlanInstance::NextTurn(const Plan::Loop& loop, int turns) {
+  for (int b : loop.moving) blobs_[b].dptr = static_cast<char*>(blobs_[b].dptr) + turns * static_cast<int64_t>(blobs_[b].Bytes());
+  ++changes_;
+  for (int b : loop.data) versions_[b] = changes_;
+}
+
 void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
+  for (int t = begin; t < end;) {
+    const int index = plan_->nodes[t].loop;
+    if (index < 0) {
+      const int first = t;
+      while (t < end && plan_->nodes[t].loop < 0) ++t;
+      ExecuteNodes(call, first, t, run);
+      continue;
+    }
+    const Plan::Loop& loop = plan_->loops[index];
+    if (t == loop.begin) {
+      struct Back {   // also when a kernel throws: pointers are kept from run to run
+        PlanInstance* self;
+        const Plan::Loop& loop;
+        int turns;
+        ~Back() { self->NextTurn(loop, -turns); }
+      } back{this, loop, 0};
+      for (int turn = 0; turn < loop.turns; ++turn, ++back.turns) {
+        ExecuteNodes(call, loop.begin, loop.end, run);
+        NextTurn(loop, 1);
+      }
+    }
+    t = loop.end;
+  }
+}
+
+void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext run) {
   const Plan& p = *plan_;
   int t = begin;
   const WeightsScope weights(constant_pieces_.get());

@@ -485,6 +485,17 @@ TEST(Executor, MonitorAndPartialForward) {
   EXPECT_EQ(Values(e->Outputs()[0])[0], -0.f);
 }
 
+// Nodes that go over the batch in turns run as one step: with the first of them.
+TEST(Executor, PartialForwardOfLoops) {
+  const Symbol s = Make("relu", {Make("Pooling", {Make("tanh", {Var("x")}, {}, "t")}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}}, "p")}, {}, "r");
+  const NDArray x = Filled(Shape({16, 64, 128, 128}), 0.5f);
+  auto e = Executor::Bind(s, Context::CPU(), {}, {x}, {}, {}, {});
+  ASSERT_NE(e->DebugStr().find(" turns"), std::string::npos) << e->DebugStr();
+  for (int step = 0; e->PartialForward(false, step); ++step) {}
+  const std::vector<float> y = Values(e->Outputs()[0]);
+  for (size_t i = 0; i < y.size(); i += 65537) ASSERT_FLOAT_EQ(y[i], std::tanh(0.5f)) << i;
+}
+
 // ---- cached operators
 
 std::vector<float> GradOf(const std::function<NDArray(NDArray*)>& f, const NDArray& x, bool twice = false) {
