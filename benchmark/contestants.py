@@ -51,7 +51,7 @@ def _converted(mx, text, arrays, dtype):
     auxiliary = set(symbol.list_auxiliary_states())
     symbol, arg, aux = amp.convert_model(symbol, {n: a for n, a in arrays.items() if n not in auxiliary}, {n: a for n, a in arrays.items() if n in auxiliary},
                                          target_dtype=dtype, cast_optional_params=False)
-    return symbol.tojson(), {n: a.asnumpy() for n, a in {**arg, **aux}.items()}
+    return symbol.tojson(remove_amp_cast=False), {n: a.asnumpy() for n, a in {**arg, **aux}.items()}
 
 
 def _torch_module(folder, channels_last=False):

@@ -12,7 +12,7 @@ namespace {
 
 NDArray Filled(const char* op, const Shape& shape, Context ctx, int dtype) {
   NDArray a(shape, ctx, dtype);
-  if (shape.Size() > 0) Imperative::Run(MakeAttrs(Op::Get(op), {}), {}, {OpReq::kWrite}, {a}, false);
+  if (shape.Size() > 0) Imperative::Run(MakeAttrs(Op::Get(op), {{"dtype", DTypeName(dtype)}}), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 

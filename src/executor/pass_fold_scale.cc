@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/half.h"
 #include "executor/passes.h"
+#include "operator/nn/nn_common.h"
 
 namespace mxnet {
 namespace {
@@ -19,6 +21,7 @@ constexpr char kFold[] = "_fold_scale_shift";
 struct FoldParam {
   double eps = 1e-3, pre_scale = 1, pre_shift = 0, post_scale = 1, post_shift = 0;
   bool fix_gamma = true, has_bias = true, has_norm = false;
+  int dtype = kFloat32;   // of the new weight; the new bias is float32 in any case
 };
 
 bool IsOn(const AttrDict& dict, const char* key, bool otherwise) {
@@ -38,6 +41,8 @@ FoldParam Read(const AttrDict& d) {
   p.pre_scale = Number(d, "pre_scale", 1), p.pre_shift = Number(d, "pre_shift", 0);
   p.post_scale = Number(d, "post_scale", 1), p.post_shift = Number(d, "post_shift", 0);
   p.fix_gamma = IsOn(d, "fix_gamma", true), p.has_bias = IsOn(d, "has_bias", true), p.has_norm = IsOn(d, "has_norm", false);
+  auto dtype = d.find("dtype");
+  if (dtype != d.end()) p.dtype = DTypeFromName(dtype->second);
   return p;
 }
 
@@ -49,17 +54,17 @@ AttrDict Write(const FoldParam& p) {
   };
   return {{"eps", exact(p.eps)}, {"pre_scale", exact(p.pre_scale)}, {"pre_shift", exact(p.pre_shift)}, {"post_scale", exact(p.post_scale)},
           {"post_shift", exact(p.post_shift)}, {"fix_gamma", p.fix_gamma ? "1" : "0"}, {"has_bias", p.has_bias ? "1" : "0"},
-          {"has_norm", p.has_norm ? "1" : "0"}, {kPlanConstant, "1"}};
+          {"has_norm", p.has_norm ? "1" : "0"}, {"dtype", DTypeName(p.dtype)}, {kPlanConstant, "1"}};
 }
 
 void FoldKernel(KernelArgs& args) {
-  MXNET_CHECK_KIND(args.in[0].dtype == kFloat32, Type) << "[" << kFold << "] dtype " << DTypeName(args.in[0].dtype) << "; accepted: float32";
   const auto& p = args.param<FoldParam>();
   const int k = p.has_bias ? 2 : 1;
-  const float *weight = args.in[0].data<float>(), *bias = p.has_bias ? args.in[1].data<float>() : nullptr;
+  const auto input = [&](int i) { return nn::AsFloat(args, args.in[i]); };
+  const float *weight = input(0), *bias = p.has_bias ? input(1) : nullptr;
   const float *gamma = nullptr, *beta = nullptr, *mean = nullptr, *var = nullptr;
-  if (p.has_norm) gamma = args.in[k].data<float>(), beta = args.in[k + 1].data<float>(), mean = args.in[k + 2].data<float>(), var = args.in[k + 3].data<float>();
-  float *new_weight = args.out[0].data<float>(), *new_bias = args.out[1].data<float>();
+  if (p.has_norm) gamma = input(k), beta = input(k + 1), mean = input(k + 2), var = input(k + 3);
+  float *new_weight = nn::IsHalf(p.dtype) ? nn::Scratch<float>(args, args.out[0].Size()) : args.out[0].data<float>(), *new_bias = args.out[1].data<float>();
   const int64_t filters = args.in[0].shape[0], row = filters ? args.in[0].Size() / filters : 0;
   for (int64_t f = 0; f < filters; ++f) {
     double scale = p.pre_scale, shift = p.pre_shift;
@@ -73,6 +78,16 @@ void FoldKernel(KernelArgs& args) {
     for (int64_t i = 0; i < row; ++i) new_weight[f * row + i] = static_cast<float>(static_cast<double>(weight[f * row + i]) * scale);
     new_bias[f] = static_cast<float>((bias ? static_cast<double>(bias[f]) * scale : 0.0) + shift);
   }
+  if (p.dtype == kFloat16) FloatToHalf(new_weight, args.out[0].data<float16>(), args.out[0].Size());
+  if (p.dtype == kBfloat16) FloatToBfloat(new_weight, args.out[0].data<bfloat16>(), args.out[0].Size());
+}
+
+bool FoldTypes(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "weight", &(*out)[0], attrs.get<FoldParam>().dtype);
+  AssignType(attrs, "bias", &(*out)[1], kFloat32);
+  for (int& t : *in)
+    if (t == kDTypeUnknown) t = kFloat32;
+  return true;
 }
 
 bool FoldShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -93,7 +108,8 @@ Op& WithParser(Op& op) {
 
 [[maybe_unused]] Op& record = WithParser(Op::Register(kFold))
     .describe("Weight and bias of a convolution or dense layer with the BatchNorm and the numbers behind it folded in; made by the plan compiler.")
-    .set_dtypes({kFloat32})
+    .set_dtypes({kFloat32, kFloat16, kBfloat16})
+    .set_infer_type(FoldTypes)
     .set_inputs({"weight", "bias", "gamma", "beta", "moving_mean", "moving_var"},
                 [](const Attrs& a) { return 1 + (a.get<FoldParam>().has_bias ? 1 : 0) + (a.get<FoldParam>().has_norm ? 4 : 0); })
     .set_list_inputs([](const Attrs& a) {
@@ -108,7 +124,21 @@ Op& WithParser(Op& op) {
 
 // ---- the pass
 
-bool IsLayer(const Node& n) { return !n.is_variable() && (n.op()->name == "Convolution" || n.op()->name == "FullyConnected"); }
+bool IsDense(const Node& n) { return n.op()->name == "FullyConnected" || n.op()->name == "_fused_dense"; }
+
+/* The fused forms of 16-bit layers, whose bias may be float32, are layers as long as nothing else is fused into them. */
+bool IsLayer(const Node& n) {
+  if (n.is_variable()) return false;
+  if (n.op()->name == "Convolution" || n.op()->name == "FullyConnected") return true;
+  return (n.op()->name == "_fused_convolution" || n.op()->name == "_fused_dense") && !n.attrs->dict.count("post") && !n.attrs->dict.count("with_add");
+}
+
+/* The parameter behind `e`, through a cast from its dtype to the layer's; null where `e` is computed otherwise. */
+const NodeEntry* ParameterOf(const NodeEntry& e) {
+  if (e.node->is_variable()) return &e;
+  const bool cast = e.node->op()->name == "amp_cast" || e.node->op()->name == "Cast";
+  return cast && e.node->inputs[0].node->is_variable() ? &e.node->inputs[0] : nullptr;
+}
 
 bool ChannelsLastAttr(const AttrDict& dict) {
   auto it = dict.find("layout");
@@ -118,7 +148,7 @@ bool ChannelsLastAttr(const AttrDict& dict) {
 /* The dimension of a layer's result that its filters run along. */
 int ChannelAxis(const Node& layer, int ndim) {
   const AttrDict& d = layer.attrs->dict;
-  if (layer.op()->name == "FullyConnected") return ndim - 1;
+  if (IsDense(layer)) return ndim - 1;
   return ChannelsLastAttr(d) ? ndim - 1 : 1;
 }
 
@@ -155,7 +185,7 @@ bool FoldsIntoLayer(const Node& norm, int ndim) {
   const NodeEntry& in = norm.inputs[0];
   if (!IsLayer(*in.node) || !IsNorm(norm, *in.node, ndim)) return false;
   for (size_t i = 1; i < in.node->inputs.size(); ++i)
-    if (!in.node->inputs[i].node->is_variable()) return false;
+    if (!ParameterOf(in.node->inputs[i])) return false;
   return true;
 }
 
@@ -168,7 +198,8 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
     const NodePtr& layer = n->inputs[0].node;
     const NodeEntry& before = original->inputs[0];
     if (!IsLayer(*layer) || users[{before.node.get(), before.index}] != 1 || users[{original.get(), 1}] || users[{original.get(), 2}]) return n;
-    if (info.dtype({original, 0, 0}) != kFloat32 || info.dtype(before) != kFloat32) return n;
+    const int dtype = info.dtype(before);
+    if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !nn::IsHalf(dtype))) return n;
     double scale, shift;
     const bool affine = IsAffine(*n, &scale, &shift);
     if (!affine && !IsNorm(*n, *layer, info.shape(before).ndim())) return n;
@@ -181,9 +212,12 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
       inputs = weight.inputs;
     } else {
       p.has_bias = layer->inputs.size() > 2;
-      inputs.assign(layer->inputs.begin() + 1, layer->inputs.end());
-      for (const auto& e : inputs)
-        if (!e.node->is_variable()) return n;
+      for (size_t i = 1; i < layer->inputs.size(); ++i) {
+        const NodeEntry* parameter = ParameterOf(layer->inputs[i]);
+        if (!parameter) return n;
+        inputs.push_back(*parameter);   // not rounded before it is folded
+      }
+      p.dtype = dtype;
     }
     if (affine && !p.has_norm) {
       p.pre_scale *= scale, p.pre_shift = p.pre_shift * scale + shift;
@@ -204,7 +238,7 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
     dict["no_bias"] = "False";
     auto made = std::make_shared<Node>();
     made->name = n->name;
-    made->attrs = MakeAttrs(layer->op(), std::move(dict));
+    made->attrs = MakeAttrs(dtype == kFloat32 ? layer->op() : Op::Get(IsDense(*layer) ? "_fused_dense" : "_fused_convolution"), std::move(dict));
     made->inputs = {layer->inputs[0], {fold, 0, 0}, {fold, 1, 0}};
     ++folded;
     return made;

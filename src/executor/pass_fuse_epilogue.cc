@@ -20,8 +20,10 @@ bool IsAddition(const NodePtr& n) { return Is(n, "elemwise_add") || Is(n, "_grad
 /* Can it still take something in? An addition goes before the activation. */
 bool Open(const NodePtr& n, const Layer& layer, bool addition) {
   if (Is(n, layer.op)) return true;
-  return !addition && Is(n, layer.fused) && !n->attrs->dict.count("post");
+  return Is(n, layer.fused) && !n->attrs->dict.count("post") && !(addition && n->attrs->dict.count("with_add"));
 }
+
+bool Computed(int dtype) { return dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16; }
 
 NodePtr Fuse(const Layer& layer, const NodePtr& from, const NodeEntry* addend, const nn::PostOp* post, const std::string& name) {
   AttrDict dict = from->attrs->dict;   // of the layer, or of what it was fused into before
@@ -46,14 +48,14 @@ int FuseEpilogue(PassGraph* g, PassContext* context, const Layer& layer) {
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     auto ready = [&](int i, bool addition) {
       const NodeEntry& e = original->inputs[i];
-      return Open(n->inputs[i].node, layer, addition) && users[e.node.get()] == 1 && info.dtype(e) == kFloat32;
+      return Open(n->inputs[i].node, layer, addition) && users[e.node.get()] == 1 && Computed(info.dtype(e));
     };
     nn::PostOp post;
     if (IsAddition(n)) {
       const NodeEntry out{original, 0, 0};
       for (int i = 0; i < 2; ++i) {
         const NodeEntry& other = original->inputs[1 - i];
-        if (!ready(i, true) || !(info.shape(original->inputs[i]) == info.shape(out)) || !(info.shape(other) == info.shape(out)) || info.dtype(other) != kFloat32) continue;
+        if (!ready(i, true) || !(info.shape(original->inputs[i]) == info.shape(out)) || !(info.shape(other) == info.shape(out)) || info.dtype(other) != info.dtype(original->inputs[i])) continue;
         ++gone;
         return Fuse(layer, n->inputs[i].node, &n->inputs[1 - i], nullptr, n->name);
       }

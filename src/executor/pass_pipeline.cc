@@ -67,6 +67,7 @@ const std::vector<Pass>& PlanPasses() {
       {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.", InferenceOnCpu, FoldRnnParameters},
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
+      {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.", InferenceOnCpu, KeepCasts},
       {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", InferenceOnCpu, FuseGelu},
       {"fuse_attention", "Inference: softmax(q k + mask) v is one operator whose scores stay in the cache, without splitting the heads apart.", InferenceOnCpu, FuseAttention},
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},

@@ -131,7 +131,7 @@ constexpr char kPlanConstant[] = "__plan_constant__";
 bool IsConstantNode(const Node& node);
 
 /*
- * Inference only, float32: folds BatchNorm, and numbers that the result is multiplied by or shifted by, into the convolution or dense
+ * Inference only, float32 and 16-bit dtypes: folds BatchNorm, and numbers that the result is multiplied by or shifted by, into the convolution or dense
  * layer before them. The new weight and bias come from a constant node. Returns how many nodes were folded.
  */
 int FoldScaleShift(PassGraph* g, PassContext* context);
@@ -139,13 +139,16 @@ int FoldScaleShift(PassGraph* g, PassContext* context);
 bool FoldsIntoLayer(const Node& norm, int ndim);
 
 /*
- * Inference only, float32: an addition and an activation behind a convolution or dense layer become part of it, where nobody else reads
+ * Inference only, float32 and 16-bit dtypes: an addition and an activation behind a convolution or dense layer become part of it, where nobody else reads
  * what lies between. Returns how many nodes went.
  */
 int FuseConvolution(PassGraph* g, PassContext* context);
 int FuseDense(PassGraph* g, PassContext* context);
 /* Inference only, float32: a 1x1 convolution and the 3x3 depthwise one that alone reads it become one operator. Returns how many pairs did. */
 int FuseExpansion(PassGraph* g, PassContext* context);
+
+/* Inference: casts of parameters that layers read as weights and biases become constant nodes. Returns how many. */
+int KeepCasts(PassGraph* g, PassContext* context);
 
 /* Gelu (inference) and attention (early in training, late in inference) written out become one operator each. */
 int FuseGelu(PassGraph* g, PassContext* context);

@@ -110,6 +110,62 @@ def test_convert_hybrid_block(target):
         amp.convert_hybrid_block(nn.Dense(3), target)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_converted_network_is_one_plan(target):
+    """BatchNorm is folded, additions and activations are part of the layers, and parameters are cast once, as in float32."""
+    mx.random.seed(3)
+    body = nn.HybridSequential()
+    body.add(nn.Conv2D(24, 3, padding=1, in_channels=20), nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(20, 1, in_channels=24), nn.BatchNorm())
+
+    class Residual(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.stem, self.body, self.top = nn.Conv2D(20, 7, strides=2, padding=3), body, nn.Dense(10, activation="tanh")
+
+        def hybrid_forward(self, F, x):
+            x = F.Pooling(self.stem(x), kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
+            return self.top(F.Pooling(F.relu(x + self.body(x)), kernel=(2, 2), stride=(2, 2), pool_type="avg"))
+
+    net = Residual()
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.random.normal(shape=(2, 3, 30, 30))
+    with autograd.record():      # running statistics that are not 0 and 1
+        net(x)
+    net.hybridize()
+    expected = net(x)
+    kinds = lambda n: sorted(node["op"] for node in n.explain(runs=1).plan["nodes"] if not node["constant"] and "cast" not in node["op"])
+    plain = kinds(net)
+    for cast_params in (False, True):
+        low = amp.convert_hybrid_block(net, target, cast_optional_params=cast_params)
+        low.hybridize(static_alloc=True, static_shape=True)
+        close(low(x), expected, target)
+        fused = kinds(low)
+        assert "BatchNorm" not in fused and "elemwise_add" not in fused and "Activation" not in fused and len(fused) <= len(plain) + 1, fused
+        first = low(x).astype("float32").asnumpy()
+        weight = next(p for p in low.collect_params().values() if p.shape == (24, 20, 3, 3))
+        weight.set_data(weight.data() * 2)        # what was derived from it is derived again
+        assert np.abs(low(x).astype("float32").asnumpy() - first).max() > 1e-3
+        weight.set_data(weight.data() / 2)
+        np.testing.assert_array_equal(low(x).astype("float32").asnumpy(), first)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["max", "avg", "sum", "lp"])
+@pytest.mark.parametrize("channels", [5, 8, 72, 200])
+def test_pooling(target, kind, channels):
+    rng = np.random.RandomState(1)
+    x = mx.nd.array(rng.normal(size=(2, 9, 7, channels))).astype(target)
+    x[0, 0, 0, 0], x[1, 4, 4, channels - 1] = float("inf"), float("nan")
+    for kernel, options in (((3, 3), dict(stride=(2, 2), pad=(1, 1))), ((9, 7), dict(global_pool=True)), ((2, 3), dict(pooling_convention="full", stride=(2, 2)))):
+        options = dict(options, kernel=kernel, pool_type=kind, layout="NHWC", **({"p_value": 2} if kind == "lp" else {}))
+        expected = mx.nd.Pooling(x.astype("float32"), **options).astype(target).astype("float32").asnumpy()
+        got = mx.nd.Pooling(x, **options).astype("float32").asnumpy()
+        if kind == "max":
+            np.testing.assert_array_equal(got, expected)
+        else:
+            np.testing.assert_allclose(got, expected, rtol=2 ** -7, atol=1e-2)
+
+
 def test_contrib_names():
     import mxnet.contrib.amp as contrib
     from mxnet.contrib.amp import amp as inner

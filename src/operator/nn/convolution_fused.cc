@@ -10,10 +10,8 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-void Forward(KernelArgs& args) {
+bool Run(KernelArgs& args, bool reference) {
   const TBlob& out = args.out[0];
-  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
-  MXNET_CHECK_KIND(out.dtype == kFloat32, Type) << Named(*args.attrs) << "dtype " << DTypeName(out.dtype) << "; accepted: float32";
   const auto& p = args.param<FusedParam>();
   const auto& conv = p.layer->get<ConvolutionParam>();
   const TBlob& addend = args.in[args.in.size() - 1];
@@ -24,14 +22,16 @@ void Forward(KernelArgs& args) {
   call.dtype = out.dtype;
   call.src = ordered(args.in[0]), call.weight = ordered(args.in[1]), call.dst = ordered(out);
   call.bias = bias ? args.in[2].dptr : nullptr;
+  call.wide_bias = bias && IsHalf(out.dtype) && args.in[2].dtype == kFloat32;
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
-  if (OwnConvolution(args, call, p.add ? addend.dptr : nullptr)) return;
+  if (OwnConvolution(args, call, p.add ? addend.dptr : nullptr)) return true;
   if (auto hook = ActiveHooks().convolution) {
     if (p.add) BeginWithAddend(addend, out);
-    if (hook(args, call)) return;
+    if (hook(args, call)) return true;
   }
+  if (!reference) return false;
   const int64_t n = out.Size();
   float *y = out.data<float>(), *added = nullptr;
   if (p.add) {   // may be the result's own memory
@@ -45,6 +45,12 @@ void Forward(KernelArgs& args) {
     if (added) for (int64_t i = b; i < e; ++i) y[i] += added[i];
     ApplyPost(p.post, y + b, y + b, e - b);
   });
+  return true;
+}
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  RunFused(args, Run);
 }
 
 [[maybe_unused]] Op& record = RegisterFused("_fused_convolution", "Convolution").set_images({0b1101, 0b1, 0b1100}).set_kernel(DeviceType::kCPU, Forward);

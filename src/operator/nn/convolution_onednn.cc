@@ -64,7 +64,7 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
   }
   const Desc src_user(src_dims, type, DataTag(nd, call.src.channels_last)), dst_user(dst_dims, type, DataTag(nd, call.dst.channels_last));
   const Desc weight_user(weight_dims, type, WeightTag(nd, d.groups > 1, call.weight.channels_last));
-  const Desc bias_desc(Dims{d.filters}, type, Tag::a);
+  const Desc bias_desc(Dims{d.filters}, call.wide_bias ? dnnl::memory::data_type::f32 : type, Tag::a);
   // Channels-last tensors stay as they are; plain ones may be converted into what the primitive is fastest with.
   const bool last = call.src.channels_last || call.dst.channels_last;
   const Desc src(src_dims, type, last ? DataTag(nd, true) : Tag::any), dst(dst_dims, type, last ? DataTag(nd, true) : call.accumulate ? DataTag(nd, false) : Tag::any);
@@ -112,7 +112,7 @@ bool Run(KernelArgs& args, const ConvCall& call) {
   OmpScope threads;
   Key key;
   key.Add('c').Add(call.pass).Add(call.dims).Add(call.dtype).Add(call.src.channels_last).Add(call.weight.channels_last).Add(call.dst.channels_last)
-      .Add(call.bias != nullptr).Add(call.accumulate).Add(call.post).Add(LibraryThreads());
+      .Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(LibraryThreads());
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();

@@ -11,23 +11,23 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-void Forward(KernelArgs& args) {
+bool Run(KernelArgs& args, bool reference) {
   const TBlob& out = args.out[0];
-  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
-  MXNET_CHECK_KIND(out.dtype == kFloat32, Type) << Named(*args.attrs) << "dtype " << DTypeName(out.dtype) << "; accepted: float32";
   const auto& p = args.param<FusedParam>();
   const TBlob &weight = args.in[1], &addend = args.in[args.in.size() - 1];
   DenseCall call;
   call.n = weight.shape[0], call.k = weight.shape[1], call.m = out.Size() / call.n;
-  call.dtype = kFloat32;
+  call.dtype = out.dtype;
   call.data = args.in[0].dptr, call.weight = weight.dptr, call.bias = p.LayerInputs() > 2 ? args.in[2].dptr : nullptr, call.out = out.dptr;
+  call.wide_bias = call.bias && IsHalf(out.dtype) && args.in[2].dtype == kFloat32;
   call.weight_input = 1;
   call.accumulate = p.add;
   call.post = p.post;
-  if (OwnDense(args, call, p.add ? addend.dptr : nullptr)) return;
+  if (OwnDense(args, call, p.add ? addend.dptr : nullptr)) return true;
   if (p.add) BeginWithAddend(addend, out);
   auto dense = ActiveHooks().dense;
-  if (dense && dense(args, call)) return;
+  if (dense && dense(args, call)) return true;
+  if (!reference) return false;
   float* y = out.data<float>();
   const float* bias = static_cast<const float*>(call.bias);
   const int64_t n = call.n, rows = std::max<int64_t>(1, 65536 / n);
@@ -38,6 +38,12 @@ void Forward(KernelArgs& args) {
     });
   Gemm(false, true, call.m, n, call.k, args.in[0].data<float>(), weight.data<float>(), bias || p.add ? 1.f : 0.f, y);
   if (p.post) ParallelFor(out.Size(), 0, [&](int64_t b, int64_t e) { ApplyPost(p.post, y + b, y + b, e - b); });
+  return true;
+}
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  RunFused(args, Run);
 }
 
 [[maybe_unused]] Op& record = RegisterFused("_fused_dense", "FullyConnected").set_dear().set_kernel(DeviceType::kCPU, Forward);

@@ -17,7 +17,8 @@ struct DenseEntry : CacheEntry {
 };
 
 std::unique_ptr<CacheEntry> MakeEntry(const DenseCall& call, dnnl::memory::data_type type, bool plain_weights) {
-  const Desc src({call.m, call.k}, type, Tag::ab), dst({call.m, call.n}, type, Tag::ab), bias({call.n}, type, Tag::a);
+  const Desc src({call.m, call.k}, type, Tag::ab), dst({call.m, call.n}, type, Tag::ab);
+  const Desc bias({call.n}, call.wide_bias ? dnnl::memory::data_type::f32 : type, Tag::a);
   const Desc weight_user({call.n, call.k}, type, Tag::ab), weight({call.n, call.k}, type, plain_weights ? Tag::ab : Tag::any);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -44,7 +45,7 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   const int team = OmpThreadsForFlops(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
   OmpScope threads(team);
   Key key;
-  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(call.accumulate).Add(call.post).Add(keep).Add(LibraryThreads(team));
+  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(keep).Add(LibraryThreads(team));
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
   const size_t scratch_bytes = entry->scratch.get_desc().get_size();

@@ -39,6 +39,7 @@ struct ConvCall {
   int dtype = kFloat32;
   Ordered src, weight, dst;
   void* bias = nullptr;
+  bool wide_bias = false;  // float32, where dtype is a 16-bit one
   int weight_input = -1;   // which input of the operator `weight` is, for its version; -1: do not keep packed weights
   bool accumulate = false;   // kForward, hooks only: dst = post(dst + result)
   PostOp post;
@@ -52,6 +53,7 @@ struct DenseCall {
   const void* weight = nullptr;
   const void* bias = nullptr;
   void* out = nullptr;
+  bool wide_bias = false;   // float32, where dtype is a 16-bit one
   int weight_input = -1;
   bool accumulate = false;
   PostOp post;

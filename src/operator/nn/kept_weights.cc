@@ -1,9 +1,13 @@
 #include "operator/nn/kept_weights.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -14,11 +18,75 @@ namespace mxnet {
 namespace nn {
 namespace {
 
+/*
+ * Memory of weights: pieces of large mappings on huge pages, because streams of weights that come from memory would else miss the translation buffer in every
+ * line of pages (ResNet-50 of one image, Zen 5: 3 % of the time in bfloat16, 2 % in float32). A mapping goes when the last piece of it does. A piece at its
+ * end, which is what a copy of weights that are there already was, is used again at once; of others the pages go.
+ */
+constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20, kMapping = 16 * kHugePage;
+
+class Mapping {
+ public:
+  explicit Mapping(size_t bytes) : bytes_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
+    char* raw = static_cast<char*>(mmap(nullptr, bytes_ + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    if (raw == MAP_FAILED) throw std::bad_alloc();
+    const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(raw) % kHugePage) % kHugePage;
+    base_ = raw + before;
+    if (before) munmap(raw, before);
+    if (before < kHugePage) munmap(base_ + bytes_, kHugePage - before);
+    madvise(base_, bytes_, MADV_HUGEPAGE);
+  }
+  ~Mapping() { munmap(base_, bytes_); }
+  char* Take(size_t bytes) {
+    if (bytes > bytes_ - used_) return nullptr;
+    used_ += bytes;
+    return base_ + used_ - bytes;
+  }
+  void GiveBack(const char* piece, size_t bytes) {
+    if (piece + bytes == base_ + used_) {
+      used_ -= bytes;
+      return;
+    }
+    const uintptr_t begin = (reinterpret_cast<uintptr_t>(piece) + kPage - 1) / kPage * kPage, end = (reinterpret_cast<uintptr_t>(piece) + bytes) / kPage * kPage;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+
+ private:
+  char* base_;
+  const size_t bytes_;
+  size_t used_ = 0;
+};
+
+struct Room {
+  ForkMutex mutex{ForkLevel::kStorage};
+  std::shared_ptr<Mapping> now;   // where the next piece comes from
+};
+Room* const g_room = new Room();
+
 struct Block {
-  explicit Block(int64_t size) : memory(new char[static_cast<size_t>(size) * sizeof(float) + 64]), size(size) {}
-  float* Aligned() const { return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(memory.get()) + 63) & ~uintptr_t{63}); }
-  const std::unique_ptr<char[]> memory;
+  explicit Block(int64_t count) : size(count), bytes_((static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64) {
+    std::lock_guard<ForkMutex> lock(g_room->mutex);
+    memory_ = g_room->now ? g_room->now->Take(bytes_) : nullptr;
+    if (!memory_) {
+      auto made = std::make_shared<Mapping>(std::max(kMapping, bytes_));
+      memory_ = made->Take(bytes_);
+      g_room->now = std::move(made);
+    }
+    mapping_ = g_room->now;
+  }
+  ~Block() {
+    std::lock_guard<ForkMutex> lock(g_room->mutex);
+    mapping_->GiveBack(memory_, bytes_);
+    if (mapping_ == g_room->now && mapping_.use_count() == 2) g_room->now.reset();
+    mapping_.reset();
+  }
+  float* Aligned() const { return reinterpret_cast<float*>(memory_); }
   const int64_t size;
+
+ private:
+  const size_t bytes_;
+  char* memory_ = nullptr;
+  std::shared_ptr<Mapping> mapping_;
 };
 
 uint64_t Hash(const float* data, int64_t size) {

@@ -6,6 +6,7 @@
 #include "operator/nn/dense_rows.h"
 #include "operator/nn/kept_weights.h"
 #include "operator/nn/packed.h"
+#include "operator/nn/packed_bfloat.h"
 #include "operator/nn/plan_weights.h"
 #include "operator/nn/winograd.h"
 
@@ -45,6 +46,7 @@ bool IsDense(const ConvCall& call) {
 uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
 
 bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+  if (call.weight.ptr && call.dtype == kBfloat16) return BfloatConvolution(args, call, addend);
   if (!call.weight.ptr || call.dtype != kFloat32) return false;
   const int64_t pixels = call.dims.batch * call.dims.OutSize();
   if (FewDenseRows(pixels, call.dims.filters, call.dims.channels) && IsDense(call)) {
@@ -71,6 +73,7 @@ bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
 }
 
 bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
   if (call.dtype != kFloat32 || call.m == 0) return false;
   if (FewDenseRows(call.m, call.n, call.k)) {
     FewRows(args, call, static_cast<const float*>(addend));

@@ -1,10 +1,8 @@
 // Packed convolutions: geometry, pointers to rows, shares of threads.
 #include <algorithm>
-#include <cstring>
 
 #include "base/cpu_dispatch.h"
-#include "base/omp.h"
-#include "operator/nn/packed.h"
+#include "operator/nn/packed_geometry.h"
 
 namespace mxnet {
 
@@ -13,7 +11,6 @@ MXNET_CPU_DECLARE(MXNET_PACKED_KERNELS)
 namespace nn {
 namespace {
 
-constexpr int64_t kPointers = 4096;      // to rows, of a block of pixels
 constexpr int64_t kPixels = 96;          // of a block: panels of weights are read once per block
 constexpr int64_t kFewPixels = 42;       // where all panels stay in the second-level cache anyway: what is read and written lies closer together
 constexpr int64_t kManyPixels = 192;     // where they do not
@@ -22,105 +19,9 @@ constexpr int64_t kRing = 32768;         // elements: lines between an expansion
 constexpr int64_t kGroup = 8192;         // elements: of it, in the first level
 constexpr int64_t kStepPixels = 192;     // of an expansion at a time: weights are read once for them
 constexpr double kRemote = 0.1;          // what it costs to divide channels: half of what is read next lies in another core's cache
-constexpr int64_t kLeastDepth = 8;       // fewer channels: whole lines of the window are multiplied at once
-constexpr int64_t kMostDepth = 4096;
 alignas(64) const float kZeros[kMostDepth] = {};   // what lies outside the data
 
-int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 int Lanes() { return MXNET_CPU_CALL(PackedLanes)(); }
-
-/* The last two spatial dimensions of a convolution, with the segments that its window falls into. */
-struct Geometry {
-  int64_t batch, h, w, c, oh, ow, filters, kh, kw, sh, sw, dh, dw, ph, pw;
-  bool lines;             // a segment is a line of the window, else a position
-  bool bordered;          // the data is copied with its border of zeros first
-  bool planes;            // ... from an image whose channels are apart
-  int64_t segments, depth;
-  int64_t blocks, block_c, block_f;   // groups are computed by blocks that fill a vector of filters, with zeros where weights belong to another group
-  int64_t Pixels() const { return batch * oh * ow; }
-  int64_t K() const { return kh * kw * block_c; }
-  double Flops() const { return 2.0 * static_cast<double>(Pixels() * filters) * static_cast<double>(K()); }
-};
-
-bool GeometryOf(const ConvCall& call, Geometry* g) {
-  const ConvDims& d = call.dims;
-  if (call.pass != ConvPass::kForward || call.dtype != kFloat32) return false;
-  if (!(call.dst.channels_last || d.OutSize() == 1)) return false;
-  if (d.in[0] != 1 || d.out[0] != 1 || d.kernel[0] != 1 || d.pad[0] != 0) return false;
-  *g = {d.batch, d.in[1], d.in[2], d.channels, d.out[1], d.out[2], d.filters, d.kernel[1], d.kernel[2], d.stride[1], d.stride[2], d.dilate[1], d.dilate[2],
-        d.pad[1], d.pad[2], false, false, false, 0, 0, 0, 0, 0};
-  int64_t together = std::max<int64_t>(1, std::min(d.groups, Lanes() / (d.filters / d.groups)));
-  while (d.groups % together) --together;
-  g->blocks = d.groups / together, g->block_c = d.channels / g->blocks, g->block_f = d.filters / g->blocks;
-  if (d.groups > 1 && g->c > kMostDepth) return false;   // rows of zeros are shifted as data is
-  g->planes = !call.src.channels_last && d.InSize() > 1 && d.channels > 1;
-  if (g->planes && (g->blocks > 1 || g->c >= kLeastDepth || g->kw == 1 || g->dw != 1)) return false;
-  const bool outside = g->pw > 0 || (g->ow - 1) * g->sw + (g->kw - 1) * g->dw >= g->w;
-  g->lines = g->blocks == 1 && g->dw == 1 && g->kw > 1 && (!outside || g->c < kLeastDepth);
-  g->bordered = g->lines && (outside || g->planes || g->ph > 0 || (g->oh - 1) * g->sh + (g->kh - 1) * g->dh >= g->h);
-  g->segments = g->lines ? g->kh : g->kh * g->kw;
-  g->depth = g->lines ? g->kw * g->c : g->block_c;
-  return g->depth > 0 && g->depth <= kMostDepth * (g->segments == 1 || g->lines ? 1024 : 1) && g->segments <= kPointers / 24;
-}
-
-// to[i * channels + c] = from[c * apart + i]
-template <int kChannels>
-void Interleave(const float* from, int64_t apart, int64_t width, float* to) {
-  for (int64_t i = 0; i < width; ++i)
-    for (int c = 0; c < kChannels; ++c) to[i * kChannels + c] = from[c * apart + i];
-}
-
-// x with zeros around it, as far as windows reach, channels last; from then on it is the data.
-const float* Bordered(Geometry* g, const float* x, const WorkspaceFn& workspace) {
-  const int64_t h = std::max(g->ph + g->h, (g->oh - 1) * g->sh + (g->kh - 1) * g->dh + 1), w = std::max(g->pw + g->w, (g->ow - 1) * g->sw + g->kw);
-  float* made = static_cast<float*>(workspace(static_cast<size_t>(g->batch * h * w * g->c) * sizeof(float)));
-  const Geometry from = *g;
-  ParallelFor(g->batch * h, std::max<int64_t>(1, 65536 / (w * g->c)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      float* line = made + i * w * from.c;
-      const int64_t y = i % h - from.ph;
-      if (y < 0 || y >= from.h) {
-        std::fill(line, line + w * from.c, 0.f);
-        continue;
-      }
-      std::fill(line, line + from.pw * from.c, 0.f);
-      if (from.planes) {
-        static constexpr void (*interleave[])(const float*, int64_t, int64_t, float*) = {Interleave<2>, Interleave<3>, Interleave<4>, Interleave<5>, Interleave<6>, Interleave<7>};
-        interleave[from.c - 2](x + (i / h * from.c * from.h + y) * from.w, from.h * from.w, from.w, line + from.pw * from.c);
-      } else {
-        std::memcpy(line + from.pw * from.c, x + (i / h * from.h + y) * from.w * from.c, from.w * from.c * sizeof(float));
-      }
-      std::fill(line + (from.pw + from.w) * from.c, line + w * from.c, 0.f);
-    }
-  });
-  g->h = h, g->w = w, g->ph = g->pw = 0;
-  return made;
-}
-
-// rows[segment * stride + i]: where segments of pixels [begin, end) begin.
-void Point(const Geometry& g, const float* x, int64_t begin, int64_t end, int64_t stride, const float** rows) {
-  if (g.segments == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && g.h == g.oh && g.w == g.ow) {
-    for (int64_t i = begin; i < end; ++i) rows[i - begin] = x + i * g.c;
-    return;
-  }
-  int64_t ox = begin % g.ow, oy = begin / g.ow % g.oh, n = begin / g.ow / g.oh;
-  const int64_t positions = g.lines ? 1 : g.kw;
-  for (int64_t i = 0; i < end - begin; ++i) {
-    const float* image = x + n * g.h * g.w * g.c;
-    for (int64_t r = 0; r < g.kh; ++r) {
-      const int64_t iy = oy * g.sh - g.ph + r * g.dh;
-      for (int64_t s = 0; s < positions; ++s) {
-        const int64_t ix = ox * g.sw - g.pw + s * g.dw;
-        rows[(r * positions + s) * stride + i] = iy >= 0 && iy < g.h && ix >= 0 && ix < g.w ? image + (iy * g.w + ix) * g.c : kZeros;
-      }
-    }
-    if (++ox == g.ow) {
-      ox = 0;
-      if (++oy == g.oh) oy = 0, ++n;
-    }
-  }
-}
 
 PackedEpilogue EpilogueOf(const void* bias, const float* addend, const PostOp& post, bool* more) {
   PackedEpilogue e;
@@ -130,20 +31,6 @@ PackedEpilogue EpilogueOf(const void* bias, const float* addend, const PostOp& p
   if (post.kind == PostKind::kClip) e.low = post.a, e.high = post.b;
   *more = post && post.kind != PostKind::kRelu && post.kind != PostKind::kClip;
   return e;
-}
-
-// How many of the threads divide the panels among them; the others divide the pixels. Every thread reads the data of its pixels and the weights of its panels.
-int PanelShares(int threads, int64_t pixels, int64_t panels, int64_t k, int64_t filters) {
-  int best = 1;
-  double least = 0;
-  for (int n = 1; n <= threads; ++n) {
-    if (threads % n) continue;
-    const int64_t m = threads / n;
-    const double rows = static_cast<double>((pixels + m - 1) / m), width = static_cast<double>((panels + n - 1) / n) * static_cast<double>(filters) / static_cast<double>(panels);
-    const double cost = static_cast<double>(k) * (rows * width / 16 + (rows + width) * 0.5);
-    if (n == 1 || cost < least) least = cost, best = n;
-  }
-  return best;
 }
 
 int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
@@ -167,7 +54,7 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
         PackedBlock block;
         block.rows = rows, block.stride = block.count = end - begin;
         block.segments = g.segments, block.depth = g.depth, block.filters = g.block_f, block.ld = g.filters;
-        Point(g, x, begin, end, block.stride, rows);
+        Point(g, x, kZeros, begin, end, block.stride, rows);
         PackedEpilogue own = e;
         if (e.addend) own.addend = e.addend + begin * g.filters;
         float* out = y + begin * g.filters;
@@ -221,18 +108,18 @@ DepthwiseDims DepthwiseOf(const ConvCall& call) {
 
 bool PackedTakes(const ConvCall& call) {
   Geometry g{};
-  return GeometryOf(call, &g);
+  return call.dtype == kFloat32 && GeometryOf(call, Lanes(), &g);
 }
 
 int64_t PackedSize(const ConvCall& call) {
   Geometry g{};
-  GeometryOf(call, &g);
+  GeometryOf(call, Lanes(), &g);
   return g.blocks * SizeOf(g.block_f, g.K());
 }
 
 void PackWeights(const ConvCall& call, float* packed) {
   Geometry g{};
-  GeometryOf(call, &g);
+  GeometryOf(call, Lanes(), &g);
   const int64_t c = g.block_c, window = call.dims.KernelSize(), k = c * window;
   const float* w = static_cast<const float*>(call.weight.ptr);
   const bool last = call.weight.channels_last || window == 1;
@@ -252,7 +139,7 @@ void PackWeights(const ConvCall& call, float* packed) {
 
 void PackedRun(const ConvCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
   Geometry g{};
-  GeometryOf(call, &g);
+  GeometryOf(call, Lanes(), &g);
   bool more;
   const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
   const float* x = static_cast<const float*>(call.src.ptr);
@@ -327,7 +214,7 @@ bool ExpandDepthwiseTakes(const ConvCall& expand, const ConvCall& depthwise) {
   const auto bounds = [](const PostOp& p) { return !p || p.kind == PostKind::kRelu || p.kind == PostKind::kClip; };
   const ConvDims &a = expand.dims, &b = depthwise.dims;
   Geometry g{};
-  if (!GeometryOf(expand, &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) || !bounds(depthwise.post)) return false;
+  if (expand.dtype != kFloat32 || !GeometryOf(expand, Lanes(), &g) || !DepthwiseTakes(depthwise, false) || !bounds(expand.post) || !bounds(depthwise.post)) return false;
   return a.KernelSize() == 1 && a.groups == 1 && g.sh == 1 && g.sw == 1 && g.ph == 0 && g.pw == 0 && expand.src.channels_last && b.batch == a.batch && b.channels == a.filters &&
          b.in[1] == a.in[1] && b.in[2] == a.in[2] && b.channels % Lanes() == 0 && b.in[2] <= kPointers;
 }

@@ -131,6 +131,10 @@ void Forward(KernelArgs& args) {
                                                                              << "; float types are accepted";
     return run(args);
   }
+  if (dtype == kBfloat16 && args.out[0].dtype == dtype && args.param<PoolingParam>().pool_type != kPoolLp && Last(args.param<PoolingParam>(), args.out[0])) {
+    const auto& p = args.param<PoolingParam>();
+    if (DimsOf(p, args.in[0].shape, args.out[0].shape).channels % 8 == 0) return run(args);
+  }
   RunReal(args, [&](KernelArgs& a, auto) { run(a); });
 }
 

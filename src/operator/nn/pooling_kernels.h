@@ -25,7 +25,8 @@ struct PoolDims {
 
 /*
  * Work items [begin, end): planes (batch x channels) in plain order; in channels-last order output rows (batch x out[0] x out[1]) forward
- * and (batch x blocks of kPoolChannelBlock channels) backward. dtype: float32, float64, and forward max also int8 and uint8.
+ * and (batch x blocks of kPoolChannelBlock channels) backward. dtype: float32, float64, and forward max also int8 and uint8, and forward
+ * max, avg and sum in channels-last order bfloat16 with a multiple of 8 channels.
  */
 constexpr int64_t kPoolChannelBlock = 64;
 MXNET_CPU_DECLARE(

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.h"
 #include "mxnet/base.h"
 #include "operator/nn/pooling_kernels.h"
 
@@ -177,6 +178,62 @@ void ChannelsForward(const PoolDims& d, const Window& w, const T* image, T* out)
   }
 }
 
+// kVectors vectors of kBytes of bfloat16 channels of one window: the elements at even and at odd places become vectors of float32 of their own.
+template <int kType, int kBytes, int kVectors>
+void BfloatChannels(const PoolDims& d, const Window& w, const bfloat16* image, bfloat16* out) {
+  typedef float V __attribute__((vector_size(kBytes)));
+  typedef uint32_t Bits __attribute__((vector_size(kBytes)));
+  constexpr uint32_t kUpper = 0xffff0000u;
+  V even[kVectors], odd[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) even[v] = odd[v] = V{} + Identity<float, kType>();
+  for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+    for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih) {
+      const bfloat16* in = image + ((id * d.in[1] + ih) * d.in[2] + w.begin[2]) * d.channels;
+      for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw, in += d.channels)
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          Bits x;
+          std::memcpy(&x, in + v * (kBytes / 2), sizeof x);
+          const V e = (V)(x << 16), o = (V)(x & kUpper);   // NOLINT: bits
+          even[v] = kType == nn::kPoolMax ? (e > even[v] ? e : even[v]) : e + even[v];
+          odd[v] = kType == nn::kPoolMax ? (o > odd[v] ? o : odd[v]) : o + odd[v];
+        }
+    }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    if (kType == nn::kPoolAvg) even[v] /= V{} + static_cast<float>(w.divisor), odd[v] /= V{} + static_cast<float>(w.divisor);
+    // as FloatToBfloatBits, in the upper half
+    const Bits e = (Bits)even[v], o = (Bits)odd[v];   // NOLINT: bits
+    const Bits low = (Bits)(even[v] == even[v] ? e + 0x7fff + (e >> 16 & 1) : e | 0x400000), high = (Bits)(odd[v] == odd[v] ? o + 0x7fff + (o >> 16 & 1) : o | 0x400000);   // NOLINT
+    const Bits x = low >> 16 | (high & kUpper);
+    std::memcpy(out + v * (kBytes / 2), &x, sizeof x);
+  }
+}
+
+// bfloat16, channels last, in whole vectors of channels: sums in float32.
+template <int kType>
+void BfloatRows(const PoolDims& d, const bfloat16* x, bfloat16* y, int64_t begin, int64_t end) {
+  const int64_t c = d.channels;
+  for (int64_t row = begin; row < end; ++row) {
+    const int64_t oh = row % d.out[1], od = row / d.out[1] % d.out[0], n = row / d.out[1] / d.out[0];
+    const bfloat16* image = x + n * d.InSize() * c;
+    for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+      bfloat16* out = y + (row * d.out[2] + ow) * c;
+      const Window w = WindowAt(d, od, oh, ow);
+      int64_t from = 0;
+#ifdef __AVX512F__
+      constexpr int kBytes = 64;
+#else
+      constexpr int kBytes = 32;
+#endif
+      for (; from + 2 * kBytes <= c; from += 2 * kBytes) BfloatChannels<kType, kBytes, 4>(d, w, image + from, out + from);
+      for (; from + 32 <= c; from += 32) BfloatChannels<kType, kBytes, 64 / kBytes>(d, w, image + from, out + from);
+      for (; from < c; from += 8) BfloatChannels<kType, 16, 1>(d, w, image + from, out + from);
+    }
+  }
+}
+
 template <typename T, int kType>
 void RowsForward(const PoolDims& d, const T* x, T* y, int64_t begin, int64_t end) {
   const int64_t c = d.channels;
@@ -306,6 +363,10 @@ void PoolForward(const nn::PoolDims& d, int dtype, bool last, const void* x, voi
   switch (dtype) {
     case kFloat32: return ForwardOf<float>(d, last, x, y, begin, end);
     case kFloat64: return ForwardOf<double>(d, last, x, y, begin, end);
+    case kBfloat16: {
+      const auto run = d.type == nn::kPoolMax ? BfloatRows<nn::kPoolMax> : d.type == nn::kPoolAvg ? BfloatRows<nn::kPoolAvg> : BfloatRows<nn::kPoolSum>;
+      return run(d, static_cast<const bfloat16*>(x), static_cast<bfloat16*>(y), begin, end);
+    }
     case kInt8: return Forward<int8_t, nn::kPoolMax>(d, last, x, y, begin, end);
     default: return Forward<uint8_t, nn::kPoolMax>(d, last, x, y, begin, end);
   }
