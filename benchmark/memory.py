@@ -80,7 +80,7 @@ def main():
         result = shapes["data"][0] * shapes["data"][1] * 4 / 2**20
         runs = {"all kept": executor(net, shapes)}
         root = args.layers ** 0.5
-        for results in (2 * root, 4 * root):   # one result per segment, and those of one segment
+        for results in (2 * root, 4 * root, 8 * root):   # one result per segment, and those of one segment
             budget = int(results * result * 2**20)
             plan = mx.memory.plan(net, budget, grad_names=[n for n in net.list_arguments() if n != "data"], **shapes)
             runs[f"budget {results:.0f} results = {results / root:.0f} sqrt(N)"] = executor(plan.apply(), shapes)

@@ -25,7 +25,8 @@ constexpr double kCheapWeight = 0.5;
 constexpr double kWeights[] = {1e-3, 0.2, 0.5, 1, 2, 4};
 // MXNET_MEMORY_OPT does not pay any price for the last percents.
 constexpr double kNearLeast = 1.05;
-constexpr double kMostSegments = 256;
+constexpr double kMostSegments = 256, kStep = 1.41421356;   // the planner's numbers of segments, and each to the next
+constexpr int kRefinements = 4;
 // What is dear is recomputed for MXNET_BACKWARD_DO_MIRROR as long as all recomputation is estimated at this part of a step.
 constexpr double kMirrorPrice = 0.05;
 // From this many bytes on, what a step keeps is worth one more pass over the results of BatchNorm with relu of at least so many elements.
@@ -124,6 +125,18 @@ class Chooser {
   }
 
   int64_t needed_bytes() const { return needed_bytes_; }
+
+  /* The choice less the last `count` of its nodes in the order of the forward pass. What is forced stays. */
+  Recompute Less(Recompute r, size_t count) const {
+    for (uint32_t n = num_forward_; n-- > 0 && count > 0;) {
+      const Node* node = g_.nodes[n].source;
+      if (node->is_variable() || Forced(*node) == 1 || !r.nodes.erase(node)) continue;
+      r.extra_ns -= cost_[n];
+      r.extra_flops -= flops_[n];
+      --count;
+    }
+    return r;
+  }
 
  private:
   uint32_t Eid(const NodeEntry& e) const { return g_.eid(g_.id.at(e.node.get()), e.index); }
@@ -256,22 +269,40 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
 
   Chooser chooser(q);
   std::vector<Recompute> candidates{none};
-  auto add = [&](double segments, double weight, bool dear) {
+  auto cut = [&](double segments, double weight, bool dear) {
     Recompute r = chooser.Cut(segments > 1 ? static_cast<int64_t>(static_cast<double>(chooser.needed_bytes()) / segments) : 0, weight, dear);
-    for (const auto& c : candidates)
-      if (c.nodes == r.nodes) return;
+    r.segments = segments;
+    r.weight = weight;
     r.kept_bytes = none.kept_bytes;
     r.step_ns = none.step_ns;
     r.step_flops = none.step_flops;
+    return r;
+  };
+  auto add = [&](double segments, double weight, bool dear) {
+    Recompute r = cut(segments, weight, dear);
+    for (const auto& c : candidates)
+      if (c.nodes == r.nodes) return;
     candidates.push_back(std::move(r));
+  };
+  // Candidates are some way apart: between one that fits and the next, the dearest in memory that still fits takes least time.
+  auto refine = [&](Recompute best) {
+    double low = best.segments, high = best.segments * kStep;
+    for (int i = 0; i < kRefinements && best.segments > 1; ++i) {
+      const double middle = std::sqrt(low * high);
+      Recompute r = cut(middle, best.weight, true);
+      const bool fits = r.kept_at_once <= q.budget && (r.arena_bytes = q.arena_bytes(r.nodes)) <= q.budget;
+      (fits ? low : high) = middle;
+      if (fits && r.extra_ns < best.extra_ns) best = std::move(r);
+    }
+    return best;
   };
   for (double segments : {1, 4, 16}) add(segments, kCheapWeight, false);
   const double price = kMirrorPrice * none.step_ns;
   if (planner) {
-    for (double segments = 2; segments <= kMostSegments; segments *= std::sqrt(2.0))
+    for (double segments = 2; segments <= kMostSegments; segments *= kStep)
       for (double weight : kWeights) add(segments, weight, true);
   } else if (env.memory_opt != 0) {
-    for (double segments = 2; segments <= kMostSegments; segments *= segments < 8 ? std::sqrt(2.0) : 2.0)
+    for (double segments = 2; segments <= kMostSegments; segments *= segments < 8 ? kStep : 2.0)
       for (double weight : {kWeights[0], 0.25}) add(segments, weight, true);
   } else {
     const size_t cheap = candidates.size();
@@ -280,6 +311,21 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
     candidates.erase(std::remove_if(candidates.begin() + static_cast<long>(cheap), candidates.end(), [&](const Recompute& c) { return c.extra_ns > price; }), candidates.end());
   }
 
+  // What is kept of the end of the forward pass dies first in the backward pass: as much as an arena of `limit` bytes has room for is not computed again.
+  auto keep_end = [&](const Recompute& r, size_t limit) {
+    size_t fits = 0, too_many = r.nodes.size() + 1;
+    Recompute best = r;
+    while (too_many - fits > 1) {
+      const size_t middle = fits + (too_many - fits) / 2;
+      Recompute less = chooser.Less(r, middle);
+      less.arena_bytes = q.arena_bytes(less.nodes);
+      const bool ok = less.arena_bytes <= limit;
+      (ok ? fits : too_many) = middle;
+      if (ok) best = std::move(less);
+    }
+    return best;
+  };
+
   // What a choice keeps is a lower bound of its arena: most need not be planned.
   if (q.budget > 0) {
     size_t least = none.arena_bytes;
@@ -287,7 +333,7 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
     for (auto& c : candidates) {
       if (c.kept_at_once > q.budget) continue;
       if (c.arena_bytes == 0) c.arena_bytes = q.arena_bytes(c.nodes);
-      if (c.arena_bytes <= q.budget) return c;
+      if (c.arena_bytes <= q.budget) return keep_end(refine(c), q.budget);
       least = std::min(least, c.arena_bytes);
     }
     for (auto& c : candidates)
@@ -303,7 +349,7 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
   const Recompute* best = nullptr;
   for (const auto& c : candidates)
     if (c.arena_bytes && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns)) best = &c;
-  return *best;
+  return keep_end(*best, std::max(least, best->arena_bytes));
 }
 
 }  // namespace mxnet

@@ -189,6 +189,7 @@ struct Recompute {
   size_t arena_bytes = 0;         // of the plan with it
   size_t kept_bytes = 0;          // of the arena without any
   size_t kept_at_once = 0;        // what lives from the forward to the backward pass: the arena is no smaller
+  double segments = 1, weight = 0;   // how it was found
   double extra_ns = 0, extra_flops = 0, step_ns = 0, step_flops = 0;   // estimates: of the recomputation, of a step without it
 };
 

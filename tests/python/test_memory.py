@@ -211,6 +211,17 @@ def test_budget_of_a_symbol():
     assert everything.recomputed == [] and everything.planned_bytes == everything.kept_bytes and everything.extra_flops == 0
 
 
+def test_a_budget_is_used_up():
+    """More bytes, less recomputation, to the last result: the planner does not stop at the next step of its list."""
+    net, layer = chain(200), 32 * 16 * 4
+    counts = []
+    for results in (35, 40, 60, 85, 100):
+        plan = mx.memory.plan(net, results * layer, data=(32, 16))
+        assert (results - 1) * layer < plan.planned_bytes <= results * layer
+        counts.append(len(plan.recomputed))
+    assert counts == sorted(set(counts), reverse=True) and counts[0] - counts[-1] > 100
+
+
 def test_memory_grows_with_the_root_of_the_depth():
     short, deep = (mx.memory.plan(chain(n), None, data=(32, 16)).planned_bytes for n in (16, 144))
     assert deep < 4.5 * short        # sqrt(9) = 3
