@@ -169,3 +169,61 @@ def test_half_convolution_gradients(dtype, kernel):
 
     for got, expected in zip(gradients(dtype), gradients("float32")):
         assert np.abs(got - expected).max() <= (0.01 if dtype == "float16" else 0.05) * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape, axis", [((7, 10), -1), ((3, 20000), -1), ((2, 300, 7, 9), 1), ((5, 3), 0), ((9000, 5), 0), ((4, 1, 6), 1), ((1,), 0), ((3, 2, 130, 70), 1)])
+def test_half_softmax_is_float_softmax_rounded_once(dtype, shape, axis):
+    mx.random.seed(3)
+    x = (mx.nd.random.normal(shape=shape) * 4).astype(dtype)
+    g = mx.nd.random.normal(shape=shape).astype(dtype)
+    length = mx.nd.random.randint(1, shape[axis] + 1, shape=shape[:axis % len(shape)] + shape[axis % len(shape) + 1:] or (1,), dtype="int32")
+    mask = mx.nd.random.uniform(shape=shape) > 0.3
+    calls = [lambda d: mx.nd.softmax(d, axis=axis), lambda d: mx.nd.log_softmax(d, axis=axis, temperature=2.0), lambda d: mx.nd.softmin(d, axis=axis),
+             lambda d: mx.nd.masked_softmax(d, mask.astype("bool"), axis=axis)]
+    if len(shape) > 1:
+        calls += [lambda d: mx.nd.softmax(d, length, axis=axis, use_length=True), lambda d: mx.nd.SoftmaxActivation(d, mode="channel")]
+    for call in calls:
+        results = []
+        for data, grad in ((x, g), (x.astype("float32"), g.astype("float32"))):
+            data.attach_grad()
+            with mx.autograd.record():
+                y = call(data)
+            y.backward(grad)
+            results.append((y, data.grad))
+        (y, dx), (wide_y, wide_dx) = results
+        assert y.dtype == x.dtype and dx.dtype == x.dtype
+        np.testing.assert_array_equal(y.asnumpy(), wide_y.astype(dtype).asnumpy())
+        # the float gradient comes from an output that was not rounded
+        np.testing.assert_allclose(dx.asnumpy().astype("float32"), wide_dx.asnumpy(), atol=0.02 if dtype == "float16" else 0.15, rtol=0.02 if dtype == "float16" else 0.1)
+
+
+def test_softmax_changes_between_float_and_half():
+    x = mx.nd.random.normal(shape=(40, 300))
+    for source, target in (("float16", "float32"), ("float32", "float16")):
+        data = x.astype(source)
+        data.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.softmax(data, dtype=target)
+            total = (y * y).sum()
+        total.backward()
+        assert y.dtype == np.dtype(target) and data.grad.dtype == np.dtype(source)
+        exact = mx.nd.softmax(data.astype("float32"))
+        np.testing.assert_allclose(y.asnumpy(), exact.asnumpy(), rtol=1e-3, atol=1e-7)
+        np.testing.assert_allclose(data.grad.asnumpy(), (2 * exact * (exact - (exact * exact).sum(axis=1, keepdims=True))).asnumpy(), atol=1e-4)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_half_softmax_needs_no_float_copy(axis):
+    x = mx.nd.zeros((1024, 2048), dtype="float16")
+    x.attach_grad()
+    mx.nd.waitall()
+    mx.cpu().empty_cache()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().used_bytes
+    with mx.autograd.record():
+        y = mx.nd.softmax(x, axis=axis)
+    y.backward(y)
+    mx.nd.waitall()
+    # the output; the float copies were 8 MiB each
+    assert mx.storage.stats().peak_used_bytes - before < 2 * 4 * 2 ** 20

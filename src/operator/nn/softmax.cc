@@ -67,6 +67,12 @@ DeviceSoftmax OnDevice(const SoftmaxCall& c, int64_t outer) {
 
 int AxisOf(const Attrs& a, int axis, const Shape& s) { return s.ndim() == 0 ? 0 : CheckAxis(a, axis, s.ndim()); }
 
+/* For the loops of half precision: one at least is float16 or bfloat16, none is float64. */
+bool OnlyHalf(std::initializer_list<const TBlob*> blobs) {
+  return std::any_of(blobs.begin(), blobs.end(), [](const TBlob* b) { return IsHalf(b->dtype); }) &&
+         std::none_of(blobs.begin(), blobs.end(), [](const TBlob* b) { return b->dtype == kFloat64; });
+}
+
 template <Kind kKind>
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
@@ -96,8 +102,10 @@ void Forward(KernelArgs& args) {
       std::copy(narrow, narrow + out.Size(), data.out[0].data<float>());
       w.Narrow();
     }
+  } else if (OnlyHalf({&args.in[0], &args.out[0]})) {
+    RunSoftmaxHalf(c, args.in[0], args.out[0], outer);
   } else {
-    RunReal(data, [&](KernelArgs& a, auto) { run(a, float{}); });
+    run(data, float{});
   }
 }
 
@@ -110,6 +118,7 @@ void Backward(KernelArgs& args) {   // ograd, output, [data] -> data_grad
   const SoftmaxCall c = CallOf(kKind, p.temperature, shape, axis);
   const int64_t outer = shape.Prod(0, axis);
   if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(c, outer), args.in[0], args.in[1], args.out[0]);
+  if (OnlyHalf({&args.in[0], &args.in[1], &args.out[0]})) return RunSoftmaxBackwardHalf(c, args.in[0], args.in[1], args.out[0], outer);
   KernelArgs two = args;
   two.in = Span<const TBlob>(args.in.ptr, 2);
   RunReal(two, [&](KernelArgs& a, auto tag) {
@@ -276,6 +285,8 @@ MXNET_REGISTER_OP(SoftmaxActivation)
     .set_gradient(BackwardNode("_backward_SoftmaxActivation", kGradOutputs))
     .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+      const Shape& s = args.in[0].shape;
+      if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(ActivationCall(args, s), args.in[0], args.out[0], s[0]);
       RunReal(args, [](KernelArgs& a, auto tag) {
         using T = decltype(tag);
         RunSoftmax(ActivationCall(a, a.in[0].shape), a.in[0].data<T>(), a.out[0].data<T>(), a.in[0].shape[0]);
@@ -290,6 +301,8 @@ MXNET_REGISTER_OP(_backward_SoftmaxActivation)
     .set_infer_shape(ElemwiseShape)
     .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+      const Shape& s = args.in[0].shape;
+      if (OnlyHalf({&args.in[0]})) return RunSoftmaxBackwardHalf(ActivationCall(args, s), args.in[0], args.in[1], args.out[0], s[0]);
       RunReal(args, [](KernelArgs& a, auto tag) {
         using T = decltype(tag);
         RunSoftmaxBackward(ActivationCall(a, a.in[0].shape), a.in[0].data<T>(), a.in[1].data<T>(), a.out[0].data<T>(), a.in[0].shape[0]);
@@ -327,12 +340,13 @@ template <Kind kKind>
 void MaskedForward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   const auto& p = args.param<MaskedSoftmaxParam>();
+  const Shape& s = args.in[0].shape;
+  const int axis = AxisOf(*args.attrs, p.axis, s);
+  SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);
+  c.mask = FullMask(args, args.in[1], s);
+  if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(c, args.in[0], args.out[0], s.Prod(0, axis));
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
-    const Shape& s = a.in[0].shape;
-    const int axis = AxisOf(*a.attrs, p.axis, s);
-    SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);
-    c.mask = FullMask(a, a.in[1], s);
     RunSoftmax(c, a.in[0].data<T>(), a.out[0].data<T>(), s.Prod(0, axis));
   });
 }
@@ -341,11 +355,16 @@ template <Kind kKind>
 void MaskedBackward(KernelArgs& args) {   // ograd, mask, output -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   const auto& p = args.param<MaskedSoftmaxParam>();
+  const Shape& s = args.in[2].shape;
+  const int axis = AxisOf(*args.attrs, p.axis, s);
+  const unsigned char* mask = FullMask(args, args.in[1], s);
+  if (OnlyHalf({&args.in[0]})) {
+    SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);
+    c.mask = mask;
+    return RunSoftmaxBackwardHalf(c, args.in[0], args.in[2], args.out[0], s.Prod(0, axis));
+  }
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
-    const Shape& s = a.in[2].shape;
-    const int axis = AxisOf(*a.attrs, p.axis, s);
-    const unsigned char* mask = FullMask(a, a.in[1], s);
     const int64_t n = s.Size();
     T* og = Scratch<T>(a, n);   // gradients of what does not count do not count either
     const T* given = a.in[0].data<T>();

@@ -29,6 +29,11 @@ void RunSoftmaxBackward(SoftmaxCall c, const T* og, const T* y, T* dx, int64_t o
   ParallelFor(outer, SoftmaxGrain(c), [&](int64_t b, int64_t e) { MXNET_CPU_CALL(SoftmaxBackward)(c, dtype, og, y, dx, b, e); });
 }
 
+/* The same for arrays of which at least one is float16 or bfloat16 and none float64, without float copies of them. */
+void RunSoftmaxHalf(SoftmaxCall c, const TBlob& x, const TBlob& y, int64_t outer);
+/* c.mask: elements whose gradient does not count. */
+void RunSoftmaxBackwardHalf(SoftmaxCall c, const TBlob& og, const TBlob& y, const TBlob& dx, int64_t outer);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_SOFTMAX_H_
