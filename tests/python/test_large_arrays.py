@@ -151,3 +151,37 @@ def test_save_and_load(tmp_path):
     a = nd.load(file)["a"]
     os.remove(file)
     assert a.shape == (N,) and a.dtype == np.int8 and a[N - 2:].asnumpy().tolist() == [0, 3] and int(a[5].asscalar()) == 1
+
+
+def test_half_precision_layers():
+    # each works piece by piece: its peak is that of its arrays
+    x = nd.full((N,), -1, dtype="float16")
+    x[N - 1] = 3
+    y = nd.Activation(x, act_type="relu")
+    assert y[N - 2:].asnumpy().tolist() == [0, 3] and y[2 ** 31 - 1].asscalar() == 0
+    nd.LeakyReLU(x, slope=0.5, out=y)
+    assert y[N - 2:].asnumpy().tolist() == [-0.5, 3] and y[2 ** 31 - 1:2 ** 31 + 1].asnumpy().tolist() == [-0.5, -0.5]
+
+
+def test_half_precision_dropout():
+    x = nd.ones((N,), dtype="float16")
+    with mx.autograd.train_mode():
+        y = nd.Dropout(x, p=0.5)
+    end = y[N - 4096:].asnumpy()
+    assert set(np.unique(end)) == {0.0, 2.0} and 0.4 < (end > 0).mean() < 0.6
+    # the draws of the far end are no repetition of the first ones
+    assert (end != y[:4096].asnumpy()).any() and (end != y[2 ** 31 - 8192:2 ** 31 - 4096].asnumpy()).any()
+
+
+def test_half_precision_softmax():
+    x = nd.zeros((2 ** 20 + 1, 2 ** 11), dtype="float16")
+    x[2 ** 20, 7] = 8
+    y = nd.softmax(x)
+    last = y[2 ** 20].asnumpy()
+    assert last.argmax() == 7 and abs(last.astype("float64").sum() - 1) < 1e-2 and y[2 ** 20 - 1, 5].asscalar() == np.float16(2 ** -11)
+
+
+def test_uniform():
+    x = nd.random.uniform(1, 2, shape=(N,), dtype="float16")
+    end, start = x[N - 4096:].asnumpy(), x[:4096].asnumpy()
+    assert (end >= 1).all() and (end <= 2).all() and 1.45 < end.astype("float32").mean() < 1.55 and (end != start).mean() > 0.9

@@ -227,3 +227,54 @@ def test_half_softmax_needs_no_float_copy(axis):
     mx.nd.waitall()
     # the output; the float copies were 8 MiB each
     assert mx.storage.stats().peak_used_bytes - before < 2 * 4 * 2 ** 20
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("size", [1, 7, 2048, 20001])
+def test_half_activations_are_float_activations_rounded_once(dtype, size):
+    x = (mx.nd.random.normal(shape=(size,)) * 3).astype(dtype)
+    g = mx.nd.random.normal(shape=(size,)).astype(dtype)
+    calls = [lambda d, a=a: mx.nd.Activation(d, act_type=a) for a in ("relu", "sigmoid", "tanh", "softrelu", "softsign")]
+    calls += [lambda d, a=a: mx.nd.LeakyReLU(d, act_type=a, slope=0.3) for a in ("leaky", "elu", "selu", "gelu")]
+    for call in calls:
+        data, wide = x.copy(), x.astype("float32")
+        for d in (data, wide):
+            d.attach_grad()
+        with mx.autograd.record():
+            y, exact = call(data), call(wide)
+        y.backward(g)
+        exact.backward(g.astype("float32"))
+        np.testing.assert_array_equal(y.asnumpy(), exact.astype(dtype).asnumpy())
+        np.testing.assert_allclose(data.grad.asnumpy().astype("float32"), wide.grad.asnumpy(), rtol=0.02, atol=0.01 if dtype == "float16" else 0.05)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("shape, axes", [((5,), ()), ((100, 41), ()), ((3, 5001), ()), ((30, 40), (0,))])
+def test_half_dropout_draws_as_float_does(dtype, shape, axes):
+    results = []
+    for d in (dtype, "float32"):
+        x = mx.nd.ones(shape, dtype=d)
+        x.attach_grad()
+        mx.random.seed(5)
+        with mx.autograd.record():
+            y = mx.nd.Dropout(x, p=0.25, axes=axes)
+        y.backward(mx.nd.ones(shape, dtype=d) * 2)
+        results.append((y, x.grad))
+        assert (mx.nd.Dropout(x, p=0.25).asnumpy() == 1).all()
+    (y, dx), (wide_y, wide_dx) = results
+    np.testing.assert_array_equal(y.asnumpy(), wide_y.astype(dtype).asnumpy())
+    np.testing.assert_array_equal(dx.asnumpy(), (2 * y).asnumpy())
+
+
+@pytest.mark.parametrize("name", ["relu", "gelu", "dropout"])
+def test_half_element_wise_layers_need_no_float_copy(name):
+    x = mx.nd.ones((2048, 2048), dtype="float16")
+    mx.nd.waitall()
+    mx.cpu().empty_cache()
+    mx.storage.reset_peak()
+    before = mx.storage.stats().used_bytes
+    with mx.autograd.train_mode():
+        y = mx.nd.Dropout(x, p=0.5) if name == "dropout" else mx.nd.Activation(x, act_type="relu") if name == "relu" else mx.nd.LeakyReLU(x, act_type="gelu")
+    y.wait_to_read()
+    # the output, and dropout's mask; a float copy takes 16 MiB
+    assert mx.storage.stats().peak_used_bytes - before < (1.5 if name != "dropout" else 2.5) * 8 * 2 ** 20

@@ -1,5 +1,6 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh.
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 #include "operator/pointwise/device_activation.h"
@@ -38,6 +39,11 @@ void RunOnDevice(KernelArgs& a, bool gradient) {
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   if (args.run.ctx.is_gpu()) return RunOnDevice(args, false);
+  if (IsHalf(args.in[0].dtype)) {
+    const int type = args.param<ActivationParam>().act_type;
+    return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(),
+                           [&](float* const* v, int64_t, int64_t n) { MXNET_CPU_CALL(ActivationForward)(type, kFloat32, v[0], v[1], n, 0.0); });
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T* x = a.in[0].data<T>();
@@ -50,6 +56,11 @@ void Forward(KernelArgs& args) {
 void Backward(KernelArgs& args) {   // ograd, value -> data_grad
   if (args.req[0] == OpReq::kNull) return;
   if (args.run.ctx.is_gpu()) return RunOnDevice(args, true);
+  if (IsHalf(args.in[0].dtype)) {
+    const int type = args.param<ActivationParam>().act_type;
+    return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(),
+                           [&](float* const* v, int64_t, int64_t n) { MXNET_CPU_CALL(ActivationBackward)(type, kFloat32, v[0], v[1], v[2], n, 0.0); });
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T *og = a.in[0].data<T>(), *value = a.in[1].data<T>();

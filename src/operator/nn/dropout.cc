@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 #include "operator/recompute.h"
@@ -60,6 +61,30 @@ void Apply(const T* x, const Shape& shape, const T* mask, const Shape& mask_shap
   });
 }
 
+/* The random numbers of one call: element i of the mask comes from counter `first` + i / 4. */
+struct Draw {
+  Draw(KernelArgs& a, int64_t n) : first(a.random->Take(static_cast<uint64_t>(n) / 4 + 1)), seed(a.random->seed()) {
+    const double keep = 1.0 - static_cast<double>(a.param<DropoutParam>().p);
+    threshold = static_cast<uint64_t>(keep * 4294967296.0);
+    scale = keep > 0 ? 1.0 / keep : 0.0;
+  }
+  uint64_t first, seed, threshold;
+  double scale;
+};
+
+/* Half precision with one decision per element. */
+void ForwardHalf(KernelArgs& args, bool active) {
+  const TBlob data = args.in[0], none, mask = Wanted(args, 1) ? args.out[1] : none;
+  const int64_t n = data.Size();
+  if (!active) return ForPieces<0, 1>({}, {mask}, n, [](float* const* v, int64_t, int64_t k) { std::fill(v[0], v[0] + k, 1.0f); });
+  const Draw draw(args, n);
+  const bool apply = args.req[0] != OpReq::kNull;
+  ForPieces<1, 2>({apply ? data : none}, {apply ? args.out[0] : none, mask}, n, [&](float* const* v, int64_t at, int64_t k) {
+    MXNET_CPU_CALL(DropoutMask)(kFloat32, draw.seed, draw.first + static_cast<uint64_t>(at) / 4, draw.threshold, draw.scale, v[2], 0, k);
+    for (int64_t i = 0; apply && i < k; ++i) v[1][i] = v[0][i] * v[2][i];
+  });
+}
+
 void Forward(KernelArgs& args) {
   if (args.out[0].Size() == 0) return;
   const auto& p = args.param<DropoutParam>();
@@ -68,6 +93,7 @@ void Forward(KernelArgs& args) {
     if (args.req[0] != OpReq::kNull && args.out[0].dptr != args.in[0].dptr) std::memcpy(args.out[0].dptr, args.in[0].dptr, args.in[0].Bytes());
     if (!Wanted(args, 1)) return;
   }
+  if (IsHalf(args.in[0].dtype) && args.out[1].shape == args.in[0].shape) return ForwardHalf(args, active);
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const int64_t n = a.out[1].Size();
@@ -77,13 +103,10 @@ void Forward(KernelArgs& args) {
       if (args.req[0] != OpReq::kNull && a.out[0].dptr != args.out[0].dptr) std::memcpy(a.out[0].dptr, a.in[0].dptr, a.in[0].Bytes());
       return;
     }
-    const uint64_t first = a.random->Take(static_cast<uint64_t>(n) / 4 + 1), seed = a.random->seed();
-    const double keep = 1.0 - static_cast<double>(p.p);
-    const uint64_t threshold = static_cast<uint64_t>(keep * 4294967296.0);
-    const double scale = keep > 0 ? 1.0 / keep : 0.0;
+    const Draw draw(a, n);
     const int dtype = a.in[0].dtype;
     ParallelFor((n + 3) / 4, kGrain / 16, [&](int64_t b, int64_t e) {
-      MXNET_CPU_CALL(DropoutMask)(dtype, seed, first, threshold, scale, mask, 4 * b, std::min(4 * e, n));
+      MXNET_CPU_CALL(DropoutMask)(dtype, draw.seed, draw.first, draw.threshold, draw.scale, mask, 4 * b, std::min(4 * e, n));
     });
     if (a.req[0] != OpReq::kNull) Apply(a.in[0].data<T>(), a.in[0].shape, mask, a.out[1].shape, a.out[0].data<T>());
   });
@@ -91,6 +114,10 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, mask -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (IsHalf(args.in[0].dtype) && args.in[0].shape == args.in[1].shape)
+    return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(), [](float* const* v, int64_t, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) v[2][i] = v[0][i] * v[1][i];
+    });
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     Apply(a.in[0].data<T>(), a.in[0].shape, a.in[1].data<T>(), a.in[1].shape, a.out[0].data<T>());

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 #include "operator/pointwise/recipe.h"
@@ -46,6 +47,12 @@ struct Channels {
 
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  const auto& given = args.param<LeakyReLUParam>();
+  if (IsHalf(args.in[0].dtype) && given.act_type != kPrelu && given.act_type != kRrelu) {
+    const int type = LoopOf(given.act_type);
+    return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(),
+                           [&](float* const* v, int64_t, int64_t n) { MXNET_CPU_CALL(ActivationForward)(type, kFloat32, v[0], v[1], n, given.slope); });
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LeakyReLUParam>();
@@ -83,6 +90,13 @@ void Forward(KernelArgs& args) {
 }
 
 void Backward(KernelArgs& args) {   // ograd, data, [gamma | mask] -> data_grad, [gamma_grad]
+  const auto& given = args.param<LeakyReLUParam>();
+  if (IsHalf(args.in[0].dtype) && given.act_type != kPrelu && given.act_type != kRrelu) {
+    if (!Wanted(args, 0)) return;
+    const int type = LoopOf(given.act_type);
+    return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(),
+                           [&](float* const* v, int64_t, int64_t n) { MXNET_CPU_CALL(ActivationBackward)(type, kFloat32, v[0], v[1], v[2], n, given.slope); });
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LeakyReLUParam>();

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/half.h"
+#include "operator/nn/half_pieces.h"
 #include "operator/nn/softmax.h"
 
 namespace mxnet {
@@ -11,28 +11,16 @@ namespace {
 
 constexpr int64_t kTileElements = 8192;   // with its neighbours in the second-level cache
 
-void Widen(const TBlob& from, int64_t at, float* to, int64_t n) {
-  if (from.dtype == kFloat16) HalfToFloat(from.data<float16>() + at, to, n);
-  else if (from.dtype == kBfloat16) BfloatToFloat(from.data<bfloat16>() + at, to, n);
-  else std::memcpy(to, from.data<float>() + at, static_cast<size_t>(n) * sizeof(float));
-}
-
-void Narrow(const float* from, const TBlob& to, int64_t at, int64_t n) {
-  if (to.dtype == kFloat16) FloatToHalf(from, to.data<float16>() + at, n);
-  else if (to.dtype == kBfloat16) FloatToBfloat(from, to.data<bfloat16>() + at, n);
-  else std::memcpy(to.data<float>() + at, from, static_cast<size_t>(n) * sizeof(float));
-}
-
 /* Part of an array that is computed by itself: `runs` runs of `width` neighbouring elements, `stride` apart. */
 struct Tile {
   SoftmaxCall call;      // what the loops see: the tile as an array without gaps
   int64_t outer = 1;     // slices of that array
   int64_t at = 0, runs = 1, width = 0, stride = 0;
   void Load(const TBlob& from, float* to) const {
-    for (int64_t r = 0; r < runs; ++r) Widen(from, at + r * stride, to + r * width, width);
+    for (int64_t r = 0; r < runs; ++r) ReadFloats(from, at + r * stride, to + r * width, width);
   }
   void Store(const float* from, const TBlob& to) const {
-    for (int64_t r = 0; r < runs; ++r) Narrow(from + r * width, to, at + r * stride, width);
+    for (int64_t r = 0; r < runs; ++r) WriteFloats(from + r * width, to, at + r * stride, width);
   }
 };
 
