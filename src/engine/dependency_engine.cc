@@ -57,6 +57,9 @@ Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, 
   op->kind = kind;
   op->prop = prop;
   op->priority = priority;
+  ThreadState* state = State();
+  op->pusher = state;
+  op->age = state->made++;
   op->ctx = ctx;
   op->name = name;
   op->engine = this;

@@ -46,6 +46,7 @@ struct alignas(64) ThreadState {
   SpinLock lock;
   Context bulk_ctx;
   int bulk_priority = 0;
+  uint64_t made = 0;              // operations
   std::unique_ptr<BulkBody> bulk;   // null: nothing is open
   std::atomic<bool> bulk_open{false};  // bulk != nullptr, readable without the lock (exact for the owner's own pushes)
   std::vector<Op*> bulk_deletes;    // deletions of variables of the open bulk, pushed right after it

@@ -87,6 +87,8 @@ struct Op {
   Kind kind = kSync;
   FnProperty prop = FnProperty::kNormal;
   int priority = 0;
+  const void* pusher = nullptr;   // whose program it belongs to: a thread
+  uint64_t age = 0;               // how many operations that thread had made before it
   int num_entries = 0;
   int entry_capacity = kInlineEntries;
   Context ctx;
@@ -125,6 +127,9 @@ struct Op {
   }
 };
 
+/* Do `a` and `b` belong to one program, in which `a` stands before `b`? */
+inline bool Before(const Op& a, const Op& b) { return a.pusher == b.pusher && a.age < b.age; }
+
 /* Ready operations collected while variables are locked, run or queued afterwards. */
 class OpList {
  public:
@@ -134,6 +139,12 @@ class OpList {
     (tail_ == nullptr ? head_ : tail_->pool_next) = op;
     tail_ = op;
   }
+  void PushFront(Op* op) {
+    op->pool_next = head_;
+    if (head_ == nullptr) tail_ = op;
+    head_ = op;
+  }
+  Op* front() const { return head_; }
   Op* Pop() {
     Op* op = head_;
     if (op != nullptr && (head_ = op->pool_next) == nullptr) tail_ = nullptr;

@@ -24,7 +24,8 @@ void WorkerPool::Push(Op* op) {
   {
     std::lock_guard<SpinLock> hold(lock_);
     if (op->priority == 0) {
-      fifo_.Push(op);
+      if (!fifo_.empty() && Before(*op, *fifo_.front())) fifo_.PushFront(op);
+      else fifo_.Push(op);
     } else {
       heap_.push_back({op->priority, seq_++, op});
       std::push_heap(heap_.begin(), heap_.end());
@@ -70,7 +71,12 @@ Op* WorkerPool::Pop() {
 }
 
 bool WorkerPool::TryKeep(Op* op) {
-  if (tls_pool != this || tls_kept != nullptr || size_.load(std::memory_order_relaxed) != 0) return false;
+  if (tls_pool != this || tls_kept != nullptr) return false;
+  if (size_.load(std::memory_order_relaxed) != 0) {
+    if (op->priority != 0) return false;
+    std::lock_guard<SpinLock> hold(lock_);
+    if (!heap_.empty() || (!fifo_.empty() && !Before(*op, *fifo_.front()))) return false;
+  }
   tls_kept = op;
   return true;
 }

@@ -1,5 +1,7 @@
 /*
- * A queue of ready operations and the threads that run them. Larger priorities first, equal ones in order of arrival.
+ * A queue of ready operations and the threads that run them. Larger priorities first, equal ones in order of arrival; but what has waited for others to end
+ * goes before what the same thread pushed after it. So a thread's operations run nearly in the order of its program, however far it runs ahead: results that only
+ * the next operation reads are read at once and given back, not kept until all that could begin has begun. Threads do not wait for each other's programs.
  * A worker that finds nothing spins for a few microseconds and then sleeps; pushing costs a system call only when every
  * worker sleeps.
  */
@@ -27,7 +29,7 @@ class WorkerPool {
   void Push(Op* op);
   /*
    * On one of this pool's workers, right after it finished an operation (see Schedule): keeps `op` for itself and returns true unless
-   * others are queued, which come first. Saves the chain x -> x -> x a trip through the queue.
+   * others are queued that come first. Saves the chain x -> x -> x a trip through the queue.
    */
   bool TryKeep(Op* op);
   /* Runs what is queued, then joins. REQUIRES: not called on a worker of this pool. */

@@ -396,7 +396,7 @@ class Compiler {
     for (auto& n : p_.nodes) {
       double work = 0;
       for (int i = n.in; i < n.out + n.num_out; ++i) work += static_cast<double>(views[i].Size());
-      n.cost = n.constant ? 100 : 100 + 0.5 * work;
+      n.cost = n.constant ? 100 : 100 + 0.125 * work;
       if (n.attrs->op->flops) n.cost += 0.05 * n.attrs->op->flops(*n.attrs, Span<const TBlob>(views.data() + n.in, n.num_in), Span<const TBlob>(views.data() + n.out, n.num_out));
       if (n.loop >= 0 && !n.constant) n.cost *= p_.loops[n.loop].turns;
     }

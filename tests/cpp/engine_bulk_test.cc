@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -204,17 +205,35 @@ TEST_P(BulkTest, LargerPrioritiesRunEarlier) {
   for (Var* v : vars) engine_->DeleteVariable({}, kCpu, v);
 }
 
-TEST_P(BulkTest, ALongChainDoesNotStarveOthers) {
-  // x -> x -> x may stay on its worker only while nothing else is queued.
+TEST_P(BulkTest, ALongChainDoesNotStarveOtherThreads) {
+  // x -> x -> x may stay on its worker only while nobody else's operation is queued.
   std::atomic<bool> go{false};
   std::atomic<int> chain{0};
   int when = -1;
   Push({}, {v_[0]}, [&] { while (!go) std::this_thread::yield(); });
   for (int i = 0; i < 1000; ++i) Push({}, {v_[0]}, [&] { ++chain; });
-  Push({}, {v_[1]}, [&] { when = chain; });
+  std::thread([&] { Push({}, {v_[1]}, [&] { when = chain; }); }).join();
   go = true;
   engine_->WaitForAll();
   EXPECT_LE(when, 1);
+}
+
+// A program that runs ahead: what reads a result comes before what only begins, so few results live at once.
+TEST_P(BulkTest, OneThreadsOperationsRunInItsOrder) {
+  constexpr int kSteps = 200;
+  std::atomic<bool> go{false};
+  int live = 0, most = 0;   // one worker
+  Push({}, {v_[0]}, [&] { while (!go) std::this_thread::yield(); });
+  std::vector<Var*> results;
+  for (int i = 0; i < kSteps; ++i) {
+    results.push_back(engine_->NewVariable());
+    Push({v_[0]}, {results.back()}, [&] { most = std::max(most, ++live); });
+    Push({results.back()}, {v_[1]}, [&] { --live; });
+  }
+  go = true;
+  engine_->WaitForAll();
+  EXPECT_LE(most, 2);
+  for (Var* v : results) engine_->DeleteVariable({}, kCpu, v);
 }
 
 }  // namespace

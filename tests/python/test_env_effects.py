@@ -187,7 +187,7 @@ tell(**plan(bound(mx.sym.exp(x) + mx.sym.exp(x) * mx.sym.exp(x), "null", x=(3, 3
     assert run(program, MXNET_USE_FUSION="0", MXNET_ELIMINATE_COMMON_EXPR="0")["removed"] == 0
 
 
-LARGE_SUM = "a = mx.nd.ones((300, 300)); mx.nd.waitall(); before = threads(); mx.nd.exp(a).asnumpy(); tell(new=threads() - before)"
+LARGE_SUM = "a = mx.nd.ones((600, 500)); mx.nd.waitall(); before = threads(); mx.nd.exp(a).asnumpy(); tell(new=threads() - before)"
 
 
 PASSES = '''

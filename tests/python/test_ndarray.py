@@ -487,3 +487,15 @@ def test_small_refusals():
     with pytest.raises(ValueError, match=r"\[concatenate\] got no list"):
         nd.concatenate(x)
     assert nd.zeros(shape=np.array([2, 3])).shape == (2, 3)
+
+
+def test_a_caller_that_runs_ahead_holds_few_results():
+    # memory comes in an operation's turn, and a thread's operations run in the order of its program
+    x = mx.nd.ones((1 << 20,))
+    mx.nd.waitall()
+    mx.storage.reset_peak(mx.cpu())
+    before = mx.storage.stats(mx.cpu()).used_bytes
+    for _ in range(50):
+        y = mx.nd.relu(x) * 2 + x
+    np.testing.assert_array_equal(y.asnumpy()[:3], 3)
+    assert mx.storage.stats(mx.cpu()).peak_used_bytes - before < 10 * (4 << 20)   # all results would be 150 arrays
