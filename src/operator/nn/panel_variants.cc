@@ -20,6 +20,7 @@ inline __attribute__((always_inline)) void Tile(const float* a, int64_t a_stride
     low[r] = high[r] = Vec{};
     row[r] = a + r * a_stride;
     __builtin_prefetch(out(r), 1);
+    if (kLanes == 16) __builtin_prefetch(out(r) + kLanes, 1);
   }
   for (int64_t i = 0; i < depth; ++i, b += kPanel, a += kRows) {
     const Vec b0 = Load(b), b1 = Load(b + kLanes);
