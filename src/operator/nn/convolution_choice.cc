@@ -120,13 +120,14 @@ std::vector<ConvMethod> Candidates(const ConvCall& call) {
 bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::kPacked || m == ConvMethod::kDepthwise; }
 
 /*
- * Is the rule as good as a trial? For whole vectors, of the layers of ResNet, Inception, AlexNet and MobileNet on Zen 3, it chose Winograd and the size of its tiles as the least
- * time does; packed 1x1 convolutions are within 5 % of the library's in a trial, where weights stay in the cache, and equal in a network, where they come from memory.
+ * Is the rule as good as a trial? For whole vectors, of the layers of ResNet, Inception, AlexNet and MobileNet on Zen 3 and Zen 5, it chose Winograd and the size of its tiles as the
+ * least time does; packed 1x1 convolutions are within 5 % of the library's in a trial, where weights stay in the cache, and faster in a network, where they come from
+ * memory; with other windows they are faster.
  */
 bool Settled(const ConvCall& call, bool kept) {
   if (!kept || call.pass != ConvPass::kForward || CurrentCpuLevel() < CpuLevel::kV3) return false;
   const ConvDims& d = call.dims;
-  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.KernelSize() == 1 && d.groups == 1);
+  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.groups == 1);
 }
 
 // While it lives operators on this thread use no other: its processor time would count waiting for threads that other programs hold up.
