@@ -72,6 +72,16 @@ int RemoveIdentities(PassGraph* g, PassContext* context) {
     std::vector<NodeEntry> own(original->num_outputs());
     for (size_t i = 0; i < own.size(); ++i) own[i] = {n, static_cast<uint32_t>(i), 0};
     if (n->is_variable() || n->inputs.empty() || mutated.count(original->inputs[0].node.get())) return own;
+    if (n->op()->name == "amp_multicast" && !g->sequence.count(original.get())) {   // most of what it gives is a copy
+      for (const auto& e : original->inputs)
+        if (mutated.count(e.node.get())) return own;
+      for (size_t i = 0; i < own.size(); ++i) {
+        const int dtype = info.dtype({original, static_cast<uint32_t>(i), 0});
+        own[i] = dtype == info.dtype(original->inputs[i]) ? n->inputs[i] : MakeOp("amp_cast", {n->inputs[i]}, {{"dtype", DTypeName(dtype)}}, n->name + std::to_string(i));
+      }
+      ++removed;
+      return own;
+    }
     if (is_identity(*n, {original, 0, 0}, original->inputs[0])) {
       ++removed;
       own[0] = n->inputs[0];
