@@ -33,6 +33,18 @@ NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
   return e;
 }
 
+bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
+
+/* What mixed precision widens to float32 in inference, before that; `e` itself otherwise. */
+NodeEntry BeforeWidening(const NodeEntry& e, const GraphInfo& info, bool inference) {
+  return inference && IsResultOf(e, {"amp_cast"}) && info.dtype(e) == kFloat32 && IsHalf(info.dtype(e.node->inputs[0])) ? e.node->inputs[0] : e;
+}
+
+/* `renewed` in float32, which attention is computed in; `before` is what it was. */
+NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info) {
+  return IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32") : renewed;
+}
+
 /* A transpose by (0, 2, 1, 3). */
 bool SwapsMiddle(const Node& transpose) {
   auto text = transpose.attrs->dict.find("axes");
@@ -98,7 +110,7 @@ class WantsGradient {
   std::map<const Node*, bool> known_;
 };
 
-int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient) {
+int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient, bool inference) {
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry q, k, v, mask; double scale; };
   std::map<const Node*, Found> found;
@@ -108,7 +120,7 @@ int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient) {
     auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
     Found f;
     f.scale = 1;
-    f.v = n->inputs[1];
+    f.v = BeforeWidening(n->inputs[1], info, inference);
     const NodeEntry weights = n->inputs[0];
     if (!IsResultOf(weights, {"softmax"}) || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
     const double axis = NumberOf(*weights.node, "axis", -1);
@@ -118,13 +130,15 @@ int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient) {
       const NodeEntry sum = s;
       for (int side = 0; side < 2 && !f.mask; ++side) {
         double scale = 1;
-        const NodeEntry dot = WithoutScale(sum.node->inputs[side], &users, &scale), &mask = sum.node->inputs[1 - side];
+        const NodeEntry before = once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info, inference) : sum.node->inputs[side];
+        const NodeEntry dot = WithoutScale(before, &users, &scale), &mask = sum.node->inputs[1 - side];
         if (!IsResultOf(dot, {"batch_dot"}) || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || info.dtype(mask) != kFloat32) continue;
         f.mask = mask;
         s = sum.node->inputs[side];
       }
       if (!f.mask || wants_gradient(f.mask)) return;
     }
+    if (once(s)) s = BeforeWidening(s, info, inference);
     s = WithoutScale(s, &users, &f.scale);
     if (!IsResultOf(s, {"batch_dot"}) || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
     f.q = WithoutScale(s.node->inputs[0], &users, &f.scale);
@@ -134,15 +148,15 @@ int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient) {
   });
   if (found.empty()) return 0;
   // scores and weights lose their reader
-  Replace(g, found, [](const Found& f, const Renew& renew, const std::string& name) {
-    std::vector<NodeEntry> inputs = {renew(f.q), renew(f.k), renew(f.v)};
+  Replace(g, found, [&info](const Found& f, const Renew& renew, const std::string& name) {
+    std::vector<NodeEntry> inputs = {Widened(renew(f.q), f.q, info), Widened(renew(f.k), f.k, info), Widened(renew(f.v), f.v, info)};
     if (f.mask) inputs.push_back(renew(f.mask));
     return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}}, name);
   });
   return static_cast<int>(found.size());
 }
 
-int Heads(PassGraph* g, const GraphInfo& info) {
+int Heads(PassGraph* g, const GraphInfo& info, bool inference) {
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry in[3]; const Node* attention; int64_t heads; };
   std::map<const Node*, Found> found;
@@ -158,7 +172,7 @@ int Heads(PassGraph* g, const GraphInfo& info) {
     f.attention = split.node->inputs[0].node.get();
     int64_t heads[3];
     for (int i = 0; i < 3; ++i)
-      if (!JoinedHeads(f.attention->inputs[i], info, &heads[i], &f.in[i])) return;
+      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, inference), info, &heads[i], &f.in[i])) return;
     f.heads = heads[0];
     if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
     if (!SwapsMiddle(*moved.node)) return;
@@ -167,9 +181,9 @@ int Heads(PassGraph* g, const GraphInfo& info) {
     found[n.get()] = f;
   });
   if (found.empty()) return 0;
-  Replace(g, found, [](const Found& f, const Renew& renew, const std::string& name) {
+  Replace(g, found, [&info](const Found& f, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
-    for (const auto& e : f.in) inputs.push_back(renew(e));
+    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info));
     if (f.attention->num_inputs() > 3) inputs.push_back(renew(f.attention->inputs[3]));
     AttrDict dict = f.attention->attrs->dict;
     dict["heads"] = std::to_string(f.heads);
@@ -182,10 +196,10 @@ int Heads(PassGraph* g, const GraphInfo& info) {
 
 int FuseAttention(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  const int fused = Scores(g, context->info(*g), WantsGradient(*context));
+  const int fused = Scores(g, context->info(*g), WantsGradient(*context), context->inference());
   if (!fused) return 0;
   context->Forget();
-  return fused + Heads(g, context->info(*g));
+  return fused + Heads(g, context->info(*g), context->inference());
 }
 
 }  // namespace mxnet

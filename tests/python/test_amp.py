@@ -150,6 +150,35 @@ def test_converted_network_is_one_plan(target):
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_one_operator(target, masked):
+    """Scores and weights stay inside, through the casts that softmax and the sum with a mask get."""
+    class Attention(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.top = (nn.Dense(32, flatten=False) for _ in range(4))
+
+        def hybrid_forward(self, F, x, mask=None):
+            heads = lambda a: F.reshape(F.transpose(F.reshape(a, shape=(0, 0, 4, -1)), axes=(0, 2, 1, 3)), shape=(-3, 0, 0))
+            scores = F.batch_dot(heads(self.q(x)) * 0.35, heads(self.k(x)), transpose_b=True)
+            if mask is not None:
+                scores = F.broadcast_add(scores, mask)
+            out = F.batch_dot(F.softmax(scores), heads(self.v(x)))
+            return self.top(F.reshape(F.transpose(F.reshape(out, shape=(-4, -1, 4, 0, 0)), axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
+
+    mx.random.seed(5)
+    net = Attention()
+    net.initialize(mx.init.Xavier(magnitude=6))
+    net.hybridize()
+    inputs = [mx.nd.random.normal(shape=(2, 11, 32))] + ([mx.nd.array(-1e4 * (np.arange(11) > 6).reshape(1, 1, 11))] if masked else [])
+    expected = net(*inputs)
+    low = amp.convert_hybrid_block(net, target)
+    close(low(*inputs), expected, target)
+    ops = {node["op"] for node in low.explain(runs=0).plan["nodes"]}
+    assert "_fused_attention" in ops and not ops & {"batch_dot", "softmax", "transpose", "amp_multicast"}, ops
+
+
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("kind", ["max", "avg", "sum", "lp"])
 @pytest.mark.parametrize("channels", [5, 8, 72, 200])
 def test_pooling(target, kind, channels):
