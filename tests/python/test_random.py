@@ -280,3 +280,14 @@ def test_bounds_are_checked_at_the_call():
 def test_parameters_outside_of_the_domain(call):
     with pytest.raises(ValueError, match="; accepted: "):
         eval("R." + call)
+
+
+@pytest.mark.parametrize("draw", ["uniform", "normal"])
+@pytest.mark.parametrize("size", [1, 6, 70001])
+def test_half_draws_are_float_draws_rounded(draw, size):
+    results = []
+    for dtype in ("float32", "float16"):
+        mx.random.seed(11)
+        results.append(getattr(mx.nd.random, draw)(1, 2, shape=(size,), dtype=dtype))
+    assert results[1].dtype == np.float16
+    np.testing.assert_array_equal(results[1].asnumpy(), results[0].asnumpy().astype("float16"))

@@ -181,18 +181,11 @@ void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   });
 }
 
-/* Four values from one counter: uniform and normal are what networks are initialised with. */
-template <bool kNormal>
-void DrawFast(KernelArgs& args, Numbers2 p) {
-  const TBlob& out = args.out[0];
-  if (out.dtype != kFloat32) {
-    Draw(args, kNormal ? SampleNormal : SampleUniform, p);
-    return;
-  }
-  const int64_t n = out.Size(), groups = (n + 3) / 4;
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(groups));
-  if (args.run.ctx.is_gpu()) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, seed, first, p.a, p.b, out);
-  float* y = out.data<float>();
+/* Four values from one counter, computed in float: uniform and normal are what networks are initialised with. */
+template <bool kNormal, typename T>
+void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
+  T* y = args.out[0].data<T>();
+  const int64_t n = args.out[0].Size(), groups = (n + 3) / 4;
   const float a = static_cast<float>(p.a), b = static_cast<float>(kNormal ? p.b : p.b - p.a);
   ParallelForThreads(OmpThreads(n * 4), groups, [=](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) {
@@ -212,10 +205,23 @@ void DrawFast(KernelArgs& args, Numbers2 p) {
         float x = a + b * v[k];
         // rounding must not reach the excluded end of the interval
         if (!kNormal && b > 0 && x >= a + b) x = std::nextafter(a + b, a);
-        y[4 * g + k] = x;
+        y[4 * g + k] = static_cast<T>(x);
       }
     }
   });
+}
+
+template <bool kNormal>
+void DrawFast(KernelArgs& args, Numbers2 p) {
+  const TBlob& out = args.out[0];
+  const bool gpu = args.run.ctx.is_gpu();
+  if (out.dtype == kFloat64 || (gpu && out.dtype != kFloat32)) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>((out.Size() + 3) / 4));
+  if (gpu) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, seed, first, p.a, p.b, out);
+  if (out.dtype == kFloat32) DrawFours<kNormal, float>(args, p, seed, first);
+  else if (out.dtype == kFloat16) DrawFours<kNormal, float16>(args, p, seed, first);
+  else if (out.dtype == kBfloat16) DrawFours<kNormal, bfloat16>(args, p, seed, first);
+  else ThrowDType(out.dtype, args.attrs->op->name.c_str(), "float32, float64, float16, bfloat16");
 }
 
 void DrawIntegers(KernelArgs& args) {
