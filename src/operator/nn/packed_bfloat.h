@@ -13,7 +13,7 @@
 namespace mxnet {
 namespace nn {
 
-/* Has this processor the instructions (and are they allowed: CapCpuLevel)? */
+/* Has this processor the instructions (and are they allowed: CapCpuLevel), and nothing better for oneDNN to use (AMX)? */
 MXNET_DLL bool BfloatProductsHere();
 
 /* As OwnConvolution and OwnDense, of which they are the bfloat16 part. */

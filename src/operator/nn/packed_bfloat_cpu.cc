@@ -231,7 +231,8 @@ bool IsDense(const ConvCall& call) {
 }  // namespace
 
 bool BfloatProductsHere() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") && DetectedCpuLevel() == CpuLevel::kV4;
+  // Where there are matrix tiles the vector library uses them; they do several times as many products as these kernels.
+  static const bool has = __builtin_cpu_supports("avx512bf16") && !__builtin_cpu_supports("amx-bf16") && DetectedCpuLevel() == CpuLevel::kV4;
   return has && CurrentCpuLevel() == CpuLevel::kV4;
 }
 
