@@ -39,7 +39,7 @@ function(mxnet_cpu_bfloat objects)
   if(NOT ARGN OR NOT MXNET_X86)
     return()
   endif()
-  set(options -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+  set(options -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)   # GCC 12's own header: _mm512_undefined_ps
   if(MXNET_SANITIZE)
     list(APPEND options -fno-sanitize=all)
   endif()
