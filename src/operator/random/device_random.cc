@@ -54,13 +54,13 @@ void Launch(const RunContext& run, const std::string& name, const std::string& b
 void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
   const int64_t n = out.Size();
   const char* const store = "    for (int k = 0; k < 4 && 4 * i + k < a.n; ++k) mx::Store(a.out, 4 * i + k, v[k]);\n";
-  if (out.dtype == kFloat32 && kind == DeviceDraw::kUniform) {
+  if (out.dtype != kFloat64 && kind == DeviceDraw::kUniform) {
     // rounding must not reach the excluded end of the interval
     const std::string body = "    const float low = static_cast<float>(a.a), width = static_cast<float>(a.b);\n    float v[4];\n"
         "    for (int k = 0; k < 4; ++k) { v[k] = low + width * mx::ToFloat(r.w[k]); if (width > 0.0f && v[k] >= low + width) v[k] = ::nextafterf(low + width, low); }\n";
     return Launch(run, "random_uniform", body + store, a, static_cast<double>(static_cast<float>(b - a)), seed, first, 0, 0, out, (n + 3) / 4);
   }
-  if (out.dtype == kFloat32 && kind == DeviceDraw::kNormal) {
+  if (out.dtype != kFloat64 && kind == DeviceDraw::kNormal) {
     const std::string body = "    const float mean = static_cast<float>(a.a), deviation = static_cast<float>(a.b);\n    float v[4];\n"
         "    for (int h = 0; h < 2; ++h) {\n      const float radius = ::sqrtf(-2.0f * ::logf(1.0f - mx::ToFloat(r.w[2 * h]))), angle = 6.2831853f * mx::ToFloat(r.w[2 * h + 1]);\n"
         "      v[2 * h] = mean + deviation * (radius * ::cosf(angle));\n      v[2 * h + 1] = mean + deviation * (radius * ::sinf(angle));\n    }\n";

@@ -215,7 +215,7 @@ template <bool kNormal>
 void DrawFast(KernelArgs& args, Numbers2 p) {
   const TBlob& out = args.out[0];
   const bool gpu = args.run.ctx.is_gpu();
-  if (out.dtype == kFloat64 || (gpu && out.dtype != kFloat32)) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
+  if (out.dtype == kFloat64) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>((out.Size() + 3) / 4));
   if (gpu) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, seed, first, p.a, p.b, out);
   if (out.dtype == kFloat32) DrawFours<kNormal, float>(args, p, seed, first);
