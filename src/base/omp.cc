@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/borrowed_team.h"
 #include "base/determinism.h"
 
 namespace mxnet {
@@ -19,6 +20,7 @@ namespace {
 
 thread_local int t_limit = 0;
 thread_local bool t_worker = false;    // has its name
+thread_local bool t_team = false;      // has opened a team that it has not given back
 thread_local bool t_in_range = false;  // inside a function given to ParallelFor
 thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
 bool g_pool_released = false;           // written by the forking thread only, around fork
@@ -49,6 +51,7 @@ void RunTeam(int threads, const Body& body) {
   body(0, threads);
   for (std::thread& thread : team) thread.join();
 #else
+  t_team = t_team || !t_in_range;
 #pragma omp parallel num_threads(threads)
   body(omp_get_thread_num(), omp_get_num_threads());  // OpenMP may give fewer threads than asked for
 #endif
@@ -86,6 +89,12 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
 int SetThreadOmpLimit(int limit) {
   MXNET_CHECK_KIND(limit >= 0, Value) << "[threads] limit " << limit << "; accepted: 0 (none) or more";
   return std::exchange(t_limit, limit);
+}
+
+BorrowedTeam::BorrowedTeam() : had_(t_team) {}
+
+BorrowedTeam::~BorrowedTeam() {
+  if (!had_ && t_team && omp_pause_resource_all(omp_pause_hard) == 0) t_team = false;
 }
 
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {

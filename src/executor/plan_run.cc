@@ -1,6 +1,7 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
 
+#include "base/borrowed_team.h"
 #include "base/float_mode.h"
 #include "executor/callers.h"
 #include "executor/plan.h"
@@ -282,6 +283,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
           CallerScope share;
           run_bulk(this, phase.whole, true, true, run);
         } else {
+          const BorrowedTeam team;
           run_bulk(this, phase.whole, true, true, run);
         }
       } catch (...) {

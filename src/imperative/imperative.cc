@@ -10,6 +10,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "base/borrowed_team.h"
 #include "base/fork_guard.h"
 #include "base/float_mode.h"
 #include "engine/stream.h"
@@ -361,6 +362,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   }
   RunContext run;
   run.ctx = ctx.execution();
+  const BorrowedTeam team;
   try {
     CallKernel(*known->kernel, *attrs, in.span(), Span<const OpReq>(write, known->num_out), out.span(), run, is_train, nullptr);
   } catch (...) {
@@ -459,12 +461,13 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     MXNET_THROW(Generic) << "[" << op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
   }
 
-  int64_t work = 0;
+  int64_t work = 0, largest = 0;   // elements
   for (size_t i = 0; i < inputs.size(); ++i) {
     bool written = false;   // overlaps are told by addresses
     for (size_t o = 0; o < num_out; ++o) written = written || inputs[i]->chunk() == outputs[o]->chunk();
     s->in.push_back(written ? InputBlob(op, i, *inputs[i]) : PendingBlob(*inputs[i]));
     work += s->in.back().Size();
+    largest = std::max(largest, s->in.back().Size());
   }
   // Outputs that overlap an input where the operator cannot work in place, and sums that the kernel cannot do itself, go through temporaries.
   std::vector<std::pair<NDArray, size_t>> temporaries;
@@ -472,6 +475,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     OpReq req = reqs ? (*reqs)[o] : OpReq::kWrite;
     TBlob blob = PendingBlob(*outputs[o]);
     work += blob.Size();
+    largest = std::max(largest, blob.Size());
     bool through_temporary = req == OpReq::kAdd && !op->supports_add;
     if (req != OpReq::kNull) {
       for (size_t i = 0; i < s->in.size(); ++i) {
@@ -517,6 +521,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not hold what the caller's next operator reads. An eighth of a
   // nanosecond per element touched, and 20 GFLOP/s where the record knows better.
   double cost = 0.125 * static_cast<double>(work);
+  if (largest >= Env::Get().cpu_parallel_size) cost = std::max(cost, kInlineNanoseconds);   // wants threads: those of a worker's team (BorrowedTeam)
   if (op->flops && cost < kInlineNanoseconds) cost += 0.05 * op->flops(*attrs, s->in, s->out);
 
   if (!reqs && fresh) Remember(attrs, *s.get(), kernel, ctx, cost);
@@ -527,6 +532,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   if (!where.is_gpu() && cost < kInlineNanoseconds &&
       engine->TryAcquire(s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()))) {
     std::exception_ptr error;
+    const BorrowedTeam team;
     try {
       RunContext run;
       run.ctx = where;

@@ -57,6 +57,10 @@ from mxnet.base import _LIB, check_call
 def threads():
     return len(os.listdir("/proc/self/task"))
 
+def team():   # threads beside those that compute anyway
+    names = [open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")]
+    return names.count("mx-omp")
+
 def engine():
     out = (ctypes.c_uint64 * 4)()
     check_call(_LIB.MXEngineStats(out))
@@ -187,7 +191,7 @@ tell(**plan(bound(mx.sym.exp(x) + mx.sym.exp(x) * mx.sym.exp(x), "null", x=(3, 3
     assert run(program, MXNET_USE_FUSION="0", MXNET_ELIMINATE_COMMON_EXPR="0")["removed"] == 0
 
 
-LARGE_SUM = "a = mx.nd.ones((600, 500)); mx.nd.waitall(); before = threads(); mx.nd.exp(a).asnumpy(); tell(new=threads() - before)"
+LARGE_SUM = "a = mx.nd.ones((600, 500)); mx.nd.exp(a).asnumpy(); tell(new=team())"
 
 
 PASSES = '''
@@ -268,11 +272,10 @@ def test_cpu_parallel_size():
 
 # fewer elements than MXNET_CPU_PARALLEL_SIZE, but each of them takes long: a hundred times what a team costs
 COSTLY = """
-a = mx.nd.ones((150000,), dtype=%r)
+inputs = {name: mx.nd.ones((150000,), dtype=%r) for name in "ab"}
+mx.sym.Group([mx.sym.gamma(mx.sym.var(name)) for name in "ab"]).bind(mx.cpu(), inputs).forward()   # enough for a worker
 mx.nd.waitall()
-before = threads()
-mx.nd.gamma(a).asnumpy()
-tell(new=threads() - before)
+tell(new=team())
 """
 
 
@@ -554,3 +557,16 @@ def test_every_variable_is_tested_or_has_no_room():
     elsewhere = ["MXNET_LIBRARY_PATH", "MXNET_CPU_NNPACK_NTHREADS", "DMLC_LOG_STACK_TRACE_DEPTH"]
     assert not [n for n in WITHOUT_ROOM if n not in names]
     assert not [n for n in names if n not in WITHOUT_ROOM + elsewhere and not re.search(rf"\b{n}\b", text)]
+
+
+def test_small_operators_leave_no_team_on_their_caller():
+    # a second team of libgomp's makes the workers' team sleep between parallel loops
+    program = """
+small = [mx.nd.ones((n,)) for n in (1000, 150000, 250000, 300000)]
+mx.nd.gamma(small[1])
+mx.nd.waitall()
+large = mx.nd.ones((4000000,)) + 1
+large.wait_to_read()
+tell(teams=team())
+"""
+    assert run(program, OMP_NUM_THREADS="2")["teams"] == 1
