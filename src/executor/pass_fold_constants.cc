@@ -37,14 +37,8 @@ int FoldConstants(PassGraph* g, PassContext* context) {
     for (const auto& e : source->inputs)
       if (!IsConstantNode(*e.node)) return n;
     if (source->inputs.empty() && bytes > kSmall) return n;
-    auto attrs = std::make_shared<Attrs>(*source->attrs);
-    attrs->dict[kPlanConstant] = "1";
-    auto made = std::make_shared<Node>();
-    made->name = n->name;
-    made->attrs = std::move(attrs);
-    made->inputs = source->inputs;
     ++marked;
-    return made;
+    return ConstantNodeLike(*source);
   });
   return marked;
 }

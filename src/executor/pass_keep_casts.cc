@@ -32,14 +32,8 @@ int KeepCasts(PassGraph* g, PassContext*) {
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     const auto it = only.find(original.get());
     if (it == only.end() || !it->second || IsConstantNode(*n)) return n;
-    auto attrs = std::make_shared<Attrs>(*n->attrs);
-    attrs->dict[kPlanConstant] = "1";
-    auto made = std::make_shared<Node>();
-    made->name = n->name;
-    made->attrs = std::move(attrs);
-    made->inputs = n->inputs;
     ++kept;
-    return made;
+    return ConstantNodeLike(*n);
   });
   return kept;
 }

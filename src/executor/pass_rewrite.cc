@@ -6,6 +6,16 @@
 
 namespace mxnet {
 
+NodePtr ConstantNodeLike(const Node& like) {
+  auto attrs = std::make_shared<Attrs>(*like.attrs);
+  attrs->dict[kPlanConstant] = "1";
+  auto made = std::make_shared<Node>();
+  made->name = like.name;
+  made->attrs = std::move(attrs);
+  made->inputs = like.inputs;
+  return made;
+}
+
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr&, const NodePtr&)>& map_node) {
   std::unordered_map<const Node*, std::vector<NodeEntry>> now;
   auto renew = [&](const NodeEntry& e) {

@@ -129,6 +129,8 @@ int EliminateCommonExpressions(PassGraph* g);
  */
 constexpr char kPlanConstant[] = "__plan_constant__";
 bool IsConstantNode(const Node& node);
+/* A constant node that computes what `like` does, of the same name. */
+NodePtr ConstantNodeLike(const Node& like);
 
 /*
  * Inference only, float32 and 16-bit dtypes: folds BatchNorm, and numbers that the result is multiplied by or shifted by, into the convolution or dense

@@ -218,20 +218,19 @@ class Compiler {
         else if (!IsConstantNode(*g_->nodes[order_[i]].source)) break;
       }
       loop.turns = static_cast<int>(shapes_[g_->eid(order_[t], 0)][0] / first->second.examples);
-      for (int i = loop.begin; i < loop.end; ++i)
-        if (turn(i) != graph_.turns.end()) loop_of_[i] = static_cast<int>(p_.loops.size());
+      std::fill(loop_of_.begin() + loop.begin, loop_of_.begin() + loop.end, static_cast<int>(p_.loops.size()));
       t = loop.end - 1;
       p_.loops.push_back(std::move(loop));
     }
   }
 
-  // The loop that a node runs in, -1; constant nodes among others run with them but are not of it.
-  int LoopAt(int t) const { return loop_of_[t]; }
+  // The loop whose turns give a node other data, -1; constant nodes among its nodes run with them but have none.
+  int LoopAt(int t) const { return loop_of_[t] >= 0 && !IsConstantNode(*g_->nodes[order_[t]].source) ? loop_of_[t] : -1; }
 
   // Does a node in a loop read or write this tensor a part at a time?
   bool InParts(int t, int input) const {
     const auto& info = g_->nodes[order_[t]];
-    return loop_of_[t] >= 0 && ReadsByExample(*info.source, input, shapes_[g_->eid(info.inputs[input])]);
+    return LoopAt(t) >= 0 && ReadsByExample(*info.source, input, shapes_[g_->eid(info.inputs[input])]);
   }
 
   void PlaceEntries() {
@@ -364,8 +363,7 @@ class Compiler {
       node.attrs = info.source->attrs;
       node.name = info.source->name;
       node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
-      for (size_t l = 0; l < p_.loops.size(); ++l)
-        if (p_.loops[l].begin <= t && t < p_.loops[l].end) node.loop = static_cast<int>(l);
+      node.loop = loop_of_[t];
       node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
       MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name << "); accepted: cpu contexts";
       node.in = static_cast<int>(p_.blobs.size());

@@ -208,17 +208,7 @@ struct Inferred {
   }
 };
 
-/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
-TBlob InputBlob(const Op* op, size_t i, const NDArray& a) {
-  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_RELAXED) || !op->ReadsOnlyShape(static_cast<int>(i))) return a.data();
-  TBlob b;
-  b.shape = a.shape();
-  b.dtype = a.dtype();
-  b.ctx = a.ctx();
-  return b;
-}
-
-/* The same without giving memory to an array that has none yet: Late does that when its turn comes. */
+/* An array without giving it memory if it has none yet: Late does that when the operator's turn comes. */
 TBlob PendingBlob(const NDArray& a) {
   if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
   TBlob b;
@@ -227,6 +217,9 @@ TBlob PendingBlob(const NDArray& a) {
   b.ctx = a.ctx();
   return b;
 }
+
+/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
+TBlob InputBlob(const Op* op, size_t i, const NDArray& a) { return op->ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data(); }
 
 /* A blob of a pushed operator that gets its memory in the operator's turn. The chunk lives until then: the engine deletes it behind the operator. */
 struct Late {
@@ -378,11 +371,9 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   return true;
 }
 
-void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Context ctx, double cost) {
+void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Context ctx) {
   const Op* op = attrs->op;
-  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut ||
-      cost >= kInlineNanoseconds)
-    return;
+  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut) return;
   Inferred* slot = Inferred::Slot(attrs.get(), s.in[0].shape);
   slot->attrs = attrs;
   slot->num_in = static_cast<int>(s.in.size());
@@ -520,16 +511,16 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
 
   // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not hold what the caller's next operator reads. An eighth of a
   // nanosecond per element touched, and 20 GFLOP/s where the record knows better.
-  double cost = 0.125 * static_cast<double>(work);
-  if (largest >= Env::Get().cpu_parallel_size) cost = std::max(cost, kInlineNanoseconds);   // wants threads: those of a worker's team (BorrowedTeam)
-  if (op->flops && cost < kInlineNanoseconds) cost += 0.05 * op->flops(*attrs, s->in, s->out);
+  const double cost = 0.125 * static_cast<double>(work);
+  bool small = cost < kInlineNanoseconds && largest < Env::Get().cpu_parallel_size;   // larger ones want threads: those of a worker's team (BorrowedTeam)
+  if (op->flops && small) small = cost + 0.05 * op->flops(*attrs, s->in, s->out) < kInlineNanoseconds;
 
-  if (!reqs && fresh) Remember(attrs, *s.get(), kernel, ctx, cost);
+  if (!reqs && fresh && small) Remember(attrs, *s.get(), kernel, ctx);
 
   const char* name = op->name.c_str();
   Engine* engine = Engine::Get();
   const Context where = ctx.execution();
-  if (!where.is_gpu() && cost < kInlineNanoseconds &&
+  if (!where.is_gpu() && small &&
       engine->TryAcquire(s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()))) {
     std::exception_ptr error;
     const BorrowedTeam team;

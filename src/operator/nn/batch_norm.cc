@@ -167,19 +167,6 @@ void Backward(KernelArgs& args) {
   }, 1);
 }
 
-bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "data_grad", &(*out)[0], (*in)[1]);
-  AssignShape(attrs, "gamma_grad", &(*out)[1], (*in)[2]);
-  AssignShape(attrs, "beta_grad", &(*out)[2], (*in)[2]);
-  return (*out)[0].known() && (*out)[1].known();
-}
-bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  AssignType(attrs, "data_grad", &(*out)[0], (*in)[1]);
-  AssignType(attrs, "gamma_grad", &(*out)[1], (*in)[2]);
-  AssignType(attrs, "beta_grad", &(*out)[2], (*in)[2]);
-  return (*out)[0] != kDTypeUnknown && (*out)[1] != kDTypeUnknown;
-}
-
 template <bool kRelu>
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   std::vector<NodeEntry> inputs = {ograds[0], node->inputs[kData], node->inputs[kGamma], node->inputs[kMovingMean], node->inputs[kMovingVar],
@@ -222,7 +209,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_param<BatchNormParam>()
       .set_inputs(inputs)
       .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
-      .set_infer_shape(BackwardShape).set_infer_type(BackwardType)
+      .set_infer_shape(BatchNormGradientShape<1>).set_infer_type(BatchNormGradientType<1>)
       .set_inplace({{0, 0}, {1, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()

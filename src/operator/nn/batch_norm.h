@@ -220,6 +220,22 @@ bool BatchNormType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
 bool BatchNormAgainShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out);
 bool BatchNormAgainType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out);
 
+/* Of a backward operator whose input kData is the data, with gamma behind it: outputs 0 to 2 are the gradients of data, gamma and beta. */
+template <int kData>
+bool BatchNormGradientShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "data_grad", &(*out)[0], (*in)[kData]);
+  AssignShape(attrs, "gamma_grad", &(*out)[1], (*in)[kData + 1]);
+  AssignShape(attrs, "beta_grad", &(*out)[2], (*in)[kData + 1]);
+  return (*out)[0].known() && (*out)[1].known();
+}
+template <int kData>
+bool BatchNormGradientType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "data_grad", &(*out)[0], (*in)[kData]);
+  AssignType(attrs, "gamma_grad", &(*out)[1], (*in)[kData + 1]);
+  AssignType(attrs, "beta_grad", &(*out)[2], (*in)[kData + 1]);
+  return (*out)[0] != kDTypeUnknown && (*out)[1] != kDTypeUnknown;
+}
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_BATCH_NORM_H_

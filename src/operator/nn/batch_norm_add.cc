@@ -164,18 +164,14 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
 }
 
 bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  AssignShape(attrs, "data_grad", &(*out)[0], (*in)[2]);
-  AssignShape(attrs, "gamma_grad", &(*out)[1], (*in)[3]);
-  AssignShape(attrs, "beta_grad", &(*out)[2], (*in)[3]);
+  const bool known = BatchNormGradientShape<2>(attrs, in, out);
   AssignShape(attrs, "addend_grad", &(*out)[3], (*in)[2]);
-  return (*out)[0].known() && (*out)[1].known();
+  return known;
 }
 bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-  AssignType(attrs, "data_grad", &(*out)[0], (*in)[2]);
-  AssignType(attrs, "gamma_grad", &(*out)[1], (*in)[3]);
-  AssignType(attrs, "beta_grad", &(*out)[2], (*in)[3]);
+  const bool known = BatchNormGradientType<2>(attrs, in, out);
   AssignType(attrs, "addend_grad", &(*out)[3], (*in)[2]);
-  return (*out)[0] != kDTypeUnknown && (*out)[1] != kDTypeUnknown;
+  return known;
 }
 
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {

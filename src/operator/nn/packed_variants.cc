@@ -149,6 +149,43 @@ void Panel(const PackedBlock& block, const float* packed, int64_t ahead, const P
 }
 
 /*
+ * The sums of a 3x3 depthwise tile: kHeight x kColumns results of one vector of channels. Data at line i, column j of what the tile's windows cover.
+ */
+template <int kStride, int kHeight, int kColumns>
+struct DepthwiseSums {
+  Vec sum[kHeight][kColumns];
+  inline __attribute__((always_inline)) void Begin(Vec bias) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
+  }
+  inline __attribute__((always_inline)) void Add(int i, int j, Vec x, const float* weight) {
+#pragma GCC unroll 4
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) {
+        const int kh = i - r * kStride, kw = j - s * kStride;
+        if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += x * Load(weight + (kh * 3 + kw) * kLanes);
+      }
+  }
+  // addend: null, or laid out as y
+  inline __attribute__((always_inline)) void End(Vec low, Vec high, const float* addend, float* y, int64_t ld, int64_t line) const {
+#pragma GCC unroll 4
+    for (int r = 0; r < kHeight; ++r)
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) {
+        Vec v = sum[r][s];
+        const int64_t to = r * line + s * ld;
+        if (addend) v += Load(addend + to);
+        v = low > v ? low : v;
+        v = high < v ? high : v;
+        Store(y + to, v);
+      }
+  }
+};
+
+/*
  * kHeight x kColumns results of a depthwise convolution and all channels of [0, channels). kFirst, kLast: the window's first column of the first
  * result, the last one of the last, lie outside the data. line[i]: the data below the first result's window's corner; null where outside.
  */
@@ -160,12 +197,8 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
   for (int64_t at = begin; at < end; at += kLanes) {
     const int64_t c = std::min(at, end - kLanes);   // the last vector may cover some channels again
     const float* weight = weights + at * 9;
-    Vec sum[kHeight][kColumns];
-    const Vec bias = e.bias ? Load(e.bias + c) : Vec{};
-#pragma GCC unroll 4
-    for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-      for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
+    DepthwiseSums<kStride, kHeight, kColumns> sums;
+    sums.Begin(e.bias ? Load(e.bias + c) : Vec{});
 #pragma GCC unroll 8
     for (int i = 0; i < kLines; ++i) {
       const float* data = line[i];
@@ -174,27 +207,10 @@ void DepthwiseTile(const float* const* line, int64_t ld, const float* weights, i
 #pragma GCC unroll 16
       for (int j = 0; j < kWide; ++j) {
         if ((kFirst && j == 0) || (kLast && j == kWide - 1)) continue;
-        const Vec x = Load(data + j * ld);
-#pragma GCC unroll 4
-        for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-          for (int s = 0; s < kColumns; ++s) {
-            const int kh = i - r * kStride, kw = j - s * kStride;
-            if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += x * Load(weight + (kh * 3 + kw) * kLanes);
-          }
+        sums.Add(i, j, Load(data + j * ld), weight);
       }
     }
-#pragma GCC unroll 4
-    for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-      for (int s = 0; s < kColumns; ++s) {
-        Vec v = sum[r][s];
-        const int64_t to = r * line_y + s * ld_y + c;
-        if (addend) v += Load(addend + to);
-        v = low > v ? low : v;
-        v = high < v ? high : v;
-        Store(y + to, v);
-      }
+    sums.End(low, high, addend ? addend + c : nullptr, y + c, ld_y, line_y);
   }
 }
 
@@ -233,35 +249,15 @@ void DepthwiseStripe(const nn::DepthwiseDims& d, const float* const* lines, int6
 template <int kStride, int kHeight, int kColumns>
 inline __attribute__((always_inline)) void VectorTile(const float* const* line, int64_t x, const float* weight, Vec bias, Vec low, Vec high, float* y, int64_t ld, int64_t line_y) {
   constexpr int kLines = (kHeight - 1) * kStride + 3, kWide = (kColumns - 1) * kStride + 3;
-  Vec sum[kHeight][kColumns];
-#pragma GCC unroll 4
-  for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-    for (int s = 0; s < kColumns; ++s) sum[r][s] = bias;
+  DepthwiseSums<kStride, kHeight, kColumns> sums;
+  sums.Begin(bias);
 #pragma GCC unroll 8
   for (int i = 0; i < kLines; ++i) {
     const float* data = line[i] + x;
 #pragma GCC unroll 16
-    for (int j = 0; j < kWide; ++j) {
-      const Vec v = Load(data + j * kLanes);
-#pragma GCC unroll 4
-      for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-        for (int s = 0; s < kColumns; ++s) {
-          const int kh = i - r * kStride, kw = j - s * kStride;
-          if (kh >= 0 && kh < 3 && kw >= 0 && kw < 3) sum[r][s] += v * Load(weight + (kh * 3 + kw) * kLanes);
-        }
-    }
+    for (int j = 0; j < kWide; ++j) sums.Add(i, j, Load(data + j * kLanes), weight);
   }
-#pragma GCC unroll 4
-  for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 8
-    for (int s = 0; s < kColumns; ++s) {
-      Vec v = sum[r][s];
-      v = low > v ? low : v;
-      v = high < v ? high : v;
-      Store(y + r * line_y + s * ld, v);
-    }
+  sums.End(low, high, nullptr, y, ld, line_y);
 }
 
 template <int kStride, int kHeight>
