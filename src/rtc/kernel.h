@@ -54,6 +54,7 @@ void Launch(const Kernel& kernel, const LaunchShape& shape, Arguments* args, con
 
 struct LaunchHooks {
   void (*launch)(const Kernel& kernel, const LaunchShape& shape, void* args, size_t arg_bytes, const RunContext& run);
+  void (*read)(const void* src, void* dst, size_t bytes, const RunContext& run);   // to the host, behind what is on run.stream; waits
 };
 const LaunchHooks* GetLaunchHooks();
 void SetLaunchHooks(const LaunchHooks* hooks);   // `hooks` must stay valid; null: none

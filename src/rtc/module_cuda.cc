@@ -77,7 +77,13 @@ void LaunchKernel(const Kernel& kernel, const LaunchShape& shape, void* args, si
   LaunchFunction(function, kernel.name, shape, pointers, run.stream);
 }
 
-const LaunchHooks kCudaHooks = {LaunchKernel};
+void Read(const void* src, void* dst, size_t bytes, const RunContext& run) {
+  const cudaStream_t stream = static_cast<cudaStream_t>(run.stream);
+  Check(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToHost, stream), "reading", "from the device");
+  Check(cudaStreamSynchronize(stream), "running", "the kernels before a read");
+}
+
+const LaunchHooks kCudaHooks = {LaunchKernel, Read};
 const bool registered = (SetLaunchHooks(&kCudaHooks), true);
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <string>
@@ -20,9 +21,10 @@ namespace {
 // What nvcc's language adds, for one block at a time: __shared__ is a static variable, so all threads of the block see it.
 const char* const kLanguage = R"TEXT(
 #include <math.h>
-#include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #define __device__
 #define __global__
 #define __host__
@@ -32,12 +34,18 @@ const char* const kLanguage = R"TEXT(
 #define __restrict__
 #define __shared__ static
 struct EmuDim { unsigned x, y, z; };
-static thread_local EmuDim threadIdx, blockIdx;
-static EmuDim blockDim, gridDim;
-static pthread_barrier_t emu_barrier;
+static EmuDim threadIdx, blockIdx, blockDim, gridDim;
 static uint64_t emu_lane[1024];
-static thread_local unsigned emu_self;
-static inline void __syncthreads() { pthread_barrier_wait(&emu_barrier); }
+static unsigned emu_self;
+// a block's threads are fibres: a barrier hands over to the scheduler, which goes on when all have come to it
+struct EmuFibre { ucontext_t context; char* stack; int waits; };   // waits: line of the barrier; 0: has ended
+static ucontext_t emu_scheduler;
+static EmuFibre emu_fibre[1024];
+static inline void emu_sync(int line) {
+  emu_fibre[emu_self].waits = line;
+  swapcontext(&emu_fibre[emu_self].context, &emu_scheduler);
+}
+#define __syncthreads() emu_sync(__LINE__)
 static inline void __syncwarp(unsigned = 0) {}
 template <typename V> static inline V emu_exchange(V v, unsigned from) {
   V out;
@@ -52,8 +60,11 @@ static inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<uns
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64); }
 static inline float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
 static inline unsigned __float_as_uint(float f) { unsigned u; memcpy(&u, &f, 4); return u; }
+static inline long long __double_as_longlong(double f) { long long u; memcpy(&u, &f, 8); return u; }
 static inline float __int_as_float(int u) { float f; memcpy(&f, &u, 4); return f; }
 template <typename V> static inline V atomicAdd(V* p, V v) { V old = *p; *p = old + v; return old; }
+template <typename V> static inline V atomicMax(V* p, V v) { V old = *p; if (v > old) *p = v; return old; }
+template <typename V> static inline V atomicMin(V* p, V v) { V old = *p; if (v < old) *p = v; return old; }
 static inline double erfinv(double x) {
   const double a = fabs(x);
   if (!(a < 1.0)) return a == 1.0 ? copysign(INFINITY, x) : NAN;
@@ -82,34 +93,54 @@ static inline unsigned short FloatToBfloatBits(float f) {
 
 // Behind every kernel, in its namespace.
 const char* const kRunner = R"TEXT(
-struct EmuJob { const Args* args; unsigned thread; EmuDim block; };
-static void* emu_thread(void* p) {
-  const EmuJob* job = static_cast<const EmuJob*>(p);
-  emu_self = job->thread;
-  threadIdx = {job->thread, 0, 0};
-  blockIdx = job->block;
-  EMU_KERNEL(*job->args);
-  return 0;
+static const Args* emu_args;
+static void emu_thread() { EMU_KERNEL(*emu_args); }
+static void emu_fibre_main() {
+  emu_thread();
+  emu_fibre[emu_self].waits = 0;
+}
+// One block whose threads wait for each other. 4: some wait at a barrier that the others do not come to.
+static int emu_block(unsigned threads) {
+  for (unsigned t = 0; t < threads; ++t) {
+    EmuFibre& f = emu_fibre[t];
+    if (!f.stack) f.stack = static_cast<char*>(malloc(65536));
+    getcontext(&f.context);
+    f.context.uc_stack.ss_sp = f.stack;
+    f.context.uc_stack.ss_size = 65536;
+    f.context.uc_link = &emu_scheduler;
+    makecontext(&f.context, emu_fibre_main, 0);
+    f.waits = -1;
+  }
+  for (bool backwards = false;; backwards = !backwards) {   // both orders: what lacks a barrier shows
+    for (unsigned n = 0; n < threads; ++n) {
+      const unsigned t = backwards ? threads - 1 - n : n;
+      emu_self = t;
+      threadIdx = {t, 0, 0};
+      swapcontext(&emu_scheduler, &emu_fibre[t].context);
+    }
+    for (unsigned t = 1; t < threads; ++t)
+      if (emu_fibre[t].waits != emu_fibre[0].waits) return 4;
+    if (emu_fibre[0].waits == 0) return 0;
+  }
 }
 static int emu_run(const void* args, unsigned long bytes, const unsigned* grid, const unsigned* block) {
   if (bytes != sizeof(Args)) return 1;
   if (block[1] != 1 || block[2] != 1 || block[0] > 1024) return 2;
-  const Args* a = static_cast<const Args*>(args);
+  emu_args = static_cast<const Args*>(args);
   gridDim = {grid[0], grid[1], grid[2]};
   blockDim = {block[0], 1, 1};
-  EmuJob jobs[1024];
-  pthread_t threads[1024];
   for (unsigned z = 0; z < grid[2]; ++z)
     for (unsigned y = 0; y < grid[1]; ++y)
       for (unsigned x = 0; x < grid[0]; ++x) {
-        if (EMU_SYNC) pthread_barrier_init(&emu_barrier, 0, block[0]);
-        for (unsigned t = 0; t < block[0]; ++t) {
-          jobs[t] = {a, t, {x, y, z}};
-          if (EMU_SYNC) { if (pthread_create(&threads[t], 0, emu_thread, &jobs[t]) != 0) return 3; }
-          else emu_thread(&jobs[t]);
+        blockIdx = {x, y, z};
+        if (EMU_SYNC) {
+          if (int status = emu_block(block[0])) return status;
+          continue;
         }
-        if (EMU_SYNC) for (unsigned t = 0; t < block[0]; ++t) pthread_join(threads[t], 0);
-        if (EMU_SYNC) pthread_barrier_destroy(&emu_barrier);
+        for (unsigned t = 0; t < block[0]; ++t) {
+          threadIdx = {t, 0, 0};
+          emu_thread();
+        }
       }
   return 0;
 }
@@ -150,7 +181,7 @@ void BuildNoted() {
   MXNET_CHECK(mkdtemp(name)) << "[emulator] no temporary folder";
   const std::string folder = name, stem = folder + "/kernels";
   std::ofstream(stem + ".cc") << source;
-  const std::string command = "c++ -std=c++17 -O0 -w -fwrapv -ffp-contract=off -shared -fPIC -o " + stem + ".so " + stem + ".cc -lm -lpthread 2> " + stem + ".log";
+  const std::string command = "c++ -std=c++17 -O0 -w -fwrapv -ffp-contract=off -shared -fPIC -o " + stem + ".so " + stem + ".cc -lm 2> " + stem + ".log";
   if (std::system(command.c_str()) != 0) {
     std::ifstream log(stem + ".log");
     std::string line, text;
@@ -176,10 +207,13 @@ void Run(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, s
   const RunFn run = g_built.at(&kernel);
   MXNET_CHECK(run) << "[emulator] " << kernel.name << " was not compiled";
   const int status = run(args, bytes, shape.grid, shape.block);
-  MXNET_CHECK(status == 0) << "[emulator] " << kernel.name << ": status " << status << " (1: the struct Args has another size than the arguments; 2: block shape)\n" << kernel.source;
+  MXNET_CHECK(status == 0) << "[emulator] " << kernel.name << ": status " << status << " (1: the struct Args has another size than the arguments; 2: block shape; 4: threads of a block wait at different barriers)\n" << kernel.source;
 }
 
-const rtc::LaunchHooks kNote = {Note}, kRun = {Run};
+void ReadNothing(const void*, void* dst, size_t bytes, const RunContext&) { std::memset(dst, 0, bytes); }
+void Read(const void* src, void* dst, size_t bytes, const RunContext&) { std::memcpy(dst, src, bytes); }
+
+const rtc::LaunchHooks kNote = {Note, ReadNothing}, kRun = {Run, Read};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 /*
  * Runs generated CUDA C kernels on the host: the text is compiled by the C++ compiler with the device's keywords defined away, and every
- * thread of a block runs in turn (or, where the text synchronises, as a thread of its own). Slow and exact: for checking kernels without a GPU.
+ * thread of a block runs in turn (where the text synchronises, from barrier to barrier). Slow and exact: for checking kernels without a GPU.
  */
 #ifndef MXNET_TESTS_DEVICE_EMULATOR_H_
 #define MXNET_TESTS_DEVICE_EMULATOR_H_

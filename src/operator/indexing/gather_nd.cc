@@ -1,9 +1,9 @@
 // gather_nd, scatter_nd, their assignment forms, and conversions between index tuples and flat indices.
 #include <algorithm>
 
-#include "operator/indexing/index_common.h"
+#include "operator/indexing/device_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -39,6 +39,7 @@ Shape Gathered(const Shape& indices, const Shape& data) {
 
 // Flat index of each piece. Negative indices count from the end; others out of range are refused.
 const int64_t* FlatIndices(KernelArgs& a, const TBlob& indices, const Shape& data) {
+  if (a.run.ctx.is_gpu()) return FlatIndicesOnDevice(a, indices, data);
   const int64_t m = indices.shape[0], n = indices.shape.Prod(1, indices.shape.ndim());
   const int64_t* in = ReadIndices(a, indices);
   int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
@@ -81,7 +82,7 @@ bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 void GatherNd(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Pieces p = PiecesOf(a.in[0].shape, a.in[1].shape);
-  TakeRows(a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()), a.out[0].dptr);
+  TakeRows(a.run, a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()), a.out[0].dptr);
 }
 
 // [ograd, indices, data] -> gradient of data
@@ -101,8 +102,8 @@ void GatherBack(KernelArgs& a) {
 void PutPieces(KernelArgs& a, const TBlob& values, const TBlob& indices) {
   const TBlob& out = a.out[0];
   const int64_t* flat = FlatIndices(a, indices, out.shape);
-  const int64_t n = indices.shape.Prod(1, indices.shape.ndim()), bytes = PiecesOf(out.shape, indices.shape).size * static_cast<int64_t>(DTypeSize(out.dtype));
-  for (int64_t i = 0; i < n; ++i) std::memcpy(out.data<char>() + flat[i] * bytes, values.data<char>() + i * bytes, bytes);
+  const Pieces p = PiecesOf(out.shape, indices.shape);
+  PutRows(a, values.dptr, 1, p.count, p.size, flat, indices.shape.Prod(1, indices.shape.ndim()), out);
 }
 
 bool ScatterShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -117,7 +118,7 @@ bool ScatterShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void ScatterNd(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   PutPieces(a, a.in[0], a.in[1]);
 }
 
@@ -179,31 +180,17 @@ void Ravel(KernelArgs& a) {
   const int64_t n = a.out[0].Size();
   const int64_t* in = ReadIndices(a, a.in[0]);
   int64_t* flat = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
-  for (int64_t i = 0; i < n; ++i) {
-    uint64_t at = 0;   // wraps instead of overflowing when the given indices are far out of range
-    for (int d = 0; d < target.ndim(); ++d) at = at * (d == 0 ? 1 : static_cast<uint64_t>(target[d])) + static_cast<uint64_t>(in[d * n + i]);
-    flat[i] = static_cast<int64_t>(at);
-  }
-  ConvertIndices(flat, a.out[0], n);
+  RavelIndices(a.run, target, in, n, flat);
+  ConvertIndices(a.run, flat, a.out[0], n);
 }
 
 void Unravel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& target = RavelTarget(*a.attrs);
-  const int64_t n = a.in[0].Size();
   const int64_t* in = ReadIndices(a, a.in[0]);
   int64_t* tuple = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(a.out[0].Size(), 1)) * sizeof(int64_t)));
-  for (int64_t i = 0; i < n; ++i) {
-    int64_t rest = in[i];
-    for (int d = target.ndim() - 1; d > 0; --d) {
-      int64_t r = rest % target[d];
-      if (r < 0) r += target[d];
-      tuple[d * n + i] = r;
-      rest = (rest - r) / target[d];
-    }
-    tuple[i] = rest;   // the first size is not checked: it need not be known
-  }
-  ConvertIndices(tuple, a.out[0], a.out[0].Size());
+  UnravelIndices(a.run, target, in, a.in[0].Size(), tuple);
+  ConvertIndices(a.run, tuple, a.out[0], a.out[0].Size());
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -217,7 +204,7 @@ void Unravel(KernelArgs& a) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, GatherNd);
+      .set_kernel(GatherNd);
   Op::Register("_backward_gather_nd")
       .describe("Gradient of gather_nd: sums of the gradient of the result by index.")
       .set_inputs({"ograd", "indices", "data"})
@@ -227,7 +214,7 @@ void Unravel(KernelArgs& a) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, GatherBack);
+      .set_kernel(GatherBack);
   Op::Register("scatter_nd")
       .describe("Zeros with pieces of data at the places that indices address. Of several pieces for one place the last is kept.")
       .set_param<ScatterParam>()
@@ -237,7 +224,7 @@ void Unravel(KernelArgs& a) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{MakeOp("gather_nd", {ograds[0], node->inputs[1]}), NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, ScatterNd);
+      .set_kernel(ScatterNd);
   Op::Register("_scatter_set_nd")
       .describe("lhs with the pieces that indices address replaced by those of rhs.")
       .alias("_npi_scatter_set_nd")
@@ -252,7 +239,7 @@ void Unravel(KernelArgs& a) {
         NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};
         return std::vector<NodeEntry>{lhs, MakeOp("gather_nd", {ograds[0], indices}), NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, ScatterSet);
+      .set_kernel(ScatterSet);
   Op::Register("_ravel_multi_index")
       .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
       .alias("ravel_multi_index")
@@ -260,7 +247,7 @@ void Unravel(KernelArgs& a) {
       .set_inputs({"data"})
       .set_infer_shape(RavelShape)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, Ravel);
+      .set_kernel(Ravel);
   Op::Register("_unravel_index")
       .describe("Columns of indices from flat indices of an array of the given shape.")
       .alias("unravel_index")
@@ -269,7 +256,7 @@ void Unravel(KernelArgs& a) {
       .set_inputs({"data"})
       .set_infer_shape(UnravelShape)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, Unravel);
+      .set_kernel(Unravel);
   return true;
 }();
 

@@ -3,9 +3,10 @@
 #include <cmath>
 
 #include "base/dtype.h"
-#include "operator/init/fill.h"
-#include "operator/matrix/move.h"
+#include "operator/init/device_fill.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 
@@ -80,19 +81,34 @@ void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* coun
   }
 }
 
+// The same on a GPU: whole numbers are added atomically, so their order is nobody's business.
+void CountOnDevice(KernelArgs& a, int64_t bins) {
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  rtc::Arguments args;
+  args.Add(a.in[0].dptr).Add(a.out[1].dptr).Add(a.out[0].dptr).Add(bins);
+  rtc::LaunchItems(a.run, {"histogram", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
+    return rtc::LoopText{"const D0* data; const D0* edges; unsigned long long* counts; long long bins;", "",
+                         "    const double v = mx::Load<double>(a.data, i);\n    if (!(v >= mx::Load<double>(a.edges, 0) && v <= mx::Load<double>(a.edges, a.bins))) continue;\n"
+                         "    long long low = 0, high = a.bins + 1;\n"   // the first edge above v
+                         "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (mx::Load<double>(a.edges, middle) > v) high = middle;\n      else low = middle + 1;\n    }\n"
+                         "    const long long bin = low - 1 < 0 ? 0 : low - 1 > a.bins - 1 ? a.bins - 1 : low - 1;\n    atomicAdd(a.counts + bin, 1ull);\n"};
+  });
+}
+
 void Histogram(KernelArgs& a) {
   const auto& p = a.param<HistogramParam>();
   const int64_t bins = a.out[0].Size(), n = a.in[0].Size();
   if (p.bin_cnt.has_value()) {
     const HistogramRange r = p.range.value();
-    FillRange(a.out[1], r.low, (r.high - r.low) / static_cast<double>(bins), 1);
+    FillRange(a.run, a.out[1], r.low, (r.high - r.low) / static_cast<double>(bins), 1);
     TBlob last = a.out[1];
     last.dptr = last.data<char>() + bins * static_cast<int64_t>(DTypeSize(last.dtype));
     last.shape = Shape({1});
-    FillValue(last, r.high);
+    FillValue(a.run, last, r.high);
   } else {
-    CopyBytes(a.in[1].dptr, a.out[1].dptr, static_cast<int64_t>(a.in[1].Bytes()));
+    CopyBytes(a.run, a.in[1].dptr, a.out[1].dptr, static_cast<int64_t>(a.in[1].Bytes()));
   }
+  if (a.run.ctx.is_gpu()) return CountOnDevice(a, bins);
   VisitDType(a.in[0].dtype, "_histogram", [&](auto tag) {
     using T = decltype(tag);
     Count(a.in[0].data<T>(), n, a.out[1].data<T>(), bins, a.out[0].data<int64_t>());
@@ -109,7 +125,7 @@ void Histogram(KernelArgs& a) {
       .set_infer_shape(HistogramShape)
       .set_infer_type(HistogramType)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, Histogram);
+      .set_kernel(Histogram);
   return true;
 }();
 

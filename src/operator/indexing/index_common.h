@@ -1,4 +1,4 @@
-/* Index arrays of any dtype as int64, and what happens to indices that are out of range. */
+/* Index arrays of any dtype as int64, and what happens to indices that are out of range. What takes a KernelArgs works where its `run` says. */
 #ifndef MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_
 #define MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_
 
@@ -24,6 +24,10 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
 
 /* data (outer, size, inner) = 0, then += rows (outer, num, inner) at index. Sums have one order on any number of threads; half types are summed in float. */
 void AddRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, const TBlob& data);
+
+/* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and the other way. The first size is not looked at. */
+void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat);
+void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_

@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/indexing/device_index.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -39,10 +40,12 @@ int64_t* Converted(KernelArgs& a, const TBlob& indices, int64_t n) {
 }  // namespace
 
 const int64_t* ReadIndices(KernelArgs& a, const TBlob& indices) {
-  return indices.dtype == kInt64 ? indices.data<int64_t>() : Converted(a, indices, indices.Size());
+  if (indices.dtype == kInt64) return indices.data<int64_t>();
+  return a.run.ctx.is_gpu() ? ReadIndicesOnDevice(a, indices) : Converted(a, indices, indices.Size());
 }
 
 const int64_t* ReadIndicesInRange(KernelArgs& a, const TBlob& indices, int64_t size, IndexMode mode) {
+  if (a.run.ctx.is_gpu()) return ReadIndicesInRangeOnDevice(a, indices, size, mode);
   const int64_t n = indices.Size();
   MXNET_CHECK_KIND(size > 0 || n == 0, Index) << "[" << a.attrs->op->name << "] cannot take " << n << " entries of a dimension of size 0";
   int64_t* out = Converted(a, indices, n);
@@ -93,6 +96,7 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
 }
 
 void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, const TBlob& data) {
+  if (a.run.ctx.is_gpu()) return AddRowsOnDevice(a, rows, outer, size, inner, index, num, data, false);
   const int64_t total = data.Size();
   VisitDType(data.dtype, a.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
@@ -119,6 +123,29 @@ void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
       });
     }
   });
+}
+
+void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat) {
+  if (run.ctx.is_gpu()) return RavelIndicesOnDevice(run, target, columns, n, flat);
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t at = 0;   // wraps instead of overflowing when the given indices are far out of range
+    for (int d = 0; d < target.ndim(); ++d) at = at * (d == 0 ? 1 : static_cast<uint64_t>(target[d])) + static_cast<uint64_t>(columns[d * n + i]);
+    flat[i] = static_cast<int64_t>(at);
+  }
+}
+
+void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns) {
+  if (run.ctx.is_gpu()) return UnravelIndicesOnDevice(run, target, flat, n, columns);
+  for (int64_t i = 0; i < n; ++i) {
+    int64_t rest = flat[i];
+    for (int d = target.ndim() - 1; d > 0; --d) {
+      int64_t r = rest % target[d];
+      if (r < 0) r += target[d];
+      columns[d * n + i] = r;
+      rest = (rest - r) / target[d];
+    }
+    columns[i] = rest;   // the first size is not checked: it need not be known
+  }
 }
 
 }  // namespace mxnet

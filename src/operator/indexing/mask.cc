@@ -3,9 +3,11 @@
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
+#include "operator/indexing/device_index.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -69,11 +71,17 @@ void MaskBack(KernelArgs& a) {
   const TBlob &g = a.in[0], &out = a.out[0], &index = a.in[2];
   const Shape& s = out.shape;
   const int axis = CheckMask(*a.attrs, s, index.shape);
-  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
-  const std::vector<int64_t> at = Chosen(index.dptr, index.dtype, index.Size());
-  const int64_t n = static_cast<int64_t>(at.size()), outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
+  std::vector<int64_t> at;
+  int64_t* before = nullptr;
+  if (a.run.ctx.is_gpu()) before = CountChosenOnDevice(a, index);
+  else at = Chosen(index.dptr, index.dtype, index.Size());
+  int64_t n = static_cast<int64_t>(at.size());
+  if (before) rtc::ReadBack(a.run, before + index.Size(), &n, sizeof(n));
+  const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
   MXNET_CHECK_KIND(g.shape.ndim() == s.ndim() && g.shape[axis] == n && static_cast<int64_t>(g.Bytes()) == outer * n * piece, Value)
       << "[" << a.attrs->op->name << "] the gradient has shape " << g.shape << "; the mask chooses " << n << " entries of dimension " << axis;
+  if (before) return PutChosenOnDevice(a.run, g, before, outer, s[axis], n, piece, out);
+  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const char* from = g.data<char>();
   for (int64_t o = 0; o < outer; ++o)
     for (int64_t i : at) {
@@ -120,7 +128,7 @@ void MaskBack(KernelArgs& a) {
         grads[0] = NodeEntry{MakeNodeLike("_contrib_boolean_mask", *node, {ograds[0], node->inputs[2]}), 0, 0};
         return grads;
       })
-      .set_kernel(DeviceType::kCPU, MaskBack);
+      .set_kernel(MaskBack);
   return true;
 }();
 

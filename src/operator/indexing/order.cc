@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "operator/indexing/index_common.h"
-#include "operator/indexing/pick.h"
-#include "operator/init/fill.h"
+#include "operator/indexing/device_index.h"
+#include "operator/indexing/device_order.h"
+#include "operator/init/device_fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -92,7 +92,7 @@ void Sort(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
   const auto& p = a.param<SortParam>();
   const Lines l = LinesOf(*a.attrs, p.axis, a.in[0].shape);
-  OrderEntries(a.in[0], l.outer, l.size, l.inner, l.size, p.is_ascend, a.out[0].dptr, nullptr);
+  OrderEntries(a, a.in[0], l.outer, l.size, l.inner, l.size, p.is_ascend, a.out[0].dptr, nullptr);
 }
 
 int64_t* Positions(KernelArgs& a, int64_t n) { return static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t))); }
@@ -103,8 +103,8 @@ void ArgSort(KernelArgs& a) {
   const Lines l = LinesOf(*a.attrs, p.axis, a.in[0].shape);
   const int64_t n = a.in[0].Size();
   int64_t* at = Positions(a, n);
-  OrderEntries(a.in[0], l.outer, l.size, l.inner, l.size, p.is_ascend, nullptr, at);
-  ConvertIndices(at, a.out[0], n);
+  OrderEntries(a, a.in[0], l.outer, l.size, l.inner, l.size, p.is_ascend, nullptr, at);
+  ConvertIndices(a.run, at, a.out[0], n);
 }
 
 bool TopkShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -141,16 +141,16 @@ void Topk(KernelArgs& a) {
   const int64_t k = TopkCount(*a.attrs, l.size), n = l.outer * k * l.inner;
   const bool value = (p.ret_typ == kValue || p.ret_typ == kBoth) && a.req[0] != OpReq::kNull;
   int64_t* at = p.ret_typ == kValue ? nullptr : Positions(a, n);
-  OrderEntries(data, l.outer, l.size, l.inner, k, p.is_ascend, value ? a.out[0].dptr : nullptr, at);
-  if (p.ret_typ == kIndices && a.req[0] != OpReq::kNull) ConvertIndices(at, a.out[0], n);
-  if (p.ret_typ == kBoth && a.req[1] != OpReq::kNull) ConvertIndices(at, a.out[1], n);
+  OrderEntries(a, data, l.outer, l.size, l.inner, k, p.is_ascend, value ? a.out[0].dptr : nullptr, at);
+  if (p.ret_typ == kIndices && a.req[0] != OpReq::kNull) ConvertIndices(a.run, at, a.out[0], n);
+  if (p.ret_typ == kBoth && a.req[1] != OpReq::kNull) ConvertIndices(a.run, at, a.out[1], n);
   if (p.ret_typ == kMask && a.req[0] != OpReq::kNull) {
     TBlob ones = a.out[0];
     ones.dptr = a.workspace(static_cast<size_t>(n) * DTypeSize(ones.dtype));
     ones.shape = Shape({n});
-    FillValue(ones, 1);
-    ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
-    PutLines(ones.dptr, l.outer, l.size, l.inner, k, at, a.out[0]);
+    FillValue(a.run, ones, 1);
+    ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+    PutLines(a.run, ones.dptr, l.outer, l.size, l.inner, k, at, a.out[0]);
   }
 }
 
@@ -169,7 +169,7 @@ const int64_t* PositionsAgain(KernelArgs& a, Lines* lines, int64_t* k) {
   bool ascending;
   if constexpr (kTopk) ascending = a.param<TopkParam>().is_ascend; else ascending = a.param<SortParam>().is_ascend;
   int64_t* at = Positions(a, lines->outer * *k * lines->inner);
-  OrderEntries(data, lines->outer, lines->size, lines->inner, *k, ascending, nullptr, at);
+  OrderEntries(a, data, lines->outer, lines->size, lines->inner, *k, ascending, nullptr, at);
   return at;
 }
 
@@ -180,8 +180,8 @@ void OrderBackward(KernelArgs& a) {
   Lines l;
   int64_t k;
   const int64_t* at = PositionsAgain<kTopk>(a, &l, &k);
-  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
-  PutLines(a.in[0].dptr, l.outer, l.size, l.inner, k, at, a.out[0]);
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  PutLines(a.run, a.in[0].dptr, l.outer, l.size, l.inner, k, at, a.out[0]);
 }
 
 // [gradient of the gradient, data] -> what of it stands at the ordered places.
@@ -191,7 +191,7 @@ void OrderGather(KernelArgs& a) {
   Lines l;
   int64_t k;
   const int64_t* at = PositionsAgain<kTopk>(a, &l, &k);
-  TakeLines(a.in[0], l.outer, l.size, l.inner, k, at, a.out[0].dptr);
+  TakeLines(a.run, a.in[0], l.outer, l.size, l.inner, k, at, a.out[0].dptr);
 }
 
 bool LikeData(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -215,7 +215,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_gradient([gather](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gather, *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, OrderBackward<kTopk>);
+      .set_kernel(OrderBackward<kTopk>);
   Op::Register(gather)
       .describe("Entries at the places where the ordered values of data stand.")
       .template set_param<P>()
@@ -224,7 +224,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, OrderGather<kTopk>);
+      .set_kernel(OrderGather<kTopk>);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -237,7 +237,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_sort", *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, Sort);
+      .set_kernel(Sort);
   BackwardRecords<false, SortParam>("_backward_sort", "_backward_backward_sort");
   Op::Register("argsort")
       .describe("The indices that sort along one dimension.")
@@ -250,7 +250,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
         return (*in)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, ArgSort);
+      .set_kernel(ArgSort);
   Op::Register("topk")
       .describe("The k largest or smallest entries along one dimension, in order; of equal ones that with the lower index comes first.")
       .alias("_npx_topk")
@@ -264,7 +264,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
         if (type == kIndices || type == kMask) return std::vector<NodeEntry>(1);
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_topk", *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, Topk);
+      .set_kernel(Topk);
   BackwardRecords<true, TopkParam>("_backward_topk", "_backward_backward_topk");
   return true;
 }();

@@ -1,8 +1,6 @@
 // index_copy, index_array, arange_like: rows replaced by index, and arrays of positions.
-#include <cstring>
-
-#include "operator/indexing/index_common.h"
-#include "operator/init/fill.h"
+#include "operator/indexing/device_index.h"
+#include "operator/init/device_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 
@@ -50,8 +48,7 @@ void IndexCopy(KernelArgs& a) {
   const TBlob& out = a.out[0];
   const int64_t* index = ReadIndicesInRange(a, a.in[1], out.shape[0], IndexMode::kRaise);
   CopyThrough(a);
-  const int64_t row = out.shape.Prod(1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
-  for (int64_t i = 0; i < a.in[1].Size(); ++i) std::memcpy(out.data<char>() + index[i] * row, a.in[2].data<char>() + i * row, static_cast<size_t>(row));
+  PutRows(a, a.in[2].dptr, 1, out.shape[0], out.shape.Prod(1, out.shape.ndim()), index, a.in[1].Size(), out);
 }
 
 std::vector<int> IndexAxes(const Attrs& attrs, int ndim) {
@@ -80,6 +77,7 @@ void IndexArray(KernelArgs& a) {
   const std::vector<int> axes = IndexAxes(*a.attrs, s.ndim());
   const int64_t n = s.Size(), m = static_cast<int64_t>(axes.size());
   int64_t* out = a.out[0].data<int64_t>();
+  if (a.run.ctx.is_gpu()) return IndexArrayOnDevice(a.run, s, axes, out);
   for (int64_t k = 0; k < m; ++k) {
     const int64_t size = s[axes[k]], inner = s.Prod(axes[k] + 1, s.ndim());
     for (int64_t i = 0; i < n; ++i) out[i * m + k] = i / inner % size;
@@ -110,7 +108,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         const NodeEntry kept{MakeNodeLike("_contrib_index_copy", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {fresh})}), 0, 0};
         return std::vector<NodeEntry>{kept, NodeEntry{}, fresh};
       })
-      .set_kernel(DeviceType::kCPU, IndexCopy);
+      .set_kernel(IndexCopy);
   Op::Register("_contrib_index_array")
       .describe("The indices of every element, along a new last dimension, as int64.")
       .set_param<IndexArrayParam>()
@@ -121,7 +119,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         return (*in)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, IndexArray);
+      .set_kernel(IndexArray);
   Op::Register("_contrib_arange_like")
       .describe("A range as long as an array, or as one of its dimensions.")
       .alias("_npx_arange_like")
@@ -129,9 +127,9 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .set_inputs({"data"})
       .set_infer_shape(ArangeLikeShape)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+      .set_kernel([](KernelArgs& a) {
         const auto& p = a.param<ArangeLikeParam>();
-        if (a.req[0] != OpReq::kNull) FillRange(a.out[0], p.start, p.step, p.repeat);
+        if (a.req[0] != OpReq::kNull) FillRange(a.run, a.out[0], p.start, p.step, p.repeat);
       });
   return true;
 }();

@@ -1,6 +1,7 @@
 // SequenceMask, SequenceLast, SequenceReverse: padded sequences with their lengths.
 #include <algorithm>
 
+#include "operator/indexing/device_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
@@ -36,11 +37,6 @@ MXNET_REGISTER_PARAM(SequenceMaskParam);
 template <typename P>
 int CountInputs(const Attrs& a) { return a.get<P>().use_sequence_length ? 2 : 1; }
 
-// `steps` along the sequences, `batch` sequences, each step a piece of `inner` elements; strides in pieces.
-struct Sequences {
-  int64_t steps, batch, inner, step_stride, batch_stride;
-};
-
 template <typename P>
 Sequences Find(const Attrs& attrs, const Shape& data) {
   const int axis = attrs.get<P>().axis;
@@ -53,10 +49,13 @@ Sequences Find(const Attrs& attrs, const Shape& data) {
   return s;
 }
 
+// As they are given, where the context says; null when none are.
+const int64_t* GivenLengths(KernelArgs& a, int input) { return a.in.size() <= input ? nullptr : ReadIndices(a, a.in[input]); }
+
 // Lengths clipped to [low, steps]; null when none are given.
 const int64_t* Lengths(KernelArgs& a, const Sequences& s, int input, int64_t low) {
-  if (a.in.size() <= input) return nullptr;
-  const int64_t* given = ReadIndices(a, a.in[input]);
+  const int64_t* given = GivenLengths(a, input);
+  if (!given) return nullptr;
   int64_t* clipped = static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(s.batch, 1)) * sizeof(int64_t)));
   for (int64_t b = 0; b < s.batch; ++b) clipped[b] = std::min(std::max(given[b], low), s.steps);
   return clipped;
@@ -91,8 +90,9 @@ bool MaskShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void Mask(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  CopyThrough(a);
   const Sequences s = Find<SequenceMaskParam>(*a.attrs, a.in[0].shape);
+  if (a.run.ctx.is_gpu() && a.in.size() > 1) return MaskOnDevice(a.run, s, GivenLengths(a, 1), a.param<SequenceMaskParam>().value, a.in[0], a.out[0]);
+  CopyThrough(a);
   const int64_t* lengths = Lengths(a, s, 1, 0);
   if (!lengths || a.in[0].Size() == 0) return;
   const TBlob& out = a.out[0];
@@ -134,6 +134,7 @@ void EachLast(const Sequences& s, const int64_t* lengths, F&& f) {
 void Last(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Sequences s = Find<SequenceParam>(*a.attrs, a.in[0].shape);
+  if (a.run.ctx.is_gpu()) return MoveOnDevice(a.run, SequenceMove::kLast, s, GivenLengths(a, 1), a.in[0], a.out[0]);
   const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(a.in[0].dtype));
   EachLast(s, Lengths(a, s, 1, 1), [&](int64_t b, int64_t at) { std::memcpy(a.out[0].data<char>() + b * bytes, a.in[0].data<char>() + at * bytes, bytes); });
 }
@@ -150,8 +151,9 @@ bool LastBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void LastBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& out = a.out[0];
-  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const Sequences s = Find<SequenceParam>(*a.attrs, out.shape);
+  if (a.run.ctx.is_gpu()) return MoveOnDevice(a.run, SequenceMove::kLastBack, s, GivenLengths(a, 2), a.in[0], out);
+  ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(out.dtype));
   EachLast(s, Lengths(a, s, 2, 1), [&](int64_t b, int64_t at) { std::memcpy(out.data<char>() + at * bytes, a.in[0].data<char>() + b * bytes, bytes); });
 }
@@ -168,6 +170,7 @@ bool ReverseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void Reverse(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
   const Sequences s = Find<SequenceParam>(*a.attrs, a.in[0].shape);
+  if (a.run.ctx.is_gpu()) return MoveOnDevice(a.run, SequenceMove::kReverse, s, GivenLengths(a, 1), a.in[0], a.out[0]);
   const int64_t* lengths = Lengths(a, s, 1, 0);
   const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(a.in[0].dtype));
   for (int64_t t = 0; t < s.steps; ++t)
@@ -200,7 +203,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         grads[0] = MakeOp("SequenceMask", std::move(in), {{"use_sequence_length", p.use_sequence_length ? "True" : "False"}, {"axis", std::to_string(p.axis)}});
         return grads;
       })
-      .set_kernel(DeviceType::kCPU, Mask);
+      .set_kernel(Mask);
   Op::Register("SequenceLast")
       .describe("The last step of each sequence.")
       .alias("_npx_sequence_last")
@@ -213,7 +216,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         in.insert(in.end(), node->inputs.begin(), node->inputs.end());
         return One("_backward_SequenceLast", node, std::move(in), node->num_inputs());
       })
-      .set_kernel(DeviceType::kCPU, Last);
+      .set_kernel(Last);
   Op::Register("_backward_SequenceLast")
       .describe("Gradient of SequenceLast.")
       .set_param<SequenceParam>()
@@ -225,7 +228,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         for (int i = 2; i < node->num_inputs(); ++i) in.push_back(node->inputs[i]);
         return One("SequenceLast", node, std::move(in), node->num_inputs());
       })
-      .set_kernel(DeviceType::kCPU, LastBack);
+      .set_kernel(LastBack);
   Op::Register("SequenceReverse")
       .describe("Each sequence in the opposite order; what is behind its end stays.")
       .alias("_npx_sequence_reverse")
@@ -238,7 +241,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         in[0] = ograds[0];
         return One("SequenceReverse", node, std::move(in), node->num_inputs());
       })
-      .set_kernel(DeviceType::kCPU, Reverse);
+      .set_kernel(Reverse);
   return true;
 }();
 

@@ -1,10 +1,9 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
 #include <algorithm>
 
-#include "operator/indexing/index_common.h"
-#include "operator/indexing/pick.h"
+#include "operator/indexing/device_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -83,7 +82,7 @@ void TakeKernel(KernelArgs& a) {
   const Shape& s = a.in[0].shape;
   const int axis = CheckedAxis(*a.attrs, p.axis, s.ndim());
   const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(p.mode));
-  TakeRows(a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[1].Size(), a.out[0].dptr);
+  TakeRows(a.run, a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.in[1].Size(), a.out[0].dptr);
 }
 
 // [ograd, indices, a] -> gradient of a
@@ -142,7 +141,7 @@ void PickKernel(KernelArgs& a) {
   const Shape& s = a.in[0].shape;
   const int axis = PickAxis(*a.attrs, s.ndim());
   const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(a.param<PickParam>().mode));
-  PickEntries(a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.out[0].dptr);
+  PickEntries(a.run, a.in[0], s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.out[0].dptr);
 }
 
 void PickBackward(KernelArgs& a) {
@@ -150,8 +149,8 @@ void PickBackward(KernelArgs& a) {
   const Shape& s = a.out[0].shape;
   const int axis = PickAxis(*a.attrs, s.ndim());
   const int64_t* index = ReadIndicesInRange(a, a.in[1], s[axis], static_cast<IndexMode>(a.param<PickParam>().mode));
-  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
-  PutEntries(a.in[0].dptr, s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.out[0]);
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  PutEntries(a.run, a.in[0].dptr, s.Prod(0, axis), s[axis], s.Prod(axis + 1, s.ndim()), index, a.out[0]);
 }
 
 // ---- batch_take: one entry of each row
@@ -176,7 +175,7 @@ void BatchTake(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& s = a.in[0].shape;
   const int64_t width = s[s.ndim() - 1];
-  PickEntries(a.in[0], s.Prod(0, s.ndim() - 1), width, 1, ReadIndicesInRange(a, a.in[1], width, IndexMode::kClip), a.out[0].dptr);
+  PickEntries(a.run, a.in[0], s.Prod(0, s.ndim() - 1), width, 1, ReadIndicesInRange(a, a.in[1], width, IndexMode::kClip), a.out[0].dptr);
 }
 
 void BatchTakeBackward(KernelArgs& a) {
@@ -184,8 +183,8 @@ void BatchTakeBackward(KernelArgs& a) {
   const Shape& s = a.out[0].shape;
   const int64_t width = s[s.ndim() - 1];
   const int64_t* index = ReadIndicesInRange(a, a.in[1], width, IndexMode::kClip);
-  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
-  PutEntries(a.in[0].dptr, s.Prod(0, s.ndim() - 1), width, 1, index, a.out[0]);
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  PutEntries(a.run, a.in[0].dptr, s.Prod(0, s.ndim() - 1), width, 1, index, a.out[0]);
 }
 
 // ---- fill_element_0index: lhs with lhs[i][rhs[i]] = mhs[i]
@@ -211,7 +210,7 @@ void FillElement(KernelArgs& a) {
   const Shape& s = a.in[0].shape;
   const int64_t* index = ReadIndicesInRange(a, a.in[2], s[1], IndexMode::kRaise);
   CopyThrough(a);
-  PutEntries(a.in[1].dptr, s[0], s[1], 1, index, a.out[0]);
+  PutEntries(a.run, a.in[1].dptr, s[0], s[1], 1, index, a.out[0]);
 }
 
 // ---- one_hot
@@ -230,7 +229,7 @@ bool OneHotShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void OneHot(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<OneHotParam>();
-  FillOneHot(a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), p.depth, p.on_value, p.off_value);
+  FillOneHot(a.run, a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), p.depth, p.on_value, p.off_value);
 }
 
 // The array to fill gives width and dtype: _onehot_encode(indices, out).
@@ -245,7 +244,7 @@ bool OneHotEncodeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 void OneHotEncode(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  FillOneHot(a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), a.out[0].shape[1], 1, 0);
+  FillOneHot(a.run, a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), a.out[0].shape[1], 1, 0);
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -257,7 +256,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(TakeShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_take"))
-      .set_kernel(DeviceType::kCPU, TakeKernel);
+      .set_kernel(TakeKernel);
   Op::Register("_backward_take")
       .describe("Gradient of take: sums of the gradient of the result by index.")
       .set_param<TakeParam>()
@@ -266,7 +265,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(LikeA)
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("take"))
-      .set_kernel(DeviceType::kCPU, TakeBackward);
+      .set_kernel(TakeBackward);
   Op::Register("pick")
       .describe("One entry along a dimension for each index of the others.")
       .alias("choose_element_0index")
@@ -276,7 +275,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(PickShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_pick"))
-      .set_kernel(DeviceType::kCPU, PickKernel);
+      .set_kernel(PickKernel);
   Op::Register("_backward_pick")
       .describe("Gradient of pick.")
       .set_param<PickParam>()
@@ -285,14 +284,14 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(LikeA)
       .set_infer_type(DataType<0>)
       .set_gradient(ToForward("pick"))
-      .set_kernel(DeviceType::kCPU, PickBackward);
+      .set_kernel(PickBackward);
   Op::Register("batch_take")
       .describe("One entry of each row; indices out of range take the nearest.")
       .set_inputs({"a", "indices"})
       .set_infer_shape(BatchTakeShape)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToBackward("_backward_batch_take"))
-      .set_kernel(DeviceType::kCPU, BatchTake);
+      .set_kernel(BatchTake);
   Op::Register("_backward_batch_take")
       .describe("Gradient of batch_take.")
       .set_inputs({"ograd", "indices", "a"})
@@ -300,7 +299,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(LikeA)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToForward("batch_take"))
-      .set_kernel(DeviceType::kCPU, BatchTakeBackward);
+      .set_kernel(BatchTakeBackward);
   Op::Register("fill_element_0index")
       .describe("lhs with the entry rhs[i] of row i replaced by mhs[i].")
       .set_inputs({"lhs", "mhs", "rhs"})
@@ -308,7 +307,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(FillElementShape)
       .set_infer_type(FillElementType)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, FillElement);
+      .set_kernel(FillElement);
   Op::Register("one_hot")
       .describe("on_value at the index and off_value elsewhere, along a new last dimension.")
       .alias("_npx_one_hot")
@@ -320,7 +319,7 @@ void OneHotEncode(KernelArgs& a) {
         return (*in)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, OneHot);
+      .set_kernel(OneHot);
   Op::Register("_onehot_encode")
       .describe("Rows of zeros with a one at the index, as large as rhs.")
       .set_inputs({"lhs", "rhs"})
@@ -328,7 +327,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(OneHotEncodeShape)
       .set_infer_type(DataType<1>)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, OneHotEncode);
+      .set_kernel(OneHotEncode);
   return true;
 }();
 

@@ -1,9 +1,9 @@
 // where: elements of x or y as a condition says; its NumPy form broadcasts.
 #include <algorithm>
 
-#include "operator/indexing/select.h"
+#include "operator/indexing/device_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -39,7 +39,7 @@ void Where(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob &c = a.in[0], &out = a.out[0];
   const int64_t n = c.Size();
-  Select(c, a.in[1].dptr, a.in[2].dptr, out.dptr, n, n == 0 ? 0 : out.Size() / n * static_cast<int64_t>(DTypeSize(out.dtype)));
+  Select(a.run, c, a.in[1].dptr, a.in[2].dptr, out.dptr, n, n == 0 ? 0 : out.Size() / n * static_cast<int64_t>(DTypeSize(out.dtype)));
 }
 
 std::vector<NodeEntry> WhereGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
@@ -75,7 +75,7 @@ TBlob Expanded(KernelArgs& a, const TBlob& b, const Shape& whole) {
   full.dptr = a.workspace(full.Bytes());
   std::vector<int64_t> dense(whole.ndim());
   RowMajorStrides(whole, dense.data());
-  CopyStrided(b.dptr, BroadcastStrides(b.shape, whole).data(), full.dptr, dense.data(), whole.dims(), whole.ndim(), DTypeSize(b.dtype));
+  CopyStrided(a.run, b.dptr, BroadcastStrides(b.shape, whole).data(), full.dptr, dense.data(), whole.dims(), whole.ndim(), DTypeSize(b.dtype));
   return full;
 }
 
@@ -83,7 +83,7 @@ void BroadcastWhere(KernelArgs& a) {
   const TBlob& out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
   const TBlob c = Expanded(a, a.in[0], out.shape), x = Expanded(a, a.in[1], out.shape), y = Expanded(a, a.in[2], out.shape);
-  Select(c, x.dptr, y.dptr, out.dptr, out.Size(), static_cast<int64_t>(DTypeSize(out.dtype)));
+  Select(a.run, c, x.dptr, y.dptr, out.dptr, out.Size(), static_cast<int64_t>(DTypeSize(out.dtype)));
 }
 
 // [ograd, condition, x, y] -> gradients of x and y: sums over broadcast dimensions
@@ -103,18 +103,18 @@ void BroadcastWhereBack(KernelArgs& a) {
   const Shape& whole = g.shape;
   const int64_t bytes = static_cast<int64_t>(g.Bytes());
   for (int o : {0, 1})
-    if (a.req[o] != OpReq::kNull) ZeroBytes(a.out[o].dptr, static_cast<int64_t>(a.out[o].Bytes()));
+    if (a.req[o] != OpReq::kNull) ZeroBytes(a.run, a.out[o].dptr, static_cast<int64_t>(a.out[o].Bytes()));
   if (bytes == 0) return;
   const TBlob c = Expanded(a, a.in[1], whole);
   void* zero = a.workspace(static_cast<size_t>(bytes));
   void* part = a.workspace(static_cast<size_t>(bytes));
-  ZeroBytes(zero, bytes);
+  ZeroBytes(a.run, zero, bytes);
   std::vector<int64_t> dense(whole.ndim());
   RowMajorStrides(whole, dense.data());
   for (int o : {0, 1}) {
     if (a.req[o] == OpReq::kNull) continue;
-    Select(c, o == 0 ? g.dptr : zero, o == 0 ? zero : g.dptr, part, whole.Size(), static_cast<int64_t>(DTypeSize(g.dtype)));
-    AddStrided(part, dense.data(), a.out[o].dptr, BroadcastStrides(a.out[o].shape, whole).data(), whole.dims(), whole.ndim(), g.dtype);
+    Select(a.run, c, o == 0 ? g.dptr : zero, o == 0 ? zero : g.dptr, part, whole.Size(), static_cast<int64_t>(DTypeSize(g.dtype)));
+    AddStrided(a.run, part, dense.data(), a.out[o].dptr, BroadcastStrides(a.out[o].shape, whole).data(), whole.dims(), whole.ndim(), g.dtype);
   }
 }
 
@@ -126,7 +126,7 @@ void BroadcastWhereBack(KernelArgs& a) {
       .set_infer_shape(WhereShape)
       .set_infer_type(WhereType)
       .set_gradient(WhereGradient)
-      .set_kernel(DeviceType::kCPU, Where);
+      .set_kernel(Where);
   Op::Register("_npi_where")
       .describe("x where condition is not zero, else y; the three are broadcast together.")
       .set_inputs({"condition", "x", "y"})
@@ -136,7 +136,7 @@ void BroadcastWhereBack(KernelArgs& a) {
         NodePtr back = MakeNodeLike("_backward_npi_where", *node, {ograds[0], node->inputs[0], node->inputs[1], node->inputs[2]});
         return std::vector<NodeEntry>{NodeEntry{}, NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}};
       })
-      .set_kernel(DeviceType::kCPU, BroadcastWhere);
+      .set_kernel(BroadcastWhere);
   Op::Register("_backward_npi_where")
       .describe("Gradients of _npi_where.")
       .set_inputs({"ograd", "condition", "x", "y"})
@@ -148,7 +148,7 @@ void BroadcastWhereBack(KernelArgs& a) {
         grads[0] = NodeEntry{MakeNodeLike("_npi_where", *node, {node->inputs[1], ograds[0], ograds[1]}), 0, 0};
         return grads;
       })
-      .set_kernel(DeviceType::kCPU, BroadcastWhereBack);
+      .set_kernel(BroadcastWhereBack);
   return true;
 }();
 

@@ -134,10 +134,10 @@ void Spread(KernelArgs& a) {
 template <WalkFn kWalk>
 void Gather(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  ZeroBytes(a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
+  ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   if (a.in[0].Size() == 0) return;
   const Walk w = kWalk(*a.attrs, a.out[0].shape, a.in[0].shape);
-  AddStrided(a.in[0].dptr, w.large.data(), a.out[0].dptr, w.small.data(), w.shape.data(), static_cast<int>(w.shape.size()), a.in[0].dtype);
+  AddStrided(a.run, a.in[0].dptr, w.large.data(), a.out[0].dptr, w.small.data(), w.shape.data(), static_cast<int>(w.shape.size()), a.in[0].dtype);
 }
 
 bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -157,7 +157,7 @@ Op& SpreadRecord(const char* name, const char* backward, const char* text) {
       .set_gradient([forward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(forward, *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, Gather<kWalk>);
+      .set_kernel(Gather<kWalk>);
   return Op::Register(name)
       .describe(text)
       .template set_param<P>()

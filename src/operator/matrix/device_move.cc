@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "rtc/kernel.h"
+#include "rtc/loop.h"
 #include "rtc/prelude.h"
 
 namespace mxnet {
@@ -94,6 +94,48 @@ void CopyStrided(const RunContext& run, const void* src, const int64_t* src_stri
     }
   }
   Launch(run, src, dst, dims, unit);
+}
+
+void AddStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype) {
+  if (!run.ctx.is_gpu()) return AddStrided(src, src_stride, dst, dst_stride, shape, ndim, dtype);
+  std::vector<Dim> dims, summed;   // dimensions of the destination, and those that are summed into one element of it
+  for (int i = 0; i < ndim; ++i) {
+    if (shape[i] == 0) return;
+    if (shape[i] == 1) continue;
+    std::vector<Dim>& list = dst_stride[i] == 0 ? summed : dims;
+    const Dim d{shape[i], src_stride[i], dst_stride[i]};
+    if (!list.empty() && list.back().src == d.src * d.size && list.back().dst == d.dst * d.size) list.back() = {list.back().size * d.size, d.src, d.dst};
+    else list.push_back(d);
+  }
+  int64_t results = 1, terms = 1;
+  for (const Dim& d : dims) results *= d.size;
+  for (const Dim& d : summed) terms *= d.size;
+  const bool rows = terms >= 256;   // a block for each result
+  rtc::Arguments args;
+  args.Add(src).Add(dst).Add(terms);
+  for (const auto* list : {&dims, &summed})
+    for (const Dim& d : *list) args.Add(d.size).Add(d.src).Add(d.dst);
+  const int64_t variant = static_cast<int64_t>(dims.size() * 64 + summed.size());
+  auto make = [&] {
+    std::string members = "const D0* src; D0* dst; long long terms;", place = "    long long from = 0, to = 0, rest = " + std::string(rows ? "row" : "i") + ", term = 0, at = 0;\n", step;
+    auto walk = [&](const std::vector<Dim>& list, const char* prefix, const std::string& number, const char* from, std::string* text) {
+      for (size_t d = 0; d < list.size(); ++d) members += std::string(" long long ") + prefix + "d" + N(d) + ", " + prefix + "s" + N(d) + ", " + prefix + "t" + N(d) + ";";
+      for (size_t d = list.size(); d-- > 0;) {
+        const std::string p = prefix, n = N(static_cast<int64_t>(d));
+        *text += "    at = " + number + " % a." + p + "d" + n + "; " + number + " /= a." + p + "d" + n + "; " + from + " += at * a." + p + "s" + n + ";";
+        *text += p == "k" ? " to += at * a.kt" + n + ";\n" : "\n";
+      }
+    };
+    walk(dims, "k", "rest", "from", &place);
+    walk(summed, "r", "term", "where", &step);
+    std::string body = place + "    A sum = A(0);\n    for (long long t = " + (rows ? "threadIdx.x; t < a.terms; t += 256" : "0; t < a.terms; ++t") + ") {\n    long long where = from;\n    term = t;\n" +
+                       step + "    sum += mx::Load<A>(a.src, where);\n    }\n";
+    if (rows) body = "    __shared__ A shared[256];\n" + body + "    sum = mx::BlockSum(sum, shared);\n    if (threadIdx.x == 0) ";
+    else body += "    ";
+    return rtc::LoopText{members, std::string("typedef ") + (IsFloating(dtype) ? "double" : "long long") + " A;\n", body + "mx::Store(a.dst, to, mx::Load<A>(a.dst, to) + sum);\n"};
+  };
+  if (rows) rtc::LaunchRows(run, {"add_strided_rows", {dtype}, variant}, results, &args, make);
+  else rtc::LaunchItems(run, {"add_strided", {dtype}, variant}, results, &args, make);
 }
 
 void CopyBytes(const RunContext& run, const void* src, void* dst, int64_t bytes) {

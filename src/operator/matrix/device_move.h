@@ -12,6 +12,8 @@ void CopyBytes(const RunContext& run, const void* src, void* dst, int64_t bytes)
 void CopyStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes);
 void Permute(const RunContext& run, const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes);
 void CopyRows(const RunContext& run, const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows);
+/* On a GPU with sums in double or int64, one order for a shape. */
+void AddStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype);
 void ZeroBytes(const RunContext& run, void* dst, int64_t bytes);
 
 }  // namespace mxnet

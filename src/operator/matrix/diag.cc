@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/move.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -92,23 +92,23 @@ bool DiagShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 // part = diagonals of whole, or diagonals of whole = part with zeros elsewhere.
-void Move(const Diagonals& d, const TBlob& whole, void* part, bool into) {
+void Move(const RunContext& run, const Diagonals& d, const TBlob& whole, void* part, bool into) {
   const size_t bytes = DTypeSize(whole.dtype);
-  if (into) ZeroBytes(whole.dptr, static_cast<int64_t>(whole.Bytes()));
+  if (into) ZeroBytes(run, whole.dptr, static_cast<int64_t>(whole.Bytes()));
   if (d.shape.Size() == 0) return;
   std::vector<int64_t> dense(d.shape.ndim());
   RowMajorStrides(d.shape, dense.data());
   char* at = whole.data<char>() + d.offset * static_cast<int64_t>(bytes);
-  if (into) CopyStrided(part, dense.data(), at, d.strides.data(), d.shape.dims(), d.shape.ndim(), bytes);
-  else CopyStrided(at, d.strides.data(), part, dense.data(), d.shape.dims(), d.shape.ndim(), bytes);
+  if (into) CopyStrided(run, part, dense.data(), at, d.strides.data(), d.shape.dims(), d.shape.ndim(), bytes);
+  else CopyStrided(run, at, d.strides.data(), part, dense.data(), d.shape.dims(), d.shape.ndim(), bytes);
 }
 
 template <SpecFn kSpec>
 void Diag(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
-  if (Builds(s, a.in[0].shape)) Move(Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
-  else Move(Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
+  if (Builds(s, a.in[0].shape)) Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
+  else Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
 }
 
 // [ograd, data] -> gradient of data
@@ -116,8 +116,8 @@ template <SpecFn kSpec>
 void DiagBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
-  if (Builds(s, a.out[0].shape)) Move(Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
-  else Move(Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
+  if (Builds(s, a.out[0].shape)) Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
+  else Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
 }
 
 template <SpecFn kSpec, typename P>
@@ -135,7 +135,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
       .set_gradient([name](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(name, *node, {ograds[0]}), 0, 0}, NodeEntry{}};
       })
-      .set_kernel(DeviceType::kCPU, DiagBack<kSpec>);
+      .set_kernel(DiagBack<kSpec>);
   return Op::Register(name)
       .describe(text)
       .template set_param<P>()
@@ -144,7 +144,7 @@ Op& DiagRecord(const std::string& name, const char* text) {
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[0]}), 0, 0}};
       })
-      .set_kernel(DeviceType::kCPU, Diag<kSpec>);
+      .set_kernel(Diag<kSpec>);
 }
 
 [[maybe_unused]] const bool registered = [] {

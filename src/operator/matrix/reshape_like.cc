@@ -1,4 +1,5 @@
 // reshape_like, shape_array, size_array: shapes as arguments and as values.
+#include "operator/init/device_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 
@@ -59,14 +60,21 @@ bool Int64Type(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
   return (*in)[0] != kDTypeUnknown;
 }
 
+void SetNumber(KernelArgs& a, int64_t at, int64_t number) {
+  TBlob one = a.out[0];
+  one.dptr = a.out[0].data<int64_t>() + at;
+  one.shape = Shape({1});
+  FillRange(a.run, one, static_cast<double>(number), 0, 1);
+}
+
 void ShapeArray(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Shape& s = a.in[0].shape;
-  for (int i = 0; i < s.ndim(); ++i) a.out[0].data<int64_t>()[i] = s[i];
+  for (int i = 0; i < s.ndim(); ++i) SetNumber(a, i, s[i]);
 }
 
 void SizeArray(KernelArgs& a) {
-  if (a.req[0] != OpReq::kNull) *a.out[0].data<int64_t>() = a.in[0].Size();
+  if (a.req[0] != OpReq::kNull) SetNumber(a, 0, a.in[0].Size());
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -95,7 +103,7 @@ void SizeArray(KernelArgs& a) {
       })
       .set_infer_type(Int64Type)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, ShapeArray);
+      .set_kernel(ShapeArray);
   Op::Register("size_array")
       .set_shape_only_from(0)
       .describe("The number of elements, as an int64 vector of length 1.")
@@ -106,7 +114,7 @@ void SizeArray(KernelArgs& a) {
       })
       .set_infer_type(Int64Type)
       .set_zero_gradient()
-      .set_kernel(DeviceType::kCPU, SizeArray);
+      .set_kernel(SizeArray);
   return true;
 }();
 

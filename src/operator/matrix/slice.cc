@@ -1,7 +1,7 @@
 // slice, slice_axis, slice_like, their gradients, and assignment into slices. All are one box with a start and a step per dimension.
 #include <algorithm>
 
-#include "operator/init/fill.h"
+#include "operator/init/device_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/device_move.h"
 #include "operator/matrix/slice_param.h"
@@ -229,15 +229,15 @@ void AssignScalar(KernelArgs& a) {
   if (box.size.Size() == 0) return;
   uint64_t value = 0;
   TBlob one;
-  one.dptr = &value;
+  one.dptr = a.run.ctx.is_gpu() ? a.workspace(sizeof(value)) : &value;
   one.shape = Shape({1});
   one.dtype = out.dtype;
-  FillValue(one, a.param<SliceAssignScalarParam>().scalar);
+  FillValue(a.run, one, a.param<SliceAssignScalarParam>().scalar);
   std::vector<int64_t> strides, same(out.shape.ndim(), 0);
   int64_t offset;
   Strides(box, out.shape, &offset, &strides);
   const size_t bytes = DTypeSize(out.dtype);
-  CopyStrided(&value, same.data(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.data(), box.size.dims(), out.shape.ndim(), bytes);
+  CopyStrided(a.run, one.dptr, same.data(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.data(), box.size.dims(), out.shape.ndim(), bytes);
 }
 
 std::string Text(const OptionalInts& v) {
@@ -335,7 +335,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{Cleared<SliceAssignScalarParam>(node, ograds[0])};
       })
-      .set_kernel(DeviceType::kCPU, AssignScalar);
+      .set_kernel(AssignScalar);
   return true;
 }();
 

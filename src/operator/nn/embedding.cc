@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "operator/indexing/device_index.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 
@@ -48,6 +49,11 @@ const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
 
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const TBlob& weight = args.in[1];
+    const int64_t* rows = ReadIndicesInRange(args, args.in[0], weight.shape[0], IndexMode::kClip);
+    return TakeRows(args.run, weight, 1, weight.shape[0], weight.shape[1], rows, args.in[0].Size(), args.out[0].dptr);
+  }
   const int64_t* rows = Rows(args, args.in[0], args.in[1].shape[0]);
   const size_t bytes = static_cast<size_t>(args.in[1].shape[1]) * DTypeSize(args.in[1].dtype);
   const char* weight = static_cast<const char*>(args.in[1].dptr);
@@ -59,6 +65,11 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, data -> weight_grad
   if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) {
+    const TBlob& grad = args.out[0];
+    const int64_t* rows = ReadIndicesInRange(args, args.in[1], grad.shape[0], IndexMode::kClip);
+    return AddRowsOnDevice(args, args.in[0].dptr, 1, grad.shape[0], grad.shape[1], rows, args.in[1].Size(), grad, args.req[0] == OpReq::kAdd);
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const int64_t rows = a.out[0].shape[0], width = a.out[0].shape[1], n = a.in[1].Size();
@@ -125,7 +136,7 @@ MXNET_REGISTER_OP(Embedding)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry(), NodeEntry{MakeNodeLike("_backward_Embedding", *node, {ograds[0], node->inputs[0]}), 0, 0}};
     })
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Embedding)
     .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")
@@ -138,7 +149,7 @@ MXNET_REGISTER_OP(_backward_Embedding)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("Embedding", *node, {node->inputs[1], ograds[0]}), 0, 0}, NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

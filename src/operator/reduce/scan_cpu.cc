@@ -10,6 +10,7 @@
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
 #include "operator/reduce/device_reduce.h"
+#include "operator/reduce/device_scan.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
@@ -229,6 +230,7 @@ Kernel CumsumKernel(bool reverse) {
   return [reverse](KernelArgs& a) {
     if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
     const AxisView v = ViewOf(a.in[0].shape, a.param<CumsumParam>().axis, a.attrs->op->name);
+    if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, reverse, false}, a.in[0], a.out[0]);
     const int wider = IsFloating(a.out[0].dtype) ? (a.out[0].dtype == kFloat64 || a.in[0].dtype == kFloat64 ? int{kFloat64} : int{kFloat32}) : int{kInt64};
     if (wider == kFloat32) Cumsum<float, double>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
     else if (wider == kFloat64) Cumsum<double, double>(a.in[0], a.out[0], pointwise::kF64, v, reverse);
@@ -263,7 +265,7 @@ MXNET_REGISTER_OP(_np_cumsum)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_cumsum", *node, {ograds[0], node->inputs[0]}), 0, 0}};
     })
-    .set_kernel(DeviceType::kCPU, CumsumKernel(false));
+    .set_kernel(CumsumKernel(false));
 
 // Running sum from the end, in the shape and dtype of the data.
 MXNET_REGISTER_OP(_backward_cumsum)
@@ -283,11 +285,12 @@ MXNET_REGISTER_OP(_backward_cumsum)
       NodeEntry sum{MakeNodeLike("_np_cumsum", *node, {ograds[0]}), 0, 0};
       return std::vector<NodeEntry>{pointwise::Simple("_backward_cast", {sum, node->inputs[0]}), NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
       TBlob g = a.in[0];
       g.shape = a.out[0].shape;   // a flattened gradient counts like the data
       const AxisView v = ViewOf(g.shape, a.param<CumsumParam>().axis, a.attrs->op->name);
+      if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, true, false}, g, a.out[0]);
       if (a.out[0].dtype == kFloat64 || g.dtype == kFloat64) Cumsum<double, double>(g, a.out[0], pointwise::kF64, v, true);
       else Cumsum<float, double>(g, a.out[0], pointwise::kF32, v, true);
     });

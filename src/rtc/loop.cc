@@ -1,0 +1,100 @@
+#include "rtc/loop.h"
+
+#include <algorithm>
+
+#include "mxnet/error.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace rtc {
+namespace {
+
+const char* const kBlockText = R"TEXT(namespace mx {
+// for all threads of the block: the sum or the largest of v over them; a NaN is larger than everything
+template <typename A> __device__ __forceinline__ A BlockSum(A v, A* shared) {
+  __syncthreads();
+  shared[threadIdx.x] = v;
+  __syncthreads();
+  for (unsigned half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+    __syncthreads();
+  }
+  return shared[0];
+}
+template <typename A> __device__ __forceinline__ A BlockMax(A v, A* shared) {
+  __syncthreads();
+  shared[threadIdx.x] = v;
+  __syncthreads();
+  for (unsigned half = 128; half > 0; half /= 2) {
+    if (threadIdx.x < half) {
+      const A other = shared[threadIdx.x + half];
+      if (other > shared[threadIdx.x] || other != other) shared[threadIdx.x] = other;
+    }
+    __syncthreads();
+  }
+  return shared[0];
+}
+// sum of v over the threads before this one; *total: over all
+template <typename A> __device__ __forceinline__ A BlockScan(A v, A* shared, A* total) {
+  __syncthreads();
+  shared[threadIdx.x] = v;
+  __syncthreads();
+  for (unsigned step = 1; step < 256; step *= 2) {
+    const A before = threadIdx.x >= step ? shared[threadIdx.x - step] : A(0);
+    __syncthreads();
+    shared[threadIdx.x] += before;
+    __syncthreads();
+  }
+  *total = shared[255];
+  return threadIdx.x > 0 ? shared[threadIdx.x - 1] : A(0);
+}
+}  // namespace mx
+)TEXT";
+
+const Kernel& Find(const LoopKey& key, char shape, const MakeLoopText& make) {
+  std::string signature = key.name;
+  signature += '|';
+  signature += shape;
+  for (int d : key.dtypes) signature += ',' + std::to_string(d);
+  signature += ';' + std::to_string(key.variant);
+  return FindKernel(signature, [&](Kernel* k) {
+    const LoopText text = make();
+    k->name = key.name;
+    std::string t = Prelude();
+    if (shape == 'r') t += kBlockText;
+    int n = 0;
+    for (int d : key.dtypes) t += std::string("typedef ") + (d < 0 ? "int" : StorageName(d)) + " D" + std::to_string(n++) + ";\n";
+    if (shape != 'r') t += std::string("typedef ") + (shape == 's' ? "unsigned" : "long long") + " I;\n";
+    t += text.functions + "struct Args { " + text.members + " long long count; };\nextern \"C\" __global__ void __launch_bounds__(256) " + key.name +
+         "(const __grid_constant__ Args a) {\n";
+    if (shape == 'r') t += "  for (long long row = blockIdx.x; row < a.count; row += gridDim.x) {\n" + text.body + "  __syncthreads();\n  }\n}\n";
+    else t += "  for (long long item = mx::ThreadIndex(); item < a.count; item += mx::ThreadCount()) {\n  const I i = static_cast<I>(item);\n" + text.body + "  }\n}\n";
+    k->source = t;
+  });
+}
+
+}  // namespace
+
+void LaunchItems(const RunContext& run, const LoopKey& key, int64_t items, Arguments* args, const MakeLoopText& make) {
+  if (items == 0) return;
+  args->Add(items);
+  Launch(Find(key, items < (int64_t{1} << 31) ? 's' : 'l', make), Cover(items), args, run);
+}
+
+void LaunchRows(const RunContext& run, const LoopKey& key, int64_t rows, Arguments* args, const MakeLoopText& make) {
+  if (rows == 0) return;
+  args->Add(rows);
+  LaunchShape shape;
+  shape.block[0] = kRowThreads;
+  shape.grid[0] = static_cast<uint32_t>(std::min<int64_t>(rows, int64_t{1} << 20));
+  Launch(Find(key, 'r', make), shape, args, run);
+}
+
+void ReadBack(const RunContext& run, const void* src, void* dst, size_t bytes) {
+  const LaunchHooks* hooks = GetLaunchHooks();
+  MXNET_CHECK(hooks && hooks->read) << "[rtc] reading from " << run.ctx << ": this build has no GPU support; accepted: cpu contexts";
+  hooks->read(src, dst, bytes, run);
+}
+
+}  // namespace rtc
+}  // namespace mxnet
