@@ -89,7 +89,7 @@ template <ViewFn kViews>
 void Dot(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Views v = kViews(*a.attrs, a.in[0].shape, a.in[1].shape);
-  Matmul(a.in[0].dtype, v.ta, v.tb, v.size, a.in[0].dptr, a.in[1].dptr, a.out[0].dptr, a.workspace);
+  Matmul(a.run, a.in[0].dtype, v.ta, v.tb, v.size, a.in[0].dptr, a.in[1].dptr, a.out[0].dptr, a.workspace);
 }
 
 template <ViewFn kViews>
@@ -112,12 +112,12 @@ void DotBackward(KernelArgs& a) {
   const MatmulSize& s = v.size;
   auto size = [&](int64_t m, int64_t n, int64_t k) { return MatmulSize{s.batch, m, n, k}; };
   if (a.req[0] != OpReq::kNull) {
-    if (!v.ta) Matmul(g.dtype, false, !v.tb, size(s.m, s.k, s.n), g.dptr, rhs.dptr, a.out[0].dptr, a.workspace);
-    else Matmul(g.dtype, v.tb, true, size(s.k, s.m, s.n), rhs.dptr, g.dptr, a.out[0].dptr, a.workspace);
+    if (!v.ta) Matmul(a.run, g.dtype, false, !v.tb, size(s.m, s.k, s.n), g.dptr, rhs.dptr, a.out[0].dptr, a.workspace);
+    else Matmul(a.run, g.dtype, v.tb, true, size(s.k, s.m, s.n), rhs.dptr, g.dptr, a.out[0].dptr, a.workspace);
   }
   if (a.req[1] != OpReq::kNull) {
-    if (!v.tb) Matmul(g.dtype, !v.ta, false, size(s.k, s.n, s.m), lhs.dptr, g.dptr, a.out[1].dptr, a.workspace);
-    else Matmul(g.dtype, true, v.ta, size(s.n, s.k, s.m), g.dptr, lhs.dptr, a.out[1].dptr, a.workspace);
+    if (!v.tb) Matmul(a.run, g.dtype, !v.ta, false, size(s.k, s.n, s.m), lhs.dptr, g.dptr, a.out[1].dptr, a.workspace);
+    else Matmul(a.run, g.dtype, true, v.ta, size(s.n, s.k, s.m), g.dptr, lhs.dptr, a.out[1].dptr, a.workspace);
   }
 }
 
@@ -144,7 +144,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
         NodePtr both = MakeNodeLike(backward, *node, {in[0], ograds[0], ograds[1]});
         return std::vector<NodeEntry>{MakeOp("elemwise_add", {left, right}), NodeEntry{both, 0, 0}, NodeEntry{both, 1, 0}};
       })
-      .set_kernel(DeviceType::kCPU, DotBackward<kViews>);
+      .set_kernel(DotBackward<kViews>);
   return Op::Register(name)
       .describe(text)
       .set_param<DotParam>()
@@ -154,7 +154,7 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .set_flops(DotFlops<kViews>)
       .set_dear()
       .set_gradient(BackwardNode(Op::Register(backward).name.c_str(), kGradInputs))
-      .set_kernel(DeviceType::kCPU, Dot<kViews>);
+      .set_kernel(Dot<kViews>);
 }
 
 [[maybe_unused]] const bool registered = [] {

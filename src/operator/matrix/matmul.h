@@ -1,6 +1,6 @@
 /*
- * Batches of matrix products on the CPU: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k, op(b) k x n.
- * float32 and float64 go to Gemm; half types are widened to float32 in `workspace` and the result is rounded once.
+ * Batches of matrix products: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k, op(b) k x n.
+ * On the CPU float32 and float64 go to Gemm; half types are widened to float32 in `workspace` and the result is rounded once.
  * Many small products are spread over threads, large ones use threads inside.
  */
 #ifndef MXNET_OPERATOR_MATRIX_MATMUL_H_
@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "mxnet/base.h"
+#include "mxnet/engine.h"
 
 namespace mxnet {
 
@@ -16,6 +17,9 @@ struct MatmulSize {
   int64_t batch = 1, m = 0, n = 0, k = 0;
 };
 void Matmul(int dtype, bool trans_a, bool trans_b, const MatmulSize& size, const void* a, const void* b, void* c,
+            const std::function<void*(size_t)>& workspace);
+/* The same where `run` says: on the CPU, or by the library of a GPU. */
+void Matmul(const RunContext& run, int dtype, bool trans_a, bool trans_b, const MatmulSize& size, const void* a, const void* b, void* c,
             const std::function<void*(size_t)>& workspace);
 
 }  // namespace mxnet

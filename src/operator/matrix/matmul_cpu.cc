@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/gemm.h"
+#include "operator/library/product.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -72,6 +73,13 @@ void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, con
     if (dtype == kFloat16) FloatToHalf(result + begin, static_cast<float16*>(c) + begin, end - begin);
     else FloatToBfloat(result + begin, static_cast<bfloat16*>(c) + begin, end - begin);
   });
+}
+
+void Matmul(const RunContext& run, int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c, const std::function<void*(size_t)>& workspace) {
+  if (!run.ctx.is_gpu()) return Matmul(dtype, ta, tb, s, a, b, c, workspace);
+  library::Product p;
+  p.dtype = dtype, p.trans_a = ta, p.trans_b = tb, p.batch = s.batch, p.m = s.m, p.n = s.n, p.k = s.k;
+  library::Multiply(run, workspace, p, a, b, c);
 }
 
 }  // namespace mxnet

@@ -1,0 +1,115 @@
+#include "operator/library/product.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/dtype.h"
+#include "operator/library/bounded_cache.h"
+#include "operator/matrix/device_move.h"
+
+namespace mxnet {
+namespace library {
+namespace {
+
+std::atomic<const ProductLibrary*> g_library{nullptr};
+BoundedCache<ProductAlgorithm>& g_chosen = *new BoundedCache<ProductAlgorithm>(4096);
+
+int AlignmentOf(const void* p) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(p);
+  int bytes = 256;
+  while (at % static_cast<uintptr_t>(bytes)) bytes /= 2;
+  return bytes;
+}
+
+}  // namespace
+
+Arithmetic ArithmeticOf(int dtype, const Env& env) {
+  const bool tensor = env.cuda_allow_tensor_core;
+  switch (dtype) {
+    case kFloat32: return tensor && env.cuda_tensor_op_math_allow_conversion ? Arithmetic::kTensorFloat : Arithmetic::kFloat;
+    case kFloat64: return tensor ? Arithmetic::kDouble : Arithmetic::kDoublePedantic;
+    case kFloat16:
+      if (env.fc_true_fp16) return tensor ? Arithmetic::kHalf : Arithmetic::kHalfPedantic;
+      return tensor ? Arithmetic::kFloat : Arithmetic::kFloatPedantic;
+    case kBfloat16: return tensor ? Arithmetic::kFloat : Arithmetic::kFloatPedantic;
+    default: ThrowDType(dtype, "matmul", "float32, float64, float16, bfloat16");
+  }
+}
+
+int AllowedReductions(int dtype, Arithmetic arithmetic, const Env& env) {
+  const bool half = dtype == kFloat16 || dtype == kBfloat16;
+  const bool narrow = half && arithmetic != Arithmetic::kHalf && arithmetic != Arithmetic::kHalfPedantic;
+  int schemes = kInComputeType;
+  if (!narrow) schemes |= kInOutputType;
+  if (!narrow && !env.enforce_determinism) schemes |= kInPlace;   // in place: in the output's memory, in the order in which blocks end
+  return schemes;
+}
+
+std::string ProductProblem::CacheKey() const {
+  const Product& p = product;
+  int64_t alpha;
+  std::copy_n(reinterpret_cast<const char*>(&p.alpha), sizeof alpha, reinterpret_cast<char*>(&alpha));
+  Key key;
+  key.Add(p.dtype).Add(p.trans_a).Add(p.trans_b).Add(p.batch).Add(p.m).Add(p.n).Add(p.k).Add(p.lda).Add(p.ldb).Add(p.ldc).Add(p.step_a).Add(p.step_b).Add(p.step_c);
+  key.Add(alpha).Add(static_cast<int>(arithmetic)).Add(reductions).Add(addend).Add(bias).Add(relu).Add(device);
+  for (int a : alignment) key.Add(a);
+  return key.text();
+}
+
+const ProductLibrary* GetProductLibrary() { return g_library.load(std::memory_order_acquire); }
+void SetProductLibrary(const ProductLibrary* library) { g_library.store(library, std::memory_order_release); }
+void ForgetProducts() { g_chosen.Clear(); }
+size_t RememberedProducts() { return g_chosen.size(); }
+
+void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& given, const void* a, const void* b, void* c, const Tail& tail) {
+  if (given.batch * given.m * given.n == 0) return;
+  ProductProblem problem;
+  Product& p = problem.product;
+  p = given;
+  if (!p.lda) p.lda = p.trans_a ? p.m : p.k;
+  if (!p.ldb) p.ldb = p.trans_b ? p.k : p.n;
+  if (!p.ldc) p.ldc = p.n;
+  if (!p.step_a) p.step_a = p.m * p.k;
+  if (!p.step_b) p.step_b = p.k * p.n;
+  if (!p.step_c) p.step_c = p.m * p.n;
+  const bool dense = p.ldc == p.n && (p.batch == 1 || p.step_c == p.m * p.n);
+  MXNET_CHECK(dense || !(tail.bias || tail.post)) << "[matmul] a bias or an activation behind a result with gaps";
+  Tail rest = tail;   // what is left for a kernel of ours
+  if (p.k == 0) {
+    MXNET_CHECK(dense) << "[matmul] an empty sum into a result with gaps";
+    const int64_t bytes = p.batch * p.m * p.n * static_cast<int64_t>(DTypeSize(p.dtype));
+    if (!tail.addend) ZeroBytes(run, c, bytes);
+    else if (tail.addend != c) CopyBytes(run, tail.addend, c, bytes);
+    rest.addend = nullptr;
+    return ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
+  }
+  const ProductLibrary* library = GetProductLibrary();
+  MXNET_CHECK(library) << "[matmul] on " << run.ctx << ": this build has no matrix library for GPUs; accepted: cpu contexts";
+  const Env& env = Env::Get();
+  problem.arithmetic = ArithmeticOf(p.dtype, env);
+  problem.reductions = AllowedReductions(p.dtype, problem.arithmetic, env);
+  // Epilogues exist for single products in every type but double, with a bias of the result's type. What follows a part that is ours is ours too.
+  const bool epilogue = p.batch == 1 && p.dtype != kFloat64;
+  problem.addend = tail.addend != nullptr;
+  problem.bias = epilogue && tail.bias && tail.bias_dtype == p.dtype;
+  problem.relu = epilogue && tail.post.kind == nn::PostKind::kRelu && (problem.bias || !tail.bias);
+  rest.addend = nullptr;
+  if (problem.bias) rest.bias = nullptr;
+  if (problem.relu) rest.post = nn::PostOp();
+  problem.device = run.ctx.dev_id;
+  ProductOperands operands;
+  operands.a = a, operands.b = b, operands.c = c, operands.addend = tail.addend, operands.bias = problem.bias ? tail.bias : nullptr;
+  const void* pointers[5] = {a, b, operands.addend ? operands.addend : c, c, operands.bias};
+  for (int i = 0; i < 5; ++i) problem.alignment[i] = pointers[i] ? AlignmentOf(pointers[i]) : 256;
+  const std::string key = problem.CacheKey();
+  ProductAlgorithm algorithm;
+  if (!g_chosen.Find(key, &algorithm)) {
+    algorithm = library->choose(problem, kProductWorkspace, run);
+    g_chosen.Put(key, algorithm);
+  }
+  library->multiply(problem, algorithm, operands, algorithm.workspace ? workspace(algorithm.workspace) : nullptr, run);
+  ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
+}
+
+}  // namespace library
+}  // namespace mxnet

@@ -1,0 +1,85 @@
+/*
+ * Matrix products on a GPU: c = post(alpha * op(a) * op(b) + addend + bias), row-major, in batches.
+ *
+ * This part decides (arithmetic, what the vendor's library does in its epilogue, which choice is remembered) and has no CUDA types; a
+ * ProductLibrary computes. product_cuda.cc sets cuBLASLt; tests set one that computes on the host.
+ */
+#ifndef MXNET_OPERATOR_LIBRARY_PRODUCT_H_
+#define MXNET_OPERATOR_LIBRARY_PRODUCT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "mxnet/env.h"
+#include "mxnet/op.h"
+#include "operator/library/tail.h"
+
+namespace mxnet {
+namespace library {
+
+/* op(a) is m x k, op(b) k x n. Rows lie ld elements apart, matrices of a batch step elements. */
+struct Product {
+  int dtype = kFloat32;
+  bool trans_a = false, trans_b = false;
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t lda = 0, ldb = 0, ldc = 0;            // 0: without gaps
+  int64_t step_a = 0, step_b = 0, step_c = 0;   // 0: without gaps
+  double alpha = 1;
+};
+
+/* How products are computed. Pedantic: no tensor cores. */
+enum class Arithmetic : int { kFloat, kFloatPedantic, kTensorFloat, kDouble, kDoublePedantic, kHalf, kHalfPedantic };
+/*
+ * float32: float, or TensorFloat32 with MXNET_CUDA_ALLOW_TENSOR_CORE=1 and MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION=1. 16-bit types are
+ * accumulated in float; float16 in float16 with MXNET_FC_TRUE_FP16=1. Without MXNET_CUDA_ALLOW_TENSOR_CORE the pedantic forms.
+ */
+Arithmetic ArithmeticOf(int dtype, const Env& env);
+
+/* Bits: how parts of one sum may be put together (values of cublasLtReductionScheme_t). */
+enum ReductionSchemes : int { kInPlace = 1, kInComputeType = 2, kInOutputType = 4 };
+/* In the output's type only where that is as wide as the accumulator; in place not with MXNET_ENFORCE_DETERMINISM=1. */
+int AllowedReductions(int dtype, Arithmetic arithmetic, const Env& env);
+
+/* All that a library's choice depends on. */
+struct ProductProblem {
+  Product product;              // no zeros in ld and step
+  Arithmetic arithmetic = Arithmetic::kFloat;
+  int reductions = 0;           // ReductionSchemes
+  bool addend = false, bias = false, relu = false;   // what its epilogue does
+  int alignment[5] = {1, 1, 1, 1, 1};   // bytes, powers of two up to 256: a, b, addend, c, bias
+  int device = 0;
+  std::string CacheKey() const;
+};
+struct ProductOperands {
+  const void *a = nullptr, *b = nullptr, *addend = nullptr, *bias = nullptr;   // the addend lies as c does and may be c
+  void* c = nullptr;
+};
+struct ProductAlgorithm {
+  uint64_t data[8] = {};
+  size_t workspace = 0;
+};
+
+struct ProductLibrary {
+  /* The best by its heuristics within `workspace_limit` bytes. Throws Error(kGeneric) when there is none. Safe from several threads. */
+  ProductAlgorithm (*choose)(const ProductProblem& problem, size_t workspace_limit, const RunContext& run);
+  /* Puts the product on run.stream. */
+  void (*multiply)(const ProductProblem& problem, const ProductAlgorithm& algorithm, const ProductOperands& operands, void* workspace, const RunContext& run);
+};
+const ProductLibrary* GetProductLibrary();
+void SetProductLibrary(const ProductLibrary* library);   // must stay valid; null: none
+/* Drops what was chosen so far; for tests. */
+void ForgetProducts();
+size_t RememberedProducts();
+
+constexpr size_t kProductWorkspace = size_t{32} << 20;   // what cuBLAS recommends for Hopper
+
+/*
+ * c = tail(alpha * op(a) * op(b)), rows of c being the tail's rows and its columns the channels; the addend may be c itself. Any size may be 0.
+ * With gaps between rows of c, or a batch with gaps, only an addend may follow. Throws Error(kGeneric) without a library.
+ */
+void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& product, const void* a, const void* b, void* c, const Tail& tail = {});
+
+}  // namespace library
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_LIBRARY_PRODUCT_H_

@@ -1,0 +1,24 @@
+/* What follows a matrix product or a convolution on a GPU and that the vendor's library did not do itself: one generated pointwise kernel. */
+#ifndef MXNET_OPERATOR_LIBRARY_TAIL_H_
+#define MXNET_OPERATOR_LIBRARY_TAIL_H_
+
+#include "mxnet/op.h"
+#include "operator/nn/post.h"
+
+namespace mxnet {
+namespace library {
+
+/* Results lie as (rows, channels, inner); an addend lies as they do. */
+struct Tail {
+  const void* bias = nullptr;   // one number per channel
+  int bias_dtype = kFloat32;
+  const void* addend = nullptr;
+  nn::PostOp post;
+  explicit operator bool() const { return bias || addend || post; }
+};
+/* out = post(out + bias + addend), on run.stream. Without anything to do: nothing. */
+void ApplyTail(const RunContext& run, void* out, int dtype, int64_t rows, int64_t channels, int64_t inner, const Tail& tail);
+
+}  // namespace library
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_LIBRARY_TAIL_H_

@@ -1,0 +1,66 @@
+// FullyConnected and its fused form on a GPU: products of the vendor's library with bias and relu in its epilogue.
+#include "operator/library/product.h"
+#include "operator/nn/fully_connected.h"
+#include "operator/nn/fused.h"
+#include "operator/nn/nn_common.h"
+#include "operator/reduce/reduce.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+// out(m, n) = data(m, k) * weight(n, k)^T, then the tail
+void Dense(KernelArgs& a, const library::Tail& tail) {
+  const TBlob &data = a.in[0], &weight = a.in[1], &out = a.out[0];
+  library::Product p;
+  p.dtype = out.dtype, p.trans_b = true;
+  p.n = weight.shape[0], p.k = weight.shape[1], p.m = out.Size() / p.n;
+  library::Multiply(a.run, a.workspace, p, data.dptr, weight.dptr, out.dptr, tail);
+}
+
+library::Tail BiasOf(const KernelArgs& a, int inputs) {
+  library::Tail tail;
+  if (inputs > 2) tail.bias = a.in[2].dptr, tail.bias_dtype = a.in[2].dtype;
+  return tail;
+}
+
+void Forward(KernelArgs& a) {
+  if (Wanted(a, 0)) Dense(a, BiasOf(a, a.in.size()));
+}
+
+void FusedForward(KernelArgs& a) {
+  if (!Wanted(a, 0)) return;
+  const auto& p = a.param<FusedParam>();
+  library::Tail tail = BiasOf(a, p.LayerInputs());
+  if (p.add) tail.addend = a.in[a.in.size() - 1].dptr;
+  tail.post = p.post;
+  Dense(a, tail);
+}
+
+void Backward(KernelArgs& a) {
+  const TBlob &og = a.in[0], &data = a.in[1], &weight = a.in[2];
+  const int64_t n = weight.shape[0], k = weight.shape[1], m = og.Size() / n;
+  library::Product p;
+  p.dtype = og.dtype;
+  auto product = [&](int output, bool trans_a, int64_t rows, int64_t columns, int64_t sums, const TBlob& right) {
+    if (!Wanted(a, output)) return;
+    p.trans_a = trans_a, p.m = rows, p.n = columns, p.k = sums;
+    library::Tail tail;
+    if (a.req[output] == OpReq::kAdd) tail.addend = a.out[output].dptr;
+    library::Multiply(a.run, a.workspace, p, og.dptr, right.dptr, a.out[output].dptr, tail);
+  };
+  product(0, false, m, k, n, weight);
+  product(1, true, n, k, m, data);
+  if (!Wanted(a, 2)) return;
+  TBlob rows = og;
+  rows.shape = Shape{m, n};
+  reduce::Reduce(a, reduce::kSum, rows, {1, 0}, reduce::Finish(), false, a.out[2], a.req[2]);
+}
+
+MXNET_REGISTER_OP_KERNEL(FullyConnected, kGPU, Forward);
+MXNET_REGISTER_OP_KERNEL(_backward_FullyConnected, kGPU, Backward);
+MXNET_REGISTER_OP_KERNEL(_fused_dense, kGPU, FusedForward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

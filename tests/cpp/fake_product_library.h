@@ -1,0 +1,83 @@
+/* A matrix library that computes on host memory with the problem as it is told, and keeps what it was asked. */
+#ifndef MXNET_TESTS_CPP_FAKE_PRODUCT_LIBRARY_H_
+#define MXNET_TESTS_CPP_FAKE_PRODUCT_LIBRARY_H_
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/half.h"
+#include "operator/library/product.h"
+
+namespace mxnet {
+
+class FakeProductLibrary {
+ public:
+  static std::vector<library::ProductProblem>& chosen() {
+    static std::vector<library::ProductProblem> list;
+    return list;
+  }
+  static int& multiplied() {
+    static int count = 0;
+    return count;
+  }
+
+  FakeProductLibrary() : before_(library::GetProductLibrary()) {
+    chosen().clear();
+    multiplied() = 0;
+    library::ForgetProducts();
+    library::SetProductLibrary(&kLibrary);
+  }
+  ~FakeProductLibrary() {
+    library::SetProductLibrary(before_);
+    library::ForgetProducts();
+  }
+
+ private:
+  static library::ProductAlgorithm Choose(const library::ProductProblem& problem, size_t limit, const RunContext&) {
+    chosen().push_back(problem);
+    EXPECT_EQ(limit, library::kProductWorkspace);
+    library::ProductAlgorithm a;
+    a.data[0] = static_cast<uint64_t>(problem.product.m), a.data[7] = static_cast<uint64_t>(problem.product.n);
+    a.workspace = 128;
+    return a;
+  }
+  template <typename T>
+  static void Compute(const library::ProductProblem& problem, const library::ProductOperands& o) {
+    const library::Product& p = problem.product;
+    const T *a = static_cast<const T*>(o.a), *b = static_cast<const T*>(o.b), *addend = static_cast<const T*>(o.addend), *bias = static_cast<const T*>(o.bias);
+    T* c = static_cast<T*>(o.c);
+    for (int64_t i = 0; i < p.batch; ++i)
+      for (int64_t r = 0; r < p.m; ++r)
+        for (int64_t s = 0; s < p.n; ++s) {
+          double sum = 0;
+          for (int64_t t = 0; t < p.k; ++t)
+            sum += static_cast<double>(a[i * p.step_a + (p.trans_a ? t * p.lda + r : r * p.lda + t)]) * static_cast<double>(b[i * p.step_b + (p.trans_b ? s * p.ldb + t : t * p.ldb + s)]);
+          const int64_t at = i * p.step_c + r * p.ldc + s;
+          sum *= p.alpha;
+          if (problem.addend) sum += static_cast<double>(addend[at]);
+          if (problem.bias) sum += static_cast<double>(bias[s]);
+          c[at] = T(problem.relu && sum < 0 ? 0.0 : sum);
+        }
+  }
+  static void Multiply(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm, const library::ProductOperands& o, void* workspace, const RunContext&) {
+    ++multiplied();
+    EXPECT_EQ(algorithm.data[0], static_cast<uint64_t>(problem.product.m));
+    EXPECT_EQ(algorithm.data[7], static_cast<uint64_t>(problem.product.n));
+    EXPECT_NE(workspace, nullptr);
+    EXPECT_TRUE(!problem.addend || o.addend);
+    EXPECT_TRUE(!problem.bias || o.bias);
+    switch (problem.product.dtype) {
+      case kFloat32: return Compute<float>(problem, o);
+      case kFloat64: return Compute<double>(problem, o);
+      case kFloat16: return Compute<float16>(problem, o);
+      default: return Compute<bfloat16>(problem, o);
+    }
+  }
+
+  static constexpr library::ProductLibrary kLibrary = {Choose, Multiply};
+  const library::ProductLibrary* before_;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_TESTS_CPP_FAKE_PRODUCT_LIBRARY_H_
