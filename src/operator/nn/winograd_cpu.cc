@@ -85,18 +85,20 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
     }
   };
   const int64_t block = RoundUp(kBlock, g.rows);
-  // Large weights are read from far away: once per many tiles, each thread its own filters. Small ones once per block of each thread.
-  if (tiles >= 2 * block * threads && WinogradWeightSize(d) * sizeof(float) <= (4 << 20)) {
+  // Large weights are read from far away: once per many tiles, each thread its own filters. Small ones once per block of each thread, whose tiles then need not
+  // come from another core's cache.
+  const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
+  if (local && WinogradWeightSize(d) * sizeof(float) <= (4 << 20)) {
     const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
     const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
     float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
-    const int64_t blocks = RoundUp(tiles, block) / block;
+    const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);   // of nearly equal size
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
       for (int64_t id = first; id < last; ++id) {
         float* own = buffers + id * (v_size + m_size);
         const WinogradPart v = Part(own, d, channels);
         for (int64_t b = Share(blocks, threads, id); b < Share(blocks, threads, id + 1); ++b) {
-          const int64_t begin = b * block, end = std::min(tiles, begin + block);
+          const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
           MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
           products(v, begin, end, 0, panels, step, own + v_size);
         }
@@ -111,21 +113,26 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
   const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, part_tiles);
   float* buffers = static_cast<float*>(workspace((v_size + m_size * threads) * sizeof(float)));
   const WinogradPart v = Part(buffers, d, channels);
-  const int64_t groups = RoundUp(panels, step) / step, cuts = groups % threads && groups < 4 * threads ? threads : 1;   // of the tiles, where groups do not go round
+  // Groups that do not go round are cut into parts of the tiles; not all of them, for each part reads the group's weights.
+  const int64_t groups = RoundUp(panels, step) / step, rest = groups < 8 * threads ? groups % threads : 0, whole = groups - rest, cuts = rest ? threads / rest : 1;
   for (int64_t begin = 0; begin < tiles; begin += shared) {
     const int64_t count = std::min(shared, tiles - begin);
     ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
       MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
     });
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
-      for (int64_t id = first; id < last; ++id)
-        for (int64_t item = Share(groups * cuts, threads, id); item < Share(groups * cuts, threads, id + 1); ++item) {
-          const int64_t p = item % groups * step, stop = Share(count, cuts, item / groups + 1);
-          for (int64_t from = Share(count, cuts, item / groups); from < stop; from += part_tiles) {
+      for (int64_t id = first; id < last; ++id) {
+        const auto group = [&](int64_t index, int64_t from, int64_t stop) {
+          for (; from < stop; from += part_tiles) {
             const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
+            const int64_t p = index * step;
             products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step, buffers + v_size + id * m_size);
           }
-        }
+        };
+        for (int64_t i = Share(whole, threads, id); i < Share(whole, threads, id + 1); ++i) group(i, 0, count);
+        for (int64_t i = Share(rest * cuts, threads, id); i < Share(rest * cuts, threads, id + 1); ++i)
+          group(whole + i / cuts, Share(count, cuts, i % cuts), Share(count, cuts, i % cuts + 1));
+      }
     });
   }
 }
