@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kBlock = 24;          // tiles transformed, multiplied and transformed back by one thread while they are in its cache
 constexpr int64_t kFilters = 64;        // filters whose products are transformed back together
 constexpr int64_t kSharedBytes = 10 << 20;   // of tiles that threads share when weights are what has to be read most; in the last-level cache
+constexpr int64_t kCopyBytes = 768 << 10, kMostCopies = 8;   // of tiles that each thread transforms for itself
 constexpr int64_t kSharedBlock = 60;    // of these, tiles multiplied and transformed back at a time
 constexpr int64_t kSharedFilters = 32;
 constexpr int64_t kGradientBytes = 8 << 20;   // of tiles that a weight gradient sums at a time
@@ -111,22 +112,28 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
   const int64_t shared = std::min(tiles, RoundUp(RoundUp(tiles, turns) / turns, g.rows));
   const int64_t parts = RoundUp(shared, kSharedBlock) / kSharedBlock, part_tiles = std::min(shared, RoundUp(RoundUp(shared, parts) / parts, g.rows));
   const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, part_tiles);
-  float* buffers = static_cast<float*>(workspace((v_size + m_size * threads) * sizeof(float)));
-  const WinogradPart v = Part(buffers, d, channels);
+  // Tiles that fit into a thread's cache are transformed by each thread: reading what another one wrote takes longer, above all where threads have no cache in common.
+  const int64_t copies = threads > 1 && threads <= kMostCopies && v_size * sizeof(float) <= kCopyBytes ? threads : 1;
+  float* buffers = static_cast<float*>(workspace((v_size * copies + m_size * threads) * sizeof(float)));
   // Groups that do not go round are cut into parts of the tiles; not all of them, for each part reads the group's weights.
   const int64_t groups = RoundUp(panels, step) / step, rest = groups < 8 * threads ? groups % threads : 0, whole = groups - rest, cuts = rest ? threads / rest : 1;
   for (int64_t begin = 0; begin < tiles; begin += shared) {
     const int64_t count = std::min(shared, tiles - begin);
-    ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
-      MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
-    });
+    if (copies == 1) {
+      const WinogradPart v = Part(buffers, d, channels);
+      ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
+        MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
+      });
+    }
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
       for (int64_t id = first; id < last; ++id) {
+        const WinogradPart v = Part(buffers + (copies > 1 ? id * v_size : 0), d, channels);
+        if (copies > 1) MXNET_CPU_CALL(WinogradInput)(d, x, begin, begin + count, v);
         const auto group = [&](int64_t index, int64_t from, int64_t stop) {
           for (; from < stop; from += part_tiles) {
             const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
             const int64_t p = index * step;
-            products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step, buffers + v_size + id * m_size);
+            products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step, buffers + v_size * copies + id * m_size);
           }
         };
         for (int64_t i = Share(whole, threads, id); i < Share(whole, threads, id + 1); ++i) group(i, 0, count);
