@@ -114,7 +114,8 @@ InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
 template <bool kMaster>
 void AdamWKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
-  const double rescale = ScalarOf(a.in[4 + kMaster]);
+  const bool device = a.run.ctx.is_gpu();
+  const double rescale = device ? 1 : ScalarOf(a.in[4 + kMaster]);
   if (!std::isfinite(rescale) || rescale == 0) {
     if (a.out[0].dptr != a.in[0].dptr) std::memcpy(a.out[0].dptr, a.in[0].dptr, a.in[0].Bytes());
     return;
@@ -130,6 +131,12 @@ void AdamWKernel(KernelArgs& a) {
   u.out = a.out[0].dptr;
   a.param<AdamWParam>().Fill(u.h);
   u.h[2] = rescale;
+  if (device) {
+    DeviceNumbers numbers;
+    numbers.kind = DeviceNumbers::kRescale;
+    numbers.first = a.in[4 + kMaster];
+    return UpdateOnDevice(a.run, u, a.in[0].Size(), numbers);
+  }
   ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
 }
 
@@ -138,10 +145,6 @@ template <bool kMaster>
 void Lamb2Kernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Lamb2Param& p = a.param<Lamb2Param>();
-  double weight_norm = ScalarOf(a.in[2]);
-  const double direction_norm = ScalarOf(a.in[3]);
-  if (p.lower_bound >= 0 && weight_norm < p.lower_bound) weight_norm = p.lower_bound;
-  if (p.upper_bound >= 0 && weight_norm > p.upper_bound) weight_norm = p.upper_bound;
   UpdateArgs u{};
   u.rule = UpdateRule::kLamb2;
   u.dtype = a.in[0].dtype;
@@ -149,6 +152,20 @@ void Lamb2Kernel(KernelArgs& a) {
   u.grad = a.in[1].dptr;
   if (kMaster) u.master = a.in[4].data<float>();
   u.out = a.out[0].dptr;
+  if (a.run.ctx.is_gpu()) {
+    DeviceNumbers numbers;
+    numbers.kind = DeviceNumbers::kNorms;
+    numbers.first = a.in[2];
+    numbers.second = a.in[3];
+    numbers.lower = p.lower_bound;
+    numbers.upper = p.upper_bound;
+    u.h[0] = p.lr;
+    return UpdateOnDevice(a.run, u, a.in[0].Size(), numbers);
+  }
+  double weight_norm = ScalarOf(a.in[2]);
+  const double direction_norm = ScalarOf(a.in[3]);
+  if (p.lower_bound >= 0 && weight_norm < p.lower_bound) weight_norm = p.lower_bound;
+  if (p.upper_bound >= 0 && weight_norm > p.upper_bound) weight_norm = p.upper_bound;
   u.h[0] = p.lr * (weight_norm == 0 || direction_norm == 0 ? 1 : weight_norm / direction_norm);
   ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
 }
@@ -168,7 +185,7 @@ MXNET_REGISTER_OP(_adamw_update)
     .set_infer_shape(ShapeWithScalars({4}))
     .set_infer_type(UpdateType({4}))
     .set_dtypes(UpdateDTypes())
-    .set_kernel(DeviceType::kCPU, AdamWKernel<false>);
+    .set_kernel(AdamWKernel<false>);
 
 MXNET_REGISTER_OP(_mp_adamw_update)
     .describe("_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the result.")
@@ -179,7 +196,7 @@ MXNET_REGISTER_OP(_mp_adamw_update)
     .set_infer_shape(ShapeWithScalars({5}))
     .set_infer_type(UpdateType({2, 3, 4, 5}))
     .set_dtypes(MasterDTypes())
-    .set_kernel(DeviceType::kCPU, AdamWKernel<true>);
+    .set_kernel(AdamWKernel<true>);
 
 [[maybe_unused]] Op& lamb1 = SetUpdate<Lamb1Param>(Op::Register("lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var"})
     .set_inplace({{1, 0}})
@@ -200,7 +217,7 @@ MXNET_REGISTER_OP(lamb_update_phase2)
     .set_inplace({{0, 0}})
     .set_infer_shape(ShapeWithScalars({2, 3}))
     .set_dtypes(UpdateDTypes())
-    .set_kernel(DeviceType::kCPU, Lamb2Kernel<false>);
+    .set_kernel(Lamb2Kernel<false>);
 
 MXNET_REGISTER_OP(mp_lamb_update_phase2)
     .describe("lamb_update_phase2 for 16-bit weights: `g`, the norms and `weight32` are float32; `weight32` is updated in place and rounded into the result.")
@@ -211,7 +228,7 @@ MXNET_REGISTER_OP(mp_lamb_update_phase2)
     .set_infer_shape(ShapeWithScalars({2, 3}))
     .set_infer_type(UpdateType({1, 2, 3, 4}))
     .set_dtypes(MasterDTypes())
-    .set_kernel(DeviceType::kCPU, Lamb2Kernel<true>);
+    .set_kernel(Lamb2Kernel<true>);
 
 }  // namespace
 }  // namespace mxnet

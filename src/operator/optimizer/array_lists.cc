@@ -7,7 +7,11 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/init/device_fill.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
+#include "operator/reduce/reduce.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -93,6 +97,24 @@ bool SingleOutType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
 template <typename P>
 void FiniteKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
+  if (a.run.ctx.is_gpu()) {
+    if (a.param<P>().init_output) {
+      FillValue(a.run, a.out[0], 1);
+    } else {
+      rtc::Arguments args;
+      args.Add(a.out[0].dptr);
+      rtc::LaunchItems(a.run, {"finite_so_far", {}}, 1, &args, [] { return rtc::LoopText{"float* out;", "", "    if (*a.out != 0.0f) *a.out = 1.0f;\n"}; });
+    }
+    for (const TBlob& array : a.in) {
+      rtc::Arguments args;
+      args.Add(array.dptr).Add(a.out[0].dptr);
+      rtc::LaunchItems(a.run, {"all_finite", {array.dtype}}, array.Size(), &args, [&] {   // whoever finds something writes the same
+        const std::string type = array.dtype == kFloat64 ? "double" : "float";
+        return rtc::LoopText{"const D0* in; float* out;", "", "    const " + type + " v = mx::Load<" + type + ">(a.in, i);\n    if (!(v - v == 0)) *a.out = 0.0f;\n"};
+      });
+    }
+    return;
+  }
   float* result = a.out[0].data<float>();
   if (!a.param<P>().init_output && *result == 0) return;
   std::atomic<bool> finite{true};
@@ -117,6 +139,13 @@ void FiniteKernel(KernelArgs& a) {
 void SumSqKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   for (int k = 0; k < a.in.size(); ++k) {
+    if (a.run.ctx.is_gpu()) {
+      TBlob sum = a.out[0];
+      sum.dptr = a.out[0].data<float>() + k;
+      sum.shape = Shape{1};
+      reduce::Reduce(a, reduce::kSumSquare, a.in[k], std::vector<char>(a.in[k].shape.ndim(), 1), reduce::Finish(), false, sum, OpReq::kWrite);
+      continue;
+    }
     double total = 0;
     VisitFloating(a.in[k].dtype, "multi_sum_sq", [&](auto tag) {
       using T = decltype(tag);
@@ -147,6 +176,16 @@ bool SumSqShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void LarsKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const LarsParam& p = a.param<LarsParam>();
+  if (a.run.ctx.is_gpu()) {
+    rtc::Arguments args;
+    for (int k = 0; k < 4; ++k) args.Add(a.in[k].dptr);
+    args.Add(a.out[0].dptr).Add(static_cast<double>(p.eta)).Add(static_cast<double>(p.eps)).Add(static_cast<double>(p.rescale_grad));
+    return rtc::LaunchItems(a.run, {"multi_lars", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
+      return rtc::LoopText{"const D0* lrs; const D0* weights; const D0* grads; const D0* wds; D0* out; double eta, eps, rescale;", "",
+                           "    const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)), grad = ::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;\n"
+                           "    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * weight + a.eps) : lr);\n"};
+    });
+  }
   VisitFloating(a.in[0].dtype, "multi_lars", [&](auto tag) {
     using T = decltype(tag);
     for (int64_t i = 0, n = a.in[0].Size(); i < n; ++i) {
@@ -160,6 +199,10 @@ void LarsKernel(KernelArgs& a) {
 
 void ResetKernel(KernelArgs& a) {
   for (const TBlob& array : a.in) {
+    if (a.run.ctx.is_gpu()) {
+      ZeroBytes(a.run, array.dptr, static_cast<int64_t>(array.Bytes()));
+      continue;
+    }
     char* p = array.data<char>();
     ParallelFor(static_cast<int64_t>(array.Bytes()), 1 << 20, [p](int64_t begin, int64_t end) { std::memset(p + begin, 0, end - begin); });
   }
@@ -171,7 +214,7 @@ MXNET_REGISTER_OP(all_finite)
     .set_inputs({"data"})
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
-    .set_kernel(DeviceType::kCPU, FiniteKernel<AllFiniteParam>);
+    .set_kernel(FiniteKernel<AllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_all_finite)
     .describe("1 when every number of every array is finite, else 0, as a float32 array of one element.")
@@ -180,7 +223,7 @@ MXNET_REGISTER_OP(multi_all_finite)
     .set_list_inputs(Names<MultiAllFiniteParam>)
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
-    .set_kernel(DeviceType::kCPU, FiniteKernel<MultiAllFiniteParam>);
+    .set_kernel(FiniteKernel<MultiAllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_sum_sq)
     .describe("Sum of the squares of each array, as one float32 array of num_arrays numbers.")
@@ -189,7 +232,7 @@ MXNET_REGISTER_OP(multi_sum_sq)
     .set_list_inputs(Names<NumArraysParam>)
     .set_infer_shape(SumSqShape)
     .set_infer_type(SingleOutType)
-    .set_kernel(DeviceType::kCPU, SumSqKernel);
+    .set_kernel(SumSqKernel);
 
 MXNET_REGISTER_OP(multi_lars)
     .describe("Learning rates by layer-wise adaptive rate scaling (You et al. 2017, arXiv:1708.03888): lr * eta*|w| / (|g| + wd*|w| + eps), with |w| and "
@@ -199,7 +242,7 @@ MXNET_REGISTER_OP(multi_lars)
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
-    .set_kernel(DeviceType::kCPU, LarsKernel);
+    .set_kernel(LarsKernel);
 
 MXNET_REGISTER_OP(reset_arrays)
     .describe("Fills every array with zeros, in place. There is no result.")
@@ -214,7 +257,7 @@ MXNET_REGISTER_OP(reset_arrays)
         if (t == kDTypeUnknown) return false;
       return true;
     })
-    .set_kernel(DeviceType::kCPU, ResetKernel);
+    .set_kernel(ResetKernel);
 
 }  // namespace
 }  // namespace mxnet

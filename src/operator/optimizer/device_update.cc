@@ -3,7 +3,7 @@
 #include <string>
 
 #include "mxnet/base.h"
-#include "rtc/kernel.h"
+#include "rtc/loop.h"
 #include "rtc/prelude.h"
 
 namespace mxnet {
@@ -47,33 +47,88 @@ RuleInfo InfoOf(UpdateRule rule) {
   }
 }
 
+// As UpdateRange: with a master copy, states and weight are float32; phase 1 of LAMB writes a direction, phase 2 reads one.
+struct Types {
+  bool master, writes_master;
+  int state, grad, out;
+  explicit Types(const UpdateArgs& u) : master(u.master != nullptr), writes_master(master && u.rule != UpdateRule::kLamb1) {
+    state = master ? int{kFloat32} : u.dtype;
+    grad = master && u.rule == UpdateRule::kLamb2 ? int{kFloat32} : u.dtype;
+    out = master && u.rule == UpdateRule::kLamb1 ? int{kFloat32} : u.dtype;
+  }
+  const void* Weight(const UpdateArgs& u) const { return master ? static_cast<const void*>(u.master) : u.weight; }
+};
+
+// Members of a struct with one array's pointers, and what happens to element i of what `from` names.
+std::string PointersText(const Types& t) {
+  const std::string w = rtc::StorageName(t.state);
+  return "const " + w + "* weight; const " + rtc::StorageName(t.grad) + "* grad; " + w + "* s0; " + w + "* s1; " + w + "* s2; " + w + "* master; " + rtc::StorageName(t.out) + "* out; ";
+}
+std::string ElementText(const Types& t, const RuleInfo& info, const std::string& from, const std::string& i) {
+  std::string text = "    C s[3] = {C(0), C(0), C(0)};\n";
+  for (int j = 0; j < info.states; ++j) text += "    s[" + std::to_string(j) + "] = mx::Load<C>(" + from + ".s" + std::to_string(j) + ", " + i + ");\n";
+  text += "    const C v = rule(mx::Load<C>(" + from + ".weight, " + i + "), mx::Load<C>(" + from + ".grad, " + i + "), s);\n";
+  for (int j = 0; j < info.states; ++j) text += "    mx::Store(" + from + ".s" + std::to_string(j) + ", " + i + ", s[" + std::to_string(j) + "]);\n";
+  if (t.writes_master) text += "    mx::Store(" + from + ".master, " + i + ", v);\n";
+  return text + "    mx::Store(" + from + ".out, " + i + ", v);\n";
+}
+void AddPointers(const Types& t, const UpdateArgs& u, rtc::Arguments* args) {
+  args->Add(t.Weight(u)).Add(u.grad).Add(u.state[0]).Add(u.state[1]).Add(u.state[2]).Add(u.master).Add(u.out);
+}
+std::string ComputeText(const Types& t) { return std::string("typedef ") + (t.state == kFloat64 ? "double" : "float") + " C;\n"; }
+
 }  // namespace
 
-void UpdateOnDevice(const RunContext& run, const UpdateArgs& u, int64_t n) {
-  if (n == 0) return;
+void UpdateOnDevice(const RunContext& run, const UpdateArgs& u, int64_t n, const DeviceNumbers& numbers) {
   const RuleInfo info = InfoOf(u.rule);
-  // as UpdateRange: with a master copy, states and weight are float32; phase 1 of LAMB writes a direction, phase 2 reads one
-  const bool master = u.master != nullptr, writes_master = master && u.rule != UpdateRule::kLamb1;
-  const int state = master ? int{kFloat32} : u.dtype, grad = master && u.rule == UpdateRule::kLamb2 ? int{kFloat32} : u.dtype;
-  const int out = master && u.rule == UpdateRule::kLamb1 ? int{kFloat32} : u.dtype;
-  const std::string w = rtc::StorageName(state), name = std::string("update_") + info.name;
-  const rtc::Kernel& kernel = rtc::FindKernel(name + "|" + std::to_string(u.dtype) + (master ? "m" : ""), [&](rtc::Kernel* k) {
-    k->name = name;
-    std::string t = rtc::Prelude() + Formulas() + "\nstruct Args { const " + w + "* weight; const " + rtc::StorageName(grad) + "* grad; " + w + "* s0; " + w + "* s1; " + w +
-                    "* s2; " + w + "* master; " + rtc::StorageName(out) + "* out; long long n; double h[10]; };\n";
-    t += std::string("typedef ") + (state == kFloat64 ? "double" : "float") + " C;\n";
-    t += "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n  const " + info.name + "<C> rule(a.h);\n"
-         "  for (long long i = mx::ThreadIndex(); i < a.n; i += mx::ThreadCount()) {\n    C s[3] = {C(0), C(0), C(0)};\n";
-    for (int j = 0; j < info.states; ++j) t += "    s[" + std::to_string(j) + "] = mx::Load<C>(a.s" + std::to_string(j) + ", i);\n";
-    t += "    const C v = rule(mx::Load<C>(a.weight, i), mx::Load<C>(a.grad, i), s);\n";
-    for (int j = 0; j < info.states; ++j) t += "    mx::Store(a.s" + std::to_string(j) + ", i, s[" + std::to_string(j) + "]);\n";
-    if (writes_master) t += "    mx::Store(a.master, i, v);\n";
-    k->source = t + "    mx::Store(a.out, i, v);\n  }\n}\n";
-  });
+  const Types types(u);
+  const std::string name = std::string("update_") + info.name;
+  const int first = numbers.kind == DeviceNumbers::kNone ? -1 : numbers.first.dtype, second = numbers.kind == DeviceNumbers::kNorms ? numbers.second.dtype : -1;
   rtc::Arguments args;
-  args.Add(master ? static_cast<const void*>(u.master) : u.weight).Add(u.grad).Add(u.state[0]).Add(u.state[1]).Add(u.state[2]).Add(u.master).Add(u.out).Add(n);
+  AddPointers(types, u, &args);
   for (double h : u.h) args.Add(h);
-  rtc::Launch(kernel, rtc::Cover(n), &args, run);
+  args.Add(u.weight).Add(numbers.first.dptr).Add(numbers.second.dptr).Add(numbers.lower).Add(numbers.upper);
+  rtc::LaunchItems(run, {name.c_str(), {u.dtype, first, second}, types.master}, n, &args, [&] {
+    std::string body = "    double h[10];\n    for (int k = 0; k < 10; ++k) h[k] = a.h[k];\n";
+    if (numbers.kind == DeviceNumbers::kRescale)
+      body += "    h[2] = mx::Load<double>(a.first, 0);\n    if (!(h[2] - h[2] == 0) || h[2] == 0) {\n      a.out[i] = a.kept[i];\n      continue;\n    }\n";
+    if (numbers.kind == DeviceNumbers::kNorms)
+      body += "    double norm = mx::Load<double>(a.first, 0);\n    const double direction = mx::Load<double>(a.second, 0);\n    if (a.lower >= 0 && norm < a.lower) norm = a.lower;\n"
+              "    if (a.upper >= 0 && norm > a.upper) norm = a.upper;\n    h[0] *= norm == 0 || direction == 0 ? 1 : norm / direction;\n";
+    return rtc::LoopText{PointersText(types) + "double h[10]; const D0* kept; const D1* first; const D2* second; double lower, upper;", Formulas() + "\n" + ComputeText(types),
+                         body + "    const " + info.name + "<C> rule(h);\n" + ElementText(types, info, "a", "i")};
+  });
+}
+
+void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const float* lrs, const float* wds) {
+  constexpr int kMost = 16;   // arrays in a launch: their pointers are arguments
+  for (int begin = 0; begin < count;) {
+    int end = begin;
+    int64_t total = 0;
+    rtc::Arguments args;
+    const RuleInfo info = InfoOf(updates[begin].rule);
+    const Types types(updates[begin]);
+    for (int k = 0; k < kMost; ++k) {
+      const bool here = end < count && updates[end].dtype == updates[begin].dtype && end - begin == k;
+      const UpdateArgs& u = updates[here ? end : begin];
+      AddPointers(types, u, &args);
+      total += here ? n[end] : 0;
+      args.Add(total).Add(u.h[0]).Add(u.h[1]);
+      if (here) ++end;
+    }
+    for (double h : updates[begin].h) args.Add(h);
+    args.Add(lrs ? lrs + begin : nullptr).Add(wds ? wds + begin : nullptr);
+    const std::string name = std::string("multi_update_") + info.name;
+    rtc::LaunchItems(run, {name.c_str(), {updates[begin].dtype}, (types.master ? 2 : 0) + (lrs ? 1 : 0)}, total, &args, [&] {
+      return rtc::LoopText{"One one[16]; double h[10]; const float* lrs; const float* wds;",
+                           Formulas() + "\n" + ComputeText(types) + "struct One { " + PointersText(types) + "long long end; double lr, wd; };\n",
+                           std::string("    int w = 0;\n    while (item >= a.one[w].end) ++w;\n    const long long at = item - (w > 0 ? a.one[w - 1].end : 0);\n"
+                                       "    double h[10];\n    for (int k = 0; k < 10; ++k) h[k] = a.h[k];\n") +
+                               (lrs ? "    h[0] = a.lrs[w];\n    h[1] = a.wds[w];\n" : "    h[0] = a.one[w].lr;\n    h[1] = a.one[w].wd;\n") + "    const " + info.name + "<C> rule(h);\n" +
+                               ElementText(types, info, "a.one[w]", "at")};
+    });
+    begin = end;
+  }
 }
 
 }  // namespace mxnet

@@ -142,8 +142,8 @@ void MultiKernel(KernelArgs& a) {
     if (kMaster) u.master = in[2 + kMomentum].template data<float>();
     u.out = a.out[w].dptr;
     if constexpr (kPreloaded) {
-      u.h[0] = a.in[n * stride].template data<float>()[w];
-      u.h[1] = a.in[n * stride + 1].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.h[0] = a.in[n * stride].template data<float>()[w];
+      if (!a.run.ctx.is_gpu()) u.h[1] = a.in[n * stride + 1].template data<float>()[w];
     } else {
       u.h[0] = p.lrs[w];
       u.h[1] = p.wds[w];
@@ -153,6 +153,12 @@ void MultiKernel(KernelArgs& a) {
     if constexpr (kMomentum) u.h[4] = p.momentum;
     total += a.req[w] == OpReq::kNull ? 0 : in[0].Size();
     ends[w] = total;
+  }
+  if (a.run.ctx.is_gpu()) {
+    std::vector<int64_t> sizes(n);
+    for (int w = 0; w < n; ++w) sizes[w] = ends[w] - (w ? ends[w - 1] : 0);
+    const float* rates = kPreloaded ? a.in[n * stride].template data<float>() : nullptr;
+    return UpdateOnDevice(a.run, updates.data(), sizes.data(), n, rates, kPreloaded ? a.in[n * stride + 1].template data<float>() : nullptr);
   }
   ParallelFor(total, 0, [&](int64_t begin, int64_t end) {
     size_t w = std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin();
@@ -202,7 +208,7 @@ void Register(const char* name, const char* text) {
       .set_infer_shape(MultiShape<P, kPreloaded>)
       .set_infer_type(MultiType(g))
       .set_dtypes(kMaster ? MasterDTypes() : UpdateDTypes())
-      .set_kernel(DeviceType::kCPU, MultiKernel<P, kMomentum, kMaster, kPreloaded>);
+      .set_kernel(MultiKernel<P, kMomentum, kMaster, kPreloaded>);
 }
 
 [[maybe_unused]] const bool registered = [] {
