@@ -43,5 +43,41 @@ TEST_F(LayerKernels, UpdatesOfSeveralArrays) {
   Check({"reset_arrays", {s, t}, {kFloat32}, {{"num_arrays", "2"}}});
 }
 
+TEST_F(LayerKernels, Norms) {
+  for (int dtype : kReal) {
+    for (const char* axis : {"-1", "1"}) {
+      const Shape s = axis[0] == '1' ? Shape{2, 300, 11} : Shape{2, 11, 300}, n{300};
+      Check({"LayerNorm", {s, n, n}, {dtype}, {{"axis", axis}}}, 4);
+      Check({"_backward_LayerNorm", {s, s, n}, {dtype}, {{"axis", axis}}, OpReq::kWrite, -1, 1}, 40);
+    }
+    Check({"GroupNorm", {{3, 6, 5, 4}, {3}, {3}}, {dtype}, {{"num_groups", "3"}}}, 4);
+    Check({"GroupNorm", {{3, 6, 5, 4}, {6}, {6}}, {dtype}, {{"num_groups", "3"}, {"output_mean_var", "1"}}}, 4);
+    Check({"_backward_GroupNorm", {{3, 6, 5, 4}, {3, 6, 5, 4}, {3}}, {dtype}, {{"num_groups", "3"}}, OpReq::kWrite, -1, 1}, 10);
+    Check({"_backward_GroupNorm", {{3, 6, 5, 4}, {3, 6, 5, 4}, {6}}, {dtype}, {{"num_groups", "3"}}, OpReq::kWrite, -1, 1}, 10);
+    Check({"InstanceNorm", {{3, 6, 50}, {6}, {6}}, {dtype}, {}}, 4);
+    Check({"_backward_InstanceNorm", {{3, 6, 50}, {3, 6, 50}, {6}}, {dtype}, {}, OpReq::kWrite, -1, 1}, 20);
+    Check({"LRN", {{2, 7, 3, 3}}, {dtype}, {{"nsize", "5"}, {"alpha", "0.1"}}}, 2);
+    Check({"_backward_LRN", {{2, 7, 3, 3}, {2, 7, 3, 3}}, {dtype}, {{"nsize", "3"}, {"alpha", "0.1"}}}, 4);
+  }
+  Check({"_backward_InstanceNorm", {{20, 6, 1}, {20, 6, 1}, {6}}, {kFloat32}, {}, OpReq::kWrite, -1, 1}, 20);
+}
+
+TEST_F(LayerKernels, BatchNorm) {
+  for (int dtype : kReal) {
+    const int param = dtype == kFloat16 || dtype == kBfloat16 ? int{kFloat32} : dtype;
+    const Shape c{5};
+    for (const char* global : {"0", "1"})
+      for (const char* fixed : {"0", "1"}) {
+        const AttrDict attrs = {{"use_global_stats", global}, {"fix_gamma", fixed}};
+        Check({"BatchNorm", {{4, 5, 6, 7}, c, c, c, c}, {dtype, param, param, param, param}, attrs, OpReq::kWrite, 0.1, 3}, 4);
+        Check({"_backward_BatchNorm", {{4, 5, 6, 7}, {4, 5, 6, 7}, c, c, c, c, c}, {dtype, dtype, param, param, param, param, param}, attrs, OpReq::kWrite, 0.1, 1}, 40);
+      }
+    Check({"_contrib_BatchNormWithReLU", {{700, 5}, c, c, c, c}, {dtype, param, param, param, param}, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 3}, 4);
+    Check({"_backward_BatchNormWithReLU", {{700, 5}, {700, 5}, c, c, c, c, c, c}, {dtype, dtype, param, param, param, param, param, param}, {{"fix_gamma", "0"}}, OpReq::kWrite, -1, 1}, 60);
+    Check({"_backward_BatchNorm_again", {{4, 5, 6, 7}, c, c, c, c}, {dtype, param, param, param, param}, {{"fix_gamma", "0"}}}, 4);
+  }
+  Check({"BatchNorm", {{3, 2, 5000}, {2}, {2}, {2}, {2}}, {kFloat32}, {}, OpReq::kWrite, 0.1, 3}, 4);   // several parts for a channel
+}
+
 }  // namespace
 }  // namespace mxnet

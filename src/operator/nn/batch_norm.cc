@@ -4,6 +4,8 @@
 #include <cstring>
 #include <memory>
 
+#include "operator/matrix/device_move.h"
+#include "operator/nn/device_norm.h"
 #include "operator/recompute.h"
 
 namespace mxnet {
@@ -88,9 +90,16 @@ void Scale(KernelArgs& a, const NormView& v, const T* x, const NormStatistics& s
   }
 }
 
+BatchNormSettings OnDevice(const KernelArgs& args, bool relu) {
+  const auto& p = args.param<BatchNormParam>();
+  const NormView v(p, args.out[0]);
+  return {{v.outer, v.channels, v.inner}, p.eps, p.momentum, p.fix_gamma, UsesBatch(args), relu};
+}
+
 template <bool kRelu>
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, kRelu));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
@@ -104,6 +113,7 @@ void Forward(KernelArgs& args) {
 template <bool kRelu>
 void Again(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.in[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return BatchNormAgainOnDevice(args, OnDevice(args, kRelu));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
@@ -117,9 +127,10 @@ template <bool kRelu>
 void Backward(KernelArgs& args) {
   const auto& p = args.param<BatchNormParam>();
   if (args.in[1].Size() == 0) {
-    for (int i = 0; i < 3; ++i) if (Wanted(args, i) && args.out[i].Size()) std::memset(args.out[i].dptr, 0, args.out[i].Bytes());
+    for (int i = 0; i < 3; ++i) if (Wanted(args, i) && args.out[i].Size()) ZeroBytes(args.run, args.out[i].dptr, static_cast<int64_t>(args.out[i].Bytes()));
     return;
   }
+  if (args.run.ctx.is_gpu()) return BatchNormBackwardOnDevice(args, OnDevice(args, kRelu));
   const bool batch = UsesBatch(args);
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
@@ -195,13 +206,13 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_gradient(Gradient<kRelu>)
-      .set_kernel(DeviceType::kCPU, Forward<kRelu>);
+      .set_kernel(Forward<kRelu>);
   Op::Register(again).describe(std::string("The output of ") + name + " from the mean and 1 / sqrt(variance + eps) that it gave; the moving averages stay.")
       .set_param<BatchNormParam>()
       .set_inputs({"data", "gamma", "beta", "mean", "inv_std"})
       .set_infer_shape(BatchNormAgainShape).set_infer_type(BatchNormAgainType)
       .set_layout(LayoutRule::kChannelsLast)
-      .set_kernel(DeviceType::kCPU, Again<kRelu>);
+      .set_kernel(Again<kRelu>);
   SetRecomputeRule(name, {again, 3, {1, 2}});
   std::vector<std::string> inputs = {"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"};
   if (kRelu) inputs.push_back("beta");
@@ -213,7 +224,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_inplace({{0, 0}, {1, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
-      .set_kernel(DeviceType::kCPU, Backward<kRelu>);
+      .set_kernel(Backward<kRelu>);
 }
 
 [[maybe_unused]] const bool registered = [] {

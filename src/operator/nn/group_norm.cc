@@ -4,6 +4,8 @@
 #include <cstring>
 #include <vector>
 
+#include "operator/matrix/device_move.h"
+#include "operator/nn/device_norm.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
@@ -53,6 +55,14 @@ struct View {
   int64_t size() const { return per_group * inner; }
   int64_t Gamma(int64_t group, int64_t channel) const { return shared ? group : group * per_group + channel; }
 };
+
+RowNorm OnDevice(const View& v, double eps) {
+  RowNorm r{v.batch * v.groups, v.size(), 1};
+  r.parameter = v.shared ? RowNorm::kGroup : RowNorm::kChannel;
+  r.groups = v.groups, r.per_group = v.per_group, r.span = v.inner;
+  r.eps = eps;
+  return r;
+}
 
 template <typename T>
 void Moments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
@@ -122,7 +132,7 @@ void BackwardOf(KernelArgs& a, const View& v, double eps) {   // ograd, data, ga
 }
 
 void ZeroParameterGradients(KernelArgs& args) {
-  for (int i = 1; i < 3; ++i) if (Wanted(args, i)) std::memset(args.out[i].dptr, 0, args.out[i].Bytes());
+  for (int i = 1; i < 3; ++i) if (Wanted(args, i)) ZeroBytes(args.run, args.out[i].dptr, static_cast<int64_t>(args.out[i].Bytes()));
 }
 
 bool ShapeOf(const Attrs& attrs, int64_t groups, bool by_group, ShapeVector* in, ShapeVector* out) {
@@ -171,8 +181,9 @@ MXNET_REGISTER_OP(GroupNorm)
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, a.get<GroupNormParam>().num_groups, true, in, out); })
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(GradientBy("_backward_GroupNorm"))
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.in[0].Size() == 0) return;
+      if (args.run.ctx.is_gpu()) return RowNormOnDevice(args, OnDevice(View(args.in[0].shape, args.param<GroupNormParam>().num_groups, args.in[1].shape), args.param<GroupNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) {
         const auto& p = a.param<GroupNormParam>();
         ForwardOf<decltype(tag)>(a, View(a.in[0].shape, p.num_groups, a.in[1].shape), p.eps);
@@ -184,8 +195,9 @@ MXNET_REGISTER_OP(_backward_GroupNorm)
     .set_param<GroupNormParam>()
     .set_inputs({"ograd", "data", "gamma"}).set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
+      if (args.run.ctx.is_gpu()) return RowNormBackwardOnDevice(args, OnDevice(View(args.in[1].shape, args.param<GroupNormParam>().num_groups, args.in[2].shape), args.param<GroupNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) {
         const auto& p = a.param<GroupNormParam>();
         BackwardOf<decltype(tag)>(a, View(a.in[1].shape, p.num_groups, a.in[2].shape), p.eps);
@@ -201,8 +213,9 @@ MXNET_REGISTER_OP(InstanceNorm)
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, 0, false, in, out); })
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(GradientBy("_backward_InstanceNorm"))
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.in[0].Size() == 0) return;
+      if (args.run.ctx.is_gpu()) return RowNormOnDevice(args, OnDevice(View(args.in[0].shape, args.in[0].shape[1], args.in[1].shape), args.param<InstanceNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) { ForwardOf<decltype(tag)>(a, View(a.in[0].shape, a.in[0].shape[1], a.in[1].shape), a.param<InstanceNormParam>().eps); });
     });
 
@@ -211,8 +224,9 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
     .set_param<InstanceNormParam>()
     .set_inputs({"ograd", "data", "gamma"}).set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
+      if (args.run.ctx.is_gpu()) return RowNormBackwardOnDevice(args, OnDevice(View(args.in[1].shape, args.in[1].shape[1], args.in[2].shape), args.param<InstanceNormParam>().eps));
       RunReal(args, [](KernelArgs& a, auto tag) { BackwardOf<decltype(tag)>(a, View(a.in[1].shape, a.in[1].shape[1], a.in[2].shape), a.param<InstanceNormParam>().eps); });
     });
 
@@ -238,8 +252,37 @@ void EachPosition(const Shape& s, F&& f) {
   });
 }
 
+// norm[i] = knorm + alpha / nsize * sum of squares; then y, or with `og` the gradient of x, whose sums read the norms of the neighbours.
+void LrnOnDevice(KernelArgs& args, const TBlob* og, const TBlob& x, const TBlob& out) {
+  const auto& p = args.param<LRNParam>();
+  const int dtype = x.dtype, wide = dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
+  const std::string functions = std::string("typedef ") + (dtype == kFloat64 ? "double" : "float") + " A;\n";
+  const char* const window = "    const long long c = i / static_cast<I>(a.inner) % static_cast<I>(a.channels), low = c < a.half ? -c : -a.half, high = c + a.half < a.channels ? a.half : a.channels - 1 - c;\n"
+                             "    A sum = A(0);\n    for (long long k = low; k <= high; ++k) {\n      const long long at = i + k * a.inner;\n";
+  void* norm = args.workspace(static_cast<size_t>(x.Size()) * DTypeSize(wide));
+  auto arguments = [&] {
+    rtc::Arguments a;
+    a.Add(og ? og->dptr : nullptr).Add(x.dptr).Add(norm).Add(out.dptr).Add(x.shape[1]).Add(x.shape.Prod(2, x.shape.ndim())).Add(static_cast<int64_t>(p.nsize / 2))
+        .Add(static_cast<double>(p.knorm)).Add(static_cast<double>(p.alpha) / p.nsize).Add(static_cast<double>(p.beta));
+    return a;
+  };
+  const char* const members = "const D0* g; const D0* x; D1* norm; D0* out; long long channels, inner, half; double knorm, alpha, beta;";
+  rtc::Arguments first = arguments(), second = arguments();
+  rtc::LaunchItems(args.run, {"lrn_norm", {dtype, wide}}, x.Size(), &first, [&] {
+    return rtc::LoopText{members, functions, std::string(window) + "      const A v = mx::Load<A>(a.x, at);\n      sum += v * v;\n    }\n    a.norm[i] = static_cast<A>(a.knorm) + static_cast<A>(a.alpha) * sum;\n"};
+  });
+  rtc::LaunchItems(args.run, {og ? "lrn_backward" : "lrn", {dtype, wide}}, x.Size(), &second, [&] {
+    std::string body = "    mx::Store(a.out, i, mx::Load<A>(a.x, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)));\n";
+    if (og)
+      body = std::string(window) + "      sum += mx::Load<A>(a.g, at) * mx::Load<A>(a.x, at) * ::pow(a.norm[at], -static_cast<A>(a.beta) - A(1));\n    }\n"
+             "    mx::Store(a.out, i, mx::Load<A>(a.g, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)) - A(2) * static_cast<A>(a.alpha) * static_cast<A>(a.beta) * mx::Load<A>(a.x, i) * sum);\n";
+    return rtc::LoopText{members, functions, body};
+  });
+}
+
 void LrnForward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return LrnOnDevice(args, nullptr, args.in[0], args.out[0]);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LRNParam>();
@@ -255,6 +298,7 @@ void LrnForward(KernelArgs& args) {
 
 void LrnBackward(KernelArgs& args) {   // ograd, data -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return LrnOnDevice(args, &args.in[0], args.in[1], args.out[0]);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LRNParam>();
@@ -290,7 +334,7 @@ MXNET_REGISTER_OP(LRN)
     .set_infer_shape(LrnShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_LRN", kGradInputs))
-    .set_kernel(DeviceType::kCPU, LrnForward);
+    .set_kernel(LrnForward);
 
 MXNET_REGISTER_OP(_backward_LRN)
     .describe("Gradient of LRN with respect to data.")
@@ -298,7 +342,7 @@ MXNET_REGISTER_OP(_backward_LRN)
     .set_inputs({"ograd", "data"})
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
-    .set_kernel(DeviceType::kCPU, LrnBackward);
+    .set_kernel(LrnBackward);
 
 }  // namespace
 }  // namespace nn

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/determinism.h"
+#include "operator/nn/device_norm.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
@@ -36,6 +37,12 @@ struct View {
   int64_t rows() const { return outer * inner; }
 };
 
+RowNorm OnDevice(const View& v, double eps) {
+  RowNorm r{v.rows(), v.n, v.inner};
+  r.eps = eps;
+  return r;
+}
+
 int64_t Grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
 
 template <typename T>
@@ -58,6 +65,7 @@ void Moments(int dtype, const void* row, int64_t n, double first, double eps, do
 
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return RowNormOnDevice(args, OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[0].shape), args.param<LayerNormParam>().eps));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LayerNormParam>();
@@ -87,6 +95,7 @@ void Forward(KernelArgs& args) {
 }
 
 void Backward(KernelArgs& args) {   // ograd, data, gamma -> data_grad, gamma_grad, beta_grad; the moments are computed again
+  if (args.run.ctx.is_gpu()) return RowNormBackwardOnDevice(args, OnDevice(View(*args.attrs, args.param<LayerNormParam>(), args.in[1].shape), args.param<LayerNormParam>().eps));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<LayerNormParam>();
@@ -154,7 +163,7 @@ MXNET_REGISTER_OP(LayerNorm)
       NodePtr back = MakeNodeLike("_backward_LayerNorm", *node, {ograds[0], node->inputs[0], node->inputs[1]});
       return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}};
     })
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   AssignShape(attrs, "data_grad", &(*out)[0], (*in)[1]);
@@ -169,7 +178,7 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
     .set_inputs({"ograd", "data", "gamma"})
     .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
     .set_infer_shape(BackwardShape)
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

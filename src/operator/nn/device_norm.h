@@ -1,0 +1,58 @@
+/* Normalisation on a GPU: generated kernels, texts in every build. */
+#ifndef MXNET_OPERATOR_NN_DEVICE_NORM_H_
+#define MXNET_OPERATOR_NN_DEVICE_NORM_H_
+
+#include <string>
+
+#include "mxnet/op.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+namespace nn {
+
+/* An array around its channels. */
+struct ChannelView {
+  int64_t outer, channels, inner;
+};
+/*
+ * Two sums over the elements of each channel, in double and in an order that depends on the shape alone. `element` adds to `first` and `second` what element
+ * `at` (= (o * channels + c) * inner + q) of channel c contributes; `finish` is what happens to c, first and second then, on one thread.
+ * `args` in the order of text.members; text.body is not read. Members may not be called outer, channels, inner, parts, chunk, partial, count.
+ */
+struct ChannelText {
+  std::string members, functions, element, finish;
+};
+void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const rtc::Arguments& own, const std::function<ChannelText()>& make);
+
+/* LayerNorm, GroupNorm, InstanceNorm: rows of n elements, `inner` apart, (outer * inner) of them. */
+struct RowNorm {
+  int64_t rows, n, inner;
+  /* Which of the parameters belongs to element j of a row: j, or the channel or the group of groups * per_group channels with `span` elements each. */
+  enum Parameter { kElement, kChannel, kGroup } parameter = kElement;
+  int64_t groups = 1, per_group = 1, span = 1;
+  double eps = 0;
+};
+/* in: data, gamma, beta; out: result, mean, sqrt(variance + eps); the last two may be missing. */
+void RowNormOnDevice(KernelArgs& args, const RowNorm& norm);
+/* in: gradient, data, gamma; out: gradients of data, gamma, beta. */
+void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& norm);
+
+/* BatchNorm, the parts of batch_norm.cc. `relu`: followed by it. */
+struct BatchNormSettings {
+  ChannelView view;
+  double eps, momentum;
+  bool fix_gamma, batch, relu;   // batch: its moments are used, not the moving averages
+};
+/* data, gamma, beta, moving_mean, moving_var -> output, mean, inv_std. */
+void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s);
+/* data, gamma, beta, mean, inv_std -> output. */
+void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s);
+/* ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad, gamma_grad, beta_grad. */
+void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s);
+
+/* `b` in the memory order of `like`: itself or a copy in the workspace. */
+TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like);
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_DEVICE_NORM_H_
