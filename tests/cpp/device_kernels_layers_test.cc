@@ -79,5 +79,82 @@ TEST_F(LayerKernels, BatchNorm) {
   Check({"BatchNorm", {{3, 2, 5000}, {2}, {2}, {2}, {2}}, {kFloat32}, {}, OpReq::kWrite, 0.1, 3}, 4);   // several parts for a channel
 }
 
+TEST_F(LayerKernels, DropoutAndSlopes) {
+  for (int dtype : kReal) {
+    Check({"Dropout", {{5, 7, 3}}, {dtype}, {{"p", "0.3"}}});
+    Check({"Dropout", {{5, 7, 3}}, {dtype}, {{"p", "0.3"}, {"axes", "(1,)"}}});
+    Check({"_backward_Dropout", {{5, 7}, {5, 7}}, {dtype}, {}});
+    Check({"_backward_Dropout", {{5, 7}, {5, 1}}, {dtype}, {{"axes", "(1,)"}}});
+    for (const char* type : {"leaky", "elu", "selu", "gelu"}) {
+      Check({"LeakyReLU", {{5, 13}}, {dtype}, {{"act_type", type}, {"slope", "0.3"}}}, 2);
+      Check({"_backward_LeakyReLU", {{5, 13}, {5, 13}}, {dtype}, {{"act_type", type}, {"slope", "0.3"}}}, 4);
+    }
+    Check({"LeakyReLU", {{5, 13, 4}, {13}}, {dtype}, {{"act_type", "prelu"}}});
+    Check({"_backward_LeakyReLU", {{5, 13, 4}, {5, 13, 4}, {13}}, {dtype}, {{"act_type", "prelu"}}}, 8);
+    Check({"_backward_LeakyReLU", {{5, 13}, {5, 13}, {1}}, {dtype}, {{"act_type", "prelu"}}}, 16);
+    Check({"LeakyReLU", {{5, 13}}, {dtype}, {{"act_type", "rrelu"}}});
+    Check({"_backward_LeakyReLU", {{5, 13}, {5, 13}, {5, 13}}, {dtype}, {{"act_type", "rrelu"}}});
+  }
+  Check({"Dropout", {{41}}, {kFloat32}, {{"p", "0"}}});
+}
+
+TEST_F(LayerKernels, Losses) {
+  for (int dtype : kReal) {
+    Check({"SoftmaxOutput", {{5, 7}, {5}}, {dtype}, {}});
+    Check({"SoftmaxOutput", {{5, 7, 3}, {5, 3}}, {dtype}, {{"multi_output", "1"}}});
+    for (const char* normalization : {"null", "batch", "valid"}) {
+      const AttrDict attrs = {{"normalization", normalization}, {"use_ignore", "1"}, {"ignore_label", "2"}, {"grad_scale", "3"}};
+      Check({"_backward_SoftmaxOutput", {{5}, {5, 7}}, {kInt32, dtype}, attrs, OpReq::kWrite, 0, 4}, 4);
+      AttrDict several = attrs;
+      several["multi_output"] = "1";
+      Check({"_backward_SoftmaxOutput", {{5, 3}, {5, 7, 3}}, {kInt32, dtype}, several, OpReq::kWrite, 0, 4}, 4);
+    }
+    Check({"_backward_SoftmaxOutput", {{5, 7}, {5, 7}, {5, 7}}, {dtype}, {{"out_grad", "1"}}}, 4);
+    Check({"_backward_SoftmaxOutput", {{5}, {5, 7}}, {dtype}, {{"smooth_alpha", "0.1"}}}, 2);
+    Check({"softmax_cross_entropy", {{5, 300}, {5}}, {dtype, kFloat32}, {}, OpReq::kWrite, -2, 6}, 4);
+    Check({"_backward_softmax_cross_entropy", {{1}, {5, 7}, {5}}, {dtype, dtype, kFloat32}, {}, OpReq::kWrite, -2, 6}, 8);
+    for (const char* kind : {"LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"}) {
+      Check({kind, {{5, 7}, {5, 7}}, {dtype}, {}});
+      Check({std::string("_backward_") + kind, {{5, 7}, {5, 7}}, {dtype}, {{"grad_scale", "2"}}}, 2);
+    }
+    for (const char* linear : {"0", "1"}) Check({"_backward_SVMOutput", {{5}, {5, 7}}, {kInt32, dtype}, {{"use_linear", linear}}}, 4);
+    Check({"SoftmaxActivation", {{4, 5, 3}}, {dtype}, {{"mode", "channel"}}});
+    Check({"_backward_SoftmaxActivation", {{4, 5, 3}, {4, 5, 3}}, {dtype}, {}, OpReq::kWrite, 0, 1}, 4);
+  }
+}
+
+TEST_F(LayerKernels, Pooling) {
+  for (int dtype : kReal)
+    for (const char* type : {"max", "avg", "sum", "lp"}) {
+      AttrDict attrs = {{"pool_type", type}, {"kernel", "(3, 2)"}, {"stride", "(2, 1)"}, {"pad", "(1, 1)"}, {"p_value", "3"}};
+      Check({"Pooling", {{2, 3, 7, 6}}, {dtype}, attrs}, 4);
+      // few values: maxima stand in several places
+      Check({"_backward_Pooling", {{2, 3, 4, 7}, {2, 3, 7, 6}, {2, 3, 4, 7}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
+      attrs["layout"] = "NHWC";
+      attrs["count_include_pad"] = "0";
+      Check({"Pooling", {{2, 7, 6, 3}}, {dtype}, attrs}, 4);
+      Check({"_backward_Pooling", {{2, 4, 7, 3}, {2, 7, 6, 3}, {2, 4, 7, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
+    }
+  for (int dtype : {kInt8, kUint8}) Check({"Pooling", {{2, 3, 7, 6}}, {dtype}, {{"kernel", "(3, 3)"}, {"pooling_convention", "full"}, {"stride", "(2, 2)"}}});
+  Check({"Pooling", {{2, 3, 9}}, {kFloat32}, {{"kernel", "(4,)"}, {"pool_type", "avg"}, {"pooling_convention", "same"}, {"stride", "(2,)"}}});
+  Check({"Pooling", {{2, 3, 4, 5, 6}}, {kFloat32}, {{"kernel", "(2, 3, 2)"}, {"pad", "(0, 1, 0)"}}});
+  Check({"Pooling", {{2, 3, 4, 5}}, {kFloat16}, {{"global_pool", "1"}, {"pool_type", "avg"}}});
+  Check({"_backward_Pooling", {{2, 3, 1, 1}, {2, 3, 4, 5}, {2, 3, 1, 1}}, {kFloat32}, {{"global_pool", "1"}, {"pool_type", "avg"}}});
+  for (int dtype : kReal) {
+    Check({"_contrib_AdaptiveAvgPooling2D", {{2, 3, 7, 10}}, {dtype}, {{"output_size", "(3, 4)"}}}, 2);
+    Check({"_backward_contrib_AdaptiveAvgPooling2D", {{2, 3, 3, 4}, {2, 3, 7, 10}}, {dtype}, {{"output_size", "(3, 4)"}}}, 2);
+    Check({"UpSampling", {{2, 3, 4, 5}, {2, 2, 2, 5}}, {dtype}, {{"scale", "2"}, {"sample_type", "nearest"}, {"num_args", "2"}}});
+    Check({"UpSampling", {{2, 3, 4, 5}, {2, 3, 4, 5}}, {dtype}, {{"scale", "2"}, {"sample_type", "nearest"}, {"num_args", "2"}, {"multi_input_mode", "sum"}}}, 2);
+    Check({"_backward_UpSampling", {{2, 5, 8, 10}, {2, 3, 4, 5}, {2, 2, 2, 5}}, {dtype}, {{"scale", "2"}, {"sample_type", "nearest"}, {"num_args", "2"}}}, 2);
+  }
+  Check({"_backward_contrib_AdaptiveAvgPooling2D", {{2, 3, 9, 8}, {2, 3, 7, 5}}, {kFloat32}, {{"output_size", "(9, 8)"}}});
+}
+
+// Pooled so that every maximum is one of the image: what the backward pass compares with.
+TEST_F(LayerKernels, MaximaAndTheirPlaces) {
+  const AttrDict attrs = {{"kernel", "(2, 2)"}, {"stride", "(1, 2)"}};
+  for (int dtype : kReal) Check({"_backward_Pooling", {{1, 2, 5, 3}, {1, 2, 6, 6}, {1, 2, 5, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 1}, 2);
+}
+
 }  // namespace
 }  // namespace mxnet

@@ -1,11 +1,9 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh.
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
-#include "operator/pointwise/device_activation.h"
-#include "operator/pointwise/device_program.h"
-#include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 
 namespace mxnet {
@@ -24,21 +22,9 @@ namespace {
 
 constexpr int64_t kGrain = 1 << 14;
 
-// One step of the device's pointwise programs.
-void RunOnDevice(KernelArgs& a, bool gradient) {
-  pointwise::DeviceProgram p;
-  pointwise::DeviceStep step;
-  step.function = pointwise::ActivationFunction(a.param<ActivationParam>().act_type, gradient);
-  for (int i = 0; i <= static_cast<int>(gradient); ++i) step.from.push_back({pointwise::DeviceValue::kInput, i});
-  p.name = "activation_" + pointwise::DeviceName(step.function);
-  p.compute = pointwise::ComputeFor(a.out[0].dtype, false);
-  p.steps.push_back(step);
-  pointwise::RunProgram(p, a.in, nullptr, a.out[0], a.req[0], a.run);
-}
-
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
-  if (args.run.ctx.is_gpu()) return RunOnDevice(args, false);
+  if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, false);
   if (IsHalf(args.in[0].dtype)) {
     const int type = args.param<ActivationParam>().act_type;
     return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(),
@@ -55,7 +41,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, value -> data_grad
   if (args.req[0] == OpReq::kNull) return;
-  if (args.run.ctx.is_gpu()) return RunOnDevice(args, true);
+  if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, true);
   if (IsHalf(args.in[0].dtype)) {
     const int type = args.param<ActivationParam>().act_type;
     return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(),

@@ -1,6 +1,7 @@
 // _contrib_AdaptiveAvgPooling2D: averages over windows that divide the image into a given number of rows and columns.
 #include <algorithm>
 
+#include "operator/nn/device_layers.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 
@@ -31,6 +32,7 @@ void EachWindow(const Shape& in, const Shape& out, F&& f) {
 
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return AdaptivePoolOnDevice(args, args.in[0], args.out[0], false);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T* x = a.in[0].data<T>();
@@ -47,6 +49,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, data -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return AdaptivePoolOnDevice(args, args.out[0], args.in[0], true);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T* og = a.in[0].data<T>();
@@ -82,7 +85,7 @@ MXNET_REGISTER_OP(_contrib_AdaptiveAvgPooling2D)
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_contrib_AdaptiveAvgPooling2D", kGradInputs))
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_contrib_AdaptiveAvgPooling2D)
     .describe("Gradient of _contrib_AdaptiveAvgPooling2D with respect to data.")
@@ -91,7 +94,7 @@ MXNET_REGISTER_OP(_backward_contrib_AdaptiveAvgPooling2D)
     .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

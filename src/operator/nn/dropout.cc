@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operator/init/device_fill.h"
+#include "operator/matrix/device_move.h"
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
@@ -85,14 +88,25 @@ void ForwardHalf(KernelArgs& args, bool active) {
   });
 }
 
+void ForwardOnDevice(KernelArgs& args) {
+  TBlob mask = args.out[1];
+  const bool alike = mask.shape == args.in[0].shape, apply = args.req[0] != OpReq::kNull;
+  if (!Wanted(args, 1)) mask.dptr = alike ? nullptr : args.workspace(mask.Bytes());
+  const Draw draw(args, mask.Size());
+  DropoutOnDevice(args.run, {draw.seed, draw.first, draw.threshold, draw.scale}, alike && apply ? &args.in[0] : nullptr, mask, args.out[0]);
+  if (!alike && apply) MultiplyOnDevice(args, args.in[0], mask, args.out[0]);
+}
+
 void Forward(KernelArgs& args) {
   if (args.out[0].Size() == 0) return;
   const auto& p = args.param<DropoutParam>();
   const bool active = Active(args) && p.p > 0;
   if (!active) {
-    if (args.req[0] != OpReq::kNull && args.out[0].dptr != args.in[0].dptr) std::memcpy(args.out[0].dptr, args.in[0].dptr, args.in[0].Bytes());
+    if (args.req[0] != OpReq::kNull) CopyBytes(args.run, args.in[0].dptr, args.out[0].dptr, static_cast<int64_t>(args.in[0].Bytes()));
     if (!Wanted(args, 1)) return;
+    if (args.run.ctx.is_gpu()) return FillValue(args.run, args.out[1], 1);
   }
+  if (args.run.ctx.is_gpu()) return ForwardOnDevice(args);
   if (IsHalf(args.in[0].dtype) && args.out[1].shape == args.in[0].shape) return ForwardHalf(args, active);
   RunReal(args, [&](KernelArgs& a, auto tag) {
     using T = decltype(tag);
@@ -114,6 +128,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, mask -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return MultiplyOnDevice(args, args.in[0], args.in[1], args.out[0]);
   if (IsHalf(args.in[0].dtype) && args.in[0].shape == args.in[1].shape)
     return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(), [](float* const* v, int64_t, int64_t n) {
       for (int64_t i = 0; i < n; ++i) v[2][i] = v[0][i] * v[1][i];
@@ -156,7 +171,7 @@ MXNET_REGISTER_OP(Dropout)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], NodeEntry{node, 1, 0}}), 0, 0}};
     })
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Dropout)
     .describe("Gradient of Dropout: the output's gradient times the mask.")
@@ -169,7 +184,7 @@ MXNET_REGISTER_OP(_backward_Dropout)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 [[maybe_unused]] const bool recomputed = (SetRecomputeRule("Dropout", {"_backward_Dropout", 1, {1}}), true);   // data times the mask too
 

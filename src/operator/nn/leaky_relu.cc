@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
@@ -45,9 +46,33 @@ struct Channels {
   }
 };
 
+void ForwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
+  if (p.act_type == kPrelu) {
+    const Channels c(args.in[0].shape, args.in[1].shape);
+    return PreluOnDevice(args, c.channels, c.inner, args.in[0], args.in[1], args.out[0]);
+  }
+  if (p.act_type != kRrelu) return ActivationOnDevice(args, LoopOf(p.act_type), p.slope, false);
+  const int64_t n = args.out[0].Size();
+  TBlob mask = args.out[1];
+  if (!Wanted(args, 1)) mask.dptr = args.workspace(mask.Bytes());
+  const uint64_t first = args.is_train ? args.random->Take(static_cast<uint64_t>(n) / 4 + 1) : 0, seed = args.is_train ? args.random->seed() : 0;
+  RreluOnDevice(args, args.is_train, seed, first, p.lower_bound, p.upper_bound - p.lower_bound, 0.5f * (p.lower_bound + p.upper_bound), mask);
+}
+
+void BackwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
+  if (p.act_type == kPrelu) {
+    const Channels c(args.in[1].shape, args.in[2].shape);
+    return PreluBackwardOnDevice(args, c.outer, c.channels, c.inner);
+  }
+  if (!Wanted(args, 0)) return;
+  if (p.act_type == kRrelu) return MultiplyOnDevice(args, args.in[0], args.in[2], args.out[0]);
+  ActivationOnDevice(args, LoopOf(p.act_type), p.slope, true);
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   const auto& given = args.param<LeakyReLUParam>();
+  if (args.run.ctx.is_gpu()) return ForwardOnDevice(args, given);
   if (IsHalf(args.in[0].dtype) && given.act_type != kPrelu && given.act_type != kRrelu) {
     const int type = LoopOf(given.act_type);
     return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(),
@@ -91,6 +116,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, data, [gamma | mask] -> data_grad, [gamma_grad]
   const auto& given = args.param<LeakyReLUParam>();
+  if (args.run.ctx.is_gpu()) return BackwardOnDevice(args, given);
   if (IsHalf(args.in[0].dtype) && given.act_type != kPrelu && given.act_type != kRrelu) {
     if (!Wanted(args, 0)) return;
     const int type = LoopOf(given.act_type);
@@ -202,7 +228,7 @@ MXNET_REGISTER_OP(LeakyReLU)
     .set_uses_random()
     .set_depends_on_training()
     .set_gradient(Gradient)
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_LeakyReLU)
     .describe("Gradients of LeakyReLU with respect to data and gamma.")
@@ -210,7 +236,7 @@ MXNET_REGISTER_OP(_backward_LeakyReLU)
     .set_inputs({"ograd", "data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu || Type(a) == kRrelu ? 3 : 2; })
     .set_outputs({"data_grad", "gamma_grad"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_infer_shape(LikeInputsShape(1))
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

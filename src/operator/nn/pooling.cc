@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "operator/nn/device_layers.h"
+#include "operator/nn/device_norm.h"
 #include "operator/nn/nn_common.h"
 
 namespace mxnet {
@@ -126,11 +128,14 @@ void Forward(KernelArgs& args) {
     });
   };
   const int dtype = args.in[0].dtype;
-  if (dtype == kInt8 || dtype == kUint8) {
-    MXNET_CHECK_KIND(args.param<PoolingParam>().pool_type == kPoolMax, Type) << "[Pooling] pool_type other than max on " << DTypeName(dtype)
-                                                                             << "; float types are accepted";
-    return run(args);
+  MXNET_CHECK_KIND(IsFloating(dtype) || args.param<PoolingParam>().pool_type == kPoolMax, Type) << "[Pooling] pool_type other than max on " << DTypeName(dtype)
+                                                                                                << "; float types are accepted";
+  if (args.run.ctx.is_gpu()) {
+    const auto& p = args.param<PoolingParam>();
+    const TBlob x = p.channels_last() ? args.in[0] : InOrderOnDevice(args, args.in[0], args.out[0].layout);
+    return PoolOnDevice(args, DimsOf(p, x.shape, args.out[0].shape), Last(p, args.out[0]), x, args.out[0]);
   }
+  if (dtype == kInt8 || dtype == kUint8) return run(args);
   if (dtype == kBfloat16 && args.out[0].dtype == dtype && args.param<PoolingParam>().pool_type != kPoolLp && Last(args.param<PoolingParam>(), args.out[0])) {
     const auto& p = args.param<PoolingParam>();
     if (DimsOf(p, args.in[0].shape, args.out[0].shape).channels % 8 == 0) return run(args);
@@ -140,6 +145,12 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const auto& p = args.param<PoolingParam>();
+    auto in_order = [&](const TBlob& b) { return p.channels_last() ? b : InOrderOnDevice(args, b, args.out[0].layout); };
+    const TBlob og = in_order(args.in[0]), x = in_order(args.in[1]), y = in_order(args.in[2]);
+    return PoolBackwardOnDevice(args, DimsOf(p, x.shape, og.shape), Last(p, args.out[0]), og, x, y, args.out[0]);
+  }
   RunReal(args, [](KernelArgs& a, auto) {
     const auto& p = a.param<PoolingParam>();
     const PoolDims d = DimsOf(p, a.in[1].shape, a.in[0].shape);
@@ -168,7 +179,7 @@ MXNET_REGISTER_OP(Pooling)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})
     .set_layout(LayoutRule::kChannelsLast)
     .set_gradient(BackwardNode("_backward_Pooling", kGradInputs | kGradOutputs))
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Pooling)
     .describe("Gradient of Pooling with respect to data.")
@@ -178,7 +189,7 @@ MXNET_REGISTER_OP(_backward_Pooling)
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
     .set_layout(LayoutRule::kChannelsLast)
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

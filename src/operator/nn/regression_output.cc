@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "operator/matrix/device_move.h"
 #include "operator/nn/activation_kernels.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 
@@ -36,9 +38,9 @@ template <Regression kKind>
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
   if (kKind != kLogistic) {
-    if (args.out[0].dptr != args.in[0].dptr) std::memcpy(args.out[0].dptr, args.in[0].dptr, args.in[0].Bytes());
-    return;
+    return CopyBytes(args.run, args.in[0].dptr, args.out[0].dptr, static_cast<int64_t>(args.in[0].Bytes()));
   }
+  if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, kActSigmoid, 0, false);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T* x = a.in[0].data<T>();
@@ -51,6 +53,10 @@ void Forward(KernelArgs& args) {
 template <Regression kKind>
 void Backward(KernelArgs& args) {   // label, output -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const int64_t per_row = std::max<int64_t>(1, args.out[0].Size() / std::max<int64_t>(1, args.in[0].shape[0]));
+    return RegressionBackwardOnDevice(args, args.in[0], args.in[1], args.param<RegressionOutputParam>().grad_scale / static_cast<double>(per_row), kKind == kAbsolute, args.out[0]);
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const T *label = As<T>(a, a.in[0]), *y = a.in[1].data<T>();
@@ -100,18 +106,22 @@ Op& Record(const char* name, const char* text, Kernel kernel) {
         return {NodeEntry{MakeNodeLike(backward, *node, {node->inputs[1], NodeEntry{node, 0, 0}}), 0, 0}, NodeEntry()};
       })
       .set_inplace({{0, 0}})
-      .set_kernel(DeviceType::kCPU, std::move(kernel));
+      .set_kernel(std::move(kernel));
 }
 
 template <typename P>
 void BackwardRecord(const char* name, Kernel kernel) {
   Op::Register(std::string("_backward_") + name).describe(std::string("Gradient of ") + name + " with respect to data.").set_param<P>()
       .set_inputs({"label", "output"}).set_outputs({"data_grad"}).set_infer_shape(LikeInputsShape(1)).set_infer_type(LikeInputsType(1))
-      .set_kernel(DeviceType::kCPU, std::move(kernel));
+      .set_kernel(std::move(kernel));
 }
 
 void SvmBackward(KernelArgs& args) {   // label, output -> data_grad: each class against the rest
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const auto& p = args.param<SVMOutputParam>();
+    return SvmBackwardOnDevice(args, args.in[0], args.in[1], p.margin, p.regularization_coefficient, p.use_linear, args.out[0]);
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<SVMOutputParam>();

@@ -283,9 +283,10 @@ MXNET_REGISTER_OP(SoftmaxActivation)
     .set_infer_shape(ActivationShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_SoftmaxActivation", kGradOutputs))
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
       const Shape& s = args.in[0].shape;
+      if (args.run.ctx.is_gpu()) return SoftmaxOnDevice(args.run, OnDevice(ActivationCall(args, s), s[0]), args.in[0], nullptr, args.out[0]);
       if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(ActivationCall(args, s), args.in[0], args.out[0], s[0]);
       RunReal(args, [](KernelArgs& a, auto tag) {
         using T = decltype(tag);
@@ -299,9 +300,10 @@ MXNET_REGISTER_OP(_backward_SoftmaxActivation)
     .set_inputs({"ograd", "output"})
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& args) {
+    .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
       const Shape& s = args.in[0].shape;
+      if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(ActivationCall(args, s), s[0]), args.in[0], args.in[1], args.out[0]);
       if (OnlyHalf({&args.in[0]})) return RunSoftmaxBackwardHalf(ActivationCall(args, s), args.in[0], args.in[1], args.out[0], s[0]);
       RunReal(args, [](KernelArgs& a, auto tag) {
         using T = decltype(tag);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/nn/device_layers.h"
+#include "operator/nn/device_softmax.h"
 #include "operator/nn/softmax.h"
 #include "operator/param.h"
 
@@ -50,6 +52,10 @@ struct Split {
 
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const Split s(args.param<SoftmaxOutputParam>(), args.in[0].shape);
+    return SoftmaxOnDevice(args.run, {s.outer, s.classes, s.inner, 1, false}, args.in[0], nullptr, args.out[0]);
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const Split s(a.param<SoftmaxOutputParam>(), a.in[0].shape);
@@ -57,8 +63,22 @@ void Forward(KernelArgs& args) {
   });
 }
 
+void BackwardOnDevice(KernelArgs& args) {
+  const auto& p = args.param<SoftmaxOutputParam>();
+  const Split s(p, args.in[1].shape);
+  SoftmaxOutputSettings d{s.outer, s.classes, s.inner, args.in[0].shape == args.in[1].shape && !(p.multi_output && s.classes == 1), p.use_ignore, false, p.grad_scale, p.ignore_label, 1, 0};
+  if (!d.probabilities) {
+    d.valid = p.normalization == kValid;
+    if (p.normalization == kBatch) d.scale /= static_cast<double>(p.multi_output ? s.outer : s.outer * s.inner);
+    if (!d.valid && p.multi_output) d.scale /= static_cast<double>(std::max<int64_t>(s.inner, 1));
+    if (p.smooth_alpha != 0 && !p.multi_output && s.classes > 1) d.on = 1 - static_cast<double>(p.smooth_alpha), d.off = p.smooth_alpha / static_cast<double>(s.classes - 1);
+  }
+  SoftmaxOutputBackwardOnDevice(args, d, args.in[0], args.in[1], p.out_grad ? &args.in[2] : nullptr, args.out[0]);
+}
+
 void Backward(KernelArgs& args) {   // label, output, [ograd] -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return BackwardOnDevice(args);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<SoftmaxOutputParam>();
@@ -152,7 +172,7 @@ MXNET_REGISTER_OP(SoftmaxOutput)
       if (node->attrs->get<SoftmaxOutputParam>().out_grad) inputs.push_back(ograds[0]);
       return {NodeEntry{MakeNodeLike("_backward_SoftmaxOutput", *node, inputs), 0, 0}, NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_SoftmaxOutput)
     .describe("Gradient of SoftmaxOutput with respect to data.")
@@ -161,13 +181,14 @@ MXNET_REGISTER_OP(_backward_SoftmaxOutput)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 // ---- softmax_cross_entropy
 constexpr double kLeast = 1e-8;   // probabilities below count as this
 
 void CrossEntropy(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) return CrossEntropyOnDevice(args, args.in[0], args.in[1], kLeast, args.out[0]);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const int64_t rows = a.in[0].shape[0], classes = a.in[0].shape[1];
@@ -187,6 +208,10 @@ void CrossEntropy(KernelArgs& args) {
 
 void CrossEntropyBackward(KernelArgs& args) {   // ograd, data, label -> data_grad
   if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) {
+    SoftmaxOnDevice(args.run, {args.in[1].shape[0], args.in[1].shape[1], 1, 1, false}, args.in[1], nullptr, args.out[0]);
+    return CrossEntropyBackwardOnDevice(args, args.in[0], args.in[2], args.out[0]);
+  }
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const int64_t rows = a.in[1].shape[0], classes = a.in[1].shape[1];
@@ -222,7 +247,7 @@ MXNET_REGISTER_OP(softmax_cross_entropy)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_softmax_cross_entropy", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
-    .set_kernel(DeviceType::kCPU, CrossEntropy);
+    .set_kernel(CrossEntropy);
 
 MXNET_REGISTER_OP(_backward_softmax_cross_entropy)
     .describe("Gradient of softmax_cross_entropy with respect to data.")
@@ -230,7 +255,7 @@ MXNET_REGISTER_OP(_backward_softmax_cross_entropy)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
-    .set_kernel(DeviceType::kCPU, CrossEntropyBackward);
+    .set_kernel(CrossEntropyBackward);
 
 }  // namespace
 }  // namespace nn

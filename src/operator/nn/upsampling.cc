@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "operator/nn/convolution.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/nn_common.h"
 
 namespace mxnet {
@@ -81,8 +82,21 @@ void EachRow(const Shape& in, const Shape& out, int64_t first_channel, F&& f) {
   });
 }
 
+// Nearest pixels; small and large arrays in the order of the inputs.
+void RepeatOnDevice(KernelArgs& args, bool backward) {
+  const auto& p = args.param<UpSamplingParam>();
+  MXNET_CHECK_KIND(!p.bilinear(), Value) << Named(*args.attrs) << "sample_type bilinear has no GPU kernel in this build; accepted: nearest, or cpu contexts";
+  int64_t channel = 0;
+  for (int i = 0; i < (backward ? args.out.size() : args.in.size()); ++i) {
+    const TBlob &small = backward ? args.out[i] : args.in[i], &large = backward ? args.in[0] : args.out[0];
+    if (!backward || Wanted(args, i)) RepeatPixelsOnDevice(args, small, large, channel, p.multi_input_mode == 1 && i > 0, backward);
+    if (p.multi_input_mode == 0) channel += small.shape[1];
+  }
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return RepeatOnDevice(args, false);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();
@@ -110,6 +124,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, inputs -> their gradients
   if (args.in[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return RepeatOnDevice(args, true);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();
@@ -163,7 +178,7 @@ MXNET_REGISTER_OP(UpSampling)
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_UpSampling", kGradInputs))
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_UpSampling)
     .describe("Gradients of UpSampling with respect to its inputs.")
@@ -171,7 +186,7 @@ MXNET_REGISTER_OP(_backward_UpSampling)
     .set_variadic("data", [](const Attrs& a) { return 1 + Inputs(a); })
     .set_num_outputs(Inputs)
     .set_infer_shape(LikeInputsShape(1))
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

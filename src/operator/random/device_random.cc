@@ -51,6 +51,8 @@ void Launch(const RunContext& run, const std::string& name, const std::string& b
 
 }  // namespace
 
+const char* PhiloxText() { return kPhilox; }
+
 void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
   const int64_t n = out.Size();
   const char* const store = "    for (int k = 0; k < 4 && 4 * i + k < a.n; ++k) mx::Store(a.out, 4 * i + k, v[k]);\n";

@@ -6,6 +6,9 @@
 
 namespace mxnet {
 
+/* mx::Philox, mx::Draw(seed, counter), mx::ToFloat: stands behind rtc::Prelude(). */
+const char* PhiloxText();
+
 enum class DeviceDraw { kUniform, kNormal, kExponential };
 /* out from counters first, first + 1, ...: one per element; one per four elements for float32 uniform and normal draws. a, b: low and high, mean and deviation, rate. */
 void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out);

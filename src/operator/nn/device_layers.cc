@@ -1,0 +1,342 @@
+#include "operator/nn/device_layers.h"
+
+#include <algorithm>
+#include <string>
+
+#include "operator/matrix/device_move.h"
+#include "operator/nn/device_norm.h"
+#include "operator/nn/nn_common.h"
+#include "operator/pointwise/device_activation.h"
+#include "operator/pointwise/device_program.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/rows.h"
+#include "operator/random/device_random.h"
+#include "operator/reduce/reduce.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+using rtc::LoopText;
+
+std::string RealText(int dtype) { return std::string("typedef ") + (dtype == kFloat64 ? "double" : "float") + " A;\n"; }
+
+}  // namespace
+
+void ActivationOnDevice(KernelArgs& a, int type, double slope, bool gradient) {
+  pointwise::DeviceProgram p;
+  pointwise::DeviceStep step;
+  step.function = pointwise::ActivationFunction(type, gradient);
+  for (int i = 0; i <= static_cast<int>(gradient); ++i) step.from.push_back({pointwise::DeviceValue::kInput, i});
+  step.params = 0;
+  p.numbers = 3;
+  p.name = "activation_" + pointwise::DeviceName(step.function);
+  p.compute = pointwise::ComputeFor(a.out[0].dtype, false);
+  p.steps.push_back(step);
+  const double numbers[3] = {slope, 0, 0};
+  pointwise::RunProgram(p, Span<const TBlob>(a.in.ptr, gradient ? 2 : 1), numbers, a.out[0], a.req[0], a.run);
+}
+
+void MultiplyOnDevice(KernelArgs& a, const TBlob& x, const TBlob& y, const TBlob& out) {
+  const pointwise::Operand in[2] = {x, y};
+  pointwise::Execute(a.run, pointwise::Forward(pointwise::k_mul), pointwise::ComputeFor(out.dtype, false), in, 2, pointwise::kBinaryMasks, nullptr, out, OpReq::kWrite);
+}
+
+void DropoutOnDevice(const RunContext& run, const DropoutDraw& draw, const TBlob* x, const TBlob& mask, const TBlob& out) {
+  rtc::Arguments args;
+  args.Add(x ? x->dptr : nullptr).Add(mask.dptr).Add(x ? out.dptr : nullptr).Add(mask.Size()).Add(static_cast<int64_t>(draw.seed)).Add(static_cast<int64_t>(draw.first))
+      .Add(static_cast<int64_t>(draw.threshold)).Add(draw.scale);
+  rtc::LaunchItems(run, {"dropout", {mask.dtype}, x != nullptr}, (mask.Size() + 3) / 4, &args, [&] {
+    return LoopText{"const D0* x; D0* mask; D0* out; long long n; unsigned long long seed, first, threshold; double scale;", std::string(PhiloxText()) + RealText(mask.dtype),
+                    "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
+                    "      const A factor = r.w[k] < a.threshold ? static_cast<A>(a.scale) : A(0);\n      if (a.mask) mx::Store(a.mask, at, factor);\n" +
+                        std::string(x ? "      mx::Store(a.out, at, mx::Load<A>(a.x, at) * factor);\n" : "") + "    }\n"};
+  });
+}
+
+// ---- losses
+
+void SoftmaxOutputBackwardOnDevice(KernelArgs& a, const SoftmaxOutputSettings& s, const TBlob& label, const TBlob& y, const TBlob* og, const TBlob& dx) {
+  int64_t* valid = nullptr;
+  const int64_t labels = s.outer * s.inner;
+  if (s.valid) {
+    valid = static_cast<int64_t*>(a.workspace(sizeof(int64_t)));
+    ZeroBytes(a.run, valid, sizeof(int64_t));
+    rtc::Arguments count;
+    count.Add(label.dptr).Add(valid).Add(s.ignore);
+    rtc::LaunchItems(a.run, {"count_labels", {label.dtype}}, labels, &count, [] {
+      return LoopText{"const D0* label; unsigned long long* valid; double ignore;", "", "    if (mx::Load<double>(a.label, i) != a.ignore) atomicAdd(a.valid, 1ull);\n"};
+    });
+  }
+  rtc::Arguments args;
+  args.Add(label.dptr).Add(y.dptr).Add(og ? og->dptr : nullptr).Add(dx.dptr).Add(valid).Add(s.classes).Add(s.inner).Add(s.scale).Add(s.ignore).Add(s.on).Add(s.off);
+  const int variant = (s.probabilities ? 4 : 0) + (s.use_ignore ? 2 : 0) + (og ? 1 : 0);
+  rtc::LaunchItems(a.run, {"softmax_output_backward", {label.dtype, y.dtype, og ? og->dtype : -1}, variant}, dx.Size(), &args, [&] {
+    std::string body = "    A scale = static_cast<A>(a.valid ? a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1) : a.scale);\n";
+    if (og) body += "    scale *= mx::Load<A>(a.og, i);\n";
+    if (s.probabilities) {
+      body += "    mx::Store(a.dx, i, (mx::Load<A>(a.y, i) - mx::Load<A>(a.label, i)) * scale);\n";
+    } else {
+      body += "    const I r = i / static_cast<I>(a.inner), o = r / static_cast<I>(a.classes), c = r - o * static_cast<I>(a.classes);\n"
+              "    const double label = mx::Load<double>(a.label, o * a.inner + (i - r * static_cast<I>(a.inner)));\n"
+              "    const A target = static_cast<A>(static_cast<double>(c) == ::trunc(label) ? a.on : a.off);\n    mx::Store(a.dx, i, " +
+              std::string(s.use_ignore ? "label == a.ignore ? A(0) : " : "") + "(mx::Load<A>(a.y, i) - target) * scale);\n";
+    }
+    return LoopText{"const D0* label; const D1* y; const D2* og; D1* dx; const long long* valid; long long classes, inner; double scale, ignore, on, off;", RealText(y.dtype), body};
+  });
+}
+
+void CrossEntropyOnDevice(KernelArgs& a, const TBlob& data, const TBlob& label, double least, const TBlob& out) {
+  const int64_t rows = data.shape[0];
+  TBlob losses;
+  losses.dtype = kFloat64;
+  losses.shape = Shape{rows};
+  losses.dptr = a.workspace(std::max<size_t>(losses.Bytes(), 1));
+  rtc::Arguments args;
+  args.Add(data.dptr).Add(label.dptr).Add(losses.dptr).Add(data.shape[1]).Add(least);
+  rtc::LaunchRows(a.run, {"cross_entropy", {data.dtype, label.dtype}}, rows, &args, [&] {
+    return LoopText{"const D0* data; const D1* label; double* losses; long long classes; double least;", RealText(data.dtype),
+                    "    __shared__ A shared[256];\n    const long long base = row * a.classes;\n    A top = -static_cast<A>(__int_as_float(0x7f800000)), sum = A(0);\n"
+                    "    for (long long j = threadIdx.x; j < a.classes; j += 256) {\n      const A v = mx::Load<A>(a.data, base + j);\n      if (v > top || v != v) top = v;\n    }\n    top = mx::BlockMax(top, shared);\n"
+                    "    for (long long j = threadIdx.x; j < a.classes; j += 256) sum += ::exp(mx::Load<A>(a.data, base + j) - top);\n    sum = mx::BlockSum(sum, shared);\n"
+                    "    if (threadIdx.x == 0) {\n      const double label = mx::Load<double>(a.label, row);\n"
+                    "      const double p = label > -1 && label < static_cast<double>(a.classes) ? static_cast<double>(::exp(mx::Load<A>(a.data, base + static_cast<long long>(label)) - top) / sum) : 0.0;\n"
+                    "      a.losses[row] = -::log(p > a.least || p != p ? p : a.least);\n    }\n"};
+  });
+  reduce::Reduce(a, reduce::kSum, losses, {1}, reduce::Finish(), false, out, a.req[0]);
+}
+
+void CrossEntropyBackwardOnDevice(KernelArgs& a, const TBlob& og, const TBlob& label, const TBlob& dx) {
+  rtc::Arguments args;
+  args.Add(og.dptr).Add(label.dptr).Add(dx.dptr).Add(dx.shape[1]);
+  rtc::LaunchItems(a.run, {"cross_entropy_backward", {og.dtype, label.dtype, dx.dtype}}, dx.Size(), &args, [&] {
+    return LoopText{"const D0* og; const D1* label; D2* dx; long long classes;", RealText(dx.dtype),
+                    "    const I row = i / static_cast<I>(a.classes);\n    const double label = mx::Load<double>(a.label, row);\n"
+                    "    const bool hit = label > -1 && label < static_cast<double>(a.classes) && static_cast<long long>(label) == static_cast<long long>(i - row * static_cast<I>(a.classes));\n"
+                    "    mx::Store(a.dx, i, (mx::Load<A>(a.dx, i) - (hit ? A(1) : A(0))) * mx::Load<A>(a.og, 0));\n"};
+  });
+}
+
+void RegressionBackwardOnDevice(KernelArgs& a, const TBlob& label, const TBlob& y, double scale, bool sign, const TBlob& dx) {
+  rtc::Arguments args;
+  args.Add(label.dptr).Add(y.dptr).Add(dx.dptr).Add(scale);
+  rtc::LaunchItems(a.run, {"regression_backward", {label.dtype, y.dtype}, sign}, dx.Size(), &args, [&] {
+    return LoopText{"const D0* label; const D1* y; D1* dx; double scale;", RealText(y.dtype),
+                    std::string("    A d = mx::Load<A>(a.y, i) - mx::Load<A>(a.label, i);\n") + (sign ? "    d = static_cast<A>((d > A(0)) - (d < A(0)));\n" : "") +
+                        "    mx::Store(a.dx, i, static_cast<A>(a.scale) * d);\n"};
+  });
+}
+
+void SvmBackwardOnDevice(KernelArgs& a, const TBlob& label, const TBlob& x, double margin, double weight, bool linear, const TBlob& dx) {
+  rtc::Arguments args;
+  args.Add(label.dptr).Add(x.dptr).Add(dx.dptr).Add(dx.Size() / std::max<int64_t>(1, label.Size())).Add(margin).Add(weight);
+  rtc::LaunchItems(a.run, {"svm_backward", {label.dtype, x.dtype}, linear}, dx.Size(), &args, [&] {
+    return LoopText{"const D0* label; const D1* x; D1* dx; long long classes; double margin, weight;", RealText(x.dtype),
+                    "    const I row = i / static_cast<I>(a.classes), c = i - row * static_cast<I>(a.classes);\n"
+                    "    const A side = static_cast<double>(c) == ::trunc(mx::Load<double>(a.label, row)) ? A(1) : A(-1), apart = static_cast<A>(a.margin) - side * mx::Load<A>(a.x, i), loss = apart > A(0) ? apart : A(0);\n"
+                    "    mx::Store(a.dx, i, -side * static_cast<A>(a.weight) * (" + std::string(linear ? "loss > A(0) ? A(1) : A(0)" : "A(2) * loss") + "));\n"};
+  });
+}
+
+// ---- slopes
+
+namespace {
+const char* const kSlope = "    const A slope = mx::Load<A>(a.gamma, a.gammas == 1 ? 0 : i / static_cast<I>(a.inner) % static_cast<I>(a.gammas));\n";
+}
+
+void PreluOnDevice(KernelArgs& a, int64_t channels, int64_t inner, const TBlob& x, const TBlob& gamma, const TBlob& y) {
+  rtc::Arguments args;
+  args.Add(x.dptr).Add(gamma.dptr).Add(y.dptr).Add(gamma.Size() == 1 ? int64_t{1} : channels).Add(inner);
+  rtc::LaunchItems(a.run, {"prelu", {x.dtype, gamma.dtype}}, y.Size(), &args, [&] {
+    return LoopText{"const D0* x; const D1* gamma; D0* y; long long gammas, inner;", RealText(x.dtype),
+                    std::string(kSlope) + "    const A x = mx::Load<A>(a.x, i);\n    mx::Store(a.y, i, x > A(0) ? x : slope * x);\n"};
+  });
+}
+
+void PreluBackwardOnDevice(KernelArgs& a, int64_t outer, int64_t channels, int64_t inner) {   // ograd, data, gamma -> data_grad, gamma_grad
+  const TBlob &og = a.in[0], &x = a.in[1], &gamma = a.in[2];
+  const bool shared = gamma.Size() == 1;
+  if (Wanted(a, 0)) {
+    rtc::Arguments args;
+    args.Add(og.dptr).Add(x.dptr).Add(gamma.dptr).Add(a.out[0].dptr).Add(shared ? int64_t{1} : channels).Add(inner);
+    rtc::LaunchItems(a.run, {"prelu_backward", {x.dtype, gamma.dtype}}, x.Size(), &args, [&] {
+      return LoopText{"const D0* og; const D0* x; const D1* gamma; D0* dx; long long gammas, inner;", RealText(x.dtype),
+                      std::string(kSlope) + "    const A g = mx::Load<A>(a.og, i);\n    mx::Store(a.dx, i, mx::Load<A>(a.x, i) > A(0) ? g : slope * g);\n"};
+    });
+  }
+  if (!Wanted(a, 1)) return;
+  rtc::Arguments own;
+  own.Add(og.dptr).Add(x.dptr).Add(a.out[1].dptr);
+  const ChannelView view = shared ? ChannelView{1, 1, outer * channels * inner} : ChannelView{outer, channels, inner};
+  ChannelSums(a, view, {"prelu_gamma", {x.dtype, gamma.dtype}}, own, [] {
+    return ChannelText{"const D0* og; const D0* x; D1* dgamma;", "",
+                       "      const double x = mx::Load<double>(a.x, at);\n      if (!(x > 0)) first += mx::Load<double>(a.og, at) * x;\n", "      mx::Store(a.dgamma, c, first);\n"};
+  });
+}
+
+void RreluOnDevice(KernelArgs& a, bool drawn, uint64_t seed, uint64_t first, double low, double range, double mean, const TBlob& mask) {
+  rtc::Arguments args;
+  args.Add(a.in[0].dptr).Add(mask.dptr).Add(a.out[0].dptr).Add(mask.Size()).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(low).Add(range).Add(mean);
+  rtc::LaunchItems(a.run, {"rrelu", {mask.dtype}, drawn}, (mask.Size() + 3) / 4, &args, [&] {
+    return LoopText{"const D0* x; D0* mask; D0* y; long long n; unsigned long long seed, first; double low, range, mean;", std::string(PhiloxText()) + RealText(mask.dtype),
+                    "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
+                    "      const float slope = " + std::string(drawn ? "static_cast<float>(a.low) + static_cast<float>(a.range) * mx::ToFloat(r.w[k])" : "static_cast<float>(a.mean)") +
+                        ";\n      const A x = mx::Load<A>(a.x, at), factor = x > A(0) ? A(1) : static_cast<A>(slope);\n      mx::Store(a.mask, at, factor);\n      mx::Store(a.y, at, x * factor);\n    }\n"};
+  });
+}
+
+// ---- pooling
+
+namespace {
+
+const char* const kPoolMembers = "long long channels, i0, i1, i2, o0, o1, o2, k0, k1, k2, s0, s1, s2, p0, p1, p2, include;";
+void AddPool(const PoolDims& d, rtc::Arguments* args) {
+  args->Add(d.channels);
+  for (const int64_t* v : {d.in, d.out, d.kernel, d.stride, d.pad}) args->Add(v[0]).Add(v[1]).Add(v[2]);
+  args->Add(int64_t{d.include_pad});
+}
+// Channel c, plane and position of an element of an image with these sizes; `last`: channels are innermost.
+std::string PlaceText(bool last, const char* prefix) {
+  const std::string p = prefix;
+  std::string t = "    I rest = i;\n";
+  if (last) t += "    const I c = rest % static_cast<I>(a.channels); rest /= static_cast<I>(a.channels);\n";
+  for (int k = 2; k >= 0; --k) {
+    const std::string n = std::to_string(k);
+    t += "    const long long q" + n + " = rest % static_cast<I>(a." + p + n + "); rest /= static_cast<I>(a." + p + n + ");\n";
+  }
+  return t + (last ? "" : "    const I c = 0;\n    (void)c;\n");
+}
+// The address of position (x, y, z) in the image `i` or the result `o` of this element's plane.
+std::string At(bool last, const char* prefix, const char* x, const char* y, const char* z) {
+  const std::string p = prefix;
+  const std::string place = "((rest * a." + p + "0 + " + x + ") * a." + p + "1 + " + y + ") * a." + p + "2 + " + z;
+  return last ? "(" + place + ") * a.channels + c" : place;
+}
+// Bounds of the window of output position (u0, u1, u2): begin b.., end e.., and the divisor.
+const char* const kWindow = R"TEXT(
+struct Window { long long b[3], e[3], divisor; };
+template <typename Args> __device__ __forceinline__ Window WindowAt(const Args& a, long long u0, long long u1, long long u2) {
+  const long long o[3] = {u0, u1, u2}, in[3] = {a.i0, a.i1, a.i2}, kernel[3] = {a.k0, a.k1, a.k2}, stride[3] = {a.s0, a.s1, a.s2}, pad[3] = {a.p0, a.p1, a.p2};
+  Window w;
+  long long padded = 1, real = 1;
+#pragma unroll
+  for (int d = 0; d < 3; ++d) {
+    const long long start = o[d] * stride[d] - pad[d];
+    long long stop = start + kernel[d];
+    if (stop > in[d] + pad[d]) stop = in[d] + pad[d];
+    w.b[d] = start > 0 ? start : 0;
+    w.e[d] = stop < in[d] ? stop : in[d];
+    if (w.e[d] < w.b[d]) w.e[d] = w.b[d];
+    padded *= stop - start;
+    real *= w.e[d] - w.b[d];
+  }
+  w.divisor = a.include != 0 ? padded : real;
+  if (w.divisor < 1) w.divisor = 1;
+  return w;
+}
+)TEXT";
+std::string PowerText(int p) {
+  return "__device__ __forceinline__ A Power(A v, int p) {\n  v = v < A(0) ? -v : v;\n  A r = A(1);\n  for (int k = 0; k < p; ++k) r *= v;\n  return r;\n}\nconstexpr int kP = " + std::to_string(p) + ";\n";
+}
+std::string PoolValue(const PoolDims& d, int dtype) { return d.type == kPoolMax && !IsFloating(dtype) ? "typedef int A;\n" : RealText(dtype); }
+
+}  // namespace
+
+void PoolOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& x, const TBlob& y) {
+  rtc::Arguments args;
+  args.Add(x.dptr).Add(y.dptr);
+  AddPool(d, &args);
+  const bool whole = IsFloating(x.dtype);
+  rtc::LaunchItems(a.run, {"pool", {x.dtype}, d.p * 16 + d.type * 2 + last}, y.Size(), &args, [&] {
+    std::string body = PlaceText(last, "o") + "    const Window w = WindowAt(a, q0, q1, q2);\n";
+    const std::string lowest = whole ? "-static_cast<A>(__int_as_float(0x7f800000))" : x.dtype == kInt8 ? "A(-128)" : "A(0)";
+    body += "    A v = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n"
+            "    for (long long x = w.b[0]; x < w.e[0]; ++x)\n      for (long long y = w.b[1]; y < w.e[1]; ++y)\n        for (long long z = w.b[2]; z < w.e[2]; ++z) {\n"
+            "          const A e = mx::Load<A>(a.x, " + At(last, "i", "x", "y", "z") + ");\n          ";
+    body += d.type == kPoolMax ? "v = e > v ? e : v;\n" : d.type == kPoolLp ? "v += Power(e, kP);\n" : "v += e;\n";
+    body += "        }\n";
+    if (d.type == kPoolAvg) body += "    v /= static_cast<A>(w.divisor);\n";
+    if (d.type == kPoolLp) body += "    v = kP == 1 ? v : kP == 2 ? ::sqrt(v) : ::pow(v, A(1) / static_cast<A>(kP));\n";
+    return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""), body + "    mx::Store(a.y, i, v);\n"};
+  });
+}
+
+void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& og, const TBlob& x, const TBlob& y, const TBlob& dx) {
+  rtc::Arguments args;
+  args.Add(og.dptr).Add(x.dptr).Add(y.dptr).Add(dx.dptr);
+  AddPool(d, &args);
+  rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, d.p * 16 + d.type * 2 + last}, dx.Size(), &args, [&] {
+    // the windows that see this element: from the first whose end is behind it to the last that begins at it
+    std::string body = PlaceText(last, "i");
+    for (int k = 0; k < 3; ++k) {
+      const std::string n = std::to_string(k), at = "q" + n + " + a.p" + n;
+      body += "    const long long f" + n + " = " + at + " < a.k" + n + " ? 0 : (" + at + " - a.k" + n + ") / a.s" + n + " + 1, t" + n + " = (" + at + ") / a.s" + n + ";\n";
+    }
+    body += "    const A x = mx::Load<A>(a.x, i);\n    (void)x;\n    A sum = A(0);\n    for (long long u0 = f0; u0 <= t0 && u0 < a.o0; ++u0)\n      for (long long u1 = f1; u1 <= t1 && u1 < a.o1; ++u1)\n"
+            "        for (long long u2 = f2; u2 <= t2 && u2 < a.o2; ++u2) {\n          const long long at = " + At(last, "o", "u0", "u1", "u2") + ";\n          const A g = mx::Load<A>(a.og, at);\n";
+    if (d.type == kPoolAvg) {
+      body += "          sum += g / static_cast<A>(WindowAt(a, u0, u1, u2).divisor);\n";
+    } else if (d.type == kPoolSum) {
+      body += "          sum += g;\n";
+    } else if (d.type == kPoolLp) {
+      body += "          const A norm = mx::Load<A>(a.y, at);\n          if (norm != A(0)) {\n            const A ratio = Power(x / norm, kP - 1);\n            sum += x < A(0) ? -(g * ratio) : g * ratio;\n          }\n";
+    } else {   // only the first element that holds the maximum
+      body += "          if (mx::Load<A>(a.y, at) != x) continue;\n          const Window w = WindowAt(a, u0, u1, u2);\n          bool first = true;\n"
+              "          for (long long v0 = w.b[0]; first && v0 <= q0; ++v0)\n            for (long long v1 = w.b[1]; first && v1 < w.e[1] && (v0 < q0 || v1 <= q1); ++v1)\n"
+              "              for (long long v2 = w.b[2]; first && v2 < w.e[2] && (v0 < q0 || v1 < q1 || v2 < q2); ++v2)\n                first = mx::Load<A>(a.x, " + At(last, "i", "v0", "v1", "v2") +
+              ") != x;\n          if (first) sum += g;\n";
+    }
+    return LoopText{std::string("const D0* og; const D0* x; const D0* y; D0* dx; ") + kPoolMembers, RealText(x.dtype) + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""),
+                    body + "        }\n    mx::Store(a.dx, i, sum);\n"};
+  });
+}
+
+void AdaptivePoolOnDevice(KernelArgs& a, const TBlob& image, const TBlob& small, bool backward) {
+  rtc::Arguments args;
+  args.Add(image.dptr).Add(small.dptr).Add(image.shape[2]).Add(image.shape[3]).Add(small.shape[2]).Add(small.shape[3]);
+  const char* const members = "D0* image; D0* small; long long h, w, oh, ow;";
+  const std::string functions = RealText(image.dtype) + "__device__ __forceinline__ long long Begin(long long k, long long size, long long parts) { return k * size / parts; }\n"
+                                "__device__ __forceinline__ long long End(long long k, long long size, long long parts) { return ((k + 1) * size + parts - 1) / parts; }\n";
+  if (!backward)
+    return rtc::LaunchItems(a.run, {"adaptive_pool", {image.dtype}}, small.Size(), &args, [&] {
+      return LoopText{members, functions,
+                      "    I rest = i;\n    const long long v = rest % static_cast<I>(a.ow); rest /= static_cast<I>(a.ow);\n    const long long u = rest % static_cast<I>(a.oh); rest /= static_cast<I>(a.oh);\n"
+                      "    const long long y0 = Begin(u, a.h, a.oh), y1 = End(u, a.h, a.oh), x0 = Begin(v, a.w, a.ow), x1 = End(v, a.w, a.ow);\n    A sum = A(0);\n"
+                      "    for (long long y = y0; y < y1; ++y)\n      for (long long x = x0; x < x1; ++x) sum += mx::Load<A>(a.image, (rest * a.h + y) * a.w + x);\n"
+                      "    mx::Store(a.small, i, sum / static_cast<A>((y1 - y0) * (x1 - x0)));\n"};
+    });
+  rtc::LaunchItems(a.run, {"adaptive_pool_backward", {image.dtype}}, image.Size(), &args, [&] {
+    return LoopText{members, functions,   // windows overlap by one at most, and each is looked at around where the pixel lies
+                    "    I rest = i;\n    const long long x = rest % static_cast<I>(a.w); rest /= static_cast<I>(a.w);\n    const long long y = rest % static_cast<I>(a.h); rest /= static_cast<I>(a.h);\n"
+                    "    A sum = A(0);\n    for (long long u = y * a.oh / a.h; u < a.oh && Begin(u, a.h, a.oh) <= y; ++u) {\n      if (End(u, a.h, a.oh) <= y) continue;\n"
+                    "      for (long long v = x * a.ow / a.w; v < a.ow && Begin(v, a.w, a.ow) <= x; ++v) {\n        if (End(v, a.w, a.ow) <= x) continue;\n"
+                    "        sum += mx::Load<A>(a.small, (rest * a.oh + u) * a.ow + v) / static_cast<A>((End(u, a.h, a.oh) - Begin(u, a.h, a.oh)) * (End(v, a.w, a.ow) - Begin(v, a.w, a.ow)));\n      }\n    }\n"
+                    "    mx::Store(a.image, i, sum);\n"};
+  });
+}
+
+void RepeatPixelsOnDevice(KernelArgs& a, const TBlob& small, const TBlob& large, int64_t first_channel, bool add, bool backward) {
+  const Shape &s = small.shape, &l = large.shape;
+  rtc::Arguments args;
+  args.Add(small.dptr).Add(large.dptr).Add(s[1]).Add(s[2]).Add(s[3]).Add(l[1]).Add(l[2] / s[2]).Add(l[3] / s[3]).Add(first_channel);
+  const char* const members = "D0* small; D0* large; long long channels, h, w, all, fh, fw, first;";
+  if (backward)
+    return rtc::LaunchItems(a.run, {"repeat_pixels_backward", {small.dtype}}, small.Size(), &args, [&] {
+      return LoopText{members, RealText(small.dtype),
+                      "    I rest = i;\n    const long long x = rest % static_cast<I>(a.w); rest /= static_cast<I>(a.w);\n    const long long y = rest % static_cast<I>(a.h); rest /= static_cast<I>(a.h);\n"
+                      "    const long long c = rest % static_cast<I>(a.channels), n = rest / static_cast<I>(a.channels);\n    A sum = A(0);\n"
+                      "    for (long long u = 0; u < a.fh; ++u)\n      for (long long v = 0; v < a.fw; ++v)\n"
+                      "        sum += mx::Load<A>(a.large, (((n * a.all + a.first + c) * a.h + y) * a.fh + u) * a.w * a.fw + x * a.fw + v);\n    mx::Store(a.small, i, sum);\n"};
+    });
+  rtc::LaunchItems(a.run, {"repeat_pixels", {small.dtype}, add}, small.Size() * (l[2] / s[2]) * (l[3] / s[3]), &args, [&] {
+    return LoopText{members, RealText(small.dtype),
+                    "    I rest = i;\n    const long long x = rest % static_cast<I>(a.w * a.fw); rest /= static_cast<I>(a.w * a.fw);\n    const long long y = rest % static_cast<I>(a.h * a.fh); rest /= static_cast<I>(a.h * a.fh);\n"
+                    "    const long long c = rest % static_cast<I>(a.channels), n = rest / static_cast<I>(a.channels);\n"
+                    "    const long long from = (static_cast<long long>(rest) * a.h + y / a.fh) * a.w + x / a.fw, to = ((n * a.all + a.first + c) * a.h * a.fh + y) * a.w * a.fw + x;\n" +
+                        std::string(add ? "    mx::Store(a.large, to, mx::Load<A>(a.large, to) + mx::Load<A>(a.small, from));\n" : "    a.large[to] = a.small[from];\n")};
+  });
+}
+
+}  // namespace nn
+}  // namespace mxnet
