@@ -46,6 +46,8 @@ std::set<std::string> NamesIn(const char* variable, const std::string& text, boo
 
 bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu(); }
 bool OneDnn() { return Env::Get().onednn_enabled; }
+// Fused layers are oneDNN's on the CPU; on a GPU they are always there.
+bool FusedLayers(const PassContext& c) { return c.inference() && (!c.on_cpu() || OneDnn()); }
 
 }  // namespace
 
@@ -72,11 +74,11 @@ const std::vector<Pass>& PlanPasses() {
       {"fuse_attention", "Inference: softmax(q k + mask) v is one operator whose scores stay in the cache, without splitting the heads apart.", InferenceOnCpu, FuseAttention},
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.", InferenceOnCpu, FoldScaleShift},
       {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.",
-       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseConvolution},
+       FusedLayers, FuseConvolution},
       {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.",
-       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseDense},
+       FusedLayers, FuseDense},
       {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles.",
        [](const PassContext& c) { return c.on_cpu() && Env::Get().use_fusion; }, FusePointwise},
       {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return c.on_cpu() && OneDnn(); }, ChooseLayouts, false, true},

@@ -11,6 +11,7 @@
 #include "base/half.h"
 #include "mxnet/error.h"
 #include "operator/library/product.h"
+#include "operator/library/version.h"
 
 namespace mxnet {
 namespace library {
@@ -32,6 +33,7 @@ Handles& g_handles = *new Handles();
 
 cublasLtHandle_t HandleOf(int device) {
   MXNET_CHECK_KIND(device >= 0 && device < kMaxDevices, Value) << "[matmul] device " << device << "; accepted: 0 to " << kMaxDevices - 1;
+  CheckLibraryVersions();
   cublasLtHandle_t handle = g_handles.of[device].load(std::memory_order_acquire);
   if (handle) return handle;
   std::lock_guard<std::mutex> lock(g_handles.mutex);

@@ -23,11 +23,11 @@ struct ConvolutionParam : public dmlc::Parameter<ConvolutionParam> {
     DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
     DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
     DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe("Accepted for compatibility; scratch memory is planned by need.");
+    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe("MiB of scratch memory that a GPU's engine may use; no effect on the CPU.");
     DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
     DMLC_DECLARE_FIELD(cudnn_tune).add_enum("off", 0).add_enum("limited_workspace", 1).add_enum("fastest", 2)
-        .set_default(dmlc::optional<int>()).describe("How cuDNN chooses an algorithm; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Do not use cuDNN for this layer.");
+        .set_default(dmlc::optional<int>()).describe("How cuDNN chooses an engine: the first, the fastest within workspace, the fastest; no effect on the CPU.");
+    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Accepted for compatibility: every convolution on a GPU is cuDNN's.");
     DMLC_DECLARE_FIELD(layout).add_enum("NCW", kNCW).add_enum("NCHW", kNCHW).add_enum("NCDHW", kNCDHW).add_enum("NHWC", kNHWC).add_enum("NDHWC", kNDHWC)
         .set_default(dmlc::optional<int>()).describe("Order of data's dimensions; NCW, NCHW or NCDHW by the kernel when not given.");
   }
@@ -48,11 +48,11 @@ struct DeconvolutionParam : public dmlc::Parameter<DeconvolutionParam> {
     DMLC_DECLARE_FIELD(target_shape).set_default(Shape()).describe("Spatial shape of the output, from which pad and adj follow.");
     DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
     DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(workspace).set_default(512).set_lower_bound(0).describe("Accepted for compatibility; scratch memory is planned by need.");
+    DMLC_DECLARE_FIELD(workspace).set_default(512).set_lower_bound(0).describe("MiB of scratch memory that a GPU's engine may use; no effect on the CPU.");
     DMLC_DECLARE_FIELD(no_bias).set_default(true).describe("Leave the bias out.");
     DMLC_DECLARE_FIELD(cudnn_tune).add_enum("off", 0).add_enum("limited_workspace", 1).add_enum("fastest", 2)
-        .set_default(dmlc::optional<int>()).describe("How cuDNN chooses an algorithm; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Do not use cuDNN for this layer.");
+        .set_default(dmlc::optional<int>()).describe("How cuDNN chooses an engine: the first, the fastest within workspace, the fastest; no effect on the CPU.");
+    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Accepted for compatibility: every convolution on a GPU is cuDNN's.");
     DMLC_DECLARE_FIELD(layout).add_enum("NCW", kNCW).add_enum("NCHW", kNCHW).add_enum("NCDHW", kNCDHW).add_enum("NHWC", kNHWC).add_enum("NDHWC", kNDHWC)
         .set_default(dmlc::optional<int>()).describe("Order of data's dimensions; NCW, NCHW or NCDHW by the kernel when not given.");
   }
