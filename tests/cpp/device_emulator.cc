@@ -175,6 +175,7 @@ void BuildNoted() {
   for (const rtc::Kernel* kernel : g_noted) {
     if (g_built.count(kernel)) continue;
     g_built[kernel] = nullptr;
+    if (EmulatedDevice::check_text) EmulatedDevice::check_text(*kernel);
     const std::string space = "k" + std::to_string(kernels.size());
     std::string body = kernel->source;
     Replace(&body, rtc::HalfText(), "");
@@ -235,6 +236,7 @@ EmulatedDevice::EmulatedDevice(Mode mode) : before_(rtc::GetLaunchHooks()) {
   rtc::SetLaunchHooks(mode == EmulatedDevice::kRun ? &mxnet::kRun : &kNote);
 }
 EmulatedDevice::~EmulatedDevice() { rtc::SetLaunchHooks(static_cast<const rtc::LaunchHooks*>(before_)); }
+void (*EmulatedDevice::check_text)(const rtc::Kernel&) = nullptr;
 int EmulatedDevice::launches() { return g_launches; }
 
 }  // namespace mxnet

@@ -5,6 +5,8 @@
 #ifndef MXNET_TESTS_DEVICE_EMULATOR_H_
 #define MXNET_TESTS_DEVICE_EMULATOR_H_
 
+#include "rtc/kernel.h"
+
 namespace mxnet {
 
 /* Whether there is a C++ compiler to run. */
@@ -19,6 +21,8 @@ class EmulatedDevice {
   };
   explicit EmulatedDevice(Mode mode = kRun);
   ~EmulatedDevice();
+  /* Called with each kernel before it is first built here; may throw. Null: nothing more is checked. */
+  static void (*check_text)(const rtc::Kernel& kernel);
   static int launches();   // run since the process started
 
  private:

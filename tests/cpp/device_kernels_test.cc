@@ -229,6 +229,12 @@ TEST_F(DeviceKernels, SoftmaxAndActivations) {
     Check({"softmax", {{4, 37}}, {dtype}, {}});
     Check({"log_softmax", {{3, 5, 4}}, {dtype}, {{"axis", "1"}, {"temperature", "2"}}});
   }
+  for (int dtype : {kFloat32, kFloat16}) {
+    Check({"masked_softmax", {{4, 37}, {4, 37}}, {dtype, kBool}, {}, OpReq::kWrite, -1, 2});
+    Check({"masked_log_softmax", {{3, 5, 4}, {5, 1}}, {dtype, kBool}, {{"axis", "1"}}, OpReq::kWrite, -1, 2});
+    Check({"_backward_masked_softmax", {{4, 37}, {1, 37}, {4, 37}}, {dtype, kBool, dtype}, {}, OpReq::kWrite, -0.5, 1}, 2);
+    Check({"_backward_masked_log_softmax", {{4, 37}, {4, 37}, {4, 37}}, {dtype, kBool, dtype}, {}, OpReq::kWrite, -0.5, 1}, 4);
+  }
   Check({"softmin", {{2, 900}}, {kFloat32}, {}});
   Check({"softmax", {{4, 9}, {4}}, {kFloat32, kInt32}, {{"use_length", "1"}}, OpReq::kWrite, 1, 9});
   Check({"softmax", {{4, 9}}, {kFloat16}, {{"dtype", "float32"}}});
@@ -265,7 +271,32 @@ TEST_F(DeviceKernels, RandomNumbersAreTheCpus) {
   }
   Check({"_random_randint", {}, {}, {{"shape", "(103,)"}, {"low", "-5"}, {"high", "1000000"}, {"dtype", "int32"}}});
   Check({"_random_normal_like", {{7, 3}}, {kFloat32}, {}});
-  EXPECT_EQ(Op::Get("_random_gamma")->KernelFor(DeviceType::kGPU), nullptr) << "has a kernel now: add it to this test";
+  for (const char* dtype : {"float32", "float64", "float16"}) {
+    Check({"_random_gamma", {}, {}, {{"shape", "(103,)"}, {"alpha", "0.5"}, {"beta", "2"}, {"dtype", dtype}}});
+    Check({"_random_poisson", {}, {}, {{"shape", "(103,)"}, {"lam", "20"}, {"dtype", dtype}}});
+  }
+  Check({"_random_negative_binomial", {}, {}, {{"shape", "(103,)"}, {"k", "3"}, {"p", "0.4"}}});
+  Check({"_random_generalized_negative_binomial_like", {{7, 3}}, {kFloat32}, {{"mu", "3"}, {"alpha", "0.4"}}});
+  for (const char* op : {"_sample_uniform", "_sample_normal", "_sample_gamma", "_sample_generalized_negative_binomial"})
+    Check({op, {{5}, {5}}, {kFloat32}, {{"shape", "(7,)"}}, OpReq::kWrite, 0.5, 3});
+  Check({"_sample_exponential", {{5}}, {kFloat64}, {{"shape", "(7,)"}}, OpReq::kWrite, 0.5, 3});
+  Check({"_sample_poisson", {{5}}, {kInt32}, {{"shape", "(7,)"}}, OpReq::kWrite, 0.5, 30});
+  for (int dtype : {kFloat32, kFloat16, kFloat64}) {
+    Check({"_sample_multinomial", {{5, 37}}, {dtype}, {{"shape", "(9,)"}, {"get_prob", "1"}}, OpReq::kWrite, 0.1, 1}, 2);
+    Check({"_backward_sample_multinomial", {{5, 9}, {5, 37}, {5, 9}}, {dtype, dtype, kInt32}, {}, OpReq::kWrite, 1, 37}, 4);
+  }
+}
+
+TEST_F(DeviceKernels, ShufflesAreSomePermutation) {
+  const Case c{"_shuffle", {{300, 2}}, {kInt32}, {}, OpReq::kWrite, -1000, 1000};
+  auto got = std::make_shared<Result>();
+  Later(Name(c), 3, [c, got] { *got = RunKernel(c, DeviceType::kGPU); }, [got] {
+    const auto* in = reinterpret_cast<const std::pair<int32_t, int32_t>*>(got->inputs[0].data());
+    const auto* out = reinterpret_cast<const std::pair<int32_t, int32_t>*>(got->bytes[0].data());
+    EXPECT_FALSE(std::equal(in, in + 300, out));
+    using Rows = std::multiset<std::pair<int32_t, int32_t>>;
+    EXPECT_EQ(Rows(in, in + 300), Rows(out, out + 300));
+  });
 }
 
 // ---- fused graphs

@@ -51,18 +51,21 @@ rtc::LaunchShape GridOf(const DeviceSoftmax& s, const Shape2& shape) {
   return grid;
 }
 
+// Gradients of what does not count do not count either.
+std::string Gradient(const DeviceSoftmax& s) { return s.mask ? "(a.mask[at].bits != 0 ? mx::Load<T>(a.g, at) : T(0))" : "mx::Load<T>(a.g, at)"; }
+
 }  // namespace
 
 void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob& x, const TBlob* lengths, const TBlob& y) {
   if (y.Size() == 0) return;
   const Shape2 shape = ShapeOf(s);
   const bool wide = y.dtype == kFloat64;
-  const std::string signature = "softmax|" + N(x.dtype) + "," + N(y.dtype) + "," + N(lengths ? lengths->dtype : -1) + "," + N(s.log) + "," + N(shape.lanes) + N(shape.columns);
+  const std::string signature = "softmax|" + N(x.dtype) + "," + N(y.dtype) + "," + N(lengths ? lengths->dtype : -1) + "," + N(s.log) + (s.mask ? "m" : "") + "," + N(shape.lanes) + N(shape.columns);
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
     t += std::string("struct Args { const ") + rtc::StorageName(x.dtype) + "* x; " + rtc::StorageName(y.dtype) + "* y; const " +
-         (lengths ? rtc::StorageName(lengths->dtype) : "int") + "* lengths; long long outer, length, inner; double scale; };\n";
+         (lengths ? rtc::StorageName(lengths->dtype) : "int") + "* lengths; const mx::boolean* mask; long long outer, length, inner; double scale; };\n";
     // running maximum and the sum of exponentials relative to it; -inf: nothing yet
     t += "struct Acc { T top, sum; };\n"
          "__device__ __forceinline__ T Lowest() { return -static_cast<T>(__int_as_float(0x7f800000)); }\n"
@@ -75,7 +78,7 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
     t += std::string("  const long long count = ") + (lengths ? "mine ? mx::Load<long long>(a.lengths, slice) : 0" : "a.length") + ";\n";
     t += "  const T scale = static_cast<T>(a.scale);\n"
          "  for (long long i = lane; mine && i < a.length && i < count; i += " + N(shape.lanes) + ") {\n"
-         "    Acc one;\n    one.top = mx::Load<T>(a.x, base + i * a.inner) * scale;\n    one.sum = T(1);\n";
+         + std::string(s.mask ? "    if (a.mask[base + i * a.inner].bits == 0) continue;\n" : "") + "    Acc one;\n    one.top = mx::Load<T>(a.x, base + i * a.inner) * scale;\n    one.sum = T(1);\n";
     // a NaN must reach the sum, although comparisons ignore it
     t += "    if (one.top != one.top) { acc.sum = one.top; continue; }\n    acc = Merge(acc, one);\n  }\n";
     t += MergeLanes(shape.lanes);
@@ -83,11 +86,11 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
     t += s.log ? "  const T shift = top + ::log(acc.sum);\n" : "  const T factor = T(1) / acc.sum;\n";
     t += "  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) + ") {\n    const long long at = base + i * a.inner;\n"
          "    const T v = mx::Load<T>(a.x, at) * scale;\n";
-    t += std::string("    mx::Store(a.y, at, i < count ? ") + (s.log ? "v - shift" : "::exp(v - top) * factor") + " : T(0));\n  }\n  }\n}\n";
+    t += std::string("    mx::Store(a.y, at, ") + (s.mask ? "a.mask[at].bits != 0 ? " : "i < count ? ") + (s.log ? "v - shift" : "::exp(v - top) * factor") + (s.mask && s.log ? " : Lowest());\n  }\n  }\n}\n" : " : T(0));\n  }\n  }\n}\n");
     k->source = t;
   });
   rtc::Arguments args;
-  args.Add(x.dptr).Add(y.dptr).Add(lengths ? lengths->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
+  args.Add(x.dptr).Add(y.dptr).Add(lengths ? lengths->dptr : nullptr).Add(s.mask ? s.mask->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
   rtc::Launch(kernel, GridOf(s, shape), &args, run);
 }
 
@@ -95,24 +98,24 @@ void SoftmaxBackwardOnDevice(const RunContext& run, const DeviceSoftmax& s, cons
   if (dx.Size() == 0) return;
   const Shape2 shape = ShapeOf(s);
   const bool wide = og.dtype == kFloat64 || y.dtype == kFloat64 || dx.dtype == kFloat64;
-  const std::string signature = "softmax_backward|" + N(og.dtype) + "," + N(y.dtype) + "," + N(dx.dtype) + "," + N(s.log) + "," + N(shape.lanes) + N(shape.columns);
+  const std::string signature = "softmax_backward|" + N(og.dtype) + "," + N(y.dtype) + "," + N(dx.dtype) + "," + N(s.log) + (s.mask ? "m" : "") + "," + N(shape.lanes) + N(shape.columns);
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax_backward";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
     t += std::string("struct Args { const ") + rtc::StorageName(og.dtype) + "* g; const " + rtc::StorageName(y.dtype) + "* y; " + rtc::StorageName(dx.dtype) +
-         "* dx; long long outer, length, inner; double scale; };\ntypedef T Acc;\n"
+         "* dx; const mx::boolean* mask; long long outer, length, inner; double scale; };\ntypedef T Acc;\n"
          "__device__ __forceinline__ Acc Start() { return T(0); }\n__device__ __forceinline__ Acc Merge(Acc p, Acc q) { return p + q; }\n";
     t += Head("softmax_backward", shape);
-    t += "  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) + ") {\n    const long long at = base + i * a.inner;\n    acc += mx::Load<T>(a.g, at)" +
+    t += "  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) + ") {\n    const long long at = base + i * a.inner;\n    acc += " + Gradient(s) +
          (s.log ? "" : " * mx::Load<T>(a.y, at)") + ";\n  }\n";
     t += MergeLanes(shape.lanes);
     t += "  const T scale = static_cast<T>(a.scale);\n  for (long long i = lane; mine && i < a.length; i += " + N(shape.lanes) +
-         ") {\n    const long long at = base + i * a.inner;\n    const T g = mx::Load<T>(a.g, at), y = mx::Load<T>(a.y, at);\n";
+         ") {\n    const long long at = base + i * a.inner;\n    const T g = " + Gradient(s) + ", y = mx::Load<T>(a.y, at);\n";
     t += std::string("    mx::Store(a.dx, at, scale * (") + (s.log ? "g - ::exp(y) * acc" : "y * (g - acc)") + "));\n  }\n  }\n}\n";
     k->source = t;
   });
   rtc::Arguments args;
-  args.Add(og.dptr).Add(y.dptr).Add(dx.dptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
+  args.Add(og.dptr).Add(y.dptr).Add(dx.dptr).Add(s.mask ? s.mask->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
   rtc::Launch(kernel, GridOf(s, shape), &args, run);
 }
 

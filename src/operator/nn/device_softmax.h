@@ -11,6 +11,7 @@ struct DeviceSoftmax {
   int64_t outer = 1, length = 1, inner = 1;   // the array around the axis
   double scale = 1;                           // data is multiplied by this first
   bool log = false;
+  const TBlob* mask = nullptr;                // kBool, as large as the data: others do not count, and become 0 (log: -inf)
 };
 /* y = softmax or log_softmax of x; `lengths` (may be null): one number per slice, how many of its elements count; the others become 0. */
 void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob& x, const TBlob* lengths, const TBlob& y);

@@ -1,6 +1,7 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax.h"
 
+#include "operator/matrix/device_move.h"
 #include "operator/nn/device_softmax.h"
 #include "operator/param.h"
 
@@ -338,6 +339,24 @@ const unsigned char* FullMask(KernelArgs& args, const TBlob& mask, const Shape& 
   return full;
 }
 
+// The same on a GPU; `full` gets the mask.
+DeviceSoftmax MaskedOnDevice(KernelArgs& args, const SoftmaxCall& c, const Shape& shape, int64_t outer, TBlob* full) {
+  *full = args.in[1];
+  full->shape = shape;
+  if (args.in[1].shape != shape) {
+    const int nd = shape.ndim(), lead = nd - args.in[1].shape.ndim();
+    std::vector<int64_t> own(nd), from(nd, 0), dense(nd);
+    RowMajorStrides(args.in[1].shape, own.data());
+    RowMajorStrides(shape, dense.data());
+    for (int d = lead; d < nd; ++d) from[d] = args.in[1].shape[d - lead] == 1 ? 0 : own[d - lead];
+    full->dptr = args.workspace(full->Bytes());
+    CopyStrided(args.run, args.in[1].dptr, from.data(), full->dptr, dense.data(), shape.dims(), nd, 1);
+  }
+  DeviceSoftmax s = OnDevice(c, outer);
+  s.mask = full;
+  return s;
+}
+
 template <Kind kKind>
 void MaskedForward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
@@ -345,6 +364,10 @@ void MaskedForward(KernelArgs& args) {
   const Shape& s = args.in[0].shape;
   const int axis = AxisOf(*args.attrs, p.axis, s);
   SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);
+  if (args.run.ctx.is_gpu()) {
+    TBlob full;
+    return SoftmaxOnDevice(args.run, MaskedOnDevice(args, c, s, s.Prod(0, axis), &full), args.in[0], nullptr, args.out[0]);
+  }
   c.mask = FullMask(args, args.in[1], s);
   if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(c, args.in[0], args.out[0], s.Prod(0, axis));
   RunReal(args, [&](KernelArgs& a, auto tag) {
@@ -359,6 +382,10 @@ void MaskedBackward(KernelArgs& args) {   // ograd, mask, output -> data_grad
   const auto& p = args.param<MaskedSoftmaxParam>();
   const Shape& s = args.in[2].shape;
   const int axis = AxisOf(*args.attrs, p.axis, s);
+  if (args.run.ctx.is_gpu()) {
+    TBlob full;
+    return SoftmaxBackwardOnDevice(args.run, MaskedOnDevice(args, CallOf(kKind, p.temperature, s, axis), s, s.Prod(0, axis), &full), args.in[0], args.in[2], args.out[0]);
+  }
   const unsigned char* mask = FullMask(args, args.in[1], s);
   if (OnlyHalf({&args.in[0]})) {
     SoftmaxCall c = CallOf(kKind, p.temperature, s, axis);
@@ -413,11 +440,11 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
     };
   };
   forward("masked_softmax", "softmax over the elements whose mask is true; the others become 0.")
-      .set_gradient(gradient("_backward_masked_softmax")).set_kernel(DeviceType::kCPU, MaskedForward<kSoftmax>);
+      .set_gradient(gradient("_backward_masked_softmax")).set_kernel(MaskedForward<kSoftmax>);
   forward("masked_log_softmax", "log_softmax over the elements whose mask is true; the others become -inf.")
-      .set_gradient(gradient("_backward_masked_log_softmax")).set_kernel(DeviceType::kCPU, MaskedForward<kLogSoftmax>);
-  backward("_backward_masked_softmax").set_kernel(DeviceType::kCPU, MaskedBackward<kSoftmax>);
-  backward("_backward_masked_log_softmax").set_kernel(DeviceType::kCPU, MaskedBackward<kLogSoftmax>);
+      .set_gradient(gradient("_backward_masked_log_softmax")).set_kernel(MaskedForward<kLogSoftmax>);
+  backward("_backward_masked_softmax").set_kernel(MaskedBackward<kSoftmax>);
+  backward("_backward_masked_log_softmax").set_kernel(MaskedBackward<kLogSoftmax>);
   return true;
 }();
 

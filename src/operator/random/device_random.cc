@@ -1,6 +1,6 @@
 #include "operator/random/device_random.h"
 
-#include "rtc/kernel.h"
+#include "rtc/loop.h"
 #include "rtc/prelude.h"
 
 namespace mxnet {
@@ -9,9 +9,9 @@ namespace {
 // Philox4x32-10 as in random_philox.h.
 const char* const kPhilox = R"TEXT(namespace mx {
 struct Philox { unsigned w[4]; };
-__device__ __forceinline__ Philox Draw(uint64 seed, uint64 counter) {
+__device__ __forceinline__ Philox Draw(uint64 seed, uint64 counter, uint64 high = 0) {
   unsigned k0 = static_cast<unsigned>(seed), k1 = static_cast<unsigned>(seed >> 32);
-  unsigned c0 = static_cast<unsigned>(counter), c1 = static_cast<unsigned>(counter >> 32), c2 = 0, c3 = 0;
+  unsigned c0 = static_cast<unsigned>(counter), c1 = static_cast<unsigned>(counter >> 32), c2 = static_cast<unsigned>(high), c3 = static_cast<unsigned>(high >> 32);
 #pragma unroll
   for (int round = 0; round < 10; ++round) {
     const unsigned h0 = __umulhi(0xD2511F53u, c0), l0 = 0xD2511F53u * c0, h1 = __umulhi(0xCD9E8D57u, c2), l1 = 0xCD9E8D57u * c2;
@@ -52,6 +52,49 @@ void Launch(const RunContext& run, const std::string& name, const std::string& b
 }  // namespace
 
 const char* PhiloxText() { return kPhilox; }
+
+std::string SamplersText() {
+#define MXNET_DISTRIBUTIONS(...) #__VA_ARGS__
+  std::string text =
+#include "operator/random/distributions.inc"
+      ;
+#undef MXNET_DISTRIBUTIONS
+  for (const auto& with : {std::pair<const char*, const char*>{"std::", "::"}, {"uint64_t", "unsigned long long"}, {"uint32_t", "unsigned"}}) {
+    const std::string what = with.first, by = with.second;
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
+  }
+  return std::string(kPhilox) + R"TEXT(#define MXNET_SAMPLER __device__
+struct Philox {
+  unsigned word[4];
+  __device__ Philox(unsigned long long seed, unsigned long long counter, unsigned long long high = 0) {
+    const mx::Philox r = mx::Draw(seed, counter, high);
+    for (int k = 0; k < 4; ++k) word[k] = r.w[k];
+  }
+  static __device__ double ToDouble(unsigned high, unsigned low) { return mx::ToDouble(high, low); }
+};
+)TEXT" + text + "\n";
+}
+
+void SampleOnDevice(const RunContext& run, const char* sampler, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
+  rtc::Arguments args;
+  args.Add(out.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a).Add(b);
+  const std::string name = std::string("random_") + sampler;
+  rtc::LaunchItems(run, {name.c_str(), {out.dtype}}, out.Size(), &args, [&] {
+    return rtc::LoopText{"D0* out; unsigned long long seed, first; double a, b;", SamplersText(),
+                         std::string("    RandomStream s(a.seed, a.first + i);\n    mx::Store(a.out, i, ") + sampler + "(&s, a.a, a.b));\n"};
+  });
+}
+
+void SampleOnDevice(const RunContext& run, const char* sampler, uint64_t seed, uint64_t first, const TBlob& a, const TBlob* b, const TBlob& out) {
+  rtc::Arguments args;
+  args.Add(out.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a.dptr).Add(b ? b->dptr : nullptr).Add(a.Size() ? out.Size() / a.Size() : int64_t{1});
+  const std::string name = std::string("sample_") + sampler;
+  rtc::LaunchItems(run, {name.c_str(), {out.dtype, a.dtype, b ? b->dtype : -1}}, out.Size(), &args, [&] {
+    return rtc::LoopText{"D0* out; unsigned long long seed, first; const D1* pa; const D2* pb; long long repeat;", SamplersText(),
+                         std::string("    const I pair = i / static_cast<I>(a.repeat);\n    RandomStream s(a.seed, a.first + i);\n    mx::Store(a.out, i, ") + sampler +
+                             "(&s, mx::Load<double>(a.pa, pair), " + (b ? "mx::Load<double>(a.pb, pair)" : "0.0") + "));\n"};
+  });
+}
 
 void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
   const int64_t n = out.Size();

@@ -4,8 +4,14 @@
 #include <numeric>
 
 #include "base/dtype.h"
+#include "operator/indexing/device_index.h"
+#include "operator/indexing/device_order.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
+#include "operator/random/device_random.h"
 #include "operator/random/distributions.h"
+#include "operator/reduce/device_scan.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -42,10 +48,43 @@ bool MultinomialType(const Attrs& attrs, std::vector<int>* in, std::vector<int>*
   return (*in)[0] != kDTypeUnknown;
 }
 
+void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_t draws, uint64_t seed, uint64_t first) {
+  const TBlob &data = args.in[0], &out = args.out[0];
+  TBlob cumulative = data;
+  cumulative.dtype = kFloat64;
+  cumulative.dptr = args.workspace(std::max<size_t>(cumulative.Bytes(), 1));
+  reduce::DeviceScan scan;
+  scan.outer = rows, scan.length = classes;
+  reduce::ScanOnDevice(args, scan, data, cumulative);
+  rtc::Arguments a;
+  a.Add(data.dptr).Add(cumulative.dptr).Add(out.dptr).Add(args.out.size() > 1 ? args.out[1].dptr : nullptr).Add(classes).Add(draws).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first));
+  rtc::LaunchItems(args.run, {"multinomial", {data.dtype, out.dtype}}, out.Size(), &a, [] {
+    return rtc::LoopText{"const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; unsigned long long seed, first;", SamplersText(),
+                         "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream s(a.seed, a.first + i);\n"
+                         "    const double u = s.Uniform() * sums[a.classes - 1];\n    long long low = 0, high = a.classes;\n"   // the first sum above u
+                         "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (sums[middle] > u) high = middle;\n      else low = middle + 1;\n    }\n"
+                         "    const long long c = low < a.classes ? low : a.classes - 1;\n    mx::Store(a.out, i, c);\n"
+                         "    if (a.logarithm) mx::Store(a.logarithm, i, ::log(mx::Load<double>(a.data, row * a.classes + c)));\n"};
+  });
+}
+
+void MultinomialBackwardOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_t draws) {
+  const TBlob& out = args.out[0];
+  ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
+  rtc::Arguments a;
+  a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(out.dptr).Add(classes).Add(draws);
+  rtc::LaunchItems(args.run, {"multinomial_backward", {args.in[0].dtype, args.in[1].dtype, args.in[2].dtype}}, rows, &a, [] {   // draws of a row may meet
+    return rtc::LoopText{"const D0* og; const D1* data; const D2* drawn; D1* out; long long classes, draws;", "",
+                         "    for (long long d = 0; d < a.draws; ++d) {\n      long long c = mx::Load<long long>(a.drawn, i * a.draws + d);\n      c = c < 0 ? 0 : c < a.classes ? c : a.classes - 1;\n"
+                         "      const long long at = i * a.classes + c;\n      mx::Store(a.out, at, mx::Load<float>(a.out, at) + mx::Load<float>(a.og, i * a.draws + d) / mx::Load<float>(a.data, at));\n    }\n"};
+  });
+}
+
 void Multinomial(KernelArgs& args) {
   const TBlob& data = args.in[0];
   const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(), draws = rows ? n / rows : 0;
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  if (args.run.ctx.is_gpu()) return MultinomialOnDevice(args, classes, rows, draws, seed, first);
   std::vector<double> cumulative(static_cast<size_t>(classes));
   VisitFloating(data.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using P = decltype(tag);
@@ -72,6 +111,7 @@ void Multinomial(KernelArgs& args) {
 void MultinomialBackward(KernelArgs& args) {
   const TBlob &ograd = args.in[0], &data = args.in[1], &drawn = args.in[2], &out = args.out[0];
   const int64_t classes = data.shape[data.shape.ndim() - 1], n = drawn.Size(), rows = classes ? data.Size() / classes : 0, draws = rows ? n / rows : 0;
+  if (args.run.ctx.is_gpu()) return MultinomialBackwardOnDevice(args, classes, rows, draws);
   VisitFloating(data.dtype, "_backward_sample_multinomial", [&](auto tag) {
     using P = decltype(tag);
     VisitDType(drawn.dtype, "_backward_sample_multinomial", [&](auto in_tag) {
@@ -99,7 +139,7 @@ MXNET_REGISTER_OP(_sample_multinomial)
     })
     .set_uses_random()
     .set_dtypes({kFloat32, kFloat64, kFloat16})
-    .set_kernel(DeviceType::kCPU, Multinomial);
+    .set_kernel(Multinomial);
 
 MXNET_REGISTER_OP(_backward_sample_multinomial)
     .set_inputs({"ograd", "data", "drawn"})
@@ -111,12 +151,32 @@ MXNET_REGISTER_OP(_backward_sample_multinomial)
       AssignType(attrs, "output", &(*out)[0], (*in)[1]);
       return (*in)[1] != kDTypeUnknown;
     })
-    .set_kernel(DeviceType::kCPU, MultinomialBackward);
+    .set_kernel(MultinomialBackward);
+
+/* Rows in the order of random numbers: another permutation than on the CPU, whose swaps go one after the other. */
+void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
+  const TBlob& data = args.in[0];
+  TBlob keys;
+  keys.dtype = kUint64;
+  keys.shape = Shape{rows};
+  keys.dptr = args.workspace(std::max<size_t>(keys.Bytes(), 1));
+  int64_t* order = static_cast<int64_t*>(args.workspace(std::max<size_t>(keys.Bytes(), 1)));
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(rows));
+  rtc::Arguments a;
+  a.Add(keys.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first));
+  rtc::LaunchItems(args.run, {"shuffle_keys", {}}, rows, &a, [] {
+    return rtc::LoopText{"unsigned long long* keys; unsigned long long seed, first;", PhiloxText(),
+                         "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    a.keys[i] = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"};
+  });
+  OrderEntriesOnDevice(args, keys, 1, rows, 1, rows, true, nullptr, order);
+  TakeRows(args.run, data, 1, rows, rows ? data.Size() / rows : 0, order, rows, args.out[0].dptr);
+}
 
 /* Fisher and Yates, one stream: rows keep their contents. */
 void Shuffle(KernelArgs& args) {
   const TBlob &data = args.in[0], &out = args.out[0];
   const int64_t rows = data.shape.ndim() > 0 ? data.shape[0] : 1;
+  if (args.run.ctx.is_gpu()) return ShuffleOnDevice(args, rows);
   std::vector<int64_t> order(static_cast<size_t>(rows));
   std::iota(order.begin(), order.end(), int64_t{0});
   RandomStream s(args.random->seed(), args.random->Take(1));
@@ -136,7 +196,7 @@ MXNET_REGISTER_OP(_shuffle)
     .set_infer_type(SameType)
     .set_uses_random()
     .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, Shuffle);
+    .set_kernel(Shuffle);
 
 }  // namespace
 }  // namespace mxnet

@@ -159,6 +159,15 @@ bool DeviceKind(SampleFn sample, DeviceDraw* kind) {
   return true;
 }
 
+/* As distributions.inc calls it. */
+const char* SamplerName(SampleFn sample) {
+  const std::pair<SampleFn, const char*> names[] = {{SampleUniform, "SampleUniform"}, {SampleNormal, "SampleNormal"}, {SampleExponential, "SampleExponential"},
+                                                    {SampleGamma, "SampleGamma"}, {SamplePoisson, "SamplePoisson"}, {SampleNegativeBinomial, "SampleNegativeBinomial"}};
+  for (const auto& n : names)
+    if (n.first == sample) return n.second;
+  return "SampleGeneralizedNegativeBinomial";
+}
+
 /* Counter i of those reserved belongs to element i. */
 void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   const TBlob& out = args.out[0];
@@ -166,8 +175,8 @@ void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   if (args.run.ctx.is_gpu()) {
     DeviceDraw kind;
-    MXNET_CHECK(DeviceKind(sample, &kind)) << "[" << args.attrs->op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
-    return DrawOnDevice(args.run, kind, seed, first, p.a, p.b, out);
+    if (DeviceKind(sample, &kind)) return DrawOnDevice(args.run, kind, seed, first, p.a, p.b, out);
+    return SampleOnDevice(args.run, SamplerName(sample), seed, first, p.a, p.b, out);
   }
   VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
@@ -251,6 +260,7 @@ void DrawFromArrays(KernelArgs& args, SampleFn sample) {
   const TBlob &first_param = args.in[0], &out = args.out[0];
   const int64_t n = out.Size(), pairs = first_param.Size(), repeat = pairs ? n / pairs : 0;
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  if (args.run.ctx.is_gpu()) return SampleOnDevice(args.run, SamplerName(sample), seed, first, first_param, args.in.size() > 1 ? &args.in[1] : nullptr, out);
   VisitDType(first_param.dtype, args.attrs->op->name.c_str(), [&](auto in_tag) {
     using In = decltype(in_tag);
     const In* a = first_param.data<In>();
@@ -300,18 +310,14 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
   Op::Register("_random_" + name).describe("Draws from " + what + ".").set_param<P>().set_inputs({}).set_uses_random().set_zero_gradient()
       .alias("random_" + name)
       .set_infer_shape(draw_shape).set_infer_type(DrawType<P, kFloat32>)
-      .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
-  if (DeviceDraw kind; DeviceKind(sample, &kind))
-    Op::Register("_random_" + name).set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
+      .set_kernel([draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
   Op::Register("_random_" + name + "_like").describe("Draws from " + what + ", in the shape and dtype of `data`.").set_param<L>().set_inputs({"data"})
       .set_uses_random().set_zero_gradient().set_infer_shape(like_shape).set_infer_type(SameType)
-      .set_kernel(DeviceType::kCPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
-  if (DeviceDraw kind; DeviceKind(sample, &kind))
-    Op::Register("_random_" + name + "_like").set_kernel(DeviceType::kGPU, [draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
+      .set_kernel([draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
   Op::Register("_sample_" + name).describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
       .set_param<SampleParam>().set_inputs(inputs).alias("sample_" + name).set_uses_random().set_zero_gradient()
       .set_infer_shape(SampleShape).set_infer_type(SampleType)
-      .set_kernel(DeviceType::kCPU, [sample](KernelArgs& a) { DrawFromArrays(a, sample); });
+      .set_kernel([sample](KernelArgs& a) { DrawFromArrays(a, sample); });
 }
 
 template <SampleFn kSample>
