@@ -8,7 +8,6 @@
 #include "device_cases.h"
 #include "device_emulator.h"
 #include "fake_engine_library.h"
-#include "executor/plan.h"
 #include "mxnet/env.h"
 #include "operator/library/product.h"
 #include "operator/library/version.h"
@@ -429,31 +428,6 @@ TEST(LibraryEnvironment, EveryVariableChangesWhatIsAsked) {
         "MXNET_CUDNN_ALLOW_WINOGRAD=0", "MXNET_CUDNN_DISABLED_CONV_FWD_ENGINES=3", "MXNET_CUDNN_DISABLED_CONV_DGRAD_ENGINES=3", "MXNET_CUDNN_DISABLED_CONV_WGRAD_ENGINES=3,4",
         "MXNET_CUDA_LIB_CHECKING=0", "MXNET_CUDNN_LIB_CHECKING=0", "MXNET_ENFORCE_DETERMINISM=1", "MXNET_FC_TRUE_FP16=1"})
     EXPECT_TRUE(seen.insert(AskedWith(setting)).second) << setting << " changes nothing";
-}
-
-// ---- plans for a GPU
-TEST(DevicePlan, LayersTakeWhatIsBehindThemIn) {
-  auto make = [](const char* op, const std::vector<Symbol>& inputs, const AttrDict& dict, const std::string& name) {
-    Symbol s = Symbol::Atomic(Op::Get(op), dict);
-    s.Compose(inputs, {}, name);
-    return s;
-  };
-  Symbol s = make("Convolution", {Symbol::Variable("data"), Symbol::Variable("w"), Symbol::Variable("b")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}}, "conv");
-  s = make("relu", {make("elemwise_add", {s, Symbol::Variable("other")}, {}, "sum")}, {}, "relu");
-  s = make("FullyConnected", {s, Symbol::Variable("w2"), Symbol::Variable("b2")}, {{"num_hidden", "5"}}, "dense");
-  s = make("Activation", {s}, {{"act_type", "tanh"}}, "tanh");
-  PlanRequest request;
-  request.symbol = s;
-  request.ctx = Context::GPU(0);
-  request.shapes = {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{2, 4, 3, 3}, Shape{5, 36}, Shape{5}};
-  request.dtypes.assign(6, kFloat32);
-  std::vector<std::string> ops;
-  const auto plan = Plan::Compile(request);
-  for (const auto& node : plan->nodes) {
-    ops.push_back(node.attrs->op->name);
-    EXPECT_EQ(node.kernel, node.attrs->op->KernelFor(DeviceType::kGPU));
-  }
-  EXPECT_EQ(ops, (std::vector<std::string>{"_fused_convolution", "_fused_dense"}));
 }
 
 }  // namespace

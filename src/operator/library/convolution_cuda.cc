@@ -328,10 +328,13 @@ struct Event {
   Event& operator=(const Event&) = delete;
 };
 
-// The best of three behind one that warms up.
+// The best of three behind one that warms up. A stream that is being captured cannot be waited for: nothing is measured.
 float Time(const ConvProblem& p, const EngineConfig& config, const ConvOperands& o, void* workspace, const RunContext& run) {
   const cudnnHandle_t handle = HandleOf(run, p);
   const cudaStream_t stream = static_cast<cudaStream_t>(run.stream);
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  Check(cudaStreamIsCapturing(stream, &capture), "asking about the stream", p);
+  if (capture != cudaStreamCaptureStatusNone) return -1;
   const Event begin(p), end(p);
   float best = -1;
   for (int i = 0; i < 4; ++i) {

@@ -1,0 +1,134 @@
+/* Plans compiled for a GPU, run node by node on the emulator and the fake libraries. */
+#include <cmath>
+#include <random>
+
+#include "device_cases.h"
+#include "device_emulator.h"
+#include "executor/plan.h"
+#include "fake_engine_library.h"
+#include "fake_product_library.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+namespace {
+
+Symbol Make(const char* op, const std::vector<Symbol>& inputs, const AttrDict& dict, const std::string& name) {
+  Symbol s = Symbol::Atomic(Op::Get(op), dict);
+  s.Compose(inputs, {}, name);
+  return s;
+}
+
+/* Numbers for an input: small, and positive where a variance may be. */
+std::vector<float> Numbers(const Shape& shape, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> v(static_cast<size_t>(shape.Size()));
+  for (float& x : v) x = std::uniform_real_distribution<float>(0.1f, 1.f)(random) * (seed % 3 ? 1.f : 0.5f);
+  return v;
+}
+
+/* The first output of the plan, in float32, for inputs of Numbers. */
+std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
+  std::vector<std::vector<char>> memory(plan.num_slots());
+  for (int i = 0; i < plan.num_inputs; ++i) {
+    const std::vector<float> numbers = Numbers(request.shapes[i], static_cast<unsigned>(i));
+    memory[i].resize(numbers.size() * 4);
+    for (size_t k = 0; k < numbers.size(); ++k) WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k), static_cast<double>(numbers[k]));
+  }
+  memory[plan.output_slot(0)].resize(static_cast<size_t>(plan.output_shapes[0].Size()) * 4);
+  std::vector<char> arena(plan.memory.arena_bytes + 64), constants(plan.constant_bytes + 64);
+  std::vector<std::vector<char>> scratch;
+  auto aligned = [](std::vector<char>& v) { return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64); };
+  std::vector<TBlob> blobs;
+  for (const Plan::Blob& b : plan.blobs) {
+    TBlob t = b.shape;
+    t.dptr = b.slot >= 0 ? memory[b.slot].data() : b.constant ? aligned(constants) + b.offset : aligned(arena) + b.offset;
+    blobs.push_back(t);
+  }
+  for (const Plan::Node& n : plan.nodes) {
+    KernelArgs a;
+    std::shared_ptr<OpState> state;
+    a.attrs = n.attrs.get();
+    a.in = Span<const TBlob>(blobs.data() + n.in, n.num_in);
+    a.out = Span<const TBlob>(blobs.data() + n.out, n.num_out);
+    a.req = Span<const OpReq>(plan.reqs.data() + n.req, n.num_out);
+    a.run.ctx = plan.ctx;
+    a.state = &state;
+    a.workspace = [&](size_t bytes) {
+      scratch.emplace_back(bytes + 64);
+      return static_cast<void*>(aligned(scratch.back()));
+    };
+    EXPECT_NE(n.kernel, nullptr) << n.name;
+    if (n.kernel) (*n.kernel)(a);
+  }
+  std::vector<float> result;
+  for (int64_t i = 0; i < plan.output_shapes[0].Size(); ++i) result.push_back(static_cast<float>(ReadElement(memory[plan.output_slot(0)].data(), plan.output_dtypes[0], i)));
+  return result;
+}
+
+std::vector<std::string> Operators(const Plan& plan) {
+  std::vector<std::string> ops;
+  for (const auto& node : plan.nodes) ops.push_back(node.attrs->op->name);
+  return ops;
+}
+
+// ---- plans for a GPU
+TEST(DevicePlan, LayersTakeWhatIsBehindThemIn) {
+  Symbol s = Make("Convolution", {Symbol::Variable("data"), Symbol::Variable("w"), Symbol::Variable("b")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}}, "conv");
+  s = Make("relu", {Make("elemwise_add", {s, Symbol::Variable("other")}, {}, "sum")}, {}, "relu");
+  s = Make("FullyConnected", {s, Symbol::Variable("w2"), Symbol::Variable("b2")}, {{"num_hidden", "5"}}, "dense");
+  s = Make("Activation", {s}, {{"act_type", "tanh"}}, "tanh");
+  PlanRequest request;
+  request.symbol = s;
+  request.ctx = Context::GPU(0);
+  request.shapes = {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{2, 4, 3, 3}, Shape{5, 36}, Shape{5}};
+  request.dtypes.assign(6, kFloat32);
+  const auto plan = Plan::Compile(request);
+  EXPECT_EQ(Operators(*plan), (std::vector<std::string>{"_fused_convolution", "_fused_dense"}));
+}
+
+// What the same graph gives on the CPU.
+void CheckPlan(const Symbol& symbol, const ShapeVector& shapes, int dtype, const std::vector<std::string>& operators) {
+  PlanRequest request;
+  request.symbol = symbol;
+  request.shapes = shapes;
+  request.dtypes.assign(shapes.size(), kFloat32);
+  Env::Set("MXNET_ONEDNN_ENABLED", "0");   // no blocked layouts
+  const std::vector<float> want = RunPlan(*Plan::Compile(request), request);
+  Env::Set("MXNET_ONEDNN_ENABLED", "");
+  request.ctx = Context::GPU(0);
+  const auto plan = Plan::Compile(request);
+  EXPECT_EQ(Operators(*plan), operators);
+  FakeProductLibrary products;
+  FakeEngineLibrary engines;
+  for (bool fuses : {true, false}) {
+    FakeEngineLibrary::state().fuses = fuses;
+    library::ForgetEngines();
+    EmulatedDevice device;
+    const std::vector<float> got = RunPlan(*plan, request);
+    ASSERT_EQ(got.size(), want.size());
+    for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], (dtype == kFloat32 ? 1e-4f : 2e-2f) * (1 + std::fabs(want[i]))) << i;
+  }
+}
+
+TEST(DevicePlan, BatchNormGoesIntoTheLayer) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  Symbol s = Make("Convolution", {Symbol::Variable("data"), Symbol::Variable("w")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}, {"no_bias", "True"}}, "conv");
+  s = Make("BatchNorm", {s, Symbol::Variable("gamma"), Symbol::Variable("beta"), Symbol::Variable("mean"), Symbol::Variable("var")}, {{"fix_gamma", "False"}}, "norm");
+  s = Make("relu", {s}, {}, "relu");
+  s = Make("FullyConnected", {s, Symbol::Variable("w2"), Symbol::Variable("b2")}, {{"num_hidden", "5"}}, "dense");
+  s = Make("_mul_scalar", {s}, {{"scalar", "2"}}, "twice");
+  CheckPlan(s, {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{5, 36}, Shape{5}}, kFloat32,
+            {"_fold_scale_shift", "_fused_convolution", "_fold_scale_shift", "FullyConnected"});
+}
+
+TEST(DevicePlan, CastsOfParametersAreKept) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  auto half = [](const char* name) { return Make("amp_cast", {Symbol::Variable(name)}, {{"dtype", "float16"}}, std::string(name) + "_cast"); };
+  Symbol s = Make("Convolution", {half("data"), half("w"), half("b")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}}, "conv");
+  s = Make("BatchNorm", {s, Symbol::Variable("gamma"), Symbol::Variable("beta"), Symbol::Variable("mean"), Symbol::Variable("var")}, {}, "norm");
+  s = Make("relu", {s}, {}, "relu");
+  CheckPlan(s, {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{4}}, kFloat16, {"amp_cast", "_fold_scale_shift", "_fused_convolution"});
+}
+
+}  // namespace
+}  // namespace mxnet
