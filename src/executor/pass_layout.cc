@@ -3,6 +3,7 @@
 #include <map>
 
 #include "executor/passes.h"
+#include "mxnet/env.h"
 
 namespace mxnet {
 namespace {
@@ -19,19 +20,25 @@ bool HasLayoutAttr(const Node& n) {   // NHWC in the user's own terms: shapes ar
   return it != n.attrs->dict.end() && it->second != "None" && it->second != "NCHW" && it->second != "NCDHW" && it->second != "NCW";
 }
 
-bool Worthwhile(const PassGraph& g) {
+// On a GPU, convolutions on tensor cores want channels last; others are as fast on planes.
+bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
+  const Env& env = Env::Get();
+  const bool tensor_float = env.cuda_allow_tensor_core && env.cuda_tensor_op_math_allow_conversion;
   std::vector<NodeEntry> heads = g.outputs;
   heads.insert(heads.end(), g.grads.begin(), g.grads.end());
   bool found = false;
-  DFSVisit(heads, [&](const NodePtr& n) { found = found || (!n->is_variable() && n->op()->layout == LayoutRule::kImages && !HasLayoutAttr(*n)); });
+  DFSVisit(heads, [&](const NodePtr& n) {
+    if (found || n->is_variable() || n->op()->layout != LayoutRule::kImages || HasLayoutAttr(*n)) return;
+    found = on_cpu || (info.dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
+  });
   return found;
 }
 
 }  // namespace
 
 int ChooseLayouts(PassGraph* g, PassContext* context) {
-  if (!Worthwhile(*g)) return 0;
   const GraphInfo& info = context->info(*g);
+  if (!Worthwhile(*g, info, context->on_cpu())) return 0;
   const IndexedGraph& indexed = info.g;
   const ShapeVector& shapes = info.shapes;
   const std::vector<int>& dtypes = info.dtypes;
@@ -45,13 +52,14 @@ int ChooseLayouts(PassGraph* g, PassContext* context) {
     return it == layouts.end() ? Layout::kPlain : it->second;
   };
   std::vector<NodePtr> keep;
-  auto convert = [&](const NodeEntry& e, Layout wanted) -> NodeEntry {
+  auto convert = [&](const NodeEntry& e, Layout wanted, bool once = false) -> NodeEntry {
     const About& a = about.at({e.node.get(), e.index});
     if (layout_of(e) == wanted || Neutral(a.shape)) return e;
     NodeEntry& made = converted[static_cast<int>(wanted)][{e.node.get(), e.index}];
     if (!made) {
       ++conversions;
       made = MakeOp("_to_layout", {e}, {}, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
+      if (once) made = {ConstantNodeLike(*made.node), 0, 0};
       about[{made.node.get(), 0}] = a;
       if (wanted == Layout::kChannelsLast) layouts[{made.node.get(), 0}] = wanted;
     }
@@ -89,6 +97,10 @@ int ChooseLayouts(PassGraph* g, PassContext* context) {
         if (image_in[i] && !in_set(op->images.in, i)) inputs[i] = convert(inputs[i], Layout::kPlain);
       for (int i = 0; i < nin; ++i)
         if (image_in[i] && in_set(op->images.like_output, i)) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
+      // A GPU's convolution wants its weight in the images' order, too. In inference it is brought there once.
+      if (!context->on_cpu() && context->inference() && nin > 1 && image_in[1] && !in_set(op->images.in, 1) &&
+          (inputs[1].node->is_variable() || IsConstantNode(*inputs[1].node)))
+        inputs[1] = convert(inputs[1], Layout::kChannelsLast, true);
       for (int o = 0; o < nout; ++o) image_out[o] = image_out[o] && in_set(op->images.out, o);
       out_last = true;
     } else if (any && op->layout == LayoutRule::kChannelsLast && !HasLayoutAttr(*renewed)) {

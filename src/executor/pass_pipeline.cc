@@ -82,7 +82,7 @@ const std::vector<Pass>& PlanPasses() {
        FusedLayers, FuseDense},
       {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles.",
        [](const PassContext& c) { return c.on_cpu() && Env::Get().use_fusion; }, FusePointwise},
-      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return c.on_cpu() && OneDnn(); }, ChooseLayouts, false, true},
+      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return !c.on_cpu() || OneDnn(); }, ChooseLayouts, false, true},
       {"slice_batch", "Inference: layers of images go over a large batch some examples at a time, so that what one writes is still in the cache when the next one reads it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0; }, SliceBatch},
   };

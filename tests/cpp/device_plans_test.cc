@@ -26,7 +26,7 @@ std::vector<float> Numbers(const Shape& shape, unsigned seed) {
   return v;
 }
 
-/* The first output of the plan, in float32, for inputs of Numbers. */
+/* The first output of the plan and the gradients of all inputs, in float32, for inputs of Numbers and a head gradient of ones. */
 std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   std::vector<std::vector<char>> memory(plan.num_slots());
   for (int i = 0; i < plan.num_inputs; ++i) {
@@ -34,7 +34,12 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
     memory[i].resize(numbers.size() * 4);
     for (size_t k = 0; k < numbers.size(); ++k) WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k), static_cast<double>(numbers[k]));
   }
-  memory[plan.output_slot(0)].resize(static_cast<size_t>(plan.output_shapes[0].Size()) * 4);
+  const int64_t out_size = plan.output_shapes[0].Size();
+  memory[plan.output_slot(0)].resize(static_cast<size_t>(out_size) * 4);
+  memory[plan.head_slot(0)].resize(static_cast<size_t>(out_size) * 4);
+  for (int64_t i = 0; i < out_size; ++i) WriteElement(memory[plan.head_slot(0)].data(), plan.output_dtypes[0], i, 1);
+  if (plan.has_backward)
+    for (int i = 0; i < plan.num_inputs; ++i) memory[plan.grad_slot(i)].resize(static_cast<size_t>(request.shapes[i].Size()) * 4);
   std::vector<char> arena(plan.memory.arena_bytes + 64), constants(plan.constant_bytes + 64);
   std::vector<std::vector<char>> scratch;
   auto aligned = [](std::vector<char>& v) { return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64); };
@@ -44,15 +49,16 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
     t.dptr = b.slot >= 0 ? memory[b.slot].data() : b.constant ? aligned(constants) + b.offset : aligned(arena) + b.offset;
     blobs.push_back(t);
   }
+  std::vector<std::shared_ptr<OpState>> states(plan.nodes.size());
   for (const Plan::Node& n : plan.nodes) {
     KernelArgs a;
-    std::shared_ptr<OpState> state;
     a.attrs = n.attrs.get();
+    a.is_train = plan.is_train;
     a.in = Span<const TBlob>(blobs.data() + n.in, n.num_in);
     a.out = Span<const TBlob>(blobs.data() + n.out, n.num_out);
     a.req = Span<const OpReq>(plan.reqs.data() + n.req, n.num_out);
     a.run.ctx = plan.ctx;
-    a.state = &state;
+    a.state = &states[&n - plan.nodes.data()];
     a.workspace = [&](size_t bytes) {
       scratch.emplace_back(bytes + 64);
       return static_cast<void*>(aligned(scratch.back()));
@@ -61,7 +67,12 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
     if (n.kernel) (*n.kernel)(a);
   }
   std::vector<float> result;
-  for (int64_t i = 0; i < plan.output_shapes[0].Size(); ++i) result.push_back(static_cast<float>(ReadElement(memory[plan.output_slot(0)].data(), plan.output_dtypes[0], i)));
+  auto take = [&](int slot, int dtype, int64_t size) {
+    for (int64_t i = 0; i < size; ++i) result.push_back(static_cast<float>(ReadElement(memory[slot].data(), dtype, i)));
+  };
+  take(plan.output_slot(0), plan.output_dtypes[0], out_size);
+  for (int i = 0; plan.has_backward && i < plan.num_inputs; ++i)
+    if (plan.grad_req[i] != OpReq::kNull) take(plan.grad_slot(i), request.dtypes[i], request.shapes[i].Size());
   return result;
 }
 
@@ -87,17 +98,20 @@ TEST(DevicePlan, LayersTakeWhatIsBehindThemIn) {
 }
 
 // What the same graph gives on the CPU.
-void CheckPlan(const Symbol& symbol, const ShapeVector& shapes, int dtype, const std::vector<std::string>& operators) {
+void CheckPlan(const Symbol& symbol, const ShapeVector& shapes, int dtype, const std::vector<std::string>& operators, const std::vector<OpReq>& grad_req = {}) {
   PlanRequest request;
   request.symbol = symbol;
   request.shapes = shapes;
   request.dtypes.assign(shapes.size(), kFloat32);
+  request.grad_req = grad_req;
+  request.is_train = !grad_req.empty();
   Env::Set("MXNET_ONEDNN_ENABLED", "0");   // no blocked layouts
   const std::vector<float> want = RunPlan(*Plan::Compile(request), request);
   Env::Set("MXNET_ONEDNN_ENABLED", "");
   request.ctx = Context::GPU(0);
   const auto plan = Plan::Compile(request);
-  EXPECT_EQ(Operators(*plan), operators);
+  EXPECT_EQ(plan->has_backward, !grad_req.empty());
+  if (!operators.empty()) { EXPECT_EQ(Operators(*plan), operators); }
   FakeProductLibrary products;
   FakeEngineLibrary engines;
   for (bool fuses : {true, false}) {
@@ -127,7 +141,48 @@ TEST(DevicePlan, CastsOfParametersAreKept) {
   Symbol s = Make("Convolution", {half("data"), half("w"), half("b")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}}, "conv");
   s = Make("BatchNorm", {s, Symbol::Variable("gamma"), Symbol::Variable("beta"), Symbol::Variable("mean"), Symbol::Variable("var")}, {}, "norm");
   s = Make("relu", {s}, {}, "relu");
-  CheckPlan(s, {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{4}}, kFloat16, {"amp_cast", "_fold_scale_shift", "_fused_convolution"});
+  CheckPlan(s, {Shape{2, 3, 5, 5}, Shape{4, 3, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{4}}, kFloat16,
+            {"amp_cast", "_fold_scale_shift", "_to_layout", "_fused_convolution", "_to_layout"});
+}
+
+// A block of a residual network; tensor cores make plans put channels last.
+Symbol Residual() {
+  auto conv = [](const Symbol& from, const std::string& name) {
+    return Make("Convolution", {from, Symbol::Variable(name + "_w")}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"num_filter", "4"}, {"no_bias", "True"}}, name);
+  };
+  auto norm = [](const Symbol& from, const std::string& name) {
+    return Make("BatchNorm", {from, Symbol::Variable(name + "_gamma"), Symbol::Variable(name + "_beta"), Symbol::Variable(name + "_mean"), Symbol::Variable(name + "_var")},
+                {{"fix_gamma", "False"}}, name);
+  };
+  const Symbol first = Make("relu", {norm(conv(Symbol::Variable("data"), "c1"), "n1")}, {}, "r1");
+  Symbol s = Make("relu", {Make("elemwise_add", {norm(conv(first, "c2"), "n2"), first}, {}, "sum")}, {}, "r2");
+  s = Make("Pooling", {s}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}}, "pool");
+  return Make("FullyConnected", {s, Symbol::Variable("w"), Symbol::Variable("b")}, {{"num_hidden", "3"}}, "dense");
+}
+const ShapeVector kResidualShapes = {Shape{2, 3, 6, 6}, Shape{4, 3, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{4, 4, 3, 3}, Shape{4}, Shape{4}, Shape{4}, Shape{4}, Shape{3, 36}, Shape{3}};
+
+TEST(DevicePlan, TensorCoresGetChannelsLast) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  CheckPlan(Residual(), kResidualShapes, kFloat32, {"_fold_scale_shift", "_fused_convolution", "_fold_scale_shift", "_fused_convolution", "Pooling", "FullyConnected"});
+  EXPECT_FALSE(FakeEngineLibrary::state().run.back().channels_last);
+  Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "1");
+  // weights once per plan, data, and what leaves the images
+  CheckPlan(Residual(), kResidualShapes, kFloat32,
+            {"_fold_scale_shift", "_to_layout", "_fused_convolution", "_fold_scale_shift", "_to_layout", "_fused_convolution", "Pooling", "_to_layout", "FullyConnected"});
+  Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "");
+  EXPECT_TRUE(FakeEngineLibrary::state().run.back().channels_last);
+}
+
+TEST(DevicePlan, TrainingOnPlanesAndWithChannelsLast) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  std::vector<OpReq> grad_req(kResidualShapes.size(), OpReq::kWrite);
+  for (int moving : {4, 5, 9, 10}) grad_req[moving] = OpReq::kNull;
+  CheckPlan(Residual(), kResidualShapes, kFloat32, {}, grad_req);
+  EXPECT_FALSE(FakeEngineLibrary::state().run.back().channels_last);
+  Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "1");
+  CheckPlan(Residual(), kResidualShapes, kFloat32, {}, grad_req);
+  Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "");
+  EXPECT_TRUE(FakeEngineLibrary::state().run.back().channels_last);
 }
 
 }  // namespace
