@@ -85,6 +85,11 @@ MXNET_C_DLL int MXGetLastErrorKind(void);
 /* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
 MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
 MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
+/* The destructor of a Python capsule of a DLPack tensor: frees what nobody consumed. Native, because it also runs while an exception is on its way and
+   while the interpreter ends, when no Python function can be called. `capsule` is a PyObject*; the process must hold the interpreter. */
+MXNET_C_DLL void MXNDArrayFreeDLPackCapsule(void* capsule);
+/* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
+MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 /* A training step of `symbol` in at most `budget` bytes of arena (0: as few as possible). Shapes and dtypes by input name; gradients of the arguments
    `grad_names` (none: of all). `out_symbol` is a copy with __force_mirroring__ on the nodes to recompute, whose names are `out_names`. out_bytes: arena,
    its lower bound, arena without recomputation. out_costs: rough nanoseconds and FLOPs of a step, and of what is recomputed: four values. */
@@ -95,11 +100,6 @@ MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id
 MXNET_C_DLL int MXEngineMarkCallSite(const char* site);
 /* 1 while the profiler runs (paused or not), else 0. */
 MXNET_C_DLL int MXGetProfilerState(int *out);
-/* The destructor of a Python capsule of a DLPack tensor: frees what nobody consumed. Native, because it also runs while an exception is on its way and
-   while the interpreter ends, when no Python function can be called. `capsule` is a PyObject*; the process must hold the interpreter. */
-MXNET_C_DLL void MXNDArrayFreeDLPackCapsule(void* capsule);
-/* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */
-MXNET_C_DLL int MXListPlanPasses(uint32_t *out_size, const char ***out_texts);
 
 MXNET_C_DLL const char * MXGetLastError(void);
 MXNET_C_DLL int MXLibInfoFeatures(const struct LibFeature **libFeature, size_t *size);
@@ -193,9 +193,8 @@ MXNET_C_DLL int MXCachedOpRegisterOpHook(NDArrayHandle handle, CachedOpMonitorCa
 MXNET_C_DLL int MXListAllOpNames(uint32_t *out_size, const char ***out_array);
 MXNET_C_DLL int MXSymbolListAtomicSymbolCreators(uint32_t *out_size, AtomicSymbolCreator **out_array);
 MXNET_C_DLL int MXSymbolGetAtomicSymbolName(AtomicSymbolCreator creator, const char **name);
-MXNET_C_DLL int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle **inputs, int *input_size);
-MXNET_C_DLL int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHandle* out);
 MXNET_C_DLL int MXSymbolGetInputSymbols(SymbolHandle sym, SymbolHandle **inputs, int *input_size);
+MXNET_C_DLL int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle **inputs, int *input_size);
 MXNET_C_DLL int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char **name, const char **description, uint32_t *num_args, const char ***arg_names, const char ***arg_type_infos, const char ***arg_descriptions, const char **key_var_num_args, const char **return_type DEFAULT(NULL));
 MXNET_C_DLL int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, const char **keys, const char **vals, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolCreateVariable(const char *name, SymbolHandle *out);
@@ -203,9 +202,6 @@ MXNET_C_DLL int MXSymbolCreateGroup(uint32_t num_symbols, SymbolHandle *symbols,
 MXNET_C_DLL int MXSymbolCreateFromFile(const char *fname, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolCreateFromJSON(const char *json, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolRemoveAmpCast(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle);
-MXNET_C_DLL int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle *ret_sym_handle);
-MXNET_C_DLL int MXGenBackendSubgraph(SymbolHandle sym_handle, const char *backend, SymbolHandle *ret_sym_handle);
-MXNET_C_DLL int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle, const mx_uint args_len, NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle, const mx_uint num_options, const char** keys, const char** vals, const uint32_t num_input_shapes, const char** input_shape_names, const int64_t* input_shape_data, const uint32_t* input_shape_idx, const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes, const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle, char*** new_aux_names_handle);
 MXNET_C_DLL int MXSymbolSaveToFile(SymbolHandle symbol, const char *fname);
 MXNET_C_DLL int MXSymbolSaveToJSON(SymbolHandle symbol, const char **out_json);
 MXNET_C_DLL int MXSymbolFree(SymbolHandle symbol);
@@ -224,6 +220,7 @@ MXNET_C_DLL int MXSymbolGetChildren(SymbolHandle symbol, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolGetOutput(SymbolHandle symbol, uint32_t index, SymbolHandle *out);
 MXNET_C_DLL int MXSymbolListAuxiliaryStates(SymbolHandle symbol, uint32_t *out_size, const char ***out_str_array);
 MXNET_C_DLL int MXSymbolCompose(SymbolHandle sym, const char *name, uint32_t num_args, const char** keys, SymbolHandle* args);
+MXNET_C_DLL int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHandle* out);
 MXNET_C_DLL int MXSymbolInferShape(SymbolHandle sym, uint32_t num_args, const char** keys, const uint32_t *arg_ind_ptr, const uint32_t *arg_shape_data, uint32_t *in_shape_size, const uint32_t **in_shape_ndim, const uint32_t ***in_shape_data, uint32_t *out_shape_size, const uint32_t **out_shape_ndim, const uint32_t ***out_shape_data, uint32_t *aux_shape_size, const uint32_t **aux_shape_ndim, const uint32_t ***aux_shape_data, int *complete);
 MXNET_C_DLL int MXSymbolInferShapeEx(SymbolHandle sym, uint32_t num_args, const char** keys, const uint32_t *arg_ind_ptr, const int *arg_shape_data, uint32_t *in_shape_size, const int **in_shape_ndim, const int ***in_shape_data, uint32_t *out_shape_size, const int **out_shape_ndim, const int ***out_shape_data, uint32_t *aux_shape_size, const int **aux_shape_ndim, const int ***aux_shape_data, int *complete);
 MXNET_C_DLL int MXSymbolInferShapeEx64(SymbolHandle sym, uint32_t num_args, const char** keys, const int64_t *arg_ind_ptr, const int64_t *arg_shape_data, size_t *in_shape_size, const int **in_shape_ndim, const int64_t ***in_shape_data, size_t *out_shape_size, const int **out_shape_ndim, const int64_t ***out_shape_data, size_t *aux_shape_size, const int **aux_shape_ndim, const int64_t ***aux_shape_data, int *complete);
@@ -232,6 +229,10 @@ MXNET_C_DLL int MXSymbolInferShapePartialEx(SymbolHandle sym, uint32_t num_args,
 MXNET_C_DLL int MXSymbolInferShapePartialEx64(SymbolHandle sym, uint32_t num_args, const char** keys, const int64_t *arg_ind_ptr, const int64_t *arg_shape_data, size_t *in_shape_size, const int **in_shape_ndim, const int64_t ***in_shape_data, size_t *out_shape_size, const int **out_shape_ndim, const int64_t ***out_shape_data, size_t *aux_shape_size, const int **aux_shape_ndim, const int64_t ***aux_shape_data, int *complete);
 MXNET_C_DLL int MXSymbolInferType(SymbolHandle sym, uint32_t num_args, const char** keys, const int *arg_type_data, uint32_t *in_type_size, const int **in_type_data, uint32_t *out_type_size, const int **out_type_data, uint32_t *aux_type_size, const int **aux_type_data, int *complete);
 MXNET_C_DLL int MXSymbolInferTypePartial(SymbolHandle sym, uint32_t num_args, const char** keys, const int *arg_type_data, uint32_t *in_type_size, const int **in_type_data, uint32_t *out_type_size, const int **out_type_data, uint32_t *aux_type_size, const int **aux_type_data, int *complete);
+MXNET_C_DLL int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle *ret_sym_handle, uint32_t num_args, const int* arg_type_data, uint32_t num_ind_ptr, const int* ind_ptr, const int* target_dtype, const int cast_optional_params, const uint32_t num_target_dtype_op_names, const uint32_t num_fp32_op_names, const uint32_t num_widest_dtype_op_names, const uint32_t num_conditional_fp32_op_names, const uint32_t num_excluded_symbols, const uint32_t num_model_params, const char **target_dtype_op_names, const char **fp32_op_names, const char **widest_dtype_op_names, const char **conditional_fp32_op_names, const char **excluded_symbols, const char **conditional_param_names, const char **conditional_param_vals, const char **model_param_names, const char **arg_names);
+MXNET_C_DLL int MXGenBackendSubgraph(SymbolHandle sym_handle, const char *backend, SymbolHandle *ret_sym_handle);
+MXNET_C_DLL int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle *ret_sym_handle);
+MXNET_C_DLL int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle, const mx_uint args_len, NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle, const mx_uint num_options, const char** keys, const char** vals, const uint32_t num_input_shapes, const char** input_shape_names, const int64_t* input_shape_data, const uint32_t* input_shape_idx, const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes, const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle, char*** new_aux_names_handle);
 MXNET_C_DLL int MXExecutorFree(ExecutorHandle handle);
 MXNET_C_DLL int MXExecutorPrint(ExecutorHandle handle, const char **out_str);
 MXNET_C_DLL int MXExecutorForward(ExecutorHandle handle, int is_train);
@@ -285,6 +286,11 @@ MXNET_C_DLL int MXRecordIOReaderReadRecord(RecordIOHandle handle, char const **b
 MXNET_C_DLL int MXRecordIOReaderSeek(RecordIOHandle handle, size_t pos);
 MXNET_C_DLL int MXRecordIOReaderTell(RecordIOHandle handle, size_t *pos);
 MXNET_C_DLL int MXCustomFunctionRecord(int num_inputs, NDArrayHandle *inputs, int num_outputs, NDArrayHandle *outputs, struct MXCallbackList *callbacks);
+MXNET_C_DLL int MXRtcCudaModuleCreate(const char* source, int num_options, const char** options, int num_exports, const char** exports, CudaModuleHandle *out);
+MXNET_C_DLL int MXRtcCudaModuleFree(CudaModuleHandle handle);
+MXNET_C_DLL int MXRtcCudaKernelCreate(CudaModuleHandle handle, const char* name, int num_args, int* is_ndarray, int* is_const, int* arg_types, CudaKernelHandle *out);
+MXNET_C_DLL int MXRtcCudaKernelFree(CudaKernelHandle handle);
+MXNET_C_DLL int MXRtcCudaKernelCall(CudaKernelHandle handle, int dev_id, void** args, uint32_t grid_dim_x, uint32_t grid_dim_y, uint32_t grid_dim_z, uint32_t block_dim_x, uint32_t block_dim_y, uint32_t block_dim_z, uint32_t shared_mem);
 MXNET_C_DLL int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id);
 MXNET_C_DLL int MXNDArrayCreateFromSharedMem(int shared_pid, int shared_id, const uint32_t *shape, uint32_t ndim, int dtype, NDArrayHandle *out);
 MXNET_C_DLL int MXStorageEmptyCache(int dev_type, int dev_id);
@@ -321,9 +327,9 @@ MXNET_C_DLL int NNSymbolGetOutput(SymbolHandle symbol, nn_uint index, SymbolHand
 MXNET_C_DLL int NNSymbolCompose(SymbolHandle sym, const char* name, nn_uint num_args, const char** keys, SymbolHandle* args);
 MXNET_C_DLL int MXLibInfoCompiledWithCXX11ABI(int* result);
 MXNET_C_DLL int MXSetFlushDenorms(bool value, bool* prev_state);
+MXNET_C_DLL int MXSetProfilerScope(const char* scope);
 MXNET_C_DLL int MXGetBranch(const char** out);
 MXNET_C_DLL int MXGetCommitHash(const char** out);
-MXNET_C_DLL int MXSetProfilerScope(const char* scope);
 MXNET_C_DLL int MXNDArrayCreate64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out);
 MXNET_C_DLL int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys);
 MXNET_C_DLL int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata);

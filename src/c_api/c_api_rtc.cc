@@ -1,0 +1,71 @@
+// Users' own CUDA kernels through C.
+#include <memory>
+
+#include "c_api/c_api_common.h"
+#include "rtc/user_module.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+using ModulePtr = std::shared_ptr<rtc::UserModule>;   // kernels keep their module
+
+template <typename T>
+T* As(void* handle, const char* what) {
+  MXNET_CHECK_KIND(handle != nullptr, Value) << "[rtc] got a null handle; accepted: " << what;
+  return static_cast<T*>(handle);
+}
+
+std::vector<std::string> Texts(int count, const char** texts, const char* what) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count; ++i) {
+    MXNET_CHECK_KIND(texts && texts[i], Value) << "[rtc] " << what << " " << i << " is a null pointer";
+    out.push_back(texts[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+int MXRtcCudaModuleCreate(const char* source, int num_options, const char** options, int num_exports, const char** exports, CudaModuleHandle* out) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(source && out, Value) << "[rtc] a pointer is null; accepted: a text and memory for the handle";
+  *out = new ModulePtr(std::make_shared<rtc::UserModule>(source, Texts(num_options, options, "option"), Texts(num_exports, exports, "export")));
+  API_END();
+}
+
+int MXRtcCudaModuleFree(CudaModuleHandle handle) {
+  API_BEGIN();
+  delete static_cast<ModulePtr*>(handle);
+  API_END();
+}
+
+int MXRtcCudaKernelCreate(CudaModuleHandle handle, const char* name, int num_args, int* is_ndarray, int* is_const, int* arg_types, CudaKernelHandle* out) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(name && out && num_args >= 0 && (num_args == 0 || (is_ndarray && is_const && arg_types)), Value)
+      << "[rtc] a pointer is null or the number of arguments negative (" << num_args << "); accepted: a name, memory for the handle, three arrays of num_args entries";
+  std::vector<rtc::UserArgument> arguments(num_args);
+  for (int i = 0; i < num_args; ++i) arguments[i] = {is_ndarray[i] != 0, is_const[i] != 0, arg_types[i]};
+  *out = new rtc::UserKernel(*As<ModulePtr>(handle, "a module"), name, std::move(arguments));
+  API_END();
+}
+
+int MXRtcCudaKernelFree(CudaKernelHandle handle) {
+  API_BEGIN();
+  delete static_cast<rtc::UserKernel*>(handle);
+  API_END();
+}
+
+int MXRtcCudaKernelCall(CudaKernelHandle handle, int dev_id, void** args, uint32_t grid_dim_x, uint32_t grid_dim_y, uint32_t grid_dim_z, uint32_t block_dim_x,
+                        uint32_t block_dim_y, uint32_t block_dim_z, uint32_t shared_mem) {
+  API_BEGIN();
+  rtc::LaunchShape shape;
+  const uint32_t grid[3] = {grid_dim_x, grid_dim_y, grid_dim_z}, block[3] = {block_dim_x, block_dim_y, block_dim_z};
+  for (int k = 0; k < 3; ++k) {
+    shape.grid[k] = grid[k];
+    shape.block[k] = block[k];
+  }
+  shape.shared_bytes = shared_mem;
+  As<rtc::UserKernel>(handle, "a kernel")->Launch(dev_id, args, shape);
+  API_END();
+}
