@@ -27,8 +27,10 @@ class Convolutions : public DeviceKernels {
   void CheckConv(const Case& c, double scale = 16) {
     auto want = std::make_shared<Result>(RunKernel(c, DeviceType::kCPU)), got = std::make_shared<Result>();
     const bool fuses = fuses_;
-    Later(Name(c), 0, [c, got, fuses] {
+    const std::set<int> refused = refused_;
+    Later(Name(c), 0, [c, got, fuses, refused] {
       Fake().fuses = fuses;
+      Fake().refused = refused;
       library::ForgetEngines();
       *got = RunKernel(c, DeviceType::kGPU);
     }, [c, want, got, scale] {
@@ -36,6 +38,7 @@ class Convolutions : public DeviceKernels {
     });
   }
   bool fuses_ = true;
+  std::set<int> refused_;
   FakeEngineLibrary library_;
 };
 
@@ -90,6 +93,18 @@ TEST_F(Convolutions, FusedInTheGraphOrBehindIt) {
       }
     RunNow();
   }
+}
+
+TEST_F(Convolutions, TypesThatNoEngineTakesAreComputedInFloat) {
+  refused_ = {kFloat16, kBfloat16};
+  for (int dtype : {kFloat16, kBfloat16})
+    for (const Kind& k : Kinds()) {
+      const Shape bias{k.weight[0]};
+      CheckConv({"Convolution", {k.data, k.weight, bias}, {dtype}, k.attrs});
+      CheckConv({"_backward_Convolution", {k.out, k.data, k.weight, bias}, {dtype}, k.attrs});
+    }
+  RunNow();
+  EXPECT_EQ(Fake().run.back().dtype, kFloat32);
 }
 
 TEST_F(Convolutions, WithoutElements) {
@@ -302,7 +317,10 @@ TEST(EngineChoice, ErrorsSayWhatRuledEnginesOut) {
   Fake().engines = {Engine(1, 0, 2 << 20)};
   EXPECT_NE(ErrorOf(Problem(), FromEnv()).find("1 MiB"), std::string::npos);
   Fake().engines = {};
-  EXPECT_NE(ErrorOf(Problem(), FromEnv()).find("no engine that takes it"), std::string::npos);
+  const ConvProblem single = Problem(nn::ConvPass::kForward, kFloat32);
+  EXPECT_NE(ErrorOf(single, FromEnv(single)).find("no engine that takes it"), std::string::npos);
+  EXPECT_EQ(Choose(Problem(), FromEnv()), -1);   // a 16-bit type is computed in float32 then
+  library::ForgetEngines();
   ConvProblem fused = Problem();   // a graph that is not supported is computed in parts instead, and that is remembered
   fused.relu = true;
   const size_t asked = Fake().asked.size();

@@ -35,6 +35,7 @@ void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64
   problem.device = run.ctx.dev_id;
   // every tensor in the order of the one that the images' result has; of a weight gradient, in that of the images
   problem.channels_last = call.pass == nn::ConvPass::kBackwardData ? call.src.channels_last : call.dst.channels_last;
+  if (call.dtype == kFloat64 && !tail.addend) problem.channels_last = false;   // engines for double want planes
   struct Piece {
     const nn::Ordered* given;
     int64_t outer, channels, inner;
@@ -85,7 +86,22 @@ void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64
       CopyBytes(run, tail.addend, kept, static_cast<int64_t>(size));
       rest.addend = kept;
     }
-    run_engine(problem, operands);
+    if (!run_engine(problem, operands)) {   // in float32, then
+      ConvProblem wide = problem;
+      wide.dtype = kFloat32;
+      wide.alignment = 16;
+      void* floats[3];
+      for (int i = 0; i < 3; ++i) {
+        const int64_t count = pieces[i].outer * pieces[i].channels * pieces[i].inner;
+        floats[i] = args.workspace(static_cast<size_t>(count) * sizeof(float));
+        if (!pieces[i].result) ConvertOnDevice(run, pieces[i].used, call.dtype, floats[i], kFloat32, count);
+      }
+      ConvOperands all;
+      all.src = floats[0], all.weight = floats[1], all.dst = floats[2];
+      run_engine(wide, all);
+      for (int i = 0; i < 3; ++i)
+        if (pieces[i].result) ConvertOnDevice(run, floats[i], kFloat32, pieces[i].used, call.dtype, pieces[i].outer * pieces[i].channels * pieces[i].inner);
+    }
     const bool data = call.pass == nn::ConvPass::kBackwardData;
     const int64_t channels = data ? d.channels : d.filters, inner = data ? d.InSize() : d.OutSize();
     ApplyTail(run, data ? operands.src : operands.dst, call.dtype, problem.channels_last ? d.batch * inner : d.batch, channels, problem.channels_last ? 1 : inner, rest);

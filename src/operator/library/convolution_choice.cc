@@ -160,7 +160,9 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
     if (settings.tune == 0 && settings.verbose < 2) break;   // the first will do, unless all are to be shown
   }
   if (considered.empty()) {
-    if (!problem.addend && !problem.bias && !problem.relu) ThrowNone(problem, settings, named.size(), permitted, too_large);
+    const bool alone = !problem.addend && !problem.bias && !problem.relu, half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
+    const bool asked_away = permitted < named.size() || too_large;   // by settings: nothing else may be done instead
+    if (alone && (asked_away || !half)) ThrowNone(problem, settings, named.size(), permitted, too_large);
     g_chosen.Put(key, nullptr);
     return nullptr;
   }

@@ -74,5 +74,21 @@ void ApplyTail(const RunContext& run, void* out, int dtype, int64_t rows, int64_
   pointwise::RunProgram(program, Span<const TBlob>(in.data(), static_cast<int>(in.size())), numbers, y, OpReq::kWrite, run);
 }
 
+void ConvertOnDevice(const RunContext& run, const void* from, int from_dtype, void* to, int to_dtype, int64_t count) {
+  TBlob in, out;
+  in.dptr = const_cast<void*>(from), in.dtype = from_dtype;
+  out.dptr = to, out.dtype = to_dtype;
+  in.shape = out.shape = Shape{count};
+  in.ctx = out.ctx = run.ctx;
+  pointwise::DeviceProgram program;
+  program.name = "convert";
+  program.compute = pointwise::kF32;
+  pointwise::DeviceStep step;
+  step.function = pointwise::Forward(pointwise::k_identity);
+  step.from = {{pointwise::DeviceValue::kInput, 0}};
+  program.steps.push_back(step);
+  pointwise::RunProgram(program, Span<const TBlob>(&in, 1), nullptr, out, OpReq::kWrite, run);
+}
+
 }  // namespace library
 }  // namespace mxnet

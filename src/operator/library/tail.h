@@ -18,6 +18,8 @@ struct Tail {
 };
 /* out = post(out + bias + addend), on run.stream. Without anything to do: nothing. */
 void ApplyTail(const RunContext& run, void* out, int dtype, int64_t rows, int64_t channels, int64_t inner, const Tail& tail);
+/* to = from in another floating type, `count` elements, through float. */
+void ConvertOnDevice(const RunContext& run, const void* from, int from_dtype, void* to, int to_dtype, int64_t count);
 
 }  // namespace library
 }  // namespace mxnet
