@@ -111,6 +111,7 @@ TEST_F(IndexingKernels, BoxesAndSequences) {
       Check({"_backward_Pad", {{1, 2, 4, 6, 5}, {1, 2, 2, 4, 5}}, {dtype}, {{"mode", mode}, {"pad_width", "(0,0,0,0,1,1,1,1,0,0)"}}}, 4);
     }
   }
+  for (int dtype : {kFloat32, kFloat16, kInt8}) Check({"khatri_rao", {{2, 3}, {4, 3}, {3, 3}}, {dtype}, {{"num_args", "3"}}}, 2);
   Check({"_backward_tile", {{4, 6}, {2, 3}}, {kFloat32}, {{"reps", "(2, 2)"}}});
   Check({"_backward_tile", {{600, 2}, {2}}, {kFloat16}, {{"reps", "(600, 1)"}}}, 4);
   Check({"_backward_repeat", {{2, 6}, {2, 3}}, {kInt32}, {{"repeats", "2"}, {"axis", "1"}}});

@@ -123,6 +123,19 @@ TEST_F(LayerKernels, Losses) {
   }
 }
 
+TEST_F(LayerKernels, Ctc) {
+  for (int dtype : kReal)
+    for (const char* blank : {"first", "last"}) {
+      // labels 0 and 1 of three classes: the blank ends them, or a class may come twice
+      Check({"CTCLoss", {{9, 5, 3}, {5, 4}}, {dtype, kInt32}, {{"blank_label", blank}}, OpReq::kWrite, 0, blank[0] == 'f' ? 3 : 2}, 4);
+      Check({"_backward_CTCLoss", {{5}, {9, 5, 3}, {5, 4}}, {dtype, dtype, kInt32}, {{"blank_label", blank}}, OpReq::kWrite, 0, blank[0] == 'f' ? 3 : 2}, 8);
+    }
+  const AttrDict lengths = {{"use_data_lengths", "1"}, {"use_label_lengths", "1"}, {"blank_label", "last"}};
+  Check({"CTCLoss", {{6, 5, 4}, {5, 4}, {5}, {5}}, {kFloat32, kInt32, kInt32, kInt32}, lengths, OpReq::kWrite, 0, 3}, 4);
+  Check({"_backward_CTCLoss", {{5}, {6, 5, 4}, {5, 4}, {5}, {5}}, {kFloat32, kFloat32, kInt32, kInt32, kFloat32}, lengths, OpReq::kWrite, 0, 3}, 8);
+  Check({"CTCLoss", {{400, 2, 5}, {2, 150}}, {kFloat32, kInt32}, {{"blank_label", "last"}}, OpReq::kWrite, 0, 4}, 40);   // more states than threads
+}
+
 TEST_F(LayerKernels, Pooling) {
   for (int dtype : kReal)
     for (const char* type : {"max", "avg", "sum", "lp"}) {

@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "operator/param.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
@@ -30,6 +31,22 @@ bool KhatriRaoShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void KhatriRao(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const int64_t rows = a.out[0].shape[0], columns = a.out[0].shape[1];
+  if (a.run.ctx.is_gpu()) {
+    rtc::Arguments args;
+    args.Add(a.out[0].dptr).Add(columns);
+    for (const TBlob& b : a.in) args.Add(b.dptr).Add(b.shape[0]);
+    const int n = a.in.size();
+    return rtc::LaunchItems(a.run, {"khatri_rao", {a.out[0].dtype}, n}, rows * columns, &args, [&] {
+      const int dtype = a.out[0].dtype;
+      std::string members = "D0* out; long long columns;", body = "    I rest = i / static_cast<I>(a.columns);\n    const I c = i - rest * static_cast<I>(a.columns);\n    A v = A(1);\n";
+      for (int k = 0; k < n; ++k) members += " const D0* in" + std::to_string(k) + "; long long size" + std::to_string(k) + ";";
+      for (int k = n - 1; k >= 0; --k) {
+        const std::string number = std::to_string(k);
+        body += "    v *= mx::Load<A>(a.in" + number + ", (rest % static_cast<I>(a.size" + number + ")) * a.columns + c);\n    rest /= static_cast<I>(a.size" + number + ");\n";
+      }
+      return rtc::LoopText{members, std::string("typedef ") + (dtype == kFloat64 ? "double" : IsFloating(dtype) ? "float" : "long long") + " A;\n", body + "    mx::Store(a.out, i, v);\n"};
+    });
+  }
   VisitDType(a.out[0].dtype, "khatri_rao", [&](auto tag) {
     using T = decltype(tag);
     T* out = a.out[0].data<T>();
@@ -53,7 +70,7 @@ void KhatriRao(KernelArgs& a) {
       .set_param<KhatriRaoParam>()
       .set_variadic("args", [](const Attrs& a) { return a.get<KhatriRaoParam>().num_args; })
       .set_infer_shape(KhatriRaoShape)
-      .set_kernel(DeviceType::kCPU, KhatriRao);
+      .set_kernel(KhatriRao);
   return true;
 }();
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "operator/nn/device_ctc.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
 
@@ -124,8 +125,21 @@ double Sequence(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
   return -total;
 }
 
+// `first`: index of data among the inputs.
+void OnDevice(KernelArgs& args, int first) {
+  const auto& p = args.param<CTCLossParam>();
+  CtcArrays c;
+  int next = first + 2;
+  c.data = &args.in[first], c.label = &args.in[first + 1];
+  if (p.use_data_lengths) c.data_lengths = &args.in[next++];
+  if (p.use_label_lengths) c.label_lengths = &args.in[next];
+  c.blank_first = p.blank_label == 0;
+  CtcOnDevice(args, c, first == 1 ? &args.in[0] : nullptr, args.out[0]);
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return OnDevice(args, 0);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const Problem q(a, 0);
@@ -137,6 +151,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, data, label, ... -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return OnDevice(args, 1);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const Problem q(a, 1);
@@ -184,7 +199,7 @@ MXNET_REGISTER_OP(CTCLoss)
       grads[0] = NodeEntry{MakeNodeLike("_backward_CTCLoss", *node, inputs), 0, 0};
       return grads;
     })
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_CTCLoss)
     .describe("Gradient of CTCLoss with respect to data.")
@@ -192,7 +207,7 @@ MXNET_REGISTER_OP(_backward_CTCLoss)
     .set_inputs({"ograd", "data", "label", "data_lengths", "label_lengths"}, [](const Attrs& a) { return 1 + Inputs(a); })
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1)).set_infer_type(LikeInputsType(1))
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn
