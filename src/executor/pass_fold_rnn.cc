@@ -1,9 +1,9 @@
 // Inference: the parameters of a recurrent layer, which Gluon keeps apart and puts together in every call, are put together once per plan: by a constant
 // node, so that the layer finds them unchanged and keeps its packed weights.
 #include <cstdlib>
-#include <cstring>
 
 #include "executor/pass_fold_rnn.h"
+#include "operator/matrix/device_move.h"
 
 namespace mxnet {
 namespace {
@@ -17,7 +17,7 @@ struct JoinParam {
 void Join(KernelArgs& args) {
   char* to = static_cast<char*>(args.out[0].dptr);
   for (const TBlob& b : args.in) {
-    std::memcpy(to, b.dptr, b.Bytes());
+    CopyBytes(args.run, b.dptr, to, static_cast<int64_t>(b.Bytes()));
     to += b.Bytes();
   }
 }
@@ -47,7 +47,7 @@ Op& WithParser(Op& op) {
     .set_variadic("data", [](const Attrs& a) { return a.get<JoinParam>().count; })
     .set_outputs({"vector"})
     .set_infer_shape(JoinShape)
-    .set_kernel(DeviceType::kCPU, Join);
+    .set_kernel(Join);
 
 /* The variable whose elements, in their order, the entry has; null: something else. */
 const NodeEntry* Parameter(const NodeEntry& e) {

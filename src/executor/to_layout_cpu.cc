@@ -44,19 +44,14 @@ void Convert(const TBlob& from, const TBlob& to) {
   }
 }
 
-void ConvertOnDevice(const KernelArgs& args) {
-  const TBlob &from = args.in[0], &to = args.out[0];
-  if (from.layout == to.layout || from.shape.ndim() < 3) return CopyBytes(args.run, from.dptr, to.dptr, static_cast<int64_t>(to.Bytes()));
-  const int64_t batch = from.shape[0], channels = from.shape[1], places = from.shape.Prod(2, from.shape.ndim());
-  const int axes[3] = {0, 2, 1};
-  Permute(args.run, from.dptr, from.layout == Layout::kPlain ? Shape{batch, channels, places} : Shape{batch, places, channels}, axes, to.dptr, DTypeSize(from.dtype));
-}
-
 MXNET_REGISTER_OP(_to_layout)
     .describe("The same values in another memory layout; the layout pass of compiled graphs puts it in.")
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
-    .set_kernel([](KernelArgs& args) { args.run.ctx.is_gpu() ? ConvertOnDevice(args) : Convert(args.in[0], args.out[0]); });
+    .set_kernel([](KernelArgs& args) {
+      if (args.run.ctx.is_gpu()) ConvertLayoutOnDevice(args.run, args.in[0], args.out[0]);
+      else Convert(args.in[0], args.out[0]);
+    });
 
 }  // namespace
 

@@ -34,6 +34,16 @@ TEST_F(IndexingKernels, SumsOfRowsInOrderOfTheirIndices) {
   Env::Set("MXNET_ENFORCE_DETERMINISM", "0");
 }
 
+TEST_F(IndexingKernels, NothingToDo) {
+  // gradients of arrays from which nothing was taken are zeros
+  Check({"_backward_take", {{0, 7}, {0}, {5, 7}}, {kFloat32, kInt32, kFloat32}, {}});
+  Check({"_backward_Embedding", {{0, 5}, {0}}, {kFloat16, kFloat32}, {{"input_dim", "6"}, {"output_dim", "5"}}});
+  Check({"_backward_gather_nd", {{0, 3}, {2, 0}, {4, 4, 3}}, {kFloat32, kInt64, kFloat32}, {}});
+  Check({"scatter_nd", {{0, 3}, {2, 0}}, {kFloat32, kInt32}, {{"shape", "(4, 4, 3)"}}});
+  Check({"_histogram", {{0}}, {kFloat32}, {{"bin_cnt", "7"}, {"range", "(-2, 2)"}}});
+  Check({"_backward_tile", {{0, 6}, {2, 3}}, {kFloat32}, {{"reps", "(0, 2)"}}});
+}
+
 TEST_F(IndexingKernels, OneEntryOrRow) {
   for (int dtype : kTypes) {
     Check({"pick", {{4, 5, 3}, {4, 3}}, {dtype, kInt32}, {{"axis", "1"}}, OpReq::kWrite, -3, 9});

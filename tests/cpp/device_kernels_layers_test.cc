@@ -59,6 +59,11 @@ TEST_F(LayerKernels, Norms) {
     Check({"LRN", {{2, 7, 3, 3}}, {dtype}, {{"nsize", "5"}, {"alpha", "0.1"}}}, 2);
     Check({"_backward_LRN", {{2, 7, 3, 3}, {2, 7, 3, 3}}, {dtype}, {{"nsize", "3"}, {"alpha", "0.1"}}}, 4);
   }
+  // nothing to sum: zeros
+  Check({"_backward_LayerNorm", {{0, 5}, {0, 5}, {5}}, {kFloat32}, {}});
+  Check({"_backward_LayerNorm", {{2, 5, 0}, {2, 5, 0}, {5}}, {kFloat32}, {{"axis", "1"}}});
+  Check({"_backward_GroupNorm", {{0, 6, 5}, {0, 6, 5}, {3}}, {kFloat32}, {{"num_groups", "3"}}});
+  Check({"_backward_BatchNorm", {{0, 2, 5}, {0, 2, 5}, {2}, {2}, {2}, {2}, {2}}, {kFloat32}, {}});
   Check({"_backward_InstanceNorm", {{20, 6, 1}, {20, 6, 1}, {6}}, {kFloat32}, {}, OpReq::kWrite, -1, 1}, 20);
 }
 
@@ -118,6 +123,9 @@ TEST_F(LayerKernels, Losses) {
       Check({std::string("_backward_") + kind, {{5, 7}, {5, 7}}, {dtype}, {{"grad_scale", "2"}}}, 2);
     }
     for (const char* linear : {"0", "1"}) Check({"_backward_SVMOutput", {{5}, {5, 7}}, {kInt32, dtype}, {{"use_linear", linear}}}, 4);
+    for (const char* normalization : {"batch", "valid"})
+      for (OpReq req : {OpReq::kWrite, OpReq::kAdd})
+        Check({"_backward_MakeLoss", {{5, 7}}, {dtype}, {{"normalization", normalization}, {"valid_thresh", "0.5"}, {"grad_scale", "3"}}, req});
     Check({"SoftmaxActivation", {{4, 5, 3}}, {dtype}, {{"mode", "channel"}}});
     Check({"_backward_SoftmaxActivation", {{4, 5, 3}, {4, 5, 3}}, {dtype}, {}, OpReq::kWrite, 0, 1}, 4);
   }

@@ -159,6 +159,14 @@ void Permute(const RunContext& run, const void* src, const Shape& src_shape, con
   CopyStrided(run, src, stride.data(), dst, dense.data(), shape.dims(), n, elem_bytes);
 }
 
+void ConvertLayoutOnDevice(const RunContext& run, const TBlob& from, const TBlob& to) {
+  if (from.layout == to.layout || from.shape.ndim() < 3) return CopyBytes(run, from.dptr, to.dptr, static_cast<int64_t>(to.Bytes()));
+  const int64_t channels = from.shape[1], places = from.shape.Prod(2, from.shape.ndim());
+  const bool plain = from.layout == Layout::kPlain;
+  const int axes[3] = {0, 2, 1};
+  Permute(run, from.dptr, Shape{from.shape[0], plain ? channels : places, plain ? places : channels}, axes, to.dptr, DTypeSize(from.dtype));
+}
+
 void CopyRows(const RunContext& run, const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows) {
   if (!run.ctx.is_gpu()) return CopyRows(src, src_pitch, dst, dst_pitch, row_bytes, rows);
   const int64_t shape[2] = {rows, row_bytes}, from[2] = {src_pitch, 1}, to[2] = {dst_pitch, 1};

@@ -16,5 +16,8 @@ void CopyRows(const RunContext& run, const void* src, int64_t src_pitch, void* d
 void AddStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype);
 void ZeroBytes(const RunContext& run, void* dst, int64_t bytes);
 
+/* On a GPU: to = from, whose channels lie where its own layout says. */
+void ConvertLayoutOnDevice(const RunContext& run, const TBlob& from, const TBlob& to);
+
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_MATRIX_DEVICE_MOVE_H_

@@ -22,10 +22,7 @@ TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like) {
   TBlob copy = b;
   copy.dptr = args.workspace(std::max<size_t>(b.Bytes(), 1));
   copy.layout = like;
-  const int64_t c = b.shape[1], s = b.shape.Prod(2, b.shape.ndim());
-  const bool plain = b.layout == Layout::kPlain;
-  const int axes[3] = {0, 2, 1};
-  Permute(args.run, b.dptr, Shape{b.shape[0], plain ? c : s, plain ? s : c}, axes, copy.dptr, DTypeSize(b.dtype));
+  ConvertLayoutOnDevice(args.run, b, copy);
   return copy;
 }
 
@@ -124,7 +121,7 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
                     "        mx::Store(a.dx, at, inv * (g - total - scaled * product));\n      }\n    }\n"};
   });
   if (!sums) return;
-  ChannelView view{r.rows / r.inner, r.n, r.inner};
+  ChannelView view{r.inner > 0 ? r.rows / r.inner : 0, r.n, std::max<int64_t>(r.inner, 1)};
   std::string row = "o * a.inner + q";
   if (r.parameter == RowNorm::kChannel) view = {r.rows / r.groups, r.groups * r.per_group, r.span}, row = "o * a.groups + c / a.per_group";
   if (r.parameter == RowNorm::kGroup) view = {r.rows / r.groups, r.groups, r.n}, row = "o * a.groups + c";

@@ -3,11 +3,13 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/matrix/device_move.h"
 #include "operator/param.h"
 #include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -295,6 +297,23 @@ MXNET_REGISTER_OP(MakeLoss)
     })
     .set_kernel(CopyKernel);
 
+// scale divided by how many elements of in[0] are above the threshold.
+void LossGradientOnDevice(KernelArgs& a, double scale, double threshold) {
+  void* valid = a.workspace(sizeof(int64_t));
+  ZeroBytes(a.run, valid, sizeof(int64_t));
+  rtc::Arguments count, fill;
+  count.Add(a.in[0].dptr).Add(valid).Add(threshold);
+  fill.Add(a.out[0].dptr).Add(valid).Add(scale);
+  rtc::LaunchItems(a.run, {"count_above", {a.in[0].dtype}}, a.in[0].Size(), &count, [] {
+    return rtc::LoopText{"const D0* in; unsigned long long* valid; double threshold;", "", "    if (mx::Load<double>(a.in, i) > a.threshold) atomicAdd(a.valid, 1ull);\n"};
+  });
+  const bool add = a.req[0] == OpReq::kAdd;
+  rtc::LaunchItems(a.run, {"fill_divided", {a.out[0].dtype}, add}, a.req[0] == OpReq::kNull ? 0 : a.out[0].Size(), &fill, [&] {
+    return rtc::LoopText{"D0* out; const long long* valid; double scale;", "",
+                         std::string("    const double v = a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1);\n    mx::Store(a.out, i, ") + (add ? "mx::Load<double>(a.out, i) + v" : "v") + ");\n"};
+  });
+}
+
 MXNET_REGISTER_OP(_backward_MakeLoss)
     .describe("The gradient of MakeLoss: one number for all elements.")
     .set_param<MakeLossParam>()
@@ -302,11 +321,12 @@ MXNET_REGISTER_OP(_backward_MakeLoss)
     .set_infer_shape(ElemwiseShape)
     .set_supports_add()
     .set_zero_gradient()
-    .set_kernel(DeviceType::kCPU, [](KernelArgs& a) {
+    .set_kernel([](KernelArgs& a) {
       const MakeLossParam& p = a.param<MakeLossParam>();
       const TBlob& x = a.in[0];
       double divisor = 1;
       if (p.normalization == 1 && x.shape.ndim() > 1) divisor = static_cast<double>(x.shape[0]);
+      if (p.normalization == 2 && a.run.ctx.is_gpu()) return LossGradientOnDevice(a, p.grad_scale, p.valid_thresh);
       if (p.normalization == 2) {
         int64_t valid = 0;
         constexpr int64_t kChunk = 512;
