@@ -26,6 +26,7 @@ class FakeEngineLibrary {
     std::vector<library::ConvProblem> asked, run;    // problems of `candidates` and `run`
     std::vector<int> modes;
     std::vector<int64_t> measured, used;             // engines
+    std::vector<void*> streams;                      // of `run`
   };
   static State& state() {
     static State s;
@@ -74,8 +75,9 @@ class FakeEngineLibrary {
     auto it = state().times.find(c.engine);
     return it == state().times.end() ? 1 : it->second;
   }
-  static void Run(const library::ConvProblem& problem, const library::EngineConfig& c, const library::ConvOperands& o, void* workspace, const RunContext&) {
+  static void Run(const library::ConvProblem& problem, const library::EngineConfig& c, const library::ConvOperands& o, void* workspace, const RunContext& run) {
     EXPECT_EQ(workspace != nullptr, c.workspace > 0);
+    state().streams.push_back(run.stream);
     state().run.push_back(problem);
     state().used.push_back(c.engine);
     Compute(problem, o);

@@ -17,6 +17,10 @@ class FakeProductLibrary {
     static std::vector<library::ProductProblem> list;
     return list;
   }
+  static std::vector<void*>& streams() {   // of `multiply`
+    static std::vector<void*> list;
+    return list;
+  }
   static int& multiplied() {
     static int count = 0;
     return count;
@@ -25,6 +29,7 @@ class FakeProductLibrary {
   FakeProductLibrary() : before_(library::GetProductLibrary()) {
     chosen().clear();
     multiplied() = 0;
+    streams().clear();
     library::ForgetProducts();
     library::SetProductLibrary(&kLibrary);
   }
@@ -60,8 +65,9 @@ class FakeProductLibrary {
           c[at] = T(problem.relu && sum < 0 ? 0.0 : sum);
         }
   }
-  static void Multiply(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm, const library::ProductOperands& o, void* workspace, const RunContext&) {
+  static void Multiply(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm, const library::ProductOperands& o, void* workspace, const RunContext& run) {
     ++multiplied();
+    streams().push_back(run.stream);
     EXPECT_EQ(algorithm.data[0], static_cast<uint64_t>(problem.product.m));
     EXPECT_EQ(algorithm.data[7], static_cast<uint64_t>(problem.product.n));
     EXPECT_NE(workspace, nullptr);

@@ -1,4 +1,5 @@
 // Convolution, Deconvolution and their gradients on a GPU: passes of the library of engines.
+#include "engine/stream_order.h"
 #include "operator/library/convolution.h"
 #include "operator/matrix/device_move.h"
 #include "operator/nn/convolution.h"
@@ -35,6 +36,13 @@ struct Layer {
     view.shape = last ? Shape{batch * inner, channels} : Shape{batch, channels, inner};
     reduce::Reduce(args, reduce::kSum, view, last ? std::vector<char>{1, 0} : std::vector<char>{1, 0, 1}, reduce::Finish(), false, args.out[output], args.req[output]);
   }
+};
+
+// Gradients of the parameters run beside that of the data, where there is a second stream.
+struct Beside {
+  engine::SideStream stream;
+  KernelArgs args;
+  explicit Beside(const KernelArgs& a) : stream(a.run, Wanted(a, 0) && (Wanted(a, 1) || Wanted(a, 2))), args(a) { args.run = stream.run(); }
 };
 
 void Zero(const KernelArgs& a, const TBlob& b) { ZeroBytes(a.run, b.dptr, static_cast<int64_t>(b.Bytes())); }
@@ -83,10 +91,13 @@ void FusedForward(KernelArgs& a) {
 
 void ConvolutionBackward(KernelArgs& a) {   // ograd, data, weight
   if (ZeroWithoutElements(a)) return;
-  Layer<ConvolutionParam> layer(a, a.param<ConvolutionParam>(), a.in[1], a.in[0]);
+  Beside beside(a);
+  const auto& p = a.param<ConvolutionParam>();
+  Layer<ConvolutionParam> layer(a, p, a.in[1], a.in[0]), weights(beside.args, p, a.in[1], a.in[0]);
+  if (Wanted(a, 1)) weights.Run(ConvPass::kBackwardWeights, a.in[1], a.out[1], a.in[0]);
+  if (Wanted(a, 2)) weights.SumOverChannels(a.in[0], layer.call.dims.filters, 2);
   if (Wanted(a, 0)) layer.Run(ConvPass::kBackwardData, a.out[0], a.in[2], a.in[0]);
-  if (Wanted(a, 1)) layer.Run(ConvPass::kBackwardWeights, a.in[1], a.out[1], a.in[0]);
-  if (Wanted(a, 2)) layer.SumOverChannels(a.in[0], layer.call.dims.filters, 2);
+  beside.stream.Join();
 }
 
 // A deconvolution is the data gradient of a convolution whose src is the output.
@@ -99,10 +110,13 @@ void DeconvolutionForward(KernelArgs& a) {
 
 void DeconvolutionBackward(KernelArgs& a) {
   if (ZeroWithoutElements(a)) return;
-  Layer<DeconvolutionParam> layer(a, a.param<DeconvolutionParam>(), a.in[1], a.in[0]);
+  Beside beside(a);
+  const auto& p = a.param<DeconvolutionParam>();
+  Layer<DeconvolutionParam> layer(a, p, a.in[1], a.in[0]), weights(beside.args, p, a.in[1], a.in[0]);
+  if (Wanted(a, 1)) weights.Run(ConvPass::kBackwardWeights, a.in[0], a.out[1], a.in[1]);
+  if (Wanted(a, 2)) weights.SumOverChannels(a.in[0], layer.call.dims.channels, 2);
   if (Wanted(a, 0)) layer.Run(ConvPass::kForward, a.in[0], a.in[2], a.out[0]);
-  if (Wanted(a, 1)) layer.Run(ConvPass::kBackwardWeights, a.in[0], a.out[1], a.in[1]);
-  if (Wanted(a, 2)) layer.SumOverChannels(a.in[0], layer.call.dims.channels, 2);
+  beside.stream.Join();
 }
 
 MXNET_REGISTER_OP_KERNEL(Convolution, kGPU, ConvolutionForward);

@@ -1,4 +1,5 @@
 // FullyConnected and its fused form on a GPU: products of the vendor's library with bias and relu in its epilogue.
+#include "engine/stream_order.h"
 #include "operator/library/product.h"
 #include "operator/nn/fully_connected.h"
 #include "operator/nn/fused.h"
@@ -40,21 +41,27 @@ void FusedForward(KernelArgs& a) {
 void Backward(KernelArgs& a) {
   const TBlob &og = a.in[0], &data = a.in[1], &weight = a.in[2];
   const int64_t n = weight.shape[0], k = weight.shape[1], m = og.Size() / n;
+  // gradients of the parameters run beside that of the data, where there is a second stream
+  engine::SideStream side(a.run, Wanted(a, 0) && (Wanted(a, 1) || Wanted(a, 2)));
+  KernelArgs beside = a;
+  beside.run = side.run();
   library::Product p;
   p.dtype = og.dtype;
-  auto product = [&](int output, bool trans_a, int64_t rows, int64_t columns, int64_t sums, const TBlob& right) {
+  auto product = [&](const RunContext& run, int output, bool trans_a, int64_t rows, int64_t columns, int64_t sums, const TBlob& right) {
     if (!Wanted(a, output)) return;
     p.trans_a = trans_a, p.m = rows, p.n = columns, p.k = sums;
     library::Tail tail;
     if (a.req[output] == OpReq::kAdd) tail.addend = a.out[output].dptr;
-    library::Multiply(a.run, a.workspace, p, og.dptr, right.dptr, a.out[output].dptr, tail);
+    library::Multiply(run, a.workspace, p, og.dptr, right.dptr, a.out[output].dptr, tail);
   };
-  product(0, false, m, k, n, weight);
-  product(1, true, n, k, m, data);
-  if (!Wanted(a, 2)) return;
-  TBlob rows = og;
-  rows.shape = Shape{m, n};
-  reduce::Reduce(a, reduce::kSum, rows, {1, 0}, reduce::Finish(), false, a.out[2], a.req[2]);
+  product(beside.run, 1, true, n, k, m, data);
+  if (Wanted(a, 2)) {
+    TBlob rows = og;
+    rows.shape = Shape{m, n};
+    reduce::Reduce(beside, reduce::kSum, rows, {1, 0}, reduce::Finish(), false, a.out[2], a.req[2]);
+  }
+  product(a.run, 0, false, m, k, n, weight);
+  side.Join();
 }
 
 MXNET_REGISTER_OP_KERNEL(FullyConnected, kGPU, Forward);
