@@ -175,6 +175,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     const std::shared_ptr<Compiled>& compiled = warm->compiled;
     const Plan& plan = *compiled->plan;
     auto call = std::make_shared<PlanCall>();
+    call->graphs = static_alloc_ && static_shape_;
     call->arrays.resize(plan.num_slots());
     for (size_t i = 0; i < inputs.size(); ++i) call->arrays[i] = inputs[i]->Detach();
     std::vector<std::pair<NDArray, NDArray*>> copied;

@@ -75,6 +75,7 @@ class ExecutorImpl : public Executor {
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
     auto call = std::make_shared<PlanCall>();
+    call->graphs = true;
     FillForward(call.get(), *c->plan());
     call->on_caller = on_caller_ && !is_train;
     RunPhase(c, call, false);
@@ -93,6 +94,7 @@ class ExecutorImpl : public Executor {
     if (steps == 0) return 0;
     if (step == 0 || !last_call_) {
       last_call_ = std::make_shared<PlanCall>();
+      last_call_->graphs = true;
       FillForward(last_call_.get(), *c->plan());
     }
     c->RunStep(last_call_, step);
@@ -115,6 +117,7 @@ class ExecutorImpl : public Executor {
       // random numbers and without touching the auxiliary states again.
       Compiled* c = Get(last_->plan()->is_train, true);
       auto call = std::make_shared<PlanCall>();
+      call->graphs = true;
       FillForward(call.get(), *c->plan());
       for (size_t i = 0; i < inputs_.size(); ++i)
         if (input_arg_[i] < 0 && c->plan()->is_train) call->arrays[i] = inputs_[i].Copy(inputs_[i].ctx());
@@ -125,6 +128,7 @@ class ExecutorImpl : public Executor {
     }
     const Plan& plan = *last_->plan();
     auto call = std::make_shared<PlanCall>();
+    call->graphs = true;
     FillForward(call.get(), plan);
     for (int i = 0; i < plan.num_outputs; ++i) {
       const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();

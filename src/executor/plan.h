@@ -139,10 +139,13 @@ struct PlanCall {
   RandomState random_start;        // as it was before this forward pass
   std::shared_ptr<PlanCall> repeats;   // a forward pass to repeat with its random numbers, leaving the device's alone
   bool free_after_forward = false, free_after_backward = false;
+  bool graphs = false;             // a GPU may run it as CUDA graphs: arrays keep their places from call to call
   bool on_caller = false;          // the caller computes it itself, whatever it costs, unless something that it needs is in use
 };
 
+class DeviceGraphs;
 class PlanConstants;
+class PlanScratch;
 
 class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  public:
@@ -168,6 +171,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   bool UpToDate(int node);
   void Execute(PlanCall* call, int begin, int end, RunContext run);   // a loop as a whole, when its first node is among them
   void ExecuteNodes(PlanCall* call, int begin, int end, RunContext run);
+  void ExecuteGraphs(PlanCall* call, int begin, int end, RunContext run);
   void NextTurn(const Plan::Loop& loop, int turns);   // may be negative
   void BeginForward(PlanCall* call);
   void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
@@ -188,6 +192,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<uint64_t> folded_;   // by blob: the version that a constant node last read
   void* bound_arena_ = nullptr;
   RandomState replay_random_;
+  std::unique_ptr<PlanScratch> graph_scratch_;
+  std::unique_ptr<DeviceGraphs> graphs_;   // null until a phase has run as CUDA graphs; gone before the memory that they know
 };
 
 /* The same tensor from one layout into another, on the CPU. */

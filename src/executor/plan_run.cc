@@ -5,48 +5,15 @@
 #include "base/float_mode.h"
 #include "executor/callers.h"
 #include "executor/plan.h"
+#include "executor/device_graphs.h"
 #include "executor/plan_constants.h"
+#include "executor/plan_scratch.h"
+#include "mxnet/env.h"
 #include "ndarray/run.h"
+#include "rtc/capture.h"
 
 namespace mxnet {
 namespace {
-
-/* Scratch memory of this thread, kept between kernels. A kernel's blocks are given back together when it returns. */
-class Scratch {
- public:
-  ~Scratch() { Drop(); }
-  static Scratch& Local() {
-    static thread_local Scratch scratch;
-    return scratch;
-  }
-  void Begin(Context ctx) {
-    if (ctx != ctx_) {
-      Drop();
-      ctx_ = ctx;
-    }
-    next_ = 0;
-  }
-  void* Get(size_t bytes) {
-    // the block in turn is reused when it is large enough; kernels ask for the same sizes again and again
-    if (next_ == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
-    StorageHandle& block = blocks_[next_++];
-    if (block.size < bytes) {
-      Storage::Get()->Free(block);
-      block = StorageHandle();
-      block = Storage::Get()->Alloc(bytes, ctx_);
-    }
-    return block.dptr;
-  }
-
- private:
-  void Drop() {
-    for (const auto& b : blocks_) Storage::Get()->Free(b);
-    blocks_.clear();
-  }
-  Context ctx_;
-  std::vector<StorageHandle> blocks_;
-  size_t next_ = 0;
-};
 
 struct WeightsScope {
   explicit WeightsScope(nn::PlanWeights* weights) : previous(nn::SetPlanWeights(weights)) {}
@@ -99,7 +66,7 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
     a.in_versions = Span<const uint64_t>(versions_.data() + n.in, n.num_in);
     a.is_train = p.is_train;
     a.state = &states_[t];
-    a.workspace = [](size_t bytes) { return Scratch::Local().Get(bytes); };
+    a.workspace = [](size_t bytes) { return PlanScratch::Current().Get(bytes); };
   }
 }
 
@@ -220,7 +187,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
       KernelArgs& a = args_[t];
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
-      Scratch::Local().Begin(run.ctx);
+      PlanScratch::Current().Begin(run.ctx);
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
       (*p.nodes[t].kernel)(a);
       if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);
@@ -229,6 +196,40 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
   } catch (const Error& e) {
     throw Error(e.kind(), std::string(e.what()) + " (node " + p.nodes[t].name + ")");
   }
+}
+
+void PlanInstance::ExecuteGraphs(PlanCall* call, int begin, int end, RunContext run) {
+  const Plan& p = *plan_;
+  if (!graphs_) {
+    graphs_ = std::make_unique<DeviceGraphs>(static_cast<int>(p.nodes.size()), run.ctx.dev_id, p.is_train);
+    graph_scratch_ = std::make_unique<PlanScratch>(true);
+  }
+  const PlanScratch::Use scratch(graph_scratch_.get());
+  // Constants are computed first; in their places they then have nothing to do, and segments need not end there.
+  for (int t = begin; t < end; ++t)
+    if (p.nodes[t].constant) ExecuteNodes(call, t, t + 1, run);
+  DeviceGraphs::Work work;
+  work.stream = run.stream;
+  work.run = [&](int t) {
+    rtc::CaptureState& capture = rtc::CaptureState::Local();
+    const uint64_t waits = capture.host_waits;
+    RandomState* random = !p.nodes[t].attrs->op->uses_random ? nullptr : call->repeats ? &replay_random_ : &call->random->state;
+    RandomState before = random ? *random : RandomState();
+    ExecuteNodes(call, t, t + 1, run);
+    // A graph would draw the same numbers in every replay.
+    const bool drew = random && random->Take(0) != before.Take(0);
+    if (drew && capture.capturing) *random = before;   // runs again, outside of the capture
+    return !drew && waits == capture.host_waits;
+  };
+  work.addresses = [&](int first, int last, DeviceGraphs::Key* key) {
+    for (int t = first; t < last; ++t) {
+      const Plan::Node& n = p.nodes[t];
+      for (int b = n.in; b < n.in + n.num_in; ++b) key->push_back(blobs_[b].dptr);
+      for (int b = n.out; b < n.out + n.num_out; ++b) key->push_back(blobs_[b].dptr);
+    }
+  };
+  work.name = [&](int t) { return p.nodes[t].name; };
+  graphs_->Run(begin, end, work);
 }
 
 void PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const {
@@ -258,12 +259,14 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const Context where = plan_->ctx.execution();
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
   const char* name = backward ? "backward" : "forward";
-  auto run_bulk = [call, backward, free_after, name](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
+  const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GetCaptureHooks() && plan_->loops.empty();
+  auto run_bulk = [call, backward, free_after, name, graphs](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
     profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin);
     if (first && !backward) self->BeginForward(call.get());
     // another call may have used the instance since the previous bulk only if the phase is new
     if (first) self->Bind(call.get(), run);
-    self->Execute(call.get(), bulk.begin, bulk.end, run);
+    if (graphs) self->ExecuteGraphs(call.get(), bulk.begin, bulk.end, run);
+    else self->Execute(call.get(), bulk.begin, bulk.end, run);
     if (last && free_after) {
       Storage::Get()->Free(self->arena_->handle);
       self->arena_->handle = StorageHandle();
@@ -294,9 +297,10 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     }
   }
   auto self = shared_from_this();
-  for (size_t b = 0; b < phase.bulks.size(); ++b) {
-    const Plan::Bulk* bulk = &phase.bulks[b];   // belongs to the plan, which `self` keeps
-    const bool first = b == 0, last = b + 1 == phase.bulks.size();
+  const size_t bulks = graphs ? 1 : phase.bulks.size();
+  for (size_t b = 0; b < bulks; ++b) {
+    const Plan::Bulk* bulk = graphs ? &phase.whole : &phase.bulks[b];   // belongs to the plan, which `self` keeps
+    const bool first = b == 0, last = b + 1 == bulks;
     reads.clear();
     writes.clear();
     CollectVars(*call, *bulk, &reads, &writes);

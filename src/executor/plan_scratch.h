@@ -1,0 +1,72 @@
+/* Scratch memory of plans' kernels, kept between kernels. A kernel's blocks are given back together when it returns. */
+#ifndef MXNET_EXECUTOR_PLAN_SCRATCH_H_
+#define MXNET_EXECUTOR_PLAN_SCRATCH_H_
+
+#include <vector>
+
+#include "mxnet/storage.h"
+
+namespace mxnet {
+
+class PlanScratch {
+ public:
+  /* `keep_all`: blocks that became too small live on, because captured kernels know their addresses. */
+  explicit PlanScratch(bool keep_all = false) : keep_all_(keep_all) {}
+  ~PlanScratch() { Drop(); }
+  PlanScratch(const PlanScratch&) = delete;
+  PlanScratch& operator=(const PlanScratch&) = delete;
+
+  /* The thread's own, or the one that a Use put in its place. */
+  static PlanScratch& Current() {
+    static thread_local PlanScratch scratch;
+    PlanScratch* used = Use::Used();
+    return used ? *used : scratch;
+  }
+  class Use {
+   public:
+    explicit Use(PlanScratch* scratch) : before_(Used()) { Used() = scratch; }
+    ~Use() { Used() = before_; }
+    static PlanScratch*& Used() {
+      static thread_local PlanScratch* used = nullptr;
+      return used;
+    }
+
+   private:
+    PlanScratch* before_;
+  };
+
+  void Begin(Context ctx) {
+    if (ctx != ctx_) {
+      Drop();
+      ctx_ = ctx;
+    }
+    next_ = 0;
+  }
+  void* Get(size_t bytes) {
+    // the block in turn is reused when it is large enough; kernels ask for the same sizes again and again
+    if (next_ == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
+    StorageHandle& block = blocks_[next_++];
+    if (block.size < bytes) {
+      if (keep_all_) retired_.push_back(block);
+      else Storage::Get()->Free(block);
+      block = StorageHandle();
+      block = Storage::Get()->Alloc(bytes, ctx_);
+    }
+    return block.dptr;
+  }
+
+ private:
+  void Drop() {
+    for (const auto* list : {&blocks_, &retired_})
+      for (const auto& b : *list) Storage::Get()->Free(b);
+    blocks_.clear();
+    retired_.clear();
+  }
+  const bool keep_all_;
+  Context ctx_;
+  std::vector<StorageHandle> blocks_, retired_;
+  size_t next_ = 0;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_EXECUTOR_PLAN_SCRATCH_H_

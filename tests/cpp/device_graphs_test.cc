@@ -1,0 +1,374 @@
+/* CUDA graphs over a fake device: what becomes a segment, when it is captured, what is logged; and whole plans whose captured launches the emulator replays. */
+#include "executor/device_graphs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "device_emulator.h"
+#include "engine/stream.h"
+#include "executor/plan.h"
+#include "fake_device.h"
+#include "mxnet/env.h"
+#include "mxnet/error.h"
+#include "rtc/capture.h"
+#include "storage/backend_registry.h"
+
+namespace mxnet {
+namespace {
+
+struct Launched {
+  const rtc::Kernel* kernel;
+  rtc::LaunchShape shape;
+  std::vector<char> args;
+  RunContext run;
+};
+/* What is pushed while a stream is captured goes into `taking`. */
+struct FakeGraph {
+  std::vector<int> nodes;
+  std::vector<Launched> launches;
+};
+FakeGraph* g_taking = nullptr;
+std::set<FakeGraph*> g_live;
+std::vector<int> g_ran;                       // nodes in the order in which the device ran them
+std::vector<std::pair<std::string, int>> g_printed;
+int g_captures = 0, g_replays = 0, g_refuse = 0;
+const rtc::LaunchHooks* g_emulator = nullptr;
+
+const CaptureHooks kCapture = {
+    [](void*) {
+      ASSERT_EQ(g_taking, nullptr);
+      g_taking = new FakeGraph;
+    },
+    [](void*) -> void* {
+      FakeGraph* g = g_taking;
+      g_taking = nullptr;
+      if (g_refuse) {
+        delete g;
+        MXNET_THROW(Generic) << "refused";
+      }
+      ++g_captures;
+      g_live.insert(g);
+      return g;
+    },
+    [](void*) {
+      delete g_taking;
+      g_taking = nullptr;
+    },
+    [](void* p, void*) {
+      FakeGraph* g = static_cast<FakeGraph*>(p);
+      ASSERT_EQ(g_live.count(g), 1u);
+      ++g_replays;
+      g_ran.insert(g_ran.end(), g->nodes.begin(), g->nodes.end());
+      for (Launched& l : g->launches) g_emulator->launch(*l.kernel, l.shape, l.args.data(), l.args.size(), l.run);
+    },
+    [](void* p) {
+      EXPECT_EQ(g_live.erase(static_cast<FakeGraph*>(p)), 1u);
+      delete static_cast<FakeGraph*>(p);
+    },
+    [](void* p) { return static_cast<FakeGraph*>(p)->nodes.size() + static_cast<FakeGraph*>(p)->launches.size(); },
+    [](void*, const std::string& path, int flags) { g_printed.emplace_back(path, flags); }};
+
+class DeviceGraphsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    before_ = GetCaptureHooks();
+    SetCaptureHooks(&kCapture);
+    g_ran.clear();
+    g_printed.clear();
+    g_captures = g_replays = g_refuse = 0;
+  }
+  void TearDown() override {
+    for (const char* name : {"MXNET_ENABLE_CUDA_GRAPHS", "MXNET_CUDA_GRAPHS_VERBOSE", "MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES", "MXNET_CUDA_GRAPHS_DBG_FILE",
+                             "MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS"})
+      Env::Set(name, "");
+    EXPECT_TRUE(g_live.empty()) << "graphs that nobody destroyed";
+    SetCaptureHooks(before_);
+  }
+  /* Nodes put their number on the stream; those of `waits` wait for the host. */
+  DeviceGraphs::Work Nodes(std::set<int> waits = {}, const void* address = nullptr, int throwing = -1) {
+    DeviceGraphs::Work w;
+    w.run = [=](int t) {
+      const bool capturing = g_taking != nullptr;
+      EXPECT_EQ(rtc::CaptureState::Local().capturing, capturing);
+      if (waits.count(t)) {
+        EXPECT_FALSE(capturing) << "node " << t << " was known to wait";
+        g_ran.push_back(t);
+        return false;
+      }
+      MXNET_CHECK(t != throwing) << "node " << t << " fails";
+      (capturing ? g_taking->nodes : g_ran).push_back(t);
+      return true;
+    };
+    w.addresses = [=](int begin, int end, DeviceGraphs::Key* key) { key->assign(static_cast<size_t>(end - begin), address); };
+    w.name = [](int t) { return "n" + std::to_string(t); };
+    return w;
+  }
+  static std::vector<int> Order(int n) {
+    std::vector<int> v;
+    for (int i = 0; i < n; ++i) v.push_back(i);
+    return v;
+  }
+  const CaptureHooks* before_ = nullptr;
+};
+
+TEST_F(DeviceGraphsTest, OneLaunchPerReplay) {
+  DeviceGraphs graphs(6, 0, false);
+  for (int run = 0; run < 5; ++run) {
+    g_ran.clear();
+    graphs.Run(0, 6, Nodes());
+    EXPECT_EQ(g_ran, Order(6)) << "run " << run;
+    EXPECT_EQ(g_captures, run >= 1) << "run " << run;
+    EXPECT_EQ(g_replays, std::max(0, run)) << "run " << run;
+  }
+}
+
+TEST_F(DeviceGraphsTest, WhatWaitsRunsBetweenSegments) {
+  DeviceGraphs graphs(7, 0, false);
+  for (int run = 0; run < 5; ++run) {
+    g_ran.clear();
+    g_replays = 0;
+    graphs.Run(0, 7, Nodes({2, 3, 6}));
+    EXPECT_EQ(g_ran, Order(7)) << "run " << run;
+  }
+  EXPECT_EQ(g_captures, 2);   // 0 1 and 4 5
+  EXPECT_EQ(g_replays, 2);
+}
+
+TEST_F(DeviceGraphsTest, CapturedAgainWhenAddressesChange) {
+  DeviceGraphs graphs(3, 0, true);
+  char places[8];
+  auto run = [&](int place) {
+    g_ran.clear();
+    graphs.Run(0, 3, Nodes({}, places + place));
+    EXPECT_EQ(g_ran, Order(3));
+  };
+  for (int i = 0; i < 6; ++i) run(i % 2);
+  EXPECT_EQ(g_captures, 2);
+  EXPECT_EQ(g_replays, 4);
+  EXPECT_EQ(g_live.size(), 2u);
+  for (int place = 2; place < 8; ++place)
+    for (int i = 0; i < 3; ++i) run(place);
+  EXPECT_EQ(g_captures, 8);
+  EXPECT_EQ(g_live.size(), 4u) << "old graphs are destroyed";
+  for (int i = 0; i < 3; ++i) run(0);
+  EXPECT_EQ(g_captures, 9);
+}
+
+TEST_F(DeviceGraphsTest, ForwardAndBackwardHaveGraphsOfTheirOwn) {
+  DeviceGraphs graphs(6, 0, true);
+  for (int i = 0; i < 3; ++i) {
+    g_ran.clear();
+    graphs.Run(0, 4, Nodes());
+    graphs.Run(4, 6, Nodes());
+    EXPECT_EQ(g_ran, Order(6));
+  }
+  EXPECT_EQ(g_captures, 2);
+}
+
+TEST_F(DeviceGraphsTest, RefusedCapturesRunAsBefore) {
+  DeviceGraphs graphs(3, 0, false);
+  g_refuse = 1;
+  for (int i = 0; i < 4; ++i) {
+    g_ran.clear();
+    graphs.Run(0, 3, Nodes());
+    EXPECT_EQ(g_ran, Order(3));
+    EXPECT_EQ(g_taking, nullptr);
+  }
+  EXPECT_EQ(g_replays, 0);
+  DeviceGraphs failing(3, 0, false);
+  g_refuse = 0;
+  failing.Run(0, 3, Nodes());
+  EXPECT_THROW(failing.Run(0, 3, Nodes({}, nullptr, 1)), Error);   // of the node: told to the caller, and the stream is free again
+  EXPECT_EQ(g_taking, nullptr);
+  EXPECT_FALSE(rtc::CaptureState::Local().capturing);
+  for (int i = 0; i < 4; ++i) {
+    g_ran.clear();
+    failing.Run(0, 3, Nodes());
+    EXPECT_EQ(g_ran, Order(3));
+  }
+}
+
+TEST_F(DeviceGraphsTest, FilesAndFlags) {
+  EXPECT_EQ(GraphFileName("/tmp/net", 3, true, 12), "/tmp/net-dev3-trn.12.dot");
+  EXPECT_EQ(GraphFileName("a.b", 0, false, 0), "a.b-dev0-inf.0.dot");
+  Env::Set("MXNET_CUDA_GRAPHS_DBG_FILE", "/tmp/net");
+  DeviceGraphs graphs(2, 1, true);
+  for (int i = 0; i < 3; ++i) graphs.Run(0, 2, Nodes());
+  ASSERT_EQ(g_printed.size(), 1u) << "one file for each graph";
+  EXPECT_EQ(g_printed[0].first.find("/tmp/net-dev1-trn."), 0u) << g_printed[0].first;
+  EXPECT_EQ(g_printed[0].second, -1);
+  Env::Set("MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS", "4");
+  char place;
+  for (int i = 0; i < 2; ++i) graphs.Run(0, 2, Nodes({}, &place));
+  ASSERT_EQ(g_printed.size(), 2u);
+  EXPECT_EQ(g_printed[1].second, 4);
+  EXPECT_NE(g_printed[1].first, g_printed[0].first);
+}
+
+int Lines(const std::string& text) {
+  int n = 0;
+  for (size_t at = text.find("[cuda graphs]"); at != std::string::npos; at = text.find("[cuda graphs]", at + 1)) ++n;
+  return n;
+}
+
+TEST_F(DeviceGraphsTest, ReportsAndTheirLimit) {
+  auto run = [&](int times) {
+    testing::internal::CaptureStderr();
+    DeviceGraphs graphs(3, 0, false);
+    for (int i = 0; i < times; ++i) graphs.Run(0, 3, Nodes({2}));
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(run(4), "");
+  Env::Set("MXNET_CUDA_GRAPHS_VERBOSE", "1");
+  const std::string text = run(5);   // found out, a run of the shorter segment, captured, replayed twice
+  EXPECT_EQ(Lines(text), 4) << text;
+  EXPECT_NE(text.find("gpu(0), inference: n2 waits"), std::string::npos) << text;
+  EXPECT_NE(text.find("captured from 2 nodes, n0 to n1: 2 kernels"), std::string::npos) << text;
+  EXPECT_NE(text.find("replayed"), std::string::npos) << text;
+  Env::Set("MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES", "3");   // of the process
+  EXPECT_EQ(Lines(run(8)), 3);
+  EXPECT_EQ(run(8), "");
+  Env::Set("MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES", "0");
+  EXPECT_EQ(Lines(run(8)), 7);
+}
+
+// ---- whole plans, kernels on the emulator
+const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); }, [](void*) {}};
+
+void LaunchOrTakeDown(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext& run) {
+  if (!g_taking) return g_emulator->launch(kernel, shape, args, bytes, run);
+  const char* begin = static_cast<const char*>(args);
+  g_taking->launches.push_back({&kernel, shape, std::vector<char>(begin, begin + bytes), run});
+}
+void ReadFromEmulator(const void* src, void* dst, size_t bytes, const RunContext& run) { g_emulator->read(src, dst, bytes, run); }
+const rtc::LaunchHooks kTakeDown = {LaunchOrTakeDown, ReadFromEmulator};
+
+class PlanGraphs : public DeviceGraphsTest {
+ protected:
+  void SetUp() override {
+    DeviceGraphsTest::SetUp();
+    if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+    static const bool once = [] {
+      engine::SetStreamHooks(&kStreams);   // stays: workers give their streams back when the process ends
+      return storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
+        static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));
+        return *keep;
+      });
+    }();
+    ASSERT_TRUE(once);
+    device_.reset(new EmulatedDevice);
+    g_emulator = rtc::GetLaunchHooks();
+    rtc::SetLaunchHooks(&kTakeDown);
+    Env::Set("MXNET_ENABLE_CUDA_GRAPHS", "1");
+  }
+  void TearDown() override {
+    Engine::Get()->WaitForAll();
+    if (device_) rtc::SetLaunchHooks(g_emulator);
+    device_.reset();
+    DeviceGraphsTest::TearDown();
+  }
+  static Symbol Make(const char* op, const std::vector<Symbol>& inputs, const AttrDict& dict, const std::string& name) {
+    Symbol s = Symbol::Atomic(Op::Get(op), dict);
+    s.Compose(inputs, {}, name);
+    return s;
+  }
+  static NDArray Array(const Shape& shape, float value) {
+    NDArray a(shape, Context::GPU(0), kFloat32);
+    Fill(a, value);
+    return a;
+  }
+  static void Fill(const NDArray& a, float value) {
+    a.WaitToWrite();
+    for (int64_t i = 0; i < a.shape().Size(); ++i) static_cast<float*>(a.data().dptr)[i] = value + static_cast<float>(i % 3);
+  }
+  static std::vector<float> Values(const NDArray& a) {
+    a.WaitToRead();
+    const float* p = static_cast<const float*>(a.data().dptr);
+    return {p, p + a.shape().Size()};
+  }
+  std::unique_ptr<EmulatedDevice> device_;
+};
+
+TEST_F(PlanGraphs, ForwardAndBackwardGiveTheSame) {
+  Symbol s = Make("tanh", {Make("elemwise_mul", {Symbol::Variable("x"), Symbol::Variable("y")}, {}, "product")}, {}, "tanh");
+  s = Make("softmax", {Make("transpose", {s}, {}, "turned")}, {}, "softmax");
+  PlanRequest request;
+  request.symbol = s;
+  request.ctx = Context::GPU(0);
+  request.shapes = {Shape{2, 3}, Shape{2, 3}};
+  request.dtypes = {kFloat32, kFloat32};
+  request.is_train = true;
+  request.grad_req = {OpReq::kWrite, OpReq::kAdd};
+  const auto plan = Plan::Compile(request);
+  ASSERT_TRUE(plan->has_backward);
+  auto train = [&](bool graphs, std::vector<std::vector<float>>* seen) {
+    auto instance = std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx));
+    auto call = std::make_shared<PlanCall>();
+    call->graphs = graphs;
+    call->arrays.resize(plan->num_slots());
+    for (int i = 0; i < 2; ++i) {
+      call->arrays[i] = Array(request.shapes[i], 0.1f);
+      call->arrays[plan->grad_slot(i)] = Array(request.shapes[i], 0);
+    }
+    call->arrays[plan->output_slot(0)] = Array(Shape{3, 2}, 0);
+    call->arrays[plan->head_slot(0)] = Array(Shape{3, 2}, 0.5f);
+    for (int step = 0; step < 4; ++step) {
+      Fill(call->arrays[0], 0.1f * static_cast<float>(step));
+      if (step == 3) call->arrays[1] = Array(request.shapes[1], -0.3f);   // another address
+      instance->Run(call, false);
+      instance->Run(call, true);
+      for (int slot : {plan->output_slot(0), plan->grad_slot(0), plan->grad_slot(1)}) seen->push_back(Values(call->arrays[slot]));
+    }
+    Engine::Get()->WaitForAll();
+  };
+  std::vector<std::vector<float>> without, with;
+  train(false, &without);
+  EXPECT_EQ(g_captures, 0);
+  train(true, &with);
+  EXPECT_EQ(g_captures, 2);   // forward and backward, in step 1; the new address of step 3 is seen once
+  EXPECT_EQ(g_replays, 4) << "one launch each in steps 1 and 2";
+  EXPECT_EQ(with, without);
+}
+
+TEST_F(PlanGraphs, WaitingAndDrawingNodesRunBetween) {
+  Symbol s = Make("relu", {Symbol::Variable("x")}, {}, "relu");
+  s = Make("take", {s, Symbol::Variable("i")}, {{"mode", "raise"}}, "taken");   // looks whether its indices are in range
+  s = Make("tanh", {s}, {}, "tanh");
+  s = Make("Dropout", {s}, {{"p", "0.5"}}, "drop");
+  s = Make("softmax", {s}, {}, "softmax");
+  PlanRequest request;
+  request.symbol = s;
+  request.ctx = Context::GPU(0);
+  request.shapes = {Shape{4, 64}, Shape{3}};
+  request.dtypes = {kFloat32, kFloat32};
+  request.is_train = true;
+  const auto plan = Plan::Compile(request);
+  auto run = [&](bool graphs) {
+    auto instance = std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx));
+    auto call = std::make_shared<PlanCall>();
+    call->graphs = graphs;
+    call->random = Imperative::Random(request.ctx);   // one of several
+    call->random->state.Seed(7);
+    call->arrays.resize(plan->num_slots());
+    call->arrays[0] = Array(request.shapes[0], 0.25f);
+    call->arrays[1] = Array(request.shapes[1], 0);
+    call->arrays[plan->output_slot(0)] = Array(Shape{3, 64}, 0);
+    std::vector<std::vector<float>> seen;
+    for (int step = 0; step < 5; ++step) {
+      instance->Run(call, false);
+      seen.push_back(Values(call->arrays[plan->output_slot(0)]));
+    }
+    Engine::Get()->WaitForAll();
+    return seen;
+  };
+  const auto without = run(false), with = run(true);
+  EXPECT_EQ(with, without);
+  EXPECT_NE(with[3], with[4]) << "the same numbers were drawn again";
+  EXPECT_GE(g_captures, 2);
+  EXPECT_GT(g_replays, g_captures);
+}
+
+}  // namespace
+}  // namespace mxnet
