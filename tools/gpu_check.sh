@@ -43,7 +43,7 @@ note() { echo "$1" | tee -a "$out/summary.txt"; }
 # C++: what touches a device, and the texts of the kernels
 for test in "$(dirname "$library")"/tests/*; do
   name=$(basename "$test")
-  [[ -x $test && -f $test && $name =~ ^(storage|engine|ndarray|device_[a-z_]*)_test$ ]] || continue
+  [[ -x $test && -f $test && $name =~ ^(storage|engine|ndarray|user_module|user_module_cuda|device_[a-z_]*)_test$ ]] || continue
   if timeout "$(left)" "$test" >"$out/$name.log" 2>&1; then note "$name: passed"; else note "$name: FAILED (see $name.log)"; status=1; fi
 done
 
@@ -58,6 +58,10 @@ for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
 missing = sorted({r["op"] for r in rows if r["outcome"] == "no kernel"})
 print(f"  operators without a GPU kernel ({len(missing)}): {' '.join(missing)}")
 PY
+
+# Python: users' kernels, CUDA graphs, memory shared with others
+timeout "$(left)" "$python" -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider >"$out/runtime.log" 2>&1 || status=1
+note "runtime: $(tail -1 "$out/runtime.log")"
 
 # Figures: bandwidth of generated kernels against a device copy of the same bytes
 timeout "$(left)" "$python" "$root/benchmark/gpu_bandwidth.py" --json "$out/bandwidth.json" >"$out/bandwidth.log" 2>&1 || { note "bandwidth: FAILED (see bandwidth.log)"; status=1; }

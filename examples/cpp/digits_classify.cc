@@ -52,7 +52,7 @@ Tensor Find(NDListHandle list, uint32_t count, const std::string& name) {
   throw std::runtime_error("the test file has no array " + name);
 }
 
-int Run(char** argv) {
+int Run(char** argv, bool gpu) {
   constexpr int kClasses = 10;
   const std::string symbol = ReadFile(argv[1]), parameters = ReadFile(argv[2]), test = ReadFile(argv[3]);
 
@@ -66,7 +66,7 @@ int Run(char** argv) {
   const uint32_t index[] = {0, 4};
   const uint32_t shape[] = {1, images.shape[1], images.shape[2], images.shape[3]};
   PredictorHandle predictor = nullptr;
-  Check(MXPredCreate(symbol.c_str(), parameters.data(), static_cast<int>(parameters.size()), 1, 0, 1, inputs, index, shape, &predictor), "MXPredCreate");
+  Check(MXPredCreate(symbol.c_str(), parameters.data(), static_cast<int>(parameters.size()), gpu ? 2 : 1, 0, 1, inputs, index, shape, &predictor), "MXPredCreate");
 
   const uint32_t pixels = shape[1] * shape[2] * shape[3];
   std::vector<std::vector<int>> confusion(kClasses, std::vector<int>(kClasses, 0));
@@ -106,12 +106,13 @@ int Run(char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s SYMBOL.json MODEL.params TEST.params\n", argv[0]);
+  const bool gpu = argc == 5 && std::string(argv[4]) == "--gpu";
+  if (argc != 4 && !gpu) {
+    std::fprintf(stderr, "usage: %s SYMBOL.json MODEL.params TEST.params [--gpu]\n", argv[0]);
     return 2;
   }
   try {
-    return Run(argv);
+    return Run(argv, gpu);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", argv[0], e.what());
     return 2;

@@ -14,6 +14,7 @@ echo "== 2. Symbol and Executor"
 echo "== 3. C++"
 cmake -S ../cpp -B "$out/cpp" -G Ninja -DCMAKE_BUILD_TYPE=Release >"$out/cpp-configure.log" 2>&1 || { cat "$out/cpp-configure.log" >&2; exit 1; }
 cmake --build "$out/cpp" --target digits_classify
-"$out/cpp/digits_classify" "$out/digits-symbol.json" "$out/digits-0000.params" "$out/digits-test.params"
+[[ " $* " == *" --gpu "* ]] && device=--gpu || device=
+"$out/cpp/digits_classify" "$out/digits-symbol.json" "$out/digits-0000.params" "$out/digits-test.params" $device
 echo "== 4. Exported variables"
 "$python" variants.py

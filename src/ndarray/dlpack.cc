@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "engine/stream.h"
+
 namespace mxnet {
 namespace {
 
@@ -29,6 +31,14 @@ int FromDLType(DLDataType t) {
     if (mine.code == t.code && mine.bits == t.bits) return d;
   }
   MXNET_THROW(Type) << "[from_dlpack] got elements of type code " << int{t.code} << " and " << int{t.bits} << " bits; accepted: the library's dtypes";
+}
+
+// A producer has ordered its work before the legacy default stream (mxnet.nd.from_dlpack asks for that). Our streams do not wait for it by themselves: the array's
+// first operation does, on a worker, so that the caller's thread keeps its device.
+NDArray BehindItsProducer(NDArray array) {
+  if (array.ctx().is_gpu() && engine::GetStreamHooks() != nullptr)
+    Engine::Get()->PushSync([](RunContext) { engine::GetStreamHooks()->synchronize(nullptr); }, array.ctx(), {}, {array.var()}, FnProperty::kNormal, 0, "from_dlpack");
+  return array;
 }
 
 }  // namespace
@@ -78,9 +88,9 @@ NDArray FromDLPack(DLManagedTensor* tensor, bool transient) {
   blob.dptr = static_cast<char*>(t.data) + t.byte_offset;
   MXNET_CHECK_KIND(blob.shape.Size() == 0 || reinterpret_cast<uintptr_t>(blob.dptr) % DTypeSize(blob.dtype) == 0, Value)
       << "[from_dlpack] the data lies at an address that is no multiple of the element's " << DTypeSize(blob.dtype) << " bytes; copy it first";
-  if (!transient) return NDArray(blob, [tensor] { if (tensor->deleter) tensor->deleter(tensor); });
+  if (!transient) return BehindItsProducer(NDArray(blob, [tensor] { if (tensor->deleter) tensor->deleter(tensor); }));
   auto copy = std::make_shared<DLManagedTensor>(*tensor);
-  return NDArray(blob, [copy] { if (copy->deleter) copy->deleter(copy.get()); });
+  return BehindItsProducer(NDArray(blob, [copy] { if (copy->deleter) copy->deleter(copy.get()); }));
 }
 
 }  // namespace mxnet

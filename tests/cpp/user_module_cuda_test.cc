@@ -1,6 +1,7 @@
 /* Users' kernels through NVRTC, without a device. */
 #include <gtest/gtest.h>
 
+#include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/user_module.h"
 
@@ -35,6 +36,17 @@ TEST(UserModuleCuda, ErrorsCarryTheLog) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("OFFSET"), std::string::npos) << e.what();
   }
+}
+
+TEST(UserModuleCuda, VerbosePrintsTheSource) {
+  for (const char* value : {"0", "1"}) {
+    Env::Set("MXNET_RTC_VERBOSE", value);
+    testing::internal::CaptureStderr();
+    Make(kText);
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(printed.find("a * x[threadIdx.x] + OFFSET") != std::string::npos, *value == '1') << printed;
+  }
+  Env::Set("MXNET_RTC_VERBOSE", "");
 }
 
 }  // namespace

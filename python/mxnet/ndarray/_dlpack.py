@@ -35,7 +35,8 @@ def to_dlpack_for_read(data):
 def from_dlpack(dlpack):
     """Array that shares memory with a DLPack capsule or an object that has ``__dlpack__``. The capsule is used up."""
     if hasattr(dlpack, "__dlpack__"):
-        dlpack = dlpack.__dlpack__()
+        on_gpu = hasattr(dlpack, "__dlpack_device__") and dlpack.__dlpack_device__()[0] == 2
+        dlpack = dlpack.__dlpack__(stream=1) if on_gpu else dlpack.__dlpack__()   # 1: the legacy default stream, for which the array's first reader waits
     if _capsule_is(dlpack, _USED):
         raise ValueError("[from_dlpack] the capsule is used up; each can be consumed once")
     if not _capsule_is(dlpack, _DLTENSOR):

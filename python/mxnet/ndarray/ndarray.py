@@ -347,6 +347,19 @@ class NDArray(NDArrayBase):
         kind, number = self._ctx_ids
         return ({2: 2, 3: 3}.get(kind, 1), number if kind == 2 else 0)
 
+    @property
+    def __cuda_array_interface__(self):
+        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute."""
+        kind, _ = self._ctx_ids
+        if kind != 2:
+            raise AttributeError(f"[__cuda_array_interface__] of an array on {self.context}; accepted: arrays on gpu contexts")
+        if self.dtype == "bfloat16":
+            raise AttributeError("[__cuda_array_interface__] of bfloat16, which NumPy's type strings do not have; use DLPack")
+        data = ctypes.c_void_p()
+        check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
+        self.wait_to_write()   # consumers may write: readers have to be done too
+        return {"shape": self.shape, "typestr": np.dtype(self.dtype).str, "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
+
     def to_dlpack_for_read(self):
         """DLPack capsule of this array, for reading."""
         return to_dlpack_for_read(self)

@@ -1,0 +1,92 @@
+"""The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in tests/cpp/device_graphs_test.cc and device_exchange_test.cc."""
+import glob
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+on_gpu = pytest.mark.skipif(mx.num_gpus() == 0, reason="needs a GPU")
+
+TRAIN = """
+import sys
+import numpy as np
+import mxnet as mx
+from mxnet import autograd, gluon
+ctx = mx.gpu(0)
+mx.random.seed(1)
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Dense(32, activation="tanh"), gluon.nn.Dense(4))
+net.initialize(mx.init.Constant(0.02), ctx=ctx)
+net.hybridize(static_alloc=True, static_shape=True)
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+loss = gluon.loss.L2Loss()
+x = mx.nd.array(np.linspace(-1, 1, 8 * 16).reshape(8, 16), ctx=ctx)
+y = mx.nd.ones((8, 4), ctx=ctx)
+for step in range(12):
+    with autograd.record():
+        error = loss(net(x), y)
+    error.backward()
+    trainer.step(8)
+np.save(sys.argv[1], net(x).asnumpy())
+"""
+
+
+def train(folder, name, **env):
+    result = subprocess.run([sys.executable, "-c", TRAIN, os.path.join(folder, name)], env=dict(os.environ, **env), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
+    return np.load(os.path.join(folder, name + ".npy")), result.stderr
+
+
+@on_gpu
+def test_cuda_graphs_compute_the_same(tmp_path):
+    plain, silent = train(tmp_path, "plain")
+    prefix = str(tmp_path / "net")
+    captured, log = train(tmp_path, "captured", MXNET_ENABLE_CUDA_GRAPHS="1", MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_DBG_FILE=prefix)
+    np.testing.assert_allclose(captured, plain, rtol=1e-5, atol=1e-6)
+    assert "[cuda graphs]" not in silent
+    assert "captured from" in log and "replayed" in log
+    files = glob.glob(prefix + "-dev0-trn.*.dot")
+    assert files and all(open(f).read().lstrip().startswith("digraph") for f in files)
+
+
+@on_gpu
+def test_cuda_array_interface():
+    a = mx.nd.arange(6, ctx=mx.gpu(0)).reshape((2, 3))
+    interface = a.__cuda_array_interface__
+    assert interface["shape"] == (2, 3) and interface["typestr"] == "<f4" and interface["data"][0] and interface["strides"] is None
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        t = torch.as_tensor(a, device="cuda")
+        t += 1
+        torch.cuda.synchronize()
+        np.testing.assert_array_equal(a.asnumpy(), np.arange(1, 7).reshape(2, 3))
+        np.testing.assert_array_equal(mx.nd.from_dlpack(t * 2).asnumpy(), 2 * np.arange(1, 7).reshape(2, 3))
+
+
+def test_arrays_of_the_host_have_no_cuda_array_interface():
+    assert not hasattr(mx.nd.ones((2,)), "__cuda_array_interface__")
+
+
+class Producer:
+    """Tells which stream it was asked for."""
+
+    def __init__(self, kind):
+        self.array, self.kind, self.asked = mx.nd.ones((2,)), kind, []
+
+    def __dlpack_device__(self):
+        return (self.kind, 0)
+
+    def __dlpack__(self, **options):
+        self.asked.append(options)
+        return self.array.__dlpack__()
+
+
+@pytest.mark.parametrize("kind, asked", [(1, {}), (2, {"stream": 1}), (3, {})])
+def test_from_dlpack_asks_for_the_default_stream(kind, asked):
+    producer = Producer(kind)
+    assert mx.nd.from_dlpack(producer).asnumpy().tolist() == [1, 1]
+    assert producer.asked == [asked]
