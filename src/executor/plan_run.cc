@@ -187,7 +187,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
       KernelArgs& a = args_[t];
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
-      PlanScratch::Current().Begin(run.ctx);
+      PlanScratch::Current().Begin(run);
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
       (*p.nodes[t].kernel)(a);
       if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);

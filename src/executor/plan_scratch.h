@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "engine/stream.h"
+#include "mxnet/engine.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {
@@ -35,11 +37,12 @@ class PlanScratch {
     PlanScratch* before_;
   };
 
-  void Begin(Context ctx) {
-    if (ctx != ctx_) {
+  void Begin(const RunContext& run) {
+    if (run.ctx != ctx_) {
       Drop();
-      ctx_ = ctx;
+      ctx_ = run.ctx;
     }
+    stream_ = run.stream;
     next_ = 0;
   }
   void* Get(size_t bytes) {
@@ -48,7 +51,7 @@ class PlanScratch {
     StorageHandle& block = blocks_[next_++];
     if (block.size < bytes) {
       if (keep_all_) retired_.push_back(block);
-      else Storage::Get()->Free(block);
+      else Retire(block);
       block = StorageHandle();
       block = Storage::Get()->Alloc(bytes, ctx_);
     }
@@ -56,6 +59,11 @@ class PlanScratch {
   }
 
  private:
+  // Kernels before this one may still be at work on a GPU's block, and its next owner may have another stream.
+  void Retire(const StorageHandle& block) {
+    if (ctx_.is_gpu() && stream_ != nullptr) engine::GetStreamHooks()->synchronize(stream_);
+    Storage::Get()->Free(block);
+  }
   void Drop() {
     for (const auto* list : {&blocks_, &retired_})
       for (const auto& b : *list) Storage::Get()->Free(b);
@@ -64,6 +72,7 @@ class PlanScratch {
   }
   const bool keep_all_;
   Context ctx_;
+  void* stream_ = nullptr;
   std::vector<StorageHandle> blocks_, retired_;
   size_t next_ = 0;
 };

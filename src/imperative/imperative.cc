@@ -92,8 +92,8 @@ class ScratchLease {
 };
 
 /*
- * MXNET_CPU_TEMP_COPY: how many operators hold scratch memory on the CPU at once; the next one waits. A kernel that is called from inside another one
- * shares its turn.
+ * MXNET_CPU_TEMP_COPY and MXNET_GPU_TEMP_COPY: how many operators hold scratch memory on the CPU, or on one GPU, at once; the next one waits. A kernel that
+ * is called from inside another one shares its turn.
  */
 class ScratchTurn {
  public:
@@ -101,24 +101,27 @@ class ScratchTurn {
     if (!taken_ || --Depth() > 0) return;
     {
       std::lock_guard<std::mutex> lock(Shared().mutex);
-      --Shared().holders;
+      --Shared().holders[place_];
     }
-    Shared().free.notify_one();
+    Shared().free.notify_all();   // those that wait may wait for different devices
   }
-  void Take() {
+  void Take(Context ctx) {
     if (taken_) return;
     taken_ = true;
     if (Depth()++ > 0) return;
+    place_ = ctx.is_gpu() ? 1 + ctx.dev_id % kGpus : 0;
+    const int most = ctx.is_gpu() ? Env::Get().gpu_temp_copy : Env::Get().cpu_temp_copy;
     std::unique_lock<std::mutex> lock(Shared().mutex);
-    Shared().free.wait(lock, [] { return Shared().holders < Env::Get().cpu_temp_copy; });
-    ++Shared().holders;
+    Shared().free.wait(lock, [&] { return Shared().holders[place_] < most; });
+    ++Shared().holders[place_];
   }
 
  private:
+  static constexpr int kGpus = 32;
   struct State {
     std::mutex mutex;
     std::condition_variable free;
-    int holders = 0;
+    int holders[1 + kGpus] = {};
   };
   static State& Shared() {
     static State* state = [] {
@@ -132,6 +135,7 @@ class ScratchTurn {
     return depth;
   }
   bool taken_ = false;
+  int place_ = 0;
 };
 
 /* Scratch memory of a kernel call, given back when the call is over; on a GPU when the stream has passed, since another stream may get it next. */
@@ -149,7 +153,7 @@ class Workspace {
     for (const auto& h : blocks_) Storage::Get()->Free(h);
   }
   void* Get(size_t bytes) {
-    if (!ctx_.is_gpu()) turn_.Take();
+    turn_.Take(ctx_);
     blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
     return blocks_.back().dptr;
   }

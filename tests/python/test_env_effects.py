@@ -16,8 +16,6 @@ TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Listed in the table and checked there, but their rooms (CUDA kernels, tree and distributed kvstores, sparse storage)
 # are not built yet. A variable leaves this list together with its test.
 WITHOUT_ROOM = """
-MXNET_GPU_TEMP_COPY
-MXNET_GPU_PARALLEL_RAND_COPY
 MXNET_KVSTORE_USETREE
 MXNET_KVSTORE_LOGTREE
 MXNET_KVSTORE_TREE_ARRAY_BOUND
