@@ -47,6 +47,7 @@ std::string Name(const Case& c) {
   for (int d : c.dtypes) s << " " << DTypeName(d);
   for (const auto& kv : c.attrs) s << " " << kv.first << "=" << kv.second;
   s << (c.req == OpReq::kAdd ? " add" : "");
+  if (c.last_in || c.last_out) s << " channels last in " << c.last_in << ", out " << c.last_out;
   return s.str();
 }
 
@@ -86,6 +87,10 @@ Result RunKernel(const Case& c, DeviceType device, unsigned seed) {
   std::vector<TBlob> in, out;
   for (int i = 0; i < num_in; ++i) in.push_back(tensor(in_shapes[i], in_types[i], true));
   for (int i = 0; i < num_out; ++i) out.push_back(tensor(out_shapes[i], out_types[i], true));
+  for (int i = 0; i < num_in; ++i)
+    if (c.last_in >> i & 1u) in[i].layout = Layout::kChannelsLast;
+  for (int i = 0; i < num_out; ++i)
+    if (c.last_out >> i & 1u) out[i].layout = Layout::kChannelsLast;
   const std::vector<OpReq> req(num_out, c.req);
   KernelArgs a;
   RandomState state;

@@ -26,6 +26,7 @@ struct Case {
   OpReq req = OpReq::kWrite;
   double low = -3, high = 3;
   bool misaligned = false;          // data begins one element behind an aligned address
+  uint32_t last_in = 0, last_out = 0;   // bit i: channels of input or output i lie last
 };
 
 std::string Name(const Case& c);

@@ -171,6 +171,24 @@ TEST_F(LayerKernels, Pooling) {
   Check({"_backward_contrib_AdaptiveAvgPooling2D", {{2, 3, 9, 8}, {2, 3, 7, 5}}, {kFloat32}, {{"output_size", "(9, 8)"}}});
 }
 
+// Images in memory orders that a plan may choose, also different ones for inputs and results.
+TEST_F(LayerKernels, ChannelsLast) {
+  const Shape c{5}, image{3, 5, 6, 7}, pooled{3, 5, 5, 6};
+  for (int dtype : {kFloat32, kFloat16}) {
+    const std::vector<int> types = {dtype, kFloat32, kFloat32, kFloat32, kFloat32}, back = {dtype, dtype, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32};
+    const uint32_t orders[][2] = {{1, 1}, {0, 1}, {1, 0}};
+    for (const auto& order : orders) {
+      Check({"BatchNorm", {image, c, c, c, c}, types, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 3, false, order[0], order[1]}, 4);
+      Check({"Pooling", {image}, {dtype}, {{"kernel", "(2, 2)"}, {"pool_type", "avg"}}, OpReq::kWrite, -3, 3, false, order[0], order[1]}, 2);
+    }
+    for (uint32_t in : {0u, 1u, 2u, 3u})
+      for (uint32_t out : {0u, 1u}) {
+        Check({"_backward_BatchNorm", {image, image, c, c, c, c, c}, back, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 1, false, in, out}, 60);
+        Check({"_backward_Pooling", {pooled, image, pooled}, {dtype}, {{"kernel", "(2, 2)"}, {"pool_type", "avg"}}, OpReq::kWrite, -3, 3, false, in, out}, 4);
+      }
+  }
+}
+
 // Pooled so that every maximum is one of the image: what the backward pass compares with.
 TEST_F(LayerKernels, MaximaAndTheirPlaces) {
   const AttrDict attrs = {{"kernel", "(2, 2)"}, {"stride", "(1, 2)"}};
