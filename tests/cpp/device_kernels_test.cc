@@ -86,6 +86,22 @@ TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
   rtc::SetLaunchHooks(before);
 }
 
+// What the CPU can and a GPU cannot: an operator that is not in this list needs a kernel for both.
+TEST(Rtc, RecordsWithoutGpuKernel) {
+  const std::set<std::string> known = {
+      "RNN", "_backward_RNN",
+      // made by passes for the CPU alone
+      "_fused_attention", "_backward_fused_attention", "_fused_batch_norm_add_relu", "_backward_fused_batch_norm_add_relu", "_backward_fused_batch_norm_add_relu_again",
+      "_fused_expand_depthwise"};
+  int on_both = 0;
+  for (const Op* op : Op::ListUnique()) {
+    if (!op->KernelFor(DeviceType::kCPU)) continue;   // works on arrays
+    if (op->KernelFor(DeviceType::kGPU)) ++on_both;
+    else EXPECT_EQ(known.count(op->name), 1u) << op->name << " has no GPU kernel";
+  }
+  EXPECT_GT(on_both, 600);
+}
+
 // ---- pointwise
 TEST_F(DeviceKernels, EveryUnaryAndBinaryRowAlone) {
   // the table's functions over the values that tell them apart; operators only add names to them
