@@ -1,6 +1,7 @@
 /*
  * In a build with CUDA every text that the emulator runs is compiled by NVRTC too: to PTX, with NIGHTLY set in the environment to sm_90 code,
- * and as it is written for 2^31 items or more. */
+ * and as it is written for 2^31 items or more.
+ */
 #include <cstdlib>
 #include <string>
 
