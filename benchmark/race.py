@@ -109,6 +109,11 @@ class Race:
                 raise SystemExit(f"{meta['name']}: {c.name} counts {c.info['flops']} floating-point operations, the symbol has {meta['flops']}")
         return meta
 
+    def _handover(self):
+        """Nanoseconds that a line of cache takes between two threads and back; None with one thread."""
+        measured = report.measured_limits(ROOT, self.args.threads, "--handover") if self.args.threads > 1 else None
+        return measured and measured["handover_ns"]
+
     def row(self, name, batch, progress):
         """One race. Contestants that cannot start are left out, with a note."""
         folder = self._folder(name)
@@ -134,17 +139,19 @@ class Race:
                 calls[c.name] = c.info["at_once"] * max(1, round(self.args.slice / seconds / c.info["at_once"]))
             progress.set_postfix_str(f"{name}@{batch}: racing")
             settle = 1 if max(calls.values()) > 4 else 0   # the others' data is in the caches
+            near = self._handover()
             times = alternate(started, {"run": calls}, self.args.rounds, self.args.clock, settle, progress.update)["run"]
             memory = {c.name: (c.peak_mib(), c.info["imported_mib"]) for c in started}
         finally:
             for c in started:
                 c.end()
+        handover = [ns for ns in (near, self._handover()) if ns]
         first = started[0].name
         medians = {n: statistics.median(t) for n, t in times.items()}
         peers = [n for n in times if n != first]
         best = min(peers, key=medians.get) if peers else None
         return {"model": name, "title": networks.NETWORKS[name].title, "batch": batch, "rates": {n: batch / t for n, t in medians.items()}, "best": best,
-                "ratios": {n: ratio(times, n, first) for n in peers}, "memory": memory,
+                "ratios": {n: ratio(times, n, first) for n in peers}, "memory": memory, "handover": handover,
                 "gflops": (1 if self.mode == "score" else 3) * meta["flops"] * batch / medians[first] / 1e9}
 
     def run(self):
@@ -155,7 +162,7 @@ class Race:
                 self.rows.append(self.row(name, batch, progress))
                 tqdm.write(report.line(self.rows[-1]), file=sys.stderr)
         seconds = time.time() - begin
-        text = report.markdown(self.mode, self.rows, list(self.entries), report.machine(ROOT, self.versions, self.args), self.notes, seconds)
+        text = report.markdown(self.mode, self.rows, list(self.entries), report.machine(ROOT, self.versions, self.args) + report.handovers(self.rows), self.notes, seconds)
         print(text)
         if self.args.write_docs:
             report.write(ROOT, self.mode, text, report.tables(self.mode, self.rows, list(self.entries)), report.svg(self.mode, self.rows, list(self.entries)))

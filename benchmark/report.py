@@ -50,12 +50,23 @@ def machine(root, versions, args):
     return lines
 
 
-def measured_limits(root, threads):
-    """What benchmark/machine.cc measures: fma_gflops, copy_gbs, read_gbs; None where it cannot be built."""
+def handovers(rows):
+    """A line about how far apart the processors were while the rows were measured; empty with one thread."""
+    seen = {(r["title"], r["batch"]): r["handover"] for r in rows if r.get("handover")}
+    if not seen:
+        return []
+    low, high = min(min(h) for h in seen.values()), max(max(h) for h in seen.values())
+    text = f"A line of cache took {low:.0f} to {high:.0f} ns from one thread to another and back."
+    far = [f"{title} at {batch}" for (title, batch), h in seen.items() if max(h) > 2 * low]
+    return [text + (f" More than twice the least, because virtual processors had moved apart: {', '.join(far)}." if far else "")]
+
+
+def measured_limits(root, threads, *options):
+    """What benchmark/machine.cc measures: fma_gflops, copy_gbs, read_gbs, handover_ns; None where it cannot be built."""
     build = os.path.join(root, "build", "release")
     if subprocess.run(["cmake", "--build", build, "--target", "bench_machine"], capture_output=True).returncode:
         return None
-    done = subprocess.run([os.path.join(build, "benchmark", "machine")], env=dict(os.environ, OMP_NUM_THREADS=str(threads)), capture_output=True, text=True)
+    done = subprocess.run([os.path.join(build, "benchmark", "machine"), *options], env=dict(os.environ, OMP_NUM_THREADS=str(threads)), capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
