@@ -72,9 +72,9 @@ Result RunKernel(const Case& c, DeviceType device, unsigned seed) {
     b.dtype = dtype;
     b.ctx = run.ctx;
     const size_t size = DTypeSize(dtype), shift = c.misaligned ? size : 0;
-    memory.emplace_back(b.Bytes() + 64 + shift, kGuard);
+    memory.emplace_back(b.Bytes() + 320 + shift, kGuard);
     uintptr_t at = reinterpret_cast<uintptr_t>(memory.back().data());
-    at = (at + 31) / 32 * 32 + shift;
+    at = (at + 255) / 256 * 256 + shift;   // as the pools of GPUs: libraries choose by alignment
     b.dptr = reinterpret_cast<void*>(at);
     ends.push_back({b.data<char>() + b.Bytes(), memory.back().data() + memory.back().size()});
     for (int64_t i = 0; fill && i < b.Size(); ++i) {
