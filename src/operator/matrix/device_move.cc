@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "operator/matrix/strided_dims.h"
 #include "rtc/loop.h"
 #include "rtc/prelude.h"
 
@@ -25,9 +26,7 @@ const char* UnitName(size_t bytes) {
   }
 }
 
-struct Dim {
-  int64_t size, src, dst;
-};
+using Dim = StridedDim;
 
 // Elements of `unit` bytes along merged dimensions; out of range is nobody's business here.
 void Launch(const RunContext& run, const void* src, void* dst, const std::vector<Dim>& dims, size_t unit) {
@@ -70,15 +69,7 @@ bool Divisible(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>
 void CopyStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes) {
   if (!run.ctx.is_gpu()) return CopyStrided(src, src_stride, dst, dst_stride, shape, ndim, elem_bytes);
   std::vector<Dim> dims;
-  for (int i = 0; i < ndim; ++i) {
-    if (shape[i] == 0) return;
-    if (shape[i] == 1) continue;
-    if (!dims.empty() && dims.back().src == src_stride[i] * shape[i] && dims.back().dst == dst_stride[i] * shape[i]) {
-      dims.back() = {dims.back().size * shape[i], src_stride[i], dst_stride[i]};
-    } else {
-      dims.push_back({shape[i], src_stride[i], dst_stride[i]});
-    }
-  }
+  if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims)) return;
   if (dims.empty()) dims.push_back({1, 1, 1});
   // several elements at a time where both sides are dense and aligned
   size_t unit = elem_bytes;
@@ -99,14 +90,7 @@ void CopyStrided(const RunContext& run, const void* src, const int64_t* src_stri
 void AddStrided(const RunContext& run, const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype) {
   if (!run.ctx.is_gpu()) return AddStrided(src, src_stride, dst, dst_stride, shape, ndim, dtype);
   std::vector<Dim> dims, summed;   // dimensions of the destination, and those that are summed into one element of it
-  for (int i = 0; i < ndim; ++i) {
-    if (shape[i] == 0) return;
-    if (shape[i] == 1) continue;
-    std::vector<Dim>& list = dst_stride[i] == 0 ? summed : dims;
-    const Dim d{shape[i], src_stride[i], dst_stride[i]};
-    if (!list.empty() && list.back().src == d.src * d.size && list.back().dst == d.dst * d.size) list.back() = {list.back().size * d.size, d.src, d.dst};
-    else list.push_back(d);
-  }
+  if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims, &summed)) return;
   int64_t results = 1, terms = 1;
   for (const Dim& d : dims) results *= d.size;
   for (const Dim& d : summed) terms *= d.size;

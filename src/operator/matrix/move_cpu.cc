@@ -7,15 +7,14 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/matrix/strided_dims.h"
 
 namespace mxnet {
 namespace {
 
 constexpr int64_t kTile = 32;   // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
 
-struct Dim {
-  int64_t size, src, dst;
-};
+using Dim = StridedDim;
 
 // Unsigned integers stand for elements of their size. No other size exists among dtypes.
 template <typename F>
@@ -174,17 +173,7 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
 
 void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype) {
   std::vector<Dim> dims, summed;   // dimensions of the destination, and those that are summed into one element of it
-  for (int i = 0; i < ndim; ++i) {
-    if (shape[i] == 0) return;
-    if (shape[i] == 1) continue;
-    std::vector<Dim>& list = dst_stride[i] == 0 ? summed : dims;
-    const Dim d{shape[i], src_stride[i], dst_stride[i]};
-    if (!list.empty() && list.back().src == d.src * d.size && list.back().dst == d.dst * d.size) {
-      list.back() = {list.back().size * d.size, d.src, d.dst};
-    } else {
-      list.push_back(d);
-    }
-  }
+  if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims, &summed)) return;
   const int64_t terms = Count(summed);
   VisitDType(dtype, "sum", [&](auto tag) {
     using T = decltype(tag);
@@ -205,16 +194,7 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
 
 void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes) {
   std::vector<Dim> dims;
-  for (int i = 0; i < ndim; ++i) {
-    if (shape[i] == 0) return;
-    if (shape[i] == 1) continue;
-    const Dim d{shape[i], src_stride[i], dst_stride[i]};
-    if (!dims.empty() && dims.back().src == d.src * d.size && dims.back().dst == d.dst * d.size) {
-      dims.back() = {dims.back().size * d.size, d.src, d.dst};
-    } else {
-      dims.push_back(d);
-    }
-  }
+  if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims)) return;
   VisitElement(elem_bytes, [&](auto tag) {
     using T = decltype(tag);
     CopyDims(static_cast<const T*>(src), static_cast<T*>(dst), std::move(dims));
