@@ -14,17 +14,22 @@ std::atomic<int> g_default_waits{0}, g_deleted{0};
 const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
                                       [](void* s) { g_default_waits += s == nullptr; }};
 
+DLManagedTensor Floats(float* values, int64_t* shape, DLDevice device) {
+  DLManagedTensor tensor = {};
+  tensor.dl_tensor.data = values;
+  tensor.dl_tensor.device = device;
+  tensor.dl_tensor.ndim = 1;
+  tensor.dl_tensor.dtype = {2, 32, 1};
+  tensor.dl_tensor.shape = shape;
+  return tensor;
+}
+
 TEST(DeviceExchange, ReadersWaitForTheProducersDefaultStream) {
   engine::SetStreamHooks(&kStreams);   // stays: workers give their streams back when the process ends
   float values[4] = {1, 2, 3, 4};
   int64_t shape[1] = {4};
   for (bool transient : {false, true}) {
-    DLManagedTensor tensor = {};
-    tensor.dl_tensor.data = values;
-    tensor.dl_tensor.device = {2, 1};
-    tensor.dl_tensor.ndim = 1;
-    tensor.dl_tensor.dtype = {2, 32, 1};
-    tensor.dl_tensor.shape = shape;
+    DLManagedTensor tensor = Floats(values, shape, {2, 1});
     tensor.deleter = [](DLManagedTensor*) { ++g_deleted; };
     const int before = g_default_waits, deleted = g_deleted;
     {
@@ -39,12 +44,7 @@ TEST(DeviceExchange, ReadersWaitForTheProducersDefaultStream) {
     EXPECT_EQ(g_deleted, deleted + 1);
   }
   // the host's memory needs no such wait
-  DLManagedTensor host = {};
-  host.dl_tensor.data = values;
-  host.dl_tensor.device = {1, 0};
-  host.dl_tensor.ndim = 1;
-  host.dl_tensor.dtype = {2, 32, 1};
-  host.dl_tensor.shape = shape;
+  DLManagedTensor host = Floats(values, shape, {1, 0});
   const int before = g_default_waits;
   FromDLPack(&host, false).WaitToRead();
   EXPECT_EQ(g_default_waits, before);
