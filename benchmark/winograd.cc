@@ -114,6 +114,7 @@ int main(int argc, char** argv) {
       WinogradDims w;
       WinogradFilter f;
       if (!WinogradDimsOf(call, m, &w, &f)) continue;
+      if (kept) WinogradKeepCompact(3, &w);
       std::vector<float> kept_u(WinogradWeightSize(w) + 16);
       float* aligned = reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(kept_u.data()) + 63) & ~uintptr_t{63});
       const bool forward = call.pass == ConvPass::kForward;

@@ -199,6 +199,7 @@ ConvMethod Measure(const ConvCall& like, bool kept, std::vector<ConvMethod> meth
       if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
       return;
     }
+    if (kept && call.pass == ConvPass::kForward) WinogradKeepCompact(3, &d);
     const float* u = derived(WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
     const bool forward = call.pass == ConvPass::kForward;
     WinogradEpilogue e;

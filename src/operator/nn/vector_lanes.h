@@ -5,6 +5,7 @@
 #ifndef MXNET_OPERATOR_NN_VECTOR_LANES_H_
 #define MXNET_OPERATOR_NN_VECTOR_LANES_H_
 
+#include <cstdint>
 #include <cstring>
 
 #include "mxnet/base.h"
@@ -23,12 +24,15 @@ constexpr int kLanes = 4, kRows = 6;
 constexpr int kPanel = 2 * kLanes;
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
+typedef int32_t Ints __attribute__((vector_size(kLanes * 4)));
+typedef uint32_t Words __attribute__((vector_size(kLanes * 4)));
 
 inline __attribute__((always_inline)) Vec Load(const float* p) {
   Vec v;
   std::memcpy(&v, p, sizeof(v));
   return v;
 }
+inline __attribute__((always_inline)) Words LoadWords(const float* p) { return reinterpret_cast<Words>(Load(p)); }
 inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
 
 }  // namespace

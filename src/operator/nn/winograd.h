@@ -25,7 +25,10 @@ void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
 /* The tile of `call` in the layout of the kernels. False: not a convolution that they compute. */
 bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter);
 
-/* Elements of the transformed weights. */
+/* Are weights that are kept so large that they come from memory each time? Then kernels read `bytes` for a number (3 hardly change a result, 2 are for bfloat16). */
+void WinogradKeepCompact(int bytes, WinogradDims* dims);
+
+/* Floats' room for the transformed weights. */
 int64_t WinogradWeightSize(const WinogradDims& d);
 void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u);
 /* The convolution with transformed weights. `workspace` gives 64-byte aligned scratch memory. */

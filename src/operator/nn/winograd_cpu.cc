@@ -1,5 +1,6 @@
 // Winograd convolutions: blocks of tiles and threads, transformed weights kept in a plan.
 #include <algorithm>
+#include <memory>
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
@@ -19,6 +20,7 @@ constexpr int64_t kSharedBytes = 10 << 20;   // of tiles that threads share when
 constexpr int64_t kCopyBytes = 768 << 10, kMostCopies = 8;   // of tiles that each thread transforms for itself
 constexpr int64_t kSharedBlock = 60;    // of these, tiles multiplied and transformed back at a time
 constexpr int64_t kSharedFilters = 32;
+constexpr int64_t kLargeBytes = 4 << 20;     // weights that do not stay in a cache until they are wanted again
 constexpr int64_t kGradientBytes = 8 << 20;   // of tiles that a weight gradient sums at a time
 constexpr int64_t kGap = 16;            // floats between tiles: powers of two would fall into the same sets of the cache
 
@@ -27,6 +29,9 @@ int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 WinogradPart Part(float* ptr, const WinogradDims& d, int64_t channels) { return {ptr, d.Points() * channels + kGap, channels}; }
 int64_t PartSize(const WinogradDims& d, int64_t channels, int64_t tiles) { return RoundUp((d.Points() * channels + kGap) * tiles, 16); }
+
+int64_t Panels(const WinogradDims& d) { return (d.k + MXNET_CPU_CALL(WinogradShape)().panel - 1) / MXNET_CPU_CALL(WinogradShape)().panel; }
+int64_t PlainBytes(const WinogradDims& d) { return Panels(d) * MXNET_CPU_CALL(WinogradShape)().panel * d.c * d.Points() * static_cast<int64_t>(sizeof(float)); }
 
 double Flops(const WinogradDims& d) { return 2.0 * d.Points() * d.Tiles() * d.c * d.k; }
 
@@ -57,13 +62,32 @@ bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFil
   return true;
 }
 
-int64_t WinogradWeightSize(const WinogradDims& d) {
-  return RoundUp(d.k, MXNET_CPU_CALL(WinogradShape)().panel) * d.c * d.Points();
+void WinogradKeepCompact(int bytes, WinogradDims* dims) {
+  if (PlainBytes(*dims) > kLargeBytes) dims->weight_bytes = bytes;
 }
+
+int64_t WinogradWeightSize(const WinogradDims& d) { return Panels(d) * d.Points() * MXNET_CPU_CALL(WinogradChunk)(d); }
 
 void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u) {
   const int panel = MXNET_CPU_CALL(WinogradShape)().panel;
-  const int64_t panels = RoundUp(d.k, panel) / panel, items = panels * d.c;
+  const int64_t panels = Panels(d), items = panels * d.c;
+  if (d.weight_bytes != 4) {
+    WinogradDims plain = d;
+    plain.weight_bytes = 4;
+    const int64_t size = d.Points() * MXNET_CPU_CALL(WinogradChunk)(plain), compact = d.Points() * MXNET_CPU_CALL(WinogradChunk)(d);
+    ParallelFor(panels, 1, [&](int64_t begin, int64_t end) {
+      const std::unique_ptr<float[]> made(new float[size]);
+      for (int64_t p = begin; p < end; ++p) {
+        WinogradDims own = plain;
+        own.k = std::min<int64_t>(panel, d.k - p * panel);
+        WinogradFilter first = f;
+        first.ptr += p * panel * f.k;
+        MXNET_CPU_CALL(WinogradWeights)(own, first, 0, 1, 0, d.c, made.get());
+        MXNET_CPU_CALL(WinogradCompact)(d, made.get(), u + p * compact);
+      }
+    });
+    return;
+  }
   ParallelFor(items, 64, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t p = begin / d.c, c = begin % d.c, stop = std::min(d.c, c + end - begin);
@@ -89,7 +113,7 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
   // Large weights are read from far away: once per many tiles, each thread its own filters. Small ones once per block of each thread, whose tiles then need not
   // come from another core's cache.
   const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
-  if (local && WinogradWeightSize(d) * sizeof(float) <= (4 << 20)) {
+  if (local && PlainBytes(d) <= kLargeBytes) {
     const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
     const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
     float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
@@ -193,6 +217,7 @@ void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* add
     if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
     return;
   }
+  if (call.pass == ConvPass::kForward && KeepsWeights(args, call.weight_input)) WinogradKeepCompact(3, &d);
   const float* u = KeptWeights(args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
   WinogradEpilogue e;
   e.bias = static_cast<const float*>(call.bias);

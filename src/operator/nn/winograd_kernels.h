@@ -9,6 +9,13 @@
  *   V   [tile][point][C rounded up to lanes]           transformed data
  *   U   [panel of `panel` filters][point][C][panel]    transformed weights, rows of filters filled up with zeros
  *   M   [tile][point][filters of some panels]          products
+ *
+ * Large U that come from memory for every image are kept in three or two bytes a number (WinogradDims::weight_bytes). A (panel, point) then has the panel's
+ * scales and, for each pair of channels, vectors of 32-bit words. Of the pair's four vectors of numbers (first channel's filters, second channel's),
+ *   3 bytes: words 0, 1, 2 have those of vectors 0, 1, 2 in their upper 24 bits, and in their lowest 8 bits together those of vector 3, the lowest first;
+ *   2 bytes: words 0, 1 have those of vectors 0, 1 in their upper 16 bits and those of vectors 2, 3 in their lower ones.
+ * A word is converted as it is: what lies in its lower bits is known when the upper ones are rounded. Numbers are integers, times the filter's scale; where
+ * scales are zero they are the upper bits of float32 (WinogradCompact says when).
  */
 #ifndef MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_
 #define MXNET_OPERATOR_NN_WINOGRAD_KERNELS_H_
@@ -24,6 +31,7 @@ struct WinogradDims {
   int64_t batch = 0, c = 0, k = 0;           // channels in, channels out
   int64_t h = 0, w = 0, oh = 0, ow = 0;      // sizes in, sizes out; they need not fit together: what lies outside the data is zero
   int64_t pad_h = 0, pad_w = 0;              // of the side before
+  int weight_bytes = 4;                      // of a number of U: 4, 3 or 2
   int TileH() const { return window_h == 1 ? 1 : points - window_h + 1; }
   int TileW() const { return window_w == 1 ? 1 : points - window_w + 1; }
   int Points() const { return (window_h == 1 ? 1 : points) * (window_w == 1 ? 1 : points); }
@@ -69,6 +77,10 @@ struct WinogradPart {
   nn::WinogradGeometry WinogradShape();                                                                                              \
   /* Panels [begin, end) of U for channels [c_begin, c_end). */                                                                      \
   void WinogradWeights(const nn::WinogradDims& d, const nn::WinogradFilter& f, int64_t begin, int64_t end, int64_t c_begin, int64_t c_end, float* u); \
+  /* Floats' room of a panel's weights at one point. */                                                                              \
+  int64_t WinogradChunk(const nn::WinogradDims& d);                                                                                  \
+  /* From a panel of U in floats that in d.weight_bytes. */                                                                          \
+  void WinogradCompact(const nn::WinogradDims& d, const float* plain, float* compact);                                               \
   /* Tiles [begin, end) of data into V; tile `begin` lies first. */                                                                  \
   void WinogradInput(const nn::WinogradDims& d, const float* x, int64_t begin, int64_t end, const nn::WinogradPart& v);               \
   /* M = V U for `tiles` tiles and panels [begin, end); M begins with panel `begin`. */                                              \

@@ -151,6 +151,63 @@ template <int... R>
 constexpr Tiles<R...> MakeTiles(std::integer_sequence<int, R...>) { return {}; }
 using AllTiles = decltype(MakeTiles(std::make_integer_sequence<int, kRows>()));
 
+constexpr int kCompactRows = kRows < 12 ? kRows : 12;   // the conversion wants registers too
+
+// The same with weights of 3 or 2 bytes, for a number of channels that is rounded up to pairs; sums are added to C where `add`. `ahead`: for each pair.
+template <int R, int kBytes, bool kFixed>
+void CompactTile(const float* a, int64_t lda, const float* b, const float* scale, int64_t depth, float* c, int64_t ldc, bool add, const float* next, int64_t ahead) {
+  Vec low[R], high[R];
+  const float* row[R];
+#pragma GCC unroll 14
+  for (int r = 0; r < R; ++r) {
+    low[r] = high[r] = Vec{};
+    row[r] = a + r * lda;
+  }
+  const auto number = [](Words w) { return kFixed ? __builtin_convertvector(reinterpret_cast<Ints>(w), Vec) : reinterpret_cast<Vec>(w); };
+  const int64_t third = ahead / 3;
+  for (int64_t i = 0; i < depth; i += 2, b += kBytes * kLanes, next += ahead) {
+    __builtin_prefetch(next, 0, 2);
+    __builtin_prefetch(next + third, 0, 2);
+    __builtin_prefetch(next + 2 * third, 0, 2);
+    {
+      const Vec b0 = number(LoadWords(b)), b1 = number(LoadWords(b + kLanes));
+#pragma GCC unroll 14
+      for (int r = 0; r < R; ++r) {
+        low[r] += row[r][i] * b0;
+        high[r] += row[r][i] * b1;
+      }
+    }
+    asm volatile("" ::: "memory");   // the second channel's weights wait: sums leave no registers for them
+    {
+      const Words w0 = LoadWords(b), w1 = LoadWords(b + kLanes), w2 = kBytes == 3 ? LoadWords(b + (kBytes - 1) * kLanes) : w0 << 16;
+      const Words w3 = kBytes == 3 ? w2 << 24 | (w1 << 16 & 0xff0000) | (w0 << 8 & 0xff00) : w1 << 16;
+      const Vec b2 = number(w2), b3 = number(w3);
+#pragma GCC unroll 14
+      for (int r = 0; r < R; ++r) {
+        low[r] += row[r][i + 1] * b2;
+        high[r] += row[r][i + 1] * b3;
+      }
+    }
+  }
+  const Vec low_scale = kFixed ? Load(scale) : Vec{} + 1.f, high_scale = kFixed ? Load(scale + kLanes) : Vec{} + 1.f;
+#pragma GCC unroll 14
+  for (int r = 0; r < R; ++r) {
+    low[r] *= low_scale;
+    high[r] *= high_scale;
+    Store(c + r * ldc, add ? Load(c + r * ldc) + low[r] : low[r]);
+    Store(c + r * ldc + kLanes, add ? Load(c + r * ldc + kLanes) + high[r] : high[r]);
+  }
+}
+
+using CompactTileFn = void (*)(const float*, int64_t, const float*, const float*, int64_t, float*, int64_t, bool, const float*, int64_t);
+template <int... R>
+struct CompactTiles {
+  static constexpr CompactTileFn of[2][2][sizeof...(R)] = {{{CompactTile<R + 1, 2, false>...}, {CompactTile<R + 1, 2, true>...}}, {{CompactTile<R + 1, 3, false>...}, {CompactTile<R + 1, 3, true>...}}};
+};
+template <int... R>
+constexpr CompactTiles<R...> MakeCompactTiles(std::integer_sequence<int, R...>) { return {}; }
+using AllCompactTiles = decltype(MakeCompactTiles(std::make_integer_sequence<int, kCompactRows>()));
+
 // The transpose of the output's transform: tiles of the result's gradient, as many channels as the result has.
 template <typename H, typename W>
 void Gradient(const WinogradDims& d, const float* y, int64_t begin, int64_t end, const WinogradPart& w) {
@@ -304,9 +361,13 @@ void WinogradInput(const WinogradDims& d, const float* x, int64_t begin, int64_t
 
 void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tiles, const float* u, int64_t begin, int64_t end, const WinogradPart& m) {
   const int points = d.Points();
-  const int64_t groups = (tiles + kRows - 1) / kRows;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
-  const int64_t ahead = (kPanel + groups - 1) / groups;   // the next panel comes evenly beside all of them: what is asked for faster than memory gives it holds up other reads
-  const auto chunk = [&](int64_t p, int point, int64_t c) { return u + ((p * points + point) * d.c + c) * kPanel; };
+  const bool compact = d.weight_bytes != 4;
+  const int64_t most = compact ? kCompactRows : kRows;
+  const int64_t groups = (tiles + most - 1) / most;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
+  const int64_t pair = compact ? d.weight_bytes * kLanes : 2 * kPanel, size = WinogradChunk(d);
+  // the next panel comes evenly beside all of them: what is asked for faster than memory gives it holds up other reads
+  const int64_t ahead = ((compact ? pair : kPanel) + groups - 1) / groups;
+  const auto chunk = [&](int64_t p, int point, int64_t c) { return u + (p * points + point) * size + (c > 0 && compact ? kPanel : 0) + c * pair / 2; };
   for (int point = 0; point < points; ++point) {
     const float* a = v.ptr + point * v.point_stride;
     float* out = m.ptr + point * m.point_stride;
@@ -320,8 +381,14 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
         else if (c + kDepth < d.c) next = chunk(begin, point, c + kDepth);
         else if (point + 1 < points) next = chunk(begin, point + 1, 0);
         else if (end * kPanel < d.k) next = chunk(end, 0, 0);
-        for (int64_t g = 0; g < groups; ++g, next += depth * kPanel / groups) {
+        for (int64_t g = 0; g < groups; ++g, next += depth * pair / 2 / groups) {
           const int64_t t = tiles * g / groups, rows = tiles * (g + 1) / groups - t;
+          if (compact) {
+            const float* scale = chunk(p, point, 0);
+            AllCompactTiles::of[d.weight_bytes - 2][*scale != 0][rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel + (c > 0 ? 0 : kPanel), scale, depth, column + t * m.tile_stride,
+                                                                           m.tile_stride, c > 0, next, ahead);
+            continue;
+          }
           kernels[rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel, depth, column + t * m.tile_stride, m.tile_stride, next, ahead);
         }
       }
