@@ -25,6 +25,14 @@ struct CompiledCode {
 };
 
 /*
+ * What to compile for a device of compute capability `number` (90 for 9.0): its machine code, or, when it is newer than this NVRTC, the newest PTX that NVRTC
+ * makes ("compute_121"), of which the driver makes code. Throws Error(kGeneric) for a device that is older than all it knows.
+ */
+std::string CodeFor(int number);
+/* PTX that devices from `number` on take. */
+std::string PtxFor(int number);
+
+/*
  * Throws Error(kGeneric) "[rtc] NAME does not compile ..." with NVRTC's log. With MXNET_RTC_VERBOSE the source and the log of everything compiled are printed.
  * Safe from several threads.
  */

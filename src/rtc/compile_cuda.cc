@@ -2,6 +2,7 @@
 
 #include <nvrtc.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -67,7 +68,29 @@ bool Unpack(const std::string& payload, CompiledCode* c) {
   return !c->code.empty();
 }
 
+// The largest architecture that NVRTC knows and that is not above `number`.
+int KnownArchitecture(int number) {
+  int count = 0;
+  Check(nvrtcGetNumSupportedArchs(&count), "asking for the architectures", "NVRTC");
+  std::vector<int> known(static_cast<size_t>(std::max(count, 1)), 0);
+  Check(nvrtcGetSupportedArchs(known.data()), "asking for the architectures", "NVRTC");
+  int best = 0, oldest = known[0];
+  for (int k : known) {
+    if (k <= number) best = std::max(best, k);
+    oldest = std::min(oldest, k);
+  }
+  MXNET_CHECK(best > 0) << "[rtc] a device of compute capability " << number / 10 << "." << number % 10 << "; accepted: " << oldest / 10 << "." << oldest % 10 << " or newer";
+  return best;
+}
+
 }  // namespace
+
+std::string CodeFor(int number) {
+  const int known = KnownArchitecture(number);
+  return (known == number ? "sm_" : "compute_") + std::to_string(known);
+}
+
+std::string PtxFor(int number) { return "compute_" + std::to_string(KnownArchitecture(number)); }
 
 CompiledCode Compile(const CompileRequest& r) {
   ProgramHolder holder;

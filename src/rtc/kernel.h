@@ -23,6 +23,7 @@ struct Kernel {
   static constexpr int kMaxDevices = 32;
   std::string name;        // of the __global__ function
   std::string source;
+  int per_thread = 1;      // elements that a thread takes at a time, where the text decides that: for the launch's grid
   mutable std::atomic<void*> loaded[kMaxDevices] = {};   // by device: owned by whoever launches
 };
 

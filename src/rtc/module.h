@@ -11,8 +11,8 @@
 namespace mxnet {
 namespace rtc {
 
-/* "sm_90" for an H100. Throws Error when there is no such device. */
-std::string ArchitectureOf(int dev_id);
+/* 90 for an H100 or H200. Throws Error when there is no such device. */
+int CapabilityOf(int dev_id);
 /* Options that the library's own kernels are compiled with. */
 inline std::vector<std::string> KernelOptions() { return {"--std=c++17"}; }
 

@@ -20,11 +20,11 @@ void Check(cudaError_t status, const char* what, const std::string& name) {
 
 }  // namespace
 
-std::string ArchitectureOf(int dev_id) {
+int CapabilityOf(int dev_id) {
   int major = 0, minor = 0;
   Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev_id), "asking for the architecture of device", std::to_string(dev_id));
   Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev_id), "asking for the architecture of device", std::to_string(dev_id));
-  return "sm_" + std::to_string(major) + std::to_string(minor);
+  return major * 10 + minor;
 }
 
 Module::Module(const CompiledCode& code, const std::string& name) : name_(name) {
@@ -67,7 +67,7 @@ void LaunchKernel(const Kernel& kernel, const LaunchShape& shape, void* args, si
       r.name = kernel.name + ".cu";
       r.source = kernel.source;
       r.options = KernelOptions();
-      r.architecture = ArchitectureOf(dev);
+      r.architecture = CodeFor(CapabilityOf(dev));
       const auto* module = new Module(CompileCached(r), kernel.name);   // stays loaded: kernels are launched until the end of the process
       function = module->Function(kernel.name);
       kernel.loaded[dev].store(function, std::memory_order_release);

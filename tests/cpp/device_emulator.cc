@@ -65,6 +65,7 @@ template <typename V> static inline V emu_exchange(V v, unsigned from) {
   return out;
 }
 template <typename V> static inline V __shfl_xor_sync(unsigned, V v, int mask) { return emu_exchange(v, (emu_self & ~31u) | ((emu_self ^ static_cast<unsigned>(mask)) & 31u)); }
+template <typename V> static inline V __shfl_up_sync(unsigned, V v, unsigned step) { return emu_exchange(v, (emu_self & 31u) >= step ? emu_self - step : emu_self); }
 static inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>((static_cast<uint64_t>(a) * b) >> 32); }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return static_cast<unsigned long long>((static_cast<unsigned __int128>(a) * b) >> 64); }
 static inline float __uint_as_float(unsigned u) { float f; memcpy(&f, &u, 4); return f; }
@@ -180,7 +181,7 @@ void BuildNoted() {
     std::string body = kernel->source;
     Replace(&body, rtc::HalfText(), "");
     Replace(&body, "extern \"C\" __global__", "static");
-    const bool sync = body.find("__syncthreads()") != std::string::npos;
+    const bool sync = body.find("__syncthreads()") != std::string::npos || body.find("_sync(") != std::string::npos;
     source += "namespace " + space + " {\n" + kHalf + body + "\n#define EMU_KERNEL " + kernel->name + "\n#define EMU_SYNC " + (sync ? "1" : "0") + "\n" + kRunner +
               "#undef EMU_KERNEL\n#undef EMU_SYNC\n}\n";
     table += space + "::emu_run, ";

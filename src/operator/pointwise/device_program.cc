@@ -28,21 +28,35 @@ std::string ValueText(const DeviceValue& v) {
 std::string WalkText(const DeviceVariant& v) {
   std::string text;
   const char* index = v.large ? "long long" : "unsigned";
-  text += std::string("    ") + index + " rest = static_cast<" + index + ">(i), q, at;\n";
+  text += std::string("      ") + index + " rest = static_cast<" + index + ">(i), q, at;\n";
   for (size_t k = 0; k < v.access.size(); ++k)
-    if (Walked(v.access[k])) text += "    long long o" + N(static_cast<int>(k)) + " = 0;\n";
+    if (Walked(v.access[k])) text += "      long long o" + N(static_cast<int>(k)) + " = 0;\n";
   for (int d = v.ndim - 1; d >= 0; --d) {
-    if (d == 0) text += "    at = rest;\n";
-    else if (v.large) text += "    q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
-    else text += "    q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) + "); rest = q;\n";
+    if (d == 0) text += "      at = rest;\n";
+    else if (v.large) text += "      q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
+    else text += "      q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) + "); rest = q;\n";
     for (size_t k = 0; k < v.access.size(); ++k) {
       if (!Walked(v.access[k])) continue;
       if (d == v.ndim - 1 && v.access[k] == Access::kRepeated) continue;
       const std::string i = N(static_cast<int>(k));
-      text += "    o" + i + " += " + (d == v.ndim - 1 && v.access[k] == Access::kRows ? std::string("at") : "at * a.t" + i + "_" + N(d)) + ";\n";
+      text += "      o" + i + " += " + (d == v.ndim - 1 && v.access[k] == Access::kRows ? std::string("at") : "at * a.t" + i + "_" + N(d)) + ";\n";
     }
   }
   return text;
+}
+
+// How much code a step's functions become: texts with several elements have each of them several times.
+int Costs(const DeviceProgram& p) {
+  static const std::pair<const char*, int> kCosts[] = {{"gamma", 16}, {"erfinv", 16}, {"pow", 8}, {"cbrt", 4}, {"sin", 8}, {"cos", 8}, {"tan(", 8}, {"hypot", 4}, {"mod", 8}, {"lcm", 16}, {"gcd", 16},
+                                                       {"ldexp", 8}, {"exp", 2}, {"log", 2}, {"erf", 3}, {"tanh", 3}, {"sigmoid", 2}, {"softrelu", 4}, {"arc", 4}};
+  int total = 0;
+  for (const DeviceStep& s : p.steps) {
+    const std::string text = DeviceDefinition(s.function);
+    ++total;
+    for (const auto& c : kCosts)
+      for (size_t at = text.find(c.first); at != std::string::npos; at = text.find(c.first, at + 1)) total += c.second;
+  }
+  return total;
 }
 
 }  // namespace
@@ -91,49 +105,60 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   text += "  return s" + N(static_cast<int>(p.steps.size()) - 1) + ";\n}\n";
 
   text += "extern \"C\" __global__ void __launch_bounds__(256) " + p.name + "(const __grid_constant__ Args a) {\n";
-  std::string arguments;
-  for (int k = 0; k < inputs; ++k) {
-    const std::string i = N(k);
-    if (v.access[k] == Access::kSingle) text += "  const T c" + i + " = mx::Load<T>(a.in" + i + ", 0);\n";
-  }
-  text += "  for (long long i = mx::ThreadIndex() * " + width + "; i < a.n; i += mx::ThreadCount() * " + width + ") {\n";
-  if (v.ndim > 0) text += WalkText(v);
-  auto call = [&](const char* index) {
+  const std::string turns = N(v.turns);
+  for (int k = 0; k < inputs; ++k)
+    if (v.access[k] == Access::kSingle) text += "  const T c" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", 0);\n";
+  auto call = [&](const char* repeated, const char* along) {
     std::string c = "Element(a";
-    for (int k = 0; k < inputs; ++k) {
-      const bool one = v.access[k] == Access::kSingle || v.access[k] == Access::kRepeated;
-      c += one ? ", c" + N(k) : ", x" + N(k) + index;
-    }
+    for (int k = 0; k < inputs; ++k)
+      c += v.access[k] == Access::kSingle ? ", c" + N(k) : ", x" + N(k) + (v.access[k] == Access::kRepeated ? repeated : along);
     return c + ")";
   };
   const bool tail = v.width > 1 && v.ndim == 0;
-  if (tail) text += "    if (i + " + width + " <= a.n) {\n";
+  // a block has neighbouring elements; its threads have neighbouring accesses of each turn. All loads of a turn come before the first store.
+  const std::string each = "#pragma unroll\n    for (int u = 0; u < " + turns + "; ++u) {\n      const long long i = base + (u * 256 + static_cast<int>(threadIdx.x)) * " + width +
+                           ";\n      if (i " + (tail ? "+ " + width + " <= a.n" : std::string("< a.n")) + ") {\n";
+  text += "  constexpr int kTile = 256 * " + turns + " * " + width + ";\n"
+          "  for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long long>(gridDim.x) * kTile) {\n";
+  for (int k = 0; k < inputs; ++k) {
+    if (v.access[k] == Access::kSingle) continue;
+    text += "    T x" + N(k) + "[" + turns + "]" + (v.access[k] == Access::kRepeated ? "" : "[" + width + "]") + ";\n";
+  }
+  if (v.add) text += "    T z[" + turns + "][" + width + "];\n";
+  text += each;
+  if (v.ndim > 0) text += WalkText(v);
   for (int k = 0; k < inputs; ++k) {
     const std::string i = N(k);
     switch (v.access[k]) {
-      case Access::kAlong: text += "    T x" + i + "[" + width + "]; mx::LoadPack<" + width + ">(a.in" + i + ", i, x" + i + ");\n"; break;
-      case Access::kRows: text += "    T x" + i + "[" + width + "]; mx::LoadPack<" + width + ">(a.in" + i + ", o" + i + ", x" + i + ");\n"; break;
-      case Access::kRepeated: text += "    const T c" + i + " = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
-      case Access::kAny: text += "    T x" + i + "[1]; x" + i + "[0] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
+      case Access::kAlong: text += "      mx::LoadPack<" + width + ">(a.in" + i + ", i, x" + i + "[u]);\n"; break;
+      case Access::kRows: text += "      mx::LoadPack<" + width + ">(a.in" + i + ", o" + i + ", x" + i + "[u]);\n"; break;
+      case Access::kRepeated: text += "      x" + i + "[u] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
+      case Access::kAny: text += "      x" + i + "[u][0] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
       default: break;
     }
   }
-  text += "    T y[" + width + "];\n";
-  text += "#pragma unroll\n    for (int j = 0; j < " + width + "; ++j) y[j] = " + call("[j]") + ";\n";
-  if (v.add) {
-    text += "    T z[" + width + "]; mx::LoadPack<" + width + ">(a.out, i, z);\n";
-    text += "#pragma unroll\n    for (int j = 0; j < " + width + "; ++j) y[j] = z[j] + y[j];\n";
-  }
-  text += "    mx::StorePack<" + width + ">(a.out, i, y);\n";
-  if (tail) {
-    text += "    } else {\n    for (long long j = i; j < a.n; ++j) {\n";
+  if (v.add) text += "      mx::LoadPack<" + width + ">(a.out, i, z[u]);\n";
+  text += "    } }\n" + each + "      T y[" + width + "];\n#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) y[j] = " + (v.add ? "z[u][j] + " : "") + call("[u]", "[u][j]") +
+          ";\n      mx::StorePack<" + width + ">(a.out, i, y);\n    } }\n";
+  text += "  }\n";
+  if (tail) {   // the last elements, fewer than an access has
+    text += "  const long long rest = a.n - a.n % " + width + " + threadIdx.x;\n  if (blockIdx.x == 0 && rest < a.n) {\n";
     for (int k = 0; k < inputs; ++k)
-      if (v.access[k] == Access::kAlong) text += "      const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", j);\n";
-    text += "      T y = " + call("") + ";\n";
-    if (v.add) text += "      y = mx::Load<T>(a.out, j) + y;\n";
-    text += "      mx::Store(a.out, j, y);\n    }\n    }\n";
+      if (v.access[k] == Access::kAlong) text += "    const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", rest);\n";
+    text += "    T y = " + call("", "") + ";\n";
+    if (v.add) text += "    y = mx::Load<T>(a.out, rest) + y;\n";
+    text += "    mx::Store(a.out, rest, y);\n  }\n";
   }
-  return text + "  }\n}\n";
+  return text + "}\n";
+}
+
+int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
+  int loads = v.add ? 1 : 0;
+  for (Access a : v.access) loads += a != Access::kSingle && a != Access::kRepeated;
+  const int wanted = loads <= 1 ? 4 : loads <= 3 ? 2 : 1;
+  int turns = 1;
+  while (turns < wanted && 2 * turns * v.width * Costs(p) <= 64) turns *= 2;
+  return turns;
 }
 
 namespace {
@@ -236,11 +261,13 @@ void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numb
   }
   v.width = Width(in, v.access, walk, out);
 
-  std::string signature = p.Signature() + "|" + N(v.out_dtype) + (v.add ? "+" : "=") + (v.large ? "L" : "") + N(v.ndim) + "w" + N(v.width);
+  std::string signature = p.Signature() + "|" + N(v.out_dtype) + (v.add ? "+" : "=") + (v.large ? "L" : "") + N(v.ndim) + "w" + N(v.width);   // the turns follow from all of these
   for (size_t k = 0; k < v.dtypes.size(); ++k) signature += "," + N(v.dtypes[k]) + static_cast<char>(v.access[k]);
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
+    v.turns = TurnsFor(p, v);
     k->name = p.name;
     k->source = ProgramText(p, v);
+    k->per_thread = v.width * v.turns;
   });
 
   rtc::Arguments args;
@@ -260,7 +287,7 @@ void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numb
   }
   for (const auto& steps : walk.step)
     for (int64_t s : steps) args.Add(s);
-  rtc::Launch(kernel, rtc::Cover((total + v.width - 1) / v.width), &args, run);
+  rtc::Launch(kernel, rtc::Cover((total + kernel.per_thread - 1) / kernel.per_thread), &args, run);
 }
 
 }  // namespace pointwise
