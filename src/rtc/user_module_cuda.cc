@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/module.h"
 
@@ -22,10 +22,10 @@ std::string PtxArchitecture() {
     count = 0;
   }
   for (int dev = 0; dev < count; ++dev) {
-    const int number = std::atoi(ArchitectureOf(dev).c_str() + 3);
+    const int number = CapabilityOf(dev);
     oldest = oldest == 0 ? number : std::min(oldest, number);
   }
-  return "compute_" + std::to_string(oldest ? oldest : 75);
+  return PtxFor(oldest ? oldest : 75);
 }
 
 bool IsFolder(const std::string& path) {
@@ -53,9 +53,9 @@ CompiledCode CompileUser(const std::string& source, const std::vector<std::strin
   }
   if (r.architecture.empty()) r.architecture = PtxArchitecture();
   // for cuda_fp16.h and its like, behind the user's own folders
-  const char* home = std::getenv("CUDA_HOME");
-  const std::string include = std::string(home && *home ? home : "/usr/local/cuda") + "/include";
-  if (IsFolder(include)) r.options.push_back("--include-path=" + include);
+  const std::string include = Env::Get().cuda_home + "/include";
+  for (const std::string& folder : {include, include + "/cccl"})
+    if (IsFolder(folder)) r.options.push_back("--include-path=" + folder);
   return Compile(r);   // not through the disk cache: headers may have changed behind the same text
 }
 

@@ -38,6 +38,14 @@ TEST(UserModuleCuda, ErrorsCarryTheLog) {
   }
 }
 
+TEST(UserModuleCuda, HeadersComeFromCudaHome) {
+  Make(kText);
+  Env::Set("CUDA_HOME", "/nowhere");
+  EXPECT_THROW(Make(kText), Error);
+  EXPECT_EQ(rtc::UserModule("extern \"C\" __global__ void one(int* x) { *x = 1; }", {}, {}).Find("one"), "one");   // what includes nothing needs no headers
+  Env::Set("CUDA_HOME", "");
+}
+
 TEST(UserModuleCuda, VerbosePrintsTheSource) {
   for (const char* value : {"0", "1"}) {
     Env::Set("MXNET_RTC_VERBOSE", value);

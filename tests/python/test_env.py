@@ -13,7 +13,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 def run(code, **variables):
     """Runs Python with these variables and none of the caller's, except where the package and its library are."""
     environment = {k: v for k, v in os.environ.items()
-                   if not re.match("MXNET_|NNVM_|OMP_|DMLC_", k) or k == "MXNET_LIBRARY_PATH"}
+                   if not re.match("MXNET_|NNVM_|OMP_|DMLC_|CUDA_HOME", k) or k == "MXNET_LIBRARY_PATH"}
     environment.update(variables)
     arguments = ["-c", code] if isinstance(code, str) else code
     return subprocess.run([sys.executable] + arguments, env=environment, capture_output=True, text=True, timeout=120)
