@@ -118,6 +118,47 @@ TEST(ProductChoice, EpiloguesTakeWhatTheLibraryCan) {
   EXPECT_EQ(a.kernels, 1);
 }
 
+Case DenseBackward(int dtype, OpReq req = OpReq::kWrite) { return {"_backward_FullyConnected", {{3, 4}, {3, 5}, {4, 5}, {4}}, {dtype}, {{"num_hidden", "4"}}, req}; }
+
+TEST_F(Products, BiasGradientsComeBesideWeightGradients) {
+  auto sums = [](const Case& c) {
+    EmulatedDevice device;
+    FakeProductLibrary::chosen().clear();
+    library::ForgetProducts();
+    RunKernel(c, DeviceType::kGPU);
+    int count = 0;
+    for (const auto& p : FakeProductLibrary::chosen()) count += p.sums;
+    return count;
+  };
+  for (int dtype : {kFloat32, kFloat16, kBfloat16}) EXPECT_EQ(sums(DenseBackward(dtype)), 1);
+  EXPECT_EQ(sums(DenseBackward(kFloat64)), 0);
+  EXPECT_EQ(sums(DenseBackward(kFloat32, OpReq::kAdd)), 0);
+  Env::Set("MXNET_ENFORCE_DETERMINISM", "1");
+  EXPECT_EQ(sums(DenseBackward(kFloat32)), 0);
+  Env::Set("MXNET_ENFORCE_DETERMINISM", "");
+}
+
+// What the library refuses is ours: a case's kernels are noted with it refusing, and run with it refusing.
+TEST_F(Products, WithoutEpilogues) {
+  FakeProductLibrary::refuse() = [](const library::ProductProblem& p) { return p.bias || p.relu || p.sums; };
+  for (int dtype : {kFloat32, kFloat16}) {
+    CheckProduct({"FullyConnected", {{3, 5}, {4, 5}, {4}}, {dtype}, {{"num_hidden", "4"}}}, 8);
+    CheckProduct({"_fused_dense", {{3, 5}, {4, 5}, {4}, {3, 4}}, {dtype}, {{"num_hidden", "4"}, {"post", "relu"}, {"with_add", "1"}}}, 8);
+    CheckProduct(DenseBackward(dtype), 8);
+  }
+}
+
+TEST(ProductChoice, RefusedProductsAreClearErrors) {
+  FakeProductLibrary library;
+  FakeProductLibrary::refuse() = [](const library::ProductProblem&) { return true; };
+  try {
+    RunKernel({"dot", {{3, 5}, {5, 4}}, {kFloat32}, {}}, DeviceType::kGPU);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("[matmul] cuBLASLt has no algorithm for 1 products of 3 x 5 and 5 x 4 of float32"), std::string::npos) << e.what();
+  }
+}
+
 TEST(ProductChoice, IsRememberedByProblem) {
   FakeProductLibrary library;
   const Case c{"dot", {{3, 5}, {5, 4}}, {kFloat32}, {}};

@@ -21,6 +21,11 @@ class FakeProductLibrary {
     static std::vector<void*> list;
     return list;
   }
+  /* What to refuse; null: nothing. */
+  static bool (*&refuse())(const library::ProductProblem&) {
+    static bool (*rule)(const library::ProductProblem&) = nullptr;
+    return rule;
+  }
   static int& multiplied() {
     static int count = 0;
     return count;
@@ -28,6 +33,7 @@ class FakeProductLibrary {
 
   FakeProductLibrary() : before_(library::GetProductLibrary()) {
     chosen().clear();
+    refuse() = nullptr;
     multiplied() = 0;
     streams().clear();
     library::ForgetProducts();
@@ -45,13 +51,19 @@ class FakeProductLibrary {
     library::ProductAlgorithm a;
     a.data[0] = static_cast<uint64_t>(problem.product.m), a.data[7] = static_cast<uint64_t>(problem.product.n);
     a.workspace = 128;
+    a.refused = refuse() && refuse()(problem);
     return a;
   }
   template <typename T>
   static void Compute(const library::ProductProblem& problem, const library::ProductOperands& o) {
     const library::Product& p = problem.product;
     const T *a = static_cast<const T*>(o.a), *b = static_cast<const T*>(o.b), *addend = static_cast<const T*>(o.addend), *bias = static_cast<const T*>(o.bias);
-    T* c = static_cast<T*>(o.c);
+    T *c = static_cast<T*>(o.c), *sums = static_cast<T*>(o.sums);
+    for (int64_t r = 0; problem.sums && r < p.m; ++r) {
+      double sum = 0;
+      for (int64_t t = 0; t < p.k; ++t) sum += static_cast<double>(a[p.trans_a ? t * p.lda + r : r * p.lda + t]);
+      sums[r] = T(sum);
+    }
     for (int64_t i = 0; i < p.batch; ++i)
       for (int64_t r = 0; r < p.m; ++r)
         for (int64_t s = 0; s < p.n; ++s) {
@@ -73,6 +85,7 @@ class FakeProductLibrary {
     EXPECT_NE(workspace, nullptr);
     EXPECT_TRUE(!problem.addend || o.addend);
     EXPECT_TRUE(!problem.bias || o.bias);
+    EXPECT_TRUE(!problem.sums || (o.sums && !problem.bias && !problem.relu && problem.product.batch == 1));
     switch (problem.product.dtype) {
       case kFloat32: return Compute<float>(problem, o);
       case kFloat64: return Compute<double>(problem, o);

@@ -51,7 +51,7 @@ std::string ProductProblem::CacheKey() const {
   std::copy_n(reinterpret_cast<const char*>(&p.alpha), sizeof alpha, reinterpret_cast<char*>(&alpha));
   Key key;
   key.Add(p.dtype).Add(p.trans_a).Add(p.trans_b).Add(p.batch).Add(p.m).Add(p.n).Add(p.k).Add(p.lda).Add(p.ldb).Add(p.ldc).Add(p.step_a).Add(p.step_b).Add(p.step_c);
-  key.Add(alpha).Add(static_cast<int>(arithmetic)).Add(reductions).Add(addend).Add(bias).Add(relu).Add(device);
+  key.Add(alpha).Add(static_cast<int>(arithmetic)).Add(reductions).Add(addend).Add(bias).Add(relu).Add(sums).Add(device);
   for (int a : alignment) key.Add(a);
   return key.text();
 }
@@ -61,54 +61,97 @@ void SetProductLibrary(const ProductLibrary* library) { g_library.store(library,
 void ForgetProducts() { g_chosen.Clear(); }
 size_t RememberedProducts() { return g_chosen.size(); }
 
-void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& given, const void* a, const void* b, void* c, const Tail& tail) {
-  if (given.batch * given.m * given.n == 0) return;
+namespace {
+
+// What the library is asked to do behind the product, each only where it may be asked at all.
+struct Wishes {
+  bool bias = false, relu = false, sums = false;
+};
+
+// The product and its addend; `wishes` is what was done beside them.
+void RunProduct(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& p, const void* a, const void* b, void* c, const Tail& tail, void* sums, Wishes* wishes) {
+  const ProductLibrary* library = GetProductLibrary();
+  MXNET_CHECK(library) << "[matmul] on " << run.ctx << ": this build has no matrix library for GPUs; accepted: cpu contexts";
+  const Env& env = Env::Get();
   ProductProblem problem;
-  Product& p = problem.product;
-  p = given;
+  problem.product = p;
+  problem.arithmetic = ArithmeticOf(p.dtype, env);
+  problem.reductions = AllowedReductions(p.dtype, problem.arithmetic, env);
+  problem.addend = tail.addend != nullptr;
+  problem.device = run.ctx.dev_id;
+  ProductOperands operands;
+  operands.a = a, operands.b = b, operands.c = c, operands.addend = tail.addend;
+  for (;;) {
+    problem.bias = wishes->bias, problem.relu = wishes->relu, problem.sums = wishes->sums;
+    operands.bias = wishes->bias ? tail.bias : nullptr;
+    operands.sums = wishes->sums ? sums : nullptr;
+    const void* pointers[5] = {a, b, operands.addend ? operands.addend : c, c, wishes->sums ? sums : operands.bias};
+    for (int i = 0; i < 5; ++i) problem.alignment[i] = pointers[i] ? AlignmentOf(pointers[i]) : 256;
+    const std::string key = problem.CacheKey();
+    ProductAlgorithm algorithm;
+    if (!g_chosen.Find(key, &algorithm)) {
+      algorithm = library->choose(problem, kProductWorkspace, run);
+      g_chosen.Put(key, algorithm);
+    }
+    if (!algorithm.refused) return library->multiply(problem, algorithm, operands, algorithm.workspace ? workspace(algorithm.workspace) : nullptr, run);
+    MXNET_CHECK(wishes->bias || wishes->relu || wishes->sums)
+        << "[matmul] cuBLASLt has no algorithm for " << p.batch << " products of " << p.m << " x " << p.k << " and " << p.k << " x " << p.n << " of " << DTypeName(p.dtype) << " (rows " << p.lda
+        << ", " << p.ldb << ", " << p.ldc << " apart, addresses aligned to " << problem.alignment[0] << ", " << problem.alignment[1] << ", " << problem.alignment[3] << " bytes)";
+    *wishes = Wishes();   // the product alone, then
+  }
+}
+
+Product WithoutZeros(Product p) {
   if (!p.lda) p.lda = p.trans_a ? p.m : p.k;
   if (!p.ldb) p.ldb = p.trans_b ? p.k : p.n;
   if (!p.ldc) p.ldc = p.n;
   if (!p.step_a) p.step_a = p.m * p.k;
   if (!p.step_b) p.step_b = p.k * p.n;
   if (!p.step_c) p.step_c = p.m * p.n;
+  return p;
+}
+
+// Epilogues exist for single products in every type but double.
+bool HasEpilogues(const Product& p) { return p.batch == 1 && p.dtype != kFloat64; }
+
+}  // namespace
+
+void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& given, const void* a, const void* b, void* c, const Tail& tail) {
+  if (given.batch * given.m * given.n == 0) return;
+  const Product p = WithoutZeros(given);
   const bool dense = p.ldc == p.n && (p.batch == 1 || p.step_c == p.m * p.n);
   MXNET_CHECK(dense || !(tail.bias || tail.post)) << "[matmul] a bias or an activation behind a result with gaps";
   Tail rest = tail;   // what is left for a kernel of ours
+  rest.addend = nullptr;
   if (p.k == 0) {
     MXNET_CHECK(dense) << "[matmul] an empty sum into a result with gaps";
     const int64_t bytes = p.batch * p.m * p.n * static_cast<int64_t>(DTypeSize(p.dtype));
     if (!tail.addend) ZeroBytes(run, c, bytes);
     else if (tail.addend != c) CopyBytes(run, tail.addend, c, bytes);
-    rest.addend = nullptr;
     return ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
   }
-  const ProductLibrary* library = GetProductLibrary();
-  MXNET_CHECK(library) << "[matmul] on " << run.ctx << ": this build has no matrix library for GPUs; accepted: cpu contexts";
-  const Env& env = Env::Get();
-  problem.arithmetic = ArithmeticOf(p.dtype, env);
-  problem.reductions = AllowedReductions(p.dtype, problem.arithmetic, env);
-  // Epilogues exist for single products in every type but double, with a bias of the result's type. What follows a part that is ours is ours too.
-  const bool epilogue = p.batch == 1 && p.dtype != kFloat64;
-  problem.addend = tail.addend != nullptr;
-  problem.bias = epilogue && tail.bias && tail.bias_dtype == p.dtype;
-  problem.relu = epilogue && tail.post.kind == nn::PostKind::kRelu && (problem.bias || !tail.bias);
-  rest.addend = nullptr;
-  if (problem.bias) rest.bias = nullptr;
-  if (problem.relu) rest.post = nn::PostOp();
-  problem.device = run.ctx.dev_id;
-  ProductOperands operands;
-  operands.a = a, operands.b = b, operands.c = c, operands.addend = tail.addend, operands.bias = problem.bias ? tail.bias : nullptr;
-  const void* pointers[5] = {a, b, operands.addend ? operands.addend : c, c, operands.bias};
-  for (int i = 0; i < 5; ++i) problem.alignment[i] = pointers[i] ? AlignmentOf(pointers[i]) : 256;
-  const std::string key = problem.CacheKey();
-  ProductAlgorithm algorithm;
-  if (!g_chosen.Find(key, &algorithm)) {
-    algorithm = library->choose(problem, kProductWorkspace, run);
-    g_chosen.Put(key, algorithm);
-  }
-  library->multiply(problem, algorithm, operands, algorithm.workspace ? workspace(algorithm.workspace) : nullptr, run);
+  // A bias must be of the result's type and lie as the library's vector loads want it. What follows a part that is ours is ours too.
+  Wishes wishes;
+  wishes.bias = HasEpilogues(p) && tail.bias && tail.bias_dtype == p.dtype && AlignmentOf(tail.bias) >= 16;
+  wishes.relu = HasEpilogues(p) && tail.post.kind == nn::PostKind::kRelu && (wishes.bias || !tail.bias);
+  RunProduct(run, workspace, p, a, b, c, tail, nullptr, &wishes);
+  if (wishes.bias) rest.bias = nullptr;
+  if (wishes.relu) rest.post = nn::PostOp();
   ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
+}
+
+bool MultiplyAndSum(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& given, const void* a, const void* b, void* c, const void* addend, void* sums) {
+  Tail tail;
+  tail.addend = addend;
+  const Product p = WithoutZeros(given);
+  if (!HasEpilogues(p) || p.m * p.n * p.k == 0 || AlignmentOf(sums) < 16) {
+    Multiply(run, workspace, given, a, b, c, tail);
+    return false;
+  }
+  Wishes wishes;
+  wishes.sums = true;
+  RunProduct(run, workspace, p, a, b, c, tail, sums, &wishes);
+  return wishes.sums;
 }
 
 }  // namespace library

@@ -47,21 +47,23 @@ struct ProductProblem {
   Arithmetic arithmetic = Arithmetic::kFloat;
   int reductions = 0;           // ReductionSchemes
   bool addend = false, bias = false, relu = false;   // what its epilogue does
-  int alignment[5] = {1, 1, 1, 1, 1};   // bytes, powers of two up to 256: a, b, addend, c, bias
+  bool sums = false;            // and the sums of op(a) over k, m numbers of the product's type; not with bias or relu
+  int alignment[5] = {1, 1, 1, 1, 1};   // bytes, powers of two up to 256: a, b, addend, c, bias or sums
   int device = 0;
   std::string CacheKey() const;
 };
 struct ProductOperands {
   const void *a = nullptr, *b = nullptr, *addend = nullptr, *bias = nullptr;   // the addend lies as c does and may be c
-  void* c = nullptr;
+  void *c = nullptr, *sums = nullptr;
 };
 struct ProductAlgorithm {
+  bool refused = false;         // the library does not take the problem
   uint64_t data[8] = {};
   size_t workspace = 0;
 };
 
 struct ProductLibrary {
-  /* The best by its heuristics within `workspace_limit` bytes. Throws Error(kGeneric) when there is none. Safe from several threads. */
+  /* The best by its heuristics within `workspace_limit` bytes, or `refused`. Safe from several threads. */
   ProductAlgorithm (*choose)(const ProductProblem& problem, size_t workspace_limit, const RunContext& run);
   /* Puts the product on run.stream. */
   void (*multiply)(const ProductProblem& problem, const ProductAlgorithm& algorithm, const ProductOperands& operands, void* workspace, const RunContext& run);
@@ -79,6 +81,8 @@ constexpr size_t kProductWorkspace = size_t{32} << 20;   // what cuBLAS recommen
  * With gaps between rows of c, or a batch with gaps, only an addend may follow. Throws Error(kGeneric) without a library.
  */
 void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& product, const void* a, const void* b, void* c, const Tail& tail = {});
+/* c = op(a) * op(b) + addend; returns whether the library has put sums[i] = sum over k of op(a)(i, k) there too, m numbers of the product's type. */
+bool MultiplyAndSum(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& product, const void* a, const void* b, void* c, const void* addend, void* sums);
 
 }  // namespace library
 }  // namespace mxnet

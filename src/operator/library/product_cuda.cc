@@ -111,7 +111,8 @@ struct Described {
   Compute compute;
 };
 
-Described Describe(const ProductProblem& problem, const void* bias) {
+// `vector`: the bias, or where sums go.
+Described Describe(const ProductProblem& problem, const void* vector) {
   const Product& p = problem.product;
   Described d;
   d.compute = ComputeOf(problem.arithmetic);
@@ -127,7 +128,10 @@ Described Describe(const ProductProblem& problem, const void* bias) {
   if (problem.bias || problem.relu) {
     const cublasLtEpilogue_t epilogue = problem.bias && problem.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : problem.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_RELU;
     set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
-    if (problem.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    if (problem.bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+  } else if (problem.sums) {   // its second factor is our a
+    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BGRADB);
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
   }
   d.a = MakeLayout(p.dtype, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.lda, p.batch, p.step_a);
   d.b = MakeLayout(p.dtype, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb, p.batch, p.step_b);
@@ -136,7 +140,6 @@ Described Describe(const ProductProblem& problem, const void* bias) {
 }
 
 ProductAlgorithm Choose(const ProductProblem& problem, size_t workspace_limit, const RunContext& run) {
-  const Product& p = problem.product;
   // The heuristics look at whether there is a bias, not at where: any aligned address does.
   const Described d = Describe(problem, reinterpret_cast<const void*>(static_cast<uintptr_t>(problem.alignment[4])));
   cublasLtMatmulPreference_t made = nullptr;
@@ -154,22 +157,21 @@ ProductAlgorithm Choose(const ProductProblem& problem, size_t workspace_limit, c
   cublasLtMatmulHeuristicResult_t results[8] = {};
   int found = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(HandleOf(run.ctx.dev_id), d.description.get(), d.b.get(), d.a.get(), d.c.get(), d.c.get(), made, 8, results, &found);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED) Check(status, "choosing an algorithm");
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED && status != CUBLAS_STATUS_INVALID_VALUE) Check(status, "choosing an algorithm");
+  ProductAlgorithm algorithm;
   for (int i = 0; i < found; ++i) {
     if (results[i].state != CUBLAS_STATUS_SUCCESS) continue;
-    ProductAlgorithm algorithm;
     static_assert(sizeof algorithm.data == sizeof results[i].algo, "an algorithm is eight numbers");
     std::copy_n(results[i].algo.data, 8, algorithm.data);
     algorithm.workspace = results[i].workspaceSize;
     return algorithm;
   }
-  MXNET_THROW(Generic) << "[matmul] cuBLASLt has no algorithm for " << p.batch << " products of " << p.m << " x " << p.k << " and " << p.k << " x " << p.n << " of "
-                       << DTypeName(p.dtype) << " (rows " << p.lda << ", " << p.ldb << ", " << p.ldc << " apart, addresses aligned to " << problem.alignment[0] << ", "
-                       << problem.alignment[1] << ", " << problem.alignment[3] << " bytes)";
+  algorithm.refused = true;
+  return algorithm;
 }
 
 void RunProduct(const ProductProblem& problem, const ProductAlgorithm& chosen, const ProductOperands& o, void* workspace, const RunContext& run) {
-  const Described d = Describe(problem, o.bias);
+  const Described d = Describe(problem, problem.sums ? o.sums : o.bias);
   cublasLtMatmulAlgo_t algorithm;
   std::copy_n(chosen.data, 8, algorithm.data);
   const Scalar alpha(problem.product.alpha, d.compute.scale), beta(problem.addend ? 1 : 0, d.compute.scale);

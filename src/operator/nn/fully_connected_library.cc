@@ -1,5 +1,6 @@
 // FullyConnected and its fused form on a GPU: products of the vendor's library with bias and relu in its epilogue.
 #include "engine/stream_order.h"
+#include "mxnet/env.h"
 #include "operator/library/product.h"
 #include "operator/nn/fully_connected.h"
 #include "operator/nn/fused.h"
@@ -47,20 +48,30 @@ void Backward(KernelArgs& a) {
   beside.run = side.run();
   library::Product p;
   p.dtype = og.dtype;
-  auto product = [&](const RunContext& run, int output, bool trans_a, int64_t rows, int64_t columns, int64_t sums, const TBlob& right) {
-    if (!Wanted(a, output)) return;
-    p.trans_a = trans_a, p.m = rows, p.n = columns, p.k = sums;
-    library::Tail tail;
-    if (a.req[output] == OpReq::kAdd) tail.addend = a.out[output].dptr;
-    library::Multiply(run, a.workspace, p, og.dptr, right.dptr, a.out[output].dptr, tail);
-  };
-  product(beside.run, 1, true, n, k, m, data);
-  if (Wanted(a, 2)) {
+  auto addend = [&](int output) -> const void* { return a.req[output] == OpReq::kAdd ? a.out[output].dptr : nullptr; };
+  bool summed = false;   // the gradient of the bias, beside that of the weight
+  if (Wanted(a, 1)) {
+    p.trans_a = true, p.m = n, p.n = k, p.k = m;
+    const bool both = Wanted(a, 2) && a.req[2] == OpReq::kWrite && a.out[2].dtype == p.dtype && !Env::Get().enforce_determinism;
+    if (both) {
+      summed = library::MultiplyAndSum(beside.run, a.workspace, p, og.dptr, data.dptr, a.out[1].dptr, addend(1), a.out[2].dptr);
+    } else {
+      library::Tail tail;
+      tail.addend = addend(1);
+      library::Multiply(beside.run, a.workspace, p, og.dptr, data.dptr, a.out[1].dptr, tail);
+    }
+  }
+  if (Wanted(a, 2) && !summed) {
     TBlob rows = og;
     rows.shape = Shape{m, n};
     reduce::Reduce(beside, reduce::kSum, rows, {1, 0}, reduce::Finish(), false, a.out[2], a.req[2]);
   }
-  product(a.run, 0, false, m, k, n, weight);
+  if (Wanted(a, 0)) {
+    p.trans_a = false, p.m = m, p.n = k, p.k = n;
+    library::Tail tail;
+    tail.addend = addend(0);
+    library::Multiply(a.run, a.workspace, p, og.dptr, weight.dptr, a.out[0].dptr, tail);
+  }
   side.Join();
 }
 
