@@ -4,6 +4,7 @@
  */
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <cstdio>
 #include <cstdlib>
@@ -200,14 +201,21 @@ TEST(NvrtcKernels, Reductions) {
       r.reduced = 1 + dtype % 2;
       r.lanes = kind % 3 ? 256 : 8;
       r.columns = kind % 3 == 0;
-      r.width = r.columns ? 1 : static_cast<int>(16 / DTypeSize(dtype));
+      r.width = std::min<int>(static_cast<int>(16 / DTypeSize(dtype)), r.columns ? 8 : 16);
+      r.large = kind % 5 == 0;
       r.add = kind % 2;
       r.sqrt = kind == reduce::kSumSquare;
       r.has_initial = kind == reduce::kMax;
-      for (bool partial : {false, true}) {
-        r.partial = partial;
+      for (int stage = 0; stage < 3; ++stage) {
+        r.partial = stage == 1;
+        r.again = stage == 2;
+        if (r.again) r.width = 1;
         const std::string source = reduce::ReductionText(r, "reduce");
-        EXPECT_NO_THROW(ToPtx("reduce", source)) << source;
+        rtc::CompiledCode ptx;
+        EXPECT_NO_THROW(ptx = ToPtx("reduce", source)) << source;
+        if (r.width > 1) {
+          EXPECT_NE(ptx.code.find("ld.global.v"), std::string::npos) << "reads element by element\n" << source;
+        }
       }
     }
   for (auto what : {DeviceReduction::kArgMax, DeviceReduction::kArgMin})
@@ -218,7 +226,11 @@ TEST(NvrtcKernels, Reductions) {
       r.out_dtype = kInt64;
       r.integer = !IsFloating(dtype);
       r.kept = r.reduced = 1;
-      EXPECT_NO_THROW(ToPtx("argmax", reduce::ReductionText(r, "argmax")));
+      for (int stage = 0; stage < 3; ++stage) {
+        r.partial = stage == 1, r.again = stage == 2, r.columns = stage != 2;
+        r.lanes = r.columns ? 8 : 32;
+        EXPECT_NO_THROW(ToPtx("argmax", reduce::ReductionText(r, "argmax")));
+      }
     }
 }
 

@@ -211,6 +211,18 @@ TEST_F(DeviceKernels, Reductions) {
   Check({"argmax", {{4, 9}}, {kFloat32}, {{"axis", "1"}}});
   Check({"argmin", {{4, 9, 3}}, {kInt32}, {{"axis", "1"}}});
   Check({"argmax", {{300}}, {kFloat16}, {}, OpReq::kWrite, -1, 1});
+  // several results for each thread; with several blocks for one result; both with addresses that do not permit that
+  for (bool misaligned : {false, true})
+    for (const Shape& shape : {Shape{70, 48}, Shape{3000, 16}, Shape{3, 700, 16}}) {
+      const char* axis = shape.ndim() == 3 ? "1" : "0";
+      for (int dtype : {kFloat32, kFloat16, kInt8}) Check({"sum", {shape}, {dtype}, {{"axis", axis}}, OpReq::kWrite, -3, 3, misaligned}, 4);
+      Check({"argmax", {shape}, {kBfloat16}, {{"axis", axis}}, OpReq::kWrite, -3, 3, misaligned});
+    }
+  Check({"max", {{3, 20, 4, 5}}, {kFloat32}, {{"axis", "(0, 2)"}}});       // kept and reduced dimensions in turns
+  Check({"sum", {{6, 5, 4, 8}}, {kFloat16}, {{"axis", "(1, 3)"}}});
+  Check({"argmin", {{2, 70000}}, {kFloat32}, {{"axis", "1"}}});            // positions merged between blocks
+  Check({"argmax", {{66000}}, {kUint8}, {}});
+  for (const char* op : {"nansum", "norm"}) Check({op, {{40000, 4}}, {kFloat32}, {{"axis", "0"}}}, 4);   // what is done to elements is done once
 }
 
 // ---- fills and copies
@@ -227,6 +239,14 @@ TEST_F(DeviceKernels, FillsAndCopies) {
     Check({"Concat", {{2, 3}, {2, 5}}, {dtype}, {{"num_args", "2"}, {"dim", "1"}}});
     Check({"slice", {{6, 7}}, {dtype}, {{"begin", "(1, 2)"}, {"end", "(5, 7)"}, {"step", "(2, 1)"}}});
   }
+  for (bool misaligned : {false, true})   // through tiles, in pairs of narrow elements where that is possible
+    for (int dtype : {kFloat32, kFloat16, kFloat64, kInt8}) {
+      Check({"transpose", {{40, 70}}, {dtype}, {{"axes", "(1, 0)"}}, OpReq::kWrite, -3, 3, misaligned});
+      Check({"transpose", {{2, 66, 3, 20}}, {dtype}, {{"axes", "(0, 2, 3, 1)"}}, OpReq::kWrite, -3, 3, misaligned});
+    }
+  for (int dtype : {kBfloat16, kUint8}) Check({"transpose", {{2, 33, 9, 5}}, {dtype}, {{"axes", "(3, 0, 2, 1)"}}});
+  Check({"transpose", {{5, 9, 11, 10}}, {kFloat32}, {{"axes", "(3, 1, 2, 0)"}}});   // too narrow along one side
+  Check({"slice", {{60, 70}}, {kFloat32}, {{"begin", "(1, 2)"}, {"end", "(58, 69)"}, {"step", "(2, 1)"}}});
   Check({"Reshape", {{6, 8}}, {kFloat32}, {{"shape", "(-1, 4)"}}});
   Check({"Flatten", {{2, 3, 4}}, {kFloat32}, {}, OpReq::kWrite, -3, 3, true});
   Check({"SwapAxis", {{3, 4, 5}}, {kFloat32}, {{"dim1", "0"}, {"dim2", "2"}}});

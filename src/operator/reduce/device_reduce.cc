@@ -9,8 +9,11 @@ namespace reduce {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kSplitFrom = 1 << 15;   // elements per result from which several blocks share one, when there are few results
-constexpr int64_t kEnoughBlocks = 528;    // four for each multiprocessor of an H100 or H200
+constexpr int kTurns = 4;                 // loads that a thread has under way
+constexpr int64_t kSplitFrom = 32;        // loads of each thread from which several blocks share a result, when there are few results
+constexpr int64_t kPartFrom = 8;          // loads that each thread has left then
+constexpr int64_t kEnoughBlocks = 2112;   // sixteen for each multiprocessor of an H100 or H200: two waves, so that none ends long before the others
+constexpr size_t kAccumulatorBytes = 16;  // the largest: a value and its position
 
 std::string N(int64_t i) { return std::to_string(i); }
 
@@ -52,12 +55,6 @@ const char* InitialText(Kind kind) {
   }
 }
 
-// What merges accumulators that other blocks have made.
-Kind MergeKind(Kind kind) {
-  if (kind == kNanSum || kind == kSumAbs || kind == kSumSquare) return kSum;
-  return kind == kNanProd ? kProd : kind;
-}
-
 }  // namespace
 
 std::string ReductionText(const DeviceReduction& r, const std::string& name) {
@@ -65,11 +62,6 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
   const bool wide_in = r.in_dtype == kFloat64;
   std::string t = rtc::Prelude();
   t += std::string("typedef ") + (r.integer ? "long long" : arg && !wide_in ? "float" : "double") + " A;\n";
-  t += std::string("struct Args {\n  const ") + rtc::StorageName(r.in_dtype) + "* in;\n  " +
-       (r.partial ? "A" : rtc::StorageName(r.out_dtype)) + "* out;\n  long long results, count, chunk;\n  double divisor, initial;\n";
-  for (int d = 0; d < r.kept; ++d) t += "  long long kd" + N(d) + ", ks" + N(d) + ";\n";
-  for (int d = 0; d < r.reduced; ++d) t += "  long long rd" + N(d) + ", rm" + N(d) + ", rh" + N(d) + ", rs" + N(d) + ";\n";
-  t += "};\n";
   if (arg) {
     t += "struct Acc { A v; long long i; };\n"
          "__device__ __forceinline__ Acc Start() { Acc c; c.v = A(0); c.i = -1; return c; }\n"
@@ -79,56 +71,84 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
          "  if (pn || qn) { if (pn && qn) return p.i < q.i ? p : q; return pn ? p : q; }\n"
          "  if (p.v == q.v) return p.i < q.i ? p : q;\n";
     t += std::string("  return p.v ") + (r.what == DeviceReduction::kArgMax ? ">" : "<") + " q.v ? p : q;\n}\n";
-    t += "__device__ __forceinline__ Acc Take(Acc c, A x, long long i) { Acc q; q.v = x; q.i = i; return Merge(c, q); }\n";
+    t += "__device__ __forceinline__ Acc Take(Acc c, A x, long long i) { Acc q; q.v = x; q.i = i; return Merge(c, q); }\n"
+         "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { c.v = __shfl_xor_sync(0xffffffffu, c.v, lane); c.i = __shfl_xor_sync(0xffffffffu, c.i, lane); return c; }\n";
   } else {
     t += "typedef A Acc;\n__device__ __forceinline__ Acc Start() { return " + NeutralText(r.kind, r.integer) + "; }\n";
     t += std::string("__device__ __forceinline__ Acc Merge(Acc a, Acc b) { return ") + MergeText(r.kind) + "; }\n";
-    t += std::string("__device__ __forceinline__ Acc Take(Acc c, A x, long long) { return Merge(c, ") + MapText(r.kind) + "); }\n";
+    t += std::string("__device__ __forceinline__ Acc Take(Acc c, A x, long long) { return Merge(c, ") + MapText(r.kind) + "); }\n"
+         "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { return __shfl_xor_sync(0xffffffffu, c, lane); }\n";
   }
-  const std::string lanes = N(r.lanes), rows = N(kThreads / r.lanes), width = N(r.width);
-  t += "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n  __shared__ Acc shared[256];\n";
-  // lane: along the reduced elements; row: which result of the block
-  if (r.columns) t += "  const unsigned row = threadIdx.x % " + rows + ", lane = threadIdx.x / " + rows + ";\n";
-  else t += "  const unsigned lane = threadIdx.x % " + lanes + ", row = threadIdx.x / " + lanes + ";\n";
-  t += "  const unsigned place = row * " + lanes + " + lane;\n";
-  t += "  const long long blocks = (a.results + " + rows + " - 1) / " + rows + ";\n";
-  t += "  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {\n";
-  t += "  const long long result = block * " + rows + " + row;\n  Acc acc = Start();\n";
-  t += "  if (result < a.results) {\n    long long rest = result, base = 0;\n";
-  for (int d = r.kept - 1; d >= 0; --d)
-    t += d == 0 ? "    base += rest * a.ks0;\n" : "    base += rest % a.kd" + N(d) + " * a.ks" + N(d) + "; rest /= a.kd" + N(d) + ";\n";
-  t += "    const long long begin = a.chunk * blockIdx.y, end = begin + a.chunk < a.count ? begin + a.chunk : a.count;\n";
-  t += "#pragma unroll 4\n    for (long long q = begin + lane; q < end; q += " + lanes + ") {\n";
-  if (r.reduced == 1) {
-    t += "      const long long at = base + q * a.rs0;\n";
+  const std::string storage = r.again ? "Acc" : rtc::StorageName(r.in_dtype), lanes = N(r.lanes), rows = N(kThreads / r.lanes), width = N(r.width), turns = N(kTurns);
+  t += "struct Args {\n  const " + storage + "* in;\n  " + (r.partial ? "Acc" : rtc::StorageName(r.out_dtype)) + "* out;\n  long long results, count, chunk;\n  double divisor, initial;\n";
+  for (int d = 0; d < r.kept; ++d) t += "  long long kd" + N(d) + ", km" + N(d) + ", kh" + N(d) + ", ks" + N(d) + ";\n";
+  for (int d = 0; d < r.reduced; ++d) t += "  long long rd" + N(d) + ", rm" + N(d) + ", rh" + N(d) + ", rs" + N(d) + ";\n";
+  t += "};\n";
+  t += "__device__ __forceinline__ void Finish(const Args& a, long long result, Acc c) {\n";
+  if (r.partial) {
+    t += "  a.out[result * gridDim.y + blockIdx.y] = c;\n";
+  } else if (arg) {
+    t += "  long long v = c.i < 0 ? 0 : c.i;\n";
+    if (r.add) t += "  v += mx::Load<long long>(a.out, result);\n";
+    t += "  mx::Store(a.out, result, v);\n";
   } else {
-    t += "      long long at = base;\n      unsigned left = static_cast<unsigned>(q), quotient;\n";
+    t += std::string(r.integer ? "  long long v = c;\n" : "  double v = c;\n");
+    if (r.has_initial) t += std::string("  v = ") + (r.integer ? "static_cast<long long>(" : "(") + InitialText(r.kind) + ");\n";
+    if (!r.integer) t += "  v = v / a.divisor;\n";
+    if (r.sqrt) t += r.integer ? "  v = static_cast<long long>(::sqrt(static_cast<double>(v)));\n" : "  v = ::sqrt(v);\n";
+    if (r.add) t += std::string("  v = mx::Load<") + (r.integer ? "long long" : "double") + ">(a.out, result) + v;\n";
+    t += "  mx::Store(a.out, result, v);\n";
+  }
+  t += "}\nextern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n";
+  // lane: along the reduced elements; row: which result (or `width` neighbouring ones) of the block
+  if (r.columns) t += "  __shared__ Acc shared[256 * " + width + "];\n  const unsigned row = threadIdx.x % " + rows + ", lane = threadIdx.x / " + rows + ";\n";
+  else t += std::string(r.lanes > 32 ? "  __shared__ Acc shared[8];\n" : "") + "  const unsigned lane = threadIdx.x % " + lanes + ", row = threadIdx.x / " + lanes + ";\n";
+  const std::string each = r.columns ? width : "1", accumulators = r.columns ? "acc[j]" : "acc";
+  t += "  constexpr int kEach = " + each + ", kResults = " + rows + " * kEach;\n  const long long blocks = (a.results + kResults - 1) / kResults;\n"
+       "  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {\n"
+       "  const long long result = block * kResults + row * kEach;\n";
+  t += r.columns ? "  Acc acc[kEach];\n#pragma unroll\n  for (int j = 0; j < kEach; ++j) acc[j] = Start();\n" : "  Acc acc = Start();\n";
+  const char* index = r.large ? "long long" : "unsigned";
+  t += std::string("  if (result < a.results) {\n    ") + index + " rest = static_cast<" + index + ">(result), most;\n    (void)most;\n    long long base = 0;\n";
+  for (int d = r.kept - 1; d >= 0; --d) {
+    const std::string n = N(d);
+    if (d == 0) t += "    base += rest * a.ks0;\n";
+    else if (r.large) t += "    base += rest % a.kd" + n + " * a.ks" + n + "; rest /= a.kd" + n + ";\n";
+    else t += "    most = mx::Divide(rest, a.km" + n + ", a.kh" + n + "); base += (rest - most * static_cast<unsigned>(a.kd" + n + ")) * a.ks" + n + "; rest = most;\n";
+  }
+  // several loads are under way before the first is used
+  t += "    const long long begin = a.chunk * blockIdx.y, end = begin + a.chunk < a.count ? begin + a.chunk : a.count;\n"
+       "    for (long long q0 = begin + lane; q0 < end; q0 += " + turns + " * " + lanes + ") {\n"
+       "      mx::Pack<" + storage + ", " + width + "> x[" + turns + "];\n#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n"
+       "        const long long q = q0 + u * " + lanes + ";\n        if (q < end) {\n";
+  if (r.reduced == 1) {
+    t += "          const long long at = base + q * a.rs0;\n";
+  } else {
+    t += "          long long at = base;\n          unsigned left = static_cast<unsigned>(q), quotient;\n";
     for (int d = r.reduced - 1; d >= 0; --d) {
-      if (d == 0) t += "      at += left * a.rs0;\n";
-      else t += "      quotient = mx::Divide(left, a.rm" + N(d) + ", a.rh" + N(d) + "); at += (left - quotient * static_cast<unsigned>(a.rd" + N(d) + ")) * a.rs" + N(d) + "; left = quotient;\n";
+      if (d == 0) t += "          at += left * a.rs0;\n";
+      else t += "          quotient = mx::Divide(left, a.rm" + N(d) + ", a.rh" + N(d) + "); at += (left - quotient * static_cast<unsigned>(a.rd" + N(d) + ")) * a.rs" + N(d) + "; left = quotient;\n";
     }
   }
-  t += "      A x[" + width + "];\n      mx::LoadPack<" + width + ">(a.in, at, x);\n";
-  t += "#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) acc = Take(acc, x[j], q * " + width + " + j);\n    }\n  }\n";
-  t += "  shared[place] = acc;\n  __syncthreads();\n";
-  for (int half = r.lanes / 2; half > 0; half /= 2)
-    t += "  if (lane < " + N(half) + ") shared[place] = Merge(shared[place], shared[place + " + N(half) + "]);\n  __syncthreads();\n";
-  t += "  if (lane == 0 && result < a.results) {\n    Acc c = shared[place];\n";
-  if (r.partial) {
-    t += "    a.out[result * gridDim.y + blockIdx.y] = c;\n";
-  } else if (arg) {
-    t += "    long long v = c.i < 0 ? 0 : c.i;\n";
-    if (r.add) t += "    v += mx::Load<long long>(a.out, result);\n";
-    t += "    mx::Store(a.out, result, v);\n";
+  t += "          x[u] = *reinterpret_cast<const mx::Pack<" + storage + ", " + width + ">*>(a.in + at);\n        }\n      }\n"
+       "#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n        const long long q = q0 + u * " + lanes + ";\n        if (q < end) {\n"
+       "#pragma unroll\n          for (int j = 0; j < " + width + "; ++j) ";
+  if (r.again) t += accumulators + " = Merge(" + accumulators + ", x[u].v[j]);\n";
+  else t += accumulators + " = Take(" + accumulators + ", mx::Convert<A, " + storage + ">::Load(x[u].v[j]), " + (r.columns || r.width == 1 ? "q" : "q * " + width + " + j") + ");\n";
+  t += "        }\n      }\n    }\n  }\n";
+  if (r.columns) {
+    t += "#pragma unroll\n  for (int j = 0; j < kEach; ++j) shared[lane * kResults + row * kEach + j] = acc[j];\n  __syncthreads();\n"
+         "  for (int k = threadIdx.x; k < kResults; k += 256) {\n    Acc c = shared[k];\n#pragma unroll\n    for (int l = 1; l < " + lanes + "; ++l) c = Merge(c, shared[l * kResults + k]);\n"
+         "    if (block * kResults + k < a.results) Finish(a, block * kResults + k, c);\n  }\n  __syncthreads();\n";
   } else {
-    t += std::string(r.integer ? "    long long v = c;\n" : "    double v = c;\n");
-    if (r.has_initial) t += std::string("    v = ") + (r.integer ? "static_cast<long long>(" : "(") + InitialText(r.kind) + ");\n";
-    if (!r.integer) t += "    v = v / a.divisor;\n";
-    if (r.sqrt) t += r.integer ? "    v = static_cast<long long>(::sqrt(static_cast<double>(v)));\n" : "    v = ::sqrt(v);\n";
-    if (r.add) t += std::string("    v = mx::Load<") + (r.integer ? "long long" : "double") + ">(a.out, result) + v;\n";
-    t += "    mx::Store(a.out, result, v);\n";
+    for (int half = std::min(r.lanes, 32) / 2; half > 0; half /= 2) t += "  acc = Merge(acc, Shuffled(acc, " + N(half) + "));\n";
+    if (r.lanes > 32)
+      t += "  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = acc;\n  __syncthreads();\n"
+           "  if (lane == 0)\n    for (int w = 1; w < " + N(r.lanes / 32) + "; ++w) acc = Merge(acc, shared[threadIdx.x / 32 + w]);\n";
+    t += "  if (lane == 0 && result < a.results) Finish(a, result, acc);\n";
+    if (r.lanes > 32) t += "  __syncthreads();\n";
   }
-  return t + "  }\n  __syncthreads();\n  }\n}\n";
+  return t + "  }\n}\n";
 }
 
 namespace {
@@ -162,60 +182,88 @@ View MakeView(const Shape& shape, const std::vector<char>& reduced) {
   return v;
 }
 
+int64_t ResultsPerBlock(const DeviceReduction& r) { return int64_t{kThreads / r.lanes} * (r.columns ? r.width : 1); }
+
 void Launch(const RunContext& run, DeviceReduction r, const View& v, const void* in, void* out, const Finish& finish, int64_t parts, const char* what) {
   r.kept = std::max<int>(1, static_cast<int>(v.kept.size()));
   r.reduced = std::max<int>(1, static_cast<int>(v.reduced.size()));
+  r.large = v.results >= (int64_t{1} << 31);
   MXNET_CHECK_KIND(r.reduced == 1 || v.count < (int64_t{1} << 31), Value)
       << "[reduce] " << v.count << " elements over " << r.reduced << " separate dimensions on a GPU; accepted: fewer than 2^31, or neighbouring axes";
   std::string signature = std::string(what);
-  for (int n : {static_cast<int>(r.what), static_cast<int>(r.kind), r.in_dtype, r.out_dtype, int{r.integer}, int{r.partial}, int{r.add}, int{r.sqrt},
-                int{r.has_initial}, r.kept, r.reduced, r.lanes, int{r.columns}, r.width})
+  for (int n : {static_cast<int>(r.what), static_cast<int>(r.kind), r.in_dtype, r.out_dtype, int{r.integer}, int{r.partial}, int{r.again}, int{r.add}, int{r.sqrt},
+                int{r.has_initial}, r.kept, r.reduced, r.lanes, int{r.columns}, r.width, int{r.large}})
     signature += "," + N(n);
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = what;
     k->source = ReductionText(r, what);
   });
-  const int64_t count = v.count / r.width, chunk = parts == 1 ? count : (count + parts - 1) / parts;
+  const int along = r.columns ? 1 : r.width;   // reduced elements of a load
+  const int64_t count = v.count / along, chunk = parts == 1 ? count : (count + parts - 1) / parts;
   rtc::Arguments args;
   args.Add(in).Add(out).Add(v.results).Add(count).Add(chunk).Add(finish.divisor).Add(finish.initial);
-  for (int d = 0; d < r.kept; ++d) {
-    const Dim dim = v.kept.empty() ? Dim{1, 0} : v.kept[d];
-    args.Add(dim.size).Add(dim.stride);
-  }
-  for (int d = 0; d < r.reduced; ++d) {
-    Dim dim = v.reduced.empty() ? Dim{1, 0} : v.reduced[d];
-    if (d == r.reduced - 1 && r.width > 1) dim = {dim.size / r.width, dim.stride * r.width};
-    const rtc::FastDivisor divisor(std::min<int64_t>(std::max<int64_t>(dim.size, 1), (int64_t{1} << 31) - 1));   // of dimension 0 it is not used
-    args.Add(divisor.divisor).Add(divisor.multiplier).Add(divisor.shift).Add(dim.stride);
-  }
+  auto add = [&args](const std::vector<Dim>& dims, int divided) {   // the last one's size and stride in loads
+    for (size_t d = 0; d < std::max<size_t>(dims.size(), 1); ++d) {
+      Dim dim = dims.empty() ? Dim{1, 0} : dims[d];
+      if (d + 1 == dims.size()) dim = {dim.size / divided, dim.stride * divided};
+      const rtc::FastDivisor divisor(std::min<int64_t>(std::max<int64_t>(dim.size, 1), (int64_t{1} << 31) - 1));   // of dimension 0 it is not used, nor of large ones
+      args.Add(dim.size).Add(divisor.multiplier).Add(divisor.shift).Add(dim.stride);
+    }
+  };
+  add(v.kept, 1);
+  add(v.reduced, along);
   rtc::LaunchShape shape;
-  const int64_t rows = kThreads / r.lanes;
+  const int64_t rows = ResultsPerBlock(r);
   shape.block[0] = kThreads;
   shape.grid[0] = static_cast<uint32_t>(std::min<int64_t>((v.results + rows - 1) / rows, int64_t{1} << 20));
   shape.grid[1] = static_cast<uint32_t>(parts);
   rtc::Launch(kernel, shape, &args, run);
 }
 
+// Elements of one load: neighbours along the innermost dimension, which must divide, as must every other stride.
+int WidthOf(const View& v, const void* data, size_t bytes) {
+  const std::vector<Dim>& inner = v.inner_reduced ? v.reduced : v.kept;
+  if (inner.empty()) return 1;
+  for (int width = static_cast<int>(16 / bytes); width > 1; width /= 2) {
+    bool fits = inner.back().size % width == 0 && reinterpret_cast<uintptr_t>(data) % (width * bytes) == 0;
+    for (const auto* dims : {&v.kept, &v.reduced})
+      for (const Dim& d : *dims) fits = fits && (&d == &inner.back() || d.stride % width == 0);
+    if (fits) return width;
+  }
+  return 1;
+}
+
 // Threads along the reduced elements: as many as there is work for. Columns need neighbouring results side by side for whole memory accesses.
-void ChooseShape(const View& v, const TBlob& in, DeviceReduction* r) {
+void ChooseShape(const View& v, const void* data, size_t bytes, DeviceReduction* r) {
   r->columns = !v.inner_reduced && !v.kept.empty();
+  r->width = WidthOf(v, data, bytes);
   if (r->columns) {
+    r->width = std::min(r->width, 8);   // accumulators of a thread
     r->lanes = v.count >= 64 ? 8 : 1;
-    if (v.results < 32) r->lanes = 32;
+    if (v.results < 32 * r->width) r->lanes = 32;
     return;
   }
   r->lanes = 1;
-  while (r->lanes < kThreads && r->lanes * 4 < v.count) r->lanes *= 2;
-  if (v.reduced.empty()) return;
-  const Dim inner = v.reduced.back();
-  for (int width = static_cast<int>(16 / DTypeSize(in.dtype)); width > 1; width /= 2) {
-    bool fits = inner.size % width == 0 && reinterpret_cast<uintptr_t>(in.dptr) % (width * DTypeSize(in.dtype)) == 0 && v.count >= 64 * width;
-    for (const auto* dims : {&v.kept, &v.reduced})
-      for (const Dim& d : *dims) fits = fits && (&d == &v.reduced.back() || d.stride % width == 0);
-    if (!fits) continue;
-    r->width = width;
-    break;
-  }
+  while (r->lanes < kThreads && r->lanes * kTurns * r->width < v.count) r->lanes *= 2;
+}
+
+// In one launch, or in two where there are few results of many elements: parts of them first, whose accumulators are merged in order.
+void RunReduction(const RunContext& run, const std::function<void*(size_t)>& workspace, DeviceReduction r, const View& v, const TBlob& in, void* out, const Finish& finish,
+                  const char* what, const char* parts_name) {
+  ChooseShape(v, in.dptr, DTypeSize(in.dtype), &r);
+  const int64_t rows = ResultsPerBlock(r), blocks = (v.results + rows - 1) / rows, loads = v.count / (r.columns ? 1 : r.width) / r.lanes;
+  int64_t parts = 1;
+  if (loads >= kSplitFrom && blocks < kEnoughBlocks) parts = std::min((kEnoughBlocks + blocks - 1) / blocks, loads / kPartFrom);
+  if (parts <= 1 || !workspace) return Launch(run, r, v, in.dptr, out, finish, 1, what);
+  void* partial = workspace(static_cast<size_t>(v.results * parts) * kAccumulatorBytes);
+  DeviceReduction first = r;
+  first.partial = true;
+  first.add = first.sqrt = first.has_initial = false;
+  Launch(run, first, v, in.dptr, partial, finish, parts, parts_name);
+  const View second = MakeView(Shape{v.results, parts}, {0, 1});
+  r.again = true;
+  ChooseShape(second, partial, kAccumulatorBytes, &r);
+  Launch(run, r, second, partial, out, finish, 1, what);
 }
 
 }  // namespace
@@ -233,30 +281,11 @@ void ReduceOnDevice(const RunContext& run, const std::function<void*(size_t)>& w
   r.add = req == OpReq::kAdd;
   r.sqrt = finish.sqrt;
   r.has_initial = finish.has_initial;
-  ChooseShape(v, in, &r);
-  const int64_t rows = kThreads / r.lanes, blocks = (v.results + rows - 1) / rows;
-  int64_t parts = 1;
-  if (v.count >= kSplitFrom && blocks < kEnoughBlocks)
-    parts = std::min<int64_t>({(kEnoughBlocks + blocks - 1) / blocks, (v.count / r.width + 4095) / 4096, 1024});
-  if (parts <= 1 || !workspace) return Launch(run, r, v, in.dptr, out.dptr, finish, 1, "reduce");
-  void* partial = workspace(static_cast<size_t>(v.results * parts) * 8);
-  DeviceReduction first = r;
-  first.partial = true;
-  first.add = first.sqrt = first.has_initial = false;
-  Launch(run, first, v, in.dptr, partial, finish, parts, "reduce_parts");
-  TBlob accumulators;
-  accumulators.dptr = partial;
-  accumulators.dtype = r.integer ? kInt64 : kFloat64;
-  accumulators.shape = Shape{v.results, parts};
-  const View second = MakeView(accumulators.shape, {0, 1});
-  r.kind = MergeKind(kind);
-  r.in_dtype = accumulators.dtype;
-  r.width = 1;
-  ChooseShape(second, accumulators, &r);
-  Launch(run, r, second, partial, out.dptr, finish, 1, "reduce");
+  RunReduction(run, workspace, r, v, in, out.dptr, finish, "reduce", "reduce_parts");
 }
 
-void ArgReduceOnDevice(const RunContext& run, const TBlob& in, int64_t outer, int64_t length, int64_t inner, bool max, const TBlob& out, OpReq req) {
+void ArgReduceOnDevice(const RunContext& run, const std::function<void*(size_t)>& workspace, const TBlob& in, int64_t outer, int64_t length, int64_t inner, bool max, const TBlob& out,
+                       OpReq req) {
   if (req == OpReq::kNull || out.Size() == 0) return;
   const View v = MakeView(Shape{outer, length, inner}, {0, 1, 0});
   DeviceReduction r;
@@ -265,8 +294,7 @@ void ArgReduceOnDevice(const RunContext& run, const TBlob& in, int64_t outer, in
   r.out_dtype = out.dtype;
   r.integer = !IsFloating(in.dtype);
   r.add = req == OpReq::kAdd;
-  ChooseShape(v, in, &r);
-  Launch(run, r, v, in.dptr, out.dptr, Finish(), 1, max ? "argmax" : "argmin");
+  RunReduction(run, workspace, r, v, in, out.dptr, Finish(), max ? "argmax" : "argmin", max ? "argmax_parts" : "argmin_parts");
 }
 
 }  // namespace reduce

@@ -114,7 +114,7 @@ void ArgKernel(KernelArgs& a, const dmlc::optional<int>& axis, bool max) {
   const TBlob &x = a.in[0], &out = a.out[0];
   if (a.req[0] == OpReq::kNull || out.Size() == 0) return;
   const AxisView v = ViewOf(x.shape, axis, a.attrs->op->name);
-  if (a.run.ctx.is_gpu()) return ArgReduceOnDevice(a.run, x, v.outer, v.length, v.inner, max, out, a.req[0]);
+  if (a.run.ctx.is_gpu()) return ArgReduceOnDevice(a.run, a.workspace, x, v.outer, v.length, v.inner, max, out, a.req[0]);
   const bool direct = out.dtype == kInt64 && a.req[0] != OpReq::kAdd;
   int64_t* result = direct ? out.data<int64_t>() : static_cast<int64_t*>(a.workspace(out.Size() * sizeof(int64_t)));
   const int compute = pointwise::ComputeFor(x.dtype, true);
