@@ -84,6 +84,24 @@ TEST_F(LayerKernels, BatchNorm) {
   Check({"BatchNorm", {{3, 2, 5000}, {2}, {2}, {2}, {2}}, {kFloat32}, {}, OpReq::kWrite, 0.1, 3}, 4);   // several parts for a channel
 }
 
+// Several elements in an access: along planes, and along channels where these lie last; channels that do not fill a block, and more than one fills.
+TEST_F(LayerKernels, BatchNormInPacks) {
+  for (int dtype : {kFloat32, kFloat16, kFloat64})
+    for (const Shape& shape : {Shape{3, 6, 4, 4}, Shape{40, 264}, Shape{9000, 8}})
+      for (uint32_t last : {0u, 1u}) {
+        if (last && shape.ndim() < 3) continue;
+        for (bool misaligned : {false, true}) {
+          const int param = dtype == kFloat16 ? int{kFloat32} : dtype;
+          const Shape c{shape[1]};
+          Check({"BatchNorm", {shape, c, c, c, c}, {dtype, param, param, param, param}, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 3, misaligned, last, last}, 4);
+          Check({"_backward_BatchNormWithReLU", {shape, shape, c, c, c, c, c, c}, {dtype, dtype, param, param, param, param, param, param}, {{"fix_gamma", "0"}}, OpReq::kWrite, -1, 1, misaligned,
+                 last ? 3u : 0u, last}, 100);
+        }
+      }
+  Check({"_backward_LeakyReLU", {{5, 16, 8}, {5, 16, 8}, {16}}, {kFloat16}, {{"act_type", "prelu"}}}, 8);
+  Check({"_backward_LayerNorm", {{30, 64}, {30, 64}, {64}}, {kFloat16}, {}, OpReq::kWrite, -1, 1}, 40);
+}
+
 TEST_F(LayerKernels, DropoutAndSlopes) {
   for (int dtype : kReal) {
     Check({"Dropout", {{5, 7, 3}}, {dtype}, {{"p", "0.3"}}});

@@ -169,9 +169,9 @@ void PreluBackwardOnDevice(KernelArgs& a, int64_t outer, int64_t channels, int64
   rtc::Arguments own;
   own.Add(og.dptr).Add(x.dptr).Add(a.out[1].dptr);
   const ChannelView view = shared ? ChannelView{1, 1, outer * channels * inner} : ChannelView{outer, channels, inner};
-  ChannelSums(a, view, {"prelu_gamma", {x.dtype, gamma.dtype}}, own, [] {
-    return ChannelText{"const D0* og; const D0* x; D1* dgamma;", "",
-                       "      const double x = mx::Load<double>(a.x, at);\n      if (!(x > 0)) first += mx::Load<double>(a.og, at) * x;\n", "      mx::Store(a.dgamma, c, first);\n"};
+  ChannelSums(a, view, {"prelu_gamma", {x.dtype, gamma.dtype}}, {og.dptr, x.dptr}, own, [&] {
+    return ChannelText{"const D0* og; const D0* x; D1* dgamma;", RealText(x.dtype) + kNoChannel, {"og", "x"},
+                       "      const A value = As<A>(x);\n      if (!(value > A(0))) first += As<A>(og) * value;\n", "      mx::Store(a.dgamma, c, first);\n"};
   });
 }
 
@@ -190,6 +190,13 @@ void RreluOnDevice(KernelArgs& a, bool drawn, uint64_t seed, uint64_t first, dou
 
 namespace {
 
+const char* const kShortPositions = "typedef int P;\n";
+// P: positions. 32 bits do where there are fewer than 2^31 elements on either side, windows behind the borders included.
+std::string PositionText(const TBlob& x, const TBlob& y, const PoolDims& d) {
+  int64_t most = std::max(x.Size(), y.Size());
+  for (int k = 0; k < 3; ++k) most = std::max({most, d.in[k] + 2 * d.pad[k] + d.kernel[k], d.out[k] * d.stride[k] + d.kernel[k]});
+  return most < (int64_t{1} << 31) && d.kernel[0] * d.kernel[1] * d.kernel[2] < (int64_t{1} << 31) ? kShortPositions : "typedef long long P;\n";
+}
 const char* const kPoolMembers = "long long channels, i0, i1, i2, o0, o1, o2, k0, k1, k2, s0, s1, s2, p0, p1, p2, include;";
 void AddPool(const PoolDims& d, rtc::Arguments* args) {
   args->Add(d.channels);
@@ -203,27 +210,27 @@ std::string PlaceText(bool last, const char* prefix) {
   if (last) t += "    const I c = rest % static_cast<I>(a.channels); rest /= static_cast<I>(a.channels);\n";
   for (int k = 2; k >= 0; --k) {
     const std::string n = std::to_string(k);
-    t += "    const long long q" + n + " = rest % static_cast<I>(a." + p + n + "); rest /= static_cast<I>(a." + p + n + ");\n";
+    t += "    const P q" + n + " = rest % static_cast<I>(a." + p + n + "); rest /= static_cast<I>(a." + p + n + ");\n";
   }
   return t + (last ? "" : "    const I c = 0;\n    (void)c;\n");
 }
 // The address of position (x, y, z) in the image `i` or the result `o` of this element's plane.
 std::string At(bool last, const char* prefix, const char* x, const char* y, const char* z) {
   const std::string p = prefix;
-  const std::string place = "((rest * a." + p + "0 + " + x + ") * a." + p + "1 + " + y + ") * a." + p + "2 + " + z;
-  return last ? "(" + place + ") * a.channels + c" : place;
+  const std::string place = "((P(rest) * P(a." + p + "0) + " + x + ") * P(a." + p + "1) + " + y + ") * P(a." + p + "2) + " + z;
+  return last ? "(" + place + ") * P(a.channels) + P(c)" : place;
 }
 // Bounds of the window of output position (u0, u1, u2): begin b.., end e.., and the divisor.
 const char* const kWindow = R"TEXT(
-struct Window { long long b[3], e[3], divisor; };
-template <typename Args> __device__ __forceinline__ Window WindowAt(const Args& a, long long u0, long long u1, long long u2) {
-  const long long o[3] = {u0, u1, u2}, in[3] = {a.i0, a.i1, a.i2}, kernel[3] = {a.k0, a.k1, a.k2}, stride[3] = {a.s0, a.s1, a.s2}, pad[3] = {a.p0, a.p1, a.p2};
+struct Window { P b[3], e[3], divisor; };
+template <typename Args> __device__ __forceinline__ Window WindowAt(const Args& a, P u0, P u1, P u2) {
+  const P o[3] = {u0, u1, u2}, in[3] = {P(a.i0), P(a.i1), P(a.i2)}, kernel[3] = {P(a.k0), P(a.k1), P(a.k2)}, stride[3] = {P(a.s0), P(a.s1), P(a.s2)}, pad[3] = {P(a.p0), P(a.p1), P(a.p2)};
   Window w;
-  long long padded = 1, real = 1;
+  P padded = 1, real = 1;
 #pragma unroll
   for (int d = 0; d < 3; ++d) {
-    const long long start = o[d] * stride[d] - pad[d];
-    long long stop = start + kernel[d];
+    const P start = o[d] * stride[d] - pad[d];
+    P stop = start + kernel[d];
     if (stop > in[d] + pad[d]) stop = in[d] + pad[d];
     w.b[d] = start > 0 ? start : 0;
     w.e[d] = stop < in[d] ? stop : in[d];
@@ -248,17 +255,18 @@ void PoolOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& x, c
   args.Add(x.dptr).Add(y.dptr);
   AddPool(d, &args);
   const bool whole = IsFloating(x.dtype);
-  rtc::LaunchItems(a.run, {"pool", {x.dtype}, d.p * 16 + d.type * 2 + last}, y.Size(), &args, [&] {
+  const std::string position = PositionText(x, y, d);
+  rtc::LaunchItems(a.run, {"pool", {x.dtype}, (d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)}, y.Size(), &args, [&] {
     std::string body = PlaceText(last, "o") + "    const Window w = WindowAt(a, q0, q1, q2);\n";
     const std::string lowest = whole ? "-static_cast<A>(__int_as_float(0x7f800000))" : x.dtype == kInt8 ? "A(-128)" : "A(0)";
     body += "    A v = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n"
-            "    for (long long x = w.b[0]; x < w.e[0]; ++x)\n      for (long long y = w.b[1]; y < w.e[1]; ++y)\n        for (long long z = w.b[2]; z < w.e[2]; ++z) {\n"
+            "    for (P x = w.b[0]; x < w.e[0]; ++x)\n      for (P y = w.b[1]; y < w.e[1]; ++y)\n        for (P z = w.b[2]; z < w.e[2]; ++z) {\n"
             "          const A e = mx::Load<A>(a.x, " + At(last, "i", "x", "y", "z") + ");\n          ";
     body += d.type == kPoolMax ? "v = e > v ? e : v;\n" : d.type == kPoolLp ? "v += Power(e, kP);\n" : "v += e;\n";
     body += "        }\n";
     if (d.type == kPoolAvg) body += "    v /= static_cast<A>(w.divisor);\n";
     if (d.type == kPoolLp) body += "    v = kP == 1 ? v : kP == 2 ? ::sqrt(v) : ::pow(v, A(1) / static_cast<A>(kP));\n";
-    return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""), body + "    mx::Store(a.y, i, v);\n"};
+    return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + position + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""), body + "    mx::Store(a.y, i, v);\n"};
   });
 }
 
@@ -266,15 +274,16 @@ void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBl
   rtc::Arguments args;
   args.Add(og.dptr).Add(x.dptr).Add(y.dptr).Add(dx.dptr);
   AddPool(d, &args);
-  rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, d.p * 16 + d.type * 2 + last}, dx.Size(), &args, [&] {
+  const std::string position = PositionText(x, y, d);
+  rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, (d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)}, dx.Size(), &args, [&] {
     // the windows that see this element: from the first whose end is behind it to the last that begins at it
     std::string body = PlaceText(last, "i");
     for (int k = 0; k < 3; ++k) {
-      const std::string n = std::to_string(k), at = "q" + n + " + a.p" + n;
-      body += "    const long long f" + n + " = " + at + " < a.k" + n + " ? 0 : (" + at + " - a.k" + n + ") / a.s" + n + " + 1, t" + n + " = (" + at + ") / a.s" + n + ";\n";
+      const std::string n = std::to_string(k), at = "q" + n + " + P(a.p" + n + ")";
+      body += "    const P f" + n + " = " + at + " < P(a.k" + n + ") ? 0 : (" + at + " - P(a.k" + n + ")) / P(a.s" + n + ") + 1, t" + n + " = (" + at + ") / P(a.s" + n + ");\n";
     }
-    body += "    const A x = mx::Load<A>(a.x, i);\n    (void)x;\n    A sum = A(0);\n    for (long long u0 = f0; u0 <= t0 && u0 < a.o0; ++u0)\n      for (long long u1 = f1; u1 <= t1 && u1 < a.o1; ++u1)\n"
-            "        for (long long u2 = f2; u2 <= t2 && u2 < a.o2; ++u2) {\n          const long long at = " + At(last, "o", "u0", "u1", "u2") + ";\n          const A g = mx::Load<A>(a.og, at);\n";
+    body += "    const A x = mx::Load<A>(a.x, i);\n    (void)x;\n    A sum = A(0);\n    for (P u0 = f0; u0 <= t0 && u0 < P(a.o0); ++u0)\n      for (P u1 = f1; u1 <= t1 && u1 < P(a.o1); ++u1)\n"
+            "        for (P u2 = f2; u2 <= t2 && u2 < P(a.o2); ++u2) {\n          const P at = " + At(last, "o", "u0", "u1", "u2") + ";\n          const A g = mx::Load<A>(a.og, at);\n";
     if (d.type == kPoolAvg) {
       body += "          sum += g / static_cast<A>(WindowAt(a, u0, u1, u2).divisor);\n";
     } else if (d.type == kPoolSum) {
@@ -283,11 +292,11 @@ void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBl
       body += "          const A norm = mx::Load<A>(a.y, at);\n          if (norm != A(0)) {\n            const A ratio = Power(x / norm, kP - 1);\n            sum += x < A(0) ? -(g * ratio) : g * ratio;\n          }\n";
     } else {   // only the first element that holds the maximum
       body += "          if (mx::Load<A>(a.y, at) != x) continue;\n          const Window w = WindowAt(a, u0, u1, u2);\n          bool first = true;\n"
-              "          for (long long v0 = w.b[0]; first && v0 <= q0; ++v0)\n            for (long long v1 = w.b[1]; first && v1 < w.e[1] && (v0 < q0 || v1 <= q1); ++v1)\n"
-              "              for (long long v2 = w.b[2]; first && v2 < w.e[2] && (v0 < q0 || v1 < q1 || v2 < q2); ++v2)\n                first = mx::Load<A>(a.x, " + At(last, "i", "v0", "v1", "v2") +
+              "          for (P v0 = w.b[0]; first && v0 <= q0; ++v0)\n            for (P v1 = w.b[1]; first && v1 < w.e[1] && (v0 < q0 || v1 <= q1); ++v1)\n"
+              "              for (P v2 = w.b[2]; first && v2 < w.e[2] && (v0 < q0 || v1 < q1 || v2 < q2); ++v2)\n                first = mx::Load<A>(a.x, " + At(last, "i", "v0", "v1", "v2") +
               ") != x;\n          if (first) sum += g;\n";
     }
-    return LoopText{std::string("const D0* og; const D0* x; const D0* y; D0* dx; ") + kPoolMembers, RealText(x.dtype) + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""),
+    return LoopText{std::string("const D0* og; const D0* x; const D0* y; D0* dx; ") + kPoolMembers, RealText(x.dtype) + position + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""),
                     body + "        }\n    mx::Store(a.dx, i, sum);\n"};
   });
 }

@@ -4,6 +4,7 @@
 
 #include "operator/matrix/device_move.h"
 #include "operator/nn/nn_common.h"
+#include "rtc/prelude.h"
 
 namespace mxnet {
 namespace nn {
@@ -17,6 +18,8 @@ const void* Pointer(const KernelArgs& a, int i) { return Wanted(a, i) ? a.out[i]
 
 }  // namespace
 
+const char* const kNoChannel = "struct Channel {};\ntemplate <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args&, long long) { return Channel(); }\n";
+
 TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like) {
   if (b.layout == like || b.shape.ndim() < 3) return b;
   TBlob copy = b;
@@ -26,47 +29,108 @@ TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like) {
   return copy;
 }
 
-void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const rtc::Arguments& own, const std::function<ChannelText()>& make) {
+namespace {
+
+std::string N(int64_t i) { return std::to_string(i); }
+constexpr int64_t kLarge = int64_t{1} << 31;
+
+// Storage to arithmetic; quotients by the divisor d, which is given with the numbers for mx::Divide.
+const char* const kChannelFunctions = R"TEXT(
+template <typename C, typename S> __device__ __forceinline__ C As(S v) { return mx::Convert<C, S>::Load(v); }
+__device__ __forceinline__ unsigned Over(unsigned i, long long, long long m, long long h) { return mx::Divide(i, m, h); }
+__device__ __forceinline__ long long Over(long long i, long long d, long long, long long) { return i / d; }
+)TEXT";
+void AddDivisor(int64_t d, bool large, rtc::Arguments* args) {
+  const rtc::FastDivisor divisor(large ? 1 : d);
+  args->Add(d).Add(divisor.multiplier).Add(divisor.shift);
+}
+
+// Elements of one access: neighbours in a plane, or neighbouring channels where these lie last.
+int WidthOf(const ChannelView& v, int dtype, const std::vector<const void*>& arrays) {
+  const int64_t along = v.inner == 1 ? v.channels : v.inner, bytes = static_cast<int64_t>(DTypeSize(dtype));
+  int width = static_cast<int>(16 / bytes);
+  auto fits = [&] {
+    return along % width == 0 && std::all_of(arrays.begin(), arrays.end(), [&](const void* p) { return reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(width * bytes) == 0; });
+  };
+  while (width > 1 && !fits()) width /= 2;
+  return width;
+}
+
+constexpr int64_t kEnoughBlocks = 2112;   // sixteen for each multiprocessor of an H100 or H200
+constexpr int64_t kPartFrom = 8;          // accesses of each thread
+
+// The loop over a block's part: all accesses of a turn are under way before the first is used. `where` gives at, o and q of turn u if there is something.
+std::string TurnsText(const ChannelText& t, int turns, int width, const std::string& loop, const std::string& place, const std::string& sums) {
+  std::string text = loop;
+  const std::string each = "#pragma unroll\n      for (int u = 0; u < " + N(turns) + "; ++u) {\n", w = N(width);
+  for (const char* name : t.arrays) text += std::string("      mx::Pack<D0, ") + w + "> p_" + name + "[" + N(turns) + "];\n";
+  text += each + place;
+  for (const char* name : t.arrays) text += std::string("          p_") + name + "[u] = *reinterpret_cast<const mx::Pack<D0, " + w + ">*>(a." + name + " + at);\n";
+  return text + "        }\n      }\n" + sums;
+}
+std::string ValuesText(const ChannelText& t) {
+  std::string text;
+  for (const char* name : t.arrays) text += std::string("          const D0 ") + name + " = p_" + name + "[u].v[j];\n";
+  return text;
+}
+
+}  // namespace
+
+void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& arrays, const rtc::Arguments& own, const std::function<ChannelText()>& make) {
   if (view.channels == 0) return;
-  const bool columns = view.inner == 1;   // neighbouring threads have neighbouring channels, else neighbouring elements of one
-  const int64_t count = view.outer * view.inner;
-  int64_t parts = columns ? std::min<int64_t>({262144 / view.channels, view.outer / 8, 1024}) : std::min<int64_t>({1056 / view.channels, count / 2048, 256});
-  parts = std::max<int64_t>(parts, 1);
-  const int64_t chunk = (count + parts - 1) / parts;
-  double* partial = static_cast<double*>(args.workspace(static_cast<size_t>(2 * parts * view.channels) * sizeof(double)));
+  const bool columns = view.inner == 1, large = view.outer * view.inner >= kLarge;
+  const int width = WidthOf(view, key.dtypes.begin()[0], arrays), turns = arrays.size() > 1 ? 2 : 4;
+  int lanes = 1;   // of a block, with neighbouring channels; the other threads have other places
+  while (columns && lanes < 32 && lanes * width < view.channels) lanes *= 2;
+  const int64_t lines = rtc::kRowThreads / lanes, groups = columns ? (view.channels + lanes * width - 1) / (lanes * width) : view.channels;
+  const int64_t count = columns ? view.outer : view.outer * (view.inner / width);   // accesses along a channel
+  const int64_t parts = std::max<int64_t>(1, std::min((kEnoughBlocks + groups - 1) / groups, count / (lines * kPartFrom))), chunk = (count + parts - 1) / parts;
+  double* partial = static_cast<double*>(args.workspace(static_cast<size_t>(2 * parts * view.channels) * sizeof(double)));   // a channel's parts are neighbours
   auto arguments = [&] {
     rtc::Arguments all = own;
-    all.Add(view.outer).Add(view.channels).Add(view.inner).Add(parts).Add(chunk).Add(partial);
+    all.Add(view.outer).Add(view.channels).Add(view.inner).Add(parts).Add(chunk).Add(partial).Add(groups).Add(count);
+    AddDivisor(std::max<int64_t>(view.inner / width, 1), large, &all);
     return all;
   };
-  const std::string members = " long long outer, channels, inner, parts, chunk; double* partial;", name = key.name, sums = name + "_sums", finish = name + "_finish";
-  const rtc::LoopKey first{sums.c_str(), key.dtypes, key.variant * 2 + columns}, second{finish.c_str(), key.dtypes, key.variant};
+  const std::string members = " long long outer, channels, inner, parts, chunk; double* partial; long long across, accesses, per, perm, perh;", name = key.name, sums = name + "_sums",
+                    finish = name + "_finish";
+  const rtc::LoopKey first{sums.c_str(), key.dtypes, (((key.variant * 2 + columns) * 2 + large) * 32 + width) * 64 + lanes}, second{finish.c_str(), key.dtypes, key.variant};
   rtc::Arguments a = arguments(), b = arguments();
-  if (columns) {
-    rtc::LaunchItems(args.run, first, parts * view.channels, &a, [&] {
-      const ChannelText t = make();
-      return LoopText{t.members + members, t.functions,
-                      "    const long long part = i / static_cast<I>(a.channels), c = i % static_cast<I>(a.channels), end = (part + 1) * a.chunk < a.outer ? (part + 1) * a.chunk : a.outer;\n"
-                      "    double first = 0, second = 0;\n    for (long long o = part * a.chunk; o < end; ++o) {\n      const long long at = o * a.channels + c, q = 0;\n      (void)q;\n" +
-                          t.element + "    }\n    a.partial[i] = first;\n    a.partial[a.parts * a.channels + i] = second;\n"};
-    });
-  } else {
-    rtc::LaunchRows(args.run, first, parts * view.channels, &a, [&] {
-      const ChannelText t = make();
-      return LoopText{t.members + members, t.functions,
-                      "    __shared__ double shared[256];\n    const long long part = row / a.channels, c = row % a.channels, most = a.outer * a.inner;\n"
-                      "    const long long end = (part + 1) * a.chunk < most ? (part + 1) * a.chunk : most;\n    double first = 0, second = 0;\n"
-                      "    for (long long e = part * a.chunk + threadIdx.x; e < end; e += 256) {\n"
-                      "      const long long o = e < 2147483648ll ? static_cast<unsigned>(e) / static_cast<unsigned>(a.inner) : e / a.inner, q = e - o * a.inner, at = (o * a.channels + c) * a.inner + q;\n" +
-                          t.element + "    }\n    first = mx::BlockSum(first, shared);\n    second = mx::BlockSum(second, shared);\n"
-                          "    if (threadIdx.x == 0) {\n      a.partial[row] = first;\n      a.partial[a.parts * a.channels + row] = second;\n    }\n"};
-    });
-  }
+  rtc::LaunchRows(args.run, first, parts * groups, &a, [&] {
+    const ChannelText t = make();
+    const std::string w = N(width), T = N(turns), l = N(lanes);
+    std::string body = "    const long long part = row / a.across, group = row - part * a.across, end = (part + 1) * a.chunk < a.accesses ? (part + 1) * a.chunk : a.accesses;\n";
+    if (columns) {
+      body += "    __shared__ double shared[2 * 256 * " + w + "];\n    const int lane = threadIdx.x % " + l + ", line = threadIdx.x / " + l + ";\n    const long long c0 = (group * " + l + " + lane) * " + w +
+              ", q = 0;\n    (void)q;\n    double total[2][" + w + "] = {};\n    if (c0 < a.channels) {\n      Channel channel[" + w + "];\n#pragma unroll\n      for (int j = 0; j < " + w +
+              "; ++j) channel[j] = ChannelOf(a, c0 + j);\n";
+      body += TurnsText(t, turns, width, "      for (long long e0 = part * a.chunk + line; e0 < end; e0 += " + T + " * " + N(lines) + ") {\n",
+                        "        const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c0;\n        if (o < end) {\n",
+                        "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n        const Channel& k = channel[j];\n        const long long c = c0 + j;\n        (void)k;\n        (void)c;\n        A first = A(0), second = A(0);\n"
+                        "#pragma unroll\n        for (int u = 0; u < " + T + "; ++u) {\n          const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c;\n          (void)at;\n          if (o >= end) break;\n" +
+                            ValuesText(t) + t.element + "        }\n        total[0][j] += first;\n        total[1][j] += second;\n      }\n      }\n    }\n");
+      body += "#pragma unroll\n    for (int j = 0; j < " + w + "; ++j)\n      for (int s = 0; s < 2; ++s) shared[(s * 256 + threadIdx.x) * " + w + " + j] = total[s][j];\n    __syncthreads();\n"
+              "    for (int n = threadIdx.x; n < " + l + " * " + w + "; n += 256) {\n      const long long c = group * " + l + " * " + w + " + n;\n      if (c >= a.channels) break;\n"
+              "      for (int s = 0; s < 2; ++s) {\n        double sum = 0;\n        for (int k = 0; k < " + N(lines) + "; ++k) sum += shared[(s * 256 + k * " + l + ") * " + w + " + n];\n"
+              "        a.partial[(s * a.channels + c) * a.parts + part] = sum;\n      }\n    }\n";
+    } else {
+      const std::string index = large ? "long long" : "unsigned";
+      const std::string place = "          const long long e = e0 + u * 256;\n          const " + index + " o = Over(static_cast<" + index + ">(e), a.per, a.perm, a.perh);\n          const long long ";
+      body += "    __shared__ double shared[256];\n    const long long c = group;\n    const Channel k = ChannelOf(a, c);\n    (void)k;\n    double total[2] = {};\n";
+      body += TurnsText(t, turns, width, "    for (long long e0 = part * a.chunk + threadIdx.x; e0 < end; e0 += " + T + " * 256) {\n",
+                        "        if (e0 + u * 256 < end) {\n" + place + "at = (o * a.channels + c) * a.inner + (e - o * a.per) * " + w + ";\n",
+                        "      A first = A(0), second = A(0);\n#pragma unroll\n      for (int u = 0; u < " + T + "; ++u) {\n          if (e0 + u * 256 >= end) break;\n" + place + "q0 = (e - o * a.per) * " + w +
+                            ";\n#pragma unroll\n        for (int j = 0; j < " + w + "; ++j) {\n          const long long q = q0 + j, at = (o * a.channels + c) * a.inner + q;\n          (void)at;\n" + ValuesText(t) + t.element +
+                            "        }\n      }\n      total[0] += first;\n      total[1] += second;\n    }\n");
+      body += "    for (int s = 0; s < 2; ++s) {\n      total[s] = mx::BlockSum(total[s], shared);\n      if (threadIdx.x == 0) a.partial[(s * a.channels + c) * a.parts + part] = total[s];\n    }\n";
+    }
+    return LoopText{t.members + members, kChannelFunctions + t.functions, body};
+  });
   rtc::LaunchRows(args.run, second, view.channels, &b, [&] {
     const ChannelText t = make();
-    return LoopText{t.members + members, t.functions,
+    return LoopText{t.members + members, kChannelFunctions + t.functions,
                     "    __shared__ double shared[256];\n    const long long c = row;\n    double first = 0, second = 0;\n    for (long long part = threadIdx.x; part < a.parts; part += 256) {\n"
-                    "      first += a.partial[part * a.channels + c];\n      second += a.partial[(a.parts + part) * a.channels + c];\n    }\n"
+                    "      first += a.partial[c * a.parts + part];\n      second += a.partial[(a.channels + c) * a.parts + part];\n    }\n"
                     "    first = mx::BlockSum(first, shared);\n    second = mx::BlockSum(second, shared);\n    if (threadIdx.x == 0) {\n" + t.finish + "    }\n"};
   });
 }
@@ -127,10 +191,10 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
   if (r.parameter == RowNorm::kGroup) view = {r.rows / r.groups, r.groups, r.n}, row = "o * a.groups + c";
   rtc::Arguments own;
   own.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(moments).Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(r.groups).Add(r.per_group);
-  ChannelSums(args, view, {"row_norm_parameters", {dtype, args.in[2].dtype, stats}, static_cast<int>(r.parameter)}, own, [&] {
-    return ChannelText{"const D0* g; const D0* x; const D2* moments; D1* dgamma; D1* dbeta; long long groups, per_group;", "",
-                       "      const long long r = " + row + ";\n      const double g = mx::Load<double>(a.g, at);\n"
-                       "      first += g;\n      second += g * (mx::Load<double>(a.x, at) - a.moments[2 * r]) * a.moments[2 * r + 1];\n",
+  ChannelSums(args, view, {"row_norm_parameters", {dtype, args.in[2].dtype, stats}, static_cast<int>(r.parameter)}, {args.in[0].dptr, args.in[1].dptr}, own, [&] {
+    return ChannelText{"const D0* g; const D0* x; const D2* moments; D1* dgamma; D1* dbeta; long long groups, per_group;", AccumulatorText(dtype) + kNoChannel, {"g", "x"},
+                       "      const long long r = " + row + ";\n      const A up = As<A>(g);\n"
+                       "      first += up;\n      second += up * (As<A>(x) - a.moments[2 * r]) * a.moments[2 * r + 1];\n",
                        "      if (a.dgamma) mx::Store(a.dgamma, c, second);\n      if (a.dbeta) mx::Store(a.dbeta, c, first);\n"};
   });
 }
@@ -139,84 +203,150 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
 
 namespace {
 
-// output from data, gamma, beta, mean, inv_std
-void ScaleOnDevice(KernelArgs& args, const BatchNormSettings& s, const TBlob& x, const void* mean, const void* inv) {
+/*
+ * An item for each access of 16 bytes or as much as fits, with the coefficients of its channels: rows of `channels` numbers behind a.coef, one for each name. `body`
+ * computes A `v` of the arrays' elements (storage D0, by their names) and of the coefficients (A, by theirs).
+ */
+struct ChannelMap {
+  std::vector<const char*> arrays, coefficients;
+  std::string functions, body;
+};
+void MapOnDevice(const RunContext& run, const ChannelView& view, std::initializer_list<int> dtypes, int variant, const std::vector<const void*>& arrays, const void* coef, void* out,
+                 const std::function<ChannelMap()>& make, const char* name) {
+  const bool columns = view.inner == 1;
+  std::vector<const void*> aligned = arrays;
+  aligned.push_back(out);
+  const int width = WidthOf(view, dtypes.begin()[0], aligned);
+  const int64_t items = view.outer * view.channels * view.inner / width;
+  const bool large = items >= kLarge;
   rtc::Arguments a;
-  a.Add(x.dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(mean).Add(inv).Add(args.out[0].dptr).Add(s.view.channels).Add(s.view.inner);
-  rtc::LaunchItems(args.run, {"batch_norm_scale", {x.dtype, args.in[1].dtype}, (s.fix_gamma ? 2 : 0) + (s.relu ? 1 : 0)}, x.Size(), &a, [&] {
-    return LoopText{"const D0* x; const D1* gamma; const D1* beta; const D1* mean; const D1* inv; D0* y; long long channels, inner;", AccumulatorText(x.dtype),
-                    "    const I c = i / static_cast<I>(a.inner) % static_cast<I>(a.channels);\n    const A scale = " + std::string(s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") +
-                        "mx::Load<A>(a.inv, c);\n    const A y = mx::Load<A>(a.x, i) * scale + (mx::Load<A>(a.beta, c) - scale * mx::Load<A>(a.mean, c));\n    mx::Store(a.y, i, " +
-                        (s.relu ? "y > A(0) || y != y ? y : A(0)" : "y") + ");\n"};
+  for (const void* p : arrays) a.Add(p);
+  a.Add(coef).Add(out).Add(view.channels);
+  AddDivisor(columns ? 1 : view.inner / width, large, &a);
+  AddDivisor(columns ? view.channels / width : view.channels, large, &a);
+  rtc::LaunchItems(run, {name, dtypes, ((variant * 2 + columns) * 2 + large) * 32 + width}, items, &a, [&] {
+    const ChannelMap m = make();
+    const std::string w = N(width), pack = "mx::Pack<D0, " + w + ">";
+    std::string members, body = "    const I o = Over(i, a.per, a.perm, a.perh), c = (o - Over(o, a.cs, a.csm, a.csh) * static_cast<I>(a.cs))" + (columns ? " * " + w : std::string()) + ";\n";
+    for (const char* x : m.arrays) {
+      members += std::string("const D0* ") + x + "; ";
+      body += "    const " + pack + " p_" + x + " = *reinterpret_cast<const " + pack + "*>(a." + x + " + item * " + w + ");\n";
+    }
+    for (size_t n = 0; n < m.coefficients.size(); ++n) {
+      const std::string at = "a.coef + " + N(n) + " * a.channels + c";
+      if (columns) body += "    const mx::Pack<A, " + w + "> k_" + m.coefficients[n] + " = *reinterpret_cast<const mx::Pack<A, " + w + ">*>(" + at + ");\n";
+      else body += std::string("    const A ") + m.coefficients[n] + " = *(" + at + ");\n";
+    }
+    body += "    " + pack + " result;\n#pragma unroll\n    for (int j = 0; j < " + w + "; ++j) {\n";
+    for (const char* x : m.arrays) body += std::string("      const D0 ") + x + " = p_" + x + ".v[j];\n";
+    if (columns)
+      for (const char* n : m.coefficients) body += std::string("      const A ") + n + " = k_" + n + ".v[j];\n";
+    body += m.body + "      result.v[j] = mx::Narrow<D0, A>::Store(v);\n    }\n    *reinterpret_cast<" + pack + "*>(a.out + item * " + w + ") = result;\n";
+    return LoopText{members + "const A* coef; D0* out; long long channels, per, perm, perh, cs, csm, csh;", kChannelFunctions + m.functions, body};
   });
+}
+
+// Rows of coefficients in the arithmetic of dtype; every row begins where packs of them may.
+void* Coefficients(KernelArgs& args, const ChannelView& view, int dtype, int rows) {
+  return args.workspace(static_cast<size_t>(std::max<int64_t>(view.channels, 1) * rows) * (dtype == kFloat64 ? sizeof(double) : sizeof(float)));
+}
+
+// a.coef of channel c for the output, from what the forward pass keeps: y = x * scale + shift
+std::string ForwardCoefficients(const BatchNormSettings& s, const char* channels) {
+  return std::string("      if (a.coef) {\n        const A scale = ") + (s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") + "mx::Load<A>(a.inv, c);\n        a.coef[c] = scale;\n        a.coef[" + channels +
+         " + c] = mx::Load<A>(a.beta, c) - scale * mx::Load<A>(a.mean, c);\n      }\n";
+}
+
+void ScaleOnDevice(const KernelArgs& args, const BatchNormSettings& s, const TBlob& x, const void* coef) {
+  MapOnDevice(args.run, s.view, {x.dtype}, s.relu, {x.dptr}, coef, args.out[0].dptr, [&] {
+    return ChannelMap{{"x"}, {"scale", "shift"}, AccumulatorText(x.dtype),
+                      std::string("      const A y = As<A>(x) * scale + shift, v = ") + (s.relu ? "y > A(0) || y != y ? y : A(0);\n" : "y;\n")};
+  }, "batch_norm_scale");
 }
 
 }  // namespace
 
 void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const TBlob x = InOrderOnDevice(args, args.in[0], args.out[0].layout);
-  const int param = args.in[1].dtype;
+  const int param = args.in[1].dtype, variant = s.fix_gamma;
   const size_t bytes = static_cast<size_t>(std::max<int64_t>(s.view.channels, 1)) * DTypeSize(param);
   void *mean = Wanted(args, 1) ? args.out[1].dptr : args.workspace(bytes), *inv = Wanted(args, 2) ? args.out[2].dptr : args.workspace(bytes);
+  void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 2) : nullptr;
   rtc::Arguments own;
-  own.Add(x.dptr).Add(args.in[3].dptr).Add(args.in[4].dptr).Add(mean).Add(inv).Add(s.eps).Add(s.momentum);
-  const char* const members = "const D0* x; D1* moving_mean; D1* moving_var; D1* mean; D1* inv; double eps, momentum;";
+  own.Add(x.dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[3].dptr).Add(args.in[4].dptr).Add(mean).Add(inv).Add(coef).Add(s.eps).Add(s.momentum);
+  const char* const members = "const D0* x; const D1* gamma; const D1* beta; D1* moving_mean; D1* moving_var; D1* mean; D1* inv; A* coef; double eps, momentum;";
   if (s.batch) {
-    ChannelSums(args, s.view, {"batch_norm", {x.dtype, param}}, own, [&] {   // around the channel's first element: the squares lose no digits
-      return ChannelText{members, "",
-                         "      const double d = mx::Load<double>(a.x, at) - mx::Load<double>(a.x, c * a.inner);\n      first += d;\n      second += d * d;\n",
+    ChannelSums(args, s.view, {"batch_norm", {x.dtype, param}, variant}, {x.dptr}, own, [&] {   // around the channel's first element: the squares lose no digits
+      return ChannelText{members, AccumulatorText(x.dtype) + "struct Channel { A origin; };\ntemplate <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args& a, long long c) {\n"
+                                  "  Channel k;\n  k.origin = mx::Load<A>(a.x, c * a.inner);\n  return k;\n}\n", {"x"},
+                         "      const A d = As<A>(x) - k.origin;\n      first += d;\n      second += d * d;\n",
                          "      const double n = static_cast<double>(a.outer * a.inner), off = first / n, mean = mx::Load<double>(a.x, c * a.inner) + off;\n"
                          "      const double square = second / n - off * off, var = square > 0 || square != square ? square : 0.0;\n"
                          "      mx::Store(a.moving_mean, c, a.momentum * mx::Load<double>(a.moving_mean, c) + (1 - a.momentum) * mean);\n"
                          "      mx::Store(a.moving_var, c, a.momentum * mx::Load<double>(a.moving_var, c) + (1 - a.momentum) * var);\n"
-                         "      mx::Store(a.mean, c, mean);\n      mx::Store(a.inv, c, 1 / ::sqrt(var + a.eps));\n"};
+                         "      mx::Store(a.mean, c, mean);\n      mx::Store(a.inv, c, 1 / ::sqrt(var + a.eps));\n" + ForwardCoefficients(s, "a.channels")};
     });
   } else {
-    rtc::LaunchItems(args.run, {"batch_norm_moving", {x.dtype, param}}, s.view.channels, &own, [&] {
-      return LoopText{members, "", "    a.mean[i] = a.moving_mean[i];\n    mx::Store(a.inv, i, 1 / ::sqrt(mx::Load<double>(a.moving_var, i) + a.eps));\n"};
+    rtc::LaunchItems(args.run, {"batch_norm_moving", {x.dtype, param}, variant}, s.view.channels, &own, [&] {
+      return LoopText{members, AccumulatorText(x.dtype),
+                      "      const I c = i;\n      a.mean[c] = a.moving_mean[c];\n      mx::Store(a.inv, c, 1 / ::sqrt(mx::Load<double>(a.moving_var, c) + a.eps));\n" + ForwardCoefficients(s, "a.count")};
     });
   }
-  if (Wanted(args, 0)) ScaleOnDevice(args, s, x, mean, inv);
+  if (Wanted(args, 0)) ScaleOnDevice(args, s, x, coef);
 }
 
 void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s) {
-  ScaleOnDevice(args, s, InOrderOnDevice(args, args.in[0], args.out[0].layout), args.in[3].dptr, args.in[4].dptr);
+  const TBlob x = InOrderOnDevice(args, args.in[0], args.out[0].layout);
+  void* coef = Coefficients(args, s.view, x.dtype, 2);
+  rtc::Arguments own;
+  own.Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[3].dptr).Add(args.in[4].dptr).Add(coef);
+  rtc::LaunchItems(args.run, {"batch_norm_coefficients", {args.in[1].dtype}, (s.fix_gamma ? 2 : 0) + (x.dtype == kFloat64 ? 1 : 0)}, s.view.channels, &own, [&] {
+    return LoopText{"const D0* gamma; const D0* beta; const D0* mean; const D0* inv; A* coef;", AccumulatorText(x.dtype), "      const I c = i;\n" + ForwardCoefficients(s, "a.count")};
+  });
+  ScaleOnDevice(args, s, x, coef);
 }
 
 void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const TBlob g = InOrderOnDevice(args, args.in[0], args.out[0].layout), x = InOrderOnDevice(args, args.in[1], args.out[0].layout);
-  const int param = args.in[2].dtype;
-  double* sums = static_cast<double*>(args.workspace(static_cast<size_t>(std::max<int64_t>(2 * s.view.channels, 1)) * sizeof(double)));
-  const int variant = (s.fix_gamma ? 4 : 0) + (s.batch ? 2 : 0) + (s.relu ? 1 : 0);
+  const int param = args.in[2].dtype, variant = (s.fix_gamma ? 4 : 0) + (s.batch ? 2 : 0) + (s.relu ? 1 : 0);
+  void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 5) : nullptr;
   rtc::Arguments own;
   own.Add(g.dptr).Add(x.dptr).Add(args.in[2].dptr).Add(s.relu ? args.in[7].dptr : nullptr).Add(args.in[s.batch ? 5 : 3].dptr).Add(args.in[s.batch ? 6 : 4].dptr)
-      .Add(Pointer(args, 0)).Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(sums).Add(s.eps);
-  const char* const members = "const D0* g; const D0* x; const D1* gamma; const D1* beta; const D1* mean; const D1* second_moment; D0* dx; D1* dgamma; D1* dbeta; double* sums; double eps;";
+      .Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(coef).Add(s.eps);
+  const char* const members = "const D0* g; const D0* x; const D1* gamma; const D1* beta; const D1* mean; const D1* second_moment; D1* dgamma; D1* dbeta; A* coef; double eps;";
   // what the forward pass used; the relu's mask is computed again as it was there
-  const std::string functions = AccumulatorText(x.dtype) + "struct Channel { A mean, inv, scale; };\n"
+  const std::string masked = s.relu ? "As<A>(x) * scale + shift > A(0) ? As<A>(g) : A(0)" : "As<A>(g)";
+  const std::string functions = AccumulatorText(x.dtype) + "struct Channel { A mean, inv, scale, shift; };\n"
       "template <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args& a, long long c) {\n  Channel k;\n  k.mean = mx::Load<A>(a.mean, c);\n" +
       (s.batch ? "  k.inv = mx::Load<A>(a.second_moment, c);\n" : "  k.inv = static_cast<A>(1 / ::sqrt(mx::Load<double>(a.second_moment, c) + a.eps));\n") +
-      "  k.scale = " + (s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") + "k.inv;\n  return k;\n}\n"
-      "template <typename Args> __device__ __forceinline__ A Masked(const Args& a, const Channel& k, long long c, A g, A x) {\n" +
-      (s.relu ? "  return x * k.scale + (mx::Load<A>(a.beta, c) - k.scale * k.mean) > A(0) ? g : A(0);\n}\n" : "  return g;\n}\n");
-  if (s.batch || Wanted(args, 1) || Wanted(args, 2))
-    ChannelSums(args, s.view, {"batch_norm_backward", {x.dtype, param}, variant}, own, [&] {
-      return ChannelText{members, functions,
-                         "      const Channel k = ChannelOf(a, c);\n      const A x = mx::Load<A>(a.x, at), g = Masked(a, k, c, mx::Load<A>(a.g, at), x);\n"
-                         "      first += g;\n      second += static_cast<double>(g) * (static_cast<double>(x) - static_cast<double>(k.mean));\n",
-                         std::string("      a.sums[c] = first;\n      a.sums[a.channels + c] = second;\n      if (a.dgamma) mx::Store(a.dgamma, c, ") +
-                             (s.fix_gamma ? "0.0" : "second * static_cast<double>(ChannelOf(a, c).inv)") + ");\n      if (a.dbeta) mx::Store(a.dbeta, c, first);\n"};
+      "  k.scale = " + (s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") + "k.inv;\n  k.shift = " + (s.relu ? "mx::Load<A>(a.beta, c) - k.scale * k.mean" : "A(0)") + ";\n  return k;\n}\n";
+  auto coefficients = [&](const char* channels) {   // with the sums over n elements where the batch's moments were used
+    const std::string next = std::string(" * ") + channels + " + c] = ";
+    return "      if (a.coef) {\n        const Channel k = ChannelOf(a, c);\n        a.coef[c] = k.scale;\n        a.coef[1" + next + "k.shift;\n        a.coef[2" + next + "k.mean;\n" +
+           (s.batch ? "        const double n = static_cast<double>(a.outer * a.inner);\n        a.coef[3" + next + "static_cast<A>(first / n);\n        a.coef[4" + next +
+                          "static_cast<A>(second / n) * k.inv * k.inv;\n"
+                    : std::string()) + "      }\n";
+  };
+  const bool sums = s.batch || Wanted(args, 1) || Wanted(args, 2);
+  if (sums) {
+    ChannelSums(args, s.view, {"batch_norm_backward", {x.dtype, param}, variant}, {g.dptr, x.dptr}, own, [&] {
+      return ChannelText{members, functions, {"g", "x"},
+                         "      const A scale = k.scale, shift = k.shift, up = " + masked + ";\n      (void)scale;\n      (void)shift;\n      first += up;\n      second += up * (As<A>(x) - k.mean);\n",
+                         std::string("      if (a.dgamma) mx::Store(a.dgamma, c, ") + (s.fix_gamma ? "0.0" : "second * static_cast<double>(ChannelOf(a, c).inv)") +
+                             ");\n      if (a.dbeta) mx::Store(a.dbeta, c, first);\n" + coefficients("a.channels")};
     });
+  } else {
+    rtc::LaunchItems(args.run, {"batch_norm_constants", {x.dtype, param}, variant}, s.view.channels, &own, [&] {
+      return LoopText{members, functions, "      const I c = i;\n" + coefficients("a.count")};
+    });
+  }
   if (!Wanted(args, 0)) return;
-  own.Add(s.view.channels).Add(s.view.inner).Add(static_cast<double>(s.view.outer * s.view.inner));
-  rtc::LaunchItems(args.run, {"batch_norm_gradient", {x.dtype, param}, variant}, x.Size(), &own, [&] {
-    std::string body = "    const I c = i / static_cast<I>(a.inner) % static_cast<I>(a.channels);\n    const Channel k = ChannelOf(a, c);\n"
-                       "    const A x = mx::Load<A>(a.x, i), g = Masked(a, k, c, mx::Load<A>(a.g, i), x);\n";
-    body += s.batch ? "    const A product = static_cast<A>(a.sums[a.channels + c] / a.n) * k.inv * k.inv, mean = static_cast<A>(a.sums[c] / a.n);\n"
-                      "    mx::Store(a.dx, i, k.scale * (g - mean - (x - k.mean) * product));\n"
-                    : "    mx::Store(a.dx, i, k.scale * g);\n";
-    return LoopText{std::string(members) + " long long channels, inner; double n;", functions, body};
-  });
+  MapOnDevice(args.run, s.view, {x.dtype}, variant, {g.dptr, x.dptr}, coef, args.out[0].dptr, [&] {
+    ChannelMap m{{"g", "x"}, {"scale", "shift", "mean"}, AccumulatorText(x.dtype), "      const A up = " + masked + ";\n      (void)shift;\n      (void)mean;\n      (void)x;\n"};
+    if (s.batch) m.coefficients.insert(m.coefficients.end(), {"up_mean", "product"});
+    m.body += s.batch ? "      const A v = scale * (up - up_mean - (As<A>(x) - mean) * product);\n" : "      const A v = scale * up;\n";
+    return m;
+  }, "batch_norm_gradient");
 }
 
 }  // namespace nn

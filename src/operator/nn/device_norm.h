@@ -3,6 +3,7 @@
 #define MXNET_OPERATOR_NN_DEVICE_NORM_H_
 
 #include <string>
+#include <vector>
 
 #include "mxnet/op.h"
 #include "rtc/loop.h"
@@ -15,14 +16,19 @@ struct ChannelView {
   int64_t outer, channels, inner;
 };
 /*
- * Two sums over the elements of each channel, in double and in an order that depends on the shape alone. `element` adds to `first` and `second` what element
- * `at` (= (o * channels + c) * inner + q) of channel c contributes; `finish` is what happens to c, first and second then, on one thread.
- * `args` in the order of text.members; text.body is not read. Members may not be called outer, channels, inner, parts, chunk, partial, count.
+ * Two sums over the elements of each channel in an order that depends on the shape and the addresses' alignment alone: in A for the elements that a thread has
+ * under way, in double from there on. `arrays` are members of type const D0*, `pointers` their values; `element` adds to `first` and `second` what element `at`
+ * (= (o * channels + c) * inner + q) of channel c contributes, and finds the arrays' elements under the arrays' names (As<A>(x) is the number) and in `k` the channel's
+ * own values: `functions` defines A, struct Channel and ChannelOf(a, c). `finish` is what happens to c, first and second then, on one thread.
+ * `own` in the order of text.members, which may not be called outer, channels, inner, parts, chunk, partial, across, accesses, per, perm, perh, count.
  */
 struct ChannelText {
-  std::string members, functions, element, finish;
+  std::string members, functions;
+  std::vector<const char*> arrays;
+  std::string element, finish;
 };
-void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const rtc::Arguments& own, const std::function<ChannelText()>& make);
+extern const char* const kNoChannel;   // Channel and ChannelOf where a channel has nothing of its own
+void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& pointers, const rtc::Arguments& own, const std::function<ChannelText()>& make);
 
 /* LayerNorm, GroupNorm, InstanceNorm: rows of n elements, `inner` apart, (outer * inner) of them. */
 struct RowNorm {
