@@ -26,10 +26,11 @@ class Convolutions : public DeviceKernels {
  protected:
   void CheckConv(const Case& c, double scale = 16) {
     auto want = std::make_shared<Result>(RunKernel(c, DeviceType::kCPU)), got = std::make_shared<Result>();
-    const bool fuses = fuses_;
+    const bool fuses = fuses_, takes_last = takes_last_;
     const std::set<int> refused = refused_;
-    Later(Name(c), 0, [c, got, fuses, refused] {
+    Later(Name(c), 0, [c, got, fuses, takes_last, refused] {
       Fake().fuses = fuses;
+      Fake().takes_last = takes_last;
       Fake().refused = refused;
       library::ForgetEngines();
       *got = RunKernel(c, DeviceType::kGPU);
@@ -37,7 +38,7 @@ class Convolutions : public DeviceKernels {
       for (size_t i = 0; i < want->bytes.size(); ++i) ExpectNear(c, got->bytes.at(i), want->bytes[i], want->dtypes[i], scale);
     });
   }
-  bool fuses_ = true;
+  bool fuses_ = true, takes_last_ = true;
   std::set<int> refused_;
   FakeEngineLibrary library_;
 };
@@ -105,6 +106,23 @@ TEST_F(Convolutions, TypesThatNoEngineTakesAreComputedInFloat) {
     }
   RunNow();
   EXPECT_EQ(Fake().run.back().dtype, kFloat32);
+}
+
+// Where no engine takes channels last, everything is brought into planes, an addend too; a 16-bit type may still go on to float32.
+TEST_F(Convolutions, ProblemsThatOnlyPlanesSolve) {
+  takes_last_ = false;
+  const Kind k = Kinds().back();
+  for (int step = 0; step < 2; ++step) {
+    if (step == 1) refused_ = {kFloat16};
+    for (int dtype : {kFloat32, kFloat16}) {
+      CheckConv({"Convolution", {k.data, k.weight, {4}}, {dtype}, k.attrs});
+      CheckConv({"_backward_Convolution", {k.out, k.data, k.weight, {4}}, {dtype}, k.attrs});
+      const AttrDict fused = {{"kernel", "(3, 3)"}, {"num_filter", "4"}, {"post", "relu"}, {"with_add", "1"}};
+      CheckConv({"_fused_convolution", {{2, 3, 5, 5}, {4, 3, 3, 3}, {4}, {2, 4, 3, 3}}, {dtype}, fused, OpReq::kWrite, -3, 3, false, 9, 1});
+    }
+    RunNow();
+    for (const ConvProblem& p : Fake().run) EXPECT_FALSE(p.channels_last) << p.Text();
+  }
 }
 
 TEST_F(Convolutions, WithoutElements) {
@@ -283,6 +301,14 @@ TEST(EngineChoice, TuningMeasuresWithinTheLimitOrEverything) {
   Set tune("MXNET_CUDNN_AUTOTUNE_DEFAULT", "2");
   EXPECT_EQ(library::SettingsFor(other, -1, 1, Env::Get()).tune, 2);
   EXPECT_EQ(library::SettingsFor(other, 0, 1, Env::Get()).tune, 0);   // the operator's parameter counts first
+}
+
+TEST(EngineChoice, LongListsAreCutBehindTheBest) {
+  FakeEngineLibrary library;
+  Fake().engines.clear();
+  for (int64_t e = 0; e < 40; ++e) Fake().engines.push_back(Engine(e)), Fake().times[e] = static_cast<float>(100 - e);
+  EXPECT_EQ(Choose(Problem(), FromEnv(Problem(), 1)), 15);
+  EXPECT_EQ(Fake().measured.size(), 16u);
 }
 
 TEST(EngineChoice, WhatDoesNotFitIntoMemoryIsNotMeasured) {

@@ -22,6 +22,7 @@ class FakeEngineLibrary {
     std::map<int64_t, float> times;                  // by engine; none: 1
     std::set<int64_t> unprepared, failing;           // engines that `prepare` refuses, that fail when measured
     std::set<int> refused;                           // dtypes that no engine takes
+    bool takes_last = true;                          // problems with channels last have engines
     bool fuses = true;                               // graphs with something behind the convolution are supported
     std::vector<library::ConvProblem> asked, run;    // problems of `candidates` and `run`
     std::vector<int> modes;
@@ -55,7 +56,7 @@ class FakeEngineLibrary {
     state().asked.push_back(problem);
     state().modes.push_back(mode);
     if (!state().fuses && (problem.addend || problem.bias || problem.relu)) return {};
-    if (state().refused.count(problem.dtype)) return {};
+    if (state().refused.count(problem.dtype) || (problem.channels_last && !state().takes_last)) return {};
     std::vector<library::EngineConfig> named = state().engines;
     for (auto& c : named) {
       c.plan = std::make_shared<size_t>(c.workspace);

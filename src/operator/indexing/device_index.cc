@@ -132,7 +132,7 @@ int64_t* CountChosenOnDevice(KernelArgs& a, const TBlob& mask) {
   rtc::Arguments args;
   args.Add(mask.dptr).Add(counts.dptr);
   rtc::LaunchItems(a.run, {"chosen", {mask.dtype}}, n + 1, &args, [] {
-    return LoopText{"const D0* mask; long long* counts;", "", "    a.counts[i] = i + 1 < a.count && mx::Load<float>(a.mask, i) != 0.0f;\n"};
+    return LoopText{"const D0* mask; long long* counts;", "", "    a.counts[i] = i + 1 < a.count && mx::Load<double>(a.mask, i) != 0.0;\n"};
   });
   reduce::DeviceScan scan;
   scan.length = n + 1;

@@ -22,9 +22,8 @@ void Rearrange(const RunContext& run, const void* from, void* to, int64_t outer,
   Permute(run, from, to_last ? Shape{outer, channels, inner} : Shape{outer, inner, channels}, axes, to, bytes);
 }
 
-}  // namespace
-
-void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64_t megabytes, const Tail& tail) {
+// False: no engine takes it with channels last, and nothing has been written.
+bool ConvolveIn(const KernelArgs& args, const nn::ConvCall& call, bool channels_last, int tune, uint64_t megabytes, const Tail& tail) {
   const RunContext& run = args.run;
   const nn::ConvDims& d = call.dims;
   const size_t bytes = DTypeSize(call.dtype);
@@ -33,9 +32,7 @@ void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64
   problem.dims = d;
   problem.dtype = call.dtype;
   problem.device = run.ctx.dev_id;
-  // every tensor in the order of the one that the images' result has; of a weight gradient, in that of the images
-  problem.channels_last = call.pass == nn::ConvPass::kBackwardData ? call.src.channels_last : call.dst.channels_last;
-  if (call.dtype == kFloat64 && !tail.addend) problem.channels_last = false;   // engines for double want planes
+  problem.channels_last = channels_last;   // of every tensor
   struct Piece {
     const nn::Ordered* given;
     int64_t outer, channels, inner;
@@ -86,7 +83,9 @@ void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64
       CopyBytes(run, tail.addend, kept, static_cast<int64_t>(size));
       rest.addend = kept;
     }
-    if (!run_engine(problem, operands)) {   // in float32, then
+    if (!run_engine(problem, operands)) {
+      if (channels_last) return false;
+      // in float32, then
       ConvProblem wide = problem;
       wide.dtype = kFloat32;
       wide.alignment = 16;
@@ -108,6 +107,26 @@ void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64
   }
   for (const Piece& p : pieces)
     if (p.result && p.used != p.given->ptr) Rearrange(run, p.used, p.given->ptr, p.outer, p.channels, p.inner, p.given->channels_last, bytes);
+  return true;
+}
+
+}  // namespace
+
+void Convolve(const KernelArgs& args, const nn::ConvCall& call, int tune, uint64_t megabytes, const Tail& tail) {
+  // in the order of the images' result, a weight gradient in that of the images; engines for double want planes
+  const bool last = call.pass == nn::ConvPass::kBackwardData ? call.src.channels_last : call.dst.channels_last;
+  if (last && call.dtype != kFloat64 && ConvolveIn(args, call, true, tune, megabytes, tail)) return;
+  if (!last || !tail.addend) {
+    ConvolveIn(args, call, false, tune, megabytes, tail);
+    return;
+  }
+  // an addend lies as the result does: brought into planes like the others
+  const nn::ConvDims& d = call.dims;
+  Tail rest = tail;
+  void* addend = args.workspace(static_cast<size_t>(d.batch * d.filters * d.OutSize()) * DTypeSize(call.dtype));
+  Rearrange(args.run, tail.addend, addend, d.batch, d.filters, d.OutSize(), false, DTypeSize(call.dtype));
+  rest.addend = addend;
+  ConvolveIn(args, call, false, tune, megabytes, rest);
 }
 
 }  // namespace library

@@ -88,7 +88,7 @@ std::string ConfigText(const EngineConfig& config);
 
 /*
  * The engine for the problem, remembered by problem and settings. Null where none takes a graph with something behind the convolution, or the
- * convolution itself in a 16-bit type although settings rule none out: it is to be computed in parts, or in float32. Throws Error(kGeneric) naming problem and reason where none takes the convolution itself. `operands` is asked where engines are measured, which writes
+ * convolution itself with channels last, or in a 16-bit type although settings rule none out: it is to be computed in parts, by planes, or in float32. Throws Error(kGeneric) naming problem and reason where none takes the convolution itself. `operands` is asked where engines are measured, which writes
  * results.
  */
 std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, const ConvSettings& settings, const std::function<ConvOperands()>& operands,

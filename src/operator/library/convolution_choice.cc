@@ -16,6 +16,8 @@ std::atomic<const EngineLibrary*> g_library{nullptr};
 using Chosen = std::shared_ptr<const EngineConfig>;   // null: the graph is not supported
 BoundedCache<Chosen>& g_chosen = *new BoundedCache<Chosen>(4096);
 
+constexpr size_t kConsidered = 16;   // the heuristics name the best first; the slowest take longer to measure than they could ever save
+
 const char* const kNoteNames[] = {"tc", "dc", "rp", "fft", "nd", "w", "w4x4", "w6x6", "w13x13", "snp"};
 
 void PrintChoice(const ConvProblem& problem, const ConvSettings& settings, const std::vector<EngineConfig>& considered, size_t best) {
@@ -158,11 +160,12 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
     }
     considered.push_back(std::move(config));
     if (settings.tune == 0 && settings.verbose < 2) break;   // the first will do, unless all are to be shown
+    if (considered.size() == kConsidered) break;
   }
   if (considered.empty()) {
     const bool alone = !problem.addend && !problem.bias && !problem.relu, half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
     const bool asked_away = permitted < named.size() || too_large;   // by settings: nothing else may be done instead
-    if (alone && (asked_away || !half)) ThrowNone(problem, settings, named.size(), permitted, too_large);
+    if (alone && !problem.channels_last && (asked_away || !half)) ThrowNone(problem, settings, named.size(), permitted, too_large);
     g_chosen.Put(key, nullptr);
     return nullptr;
   }
