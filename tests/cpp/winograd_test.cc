@@ -326,6 +326,37 @@ TEST(Winograd, RuleAndMeasurementChoose) {
   EXPECT_EQ(first, MethodByMeasurement(large.call, true));
 }
 
+// With whole vectors nobody waits for trials, in training either, and every process chooses alike.
+TEST(Winograd, RuleDecidesInTraining) {
+  static int library_calls;
+  struct Replaced {
+    const Hooks before = g_hooks;
+    Replaced() {
+      library_calls = 0;
+      g_hooks.convolution = [](KernelArgs&, const ConvCall&) { return ++library_calls, true; };
+    }
+    ~Replaced() { g_hooks = before; }
+  } replaced;
+  for (ConvPass pass : {ConvPass::kForward, ConvPass::kBackwardData, ConvPass::kBackwardWeights}) {
+    Problem p({2, 40, 41, 48, 80, 1, 1}, pass, false);
+    for (CpuLevel level : {CpuLevel::kV2, DetectedCpuLevel()}) {
+      Capped cap(level);
+      library_calls = 0;
+      const ConvMethod chosen = MethodByMeasurement(p.call, false);
+      if (pass != ConvPass::kBackwardWeights) EXPECT_EQ(level >= CpuLevel::kV3, library_calls == 0);   // else products of our own take the library's place
+      if (level >= CpuLevel::kV3) EXPECT_EQ(ConvMethod::kWinograd4, chosen);
+    }
+  }
+  EXPECT_EQ(6, static_cast<int>(MethodByRule(Problem({1, 224, 224, 64, 64, 1, 1}, ConvPass::kForward, false).call, false)));
+  EXPECT_EQ(4, static_cast<int>(MethodByRule(Problem({1, 224, 224, 64, 64, 1, 1}, ConvPass::kBackwardWeights, false).call, false)));   // 6x6 loses there
+  EXPECT_EQ(2, static_cast<int>(MethodByRule(Problem({16, 7, 7, 512, 512, 1, 1}, ConvPass::kBackwardWeights, false).call, false)));     // its sums come from memory
+  const auto pointwise = [](int64_t channels, int64_t filters, int64_t size) { return MethodByRule(Problem({1, size, size, channels, filters, 0, 0, 1, 1}, ConvPass::kForward, false).call, false); };
+  EXPECT_EQ(ConvMethod::kPacked, pointwise(256, 64, 56));
+  EXPECT_EQ(ConvMethod::kPacked, pointwise(2048, 512, 10));
+  EXPECT_EQ(ConvMethod::kLibrary, pointwise(16, 96, 56));   // packing would take longer than it saves
+  EXPECT_EQ(ConvMethod::kLibrary, pointwise(256, 64, 7));
+}
+
 // As a plan calls it: transformed weights are kept in the node's state as long as the version stays.
 TEST(Winograd, WeightsOfAPlan) {
   Env::Set("MXNET_ENFORCE_DETERMINISM", "1");

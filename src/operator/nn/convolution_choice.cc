@@ -35,6 +35,7 @@ constexpr double kSeconds = 0.1;         // after which no further round is run
 constexpr int kRounds = 4, kRuns = 4;    // of each method; the first run of a round warms up
 constexpr int64_t kCoarseWeights = 2 << 20;   // elements: of larger ones 6x6 tiles save little and hold nearly twice as much memory as 4x4
 constexpr int64_t kLargeWeights = 8 << 20;    // elements: 4x4 tiles with more must be a tenth faster than smaller ones
+constexpr int64_t kLargeSums = 5 << 19;       // elements: of transformed gradients by weights that do not stay in the second-level cache
 constexpr double kCoarse = 0.85;         // 6x6 tiles, less exact, must be this much faster
 constexpr double kInDoubt = 0.97;        // for the rule's choice: what differs by less than noise is chosen alike in every process
 constexpr int64_t kFewPixels = 6;        // fewer do not fill the register tiles of the packed kernels
@@ -117,17 +118,23 @@ std::vector<ConvMethod> Candidates(const ConvCall& call) {
   return methods;
 }
 
+// Is it worth packing the weights for one call?
+bool PackingPays(const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  const int64_t pixels = d.batch * d.OutSize();
+  return d.KernelSize() == 1 && d.filters >= 48 && ((d.channels >= 128 && pixels >= 512) || (d.channels >= 1024 && pixels >= 90));
+}
+
 bool Exact(ConvMethod m) { return m == ConvMethod::kLibrary || m == ConvMethod::kPacked || m == ConvMethod::kDepthwise; }
 
 /*
  * Is the rule as good as a trial? For whole vectors, of the layers of ResNet, Inception, AlexNet and MobileNet on Zen 3 and Zen 5, it chose Winograd and the size of its tiles as the
  * least time does; packed 1x1 convolutions are within 5 % of the library's in a trial, where weights stay in the cache, and faster in a network, where they come from
- * memory; with other windows they are faster.
+ * memory; with other windows they are faster. In training, all it chose together take 1.3 % longer than the best of 362 trials, which took up to 9 s before a network's first step.
  */
-bool Settled(const ConvCall& call, bool kept) {
-  if (!kept || call.pass != ConvPass::kForward || CurrentCpuLevel() < CpuLevel::kV3) return false;
-  const ConvDims& d = call.dims;
-  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (PackedTakes(call) && d.groups == 1);
+bool Settled(const ConvCall& call) {
+  if (CurrentCpuLevel() < CpuLevel::kV3) return false;
+  return DepthwiseTakes(call, false) || !WinogradSizes(call).empty() || (call.pass == ConvPass::kForward && PackedTakes(call) && call.dims.groups == 1);
 }
 
 // While it lives operators on this thread use no other: its processor time would count waiting for threads that other programs hold up.
@@ -236,23 +243,25 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   const ConvDims& dims = call.dims;
   const int64_t pixels = dims.batch * dims.OutSize();
   ConvMethod method = ConvMethod::kLibrary;
-  if (DepthwiseTakes(call, false)) method = ConvMethod::kDepthwise;
-  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) && pixels >= kFewPixels && (kept || pixels >= 64)) method = ConvMethod::kPacked;
+  if (DepthwiseTakes(call, false)) method = kept || dims.stride[2] == 1 ? ConvMethod::kDepthwise : ConvMethod::kLibrary;
+  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) && (kept ? pixels >= kFewPixels : PackingPays(call))) method = ConvMethod::kPacked;
   double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
   for (int size : WinogradSizes(call)) {
     const bool coarse = Coarse(call, static_cast<ConvMethod>(size));
-    if (coarse && TransformedWeights(call, size) > kCoarseWeights) continue;
+    if (coarse && (TransformedWeights(call, size) > kCoarseWeights || (call.pass == ConvPass::kBackwardWeights && dims.kernel[1] == 3))) continue;
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);
-    const double work = (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + (kept ? 8.0 : 48.0)) + 7.0 * d.Tiles() * (d.c + d.k));
+    const bool sums = call.pass == ConvPass::kBackwardWeights && d.Points() * d.c * d.k > kLargeSums;
+    const double once = kept ? 8 : sums ? 100 : 48;   // for each weight
+    const double work = (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + once) + 7.0 * d.Tiles() * (d.c + d.k));
     if (work < least) least = work, method = static_cast<ConvMethod>(size);
   }
   return method;
 }
 
 ConvMethod MethodByMeasurement(const ConvCall& call, bool kept) {
-  if (Flops(call.dims) < kTiny || Settled(call, kept)) return MethodByRule(call, kept);
+  if (Flops(call.dims) < kTiny || Settled(call)) return MethodByRule(call, kept);
   struct Plain {
     ConvDims dims;
     int pass, flags, level;

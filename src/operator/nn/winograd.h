@@ -3,7 +3,7 @@
  *
  * THREADS      every function may be called from several threads at once.
  * DETERMINISM  results do not depend on the number of threads or on blocking, only on the tile size. With
- *              MXNET_ENFORCE_DETERMINISM=1 the tile size follows from the shape alone, else from a measurement kept per process.
+ *              MXNET_ENFORCE_DETERMINISM=1 the tile size follows from the shape alone, else from a rule, or a measurement kept per process (docs/winograd.md).
  */
 #ifndef MXNET_OPERATOR_NN_WINOGRAD_H_
 #define MXNET_OPERATOR_NN_WINOGRAD_H_
