@@ -272,6 +272,18 @@ TEST_F(DeviceKernels, SoftmaxAndActivations) {
     Check({"_backward_masked_log_softmax", {{4, 37}, {4, 37}, {4, 37}}, {dtype, kBool, dtype}, {}, OpReq::kWrite, -0.5, 1}, 4);
   }
   Check({"softmin", {{2, 900}}, {kFloat32}, {}});
+  // rows in registers, by one thread to a whole block, and too long for that
+  for (int64_t length : {8, 40, 200, 1000, 8192, 8200})
+    for (int dtype : {kFloat32, kFloat16}) {
+      const Shape s{3, length};
+      const bool misaligned = length == 200;
+      Check({"softmax", {s}, {dtype}, {}, OpReq::kWrite, -3, 3, misaligned}, 2);
+      Check({"log_softmax", {s}, {dtype}, {{"temperature", "0.5"}}}, 4);
+      Check({"masked_softmax", {s, s}, {dtype, kBool}, {}, OpReq::kWrite, -1, 2, misaligned}, 2);
+      Check({"_backward_softmax", {s, s}, {dtype}, {}, OpReq::kWrite, 0, 1, misaligned}, 40);
+      Check({"_backward_masked_log_softmax", {s, s, s}, {dtype, kBool, dtype}, {}, OpReq::kWrite, -0.5, 1}, 40);
+    }
+  Check({"softmax", {{40, 64}, {40}}, {kFloat32, kInt32}, {{"use_length", "1"}}, OpReq::kWrite, 0, 64});
   Check({"softmax", {{4, 9}, {4}}, {kFloat32, kInt32}, {{"use_length", "1"}}, OpReq::kWrite, 1, 9});
   Check({"softmax", {{4, 9}}, {kFloat16}, {{"dtype", "float32"}}});
   Check({"_backward_softmax", {{4, 37}, {4, 37}}, {kFloat32}, {}, OpReq::kWrite, 0, 1});
