@@ -309,6 +309,9 @@ TEST(EngineChoice, LongListsAreCutBehindTheBest) {
   for (int64_t e = 0; e < 40; ++e) Fake().engines.push_back(Engine(e)), Fake().times[e] = static_cast<float>(100 - e);
   EXPECT_EQ(Choose(Problem(), FromEnv(Problem(), 1)), 15);
   EXPECT_EQ(Fake().measured.size(), 16u);
+  ConvProblem fused = Problem();
+  fused.relu = true;
+  EXPECT_EQ(Choose(fused, FromEnv(fused, 1)), 5);
 }
 
 TEST(EngineChoice, WhatDoesNotFitIntoMemoryIsNotMeasured) {

@@ -174,6 +174,13 @@ TEST_F(LayerKernels, Pooling) {
       Check({"Pooling", {{2, 7, 6, 3}}, {dtype}, attrs}, 4);
       Check({"_backward_Pooling", {{2, 4, 7, 3}, {2, 7, 6, 3}, {2, 4, 7, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
     }
+  for (int dtype : {kFloat32, kFloat16})   // several channels of a pixel in an access
+    for (const char* type : {"max", "avg", "sum", "lp"})
+      for (bool misaligned : {false, true}) {
+        const AttrDict attrs = {{"pool_type", type}, {"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"p_value", "2"}, {"layout", "NHWC"}};
+        Check({"Pooling", {{2, 7, 6, 16}}, {dtype}, attrs, OpReq::kWrite, -3, 3, misaligned}, 4);
+        Check({"_backward_Pooling", {{2, 4, 3, 16}, {2, 7, 6, 16}, {2, 4, 3, 16}}, {dtype}, attrs, OpReq::kWrite, 1, 2, misaligned}, 20);
+      }
   for (int dtype : {kInt8, kUint8}) Check({"Pooling", {{2, 3, 7, 6}}, {dtype}, {{"kernel", "(3, 3)"}, {"pooling_convention", "full"}, {"stride", "(2, 2)"}}});
   Check({"Pooling", {{2, 3, 9}}, {kFloat32}, {{"kernel", "(4,)"}, {"pool_type", "avg"}, {"pooling_convention", "same"}, {"stride", "(2,)"}}});
   Check({"Pooling", {{2, 3, 4, 5, 6}}, {kFloat32}, {{"kernel", "(2, 3, 2)"}, {"pad", "(0, 1, 0)"}}});
@@ -211,6 +218,9 @@ TEST_F(LayerKernels, ChannelsLast) {
 TEST_F(LayerKernels, MaximaAndTheirPlaces) {
   const AttrDict attrs = {{"kernel", "(2, 2)"}, {"stride", "(1, 2)"}};
   for (int dtype : kReal) Check({"_backward_Pooling", {{1, 2, 5, 3}, {1, 2, 6, 6}, {1, 2, 5, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 1}, 2);
+  for (int dtype : {kFloat32, kFloat16}) Check({"_backward_Pooling", {{1, 2, 5, 3}, {1, 2, 6, 6}, {1, 2, 5, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 1, false, 3, 1}, 2);
+  const AttrDict last = {{"kernel", "(2, 2)"}, {"stride", "(1, 2)"}, {"layout", "NHWC"}};
+  for (int dtype : {kFloat32, kFloat16}) Check({"_backward_Pooling", {{1, 5, 3, 8}, {1, 6, 6, 8}, {1, 5, 3, 8}}, {dtype}, last, OpReq::kWrite, 1, 1}, 2);
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ std::atomic<const EngineLibrary*> g_library{nullptr};
 using Chosen = std::shared_ptr<const EngineConfig>;   // null: the graph is not supported
 BoundedCache<Chosen>& g_chosen = *new BoundedCache<Chosen>(4096);
 
-constexpr size_t kConsidered = 16;   // the heuristics name the best first; the slowest take longer to measure than they could ever save
+// Configs that are prepared: heuristics name the best first, the slowest take longer to measure than they could ever save, and most engines of graphs with something behind
+// the convolution are compiled as they are prepared.
+constexpr size_t kConsidered = 16, kConsideredFused = 6;
 
 const char* const kNoteNames[] = {"tc", "dc", "rp", "fft", "nd", "w", "w4x4", "w6x6", "w13x13", "snp"};
 
@@ -148,6 +150,7 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
   MXNET_CHECK(library) << "[" << problem.Text() << "] on " << run.ctx << ": this build has no convolutions for GPUs; accepted: cpu contexts";
   const std::vector<EngineConfig> named = library->candidates(problem, settings.heuristic_mode, run);
   std::vector<EngineConfig> considered;
+  const bool alone = !problem.addend && !problem.bias && !problem.relu;
   size_t permitted = 0, too_large = 0;
   for (const EngineConfig& c : named) {
     if (!Permitted(c, settings)) continue;
@@ -160,10 +163,10 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
     }
     considered.push_back(std::move(config));
     if (settings.tune == 0 && settings.verbose < 2) break;   // the first will do, unless all are to be shown
-    if (considered.size() == kConsidered) break;
+    if (considered.size() == (alone ? kConsidered : kConsideredFused)) break;
   }
   if (considered.empty()) {
-    const bool alone = !problem.addend && !problem.bias && !problem.relu, half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
+    const bool half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
     const bool asked_away = permitted < named.size() || too_large;   // by settings: nothing else may be done instead
     if (alone && !problem.channels_last && (asked_away || !half)) ThrowNone(problem, settings, named.size(), permitted, too_large);
     g_chosen.Put(key, nullptr);

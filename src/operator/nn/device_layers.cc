@@ -203,11 +203,18 @@ void AddPool(const PoolDims& d, rtc::Arguments* args) {
   for (const int64_t* v : {d.in, d.out, d.kernel, d.stride, d.pad}) args->Add(v[0]).Add(v[1]).Add(v[2]);
   args->Add(int64_t{d.include_pad});
 }
-// Channel c, plane and position of an element of an image with these sizes; `last`: channels are innermost.
+// Neighbouring channels that a thread works on where these lie last.
+int PoolWidth(const PoolDims& d, bool last, std::initializer_list<const TBlob*> arrays) {
+  int width = last ? 8 : 1;
+  for (const TBlob* b : arrays)
+    while (width > 1 && (d.channels % width || width * DTypeSize(b->dtype) > 16 || reinterpret_cast<uintptr_t>(b->dptr) % (static_cast<size_t>(width) * DTypeSize(b->dtype)))) width /= 2;
+  return width;
+}
+// Channel c, plane and position of an item of an image with these sizes, kWidth elements from item * kWidth on; `last`: channels are innermost.
 std::string PlaceText(bool last, const char* prefix) {
   const std::string p = prefix;
   std::string t = "    I rest = i;\n";
-  if (last) t += "    const I c = rest % static_cast<I>(a.channels); rest /= static_cast<I>(a.channels);\n";
+  if (last) t += "    const I packs = static_cast<I>(a.channels) / kWidth, c = rest % packs * kWidth; rest /= packs;\n";
   for (int k = 2; k >= 0; --k) {
     const std::string n = std::to_string(k);
     t += "    const P q" + n + " = rest % static_cast<I>(a." + p + n + "); rest /= static_cast<I>(a." + p + n + ");\n";
@@ -246,6 +253,11 @@ template <typename Args> __device__ __forceinline__ Window WindowAt(const Args& 
 std::string PowerText(int p) {
   return "__device__ __forceinline__ A Power(A v, int p) {\n  v = v < A(0) ? -v : v;\n  A r = A(1);\n  for (int k = 0; k < p; ++k) r *= v;\n  return r;\n}\nconstexpr int kP = " + std::to_string(p) + ";\n";
 }
+const char* const kEachPooled = "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) ";
+std::string PoolFunctions(const PoolDims& d, const std::string& position, int width) {
+  return position + "constexpr int kWidth = " + std::to_string(width) + ";\n" + kWindow + (d.type == kPoolLp ? PowerText(d.p) : "");
+}
+int64_t PoolVariant(const PoolDims& d, bool last, const std::string& position, int width) { return ((d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)) * 16 + width; }
 std::string PoolValue(const PoolDims& d, int dtype) { return d.type == kPoolMax && !IsFloating(dtype) ? "typedef int A;\n" : RealText(dtype); }
 
 }  // namespace
@@ -256,17 +268,18 @@ void PoolOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& x, c
   AddPool(d, &args);
   const bool whole = IsFloating(x.dtype);
   const std::string position = PositionText(x, y, d);
-  rtc::LaunchItems(a.run, {"pool", {x.dtype}, (d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)}, y.Size(), &args, [&] {
+  const int width = PoolWidth(d, last, {&x, &y});
+  rtc::LaunchItems(a.run, {"pool", {x.dtype}, PoolVariant(d, last, position, width)}, y.Size() / width, &args, [&] {
     std::string body = PlaceText(last, "o") + "    const Window w = WindowAt(a, q0, q1, q2);\n";
     const std::string lowest = whole ? "-static_cast<A>(__int_as_float(0x7f800000))" : x.dtype == kInt8 ? "A(-128)" : "A(0)";
-    body += "    A v = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n"
+    body += "    A v[kWidth];\n" + std::string(kEachPooled) + "v[j] = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n"
             "    for (P x = w.b[0]; x < w.e[0]; ++x)\n      for (P y = w.b[1]; y < w.e[1]; ++y)\n        for (P z = w.b[2]; z < w.e[2]; ++z) {\n"
-            "          const A e = mx::Load<A>(a.x, " + At(last, "i", "x", "y", "z") + ");\n          ";
-    body += d.type == kPoolMax ? "v = e > v ? e : v;\n" : d.type == kPoolLp ? "v += Power(e, kP);\n" : "v += e;\n";
+            "          A e[kWidth];\n          mx::LoadPack<kWidth>(a.x, " + At(last, "i", "x", "y", "z") + ", e);\n" + kEachPooled;
+    body += d.type == kPoolMax ? "v[j] = e[j] > v[j] ? e[j] : v[j];\n" : d.type == kPoolLp ? "v[j] += Power(e[j], kP);\n" : "v[j] += e[j];\n";
     body += "        }\n";
-    if (d.type == kPoolAvg) body += "    v /= static_cast<A>(w.divisor);\n";
-    if (d.type == kPoolLp) body += "    v = kP == 1 ? v : kP == 2 ? ::sqrt(v) : ::pow(v, A(1) / static_cast<A>(kP));\n";
-    return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + position + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""), body + "    mx::Store(a.y, i, v);\n"};
+    if (d.type == kPoolAvg) body += std::string(kEachPooled) + "v[j] /= static_cast<A>(w.divisor);\n";
+    if (d.type == kPoolLp) body += std::string(kEachPooled) + "v[j] = kP == 1 ? v[j] : kP == 2 ? ::sqrt(v[j]) : ::pow(v[j], A(1) / static_cast<A>(kP));\n";
+    return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + PoolFunctions(d, position, width), body + "    mx::StorePack<kWidth>(a.y, item * kWidth, v);\n"};
   });
 }
 
@@ -275,29 +288,34 @@ void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBl
   args.Add(og.dptr).Add(x.dptr).Add(y.dptr).Add(dx.dptr);
   AddPool(d, &args);
   const std::string position = PositionText(x, y, d);
-  rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, (d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)}, dx.Size(), &args, [&] {
+  const int width = PoolWidth(d, last, {&og, &x, &y, &dx});
+  rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, PoolVariant(d, last, position, width)}, dx.Size() / width, &args, [&] {
     // the windows that see this element: from the first whose end is behind it to the last that begins at it
     std::string body = PlaceText(last, "i");
     for (int k = 0; k < 3; ++k) {
       const std::string n = std::to_string(k), at = "q" + n + " + P(a.p" + n + ")";
       body += "    const P f" + n + " = " + at + " < P(a.k" + n + ") ? 0 : (" + at + " - P(a.k" + n + ")) / P(a.s" + n + ") + 1, t" + n + " = (" + at + ") / P(a.s" + n + ");\n";
     }
-    body += "    const A x = mx::Load<A>(a.x, i);\n    (void)x;\n    A sum = A(0);\n    for (P u0 = f0; u0 <= t0 && u0 < P(a.o0); ++u0)\n      for (P u1 = f1; u1 <= t1 && u1 < P(a.o1); ++u1)\n"
-            "        for (P u2 = f2; u2 <= t2 && u2 < P(a.o2); ++u2) {\n          const P at = " + At(last, "o", "u0", "u1", "u2") + ";\n          const A g = mx::Load<A>(a.og, at);\n";
+    const bool reads = d.type == kPoolMax || d.type == kPoolLp;
+    body += "    A sum[kWidth];\n" + std::string(kEachPooled) + "sum[j] = A(0);\n";
+    if (reads) body += "    A x[kWidth];\n    mx::LoadPack<kWidth>(a.x, item * kWidth, x);\n";
+    body += "    for (P u0 = f0; u0 <= t0 && u0 < P(a.o0); ++u0)\n      for (P u1 = f1; u1 <= t1 && u1 < P(a.o1); ++u1)\n"
+            "        for (P u2 = f2; u2 <= t2 && u2 < P(a.o2); ++u2) {\n          const P at = " + At(last, "o", "u0", "u1", "u2") + ";\n          A g[kWidth];\n          mx::LoadPack<kWidth>(a.og, at, g);\n";
+    if (reads) body += "          A result[kWidth];\n          mx::LoadPack<kWidth>(a.y, at, result);\n";
     if (d.type == kPoolAvg) {
-      body += "          sum += g / static_cast<A>(WindowAt(a, u0, u1, u2).divisor);\n";
+      body += "          const A divisor = static_cast<A>(WindowAt(a, u0, u1, u2).divisor);\n" + std::string(kEachPooled) + "sum[j] += g[j] / divisor;\n";
     } else if (d.type == kPoolSum) {
-      body += "          sum += g;\n";
+      body += std::string(kEachPooled) + "sum[j] += g[j];\n";
     } else if (d.type == kPoolLp) {
-      body += "          const A norm = mx::Load<A>(a.y, at);\n          if (norm != A(0)) {\n            const A ratio = Power(x / norm, kP - 1);\n            sum += x < A(0) ? -(g * ratio) : g * ratio;\n          }\n";
+      body += std::string(kEachPooled) + "if (result[j] != A(0)) {\n            const A ratio = Power(x[j] / result[j], kP - 1);\n            sum[j] += x[j] < A(0) ? -(g[j] * ratio) : g[j] * ratio;\n          }\n";
     } else {   // only the first element that holds the maximum
-      body += "          if (mx::Load<A>(a.y, at) != x) continue;\n          const Window w = WindowAt(a, u0, u1, u2);\n          bool first = true;\n"
-              "          for (P v0 = w.b[0]; first && v0 <= q0; ++v0)\n            for (P v1 = w.b[1]; first && v1 < w.e[1] && (v0 < q0 || v1 <= q1); ++v1)\n"
-              "              for (P v2 = w.b[2]; first && v2 < w.e[2] && (v0 < q0 || v1 < q1 || v2 < q2); ++v2)\n                first = mx::Load<A>(a.x, " + At(last, "i", "v0", "v1", "v2") +
-              ") != x;\n          if (first) sum += g;\n";
+      body += std::string(kEachPooled) + "if (result[j] == x[j]) {\n            const Window w = WindowAt(a, u0, u1, u2);\n            bool first = true;\n"
+              "            for (P v0 = w.b[0]; first && v0 <= q0; ++v0)\n              for (P v1 = w.b[1]; first && v1 < w.e[1] && (v0 < q0 || v1 <= q1); ++v1)\n"
+              "                for (P v2 = w.b[2]; first && v2 < w.e[2] && (v0 < q0 || v1 < q1 || v2 < q2); ++v2)\n                  first = mx::Load<A>(a.x, " + At(last, "i", "v0", "v1", "v2") +
+              " + j) != x[j];\n            if (first) sum[j] += g[j];\n          }\n";
     }
-    return LoopText{std::string("const D0* og; const D0* x; const D0* y; D0* dx; ") + kPoolMembers, RealText(x.dtype) + position + kWindow + (d.type == kPoolLp ? PowerText(d.p) : ""),
-                    body + "        }\n    mx::Store(a.dx, i, sum);\n"};
+    return LoopText{std::string("const D0* og; const D0* x; const D0* y; D0* dx; ") + kPoolMembers, RealText(x.dtype) + PoolFunctions(d, position, width),
+                    body + "        }\n    mx::StorePack<kWidth>(a.dx, item * kWidth, sum);\n"};
   });
 }
 
