@@ -59,6 +59,19 @@ TEST_F(LayerKernels, Norms) {
     Check({"LRN", {{2, 7, 3, 3}}, {dtype}, {{"nsize", "5"}, {"alpha", "0.1"}}}, 2);
     Check({"_backward_LRN", {{2, 7, 3, 3}, {2, 7, 3, 3}}, {dtype}, {{"nsize", "3"}, {"alpha", "0.1"}}}, 4);
   }
+  // rows in registers: packs, many rows in a block, a block for a row; and rows too long for that
+  for (int dtype : {kFloat32, kFloat16})
+    for (int64_t n : {16, 264, 1000}) {
+      const Shape s{n == 16 ? 70 : 3, n};
+      for (bool misaligned : {false, true}) {
+        Check({"LayerNorm", {s, {n}, {n}}, {dtype}, {{"output_mean_var", "1"}}, OpReq::kWrite, -3, 3, misaligned}, 8);
+        Check({"_backward_LayerNorm", {s, s, {n}}, {dtype}, {}, OpReq::kWrite, -1, 1, misaligned}, 100);
+      }
+    }
+  for (int64_t n : {4096, 8200}) {
+    Check({"LayerNorm", {{1, n}, {n}, {n}}, {kFloat16}, {}}, 8);
+    Check({"_backward_LayerNorm", {{1, n}, {1, n}, {n}}, {kFloat32}, {}, OpReq::kWrite, -1, 1}, 100);
+  }
   // nothing to sum: zeros
   Check({"_backward_LayerNorm", {{0, 5}, {0, 5}, {5}}, {kFloat32}, {}});
   Check({"_backward_LayerNorm", {{2, 5, 0}, {2, 5, 0}, {5}}, {kFloat32}, {{"axis", "1"}}});

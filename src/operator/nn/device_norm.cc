@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/matrix/device_move.h"
+#include "operator/nn/device_rows.h"
 #include "operator/nn/nn_common.h"
 #include "rtc/prelude.h"
 
@@ -152,9 +153,66 @@ const char* const kMoments =
     "    for (long long j = threadIdx.x; j < a.n; j += 256) {\n      const A d = mx::Load<A>(a.x, base + j * a.inner) - mean;\n      squares += d * d;\n    }\n"
     "    const A deviation = ::sqrt(mx::BlockSum(squares, shared) / static_cast<A>(a.n) + static_cast<A>(a.eps)), inv = A(1) / deviation;\n";
 
+// Rows of neighbouring elements with a parameter for each element, held in registers.
+std::string HeldMoments() {
+  return std::string("  T v[kPacks * kWidth], sum = T(0), squares = T(0);\n") + kEachHeldElement + "v[e] = T(0);\n" + kEachHeldPack + "    mx::LoadPack<kWidth>(a.x, at, v + r * kWidth);\n  }\n" +
+         kEachHeldElement + "sum += v[e];\n  const T n = static_cast<T>(a.length), mean = OfRow(sum, Added(), shared) / n;\n" + kEachHeldPack +
+         "    (void)at;\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      v[r * kWidth + j] -= mean;\n      squares += v[r * kWidth + j] * v[r * kWidth + j];\n    }\n  }\n"
+         "  const T deviation = ::sqrt(OfRow(squares, Added(), shared) / n + static_cast<T>(a.eps)), inv = T(1) / deviation;\n";
+}
+std::string TypesText(std::initializer_list<int> dtypes) {
+  std::string t = std::string("typedef ") + (dtypes.begin()[0] == kFloat64 ? "double" : "float") + " T;\n";
+  int n = 0;
+  for (int d : dtypes) t += std::string("typedef ") + rtc::StorageName(d) + " D" + N(n++) + ";\n";
+  return t;
+}
+bool NormHeldRows(KernelArgs& args, const RowNorm& r) {
+  if (r.inner != 1 || r.parameter != RowNorm::kElement) return false;
+  const TBlob &x = args.in[0], &gamma = args.in[1], &beta = args.in[2];
+  const void* y = Pointer(args, 0);
+  const HeldRows held = HoldRows(r.n, 32, {{x.dptr, x.dtype}, {y, x.dtype}, {gamma.dptr, gamma.dtype}, {beta.dptr, gamma.dtype}});
+  if (!held) return false;
+  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm|" + N(x.dtype) + "," + N(gamma.dtype) + held.Key(), [&](rtc::Kernel* k) {
+    k->name = "layer_norm";
+    k->source = rtc::Prelude() + TypesText({x.dtype, gamma.dtype}) +
+                "struct Args { const D0* x; const D1* gamma; const D1* beta; D0* y; D0* mean; D0* deviation; long long outer, length; double eps; };\n" + HeldRowsHead("layer_norm", held) + HeldMoments() +
+                "  if (mine && lane == 0 && a.mean) mx::Store(a.mean, slice, mean);\n  if (mine && lane == 0 && a.deviation) mx::Store(a.deviation, slice, deviation);\n  if (a.y) {\n" + kEachHeldPack +
+                "    T gamma[kWidth], beta[kWidth];\n    mx::LoadPack<kWidth>(a.gamma, k * kWidth, gamma);\n    mx::LoadPack<kWidth>(a.beta, k * kWidth, beta);\n"
+                "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) v[r * kWidth + j] = v[r * kWidth + j] * inv * gamma[j] + beta[j];\n    mx::StorePack<kWidth>(a.y, at, v + r * kWidth);\n  }\n  }\n  }\n}\n";
+  });
+  rtc::Arguments a;
+  a.Add(x.dptr).Add(gamma.dptr).Add(beta.dptr).Add(y).Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(r.rows).Add(r.n).Add(r.eps);
+  rtc::Launch(kernel, HeldRowsGrid(r.rows, held), &a, args.run);
+  return true;
+}
+bool NormHeldRowsBackward(KernelArgs& args, const RowNorm& r, void* moments) {
+  if (r.inner != 1 || r.parameter != RowNorm::kElement) return false;
+  const TBlob &g = args.in[0], &x = args.in[1], &gamma = args.in[2];
+  const void* dx = Pointer(args, 0);
+  const HeldRows held = HoldRows(r.n, 16, {{x.dptr, x.dtype}, {g.dptr, x.dtype}, {dx, x.dtype}, {gamma.dptr, gamma.dtype}});
+  if (!held) return false;
+  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm_backward|" + N(x.dtype) + "," + N(gamma.dtype) + held.Key(), [&](rtc::Kernel* k) {
+    k->name = "layer_norm_backward";
+    k->source = rtc::Prelude() + TypesText({x.dtype, gamma.dtype}) + "struct Args { const D0* g; const D0* x; const D1* gamma; D0* dx; T* moments; long long outer, length; double eps; };\n" +
+                HeldRowsHead("layer_norm_backward", held) + HeldMoments() +
+                "  if (mine && lane == 0 && a.moments) {\n    a.moments[2 * slice] = mean;\n    a.moments[2 * slice + 1] = inv;\n  }\n  if (a.dx) {\n  T g[kPacks * kWidth], total = T(0), product = T(0);\n" +
+                kEachHeldElement + "g[e] = T(0);\n" + kEachHeldPack +
+                "    T gamma[kWidth];\n    mx::LoadPack<kWidth>(a.gamma, k * kWidth, gamma);\n    mx::LoadPack<kWidth>(a.g, at, g + r * kWidth);\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n"
+                "      const int e = r * kWidth + j;\n      g[e] *= gamma[j];\n      v[e] *= inv;\n      total += g[e];\n      product += g[e] * v[e];\n    }\n  }\n"
+                "  total = OfRow(total, Added(), shared) / n;\n  product = OfRow(product, Added(), shared) / n;\n" + kEachHeldPack +
+                "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) g[r * kWidth + j] = inv * (g[r * kWidth + j] - total - v[r * kWidth + j] * product);\n    mx::StorePack<kWidth>(a.dx, at, g + r * kWidth);\n"
+                "  }\n  }\n  }\n}\n";
+  });
+  rtc::Arguments a;
+  a.Add(g.dptr).Add(x.dptr).Add(gamma.dptr).Add(dx).Add(moments).Add(r.rows).Add(r.n).Add(r.eps);
+  rtc::Launch(kernel, HeldRowsGrid(r.rows, held), &a, args.run);
+  return true;
+}
+
 }  // namespace
 
 void RowNormOnDevice(KernelArgs& args, const RowNorm& r) {
+  if (r.rows == 0 || NormHeldRows(args, r)) return;
   rtc::Arguments a;
   a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Pointer(args, 0)).Add(Pointer(args, 1)).Add(Pointer(args, 2));
   AddRow(r, &a);
@@ -171,19 +229,21 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
   const int stats = dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
   const bool sums = Wanted(args, 1) || Wanted(args, 2);
   void* moments = sums ? args.workspace(static_cast<size_t>(std::max<int64_t>(2 * r.rows, 1)) * DTypeSize(stats)) : nullptr;   // mean and 1 / deviation of each row
-  rtc::Arguments a;
-  a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Pointer(args, 0)).Add(moments);
-  AddRow(r, &a);
-  rtc::LaunchRows(args.run, {"row_norm_backward", {dtype, args.in[2].dtype}, static_cast<int>(r.parameter)}, r.rows, &a, [&] {
-    return LoopText{std::string("const D0* g; const D0* x; const D1* gamma; D0* dx; A* moments; ") + kRowMembers, AccumulatorText(dtype),
-                    std::string(kMoments) + "    if (threadIdx.x == 0 && a.moments) {\n      a.moments[2 * row] = mean;\n      a.moments[2 * row + 1] = inv;\n    }\n"
-                    "    if (a.dx) {\n      A total = A(0), product = A(0);\n      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
-                    "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + ");\n        total += g;\n        product += g * (mx::Load<A>(a.x, at) - mean) * inv;\n      }\n"
-                    "      total = mx::BlockSum(total, shared) / static_cast<A>(a.n);\n      product = mx::BlockSum(product, shared) / static_cast<A>(a.n);\n"
-                    "      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
-                    "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + "), scaled = (mx::Load<A>(a.x, at) - mean) * inv;\n"
-                    "        mx::Store(a.dx, at, inv * (g - total - scaled * product));\n      }\n    }\n"};
-  });
+  if (r.rows > 0 && !NormHeldRowsBackward(args, r, moments)) {
+    rtc::Arguments a;
+    a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Pointer(args, 0)).Add(moments);
+    AddRow(r, &a);
+    rtc::LaunchRows(args.run, {"row_norm_backward", {dtype, args.in[2].dtype}, static_cast<int>(r.parameter)}, r.rows, &a, [&] {
+      return LoopText{std::string("const D0* g; const D0* x; const D1* gamma; D0* dx; A* moments; ") + kRowMembers, AccumulatorText(dtype),
+                      std::string(kMoments) + "    if (threadIdx.x == 0 && a.moments) {\n      a.moments[2 * row] = mean;\n      a.moments[2 * row + 1] = inv;\n    }\n"
+                      "    if (a.dx) {\n      A total = A(0), product = A(0);\n      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
+                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + ");\n        total += g;\n        product += g * (mx::Load<A>(a.x, at) - mean) * inv;\n      }\n"
+                      "      total = mx::BlockSum(total, shared) / static_cast<A>(a.n);\n      product = mx::BlockSum(product, shared) / static_cast<A>(a.n);\n"
+                      "      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
+                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + "), scaled = (mx::Load<A>(a.x, at) - mean) * inv;\n"
+                      "        mx::Store(a.dx, at, inv * (g - total - scaled * product));\n      }\n    }\n"};
+    });
+  }
   if (!sums) return;
   ChannelView view{r.inner > 0 ? r.rows / r.inner : 0, r.n, std::max<int64_t>(r.inner, 1)};
   std::string row = "o * a.inner + q";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "operator/nn/device_rows.h"
 #include "rtc/kernel.h"
 #include "rtc/prelude.h"
 
@@ -54,77 +55,31 @@ rtc::LaunchShape GridOf(const DeviceSoftmax& s, const Shape2& shape) {
 // Gradients of what does not count do not count either.
 std::string Gradient(const DeviceSoftmax& s) { return s.mask ? "(a.mask[at].bits != 0 ? mx::Load<T>(a.g, at) : T(0))" : "mx::Load<T>(a.g, at)"; }
 
-// ---- rows that the threads of a row hold in registers
+// ---- rows in registers
 
-struct Rows {
-  int lanes = 0, packs = 0, width = 1;   // threads of a row; accesses of each; elements of an access. No lanes: the row is too long
-};
-// `most`: elements that a thread may hold of each array.
-Rows RowsOf(const DeviceSoftmax& s, int most, std::initializer_list<std::pair<const void*, int>> arrays) {
-  Rows r;
-  if (s.inner != 1) return r;
-  size_t largest = 1;
-  for (const auto& a : arrays) largest = std::max(largest, DTypeSize(a.second));
-  auto fits = [&](int width) {
-    bool yes = s.length % width == 0;
-    for (const auto& a : arrays) yes = yes && reinterpret_cast<uintptr_t>(a.first) % (static_cast<size_t>(width) * DTypeSize(a.second)) == 0;
-    return yes;
-  };
-  r.width = static_cast<int>(16 / largest);
-  while (r.width > 1 && !fits(r.width)) r.width /= 2;
-  const int64_t loads = s.length / r.width;
-  int lanes = 1;
-  while (lanes < kThreads && lanes * 4 < loads) lanes *= 2;
-  r.packs = 1;
-  while (r.packs * lanes < loads && r.packs <= most) r.packs *= 2;
-  if (r.packs * r.width <= most) r.lanes = lanes;
-  return r;
-}
-std::string RowsKey(const Rows& r) { return "r" + N(r.lanes) + "," + N(r.packs) + "," + N(r.width); }
-
-// The sum or the largest of a row's threads, which all get it, and where a thread's elements are: pack k = lane + r * kLanes of the row, elements base + k * kWidth.
-std::string RowsHead(const char* name, const Rows& r) {
-  const std::string lanes = N(r.lanes);
-  std::string t = "constexpr int kLanes = " + lanes + ", kPacks = " + N(r.packs) + ", kWidth = " + N(r.width) + ";\n"
-      "struct Larger { __device__ __forceinline__ T operator()(T p, T q) const { return q > p ? q : p; } };\nstruct Added { __device__ __forceinline__ T operator()(T p, T q) const { return p + q; } };\n"
-      "template <typename F> __device__ __forceinline__ T OfRow(T v, F merge, T* shared) {\n"
-      "#pragma unroll\n  for (int lane = (kLanes < 32 ? kLanes : 32) / 2; lane > 0; lane /= 2) v = merge(v, __shfl_xor_sync(0xffffffffu, v, lane));\n";
-  if (r.lanes > 32)
-    t += "  const int warp = threadIdx.x / 32, first = warp - warp % (kLanes / 32);\n  __syncthreads();\n  if (threadIdx.x % 32 == 0) shared[warp] = v;\n  __syncthreads();\n  v = shared[first];\n"
-         "#pragma unroll\n  for (int w = 1; w < kLanes / 32; ++w) v = merge(v, shared[first + w]);\n";
-  return t + "  return v;\n}\nextern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n  __shared__ T shared[8];\n"
-         "  const int lane = threadIdx.x % kLanes, row = threadIdx.x / kLanes, packs = static_cast<int>(a.length / kWidth);\n"
-         "  for (long long block = blockIdx.x; block * (256 / kLanes) < a.outer; block += gridDim.x) {\n"
-         "  const long long slice = block * (256 / kLanes) + row, base = slice * a.length;\n  const bool mine = slice < a.outer;\n";
-}
-const char* const kEachPack = "#pragma unroll\n  for (int r = 0; r < kPacks; ++r) {\n    const int k = lane + r * kLanes;\n    if (!mine || k >= packs) continue;\n    const long long at = base + k * kWidth;\n";
-const char* const kEachElement = "#pragma unroll\n  for (int e = 0; e < kPacks * kWidth; ++e) ";
-
-rtc::LaunchShape GridOf(const DeviceSoftmax& s, const Rows& r) { return GridOf(s, Shape2{r.lanes, false}); }
-
-std::string RowsText(const DeviceSoftmax& s, const Rows& r, bool lengths) {
-  std::string t = "__device__ __forceinline__ T Lowest() { return -static_cast<T>(__int_as_float(0x7f800000)); }\n" + RowsHead("softmax", r);
+std::string RowsText(const DeviceSoftmax& s, const HeldRows& r, bool lengths) {
+  std::string t = "__device__ __forceinline__ T Lowest() { return -static_cast<T>(__int_as_float(0x7f800000)); }\n" + HeldRowsHead("softmax", r);
   t += "  T v[kPacks * kWidth];\n  unsigned counts = 0;   // bits of the elements that count\n  const T scale = static_cast<T>(a.scale);\n";
-  t += kEachElement + std::string("v[e] = Lowest();\n");
+  t += kEachHeldElement + std::string("v[e] = Lowest();\n");
   if (lengths) t += "  const long long count = mine ? mx::Load<long long>(a.lengths, slice) : 0;\n";
-  t += kEachPack + std::string("    mx::LoadPack<kWidth>(a.x, at, v + r * kWidth);\n");
+  t += kEachHeldPack + std::string("    mx::LoadPack<kWidth>(a.x, at, v + r * kWidth);\n");
   if (s.mask) t += "    T m[kWidth];\n    mx::LoadPack<kWidth>(a.mask, at, m);\n";
   t += "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      const bool yes = " +
        std::string(s.mask ? "m[j] != T(0)" : lengths ? "k * kWidth + j < count" : "true") + ";\n      v[e] = yes ? v[e] * scale : Lowest();\n      counts |= static_cast<unsigned>(yes) << e;\n    }\n  }\n";
-  t += "  T top = Lowest(), sum = T(0);\n" + std::string(kEachElement) + "top = Larger()(top, v[e]);\n  top = OfRow(top, Larger(), shared);\n  top = top > Lowest() ? top : T(0);\n";
-  if (s.log) t += kEachElement + std::string("if (counts >> e & 1u) sum += ::exp(v[e] - top);\n");
-  else t += kEachElement + std::string("if (counts >> e & 1u) {\n    v[e] = ::exp(v[e] - top);\n    sum += v[e];\n  }\n");
+  t += "  T top = Lowest(), sum = T(0);\n" + std::string(kEachHeldElement) + "top = Larger()(top, v[e]);\n  top = OfRow(top, Larger(), shared);\n  top = top > Lowest() ? top : T(0);\n";
+  if (s.log) t += kEachHeldElement + std::string("if (counts >> e & 1u) sum += ::exp(v[e] - top);\n");
+  else t += kEachHeldElement + std::string("if (counts >> e & 1u) {\n    v[e] = ::exp(v[e] - top);\n    sum += v[e];\n  }\n");
   t += "  sum = OfRow(sum, Added(), shared);\n";
   t += s.log ? "  const T shift = top + ::log(sum);\n" : "  const T factor = T(1) / sum;\n";
-  t += kEachPack + std::string("#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      v[e] = counts >> e & 1u ? ") + (s.log ? "v[e] - shift" : "v[e] * factor") +
+  t += kEachHeldPack + std::string("#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      v[e] = counts >> e & 1u ? ") + (s.log ? "v[e] - shift" : "v[e] * factor") +
        " : " + (s.mask && s.log ? "Lowest()" : "T(0)") + ";\n    }\n    mx::StorePack<kWidth>(a.y, at, v + r * kWidth);\n  }\n  }\n}\n";
   return t;
 }
-std::string RowsBackwardText(const DeviceSoftmax& s, const Rows& r) {
-  std::string t = RowsHead("softmax_backward", r) + "  T g[kPacks * kWidth], y[kPacks * kWidth], sum = T(0);\n" + kEachElement + "g[e] = y[e] = T(0);\n" + kEachPack +
+std::string RowsBackwardText(const DeviceSoftmax& s, const HeldRows& r) {
+  std::string t = HeldRowsHead("softmax_backward", r) + "  T g[kPacks * kWidth], y[kPacks * kWidth], sum = T(0);\n" + kEachHeldElement + "g[e] = y[e] = T(0);\n" + kEachHeldPack +
                   "    mx::LoadPack<kWidth>(a.g, at, g + r * kWidth);\n    mx::LoadPack<kWidth>(a.y, at, y + r * kWidth);\n";
   if (s.mask) t += "    T m[kWidth];\n    mx::LoadPack<kWidth>(a.mask, at, m);\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j)\n      if (m[j] == T(0)) g[r * kWidth + j] = T(0);\n";
-  t += "  }\n" + std::string(kEachElement) + "sum += g[e]" + (s.log ? "" : " * y[e]") + ";\n  sum = OfRow(sum, Added(), shared);\n  const T scale = static_cast<T>(a.scale);\n" + kEachPack +
+  t += "  }\n" + std::string(kEachHeldElement) + "sum += g[e]" + (s.log ? "" : " * y[e]") + ";\n  sum = OfRow(sum, Added(), shared);\n  const T scale = static_cast<T>(a.scale);\n" + kEachHeldPack +
        "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      g[e] = scale * (" + (s.log ? "g[e] - ::exp(y[e]) * sum" : "y[e] * (g[e] - sum)") +
        ");\n    }\n    mx::StorePack<kWidth>(a.dx, at, g + r * kWidth);\n  }\n  }\n}\n";
   return t;
@@ -136,15 +91,16 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
   if (y.Size() == 0) return;
   const Shape2 shape = ShapeOf(s);
   const bool wide = y.dtype == kFloat64;
-  const Rows held = s.mask ? RowsOf(s, 32, {{x.dptr, x.dtype}, {y.dptr, y.dtype}, {s.mask->dptr, kBool}}) : RowsOf(s, 32, {{x.dptr, x.dtype}, {y.dptr, y.dtype}});
+  const void* mask = s.mask ? s.mask->dptr : nullptr;   // no address hinders nothing
+  const HeldRows held = s.inner == 1 ? HoldRows(s.length, 32, {{x.dptr, x.dtype}, {y.dptr, y.dtype}, {mask, kBool}}) : HeldRows();
   const std::string signature = "softmax|" + N(x.dtype) + "," + N(y.dtype) + "," + N(lengths ? lengths->dtype : -1) + "," + N(s.log) + (s.mask ? "m" : "") + "," +
-                                (held.lanes ? RowsKey(held) : N(shape.lanes) + N(shape.columns));
+                                (held ? held.Key() : N(shape.lanes) + N(shape.columns));
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
     t += std::string("struct Args { const ") + rtc::StorageName(x.dtype) + "* x; " + rtc::StorageName(y.dtype) + "* y; const " +
          (lengths ? rtc::StorageName(lengths->dtype) : "int") + "* lengths; const mx::boolean* mask; long long outer, length, inner; double scale; };\n";
-    if (held.lanes) {
+    if (held) {
       k->source = t + RowsText(s, held, lengths != nullptr);
       return;
     }
@@ -173,22 +129,23 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
   });
   rtc::Arguments args;
   args.Add(x.dptr).Add(y.dptr).Add(lengths ? lengths->dptr : nullptr).Add(s.mask ? s.mask->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
-  rtc::Launch(kernel, held.lanes ? GridOf(s, held) : GridOf(s, shape), &args, run);
+  rtc::Launch(kernel, held ? HeldRowsGrid(s.outer, held) : GridOf(s, shape), &args, run);
 }
 
 void SoftmaxBackwardOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob& og, const TBlob& y, const TBlob& dx) {
   if (dx.Size() == 0) return;
   const Shape2 shape = ShapeOf(s);
   const bool wide = og.dtype == kFloat64 || y.dtype == kFloat64 || dx.dtype == kFloat64;
-  const Rows held = s.mask ? RowsOf(s, 16, {{og.dptr, og.dtype}, {y.dptr, y.dtype}, {dx.dptr, dx.dtype}, {s.mask->dptr, kBool}}) : RowsOf(s, 16, {{og.dptr, og.dtype}, {y.dptr, y.dtype}, {dx.dptr, dx.dtype}});
+  const void* mask = s.mask ? s.mask->dptr : nullptr;
+  const HeldRows held = s.inner == 1 ? HoldRows(s.length, 16, {{og.dptr, og.dtype}, {y.dptr, y.dtype}, {dx.dptr, dx.dtype}, {mask, kBool}}) : HeldRows();
   const std::string signature = "softmax_backward|" + N(og.dtype) + "," + N(y.dtype) + "," + N(dx.dtype) + "," + N(s.log) + (s.mask ? "m" : "") + "," +
-                                (held.lanes ? RowsKey(held) : N(shape.lanes) + N(shape.columns));
+                                (held ? held.Key() : N(shape.lanes) + N(shape.columns));
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax_backward";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
     t += std::string("struct Args { const ") + rtc::StorageName(og.dtype) + "* g; const " + rtc::StorageName(y.dtype) + "* y; " + rtc::StorageName(dx.dtype) +
          "* dx; const mx::boolean* mask; long long outer, length, inner; double scale; };\n";
-    if (held.lanes) {
+    if (held) {
       k->source = t + RowsBackwardText(s, held);
       return;
     }
@@ -204,7 +161,7 @@ void SoftmaxBackwardOnDevice(const RunContext& run, const DeviceSoftmax& s, cons
   });
   rtc::Arguments args;
   args.Add(og.dptr).Add(y.dptr).Add(dx.dptr).Add(s.mask ? s.mask->dptr : nullptr).Add(s.outer).Add(s.length).Add(s.inner).Add(s.scale);
-  rtc::Launch(kernel, held.lanes ? GridOf(s, held) : GridOf(s, shape), &args, run);
+  rtc::Launch(kernel, held ? HeldRowsGrid(s.outer, held) : GridOf(s, shape), &args, run);
 }
 
 }  // namespace nn
