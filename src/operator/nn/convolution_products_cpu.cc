@@ -5,7 +5,7 @@
  *                    only as panels of one block of pixels
  *   by the data      dX = dY W for 1x1 windows; pixels that no window visits get zero
  *
- * Every element is summed in one order, whatever the number of threads.
+ * Every element is summed in one order, whatever the number of threads. What the next block of pixels needs is fetched beside the sums of one.
  */
 #include <algorithm>
 #include <cstring>
@@ -26,9 +26,12 @@ constexpr int64_t kDepth = 256;       // pixels (or filters) summed in registers
 constexpr int64_t kColumns = 1024;    // whose panels are used for all filters before the next ones are made
 constexpr int64_t kFilters = 192;     // whose strips stay in the second-level cache
 constexpr int64_t kPixels = 96;       // rows of dY times all panels
+constexpr int64_t kPieces = 2, kPiecePixels = 4096;   // more pixels are summed in two pieces: threads that divide pixels read each of them once
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
+
+bool PointwisePlane(const ConvDims& d) { return d.KernelSize() == 1 && d.in[0] == 1 && d.pad[0] == 0 && d.pad[1] == 0 && d.pad[2] == 0; }
 
 /*
  * Part of a row of X': the taps (z, y, x ...) of one line of the window, or one tap where taps of a line are not neighbours in memory. Where it pays, segments
@@ -119,35 +122,52 @@ void WeightGradient(KernelArgs& args, const ConvCall& call) {
   const bool straight = (taps == 1 || call.weight.channels_last) && columns == row && columns % g.panel == 0;
   const int64_t stride = straight ? columns : g.Panels(columns) * g.panel;
   float* sums = straight ? dw : Scratch<float>(args, filters * stride);
+  const int64_t pieces = pixels >= kPiecePixels ? kPieces : 1;   // for any number of threads
+  float* second_sums = pieces > 1 ? Scratch<float>(args, filters * stride) : nullptr;
   const int64_t strips = g.Strips(filters), panels = g.Panels(columns);
   int64_t by_rows = 1, by_columns = 1;
-  Divide(OmpThreadsForFlops(2.0 * static_cast<double>(pixels * filters) * static_cast<double>(columns)), strips, panels, filters, columns, &by_rows, &by_columns);
+  const int threads = OmpThreadsForFlops(2.0 * static_cast<double>(pixels * filters) * static_cast<double>(columns));
+  Divide(std::max<int>(1, threads / static_cast<int>(pieces)), strips, panels, filters, columns, &by_rows, &by_columns);
+  const int64_t parts = by_rows * by_columns, tasks = pieces * parts, workers = std::min<int64_t>(threads, tasks);
+  const bool in_order = PointwisePlane(d) && d.stride[1] == 1 && d.stride[2] == 1;   // pixels of the data lie as those of the result
   const int64_t most_columns = std::min(RoundUp(columns, g.panel), RoundUp(kColumns, g.panel)), most_filters = std::min(RoundUp(filters, g.rows), RoundUp(kFilters, g.rows));
   const int64_t panel_stride = g.PanelStride(kDepth), strip_stride = g.StripStride(kDepth);
   const int64_t each = RoundUp(g.Panels(most_columns) * panel_stride + g.Strips(most_filters) * strip_stride + 16, 16);
-  float* buffers = Scratch<float>(args, each * by_rows * by_columns);
-  ParallelForThreads(static_cast<int>(by_rows * by_columns), by_rows * by_columns, [&](int64_t first, int64_t last) {
+  float* buffers = Scratch<float>(args, each * tasks);
+  ParallelForThreads(static_cast<int>(workers), tasks, [&](int64_t first, int64_t last) {
     std::vector<Corner> corners(kDepth);
     std::vector<PanelRow> rows(kDepth);
-    for (int64_t id = first; id < last; ++id) {
+    for (int64_t task = first; task < last; ++task) {
+      const int64_t piece = task / parts, id = task % parts, p_begin = Share(pixels, pieces, piece), p_end = Share(pixels, pieces, piece + 1);
+      float* to = piece ? second_sums : sums;
       const int64_t f_begin = Share(strips, by_rows, id % by_rows) * g.rows, f_end = std::min(filters, Share(strips, by_rows, id % by_rows + 1) * g.rows);
       const int64_t c_begin = Share(panels, by_columns, id / by_rows) * g.panel, c_end = std::min(columns, Share(panels, by_columns, id / by_rows + 1) * g.panel);
-      float *panel = buffers + id * each, *strip = panel + g.Panels(most_columns) * panel_stride;
+      float *panel = buffers + task * each, *strip = panel + g.Panels(most_columns) * panel_stride;
       for (int64_t c = c_begin; c < c_end; c += most_columns) {
         const int64_t c_stop = std::min(c_end, c + most_columns);
-        for (int64_t p = 0; p < pixels; p += kDepth) {
-          const int64_t depth = std::min(kDepth, pixels - p);
+        for (int64_t p = p_begin; p < p_end; p += kDepth) {
+          const int64_t depth = std::min(kDepth, p_end - p), next = std::min(kDepth, p_end - p - depth);
+          PanelAhead ahead;   // rows that are read whole lie together
+          if (in_order && c_stop - c == d.channels) ahead.first = x + (p + depth) * d.channels, ahead.first_size = next * d.channels;
+          if (f_end - f_begin == filters) ahead.second = dy + (p + depth) * filters, ahead.second_size = next * filters;
+          ahead.end = ahead.first_size + ahead.second_size;
           Corners(d, p, depth, corners.data());
           PackColumns(d, window, x, corners.data(), depth, c, c_stop, rows.data(), panel, panel_stride);
           for (int64_t f = f_begin; f < f_end; f += most_filters) {
             const int64_t width = std::min(most_filters, f_end - f);
             MXNET_CPU_CALL(PanelStrips)(dy + p * filters + f, filters, depth, width, strip, strip_stride);
-            MXNET_CPU_CALL(PanelSums)(strip, strip_stride, width, panel, panel_stride, c_stop - c, depth, p > 0, sums + f * stride + c, stride);
+            MXNET_CPU_CALL(PanelSums)(strip, strip_stride, width, panel, panel_stride, c_stop - c, depth, p > p_begin, to + f * stride + c, stride,
+                                      ahead.Share(f - f_begin, f + width - f_begin, f_end - f_begin));
           }
         }
       }
     }
   });
+  if (pieces > 1) {
+    ParallelFor(filters, std::max<int64_t>(1, 65536 / stride), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin * stride; i < end * stride; ++i) sums[i] += second_sums[i];
+    });
+  }
   if (!straight) {
     const int64_t tap = call.weight.channels_last ? d.channels : 1, channel = call.weight.channels_last ? 1 : taps;
     ParallelFor(filters, std::max<int64_t>(1, 16384 / row), [&](int64_t begin, int64_t end) {
@@ -163,8 +183,6 @@ void WeightGradient(KernelArgs& args, const ConvCall& call) {
   }
   if (call.bias) WinogradSumRows(dy, pixels, filters, static_cast<float*>(call.bias), args.workspace);
 }
-
-bool PointwisePlane(const ConvDims& d) { return d.KernelSize() == 1 && d.in[0] == 1 && d.pad[0] == 0 && d.pad[1] == 0 && d.pad[2] == 0; }
 
 void DataGradient(KernelArgs& args, const ConvCall& call) {
   const ConvDims& d = call.dims;
@@ -198,9 +216,13 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
       }
       const int64_t rows = count * width;
       for (int64_t r = 0; r < rows; r += kPixels)
-        for (int64_t f = 0; f < filters; f += kDepth)
+        for (int64_t f = 0; f < filters; f += kDepth) {
+          const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, end * width - at);
+          PanelAhead ahead;   // the next rows
+          if (left > 0) ahead.first = dy + at * filters, ahead.first_size = ahead.end = left * filters;
           MXNET_CPU_CALL(PanelProducts)(dy + (line * width + r) * filters + f, filters, std::min(kPixels, rows - r), panels + f * g.panel, panel_stride, channels,
-                                        std::min(kDepth, filters - f), f > 0, out.data() + r);
+                                        depth, f > 0, out.data() + r, ahead.Share(f, f + depth, filters));
+        }
     }
   });
 }

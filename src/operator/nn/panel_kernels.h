@@ -29,6 +29,19 @@ struct PanelRow {
   int32_t lo, hi;
 };
 
+/* What is wanted next: two ranges of floats, of which [begin, end), counted through both, is fetched evenly beside sums. */
+struct PanelAhead {
+  const float *first = nullptr, *second = nullptr;
+  int64_t first_size = 0, second_size = 0, begin = 0, end = 0;
+  /* The share of this that goes beside items [from, to) of n. */
+  PanelAhead Share(int64_t from, int64_t to, int64_t n) const {
+    PanelAhead part = *this;
+    part.begin = begin + (end - begin) * from / n, part.end = begin + (end - begin) * to / n;
+    return part;
+  }
+  const float* Begin() const { return begin < first_size ? first + begin : second + (begin - first_size); }
+};
+
 MXNET_CPU_DECLARE(
   PanelGeometry PanelShape();
   /* `depth` rows of `width` elements of x(size), into columns first ... of the panels. Up to the end of the last vector anything is written. */
@@ -39,9 +52,9 @@ MXNET_CPU_DECLARE(
   void PanelStrips(const float* y, int64_t stride, int64_t depth, int64_t width, float* strips, int64_t strip_stride);
   /* out(width, columns) = or += strips^T panels; rows of `out` have room up to the end of the last panel. */
   void PanelSums(const float* strips, int64_t strip_stride, int64_t width, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* out,
-                 int64_t out_stride);
+                 int64_t out_stride, const PanelAhead& ahead);
   /* out[r][0 .. columns) = or += row r of a(rows, depth) times panels; as above. */
-  void PanelProducts(const float* a, int64_t a_stride, int64_t rows, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* const* out);
+  void PanelProducts(const float* a, int64_t a_stride, int64_t rows, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* const* out, const PanelAhead& ahead);
 )
 
 }  // namespace mxnet

@@ -10,9 +10,16 @@ namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
+// What is fetched beside the sums of a tile: `step` floats in each turn.
+struct Next {
+  const float* at;
+  int64_t step;
+  Next(const PanelAhead& ahead, int64_t depth, const float* else_at) : at(ahead.end > ahead.begin ? ahead.Begin() : else_at), step((ahead.end - ahead.begin + depth - 1) / depth) {}
+};
+
 // R rows times one panel. Results come from far away: they are fetched while the products are summed, and added to in the end.
 template <int R, bool kAdd, bool kStrip, typename Out>
-inline __attribute__((always_inline)) void Tile(const float* a, int64_t a_stride, const float* b, int64_t depth, Out out) {
+inline __attribute__((always_inline)) void Tile(const float* a, int64_t a_stride, const float* b, int64_t depth, Next next, Out out) {
   Vec low[R], high[R];
   const float* row[R];
 #pragma GCC unroll 14
@@ -22,7 +29,8 @@ inline __attribute__((always_inline)) void Tile(const float* a, int64_t a_stride
     __builtin_prefetch(out(r), 1);
     if (kLanes == 16) __builtin_prefetch(out(r) + kLanes, 1);
   }
-  for (int64_t i = 0; i < depth; ++i, b += kPanel, a += kRows) {
+  for (int64_t i = 0; i < depth; ++i, b += kPanel, a += kRows, next.at += next.step) {
+    __builtin_prefetch(next.at, 0, 2);
     const Vec b0 = Load(b), b1 = Load(b + kLanes);
 #pragma GCC unroll 14
     for (int r = 0; r < R; ++r) {
@@ -40,25 +48,25 @@ inline __attribute__((always_inline)) void Tile(const float* a, int64_t a_stride
 }
 
 template <int R, bool kAdd>
-void StripTile(const float* a, const float* b, int64_t depth, float* out, int64_t out_stride) {
-  Tile<R, kAdd, true>(a, 0, b, depth, [=](int r) { return out + r * out_stride; });
+void StripTile(const float* a, const float* b, int64_t depth, Next next, float* out, int64_t out_stride) {
+  Tile<R, kAdd, true>(a, 0, b, depth, next, [=](int r) { return out + r * out_stride; });
 }
 template <int R, bool kAdd>
-void RowTile(const float* a, int64_t a_stride, const float* b, int64_t depth, float* const* out, int64_t column) {
-  Tile<R, kAdd, false>(a, a_stride, b, depth, [=](int r) { return out[r] + column; });
+void RowTile(const float* a, int64_t a_stride, const float* b, int64_t depth, Next next, float* const* out, int64_t column) {
+  Tile<R, kAdd, false>(a, a_stride, b, depth, next, [=](int r) { return out[r] + column; });
 }
 // What does not fill a panel goes through a buffer.
 template <int R, bool kAdd>
-void PartTile(const float* a, int64_t a_stride, const float* b, int64_t depth, float* const* out, int64_t column, int64_t n) {
+void PartTile(const float* a, int64_t a_stride, const float* b, int64_t depth, Next next, float* const* out, int64_t column, int64_t n) {
   float buffer[R * kPanel];
-  Tile<R, false, false>(a, a_stride, b, depth, [&](int r) { return buffer + r * kPanel; });
+  Tile<R, false, false>(a, a_stride, b, depth, next, [&](int r) { return buffer + r * kPanel; });
   for (int r = 0; r < R; ++r)
     for (int64_t j = 0; j < n; ++j) out[r][column + j] = buffer[r * kPanel + j] + (kAdd ? out[r][column + j] : 0.f);
 }
 
-using StripFn = void (*)(const float*, const float*, int64_t, float*, int64_t);
-using RowFn = void (*)(const float*, int64_t, const float*, int64_t, float* const*, int64_t);
-using PartFn = void (*)(const float*, int64_t, const float*, int64_t, float* const*, int64_t, int64_t);
+using StripFn = void (*)(const float*, const float*, int64_t, Next, float*, int64_t);
+using RowFn = void (*)(const float*, int64_t, const float*, int64_t, Next, float* const*, int64_t);
+using PartFn = void (*)(const float*, int64_t, const float*, int64_t, Next, float* const*, int64_t, int64_t);
 template <bool kAdd, int... R>
 struct Tiles {
   static constexpr StripFn strip[] = {StripTile<R + 1, kAdd>...};
@@ -128,24 +136,29 @@ void PanelStrips(const float* y, int64_t stride, int64_t depth, int64_t width, f
 }
 
 void PanelSums(const float* strips, int64_t strip_stride, int64_t width, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* out,
-               int64_t out_stride) {
+               int64_t out_stride, const PanelAhead& ahead) {
   const StripFn* kernels = add ? AddTiles::strip : WriteTiles::strip;
+  const int64_t tiles = ((columns + kPanel - 1) / kPanel) * ((width + kRows - 1) / kRows);
+  int64_t tile = 0;
   for (int64_t c = 0; c < columns; c += kPanel, panels += panel_stride) {
     const float* strip = strips;
-    for (int64_t f = 0; f < width; f += kRows, strip += strip_stride)
-      kernels[std::min<int64_t>(kRows, width - f) - 1](strip, panels, depth, out + f * out_stride + c, out_stride);
+    for (int64_t f = 0; f < width; f += kRows, strip += strip_stride, ++tile)
+      kernels[std::min<int64_t>(kRows, width - f) - 1](strip, panels, depth, Next(ahead.Share(tile, tile + 1, tiles), depth, panels), out + f * out_stride + c, out_stride);
   }
 }
 
-void PanelProducts(const float* a, int64_t a_stride, int64_t rows, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* const* out) {
+void PanelProducts(const float* a, int64_t a_stride, int64_t rows, const float* panels, int64_t panel_stride, int64_t columns, int64_t depth, bool add, float* const* out, const PanelAhead& ahead) {
   const int64_t groups = (rows + kRows - 1) / kRows;   // of nearly equal size
+  const int64_t tiles = (columns + kPanel - 1) / kPanel * groups;
+  int64_t tile = 0;
   for (int64_t c = 0; c < columns; c += kPanel, panels += panel_stride)
-    for (int64_t g = 0; g < groups; ++g) {
+    for (int64_t g = 0; g < groups; ++g, ++tile) {
       const int64_t r = rows * g / groups, n = rows * (g + 1) / groups - r;
+      const Next next(ahead.Share(tile, tile + 1, tiles), depth, panels);
       if (columns - c >= kPanel) {
-        (add ? AddTiles::row : WriteTiles::row)[n - 1](a + r * a_stride, a_stride, panels, depth, out + r, c);
+        (add ? AddTiles::row : WriteTiles::row)[n - 1](a + r * a_stride, a_stride, panels, depth, next, out + r, c);
       } else {
-        (add ? AddTiles::part : WriteTiles::part)[n - 1](a + r * a_stride, a_stride, panels, depth, out + r, c, columns - c);
+        (add ? AddTiles::part : WriteTiles::part)[n - 1](a + r * a_stride, a_stride, panels, depth, next, out + r, c, columns - c);
       }
     }
 }
