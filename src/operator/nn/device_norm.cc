@@ -265,7 +265,8 @@ namespace {
 
 /*
  * An item for each access of 16 bytes or as much as fits, with the coefficients of its channels: rows of `channels` numbers behind a.coef, one for each name. `body`
- * computes A `v` of the arrays' elements (storage D0, by their names) and of the coefficients (A, by theirs).
+ * computes A `v` of the arrays' elements (storage D0, by their names) and of the coefficients (A, by theirs). It goes from the end to the beginning: the sums before have just
+ * read the end, which the cache still has.
  */
 struct ChannelMap {
   std::vector<const char*> arrays, coefficients;
@@ -287,10 +288,10 @@ void MapOnDevice(const RunContext& run, const ChannelView& view, std::initialize
   rtc::LaunchItems(run, {name, dtypes, ((variant * 2 + columns) * 2 + large) * 32 + width}, items, &a, [&] {
     const ChannelMap m = make();
     const std::string w = N(width), pack = "mx::Pack<D0, " + w + ">";
-    std::string members, body = "    const I o = Over(i, a.per, a.perm, a.perh), c = (o - Over(o, a.cs, a.csm, a.csh) * static_cast<I>(a.cs))" + (columns ? " * " + w : std::string()) + ";\n";
+    std::string members, body = "    const long long back = a.count - 1 - item;\n    const I o = Over(static_cast<I>(back), a.per, a.perm, a.perh), c = (o - Over(o, a.cs, a.csm, a.csh) * static_cast<I>(a.cs))" + (columns ? " * " + w : std::string()) + ";\n";
     for (const char* x : m.arrays) {
       members += std::string("const D0* ") + x + "; ";
-      body += "    const " + pack + " p_" + x + " = *reinterpret_cast<const " + pack + "*>(a." + x + " + item * " + w + ");\n";
+      body += "    const " + pack + " p_" + x + " = *reinterpret_cast<const " + pack + "*>(a." + x + " + back * " + w + ");\n";
     }
     for (size_t n = 0; n < m.coefficients.size(); ++n) {
       const std::string at = "a.coef + " + N(n) + " * a.channels + c";
@@ -301,7 +302,7 @@ void MapOnDevice(const RunContext& run, const ChannelView& view, std::initialize
     for (const char* x : m.arrays) body += std::string("      const D0 ") + x + " = p_" + x + ".v[j];\n";
     if (columns)
       for (const char* n : m.coefficients) body += std::string("      const A ") + n + " = k_" + n + ".v[j];\n";
-    body += m.body + "      result.v[j] = mx::Narrow<D0, A>::Store(v);\n    }\n    *reinterpret_cast<" + pack + "*>(a.out + item * " + w + ") = result;\n";
+    body += m.body + "      result.v[j] = mx::Narrow<D0, A>::Store(v);\n    }\n    *reinterpret_cast<" + pack + "*>(a.out + back * " + w + ") = result;\n";
     return LoopText{members + "const A* coef; D0* out; long long channels, per, perm, perh, cs, csm, csh;", kChannelFunctions + m.functions, body};
   });
 }

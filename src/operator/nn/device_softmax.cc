@@ -111,14 +111,14 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
          "__device__ __forceinline__ Acc Merge(Acc p, Acc q) {\n"
          "  Acc c;\n  c.top = p.top > q.top ? p.top : q.top;\n"
          "  const T base = c.top > Lowest() ? c.top : T(0);\n"
-         "  c.sum = p.sum * ::exp(p.top - base) + q.sum * ::exp(q.top - base);\n  return c;\n}\n";
+         "  c.sum = p.sum * ::exp(p.top - base) + q.sum * ::exp(q.top - base);\n  return c;\n}\n"
+         "__device__ __forceinline__ Acc Take(Acc c, T v) {\n"   // one exponential; a NaN must reach the sum, although comparisons ignore it
+         "  if (v > c.top) { c.sum = c.sum * ::exp(c.top - v) + T(1); c.top = v; }\n  else c.sum += ::exp(v - (c.top > Lowest() ? c.top : T(0)));\n  return c;\n}\n";
     t += Head("softmax", shape);
     t += std::string("  const long long count = ") + (lengths ? "mine ? mx::Load<long long>(a.lengths, slice) : 0" : "a.length") + ";\n";
     t += "  const T scale = static_cast<T>(a.scale);\n"
          "  for (long long i = lane; mine && i < a.length && i < count; i += " + N(shape.lanes) + ") {\n"
-         + std::string(s.mask ? "    if (a.mask[base + i * a.inner].bits == 0) continue;\n" : "") + "    Acc one;\n    one.top = mx::Load<T>(a.x, base + i * a.inner) * scale;\n    one.sum = T(1);\n";
-    // a NaN must reach the sum, although comparisons ignore it
-    t += "    if (one.top != one.top) { acc.sum = one.top; continue; }\n    acc = Merge(acc, one);\n  }\n";
+         + std::string(s.mask ? "    if (a.mask[base + i * a.inner].bits == 0) continue;\n" : "") + "    acc = Take(acc, mx::Load<T>(a.x, base + i * a.inner) * scale);\n  }\n";
     t += MergeLanes(shape.lanes);
     t += "  const T top = acc.top > Lowest() ? acc.top : T(0);\n";
     t += s.log ? "  const T shift = top + ::log(acc.sum);\n" : "  const T factor = T(1) / acc.sum;\n";
