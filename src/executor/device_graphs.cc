@@ -6,6 +6,7 @@
 
 #include "mxnet/env.h"
 #include "mxnet/error.h"
+#include "mxnet/op.h"
 #include "rtc/capture.h"
 
 namespace mxnet {
@@ -24,8 +25,17 @@ void Log(const std::string& text) {
 }
 
 struct Capturing {
-  Capturing() { rtc::CaptureState::Local().capturing = true; }
-  ~Capturing() { rtc::CaptureState::Local().capturing = false; }
+  explicit Capturing(const DeviceGraphs::Work& work) {
+    rtc::CaptureState& state = rtc::CaptureState::Local();
+    state.capturing = true;
+    state.draws = work.draws;
+    state.draws_begin = work.random ? work.random->Take(0) : 0;
+  }
+  ~Capturing() {
+    rtc::CaptureState& state = rtc::CaptureState::Local();
+    state.capturing = false;
+    state.draws = nullptr;
+  }
 };
 
 }  // namespace
@@ -65,18 +75,25 @@ void DeviceGraphs::RunDirectly(int begin, int end, const Work& work) {
   for (int t = begin; t < end; ++t) {
     if (work.run(t) || !capturable_[t]) continue;
     capturable_[t] = 0;
-    Log(Where() + work.name(t) + " waits for results or draws random numbers; it runs outside of graphs");
+    Log(Where() + work.name(t) + " waits for results or draws random numbers on the host; it runs outside of graphs");
   }
 }
 
-void* DeviceGraphs::Capture(int begin, int end, const Work& work) {
+void* DeviceGraphs::Capture(int begin, int end, const Work& work, uint64_t* counters) {
   const CaptureHooks* hooks = GetCaptureHooks();
+  struct Restore {   // nothing has been drawn yet: the launch does
+    RandomState* random;
+    RandomState before;
+    ~Restore() {
+      if (random) *random = before;
+    }
+  } restore{work.random, work.random ? *work.random : RandomState()};
   std::string why;
   int at = -1;   // the node that refuses; -1: nobody knows
   try {
     hooks->begin(work.stream);
     {
-      const Capturing scope;
+      const Capturing scope(work);
       for (int t = begin; t < end && at < 0; ++t) {
         try {
           if (!work.run(t)) at = t;
@@ -86,6 +103,7 @@ void* DeviceGraphs::Capture(int begin, int end, const Work& work) {
         }
       }
     }
+    if (work.random) *counters = work.random->Take(0) - restore.before.Take(0);
     if (at < 0) return hooks->finish(work.stream);
     hooks->abandon(work.stream);
   } catch (const Error& e) {
@@ -97,6 +115,14 @@ void* DeviceGraphs::Capture(int begin, int end, const Work& work) {
   return nullptr;
 }
 
+void DeviceGraphs::Launch(const Graph& graph, const Work& work) {
+  if (graph.counters) {
+    const uint64_t seed = work.random->seed();
+    work.begin_draws(seed, work.random->Take(graph.counters));
+  }
+  GetCaptureHooks()->launch(graph.graph, work.stream);
+}
+
 void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   const CaptureHooks* hooks = GetCaptureHooks();
   Segment& segment = segments_[{begin, end}];
@@ -106,7 +132,7 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   for (Graph& g : segment.graphs) {
     if (g.key != key) continue;
     g.last_use = uses_;
-    hooks->launch(g.graph, work.stream);
+    Launch(g, work);
     Log(Where() + "graph " + std::to_string(g.id) + " replayed");
     return;
   }
@@ -117,14 +143,15 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
     return RunDirectly(begin, end, work);
   }
   segment.seen.erase(seen);
-  void* made = Capture(begin, end, work);
+  uint64_t counters = 0;
+  void* made = Capture(begin, end, work, &counters);
   if (!made) return RunDirectly(begin, end, work);   // an error of a node that is not the capture's happens again here
   if (segment.graphs.size() == kMaxGraphs) {
     auto oldest = std::min_element(segment.graphs.begin(), segment.graphs.end(), [](const Graph& a, const Graph& b) { return a.last_use < b.last_use; });
     hooks->destroy(oldest->graph);
     segment.graphs.erase(oldest);
   }
-  segment.graphs.push_back({std::move(key), made, g_graphs.fetch_add(1), uses_});
+  segment.graphs.push_back({std::move(key), made, g_graphs.fetch_add(1), uses_, counters});
   const uint64_t id = segment.graphs.back().id;
   Log(Where() + "graph " + std::to_string(id) + " captured from " + std::to_string(end - begin) + " nodes, " + work.name(begin) + " to " + work.name(end - 1) + ": " +
       std::to_string(hooks->nodes(made)) + " kernels and copies");
@@ -136,7 +163,7 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
       std::fprintf(stderr, "[cuda graphs] %s\n", e.what());
     }
   }
-  hooks->launch(made, work.stream);
+  Launch(segment.graphs.back(), work);
 }
 
 }  // namespace mxnet

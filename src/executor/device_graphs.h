@@ -14,6 +14,8 @@
 
 namespace mxnet {
 
+class RandomState;
+
 /* All throw Error on a device's refusal, but for abandon and destroy. */
 struct CaptureHooks {
   void (*begin)(void* stream);                   // from here on, the stream takes down what this thread pushes
@@ -39,6 +41,10 @@ class DeviceGraphs {
     std::function<bool(int node)> run;                            // puts a node on the stream; false: it did what a graph cannot repeat
     std::function<void(int begin, int end, Key* key)> addresses;  // what nodes [begin, end) read and write
     std::function<std::string(int node)> name;
+    /* With nodes that draw random numbers: where those come from, and what says to the graphs' kernels (through `draws`) where the next launch begins. */
+    RandomState* random = nullptr;
+    const uint64_t* draws = nullptr;                              // in the device's memory; known to graphs, so always the same
+    std::function<void(uint64_t seed, uint64_t counter)> begin_draws;   // writes there, on the stream
   };
   DeviceGraphs(int num_nodes, int dev_id, bool is_train) : capturable_(num_nodes, 1), dev_id_(dev_id), is_train_(is_train) {}
   ~DeviceGraphs();
@@ -47,7 +53,8 @@ class DeviceGraphs {
 
   /*
    * Runs nodes [begin, end). A segment's first run with some addresses is an ordinary one: it loads kernels, makes memory, tunes, and shows which nodes
-   * cannot be captured. The second one is captured, and from then on every run with these addresses is one launch. Errors of nodes are those of `run`.
+   * cannot be captured. The second one is captured, and from then on every run with these addresses is one launch (with random
+   * numbers, and a small kernel before it). Errors of nodes are those of `run`. Random numbers are those of runs without graphs.
    */
   void Run(int begin, int end, const Work& work);
 
@@ -57,6 +64,7 @@ class DeviceGraphs {
     Key key;
     void* graph = nullptr;
     uint64_t id = 0, last_use = 0;
+    uint64_t counters = 0;                  // random numbers that a launch uses up
   };
   struct Segment {
     std::vector<Graph> graphs;
@@ -64,7 +72,8 @@ class DeviceGraphs {
   };
   void RunSegment(int begin, int end, const Work& work);
   void RunDirectly(int begin, int end, const Work& work);
-  void* Capture(int begin, int end, const Work& work);   // null: something cannot be captured
+  void* Capture(int begin, int end, const Work& work, uint64_t* counters);   // null: something cannot be captured
+  static void Launch(const Graph& graph, const Work& work);
   std::string Where() const;
 
   std::vector<char> capturable_;            // by node, until it has shown otherwise

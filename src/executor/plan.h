@@ -192,6 +192,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<uint64_t> folded_;   // by blob: the version that a constant node last read
   void* bound_arena_ = nullptr;
   RandomState replay_random_;
+  StorageHandle graph_draws_;      // on a GPU: seed and counter where the random numbers of the next graph begin
   std::unique_ptr<PlanScratch> graph_scratch_;
   std::unique_ptr<DeviceGraphs> graphs_;   // null until a phase has run as CUDA graphs; gone before the memory that they know
 };

@@ -10,6 +10,7 @@
 #include "executor/plan_scratch.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
+#include "operator/random/device_random.h"
 #include "rtc/capture.h"
 
 namespace mxnet {
@@ -75,7 +76,10 @@ void Arena::Reserve(size_t bytes) {
   while (now < bytes && !reserved.compare_exchange_weak(now, bytes)) {}
 }
 
-PlanInstance::~PlanInstance() { Storage::Get()->Free(constants_); }
+PlanInstance::~PlanInstance() {
+  Storage::Get()->Free(constants_);
+  Storage::Get()->Free(graph_draws_);
+}
 
 bool PlanInstance::UpToDate(int node) {
   const Plan::Node& n = plan_->nodes[node];
@@ -210,16 +214,21 @@ void PlanInstance::ExecuteGraphs(PlanCall* call, int begin, int end, RunContext 
     if (p.nodes[t].constant) ExecuteNodes(call, t, t + 1, run);
   DeviceGraphs::Work work;
   work.stream = run.stream;
+  const bool draws = (begin == p.forward.begin ? p.forward : p.backward).whole.random;
+  if (draws) {
+    if (!graph_draws_.dptr) graph_draws_ = Storage::Get()->Alloc(2 * sizeof(uint64_t), run.ctx);
+    uint64_t* place = static_cast<uint64_t*>(graph_draws_.dptr);
+    work.random = call->repeats ? &replay_random_ : &call->random->state;
+    work.draws = place;
+    work.begin_draws = [run, place](uint64_t seed, uint64_t counter) { BeginDraws(run, place, seed, counter); };
+  }
   work.run = [&](int t) {
     rtc::CaptureState& capture = rtc::CaptureState::Local();
-    const uint64_t waits = capture.host_waits;
-    RandomState* random = !p.nodes[t].attrs->op->uses_random ? nullptr : call->repeats ? &replay_random_ : &call->random->state;
-    RandomState before = random ? *random : RandomState();
+    const uint64_t waits = capture.host_waits, replayable = capture.replayable, before = draws ? work.random->Take(0) : 0;
     ExecuteNodes(call, t, t + 1, run);
-    // A graph would draw the same numbers in every replay.
-    const bool drew = random && random->Take(0) != before.Take(0);
-    if (drew && capture.capturing) *random = before;   // runs again, outside of the capture
-    return !drew && waits == capture.host_waits;
+    // Numbers that kernels do not draw by themselves would be the same in every replay.
+    const uint64_t drawn = draws ? work.random->Take(0) - before : 0;
+    return drawn == capture.replayable - replayable && waits == capture.host_waits;
   };
   work.addresses = [&](int first, int last, DeviceGraphs::Key* key) {
     for (int t = first; t < last; ++t) {

@@ -43,13 +43,13 @@ void MultiplyOnDevice(KernelArgs& a, const TBlob& x, const TBlob& y, const TBlob
   pointwise::Execute(a.run, pointwise::Forward(pointwise::k_mul), pointwise::ComputeFor(out.dtype, false), in, 2, pointwise::kBinaryMasks, nullptr, out, OpReq::kWrite);
 }
 
-void DropoutOnDevice(const RunContext& run, const DropoutDraw& draw, const TBlob* x, const TBlob& mask, const TBlob& out) {
+void DropoutOnDevice(const RunContext& run, const DeviceDraws& draws, uint64_t threshold, double scale, const TBlob* x, const TBlob& mask, const TBlob& out) {
   rtc::Arguments args;
-  args.Add(x ? x->dptr : nullptr).Add(mask.dptr).Add(x ? out.dptr : nullptr).Add(mask.Size()).Add(static_cast<int64_t>(draw.seed)).Add(static_cast<int64_t>(draw.first))
-      .Add(static_cast<int64_t>(draw.threshold)).Add(draw.scale);
+  args.Add(x ? x->dptr : nullptr).Add(mask.dptr).Add(x ? out.dptr : nullptr).Add(mask.Size()).Add(static_cast<int64_t>(threshold)).Add(scale);
+  draws.AddTo(&args);
   rtc::LaunchItems(run, {"dropout", {mask.dtype}, x != nullptr}, (mask.Size() + 3) / 4, &args, [&] {
-    return LoopText{"const D0* x; D0* mask; D0* out; long long n; unsigned long long seed, first, threshold; double scale;", std::string(PhiloxText()) + RealText(mask.dtype),
-                    "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
+    return LoopText{std::string("const D0* x; D0* mask; D0* out; long long n; unsigned long long threshold; double scale; ") + kDrawMembers, std::string(PhiloxText()) + RealText(mask.dtype),
+                    "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
                     "      const A factor = r.w[k] < a.threshold ? static_cast<A>(a.scale) : A(0);\n      if (a.mask) mx::Store(a.mask, at, factor);\n" +
                         std::string(x ? "      mx::Store(a.out, at, mx::Load<A>(a.x, at) * factor);\n" : "") + "    }\n"};
   });
@@ -175,12 +175,13 @@ void PreluBackwardOnDevice(KernelArgs& a, int64_t outer, int64_t channels, int64
   });
 }
 
-void RreluOnDevice(KernelArgs& a, bool drawn, uint64_t seed, uint64_t first, double low, double range, double mean, const TBlob& mask) {
+void RreluOnDevice(KernelArgs& a, bool drawn, const DeviceDraws& draws, double low, double range, double mean, const TBlob& mask) {
   rtc::Arguments args;
-  args.Add(a.in[0].dptr).Add(mask.dptr).Add(a.out[0].dptr).Add(mask.Size()).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(low).Add(range).Add(mean);
+  args.Add(a.in[0].dptr).Add(mask.dptr).Add(a.out[0].dptr).Add(mask.Size()).Add(low).Add(range).Add(mean);
+  draws.AddTo(&args);
   rtc::LaunchItems(a.run, {"rrelu", {mask.dtype}, drawn}, (mask.Size() + 3) / 4, &args, [&] {
-    return LoopText{"const D0* x; D0* mask; D0* y; long long n; unsigned long long seed, first; double low, range, mean;", std::string(PhiloxText()) + RealText(mask.dtype),
-                    "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
+    return LoopText{std::string("const D0* x; D0* mask; D0* y; long long n; double low, range, mean; ") + kDrawMembers, std::string(PhiloxText()) + RealText(mask.dtype),
+                    "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
                     "      const float slope = " + std::string(drawn ? "static_cast<float>(a.low) + static_cast<float>(a.range) * mx::ToFloat(r.w[k])" : "static_cast<float>(a.mean)") +
                         ";\n      const A x = mx::Load<A>(a.x, at), factor = x > A(0) ? A(1) : static_cast<A>(slope);\n      mx::Store(a.mask, at, factor);\n      mx::Store(a.y, at, x * factor);\n    }\n"};
   });

@@ -4,6 +4,7 @@
 
 #include "mxnet/op.h"
 #include "operator/nn/pooling_kernels.h"
+#include "operator/random/device_random.h"
 
 namespace mxnet {
 namespace nn {
@@ -13,12 +14,10 @@ void ActivationOnDevice(KernelArgs& args, int type, double slope, bool gradient)
 /* out = in[0] * in[1], broadcast. */
 void MultiplyOnDevice(KernelArgs& args, const TBlob& x, const TBlob& y, const TBlob& out);
 
-/* The mask of a dropout from counters first, first + 1, ... (four elements each), and with `x` also out = x * mask, element for element. */
-struct DropoutDraw {
-  uint64_t seed, first, threshold;
-  double scale;
-};
-void DropoutOnDevice(const RunContext& run, const DropoutDraw& draw, const TBlob* x, const TBlob& mask, const TBlob& out);
+/*
+ * The mask of a dropout, four elements from a counter: `scale` where the word is below `threshold`, else 0. With `x` also out = x * mask, element for element.
+ */
+void DropoutOnDevice(const RunContext& run, const DeviceDraws& draws, uint64_t threshold, double scale, const TBlob* x, const TBlob& mask, const TBlob& out);
 
 /* SoftmaxOutput's gradient. `labels`: one class for each of outer * inner, or `probabilities`. */
 struct SoftmaxOutputSettings {
@@ -39,7 +38,7 @@ void SvmBackwardOnDevice(KernelArgs& args, const TBlob& label, const TBlob& x, d
 void PreluOnDevice(KernelArgs& args, int64_t channels, int64_t inner, const TBlob& x, const TBlob& gamma, const TBlob& y);
 void PreluBackwardOnDevice(KernelArgs& args, int64_t outer, int64_t channels, int64_t inner);
 /* rrelu: slopes low + range * uniform where `drawn`, else `mean`. */
-void RreluOnDevice(KernelArgs& args, bool drawn, uint64_t seed, uint64_t first, double low, double range, double mean, const TBlob& mask);
+void RreluOnDevice(KernelArgs& args, bool drawn, const DeviceDraws& draws, double low, double range, double mean, const TBlob& mask);
 
 /* Pooling of planes (batch * channels) or of images whose channels lie last. dx gathers, so its sums have one order. */
 void PoolOnDevice(KernelArgs& args, const PoolDims& d, bool last, const TBlob& x, const TBlob& y);

@@ -55,8 +55,8 @@ void ForwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
   const int64_t n = args.out[0].Size();
   TBlob mask = args.out[1];
   if (!Wanted(args, 1)) mask.dptr = args.workspace(mask.Bytes());
-  const uint64_t first = args.is_train ? args.random->Take(static_cast<uint64_t>(n) / 4 + 1) : 0, seed = args.is_train ? args.random->seed() : 0;
-  RreluOnDevice(args, args.is_train, seed, first, p.lower_bound, p.upper_bound - p.lower_bound, 0.5f * (p.lower_bound + p.upper_bound), mask);
+  const DeviceDraws draws = args.is_train ? DrawsOnDevice(args.random, static_cast<uint64_t>(n) / 4 + 1) : DeviceDraws();
+  RreluOnDevice(args, args.is_train, draws, p.lower_bound, p.upper_bound - p.lower_bound, 0.5f * (p.lower_bound + p.upper_bound), mask);
 }
 
 void BackwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {

@@ -2,6 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_RNN_H_
 #define MXNET_OPERATOR_NN_RNN_H_
 
+#include "operator/nn/rnn_kernels.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -70,6 +71,41 @@ struct RnnDims {
     return sum;
   }
 };
+/* Places in the parameters of one layer and direction, in elements. */
+struct RnnWeightsAt {
+  int64_t input, hidden, projection, input_bias, hidden_bias;
+  RnnWeightsAt(const RnnDims& d, int64_t layer, int64_t dir)
+      : input(d.WeightOffset(layer, dir)), hidden(input + d.gates * d.hidden * d.LayerInput(layer)), projection(hidden + d.gates * d.hidden * d.out),
+        input_bias(d.BiasAt(layer, dir)), hidden_bias(input_bias + d.gates * d.hidden) {}
+};
+/* Places in what is kept of one layer, in elements from where that begins; -1: not kept. */
+struct RnnKeptAt {
+  int64_t mask = -1, dropped = -1, output;   // (steps, batch, layer input) twice; (steps, batch, directions * out)
+  int64_t gates[2], cell[2], hidden[2];      // (steps, batch, gates * hidden); (steps, batch, hidden)
+  RnnKeptAt(const RnnDims& d, int64_t layer) {
+    const int64_t cells = d.steps * d.batch, dropout = d.DropoutSize(layer);
+    if (dropout) mask = 0, dropped = dropout / 2;
+    int64_t at = dropout;
+    auto take = [&at](bool wanted, int64_t size) {
+      const int64_t here = wanted ? at : -1;
+      if (wanted) at += size;
+      return here;
+    };
+    output = take(true, cells * d.directions * d.out);
+    for (int64_t dir = 0; dir < d.directions; ++dir) {
+      gates[dir] = take(true, cells * d.gates * d.hidden);
+      cell[dir] = take(d.gated, cells * d.hidden);
+      hidden[dir] = take(d.projection, cells * d.hidden);
+    }
+  }
+};
+inline CellClip ClipOf(const RNNParam& p) {
+  CellClip c;
+  c.on = p.lstm_state_clip_min.has_value() && p.lstm_state_clip_max.has_value();
+  c.nan = p.lstm_state_clip_nan;
+  if (c.on) c.low = p.lstm_state_clip_min.value(), c.high = p.lstm_state_clip_max.value();
+  return c;
+}
 inline RnnDims DimsOf(const RNNParam& p, const Shape& data) {
   RnnDims d(p, data);
   d.projection = p.projection_size.has_value();

@@ -16,39 +16,19 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-CellClip ClipOf(const RNNParam& p) {
-  CellClip c;
-  c.on = p.lstm_state_clip_min.has_value() && p.lstm_state_clip_max.has_value();
-  c.nan = p.lstm_state_clip_nan;
-  if (c.on) c.low = p.lstm_state_clip_min.value(), c.high = p.lstm_state_clip_max.value();
-  return c;
-}
-
 // The reserve of one layer.
 template <typename T>
 struct Kept {
-  T *mask = nullptr, *dropped = nullptr, *output;   // (steps, batch, layer input) twice; (steps, batch, directions * out)
-  T *gates[2], *cell[2], *hidden[2];   // (steps, batch, gates * hidden); (steps, batch, hidden): see RnnDims; null where not kept
+  T *mask, *dropped, *output, *gates[2], *cell[2], *hidden[2];   // null where not kept
 };
 
 template <typename T>
 Kept<T> KeptOf(const RnnDims& d, int64_t layer, T* reserve) {
   for (int64_t l = 0; l < layer; ++l) reserve += d.KeptSize(l);
-  Kept<T> k;
-  const int64_t cells = d.steps * d.batch;
-  auto take = [&reserve](bool wanted, int64_t size) {
-    T* at = wanted ? reserve : nullptr;
-    if (wanted) reserve += size;
-    return at;
-  };
-  k.mask = take(d.DropoutSize(layer) > 0, d.DropoutSize(layer) / 2);
-  k.dropped = take(d.DropoutSize(layer) > 0, d.DropoutSize(layer) / 2);
-  k.output = take(true, cells * d.directions * d.out);
-  for (int64_t dir = 0; dir < d.directions; ++dir) {
-    k.gates[dir] = take(true, cells * d.gates * d.hidden);
-    k.cell[dir] = take(d.gated, cells * d.hidden);
-    k.hidden[dir] = take(d.projection, cells * d.hidden);
-  }
+  const RnnKeptAt at(d, layer);
+  auto place = [reserve](int64_t offset) { return offset < 0 ? nullptr : reserve + offset; };
+  Kept<T> k = {place(at.mask), place(at.dropped), place(at.output), {}, {}, {}};
+  for (int64_t dir = 0; dir < d.directions; ++dir) k.gates[dir] = place(at.gates[dir]), k.cell[dir] = place(at.cell[dir]), k.hidden[dir] = place(at.hidden[dir]);
   return k;
 }
 
@@ -57,11 +37,9 @@ template <typename T>
 struct Weights {
   T *input, *hidden, *projection, *input_bias, *hidden_bias;
   Weights(const RnnDims& d, int64_t layer, int64_t dir, T* params) {
-    input = params + d.WeightOffset(layer, dir);
-    hidden = input + d.gates * d.hidden * d.LayerInput(layer);
-    projection = d.projection ? hidden + d.gates * d.hidden * d.out : nullptr;
-    input_bias = params + d.BiasAt(layer, dir);
-    hidden_bias = input_bias + d.gates * d.hidden;
+    const RnnWeightsAt at(d, layer, dir);
+    input = params + at.input, hidden = params + at.hidden, projection = d.projection ? params + at.projection : nullptr;
+    input_bias = params + at.input_bias, hidden_bias = params + at.hidden_bias;
   }
 };
 

@@ -1,5 +1,6 @@
 #include "operator/random/device_random.h"
 
+#include "rtc/capture.h"
 #include "rtc/loop.h"
 #include "rtc/prelude.h"
 
@@ -26,6 +27,8 @@ __device__ __forceinline__ Philox Draw(uint64 seed, uint64 counter, uint64 high 
   r.w[0] = c0; r.w[1] = c1; r.w[2] = c2; r.w[3] = c3;
   return r;
 }
+template <typename Args> __device__ __forceinline__ uint64 Seed(const Args& a) { return a.base ? a.base[0] : a.seed; }
+template <typename Args> __device__ __forceinline__ uint64 First(const Args& a) { return a.base ? a.base[1] + a.first : a.first; }
 __device__ __forceinline__ float ToFloat(unsigned w) { return static_cast<float>(w >> 8) * 5.9604644775390625e-8f; }
 __device__ __forceinline__ double ToDouble(unsigned high, unsigned low) {
   return static_cast<double>((static_cast<uint64>(high) << 32 | low) >> 11) * 1.1102230246251565e-16;
@@ -33,25 +36,43 @@ __device__ __forceinline__ double ToDouble(unsigned high, unsigned low) {
 }  // namespace mx
 )TEXT";
 
-void Launch(const RunContext& run, const std::string& name, const std::string& body, double a, double b, uint64_t seed, uint64_t first, int64_t low,
+void Launch(const RunContext& run, const std::string& name, const std::string& body, double a, double b, const DeviceDraws& draws, int64_t low,
             uint64_t range, const TBlob& out, int64_t items) {
   const int64_t n = out.Size();
   if (n == 0) return;
   const std::string storage = rtc::StorageName(out.dtype);
   const rtc::Kernel& kernel = rtc::FindKernel(name + "|" + storage, [&](rtc::Kernel* k) {
     k->name = name;
-    k->source = rtc::Prelude() + kPhilox + "struct Args { " + storage + "* out; long long n, items; unsigned long long seed, first; double a, b; long long low; unsigned long long range; };\n"
+    k->source = rtc::Prelude() + kPhilox + "struct Args { " + storage + "* out; long long n, items; " + kDrawMembers + " double a, b; long long low; unsigned long long range; };\n"
         "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
-        "  for (long long i = mx::ThreadIndex(); i < a.items; i += mx::ThreadCount()) {\n    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n" + body + "  }\n}\n";
+        "  for (long long i = mx::ThreadIndex(); i < a.items; i += mx::ThreadCount()) {\n    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n" + body + "  }\n}\n";
   });
   rtc::Arguments args;
-  args.Add(out.dptr).Add(n).Add(items).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a).Add(b).Add(low).Add(static_cast<int64_t>(range));
+  draws.AddTo(&args.Add(out.dptr).Add(n).Add(items)).Add(a).Add(b).Add(low).Add(static_cast<int64_t>(range));
   rtc::Launch(kernel, rtc::Cover(items), &args, run);
 }
 
 }  // namespace
 
 const char* PhiloxText() { return kPhilox; }
+
+DeviceDraws DrawsOnDevice(RandomState* random, uint64_t counters) {
+  DeviceDraws draws;
+  draws.seed = random->seed();
+  draws.first = random->Take(counters);
+  rtc::CaptureState& capture = rtc::CaptureState::Local();
+  capture.replayable += counters;
+  if (capture.capturing && capture.draws) draws.base = capture.draws, draws.first -= capture.draws_begin;
+  return draws;
+}
+
+void BeginDraws(const RunContext& run, uint64_t* base, uint64_t seed, uint64_t counter) {
+  rtc::Arguments args;
+  args.Add(base).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(counter));
+  rtc::LaunchItems(run, {"begin_draws", {}}, 1, &args, [] {
+    return rtc::LoopText{"unsigned long long* base; unsigned long long seed, counter;", "", "    a.base[0] = a.seed;\n    a.base[1] = a.counter;\n"};
+  });
+}
 
 std::string SamplersText() {
 #define MXNET_DISTRIBUTIONS(...) #__VA_ARGS__
@@ -75,58 +96,58 @@ struct Philox {
 )TEXT" + text + "\n";
 }
 
-void SampleOnDevice(const RunContext& run, const char* sampler, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
+void SampleOnDevice(const RunContext& run, const char* sampler, const DeviceDraws& draws, double a, double b, const TBlob& out) {
   rtc::Arguments args;
-  args.Add(out.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a).Add(b);
+  draws.AddTo(&args.Add(out.dptr)).Add(a).Add(b);
   const std::string name = std::string("random_") + sampler;
   rtc::LaunchItems(run, {name.c_str(), {out.dtype}}, out.Size(), &args, [&] {
-    return rtc::LoopText{"D0* out; unsigned long long seed, first; double a, b;", SamplersText(),
-                         std::string("    RandomStream s(a.seed, a.first + i);\n    mx::Store(a.out, i, ") + sampler + "(&s, a.a, a.b));\n"};
+    return rtc::LoopText{std::string("D0* out; ") + kDrawMembers + " double a, b;", SamplersText(),
+                         std::string("    RandomStream s(mx::Seed(a), mx::First(a) + i);\n    mx::Store(a.out, i, ") + sampler + "(&s, a.a, a.b));\n"};
   });
 }
 
-void SampleOnDevice(const RunContext& run, const char* sampler, uint64_t seed, uint64_t first, const TBlob& a, const TBlob* b, const TBlob& out) {
+void SampleOnDevice(const RunContext& run, const char* sampler, const DeviceDraws& draws, const TBlob& a, const TBlob* b, const TBlob& out) {
   rtc::Arguments args;
-  args.Add(out.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first)).Add(a.dptr).Add(b ? b->dptr : nullptr).Add(a.Size() ? out.Size() / a.Size() : int64_t{1});
+  draws.AddTo(&args.Add(out.dptr)).Add(a.dptr).Add(b ? b->dptr : nullptr).Add(a.Size() ? out.Size() / a.Size() : int64_t{1});
   const std::string name = std::string("sample_") + sampler;
   rtc::LaunchItems(run, {name.c_str(), {out.dtype, a.dtype, b ? b->dtype : -1}}, out.Size(), &args, [&] {
-    return rtc::LoopText{"D0* out; unsigned long long seed, first; const D1* pa; const D2* pb; long long repeat;", SamplersText(),
-                         std::string("    const I pair = i / static_cast<I>(a.repeat);\n    RandomStream s(a.seed, a.first + i);\n    mx::Store(a.out, i, ") + sampler +
+    return rtc::LoopText{std::string("D0* out; ") + kDrawMembers + " const D1* pa; const D2* pb; long long repeat;", SamplersText(),
+                         std::string("    const I pair = i / static_cast<I>(a.repeat);\n    RandomStream s(mx::Seed(a), mx::First(a) + i);\n    mx::Store(a.out, i, ") + sampler +
                              "(&s, mx::Load<double>(a.pa, pair), " + (b ? "mx::Load<double>(a.pb, pair)" : "0.0") + "));\n"};
   });
 }
 
-void DrawOnDevice(const RunContext& run, DeviceDraw kind, uint64_t seed, uint64_t first, double a, double b, const TBlob& out) {
+void DrawOnDevice(const RunContext& run, DeviceDraw kind, const DeviceDraws& draws, double a, double b, const TBlob& out) {
   const int64_t n = out.Size();
   const char* const store = "    for (int k = 0; k < 4 && 4 * i + k < a.n; ++k) mx::Store(a.out, 4 * i + k, v[k]);\n";
   if (out.dtype != kFloat64 && kind == DeviceDraw::kUniform) {
     // rounding must not reach the excluded end of the interval
     const std::string body = "    const float low = static_cast<float>(a.a), width = static_cast<float>(a.b);\n    float v[4];\n"
         "    for (int k = 0; k < 4; ++k) { v[k] = low + width * mx::ToFloat(r.w[k]); if (width > 0.0f && v[k] >= low + width) v[k] = ::nextafterf(low + width, low); }\n";
-    return Launch(run, "random_uniform", body + store, a, static_cast<double>(static_cast<float>(b - a)), seed, first, 0, 0, out, (n + 3) / 4);
+    return Launch(run, "random_uniform", body + store, a, static_cast<double>(static_cast<float>(b - a)), draws, 0, 0, out, (n + 3) / 4);
   }
   if (out.dtype != kFloat64 && kind == DeviceDraw::kNormal) {
     const std::string body = "    const float mean = static_cast<float>(a.a), deviation = static_cast<float>(a.b);\n    float v[4];\n"
         "    for (int h = 0; h < 2; ++h) {\n      const float radius = ::sqrtf(-2.0f * ::logf(1.0f - mx::ToFloat(r.w[2 * h]))), angle = 6.2831853f * mx::ToFloat(r.w[2 * h + 1]);\n"
         "      v[2 * h] = mean + deviation * (radius * ::cosf(angle));\n      v[2 * h + 1] = mean + deviation * (radius * ::sinf(angle));\n    }\n";
-    return Launch(run, "random_normal", body + store, a, b, seed, first, 0, 0, out, (n + 3) / 4);
+    return Launch(run, "random_normal", body + store, a, b, draws, 0, 0, out, (n + 3) / 4);
   }
   switch (kind) {
     case DeviceDraw::kUniform:
-      return Launch(run, "random_uniform", "    mx::Store(a.out, i, a.a + (a.b - a.a) * mx::ToDouble(r.w[0], r.w[1]));\n", a, b, seed, first, 0, 0, out, n);
+      return Launch(run, "random_uniform", "    mx::Store(a.out, i, a.a + (a.b - a.a) * mx::ToDouble(r.w[0], r.w[1]));\n", a, b, draws, 0, 0, out, n);
     case DeviceDraw::kNormal:
       return Launch(run, "random_normal", "    mx::Store(a.out, i, a.a + a.b * (::sqrt(-2.0 * ::log(1.0 - mx::ToDouble(r.w[0], r.w[1]))) * ::cos(6.283185307179586477 * mx::ToDouble(r.w[2], r.w[3]))));\n",
-                    a, b, seed, first, 0, 0, out, n);
+                    a, b, draws, 0, 0, out, n);
     case DeviceDraw::kExponential:
-      return Launch(run, "random_exponential", "    mx::Store(a.out, i, -::log(1.0 - mx::ToDouble(r.w[0], r.w[1])) / a.a);\n", a, b, seed, first, 0, 0, out, n);
+      return Launch(run, "random_exponential", "    mx::Store(a.out, i, -::log(1.0 - mx::ToDouble(r.w[0], r.w[1])) / a.a);\n", a, b, draws, 0, 0, out, n);
   }
 }
 
-void DrawIntegersOnDevice(const RunContext& run, uint64_t seed, uint64_t first, int64_t low, uint64_t range, const TBlob& out) {
+void DrawIntegersOnDevice(const RunContext& run, const DeviceDraws& draws, int64_t low, uint64_t range, const TBlob& out) {
   // the high half of a 64 x 64-bit product
   const char* const body = "    const unsigned long long word = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"
       "    mx::Store(a.out, i, static_cast<long long>(static_cast<unsigned long long>(a.low) + __umul64hi(word, a.range)));\n";
-  Launch(run, "random_integers", body, 0, 0, seed, first, low, range, out, out.Size());
+  Launch(run, "random_integers", body, 0, 0, draws, low, range, out, out.Size());
 }
 
 }  // namespace mxnet

@@ -48,7 +48,7 @@ bool MultinomialType(const Attrs& attrs, std::vector<int>* in, std::vector<int>*
   return (*in)[0] != kDTypeUnknown;
 }
 
-void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_t draws, uint64_t seed, uint64_t first) {
+void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_t draws, const DeviceDraws& counters) {
   const TBlob &data = args.in[0], &out = args.out[0];
   TBlob cumulative = data;
   cumulative.dtype = kFloat64;
@@ -57,10 +57,11 @@ void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_
   scan.outer = rows, scan.length = classes;
   reduce::ScanOnDevice(args, scan, data, cumulative);
   rtc::Arguments a;
-  a.Add(data.dptr).Add(cumulative.dptr).Add(out.dptr).Add(args.out.size() > 1 ? args.out[1].dptr : nullptr).Add(classes).Add(draws).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first));
+  a.Add(data.dptr).Add(cumulative.dptr).Add(out.dptr).Add(args.out.size() > 1 ? args.out[1].dptr : nullptr).Add(classes).Add(draws);
+  counters.AddTo(&a);
   rtc::LaunchItems(args.run, {"multinomial", {data.dtype, out.dtype}}, out.Size(), &a, [] {
-    return rtc::LoopText{"const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; unsigned long long seed, first;", SamplersText(),
-                         "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream s(a.seed, a.first + i);\n"
+    return rtc::LoopText{std::string("const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; ") + kDrawMembers, SamplersText(),
+                         "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream s(mx::Seed(a), mx::First(a) + i);\n"
                          "    const double u = s.Uniform() * sums[a.classes - 1];\n    long long low = 0, high = a.classes;\n"   // the first sum above u
                          "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (sums[middle] > u) high = middle;\n      else low = middle + 1;\n    }\n"
                          "    const long long c = low < a.classes ? low : a.classes - 1;\n    mx::Store(a.out, i, c);\n"
@@ -83,8 +84,8 @@ void MultinomialBackwardOnDevice(KernelArgs& args, int64_t classes, int64_t rows
 void Multinomial(KernelArgs& args) {
   const TBlob& data = args.in[0];
   const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(), draws = rows ? n / rows : 0;
+  if (args.run.ctx.is_gpu()) return MultinomialOnDevice(args, classes, rows, draws, DrawsOnDevice(args.random, static_cast<uint64_t>(n)));
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
-  if (args.run.ctx.is_gpu()) return MultinomialOnDevice(args, classes, rows, draws, seed, first);
   std::vector<double> cumulative(static_cast<size_t>(classes));
   VisitFloating(data.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using P = decltype(tag);
@@ -161,12 +162,11 @@ void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
   keys.shape = Shape{rows};
   keys.dptr = args.workspace(std::max<size_t>(keys.Bytes(), 1));
   int64_t* order = static_cast<int64_t*>(args.workspace(std::max<size_t>(keys.Bytes(), 1)));
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(rows));
   rtc::Arguments a;
-  a.Add(keys.dptr).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first));
+  DrawsOnDevice(args.random, static_cast<uint64_t>(rows)).AddTo(&a.Add(keys.dptr));
   rtc::LaunchItems(args.run, {"shuffle_keys", {}}, rows, &a, [] {
-    return rtc::LoopText{"unsigned long long* keys; unsigned long long seed, first;", PhiloxText(),
-                         "    const mx::Philox r = mx::Draw(a.seed, a.first + i);\n    a.keys[i] = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"};
+    return rtc::LoopText{std::string("unsigned long long* keys; ") + kDrawMembers, PhiloxText(),
+                         "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    a.keys[i] = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"};
   });
   OrderEntriesOnDevice(args, keys, 1, rows, 1, rows, true, nullptr, order);
   TakeRows(args.run, data, 1, rows, rows ? data.Size() / rows : 0, order, rows, args.out[0].dptr);

@@ -172,12 +172,13 @@ const char* SamplerName(SampleFn sample) {
 void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   if (args.run.ctx.is_gpu()) {
+    const DeviceDraws draws = DrawsOnDevice(args.random, static_cast<uint64_t>(n));
     DeviceDraw kind;
-    if (DeviceKind(sample, &kind)) return DrawOnDevice(args.run, kind, seed, first, p.a, p.b, out);
-    return SampleOnDevice(args.run, SamplerName(sample), seed, first, p.a, p.b, out);
+    if (DeviceKind(sample, &kind)) return DrawOnDevice(args.run, kind, draws, p.a, p.b, out);
+    return SampleOnDevice(args.run, SamplerName(sample), draws, p.a, p.b, out);
   }
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
     T* y = out.data<T>();
@@ -223,10 +224,10 @@ void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
 template <bool kNormal>
 void DrawFast(KernelArgs& args, Numbers2 p) {
   const TBlob& out = args.out[0];
-  const bool gpu = args.run.ctx.is_gpu();
+  const uint64_t counters = static_cast<uint64_t>((out.Size() + 3) / 4);
   if (out.dtype == kFloat64) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
-  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>((out.Size() + 3) / 4));
-  if (gpu) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, seed, first, p.a, p.b, out);
+  if (args.run.ctx.is_gpu()) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.random, counters), p.a, p.b, out);
+  const uint64_t seed = args.random->seed(), first = args.random->Take(counters);
   if (out.dtype == kFloat32) DrawFours<kNormal, float>(args, p, seed, first);
   else if (out.dtype == kFloat16) DrawFours<kNormal, float16>(args, p, seed, first);
   else if (out.dtype == kBfloat16) DrawFours<kNormal, bfloat16>(args, p, seed, first);
@@ -238,8 +239,8 @@ void DrawIntegers(KernelArgs& args) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
+  if (args.run.ctx.is_gpu()) return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.random, static_cast<uint64_t>(n)), p.low, range, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
-  if (args.run.ctx.is_gpu()) return DrawIntegersOnDevice(args.run, seed, first, p.low, range, out);
   VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
     T* y = out.data<T>();
@@ -259,8 +260,9 @@ void DrawIntegers(KernelArgs& args) {
 void DrawFromArrays(KernelArgs& args, SampleFn sample) {
   const TBlob &first_param = args.in[0], &out = args.out[0];
   const int64_t n = out.Size(), pairs = first_param.Size(), repeat = pairs ? n / pairs : 0;
+  if (args.run.ctx.is_gpu())
+    return SampleOnDevice(args.run, SamplerName(sample), DrawsOnDevice(args.random, static_cast<uint64_t>(n)), first_param, args.in.size() > 1 ? &args.in[1] : nullptr, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
-  if (args.run.ctx.is_gpu()) return SampleOnDevice(args.run, SamplerName(sample), seed, first, first_param, args.in.size() > 1 ? &args.in[1] : nullptr, out);
   VisitDType(first_param.dtype, args.attrs->op->name.c_str(), [&](auto in_tag) {
     using In = decltype(in_tag);
     const In* a = first_param.data<In>();
