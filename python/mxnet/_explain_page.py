@@ -74,6 +74,19 @@ def time_chart(e, colors):
 
 
 def memory(e, colors):
+    drawing = arena(e, colors)
+    if not drawing:
+        return ""
+    nodes, kinds = e.plan["nodes"], {}
+    for b in e.plan["blocks"]:
+        op = kind(nodes[b["first"]]["op"])
+        kinds[op] = kinds.get(op, 0) + b["bytes"] * (b["last"] + 1 - b["first"])
+    legend = "".join(f'<span><i class="dot" style="background:{colors[op]}"></i>{escape(op)}</span>' for op in sorted((k for k in kinds if kinds[k]), key=kinds.get, reverse=True)[:14])
+    return ("<h2>The arena over time</h2><p>Every rectangle is a result: as wide as the steps that need it, as high as it is large, at its place in the arena. "
+            "The line is what is in use; ticks below the picture are engine bulks. Point at a rectangle to see whose it is.</p>" + drawing + f'<p class="legend">{legend}</p>')
+
+
+def arena(e, colors):
     plan = e.plan
     blocks, nodes, arena = plan["blocks"], plan["nodes"], plan["stats"]["arena_bytes"]
     blocks = [b for b in blocks if b["bytes"]]
@@ -111,13 +124,7 @@ def memory(e, colors):
         x = left + b["begin"] * sx
         out.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top + height}" y2="{top + height + 6}" stroke="var(--soft)"/>')
     out.append(f'<text x="{left}" y="{top + height + 26}">step 0</text><text x="{left + width}" y="{top + height + 26}" text-anchor="end">step {len(nodes) - 1}</text></svg>')
-    kinds = {}
-    for b in blocks:
-        op = kind(nodes[b["first"]]["op"])
-        kinds[op] = kinds.get(op, 0) + b["bytes"] * (b["last"] + 1 - b["first"])
-    legend = "".join(f'<span><i class="dot" style="background:{colors[op]}"></i>{escape(op)}</span>' for op in sorted(kinds, key=kinds.get, reverse=True)[:14])
-    return ("<h2>The arena over time</h2><p>Every rectangle is a result: as wide as the steps that need it, as high as it is large, at its place in the arena. "
-            "The line is what is in use; ticks below the picture are engine bulks. Point at a rectangle to see whose it is.</p>" + "".join(out) + f'<p class="legend">{legend}</p>')
+    return "".join(out)
 
 
 def nodes_table(e, colors):
@@ -157,3 +164,10 @@ def render(e):
             f"<title>Plan for {escape(e.plan['device'])}, {mode}</title><style>{STYLE}</style></head><body>"
             f"<h1>Compiled plan</h1><p>{escape(e.plan['device'])}, {mode}{', with backward pass' if e.plan['backward'] else ''}</p>"
             + cards(e) + time_chart(e, colors) + memory(e, colors) + passes(e) + nodes_table(e, colors) + "</body></html>\n")
+
+
+def picture(e):
+    """The arena over time as an SVG file of its own."""
+    drawing = arena(e, palette(e.plan)) or '<svg viewBox="0 0 1120 40"><text x="8" y="24">This plan has no results in an arena.</text></svg>'
+    style = "\n".join(line for line in STYLE.splitlines() if line.startswith(":root") or "{ :root" in line) + "\ntext { font: 11px system-ui, sans-serif; fill: var(--soft) }"
+    return drawing.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(">", f"><style>{style}</style>", 1) + "\n"

@@ -16,7 +16,7 @@ __all__ = ["Explanation"]
 class Explanation:
     """A compiled plan.
 
-    ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is a report, :meth:`html` and :meth:`save` make a page.
+    ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is a report, :meth:`html`, :meth:`svg` and :meth:`save` draw it.
     """
 
     def __init__(self, plan):
@@ -51,9 +51,15 @@ class Explanation:
         from ._explain_page import render
         return render(self)
 
+    def svg(self):
+        """The arena over time, as the text of an SVG file."""
+        from ._explain_page import picture
+        return picture(self)
+
     def save(self, path):
-        """Write the plan to `path`: the page, or the data where the name ends in ``.json``. The file appears complete or not at all."""
-        text = json.dumps(self.plan, indent=1) if str(path).endswith(".json") else self.html()
+        """Write the plan to `path`: the page, where the name ends in ``.svg`` its picture of the arena over time, where in ``.json`` the data. The file appears
+        complete or not at all."""
+        text = json.dumps(self.plan, indent=1) if str(path).endswith(".json") else self.svg() if str(path).endswith(".svg") else self.html()
         folder = os.path.dirname(os.path.abspath(path))
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".explain")
         try:

@@ -3,6 +3,7 @@ import json
 import os
 from html.parser import HTMLParser
 from xml.etree import ElementTree
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -149,7 +150,11 @@ def test_executor_agrees_with_plan_stats(tmp_path):
     assert Page((tmp_path / "plan.html").read_text(encoding="utf-8")).elements
     executor.explain(str(tmp_path / "plan.json"), runs=0)
     assert json.loads((tmp_path / "plan.json").read_text())["stats"]["num_nodes"] == stats["num_nodes"]
-    assert sorted(os.listdir(tmp_path)) == ["plan.html", "plan.json"]
+    executor.explain(str(tmp_path / "plan.svg"), runs=0)
+    drawing = ElementTree.parse(tmp_path / "plan.svg").getroot()
+    blocks = [r for r in drawing.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "block"]
+    assert drawing.tag == "{http://www.w3.org/2000/svg}svg" and len(blocks) == len([b for b in e.plan["blocks"] if b["bytes"]])
+    assert sorted(os.listdir(tmp_path)) == ["plan.html", "plan.json", "plan.svg"]
     executor.forward(is_train=False)
     assert not executor.explain(runs=0).plan["backward"]     # the plan that ran last
 
