@@ -154,8 +154,14 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
 
 int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
   int loads = v.add ? 1 : 0;
-  for (Access a : v.access) loads += a != Access::kSingle && a != Access::kRepeated;
-  const int wanted = loads <= 1 ? 4 : loads <= 3 ? 2 : 1;
+  size_t bytes = DTypeSize(v.out_dtype);   // of an element of what is loaded
+  for (size_t k = 0; k < v.access.size(); ++k) {
+    if (v.access[k] == Access::kSingle || v.access[k] == Access::kRepeated) continue;
+    ++loads;
+    bytes = std::max(bytes, DTypeSize(v.dtypes[k]));
+  }
+  const int narrow = static_cast<size_t>(v.width) * bytes < 8 ? 2 : 1;
+  const int wanted = (loads <= 1 ? 4 : loads <= 3 ? 2 : 1) * narrow;
   int turns = 1;
   while (turns < wanted && 2 * turns * v.width * Costs(p) <= 64) turns *= 2;
   return turns;
