@@ -100,6 +100,8 @@ MXNET_C_DLL int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id
 MXNET_C_DLL int MXEngineMarkCallSite(const char* site);
 /* 1 while the profiler runs (paused or not), else 0. */
 MXNET_C_DLL int MXGetProfilerState(int *out);
+/* Four counts of operations since start: pushed, computed on the pushing thread, computed in bulks; and of bulks. */
+MXNET_C_DLL int MXEngineStats(uint64_t* out);
 
 MXNET_C_DLL const char * MXGetLastError(void);
 MXNET_C_DLL int MXLibInfoFeatures(const struct LibFeature **libFeature, size_t *size);

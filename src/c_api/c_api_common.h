@@ -39,14 +39,34 @@ struct ApiStore {
   }
 };
 
+inline const char* Text(const char* s, const char* what) {
+  MXNET_CHECK_KIND(s != nullptr, Value) << "[C API] " << what << " is null";
+  return s;
+}
+
+/* A list of texts, none of which may be null. */
+inline void NeedTexts(int64_t count, const char* const* texts, const char* what) {
+  Need(count, texts, what);
+  for (int64_t i = 0; i < count; ++i)
+    if (__builtin_expect(texts[i] == nullptr, 0)) ThrowNullElement(i, what);
+}
+
 inline NDArray* AsNDArray(NDArrayHandle h) {
   MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null NDArray handle";
   return static_cast<NDArray*>(h);
 }
 
-inline std::vector<NDArray*> AsNDArrays(NDArrayHandle* handles, uint32_t n) {
-  std::vector<NDArray*> out(n);
-  for (uint32_t i = 0; i < n; ++i) out[i] = AsNDArray(handles[i]);
+/* Of an array that has a shape: what MXNDArrayCreateNone makes has none before something is written to it. */
+inline NDArray* WithMemory(NDArrayHandle handle) {
+  NDArray* a = AsNDArray(handle);
+  MXNET_CHECK_KIND(!a->is_none(), Value) << "[NDArray] the array has no shape and no memory yet; accepted: one that has";
+  return a;
+}
+
+inline std::vector<NDArray*> AsNDArrays(NDArrayHandle* handles, int64_t n) {
+  Need(n, handles, "arrays");
+  std::vector<NDArray*> out(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) out[i] = AsNDArray(handles[i]);
   return out;
 }
 

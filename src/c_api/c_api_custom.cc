@@ -34,6 +34,8 @@ class CallbackFunction : public CustomFunction {
 int MXCustomFunctionRecord(int num_inputs, NDArrayHandle* inputs, int num_outputs, NDArrayHandle* outputs, MXCallbackList* callbacks) {
   API_BEGIN();
   MXNET_CHECK_KIND(callbacks && callbacks->num_callbacks > kCustomFunctionBackward, Value) << "[autograd.Function] got no backward callback";
+  Need(callbacks->num_callbacks, callbacks->callbacks, "callbacks");
+  Need(callbacks->num_callbacks, callbacks->contexts, "callbacks' contexts");
   RecordCustomFunction(std::make_shared<CallbackFunction>(*callbacks), AsNDArrays(inputs, num_inputs), AsNDArrays(outputs, num_outputs));
   API_END();
 }

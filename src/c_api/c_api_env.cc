@@ -55,9 +55,8 @@ int MXSetEnv(const char* name, const char* value) {
 
 int MXGetEnv(const char* name, const char** out_value) {
   static thread_local std::string value;
-  API_BEGIN();
+  API_BEGIN(out_value);
   CheckPointer(name, "name");
-  CheckPointer(out_value, "out_value");
   value = mxnet::Env::Info(name).value;
   *out_value = value.c_str();
   API_END();
@@ -65,8 +64,7 @@ int MXGetEnv(const char* name, const char** out_value) {
 
 int MXListEnv(const char** out_json) {
   static thread_local std::string json;
-  API_BEGIN();
-  CheckPointer(out_json, "out_json");
+  API_BEGIN(out_json);
   json = "[";
   for (const mxnet::EnvInfo& info : mxnet::Env::List()) {
     json += json.size() > 1 ? ",\n" : "\n";

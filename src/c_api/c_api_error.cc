@@ -1,5 +1,6 @@
 #include "c_api/c_api_error.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -30,6 +31,7 @@ int HandleApiException() noexcept {
       last->message = "[memory] the system has no memory left for the library's own records";
     } catch (const std::exception& e) {
       last->message = e.what();
+      if (last->message.empty() || last->message[0] != '[') last->message = "[c_api] " + last->message;
     } catch (...) {
       last->message = "[c_api] an exception of unknown type";
     }
@@ -38,6 +40,21 @@ int HandleApiException() noexcept {
   }
   return -1;
 }
+
+void ThrowNullOutput(const char* function, const char* names, size_t index) {
+  std::string list = names;
+  for (; index > 0; --index) list.erase(0, list.find(',') + 1);
+  list.resize(std::min(list.size(), list.find(',')));
+  list.erase(0, list.find_first_not_of(' '));
+  MXNET_THROW(Value) << "[" << function << "] " << list << " is NULL; accepted: the address of memory for it";
+}
+
+void ThrowBadArray(int64_t count, const char* what) {
+  if (count < 0) MXNET_THROW(Value) << "[C API] the number of " << what << " is " << count << "; accepted: 0 or more";
+  MXNET_THROW(Value) << "[C API] " << what << " is NULL, its number " << count << "; accepted: NULL only for none";
+}
+
+void ThrowNullElement(int64_t index, const char* what) { MXNET_THROW(Value) << "[C API] number " << index << " of the " << what << " is NULL; accepted: a text"; }
 
 }  // namespace mxnet
 

@@ -38,7 +38,10 @@ OpReq ToReq(const std::string& req) {
 
 std::map<std::string, Context> Groups(uint32_t n, const char** keys, const int* dev_types, const int* dev_ids) {
   std::map<std::string, Context> groups;
-  for (uint32_t i = 0; i < n; ++i) groups[Text(keys[i], "a context group's name")] = Context::Make(dev_types[i], dev_ids[i]);
+  NeedTexts(n, keys, "names of context groups");
+  Need(n, dev_types, "device types");
+  Need(n, dev_ids, "device numbers");
+  for (uint32_t i = 0; i < n; ++i) groups[keys[i]] = Context::Make(dev_types[i], dev_ids[i]);
   return groups;
 }
 
@@ -77,6 +80,9 @@ void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args
 template <typename Int>
 std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* data, const uint32_t* idx) {
   std::map<std::string, Shape> shapes;
+  NeedTexts(n, names, "names of shapes");
+  Need(n, idx, "positions of shapes");
+  Need(n > 0 ? idx[n] : 0, data, "dimensions");
   for (uint32_t i = 0; i < n; ++i) {
     MXNET_CHECK_KIND(idx[i] <= idx[i + 1] && idx[i + 1] - idx[i] <= 64, Value) << "[bind] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
     Shape s(static_cast<int>(idx[i + 1] - idx[i]));
@@ -84,41 +90,51 @@ std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* d
       const int64_t d = static_cast<int64_t>(data[idx[i] + k]);
       s[k] = d == 0 ? Shape::kUnknownDim : d;
     }
-    if (s.ndim() > 0) shapes[Text(names[i], "an argument's name")] = s;
+    if (s.ndim() > 0) shapes[names[i]] = s;
   }
   return shapes;
 }
 
 template <typename Int>
-int DoSimpleBind(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_g2c, const char** g2c_keys, const int* g2c_types, const int* g2c_ids,
+int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_g2c, const char** g2c_keys, const int* g2c_types, const int* g2c_ids,
                  uint32_t grad_req_len, const char** grad_req_names, const char** grad_req_types, uint32_t num_shapes, const char** shape_names, const Int* shape_data,
                  const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_stypes, const char** stype_names,
                  const int* stypes, uint32_t num_shared, const char** shared_names, int* buffer_len, const char** buffer_names, NDArrayHandle* buffer_handles,
                  const char*** new_buffer_names, NDArrayHandle** new_buffer_handles, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads,
                  uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared, ExecutorHandle* out) {
-  API_BEGIN();
+  API_BEGIN_AS(function, num_in_args, in_args, arg_grads, num_aux, aux_states, out);
   SimpleBindRequest r;
   r.symbol = *AsSymbol(symbol_handle);
   r.ctx = Context::Make(dev_type, dev_id);
   r.group2ctx = Groups(num_g2c, g2c_keys, g2c_types, g2c_ids);
   const std::vector<std::string> args = r.symbol.ListInputNames(Symbol::kReadOnlyArgs);
+  NeedTexts(grad_req_len, grad_req_types, "grad_reqs");
   if (grad_req_names) {   // by name; arguments that are not mentioned get no gradient
     std::map<std::string, OpReq> by_name;
+    NeedTexts(grad_req_len, grad_req_names, "names of grad_reqs");
     for (uint32_t i = 0; i < grad_req_len; ++i) by_name[grad_req_names[i]] = ToReq(std::string(grad_req_types[i]));
     for (const auto& a : args) r.grad_req.push_back(by_name.count(a) ? by_name[a] : OpReq::kNull);
   } else if (grad_req_len == 0) {   // one for all
-    r.grad_req.assign(args.size(), grad_req_types ? ToReq(std::string(grad_req_types[0])) : OpReq::kWrite);
+    r.grad_req.assign(args.size(), grad_req_types ? ToReq(std::string(Text(grad_req_types[0], "the grad_req"))) : OpReq::kWrite);
   } else {
     MXNET_CHECK_KIND(grad_req_len == args.size(), Value) << "[simple_bind] got " << grad_req_len << " grad_reqs; the symbol has " << args.size() << " arguments";
     for (uint32_t i = 0; i < grad_req_len; ++i) r.grad_req.push_back(ToReq(std::string(grad_req_types[i])));
   }
   r.shapes = Shapes(num_shapes, shape_names, shape_data, shape_idx);
+  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
+  Need(num_dtypes, dtypes, "dtypes");
   for (uint32_t i = 0; i < num_dtypes; ++i) r.dtypes[dtype_names[i]] = dtypes[i];
+  NeedTexts(num_stypes, stype_names, "names of storage types");
+  Need(num_stypes, stypes, "storage types");
   for (uint32_t i = 0; i < num_stypes; ++i)
     MXNET_CHECK_KIND(stypes[i] == 0, Value) << "[simple_bind] argument " << stype_names[i] << " has storage type " << stypes[i] << "; executors take dense arrays (0)";
+  NeedTexts(num_shared, shared_names, "names of shared arguments");
   for (uint32_t i = 0; i < num_shared; ++i) r.shared_arg_names.push_back(shared_names[i]);
   std::map<std::string, NDArray> buffer;
   if (buffer_len && *buffer_len >= 0) {
+    CheckOutputs(function, "updated_shared_buffer_name_list, updated_shared_buffer_handle_list", {new_buffer_names, new_buffer_handles});
+    NeedTexts(*buffer_len, buffer_names, "names of shared buffers");
+    Need(*buffer_len, buffer_handles, "shared buffers");
     for (int i = 0; i < *buffer_len; ++i) buffer[buffer_names[i]] = *AsNDArray(buffer_handles[i]);
     r.shared_buffer = &buffer;
   }
@@ -144,10 +160,10 @@ int DoSimpleBind(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t 
 }
 
 template <typename Int>
-int DoReshape(int partial_shaping, int allow_up_sizing, uint32_t num_shapes, const char** shape_names, const Int* shape_data, const uint32_t* shape_idx,
+int DoReshape(const char* function, int partial_shaping, int allow_up_sizing, uint32_t num_shapes, const char** shape_names, const Int* shape_data, const uint32_t* shape_idx,
               uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared,
               ExecutorHandle* out) {
-  API_BEGIN();
+  API_BEGIN_AS(function, num_in_args, in_args, arg_grads, num_aux, aux_states, out);
   auto made = std::make_unique<ExecutorPtr>(AsExecutor(shared)->Reshape(Shapes(num_shapes, shape_names, shape_data, shape_idx), partial_shaping != 0, allow_up_sizing != 0));
   GiveBound(**made, num_in_args, in_args, arg_grads, num_aux, aux_states);
   *out = made.release();
@@ -171,7 +187,7 @@ int MXExecutorFree(ExecutorHandle handle) {
 }
 
 int MXExecutorPrint(ExecutorHandle handle, const char** out_str) {
-  API_BEGIN();
+  API_BEGIN(out_str);
   *out_str = GiveText(AsExecutor(handle)->DebugStr());
   API_END();
 }
@@ -191,7 +207,7 @@ int MXExecutorBackwardEx(ExecutorHandle handle, uint32_t len, NDArrayHandle* hea
 int MXExecutorBackward(ExecutorHandle handle, uint32_t len, NDArrayHandle* head_grads) { return MXExecutorBackwardEx(handle, len, head_grads, 1); }
 
 int MXExecutorOutputs(ExecutorHandle handle, uint32_t* out_size, NDArrayHandle** out) {
-  API_BEGIN();
+  API_BEGIN(out_size, out);
   const auto& outputs = AsExecutor(handle)->Outputs();
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
@@ -204,8 +220,9 @@ int MXExecutorOutputs(ExecutorHandle handle, uint32_t* out_size, NDArrayHandle**
 int MXExecutorBindEX(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_map_keys, const char** map_keys, const int* map_dev_types, const int* map_dev_ids,
                      uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store, uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states,
                      ExecutorHandle shared_exec, ExecutorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   std::vector<OpReq> req;
+  Need(len, grad_req_type, "gradient requests");
   for (uint32_t i = 0; i < len; ++i) req.push_back(ToReq(grad_req_type[i]));
   *out = new ExecutorPtr(Executor::Bind(*AsSymbol(symbol_handle), Context::Make(dev_type, dev_id), Groups(num_map_keys, map_keys, map_dev_types, map_dev_ids),
                                         Arrays(len, in_args), Arrays(len, arg_grad_store), req, Arrays(aux_states_len, aux_states),
@@ -234,7 +251,7 @@ int MXExecutorBind(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_
            const char** shared_arg_name_list, int* shared_buffer_len, const char** shared_buffer_name_list, NDArrayHandle* shared_buffer_handle_list,              \
            const char*** updated_shared_buffer_name_list, NDArrayHandle** updated_shared_buffer_handle_list, uint32_t* num_in_args, NDArrayHandle** in_args,        \
            NDArrayHandle** arg_grads, uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec_handle, ExecutorHandle* out) {               \
-    return DoSimpleBind(symbol_handle, dev_type, dev_id, num_g2c_keys, g2c_keys, g2c_dev_types, g2c_dev_ids, provided_grad_req_list_len, provided_grad_req_names,   \
+    return DoSimpleBind(#name, symbol_handle, dev_type, dev_id, num_g2c_keys, g2c_keys, g2c_dev_types, g2c_dev_ids, provided_grad_req_list_len, provided_grad_req_names,   \
                         provided_grad_req_types, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx,               \
                         num_provided_arg_dtypes, provided_arg_dtype_names, provided_arg_dtypes, num_provided_arg_stypes, provided_arg_stype_names,                 \
                         provided_arg_stypes, num_shared_arg_names, shared_arg_name_list, shared_buffer_len, shared_buffer_name_list, shared_buffer_handle_list,    \
@@ -250,14 +267,14 @@ MXNET_SIMPLE_BIND(MXExecutorSimpleBindEx64, int64_t)
            const char** provided_arg_shape_names, const Int* provided_arg_shape_data, const uint32_t* provided_arg_shape_idx, uint32_t* num_in_args,              \
            NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec,                  \
            ExecutorHandle* out) {                                                                                                                                \
-    return DoReshape(partial_shaping, allow_up_sizing, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx,        \
+    return DoReshape(#name, partial_shaping, allow_up_sizing, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx,        \
                      num_in_args, in_args, arg_grads, num_aux_states, aux_states, shared_exec, out);                                                             \
   }
 MXNET_RESHAPE(MXExecutorReshape, uint32_t)
 MXNET_RESHAPE(MXExecutorReshapeEx, int)
 
 int MXExecutorGetOptimizedSymbol(ExecutorHandle handle, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(AsExecutor(handle)->OptimizedSymbol());
   API_END();
 }
@@ -276,7 +293,7 @@ int MXExecutorSetMonitorCallback(ExecutorHandle handle, ExecutorMonitorCallback 
 }
 
 int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t* out_values) {
-  API_BEGIN();
+  API_BEGIN(out_values);
   GiveStats(AsExecutor(handle)->Stats(), out_values);
   API_END();
 }
@@ -284,11 +301,12 @@ int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t* out_values) {
 int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data, const uint32_t* shape_idx,
                        uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names, uint64_t budget, SymbolHandle* out_symbol,
                        uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names) {
-  API_BEGIN();
+  API_BEGIN(out_symbol, out_bytes, out_costs, out_num_names, out_names);
   std::map<std::string, int> types;
-  for (uint32_t i = 0; i < num_dtypes; ++i) types[Text(dtype_names[i], "an input's name")] = dtypes[i];
-  std::vector<std::string> wanted;
-  for (uint32_t i = 0; i < num_grads; ++i) wanted.push_back(Text(grad_names[i], "an argument's name"));
+  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
+  Need(num_dtypes, dtypes, "dtypes");
+  for (uint32_t i = 0; i < num_dtypes; ++i) types[dtype_names[i]] = dtypes[i];
+  const std::vector<std::string> wanted = Names(num_grads, grad_names, "names of arguments");
   MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id), Shapes(num_shapes, shape_names, shape_data, shape_idx), types, wanted,
                                      static_cast<size_t>(budget));
   const uint64_t bytes[] = {advice.arena_bytes, advice.lower_bound_bytes, advice.kept_bytes};
@@ -306,7 +324,7 @@ int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t n
 }
 
 int MXExecutorExplain(ExecutorHandle handle, int runs, const char** out_json) {
-  API_BEGIN();
+  API_BEGIN(out_json);
   *out_json = GiveText(ExplainExecutor(*AsExecutor(handle), runs));
   API_END();
 }
@@ -314,9 +332,11 @@ int MXExecutorExplain(ExecutorHandle handle, int runs, const char** out_json) {
 // ---- cached operators
 
 int MXCreateCachedOpEX(SymbolHandle handle, int num_flags, const char** keys, const char** vals, CachedOpHandle* out, bool thread_safe) {
-  API_BEGIN();
+  API_BEGIN(out);
   std::map<std::string, std::string> flags;
-  for (int i = 0; i < num_flags; ++i) flags[Text(keys[i], "a flag's name")] = Text(vals[i], "a flag's value");
+  NeedTexts(num_flags, keys, "names of flags");
+  NeedTexts(num_flags, vals, "values of flags");
+  for (int i = 0; i < num_flags; ++i) flags[keys[i]] = vals[i];
   if (thread_safe) flags["thread_safe"] = "1";
   *out = new CachedOpPtr(CachedOp::Create(*AsSymbol(handle), flags));
   API_END();
@@ -335,9 +355,9 @@ int MXFreeCachedOp(CachedOpHandle handle) {
 }
 
 int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, const int** out_stypes) {
-  API_BEGIN();
+  API_BEGIN(num_outputs, outputs);
   const CachedOpPtr& op = AsCachedOp(handle);
-  const std::vector<NDArray*> in = AsNDArrays(inputs, static_cast<uint32_t>(num_inputs));
+  const std::vector<NDArray*> in = AsNDArrays(inputs, num_inputs);
   const int count = static_cast<int>(op->symbol().outputs.size());
   ApiStore& store = ApiStore::Get();
   std::vector<NDArray*> out;
@@ -345,7 +365,7 @@ int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inp
   const bool given = *outputs != nullptr;
   if (given) {
     MXNET_CHECK_KIND(*num_outputs == count, Value) << "[CachedOp] got " << *num_outputs << " output arrays; the graph has " << count;
-    out = AsNDArrays(*outputs, static_cast<uint32_t>(count));
+    out = AsNDArrays(*outputs, count);
   } else {
     for (int i = 0; i < count; ++i) {
       fresh.emplace_back(new NDArray());
@@ -379,20 +399,21 @@ int MXCachedOpRegisterOpHook(CachedOpHandle handle, CachedOpMonitorCallback call
 }
 
 int MXCachedOpGetOptimizedSymbol(CachedOpHandle handle, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(AsCachedOp(handle)->OptimizedSymbol());
   API_END();
 }
 
 int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t* out_values) {
-  API_BEGIN();
+  API_BEGIN(out_values);
   GiveStats(AsCachedOp(handle)->Stats(), out_values);
   API_END();
 }
 
 int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int runs, const char** out_json) {
-  API_BEGIN();
-  std::vector<NDArray> in(static_cast<size_t>(num_inputs > 0 ? num_inputs : 0));
+  API_BEGIN(out_json);
+  Need(num_inputs, inputs, "inputs");
+  std::vector<NDArray> in(static_cast<size_t>(num_inputs));
   for (size_t i = 0; i < in.size(); ++i)
     if (inputs[i]) in[i] = *static_cast<const NDArray*>(inputs[i]);
   *out_json = GiveText(ExplainCachedOp(*AsCachedOp(handle), in, runs));

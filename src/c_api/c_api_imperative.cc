@@ -61,7 +61,7 @@ const OpText& TextOf(const Op* op) {
 }  // namespace
 
 int MXListAllOpNames(uint32_t* out_size, const char*** out_array) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_array);
   static const std::vector<std::string> names = Op::ListNames();
   static std::vector<const char*> pointers = [] {
     std::vector<const char*> p;
@@ -76,13 +76,13 @@ int MXListAllOpNames(uint32_t* out_size, const char*** out_array) {
 int NNListAllOpNames(nn_uint* out_size, const char*** out_array) { return MXListAllOpNames(out_size, out_array); }
 
 int NNGetOpHandle(const char* op_name, OpHandle* op_out) {
-  API_BEGIN();
-  *op_out = const_cast<Op*>(Op::Get(op_name));
+  API_BEGIN(op_out);
+  *op_out = const_cast<Op*>(Op::Get(Text(op_name, "an operator's name")));
   API_END();
 }
 
 int MXSymbolListAtomicSymbolCreators(uint32_t* out_size, AtomicSymbolCreator** out_array) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_array);
   *out_size = static_cast<uint32_t>(AllOps().size());
   *out_array = reinterpret_cast<AtomicSymbolCreator*>(const_cast<Op**>(AllOps().data()));
   API_END();
@@ -91,14 +91,14 @@ int MXSymbolListAtomicSymbolCreators(uint32_t* out_size, AtomicSymbolCreator** o
 int NNListUniqueOps(nn_uint* out_size, OpHandle** out_array) { return MXSymbolListAtomicSymbolCreators(out_size, out_array); }
 
 int MXSymbolGetAtomicSymbolName(AtomicSymbolCreator creator, const char** name) {
-  API_BEGIN();
+  API_BEGIN(name);
   *name = AsOp(creator)->name.c_str();
   API_END();
 }
 
 int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char** name, const char** description, uint32_t* num_args, const char*** arg_names,
                                 const char*** arg_type_infos, const char*** arg_descriptions, const char** key_var_num_args, const char** return_type) {
-  API_BEGIN();
+  API_BEGIN(name, description, num_args, arg_names, arg_type_infos, arg_descriptions, key_var_num_args);
   const Op* op = AsOp(creator);
   const OpText& text = TextOf(op);
   *name = op->name.c_str();
@@ -119,7 +119,7 @@ int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, n
 }
 
 int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_dtypes);
   const std::vector<int>& dtypes = AsOp(op)->dtypes;
   *out_size = static_cast<uint32_t>(dtypes.size());
   *out_dtypes = dtypes.data();
@@ -128,8 +128,10 @@ int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
 
 int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,
                          const char** param_keys, const char** param_vals, const int** out_stypes) {
-  API_BEGIN();
+  API_BEGIN(num_outputs, outputs);
   const Op* op = AsOp(creator);
+  NeedTexts(num_params, param_keys, "parameter names");
+  NeedTexts(num_params, param_vals, "parameter values");
   // Variadic operators may be called without their count, as the reference allows.
   AttrsPtr attrs;
   if (!op->key_var_num_args.empty() &&
@@ -178,52 +180,61 @@ int MXImperativeInvoke(AtomicSymbolCreator creator, int num_inputs, NDArrayHandl
 // ---- autograd
 
 int MXAutogradSetIsRecording(int is_recording, int* prev) {
+  API_BEGIN_UNSEEN(prev);
   *prev = Imperative::State().recording;
   Imperative::State().recording = is_recording != 0;
-  return 0;
+  API_END();
 }
 
 int MXAutogradSetIsTraining(int is_training, int* prev) {
+  API_BEGIN_UNSEEN(prev);
   *prev = Imperative::State().training;
   Imperative::State().training = is_training != 0;
-  return 0;
+  API_END();
 }
 
 int MXAutogradIsRecording(bool* curr) {
+  API_BEGIN_UNSEEN(curr);
   *curr = Imperative::State().recording;
-  return 0;
+  API_END();
 }
 
 int MXAutogradIsTraining(bool* curr) {
+  API_BEGIN_UNSEEN(curr);
   *curr = Imperative::State().training;
-  return 0;
+  API_END();
 }
 
 int MXIsNumpyShape(int* curr) {
+  API_BEGIN_UNSEEN(curr);
   *curr = Imperative::State().np_shape;
-  return 0;
+  API_END();
 }
 
 int MXSetIsNumpyShape(int is_np_shape, int* prev) {
+  API_BEGIN_UNSEEN(prev);
   *prev = Imperative::State().np_shape;
   Imperative::State().np_shape = is_np_shape != 0;
-  return 0;
+  API_END();
 }
 
 int MXIsNumpyDefaultDtype(bool* curr) {
+  API_BEGIN_UNSEEN(curr);
   *curr = Imperative::State().np_default_dtype;
-  return 0;
+  API_END();
 }
 
 int MXSetIsNumpyDefaultDtype(bool dtype_flag, bool* prev) {
+  API_BEGIN_UNSEEN(prev);
   *prev = Imperative::State().np_default_dtype;
   Imperative::State().np_default_dtype = dtype_flag;
-  return 0;
+  API_END();
 }
 
 int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32_t* reqs_array, NDArrayHandle* grad_handles) {
   API_BEGIN();
   std::vector<OpReq> req;
+  Need(num_var, reqs_array, "gradient requests");
   for (uint32_t i = 0; i < num_var; ++i) {
     MXNET_CHECK_KIND(reqs_array[i] <= 3, Value) << "[autograd] grad_req number " << reqs_array[i] << "; accepted: 0 null, 1 write, 2 in place, 3 add";
     req.push_back(static_cast<OpReq>(reqs_array[i] == 2 ? 1 : reqs_array[i]));
@@ -264,22 +275,22 @@ int MXAutogradBackward(uint32_t num_output, NDArrayHandle* output_handles, NDArr
 int MXAutogradComputeGradient(uint32_t num_output, NDArrayHandle* output_handles) { return MXAutogradBackward(num_output, output_handles, nullptr, 0); }
 
 int MXAutogradGetSymbol(NDArrayHandle handle, SymbolHandle* out) {
-  API_BEGIN();
-  auto* s = new Symbol();
+  API_BEGIN(out);
+  auto s = std::make_unique<Symbol>();
   s->outputs.push_back(Imperative::GetSymbolEntry(*AsNDArray(handle)));
-  *out = s;
+  *out = s.release();
   API_END();
 }
 
 int MXNDArrayGetGrad(NDArrayHandle handle, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   NDArray g = Imperative::Grad(*AsNDArray(handle));
   *out = g.is_none() ? nullptr : new NDArray(g);
   API_END();
 }
 
 int MXNDArrayGetGradState(NDArrayHandle handle, int* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = Imperative::HasFreshGrad(*AsNDArray(handle));
   API_END();
 }
@@ -293,18 +304,22 @@ int MXNDArraySetGradState(NDArrayHandle handle, int state) {
 // ---- deferred compute (tracing of 2.0-style forward functions)
 
 int MXNDArrayIsDeferredCompute(int* curr) {
+  API_BEGIN_UNSEEN(curr);
   *curr = Imperative::State().deferred_compute;
-  return 0;
+  API_END();
 }
 
 int MXNDArraySetIsDeferredCompute(int enabled, int* prev) {
+  API_BEGIN_UNSEEN(prev);
   *prev = Imperative::State().deferred_compute;
   Imperative::State().deferred_compute = enabled != 0;
-  return 0;
+  API_END();
 }
 
 int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* variables, int num) {
   API_BEGIN();
+  Need(num, arrays, "arrays");
+  Need(num, variables, "variables");
   for (int i = 0; i < num; ++i) {
     const Symbol* s = static_cast<Symbol*>(variables[i]);
     MXNET_CHECK_KIND(s && s->outputs.size() == 1 && s->outputs[0].node->is_variable(), Value) << "[deferred compute] symbol " << i << " is not a variable";
@@ -314,11 +329,10 @@ int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* var
 }
 
 int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_outputs, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   auto s = std::make_unique<Symbol>();
-  for (int i = 0; i < num_outputs; ++i) {
-    const NDArray* a = AsNDArray(output_handles[i]);
-    MXNET_CHECK_KIND(a->deferred_entry, Value) << "[deferred compute] output " << i << " was not computed inside the traced forward";
+  for (const NDArray* a : AsNDArrays(output_handles, num_outputs)) {
+    MXNET_CHECK_KIND(a->deferred_entry, Value) << "[deferred compute] output " << s->outputs.size() << " was not computed inside the traced forward";
     s->outputs.push_back(a->deferred_entry);
   }
   *out = s.release();
@@ -327,7 +341,7 @@ int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_out
 
 int MXNDArrayClearDeferredCompute(NDArrayHandle* arrays, int num) {
   API_BEGIN();
-  for (int i = 0; i < num; ++i) AsNDArray(arrays[i])->deferred_entry = NodeEntry();
+  for (NDArray* a : AsNDArrays(arrays, num)) a->deferred_entry = NodeEntry();
   API_END();
 }
 
@@ -346,7 +360,7 @@ int MXRandomSeedContext(int seed, int dev_type, int dev_id) {
 }
 
 int MXEngineSetBulkSize(int bulk_size, int* prev_bulk_size) {
-  API_BEGIN();
+  API_BEGIN(prev_bulk_size);
   *prev_bulk_size = Engine::Get()->SetBulkSize(bulk_size);
   API_END();
 }
@@ -364,13 +378,13 @@ int MXNotifyShutdown() {
 }
 
 int MXGetVersion(int* out) {
+  API_BEGIN_UNSEEN(out);
   *out = MXNET_VERSION;
-  return 0;
+  API_END();
 }
 
-/* {pushed, inlined, bulked, bulks} since start. */
-MXNET_C_DLL int MXEngineStats(uint64_t* out) {
-  API_BEGIN();
+int MXEngineStats(uint64_t* out) {
+  API_BEGIN(out);
   const EngineStats s = Engine::Get()->stats();
   out[0] = s.pushed;
   out[1] = s.inlined;

@@ -14,6 +14,7 @@ KVStore* AsStore(KVStoreHandle h) {
 template <typename K>
 KVStore::Keys AsKeys(const K* keys, uint32_t n) {
   KVStore::Keys all;
+  Need(n, keys, "keys");
   all.reserve(n);
   for (uint32_t i = 0; i < n; ++i) {
     if constexpr (!std::is_same<K, int>::value) MXNET_CHECK_KIND(keys[i] != nullptr, Value) << "[kvstore] key " << i << " is a null pointer";
@@ -25,9 +26,8 @@ KVStore::Keys AsKeys(const K* keys, uint32_t n) {
 }  // namespace
 
 int MXKVStoreCreate(const char* type, KVStoreHandle* out) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(type && out, Value) << "[kvstore] a pointer is null; accepted: the name of a type and memory for the result";
-  *out = KVStore::Create(type).release();
+  API_BEGIN(out);
+  *out = KVStore::Create(Text(type, "the type")).release();
   API_END();
 }
 
@@ -40,6 +40,8 @@ int MXKVStoreFree(KVStoreHandle handle) {
 int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, const char** keys, const char** vals) {
   API_BEGIN();
   std::vector<std::pair<std::string, std::string>> params;
+  NeedTexts(num_params, keys, "parameters' names");
+  NeedTexts(num_params, vals, "parameters' values");
   for (uint32_t i = 0; i < num_params; ++i) params.emplace_back(keys[i], vals[i]);
   AsStore(handle)->SetGradientCompression(params);
   API_END();
@@ -102,27 +104,39 @@ int MXKVStoreSetUpdaterEx(KVStoreHandle handle, MXKVStoreUpdater updater, MXKVSt
 }
 
 int MXKVStoreGetType(KVStoreHandle handle, const char** type) {
-  API_BEGIN();
+  API_BEGIN(type);
   *type = AsStore(handle)->type().c_str();
   API_END();
 }
 
 int MXKVStoreGetRank(KVStoreHandle handle, int* ret) {
-  API_BEGIN();
+  API_BEGIN(ret);
   *ret = AsStore(handle)->transport()->rank();
   API_END();
 }
 
 int MXKVStoreGetGroupSize(KVStoreHandle handle, int* ret) {
-  API_BEGIN();
+  API_BEGIN(ret);
   *ret = AsStore(handle)->transport()->size();
   API_END();
 }
 
 // Without distributed stores every process is a worker.
-int MXKVStoreIsWorkerNode(int* ret) { *ret = 1; return 0; }
-int MXKVStoreIsServerNode(int* ret) { *ret = 0; return 0; }
-int MXKVStoreIsSchedulerNode(int* ret) { *ret = 0; return 0; }
+int MXKVStoreIsWorkerNode(int* ret) {
+  API_BEGIN_UNSEEN(ret);
+  *ret = 1;
+  API_END();
+}
+int MXKVStoreIsServerNode(int* ret) {
+  API_BEGIN_UNSEEN(ret);
+  *ret = 0;
+  API_END();
+}
+int MXKVStoreIsSchedulerNode(int* ret) {
+  API_BEGIN_UNSEEN(ret);
+  *ret = 0;
+  API_END();
+}
 
 int MXKVStoreBarrier(KVStoreHandle handle) {
   API_BEGIN();
@@ -137,7 +151,7 @@ int MXKVStoreSendCommmandToServers(KVStoreHandle handle, int cmd_id, const char*
 }
 
 int MXKVStoreGetNumDeadNode(KVStoreHandle handle, const int node_id, int* number, const int timeout_sec) {
-  API_BEGIN();
+  API_BEGIN(number);
   *number = AsStore(handle)->transport()->NumDeadNodes(node_id, timeout_sec);
   API_END();
 }

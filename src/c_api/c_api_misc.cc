@@ -42,12 +42,16 @@ struct Push {
     list->push_back(v);
   }
   void Variables(EngineVarHandle r, int num_reads, EngineVarHandle w, int num_writes) {
+    Need(num_reads, r, "variables to read");
+    Need(num_writes, w, "variables to write");
     for (int i = 0; i < num_reads; ++i) Add(&reads, static_cast<Var**>(r)[i]);
     for (int i = 0; i < num_writes; ++i) Add(&writes, static_cast<Var**>(w)[i]);
   }
   void Arrays(NDArrayHandle* r, int num_reads, NDArrayHandle* w, int num_writes) {
-    for (int i = 0; i < num_reads; ++i) Add(&reads, AsNDArray(r[i])->var());
-    for (int i = 0; i < num_writes; ++i) Add(&writes, AsNDArray(w[i])->var());
+    Need(num_reads, r, "arrays to read");
+    Need(num_writes, w, "arrays to write");
+    for (int i = 0; i < num_reads; ++i) Add(&reads, WithMemory(r[i])->var());
+    for (int i = 0; i < num_writes; ++i) Add(&writes, WithMemory(w[i])->var());
   }
   void Async(EngineAsyncFunc f, int priority, const char* name, bool wait) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";

@@ -13,7 +13,7 @@ namespace {
 
 template <typename T>
 Shape ShapeOf(const T* dims, int ndim) {
-  MXNET_CHECK_KIND(ndim == 0 || dims, Value) << "[NDArray] got a null shape";
+  Need(ndim, dims, "dimensions");
   Shape s(ndim);
   for (int i = 0; i < ndim; ++i) {
     s[i] = static_cast<int64_t>(dims[i]);
@@ -29,25 +29,25 @@ NDArrayHandle New(const Shape& shape, int dev_type, int dev_id, int delay_alloc,
 }  // namespace
 
 int MXNDArrayCreateNone(NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray();
   API_END();
 }
 
 int MXNDArrayCreate(const uint32_t* shape, uint32_t ndim, int dev_type, int dev_id, int delay_alloc, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, kFloat32);
   API_END();
 }
 
 int MXNDArrayCreateEx(const uint32_t* shape, uint32_t ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, dtype);
   API_END();
 }
 
 int MXNDArrayCreateEx64(const int64_t* shape, int ndim, int dev_type, int dev_id, int delay_alloc, int dtype, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = New(ShapeOf(shape, ndim), dev_type, dev_id, delay_alloc, dtype);
   API_END();
 }
@@ -63,14 +63,15 @@ int MXNDArrayFree(NDArrayHandle handle) {
 }
 
 int MXShallowCopyNDArray(NDArrayHandle src, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(*AsNDArray(src));
   API_END();
 }
 
 int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size) {
   API_BEGIN();
-  NDArray* a = AsNDArray(handle);
+  NDArray* a = WithMemory(handle);
+  Need(static_cast<int64_t>(size), data, "elements");
   // `size` counts elements
   a->SyncCopyFromCPU(data, size * DTypeSize(a->dtype()));
   API_END();
@@ -78,7 +79,8 @@ int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size
 
 int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
   API_BEGIN();
-  NDArray* a = AsNDArray(handle);
+  NDArray* a = WithMemory(handle);
+  Need(static_cast<int64_t>(size), data, "elements");
   a->SyncCopyToCPU(data, size * DTypeSize(a->dtype()));
   API_END();
 }
@@ -110,7 +112,7 @@ int MXNDArrayWaitAll() {
 }
 
 int MXNDArraySlice64(NDArrayHandle handle, int64_t begin, int64_t end, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(AsNDArray(handle)->Slice(begin, end));
   API_END();
 }
@@ -118,7 +120,7 @@ int MXNDArraySlice64(NDArrayHandle handle, int64_t begin, int64_t end, NDArrayHa
 int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHandle* out) { return MXNDArraySlice64(handle, begin, end, out); }
 
 int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(AsNDArray(handle)->At(idx));
   API_END();
 }
@@ -126,9 +128,9 @@ int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
 int MXNDArrayAt(NDArrayHandle handle, uint32_t idx, NDArrayHandle* out) { return MXNDArrayAt64(handle, idx, out); }
 
 int MXNDArrayReshape64(NDArrayHandle handle, int ndim, dim_t* dims, bool reverse, NDArrayHandle* out) {
-  API_BEGIN();
-  NDArray* a = AsNDArray(handle);
-  MXNET_CHECK_KIND(!a->is_none() && ndim >= 0 && (ndim == 0 || dims), Value) << "[reshape] got an empty array or a null shape";
+  API_BEGIN(out);
+  NDArray* a = WithMemory(handle);
+  Need(ndim, dims, "dimensions");
   const Shape shape = NDArray::InferReshape(a->shape(), std::vector<int64_t>(dims, dims + ndim), reverse);
   *out = new NDArray(a->Reshape(shape));
   API_END();
@@ -137,17 +139,17 @@ int MXNDArrayReshape64(NDArrayHandle handle, int ndim, dim_t* dims, bool reverse
 int MXNDArrayReshape(NDArrayHandle handle, int ndim, int* dims, NDArrayHandle* out) {
   std::vector<dim_t> wide;
   for (int i = 0; dims && i < ndim; ++i) wide.push_back(dims[i]);
-  return MXNDArrayReshape64(handle, ndim, wide.data(), false, out);
+  return MXNDArrayReshape64(handle, ndim, dims ? wide.data() : nullptr, false, out);
 }
 
 int MXNDArrayGetStorageType(NDArrayHandle handle, int* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = static_cast<int>(AsNDArray(handle)->storage_type());
   API_END();
 }
 
 int MXNDArrayGetShapeEx64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) {
-  API_BEGIN();
+  API_BEGIN(out_dim, out_pdata);
   const NDArray* a = AsNDArray(handle);
   *out_dim = a->is_none() ? -1 : a->shape().ndim();
   *out_pdata = a->shape().dims();
@@ -157,7 +159,7 @@ int MXNDArrayGetShapeEx64(NDArrayHandle handle, int* out_dim, const int64_t** ou
 int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) { return MXNDArrayGetShapeEx64(handle, out_dim, out_pdata); }
 
 int MXNDArrayGetShapeEx(NDArrayHandle handle, int* out_dim, const int** out_pdata) {
-  API_BEGIN();
+  API_BEGIN(out_dim, out_pdata);
   const NDArray* a = AsNDArray(handle);
   auto& store = ApiStore::Get().ints;
   store.clear();
@@ -173,15 +175,13 @@ int MXNDArrayGetShapeEx(NDArrayHandle handle, int* out_dim, const int** out_pdat
 
 int MXNDArrayGetShape(NDArrayHandle handle, uint32_t* out_dim, const uint32_t** out_pdata) {
   int ndim = 0;
-  const int* dims = nullptr;
-  if (MXNDArrayGetShapeEx(handle, &ndim, &dims) != 0) return -1;
+  if (MXNDArrayGetShapeEx(handle, out_dim ? &ndim : nullptr, reinterpret_cast<const int**>(out_pdata)) != 0) return -1;
   *out_dim = ndim < 0 ? 0 : ndim;
-  *out_pdata = reinterpret_cast<const uint32_t*>(dims);
   return 0;
 }
 
 int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
-  API_BEGIN();
+  API_BEGIN(out_pdata);
   const NDArray* a = AsNDArray(handle);
   a->WaitToRead();
   *out_pdata = a->is_none() ? nullptr : a->data().dptr;
@@ -189,14 +189,14 @@ int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
 }
 
 int MXNDArrayGetDType(NDArrayHandle handle, int* out_dtype) {
-  API_BEGIN();
+  API_BEGIN(out_dtype);
   const NDArray* a = AsNDArray(handle);
   *out_dtype = a->is_none() ? int{kDTypeUnknown} : a->dtype();
   API_END();
 }
 
 int MXNDArrayGetContext(NDArrayHandle handle, int* out_dev_type, int* out_dev_id) {
-  API_BEGIN();
+  API_BEGIN(out_dev_type, out_dev_id);
   const NDArray* a = AsNDArray(handle);
   *out_dev_type = a->is_none() ? 0 : static_cast<int>(a->ctx().dev_type);
   *out_dev_id = a->is_none() ? 0 : a->ctx().dev_id;
@@ -204,7 +204,7 @@ int MXNDArrayGetContext(NDArrayHandle handle, int* out_dev_type, int* out_dev_id
 }
 
 int MXNDArrayDetach(NDArrayHandle handle, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(AsNDArray(handle)->Detach());
   API_END();
 }
@@ -215,11 +215,11 @@ int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, con
   API_BEGIN();
   std::vector<NDArray> arrays;
   std::vector<std::string> names;
-  for (uint32_t i = 0; i < num_args; ++i) {
-    arrays.push_back(*AsNDArray(args[i]));
-    if (keys) names.push_back(keys[i]);
+  for (const NDArray* a : AsNDArrays(args, num_args)) {
+    arrays.push_back(*a);
+    if (keys) names.push_back(Text(keys[names.size()], "an array's name"));
   }
-  SaveNDArrays(fname, arrays, names);
+  SaveNDArrays(Text(fname, "the file's name"), arrays, names);
   API_END();
 }
 
@@ -242,25 +242,26 @@ void HandOut(const std::vector<NDArray>& arrays, const std::vector<std::string>&
 }  // namespace
 
 int MXNDArrayLoad(const char* fname, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size, const char*** out_names) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_arr, out_name_size, out_names);
   std::vector<NDArray> arrays;
   std::vector<std::string> names;
-  LoadNDArrays(fname, &arrays, &names);
+  LoadNDArrays(Text(fname, "the file's name"), &arrays, &names);
   HandOut(arrays, names, out_size, out_arr, out_name_size, out_names);
   API_END();
 }
 
 int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size, const char*** out_names) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_arr, out_name_size, out_names);
   std::vector<NDArray> arrays;
   std::vector<std::string> names;
+  Need(static_cast<int64_t>(size), buffer, "bytes");
   LoadNDArrays(buffer, size, &arrays, &names);
   HandOut(arrays, names, out_size, out_arr, out_name_size, out_names);
   API_END();
 }
 
 int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** out_buf) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_buf);
   ApiStore& store = ApiStore::Get();
   store.text = SaveNDArrayRaw(*AsNDArray(handle));
   *out_size = store.text.size();
@@ -269,7 +270,8 @@ int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** o
 }
 
 int MXNDArrayLoadFromRawBytes(const void* buf, size_t size, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
+  Need(static_cast<int64_t>(size), buf, "bytes");
   *out = new NDArray(LoadNDArrayRaw(buf, size));
   API_END();
 }
@@ -277,13 +279,13 @@ int MXNDArrayLoadFromRawBytes(const void* buf, size_t size, NDArrayHandle* out) 
 // ---- sharing: DLPack and between processes
 
 int MXNDArrayToDLPack(NDArrayHandle handle, DLManagedTensorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = ToDLPack(*AsNDArray(handle));
   API_END();
 }
 
 int MXNDArrayFromDLPackEx(DLManagedTensorHandle dlpack, const bool transient_handle, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(FromDLPack(static_cast<DLManagedTensor*>(dlpack), transient_handle));
   API_END();
 }
@@ -306,8 +308,8 @@ void MXNDArrayFreeDLPackCapsule(void* capsule) {
 }
 
 int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {
-  API_BEGIN();
-  NDArray* a = AsNDArray(handle);
+  API_BEGIN(shared_pid, shared_id);
+  NDArray* a = WithMemory(handle);
   const auto move_to_shared = [a] {
     NDArray shared = a->Copy(Context::CPUShared(0));
     shared.WaitToRead();
@@ -327,13 +329,13 @@ int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shar
 }
 
 int MXNDArrayCreateFromSharedMemEx(int shared_pid, int shared_id, const int* shape, int ndim, int dtype, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(NDArray::FromShared(shared_pid, shared_id, ShapeOf(shape, ndim), dtype));
   API_END();
 }
 
 int MXNDArrayCreateFromSharedMem(int shared_pid, int shared_id, const uint32_t* shape, uint32_t ndim, int dtype, NDArrayHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new NDArray(NDArray::FromShared(shared_pid, shared_id, ShapeOf(shape, static_cast<int>(ndim)), dtype));
   API_END();
 }

@@ -8,47 +8,45 @@
 
 using namespace mxnet;
 
-namespace {
-
-std::vector<std::string> Names(uint32_t count, const char** names, const char* what) {
-  std::vector<std::string> result;
-  for (uint32_t i = 0; i < count; ++i) result.push_back(Text(names[i], what));
-  return result;
-}
-
-}  // namespace
-
 int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, uint32_t num_args, const int* arg_type_data, uint32_t num_ind_ptr, const int* ind_ptr,
                             const int* target_dtype, const int cast_optional_params, const uint32_t num_target_dtype_op_names, const uint32_t num_fp32_op_names,
                             const uint32_t num_widest_dtype_op_names, const uint32_t num_conditional_fp32_op_names, const uint32_t num_excluded_symbols,
                             const uint32_t num_model_params, const char** target_dtype_op_names, const char** fp32_op_names, const char** widest_dtype_op_names,
                             const char** conditional_fp32_op_names, const char** excluded_symbols, const char** conditional_param_names,
                             const char** conditional_param_vals, const char** model_param_names, const char** arg_names) {
-  API_BEGIN();
+  API_BEGIN(ret_sym_handle);
   ReducePrecisionRequest r;
+  MXNET_CHECK_KIND(target_dtype != nullptr, Value) << "[amp] target_dtype is NULL; accepted: the address of a dtype's number";
   r.target = *target_dtype;
   r.cast_params = cast_optional_params != 0;
-  r.low = Names(num_target_dtype_op_names, target_dtype_op_names, "an operator's name");
-  r.full = Names(num_fp32_op_names, fp32_op_names, "an operator's name");
-  r.widest = Names(num_widest_dtype_op_names, widest_dtype_op_names, "an operator's name");
+  r.low = Names(num_target_dtype_op_names, target_dtype_op_names, "operators' names");
+  r.full = Names(num_fp32_op_names, fp32_op_names, "operators' names");
+  r.widest = Names(num_widest_dtype_op_names, widest_dtype_op_names, "operators' names");
   MXNET_CHECK_KIND(num_conditional_fp32_op_names == 0 || num_ind_ptr > num_conditional_fp32_op_names, Value)
       << "[amp] " << num_ind_ptr << " positions for the values of " << num_conditional_fp32_op_names << " conditional operators; one more than operators is accepted";
+  const std::vector<std::string> conditional = Names(num_conditional_fp32_op_names, conditional_fp32_op_names, "conditional operators' names");
+  NeedTexts(num_conditional_fp32_op_names, conditional_param_names, "conditions' parameters");
+  Need(num_ind_ptr, ind_ptr, "positions of values");
   for (uint32_t i = 0; i < num_conditional_fp32_op_names; ++i) {
+    Need(ind_ptr[i + 1], conditional_param_vals, "conditions' values");
+    MXNET_CHECK_KIND(ind_ptr[i] >= 0, Value) << "[amp] position " << ind_ptr[i] << " of a condition's values; accepted: 0 or more";
     ReducePrecisionRequest::Condition c;
-    c.op = Text(conditional_fp32_op_names[i], "an operator's name");
-    c.parameter = Text(conditional_param_names[i], "a parameter's name");
+    c.op = conditional[i];
+    c.parameter = conditional_param_names[i];
     for (int k = ind_ptr[i]; k < ind_ptr[i + 1]; ++k) c.values.push_back(Text(conditional_param_vals[k], "a parameter's value"));
     r.full_if.push_back(std::move(c));
   }
-  for (const auto& name : Names(num_excluded_symbols, excluded_symbols, "a node's name")) r.excluded.insert(name);
-  for (const auto& name : Names(num_model_params, model_param_names, "a parameter's name")) r.params.insert(name);
-  for (uint32_t i = 0; i < num_args; ++i) r.dtypes[Text(arg_names[i], "an argument's name")] = arg_type_data[i];
+  for (const auto& name : Names(num_excluded_symbols, excluded_symbols, "nodes' names")) r.excluded.insert(name);
+  for (const auto& name : Names(num_model_params, model_param_names, "parameters' names")) r.params.insert(name);
+  NeedTexts(num_args, arg_names, "arguments' names");
+  Need(num_args, arg_type_data, "arguments' dtypes");
+  for (uint32_t i = 0; i < num_args; ++i) r.dtypes[arg_names[i]] = arg_type_data[i];
   *ret_sym_handle = new Symbol(ReducePrecision(*AsSymbol(sym_handle), r));
   API_END();
 }
 
 int MXListOpPrecisions(const char** out_json) {
-  API_BEGIN();
+  API_BEGIN(out_json);
   CheckPrecisions();
   std::string json = "{";
   auto add = [&json](const std::string& name, const std::string& rest) { json += (json.size() > 1 ? ", " : "") + QuoteJson(name) + ": " + rest; };

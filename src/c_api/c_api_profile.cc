@@ -34,7 +34,6 @@ Object* AsObject(ProfileHandle handle, bool counter) {
 }
 
 void Create(ObjectKind kind, ProfileHandle domain, const char* name, ProfileHandle* out) {
-  MXNET_CHECK_KIND(out != nullptr, Value) << "[profiler] a result pointer is null; accepted: memory for the result";
   auto made = std::make_unique<Handle>();
   if (kind != ObjectKind::kEvent) made->domain = AsHandle(domain)->domain;
   made->kind = kind;
@@ -50,6 +49,8 @@ void CheckProcess(bool server) {
 
 int MXSetProcessProfilerConfig(int num_params, const char* const* keys, const char* const* vals, KVStoreHandle) {
   API_BEGIN_UNSEEN();
+  NeedTexts(num_params, keys, "names of settings");
+  NeedTexts(num_params, vals, "values of settings");
   const profiler::Config config = profiler::ParseConfig(num_params, keys, vals);
   CheckProcess(config.server);
   profiler::SetConfig(config);
@@ -71,8 +72,7 @@ int MXSetProcessProfilerState(int state, int profile_process, KVStoreHandle) {
 int MXSetProfilerState(int state) { return MXSetProcessProfilerState(state, 0, nullptr); }
 
 int MXGetProfilerState(int* out) {
-  API_BEGIN_UNSEEN();
-  MXNET_CHECK_KIND(out != nullptr, Value) << "[profiler] a result pointer is null; accepted: memory for the result";
+  API_BEGIN_UNSEEN(out);
   *out = profiler::Running();
   API_END();
 }
@@ -96,8 +96,7 @@ int MXProcessProfilePause(int paused, int profile_process, KVStoreHandle) {
 int MXProfilePause(int paused) { return MXProcessProfilePause(paused, 0, nullptr); }
 
 int MXAggregateProfileStatsPrintEx(const char** out_str, int reset, int format, int sort_by, int ascending) {
-  API_BEGIN_UNSEEN();
-  MXNET_CHECK_KIND(out_str != nullptr, Value) << "[profiler] a result pointer is null; accepted: memory for the result";
+  API_BEGIN_UNSEEN(out_str);
   MXNET_CHECK_KIND(format == 0 || format == 1, Value) << "[profiler] format " << format << "; accepted: 0 (table), 1 (json)";
   MXNET_CHECK_KIND(sort_by >= 0 && sort_by <= 4, Value) << "[profiler] sort_by " << sort_by << "; accepted: 0 (total), 1 (avg), 2 (min), 3 (max), 4 (count)";
   std::string& text = ApiStore::Get().text;
@@ -109,8 +108,7 @@ int MXAggregateProfileStatsPrintEx(const char** out_str, int reset, int format, 
 int MXAggregateProfileStatsPrint(const char** out_str, int reset) { return MXAggregateProfileStatsPrintEx(out_str, reset, 0, 0, 0); }
 
 int MXProfileCreateDomain(const char* domain, ProfileHandle* out) {
-  API_BEGIN_UNSEEN();
-  MXNET_CHECK_KIND(out != nullptr, Value) << "[profiler] a result pointer is null; accepted: memory for the result";
+  API_BEGIN_UNSEEN(out);
   auto made = std::make_unique<Handle>();
   made->domain = Name(domain, "a domain's name");
   *out = made.release();
@@ -118,25 +116,25 @@ int MXProfileCreateDomain(const char* domain, ProfileHandle* out) {
 }
 
 int MXProfileCreateTask(ProfileHandle domain, const char* task_name, ProfileHandle* out) {
-  API_BEGIN_UNSEEN();
+  API_BEGIN_UNSEEN(out);
   Create(ObjectKind::kTask, domain, task_name, out);
   API_END();
 }
 
 int MXProfileCreateFrame(ProfileHandle domain, const char* frame_name, ProfileHandle* out) {
-  API_BEGIN_UNSEEN();
+  API_BEGIN_UNSEEN(out);
   Create(ObjectKind::kFrame, domain, frame_name, out);
   API_END();
 }
 
 int MXProfileCreateEvent(const char* event_name, ProfileHandle* out) {
-  API_BEGIN_UNSEEN();
+  API_BEGIN_UNSEEN(out);
   Create(ObjectKind::kEvent, nullptr, event_name, out);
   API_END();
 }
 
 int MXProfileCreateCounter(ProfileHandle domain, const char* counter_name, ProfileHandle* out) {
-  API_BEGIN_UNSEEN();
+  API_BEGIN_UNSEEN(out);
   Create(ObjectKind::kCounter, domain, counter_name, out);
   API_END();
 }

@@ -24,8 +24,8 @@ T* As(RecordIOHandle h) {
 }  // namespace
 
 int MXRecordIOWriterCreate(const char* uri, RecordIOHandle* out) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(uri && out, Value) << "[RecordIO] a pointer is null; accepted: a path and memory for the handle";
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(uri != nullptr, Value) << "[RecordIO] uri is NULL; accepted: a path";
   *out = new RecordWriter(uri);
   API_END();
 }
@@ -45,14 +45,14 @@ int MXRecordIOWriterWriteRecord(RecordIOHandle handle, const char* buf, size_t s
 }
 
 int MXRecordIOWriterTell(RecordIOHandle handle, size_t* pos) {
-  API_BEGIN();
+  API_BEGIN(pos);
   *pos = As<RecordWriter>(handle)->Tell();
   API_END();
 }
 
 int MXRecordIOReaderCreate(const char* uri, RecordIOHandle* out) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(uri && out, Value) << "[RecordIO] a pointer is null; accepted: a path and memory for the handle";
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(uri != nullptr, Value) << "[RecordIO] uri is NULL; accepted: a path";
   *out = new Reader(uri);
   API_END();
 }
@@ -65,7 +65,7 @@ int MXRecordIOReaderFree(RecordIOHandle handle) {
 
 /* At the end *buf is null and *size 0; an empty record has a pointer. */
 int MXRecordIOReaderReadRecord(RecordIOHandle handle, char const** buf, size_t* size) {
-  API_BEGIN();
+  API_BEGIN(buf, size);
   Reader* r = As<Reader>(handle);
   const bool some = r->reader.Read(&r->record);
   *buf = some ? r->record.data() : nullptr;
@@ -80,7 +80,7 @@ int MXRecordIOReaderSeek(RecordIOHandle handle, size_t pos) {
 }
 
 int MXRecordIOReaderTell(RecordIOHandle handle, size_t* pos) {
-  API_BEGIN();
+  API_BEGIN(pos);
   *pos = As<Reader>(handle)->reader.Tell();
   API_END();
 }

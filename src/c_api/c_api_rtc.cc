@@ -17,20 +17,16 @@ T* As(void* handle, const char* what) {
 }
 
 std::vector<std::string> Texts(int count, const char** texts, const char* what) {
-  std::vector<std::string> out;
-  for (int i = 0; i < count; ++i) {
-    MXNET_CHECK_KIND(texts && texts[i], Value) << "[rtc] " << what << " " << i << " is a null pointer";
-    out.push_back(texts[i]);
-  }
-  return out;
+  NeedTexts(count, texts, what);
+  return std::vector<std::string>(texts, texts + count);
 }
 
 }  // namespace
 
 int MXRtcCudaModuleCreate(const char* source, int num_options, const char** options, int num_exports, const char** exports, CudaModuleHandle* out) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(source && out, Value) << "[rtc] a pointer is null; accepted: a text and memory for the handle";
-  *out = new ModulePtr(std::make_shared<rtc::UserModule>(source, Texts(num_options, options, "option"), Texts(num_exports, exports, "export")));
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(source != nullptr, Value) << "[rtc] the source is NULL; accepted: a text";
+  *out = new ModulePtr(std::make_shared<rtc::UserModule>(source, Texts(num_options, options, "options"), Texts(num_exports, exports, "exports")));
   API_END();
 }
 
@@ -41,9 +37,9 @@ int MXRtcCudaModuleFree(CudaModuleHandle handle) {
 }
 
 int MXRtcCudaKernelCreate(CudaModuleHandle handle, const char* name, int num_args, int* is_ndarray, int* is_const, int* arg_types, CudaKernelHandle* out) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(name && out && num_args >= 0 && (num_args == 0 || (is_ndarray && is_const && arg_types)), Value)
-      << "[rtc] a pointer is null or the number of arguments negative (" << num_args << "); accepted: a name, memory for the handle, three arrays of num_args entries";
+  API_BEGIN(out);
+  MXNET_CHECK_KIND(name && num_args >= 0 && (num_args == 0 || (is_ndarray && is_const && arg_types)), Value)
+      << "[rtc] a pointer is null or the number of arguments negative (" << num_args << "); accepted: a name, three arrays of num_args entries";
   std::vector<rtc::UserArgument> arguments(num_args);
   for (int i = 0; i < num_args; ++i) arguments[i] = {is_ndarray[i] != 0, is_const[i] != 0, arg_types[i]};
   *out = new rtc::UserKernel(*As<ModulePtr>(handle, "a module"), name, std::move(arguments));

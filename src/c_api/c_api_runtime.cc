@@ -8,8 +8,7 @@
 #include "mxnet/error.h"
 
 int MXLibInfoFeatures(const struct LibFeature** libFeature, size_t* size) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(libFeature != nullptr && size != nullptr, Value) << "[features] a result pointer is null; accepted: memory for the result";
+  API_BEGIN(libFeature, size);
   // Made once: the caller keeps the pointer.
   static const std::vector<LibFeature> features = [] {
     size_t count = 0;
@@ -24,8 +23,7 @@ int MXLibInfoFeatures(const struct LibFeature** libFeature, size_t* size) {
 }
 
 int MXLibInfoCompiledWithCXX11ABI(int* result) {
-  API_BEGIN();
-  MXNET_CHECK_KIND(result != nullptr, Value) << "[features] the result pointer is null; accepted: memory for the result";
+  API_BEGIN(result);
   *result = _GLIBCXX_USE_CXX11_ABI;
   API_END();
 }

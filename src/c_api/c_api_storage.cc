@@ -9,14 +9,6 @@
 using mxnet::Context;
 using mxnet::Storage;
 
-namespace {
-
-void CheckOut(const void* out) {
-  MXNET_CHECK_KIND(out != nullptr, Value) << "[storage] a result pointer is null; accepted: memory for the result";
-}
-
-}  // namespace
-
 int MXStorageEmptyCache(int dev_type, int dev_id) {
   API_BEGIN();
   Storage::Get()->ReleaseAll(Context::Make(dev_type, dev_id));
@@ -24,8 +16,7 @@ int MXStorageEmptyCache(int dev_type, int dev_id) {
 }
 
 int MXStorageStats(int dev_type, int dev_id, uint64_t out[7]) {
-  API_BEGIN();
-  CheckOut(out);
+  API_BEGIN(out);
   const mxnet::StorageStats stats = Storage::Get()->Stats(Context::Make(dev_type, dev_id));
   out[0] = stats.used_bytes;
   out[1] = stats.cached_bytes;
@@ -44,23 +35,19 @@ int MXStorageResetPeak(int dev_type, int dev_id) {
 }
 
 int MXStoragePoolName(int dev_type, int dev_id, const char** out) {
-  API_BEGIN();
-  CheckOut(out);
+  API_BEGIN(out);
   *out = Storage::Get()->PoolName(Context::Make(dev_type, dev_id));
   API_END();
 }
 
 int MXGetGPUCount(int* out) {
-  API_BEGIN();
-  CheckOut(out);
+  API_BEGIN(out);
   *out = mxnet::DeviceCount(mxnet::DeviceType::kGPU);
   API_END();
 }
 
 int MXGetGPUMemoryInformation64(int dev, uint64_t* free_mem, uint64_t* total_mem) {
-  API_BEGIN();
-  CheckOut(free_mem);
-  CheckOut(total_mem);
+  API_BEGIN(free_mem, total_mem);
   size_t free_bytes = 0, total_bytes = 0;
   mxnet::DeviceMemInfo(Context::GPU(dev), &free_bytes, &total_bytes);
   *free_mem = free_bytes;
@@ -70,9 +57,7 @@ int MXGetGPUMemoryInformation64(int dev, uint64_t* free_mem, uint64_t* total_mem
 
 /* In MiB, so that every device's memory fits an int. */
 int MXGetGPUMemoryInformation(int dev, int* free_mem, int* total_mem) {
-  API_BEGIN();
-  CheckOut(free_mem);
-  CheckOut(total_mem);
+  API_BEGIN(free_mem, total_mem);
   size_t free_bytes = 0, total_bytes = 0;
   mxnet::DeviceMemInfo(Context::GPU(dev), &free_bytes, &total_bytes);
   *free_mem = static_cast<int>(free_bytes >> 20);

@@ -27,7 +27,7 @@ void CheckBackend(const char* backend) {
 }  // namespace
 
 int MXGenBackendSubgraph(SymbolHandle sym_handle, const char* backend, SymbolHandle* ret_sym_handle) {
-  API_BEGIN();
+  API_BEGIN(ret_sym_handle);
   CheckBackend(backend);
   *ret_sym_handle = new Symbol(AsSymbol(sym_handle)->Copy());
   API_END();
@@ -40,20 +40,26 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
                          const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt,
                          NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle,
                          char*** new_aux_names_handle) {
-  API_BEGIN();
+  API_BEGIN(ret_sym_handle, new_args_cnt, new_args_handle, new_arg_names_handle, new_aux_cnt, new_aux_handle, new_aux_names_handle);
   CheckBackend(backend_name);
   const Symbol& symbol = *AsSymbol(sym_handle);
   if (!skip_infer) {   // contradicting shapes are found here, as they would be by a partitioner
     std::map<std::string, Shape> shapes;
     auto arrays = [&](const std::vector<std::string>& names, mx_uint count, NDArrayHandle* handles) {
+      Need(count, handles, "arrays");
       for (mx_uint i = 0; i < count && i < names.size(); ++i)
         if (handles[i]) shapes[names[i]] = static_cast<NDArray*>(handles[i])->shape();
     };
     arrays(symbol.ListInputNames(Symbol::kReadOnlyArgs), args_len, in_args_handle);
     arrays(symbol.ListInputNames(Symbol::kAuxStates), aux_len, in_aux_handle);
+    NeedTexts(num_input_shapes, input_shape_names, "inputs' names");
+    Need(num_input_shapes, input_shape_idx, "positions of shapes");
+    Need(num_input_shapes > 0 ? input_shape_idx[num_input_shapes] : 0, input_shape_data, "dimensions");
     for (uint32_t i = 0; i < num_input_shapes; ++i) {
+      MXNET_CHECK_KIND(input_shape_idx[i] <= input_shape_idx[i + 1], Value)
+          << "[optimize_for] shape " << i << " has dimensions " << input_shape_idx[i] << " to " << input_shape_idx[i + 1] << " of the list";
       std::vector<int64_t> dims(input_shape_data + input_shape_idx[i], input_shape_data + input_shape_idx[i + 1]);
-      shapes[Text(input_shape_names[i], "an input's name")] = Shape(dims);
+      shapes[input_shape_names[i]] = Shape(dims);
     }
     IndexedGraph g(symbol.outputs);
     ShapeVector inferred(g.num_entries());
@@ -71,7 +77,7 @@ int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, cons
 }
 
 int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle** inputs, int* input_size) {
-  API_BEGIN();
+  API_BEGIN(inputs, input_size);
   std::vector<Symbol> outside;
   Symbol cut = CutSubgraph(*AsSymbol(sym), &outside);
   ApiStore& store = ApiStore::Get();
@@ -84,7 +90,7 @@ int MXSymbolCutSubgraph(SymbolHandle sym, SymbolHandle** inputs, int* input_size
 }
 
 int MXListPlanPasses(uint32_t* out_size, const char*** out_texts) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_texts);
   std::vector<std::string> texts;
   for (const Pass& p : PlanPasses()) {
     texts.push_back(p.name);

@@ -29,13 +29,15 @@ std::string FileKey(const char* key) {
 
 AttrDict Dict(uint32_t n, const char** keys, const char** vals) {
   AttrDict dict;
-  for (uint32_t i = 0; i < n; ++i) dict[FileKey(keys[i])] = Text(vals[i], "a parameter's value");
+  NeedTexts(n, keys, "parameters' names");
+  NeedTexts(n, vals, "parameters' values");
+  for (uint32_t i = 0; i < n; ++i) dict[FileKey(keys[i])] = vals[i];
   return dict;
 }
 
 // The store's list of NAME, VALUE, NAME, VALUE...; hidden attributes appear under both spellings, as in 1.9.1.
-int GiveAttrs(SymbolHandle symbol, bool recursive, uint32_t* out_size, const char*** out) {
-  API_BEGIN();
+int GiveAttrs(const char* function, SymbolHandle symbol, bool recursive, uint32_t* out_size, const char*** out) {
+  API_BEGIN_AS(function, out_size, out);
   std::vector<std::string> flat;
   for (const auto& kv : AsSymbol(symbol)->ListAttrs(recursive)) {
     flat.push_back(kv.first);
@@ -52,8 +54,8 @@ int GiveAttrs(SymbolHandle symbol, bool recursive, uint32_t* out_size, const cha
   API_END();
 }
 
-int GiveNames(SymbolHandle symbol, Symbol::ListOption option, uint32_t* out_size, const char*** out) {
-  API_BEGIN();
+int GiveNames(const char* function, SymbolHandle symbol, Symbol::ListOption option, uint32_t* out_size, const char*** out) {
+  API_BEGIN_AS(function, out_size, out);
   GiveStrings(AsSymbol(symbol)->ListInputNames(option), out_size, out);
   API_END();
 }
@@ -68,7 +70,7 @@ Symbol::ListOption ToListOption(int option) {
 // ---- making
 
 int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, const char** keys, const char** vals, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   MXNET_CHECK_KIND(creator != nullptr, Value) << "[C API] got a null operator handle";
   *out = new Symbol(Symbol::Atomic(static_cast<const Op*>(creator), Dict(num_param, keys, vals)));
   API_END();
@@ -76,7 +78,7 @@ int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, 
 
 /* The operator of a composed symbol with its parameters, without its inputs and its name. */
 int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle) {
-  API_BEGIN();
+  API_BEGIN(ret_sym_handle);
   const Symbol& symbol = *AsSymbol(sym_handle);
   MXNET_CHECK_KIND(!symbol.outputs.empty() && !symbol.outputs[0].node->is_variable(), Value)
       << "[symbol] got " << (symbol.outputs.empty() ? "a symbol without outputs" : "the variable '" + symbol.outputs[0].node->name + "'")
@@ -92,7 +94,7 @@ int NNSymbolCreateAtomicSymbol(OpHandle op, nn_uint num_param, const char** keys
 }
 
 int MXSymbolCreateVariable(const char* name, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(Symbol::Variable(Text(name, "a variable's name")));
   API_END();
 }
@@ -100,8 +102,9 @@ int MXSymbolCreateVariable(const char* name, SymbolHandle* out) {
 int NNSymbolCreateVariable(const char* name, SymbolHandle* out) { return MXSymbolCreateVariable(name, out); }
 
 int MXSymbolCreateGroup(uint32_t num_symbols, SymbolHandle* symbols, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   std::vector<Symbol> parts;
+  Need(num_symbols, symbols, "symbols");
   for (uint32_t i = 0; i < num_symbols; ++i) parts.push_back(*AsSymbol(symbols[i]));
   *out = new Symbol(Symbol::Group(parts));
   API_END();
@@ -118,7 +121,7 @@ int MXSymbolFree(SymbolHandle symbol) {
 int NNSymbolFree(SymbolHandle symbol) { return MXSymbolFree(symbol); }
 
 int MXSymbolCopy(SymbolHandle symbol, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(AsSymbol(symbol)->Copy());
   API_END();
 }
@@ -126,7 +129,7 @@ int MXSymbolCopy(SymbolHandle symbol, SymbolHandle* out) {
 int NNSymbolCopy(SymbolHandle symbol, SymbolHandle* out) { return MXSymbolCopy(symbol, out); }
 
 int MXShallowCopySymbol(SymbolHandle src, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(*AsSymbol(src));
   API_END();
 }
@@ -135,6 +138,7 @@ int MXSymbolCompose(SymbolHandle sym, const char* name, uint32_t num_args, const
   API_BEGIN();
   std::vector<Symbol> inputs;
   std::vector<std::string> names;
+  Need(num_args, args, "inputs");
   for (uint32_t i = 0; i < num_args; ++i) {
     inputs.push_back(*AsSymbol(args[i]));
     names.push_back(keys ? Text(keys[i], "an input's name") : "");
@@ -161,7 +165,7 @@ int NNAddControlDeps(SymbolHandle handle, SymbolHandle src_dep) {
 // ---- parts
 
 int MXSymbolGetInternals(SymbolHandle symbol, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(AsSymbol(symbol)->GetInternals());
   API_END();
 }
@@ -169,7 +173,7 @@ int MXSymbolGetInternals(SymbolHandle symbol, SymbolHandle* out) {
 int NNSymbolGetInternals(SymbolHandle symbol, SymbolHandle* out) { return MXSymbolGetInternals(symbol, out); }
 
 int MXSymbolGetChildren(SymbolHandle symbol, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(AsSymbol(symbol)->GetChildren());
   API_END();
 }
@@ -177,7 +181,7 @@ int MXSymbolGetChildren(SymbolHandle symbol, SymbolHandle* out) {
 int NNSymbolGetChildren(SymbolHandle symbol, SymbolHandle* out) { return MXSymbolGetChildren(symbol, out); }
 
 int MXSymbolGetInputs(SymbolHandle symbol, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   Symbol s;
   for (const auto& v : AsSymbol(symbol)->ListInputs(Symbol::kAll)) s.outputs.push_back({v, 0, 0});
   *out = new Symbol(s);
@@ -185,7 +189,7 @@ int MXSymbolGetInputs(SymbolHandle symbol, SymbolHandle* out) {
 }
 
 int MXSymbolGetInputSymbols(SymbolHandle sym, SymbolHandle** inputs, int* input_size) {
-  API_BEGIN();
+  API_BEGIN(inputs, input_size);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
   for (const auto& v : AsSymbol(sym)->ListInputs(Symbol::kAll)) {
@@ -199,7 +203,7 @@ int MXSymbolGetInputSymbols(SymbolHandle sym, SymbolHandle** inputs, int* input_
 }
 
 int NNSymbolListInputVariables(SymbolHandle symbol, int option, nn_uint* out_size, SymbolHandle** out_sym_array) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_sym_array);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
   for (const auto& v : AsSymbol(symbol)->ListInputs(ToListOption(option))) {
@@ -213,7 +217,7 @@ int NNSymbolListInputVariables(SymbolHandle symbol, int option, nn_uint* out_siz
 }
 
 int MXSymbolGetOutput(SymbolHandle symbol, uint32_t index, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol((*AsSymbol(symbol))[index]);
   API_END();
 }
@@ -221,7 +225,7 @@ int MXSymbolGetOutput(SymbolHandle symbol, uint32_t index, SymbolHandle* out) {
 int NNSymbolGetOutput(SymbolHandle symbol, nn_uint index, SymbolHandle* out) { return MXSymbolGetOutput(symbol, index, out); }
 
 int MXSymbolGetNumOutputs(SymbolHandle symbol, uint32_t* output_count) {
-  API_BEGIN();
+  API_BEGIN(output_count);
   *output_count = static_cast<uint32_t>(AsSymbol(symbol)->outputs.size());
   API_END();
 }
@@ -229,13 +233,13 @@ int MXSymbolGetNumOutputs(SymbolHandle symbol, uint32_t* output_count) {
 int NNSymbolGetNumOutputs(SymbolHandle symbol, nn_uint* output_count) { return MXSymbolGetNumOutputs(symbol, output_count); }
 
 int MXSymbolRemoveAmpCast(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle) {
-  API_BEGIN();
+  API_BEGIN(ret_sym_handle);
   *ret_sym_handle = new Symbol(RemoveAmpCast(*AsSymbol(sym_handle)));
   API_END();
 }
 
 int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape) {
-  API_BEGIN();
+  API_BEGIN(has_dynamic_shape);
   *has_dynamic_shape = false;
   DFSVisit(AsSymbol(sym_handle)->outputs, [&](const NodePtr& n) { *has_dynamic_shape = *has_dynamic_shape || (!n->is_variable() && n->op()->array_fn); });
   API_END();
@@ -244,25 +248,23 @@ int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape) {
 // ---- names and attributes
 
 int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHandle* out) {
-  API_BEGIN();
-  std::vector<std::string> names;
-  for (uint32_t i = 0; i < num_wrt; ++i) names.push_back(Text(wrt[i], "an argument's name"));
-  *out = new Symbol(GradientSymbol(*AsSymbol(sym), names));
+  API_BEGIN(out);
+  *out = new Symbol(GradientSymbol(*AsSymbol(sym), Names(num_wrt, wrt, "arguments' names")));
   API_END();
 }
 
-int MXSymbolListArguments(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(symbol, Symbol::kReadOnlyArgs, out_size, out_str_array); }
+int MXSymbolListArguments(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(__func__, symbol, Symbol::kReadOnlyArgs, out_size, out_str_array); }
 
-int MXSymbolListAuxiliaryStates(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(symbol, Symbol::kAuxStates, out_size, out_str_array); }
+int MXSymbolListAuxiliaryStates(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(__func__, symbol, Symbol::kAuxStates, out_size, out_str_array); }
 
 int NNSymbolListInputNames(SymbolHandle symbol, int option, nn_uint* out_size, const char*** out_str_array) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_str_array);
   GiveStrings(AsSymbol(symbol)->ListInputNames(ToListOption(option)), out_size, out_str_array);
   API_END();
 }
 
 int MXSymbolListOutputs(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_str_array);
   GiveStrings(AsSymbol(symbol)->ListOutputNames(), out_size, out_str_array);
   API_END();
 }
@@ -270,7 +272,7 @@ int MXSymbolListOutputs(SymbolHandle symbol, uint32_t* out_size, const char*** o
 int NNSymbolListOutputNames(SymbolHandle symbol, nn_uint* out_size, const char*** out_str_array) { return MXSymbolListOutputs(symbol, out_size, out_str_array); }
 
 int MXSymbolGetName(SymbolHandle symbol, const char** out, int* success) {
-  API_BEGIN();
+  API_BEGIN(out, success);
   std::string name;
   *success = AsSymbol(symbol)->GetAttr("name", &name);
   *out = *success ? GiveText(name) : nullptr;
@@ -278,7 +280,7 @@ int MXSymbolGetName(SymbolHandle symbol, const char** out, int* success) {
 }
 
 int MXSymbolGetAttr(SymbolHandle symbol, const char* key, const char** out, int* success) {
-  API_BEGIN();
+  API_BEGIN(out, success);
   std::string value;
   const Symbol* s = AsSymbol(symbol);
   *success = s->GetAttr(Text(key, "an attribute's name"), &value) || s->GetAttr(FileKey(key), &value);
@@ -296,16 +298,17 @@ int MXSymbolSetAttr(SymbolHandle symbol, const char* key, const char* value) {
 
 int NNSymbolSetAttrs(SymbolHandle symbol, nn_uint num_param, const char** keys, const char** values) {
   API_BEGIN();
-  for (nn_uint i = 0; i < num_param; ++i) AsSymbol(symbol)->SetAttr(FileKey(keys[i]), Text(values[i], "an attribute's value"));
+  Symbol* s = AsSymbol(symbol);
+  for (const auto& kv : Dict(num_param, keys, values)) s->SetAttr(kv.first, kv.second);
   API_END();
 }
 
-int MXSymbolListAttr(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(symbol, true, out_size, out); }
-int MXSymbolListAttrShallow(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(symbol, false, out_size, out); }
-int NNSymbolListAttrs(SymbolHandle symbol, int recursive_option, nn_uint* out_size, const char*** out) { return GiveAttrs(symbol, recursive_option == 0, out_size, out); }
+int MXSymbolListAttr(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(__func__, symbol, true, out_size, out); }
+int MXSymbolListAttrShallow(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(__func__, symbol, false, out_size, out); }
+int NNSymbolListAttrs(SymbolHandle symbol, int recursive_option, nn_uint* out_size, const char*** out) { return GiveAttrs(__func__, symbol, recursive_option == 0, out_size, out); }
 
 int MXSymbolPrint(SymbolHandle symbol, const char** out_str) {
-  API_BEGIN();
+  API_BEGIN(out_str);
   *out_str = GiveText(AsSymbol(symbol)->Print());
   API_END();
 }
@@ -315,13 +318,13 @@ int NNSymbolPrint(SymbolHandle symbol, const char** out_str) { return MXSymbolPr
 // ---- files
 
 int MXSymbolCreateFromJSON(const char* json, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = new Symbol(SymbolFromJSON(Text(json, "the JSON text")));
   API_END();
 }
 
 int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   std::ifstream file(Text(fname, "the file's name"), std::ios::binary);
   MXNET_CHECK_KIND(file.good(), IO) << "[symbol file] cannot open " << fname;
   std::ostringstream text;
@@ -331,7 +334,7 @@ int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
 }
 
 int MXSymbolSaveToJSON(SymbolHandle symbol, const char** out_json) {
-  API_BEGIN();
+  API_BEGIN(out_json);
   *out_json = GiveText(SymbolToJSON(*AsSymbol(symbol)));
   API_END();
 }

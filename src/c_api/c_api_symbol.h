@@ -15,9 +15,9 @@ inline Symbol* AsSymbol(SymbolHandle h) {
   return static_cast<Symbol*>(h);
 }
 
-inline const char* Text(const char* s, const char* what) {
-  MXNET_CHECK_KIND(s != nullptr, Value) << "[C API] " << what << " is null";
-  return s;
+inline std::vector<std::string> Names(uint32_t count, const char* const* names, const char* what) {
+  NeedTexts(count, names, what);
+  return std::vector<std::string>(names, names + count);
 }
 
 /* Hands out a list of strings. */

@@ -17,10 +17,11 @@ struct Inferred {
 template <typename T>
 void Place(const IndexedGraph& g, const Symbol& s, uint32_t num_args, const char** keys, const std::vector<T>& given, std::vector<T>* values) {
   if (keys) {
+    NeedTexts(num_args, keys, "arguments' names");
     std::unordered_map<std::string, uint32_t> by_name;
     for (uint32_t id : g.input_nodes) by_name[g.nodes[id].source->name] = id;
     for (uint32_t i = 0; i < num_args; ++i) {
-      auto it = by_name.find(Text(keys[i], "an argument's name"));
+      auto it = by_name.find(keys[i]);
       if (it == by_name.end()) {
         std::string names;
         for (const auto& v : s.ListInputs(Symbol::kReadOnlyArgs)) names += (names.empty() ? "" : ", ") + v->name;
@@ -89,10 +90,12 @@ ShapeVector ReadShapes(uint32_t n, const char* const*, const Int* data, const st
 }
 
 template <typename Ptr, typename Int, typename Size, typename NDim>
-int InferShape(bool partial, SymbolHandle sym, uint32_t num_args, const char** keys, const Ptr* ind_ptr, const Int* shape_data, Size* in_size, const NDim** in_ndim,
+int InferShape(const char* function, bool partial, SymbolHandle sym, uint32_t num_args, const char** keys, const Ptr* ind_ptr, const Int* shape_data, Size* in_size, const NDim** in_ndim,
                const Int*** in_data, Size* out_size, const NDim** out_ndim, const Int*** out_data, Size* aux_size, const NDim** aux_ndim, const Int*** aux_data,
                int* complete) {
-  API_BEGIN();
+  API_BEGIN_AS(function, in_size, in_ndim, in_data, out_size, out_ndim, out_data, aux_size, aux_ndim, aux_data, complete);
+  Need(num_args, ind_ptr, "positions of shapes");
+  Need(num_args > 0 ? static_cast<int64_t>(ind_ptr[num_args]) : 0, shape_data, "dimensions");
   const Symbol& s = *AsSymbol(sym);
   const bool np = Imperative::State().np_shape;
   const IndexedGraph g(s.outputs);
@@ -114,9 +117,10 @@ int InferShape(bool partial, SymbolHandle sym, uint32_t num_args, const char** k
   API_END();
 }
 
-int InferType(bool partial, SymbolHandle sym, uint32_t num_args, const char** keys, const int* arg_type_data, uint32_t* in_size, const int** in_data, uint32_t* out_size,
+int InferType(const char* function, bool partial, SymbolHandle sym, uint32_t num_args, const char** keys, const int* arg_type_data, uint32_t* in_size, const int** in_data, uint32_t* out_size,
               const int** out_data, uint32_t* aux_size, const int** aux_data, int* complete) {
-  API_BEGIN();
+  API_BEGIN_AS(function, in_size, in_data, out_size, out_data, aux_size, aux_data, complete);
+  Need(num_args, arg_type_data, "dtypes");
   const Symbol& s = *AsSymbol(sym);
   const IndexedGraph g(s.outputs);
   std::vector<int> values(g.num_entries(), kDTypeUnknown), given(arg_type_data, arg_type_data + num_args);
@@ -141,7 +145,7 @@ int InferType(bool partial, SymbolHandle sym, uint32_t num_args, const char** ke
   int name(SymbolHandle sym, uint32_t num_args, const char** keys, const Ptr* arg_ind_ptr, const Int* arg_shape_data, Size* in_shape_size,                      \
            const NDim** in_shape_ndim, const Int*** in_shape_data, Size* out_shape_size, const NDim** out_shape_ndim, const Int*** out_shape_data,              \
            Size* aux_shape_size, const NDim** aux_shape_ndim, const Int*** aux_shape_data, int* complete) {                                                    \
-    return InferShape(partial, sym, num_args, keys, arg_ind_ptr, arg_shape_data, in_shape_size, in_shape_ndim, in_shape_data, out_shape_size, out_shape_ndim, \
+    return InferShape(#name, partial, sym, num_args, keys, arg_ind_ptr, arg_shape_data, in_shape_size, in_shape_ndim, in_shape_data, out_shape_size, out_shape_ndim, \
                       out_shape_data, aux_shape_size, aux_shape_ndim, aux_shape_data, complete);                                                               \
   }
 MXNET_INFER_SHAPE(MXSymbolInferShape, false, uint32_t, uint32_t, uint32_t, uint32_t)
@@ -155,10 +159,10 @@ MXNET_INFER_SHAPE(MXSymbolInferShapePartial64, true, int64_t, int64_t, size_t, i
 
 int MXSymbolInferType(SymbolHandle sym, uint32_t num_args, const char** keys, const int* arg_type_data, uint32_t* in_type_size, const int** in_type_data,
                       uint32_t* out_type_size, const int** out_type_data, uint32_t* aux_type_size, const int** aux_type_data, int* complete) {
-  return InferType(false, sym, num_args, keys, arg_type_data, in_type_size, in_type_data, out_type_size, out_type_data, aux_type_size, aux_type_data, complete);
+  return InferType(__func__, false, sym, num_args, keys, arg_type_data, in_type_size, in_type_data, out_type_size, out_type_data, aux_type_size, aux_type_data, complete);
 }
 
 int MXSymbolInferTypePartial(SymbolHandle sym, uint32_t num_args, const char** keys, const int* arg_type_data, uint32_t* in_type_size, const int** in_type_data,
                              uint32_t* out_type_size, const int** out_type_data, uint32_t* aux_type_size, const int** aux_type_data, int* complete) {
-  return InferType(true, sym, num_args, keys, arg_type_data, in_type_size, in_type_data, out_type_size, out_type_data, aux_type_size, aux_type_data, complete);
+  return InferType(__func__, true, sym, num_args, keys, arg_type_data, in_type_size, in_type_data, out_type_size, out_type_data, aux_type_size, aux_type_data, complete);
 }

@@ -39,15 +39,18 @@ Predictor* AsPredictor(PredictorHandle h) {
 
 std::map<std::string, Shape> InputShapes(uint32_t n, const char** keys, const uint32_t* indptr, const uint32_t* data) {
   std::map<std::string, Shape> shapes;
+  NeedTexts(n, keys, "inputs' names");
+  Need(n, indptr, "positions of shapes");
+  Need(n > 0 ? indptr[n] : 0, data, "dimensions");
   for (uint32_t i = 0; i < n; ++i) {
     MXNET_CHECK_KIND(indptr[i] <= indptr[i + 1] && indptr[i + 1] - indptr[i] <= 64, Value) << "[predictor] shape " << i << " has dimensions " << indptr[i] << " to " << indptr[i + 1];
     Shape s(static_cast<int>(indptr[i + 1] - indptr[i]));
     int64_t size = 8;   // bytes, of the widest dtype
     for (int k = 0; k < s.ndim(); ++k) {
       s[k] = data[indptr[i] + k];
-      MXNET_CHECK_KIND(s[k] == 0 || !__builtin_mul_overflow(size, s[k], &size), Value) << "[predictor] the shape of input " << Text(keys[i], "an input's name") << " has more elements than 64 bits count";
+      MXNET_CHECK_KIND(s[k] == 0 || !__builtin_mul_overflow(size, s[k], &size), Value) << "[predictor] the shape of input " << keys[i] << " has more elements than 64 bits count";
     }
-    shapes[Text(keys[i], "an input's name")] = s;
+    shapes[keys[i]] = s;
   }
   return shapes;
 }
@@ -72,8 +75,7 @@ Symbol ChooseOutputs(const Symbol& symbol, uint32_t n, const char** keys) {
   const Symbol internals = symbol.GetInternals();
   const std::vector<std::string> names = internals.ListOutputNames();
   std::vector<Symbol> chosen;
-  for (uint32_t i = 0; i < n; ++i) {
-    const std::string key = Text(keys[i], "an output's name");
+  for (const std::string& key : Names(n, keys, "outputs' names")) {
     size_t at = 0;
     while (at < names.size() && names[at] != key && names[at] != key + "_output") ++at;
     MXNET_CHECK_KIND(at < names.size(), Value) << "[predictor] the graph has no node " << key;
@@ -160,7 +162,9 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
   p->symbol = ChooseOutputs(SymbolFromJSON(Text(json, "the symbol's JSON")), num_outputs, output_keys);
   p->ctx = Context::Make(dev_type, dev_id);
   p->input_shapes = InputShapes(num_inputs, keys, indptr, data);
-  for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[Text(dtype_names[i], "an input's name")] = dtypes[i];
+  NeedTexts(num_dtypes, dtype_names, "names of dtypes");
+  Need(num_dtypes, dtypes, "dtypes");
+  for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[dtype_names[i]] = dtypes[i];
   const auto known = p->symbol.ListInputNames(Symbol::kAll);
   for (const auto& kv : p->input_shapes)
     MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value) << "[predictor] the graph has no input " << kv.first;
@@ -179,7 +183,7 @@ const NDArray& Output(Predictor* p, uint32_t index) {
 int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, const uint32_t num_input_nodes, const char** input_keys,
                    const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names,
                    const int* provided_arg_dtypes, PredictorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, num_provided_arg_dtypes,
               provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr).release();
   API_END();
@@ -192,7 +196,7 @@ int MXPredCreate(const char* symbol_json_str, const void* param_bytes, int param
 
 int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
                            const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, uint32_t num_output_nodes, const char** output_keys, PredictorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr,
               num_output_nodes, output_keys).release();
   API_END();
@@ -202,7 +206,7 @@ int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes,
 // the thread that calls MXPredForward. A graph whose shapes depend on values has no plan to share.
 int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
                             const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
   std::vector<std::unique_ptr<Predictor>> made;
   made.push_back(Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr, 0, nullptr));
@@ -221,7 +225,7 @@ int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes
 
 int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle handle,
                   PredictorHandle* out) {
-  API_BEGIN();
+  API_BEGIN(out);
   const Predictor* old = AsPredictor(handle);
   auto p = std::make_unique<Predictor>();
   p->symbol = old->symbol;
@@ -239,7 +243,7 @@ int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint3
 }
 
 int MXPredGetOutputShape(PredictorHandle handle, uint32_t index, uint32_t** shape_data, uint32_t* shape_ndim) {
-  API_BEGIN();
+  API_BEGIN(shape_data, shape_ndim);
   Predictor* p = AsPredictor(handle);
   Output(p, index);
   *shape_data = p->out_shapes[index].data();
@@ -248,7 +252,7 @@ int MXPredGetOutputShape(PredictorHandle handle, uint32_t index, uint32_t** shap
 }
 
 int MXPredGetOutputType(PredictorHandle handle, uint32_t out_index, int* out_dtype) {
-  API_BEGIN();
+  API_BEGIN(out_dtype);
   *out_dtype = Output(AsPredictor(handle), out_index).dtype();
   API_END();
 }
@@ -260,6 +264,7 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, u
   auto it = p->by_name.find(Text(key, "an input's name"));
   MXNET_CHECK_KIND(it != p->by_name.end(), Value) << "[predictor] the graph has no input " << key;
   MXNET_CHECK_KIND(it->second.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] got " << size << " elements for input " << key << " of shape " << it->second.shape();
+  Need(size, data, "elements");
   it->second.SyncCopyFromCPU(data, static_cast<size_t>(size) * DTypeSize(it->second.dtype()));
   API_END();
 }
@@ -271,7 +276,7 @@ int MXPredForward(PredictorHandle handle) {
 }
 
 int MXPredPartialForward(PredictorHandle handle, int step, int* step_left) {
-  API_BEGIN();
+  API_BEGIN(step_left);
   *step_left = AsPredictor(handle)->executor->PartialForward(false, step);
   API_END();
 }
@@ -280,6 +285,7 @@ int MXPredGetOutput(PredictorHandle handle, uint32_t index, float* data, uint32_
   API_BEGIN();
   const NDArray& o = Output(AsPredictor(handle), index);
   MXNET_CHECK_KIND(o.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] room for " << size << " elements of output " << index << " of shape " << o.shape();
+  Need(size, data, "elements");
   o.SyncCopyToCPU(data, static_cast<size_t>(size) * DTypeSize(o.dtype()));
   API_END();
 }
@@ -301,7 +307,7 @@ int MXPredFree(PredictorHandle handle) {
 // ---- lists of arrays
 
 int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* out, uint32_t* out_length) {
-  API_BEGIN();
+  API_BEGIN(out, out_length);
   MXNET_CHECK_KIND(nd_file_bytes && nd_file_size >= 0, Value) << "[NDList] got " << nd_file_size << " bytes";
   std::vector<NDArray> arrays;
   auto list = std::make_unique<ArrayList>();
@@ -324,7 +330,7 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
 }
 
 int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape, uint32_t* out_ndim) {
-  API_BEGIN();
+  API_BEGIN(out_key, out_data, out_shape, out_ndim);
   MXNET_CHECK_KIND(handle != nullptr, Value) << "[NDList] got a null handle";
   const auto* list = static_cast<ArrayList*>(handle);
   MXNET_CHECK_KIND(index < list->values.size(), Index) << "[NDList] element " << index << " of " << list->values.size();

@@ -127,6 +127,7 @@ void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std
   MXNET_CHECK_KIND(variables.size() == req.size() && variables.size() == gradients.size(), Value)
       << "[autograd] mark_variables got " << variables.size() << " variables, " << req.size() << " grad_reqs and " << gradients.size() << " gradients; the numbers must be equal";
   for (size_t i = 0; i < variables.size(); ++i) {
+    MXNET_CHECK_KIND(!variables[i]->is_none() && !gradients[i]->is_none(), Value) << "[autograd] variable " << i << " or its gradient has no shape and no memory yet; accepted: arrays that have";
     MXNET_CHECK_KIND(variables[i]->shape() == gradients[i]->shape(), Value)
         << "[autograd] variable " << i << " has shape " << variables[i]->shape() << ", its gradient " << gradients[i]->shape() << "; they must be equal";
     NodeEntry e = ConstantEntry(*variables[i]);
