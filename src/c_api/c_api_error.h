@@ -27,9 +27,9 @@ namespace mxnet {
 MXNET_DLL int HandleApiException() noexcept;
 
 /* `index` counts in `names`, which commas separate. */
-[[noreturn]] void ThrowNullOutput(const char* function, const char* names, size_t index);
-[[noreturn]] void ThrowBadArray(int64_t count, const char* what);
-[[noreturn]] void ThrowNullElement(int64_t index, const char* what);
+[[noreturn]] MXNET_DLL void ThrowNullOutput(const char* function, const char* names, size_t index);
+[[noreturn]] MXNET_DLL void ThrowBadArray(int64_t count, const char* what);
+[[noreturn]] MXNET_DLL void ThrowNullElement(int64_t index, const char* what);
 
 inline void CheckOutputs(const char* function, const char* names, std::initializer_list<const void*> outputs) {
   for (const void* const& output : outputs)

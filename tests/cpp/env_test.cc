@@ -215,7 +215,7 @@ TEST(CApiError, KindsOfExceptions) {
   EXPECT_EQ(MXGetLastErrorKind(), 5);
   EXPECT_EQ(run([] { throw std::runtime_error("other"); }), -1);
   EXPECT_EQ(MXGetLastErrorKind(), 0);
-  EXPECT_STREQ(MXGetLastError(), "other");
+  EXPECT_STREQ(MXGetLastError(), "[c_api] other");
   EXPECT_EQ(run([] { throw 5; }), -1);
   EXPECT_EQ(MXGetLastErrorKind(), 0);
 }

@@ -152,7 +152,8 @@ class Library:
         if p.kind in ("pointer", "callback"):
             return ctypes.c_void_p()
         if p.type in INTEGERS:
-            return INTEGERS[p.type](max(case["number"], 0 if p.type not in SIGNED else -1))
+            number = 1 if p.name == "dev_type" else case["number"] if case["only"] in (None, p.name) else 0
+            return INTEGERS[p.type](max(number, -1 if p.type in SIGNED else 0))
         return ctypes.c_bool(False) if p.type == "bool" else ctypes.c_double(0)
 
     def try_case(self, name, result, parameters, case):
@@ -168,8 +169,8 @@ class Library:
 
 
 def cases(parameters):
-    def case(handles, number, pointers=False, null=None, filled=False, empty_arrays=False):
-        return {"handles": handles, "number": number, "pointers": pointers, "null": null, "filled": filled, "empty_arrays": empty_arrays}
+    def case(handles, number, pointers=False, null=None, filled=False, empty_arrays=False, only=None):
+        return {"handles": handles, "number": number, "pointers": pointers, "null": null, "filled": filled, "empty_arrays": empty_arrays, "only": only}
     for handles in (False, True):
         for number in (0, 3, -1):
             yield case(handles, number)
@@ -178,6 +179,10 @@ def cases(parameters):
         for p in parameters:
             if p.kind == "pointer":
                 yield case(True, number, pointers=True, filled=filled, null=p.name)
+    for number in (-1, 1):
+        for p in parameters:
+            if p.kind == "number":
+                yield case(True, number, pointers=True, filled=True, only=p.name)
     for number in (0, 1, 3):
         for empty_arrays in (False, True):
             yield case(True, number, pointers=True, filled=True, empty_arrays=empty_arrays)
