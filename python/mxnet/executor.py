@@ -296,7 +296,7 @@ class Executor:
     def explain(self, path=None, runs=5):
         """The plan that ran last as an :class:`mxnet.explain.Explanation`, its nodes timed over `runs` runs on copies of what is bound (0: not timed).
 
-        With `path`, also written there: a page that needs nothing else, or JSON where the name ends in ``.json``.
+        With `path`, also written there: what the name ends in, ``.html`` (a page that needs nothing else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
         """
         from .explain import of_executor
         explanation = of_executor(self.handle, runs)

@@ -57,9 +57,19 @@ class Explanation:
         return picture(self)
 
     def save(self, path):
-        """Write the plan to `path`: the page, where the name ends in ``.svg`` its picture of the arena over time, where in ``.json`` the data. The file appears
-        complete or not at all."""
-        text = json.dumps(self.plan, indent=1) if str(path).endswith(".json") else self.svg() if str(path).endswith(".svg") else self.html()
+        """Write the plan to `path`, in the form that the name ends in: the page (``.html``), the picture of the arena over time (``.svg``), the report (``.txt``) or
+        the data (``.json``). The file appears complete or not at all.
+
+        Raises
+        ------
+        ValueError
+            for another ending.
+        """
+        forms = {".html": self.html, ".htm": self.html, ".svg": self.svg, ".txt": lambda: str(self) + "\n", ".json": lambda: json.dumps(self.plan, indent=1)}
+        ending = os.path.splitext(path)[1].lower()
+        if ending not in forms:
+            raise ValueError(f"[explain] path={os.fspath(path)!r}; accepted: names that end in {', '.join(forms)}")
+        text = forms[ending]()
         folder = os.path.dirname(os.path.abspath(path))
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".explain")
         try:

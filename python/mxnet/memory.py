@@ -5,6 +5,7 @@ so that the arena fits a budget at the least extra time; on a chain of N layers 
 Sublinear Memory Cost" (arXiv 1604.06174). Results are the same to the last bit: random masks are kept, moving averages are not moved twice.
 """
 import ctypes
+import numbers
 import re
 
 from . import _dtypes
@@ -109,6 +110,9 @@ def plan(symbol_or_block, budget=None, ctx=None, type_dict=None, grad_names=None
     ctx = current_context() if ctx is None else Context(ctx)
     block, symbol = None, symbol_or_block
     types = {k: _dtypes.number(v) for k, v in (type_dict or {}).items()}
+    for name, shape in shapes.items():
+        if not isinstance(shape, (tuple, list)) or not all(isinstance(d, numbers.Integral) for d in shape):
+            raise TypeError(f"[memory] {name}={shape!r}; accepted: a shape, as a tuple of integers")
     if isinstance(symbol_or_block, HybridBlock):
         block = symbol_or_block
         symbol, grad_names, shapes, types = _of_block(block, ctx, grad_names, shapes, types)
@@ -134,8 +138,8 @@ def _of_block(block, ctx, grad_names, shapes, types):
     from . import nd
     given = list(shapes)
     expected = ["data"] if len(given) == 1 else [f"data{i}" for i in range(len(given))]
-    if given != expected:
-        raise ValueError(f"[memory] shapes of {given} given for the inputs of a block; accepted: data=..., or data0=..., data1=... for several")
+    if not given or given != expected:
+        raise ValueError(f"[memory] shapes of {given or 'nothing'} given for the inputs of a block; accepted: data=..., or data0=..., data1=... for several")
     arrays = [nd.zeros(shapes[n], ctx=ctx, dtype=_dtypes.NAMES[types.get(n, 0)]) for n in given]
     if block._has_deferred():
         block._finish_deferred(*arrays)

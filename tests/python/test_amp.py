@@ -314,3 +314,18 @@ def test_errors():
     with pytest.raises(ValueError, match="init_trainer"):
         with amp.scale_loss(mx.nd.ones(1), trainer):
             pass
+    symbol, dense = mx.sym.relu(mx.sym.var("data"), name="r"), gluon.nn.Dense(3)
+    for target in ("int8", "float64", None):
+        with pytest.raises(ValueError, match=r"\[amp.convert_model\] target_dtype .*; accepted: 'float16', 'bfloat16'"):
+            amp.convert_model(symbol, {}, {}, target)
+    for convert in (amp.convert_symbol, lambda s: amp.convert_model(s, {}, {})):
+        with pytest.raises(TypeError, match=r"\[amp.convert_.*\] got a Dense; accepted: a Symbol"):
+            convert(dense)
+    with pytest.raises(ValueError, match=r"\['tanh'\] stand in target_dtype_ops and in fp32_ops"):
+        amp.convert_symbol(symbol, target_dtype_ops=["tanh"], fp32_ops=["tanh"])
+    with pytest.raises(ValueError, match=r"excluded_sym_names has \['elsewhere'\]"):
+        amp.convert_symbol(symbol, excluded_sym_names=["r", "elsewhere"])
+    with pytest.raises(TypeError, match="got a Symbol; accepted: a HybridBlock"):
+        amp.convert_hybrid_block(symbol)
+    with pytest.raises(RuntimeError, match=r"has no graph; call hybridize\(\) and run it once before"):
+        amp.convert_hybrid_block(dense)

@@ -3,7 +3,6 @@ import json
 import os
 from html.parser import HTMLParser
 from xml.etree import ElementTree
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -154,7 +153,9 @@ def test_executor_agrees_with_plan_stats(tmp_path):
     drawing = ElementTree.parse(tmp_path / "plan.svg").getroot()
     blocks = [r for r in drawing.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") == "block"]
     assert drawing.tag == "{http://www.w3.org/2000/svg}svg" and len(blocks) == len([b for b in e.plan["blocks"] if b["bytes"]])
-    assert sorted(os.listdir(tmp_path)) == ["plan.html", "plan.json", "plan.svg"]
+    executor.explain(tmp_path / "plan.TXT", runs=0)
+    assert (tmp_path / "plan.TXT").read_text(encoding="utf-8").startswith("Plan for cpu(0), training: ")
+    assert sorted(os.listdir(tmp_path)) == ["plan.TXT", "plan.html", "plan.json", "plan.svg"]
     executor.forward(is_train=False)
     assert not executor.explain(runs=0).plan["backward"]     # the plan that ran last
 
@@ -185,3 +186,5 @@ def test_errors(tmp_path):
         net.explain(x, runs=-1)
     with pytest.raises(FileNotFoundError):
         net.explain(x, path=str(tmp_path / "none" / "plan.html"), runs=0)
+    with pytest.raises(ValueError, match=r"\[explain\] path='plan.png'; accepted: names that end in \.html, "):
+        net.explain(x, path="plan.png", runs=0)

@@ -288,6 +288,12 @@ def test_bad_arguments():
         mx.memory.plan(chain(2))
     with pytest.raises(ValueError, match="no such argument"):
         mx.memory.plan(chain(2), grad_names=["elsewhere"], data=(2, 3))
+    for net in (chain(2), block()):
+        for shape in (8, "88", (2, None)):
+            with pytest.raises(TypeError, match=r"\[memory\] data=.*; accepted: a shape, as a tuple of integers"):
+                mx.memory.plan(net, data=shape)
+    with pytest.raises(ValueError, match="shapes of nothing given for the inputs of a block; accepted: data="):
+        mx.memory.plan(block())
 
 
 def test_batch_norm_with_relu_is_recomputed_in_large_steps():

@@ -346,6 +346,8 @@ def test_backends_of_graphs():
     for call in (net.get_backend_symbol, net.optimize_for):
         with pytest.raises(ValueError, match="no backend 'TensorRT'; accepted: MKLDNN, "):
             call("TensorRT")
+        with pytest.raises(TypeError, match="backend=None; accepted: the name of a subgraph backend"):
+            call(None)
     wrong = {"shape_dict": {"x": (2, 4), "f_weight": (3, 5)}}
     with pytest.raises(mx.MXNetError, match="f_weight|weight"):
         net.optimize_for("MKLDNN", **wrong)

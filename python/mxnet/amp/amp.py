@@ -283,8 +283,7 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     Symbol
     """
     target = _check_target(target_dtype, "convert_symbol")
-    if not isinstance(sym, Symbol):
-        raise TypeError(f"[amp.convert_symbol] got a {type(sym).__name__}; accepted: a Symbol")
+    _check_symbol(sym, "convert_symbol")
     if target_dtype_ops is not None and fp32_ops is not None and set(target_dtype_ops) & set(fp32_ops):
         raise ValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} stand in target_dtype_ops and in fp32_ops; one of them is accepted")
     low = list_lp16_ops(target) if target_dtype_ops is None else list(target_dtype_ops)
@@ -317,6 +316,11 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     return Symbol(handle)
 
 
+def _check_symbol(sym, function):
+    if not isinstance(sym, Symbol):
+        raise TypeError(f"[amp.{function}] got a {type(sym).__name__}; accepted: a Symbol")
+
+
 def _cast_params(symbol, arrays, target):
     wanted = {n for n, a in symbol.attr_dict().items() if a.get("__dtype__") == str(_DTYPE_CODE[target])}
     return {n: nd.amp_cast(a, dtype=target) if n in wanted else a for n, a in arrays.items()}
@@ -331,6 +335,7 @@ def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dt
     (Symbol, dict of NDArray, dict of NDArray)
     """
     target = _check_target(target_dtype, "convert_model")
+    _check_symbol(sym, "convert_model")
     data_names = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
     converted = convert_symbol(sym, target, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, data_names, cast_optional_params)
     return converted, _cast_params(converted, arg_params, target), dict(aux_params)

@@ -277,7 +277,7 @@ class HybridBlock(Block):
             Inputs, for which the block is called once first (in the present modes of autograd). Without them the plan of the last call is explained,
             its inputs taken as zeros.
         path : str, optional
-            Where to write it: a page that needs nothing else, or JSON where the name ends in ``.json``.
+            Where to write it, in the form that the name ends in: ``.html`` (a page that needs nothing else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
         runs : int
             How often the plan is run, node by node and on copies, to time it; 0: not at all.
 

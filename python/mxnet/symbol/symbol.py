@@ -70,6 +70,12 @@ def _reflected(scalar_op, hint):
     return method
 
 
+def _backend_name(backend):
+    if not isinstance(backend, str):
+        raise TypeError(f"[optimize_for] backend={backend!r}; accepted: the name of a subgraph backend, 'MKLDNN' or 'ONEDNN'")
+    return c_str(backend)
+
+
 class Symbol(SymbolInference, SymbolBase):
     """An expression over variables. Symbols are made by :func:`var`, operators (``mx.sym.FullyConnected``) and arithmetic.
 
@@ -268,7 +274,7 @@ class Symbol(SymbolInference, SymbolBase):
             for other names.
         """
         handle = SymbolHandle()
-        check_call(_LIB.MXGenBackendSubgraph(self.handle, c_str(backend), ctypes.byref(handle)))
+        check_call(_LIB.MXGenBackendSubgraph(self.handle, _backend_name(backend), ctypes.byref(handle)))
         return type(self)(handle)
 
     def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, stype_dict=None, skip_infer=False, **kwargs):
@@ -297,7 +303,7 @@ class Symbol(SymbolInference, SymbolBase):
         handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
         arrays = [x for g in given for x in (ctypes.c_uint(len(g)), (ctypes.c_void_p * len(g))(*g))]
         check_call(_LIB.MXOptimizeForBackend(
-            self.handle, c_str(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
+            self.handle, _backend_name(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
             ctypes.c_uint(len(shapes)), c_str_array(list(shapes)), (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
             ctypes.c_uint(0), None, None, ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer),
             ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]), ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
