@@ -335,6 +335,53 @@ def test_results_random_and_large_arrays_are_no_constants():
     assert " constant@" not in e.debug_str() and not np.array_equal(run(e)[0], run(e)[0])
 
 
+# ---- all passes together
+
+def all_passes():
+    """Names of the passes of inference and training, as the plans themselves tell."""
+    e = bind(mx.sym.relu(X), {"x": (2,)}, train=True)
+    names = []
+    for train in (False, True):
+        run(e, train)
+        names += [p["name"] for p in e.explain(runs=0).plan["passes"]]
+    return sorted(set(names))
+
+
+@pytest.mark.parametrize("name, size", [("mobilenetv2_0.25", 64), ("resnet18_v1", 64), ("squeezenet1.1", 224)])
+def test_networks_compute_the_same_without_passes(name, size):
+    """The bound that docs/passes.md states, and parameters that nothing touches."""
+    mx.random.seed(1)
+    net = mx.gluon.model_zoo.vision.get_model(name, classes=7)
+    net.initialize(mx.init.Xavier())
+    x = mx.nd.array(np.random.RandomState(0).uniform(-1, 1, (2, 3, size, size)))
+    net(x).wait_to_read()
+    before = {n: p.data().asnumpy() for n, p in net.collect_params().items()}
+    results, nodes = [], []
+    for passes in ([], all_passes()):
+        with off(*passes):
+            net.hybridize(static_alloc=True, static_shape=True)
+            results.append(net(x).asnumpy())
+            nodes.append(net.explain(runs=0).plan["stats"]["num_nodes"])
+    assert nodes[0] < 0.8 * nodes[1], nodes
+    assert np.abs(results[0] - results[1]).max() <= 1e-5 * np.abs(results[1]).max()
+    for n, p in net.collect_params().items():
+        np.testing.assert_array_equal(p.data().asnumpy(), before[n])
+
+
+def test_nodes_that_nobody_reads_are_not_in_the_plan():
+    net = mx.sym.FullyConnected(mx.sym.tanh(mx.sym.exp(X)), num_hidden=3, name="f")
+    with off("fuse_pointwise"):
+        names = {}
+        for wanted in ("x", "f_weight"):
+            e = net.simple_bind(mx.cpu(), grad_req={n: "write" if n == wanted else "null" for n in net.list_arguments()}, x=(2, 4))
+            run(e, True)
+            names[wanted] = operators(e)
+        assert len(names["f_weight"]) == 4 and names["f_weight"][-1] == "_backward_FullyConnected"     # x's gradient ends in two more
+        assert len(names["x"]) > 5
+        both = mx.sym.Group([mx.sym.exp(X), net])
+        assert operators(bind(both[0], {"x": (2, 4)})) == ["exp"]
+
+
 # ---- optimize_for
 
 def test_backends_of_graphs():
