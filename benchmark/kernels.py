@@ -1,20 +1,24 @@
 #!/usr/bin/env python3
 """Single operators: this library and PyTorch in turn, in one run, against what the machine can do at most.
 
-    ./dev bench kernels [--peers PYTHON] [--only WORD,...] [--clock wall|cpu] [--rounds N]
+    ./dev bench kernels [--peers PYTHON] [--only WORD,...] [--clock wall|cpu] [--rounds N] [--check]
 
-Printed for each operator: achieved GFLOP/s against the measured multiply-add peak, or GB/s (bytes that must be read and written once) against the measured
+Before anything is timed, this library's results are compared with those of kernels_reference.py (NumPy, float64); one beyond its bound ends the program. --check does
+only that. Printed for each operator: achieved GFLOP/s against the measured multiply-add peak, or GB/s (bytes that must be read and written once) against the measured
 copying rate, and how many times faster this library is. Small arrays stay in the caches and can exceed the copying rate. 2-D convolutions and pooling get
 channels-last arrays on both sides, as inside a network; here they run as hybridized blocks (weights packed once).
 """
 import argparse
 import collections
+import json
 import os
 import statistics
+import subprocess
 import sys
 
 import numpy as np
 
+import kernels_reference as reference
 import report
 from alternate import Contestant, add_clock, alternate, answers, environments, ratio, repeat, serve
 
@@ -42,6 +46,11 @@ def _dense(rows, outputs, inputs):
 
 def _rows(kind, shape, passes=2, **settings):
     return Case(kind, dict(shape=shape, **settings), None, 4 * passes * int(np.prod(shape)))
+
+
+def _rnn(kind, steps, batch, units):
+    gates = {"lstm": 4, "gru": 3, "tanh": 1}[kind]
+    return Case("rnn", dict(kind=kind, steps=steps, batch=batch, units=units, gates=gates), 2 * steps * batch * 2 * units * gates * units, None)
 
 
 CASES = {
@@ -86,6 +95,7 @@ CASES = {
     "softmax, 32 rows of 30522": _rows("softmax", (32, 30522)),
     "LayerNorm, 1024 rows of 768": _rows("layer_norm", (1024, 768)),
     "gelu, 128 rows of 3072": _rows("gelu", (128, 3072)),
+    **{f"{kind}, 35 steps of 32 x 650": _rnn(kind, 35, 32, 650) for kind in ("lstm", "gru", "tanh")},
     "sgd with momentum, 160 arrays, 25 M": Case("sgd", dict(shapes=[(512, 312)] * 160), None, 5 * 4 * 160 * 512 * 312),
 }
 
@@ -94,8 +104,14 @@ def _random(shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape, dtype="float32") * np.float32(0.1)
 
 
+def _rnn_parameters(s):
+    """Weights by input and by state, and their biases: deviations of about units ** -0.5, so that states neither die nor become chaotic."""
+    rows = s["gates"] * s["units"]
+    return [_random(shape, seed) * np.float32(0.4) for seed, shape in enumerate([(rows, s["units"])] * 2 + [(rows,)] * 2, 2)]
+
+
 def ours(case):
-    """A function of nothing that computes the case once."""
+    """(a function of nothing that computes the case once, a function of nothing that gives its last result as reference_of does)"""
     import mxnet as mx
     nd, sym, s = mx.nd, mx.sym, case.settings
 
@@ -114,11 +130,11 @@ def ours(case):
         n = len(s["stride"])
         net = block(sym.Convolution(sym.var("data"), sym.var("w"), kernel=s["weight"][2:], num_filter=s["weight"][0], stride=s["stride"], pad=s["pad"],
                                     dilate=s["dilate"], num_group=s["groups"], no_bias=True, layout=(None, "NCW", "NHWC", "NCDHW")[n]),
-                    w=last(_random(s["weight"])))
+                    w=last(_random(s["weight"], 1)))
         x = nd.array(last(_random(s["data"])))
     elif case.kind == "dense":
         net = block(sym.FullyConnected(sym.var("data"), sym.var("w"), sym.var("b"), num_hidden=s["outputs"]),
-                    w=_random((s["outputs"], s["inputs"])), b=_random((s["outputs"],)))
+                    w=_random((s["outputs"], s["inputs"]), 1), b=_random((s["outputs"],)))
         x = nd.array(_random((s["rows"], s["inputs"])))
     elif case.kind == "embedding":
         net = block(sym.Embedding(sym.var("data"), sym.var("w"), input_dim=s["words"], output_dim=s["units"]), w=_random((s["words"], s["units"])))
@@ -134,8 +150,8 @@ def ours(case):
         net = block(sym.softmax(sym.var("data")) if case.kind == "softmax" else sym.LeakyReLU(sym.var("data"), act_type="gelu"))
         x = nd.array(_random(s["shape"]))
     elif case.kind == "batch_dot":
-        a, b = nd.array(_random((s["batch"], s["m"], s["k"]))), nd.array(_random((s["batch"], s["n"], s["k"])))
-        return lambda: nd.batch_dot(a, b, transpose_b=True).wait_to_read()
+        a, b = nd.array(_random((s["batch"], s["m"], s["k"]))), nd.array(_random((s["batch"], s["n"], s["k"]), 1))
+        net, x = (lambda a: nd.batch_dot(a, b, transpose_b=True)), a
     elif case.kind == "batch_norm":
         net = mx.gluon.nn.HybridSequential()
         net.add(mx.gluon.nn.BatchNorm(in_channels=s["shape"][1]))
@@ -152,7 +168,20 @@ def ours(case):
             if s["backward"]:
                 y.backward(head)
             nd.waitall()
-        return step
+            return y
+
+        def result():
+            y = step()
+            return (x.grad if s["backward"] else y).asnumpy()
+        return step, result
+    elif case.kind == "rnn":
+        make = {"lstm": mx.gluon.rnn.LSTM, "gru": mx.gluon.rnn.GRU, "tanh": lambda *a, **k: mx.gluon.rnn.RNN(*a, activation="tanh", **k)}[s["kind"]]
+        net = make(s["units"], input_size=s["units"])
+        net.initialize()
+        for p, value in zip((net.l0_i2h_weight, net.l0_h2h_weight, net.l0_i2h_bias, net.l0_h2h_bias), _rnn_parameters(s)):
+            p.set_data(nd.array(value))
+        net.hybridize(static_alloc=True, static_shape=True)
+        x = nd.array(_random((s["steps"], s["batch"], s["units"])))
     elif case.kind == "sgd":
         arrays = [[nd.array(_random(shape)) for shape in s["shapes"]] for _ in range(3)]
         count = len(s["shapes"])
@@ -161,8 +190,54 @@ def ours(case):
             flat = [a for three in zip(*arrays) for a in three]
             nd.multi_sgd_mom_update(*flat, out=arrays[0], num_weights=count, lrs=[1e-3] * count, wds=[1e-4] * count, momentum=0.9)
             nd.waitall()
-        return update
-    return lambda: net(x).wait_to_read()
+
+        def updated():
+            update()
+            return arrays[0][0].asnumpy()
+        return update, updated
+
+    def result():
+        net(x).wait_to_read()      # packs weights; the second call uses what a network would
+        y = net(x).asnumpy()
+        return y.transpose(0, 3, 1, 2) if case.kind in ("conv", "pool") and y.ndim == 4 else y
+    return lambda: net(x).wait_to_read(), result
+
+
+def reference_of(case):
+    """What `ours` should compute, in float64."""
+    s = case.settings
+    wide = lambda *args: _random(*args).astype("float64")
+    if case.kind == "conv":
+        return reference.convolution(wide(s["data"]), wide(s["weight"], 1), s["stride"], s["pad"], s["dilate"], s["groups"])
+    if case.kind == "dense":
+        return wide((s["rows"], s["inputs"])) @ wide((s["outputs"], s["inputs"]), 1).T + wide((s["outputs"],))
+    if case.kind == "embedding":
+        return wide((s["words"], s["units"]))[np.random.default_rng(0).integers(0, s["words"], (s["count"],))]
+    if case.kind == "pool":
+        return reference.pooling(wide(s["data"]), s["type"], s["kernel"], s["stride"], s["pad"])
+    if case.kind == "layer_norm":
+        return reference.layer_norm(wide(s["shape"]), wide(s["shape"][1:]), wide(s["shape"][1:]))
+    if case.kind in ("softmax", "gelu"):
+        return getattr(reference, case.kind)(wide(s["shape"]))
+    if case.kind == "batch_dot":
+        return wide((s["batch"], s["m"], s["k"])) @ wide((s["batch"], s["n"], s["k"]), 1).transpose(0, 2, 1)
+    if case.kind == "batch_norm":
+        return reference.batch_norm(wide(s["shape"]), wide(s["shape"], 1) if s["backward"] else None)
+    if case.kind == "rnn":
+        return reference.recurrent(s["kind"], wide((s["steps"], s["batch"], s["units"])), *(p.astype("float64") for p in _rnn_parameters(s)))
+    first = wide(s["shapes"][0])       # weight, gradient and momentum begin alike
+    return reference.momentum_sgd(first, first, first, 1e-3, 1e-4, 0.9)
+
+
+def check(names):
+    """{name: error} of this library's results, relative to the largest; ends the program where a bound is passed."""
+    errors = {}
+    for name in names:
+        case = CASES[name]
+        errors[name] = reference.error(ours(case)[1]().astype("float64"), reference_of(case))
+        if errors[name] > reference.TOLERANCE[case.kind]:
+            raise SystemExit(f"{name}: error {errors[name]:.1e} against float64; accepted: {reference.TOLERANCE[case.kind]:.0e}")
+    return errors
 
 
 def torch(case):
@@ -172,7 +247,7 @@ def torch(case):
 
     def array(shape, seed=0):
         a = t.from_numpy(_random(shape, seed))
-        return a.to(memory_format=last[a.ndim]) if a.ndim > 2 else a
+        return a.to(memory_format=last[a.ndim]) if a.ndim > 2 and case.kind != "rnn" else a
 
     def inference(function, *args):
         def run():
@@ -181,9 +256,9 @@ def torch(case):
         return run
     if case.kind == "conv":
         conv = (f.conv1d, f.conv2d, f.conv3d)[len(s["stride"]) - 1]
-        return inference(conv, array(s["data"]), array(s["weight"]), None, s["stride"], s["pad"], s["dilate"], s["groups"])
+        return inference(conv, array(s["data"]), array(s["weight"], 1), None, s["stride"], s["pad"], s["dilate"], s["groups"])
     if case.kind == "dense":
-        return inference(f.linear, array((s["rows"], s["inputs"])), array((s["outputs"], s["inputs"])), t.zeros(s["outputs"]))
+        return inference(f.linear, array((s["rows"], s["inputs"])), array((s["outputs"], s["inputs"]), 1), t.zeros(s["outputs"]))
     if case.kind == "embedding":
         return inference(f.embedding, t.from_numpy(np.random.default_rng(0).integers(0, s["words"], (s["count"],))), array((s["words"], s["units"])))
     if case.kind == "pool":
@@ -195,7 +270,7 @@ def torch(case):
     if case.kind == "gelu":
         return inference(f.gelu, array(s["shape"]))
     if case.kind == "batch_dot":
-        a, b = (t.from_numpy(_random((s["batch"], s[rows], s["k"]))) for rows in "mn")
+        a, b = (t.from_numpy(_random((s["batch"], s[rows], s["k"]), seed)) for seed, rows in enumerate("mn"))
         return inference(lambda: t.bmm(a, b.transpose(1, 2)))
     if case.kind == "batch_norm":
         net = t.nn.Sequential(t.nn.BatchNorm2d(s["shape"][1]), *([t.nn.ReLU(inplace=True)] if s["backward"] else []))
@@ -208,6 +283,12 @@ def torch(case):
             if s["backward"]:
                 y.backward(head)
         return step
+    if case.kind == "rnn":
+        net = {"lstm": t.nn.LSTM, "gru": t.nn.GRU, "tanh": t.nn.RNN}[s["kind"]](s["units"], s["units"])
+        with t.no_grad():
+            for p, value in zip((net.weight_ih_l0, net.weight_hh_l0, net.bias_ih_l0, net.bias_hh_l0), _rnn_parameters(s)):
+                p.copy_(t.from_numpy(value))
+        return inference(net, array((s["steps"], s["batch"], s["units"])))
     weights = [t.nn.Parameter(t.from_numpy(_random(shape))) for shape in s["shapes"]]
     for w in weights:
         w.grad = t.from_numpy(_random(w.shape, 1))
@@ -235,35 +316,46 @@ def main():
     parser.add_argument("--slice", type=float, default=0.05, help="seconds of a contestant's turn")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     add_clock(parser)
+    parser.add_argument("--check", action="store_true", help="only compare results with the reference")
     parser.add_argument("--contestant", choices=("ours", "torch"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
         if args.contestant == "torch":
             import torch as t
             t.set_num_threads(args.threads)
-        serve(answers(), Lazy(ours if args.contestant == "ours" else torch))
+        serve(answers(), Lazy((lambda case: ours(case)[0]) if args.contestant == "ours" else torch))
+        return
+    chosen = [name for name in CASES if any(word in name for word in args.only.split(","))]
+    if not chosen:
+        parser.error(f"--only {args.only}: no operator's name holds that")
+    if args.check:
+        print(json.dumps(check(chosen)))
         return
     if args.clock == "cpu":
         args.threads = 1
     own, plain = environments(args.clock, args.threads)
     pythons = {"ours": (sys.executable, own), **({"torch": (args.peers, plain)} if args.peers else {})}
+    checked = subprocess.run([sys.executable, __file__, "--check", "--only", args.only], env=own, stdout=subprocess.PIPE, text=True)   # a process of its own: its threads end
+    if checked.returncode:
+        raise SystemExit(checked.returncode)
+    errors = json.loads(checked.stdout.splitlines()[-1])
     limits = report.measured_limits(ROOT, args.threads) or {"fma_gflops": float("nan"), "copy_gbs": float("nan")}
     print(f"{args.threads} threads: {limits['fma_gflops']:.0f} GFLOP/s, copying {limits['copy_gbs']:.1f} GB/s\n")
     names = list(pythons)
-    print("| | " + " | ".join(names) + " | of the limit |" + (" ours ÷ torch |" if "torch" in names else ""))
-    print("|---" * (2 + len(names) + ("torch" in names)) + "|")
+    print("| | " + " | ".join(names) + " | of the limit |" + (" ours ÷ torch |" if "torch" in names else "") + " error (bound) |")
+    print("|---" * (3 + len(names) + ("torch" in names)) + "|")
     contestants = [Contestant(n, python, __file__, [n, "--threads", str(args.threads)], env) for n, (python, env) in pythons.items()]
     try:
         for c in contestants:
             c.ready()
-        for name, case in CASES.items():
-            if not any(word in name for word in args.only.split(",")):
-                continue
+        for name in chosen:
+            case = CASES[name]
             calls = {c.name: max(1, int(args.slice / c.time(name, 1, 2)[0])) for c in contestants}
             times = alternate(contestants, {name: calls}, args.rounds, args.clock, 2)[name]
             work, unit, limit = (case.flops, "GFLOP/s", limits["fma_gflops"]) if case.flops else (case.bytes, "GB/s", limits["copy_gbs"])
             rates = [work / statistics.median(times[n]) / 1e9 for n in names]
             cells = [f"{r:.1f} {unit}" for r in rates] + [f"{rates[0] / limit:.0%}"] + ([f"{ratio(times, 'torch', 'ours'):.2f}"] if "torch" in names else [])
+            cells.append(f"{errors[name]:.1e} ({reference.TOLERANCE[case.kind]:.0e})")
             print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
     finally:
         for c in contestants:
