@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -21,12 +22,38 @@ namespace {
 thread_local int t_limit = 0;
 thread_local bool t_worker = false;    // has its name
 thread_local bool t_team = false;      // has opened a team that it has not given back
+thread_local bool t_kept = false;      // and will give it back when another thread has one
+std::atomic<int> g_teams{0};           // threads with t_team
 thread_local bool t_in_range = false;  // inside a function given to ParallelFor
 thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
 bool g_pool_released = false;           // written by the forking thread only, around fork
 
-void BeforeFork() { g_pool_released = omp_pause_resource_all(omp_pause_hard) == 0; }
-void AfterForkInChild() { t_pool_lost = !g_pool_released; }
+void SetTeam(bool has) {
+  // A thread that ends takes its team along.
+  static thread_local struct AtExit {
+    bool used = false;
+    ~AtExit() {
+      if (t_team) g_teams.fetch_sub(1, std::memory_order_relaxed);
+    }
+  } at_exit;
+  at_exit.used = true;
+  if (t_team != has) g_teams.fetch_add(has ? 1 : -1, std::memory_order_relaxed);
+  t_team = has;
+  if (!has) t_kept = false;
+}
+
+void GiveBackTeam() {
+  if (omp_pause_resource_all(omp_pause_hard) == 0) SetTeam(false);
+}
+
+void BeforeFork() {
+  g_pool_released = omp_pause_resource_all(omp_pause_hard) == 0;
+  if (g_pool_released && t_team) SetTeam(false);
+}
+void AfterForkInChild() {
+  t_pool_lost = !g_pool_released;
+  g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);   // other threads are gone
+}
 const int g_registered = pthread_atfork(BeforeFork, nullptr, AfterForkInChild);
 
 }  // namespace
@@ -51,7 +78,7 @@ void RunTeam(int threads, const Body& body) {
   body(0, threads);
   for (std::thread& thread : team) thread.join();
 #else
-  t_team = t_team || !t_in_range;
+  if (!t_team && !t_in_range) SetTeam(true);
 #pragma omp parallel num_threads(threads)
   body(omp_get_thread_num(), omp_get_num_threads());  // OpenMP may give fewer threads than asked for
 #endif
@@ -91,10 +118,22 @@ int SetThreadOmpLimit(int limit) {
   return std::exchange(t_limit, limit);
 }
 
-BorrowedTeam::BorrowedTeam() : had_(t_team) {}
+int OpenTeams() { return g_teams.load(std::memory_order_relaxed); }
+
+void GiveBackKeptTeam() {
+  if (t_kept && OpenTeams() > 1) GiveBackTeam();
+}
+
+BorrowedTeam::BorrowedTeam() : had_(t_team && !t_kept), limit_(t_limit) {
+  GiveBackKeptTeam();
+  if (!t_team && OpenTeams() > 0) t_limit = 1;
+}
 
 BorrowedTeam::~BorrowedTeam() {
-  if (!had_ && t_team && omp_pause_resource_all(omp_pause_hard) == 0) t_team = false;
+  t_limit = limit_;
+  if (had_ || !t_team) return;
+  t_kept = true;
+  GiveBackKeptTeam();
 }
 
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {

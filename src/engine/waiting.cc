@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/borrowed_team.h"
 #include "engine/dependency_engine.h"
 
 namespace mxnet {
@@ -21,6 +22,7 @@ void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
 
 void DependencyEngine::WaitForVar(Var* var, bool for_write) {
   CheckMayWait("WaitForVar");
+  GiveBackKeptTeam();
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
   ErrorRecord* error = nullptr;

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/borrowed_team.h"
 #include "base/cpu_dispatch.h"
 #include "base/dtype.h"
 #include "base/half.h"
@@ -350,6 +351,57 @@ TEST(Threads, Name) {
 }
 
 // Without the fork handler the child waits for threads that exist only in the parent.
+#ifndef __SANITIZE_THREAD__   // there loops have threads of their own
+TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
+  const pid_t child = fork();   // nobody has a team there
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    int step = 0, failed = 0;   // the first that fails
+    const auto expect = [&](bool good) {
+      ++step;
+      if (!good && !failed) failed = step;
+    };
+    const auto loop = [] {
+      std::atomic<int> threads{0};
+      ParallelFor(2, 1, [&](int64_t, int64_t) { ++threads; });
+      return threads.load();
+    };
+    expect(OpenTeams() == 0);
+    for (int i = 0; i < 3; ++i) {
+      const BorrowedTeam team;
+      expect(loop() == 2);
+    }
+    expect(OpenTeams() == 1);   // kept
+    GiveBackKeptTeam();
+    expect(OpenTeams() == 1);   // nobody else has one
+    std::atomic<int> stage{0};
+    std::thread other([&] {
+      loop();   // for good
+      stage = 1;
+      while (stage != 2) std::this_thread::yield();
+    });
+    while (stage != 1) std::this_thread::yield();
+    expect(OpenTeams() == 2);
+    GiveBackKeptTeam();
+    expect(OpenTeams() == 1);
+    {
+      const BorrowedTeam team;
+      expect(loop() == 1);      // no second team
+    }
+    expect(OmpMaxThreads() == 4);
+    stage = 2;
+    other.join();
+    expect(OpenTeams() == 0);   // a thread that ends takes its team along
+    _exit(failed);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "number of the expectation that failed";
+}
+#endif
+
 TEST_F(ParallelForTest, ChildOfForkComputes) {
   auto sum = [] {
     std::atomic<int64_t> total{0};
