@@ -130,6 +130,16 @@ TEST_F(Convolutions, WithoutElements) {
   CheckConv({"_backward_Convolution", {{0, 4, 3, 3}, {0, 3, 5, 5}, {4, 3, 3, 3}, {4}}, {kFloat32}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}}});
 }
 
+TEST_F(Convolutions, BilinearUpSampling) {
+  for (int dtype : {kFloat32, kFloat64, kFloat16, kBfloat16})
+    for (const char* scale : {"1", "2", "3"}) {
+      const int64_t k = *scale - '0', window = 2 * k - k % 2;
+      const AttrDict attrs = {{"scale", scale}, {"sample_type", "bilinear"}, {"num_filter", "3"}, {"num_args", "2"}};
+      CheckConv({"UpSampling", {{2, 3, 4, 5}, {3, 1, window, window}}, {dtype}, attrs});
+      CheckConv({"_backward_UpSampling", {{2, 3, 4 * k, 5 * k}, {2, 3, 4, 5}, {3, 1, window, window}}, {dtype}, attrs});
+    }
+}
+
 // A fused layer may write over its addend: measuring engines must not.
 TEST_F(Convolutions, AddendInTheResultsMemorySurvivesTuning) {
   for (bool fuses : {true, false}) {

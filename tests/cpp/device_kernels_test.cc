@@ -89,7 +89,6 @@ TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
 // What the CPU can and a GPU cannot: an operator that is not in this list needs a kernel for both.
 TEST(Rtc, RecordsWithoutGpuKernel) {
   const std::set<std::string> known = {
-      "RNN", "_backward_RNN",
       // made by passes for the CPU alone
       "_fused_attention", "_backward_fused_attention", "_fused_batch_norm_add_relu", "_backward_fused_batch_norm_add_relu", "_backward_fused_batch_norm_add_relu_again",
       "_fused_expand_depthwise"};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operator/library/convolution.h"
 #include "operator/nn/convolution.h"
 #include "operator/nn/device_layers.h"
 #include "operator/nn/nn_common.h"
@@ -85,7 +86,6 @@ void EachRow(const Shape& in, const Shape& out, int64_t first_channel, F&& f) {
 // Nearest pixels; small and large arrays in the order of the inputs.
 void RepeatOnDevice(KernelArgs& args, bool backward) {
   const auto& p = args.param<UpSamplingParam>();
-  MXNET_CHECK_KIND(!p.bilinear(), Value) << Named(*args.attrs) << "sample_type bilinear has no GPU kernel in this build; accepted: nearest, or cpu contexts";
   int64_t channel = 0;
   for (int i = 0; i < (backward ? args.out.size() : args.in.size()); ++i) {
     const TBlob &small = backward ? args.out[i] : args.in[i], &large = backward ? args.in[0] : args.out[0];
@@ -94,9 +94,29 @@ void RepeatOnDevice(KernelArgs& args, bool backward) {
   }
 }
 
+// The transposed convolution and its gradients are passes of the library of engines.
+void BilinearOnDevice(KernelArgs& a, bool backward) {
+  const auto& p = a.param<UpSamplingParam>();
+  const TBlob &large = backward ? a.in[0] : a.out[0], &small = a.in[backward], &weight = a.in[backward + 1];
+  const ConvCall call = BilinearCall(p, small.shape, large.shape, small.dtype);
+  auto pass = [&](ConvPass which, const TBlob& src, const TBlob& filters, const TBlob& dst) {
+    ConvCall c = call;
+    c.pass = which;
+    c.src.ptr = src.dptr, c.weight.ptr = filters.dptr, c.dst.ptr = dst.dptr;
+    library::Convolve(a, c, -1, p.workspace);
+  };
+  if (!backward) return pass(ConvPass::kBackwardData, large, weight, small);
+  if (Wanted(a, 0)) pass(ConvPass::kForward, large, weight, a.out[0]);
+  if (Wanted(a, 1)) pass(ConvPass::kBackwardWeights, large, a.out[1], small);
+}
+
+void OnDevice(KernelArgs& a, bool backward) {
+  if (a.param<UpSamplingParam>().bilinear()) BilinearOnDevice(a, backward); else RepeatOnDevice(a, backward);
+}
+
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
-  if (args.run.ctx.is_gpu()) return RepeatOnDevice(args, false);
+  if (args.run.ctx.is_gpu()) return OnDevice(args, false);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();
@@ -124,7 +144,7 @@ void Forward(KernelArgs& args) {
 
 void Backward(KernelArgs& args) {   // ograd, inputs -> their gradients
   if (args.in[0].Size() == 0) return;
-  if (args.run.ctx.is_gpu()) return RepeatOnDevice(args, true);
+  if (args.run.ctx.is_gpu()) return OnDevice(args, true);
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<UpSamplingParam>();

@@ -1,0 +1,221 @@
+// RNN on a GPU: one product per layer and direction for the inputs of all steps, and for each step one product with the hidden weights and one kernel (device_rnn.h).
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "operator/library/product.h"
+#include "operator/matrix/device_move.h"
+#include "operator/nn/device_layers.h"
+#include "operator/nn/device_rnn.h"
+#include "operator/nn/nn_common.h"
+#include "operator/nn/rnn.h"
+#include "operator/pointwise/execute.h"
+#include "operator/reduce/reduce.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+/* 16-bit arrays are computed in float32, as on the CPU; lengths stay as they are. */
+class DeviceWidened {
+ public:
+  DeviceWidened(KernelArgs* args, int lengths) : args_(args), out_(args->out), wide_in_(args->in.begin(), args->in.end()), wide_out_(args->out.begin(), args->out.end()) {
+    for (int i = 0; i < static_cast<int>(wide_in_.size()); ++i)
+      if (i != lengths && Widen(&wide_in_[i])) pointwise::ExecuteCast(args->run, args->in[i], wide_in_[i], OpReq::kWrite);
+    for (int i = 0; i < static_cast<int>(wide_out_.size()); ++i)
+      if (Wanted(*args, i)) Widen(&wide_out_[i]);
+    args->in = Span<const TBlob>(wide_in_);
+    args->out = Span<const TBlob>(wide_out_);
+  }
+  void Narrow() {
+    for (int i = 0; i < out_.size(); ++i)
+      if (wide_out_[i].dtype != out_[i].dtype) pointwise::ExecuteCast(args_->run, wide_out_[i], out_[i], OpReq::kWrite);
+  }
+
+ private:
+  bool Widen(TBlob* b) {
+    if (!IsHalf(b->dtype) || !b->dptr) return false;
+    b->dtype = kFloat32;
+    b->dptr = args_->workspace(std::max<size_t>(b->Bytes(), 1));
+    return true;
+  }
+  KernelArgs* args_;
+  Span<const TBlob> out_;
+  std::vector<TBlob> wide_in_, wide_out_;
+};
+
+/* The geometry, and pointers counted in elements of the type that is computed in. */
+struct Layers {
+  KernelArgs& a;
+  const RNNParam& p;
+  const RnnDims d;
+  RnnWalk walk;
+  const bool lstm;
+  const int64_t cells, gh, bo, bh;
+  const size_t elem;
+
+  Layers(KernelArgs& args, const TBlob& data, const TBlob* lengths)
+      : a(args), p(args.param<RNNParam>()), d(DimsOf(p, data.shape)), lstm(p.mode == kLstm), cells(d.steps * d.batch), gh(d.gates * d.hidden), bo(d.batch * d.out), bh(d.batch * d.hidden),
+        elem(DTypeSize(data.dtype)) {
+    walk.dtype = data.dtype, walk.mode = p.mode;
+    walk.batch = d.batch, walk.hidden = d.hidden, walk.out = d.out, walk.gates = d.gates, walk.width = d.directions * d.out;
+    walk.projection = d.projection;
+    walk.clip = ClipOf(p);
+    walk.lengths = lengths;
+  }
+  void* At(const void* base, int64_t elements) const { return const_cast<char*>(static_cast<const char*>(base)) + elements * static_cast<int64_t>(elem); }
+  void* New(int64_t elements) { return a.workspace(std::max<size_t>(static_cast<size_t>(elements) * elem, 1)); }
+  void Copy(const void* from, void* to, int64_t elements) { CopyBytes(a.run, from, to, elements * static_cast<int64_t>(elem)); }
+  TBlob Blob(const void* ptr, Shape shape) const {
+    TBlob b;
+    b.dptr = const_cast<void*>(ptr), b.shape = std::move(shape), b.dtype = walk.dtype, b.ctx = a.run.ctx;
+    return b;
+  }
+  void* Layer(const void* reserve, int64_t layer) const {
+    for (int64_t l = 0; l < layer; ++l) reserve = At(reserve, d.KeptSize(l));
+    return const_cast<void*>(reserve);
+  }
+  /* c = op(a) op(b), or added to c. All products of the call follow each other on one stream, so one block of scratch memory serves them. */
+  void Multiply(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* x, const void* y, void* c, bool add = false) {
+    library::Product product;
+    product.dtype = walk.dtype, product.trans_a = trans_a, product.trans_b = trans_b;
+    product.m = m, product.n = n, product.k = k;
+    library::Tail tail;
+    if (add) tail.addend = c;
+    library::Multiply(a.run, [this](size_t bytes) {
+      if (bytes > scratch_bytes_) scratch_ = a.workspace(bytes), scratch_bytes_ = bytes;
+      return scratch_;
+    }, product, x, y, c, tail);
+  }
+
+ private:
+  void* scratch_ = nullptr;
+  size_t scratch_bytes_ = 0;
+};
+
+void RunForward(KernelArgs& a, const TBlob* lengths) {
+  Layers s(a, a.in[0], lengths);
+  const RnnDims& d = s.d;
+  const int last = a.out.size() - 1;
+  void* reserve = Wanted(a, last) ? a.out[last].dptr : s.New(d.ReserveSize());
+  void *h = s.New(s.bo), *c = s.lstm ? s.New(s.bh) : nullptr, *recurrent = s.New(d.batch * s.gh), *projected = d.projection ? s.New(s.bo) : nullptr;
+  const void *params = a.in[1].dptr, *input = a.in[0].dptr;
+  for (int64_t l = 0; l < d.layers; ++l) {
+    void* kept = s.Layer(reserve, l);
+    const RnnKeptAt at(d, l);
+    if (at.mask >= 0) {
+      const TBlob from = s.Blob(input, Shape{s.cells * d.LayerInput(l)});
+      DeviceDraws draws;
+      if (a.is_train) draws = DrawsOnDevice(a.random, static_cast<uint64_t>(from.Size()) / 4 + 1);
+      RnnDropoutOnDevice(a.run, a.is_train ? &draws : nullptr, s.p.p, from, s.At(kept, at.mask), s.At(kept, at.dropped));
+      input = s.At(kept, at.dropped);
+    }
+    for (int64_t dir = 0; dir < d.directions; ++dir) {
+      const int64_t which = l * d.directions + dir;
+      const RnnWeightsAt w(d, l, dir);
+      s.Multiply(false, true, s.cells, s.gh, d.LayerInput(l), input, s.At(params, w.input), s.At(kept, at.gates[dir]));
+      s.Copy(s.At(a.in[2].dptr, which * s.bo), h, s.bo);
+      if (c) s.Copy(s.At(a.in[3].dptr, which * s.bh), c, s.bh);
+      RnnStep step;
+      step.recurrent = recurrent, step.h = h, step.c = c;
+      step.input_bias = s.At(params, w.input_bias), step.hidden_bias = s.At(params, w.hidden_bias);
+      for (int64_t i = 0; i < d.steps; ++i) {
+        const int64_t t = dir == 0 ? i : d.steps - 1 - i;
+        s.Multiply(false, true, d.batch, s.gh, d.out, h, s.At(params, w.hidden), recurrent);
+        step.time = t;
+        step.gates = s.At(kept, at.gates[dir] + t * d.batch * s.gh);
+        step.output = s.At(kept, at.output + t * d.batch * s.walk.width + dir * d.out);
+        if (d.gated) step.cell = s.At(kept, at.cell[dir] + t * s.bh);
+        if (d.projection) step.hidden = s.At(kept, at.hidden[dir] + t * s.bh);
+        RnnStepOnDevice(a.run, s.walk, step);
+        if (!d.projection) continue;
+        s.Multiply(false, true, d.batch, d.out, d.hidden, step.hidden, s.At(params, w.projection), projected);
+        RnnProjectedOnDevice(a.run, s.walk, t, projected, h, step.output);
+      }
+      if (Wanted(a, 1)) s.Copy(h, s.At(a.out[1].dptr, which * s.bo), s.bo);
+      if (s.lstm && Wanted(a, 2)) s.Copy(c, s.At(a.out[2].dptr, which * s.bh), s.bh);
+    }
+    input = s.At(kept, at.output);
+  }
+  if (Wanted(a, 0)) s.Copy(input, a.out[0].dptr, s.cells * s.walk.width);
+}
+
+void RunBackward(KernelArgs& a, const TBlob* lengths) {
+  const bool lstm = a.param<RNNParam>().mode == kLstm;
+  const int first = 2 + lstm;   // of the forward inputs
+  Layers s(a, a.in[first], lengths);
+  const RnnDims& d = s.d;
+  const void *params = a.in[first + 1].dptr, *reserve = a.in[a.in.size() - 1].dptr, *up = a.in[0].dptr;
+  void* dparams = Wanted(a, 1) ? a.out[1].dptr : nullptr;
+  void *dgates = s.New(s.cells * s.gh), *drecurrent = s.p.mode == kGru ? s.New(s.cells * s.gh) : dgates, *previous = s.New(s.cells * d.out), *dh = s.New(s.bo);
+  void *dc = lstm ? s.New(s.bh) : nullptr, *dprojected = d.projection ? s.New(s.cells * d.out) : nullptr, *dhidden = d.projection ? s.New(s.bh) : nullptr;
+  void* between[2] = {d.layers > 1 ? s.New(s.cells * s.walk.width) : nullptr, d.layers > 2 ? s.New(s.cells * s.walk.width) : nullptr};   // gradients of layers' inputs
+  for (int64_t l = d.layers - 1; l >= 0; --l) {
+    const void* kept = s.Layer(reserve, l);
+    const RnnKeptAt at(d, l);
+    const int64_t inputs = d.LayerInput(l);
+    const void* input = l == 0 ? a.in[first].dptr : at.mask >= 0 ? s.At(kept, at.dropped) : s.At(s.Layer(reserve, l - 1), RnnKeptAt(d, l - 1).output);
+    void* dx = l > 0 ? between[l % 2 == 0 && d.layers > 2] : Wanted(a, 0) ? a.out[0].dptr : nullptr;
+    for (int64_t dir = 0; dir < d.directions; ++dir) {
+      const int64_t which = l * d.directions + dir;
+      const RnnWeightsAt w(d, l, dir);
+      s.Copy(s.At(a.in[1].dptr, which * s.bo), dh, s.bo);
+      if (lstm) s.Copy(s.At(a.in[2].dptr, which * s.bh), dc, s.bh);
+      RnnStepBack step;
+      step.first_state = s.At(a.in[first + 2].dptr, which * s.bo);
+      if (lstm) step.first_cell = s.At(a.in[first + 3].dptr, which * s.bh);
+      step.dhidden = dhidden, step.dh = dh, step.dc = dc;
+      for (int64_t i = d.steps - 1; i >= 0; --i) {
+        const int64_t t = dir == 0 ? i : d.steps - 1 - i, before = i == 0 ? -1 : dir == 0 ? t - 1 : t + 1;
+        step.time = t, step.before = before;
+        step.gates = s.At(kept, at.gates[dir] + t * d.batch * s.gh);
+        step.up = s.At(up, t * d.batch * s.walk.width + dir * d.out);
+        step.output_before = before < 0 ? nullptr : s.At(kept, at.output + before * d.batch * s.walk.width + dir * d.out);
+        if (d.gated) step.cell = s.At(kept, at.cell[dir] + t * s.bh), step.cell_before = before < 0 ? nullptr : s.At(kept, at.cell[dir] + before * s.bh);
+        step.previous = s.At(previous, t * s.bo);
+        step.dgates = s.At(dgates, t * d.batch * s.gh), step.drecurrent = s.At(drecurrent, t * d.batch * s.gh);
+        if (d.projection) {
+          step.dprojected = s.At(dprojected, t * s.bo);
+          RnnProjectedBackOnDevice(a.run, s.walk, step);
+          s.Multiply(false, false, d.batch, d.hidden, d.out, step.dprojected, s.At(params, w.projection), dhidden);
+        }
+        RnnStepBackOnDevice(a.run, s.walk, step);
+        s.Multiply(false, false, d.batch, d.out, s.gh, step.drecurrent, s.At(params, w.hidden), dh, true);
+      }
+      if (Wanted(a, 2)) s.Copy(dh, s.At(a.out[2].dptr, which * s.bo), s.bo);
+      if (lstm && Wanted(a, 3)) s.Copy(dc, s.At(a.out[3].dptr, which * s.bh), s.bh);
+      if (dx) s.Multiply(false, false, s.cells, inputs, s.gh, dgates, s.At(params, w.input), dx, dir > 0);
+      if (!dparams) continue;
+      s.Multiply(true, false, s.gh, inputs, s.cells, dgates, input, s.At(dparams, w.input));
+      s.Multiply(true, false, s.gh, d.out, s.cells, drecurrent, previous, s.At(dparams, w.hidden));
+      if (d.projection) s.Multiply(true, false, d.out, d.hidden, s.cells, dprojected, s.At(kept, at.hidden[dir]), s.At(dparams, w.projection));
+      const TBlob input_bias = s.Blob(s.At(dparams, w.input_bias), Shape{s.gh}), hidden_bias = s.Blob(s.At(dparams, w.hidden_bias), Shape{s.gh});
+      reduce::Reduce(a, reduce::kSum, s.Blob(dgates, Shape{s.cells, s.gh}), {1, 0}, reduce::Finish(), false, input_bias, OpReq::kWrite);
+      if (drecurrent == dgates) s.Copy(input_bias.dptr, hidden_bias.dptr, s.gh);
+      else reduce::Reduce(a, reduce::kSum, s.Blob(drecurrent, Shape{s.cells, s.gh}), {1, 0}, reduce::Finish(), false, hidden_bias, OpReq::kWrite);
+    }
+    if (at.mask >= 0) {
+      const TBlob gradient = s.Blob(dx, Shape{s.cells * inputs});
+      MultiplyOnDevice(a, gradient, s.Blob(s.At(kept, at.mask), gradient.shape), gradient);
+    }
+    up = dx;
+  }
+}
+
+// `from_end`: how far behind the last input the lengths stand.
+void Run(KernelArgs& args, int from_end, void (*run)(KernelArgs&, const TBlob*)) {
+  const int lengths = args.param<RNNParam>().use_sequence_length ? args.in.size() - 1 - from_end : -1;
+  KernelArgs wide = args;
+  DeviceWidened widened(&wide, lengths);
+  run(wide, lengths < 0 ? nullptr : &wide.in[lengths]);
+  widened.Narrow();
+}
+void Forward(KernelArgs& args) { Run(args, 0, RunForward); }
+void Backward(KernelArgs& args) { Run(args, 1, RunBackward); }
+
+MXNET_REGISTER_OP_KERNEL(RNN, kGPU, Forward);
+MXNET_REGISTER_OP_KERNEL(_backward_RNN, kGPU, Backward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet
