@@ -34,6 +34,8 @@ class Monitor:
     """
 
     def __init__(self, interval, stat_func=None, pattern=".*", sort=False, monitor_all=False):
+        if not interval > 0:
+            raise ValueError(f"[Monitor] interval={interval!r}; accepted: batches between two collections, above 0")
         self.stat_func = stat_func or _root_mean_square
         self.interval = interval
         self.activated = False
@@ -56,6 +58,8 @@ class Monitor:
 
     def install(self, exe):
         """Watch an executor."""
+        if not hasattr(exe, "set_monitor_callback"):
+            raise TypeError(f"[Monitor] install got a {type(exe).__name__}; accepted: an executor (Module.install_monitor takes the monitor itself)")
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 

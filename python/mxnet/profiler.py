@@ -243,6 +243,12 @@ class Domain(_Handled):
         return Marker(self, name)
 
 
+def _handle_of(domain):
+    if not isinstance(domain, Domain):
+        raise TypeError(f"[profiler] domain={domain!r}; accepted: a profiler.Domain")
+    return domain.handle
+
+
 class _Duration(_Handled):
     def start(self):
         """The duration begins."""
@@ -265,7 +271,7 @@ class Task(_Duration):
 
     def __init__(self, domain, name):
         super().__init__(name)
-        check_call(_LIB.MXProfileCreateTask(domain.handle, c_str(name), ctypes.byref(self.handle)))
+        check_call(_LIB.MXProfileCreateTask(_handle_of(domain), c_str(name), ctypes.byref(self.handle)))
 
 
 class Frame(_Duration):
@@ -273,7 +279,7 @@ class Frame(_Duration):
 
     def __init__(self, domain, name):
         super().__init__(name)
-        check_call(_LIB.MXProfileCreateFrame(domain.handle, c_str(name), ctypes.byref(self.handle)))
+        check_call(_LIB.MXProfileCreateFrame(_handle_of(domain), c_str(name), ctypes.byref(self.handle)))
 
 
 class Event(_Duration):
@@ -295,12 +301,14 @@ class Counter(_Handled):
 
     def __init__(self, domain, name, value=None):
         super().__init__(name)
-        check_call(_LIB.MXProfileCreateCounter(domain.handle, c_str(name), ctypes.byref(self.handle)))
+        check_call(_LIB.MXProfileCreateCounter(_handle_of(domain), c_str(name), ctypes.byref(self.handle)))
         if value is not None:
             self.set_value(value)
 
     def set_value(self, value):
         """The counter becomes `value`."""
+        if int(value) < 0:
+            raise ValueError(f"[profiler] counter {self.name!r} got {value!r}; accepted: numbers from 0 to 2**64 - 1")
         check_call(_LIB.MXProfileSetCounter(self.handle, ctypes.c_uint64(int(value))))
 
     def increment(self, delta=1):
@@ -324,6 +332,7 @@ class Marker:
     """A moment with a name."""
 
     def __init__(self, domain, name):
+        _handle_of(domain)
         self.domain = domain
         self.name = name
 

@@ -334,6 +334,11 @@ def test_monitor():
     assert (step, name) == (3, 'fc1_weight') and {n for _, n, _ in seen[0]} == {'softmax_output', 'fc1_weight'}
     assert float(value) == pytest.approx(np.abs(numbers(module)['fc1_weight']).max(), rel=1e-5)
     default = mx.mon.Monitor(1)
+    for interval in (0, -1):
+        with pytest.raises(ValueError, match="interval=.*; accepted: batches"):
+            mx.mon.Monitor(interval)
+    with pytest.raises(TypeError, match="install got a Monitor; accepted: an executor"):
+        default.install(default)
     ones = nd.ones((4, 4)) * 3
     assert default.stat_func(ones).asscalar() == pytest.approx(3)
     with pytest.raises(TypeError):

@@ -425,9 +425,12 @@ def test_wrong_arguments(path):
     config(path)
     for call in (lambda: profiler.set_state("go"), lambda: profiler.dumps(format="xml"), lambda: profiler.dumps(sort_by="name"),
                  lambda: profiler.pause("client"), lambda: profiler.Domain("d").new_marker("m").mark("everywhere"),
-                 lambda: profiler.set_state("run", "server")):
+                 lambda: profiler.set_state("run", "server"), lambda: profiler.Domain("d").new_counter("c", -1)):
         with pytest.raises(ValueError, match="accepted"):
             call()
+    for make in (profiler.Task, profiler.Frame, profiler.Counter, profiler.Marker):
+        with pytest.raises(TypeError, match="domain='d'; accepted: a profiler.Domain"):
+            make("d", "name")
 
 
 def test_deprecated_names(path):
