@@ -63,6 +63,10 @@ PY
 timeout "$(left)" "$python" -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider >"$out/runtime.log" 2>&1 || status=1
 note "runtime: $(tail -1 "$out/runtime.log")"
 
+# Memory over 1,000 training steps, in the process and on the device
+timeout "$(left)" "$python" "$root/benchmark/leak.py" --ctx gpu --steps 1000 >"$out/leak.log" 2>&1 || { note "leak: FAILED (see leak.log)"; status=1; }
+grep first "$out/leak.log" >>"$out/summary.txt" || true
+
 # Figures: bandwidth of generated kernels against a device copy of the same bytes
 timeout "$(left)" "$python" "$root/benchmark/gpu_bandwidth.py" --json "$out/bandwidth.json" >"$out/bandwidth.log" 2>&1 || { note "bandwidth: FAILED (see bandwidth.log)"; status=1; }
 cat "$out/bandwidth.log" >>"$out/summary.txt"
