@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Recurrent layers, forward and as a training step: this library, PyTorch and the 1.9.1 wheel in turn, in one run.
 
-    ./dev bench rnn [--torch PYTHON] [--oracle PYTHON] [--own] [--rounds N] [--clock wall|cpu] [--only TEXT]
+    ./dev bench rnn [--torch PYTHON] [--oracle PYTHON] [--own] [--rounds N] [--clock wall|cpu] [--only TEXT] [--ctx cpu|gpu]
 
 PYTHON are interpreters with torch or mxnet==1.9.1 installed; what is not given is left out. --own adds this library with MXNET_USE_ONEDNN_RNN=0.
+With --ctx gpu this library and PyTorch (cuDNN's layers) compute on the first GPU; the wheel is left out.
 A step is forward, sum and the gradients of input and parameters. Printed: median milliseconds, and the median over rounds of the ratio to ours.
 """
 import argparse
@@ -23,32 +24,39 @@ SHAPES = {
 }
 
 
-def make_torch(kind, steps, batch, features, hidden, layers, both, threads):
+def make_torch(kind, steps, batch, features, hidden, layers, both, threads, gpu):
     import torch
     torch.set_num_threads(threads)
     make = {"lstm": torch.nn.LSTM, "gru": torch.nn.GRU, "tanh": torch.nn.RNN}[kind]
     net = make(features, hidden, layers, bidirectional=both)
-    x = torch.randn(steps, batch, features)
+    if gpu and not torch.cuda.is_available():
+        raise SystemExit("rnn: this torch has no CUDA; accepted with --ctx gpu: an interpreter whose torch.cuda.is_available()")
+    device = "cuda" if gpu else "cpu"
+    net, wait = net.to(device), torch.cuda.synchronize if gpu else lambda: None
+    x = torch.randn(steps, batch, features, device=device)
     grown = x.clone().requires_grad_()
 
     def forward():
         with torch.no_grad():
             net(x)
+        wait()
 
     def step():
         net.zero_grad(set_to_none=True)
         grown.grad = None
         net(grown)[0].sum().backward()
+        wait()
     return forward, step
 
 
-def make_mxnet(kind, steps, batch, features, hidden, layers, both):
+def make_mxnet(kind, steps, batch, features, hidden, layers, both, gpu):
     import mxnet as mx
+    ctx = mx.gpu(0) if gpu else mx.cpu()
     rnn = mx.gluon.rnn
     net = {"lstm": rnn.LSTM, "gru": rnn.GRU, "tanh": lambda *a, **k: rnn.RNN(*a, activation="tanh", **k)}[kind](hidden, layers, bidirectional=both)
-    net.initialize()
+    net.initialize(ctx=ctx)
     net.hybridize(static_alloc=True, static_shape=True)
-    x = mx.nd.random.normal(shape=(steps, batch, features))
+    x = mx.nd.random.normal(shape=(steps, batch, features), ctx=ctx)
     x.attach_grad()
 
     def forward():
@@ -63,35 +71,42 @@ def make_mxnet(kind, steps, batch, features, hidden, layers, both):
     return forward, step
 
 
-def contestant(kind, threads):
+def contestant(kind, threads, gpu):
     send, workloads = answers(), {}
     for name, (*shape, _) in SHAPES.items():
-        forward, step = make_torch(*shape, threads) if kind == "torch" else make_mxnet(*shape)
+        forward, step = make_torch(*shape, threads, gpu) if kind == "torch" else make_mxnet(*shape, gpu)
         workloads[name + ", forward"], workloads[name + ", step"] = repeat(forward), repeat(step)
     serve(send, workloads)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--contestant", nargs=2)
+    parser.add_argument("--contestant", nargs=3)
     parser.add_argument("--torch")
     parser.add_argument("--oracle")
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
+    parser.add_argument("--ctx", choices=["cpu", "gpu"], default="cpu")
     add_clock(parser)
     args = parser.parse_args()
     if args.contestant:
-        return contestant(args.contestant[0], int(args.contestant[1]))
+        return contestant(args.contestant[0], int(args.contestant[1]), args.contestant[2] == "gpu")
+    if args.ctx == "gpu":
+        import mxnet as mx
+        if mx.context.num_gpus() == 0:
+            parser.error("--ctx gpu needs a GPU, and there is none here; accepted: --ctx cpu")
+        if args.clock == "cpu" or args.oracle or args.own:
+            parser.error("--ctx gpu goes with --clock wall and --torch alone")
     threads = "1" if args.clock == "cpu" else "2"
     ours, others = environments(args.clock, int(threads))
-    people = [Contestant("ours", sys.executable, __file__, ["ours", threads], ours)]
+    people = [Contestant("ours", sys.executable, __file__, ["ours", threads, args.ctx], ours)]
     if args.own:
-        people.append(Contestant("own kernels", sys.executable, __file__, ["ours", threads], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
+        people.append(Contestant("own kernels", sys.executable, __file__, ["ours", threads, args.ctx], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
     if args.torch:
-        people.append(Contestant("torch", args.torch, __file__, ["torch", threads], others))
+        people.append(Contestant("torch", args.torch, __file__, ["torch", threads, args.ctx], others))
     if args.oracle:
-        people.append(Contestant("1.9.1", args.oracle, __file__, ["oracle", threads], others))
+        people.append(Contestant("1.9.1", args.oracle, __file__, ["oracle", threads, args.ctx], others))
     names = [p.name for p in people]
     try:
         for person in people:

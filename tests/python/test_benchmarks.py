@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+import mxnet as mx
+
 BENCHMARK = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "benchmark")
 
 
@@ -37,3 +39,9 @@ def test_a_wrong_result_is_an_error(monkeypatch):
 def test_an_unknown_operator_is_refused():
     done = kernels("--only", "elsewhere")
     assert done.returncode == 2 and "--only elsewhere: no operator's name holds that" in done.stderr
+
+
+@pytest.mark.skipif(mx.context.num_gpus() > 0, reason="a GPU is here")
+def test_a_race_on_a_gpu_where_there_is_none():
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "rnn.py"), "--ctx", "gpu"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and "--ctx gpu needs a GPU" in done.stderr, done.stderr
