@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/dependency_engine.h"
+#include "engine/device_streams.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -129,7 +130,7 @@ void DependencyEngine::FlushAll() {
   for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) Flush(s);
 }
 
-void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(const RunContext&), OpList* ready) {
+void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready) {
   BulkBody* body = op->bulk.get();
   RunContext bulk_ctx = rctx;
   bulk_ctx.is_bulk = true;
@@ -183,10 +184,12 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, void (*sync)(cons
       fail(item);
     }
   }
-  if (sync != nullptr) {
+  if (end != nullptr) {
+    if (errors) SyncQuietly(rctx);   // what failed may have left work on a second stream
     try {
-      sync(rctx);
+      op->work = end(rctx, body->items.empty() ? op->name : body->items.back().name, body->items.empty() ? op->site : body->items.back().site);
     } catch (...) {  // a device fault cannot be told apart: every result of the bulk is suspect
+      SyncQuietly(rctx);
       for (const BulkBody::Item& item : body->items) fail(item);
     }
   }

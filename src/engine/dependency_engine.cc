@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/block_pool.h"
+#include "engine/device_streams.h"
 #include "engine/stream.h"
 #include "mxnet/profiler.h"
 
@@ -78,6 +79,8 @@ void DependencyEngine::FreeOp(Op* op) {
   }
   op->num_entries = 0;
   op->poisoned.store(false, std::memory_order_relaxed);
+  if (__builtin_expect(op->behind_device.load(std::memory_order_relaxed), 0)) op->behind_device.store(false, std::memory_order_relaxed);
+  if (__builtin_expect(op->work != nullptr, 0)) op->work = nullptr;
   op->caller = nullptr;
   OpPool::Free(op);
 }
@@ -150,6 +153,7 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
       *op->wait_error = e->error;  // the reference moves to the waiter
       e->error = nullptr;
       e->var->lock();
+      e->var->CollectWork(e->writes != 0, op->wait_work);
       e->writes != 0 ? e->var->FinishExclusive(ready) : e->var->FinishRead(ready);
       e->var->unlock();
       Latch* latch = op->latch;
@@ -160,7 +164,11 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
       InOperationScope scope;
       RunContext rctx;
       rctx.ctx = op->ctx;
+      std::vector<DeviceWorkPtr> under_way;
+      op->entries[0].var->CollectWork(true, &under_way);   // nobody else has the variable any more
+      const std::unique_ptr<VarWork> taken = op->entries[0].var->TakeWork();
       try {
+        DeletionScope deletion(&under_way);
         if (op->sync) op->sync(rctx);
       } catch (...) {
         failure = NewError(std::current_exception(), op->name, op->site);
@@ -180,24 +188,54 @@ ErrorRecord* DependencyEngine::InputError(Op* op) const {
   return nullptr;
 }
 
-void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const RunContext&)) {
+/*
+ * What is under way on the variables of `op`: its stream waits for that of other streams; without a stream the host does. Asynchronous functions may
+ * end without touching their stream, and what they write counts as done then: the host waits for them too.
+ */
+void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
+  std::vector<DeviceWorkPtr> under_way;
+  for (int i = 0; i < op->num_entries; ++i) {
+    VarEntry* e = &op->entries[i];
+    e->var->lock();
+    e->var->CollectWork(e->writes != 0, &under_way);
+    e->var->unlock();
+  }
+  for (const DeviceWorkPtr& w : under_way) {
+    if (rctx.stream == nullptr || op->kind == Op::kAsync) {
+      w->Finish();
+    } else if (w->stream != rctx.stream && !w->Passed()) {
+      w->hooks->wait(rctx.stream, w->event);
+    }
+  }
+}
+
+void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
   OpList ready;
   ErrorRecord* failure = nullptr;
+  if (__builtin_expect(op->behind_device.load(std::memory_order_relaxed), 0)) {
+    try {
+      WaitForDevices(op, rctx);
+    } catch (...) {
+      return FailOp(op, std::current_exception());
+    }
+  }
   const bool check_inputs = op->poisoned.load(std::memory_order_relaxed) && op->prop != FnProperty::kNoSkip;
   if (check_inputs && op->kind != Op::kBulk && (failure = InputError(op)) != nullptr) {
     failure->Ref();
     failure->holders.fetch_add(1, std::memory_order_relaxed);
     op->refs.store(1, std::memory_order_relaxed);
+    if (op->behind_device.load(std::memory_order_relaxed)) SyncQuietly(rctx);   // it leaves no event behind what its stream waits for
     Complete(op, failure, &ready);
   } else if (op->kind == Op::kBulk) {
-    RunBulk(op, rctx, sync, &ready);
+    RunBulk(op, rctx, end, &ready);
   } else if (op->kind == Op::kSync) {
     try {
       InOperationScope scope;
       profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
       op->sync(rctx);
-      if (sync != nullptr) sync(rctx);
+      if (end != nullptr) op->work = end(rctx, op->name, op->site);
     } catch (...) {
+      SyncQuietly(rctx);
       failure = NewError(std::current_exception(), op->name, op->site);
     }
     Complete(op, failure, &ready);
@@ -210,6 +248,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const 
       op->async(rctx, OnComplete(&DependencyEngine::OnCompleteTrampoline, op));
     } catch (...) {
       // The callback may already have reported the result; then the exception has no variable left to stay with.
+      SyncQuietly(rctx);
       ErrorRecord* late = NewError(std::current_exception(), op->name, op->site);
       if (!op->finished.exchange(true, std::memory_order_acq_rel)) {
         FinishAsync(op, late);
@@ -226,6 +265,14 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, void (*sync)(const 
 void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
   OpList ready;
   op->refs.store(1, std::memory_order_relaxed);
+  std::vector<DeviceWorkPtr> under_way;   // what the variables keep is dropped with the next write
+  for (int i = 0; i < op->num_entries && op->behind_device.load(std::memory_order_relaxed); ++i) {
+    VarEntry* e = &op->entries[i];
+    e->var->lock();
+    e->var->CollectWork(e->writes != 0, &under_way);
+    e->var->unlock();
+  }
+  FinishWork(under_way, false);
   ErrorRecord* record = NewError(error, op->name, op->site);
   if (op->kind == Op::kBulk) {  // its outcomes are kept per entry
     DropEntryErrors(op);
@@ -274,6 +321,8 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   }
   const bool errors = op->poisoned.load(std::memory_order_relaxed);
   bool wrote = false;
+  const DeviceWorkPtr work = std::move(op->work);
+  std::unique_ptr<VarWork> replaced;   // destroyed without a lock
   // One variable of a bulk may clear a failure that another one is still to receive: count the receivers first.
   if (errors && kind == Op::kBulk) HoldOutcomes(op);
   for (int i = 0; i < op->num_entries; ++i) {
@@ -301,14 +350,17 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
       const bool held = errors && kind == Op::kBulk && outcome != nullptr;
       if (held) outcome->Ref();
       var->lock();
+      if (__builtin_expect(work != nullptr || var->work_ != nullptr, 0)) replaced = var->NoteWork(work, true);
       var->FinishWrite(e->writes, outcome, ready);
       if (held) ReleaseOutcome(outcome);
     } else {
       if (kind == Op::kBulk && outcome != nullptr) outcome->Unref();
       var->lock();
+      if (__builtin_expect(work != nullptr, 0)) replaced = var->NoteWork(work, false);
       var->FinishRead(ready);
     }
     var->unlock();
+    if (__builtin_expect(replaced != nullptr, 0)) replaced.reset();
   }
   if (__builtin_expect(failure != nullptr, 0)) {
     if (failure->holders.fetch_sub(1, std::memory_order_acq_rel) == 1 && wrote && kind != Op::kDelete) {
@@ -438,7 +490,15 @@ void DependencyEngine::DeleteVariable(SyncFn fn, Context ctx, Var* var) {
       InOperationScope scope;
       RunContext rctx;
       rctx.ctx = ctx;
-      if (fn) fn(rctx);
+      if (__builtin_expect(var->work_ != nullptr, 0)) {
+        std::vector<DeviceWorkPtr> under_way;
+        var->CollectWork(true, &under_way);
+        const std::unique_ptr<VarWork> taken = var->TakeWork();
+        DeletionScope deletion(&under_way);
+        if (fn) fn(rctx);
+      } else if (fn) {
+        fn(rctx);
+      }
     } catch (...) {
       NewError(std::current_exception(), "DeleteVariable", CallSite())->Unref();
     }

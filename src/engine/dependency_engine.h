@@ -115,9 +115,10 @@ class DependencyEngine : public Engine {
   /* Called when an operation of a NaiveCaller is done. */
   virtual void CallerDone(NaiveCaller*) {}
 
-  /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `sync` (may be null) makes the
-     device finish what the function started; it may throw. */
-  void RunOp(Op* op, const RunContext& rctx, void (*sync)(const RunContext&));
+  /* Returns what a function left under way on the context's streams, or null after waiting for it; may throw. */
+  using EndFn = DeviceWorkPtr (*)(const RunContext&, const char* name, const std::string& site);
+  /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `end`: null on the CPU. */
+  void RunOp(Op* op, const RunContext& rctx, EndFn end);
   /* Completes `op` with an error that arose before its function could run. */
   void FailOp(Op* op, std::exception_ptr error);
   /* Blocks until nothing is pending. */
@@ -137,7 +138,9 @@ class DependencyEngine : public Engine {
   void FinishAsync(Op* op, ErrorRecord* failure);
   static void OnCompleteTrampoline(void* op, std::exception_ptr error);
   ErrorRecord* InputError(Op* op) const;
-  void RunBulk(Op* op, const RunContext& rctx, void (*sync)(const RunContext&), OpList* ready);
+  void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);
+  void WaitForDevices(Op* op, const RunContext& rctx);
+  void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise);
   ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);
   void RaiseClaimed(ErrorRecord* record);
 

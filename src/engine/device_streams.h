@@ -1,23 +1,34 @@
-/* The GPU streams of the calling thread. */
+/* The GPU streams of the calling thread, and what is under way on those of all threads. */
 #ifndef MXNET_ENGINE_DEVICE_STREAMS_H_
 #define MXNET_ENGINE_DEVICE_STREAMS_H_
 
+#include <string>
+#include <vector>
+
+#include "engine/device_work.h"
 #include "mxnet/engine.h"
 
 namespace mxnet {
 namespace engine {
 
 /* For a GPU context: makes the device current on this thread and fills in this thread's streams on it, created on first
-   use and destroyed with the thread. Throws Error when the device refuses. Nothing to do for a CPU context. */
+   use, synchronised and destroyed with the thread. Throws Error when the device refuses. Nothing to do for a CPU context. */
 void FillStreams(RunContext* rctx, bool high_priority);
 
 /*
- * When may the next operation see the results of a GPU operation? When its kernels have run. A synchronous operation on
- * a GPU worker is therefore followed by a stream synchronisation before its variables are released. This keeps one rule
- * for CPU and GPU readers, at the price of idle gaps between kernels; bulks pay it once. An asynchronous operation must
- * call its OnComplete only after its own work on the stream is done.
+ * When may the next operation see the results of a GPU operation? When its kernels have run. EndOnStream leaves an event behind them, for which others
+ * wait (device_work.h); EndOnHost waits here, as EndOnStream does where there are no events and while the profiler measures. An asynchronous operation
+ * must call its OnComplete only after its own work on the stream is done.
  */
-void SyncStreams(const RunContext& rctx);
+DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::string& site);
+DeviceWorkPtr EndOnHost(const RunContext& rctx, const char* name, const std::string& site);
+/* Waits for both streams after a failure; another fault is not reported. */
+void SyncQuietly(const RunContext& rctx);
+
+/* The last work of every live stream, or of those of one device. */
+std::vector<DeviceWorkPtr> LastWork(int dev_id = -1);
+/* In the child of a fork: the parent's streams are not here. */
+void ForgetStreams();
 
 }  // namespace engine
 }  // namespace mxnet

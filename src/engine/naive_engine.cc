@@ -90,7 +90,7 @@ class NaiveEngine final : public DependencyEngine {
     } catch (...) {
       return FailOp(op, std::current_exception());
     }
-    RunOp(op, rctx, &SyncStreams);
+    RunOp(op, rctx, &EndOnHost);
   }
 };
 

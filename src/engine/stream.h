@@ -16,6 +16,16 @@ struct StreamHooks {
   void (*destroy)(void* stream);
   /* Returns when the stream's work is done; throws Error on a device fault. */
   void (*synchronize)(void* stream);
+  /*
+   * Events; all of them null where there are none, and the host then waits behind every operation. `record` needs the stream's device current and returns
+   * an event behind all that is on the stream; `wait` lets the stream (of any device) go on when the event has passed; `passed` and `finish` may be
+   * called on every thread and throw Error on a device fault; `release` gives the event back at any time and never throws.
+   */
+  void* (*record)(void* stream) = nullptr;
+  void (*wait)(void* stream, void* event) = nullptr;
+  bool (*passed)(void* event) = nullptr;
+  void (*finish)(void* event) = nullptr;
+  void (*release)(void* event) = nullptr;
 };
 
 const StreamHooks* GetStreamHooks();

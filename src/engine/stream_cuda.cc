@@ -1,6 +1,9 @@
 /* Registers CUDA streams with the engine. Linked only when USE_CUDA=ON. */
 #include <cuda_runtime.h>
 
+#include <vector>
+
+#include "base/fork_guard.h"
 #include "engine/stream.h"
 #include "mxnet/error.h"
 
@@ -33,7 +36,66 @@ void Destroy(void* stream) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s
 
 void Synchronize(void* stream) { Check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running on the GPU"); }
 
-const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize};
+/*
+ * Events are used again by streams of their device; what already waits for one keeps to the work that it was recorded behind.
+ * They stay until the process ends.
+ */
+struct Event {
+  cudaEvent_t event = nullptr;
+  int dev = 0;
+};
+
+constexpr int kMostDevices = 64;
+ForkMutex* const g_events_mutex = new ForkMutex(ForkLevel::kStorage);
+std::vector<Event*>* const g_events = new std::vector<Event*>[kMostDevices];   // free ones; guarded by g_events_mutex
+
+void Release(void* event) {
+  Event* e = static_cast<Event*>(event);
+  std::lock_guard<ForkMutex> lock(*g_events_mutex);
+  g_events[e->dev % kMostDevices].push_back(e);
+}
+
+void* Record(void* stream) {
+  int dev = 0;
+  Check(cudaGetDevice(&dev), "asking for the current GPU");
+  Event* e = nullptr;
+  {
+    std::lock_guard<ForkMutex> lock(*g_events_mutex);
+    std::vector<Event*>& free = g_events[dev % kMostDevices];
+    if (!free.empty() && free.back()->dev == dev) {
+      e = free.back();
+      free.pop_back();
+    }
+  }
+  if (e == nullptr) {
+    Event made;
+    made.dev = dev;
+    Check(cudaEventCreateWithFlags(&made.event, cudaEventDisableTiming), "creating an event");
+    e = new Event(made);
+  }
+  const cudaError_t status = cudaEventRecord(e->event, static_cast<cudaStream_t>(stream));
+  if (status != cudaSuccess) Release(e);
+  Check(status, "recording an event");
+  return e;
+}
+
+void Wait(void* stream, void* event) {
+  Check(cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<Event*>(event)->event, 0), "letting a stream wait for another");
+}
+
+bool Passed(void* event) {
+  const cudaError_t status = cudaEventQuery(static_cast<Event*>(event)->event);
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();   // no failure: the next call must not find it
+    return false;
+  }
+  Check(status, "running on the GPU");
+  return true;
+}
+
+void Finish(void* event) { Check(cudaEventSynchronize(static_cast<Event*>(event)->event), "running on the GPU"); }
+
+const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release};
 
 struct Register {
   Register() { SetStreamHooks(&kCudaHooks); }

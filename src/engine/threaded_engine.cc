@@ -50,6 +50,7 @@ class ThreadedEngineBase : public DependencyEngine {
     pools_mu_.unlock();
     // The parent's threads do not exist here; a pool without its threads can only be forgotten.
     for (std::atomic<WorkerPool*>& slot : pools_) slot.store(nullptr);
+    ForgetStreams();
     DependencyEngine::ChildAfterFork();
   }
 
@@ -99,7 +100,7 @@ class ThreadedEngineBase : public DependencyEngine {
     } catch (...) {
       return FailOp(op, std::current_exception());
     }
-    RunOp(op, rctx, &SyncStreams);
+    RunOp(op, rctx, &EndOnStream);
   }
 
   /* After Shutdown, typically from destructors at process exit. A chain runs in a loop, not in a recursion. */

@@ -14,6 +14,7 @@ void Var::Grant(VarEntry* e) {
   } else {
     ++readers_;
   }
+  if (work_ != nullptr && HasWork(e->writes != 0)) e->op->behind_device.store(true, std::memory_order_relaxed);
   if (error_ != nullptr && (e->error = LiveError()) != nullptr) e->op->poisoned.store(true, std::memory_order_relaxed);
 }
 
@@ -65,6 +66,7 @@ void Var::SetError(ErrorRecord* outcome) {
 void Var::Reset() {
   if (error_ != nullptr) error_->Unref();  // not an overwrite: WaitForAll still raises it
   error_ = nullptr;
+  work_ = nullptr;  // taken already
   live_ = !live_;
   writer_ = false;  // held by the deletion
   bulk_ = nullptr;
@@ -80,6 +82,7 @@ void Var::ResetInChild(ErrorRecord* (*lost)()) {
   bulk_writes_ = false;
   head_ = tail_ = nullptr;
   bulk_ = nullptr;
+  if (live_) work_ = nullptr;  // the parent's streams are not here
   // A record that another thread was replacing cannot be told from a good one: leak instead of releasing it.
   if (pending && live_) error_ = lost();
 }

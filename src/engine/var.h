@@ -27,6 +27,9 @@
  * LOCK ORDER   ThreadState::lock (open bulk)  ->  Var::lock by ascending address  ->  nothing. User code, the block pools'
  *   mutexes and worker queues are never entered with one of these held.
  *
+ * DEVICES  An operation on a GPU completes when its work is queued on a stream. What is under way stays with the variables it touched
+ *   (`work`, device_work.h); whoever enters later waits for it, streams by events, the host by blocking.
+ *
  * MEMORY   Var and Op come from a BlockPool and are type-stable, which lets a fork's child reset every variable.
  */
 #ifndef MXNET_ENGINE_VAR_H_
@@ -38,6 +41,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/device_work.h"
 #include "engine/sync.h"
 #include "mxnet/engine.h"
 
@@ -97,6 +101,9 @@ struct Op {
   std::atomic<int> refs{0};       // asynchronous: the running function and the callback
   std::atomic<bool> finished{false};
   std::atomic<bool> poisoned{false};  // some entry has an error
+  std::atomic<bool> behind_device{false};  // some entry's variable had work under way on a device when it was granted
+  DeviceWorkPtr work;             // GPU: its own end on the stream, once it has run
+  std::vector<DeviceWorkPtr>* wait_work = nullptr;   // kWait: what the waiter has to wait for on the host
   class DependencyEngine* engine = nullptr;
   VarEntry* entries = inline_entries;
   VarEntry inline_entries[kInlineEntries];
@@ -162,14 +169,15 @@ class alignas(64) Var {
  public:
   bool TryRead() {
     lock_.lock();
-    bool ok = !writer_ && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared());
+    bool ok = !writer_ && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared()) && (work_ == nullptr || WorkPassed(false));
     readers_ += ok;
     lock_.unlock();
     return ok;
   }
   bool TryWrite() {
     lock_.lock();
-    bool ok = !writer_ && readers_ == 0 && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared());
+    bool ok = !writer_ && readers_ == 0 && head_ == nullptr && bulk_ == nullptr && (error_ == nullptr || ForgetCleared()) &&
+              (work_ == nullptr || WorkPassed(true));
     writer_ = writer_ | ok;
     lock_.unlock();
     return ok;
@@ -208,14 +216,24 @@ class alignas(64) Var {
   engine::ErrorRecord* LiveError();
   /* Drops an error that has been raised; false if there is one that has not. REQUIRES: error_ != null. */
   bool ForgetCleared();
+  /* After an operation, in front of FinishRead or FinishWrite: `work` (null: done) is what it left under way. Returns what it replaced, to be destroyed
+     without the lock. */
+  std::unique_ptr<engine::VarWork> NoteWork(const engine::DeviceWorkPtr& work, bool write);
+  void CollectWork(bool reads_too, std::vector<engine::DeviceWorkPtr>* out) const;
+  bool HasWork(bool reads_too) const;   // REQUIRES: work_ != null
+  std::unique_ptr<engine::VarWork> TakeWork();
   /* Makes a block from the pool a new variable, or empties one that is deleted. No lock needed. */
   void Reset();
   /* Fork's child: nothing is pending any more; what was being written is poisoned with `lost`(). No lock needed. */
   void ResetInChild(engine::ErrorRecord* (*lost)());
 
-  Var* pool_next = nullptr;
+  union {
+    Var* pool_next = nullptr;   // a free block's
+    engine::VarWork* work_;     // a variable's: under way on devices; null: nothing. One place, so that a variable stays one line of cache.
+  };
 
  private:
+  bool WorkPassed(bool reads_too);
   void GrantNext(engine::OpList* ready);
   void Grant(engine::VarEntry* e);
   void SetError(engine::ErrorRecord* outcome);

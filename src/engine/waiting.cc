@@ -4,6 +4,7 @@
 
 #include "base/borrowed_team.h"
 #include "engine/dependency_engine.h"
+#include "engine/device_streams.h"
 
 namespace mxnet {
 namespace engine {
@@ -34,7 +35,11 @@ void DependencyEngine::WaitForVar(Var* var, bool for_write) {
     Flush(open);
   }
   const bool done = for_write ? var->idle() : var->settled();
-  if (done) error = var->LiveError();
+  std::vector<DeviceWorkPtr> under_way;
+  if (done) {
+    error = var->LiveError();
+    if (__builtin_expect(var->work_ != nullptr, 0)) var->CollectWork(for_write, &under_way);
+  }
   var->unlock();
   if (!done) {
     Latch latch;
@@ -43,12 +48,28 @@ void DependencyEngine::WaitForVar(Var* var, bool for_write) {
     op->Add(var, for_write);
     op->latch = &latch;
     op->wait_error = &error;
+    op->wait_work = &under_way;
     Submit(op);
     latch.Wait();
   }
+  if (__builtin_expect(!under_way.empty(), 0)) FinishWork(under_way, error == nullptr);
   if (error == nullptr) return;
   if (error->Claim()) RaiseClaimed(error);
   error->Unref();
+}
+
+/* Waits for all of it. The first fault that the program has not seen yet is raised, or kept for a later wait. */
+void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise) {
+  std::exception_ptr fault;
+  for (const DeviceWorkPtr& w : work) {
+    try {
+      w->Finish();
+    } catch (...) {
+      if (!raise || w->raised.exchange(true)) continue;
+      if (fault == nullptr) fault = std::current_exception();
+    }
+  }
+  if (fault != nullptr) std::rethrow_exception(fault);
 }
 
 bool DependencyEngine::Quiescent() const {
@@ -101,6 +122,8 @@ void DependencyEngine::WaitForAll() {
     }
     errors_.erase(errors_.begin(), errors_.begin() + taken);
   }
+  const std::vector<DeviceWorkPtr> under_way = LastWork();
+  FinishWork(under_way, first == nullptr);
   if (first != nullptr) RaiseClaimed(first);
 }
 
@@ -136,6 +159,7 @@ ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char*
 void DependencyEngine::NotifyShutdown() {
   bulking_off_.store(true, std::memory_order_relaxed);
   Drain();
+  FinishWork(LastWork(), false);
 }
 
 EngineStats DependencyEngine::stats() const {

@@ -12,6 +12,7 @@
 #include "ndarray/run.h"
 #include "operator/random/device_random.h"
 #include "rtc/capture.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 namespace {
@@ -44,7 +45,7 @@ Arena::Arena(Context c) : var(Engine::Get()->NewVariable()), ctx(c) {}
 
 Arena::~Arena() {
   StorageHandle block = handle;
-  Engine::Get()->DeleteVariable([block](RunContext) { Storage::Get()->Free(block); }, ctx.execution(), var);
+  Engine::Get()->DeleteVariable([block](RunContext) { storage::FreeWithVariable(block); }, ctx.execution(), var);
 }
 
 PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Arena> arena) : plan_(std::move(plan)), arena_(std::move(arena)) {
@@ -77,6 +78,7 @@ void Arena::Reserve(size_t bytes) {
 }
 
 PlanInstance::~PlanInstance() {
+  if (constants_.dptr || graph_draws_.dptr) storage::FinishDevice(plan_->ctx);
   Storage::Get()->Free(constants_);
   Storage::Get()->Free(graph_draws_);
 }
@@ -128,7 +130,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   ++changes_;
   for (int b : p.arena_blobs) versions_[b] = changes_;
   if (arena_->handle.size < p.memory.arena_bytes) {
-    Storage::Get()->Free(arena_->handle);
+    storage::FreeOnStream(arena_->handle, run);
     arena_->handle = StorageHandle();
     profiler::MemoryScope memory("plan arena");
     arena_->handle = Storage::Get()->Alloc(std::max(p.memory.arena_bytes, arena_->reserved.load()), run.ctx);
@@ -277,7 +279,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     if (graphs) self->ExecuteGraphs(call.get(), bulk.begin, bulk.end, run);
     else self->Execute(call.get(), bulk.begin, bulk.end, run);
     if (last && free_after) {
-      Storage::Get()->Free(self->arena_->handle);
+      storage::FreeOnStream(self->arena_->handle, run);
       self->arena_->handle = StorageHandle();
       self->bound_arena_ = nullptr;
     }
@@ -395,8 +397,8 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
 void PlanInstance::FreeArenaLater() {
   auto self = shared_from_this();
   Engine::Get()->PushSync(
-      [self](RunContext) {
-        Storage::Get()->Free(self->arena_->handle);
+      [self](RunContext run) {
+        storage::FreeOnStream(self->arena_->handle, run);
         self->arena_->handle = StorageHandle();
         self->bound_arena_ = nullptr;
       },

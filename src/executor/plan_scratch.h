@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "engine/stream.h"
 #include "mxnet/engine.h"
 #include "mxnet/storage.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 
@@ -42,7 +42,7 @@ class PlanScratch {
       Drop();
       ctx_ = run.ctx;
     }
-    stream_ = run.stream;
+    run_ = run;
     next_ = 0;
   }
   void* Get(size_t bytes) {
@@ -51,7 +51,7 @@ class PlanScratch {
     StorageHandle& block = blocks_[next_++];
     if (block.size < bytes) {
       if (keep_all_) retired_.push_back(block);
-      else Retire(block);
+      else storage::FreeOnStream(block, run_);   // kernels before this one may still be at work on it
       block = StorageHandle();
       block = Storage::Get()->Alloc(bytes, ctx_);
     }
@@ -59,12 +59,8 @@ class PlanScratch {
   }
 
  private:
-  // Kernels before this one may still be at work on a GPU's block, and its next owner may have another stream.
-  void Retire(const StorageHandle& block) {
-    if (ctx_.is_gpu() && stream_ != nullptr) engine::GetStreamHooks()->synchronize(stream_);
-    Storage::Get()->Free(block);
-  }
   void Drop() {
+    if (!blocks_.empty()) storage::FinishDevice(ctx_);
     for (const auto* list : {&blocks_, &retired_})
       for (const auto& b : *list) Storage::Get()->Free(b);
     blocks_.clear();
@@ -72,7 +68,7 @@ class PlanScratch {
   }
   const bool keep_all_;
   Context ctx_;
-  void* stream_ = nullptr;
+  RunContext run_;
   std::vector<StorageHandle> blocks_, retired_;
   size_t next_ = 0;
 };

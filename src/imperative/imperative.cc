@@ -13,11 +13,11 @@
 #include "base/borrowed_team.h"
 #include "base/fork_guard.h"
 #include "base/float_mode.h"
-#include "engine/stream.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 
@@ -138,29 +138,21 @@ class ScratchTurn {
   int place_ = 0;
 };
 
-/* Scratch memory of a kernel call, given back when the call is over; on a GPU when the stream has passed, since another stream may get it next. */
+/* Scratch memory of a kernel call, given back when the call is over; on a GPU behind what is on the stream then. */
 class Workspace {
  public:
-  explicit Workspace(const RunContext& run) : ctx_(run.ctx), stream_(run.stream) {}
+  explicit Workspace(const RunContext& run) : run_(run) {}
   ~Workspace() {
-    if (stream_ != nullptr && !blocks_.empty()) {
-      try {
-        engine::GetStreamHooks()->synchronize(stream_);
-      } catch (const std::exception&) {
-        // the engine waits for the stream too, and reports what it finds
-      }
-    }
-    for (const auto& h : blocks_) Storage::Get()->Free(h);
+    for (const auto& h : blocks_) storage::FreeOnStream(h, run_);
   }
   void* Get(size_t bytes) {
-    turn_.Take(ctx_);
-    blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
+    turn_.Take(run_.ctx);
+    blocks_.push_back(storage::AllocOnStream(bytes, run_));
     return blocks_.back().dptr;
   }
 
  private:
-  Context ctx_;
-  void* stream_;
+  const RunContext& run_;
   ScratchTurn turn_;                    // given back after the blocks
   std::vector<StorageHandle> blocks_;
 };
@@ -441,7 +433,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   for (size_t i = 0; i < num_out; ++i) {
     if (outputs[i]->is_none()) {
       // Memory comes in the operator's turn: a caller who runs ahead would hold that of all results which nobody wants any more.
-      *outputs[i] = NDArray(s->out_shapes[i], ctx, s->out_types[i], true);
+      *outputs[i] = NDArray(s->out_shapes[i], ctx, s->out_types[i], !ctx.is_gpu());
     } else {
       fresh = false;
       MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value) << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx()

@@ -7,6 +7,7 @@
 
 #include "base/fork_guard.h"
 #include "ndarray/run.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 
@@ -45,6 +46,16 @@ Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
   return chunk;
 }
 
+// Memory and variable of a chunk that nobody knows yet. A GPU's memory may still be in use by work under way: then the first writer waits for that.
+void AllocateNew(Chunk* chunk) {
+  chunk->delayed = true;
+  std::vector<engine::DeviceWorkPtr> before;
+  chunk->handle = storage::AllocBehind(chunk->bytes, chunk->ctx, &before);
+  chunk->delayed = false;
+  chunk->var = Engine::Get()->NewVariable();
+  if (__builtin_expect(!before.empty(), 0)) engine::BeginBehind(chunk->var, before);
+}
+
 ForkMutex* const g_allocating = new ForkMutex(ForkLevel::kNDArray);
 
 }  // namespace
@@ -60,9 +71,10 @@ void Chunk::Allocate() {
 
 void Chunk::FreeMemory() {
   if (external_deleter) {
+    storage::FinishDeletion();
     (*external_deleter)();
   } else if (!delayed) {
-    Storage::Get()->Free(handle);
+    storage::FreeWithVariable(handle);
   }
 }
 
@@ -79,8 +91,8 @@ void Chunk::Destroy() {
 NDArray::NDArray(const Shape& shape, Context ctx, int dtype, bool delay_alloc) : dtype_(dtype), shape_(shape) {
   std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
   chunk->delayed = true;
-  if (!delay_alloc) chunk->Allocate();
-  chunk->var = Engine::Get()->NewVariable();
+  if (!delay_alloc) AllocateNew(chunk.get());
+  else chunk->var = Engine::Get()->NewVariable();
   chunk_ = chunk.release();
 }
 
@@ -142,9 +154,7 @@ NDArray::~NDArray() {
 
 void NDArray::Init(const Shape& shape, Context ctx, int dtype) {
   std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
-  chunk->delayed = true;
-  chunk->Allocate();
-  chunk->var = Engine::Get()->NewVariable();
+  AllocateNew(chunk.get());
   shape_ = shape;
   dtype_ = dtype;
   byte_offset_ = 0;

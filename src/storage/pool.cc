@@ -83,6 +83,83 @@ void Pool::AddUsed(size_t rounded) {
 }
 
 void* Pool::Alloc(size_t bytes, size_t* rounded) {
+  void* ptr = TryCached(bytes, rounded);
+  if (ptr == nullptr && num_pending_.load(std::memory_order_relaxed) > 0 && Settle(false)) ptr = TryCached(bytes, rounded);
+  if (ptr == nullptr) ptr = Miss(bytes, *rounded);
+  Unpoison(ptr, bytes);
+  return ptr;
+}
+
+void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkPtr> work) {
+  constexpr size_t kMany = 64;
+  bool passed = true;
+  for (const engine::DeviceWorkPtr& w : work) passed = passed && w->Passed();
+  if (passed) return Free(ptr, rounded);
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (closed_) return;
+    pending_.push_back({ptr, rounded, std::move(work)});
+    num_pending_.store(pending_.size(), std::memory_order_relaxed);
+  }
+  if (num_pending_.load(std::memory_order_relaxed) > kMany) Settle(false);
+}
+
+void* Pool::AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
+  if (num_pending_.load(std::memory_order_relaxed) > 0 && options_.type != PoolType::kUnpooled) {
+    if (void* ptr = TryCached(bytes, rounded)) {
+      Unpoison(ptr, bytes);
+      return ptr;
+    }
+    std::lock_guard<std::mutex> guard(mutex_);
+    for (size_t i = pending_.size(); i-- > 0;) {   // the latest: other blocks have more time to become free
+      Pending& p = pending_[i];
+      bool fits = p.rounded == *rounded;
+      for (size_t k = 0; fits && stream != nullptr && k < p.work.size(); ++k) fits = p.work[k]->stream == stream;
+      if (!fits) continue;
+      void* ptr = p.ptr;
+      work->swap(p.work);
+      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
+      num_pending_.store(pending_.size(), std::memory_order_relaxed);
+      ++central_hits_;
+      Unpoison(ptr, bytes);
+      return ptr;
+    }
+  }
+  return Alloc(bytes, rounded);
+}
+
+/* Gives what nobody uses any more to the cache, or after waiting all of it; true if there was something. */
+bool Pool::Settle(bool wait) {
+  std::vector<Pending> over;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    const auto passed = [wait](const Pending& p) {
+      for (const engine::DeviceWorkPtr& w : p.work)
+        if (!wait && !w->Passed()) return false;
+      return true;
+    };
+    size_t kept = 0;
+    for (Pending& p : pending_) {
+      if (passed(p)) over.push_back(std::move(p));
+      else if (&pending_[kept++] != &p) pending_[kept - 1] = std::move(p);
+    }
+    pending_.resize(kept);
+    num_pending_.store(kept, std::memory_order_relaxed);
+  }
+  for (Pending& p : over) {
+    for (const engine::DeviceWorkPtr& w : p.work) {
+      try {
+        if (wait) w->Finish();
+      } catch (const std::exception&) {
+        // a fault ended the work as well; whoever waits for its results hears of it
+      }
+    }
+    Free(p.ptr, p.rounded);
+  }
+  return !over.empty();
+}
+
+void* Pool::TryCached(size_t bytes, size_t* rounded) {
   void* ptr = nullptr;
   if (bytes <= small_limit_) {
     if (shift_ > 0) {
@@ -109,8 +186,6 @@ void* Pool::Alloc(size_t bytes, size_t* rounded) {
     *rounded = options_.Round(bytes);
     ptr = AllocLarge(*rounded);
   }
-  if (ptr == nullptr) ptr = Miss(bytes, *rounded);
-  Unpoison(ptr, bytes);
   return ptr;
 }
 
@@ -185,10 +260,18 @@ void* Pool::Miss(size_t bytes, size_t rounded) {
     std::lock_guard<std::mutex> guard(mutex_);
     ++misses_;
   }
-  if (EatsReserve(rounded)) ReleaseAll();
+  const auto reuse = [&]() -> void* {   // what work under way still holds, once it has passed
+    size_t same = rounded;
+    return num_pending_.load(std::memory_order_relaxed) > 0 && Settle(true) ? TryCached(bytes, &same) : nullptr;
+  };
+  if (EatsReserve(rounded)) {
+    if (void* ptr = reuse()) return ptr;
+    ReleaseAll();
+  }
   const size_t alignment = AlignmentOf(ctx_, rounded);
   void* ptr = backend_->Malloc(rounded, alignment);
   if (ptr == nullptr) {
+    if (void* again = reuse()) return again;
     ReleaseAll();
     ptr = backend_->Malloc(rounded, alignment);
   }
@@ -283,6 +366,7 @@ void Pool::DirectFree(void* ptr, size_t rounded) {
 }
 
 size_t Pool::ReleaseAll() {
+  if (num_pending_.load(std::memory_order_relaxed) > 0) Settle(true);
   std::vector<Block> blocks;
   size_t bytes = 0;
   {
@@ -316,6 +400,7 @@ size_t Pool::ReleaseAll() {
 }
 
 StorageStats Pool::Stats() {
+  if (num_pending_.load(std::memory_order_relaxed) > 0) Settle(false);
   StorageStats stats;
   LockAll();
   stats.used_bytes = used_.load(std::memory_order_relaxed);
@@ -356,6 +441,9 @@ void Pool::ForkUnlock(bool child) {
       for (int c = 0; c < num_classes_; ++c) shards_[i].slots[c].count.store(0, std::memory_order_relaxed);
     }
     central_.clear();
+    new std::vector<Pending>(std::move(pending_));   // leaked: their events are the parent's
+    pending_.clear();
+    num_pending_.store(0, std::memory_order_relaxed);
     held_ = used_.load(std::memory_order_relaxed);
     small_limit_ = 0;
     closed_ = true;

@@ -23,6 +23,7 @@
 
 #include "mxnet/storage.h"
 #include "base/fork_guard.h"
+#include "engine/device_work.h"
 #include "storage/spin_lock.h"
 
 namespace mxnet {
@@ -41,6 +42,13 @@ class Pool final : private ForkGuarded {
   void* Alloc(size_t bytes, size_t* rounded);
   void Free(void* ptr, size_t rounded);
   void DirectFree(void* ptr, size_t rounded);
+  /*
+   * Memory that `work` may still use. It counts as used until that has passed; meanwhile only AllocBehind hands it out. When a request finds no other
+   * block, what has passed is looked for, and before the pool refuses one it waits for all of it.
+   */
+  void FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkPtr> work);
+  /* As Alloc, but rather than new memory takes a block that is still in use, and says by what. `stream` not null: only one that this stream alone uses. */
+  void* AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);
   /* Returns the bytes given back. */
   size_t ReleaseAll();
   /* A consistent snapshot. */
@@ -81,6 +89,8 @@ class Pool final : private ForkGuarded {
   void FreeSmall(void* ptr, size_t rounded);
   void FreeCentral(void* ptr, size_t rounded);
   void* AllocLarge(size_t rounded);
+  void* TryCached(size_t bytes, size_t* rounded);
+  bool Settle(bool wait);
   void* Miss(size_t bytes, size_t rounded);
   bool EatsReserve(size_t rounded);
   void ShowHeld();
@@ -111,6 +121,13 @@ class Pool final : private ForkGuarded {
 
   alignas(64) std::mutex mutex_;  // taken before any shard's lock, and guards everything below
   std::unordered_map<size_t, std::vector<void*>> central_;
+  struct Pending {
+    void* ptr;
+    size_t rounded;
+    std::vector<engine::DeviceWorkPtr> work;
+  };
+  std::vector<Pending> pending_;            // freed behind work under way, oldest first
+  std::atomic<size_t> num_pending_{0};
   uint64_t held_ = 0;  // used + cached
   uint64_t peak_held_ = 0;
   uint64_t central_hits_ = 0;

@@ -5,10 +5,12 @@
 #include <string>
 #include <utility>
 
+#include "engine/device_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
 #include "storage/backend_registry.h"
 #include "storage/cpu_backend.h"
+#include "storage/device_memory.h"
 #include "storage/pool.h"
 #include "storage/shared_memory.h"
 
@@ -227,7 +229,38 @@ class ProcessStorage final : public PooledStorage {
     return handle.ctx.dev_type == DeviceType::kCPUShared && handle.dptr != nullptr;
   }
   SharedMemory shared_;
+
+ public:
+  void FreeBehind(const StorageHandle& handle, const std::vector<engine::DeviceWorkPtr>& work) {
+    if (handle.dptr == nullptr) return;
+    if (work.empty() || IsShared(handle)) {
+      for (const engine::DeviceWorkPtr& w : work) FinishQuietly(w);
+      return Free(handle);
+    }
+    Pool* pool = PoolOf(handle.ctx);
+    if (profiler::RecordsMemory()) RecordFree(handle, pool);
+    pool->FreeBehind(handle.dptr, handle.rounded, work);
+  }
+  StorageHandle AllocBehind(size_t bytes, Context ctx, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
+    if (bytes == 0 || !ctx.is_gpu()) return Alloc(bytes, ctx);
+    StorageHandle handle;
+    handle.ctx = ctx;
+    handle.size = bytes;
+    Pool* pool = PoolOf(ctx);
+    handle.dptr = pool->AllocBehind(bytes, &handle.rounded, stream, work);
+    if (profiler::RecordsMemory()) profiler::RecordAlloc(ctx, handle.dptr, bytes, handle.rounded, pool->used());
+    return handle;
+  }
+  static void FinishQuietly(const engine::DeviceWorkPtr& work) {
+    try {
+      work->Finish();
+    } catch (const std::exception&) {
+      // a fault ended the work as well; whoever waits for its results hears of it
+    }
+  }
 };
+
+ProcessStorage* Process() { return static_cast<ProcessStorage*>(Storage::Get()); }
 
 class OwnStorage final : public PooledStorage {
  public:
@@ -254,6 +287,41 @@ bool RegisterBackend(DeviceType type, BackendFactory factory) {
 std::shared_ptr<StorageBackend> HostBackend() {
   static auto* const backend = new std::shared_ptr<StorageBackend>(std::make_shared<CpuBackend>());
   return *backend;
+}
+
+StorageHandle AllocBehind(size_t bytes, Context ctx, std::vector<engine::DeviceWorkPtr>* work) {
+  return Process()->AllocBehind(bytes, ctx, nullptr, work);
+}
+
+StorageHandle AllocOnStream(size_t bytes, const RunContext& run) {
+  if (run.stream == nullptr) return Storage::Get()->Alloc(bytes, run.ctx);
+  std::vector<engine::DeviceWorkPtr> before;   // on the same stream, hence in front
+  return Process()->AllocBehind(bytes, run.ctx, run.stream, &before);
+}
+
+void FreeOnStream(const StorageHandle& handle, const RunContext& run) {
+  if (handle.dptr == nullptr || run.stream == nullptr) return Storage::Get()->Free(handle);
+  std::vector<engine::DeviceWorkPtr> work;
+  try {
+    if (engine::DeviceWorkPtr end = engine::EndOnStream(run, "free", std::string())) work.push_back(std::move(end));
+  } catch (const std::exception&) {
+    engine::SyncQuietly(run);   // the end of the operation will meet the same fault
+  }
+  Process()->FreeBehind(handle, work);
+}
+
+void FreeWithVariable(const StorageHandle& handle) {
+  if (!engine::any_device_work.load(std::memory_order_relaxed)) return Storage::Get()->Free(handle);
+  Process()->FreeBehind(handle, engine::WorkOfDeletion());
+}
+
+void FinishDeletion() {
+  for (const engine::DeviceWorkPtr& w : engine::WorkOfDeletion()) ProcessStorage::FinishQuietly(w);
+}
+
+void FinishDevice(Context ctx) {
+  if (!ctx.is_gpu()) return;
+  for (const engine::DeviceWorkPtr& w : engine::LastWork(ctx.dev_id)) ProcessStorage::FinishQuietly(w);
 }
 
 BackendFactory FindBackend(DeviceType type) { return Factories()[static_cast<int>(type)]; }
