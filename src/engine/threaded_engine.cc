@@ -100,7 +100,8 @@ class ThreadedEngineBase : public DependencyEngine {
     } catch (...) {
       return FailOp(op, std::current_exception());
     }
-    RunOp(op, rctx, &EndOnStream);
+    // What comes to the host is there when the operation is over: its readers on the CPU would hold up a worker otherwise.
+    RunOp(op, rctx, op->prop == FnProperty::kCopyFromGPU ? &EndOnHost : &EndOnStream);
   }
 
   /* After Shutdown, typically from destructors at process exit. A chain runs in a loop, not in a recursion. */
