@@ -14,6 +14,15 @@ namespace {
 using OpPool = BlockPool<Op>;
 using VarPool = BlockPool<Var>;
 
+/* Runs the closure of a deletion, which finds what is under way on the variable. REQUIRES: nobody else has the variable any more. */
+__attribute__((noinline)) void DeleteBehind(Var* var, const Engine::SyncFn& fn, const RunContext& rctx) {
+  std::vector<DeviceWorkPtr> under_way;
+  var->CollectWork(true, &under_way);
+  const std::unique_ptr<VarWork> taken = var->TakeWork();
+  DeletionScope deletion(&under_way);
+  if (fn) fn(rctx);
+}
+
 void DropEntryErrors(Op* op) {
   for (int i = 0; i < op->num_entries; ++i) {
     if (op->entries[i].error != nullptr) op->entries[i].error->Unref();
@@ -164,12 +173,8 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
       InOperationScope scope;
       RunContext rctx;
       rctx.ctx = op->ctx;
-      std::vector<DeviceWorkPtr> under_way;
-      op->entries[0].var->CollectWork(true, &under_way);   // nobody else has the variable any more
-      const std::unique_ptr<VarWork> taken = op->entries[0].var->TakeWork();
       try {
-        DeletionScope deletion(&under_way);
-        if (op->sync) op->sync(rctx);
+        DeleteBehind(op->entries[0].var, op->sync, rctx);
       } catch (...) {
         failure = NewError(std::current_exception(), op->name, op->site);
       }
@@ -491,11 +496,7 @@ void DependencyEngine::DeleteVariable(SyncFn fn, Context ctx, Var* var) {
       RunContext rctx;
       rctx.ctx = ctx;
       if (__builtin_expect(var->work_ != nullptr, 0)) {
-        std::vector<DeviceWorkPtr> under_way;
-        var->CollectWork(true, &under_way);
-        const std::unique_ptr<VarWork> taken = var->TakeWork();
-        DeletionScope deletion(&under_way);
-        if (fn) fn(rctx);
+        DeleteBehind(var, fn, rctx);
       } else if (fn) {
         fn(rctx);
       }

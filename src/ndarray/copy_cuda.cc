@@ -1,14 +1,39 @@
 /* Copies to, from and between GPUs. Linked only when USE_CUDA=ON. */
 #include <cuda_runtime_api.h>
 
+#include "ndarray/peer_access.h"
 #include "ndarray/run.h"
 
 namespace mxnet {
 namespace {
 
+bool Possible(int dev_id, int peer) {
+  int can = 0;
+  if (cudaDeviceCanAccessPeer(&can, dev_id, peer) == cudaSuccess) return can != 0;
+  cudaGetLastError();
+  return false;
+}
+
+bool Enable(int dev_id, int peer) {
+  int before = 0;
+  bool on = false;
+  if (cudaGetDevice(&before) == cudaSuccess && cudaSetDevice(dev_id) == cudaSuccess) {
+    const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
+    on = status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled;   // another library in the process may have been first
+    if (status != cudaSuccess) cudaGetLastError();
+    if (cudaSetDevice(before) != cudaSuccess) cudaGetLastError();
+  } else {
+    cudaGetLastError();
+  }
+  return on;
+}
+
+const PeerHooks kPeers = {Possible, Enable};
+
 void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
   cudaError_t status = cudaSuccess;
   if (dst_ctx.is_gpu() && src_ctx.is_gpu() && dst_ctx.dev_id != src_ctx.dev_id) {
+    EnsurePeerAccess(dst_ctx.dev_id, src_ctx.dev_id, kPeers);
     status = stream != nullptr ? cudaMemcpyPeerAsync(dst, dst_ctx.dev_id, src, src_ctx.dev_id, bytes, static_cast<cudaStream_t>(stream))
                                : cudaMemcpyPeer(dst, dst_ctx.dev_id, src, src_ctx.dev_id, bytes);
   } else {

@@ -14,6 +14,7 @@
 #include "fake_device.h"
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
+#include "ndarray/peer_access.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -65,12 +66,22 @@ TEST(DeviceChild, DISABLED_Print) {
   printf("<random %zu scratch %d>", resources.size(), g_peak);
 }
 
-std::string Child(const std::string& environment) {
+int g_asked = 0, g_enabled = 0;
+const PeerHooks kPeers = {[](int a, int b) { return ++g_asked, a != 9 && b != 9; }, [](int, int) { return ++g_enabled, true; }};
+
+TEST(DeviceChild, DISABLED_Peers) {
+  bool direct = true;
+  for (int i = 0; i < 3; ++i) direct = EnsurePeerAccess(0, 1, kPeers) && EnsurePeerAccess(1, 0, kPeers);
+  const bool unreachable = EnsurePeerAccess(1, 9, kPeers) || EnsurePeerAccess(9, 1, kPeers);
+  printf("<direct %d %d asked %d enabled %d>", direct, unreachable, g_asked, g_enabled);
+}
+
+std::string Child(const std::string& environment, const std::string& test = "Print") {
   char self[4096];
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   EXPECT_GT(n, 0);
   self[n > 0 ? n : 0] = '\0';
-  FILE* pipe = popen(("env " + environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=DeviceChild.DISABLED_Print 2>&1").c_str(), "r");
+  FILE* pipe = popen(("env " + environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=DeviceChild.DISABLED_" + test + " 2>&1").c_str(), "r");
   std::string text;
   char buffer[1024];
   while (size_t got = fread(buffer, 1, sizeof buffer, pipe)) text.append(buffer, got);
@@ -82,6 +93,11 @@ std::string Child(const std::string& environment) {
 TEST(DeviceResources, CopiesAsTheVariablesSay) {
   EXPECT_EQ(Child("-u MXNET_GPU_TEMP_COPY -u MXNET_GPU_PARALLEL_RAND_COPY"), "<random 4 scratch 1>");
   EXPECT_EQ(Child("MXNET_GPU_TEMP_COPY=2 MXNET_GPU_PARALLEL_RAND_COPY=3"), "<random 3 scratch 2>");
+}
+
+TEST(DeviceResources, DirectCopiesBetweenDevicesAsTheVariableSays) {
+  EXPECT_EQ(Child("-u MXNET_ENABLE_GPU_P2P", "Peers"), "<direct 1 0 asked 3 enabled 2>");
+  EXPECT_EQ(Child("MXNET_ENABLE_GPU_P2P=0", "Peers"), "<direct 0 0 asked 0 enabled 0>");
 }
 
 TEST(DeviceResources, ScratchOfPlansIsGivenBackBehindItsStream) {
