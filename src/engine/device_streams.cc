@@ -125,8 +125,7 @@ std::vector<DeviceWorkPtr> LastWork(int dev_id) {
   return all;
 }
 
-void ForgetStreams() {
-  std::lock_guard<ForkMutex> lock(*g_live_mutex);
+void ForgetStreams() {   // fork's child has one thread, and locks until all of them are free again
   for (LiveStream& l : *g_live) new DeviceWorkPtr(std::move(l.last));   // leaked: giving events back is the parent's
   g_live->clear();
 }

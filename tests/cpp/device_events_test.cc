@@ -192,8 +192,7 @@ TEST_F(DeviceEvents, RandomWorkAsIfInOrder) {
 // A gate on the stream stays shut until all operators have been pushed and are complete for the engine: a host that waits behind one would hang here.
 TEST_F(DeviceEvents, HostWaitsOnlyForResults) {
   Make("ThreadedEnginePerDevice");
-  std::mutex gate;
-  gate.lock();
+  std::atomic<bool> open{false};
   Var* v = engine_->NewVariable();
   Var* w = engine_->NewVariable();
   std::atomic<int> queued{0}, ran{0};
@@ -202,7 +201,7 @@ TEST_F(DeviceEvents, HostWaitsOnlyForResults) {
     engine_->PushSync(
         [&, i](RunContext run) {
           static_cast<FakeStream*>(run.stream)->Put([&, i] {
-            if (i == 0) std::lock_guard<std::mutex> wait(gate);
+            while (i == 0 && !open) std::this_thread::yield();
             ++ran;
           });
           ++queued;
@@ -214,7 +213,7 @@ TEST_F(DeviceEvents, HostWaitsOnlyForResults) {
   EXPECT_FALSE(engine_->TryAcquire(&v, 1, nullptr, 0)) << "not for the host yet";
   std::atomic<int> seen{-1};
   engine_->PushSync([&](RunContext) { seen = ran.load(); }, Context::CPU(), {v}, {w}, FnProperty::kNormal, 0, "host");
-  gate.unlock();
+  open = true;
   engine_->WaitForVar(w);
   EXPECT_EQ(seen, 20);
   engine_->WaitForVar(v, true);
@@ -282,9 +281,8 @@ TEST_F(DeviceEvents, BlocksAreReusedInTheOrderOfStreams) {
   options.reserve_percent = 0;
   storage::Pool pool(options, device, Context::GPU(0), false);
   FakeStream one, two;
-  std::mutex gate;
-  gate.lock();
-  one.Put([&] { std::lock_guard<std::mutex> wait(gate); });
+  std::atomic<bool> open{false};
+  one.Put([&] { while (!open) std::this_thread::yield(); });
   size_t rounded = 0;
   void* block = pool.Alloc(4000, &rounded);
   pool.FreeBehind(block, rounded, {On(&one)});
@@ -306,7 +304,7 @@ TEST_F(DeviceEvents, BlocksAreReusedInTheOrderOfStreams) {
   // The device is full. The next request waits for the stream rather than fail.
   std::thread opens([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    gate.unlock();
+    open = true;
   });
   EXPECT_EQ(pool.Alloc(4000, &rounded), block);
   opens.join();
@@ -329,13 +327,12 @@ TEST_F(DeviceEvents, NewVariablesBeginBehindTheLastOwner) {
   std::atomic<size_t> known{0};
   engine_->WaitForVar(v);
   EXPECT_TRUE(seen);
-  std::mutex gate;
-  gate.lock();
-  engine_->PushSync([&](RunContext run) { static_cast<FakeStream*>(run.stream)->Put([&] { std::lock_guard<std::mutex> wait(gate); }); }, Context::GPU(0), {}, {v});
+  std::atomic<bool> open{false};
+  engine_->PushSync([&](RunContext run) { static_cast<FakeStream*>(run.stream)->Put([&] { while (!open) std::this_thread::yield(); }); }, Context::GPU(0), {}, {v});
   engine_->DeleteVariable([&](RunContext) { known = 1 + engine::WorkOfDeletion().size(); }, Context::GPU(0), v);
   while (known == 0) std::this_thread::yield();
   EXPECT_EQ(known, 2u);
-  gate.unlock();
+  open = true;
   engine_->WaitForAll();
 }
 
