@@ -31,25 +31,22 @@ bool g_pool_released = false;           // written by the forking thread only, a
 void SetTeam(bool has) {
   // A thread that ends takes its team along.
   static thread_local struct AtExit {
-    bool used = false;
     ~AtExit() {
       if (t_team) g_teams.fetch_sub(1, std::memory_order_relaxed);
     }
   } at_exit;
-  at_exit.used = true;
   if (t_team != has) g_teams.fetch_add(has ? 1 : -1, std::memory_order_relaxed);
   t_team = has;
   if (!has) t_kept = false;
 }
 
-void GiveBackTeam() {
-  if (omp_pause_resource_all(omp_pause_hard) == 0) SetTeam(false);
+bool GiveBackTeam() {
+  const bool released = omp_pause_resource_all(omp_pause_hard) == 0;
+  if (released) SetTeam(false);
+  return released;
 }
 
-void BeforeFork() {
-  g_pool_released = omp_pause_resource_all(omp_pause_hard) == 0;
-  if (g_pool_released && t_team) SetTeam(false);
-}
+void BeforeFork() { g_pool_released = GiveBackTeam(); }
 void AfterForkInChild() {
   t_pool_lost = !g_pool_released;
   g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);   // other threads are gone

@@ -193,19 +193,24 @@ ErrorRecord* DependencyEngine::InputError(Op* op) const {
   return nullptr;
 }
 
-/*
- * What is under way on the variables of `op`: its stream waits for that of other streams; without a stream the host does. Asynchronous functions may
- * end without touching their stream, and what they write counts as done then: the host waits for them too.
- */
-void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
-  std::vector<DeviceWorkPtr> under_way;
+/* What is under way on the variables of `op`. */
+std::vector<DeviceWorkPtr> DependencyEngine::UnderWay(Op* op) {
+  std::vector<DeviceWorkPtr> work;
   for (int i = 0; i < op->num_entries; ++i) {
     VarEntry* e = &op->entries[i];
     e->var->lock();
-    e->var->CollectWork(e->writes != 0, &under_way);
+    e->var->CollectWork(e->writes != 0, &work);
     e->var->unlock();
   }
-  for (const DeviceWorkPtr& w : under_way) {
+  return work;
+}
+
+/*
+ * The stream of `op` waits for what is under way on its variables and other streams; without a stream the host does. Asynchronous functions may
+ * end without touching their stream, and what they write counts as done then: the host waits for them too.
+ */
+void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
+  for (const DeviceWorkPtr& w : UnderWay(op)) {
     if (rctx.stream == nullptr || op->kind == Op::kAsync) {
       w->Finish();
     } else if (w->stream != rctx.stream && !w->Passed()) {
@@ -270,14 +275,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
 void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
   OpList ready;
   op->refs.store(1, std::memory_order_relaxed);
-  std::vector<DeviceWorkPtr> under_way;   // what the variables keep is dropped with the next write
-  for (int i = 0; i < op->num_entries && op->behind_device.load(std::memory_order_relaxed); ++i) {
-    VarEntry* e = &op->entries[i];
-    e->var->lock();
-    e->var->CollectWork(e->writes != 0, &under_way);
-    e->var->unlock();
-  }
-  FinishWork(under_way, false);
+  if (op->behind_device.load(std::memory_order_relaxed)) FinishWork(UnderWay(op), false);   // what the variables keep is dropped with the next write
   ErrorRecord* record = NewError(error, op->name, op->site);
   if (op->kind == Op::kBulk) {  // its outcomes are kept per entry
     DropEntryErrors(op);

@@ -139,6 +139,7 @@ class DependencyEngine : public Engine {
   static void OnCompleteTrampoline(void* op, std::exception_ptr error);
   ErrorRecord* InputError(Op* op) const;
   void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);
+  static std::vector<DeviceWorkPtr> UnderWay(Op* op);
   void WaitForDevices(Op* op, const RunContext& rctx);
   void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise);
   ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);

@@ -359,6 +359,8 @@ TEST(Winograd, RuleDecidesInTraining) {
   EXPECT_EQ(ConvMethod::kPacked, pointwise(2048, 512, 10));
   EXPECT_EQ(ConvMethod::kLibrary, pointwise(16, 96, 56));   // packing would take longer than it saves
   EXPECT_EQ(ConvMethod::kLibrary, pointwise(256, 64, 7));
+  g_hooks.convolution = nullptr;   // without the library, kernels that can compute it do
+  EXPECT_EQ(ConvMethod::kPacked, pointwise(16, 96, 56));
 }
 
 // As a plan calls it: transformed weights are kept in the node's state as long as the version stays.

@@ -57,7 +57,7 @@ std::vector<int> WinogradSizes(const ConvCall& call) {
 int64_t TransformedWeights(const ConvCall& call, int m) {
   WinogradDims w;
   WinogradFilter f;
-  return WinogradDimsOf(call, m, &w, &f) ? w.Points() * w.c * w.k : 0;
+  return WinogradDimsOf(call, m, &w, &f) ? w.Weights() : 0;
 }
 
 // Eight points in both dimensions lose digits; in one dimension they do not.
@@ -243,8 +243,9 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
   const ConvDims& dims = call.dims;
   const int64_t pixels = dims.batch * dims.OutSize();
   ConvMethod method = ConvMethod::kLibrary;
-  if (DepthwiseTakes(call, false)) method = kept || dims.stride[2] == 1 ? ConvMethod::kDepthwise : ConvMethod::kLibrary;
-  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) && (kept ? pixels >= kFewPixels : PackingPays(call))) method = ConvMethod::kPacked;
+  const bool once = !kept && ActiveHooks().convolution;   // weights are packed for one call, and the library, which need not, is there
+  if (DepthwiseTakes(call, false)) method = once && dims.stride[2] > 1 ? ConvMethod::kLibrary : ConvMethod::kDepthwise;
+  else if (PackedTakes(call) && (dims.groups == 1 || dims.groups < dims.filters) && (once ? PackingPays(call) : pixels >= (kept ? kFewPixels : 64))) method = ConvMethod::kPacked;
   double least = 0.9 * dims.KernelSize() * dims.channels * dims.filters * (pixels + (kept ? 8.0 : 16.0));
   for (int size : WinogradSizes(call)) {
     const bool coarse = Coarse(call, static_cast<ConvMethod>(size));
@@ -252,9 +253,9 @@ ConvMethod MethodByRule(const ConvCall& call, bool kept) {
     WinogradDims d;
     WinogradFilter f;
     WinogradDimsOf(call, size, &d, &f);
-    const bool sums = call.pass == ConvPass::kBackwardWeights && d.Points() * d.c * d.k > kLargeSums;
-    const double once = kept ? 8 : sums ? 100 : 48;   // for each weight
-    const double work = (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + once) + 7.0 * d.Tiles() * (d.c + d.k));
+    const bool sums = call.pass == ConvPass::kBackwardWeights && d.Weights() > kLargeSums;
+    const double each = kept ? 8 : sums ? 100 : 48;   // for each weight
+    const double work = (coarse ? 1 / kCoarse : 1) * static_cast<double>(d.Points()) * (d.c * d.k * (d.Tiles() + each) + 7.0 * d.Tiles() * (d.c + d.k));
     if (work < least) least = work, method = static_cast<ConvMethod>(size);
   }
   return method;

@@ -79,8 +79,11 @@ std::string BackwardBody(const RnnWalk& w) {
   } else if (w.mode == kGru) {
     t += "    const D0 gr = " + at("gates", 0) + ", gz = " + at("gates", 1) + ", gn = " + at("gates", 2) + ", candidate = up * (D0(1) - gz) * (D0(1) - gn * gn);\n"
          "    const D0 dr = candidate * a.cell[i] * gr * (D0(1) - gr), dz = up * (previous - gn) * gz * (D0(1) - gz);\n";
-    for (const char* array : {"dgates", "drecurrent"})
-      t += "    " + at(array, 0) + " = dr;\n    " + at(array, 1) + " = dz;\n    " + at(array, 2) + (*(array + 1) == 'g' ? " = candidate;\n" : " = candidate * gr;\n");
+    const auto give = [&](const char* array, const std::string& third) {
+      t += "    " + at(array, 0) + " = dr;\n    " + at(array, 1) + " = dz;\n    " + at(array, 2) + " = " + third + ";\n";
+    };
+    give("dgates", "candidate");
+    give("drecurrent", "candidate * gr");
   } else {
     t += "    const D0 g = " + at("gates", 0) + ";\n    " + at("dgates", 0) + " = " + (w.mode == kRnnRelu ? "g > D0(0) ? up : D0(0)" : "up * (D0(1) - g * g)") + ";\n";
   }

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "operator/pointwise/execute.h"
 
 namespace mxnet {
 namespace nn {
@@ -24,6 +25,13 @@ void FromFloat(const float* from, const TBlob& to) {
   });
 }
 
+/* Between half precision and float32, on the device of the arrays. */
+void Cast(const RunContext& run, const TBlob& from, const TBlob& to) {
+  if (run.ctx.is_gpu()) pointwise::ExecuteCast(run, from, to, OpReq::kWrite);
+  else if (IsHalf(from.dtype)) ToFloat(from, to.data<float>());
+  else FromFloat(from.data<float>(), to);
+}
+
 template <typename T>
 const T* Converted(KernelArgs& args, const TBlob& blob) {
   if (blob.dtype == DTypeOf<T>::value) return blob.data<T>();
@@ -40,30 +48,24 @@ const T* Converted(KernelArgs& args, const TBlob& blob) {
 }  // namespace
 
 Widened::Widened(KernelArgs* args) : args_(args), in_(args->in), out_(args->out), wide_in_(in_.begin(), in_.end()), wide_out_(out_.begin(), out_.end()) {
-  for (TBlob& b : wide_in_) {
-    if (!IsHalf(b.dtype) || !b.dptr) continue;
-    float* copy = Scratch<float>(*args, b.Size());
-    ToFloat(b, copy);
-    b.dptr = copy;
-    b.dtype = kFloat32;
-  }
-  for (int i = 0; i < out_.size(); ++i) {
-    TBlob& b = wide_out_[i];
-    if (!IsHalf(b.dtype) || !b.dptr) continue;
-    float* copy = Scratch<float>(*args, b.Size());
-    if (args->req[i] == OpReq::kAdd) ToFloat(b, copy);
-    b.dptr = copy;
-    b.dtype = kFloat32;
-  }
+  const auto widen = [args](TBlob* b, bool copy) {
+    if (!IsHalf(b->dtype) || !b->dptr) return;
+    const TBlob half = *b;
+    b->dptr = Scratch<float>(*args, b->Size());
+    b->dtype = kFloat32;
+    if (copy) Cast(args->run, half, *b);
+  };
+  for (TBlob& b : wide_in_) widen(&b, true);
+  for (int i = 0; i < out_.size(); ++i) widen(&wide_out_[i], args->req[i] == OpReq::kAdd);
   args->in = Span<const TBlob>(wide_in_.data(), static_cast<int>(wide_in_.size()));
   args->out = Span<const TBlob>(wide_out_.data(), static_cast<int>(wide_out_.size()));
 }
 
 void Widened::Narrow() {
   for (int i = 0; i < out_.size(); ++i)
-    if (wide_out_[i].dtype != out_[i].dtype && args_->req[i] != OpReq::kNull) FromFloat(wide_out_[i].data<float>(), out_[i]);
+    if (wide_out_[i].dtype != out_[i].dtype && args_->req[i] != OpReq::kNull) Cast(args_->run, wide_out_[i], out_[i]);
   for (int i : args_->attrs->op->MutateInputs(*args_->attrs))
-    if (wide_in_[i].dtype != in_[i].dtype) FromFloat(wide_in_[i].data<float>(), in_[i]);
+    if (wide_in_[i].dtype != in_[i].dtype) Cast(args_->run, wide_in_[i], in_[i]);
 }
 
 void ThrowReal(const Attrs* attrs, int dtype) { ThrowDType(dtype, attrs->op->name.c_str(), "float32, float64, float16, bfloat16"); }

@@ -174,7 +174,7 @@ void Winograd(KernelArgs& args, const ConvCall& call, const bfloat16* addend, in
   e.bias = BiasOf(call.bias, call.wide_bias, d.k, args.workspace);
   e.relu = call.post.kind == PostKind::kRelu;
   // Some images at a time, or a band of lines of one; large weights are read once for many tiles.
-  const int64_t most = std::max(kFloats, d.Points() * d.c * d.k / 2), widest = std::max(d.w * d.c, d.ow * d.k), lines = d.oh + d.window_h - 1;
+  const int64_t most = std::max(kFloats, d.Weights() / 2), widest = std::max(d.w * d.c, d.ow * d.k), lines = d.oh + d.window_h - 1;
   const int64_t images = std::max<int64_t>(1, most / (widest * std::max(lines, d.h))), groups = (d.batch + images - 1) / images;
   const int64_t band = images > 1 ? d.oh : std::min(d.oh, RoundUp(std::max<int64_t>(1, most / widest - d.window_h + 1), d.TileH()));
   const int64_t together = (d.batch + groups - 1) / groups;

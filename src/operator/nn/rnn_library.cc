@@ -1,7 +1,5 @@
 // RNN on a GPU: one product per layer and direction for the inputs of all steps, and for each step one product with the hidden weights and one kernel (device_rnn.h).
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "operator/library/product.h"
 #include "operator/matrix/device_move.h"
@@ -9,40 +7,11 @@
 #include "operator/nn/device_rnn.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/rnn.h"
-#include "operator/pointwise/execute.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
 namespace nn {
 namespace {
-
-/* 16-bit arrays are computed in float32, as on the CPU; lengths stay as they are. */
-class DeviceWidened {
- public:
-  DeviceWidened(KernelArgs* args, int lengths) : args_(args), out_(args->out), wide_in_(args->in.begin(), args->in.end()), wide_out_(args->out.begin(), args->out.end()) {
-    for (int i = 0; i < static_cast<int>(wide_in_.size()); ++i)
-      if (i != lengths && Widen(&wide_in_[i])) pointwise::ExecuteCast(args->run, args->in[i], wide_in_[i], OpReq::kWrite);
-    for (int i = 0; i < static_cast<int>(wide_out_.size()); ++i)
-      if (Wanted(*args, i)) Widen(&wide_out_[i]);
-    args->in = Span<const TBlob>(wide_in_);
-    args->out = Span<const TBlob>(wide_out_);
-  }
-  void Narrow() {
-    for (int i = 0; i < out_.size(); ++i)
-      if (wide_out_[i].dtype != out_[i].dtype) pointwise::ExecuteCast(args_->run, wide_out_[i], out_[i], OpReq::kWrite);
-  }
-
- private:
-  bool Widen(TBlob* b) {
-    if (!IsHalf(b->dtype) || !b->dptr) return false;
-    b->dtype = kFloat32;
-    b->dptr = args_->workspace(std::max<size_t>(b->Bytes(), 1));
-    return true;
-  }
-  KernelArgs* args_;
-  Span<const TBlob> out_;
-  std::vector<TBlob> wide_in_, wide_out_;
-};
 
 /* The geometry, and pointers counted in elements of the type that is computed in. */
 struct Layers {
@@ -206,7 +175,7 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
 void Run(KernelArgs& args, int from_end, void (*run)(KernelArgs&, const TBlob*)) {
   const int lengths = args.param<RNNParam>().use_sequence_length ? args.in.size() - 1 - from_end : -1;
   KernelArgs wide = args;
-  DeviceWidened widened(&wide, lengths);
+  Widened widened(&wide);   // 16-bit arrays are computed in float32, as on the CPU
   run(wide, lengths < 0 ? nullptr : &wide.in[lengths]);
   widened.Narrow();
 }

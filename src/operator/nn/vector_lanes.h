@@ -5,10 +5,6 @@
 #ifndef MXNET_OPERATOR_NN_VECTOR_LANES_H_
 #define MXNET_OPERATOR_NN_VECTOR_LANES_H_
 
-#if defined(__SSE__)
-#include <immintrin.h>
-#endif
-
 #include <cstdint>
 #include <cstring>
 
@@ -38,23 +34,6 @@ inline __attribute__((always_inline)) Vec Load(const float* p) {
 }
 inline __attribute__((always_inline)) Words LoadWords(const float* p) { return reinterpret_cast<Words>(Load(p)); }
 inline __attribute__((always_inline)) void Store(float* p, Vec v) { std::memcpy(p, &v, sizeof(v)); }
-/* To an aligned place that nobody reads soon: past the caches, which need not read the line first. A fence must follow. */
-inline __attribute__((always_inline)) void Stream(float* p, Vec v) {
-#if defined(__AVX512F__)
-  _mm512_stream_ps(p, reinterpret_cast<__m512>(v));
-#elif defined(__AVX__)
-  _mm256_stream_ps(p, reinterpret_cast<__m256>(v));
-#elif defined(__SSE__)
-  _mm_stream_ps(p, reinterpret_cast<__m128>(v));
-#else
-  Store(p, v);
-#endif
-}
-inline __attribute__((always_inline)) void StreamFence() {
-#if defined(__SSE__)
-  _mm_sfence();
-#endif
-}
 
 }  // namespace
 }  // namespace MXNET_CPU_VARIANT

@@ -99,7 +99,7 @@ void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, fl
 
 void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y, const std::function<void*(size_t)>& workspace) {
   const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
-  const int64_t channels = RoundUp(d.c, g.lanes), panels = RoundUp(d.k, g.panel) / g.panel, tiles = d.Tiles();
+  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
   const int threads = OmpThreadsForFlops(Flops(d));
   const auto products = [&](const WinogradPart& v, int64_t begin, int64_t end, int64_t p, int64_t stop, int64_t step, float* buffer) {
     const WinogradPart m = Part(buffer, d, step * g.panel);

@@ -35,6 +35,7 @@ struct WinogradDims {
   int TileH() const { return window_h == 1 ? 1 : points - window_h + 1; }
   int TileW() const { return window_w == 1 ? 1 : points - window_w + 1; }
   int Points() const { return (window_h == 1 ? 1 : points) * (window_w == 1 ? 1 : points); }
+  int64_t Weights() const { return Points() * c * k; }   // numbers of U
   int64_t TilesH() const { return (oh + TileH() - 1) / TileH(); }
   int64_t TilesW() const { return (ow + TileW() - 1) / TileW(); }
   int64_t Tiles() const { return batch * TilesH() * TilesW(); }

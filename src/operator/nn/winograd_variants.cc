@@ -364,10 +364,10 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
   const bool compact = d.weight_bytes != 4;
   const int64_t most = compact ? kCompactRows : kRows;
   const int64_t groups = (tiles + most - 1) / most;   // of nearly equal size: a register tile of one or two rows costs as much as one of four
-  const int64_t pair = compact ? d.weight_bytes * kLanes : 2 * kPanel, size = WinogradChunk(d);
+  const int64_t pair = compact ? d.weight_bytes * kLanes : 2 * kPanel, scales = compact ? kPanel : 0, size = WinogradChunk(d);
   // the next panel comes evenly beside all of them: what is asked for faster than memory gives it holds up other reads
   const int64_t ahead = ((compact ? pair : kPanel) + groups - 1) / groups;
-  const auto chunk = [&](int64_t p, int point, int64_t c) { return u + (p * points + point) * size + (c > 0 && compact ? kPanel : 0) + c * pair / 2; };
+  const auto chunk = [&](int64_t p, int point, int64_t c) { return u + (p * points + point) * size + (c > 0 ? scales + c * pair / 2 : 0); };
   for (int point = 0; point < points; ++point) {
     const float* a = v.ptr + point * v.point_stride;
     float* out = m.ptr + point * m.point_stride;
@@ -385,7 +385,7 @@ void WinogradProducts(const WinogradDims& d, const WinogradPart& v, int64_t tile
           const int64_t t = tiles * g / groups, rows = tiles * (g + 1) / groups - t;
           if (compact) {
             const float* scale = chunk(p, point, 0);
-            AllCompactTiles::of[d.weight_bytes - 2][*scale != 0][rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel + (c > 0 ? 0 : kPanel), scale, depth, column + t * m.tile_stride,
+            AllCompactTiles::of[d.weight_bytes - 2][*scale != 0][rows - 1](a + t * v.tile_stride + c, v.tile_stride, panel + (c > 0 ? 0 : scales), scale, depth, column + t * m.tile_stride,
                                                                            m.tile_stride, c > 0, next, ahead);
             continue;
           }
