@@ -55,10 +55,10 @@ const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
       {"settle_shapes", "Sources whose shape only their users tell (`begin_state` of recurrent cells) get it as a parameter.", [](const PassContext&) { return true; }, SettleShapes,
        true, true},
-      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); },
+      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.", [](const PassContext&) { return true; },
        FuseBatchNormRelu, true},
       {"fuse_batch_norm_add_relu", "Training: BatchNorm, a sum and a relu, the end of a residual block, are one operator, forward and backward.",
-       [](const PassContext& c) { return c.on_cpu() && c.has_backward; }, FuseBatchNormAddRelu, true},
+       [](const PassContext& c) { return c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseLayerNorm, true},
       {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", [](const PassContext& c) { return c.on_cpu(); }, FuseSoftmax, true},
       {"fuse_attention_training", "Training: softmax(q k + mask) v is one operator, forward and backward, where no gradient of the mask is wanted; scores are never stored.",

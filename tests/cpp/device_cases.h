@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Case {
   double low = -3, high = 3;
   bool misaligned = false;          // data begins one element behind an aligned address
   uint32_t last_in = 0, last_out = 0;   // bit i: channels of input or output i lie last
+  std::map<int, std::vector<char>> given = {};   // contents of inputs that are not random
 };
 
 std::string Name(const Case& c);

@@ -115,6 +115,43 @@ TEST_F(LayerKernels, BatchNormInPacks) {
   Check({"_backward_LayerNorm", {{30, 64}, {30, 64}, {64}}, {kFloat16}, {}, OpReq::kWrite, -1, 1}, 40);
 }
 
+// With a sum and a relu behind it. The bits of the mask are what the CPU's kernel writes, in the order of the forward pass; the backward pass may lie otherwise.
+TEST_F(LayerKernels, BatchNormSumAndRelu) {
+  const std::string name = "_fused_batch_norm_add_relu";
+  for (int dtype : kReal)
+    for (const Shape& shape : {Shape{3, 6, 4, 4}, Shape{2, 5, 3, 7}, Shape{20, 72}, Shape{300, 3}, Shape{2, 16, 9}}) {
+      const int param = dtype == kFloat16 || dtype == kBfloat16 ? int{kFloat32} : dtype;
+      const Shape c{shape[1]};
+      for (uint32_t last : {0u, 1u}) {
+        if (last && shape.ndim() < 3) continue;
+        for (bool misaligned : {false, true}) {
+          const AttrDict attrs = {{"fix_gamma", misaligned ? "1" : "0"}, {"use_global_stats", misaligned && dtype == kFloat32 ? "1" : "0"}};
+          const std::vector<int> types = {dtype, param, param, dtype, param, param}, back = {dtype, kUint8, dtype, param, param, param, param, param};
+          Case forward{name, {shape, c, c, shape, c, c}, types, attrs, OpReq::kWrite, 0.1, 3, misaligned, last ? 9u : 0u, last};
+          forward.given[3] = RunKernel({"_mul_scalar", {shape}, {dtype}, {{"scalar", "-2"}}, OpReq::kWrite, 0, 4}, DeviceType::kCPU).bytes[0];   // a part is negative
+          Check(forward, 8);
+          const Result kept = RunKernel(forward, DeviceType::kCPU);
+          for (uint32_t order : {0u, 1u}) {   // of the results
+            if (order && shape.ndim() < 3) continue;
+            if (order != last && misaligned) continue;
+            Case backward{"_backward" + name, {shape, kept.shapes[3], shape, c, c, c, c, c}, back, attrs, OpReq::kWrite, 0.1, 1, misaligned, last ? 5u : 0u, order ? 9u : 0u};
+            backward.given[1] = kept.bytes[3];
+            Check(backward, 100);
+          }
+        }
+        Check({"_backward" + name + "_again", {shape, c, c, shape, c, c}, {dtype, param, param, dtype, param, param}, {{"fix_gamma", "0"}}, OpReq::kWrite, -2, 3, false, last ? 9u : 0u, last}, 8);
+      }
+    }
+  const Shape c{6}, image{3, 6, 4, 4};   // the addend's gradient alone lies otherwise; the addend does
+  const Case forward{name, {image, c, c, image, c, c}, {kFloat32}, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 3, false, 1u, 1u};
+  Check(forward, 8);
+  Case backward{"_backward" + name, {image, Shape{RunKernel(forward, DeviceType::kCPU).shapes[3]}, image, c, c, c, c, c}, {kFloat32, kUint8, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32},
+                {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 1, false, 4u, 8u};
+  backward.given[1] = RunKernel(forward, DeviceType::kCPU).bytes[3];
+  Check(backward, 40);
+  Check({"_backward" + name, {{0, 2, 5}, {64}, {0, 2, 5}, {2}, {2}, {2}, {2}, {2}}, {kFloat32, kUint8, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32, kFloat32}, {}});
+}
+
 TEST_F(LayerKernels, DropoutAndSlopes) {
   for (int dtype : kReal) {
     Check({"Dropout", {{5, 7, 3}}, {dtype}, {{"p", "0.3"}}});

@@ -1,4 +1,5 @@
 /* Plans compiled for a GPU, run node by node on the emulator and the fake libraries. */
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -177,6 +178,17 @@ TEST(DevicePlan, TrainingOnPlanesAndWithChannelsLast) {
   if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
   std::vector<OpReq> grad_req(kResidualShapes.size(), OpReq::kWrite);
   for (int moving : {4, 5, 9, 10}) grad_req[moving] = OpReq::kNull;
+  PlanRequest request;
+  request.symbol = Residual();
+  request.shapes = kResidualShapes;
+  request.dtypes.assign(kResidualShapes.size(), kFloat32);
+  request.grad_req = grad_req;
+  request.is_train = true;
+  request.ctx = Context::GPU(0);
+  const std::vector<std::string> operators = Operators(*Plan::Compile(request));
+  for (const char* name : {"_contrib_BatchNormWithReLU", "_fused_batch_norm_add_relu"})
+    for (const char* way : {"", "_backward"})
+      EXPECT_EQ(std::count(operators.begin(), operators.end(), *way ? way + std::string(name).substr(name[1] == 'c' ? 8 : 0) : name), 1) << way << name;
   CheckPlan(Residual(), kResidualShapes, kFloat32, {}, grad_req);
   EXPECT_FALSE(FakeEngineLibrary::state().run.back().channels_last);
   Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "1");

@@ -2,7 +2,9 @@
 // one bit for each element, so that the backward pass reads neither the result nor the addend.
 #include <cstring>
 
+#include "operator/matrix/device_move.h"
 #include "operator/nn/batch_norm.h"
+#include "operator/nn/device_norm.h"
 #include "operator/recompute.h"
 
 namespace mxnet {
@@ -53,9 +55,27 @@ void ScaleAdd(KernelArgs& a, const NormView& v, const T* x, const NormStatistics
   });
 }
 
+/* What the kernels of a GPU are told; valid while `marks` is. */
+BatchNormSettings OnDevice(const KernelArgs& args, void* mask, NormMarks* marks) {
+  const auto& p = args.param<BatchNormParam>();
+  const TBlob& like = args.out[0];
+  TBlob other = like;
+  if (like.shape.ndim() >= 3) other.layout = like.layout == Layout::kPlain ? Layout::kChannelsLast : Layout::kPlain;
+  const NormView v(p, like);
+  marks->bytes = mask, marks->header = kHeader, marks->order = static_cast<int64_t>(like.layout);
+  marks->line = MaskView(v).width, marks->other_line = MaskView(NormView(p, other)).width;
+  if (like.shape.ndim() >= 3) {
+    const int64_t channels = like.shape[1], size = like.shape.Prod(2, like.shape.ndim());
+    marks->minor = like.layout == Layout::kPlain ? size : channels, marks->major = like.layout == Layout::kPlain ? channels : size;
+  }
+  return {{v.outer, v.channels, v.inner}, p.eps, p.momentum, p.fix_gamma, UsesBatch(args), false, marks};
+}
+
 // data, gamma, beta, addend, moving_mean, moving_var -> output, mean, inv_std, mask
 void Forward(KernelArgs& args) {
   if (args.in[0].Size() == 0) return;
+  NormMarks marks;
+  if (args.run.ctx.is_gpu()) return BatchNormOnDevice(args, OnDevice(args, Wanted(args, kMask) ? args.out[kMask].dptr : nullptr, &marks));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
@@ -70,6 +90,8 @@ void Forward(KernelArgs& args) {
 // data, gamma, beta, addend, mean, inv_std -> output
 void Again(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.in[0].Size() == 0) return;
+  NormMarks marks;
+  if (args.run.ctx.is_gpu()) return BatchNormAgainOnDevice(args, OnDevice(args, nullptr, &marks));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const NormView v(a.param<BatchNormParam>(), a.out[0]);
@@ -93,9 +115,11 @@ const T* Reordered(KernelArgs& a, const TBlob& ograd, const uint8_t* mask, const
 // ograd, mask, data, gamma, moving_mean, moving_var, mean, inv_std -> data_grad, gamma_grad, beta_grad, addend_grad
 void Backward(KernelArgs& args) {
   if (args.in[2].Size() == 0) {
-    for (int i = 0; i < 4; ++i) if (Wanted(args, i) && args.out[i].Size()) std::memset(args.out[i].dptr, 0, args.out[i].Bytes());
+    for (int i = 0; i < 4; ++i) if (Wanted(args, i) && args.out[i].Size()) ZeroBytes(args.run, args.out[i].dptr, static_cast<int64_t>(args.out[i].Bytes()));
     return;
   }
+  NormMarks marks;
+  if (args.run.ctx.is_gpu()) return BatchNormBackwardOnDevice(args, OnDevice(args, args.in[1].dptr, &marks));
   RunReal(args, [](KernelArgs& a, auto tag) {
     using T = decltype(tag);
     const auto& p = a.param<BatchNormParam>();
@@ -195,7 +219,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_depends_on_training()
       .set_dear()
       .set_gradient(Gradient)
-      .set_kernel(DeviceType::kCPU, Forward);
+      .set_kernel(Forward);
   Op::Register(kAgain)
       .describe(std::string("The output of ") + kName + " from the mean and 1 / sqrt(variance + eps) that it gave; the moving averages stay.")
       .set_param<BatchNormParam>()
@@ -203,7 +227,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_infer_shape(BatchNormAgainShape).set_infer_type(BatchNormAgainType)
       .set_inplace({{kAddend, 0}})
       .set_layout(LayoutRule::kChannelsLast)
-      .set_kernel(DeviceType::kCPU, Again);
+      .set_kernel(Again);
   SetRecomputeRule(kName, {kAgain, 4, {1, 2}});
   Op::Register(kBackward)
       .describe(std::string("Gradients of ") + kName + " with respect to data, gamma, beta and the addend.")
@@ -214,7 +238,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_inplace({{0, 3}, {2, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
-      .set_kernel(DeviceType::kCPU, Backward);
+      .set_kernel(Backward);
   return true;
 }();
 

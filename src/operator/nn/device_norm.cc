@@ -57,21 +57,41 @@ int WidthOf(const ChannelView& v, int dtype, const std::vector<const void*>& arr
   return width;
 }
 
+// The bits of n <= 8 neighbouring elements, which stand in one byte: the first is element `first` of a line and `at` of the array. In the other order each has its own byte.
+const char* const kMarkMembers = " unsigned char* marks; long long order, header, line, stride, other_line, other_stride, minor, major;";
+const char* const kMarkText = R"TEXT(
+template <typename Args> __device__ __forceinline__ unsigned MarksOf(const Args& a, long long at, long long line, long long first, int n) {
+  if (a.marks[0] == a.order) return static_cast<unsigned>(a.marks[a.header + line * a.stride + (first >> 3)]) >> (first & 7);
+  unsigned bits = 0;
+  for (int j = 0; j < n; ++j) {
+    const long long here = (at + j) % (a.minor * a.major), there = at + j - here + here % a.minor * a.major + here / a.minor, other = there / a.other_line, rest = there - other * a.other_line;
+    bits |= (static_cast<unsigned>(a.marks[a.header + other * a.other_stride + (rest >> 3)]) >> (rest & 7) & 1u) << j;
+  }
+  return bits;
+}
+)TEXT";
+void AddMarks(const NormMarks& m, rtc::Arguments* args) {
+  args->Add(m.bytes).Add(m.order).Add(m.header).Add(m.line).Add((m.line + 7) / 8).Add(m.other_line).Add((m.other_line + 7) / 8).Add(m.minor).Add(m.major);
+}
+
 constexpr int64_t kEnoughBlocks = 2112;   // sixteen for each multiprocessor of an H100 or H200
 constexpr int64_t kPartFrom = 8;          // accesses of each thread
 
 // The loop over a block's part: all accesses of a turn are under way before the first is used. `where` gives at, o and q of turn u if there is something.
-std::string TurnsText(const ChannelText& t, int turns, int width, const std::string& loop, const std::string& place, const std::string& sums) {
+std::string TurnsText(const ChannelText& t, int turns, int width, const std::string& loop, const std::string& place, const std::string& marks, const std::string& sums) {
   std::string text = loop;
   const std::string each = "#pragma unroll\n      for (int u = 0; u < " + N(turns) + "; ++u) {\n", w = N(width);
   for (const char* name : t.arrays) text += std::string("      mx::Pack<D0, ") + w + "> p_" + name + "[" + N(turns) + "];\n";
+  if (t.marks) text += "      unsigned bits[" + N(turns) + "];\n";
   text += each + place;
   for (const char* name : t.arrays) text += std::string("          p_") + name + "[u] = *reinterpret_cast<const mx::Pack<D0, " + w + ">*>(a." + name + " + at);\n";
+  if (t.marks) text += "          bits[u] = MarksOf(a, at, " + marks + ", " + w + ");\n";
   return text + "        }\n      }\n" + sums;
 }
 std::string ValuesText(const ChannelText& t) {
   std::string text;
   for (const char* name : t.arrays) text += std::string("          const D0 ") + name + " = p_" + name + "[u].v[j];\n";
+  if (t.marks) text += "          const bool bit = bits[u] >> j & 1u;\n";
   return text;
 }
 
@@ -106,7 +126,7 @@ void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& 
               ", q = 0;\n    (void)q;\n    double total[2][" + w + "] = {};\n    if (c0 < a.channels) {\n      Channel channel[" + w + "];\n#pragma unroll\n      for (int j = 0; j < " + w +
               "; ++j) channel[j] = ChannelOf(a, c0 + j);\n";
       body += TurnsText(t, turns, width, "      for (long long e0 = part * a.chunk + line; e0 < end; e0 += " + T + " * " + N(lines) + ") {\n",
-                        "        const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c0;\n        if (o < end) {\n",
+                        "        const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c0;\n        if (o < end) {\n", "o, c0",
                         "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n        const Channel& k = channel[j];\n        const long long c = c0 + j;\n        (void)k;\n        (void)c;\n        A first = A(0), second = A(0);\n"
                         "#pragma unroll\n        for (int u = 0; u < " + T + "; ++u) {\n          const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c;\n          (void)at;\n          if (o >= end) break;\n" +
                             ValuesText(t) + t.element + "        }\n        total[0][j] += first;\n        total[1][j] += second;\n      }\n      }\n    }\n");
@@ -119,7 +139,7 @@ void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& 
       const std::string place = "          const long long e = e0 + u * 256;\n          const " + index + " o = Over(static_cast<" + index + ">(e), a.per, a.perm, a.perh);\n          const long long ";
       body += "    __shared__ double shared[256];\n    const long long c = group;\n    const Channel k = ChannelOf(a, c);\n    (void)k;\n    double total[2] = {};\n";
       body += TurnsText(t, turns, width, "    for (long long e0 = part * a.chunk + threadIdx.x; e0 < end; e0 += " + T + " * 256) {\n",
-                        "        if (e0 + u * 256 < end) {\n" + place + "at = (o * a.channels + c) * a.inner + (e - o * a.per) * " + w + ";\n",
+                        "        if (e0 + u * 256 < end) {\n" + place + "at = (o * a.channels + c) * a.inner + (e - o * a.per) * " + w + ";\n", "o * a.channels + c, (e - o * a.per) * " + w,
                         "      A first = A(0), second = A(0);\n#pragma unroll\n      for (int u = 0; u < " + T + "; ++u) {\n          if (e0 + u * 256 >= end) break;\n" + place + "q0 = (e - o * a.per) * " + w +
                             ";\n#pragma unroll\n        for (int j = 0; j < " + w + "; ++j) {\n          const long long q = q0 + j, at = (o * a.channels + c) * a.inner + q;\n          (void)at;\n" + ValuesText(t) + t.element +
                             "        }\n      }\n      total[0] += first;\n      total[1] += second;\n    }\n");
@@ -264,46 +284,78 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
 namespace {
 
 /*
- * An item for each access of 16 bytes or as much as fits, with the coefficients of its channels: rows of `channels` numbers behind a.coef, one for each name. `body`
- * computes A `v` of the arrays' elements (storage D0, by their names) and of the coefficients (A, by theirs). It goes from the end to the beginning: the sums before have just
- * read the end, which the cache still has.
+ * An item for each access of 16 bytes or as much as fits (with marks: for eight elements of a line, whose bits are a byte), with the coefficients of its channels: rows of
+ * `channels` numbers behind a.coef, one for each name. `body` computes results (A, by their names) of the arrays' elements (storage D0, by theirs) and of the coefficients
+ * (A, by theirs); with marks it reads `bit` or sets it. It goes from the end to the beginning: the sums before have just read the end, which the cache still has.
  */
 struct ChannelMap {
   std::vector<const char*> arrays, coefficients;
   std::string functions, body;
 };
-void MapOnDevice(const RunContext& run, const ChannelView& view, std::initializer_list<int> dtypes, int variant, const std::vector<const void*>& arrays, const void* coef, void* out,
-                 const std::function<ChannelMap()>& make, const char* name) {
-  const bool columns = view.inner == 1;
-  std::vector<const void*> aligned = arrays;
-  aligned.push_back(out);
-  const int width = WidthOf(view, dtypes.begin()[0], aligned);
-  const int64_t items = view.outer * view.channels * view.inner / width;
-  const bool large = items >= kLarge;
+struct MapCall {
+  const char* name;
+  int dtype, variant;
+  std::vector<const void*> arrays;
+  const void* coef;
+  std::vector<std::pair<const char*, void*>> results;   // those that are wanted; which they are is part of the variant
+  const NormMarks* marks = nullptr;
+  bool writes_marks = false;
+};
+void MapOnDevice(const RunContext& run, const ChannelView& view, const MapCall& call, const std::function<ChannelMap()>& make) {
+  const bool columns = view.inner == 1, marks = call.marks != nullptr;
+  std::vector<const void*> aligned = call.arrays;
+  for (const auto& r : call.results) aligned.push_back(r.second);
+  const int width = WidthOf(view, call.dtype, aligned), span = marks ? 8 : width, packs = span / width;
+  const int64_t line = columns ? view.channels : view.inner, stride = (line + span - 1) / span, items = view.outer * (columns ? 1 : view.channels) * stride;
+  const bool large = items >= kLarge, ragged = line % span != 0;
   rtc::Arguments a;
-  for (const void* p : arrays) a.Add(p);
-  a.Add(coef).Add(out).Add(view.channels);
-  AddDivisor(columns ? 1 : view.inner / width, large, &a);
-  AddDivisor(columns ? view.channels / width : view.channels, large, &a);
-  rtc::LaunchItems(run, {name, dtypes, ((variant * 2 + columns) * 2 + large) * 32 + width}, items, &a, [&] {
+  for (const void* p : call.arrays) a.Add(p);
+  for (const auto& r : call.results) a.Add(r.second);
+  a.Add(call.coef).Add(view.channels);
+  AddDivisor(columns ? 1 : stride, large, &a);
+  AddDivisor(columns ? stride : view.channels, large, &a);
+  if (marks) AddMarks(*call.marks, &a);
+  rtc::LaunchItems(run, {call.name, {call.dtype}, (((call.variant * 2 + columns) * 2 + large) * 2 + ragged) * 32 + width}, items, &a, [&] {
     const ChannelMap m = make();
-    const std::string w = N(width), pack = "mx::Pack<D0, " + w + ">";
-    std::string members, body = "    const long long back = a.count - 1 - item;\n    const I o = Over(static_cast<I>(back), a.per, a.perm, a.perh), c = (o - Over(o, a.cs, a.csm, a.csh) * static_cast<I>(a.cs))" + (columns ? " * " + w : std::string()) + ";\n";
+    const std::string w = N(width), pack = "mx::Pack<D0, " + w + ">", each = "#pragma unroll\n    for (int r = 0; r < " + N(packs) + "; ++r) {\n",
+                      inside = ragged ? "first + r * " + w + " < a.line" : std::string();
+    std::string members, body = "    const long long back = a.count - 1 - item;\n    const I o = Over(static_cast<I>(back), a.per, a.perm, a.perh), n = Over(o, a.cs, a.csm, a.csh), c = (o - n * static_cast<I>(a.cs))" +
+                                (columns ? " * " + N(span) : std::string()) + ";\n    (void)c;\n";
+    if (marks) body += std::string("    const long long line = ") + (columns ? "n, first = c" : "o, first = (back - static_cast<long long>(o) * a.per) * 8") + ", at = line * a.line + first;\n    (void)first;\n";
+    else body += "    const long long at = back * " + w + ";\n";
     for (const char* x : m.arrays) {
       members += std::string("const D0* ") + x + "; ";
-      body += "    const " + pack + " p_" + x + " = *reinterpret_cast<const " + pack + "*>(a." + x + " + back * " + w + ");\n";
+      body += "    " + pack + " p_" + x + "[" + N(packs) + "];\n";
     }
-    for (size_t n = 0; n < m.coefficients.size(); ++n) {
-      const std::string at = "a.coef + " + N(n) + " * a.channels + c";
-      if (columns) body += "    const mx::Pack<A, " + w + "> k_" + m.coefficients[n] + " = *reinterpret_cast<const mx::Pack<A, " + w + ">*>(" + at + ");\n";
-      else body += std::string("    const A ") + m.coefficients[n] + " = *(" + at + ");\n";
+    for (const auto& r : call.results) members += std::string("D0* to_") + r.first + "; ";
+    body += each + (ragged ? "      if (" + inside + ") {\n" : "");
+    for (const char* x : m.arrays) body += std::string("      p_") + x + "[r] = *reinterpret_cast<const " + pack + "*>(a." + x + " + at + r * " + w + ");\n";
+    body += ragged ? "      }\n    }\n" : "    }\n";
+    if (marks) {
+      body += call.writes_marks ? "    unsigned bits = 0;\n"
+              : ragged          ? "    const unsigned bits = MarksOf(a, at, line, first, a.line - first < 8 ? static_cast<int>(a.line - first) : 8);\n"
+                                : "    const unsigned bits = MarksOf(a, at, line, first, 8);\n";
     }
-    body += "    " + pack + " result;\n#pragma unroll\n    for (int j = 0; j < " + w + "; ++j) {\n";
-    for (const char* x : m.arrays) body += std::string("      const D0 ") + x + " = p_" + x + ".v[j];\n";
+    body += each + (ragged ? "      if (!(" + inside + ")) break;\n" : "");
+    for (size_t k = 0; k < m.coefficients.size(); ++k) {
+      const std::string from = "a.coef + " + N(static_cast<int64_t>(k)) + " * a.channels + c";
+      if (columns) body += "      const mx::Pack<A, " + w + "> k_" + m.coefficients[k] + " = *reinterpret_cast<const mx::Pack<A, " + w + ">*>(" + from + " + r * " + w + ");\n";
+      else body += std::string("      const A ") + m.coefficients[k] + " = *(" + from + ");\n";
+    }
+    for (const auto& r : call.results) body += "      " + pack + " r_" + r.first + ";\n";
+    body += "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n";
+    for (const char* x : m.arrays) body += std::string("        const D0 ") + x + " = p_" + x + "[r].v[j];\n";
     if (columns)
-      for (const char* n : m.coefficients) body += std::string("      const A ") + n + " = k_" + n + ".v[j];\n";
-    body += m.body + "      result.v[j] = mx::Narrow<D0, A>::Store(v);\n    }\n    *reinterpret_cast<" + pack + "*>(a.out + back * " + w + ") = result;\n";
-    return LoopText{members + "const A* coef; D0* out; long long channels, per, perm, perh, cs, csm, csh;", kChannelFunctions + m.functions, body};
+      for (const char* k : m.coefficients) body += std::string("        const A ") + k + " = k_" + k + ".v[j];\n";
+    if (marks) body += call.writes_marks ? "        bool bit;\n" : "        const bool bit = bits >> (r * " + w + " + j) & 1u;\n";
+    body += m.body;
+    for (const auto& r : call.results) body += std::string("        r_") + r.first + ".v[j] = mx::Narrow<D0, A>::Store(" + r.first + ");\n";
+    if (call.writes_marks) body += "        bits |= (bit ? 1u : 0u) << (r * " + w + " + j);\n";
+    body += "      }\n";
+    for (const auto& r : call.results) body += std::string("      *reinterpret_cast<") + pack + "*>(a.to_" + r.first + " + at + r * " + w + ") = r_" + r.first + ";\n";
+    body += "    }\n";
+    if (call.writes_marks) body += "    if (a.marks) {\n      a.marks[a.header + back] = static_cast<unsigned char>(bits);\n      if (back == 0) a.marks[0] = static_cast<unsigned char>(a.order);\n    }\n";
+    return LoopText{members + "const A* coef; long long channels, per, perm, perh, cs, csm, csh;" + (marks ? kMarkMembers : ""), kChannelFunctions + m.functions + (marks ? kMarkText : ""), body};
   });
 }
 
@@ -318,23 +370,29 @@ std::string ForwardCoefficients(const BatchNormSettings& s, const char* channels
          " + c] = mx::Load<A>(a.beta, c) - scale * mx::Load<A>(a.mean, c);\n      }\n";
 }
 
-void ScaleOnDevice(const KernelArgs& args, const BatchNormSettings& s, const TBlob& x, const void* coef) {
-  MapOnDevice(args.run, s.view, {x.dtype}, s.relu, {x.dptr}, coef, args.out[0].dptr, [&] {
-    return ChannelMap{{"x"}, {"scale", "shift"}, AccumulatorText(x.dtype),
-                      std::string("      const A y = As<A>(x) * scale + shift, v = ") + (s.relu ? "y > A(0) || y != y ? y : A(0);\n" : "y;\n")};
-  }, "batch_norm_scale");
+// args: with an addend as input 3.
+void ScaleOnDevice(KernelArgs& args, const BatchNormSettings& s, const TBlob& x, const void* coef) {
+  MapCall call{"batch_norm_scale", x.dtype, s.relu, {x.dptr}, coef, {{"v", args.out[0].dptr}}};
+  ChannelMap map{{"x"}, {"scale", "shift"}, AccumulatorText(x.dtype), std::string("        const A y = As<A>(x) * scale + shift, v = ") + (s.relu ? "y > A(0) || y != y ? y : A(0);\n" : "y;\n")};
+  if (s.sum) {
+    call.name = "batch_norm_add_scale", call.marks = s.sum, call.writes_marks = true;
+    call.arrays.push_back(InOrderOnDevice(args, args.in[3], args.out[0].layout).dptr);
+    map.arrays.push_back("addend");
+    map.body = "        const A y = As<A>(x) * scale + shift + As<A>(addend), v = y > A(0) || y != y ? y : A(0);\n        bit = y > A(0);\n";
+  }
+  MapOnDevice(args.run, s.view, call, [&] { return map; });
 }
 
 }  // namespace
 
 void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const TBlob x = InOrderOnDevice(args, args.in[0], args.out[0].layout);
-  const int param = args.in[1].dtype, variant = s.fix_gamma;
+  const int param = args.in[1].dtype, variant = s.fix_gamma, moving = s.sum ? 4 : 3;
   const size_t bytes = static_cast<size_t>(std::max<int64_t>(s.view.channels, 1)) * DTypeSize(param);
   void *mean = Wanted(args, 1) ? args.out[1].dptr : args.workspace(bytes), *inv = Wanted(args, 2) ? args.out[2].dptr : args.workspace(bytes);
   void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 2) : nullptr;
   rtc::Arguments own;
-  own.Add(x.dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[3].dptr).Add(args.in[4].dptr).Add(mean).Add(inv).Add(coef).Add(s.eps).Add(s.momentum);
+  own.Add(x.dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[moving].dptr).Add(args.in[moving + 1].dptr).Add(mean).Add(inv).Add(coef).Add(s.eps).Add(s.momentum);
   const char* const members = "const D0* x; const D1* gamma; const D1* beta; D1* moving_mean; D1* moving_var; D1* mean; D1* inv; A* coef; double eps, momentum;";
   if (s.batch) {
     ChannelSums(args, s.view, {"batch_norm", {x.dtype, param}, variant}, {x.dptr}, own, [&] {   // around the channel's first element: the squares lose no digits
@@ -359,8 +417,9 @@ void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s) {
 void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const TBlob x = InOrderOnDevice(args, args.in[0], args.out[0].layout);
   void* coef = Coefficients(args, s.view, x.dtype, 2);
+  const int mean = s.sum ? 4 : 3;
   rtc::Arguments own;
-  own.Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[3].dptr).Add(args.in[4].dptr).Add(coef);
+  own.Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[mean].dptr).Add(args.in[mean + 1].dptr).Add(coef);
   rtc::LaunchItems(args.run, {"batch_norm_coefficients", {args.in[1].dtype}, (s.fix_gamma ? 2 : 0) + (x.dtype == kFloat64 ? 1 : 0)}, s.view.channels, &own, [&] {
     return LoopText{"const D0* gamma; const D0* beta; const D0* mean; const D0* inv; A* coef;", AccumulatorText(x.dtype), "      const I c = i;\n" + ForwardCoefficients(s, "a.count")};
   });
@@ -368,19 +427,21 @@ void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s) {
 }
 
 void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s) {
-  const TBlob g = InOrderOnDevice(args, args.in[0], args.out[0].layout), x = InOrderOnDevice(args, args.in[1], args.out[0].layout);
-  const int param = args.in[2].dtype, variant = (s.fix_gamma ? 4 : 0) + (s.batch ? 2 : 0) + (s.relu ? 1 : 0);
+  const int data = s.sum ? 2 : 1;   // input
+  const TBlob g = InOrderOnDevice(args, args.in[0], args.out[0].layout), x = InOrderOnDevice(args, args.in[data], args.out[0].layout);
+  const int param = args.in[data + 1].dtype, variant = (s.sum ? 8 : 0) + (s.fix_gamma ? 4 : 0) + (s.batch ? 2 : 0) + (s.relu ? 1 : 0);
   void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 5) : nullptr;
   rtc::Arguments own;
-  own.Add(g.dptr).Add(x.dptr).Add(args.in[2].dptr).Add(s.relu ? args.in[7].dptr : nullptr).Add(args.in[s.batch ? 5 : 3].dptr).Add(args.in[s.batch ? 6 : 4].dptr)
+  own.Add(g.dptr).Add(x.dptr).Add(args.in[data + 1].dptr).Add(s.relu ? args.in[7].dptr : nullptr).Add(args.in[data + (s.batch ? 4 : 2)].dptr).Add(args.in[data + (s.batch ? 5 : 3)].dptr)
       .Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(coef).Add(s.eps);
-  const char* const members = "const D0* g; const D0* x; const D1* gamma; const D1* beta; const D1* mean; const D1* second_moment; D1* dgamma; D1* dbeta; A* coef; double eps;";
-  // what the forward pass used; the relu's mask is computed again as it was there
-  const std::string masked = s.relu ? "As<A>(x) * scale + shift > A(0) ? As<A>(g) : A(0)" : "As<A>(g)";
+  if (s.sum) AddMarks(*s.sum, &own);
+  const std::string members = std::string("const D0* g; const D0* x; const D1* gamma; const D1* beta; const D1* mean; const D1* second_moment; D1* dgamma; D1* dbeta; A* coef; double eps;") + (s.sum ? kMarkMembers : "");
+  // what the forward pass used; the relu's mask is computed again as it was there, or read where something was added
+  const std::string masked = s.relu ? "As<A>(x) * scale + shift > A(0) ? As<A>(g) : A(0)" : s.sum ? "bit ? As<A>(g) : A(0)" : "As<A>(g)";
   const std::string functions = AccumulatorText(x.dtype) + "struct Channel { A mean, inv, scale, shift; };\n"
       "template <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args& a, long long c) {\n  Channel k;\n  k.mean = mx::Load<A>(a.mean, c);\n" +
       (s.batch ? "  k.inv = mx::Load<A>(a.second_moment, c);\n" : "  k.inv = static_cast<A>(1 / ::sqrt(mx::Load<double>(a.second_moment, c) + a.eps));\n") +
-      "  k.scale = " + (s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") + "k.inv;\n  k.shift = " + (s.relu ? "mx::Load<A>(a.beta, c) - k.scale * k.mean" : "A(0)") + ";\n  return k;\n}\n";
+      "  k.scale = " + (s.fix_gamma ? "" : "mx::Load<A>(a.gamma, c) * ") + "k.inv;\n  k.shift = " + (s.relu ? "mx::Load<A>(a.beta, c) - k.scale * k.mean" : "A(0)") + ";\n  return k;\n}\n" + (s.sum ? kMarkText : "");
   auto coefficients = [&](const char* channels) {   // with the sums over n elements where the batch's moments were used
     const std::string next = std::string(" * ") + channels + " + c] = ";
     return "      if (a.coef) {\n        const Channel k = ChannelOf(a, c);\n        a.coef[c] = k.scale;\n        a.coef[1" + next + "k.shift;\n        a.coef[2" + next + "k.mean;\n" +
@@ -394,20 +455,37 @@ void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s) {
       return ChannelText{members, functions, {"g", "x"},
                          "      const A scale = k.scale, shift = k.shift, up = " + masked + ";\n      (void)scale;\n      (void)shift;\n      first += up;\n      second += up * (As<A>(x) - k.mean);\n",
                          std::string("      if (a.dgamma) mx::Store(a.dgamma, c, ") + (s.fix_gamma ? "0.0" : "second * static_cast<double>(ChannelOf(a, c).inv)") +
-                             ");\n      if (a.dbeta) mx::Store(a.dbeta, c, first);\n" + coefficients("a.channels")};
+                             ");\n      if (a.dbeta) mx::Store(a.dbeta, c, first);\n" + coefficients("a.channels"), s.sum != nullptr};
     });
   } else {
     rtc::LaunchItems(args.run, {"batch_norm_constants", {x.dtype, param}, variant}, s.view.channels, &own, [&] {
       return LoopText{members, functions, "      const I c = i;\n" + coefficients("a.count")};
     });
   }
-  if (!Wanted(args, 0)) return;
-  MapOnDevice(args.run, s.view, {x.dtype}, variant, {g.dptr, x.dptr}, coef, args.out[0].dptr, [&] {
-    ChannelMap m{{"g", "x"}, {"scale", "shift", "mean"}, AccumulatorText(x.dtype), "      const A up = " + masked + ";\n      (void)shift;\n      (void)mean;\n      (void)x;\n"};
-    if (s.batch) m.coefficients.insert(m.coefficients.end(), {"up_mean", "product"});
-    m.body += s.batch ? "      const A v = scale * (up - up_mean - (As<A>(x) - mean) * product);\n" : "      const A v = scale * up;\n";
-    return m;
-  }, "batch_norm_gradient");
+  const bool addend = s.sum && Wanted(args, 3);
+  if (!Wanted(args, 0) && !addend) return;
+  MapCall call{s.sum ? "batch_norm_add_gradient" : "batch_norm_gradient", x.dtype, variant, {g.dptr}, coef, {}, s.sum};
+  ChannelMap map{{"g"}, {}, AccumulatorText(x.dtype), "        const A up = " + masked + ";\n"};
+  TBlob masked_gradient;   // of the addend, as the other results lie
+  if (addend) {
+    masked_gradient = args.out[3];
+    masked_gradient.layout = args.out[0].layout;
+    if (args.out[3].layout != args.out[0].layout) masked_gradient.dptr = args.workspace(std::max<size_t>(masked_gradient.Bytes(), 1));
+    call.results.emplace_back("up", masked_gradient.dptr);
+    call.variant += 16;
+  }
+  if (Wanted(args, 0)) {
+    call.arrays.push_back(x.dptr);
+    call.results.emplace_back("v", args.out[0].dptr);
+    call.variant += 32;
+    map.arrays.push_back("x");
+    map.coefficients = {"scale", "shift", "mean"};
+    if (s.batch) map.coefficients.insert(map.coefficients.end(), {"up_mean", "product"});
+    map.body += "        (void)shift;\n        (void)mean;\n        (void)x;\n";
+    map.body += s.batch ? "        const A v = scale * (up - up_mean - (As<A>(x) - mean) * product);\n" : "        const A v = scale * up;\n";
+  }
+  MapOnDevice(args.run, s.view, call, [&] { return map; });
+  if (addend && masked_gradient.dptr != args.out[3].dptr) ConvertLayoutOnDevice(args.run, masked_gradient, args.out[3]);
 }
 
 }  // namespace nn

@@ -26,6 +26,7 @@ struct ChannelText {
   std::string members, functions;
   std::vector<const char*> arrays;
   std::string element, finish;
+  bool marks = false;   // `element` finds its bit of NormMarks as `bit`; kMarkMembers are among the members, MarkText() among the functions
 };
 extern const char* const kNoChannel;   // Channel and ChannelOf where a channel has nothing of its own
 void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& pointers, const rtc::Arguments& own, const std::function<ChannelText()>& make);
@@ -43,17 +44,29 @@ void RowNormOnDevice(KernelArgs& args, const RowNorm& norm);
 /* in: gradient, data, gamma; out: gradients of data, gamma, beta. */
 void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& norm);
 
-/* BatchNorm, the parts of batch_norm.cc. `relu`: followed by it. */
+/*
+ * Where relu(BatchNorm(data) + addend) is positive: bits by lines of neighbouring elements, a byte for eight of a line. `bytes` begins with a header whose first byte is the
+ * order (Layout) that the forward pass wrote in; kernels read it there, so that nobody waits for it.
+ */
+struct NormMarks {
+  void* bytes = nullptr;                    // null: not wanted
+  int64_t header = 0, order = 0;            // bytes; the Layout of the kernel's results
+  int64_t line = 1, other_line = 1;         // elements of a line in this order and in the other one
+  int64_t minor = 1, major = 1;             // an example is major rows of minor elements in this order
+};
+
+/* BatchNorm, the parts of batch_norm.cc and batch_norm_add.cc. `relu`: followed by it. */
 struct BatchNormSettings {
   ChannelView view;
   double eps, momentum;
   bool fix_gamma, batch, relu;   // batch: its moments are used, not the moving averages
+  const NormMarks* sum = nullptr;   // followed by a sum and a relu
 };
-/* data, gamma, beta, moving_mean, moving_var -> output, mean, inv_std. */
+/* data, gamma, beta, [addend,] moving_mean, moving_var -> output, mean, inv_std, [marks]. */
 void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s);
-/* data, gamma, beta, mean, inv_std -> output. */
+/* data, gamma, beta, [addend,] mean, inv_std -> output. */
 void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s);
-/* ograd, data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad, gamma_grad, beta_grad. */
+/* ograd, [marks,] data, gamma, moving_mean, moving_var, mean, inv_std, [beta with relu] -> data_grad, gamma_grad, beta_grad, [addend_grad]. */
 void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s);
 
 /* `b` in the memory order of `like`: itself or a copy in the workspace. */
