@@ -128,6 +128,9 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   Segment& segment = segments_[{begin, end}];
   Key key;
   work.addresses(begin, end, &key);
+  // Nodes choose kernels by variables that may be changed while the process runs. Equal settings share one Env, so going back to a value finds its graph again.
+  const Env* const env = &Env::Get();
+  key.push_back(env);
   ++uses_;
   for (Graph& g : segment.graphs) {
     if (g.key != key) continue;
@@ -145,6 +148,10 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   segment.seen.erase(seen);
   uint64_t counters = 0;
   void* made = Capture(begin, end, work, &counters);
+  if (made && env != &Env::Get()) {   // changed meanwhile: nobody knows under which value each node was captured
+    hooks->destroy(made);
+    made = nullptr;
+  }
   if (!made) return RunDirectly(begin, end, work);   // an error of a node that is not the capture's happens again here
   if (segment.graphs.size() == kMaxGraphs) {
     auto oldest = std::min_element(segment.graphs.begin(), segment.graphs.end(), [](const Graph& a, const Graph& b) { return a.last_use < b.last_use; });

@@ -52,9 +52,9 @@ class DeviceGraphs {
   DeviceGraphs& operator=(const DeviceGraphs&) = delete;
 
   /*
-   * Runs nodes [begin, end). A segment's first run with some addresses is an ordinary one: it loads kernels, makes memory, tunes, and shows which nodes
-   * cannot be captured. The second one is captured, and from then on every run with these addresses is one launch (with random
-   * numbers, and a small kernel before it). Errors of nodes are those of `run`. Random numbers are those of runs without graphs.
+   * Runs nodes [begin, end). A segment's first run with some addresses and some settings of the environment is an ordinary one: it loads kernels, makes
+   * memory, tunes, and shows which nodes cannot be captured. The second one is captured, and from then on every run with these is one launch (with
+   * random numbers, and a small kernel before it). Errors of nodes are those of `run`. Random numbers are those of runs without graphs.
    */
   void Run(int begin, int end, const Work& work);
 

@@ -10,24 +10,20 @@
 #include "engine/stream.h"
 #include "executor/plan.h"
 #include "fake_device.h"
+#include "fake_product_library.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
+#include "operator/nn/rnn.h"
 #include "rtc/capture.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
 namespace {
 
-struct Launched {
-  const rtc::Kernel* kernel;
-  rtc::LaunchShape shape;
-  std::vector<char> args;
-  RunContext run;
-};
 /* What is pushed while a stream is captured goes into `taking`. */
 struct FakeGraph {
   std::vector<int> nodes;
-  std::vector<Launched> launches;
+  std::vector<std::function<void()>> launches;   // kernels and products
 };
 FakeGraph* g_taking = nullptr;
 std::set<FakeGraph*> g_live;
@@ -61,7 +57,7 @@ const CaptureHooks kCapture = {
       ASSERT_EQ(g_live.count(g), 1u);
       ++g_replays;
       g_ran.insert(g_ran.end(), g->nodes.begin(), g->nodes.end());
-      for (Launched& l : g->launches) g_emulator->launch(*l.kernel, l.shape, l.args.data(), l.args.size(), l.run);
+      for (const auto& launch : g->launches) launch();
     },
     [](void* p) {
       EXPECT_EQ(g_live.erase(static_cast<FakeGraph*>(p)), 1u);
@@ -80,7 +76,7 @@ class DeviceGraphsTest : public testing::Test {
     g_captures = g_replays = g_refuse = 0;
   }
   void TearDown() override {
-    for (const char* name : {"MXNET_ENABLE_CUDA_GRAPHS", "MXNET_CUDA_GRAPHS_VERBOSE", "MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES", "MXNET_CUDA_GRAPHS_DBG_FILE",
+    for (const char* name : {"MXNET_ENABLE_CUDA_GRAPHS", "MXNET_ENFORCE_DETERMINISM", "MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "MXNET_CUDA_GRAPHS_VERBOSE", "MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES", "MXNET_CUDA_GRAPHS_DBG_FILE",
                              "MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS"})
       Env::Set(name, "");
     EXPECT_TRUE(g_live.empty()) << "graphs that nobody destroyed";
@@ -190,6 +186,49 @@ TEST_F(DeviceGraphsTest, RefusedCapturesRunAsBefore) {
   }
 }
 
+// What nodes do may depend on variables: every run is one under the value of its time, in a replay too.
+TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
+  DeviceGraphs graphs(2, 0, false);
+  const auto node = [](int t) { return 10 * t + Env::Get().enforce_determinism; };
+  DeviceGraphs::Work work = Nodes();
+  work.run = [&](int t) {
+    (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
+    return true;
+  };
+  const auto run = [&](const char* value) {
+    Env::Set("MXNET_ENFORCE_DETERMINISM", value);
+    g_ran.clear();
+    graphs.Run(0, 2, work);
+    EXPECT_EQ(g_ran, (std::vector<int>{node(0), node(1)}));
+  };
+  for (int i = 0; i < 3; ++i) run("0");
+  EXPECT_EQ(g_captures, 1);
+  for (int i = 0; i < 3; ++i) run("1");
+  EXPECT_EQ(g_captures, 2);
+  const int replays = g_replays;
+  run("0");
+  run("1");
+  EXPECT_EQ(g_captures, 2) << "graphs of values that come back are still there";
+  EXPECT_EQ(g_replays, replays + 2);
+
+  // changed while a capture is under way: the graph is of neither value
+  DeviceGraphs changing(2, 0, false);
+  const char* next = nullptr;
+  work.run = [&](int t) {
+    (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
+    if (g_taking && next) Env::Set("MXNET_ENFORCE_DETERMINISM", next);
+    return true;
+  };
+  for (int i = 0; i < 6; ++i) {
+    next = i == 1 ? "0" : nullptr;   // the capture
+    if (i == 2) Env::Set("MXNET_ENFORCE_DETERMINISM", "1");
+    g_ran.clear();
+    changing.Run(0, 2, work);
+    EXPECT_EQ(g_ran, (std::vector<int>{node(0), node(1)})) << "run " << i;
+    EXPECT_EQ(g_taking, nullptr);
+  }
+}
+
 TEST_F(DeviceGraphsTest, FilesAndFlags) {
   EXPECT_EQ(GraphFileName("/tmp/net", 3, true, 12), "/tmp/net-dev3-trn.12.dot");
   EXPECT_EQ(GraphFileName("a.b", 0, false, 0), "a.b-dev0-inf.0.dot");
@@ -240,10 +279,24 @@ const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new
 void LaunchOrTakeDown(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext& run) {
   if (!g_taking) return g_emulator->launch(kernel, shape, args, bytes, run);
   const char* begin = static_cast<const char*>(args);
-  g_taking->launches.push_back({&kernel, shape, std::vector<char>(begin, begin + bytes), run});
+  std::vector<char> kept(begin, begin + bytes);
+  g_taking->launches.push_back([&kernel, shape, kept, run]() mutable { g_emulator->launch(kernel, shape, kept.data(), kept.size(), run); });
 }
 void ReadFromEmulator(const void* src, void* dst, size_t bytes, const RunContext& run) { g_emulator->read(src, dst, bytes, run); }
 const rtc::LaunchHooks kTakeDown = {LaunchOrTakeDown, ReadFromEmulator};
+
+const library::ProductLibrary* g_products = nullptr;   // computes at once
+std::vector<library::Arithmetic> g_computed;           // in what, in the order in which the device computed
+void MultiplyOrTakeDown(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm, const library::ProductOperands& operands, void* workspace, const RunContext& run) {
+  const auto multiply = [problem, algorithm, operands, workspace, run] {
+    g_computed.push_back(problem.arithmetic);
+    g_products->multiply(problem, algorithm, operands, workspace, run);
+  };
+  if (g_taking) g_taking->launches.push_back(multiply);
+  else multiply();
+}
+library::ProductAlgorithm ChooseProduct(const library::ProductProblem& problem, size_t limit, const RunContext& run) { return g_products->choose(problem, limit, run); }
+const library::ProductLibrary kTakeDownProducts = {ChooseProduct, MultiplyOrTakeDown};
 
 class PlanGraphs : public DeviceGraphsTest {
  protected:
@@ -261,11 +314,14 @@ class PlanGraphs : public DeviceGraphsTest {
     device_.reset(new EmulatedDevice);
     g_emulator = rtc::GetLaunchHooks();
     rtc::SetLaunchHooks(&kTakeDown);
+    g_products = library::GetProductLibrary();
+    library::SetProductLibrary(&kTakeDownProducts);
+    g_computed.clear();
     Env::Set("MXNET_ENABLE_CUDA_GRAPHS", "1");
   }
   void TearDown() override {
     Engine::Get()->WaitForAll();
-    if (device_) rtc::SetLaunchHooks(g_emulator);
+    if (device_) rtc::SetLaunchHooks(g_emulator), library::SetProductLibrary(g_products);
     device_.reset();
     DeviceGraphsTest::TearDown();
   }
@@ -283,12 +339,32 @@ class PlanGraphs : public DeviceGraphsTest {
     a.WaitToWrite();
     for (int64_t i = 0; i < a.shape().Size(); ++i) static_cast<float*>(a.data().dptr)[i] = value + static_cast<float>(i % 3);
   }
+  /* An instance of the plan with arrays in all its places: inputs as given, the others zero. */
+  struct Call {
+    std::shared_ptr<PlanInstance> instance;
+    std::shared_ptr<PlanCall> call;
+  };
+  static Call Begin(const std::shared_ptr<const Plan>& plan, const PlanRequest& request, bool graphs, const std::vector<Shape>& outputs) {
+    Call c{std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx)), std::make_shared<PlanCall>()};
+    c.call->graphs = graphs;
+    c.call->arrays.resize(plan->num_slots());
+    for (size_t i = 0; i < request.shapes.size(); ++i) {
+      c.call->arrays[i] = Array(request.shapes[i], 0.1f * static_cast<float>(i));
+      if (i < request.grad_req.size() && request.grad_req[i] != OpReq::kNull) c.call->arrays[plan->grad_slot(static_cast<int>(i))] = Array(request.shapes[i], 0);
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      c.call->arrays[plan->output_slot(static_cast<int>(i))] = Array(outputs[i], 0);
+      if (plan->has_backward) c.call->arrays[plan->head_slot(static_cast<int>(i))] = Array(outputs[i], 0.5f);
+    }
+    return c;
+  }
   static std::vector<float> Values(const NDArray& a) {
     a.WaitToRead();
     const float* p = static_cast<const float*>(a.data().dptr);
     return {p, p + a.shape().Size()};
   }
   std::unique_ptr<EmulatedDevice> device_;
+  FakeProductLibrary products_;   // before SetUp puts another one in front of it
 };
 
 TEST_F(PlanGraphs, ForwardAndBackwardGiveTheSame) {
@@ -304,16 +380,7 @@ TEST_F(PlanGraphs, ForwardAndBackwardGiveTheSame) {
   const auto plan = Plan::Compile(request);
   ASSERT_TRUE(plan->has_backward);
   auto train = [&](bool graphs, std::vector<std::vector<float>>* seen) {
-    auto instance = std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx));
-    auto call = std::make_shared<PlanCall>();
-    call->graphs = graphs;
-    call->arrays.resize(plan->num_slots());
-    for (int i = 0; i < 2; ++i) {
-      call->arrays[i] = Array(request.shapes[i], 0.1f);
-      call->arrays[plan->grad_slot(i)] = Array(request.shapes[i], 0);
-    }
-    call->arrays[plan->output_slot(0)] = Array(Shape{3, 2}, 0);
-    call->arrays[plan->head_slot(0)] = Array(Shape{3, 2}, 0.5f);
+    const auto [instance, call] = Begin(plan, request, graphs, {Shape{3, 2}});
     for (int step = 0; step < 4; ++step) {
       Fill(call->arrays[0], 0.1f * static_cast<float>(step));
       if (step == 3) call->arrays[1] = Array(request.shapes[1], -0.3f);   // another address
@@ -352,15 +419,11 @@ TEST_F(PlanGraphs, WaitingNodesRunBetweenAndDrawingOnesWithin) {
   request.is_train = true;
   const auto plan = Plan::Compile(request);
   auto run = [&](bool graphs) {
-    auto instance = std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(request.ctx));
-    auto call = std::make_shared<PlanCall>();
-    call->graphs = graphs;
+    const auto [instance, call] = Begin(plan, request, graphs, {Shape{3, 64}});
     call->random = Imperative::Random(request.ctx);   // one of several
     call->random->state.Seed(7);
-    call->arrays.resize(plan->num_slots());
-    call->arrays[0] = Array(request.shapes[0], 0.25f);
-    call->arrays[1] = Array(request.shapes[1], 0);
-    call->arrays[plan->output_slot(0)] = Array(Shape{3, 64}, 0);
+    Fill(call->arrays[0], 0.25f);
+    Fill(call->arrays[1], 0);
     std::vector<std::vector<float>> seen;
     for (int step = 0; step < 5; ++step) {
       instance->Run(call, false);
@@ -374,6 +437,72 @@ TEST_F(PlanGraphs, WaitingNodesRunBetweenAndDrawingOnesWithin) {
   EXPECT_NE(with[3], with[4]) << "the same numbers were drawn again";
   EXPECT_EQ(g_captures, 2) << "before and after what waits";
   EXPECT_EQ(g_replays, 6) << "in steps 2, 3 and 4: the first one showed what waits, the second one was the first of these segments";
+}
+
+// Products of replays are computed as the variables say at the time of the call.
+TEST_F(PlanGraphs, ReplaysFollowTheEnvironment) {
+  PlanRequest request;
+  request.symbol = Make("FullyConnected", {Symbol::Variable("x"), Symbol::Variable("w")}, {{"num_hidden", "3"}, {"no_bias", "1"}}, "dense");
+  request.ctx = Context::GPU(0);
+  request.shapes = {Shape{2, 5}, Shape{3, 5}};
+  request.dtypes = {kFloat32, kFloat32};
+  const auto plan = Plan::Compile(request);
+  const Call c = Begin(plan, request, true, {Shape{2, 3}});
+  for (const char* value : {"0", "0", "0", "1", "1", "1", "0", "1"}) {
+    Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", value);
+    g_computed.clear();
+    c.instance->Run(c.call, false);
+    Values(c.call->arrays[plan->output_slot(0)]);
+    EXPECT_EQ(g_computed, std::vector<library::Arithmetic>{*value == '1' ? library::Arithmetic::kTensorFloat : library::Arithmetic::kFloat});
+  }
+  EXPECT_EQ(g_captures, 2);
+  EXPECT_EQ(g_replays, 6);
+  Engine::Get()->WaitForAll();
+}
+
+// A recurrent layer is many small products and kernels that hand their state on through scratch memory: one launch, on other values in each run.
+TEST_F(PlanGraphs, RecurrentLayersForwardAndBackward) {
+  constexpr int64_t kSteps = 3, kBatch = 2, kInput = 4, kHidden = 3;
+  for (const char* mode : {"lstm", "gru"}) {
+    const bool lstm = std::string(mode) == "lstm";
+    const AttrDict attrs = {{"mode", mode}, {"state_size", std::to_string(kHidden)}, {"num_layers", "2"}, {"bidirectional", "1"}, {"state_outputs", "1"}, {"p", "0.4"}};
+    const nn::RnnDims d = nn::DimsOf(MakeAttrs(Op::Get("RNN"), attrs)->get<nn::RNNParam>(), Shape{kSteps, kBatch, kInput});
+    PlanRequest request;
+    std::vector<Symbol> inputs = {Symbol::Variable("x"), Symbol::Variable("params"), Symbol::Variable("h")};
+    const Shape state = {d.layers * d.directions, kBatch, kHidden}, outputs = {kSteps, kBatch, d.directions * kHidden};
+    request.shapes = {Shape{kSteps, kBatch, kInput}, Shape{d.ParamSize()}, state};
+    std::vector<Shape> results = {outputs, state};
+    if (lstm) inputs.push_back(Symbol::Variable("c")), request.shapes.push_back(state), results.push_back(state);
+    request.symbol = Make("RNN", inputs, attrs, "rnn");
+    request.ctx = Context::GPU(0);
+    request.dtypes.assign(inputs.size(), kFloat32);
+    request.is_train = true;
+    request.grad_req.assign(inputs.size(), OpReq::kWrite);
+    const auto plan = Plan::Compile(request);
+    ASSERT_TRUE(plan->has_backward);
+    const auto train = [&](bool graphs) {
+      const Call c = Begin(plan, request, graphs, results);
+      c.call->random = Imperative::Random(request.ctx);
+      c.call->random->state.Seed(3);
+      std::vector<std::vector<float>> seen;
+      for (int step = 0; step < 5; ++step) {
+        for (size_t i = 0; i < inputs.size(); ++i) Fill(c.call->arrays[i], 0.07f * static_cast<float>(step) - 0.2f * static_cast<float>(i));
+        c.instance->Run(c.call, false);
+        c.instance->Run(c.call, true);
+        for (size_t i = 0; i < results.size(); ++i) seen.push_back(Values(c.call->arrays[plan->output_slot(static_cast<int>(i))]));
+        for (size_t i = 0; i < inputs.size(); ++i) seen.push_back(Values(c.call->arrays[plan->grad_slot(static_cast<int>(i))]));
+      }
+      Engine::Get()->WaitForAll();
+      return seen;
+    };
+    const auto without = train(false);
+    g_captures = g_replays = 0;
+    const auto with = train(true);
+    EXPECT_EQ(with, without) << mode;
+    EXPECT_NE(with[with.size() - 1], with[with.size() - 1 - results.size() - inputs.size()]) << "every step has values of its own";
+    EXPECT_EQ(g_captures, 2) << mode;
+    EXPECT_EQ(g_replays, 8) << mode;
+  }
 }
 
 }  // namespace
