@@ -38,7 +38,7 @@ void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t b
                                : cudaMemcpyPeer(dst, dst_ctx.dev_id, src, src_ctx.dev_id, bytes);
   } else {
     const cudaMemcpyKind kind = !dst_ctx.is_gpu() ? cudaMemcpyDeviceToHost : src_ctx.is_gpu() ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
-    // On a worker's stream the engine waits for the stream before it calls the operation done.
+    // From and to pageable memory the driver does not return before that memory is read or written; from and to pinned memory it does.
     status = stream != nullptr ? cudaMemcpyAsync(dst, src, bytes, kind, static_cast<cudaStream_t>(stream)) : cudaMemcpy(dst, src, bytes, kind);
   }
   if (status != cudaSuccess) cudaGetLastError();

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/fork_guard.h"
+#include "ndarray/pinned_ring.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"
 
@@ -35,7 +36,7 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
     return;
   }
   MXNET_CHECK(DeviceCopy::Get().copy) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
-  DeviceCopy::Get().copy(dst, dst_ctx, src, src_ctx, bytes, stream);
+  CopyWithDevice(dst, dst_ctx, src, src_ctx, bytes, stream);
 }
 
 Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {

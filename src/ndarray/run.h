@@ -39,7 +39,7 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
                    std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
 }
 
-/* Device memory copies, registered by the CUDA build. `stream` is null outside GPU workers. */
+/* Device memory copies, registered by the CUDA build. With a `stream`, which is null outside GPU workers, a copy is put there; without, it is over on return. */
 struct DeviceCopy {
   void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) = nullptr;
   static DeviceCopy& Get();

@@ -23,6 +23,8 @@ void FreeWithVariable(const StorageHandle& handle);
 void FinishDeletion();
 /* Waits on the host for all that is under way on the device, faults left to others; for what belongs to no variable. Nothing to do on the CPU. */
 void FinishDevice(Context ctx);
+/* Who keeps pinned memory that it can do without: asked, without a lock, before a request of such memory is refused. One function, for good. */
+void SetSpareHolder(void (*give_back)());
 
 }  // namespace storage
 }  // namespace mxnet

@@ -1,9 +1,11 @@
 #include "storage/pool.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "mxnet/profiler.h"
 #include "storage/cpu_backend.h"
+#include "storage/device_memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -17,6 +19,8 @@ constexpr size_t kLargeBlock = size_t{2} << 20;
 constexpr size_t kPageAlignment = 4096;
 constexpr size_t kCpuAlignment = 64;
 constexpr size_t kGpuAlignment = 256;
+
+std::atomic<void (*)()> g_spare_holder{nullptr};
 
 bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
@@ -49,6 +53,8 @@ Pool::~Pool() {
   RemoveForkGuarded(this);
   if (!closed_) ReleaseAll();
 }
+
+void SetSpareHolder(void (*give_back)()) { g_spare_holder.store(give_back, std::memory_order_release); }
 
 void Pool::InitClasses() {
   if (options_.type == PoolType::kRound) {
@@ -272,6 +278,7 @@ void* Pool::Miss(size_t bytes, size_t rounded) {
   void* ptr = backend_->Malloc(rounded, alignment);
   if (ptr == nullptr) {
     if (void* again = reuse()) return again;
+    if (void (*give_back)() = g_spare_holder.load(std::memory_order_acquire); give_back != nullptr && ctx_.dev_type == DeviceType::kCPUPinned) give_back();
     ReleaseAll();
     ptr = backend_->Malloc(rounded, alignment);
   }

@@ -17,6 +17,7 @@ class SpinLock {
   void lock() {
     while (locked_.exchange(true, std::memory_order_acquire)) WaitUntilFree();
   }
+  bool try_lock() { return !locked_.exchange(true, std::memory_order_acquire); }
   void unlock() { locked_.store(false, std::memory_order_release); }
 
  private:

@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <thread>
 
 #include "engine/device_work.h"
-#include "engine/stream.h"
 #include "engine/var.h"
 #include "fake_device.h"
+#include "fake_streams.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "storage/pool.h"
@@ -23,104 +19,16 @@
 namespace mxnet {
 namespace {
 
-/* What was put on a stream runs later, in order, on the stream's own thread. */
-class FakeStream {
- public:
-  FakeStream() : thread_([this] { Loop(); }) {}
-  ~FakeStream() {
-    Put({});
-    thread_.join();
-  }
-  void Put(std::function<void()> work) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    queue_.push_back(std::move(work));
-    ++put_;
-    changed_.notify_all();
-  }
-  void Wait(uint64_t upto) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= upto; });
-  }
-  uint64_t put() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return put_;
-  }
-  bool Done(uint64_t upto) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return done_ >= upto;
-  }
-
- private:
-  void Loop() {
-    for (;;) {
-      std::function<void()> work;
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        changed_.wait(lock, [&] { return !queue_.empty(); });
-        work = std::move(queue_.front());
-        queue_.pop_front();
-      }
-      if (!work) return;
-      work();
-      std::lock_guard<std::mutex> lock(mutex_);
-      ++done_;
-      changed_.notify_all();
-    }
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  uint64_t put_ = 0, done_ = 0;
-  std::thread thread_;
-};
-
-struct FakeEvent {
-  FakeStream* stream;
-  uint64_t upto;
-};
-
-std::atomic<int> g_syncs{0}, g_waits{0}, g_finishes{0}, g_events{0};
-std::atomic<bool> g_fault{false};
-
-void* Record(void* s) {
-  ++g_events;
-  FakeStream* stream = static_cast<FakeStream*>(s);
-  return new FakeEvent{stream, stream->put()};
-}
-void WaitEvent(void* s, void* e) {
-  ++g_waits;
-  const FakeEvent event = *static_cast<FakeEvent*>(e);
-  static_cast<FakeStream*>(s)->Put([event] { event.stream->Wait(event.upto); });
-}
-bool Passed(void* e) { return static_cast<FakeEvent*>(e)->stream->Done(static_cast<FakeEvent*>(e)->upto); }
-void Finish(void* e) {
-  ++g_finishes;
-  static_cast<FakeEvent*>(e)->stream->Wait(static_cast<FakeEvent*>(e)->upto);
-  if (g_fault) throw Error("[engine] running on the GPU failed: fake fault");
-}
-void Release(void* e) {
-  --g_events;
-  delete static_cast<FakeEvent*>(e);
-}
-void Synchronize(void* s) {
-  ++g_syncs;
-  FakeStream* stream = static_cast<FakeStream*>(s);
-  stream->Wait(stream->put());
-}
-
-const engine::StreamHooks kHooks = {[](int) {}, [](bool) -> void* { return new FakeStream; }, [](void* s) { delete static_cast<FakeStream*>(s); }, Synchronize,
-                                    Record, WaitEvent, Passed, Finish, Release};
-
 class DeviceEvents : public testing::Test {
  protected:
   void SetUp() override {
     before_ = engine::GetStreamHooks();
-    engine::SetStreamHooks(&kHooks);
-    g_fault = false;
+    engine::SetStreamHooks(&kFakeStreams);
+    FakeStream::fault = false;
   }
   void TearDown() override {
     engine_.reset();
-    EXPECT_EQ(g_events, 0) << "events never came back";
+    EXPECT_EQ(FakeStream::events, 0) << "events never came back";
     engine::SetStreamHooks(before_);
   }
   void Make(const char* type) { engine_.reset(Engine::Create(type)); }
@@ -196,7 +104,7 @@ TEST_F(DeviceEvents, HostWaitsOnlyForResults) {
   Var* v = engine_->NewVariable();
   Var* w = engine_->NewVariable();
   std::atomic<int> queued{0}, ran{0};
-  const int syncs = g_syncs;
+  const int syncs = FakeStream::syncs;
   for (int i = 0; i < 20; ++i) {
     engine_->PushSync(
         [&, i](RunContext run) {
@@ -219,7 +127,7 @@ TEST_F(DeviceEvents, HostWaitsOnlyForResults) {
   engine_->WaitForVar(v, true);
   EXPECT_TRUE(engine_->TryAcquire(nullptr, 0, &v, 1));
   engine_->Release(nullptr, 0, &v, 1);
-  EXPECT_EQ(g_syncs, syncs);
+  EXPECT_EQ(FakeStream::syncs, syncs);
   for (Var* x : {v, w}) engine_->DeleteVariable({}, Context::CPU(), x);
 }
 
@@ -230,7 +138,7 @@ TEST_F(DeviceEvents, FaultsNameTheOperator) {
   for (int all = 0; all < 2; ++all) {
     push("first");
     engine_->WaitForVar(v);
-    g_fault = true;
+    FakeStream::fault = true;
     push("culprit");
     std::string message;
     try {
@@ -248,7 +156,7 @@ TEST_F(DeviceEvents, FaultsNameTheOperator) {
     engine_->PushSync([&](RunContext) { ran = true; }, Context::CPU(), {v}, {host}, FnProperty::kNormal, 0, "reader");
     EXPECT_THROW(engine_->WaitForVar(host), Error) << "its input is no result";
     EXPECT_FALSE(ran);
-    g_fault = false;
+    FakeStream::fault = false;
     engine_->DeleteVariable({}, Context::CPU(), host);
   }
   engine_->DeleteVariable({}, Context::CPU(), v);
@@ -273,7 +181,7 @@ TEST_F(DeviceEvents, SkippedOperatorsKeepTheOrder) {
   for (Var* x : {data, bad}) engine_->DeleteVariable({}, Context::CPU(), x);
 }
 
-engine::DeviceWorkPtr On(FakeStream* stream) { return std::make_shared<engine::DeviceWork>(&kHooks, stream, Record(stream), "work", std::string()); }
+engine::DeviceWorkPtr On(FakeStream* stream) { return std::make_shared<engine::DeviceWork>(&kFakeStreams, stream, kFakeStreams.record(stream), "work", std::string()); }
 
 TEST_F(DeviceEvents, BlocksAreReusedInTheOrderOfStreams) {
   PoolOptions options;
