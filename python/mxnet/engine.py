@@ -10,7 +10,7 @@ __all__ = ["bulk", "set_bulk_size", "stats"]
 def set_bulk_size(size):
     """Let the engine group up to `size` consecutive operations of this thread. Returns the limit that held before.
 
-    Grouping saves scheduling time per operation and delays the first result; 0 turns it off.
+    Grouping saves scheduling time per operation and delays the first result; 0 (or 1) turns it off, a negative size is an error.
     """
     previous = ctypes.c_int()
     check_call(_LIB.MXEngineSetBulkSize(ctypes.c_int(size), ctypes.byref(previous)))

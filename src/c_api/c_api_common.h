@@ -40,7 +40,7 @@ struct ApiStore {
 };
 
 inline const char* Text(const char* s, const char* what) {
-  MXNET_CHECK_KIND(s != nullptr, Value) << "[C API] " << what << " is null";
+  MXNET_CHECK_KIND(s != nullptr, Value) << "[c_api] " << what << " is null";
   return s;
 }
 
@@ -52,7 +52,7 @@ inline void NeedTexts(int64_t count, const char* const* texts, const char* what)
 }
 
 inline NDArray* AsNDArray(NDArrayHandle h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null NDArray handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null NDArray handle";
   return static_cast<NDArray*>(h);
 }
 

@@ -50,11 +50,11 @@ void ThrowNullOutput(const char* function, const char* names, size_t index) {
 }
 
 void ThrowBadArray(int64_t count, const char* what) {
-  if (count < 0) MXNET_THROW(Value) << "[C API] the number of " << what << " is " << count << "; accepted: 0 or more";
-  MXNET_THROW(Value) << "[C API] " << what << " is NULL, its number " << count << "; accepted: NULL only for none";
+  if (count < 0) MXNET_THROW(Value) << "[c_api] the number of " << what << " is " << count << "; accepted: 0 or more";
+  MXNET_THROW(Value) << "[c_api] " << what << " is NULL, its number " << count << "; accepted: NULL only for none";
 }
 
-void ThrowNullElement(int64_t index, const char* what) { MXNET_THROW(Value) << "[C API] number " << index << " of the " << what << " is NULL; accepted: a text"; }
+void ThrowNullElement(int64_t index, const char* what) { MXNET_THROW(Value) << "[c_api] number " << index << " of the " << what << " is NULL; accepted: a text"; }
 
 }  // namespace mxnet
 

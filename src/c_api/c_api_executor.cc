@@ -14,12 +14,12 @@ using ExecutorPtr = std::shared_ptr<Executor>;
 using CachedOpPtr = std::shared_ptr<CachedOp>;
 
 const ExecutorPtr& AsExecutor(ExecutorHandle h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null executor handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null executor handle";
   return *static_cast<ExecutorPtr*>(h);
 }
 
 const CachedOpPtr& AsCachedOp(CachedOpHandle h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null cached operator handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null cached operator handle";
   return *static_cast<CachedOpPtr*>(h);
 }
 

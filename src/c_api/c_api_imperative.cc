@@ -17,7 +17,7 @@ using namespace mxnet;  // NOLINT
 namespace {
 
 const Op* AsOp(void* h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null operator handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null operator handle";
   return static_cast<const Op*>(h);
 }
 

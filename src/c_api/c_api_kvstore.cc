@@ -7,7 +7,7 @@ using namespace mxnet;  // NOLINT
 namespace {
 
 KVStore* AsStore(KVStoreHandle h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null KVStore handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null KVStore handle";
   return static_cast<KVStore*>(h);
 }
 

@@ -71,7 +71,7 @@ Symbol::ListOption ToListOption(int option) {
 
 int MXSymbolCreateAtomicSymbol(AtomicSymbolCreator creator, uint32_t num_param, const char** keys, const char** vals, SymbolHandle* out) {
   API_BEGIN(out);
-  MXNET_CHECK_KIND(creator != nullptr, Value) << "[C API] got a null operator handle";
+  MXNET_CHECK_KIND(creator != nullptr, Value) << "[c_api] got a null operator handle";
   *out = new Symbol(Symbol::Atomic(static_cast<const Op*>(creator), Dict(num_param, keys, vals)));
   API_END();
 }

@@ -11,7 +11,7 @@
 namespace mxnet {
 
 inline Symbol* AsSymbol(SymbolHandle h) {
-  MXNET_CHECK_KIND(h != nullptr, Value) << "[C API] got a null symbol handle";
+  MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null symbol handle";
   return static_cast<Symbol*>(h);
 }
 

@@ -203,9 +203,10 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
 }
 
 int DependencyEngine::SetBulkSize(int size) {
+  MXNET_CHECK_KIND(size >= 0, Value) << "[engine] the bulk size is " << size << "; accepted: 0 (no groups) or more";
   ThreadState* state = State();
   int old = state->bulk_size;
-  state->bulk_size = size < 0 ? 0 : size;
+  state->bulk_size = size;
   if (size < old) Flush(state);
   return old;
 }

@@ -30,13 +30,13 @@ bool PartOf(const Node& n, Part* part) {
   return bounds && part->conv->kernel.ndim() == 2 && !nn::ChannelsLastAttr(part->conv->layout);
 }
 
-// Is every element `value`? Empty: 1 for strides and dilations, 0 for pads.
+// Is every element `value`? Empty or not given: 1 for strides and dilations, 0 for pads.
 bool All(const Shape& s, int64_t value, int64_t otherwise) {
-  if (s.ndim() == 0) return value == otherwise;
+  if (s.ndim() <= 0) return value == otherwise;
   for (int i = 0; i < s.ndim(); ++i) if (s[i] != value) return false;
   return true;
 }
-int64_t First(const Shape& s, int64_t otherwise) { return s.ndim() ? s[0] : otherwise; }
+int64_t First(const Shape& s, int64_t otherwise) { return s.ndim() > 0 ? s[0] : otherwise; }
 
 }  // namespace
 

@@ -8,6 +8,7 @@
  * of equal size). Candidates are planned for real, cheapest first.
  */
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "executor/min_cut.h"
@@ -32,11 +33,16 @@ constexpr double kMirrorPrice = 0.05;
 // From this many bytes on, what a step keeps is worth one more pass over the results of BatchNorm with relu of at least so many elements.
 constexpr int64_t kLargeStep = int64_t{1} << 29, kLargeResult = 1 << 18;
 
-/* 1 and -1: `__force_mirroring__` says so; 0: it says nothing. */
+/* 1 and -1: `__force_mirroring__` says so; 0: it says nothing. Throws Error(kValue) when it says something else. */
 int Forced(const Node& node) {
   auto it = node.attrs->dict.find("__force_mirroring__");
   if (it == node.attrs->dict.end()) return 0;
-  return it->second == "True" || it->second == "1" || it->second == "true" ? 1 : -1;
+  std::string said = it->second;
+  std::transform(said.begin(), said.end(), said.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (said == "1" || said == "true") return 1;
+  MXNET_CHECK_KIND(said == "0" || said == "false", Value)
+      << "[plan] the attribute __force_mirroring__ of node " << node.name << " is '" << it->second << "'; accepted: 0, 1, true, false, in any case";
+  return -1;
 }
 
 class Chooser {

@@ -7,6 +7,7 @@
 
 #include "graph/json.h"
 #include "graph/rewrite.h"
+#include "graph_helpers.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -14,27 +15,11 @@ namespace {
 
 Symbol Var(const std::string& name, AttrDict attrs = {}) { return Symbol::Variable(name, std::move(attrs)); }
 
-Symbol Make(const std::string& op, std::vector<Symbol> inputs, AttrDict dict = {}, const std::string& name = "", std::vector<std::string> keys = {}) {
-  Symbol s = Symbol::Atomic(Op::Get(op), std::move(dict));
-  s.Compose(inputs, keys, name);
-  return s;
-}
-
 Symbol SmallNet() {
   Symbol conv = Make("Convolution", {Var("data")}, {{"kernel", "(3, 3)"}, {"num_filter", "8"}}, "conv");
   Symbol bn = Make("BatchNorm", {conv}, {}, "bn");
   Symbol relu = Make("Activation", {bn}, {{"act_type", "relu"}}, "relu");
   return Make("FullyConnected", {Make("Flatten", {relu}, {}, "flat")}, {{"num_hidden", "10"}}, "fc");
-}
-
-template <typename Fn>
-std::string ErrorOf(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 ShapeVector Infer(const Symbol& s, const std::map<std::string, Shape>& known, bool* complete = nullptr, bool outputs = false) {

@@ -11,7 +11,7 @@
 #include <random>
 #include <thread>
 
-#include "mxnet/env.h"
+#include "graph_helpers.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -39,37 +39,6 @@ void CallInto(const std::string& op, std::vector<NDArray> inputs, NDArray out, c
   std::vector<NDArray*> in_ptrs;
   for (auto& a : inputs) in_ptrs.push_back(&a);
   Imperative::Invoke(Attributes(op, dict), in_ptrs, {&out});
-}
-
-NDArray Array(const Shape& shape, const std::vector<float>& values) {
-  NDArray a(shape, Context::CPU());
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
-  return a;
-}
-
-NDArray Filled(const Shape& shape, float value) { return Array(shape, std::vector<float>(static_cast<size_t>(shape.Size()), value)); }
-
-NDArray Random(const Shape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(static_cast<size_t>(shape.Size()));
-  for (auto& v : values) v = static_cast<float>(random() % 2000) / 1000.f - 1.f;
-  return Array(shape, values);
-}
-
-std::vector<float> Values(const NDArray& a) {
-  std::vector<float> values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
-  return values;
-}
-
-template <typename Fn>
-std::string ErrorOf(Fn fn) {
-  try {
-    fn();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 struct Recording {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "executor/callers.h"
+#include "graph_helpers.h"
 #include "mxnet/engine.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
@@ -22,12 +23,6 @@ constexpr int kCalls = 40;
 #endif
 constexpr int kThreads = 6;
 
-Symbol Make(const std::string& op, const std::vector<Symbol>& inputs, AttrDict dict, const std::string& name) {
-  Symbol s = Symbol::Atomic(Op::Get(op), std::move(dict));
-  s.Compose(inputs, {}, name);
-  return s;
-}
-
 /* Convolution, normalisation, pooling, two dense layers: about what an image classifier is made of. */
 Symbol Net() {
   Symbol x = Symbol::Variable("data");
@@ -39,21 +34,6 @@ Symbol Net() {
   x = Make("tanh", {x}, {}, "tanh");
   x = Make("FullyConnected", {x}, {{"num_hidden", "10"}}, "fc2");
   return Make("softmax", {x}, {}, "out");
-}
-
-NDArray Random(const Shape& shape, uint32_t seed, float low = -1, float high = 1) {
-  std::mt19937 random(seed);
-  std::vector<float> values(static_cast<size_t>(shape.Size()));
-  for (float& v : values) v = low + (high - low) * static_cast<float>(random() % 10000) / 10000.f;
-  NDArray a(shape, Context::CPU());
-  a.SyncCopyFromCPU(values.data(), values.size() * sizeof(float));
-  return a;
-}
-
-std::vector<float> Values(const NDArray& a) {
-  std::vector<float> values(static_cast<size_t>(a.shape().Size()));
-  a.SyncCopyToCPU(values.data(), values.size() * sizeof(float));
-  return values;
 }
 
 /* Parameters for `images` pictures of 1x12x12, in the order of `names`; "data" is left none. */
@@ -70,7 +50,7 @@ std::vector<NDArray> Parameters(const Symbol& net, Symbol::ListOption which, int
       continue;
     }
     const bool positive = n->name == "norm_gamma" || n->name == "norm_moving_var";
-    arrays.push_back(Random(shapes[g.eid(g.id.at(n.get()), 0)], static_cast<uint32_t>(arrays.size()) + 7, positive ? 0.5f : -0.5f, positive ? 1.5f : 0.5f));
+    arrays.push_back(Random(shapes[g.eid(g.id.at(n.get()), 0)], static_cast<int>(arrays.size()) + 7, positive ? 0.5f : -0.5f, positive ? 1.5f : 0.5f));
   }
   return arrays;
 }
@@ -201,7 +181,7 @@ TEST(Threads, ExecutorsOfOnePlan) {
   const Symbol net = Net();
   std::vector<NDArray> args = Parameters(net, Symbol::kReadOnlyArgs, 2), aux = Parameters(net, Symbol::kAuxStates, 2);
   const Shape shape({2, 1, 12, 12});
-  auto bound = [&](uint32_t seed) {
+  auto bound = [&](int seed) {
     std::vector<NDArray> list = args;
     for (auto& a : list)
       if (a.is_none()) a = Random(shape, seed);

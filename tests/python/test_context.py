@@ -184,6 +184,20 @@ def test_bulk_size_is_restored():
         mx.engine.set_bulk_size(before)
 
 
+@pytest.mark.parametrize('size', [-1, -5])
+def test_negative_bulk_sizes_are_refused(size):
+    before = mx.engine.set_bulk_size(3)
+    try:
+        with pytest.raises(mx.base.MXNetError, match=f'the bulk size is {size}; accepted: 0'):
+            mx.engine.set_bulk_size(size)
+        with pytest.raises(mx.base.MXNetError, match='accepted: 0'):
+            with mx.engine.bulk(size):
+                pass
+        assert [mx.engine.set_bulk_size(s) for s in (0, 1, 3)] == [3, 0, 1]
+    finally:
+        mx.engine.set_bulk_size(before)
+
+
 def test_features():
     features = mx.runtime.Features()
     assert features is mx.runtime.Features() and features

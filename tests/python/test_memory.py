@@ -87,9 +87,23 @@ def test_force_mirroring_by_scope():
         with mx.AttrScope(**scope):
             x = mx.sym.exp(mx.sym.var("data"), name="e")
         return mx.sym.sum(mx.sym.tanh(x * 2, name="t") * x)
-    assert "e_mirror" in bound(net(__force_mirroring__="True"), data=(4,)).debug_str()
-    assert "e_mirror" in bound(net(force_mirroring="True"), data=(4,)).debug_str()
-    assert "e_mirror" not in bound(net(), data=(4,)).debug_str()
+    assert '"e_mirror"' in bound(net(__force_mirroring__="True"), data=(4,)).debug_str()
+    assert '"e_mirror"' in bound(net(force_mirroring="True"), data=(4,)).debug_str()
+    assert '"e_mirror"' not in bound(net(), data=(4,)).debug_str()
+
+
+@pytest.mark.parametrize("value,repeats", [("True", True), ("TRUE", True), ("1", True), ("False", False), ("false", False), ("0", False)])
+def test_values_of_force_mirroring(value, repeats):
+    x = mx.sym.exp(mx.sym.var("data"), name="e", __force_mirroring__=value)
+    assert ('"e_mirror"' in bound(mx.sym.sum(mx.sym.tanh(x * 2) * x), data=(4,)).debug_str()) == repeats
+
+
+@pytest.mark.parametrize("value", ["maybe", "2", "-1", "yes", ""])
+def test_other_values_of_force_mirroring_are_refused(value):
+    x = mx.sym.exp(mx.sym.var("data"), name="e", __force_mirroring__=value)
+    net = mx.sym.sum(mx.sym.tanh(x * 2) * x)
+    with pytest.raises(mx.base.MXNetError, match=f"__force_mirroring__ of node e is '{value}'; accepted: 0, 1, true, false"):
+        bound(net, data=(4,))
 
 
 PROGRAM = """
