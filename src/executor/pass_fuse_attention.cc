@@ -1,5 +1,6 @@
 // batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
 // made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side. Its gradient has none of the mask.
+// On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32.
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -35,14 +36,14 @@ NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
 
 bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
 
-/* What mixed precision widens to float32 in inference, before that; `e` itself otherwise. */
-NodeEntry BeforeWidening(const NodeEntry& e, const GraphInfo& info, bool inference) {
-  return inference && IsResultOf(e, {"amp_cast"}) && info.dtype(e) == kFloat32 && IsHalf(info.dtype(e.node->inputs[0])) ? e.node->inputs[0] : e;
+/* What mixed precision widens to float32, before that where `may` says so; `e` itself otherwise. */
+NodeEntry BeforeWidening(const NodeEntry& e, const GraphInfo& info, bool may) {
+  return may && IsResultOf(e, {"amp_cast"}) && info.dtype(e) == kFloat32 && IsHalf(info.dtype(e.node->inputs[0])) ? e.node->inputs[0] : e;
 }
 
-/* `renewed` in float32, which attention is computed in; `before` is what it was. */
-NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info) {
-  return IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32") : renewed;
+/* `renewed` in float32, which attention is computed in on the CPU; `before` is what it was. */
+NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info, bool on_cpu) {
+  return on_cpu && IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32") : renewed;
 }
 
 /* A transpose by (0, 2, 1, 3). */
@@ -110,53 +111,64 @@ class WantsGradient {
   std::map<const Node*, bool> known_;
 };
 
-int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient, bool inference) {
+/* What is narrowed to a 16-bit type, before that. */
+NodeEntry BeforeNarrowing(const NodeEntry& e, const GraphInfo& info) {
+  return IsResultOf(e, {"amp_cast"}) && IsHalf(info.dtype(e)) && info.dtype(e.node->inputs[0]) == kFloat32 ? e.node->inputs[0] : e;
+}
+
+int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient, const PassContext& context) {
+  const bool on_cpu = context.on_cpu(), widened = context.inference() || !on_cpu;
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry q, k, v, mask; double scale; };
   std::map<const Node*, Found> found;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
     const NodeEntry out{n, 0, 0};
-    if (!IsResultOf(out, {"batch_dot"}) || info.dtype(out) != kFloat32 || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
+    if (!IsResultOf(out, {"batch_dot"}) || (on_cpu ? info.dtype(out) != kFloat32 : !IsHalf(info.dtype(out))) || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
     auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
     Found f;
     f.scale = 1;
-    f.v = BeforeWidening(n->inputs[1], info, inference);
-    const NodeEntry weights = n->inputs[0];
+    f.v = BeforeWidening(n->inputs[1], info, on_cpu && widened);
+    NodeEntry weights = n->inputs[0];
+    if (!on_cpu && once(weights)) weights = BeforeNarrowing(weights, info);
     if (!IsResultOf(weights, {"softmax"}) || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
     const double axis = NumberOf(*weights.node, "axis", -1);
     if (axis != -1 && axis != 2) return;
     NodeEntry s = weights.node->inputs[0];
+    if (!on_cpu && once(s)) s = BeforeWidening(s, info, true);
     if ((IsResultOf(s, {"broadcast_add"}) || IsResultOf(s, {"elemwise_add"})) && once(s)) {
       const NodeEntry sum = s;
       for (int side = 0; side < 2 && !f.mask; ++side) {
         double scale = 1;
-        const NodeEntry before = once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info, inference) : sum.node->inputs[side];
+        const NodeEntry before = once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info, widened) : sum.node->inputs[side];
         const NodeEntry dot = WithoutScale(before, &users, &scale), &mask = sum.node->inputs[1 - side];
-        if (!IsResultOf(dot, {"batch_dot"}) || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || info.dtype(mask) != kFloat32) continue;
+        if (!IsResultOf(dot, {"batch_dot"}) || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || (info.dtype(mask) != kFloat32 && (on_cpu || !IsHalf(info.dtype(mask))))) continue;
         f.mask = mask;
         s = sum.node->inputs[side];
       }
       if (!f.mask || wants_gradient(f.mask)) return;
     }
-    if (once(s)) s = BeforeWidening(s, info, inference);
+    if (once(s)) s = BeforeWidening(s, info, widened);
     s = WithoutScale(s, &users, &f.scale);
     if (!IsResultOf(s, {"batch_dot"}) || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
     f.q = WithoutScale(s.node->inputs[0], &users, &f.scale);
     f.k = WithoutScale(s.node->inputs[1], &users, &f.scale);
     if (info.shape(f.q).ndim() != 3 || info.shape(f.v).ndim() != 3) return;
+    if (!on_cpu && (info.dtype(f.q) != info.dtype(out) || info.dtype(f.k) != info.dtype(out) || info.dtype(f.v) != info.dtype(out))) return;
     found[n.get()] = std::move(f);
   });
   if (found.empty()) return 0;
   // scores and weights lose their reader
-  Replace(g, found, [&info](const Found& f, const Renew& renew, const std::string& name) {
-    std::vector<NodeEntry> inputs = {Widened(renew(f.q), f.q, info), Widened(renew(f.k), f.k, info), Widened(renew(f.v), f.v, info)};
+  const std::string statistics = !on_cpu && !context.inference() ? "1" : "0";
+  Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
+    std::vector<NodeEntry> inputs = {Widened(renew(f.q), f.q, info, on_cpu), Widened(renew(f.k), f.k, info, on_cpu), Widened(renew(f.v), f.v, info, on_cpu)};
     if (f.mask) inputs.push_back(renew(f.mask));
-    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}}, name);
+    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}, {"with_statistics", statistics}}, name);
   });
   return static_cast<int>(found.size());
 }
 
-int Heads(PassGraph* g, const GraphInfo& info, bool inference) {
+int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
+  const bool on_cpu = context.on_cpu(), widened = on_cpu && context.inference();
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry in[3]; const Node* attention; int64_t heads; };
   std::map<const Node*, Found> found;
@@ -172,7 +184,7 @@ int Heads(PassGraph* g, const GraphInfo& info, bool inference) {
     f.attention = split.node->inputs[0].node.get();
     int64_t heads[3];
     for (int i = 0; i < 3; ++i)
-      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, inference), info, &heads[i], &f.in[i])) return;
+      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, widened), info, &heads[i], &f.in[i])) return;
     f.heads = heads[0];
     if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
     if (!SwapsMiddle(*moved.node)) return;
@@ -181,9 +193,9 @@ int Heads(PassGraph* g, const GraphInfo& info, bool inference) {
     found[n.get()] = f;
   });
   if (found.empty()) return 0;
-  Replace(g, found, [&info](const Found& f, const Renew& renew, const std::string& name) {
+  Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
-    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info));
+    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info, on_cpu));
     if (f.attention->num_inputs() > 3) inputs.push_back(renew(f.attention->inputs[3]));
     AttrDict dict = f.attention->attrs->dict;
     dict["heads"] = std::to_string(f.heads);
@@ -196,10 +208,10 @@ int Heads(PassGraph* g, const GraphInfo& info, bool inference) {
 
 int FuseAttention(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  const int fused = Scores(g, context->info(*g), WantsGradient(*context), context->inference());
+  const int fused = Scores(g, context->info(*g), WantsGradient(*context), *context);
   if (!fused) return 0;
   context->Forget();
-  return fused + Heads(g, context->info(*g), context->inference());
+  return fused + Heads(g, context->info(*g), *context);
 }
 
 }  // namespace mxnet

@@ -90,7 +90,7 @@ TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
 TEST(Rtc, RecordsWithoutGpuKernel) {
   const std::set<std::string> known = {
       // made by passes for the CPU alone
-      "_fused_attention", "_backward_fused_attention", "_fused_expand_depthwise"};
+      "_fused_expand_depthwise"};
   int on_both = 0;
   for (const Op* op : Op::ListUnique()) {
     if (!op->KernelFor(DeviceType::kCPU)) continue;   // works on arrays

@@ -1,6 +1,10 @@
 /* What can be asked of NVIDIA's libraries without a device: whether cuDNN finishes the graphs that describe convolutions, and that both libraries are set. */
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "operator/library/attention.h"
 #include "operator/library/convolution.h"
 #include "operator/library/product.h"
 
@@ -12,6 +16,53 @@ using library::ConvProblem;
 TEST(CudaLibraries, AreSet) {
   EXPECT_NE(library::GetProductLibrary(), nullptr);
   EXPECT_NE(library::GetEngineLibrary(), nullptr);
+  EXPECT_NE(library::GetAttentionLibrary(), nullptr);
+}
+
+// cuDNN knows a GPU that is told in numbers, and its engines check the graph against it when they find a driver's library, if only the toolkit's stub.
+bool LoadDriver() { return dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) || dlopen("/usr/local/cuda/lib64/stubs/libcuda.so", RTLD_NOW | RTLD_GLOBAL); }
+
+TEST(CudaLibraries, HopperHasEnginesForConvolutions) {
+  if (!LoadDriver()) GTEST_SKIP() << "no libcuda.so.1, and no stub of it";
+  struct Layer {
+    int64_t channels, filters, size, kernel, stride;
+  };
+  for (int dtype : {kFloat16, kBfloat16, kFloat32})   // of ResNet-50
+    for (const Layer& l : {Layer{3, 64, 224, 7, 2}, {64, 64, 56, 1, 1}, {64, 64, 56, 3, 1}, {256, 512, 56, 1, 2}, {512, 512, 14, 3, 2}, {512, 2048, 7, 1, 1}})
+      for (int pass = 0; pass < 3; ++pass)
+        for (int behind : {0, 6, 7}) {
+          if (pass && behind) continue;
+          ConvProblem p;
+          p.pass = static_cast<nn::ConvPass>(pass);
+          p.dtype = p.bias_dtype = dtype;
+          p.channels_last = dtype != kFloat32;
+          p.dims.batch = 32, p.dims.channels = l.channels, p.dims.filters = l.filters, p.dims.groups = 1;
+          for (int i = 1; i < 3; ++i)
+            p.dims.in[i] = l.size, p.dims.kernel[i] = l.kernel, p.dims.pad[i] = l.kernel / 2, p.dims.dilate[i] = 1, p.dims.stride[i] = l.stride, p.dims.out[i] = (l.size + 2 * (l.kernel / 2) - l.kernel) / l.stride + 1;
+          p.addend = behind & 1, p.bias = behind & 2, p.relu = behind & 4;
+          const auto engines = library::HopperEngines(p);
+          const library::ConvSettings settings = library::SettingsFor(p, -1, 1024, Env::Get());
+          EXPECT_TRUE(std::any_of(engines.begin(), engines.end(), [&](const library::EngineConfig& c) { return library::Permitted(c, settings); })) << p.Text() << ": " << engines.size();
+        }
+}
+
+TEST(CudaLibraries, HopperHasEnginesForAttention) {
+  const bool driver = LoadDriver();
+  for (int dtype : {kFloat16, kBfloat16})
+    for (int pass = 0; pass < 3; ++pass)
+      for (int64_t width : {64, 128, 40})
+        for (int mask = 0; mask < 4; ++mask)
+          for (int64_t columns : {384, 77}) {
+            library::AttentionProblem p;
+            p.backward = pass == 2, p.statistics = pass == 1;
+            p.dtype = dtype, p.batch = 8, p.heads = 12, p.rows = 384, p.columns = columns, p.width = p.value_width = width;
+            p.mask = mask > 0, p.mask_dtype = mask == 2 ? dtype : kFloat32;
+            if (mask == 1) p.mask_dims[3] = columns;
+            if (mask > 1) p.mask_dims[0] = 8, p.mask_dims[1] = 12, p.mask_dims[2] = mask == 2 ? 384 : 1, p.mask_dims[3] = columns;
+            std::vector<library::EngineConfig> engines;
+            EXPECT_NO_THROW(engines = library::HopperEngines(p)) << p.Text();
+            if (driver) { EXPECT_FALSE(engines.empty()) << p.Text(); }
+          }
 }
 
 TEST(CudaLibraries, GraphsAreWellFormed) {

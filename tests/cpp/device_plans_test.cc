@@ -6,6 +6,7 @@
 #include "device_cases.h"
 #include "device_emulator.h"
 #include "executor/plan.h"
+#include "fake_attention_library.h"
 #include "fake_engine_library.h"
 #include "fake_product_library.h"
 #include "mxnet/env.h"
@@ -195,6 +196,40 @@ TEST(DevicePlan, TrainingOnPlanesAndWithChannelsLast) {
   CheckPlan(Residual(), kResidualShapes, kFloat32, {}, grad_req);
   Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "");
   EXPECT_TRUE(FakeEngineLibrary::state().run.back().channels_last);
+}
+
+// Several heads, split and joined by transposes, between casts of mixed precision: one operator, in a library's kernel and in parts.
+TEST(DevicePlan, AttentionIsOneOperator) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  auto cast = [](const Symbol& s, const char* dtype, const std::string& name) { return Make("amp_cast", {s}, {{"dtype", dtype}}, name); };
+  auto heads = [&](const std::string& name) {
+    const Symbol split = Make("Reshape", {cast(Symbol::Variable(name), "float16", name + "_half")}, {{"shape", "(0, 0, 2, -1)"}}, name + "_split");
+    return Make("Reshape", {Make("transpose", {split}, {{"axes", "(0, 2, 1, 3)"}}, name + "_moved")}, {{"shape", "(-3, 0, 0)"}}, name + "_heads");
+  };
+  for (bool wide : {false, true}) {   // softmax in float32
+    Symbol s = Make("batch_dot", {heads("q"), heads("k")}, {{"transpose_b", "True"}}, "scores");
+    s = Make("_mul_scalar", {s}, {{"scalar", "0.25"}}, "scaled");
+    if (wide) s = cast(s, "float32", "wide");
+    s = Make("broadcast_add", {s, wide ? Symbol::Variable("mask") : cast(Symbol::Variable("mask"), "float16", "mask_half")}, {}, "masked");
+    s = Make("softmax", {s}, {{"axis", "-1"}}, "weights");
+    if (wide) s = cast(s, "float16", "narrow");
+    s = Make("batch_dot", {s, heads("v")}, {}, "values");
+    s = Make("Reshape", {s}, {{"shape", "(-4, -1, 2, 0, 0)"}}, "split");
+    s = Make("Reshape", {Make("transpose", {s}, {{"axes", "(0, 2, 1, 3)"}}, "moved")}, {{"shape", "(0, 0, -3)"}}, "joined");
+    s = cast(s, "float32", "result");
+    const ShapeVector shapes = {Shape{2, 5, 16}, Shape{2, 6, 16}, Shape{4, 1, 6}, Shape{2, 6, 16}};
+    for (bool taken : {false, true}) {
+      FakeAttentionLibrary attention;
+      if (!taken) FakeAttentionLibrary::refuse() = [](const library::AttentionProblem&) { return true; };
+      std::vector<std::string> operators = {"amp_cast", "amp_cast", "amp_cast", "_fused_attention", "amp_cast"};
+      if (!wide) operators.insert(operators.begin(), "amp_cast");
+      CheckPlan(s, shapes, kFloat16, operators);
+      EXPECT_EQ(FakeAttentionLibrary::run().size(), taken ? 2u : 0u);
+      operators.insert(operators.end(), {"_backward_cast", "_backward_fused_attention", "_backward_cast", "_backward_cast", "_backward_cast"});
+      CheckPlan(s, shapes, kFloat16, operators, {OpReq::kWrite, OpReq::kWrite, OpReq::kNull, OpReq::kWrite});
+      EXPECT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);
+    }
+  }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "mxnet/env.h"
 #include "mxnet/op.h"
+#include "operator/library/engine_config.h"
 #include "operator/library/tail.h"
 #include "operator/nn/hooks.h"
 
@@ -40,21 +41,6 @@ struct ConvOperands {
   const void *addend = nullptr, *bias = nullptr;
 };
 
-/* What an engine says about its numbers; bits by the values of cudnnBackendNumericalNote_t. */
-enum Note : uint32_t {
-  kTensorCore = 1u << 0, kDownConvert = 1u << 1, kReducedPrecision = 1u << 2, kFft = 1u << 3, kNondeterministic = 1u << 4,
-  kWinograd = 1u << 5, kWinograd4x4 = 1u << 6, kWinograd6x6 = 1u << 7, kWinograd13x13 = 1u << 8, kStrictNan = 1u << 9
-};
-
-struct EngineConfig {
-  int64_t engine = 0;
-  std::vector<std::pair<int64_t, int64_t>> knobs;   // type, value
-  uint32_t notes = 0;
-  size_t workspace = 0;               // known after `prepare`
-  float milliseconds = -1;            // -1: not measured
-  std::shared_ptr<void> plan;         // the library's
-};
-
 struct EngineLibrary {
   /* In the order of its heuristics (mode 0: decision tree, 1: neural network), those of last resort at the end. Empty: the graph is not supported. */
   std::vector<EngineConfig> (*candidates)(const ConvProblem& problem, int heuristic_mode, const RunContext& run);
@@ -69,6 +55,8 @@ void SetEngineLibrary(const EngineLibrary* library);   // must stay valid; null:
 void ForgetEngines();                                  // drops what was chosen so far; for tests
 /* Throws when cuDNN refuses the problem's graph; needs no device. Only in builds with CUDA. */
 void CheckConvolutionGraph(const ConvProblem& problem);
+/* What cuDNN names for the problem on a Hopper GPU, which need not be there; without libcuda.so.1 nothing. Only in builds with CUDA. */
+std::vector<EngineConfig> HopperEngines(const ConvProblem& problem);
 
 struct ConvSettings {
   int tune = 1;                     // 0: the first permitted; 1: the fastest within the limit; 2: the fastest

@@ -1,5 +1,7 @@
 // _fused_attention: softmax(scale * query key^T + mask) value (Vaswani et al., arXiv 1706.03762) without the matrix of scores in memory:
 // some rows of scores at a time, as many as the second-level cache holds (after Dao et al., arXiv 2205.14135).
+#include "operator/nn/attention.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -15,12 +17,6 @@ namespace {
 
 constexpr int64_t kScores = 48 << 10, kScoresBackward = 128 << 10;   // elements of a block of scores; backward each adds to all of two gradients
 
-struct AttentionParam {
-  double scale = 1;
-  int64_t heads = 1;
-  bool mask = false;
-};
-
 std::shared_ptr<const void> Parse(const AttrDict& dict) {
   auto p = std::make_shared<AttentionParam>();
   for (const auto& kv : dict) {
@@ -31,7 +27,8 @@ std::shared_ptr<const void> Parse(const AttrDict& dict) {
     if (kv.first == "scale" && number) p->scale = v;
     else if (kv.first == "heads" && number && v >= 1 && v <= 1e6) p->heads = static_cast<int64_t>(v);
     else if (kv.first == "with_mask" && number) p->mask = v != 0;
-    else MXNET_THROW(Value) << "[_fused_attention] " << kv.first << "='" << kv.second << "'; accepted: scale=NUMBER, heads=1 or more, with_mask=0 or 1";
+    else if (kv.first == "with_statistics" && number) p->statistics = v != 0;
+    else MXNET_THROW(Value) << "[_fused_attention] " << kv.first << "='" << kv.second << "'; accepted: scale=NUMBER, heads=1 or more, with_mask=0 or 1, with_statistics=0 or 1";
   }
   return p;
 }
@@ -44,12 +41,25 @@ bool InferAttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) 
       << "[_fused_attention] query " << q << ", key " << k << ", value " << v << " with " << p.heads
       << " heads; accepted: (batch, rows, width), (batch, columns, width), (batch, columns, width of values), widths being multiples of the heads";
   AssignShape(attrs, "output", &(*out)[0], Shape{q[0], q[1], v[2]});
+  if (p.statistics) AssignShape(attrs, "statistics", &(*out)[1], Shape{q[0] * p.heads, q[1]});
   if (!p.mask) return true;
   const Shape &m = (*in)[3], scores{q[0] * p.heads, q[1], k[1]};
   if (!m.known()) return false;
   bool fits = m.ndim() == 3;
   for (int i = 0; fits && i < 3; ++i) fits = m[i] == 1 || m[i] == scores[i];
   MXNET_CHECK_KIND(fits, Value) << "[_fused_attention] mask " << m << "; accepted: what broadcasts to " << scores;
+  return true;
+}
+
+bool InferAttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto& p = attrs.get<AttentionParam>();
+  int dtype = (*out)[0];
+  for (int i = 0; i < 3 && dtype == kDTypeUnknown; ++i) dtype = (*in)[i];
+  if (p.statistics) AssignType(attrs, "statistics", &(*out)[1], kFloat32);
+  if (dtype == kDTypeUnknown) return false;
+  for (int i = 0; i < 3; ++i) AssignType(attrs, attrs.op->input_names[i].c_str(), &(*in)[i], dtype);
+  AssignType(attrs, "output", &(*out)[0], dtype);
+  if (p.mask && (*in)[3] == kDTypeUnknown) (*in)[3] = dtype;   // it may have another one
   return true;
 }
 
@@ -103,10 +113,8 @@ class Heads {
   const float scale;
 };
 
-void Forward(KernelArgs& args) {
+void ForwardFloat(KernelArgs& args) {
   const TBlob& out = args.out[0];
-  if (args.req[0] == OpReq::kNull || out.Size() == 0) return;
-  MXNET_CHECK_KIND(out.dtype == kFloat32, Type) << Named(*args.attrs) << "dtype " << DTypeName(out.dtype) << "; accepted: float32";
   const Heads h(args, 0, kScores);
   float* y = out.data<float>();
   if (h.columns == 0) {
@@ -129,7 +137,7 @@ void Forward(KernelArgs& args) {
 
 // ograd, query, key, value, [mask] -> query_grad, key_grad, value_grad. The weights are computed again, block by block; each head belongs to one thread, which
 // adds its blocks in order.
-void Backward(KernelArgs& args) {
+void BackwardFloat(KernelArgs& args) {
   const Heads h(args, 1, kScoresBackward);
   if (h.rows == 0 || h.columns == 0 || h.count == 0) {
     for (int i = 0; i < 3; ++i)
@@ -159,9 +167,28 @@ void Backward(KernelArgs& args) {
   });
 }
 
+void CheckTypes(const KernelArgs& args) {
+  for (int i = 0; i < args.in.size(); ++i)
+    MXNET_CHECK_KIND(args.in[i].dtype == kFloat32 || IsHalf(args.in[i].dtype), Type) << Named(*args.attrs) << "dtype " << DTypeName(args.in[i].dtype) << "; accepted: float32, float16, bfloat16";
+}
+
+// The statistics are written on GPUs alone: here the weights are computed again.
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  CheckTypes(args);
+  if (args.run.ctx.is_gpu()) return AttentionOnDevice(args);
+  RunReal(args, [](KernelArgs& a, auto) { ForwardFloat(a); });
+}
+void Backward(KernelArgs& args) {
+  CheckTypes(args);
+  if (args.run.ctx.is_gpu()) return AttentionBackwardOnDevice(args);
+  RunReal(args, [](KernelArgs& a, auto) { BackwardFloat(a); });
+}
+
 std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
   std::vector<NodeEntry> inputs = {ograds[0]};
   inputs.insert(inputs.end(), node->inputs.begin(), node->inputs.end());
+  if (node->attrs->get<AttentionParam>().statistics) inputs.insert(inputs.end(), {NodeEntry{node, 0, 0}, NodeEntry{node, 1, 0}});
   NodePtr back = MakeNodeLike("_backward_fused_attention", *node, std::move(inputs));
   std::vector<NodeEntry> grads = {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}};
   grads.resize(node->inputs.size());   // none of the mask: the pass sees to that
@@ -176,26 +203,28 @@ Op& WithParser(Op& op) {
 [[maybe_unused]] Op& record = WithParser(Op::Register("_fused_attention"))
     .describe("softmax(scale * query key^T + mask) value for every head; made by the plan compiler.\n\n"
               "query (batch, rows, heads x width), key (batch, columns, heads x width), value (batch, columns, heads x value width), mask broadcast to\n"
-              "(batch x heads, rows, columns); the output has shape (batch, rows, heads x value width).")
+              "(batch x heads, rows, columns); the output has shape (batch, rows, heads x value width).\n"
+              "With with_statistics a GPU keeps a number for each row for the backward pass.")
     .set_inputs({"query", "key", "value", "mask"}, [](const Attrs& a) { return a.get<AttentionParam>().mask ? 4 : 3; })
-    .set_infer_shape(InferAttentionShape)
-    .set_dtypes({kFloat32})
+    .set_outputs({"output", "statistics"}, [](const Attrs& a) { return a.get<AttentionParam>().statistics ? 2 : 1; }, [](const Attrs&) { return 1; })
+    .set_infer_shape(InferAttentionShape).set_infer_type(InferAttentionType)
+    .set_dtypes({kFloat32, kFloat16, kBfloat16})
     .set_dear()
     .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
       return 2.0 * in[1].shape[1] * (static_cast<double>(in[0].Size()) + static_cast<double>(out[0].Size()));
     })
     .set_gradient(Gradient)
-    .set_kernel(DeviceType::kCPU, Forward);
+    .set_kernel(Forward);
 
 [[maybe_unused]] Op& backward = WithParser(Op::Register("_backward_fused_attention"))
     .describe("Gradients of _fused_attention with respect to query, key and value.")
-    .set_inputs({"ograd", "query", "key", "value", "mask"}, [](const Attrs& a) { return a.get<AttentionParam>().mask ? 5 : 4; })
+    .set_inputs({"ograd", "query", "key", "value", "mask", "output", "statistics"}, [](const Attrs& a) { return 4 + a.get<AttentionParam>().mask + 2 * a.get<AttentionParam>().statistics; })
     .set_outputs({"query_grad", "key_grad", "value_grad"})
     .set_infer_shape(LikeInputsShape(1)).set_infer_type(LikeInputsType(1))
     .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob> out) {
       return 2.0 * in[2].shape[1] * (3 * static_cast<double>(in[1].Size()) + 2 * static_cast<double>(in[0].Size()));
     })
-    .set_kernel(DeviceType::kCPU, Backward);
+    .set_kernel(Backward);
 
 }  // namespace
 }  // namespace nn

@@ -1,0 +1,67 @@
+// Which engine computes attention.
+#include "operator/library/attention.h"
+
+#include <algorithm>
+#include <atomic>
+#include <sstream>
+
+#include "base/dtype.h"
+#include "operator/library/bounded_cache.h"
+
+namespace mxnet {
+namespace library {
+namespace {
+
+std::atomic<const AttentionLibrary*> g_library{nullptr};
+using Chosen = std::shared_ptr<const EngineConfig>;
+BoundedCache<Chosen>& g_chosen = *new BoundedCache<Chosen>(1024);
+
+Chosen Choose(const AttentionProblem& problem, const Env& env, const RunContext& run) {
+  const AttentionLibrary* library = GetAttentionLibrary();
+  const bool half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
+  if (!library || !half || !env.cuda_allow_tensor_core || (problem.backward && env.enforce_determinism)) return nullptr;
+  const uint32_t forbidden = env.enforce_determinism ? kNondeterministic : 0u;
+  for (EngineConfig& config : library->candidates(problem, env.cudnn_heur_mode, run))
+    if (!(config.notes & forbidden) && library->prepare(problem, &config, run)) return std::make_shared<const EngineConfig>(config);
+  return nullptr;
+}
+
+}  // namespace
+
+const AttentionLibrary* GetAttentionLibrary() { return g_library.load(std::memory_order_acquire); }
+void SetAttentionLibrary(const AttentionLibrary* library) { g_library.store(library, std::memory_order_release); }
+void ForgetAttention() { g_chosen.Clear(); }
+
+std::string AttentionProblem::CacheKey() const {
+  Key key;
+  key.Add(backward).Add(statistics).Add(dtype).Add(batch).Add(heads).Add(rows).Add(columns).Add(width).Add(value_width).Add(mask).Add(mask_dtype).Add(alignment).Add(device);
+  for (int64_t d : mask_dims) key.Add(d);
+  return key.text();
+}
+
+std::string AttentionProblem::Text() const {
+  std::ostringstream s;
+  s << "attention" << (backward ? " backward" : statistics ? " with statistics" : "") << ", " << DTypeName(dtype) << ", batch " << batch << ", heads " << heads << ", rows " << rows
+    << ", columns " << columns << ", width " << width << ", of values " << value_width;
+  if (mask) s << ", mask (" << mask_dims[0] << ", " << mask_dims[1] << ", " << mask_dims[2] << ", " << mask_dims[3] << ") " << DTypeName(mask_dtype);
+  return s.str();
+}
+
+std::shared_ptr<const EngineConfig> ChooseAttention(const AttentionProblem& problem, const Env& env, const RunContext& run) {
+  Key settings;
+  settings.Add(env.cudnn_heur_mode).Add(env.cuda_allow_tensor_core).Add(env.enforce_determinism);
+  const std::string key = problem.CacheKey() + settings.text();
+  Chosen chosen;
+  if (g_chosen.Find(key, &chosen)) return chosen;
+  chosen = Choose(problem, env, run);
+  if (chosen && problem.statistics) {   // who reads them?
+    AttentionProblem backward = problem;
+    backward.backward = true, backward.statistics = false;
+    if (!ChooseAttention(backward, env, run)) chosen = nullptr;
+  }
+  g_chosen.Put(key, chosen);
+  return chosen;
+}
+
+}  // namespace library
+}  // namespace mxnet

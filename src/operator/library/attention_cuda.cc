@@ -1,0 +1,186 @@
+/* Attention by cuDNN's graph interface: the operations that its attention engines recognise. */
+#include "mxnet/error.h"
+#include "operator/library/attention.h"
+#include "operator/library/cudnn_graph.h"
+#include "operator/matrix/device_move.h"
+
+namespace mxnet {
+namespace library {
+namespace {
+
+enum Uid : int64_t { kQuery = 1, kKey, kValue, kMask, kScale, kOutput, kStatistics, kOgrad, kQueryGrad, kKeyGrad, kValueGrad, kSums, kQuerySums, kOne, kFirstVirtual = 100 };
+
+// What is put together: tensors of four dimensions (batch, heads, ., .), operations, the graph.
+class Builder {
+ public:
+  explicit Builder(const AttentionProblem& p) : p_(p), graph_(std::make_shared<CudnnGraph>()) {}
+
+  using Tensor = cudnnBackendDescriptor_t;
+  struct Strides {
+    int64_t s[4];
+  };
+  // Arrays as they lie: (batch, length, heads, width), seen as (batch, heads, length, width) or with the last two exchanged.
+  Tensor Array(int64_t uid, int64_t length, int64_t width, bool exchanged = false) {
+    const int64_t batch = length * p_.heads * width, row = p_.heads * width;
+    return exchanged ? Make(uid, {p_.batch, p_.heads, width, length}, {{batch, width, 1, row}}, Io()) : Make(uid, {p_.batch, p_.heads, length, width}, {{batch, width, row, 1}}, Io());
+  }
+  Tensor Rows(int64_t uid) { return Make(uid, {p_.batch, p_.heads, p_.rows, 1}, {{p_.heads * p_.rows, p_.rows, 1, 1}}, CUDNN_DATA_FLOAT); }   // a number for each row; uid 0: not in memory
+  Tensor Scores(cudnnDataType_t type = CUDNN_DATA_FLOAT) { return Make(0, {p_.batch, p_.heads, p_.rows, p_.columns}, {{p_.heads * p_.rows * p_.columns, p_.rows * p_.columns, p_.columns, 1}}, type); }
+  Tensor ScoresExchanged() { return Make(0, {p_.batch, p_.heads, p_.columns, p_.rows}, {{p_.heads * p_.rows * p_.columns, p_.rows * p_.columns, 1, p_.columns}}, Io()); }
+  Tensor Number(int64_t uid) { return Make(uid, {1, 1, 1, 1}, {{1, 1, 1, 1}}, CUDNN_DATA_FLOAT, true); }
+  Tensor Mask() {
+    const int64_t* m = p_.mask_dims;
+    return Make(kMask, {m[0], m[1], m[2], m[3]}, {{m[1] * m[2] * m[3], m[2] * m[3], m[3], 1}}, CudnnType(p_.mask_dtype, p_));
+  }
+  Tensor Make(int64_t uid, std::vector<int64_t> dims, const Strides& strides, cudnnDataType_t type, bool by_value = false) {
+    Descriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR, p_);
+    const bool yes = true;
+    d.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    d.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims.data());
+    d.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.s);
+    d.Number(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid ? uid : next_++);
+    d.Number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, p_.alignment);
+    if (!uid) d.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes);
+    if (by_value) d.Set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &yes);
+    d.Finalize();
+    return graph_->Keep(std::move(d)).get();
+  }
+  cudnnDataType_t Io() const { return CudnnType(p_.dtype, p_); }
+
+  // Each returns the result.
+  Tensor Product(Tensor a, Tensor b, Tensor c) {
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    Descriptor how(CUDNN_BACKEND_MATMUL_DESCRIPTOR, p_);
+    how.Set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    how.Finalize();
+    return Operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, CUDNN_ATTR_OPERATION_MATMUL_DESC, std::move(how),
+                     {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, a}, {CUDNN_ATTR_OPERATION_MATMUL_BDESC, b}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, c}}, c);
+  }
+  Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b, Tensor y) {
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    Descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, p_);
+    how.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
+    how.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    how.Finalize();
+    return Operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, std::move(how),
+                     {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y}, {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b}}, y);
+  }
+  Tensor Reduce(cudnnReduceTensorOp_t op, Tensor x, Tensor y) {
+    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
+    Descriptor how(CUDNN_BACKEND_REDUCTION_DESCRIPTOR, p_);
+    how.Set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &op);
+    how.Set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
+    how.Finalize();
+    return Operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, CUDNN_ATTR_OPERATION_REDUCTION_DESC, std::move(how),
+                     {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x}, {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y}}, y);
+  }
+  Tensor Reshape(Tensor x, Tensor y) {
+    return Operation(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, CUDNN_ATTR_OPERATION_RESHAPE_XDESC, Descriptor(), {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x}, {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y}}, y);
+  }
+  std::shared_ptr<CudnnGraph> Finish(cudnnHandle_t handle) {
+    graph_->Finish(handle, p_);
+    return graph_;
+  }
+
+ private:
+  Tensor Operation(cudnnBackendDescriptorType_t type, cudnnBackendAttributeName_t name, Descriptor how, std::initializer_list<std::pair<cudnnBackendAttributeName_t, Tensor>> tensors, Tensor result) {
+    Descriptor d(type, p_);
+    if (how.get()) d.Link(name, how);
+    for (const auto& t : tensors)
+      if (t.second) d.Set(t.first, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &t.second);
+    d.Finalize();
+    if (how.get()) graph_->Keep(std::move(how));
+    graph_->operations.push_back(std::move(d));
+    return result;
+  }
+
+  const AttentionProblem& p_;
+  std::shared_ptr<CudnnGraph> graph_;
+  int64_t next_ = kFirstVirtual;
+};
+
+std::shared_ptr<CudnnGraph> Build(const AttentionProblem& p, cudnnHandle_t handle) {
+  using Tensor = Builder::Tensor;
+  Builder b(p);
+  const Tensor query = b.Array(kQuery, p.rows, p.width), key = b.Array(kKey, p.columns, p.width, true), output = b.Array(kOutput, p.rows, p.value_width), scale = b.Number(kScale);
+  auto scaled = [&] {
+    const Tensor s = b.Pointwise(CUDNN_POINTWISE_MUL, b.Product(query, key, b.Scores()), scale, b.Scores());
+    return p.mask ? b.Pointwise(CUDNN_POINTWISE_ADD, s, b.Mask(), b.Scores()) : s;
+  };
+  if (!p.backward) {
+    const Tensor value = b.Array(kValue, p.columns, p.value_width), s = scaled();
+    const Tensor largest = b.Reduce(CUDNN_REDUCE_TENSOR_MAX, s, b.Rows(0));
+    const Tensor e = b.Pointwise(CUDNN_POINTWISE_EXP, b.Pointwise(CUDNN_POINTWISE_SUB, s, largest, b.Scores()), nullptr, b.Scores());
+    const Tensor sum = b.Reduce(CUDNN_REDUCE_TENSOR_ADD, e, b.Rows(0));
+    // the engines want the statistics in the graph even where nobody reads them
+    b.Pointwise(CUDNN_POINTWISE_ADD, largest, b.Pointwise(CUDNN_POINTWISE_LOG, sum, nullptr, b.Rows(0)), b.Rows(p.statistics ? int64_t{kStatistics} : 0));
+    b.Product(b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, b.Scores(b.Io())), value, output);
+    return b.Finish(handle);
+  }
+  const Tensor value = b.Array(kValue, p.columns, p.value_width, true), ograd = b.Array(kOgrad, p.rows, p.value_width);
+  // sums over a row of ograd * output
+  const Tensor both = b.Pointwise(CUDNN_POINTWISE_MUL, ograd, output, b.Make(0, {p.batch, p.heads, p.rows, p.value_width}, {{p.heads * p.rows * p.value_width, p.rows * p.value_width, p.heads * p.value_width, 1}}, CUDNN_DATA_FLOAT));
+  const Tensor sums = b.Pointwise(CUDNN_POINTWISE_MUL, b.Reduce(CUDNN_REDUCE_TENSOR_ADD, both, b.Rows(0)), b.Number(kOne), b.Rows(kSums));
+  // the weights again, and the gradient of the values
+  const Tensor weights = b.Pointwise(CUDNN_POINTWISE_EXP, b.Pointwise(CUDNN_POINTWISE_SUB, scaled(), b.Rows(kStatistics), b.Scores()), nullptr, b.Scores());
+  b.Product(b.Reshape(weights, b.ScoresExchanged()), ograd, b.Array(kValueGrad, p.columns, p.value_width));
+  // the gradient of the scores, of keys and of queries
+  const Tensor up = b.Pointwise(CUDNN_POINTWISE_SUB, b.Product(ograd, value, b.Scores()), sums, b.Scores());
+  const Tensor scores = b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_MUL, up, weights, b.Scores()), scale, b.Scores(b.Io()));
+  b.Product(b.Reshape(scores, b.ScoresExchanged()), query, b.Array(kKeyGrad, p.columns, p.width));
+  const int64_t row = p.heads * p.width;
+  const Tensor plain = b.Reshape(key, b.Make(0, {p.batch, p.heads, p.columns, p.width}, {{p.columns * row, p.width, row, 1}}, b.Io()));
+  const Tensor query_sums = b.Make(kQuerySums, {p.batch, p.heads, p.rows, p.width}, {{p.heads * p.rows * p.width, p.rows * p.width, p.width, 1}}, CUDNN_DATA_FLOAT);
+  b.Pointwise(CUDNN_POINTWISE_IDENTITY, b.Product(scores, plain, query_sums), nullptr, b.Array(kQueryGrad, p.rows, p.width));
+  return b.Finish(handle);
+}
+
+std::vector<EngineConfig> Candidates(const AttentionProblem& p, int heuristic_mode, const RunContext& run) {
+  const cudnnHandle_t handle = CudnnHandleOf(run, p);
+  std::shared_ptr<CudnnGraph> graph;
+  try {
+    graph = Build(p, handle);
+  } catch (const Error&) {
+    return {};   // such a graph is not supported
+  }
+  return CudnnCandidates(graph, heuristic_mode, p);
+}
+
+bool Prepare(const AttentionProblem& p, EngineConfig* config, const RunContext& run) { return CudnnPrepare(config, CudnnHandleOf(run, p), p); }
+
+void Run(const AttentionProblem& p, const EngineConfig& config, const AttentionOperands& o, void* workspace, const RunContext& run) {
+  std::vector<int64_t> uids;
+  std::vector<void*> pointers;
+  auto add = [&](int64_t uid, const void* pointer) {
+    uids.push_back(uid);
+    pointers.push_back(const_cast<void*>(pointer));
+  };
+  float scale = o.scale, one = 1;   // by value: read as the plan starts
+  add(kQuery, o.query), add(kKey, o.key), add(kValue, o.value), add(kOutput, o.output), add(kScale, &scale);
+  if (p.mask) add(kMask, o.mask);
+  if (p.statistics || p.backward) add(kStatistics, o.statistics);
+  if (p.backward) {
+    add(kOgrad, o.ograd), add(kQueryGrad, o.query_grad), add(kKeyGrad, o.key_grad), add(kValueGrad, o.value_grad);
+    add(kSums, o.sums), add(kQuerySums, o.query_sums), add(kOne, &one);
+    // before 9.6 the sums had to be cleared by the caller
+    if (cudnnGetVersion() < 90600) ZeroBytes(run, o.query_sums, p.batch * p.heads * p.rows * p.width * static_cast<int64_t>(sizeof(float)));
+  }
+  CheckCudnn(CudnnExecute(config, uids, std::move(pointers), workspace, CudnnHandleOf(run, p), p), "running", p);
+}
+
+}  // namespace
+
+std::vector<EngineConfig> HopperEngines(const AttentionProblem& problem) {
+  const std::shared_ptr<CudnnGraph> graph = Build(problem, nullptr);
+  const Descriptor device = CudnnHopper(problem);
+  return CudnnCandidates(graph, 0, problem, &device);
+}
+
+namespace {
+
+const AttentionLibrary kCudnn = {Candidates, Prepare, Run};
+[[maybe_unused]] const bool registered = (SetAttentionLibrary(&kCudnn), true);
+
+}  // namespace
+}  // namespace library
+}  // namespace mxnet

@@ -1,0 +1,181 @@
+// The parts of cuDNN's graph interface that do not depend on what is computed.
+#include "operator/library/cudnn_graph.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "base/dtype.h"
+#include "mxnet/error.h"
+#include "operator/library/version.h"
+
+namespace mxnet {
+namespace library {
+
+void CheckCudnn(cudnnStatus_t status, const char* what, const Subject& subject) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  char detail[512] = "";
+  cudnnGetLastErrorString(detail, sizeof detail);
+  cudaGetLastError();
+  MXNET_THROW(Generic) << "[" << subject.Text() << "] cuDNN: " << what << " failed: " << cudnnGetErrorString(status) << (*detail ? ": " : "") << detail;
+}
+void CheckCuda(cudaError_t status, const char* what, const Subject& subject) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();
+  MXNET_THROW(Generic) << "[" << subject.Text() << "] " << what << " failed: " << cudaGetErrorString(status);
+}
+
+namespace {
+
+// One handle for each stream: a stream belongs to one thread at a time, and so does its handle. Handles stay; there are as many as streams.
+struct Handles {
+  std::mutex mutex;   // a forked child has no GPU, so nobody waits for it there
+  std::map<std::pair<int, void*>, cudnnHandle_t> by_stream;
+};
+Handles& g_handles = *new Handles();
+
+// What a config's `plan` points to. The graph is shared by all configs of a problem.
+struct Plan {
+  std::shared_ptr<CudnnGraph> graph;
+  Descriptor config, plan;
+};
+
+// Engine number, notes and knobs of a config; false when it cannot be asked.
+bool Describe(const Subject& subject, cudnnBackendDescriptor_t config, EngineConfig* out) {
+  Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, subject);
+  cudnnBackendDescriptor_t raw = engine.get();
+  int64_t count = 0;
+  if (cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw) != CUDNN_STATUS_SUCCESS) return false;
+  if (cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count, &out->engine) != CUDNN_STATUS_SUCCESS) return false;
+  cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
+  if (cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS) return false;
+  for (int64_t i = 0; i < std::min<int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT); ++i) out->notes |= 1u << static_cast<unsigned>(notes[i]);
+  std::vector<Descriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> handles;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i) {
+    choices.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, subject);
+    handles.push_back(choices.back().get());
+  }
+  count = 0;
+  if (cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS, &count, handles.data()) != CUDNN_STATUS_SUCCESS) return true;
+  for (int64_t i = 0; i < std::min<int64_t>(count, CUDNN_KNOB_TYPE_COUNTS); ++i) {
+    cudnnBackendKnobType_t type;
+    int64_t value = 0, one = 0;
+    if (cudnnBackendGetAttribute(handles[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &one, &type) != CUDNN_STATUS_SUCCESS) continue;
+    if (cudnnBackendGetAttribute(handles[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &one, &value) != CUDNN_STATUS_SUCCESS) continue;
+    out->knobs.emplace_back(static_cast<int64_t>(type), value);
+  }
+  return true;
+}
+
+}  // namespace
+
+cudnnHandle_t CudnnHandleOf(const RunContext& run, const Subject& subject) {
+  CheckLibraryVersions();
+  std::lock_guard<std::mutex> lock(g_handles.mutex);
+  cudnnHandle_t& handle = g_handles.by_stream[{run.ctx.dev_id, run.stream}];
+  if (!handle) {
+    cudnnHandle_t made = nullptr;
+    CheckCudnn(cudnnCreate(&made), "starting", subject);   // for the current device, which the engine has set
+    handle = made;
+  }
+  // again each time: a stream that ended may have left its address to another
+  CheckCudnn(cudnnSetStream(handle, static_cast<cudaStream_t>(run.stream)), "setting the stream", subject);
+  return handle;
+}
+
+cudnnDataType_t CudnnType(int dtype, const Subject& subject) {
+  switch (dtype) {
+    case kFloat32: return CUDNN_DATA_FLOAT;
+    case kFloat64: return CUDNN_DATA_DOUBLE;
+    case kFloat16: return CUDNN_DATA_HALF;
+    case kBfloat16: return CUDNN_DATA_BFLOAT16;
+    default: MXNET_THROW(Type) << "[" << subject.Text() << "] dtype " << DTypeName(dtype) << "; accepted: float32, float64, float16, bfloat16"; return CUDNN_DATA_FLOAT;
+  }
+}
+
+void CudnnGraph::Finish(cudnnHandle_t handle, const Subject& subject) {
+  std::vector<cudnnBackendDescriptor_t> all;
+  for (const Descriptor& o : operations) all.push_back(o.get());
+  graph = Descriptor(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, subject);
+  graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(all.size()), all.data());
+  if (handle) graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  graph.Finalize();
+}
+
+std::vector<EngineConfig> CudnnCandidates(const std::shared_ptr<CudnnGraph>& graph, int heuristic_mode, const Subject& subject, const Descriptor* device) {
+  std::vector<EngineConfig> found;
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (mode == CUDNN_HEUR_MODE_B && heuristic_mode == 0) continue;
+    if (mode == CUDNN_HEUR_MODE_A && !found.empty()) continue;   // the decision tree stands in for a network that knows nothing
+    Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, subject);
+    heuristic.Link(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->graph).Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+    if (device) heuristic.Link(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, *device);
+    if (heuristic.TryFinalize() != CUDNN_STATUS_SUCCESS) continue;
+    int64_t count = 0;
+    if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr) != CUDNN_STATUS_SUCCESS || count <= 0) continue;
+    std::vector<Descriptor> configs;
+    std::vector<cudnnBackendDescriptor_t> raw;
+    for (int64_t i = 0; i < count; ++i) {
+      configs.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, subject);
+      raw.push_back(configs.back().get());
+    }
+    const int64_t room = count;
+    if (cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &count, raw.data()) != CUDNN_STATUS_SUCCESS) continue;
+    for (int64_t i = 0; i < std::min(count, room); ++i) {
+      EngineConfig c;
+      if (!Describe(subject, raw[i], &c)) continue;
+      // the fallback list repeats what the heuristics named
+      const bool known = std::any_of(found.begin(), found.end(), [&c](const EngineConfig& f) { return f.engine == c.engine && f.knobs == c.knobs; });
+      if (known) continue;
+      auto plan = std::make_shared<Plan>();
+      plan->graph = graph;
+      plan->config = std::move(configs[i]);
+      c.plan = plan;
+      found.push_back(std::move(c));
+    }
+  }
+  return found;
+}
+
+bool CudnnPrepare(EngineConfig* config, cudnnHandle_t handle, const Subject& subject) {
+  Plan* plan = static_cast<Plan*>(config->plan.get());
+  Descriptor made(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, subject);
+  made.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  made.Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan->config);
+  if (made.TryFinalize() != CUDNN_STATUS_SUCCESS) {
+    cudaGetLastError();
+    return false;
+  }
+  int64_t bytes = 0, one = 0;
+  if (cudnnBackendGetAttribute(made.get(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &one, &bytes) != CUDNN_STATUS_SUCCESS || bytes < 0) return false;
+  plan->plan = std::move(made);
+  config->workspace = static_cast<size_t>(bytes);
+  return true;
+}
+
+cudnnStatus_t CudnnExecute(const EngineConfig& config, const std::vector<int64_t>& uids, std::vector<void*> pointers, void* workspace, cudnnHandle_t handle, const Subject& subject) {
+  const int64_t count = static_cast<int64_t>(uids.size());
+  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, subject);
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data());
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uids.data());
+  pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+  pack.Finalize();
+  return cudnnBackendExecute(handle, static_cast<const Plan*>(config.plan.get())->plan.get(), pack.get());
+}
+
+Descriptor CudnnHopper(const Subject& subject) {
+  static const char kProperties[] =
+      R"({"deviceName": "NVIDIA H200", "cudaDeviceId": 0, "deviceVer": 900, "multiProcessorCount": 132, "driverVer": 13000, "maxSharedMemoryPerBlockOptin": 232448,
+"totalGlobalMem": 150000000000, "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "smClockRateKHz": 1980000,
+"memClockRateKHz": 3201000, "l2CacheSize": 62914560, "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
+"pciDeviceId": 0, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "isTccDriver": 0, "supportCoopLaunch": 1})";
+  Descriptor d(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, subject);
+  d.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(kProperties)), kProperties);
+  d.Finalize();
+  return d;
+}
+
+}  // namespace library
+}  // namespace mxnet

@@ -1,0 +1,167 @@
+/* Attention of GPUs: in one kernel of a library, which is a fake on host memory here, and in parts, against the CPU's. */
+#include "device_cases.h"
+#include "device_emulator.h"
+#include "fake_attention_library.h"
+#include "fake_product_library.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+namespace {
+
+using library::AttentionProblem;
+
+const int kTypes[] = {kFloat32, kFloat16, kBfloat16};
+
+struct Attention {
+  int64_t batch = 2, heads = 3, rows = 5, columns = 7, width = 8, value_width = 16;
+  int dtype = kFloat16;
+  Shape mask = {};
+  int mask_dtype = kFloat32;
+  bool misaligned = false;
+};
+Case Forward(const Attention& a, bool statistics) {
+  Case c{"_fused_attention", {{a.batch, a.rows, a.heads * a.width}, {a.batch, a.columns, a.heads * a.width}, {a.batch, a.columns, a.heads * a.value_width}}, {a.dtype, a.dtype, a.dtype},
+         {{"scale", "0.3"}, {"heads", std::to_string(a.heads)}, {"with_mask", a.mask.ndim() > 0 ? "1" : "0"}, {"with_statistics", statistics ? "1" : "0"}}, OpReq::kWrite, -2, 2, a.misaligned};
+  if (a.mask.ndim() > 0) c.shapes.push_back(a.mask), c.dtypes.push_back(a.mask_dtype);
+  return c;
+}
+// Of the same inputs; `kept` is what the forward pass gave.
+Case Backward(const Attention& a, const Result& kept) {
+  const Case forward = Forward(a, kept.bytes.size() > 1);
+  Case c = forward;
+  c.op = "_backward_fused_attention";
+  c.shapes.insert(c.shapes.begin(), kept.shapes[0]);
+  c.dtypes.insert(c.dtypes.begin(), a.dtype);
+  for (size_t i = 0; i < forward.shapes.size(); ++i) c.given[static_cast<int>(i) + 1] = kept.inputs[i];
+  for (size_t i = 0; kept.bytes.size() > 1 && i < 2; ++i) {
+    c.given[static_cast<int>(c.shapes.size())] = kept.bytes[i];
+    c.shapes.push_back(kept.shapes[i]);
+    c.dtypes.push_back(kept.dtypes[i]);
+  }
+  return c;
+}
+
+class AttentionKernels : public DeviceKernels {
+ protected:
+  /* As Check, for what may need no kernel of ours; outputs that only GPUs write are not compared. */
+  void CheckLibrary(const Case& c, double scale) {
+    auto want = std::make_shared<Result>(RunKernel(c, DeviceType::kCPU)), got = std::make_shared<Result>();
+    Later(Name(c), 0, [c, got] { *got = RunKernel(c, DeviceType::kGPU); }, [c, want, got, scale] {
+      for (size_t i = 0; i < (c.op[1] == 'f' ? 1 : want->bytes.size()); ++i) ExpectNear(c, got->bytes.at(i), want->bytes[i], want->dtypes[i], scale);
+    });
+  }
+  FakeProductLibrary products_;
+};
+
+std::vector<Attention> Various() {
+  std::vector<Attention> all;
+  for (int dtype : kTypes) {
+    Attention a;
+    a.dtype = dtype;
+    all.push_back(a);
+    a.mask = Shape{6, 5, 7};
+    all.push_back(a);
+    a.mask = Shape{6, 1, 7}, a.mask_dtype = dtype;
+    all.push_back(a);
+    a.mask = Shape{1, 5, 1}, a.heads = 1, a.batch = 4, a.mask_dtype = kFloat32;
+    all.push_back(a);
+    a.mask = Shape{}, a.heads = 2, a.batch = 5;
+    all.push_back(a);
+  }
+  return all;
+}
+
+// Weights and their gradients pass through 16-bit arrays, and so do sums of up to seven terms of size 2.
+TEST_F(AttentionKernels, InParts) {
+  FakeAttentionLibrary library;
+  FakeAttentionLibrary::refuse() = [](const AttentionProblem&) { return true; };
+  for (const Attention& a : Various()) {
+    const Case c = Forward(a, false);
+    Check(c, 4);
+    Check(Backward(a, RunKernel(c, DeviceType::kCPU)), 8);
+  }
+  Attention none;
+  none.columns = 0;
+  CheckLibrary(Forward(none, false), 1);
+  CheckLibrary(Backward(none, RunKernel(Forward(none, false), DeviceType::kCPU)), 1);
+  RunNow();
+}
+
+TEST_F(AttentionKernels, InOneKernel) {
+  FakeAttentionLibrary library;
+  size_t expected = 0;
+  for (const Attention& a : Various()) {
+    const Case c = Forward(a, true);
+    if (a.dtype == kFloat32) continue;
+    const Result kept = RunKernel(c, DeviceType::kGPU);
+    const AttentionProblem& p = FakeAttentionLibrary::run().back();
+    EXPECT_TRUE(p.statistics && !p.backward);
+    EXPECT_EQ(std::vector<int64_t>({p.batch, p.heads, p.rows, p.columns, p.width, p.value_width}), std::vector<int64_t>({a.batch, a.heads, a.rows, a.columns, a.width, a.value_width}));
+    EXPECT_EQ(p.mask, a.mask.ndim() > 0);
+    EXPECT_EQ(p.mask_dims[0] * p.mask_dims[1], a.mask.ndim() > 0 ? a.mask[0] : 1);
+    EXPECT_EQ(p.alignment, 16);
+    CheckLibrary(Forward(a, false), 2);
+    CheckLibrary(c, 2);
+    CheckLibrary(Backward(a, kept), 4);
+    expected += 1 + 2 * 3;   // looking for kernels runs them, too
+  }
+  RunNow();
+  EXPECT_EQ(FakeAttentionLibrary::run().size(), expected);
+  EXPECT_EQ(FakeProductLibrary::multiplied(), 0);
+}
+
+// Where the library has no backward pass, the forward pass does without it too: nobody reads statistics that were not written.
+TEST_F(AttentionKernels, WithoutABackwardPassBothAreInParts) {
+  FakeAttentionLibrary library;
+  FakeAttentionLibrary::refuse() = [](const AttentionProblem& p) { return p.backward; };
+  const Attention a;
+  Check(Forward(a, true), 4);
+  Check(Backward(a, RunKernel(Forward(a, true), DeviceType::kCPU)), 8);
+  RunNow();
+  EXPECT_TRUE(FakeAttentionLibrary::run().empty());
+  CheckLibrary(Forward(a, false), 2);   // alone it may be
+  RunNow();
+  EXPECT_EQ(FakeAttentionLibrary::run().size(), 2u);
+  FakeAttentionLibrary::refuse() = [](const AttentionProblem& p) { return p.statistics; };
+  library::ForgetAttention();
+  Check(Backward(a, RunKernel(Forward(a, true), DeviceType::kCPU)), 8);
+  RunNow();
+  EXPECT_EQ(FakeAttentionLibrary::run().size(), 2u);
+}
+
+TEST(AttentionChoice, IsRememberedAndFollowsSettings) {
+  FakeAttentionLibrary library;
+  RunContext run;
+  run.ctx = Context::GPU(0);
+  AttentionProblem p;
+  p.batch = 2, p.heads = 3, p.rows = p.columns = 64, p.width = p.value_width = 64;
+  p.statistics = true;
+  const auto engine = library::ChooseAttention(p, Env::Get(), run);
+  ASSERT_NE(engine, nullptr);
+  EXPECT_EQ(engine->engine, 2);
+  EXPECT_EQ(FakeAttentionLibrary::asked(), 2);   // forward and backward
+  EXPECT_EQ(library::ChooseAttention(p, Env::Get(), run), engine);
+  EXPECT_EQ(FakeAttentionLibrary::asked(), 2);
+  AttentionProblem other = p;
+  for (auto change : {+[](AttentionProblem& q) { q.alignment = 8; }, +[](AttentionProblem& q) { q.mask = true; }, +[](AttentionProblem& q) { q.columns = 63; }, +[](AttentionProblem& q) { q.device = 1; }}) {
+    other = p;
+    change(other);
+    const int before = FakeAttentionLibrary::asked();
+    EXPECT_NE(library::ChooseAttention(other, Env::Get(), run), nullptr);
+    EXPECT_EQ(FakeAttentionLibrary::asked(), before + 2);
+  }
+  other = p;
+  other.dtype = kFloat32;
+  EXPECT_EQ(library::ChooseAttention(other, Env::Get(), run), nullptr);
+  Env env = Env::Get();
+  env.cuda_allow_tensor_core = false;
+  EXPECT_EQ(library::ChooseAttention(p, env, run), nullptr);
+  env = Env::Get();
+  env.enforce_determinism = true;
+  EXPECT_EQ(library::ChooseAttention(p, env, run), nullptr);   // its backward pass adds in any order
+  p.statistics = false;
+  EXPECT_NE(library::ChooseAttention(p, env, run), nullptr);
+}
+
+}  // namespace
+}  // namespace mxnet
