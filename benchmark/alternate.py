@@ -112,6 +112,17 @@ def add_clock(parser):
                         help="cpu: one thread each, processor time; for a machine that others are busy on")
 
 
+def add_ctx(parser):
+    parser.add_argument("--ctx", choices=("cpu", "gpu"), default="cpu", help="gpu: this library and PyTorch on the first GPU")
+
+
+def need_gpu(program):
+    """Ends the program with one line where this library finds no GPU."""
+    import mxnet as mx
+    if mx.context.num_gpus() == 0:
+        raise SystemExit(f"{program}: --ctx gpu needs a GPU and a CUDA build, and there is no GPU here; accepted: --ctx cpu")
+
+
 def environments(clock, threads=None):
     """(for this library, for other interpreters)"""
     threads = 1 if clock == "cpu" else threads

@@ -15,7 +15,13 @@ TRAIN = {"ours": "ours", "1.9.1": "oracle", "torch": "peers", "torch compile": "
 DEFAULT_OFF = ("torch jit",)   # only where asked for by name
 HALF = ("ours", "1.9.1", "torch", "torch compile", "openvino")   # those that compute in bfloat16 on a CPU
 MODULE = {"torch": "torch", "torch compile": "torch", "torch jit": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino", "ours": "mxnet",
-          "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet"}
+          "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet", "torch graph": "torch", "torch compile graph": "torch", "torch max-autotune": "torch"}   # the last three on a GPU
+DTYPES = {"score": ("float32", "bfloat16"), "train": ("float32",)}
+
+
+def takes(name, dtype):
+    """Does the contestant compute in this type?"""
+    return dtype == "float32" or name in HALF
 
 
 class Loaded:
@@ -23,6 +29,7 @@ class Loaded:
 
     def __init__(self, run, output, flops=None):
         self.run, self.output, self.flops = run, output, flops
+        self.device_mib = lambda: None   # on a GPU, what the process took of its memory so far
 
 
 # Scoring: (kind, folder, x, threads, dtype) -> Loaded. Results are float32 in every case.
@@ -32,7 +39,7 @@ def score_mxnet(kind, folder, x, threads, dtype):
     from networks import load, symbol_block
     text, arrays = load(folder)
     if dtype != "float32":
-        text, arrays = _converted(mx, text, arrays, dtype)
+        text, arrays = converted(mx, text, arrays, dtype)
     net = symbol_block(mx, text, arrays, gradients=False)
     x = mx.nd.array(x)
     if kind == "1.9.1 MKLDNN":
@@ -42,7 +49,7 @@ def score_mxnet(kind, folder, x, threads, dtype):
     return Loaded(repeat(lambda: net(x).wait_to_read()), lambda: net(x).astype("float32").asnumpy())
 
 
-def _converted(mx, text, arrays, dtype):
+def converted(mx, text, arrays, dtype):
     """The network in mixed precision, as symbol text and arrays."""
     from importlib import import_module
     amp = import_module("mxnet.contrib.amp")   # where 1.9.1 and this library both have it
@@ -54,7 +61,7 @@ def _converted(mx, text, arrays, dtype):
     return symbol.tojson(remove_amp_cast=False), {n: a.asnumpy() for n, a in {**arg, **aux}.items()}
 
 
-def _torch_module(folder, channels_last=False):
+def torch_module(folder, channels_last=False):
     import torch
     import symbol_torch
     from networks import load
@@ -67,7 +74,7 @@ def score_torch(kind, folder, x, threads, dtype):
     torch.set_num_threads(threads)
     images = x.ndim == 4
     x = torch.from_numpy(x)
-    net = _torch_module(folder, images).eval()
+    net = torch_module(folder, images).eval()
     if dtype != "float32":
         net, x = net.to(getattr(torch, dtype)), x.to(getattr(torch, dtype)) if x.is_floating_point() else x
     if images:
@@ -137,7 +144,7 @@ def train_mxnet(kind, folder, x, threads, dtype):
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     loss_of.hybridize()
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"], "wd": LEARNING["decay"]})
-    x, y = mx.nd.array(x), mx.nd.array(_labels(x))
+    x, y = mx.nd.array(x), mx.nd.array(labels(x))
 
     def step():
         with mx.autograd.record():
@@ -153,10 +160,10 @@ def train_mxnet(kind, folder, x, threads, dtype):
 def train_torch(kind, folder, x, threads, dtype):
     import torch
     torch.set_num_threads(threads)
-    net = _torch_module(folder, True).train()
+    net = torch_module(folder, True).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"], momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"])
     loss_of = torch.nn.CrossEntropyLoss()
-    x, y = torch.from_numpy(x).to(memory_format=torch.channels_last), torch.from_numpy(_labels(x))
+    x, y = torch.from_numpy(x).to(memory_format=torch.channels_last), torch.from_numpy(labels(x))
     if kind == "torch compile":
         net = torch.compile(net)
 
@@ -169,7 +176,7 @@ def train_torch(kind, folder, x, threads, dtype):
     return Loaded(repeat(step), step)
 
 
-def _labels(x):
+def labels(x):
     return np.random.default_rng(0).integers(0, 1000, x.shape[0])
 
 
@@ -185,19 +192,21 @@ def export_onnx(folder):
         network = NETWORKS[json.load(f)["name"]]
     x = torch.from_numpy(examples(network, 2))
     path = os.path.join(folder, "net.onnx")
-    program = torch.onnx.export(_torch_module(folder).eval(), (x,), dynamo=True, dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
+    program = torch.onnx.export(torch_module(folder).eval(), (x,), dynamo=True, dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
     program.save(path + ".part")   # below 2 GB: one file
     os.rename(path + ".part", path)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--contestant", help="its name in SCORE or TRAIN")
+    parser.add_argument("--contestant", choices=MODULE)
     parser.add_argument("--mode", choices=LOADERS, default="score")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--ctx", choices=["cpu", "gpu"], default="cpu")
+    parser.add_argument("--each-call", action="store_true", help="on a GPU: wait for the result of every call")
     parser.add_argument("--export", action="store_true", help="only write net.onnx")
     args = parser.parse_args()
     if args.export:
@@ -209,12 +218,16 @@ def main():
     from networks import NETWORKS, examples
     with open(os.path.join(args.folder, "meta.json")) as f:
         name = json.load(f)["name"]
-    loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, examples(NETWORKS[name], args.batch), args.threads,
-                                                                 args.dtype)
+    x = examples(NETWORKS[name], args.batch)
+    if args.ctx == "gpu":
+        import contestants_gpu
+        loaded = contestants_gpu.LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.dtype, args.each_call)
+    else:
+        loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.threads, args.dtype)
     first = loaded.output()
     serve(send, {"run": loaded.run}, {
         "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(), "flops": loaded.flops, "imported_mib": imported,
-        "at_once": getattr(loaded, "at_once", 1), "version": getattr(module, "__version__", "?").split("+")[0]})
+        "at_once": getattr(loaded, "at_once", 1), "device_mib": loaded.device_mib(), "version": getattr(module, "__version__", "?").split("+")[0]})
 
 
 if __name__ == "__main__":

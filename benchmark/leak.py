@@ -8,6 +8,8 @@ The exit code is 1 when one of them grew by more than 2 MiB + 2 %.
 """
 import argparse
 
+from alternate import add_ctx, need_gpu
+
 
 def resident_mib():
     with open("/proc/self/status") as f:
@@ -59,13 +61,12 @@ def grew(seen):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=10000)
-    parser.add_argument("--ctx", choices=["cpu", "gpu"], default="cpu")
+    add_ctx(parser)
     args = parser.parse_args()
     ctx, kinds = None, {"": resident_mib}
     if args.ctx == "gpu":
         import mxnet as mx
-        if mx.context.num_gpus() == 0:
-            raise SystemExit("leak: --ctx gpu needs a GPU, and there is none here; accepted: --ctx cpu")
+        need_gpu("leak")
         ctx = mx.gpu(0)
         kinds[" on the device"] = lambda: device_mib(ctx)
     failed = False

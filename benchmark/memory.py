@@ -1,6 +1,6 @@
 """Training steps that recompute instead of keeping: bytes of the arena and speed, each plan against the one that keeps everything, in turn, in one process.
 
-    ./dev bench memory [--repeats N] [--clock wall|cpu] [--layers N] [--batch N] [NAME...]
+    ./dev bench memory [--repeats N] [--clock wall|cpu] [--ctx cpu|gpu] [--layers N] [--batch N] [NAME...]
 """
 import argparse
 import statistics
@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 import mxnet as mx
+from alternate import add_clock, add_ctx, need_gpu
 
 S = mx.sym
 
@@ -26,12 +27,12 @@ def resnet50(batch):
     return net, {"data": (batch, 3, 224, 224)}
 
 
-def executor(net, shapes, **environment):
+def executor(net, shapes, ctx, **environment):
     for name, value in environment.items():
         mx.util.set_env(name, value)
     grads = {n: "null" if n in shapes else "write" for n in net.list_arguments()}
     try:
-        e = net.simple_bind(mx.cpu(), grad_req=grads, **shapes)
+        e = net.simple_bind(ctx, grad_req=grads, **shapes)
     finally:
         for name in environment:
             mx.util.set_env(name, "")
@@ -39,7 +40,7 @@ def executor(net, shapes, **environment):
     for name, array in list(e.arg_dict.items()) + list(e.aux_dict.items()):
         norm = name.endswith(("gamma", "beta", "mean", "var"))
         array[:] = rng.uniform(0.5, 1.5, array.shape) if norm else rng.standard_normal(array.shape) * (2 / max(1, np.prod(array.shape[1:]))) ** 0.5
-    head = mx.nd.ones(e.outputs[0].shape)
+    head = mx.nd.ones(e.outputs[0].shape, ctx=ctx)
 
     def step():
         e.forward(is_train=True)
@@ -70,27 +71,33 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="chain, resnet50; all when none is given")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu: time of all threads of the process, for a machine that others use too")
+    add_clock(parser)
+    add_ctx(parser)
     parser.add_argument("--layers", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=16, help="of ResNet-50")
     args = parser.parse_args()
+    if args.ctx == "gpu":
+        if args.clock == "cpu":
+            parser.error("--ctx gpu goes with --clock wall")
+        need_gpu("memory")
+    ctx = mx.gpu(0) if args.ctx == "gpu" else mx.cpu()
     clock = time.perf_counter if args.clock == "wall" else time.process_time
     if not args.names or "chain" in args.names:
         net, shapes = chain(args.layers)
         result = shapes["data"][0] * shapes["data"][1] * 4 / 2**20
-        runs = {"all kept": executor(net, shapes)}
+        runs = {"all kept": executor(net, shapes, ctx)}
         root = args.layers ** 0.5
         for results in (2 * root, 4 * root, 8 * root):   # one result per segment, and those of one segment
             budget = int(results * result * 2**20)
             plan = mx.memory.plan(net, budget, grad_names=[n for n in net.list_arguments() if n != "data"], **shapes)
-            runs[f"budget {results:.0f} results = {results / root:.0f} sqrt(N)"] = executor(plan.apply(), shapes)
+            runs[f"budget {results:.0f} results = {results / root:.0f} sqrt(N)"] = executor(plan.apply(), shapes, ctx)
         least = mx.memory.plan(net, None, grad_names=[n for n in net.list_arguments() if n != "data"], **shapes)
-        runs["least"] = executor(least.apply(), shapes)
+        runs["least"] = executor(least.apply(), shapes, ctx)
         compare(f"{args.layers} dense layers with relu, results of {result:.3f} MiB", runs, args.repeats, clock)
     if not args.names or "resnet50" in args.names:
         net, shapes = resnet50(args.batch)
-        runs = {"all kept": executor(net, shapes, MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu,fuse_batch_norm_add_relu"), "default": executor(net, shapes),
-                "MXNET_BACKWARD_DO_MIRROR=1": executor(net, shapes, MXNET_BACKWARD_DO_MIRROR="1"), "MXNET_MEMORY_OPT=1": executor(net, shapes, MXNET_MEMORY_OPT="1")}
+        runs = {"all kept": executor(net, shapes, ctx, MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu,fuse_batch_norm_add_relu"), "default": executor(net, shapes, ctx),
+                "MXNET_BACKWARD_DO_MIRROR=1": executor(net, shapes, ctx, MXNET_BACKWARD_DO_MIRROR="1"), "MXNET_MEMORY_OPT=1": executor(net, shapes, ctx, MXNET_MEMORY_OPT="1")}
         compare(f"ResNet-50, batch {args.batch}", runs, args.repeats, clock)
 
 

@@ -80,15 +80,15 @@ def load(folder):
         return f.read(), Arrays(folder)
 
 
-def symbol_block(mx, text, arrays, gradients=True):
-    """The network as a Gluon block, with this library and with 1.9.1; without gradients there is no memory for them."""
+def symbol_block(mx, text, arrays, gradients=True, ctx=None):
+    """The network as a Gluon block, with this library and with 1.9.1, on the CPU or on `ctx`; without gradients there is no memory for them."""
     block = mx.gluon.SymbolBlock(mx.sym.load_json(text), [mx.sym.var("data")])
     for name, parameter in block.collect_params().items():
         array = arrays[name]
         parameter.shape = array.shape
         if not gradients:
             parameter.grad_req = "null"
-        parameter.initialize(mx.init.Zero())   # a shape is not enough for 1.9.1
+        parameter.initialize(mx.init.Zero(), ctx=ctx)   # a shape is not enough for 1.9.1
         parameter.data()[:] = array   # set_data would hold it twice
     return block
 

@@ -21,11 +21,21 @@ def tables(mode, rows, names):
     if others:
         out += ["", f"{first} ÷ each:", "", "| | batch | " + " | ".join(others) + " |", "|---" * (2 + len(others)) + "|"]
         out += [f"| {r['title']} | {r['batch']} | " + " | ".join(f"{r['ratios'][n]:.2f}" if n in r["ratios"] else "" for n in others) + " |" for r in rows]
-    out += ["", "Peak resident MiB over the resident size after import (in parentheses):", "", "| | batch | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
+    return "\n".join(out + _memory(rows, names))
+
+
+def _memory(rows, names):
+    """Lines of the table of memory: the process's, or on a GPU the device's."""
+    device = any(r.get("device") for r in rows)
+    title = "MiB of the device's memory that each process took:" if device else "Peak resident MiB over the resident size after import (in parentheses):"
+    out = ["", title, "", "| | batch | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
     for r in rows:
-        cells = [f"{peak - base:.0f} ({base:.0f})" if pair else "" for pair in (r["memory"].get(n) for n in names) for peak, base in [pair or (0, 0)]]
+        if device:
+            cells = [f"{r['device'][n]:.0f}" if n in r["device"] else "" for n in names]
+        else:
+            cells = [f"{peak - base:.0f} ({base:.0f})" if pair else "" for pair in (r["memory"].get(n) for n in names) for peak, base in [pair or (0, 0)]]
         out.append(f"| {r['title']} | {r['batch']} | " + " | ".join(cells) + " |")
-    return "\n".join(out)
+    return out
 
 
 def line(r):
@@ -48,6 +58,22 @@ def machine(root, versions, args):
     lines.append(f"{args.threads} thread{'s' * (args.threads > 1)} each, {'processor time' if args.clock == 'cpu' else 'wall clock'}, "
                  f"{args.rounds} rounds of slices of about {args.slice:g} s; the waiting ones are stopped. {args.dtype}.")
     return lines
+
+
+def gpu():
+    """The first GPU: name, driver, memory."""
+    try:
+        done = subprocess.run(["nvidia-smi", "--id=0", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], capture_output=True, text=True)
+    except OSError:
+        return "unknown (no nvidia-smi)"
+    return done.stdout.strip() if done.returncode == 0 else "unknown (nvidia-smi failed)"
+
+
+def gpu_machine(versions, args):
+    """Lines of text: the GPU, versions, how it was measured."""
+    pace = "the device is waited for behind every call" if args.each_call else "the device is waited for behind each slice"
+    return [f"GPU: {gpu()}; {os.cpu_count()} host cores.", "Contestants: " + ", ".join(f"{n} ({v})" for n, v in versions.items()) + ".",
+            f"{args.rounds} rounds of slices of about {args.slice:g} s; {pace}; the waiting contestants are stopped. {args.dtype}."]
 
 
 def handovers(rows):
@@ -106,6 +132,25 @@ def _replace(path, text):
         f.write(text)
     os.chmod(f.name, 0o644)
     os.rename(f.name, path)
+
+
+def save(path, figures):
+    """The figures as JSON."""
+    _replace(os.path.abspath(path), json.dumps(figures, indent=1) + "\n")
+
+
+def write_gpu(root, section, text):
+    """`text` between the section's markers in docs/gpu_perf.md, which gets them at its end where it has none."""
+    page = os.path.join(root, "docs", "gpu_perf.md")
+    begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
+    with open(page) as f:
+        before = f.read()
+    after = "\n"
+    if begin in before:
+        before, _, after = re.split(f"{begin}|{end}", before)
+    else:
+        before = f"{before.rstrip()}\n\n## {section}\n\n"
+    _replace(page, f"{before}{begin}\n{text.strip()}\n{end}{after}")
 
 
 def write(root, mode, text, body, plot):

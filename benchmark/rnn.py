@@ -11,7 +11,7 @@ import argparse
 import statistics
 import sys
 
-from alternate import Contestant, add_clock, alternate, answers, environments, ratio, repeat, serve
+from alternate import Contestant, add_clock, add_ctx, alternate, answers, environments, need_gpu, ratio, repeat, serve
 
 # name -> (kind, steps, batch, features, hidden, layers, bidirectional, calls per round)
 SHAPES = {
@@ -87,17 +87,15 @@ def main():
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="")
-    parser.add_argument("--ctx", choices=["cpu", "gpu"], default="cpu")
+    add_ctx(parser)
     add_clock(parser)
     args = parser.parse_args()
     if args.contestant:
         return contestant(args.contestant[0], int(args.contestant[1]), args.contestant[2] == "gpu")
     if args.ctx == "gpu":
-        import mxnet as mx
-        if mx.context.num_gpus() == 0:
-            parser.error("--ctx gpu needs a GPU, and there is none here; accepted: --ctx cpu")
         if args.clock == "cpu" or args.oracle or args.own:
             parser.error("--ctx gpu goes with --clock wall and --torch alone")
+        need_gpu("rnn")
     threads = "1" if args.clock == "cpu" else "2"
     ours, others = environments(args.clock, int(threads))
     people = [Contestant("ours", sys.executable, __file__, ["ours", threads, args.ctx], ours)]

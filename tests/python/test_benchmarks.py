@@ -42,6 +42,76 @@ def test_an_unknown_operator_is_refused():
 
 
 @pytest.mark.skipif(mx.context.num_gpus() > 0, reason="a GPU is here")
-def test_a_race_on_a_gpu_where_there_is_none():
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "rnn.py"), "--ctx", "gpu"], capture_output=True, text=True, timeout=600)
-    assert done.returncode == 2 and "--ctx gpu needs a GPU" in done.stderr, done.stderr
+@pytest.mark.parametrize("program", ["score", "train", "eager", "kernels", "memory", "rnn", "leak"])
+def test_a_gpu_where_there_is_none_is_one_clear_line(program):
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, program + ".py"), "--ctx", "gpu"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 1 and done.stdout == "", done.stdout
+    assert done.stderr == f"{program}: --ctx gpu needs a GPU and a CUDA build, and there is no GPU here; accepted: --ctx cpu\n"
+
+
+@pytest.mark.parametrize("arguments,told", [(["score", "--dtype", "float16"], "--dtype float16: choose from float32, bfloat16"),
+                                            (["train", "--dtype", "bfloat16"], "--dtype bfloat16: choose from float32"),
+                                            (["score", "--ctx", "gpu", "--dtype", "int8"], "choose from float32, tf32, bfloat16, float16"),
+                                            (["score", "--ctx", "gpu", "--contestants", "openvino"], "choose from ours, torch, torch graph, torch compile, torch compile graph"),
+                                            (["score", "--ctx", "gpu", "--clock", "cpu"], "--ctx gpu goes with --clock wall"),
+                                            (["score", "--each-call"], "--each-call goes with --ctx gpu"),
+                                            (["kernels", "--dtype", "tf32"], "--dtype and --write-docs go with --ctx gpu"),
+                                            (["eager", "--write-docs"], "--write-docs goes with --ctx gpu")])
+def test_options_that_do_not_go_together(arguments, told):
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, arguments[0] + ".py"), *arguments[1:]], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 2 and told in done.stderr, done.stderr
+
+
+def test_figures_of_a_gpu_go_to_their_own_page(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import report
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    with open(os.path.join(BENCHMARK, "..", "docs", "gpu_perf.md")) as f:
+        (docs / "gpu_perf.md").write_text(f.read())
+    for text in ("first", "second"):
+        report.write_gpu(str(tmp_path), "score tf32", f"{text} table")
+        report.write_gpu(str(tmp_path), "elsewhere", f"{text} addition")
+    page = (docs / "gpu_perf.md").read_text()
+    assert "<!-- score tf32: begin -->\nsecond table\n<!-- score tf32: end -->" in page and "<!-- elsewhere: begin -->\nsecond addition\n<!-- elsewhere: end -->" in page
+    assert "first" not in page.split("## Inference")[1] and page.count("elsewhere: begin") == 1 and page.count("## Training") == 1
+    assert os.listdir(docs) == ["gpu_perf.md"]
+
+
+def test_operators_of_a_gpu_on_the_cpu(monkeypatch):
+    """What kernels.py would run on a GPU, with small arrays and the CPU in its place, gives the same in every type."""
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import kernels as program
+    monkeypatch.setattr(mx, "gpu", lambda index: mx.cpu(1))
+    small = {name: case._replace(settings=dict(case.settings, shape=(96, 64))) for name, case in program.kernels_gpu.CASES.items() if case.kind == "call"}
+    monkeypatch.setattr(program.kernels_gpu, "CASES", small)
+    for dtype in program.kernels_gpu.DTYPES:
+        errors = program.check_on_gpu(list(small), dtype)
+        assert len(errors) == len(program.kernels_gpu.CALLS) and (dtype in program.kernels_gpu.HALF) == (max(errors.values()) > 1e-4), errors
+
+
+def test_contestants_of_a_gpu_on_the_cpu(tmp_path, monkeypatch):
+    """This library's contestants, with a small network and the CPU in the GPU's place: types agree, training begins with the same loss."""
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import contestants_gpu
+    import networks
+
+    def build():
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Conv2D(8, 3, use_bias=False), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu"), mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(1000))
+        return net
+    monkeypatch.setitem(networks.NETWORKS, "small", networks.Network("Small", build, (3, 12, 12)))
+    monkeypatch.setattr(mx, "gpu", lambda index: mx.cpu(1))
+    monkeypatch.setattr(mx.context, "num_gpus", lambda: 1)
+    monkeypatch.setattr(mx.context, "gpu_memory_info", lambda index: (1, 2))
+    folder = networks.prepare("small", str(tmp_path))
+    x = networks.examples(networks.NETWORKS["small"], 4)
+    for loaders, bound in ((contestants_gpu.score_mxnet, None), (contestants_gpu.train_mxnet, 0.1)):
+        expected = None
+        for dtype in contestants_gpu.DTYPES["score"]:
+            loaded = loaders("ours", folder, x, dtype, True)
+            got = loaded.output()
+            expected = got if expected is None else expected
+            assert got.dtype == np.float32 and np.abs(got - expected).max() <= (bound or contestants_gpu.TOLERANCE[dtype]) * np.abs(expected).max(), dtype
+            loaded.run(2)
+            assert loaded.device_mib() == 0
