@@ -54,11 +54,13 @@ class FakeProductLibrary {
     a.refused = refuse() && refuse()(problem);
     return a;
   }
-  template <typename T>
+  template <typename T, typename R = T>
   static void Compute(const library::ProductProblem& problem, const library::ProductOperands& o) {
     const library::Product& p = problem.product;
-    const T *a = static_cast<const T*>(o.a), *b = static_cast<const T*>(o.b), *addend = static_cast<const T*>(o.addend), *bias = static_cast<const T*>(o.bias);
-    T *c = static_cast<T*>(o.c), *sums = static_cast<T*>(o.sums);
+    const T *a = static_cast<const T*>(o.a), *b = static_cast<const T*>(o.b), *bias = static_cast<const T*>(o.bias);
+    const R* addend = static_cast<const R*>(o.addend);
+    R* c = static_cast<R*>(o.c);
+    T* sums = static_cast<T*>(o.sums);
     for (int64_t r = 0; problem.sums && r < p.m; ++r) {
       double sum = 0;
       for (int64_t t = 0; t < p.k; ++t) sum += static_cast<double>(a[p.trans_a ? t * p.lda + r : r * p.lda + t]);
@@ -74,7 +76,7 @@ class FakeProductLibrary {
           sum *= p.alpha;
           if (problem.addend) sum += static_cast<double>(addend[at]);
           if (problem.bias) sum += static_cast<double>(bias[s]);
-          c[at] = T(problem.relu && sum < 0 ? 0.0 : sum);
+          c[at] = R(problem.relu && sum < 0 ? 0.0 : sum);
         }
   }
   static void Multiply(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm, const library::ProductOperands& o, void* workspace, const RunContext& run) {
@@ -86,6 +88,12 @@ class FakeProductLibrary {
     EXPECT_TRUE(!problem.addend || o.addend);
     EXPECT_TRUE(!problem.bias || o.bias);
     EXPECT_TRUE(!problem.sums || (o.sums && !problem.bias && !problem.relu && problem.product.batch == 1));
+    if (problem.product.result_dtype() != problem.product.dtype) {
+      EXPECT_EQ(problem.product.result_dtype(), int{kFloat32});
+      EXPECT_FALSE(problem.bias || problem.relu || problem.sums);
+      EXPECT_TRUE(problem.arithmetic == library::Arithmetic::kFloat || problem.arithmetic == library::Arithmetic::kFloatPedantic);
+      return problem.product.dtype == kFloat16 ? Compute<float16, float>(problem, o) : Compute<bfloat16, float>(problem, o);
+    }
     switch (problem.product.dtype) {
       case kFloat32: return Compute<float>(problem, o);
       case kFloat64: return Compute<double>(problem, o);

@@ -50,7 +50,7 @@ std::string ProductProblem::CacheKey() const {
   int64_t alpha;
   std::copy_n(reinterpret_cast<const char*>(&p.alpha), sizeof alpha, reinterpret_cast<char*>(&alpha));
   Key key;
-  key.Add(p.dtype).Add(p.trans_a).Add(p.trans_b).Add(p.batch).Add(p.m).Add(p.n).Add(p.k).Add(p.lda).Add(p.ldb).Add(p.ldc).Add(p.step_a).Add(p.step_b).Add(p.step_c);
+  key.Add(p.dtype).Add(p.result_dtype()).Add(p.trans_a).Add(p.trans_b).Add(p.batch).Add(p.m).Add(p.n).Add(p.k).Add(p.lda).Add(p.ldb).Add(p.ldc).Add(p.step_a).Add(p.step_b).Add(p.step_c);
   key.Add(alpha).Add(static_cast<int>(arithmetic)).Add(reductions).Add(addend).Add(bias).Add(relu).Add(sums).Add(device);
   for (int a : alignment) key.Add(a);
   return key.text();
@@ -76,7 +76,8 @@ void RunProduct(const RunContext& run, const std::function<void*(size_t)>& works
   ProductProblem problem;
   problem.product = p;
   problem.arithmetic = ArithmeticOf(p.dtype, env);
-  problem.reductions = AllowedReductions(p.dtype, problem.arithmetic, env);
+  if (p.result_dtype() != p.dtype) problem.arithmetic = env.cuda_allow_tensor_core ? Arithmetic::kFloat : Arithmetic::kFloatPedantic;   // whatever float16 alone is added in
+  problem.reductions = AllowedReductions(p.result_dtype(), problem.arithmetic, env);
   problem.addend = tail.addend != nullptr;
   problem.device = run.ctx.dev_id;
   ProductOperands operands;
@@ -111,8 +112,8 @@ Product WithoutZeros(Product p) {
   return p;
 }
 
-// Epilogues exist for single products in every type but double.
-bool HasEpilogues(const Product& p) { return p.batch == 1 && p.dtype != kFloat64; }
+// Epilogues exist for single products in every type but double; of mixed types none is asked for.
+bool HasEpilogues(const Product& p) { return p.batch == 1 && p.dtype != kFloat64 && p.result_dtype() == p.dtype; }
 
 }  // namespace
 
@@ -125,19 +126,19 @@ void Multiply(const RunContext& run, const std::function<void*(size_t)>& workspa
   rest.addend = nullptr;
   if (p.k == 0) {
     MXNET_CHECK(dense) << "[matmul] an empty sum into a result with gaps";
-    const int64_t bytes = p.batch * p.m * p.n * static_cast<int64_t>(DTypeSize(p.dtype));
+    const int64_t bytes = p.batch * p.m * p.n * static_cast<int64_t>(DTypeSize(p.result_dtype()));
     if (!tail.addend) ZeroBytes(run, c, bytes);
     else if (tail.addend != c) CopyBytes(run, tail.addend, c, bytes);
-    return ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
+    return ApplyTail(run, c, p.result_dtype(), p.batch * p.m, p.n, 1, rest);
   }
   // A bias must be of the result's type and lie as the library's vector loads want it. What follows a part that is ours is ours too.
   Wishes wishes;
-  wishes.bias = HasEpilogues(p) && tail.bias && tail.bias_dtype == p.dtype && AlignmentOf(tail.bias) >= 16;
+  wishes.bias = HasEpilogues(p) && tail.bias && tail.bias_dtype == p.result_dtype() && AlignmentOf(tail.bias) >= 16;
   wishes.relu = HasEpilogues(p) && tail.post.kind == nn::PostKind::kRelu && (wishes.bias || !tail.bias);
   RunProduct(run, workspace, p, a, b, c, tail, nullptr, &wishes);
   if (wishes.bias) rest.bias = nullptr;
   if (wishes.relu) rest.post = nn::PostOp();
-  ApplyTail(run, c, p.dtype, p.batch * p.m, p.n, 1, rest);
+  ApplyTail(run, c, p.result_dtype(), p.batch * p.m, p.n, 1, rest);
 }
 
 bool MultiplyAndSum(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& given, const void* a, const void* b, void* c, const void* addend, void* sums) {

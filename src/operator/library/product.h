@@ -21,11 +21,13 @@ namespace library {
 /* op(a) is m x k, op(b) k x n. Rows lie ld elements apart, matrices of a batch step elements. */
 struct Product {
   int dtype = kFloat32;
+  int result = -1;                              // dtype of c and its addend; -1: that of the factors. Else kFloat32 for 16-bit factors
   bool trans_a = false, trans_b = false;
   int64_t batch = 1, m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;            // 0: without gaps
   int64_t step_a = 0, step_b = 0, step_c = 0;   // 0: without gaps
   double alpha = 1;
+  int result_dtype() const { return result < 0 ? dtype : result; }
 };
 
 /* How products are computed. Pedantic: no tensor cores. */

@@ -135,7 +135,7 @@ Described Describe(const ProductProblem& problem, const void* vector) {
   }
   d.a = MakeLayout(p.dtype, p.trans_a ? p.k : p.m, p.trans_a ? p.m : p.k, p.lda, p.batch, p.step_a);
   d.b = MakeLayout(p.dtype, p.trans_b ? p.n : p.k, p.trans_b ? p.k : p.n, p.ldb, p.batch, p.step_b);
-  d.c = MakeLayout(p.dtype, p.m, p.n, p.ldc, p.batch, p.step_c);
+  d.c = MakeLayout(p.result_dtype(), p.m, p.n, p.ldc, p.batch, p.step_c);
   return d;
 }
 
