@@ -80,6 +80,29 @@ TEST_F(LayerKernels, Norms) {
   Check({"_backward_InstanceNorm", {{20, 6, 1}, {20, 6, 1}, {6}}, {kFloat32}, {}, OpReq::kWrite, -1, 1}, 20);
 }
 
+// Channels and groups, in registers and longer; packs within a channel, across channels, and none.
+TEST_F(LayerKernels, GroupsAndInstances) {
+  const Shape two{2};
+  auto check = [&](const Shape& s, int dtype, bool misaligned, bool by_group) {
+    const Shape c{s[1]};
+    Check({"GroupNorm", {s, c, c}, {dtype}, {{"num_groups", "2"}, {"output_mean_var", "1"}}, OpReq::kWrite, -3, 3, misaligned}, 8);
+    Check({"_backward_GroupNorm", {s, s, c}, {dtype}, {{"num_groups", "2"}}, OpReq::kWrite, -1, 1, misaligned}, 200);
+    if (!by_group) return;
+    Check({"GroupNorm", {s, two, two}, {dtype}, {{"num_groups", "2"}}, OpReq::kWrite, -3, 3, misaligned}, 8);
+    Check({"_backward_GroupNorm", {s, s, two}, {dtype}, {{"num_groups", "2"}}, OpReq::kWrite, -1, 1, misaligned}, 200);
+    Check({"InstanceNorm", {s, c, c}, {dtype}, {}, OpReq::kWrite, -3, 3, misaligned}, 8);
+    Check({"_backward_InstanceNorm", {s, s, c}, {dtype}, {}, OpReq::kWrite, -1, 1, misaligned}, 200);
+  };
+  for (int dtype : {kFloat32, kFloat16}) {
+    check({2, 8, 6, 8}, dtype, false, true);
+    check({2, 6, 5, 3}, dtype, false, false);
+    check({1, 4, 9000}, dtype, false, true);
+    check({1, 6, 61, 67}, dtype, false, false);
+  }
+  for (const Shape& s : {Shape{2, 8, 6, 8}, Shape{1, 4, 9000}}) check(s, kFloat32, true, false);
+  check({2, 20000}, kFloat64, false, false);   // a channel is one element
+}
+
 TEST_F(LayerKernels, BatchNorm) {
   for (int dtype : kReal) {
     const int param = dtype == kFloat16 || dtype == kBfloat16 ? int{kFloat32} : dtype;

@@ -13,13 +13,10 @@ namespace {
 
 using rtc::LoopText;
 
-std::string AccumulatorText(int dtype) { return std::string("typedef ") + (dtype == kFloat64 ? "double" : "float") + " A;\n"; }
-
+std::string N(int64_t i) { return std::to_string(i); }
 const void* Pointer(const KernelArgs& a, int i) { return Wanted(a, i) ? a.out[i].dptr : nullptr; }
 
 }  // namespace
-
-const char* const kNoChannel = "struct Channel {};\ntemplate <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args&, long long) { return Channel(); }\n";
 
 TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like) {
   if (b.layout == like || b.shape.ndim() < 3) return b;
@@ -30,150 +27,42 @@ TBlob InOrderOnDevice(KernelArgs& args, const TBlob& b, Layout like) {
   return copy;
 }
 
-namespace {
-
-std::string N(int64_t i) { return std::to_string(i); }
-constexpr int64_t kLarge = int64_t{1} << 31;
-
-// Storage to arithmetic; quotients by the divisor d, which is given with the numbers for mx::Divide.
-const char* const kChannelFunctions = R"TEXT(
-template <typename C, typename S> __device__ __forceinline__ C As(S v) { return mx::Convert<C, S>::Load(v); }
-__device__ __forceinline__ unsigned Over(unsigned i, long long, long long m, long long h) { return mx::Divide(i, m, h); }
-__device__ __forceinline__ long long Over(long long i, long long d, long long, long long) { return i / d; }
-)TEXT";
-void AddDivisor(int64_t d, bool large, rtc::Arguments* args) {
-  const rtc::FastDivisor divisor(large ? 1 : d);
-  args->Add(d).Add(divisor.multiplier).Add(divisor.shift);
-}
-
-// Elements of one access: neighbours in a plane, or neighbouring channels where these lie last.
-int WidthOf(const ChannelView& v, int dtype, const std::vector<const void*>& arrays) {
-  const int64_t along = v.inner == 1 ? v.channels : v.inner, bytes = static_cast<int64_t>(DTypeSize(dtype));
-  int width = static_cast<int>(16 / bytes);
-  auto fits = [&] {
-    return along % width == 0 && std::all_of(arrays.begin(), arrays.end(), [&](const void* p) { return reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(width * bytes) == 0; });
-  };
-  while (width > 1 && !fits()) width /= 2;
-  return width;
-}
-
-// The bits of n <= 8 neighbouring elements, which stand in one byte: the first is element `first` of a line and `at` of the array. In the other order each has its own byte.
-const char* const kMarkMembers = " unsigned char* marks; long long order, header, line, stride, other_line, other_stride, minor, major;";
-const char* const kMarkText = R"TEXT(
-template <typename Args> __device__ __forceinline__ unsigned MarksOf(const Args& a, long long at, long long line, long long first, int n) {
-  if (a.marks[0] == a.order) return static_cast<unsigned>(a.marks[a.header + line * a.stride + (first >> 3)]) >> (first & 7);
-  unsigned bits = 0;
-  for (int j = 0; j < n; ++j) {
-    const long long here = (at + j) % (a.minor * a.major), there = at + j - here + here % a.minor * a.major + here / a.minor, other = there / a.other_line, rest = there - other * a.other_line;
-    bits |= (static_cast<unsigned>(a.marks[a.header + other * a.other_stride + (rest >> 3)]) >> (rest & 7) & 1u) << j;
-  }
-  return bits;
-}
-)TEXT";
-void AddMarks(const NormMarks& m, rtc::Arguments* args) {
-  args->Add(m.bytes).Add(m.order).Add(m.header).Add(m.line).Add((m.line + 7) / 8).Add(m.other_line).Add((m.other_line + 7) / 8).Add(m.minor).Add(m.major);
-}
-
-constexpr int64_t kEnoughBlocks = 2112;   // sixteen for each multiprocessor of an H100 or H200
-constexpr int64_t kPartFrom = 8;          // accesses of each thread
-
-// The loop over a block's part: all accesses of a turn are under way before the first is used. `where` gives at, o and q of turn u if there is something.
-std::string TurnsText(const ChannelText& t, int turns, int width, const std::string& loop, const std::string& place, const std::string& marks, const std::string& sums) {
-  std::string text = loop;
-  const std::string each = "#pragma unroll\n      for (int u = 0; u < " + N(turns) + "; ++u) {\n", w = N(width);
-  for (const char* name : t.arrays) text += std::string("      mx::Pack<D0, ") + w + "> p_" + name + "[" + N(turns) + "];\n";
-  if (t.marks) text += "      unsigned bits[" + N(turns) + "];\n";
-  text += each + place;
-  for (const char* name : t.arrays) text += std::string("          p_") + name + "[u] = *reinterpret_cast<const mx::Pack<D0, " + w + ">*>(a." + name + " + at);\n";
-  if (t.marks) text += "          bits[u] = MarksOf(a, at, " + marks + ", " + w + ");\n";
-  return text + "        }\n      }\n" + sums;
-}
-std::string ValuesText(const ChannelText& t) {
-  std::string text;
-  for (const char* name : t.arrays) text += std::string("          const D0 ") + name + " = p_" + name + "[u].v[j];\n";
-  if (t.marks) text += "          const bool bit = bits[u] >> j & 1u;\n";
-  return text;
-}
-
-}  // namespace
-
-void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& arrays, const rtc::Arguments& own, const std::function<ChannelText()>& make) {
-  if (view.channels == 0) return;
-  const bool columns = view.inner == 1, large = view.outer * view.inner >= kLarge;
-  const int width = WidthOf(view, key.dtypes.begin()[0], arrays), turns = arrays.size() > 1 ? 2 : 4;
-  int lanes = 1;   // of a block, with neighbouring channels; the other threads have other places
-  while (columns && lanes < 32 && lanes * width < view.channels) lanes *= 2;
-  const int64_t lines = rtc::kRowThreads / lanes, groups = columns ? (view.channels + lanes * width - 1) / (lanes * width) : view.channels;
-  const int64_t count = columns ? view.outer : view.outer * (view.inner / width);   // accesses along a channel
-  const int64_t parts = std::max<int64_t>(1, std::min((kEnoughBlocks + groups - 1) / groups, count / (lines * kPartFrom))), chunk = (count + parts - 1) / parts;
-  double* partial = static_cast<double*>(args.workspace(static_cast<size_t>(2 * parts * view.channels) * sizeof(double)));   // a channel's parts are neighbours
-  auto arguments = [&] {
-    rtc::Arguments all = own;
-    all.Add(view.outer).Add(view.channels).Add(view.inner).Add(parts).Add(chunk).Add(partial).Add(groups).Add(count);
-    AddDivisor(std::max<int64_t>(view.inner / width, 1), large, &all);
-    return all;
-  };
-  const std::string members = " long long outer, channels, inner, parts, chunk; double* partial; long long across, accesses, per, perm, perh;", name = key.name, sums = name + "_sums",
-                    finish = name + "_finish";
-  const rtc::LoopKey first{sums.c_str(), key.dtypes, (((key.variant * 2 + columns) * 2 + large) * 32 + width) * 64 + lanes}, second{finish.c_str(), key.dtypes, key.variant};
-  rtc::Arguments a = arguments(), b = arguments();
-  rtc::LaunchRows(args.run, first, parts * groups, &a, [&] {
-    const ChannelText t = make();
-    const std::string w = N(width), T = N(turns), l = N(lanes);
-    std::string body = "    const long long part = row / a.across, group = row - part * a.across, end = (part + 1) * a.chunk < a.accesses ? (part + 1) * a.chunk : a.accesses;\n";
-    if (columns) {
-      body += "    __shared__ double shared[2 * 256 * " + w + "];\n    const int lane = threadIdx.x % " + l + ", line = threadIdx.x / " + l + ";\n    const long long c0 = (group * " + l + " + lane) * " + w +
-              ", q = 0;\n    (void)q;\n    double total[2][" + w + "] = {};\n    if (c0 < a.channels) {\n      Channel channel[" + w + "];\n#pragma unroll\n      for (int j = 0; j < " + w +
-              "; ++j) channel[j] = ChannelOf(a, c0 + j);\n";
-      body += TurnsText(t, turns, width, "      for (long long e0 = part * a.chunk + line; e0 < end; e0 += " + T + " * " + N(lines) + ") {\n",
-                        "        const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c0;\n        if (o < end) {\n", "o, c0",
-                        "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n        const Channel& k = channel[j];\n        const long long c = c0 + j;\n        (void)k;\n        (void)c;\n        A first = A(0), second = A(0);\n"
-                        "#pragma unroll\n        for (int u = 0; u < " + T + "; ++u) {\n          const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c;\n          (void)at;\n          if (o >= end) break;\n" +
-                            ValuesText(t) + t.element + "        }\n        total[0][j] += first;\n        total[1][j] += second;\n      }\n      }\n    }\n");
-      body += "#pragma unroll\n    for (int j = 0; j < " + w + "; ++j)\n      for (int s = 0; s < 2; ++s) shared[(s * 256 + threadIdx.x) * " + w + " + j] = total[s][j];\n    __syncthreads();\n"
-              "    for (int n = threadIdx.x; n < " + l + " * " + w + "; n += 256) {\n      const long long c = group * " + l + " * " + w + " + n;\n      if (c >= a.channels) break;\n"
-              "      for (int s = 0; s < 2; ++s) {\n        double sum = 0;\n        for (int k = 0; k < " + N(lines) + "; ++k) sum += shared[(s * 256 + k * " + l + ") * " + w + " + n];\n"
-              "        a.partial[(s * a.channels + c) * a.parts + part] = sum;\n      }\n    }\n";
-    } else {
-      const std::string index = large ? "long long" : "unsigned";
-      const std::string place = "          const long long e = e0 + u * 256;\n          const " + index + " o = Over(static_cast<" + index + ">(e), a.per, a.perm, a.perh);\n          const long long ";
-      body += "    __shared__ double shared[256];\n    const long long c = group;\n    const Channel k = ChannelOf(a, c);\n    (void)k;\n    double total[2] = {};\n";
-      body += TurnsText(t, turns, width, "    for (long long e0 = part * a.chunk + threadIdx.x; e0 < end; e0 += " + T + " * 256) {\n",
-                        "        if (e0 + u * 256 < end) {\n" + place + "at = (o * a.channels + c) * a.inner + (e - o * a.per) * " + w + ";\n", "o * a.channels + c, (e - o * a.per) * " + w,
-                        "      A first = A(0), second = A(0);\n#pragma unroll\n      for (int u = 0; u < " + T + "; ++u) {\n          if (e0 + u * 256 >= end) break;\n" + place + "q0 = (e - o * a.per) * " + w +
-                            ";\n#pragma unroll\n        for (int j = 0; j < " + w + "; ++j) {\n          const long long q = q0 + j, at = (o * a.channels + c) * a.inner + q;\n          (void)at;\n" + ValuesText(t) + t.element +
-                            "        }\n      }\n      total[0] += first;\n      total[1] += second;\n    }\n");
-      body += "    for (int s = 0; s < 2; ++s) {\n      total[s] = mx::BlockSum(total[s], shared);\n      if (threadIdx.x == 0) a.partial[(s * a.channels + c) * a.parts + part] = total[s];\n    }\n";
-    }
-    return LoopText{t.members + members, kChannelFunctions + t.functions, body};
-  });
-  rtc::LaunchRows(args.run, second, view.channels, &b, [&] {
-    const ChannelText t = make();
-    return LoopText{t.members + members, kChannelFunctions + t.functions,
-                    "    __shared__ double shared[256];\n    const long long c = row;\n    double first = 0, second = 0;\n    for (long long part = threadIdx.x; part < a.parts; part += 256) {\n"
-                    "      first += a.partial[c * a.parts + part];\n      second += a.partial[(a.channels + c) * a.parts + part];\n    }\n"
-                    "    first = mx::BlockSum(first, shared);\n    second = mx::BlockSum(second, shared);\n    if (threadIdx.x == 0) {\n" + t.finish + "    }\n"};
-  });
-}
-
 // ---- rows
 
 namespace {
 
-const char* const kRowMembers = "long long n, inner, groups, per_group, span; double eps;";
-void AddRow(const RowNorm& r, rtc::Arguments* args) { args->Add(r.n).Add(r.inner).Add(r.groups).Add(r.per_group).Add(r.span).Add(r.eps); }
-// The parameter of element j of a row.
-std::string ParameterText(const RowNorm& r) {
-  if (r.parameter == RowNorm::kElement) return "j";
-  return r.parameter == RowNorm::kGroup ? "row % a.groups" : "row % a.groups * a.per_group + j / a.span";
-}
+const char* const kRowMembers = "long long n, inner; double eps;";
+void AddRow(const RowNorm& r, rtc::Arguments* args) { args->Add(r.n).Add(r.inner).Add(r.eps); }
 const char* const kMoments =
     "    __shared__ A shared[256];\n    const long long base = row / a.inner * a.n * a.inner + row % a.inner;\n    A sum = A(0), squares = A(0);\n"
     "    for (long long j = threadIdx.x; j < a.n; j += 256) sum += mx::Load<A>(a.x, base + j * a.inner);\n    const A mean = mx::BlockSum(sum, shared) / static_cast<A>(a.n);\n"
     "    for (long long j = threadIdx.x; j < a.n; j += 256) {\n      const A d = mx::Load<A>(a.x, base + j * a.inner) - mean;\n      squares += d * d;\n    }\n"
     "    const A deviation = ::sqrt(mx::BlockSum(squares, shared) / static_cast<A>(a.n) + static_cast<A>(a.eps)), inv = A(1) / deviation;\n";
 
-// Rows of neighbouring elements with a parameter for each element, held in registers.
+// Rows of neighbouring elements, held in registers.
+// gamma[j], and beta[j], of pack k of a row: neighbours, or those of the elements' channels, or one for the whole row.
+bool OneParameter(const RowNorm& r, const HeldRows& held) { return r.parameter == RowNorm::kGroup || (r.parameter == RowNorm::kChannel && r.span % held.width == 0); }
+std::string ParametersOfPack(const RowNorm& r, const HeldRows& held, std::initializer_list<const char*> names) {
+  std::string t;
+  for (const char* name : names) t += std::string("    T ") + name + "[kWidth];\n";
+  if (r.parameter == RowNorm::kElement) {
+    for (const char* name : names) t += std::string("    mx::LoadPack<kWidth>(a.") + name + ", k * kWidth, " + name + ");\n";
+    return t;
+  }
+  t += "    const long long group = slice % a.groups;\n";
+  const bool one = OneParameter(r, held);
+  if (one) t += std::string("    const long long p = ") + (r.parameter == RowNorm::kGroup ? "group;\n" : "group * a.per_group + mx::Divide(k * kWidth, a.spanm, a.spanh);\n");
+  t += "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n" + std::string(one ? "" : "      const long long p = group * a.per_group + mx::Divide(k * kWidth + j, a.spanm, a.spanh);\n");
+  for (const char* name : names) t += std::string("      ") + name + "[j] = mx::Load<T>(a." + name + ", p);\n";
+  return t + "    }\n";
+}
+const char* const kHeldParameterMembers = " long long groups, per_group, spanm, spanh;";
+void AddHeldParameters(const RowNorm& r, rtc::Arguments* args) {
+  const rtc::FastDivisor span(std::max<int64_t>(r.span, 1));
+  args->Add(r.groups).Add(r.per_group).Add(span.multiplier).Add(span.shift);
+}
+std::string HeldKey(const RowNorm& r, const HeldRows& held) { return held.Key() + "," + N(r.parameter) + N(OneParameter(r, held)); }
+
 std::string HeldMoments() {
   return std::string("  T v[kPacks * kWidth], sum = T(0), squares = T(0);\n") + kEachHeldElement + "v[e] = T(0);\n" + kEachHeldPack + "    mx::LoadPack<kWidth>(a.x, at, v + r * kWidth);\n  }\n" +
          kEachHeldElement + "sum += v[e];\n  const T n = static_cast<T>(a.length), mean = OfRow(sum, Added(), shared) / n;\n" + kEachHeldPack +
@@ -187,37 +76,39 @@ std::string TypesText(std::initializer_list<int> dtypes) {
   return t;
 }
 bool NormHeldRows(KernelArgs& args, const RowNorm& r) {
-  if (r.inner != 1 || r.parameter != RowNorm::kElement) return false;
+  if (r.inner != 1) return false;
   const TBlob &x = args.in[0], &gamma = args.in[1], &beta = args.in[2];
+  const bool packs = r.parameter == RowNorm::kElement;   // of parameters
   const void* y = Pointer(args, 0);
-  const HeldRows held = HoldRows(r.n, 32, {{x.dptr, x.dtype}, {y, x.dtype}, {gamma.dptr, gamma.dtype}, {beta.dptr, gamma.dtype}});
+  const HeldRows held = HoldRows(r.n, 32, {{x.dptr, x.dtype}, {y, x.dtype}, {packs ? gamma.dptr : nullptr, gamma.dtype}, {packs ? beta.dptr : nullptr, gamma.dtype}});
   if (!held) return false;
-  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm|" + N(x.dtype) + "," + N(gamma.dtype) + held.Key(), [&](rtc::Kernel* k) {
+  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm|" + N(x.dtype) + "," + N(gamma.dtype) + HeldKey(r, held), [&](rtc::Kernel* k) {
     k->name = "layer_norm";
     k->source = rtc::Prelude() + TypesText({x.dtype, gamma.dtype}) +
-                "struct Args { const D0* x; const D1* gamma; const D1* beta; D0* y; D0* mean; D0* deviation; long long outer, length; double eps; };\n" + HeldRowsHead("layer_norm", held) + HeldMoments() +
+                "struct Args { const D0* x; const D1* gamma; const D1* beta; D0* y; D0* mean; D0* deviation; long long outer, length; double eps;" + kHeldParameterMembers + " };\n" + HeldRowsHead("layer_norm", held) + HeldMoments() +
                 "  if (mine && lane == 0 && a.mean) mx::Store(a.mean, slice, mean);\n  if (mine && lane == 0 && a.deviation) mx::Store(a.deviation, slice, deviation);\n  if (a.y) {\n" + kEachHeldPack +
-                "    T gamma[kWidth], beta[kWidth];\n    mx::LoadPack<kWidth>(a.gamma, k * kWidth, gamma);\n    mx::LoadPack<kWidth>(a.beta, k * kWidth, beta);\n"
+                ParametersOfPack(r, held, {"gamma", "beta"}) +
                 "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) v[r * kWidth + j] = v[r * kWidth + j] * inv * gamma[j] + beta[j];\n    mx::StorePack<kWidth>(a.y, at, v + r * kWidth);\n  }\n  }\n  }\n}\n";
   });
   rtc::Arguments a;
   a.Add(x.dptr).Add(gamma.dptr).Add(beta.dptr).Add(y).Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(r.rows).Add(r.n).Add(r.eps);
+  AddHeldParameters(r, &a);
   rtc::Launch(kernel, HeldRowsGrid(r.rows, held), &a, args.run);
   return true;
 }
 bool NormHeldRowsBackward(KernelArgs& args, const RowNorm& r, void* moments) {
-  if (r.inner != 1 || r.parameter != RowNorm::kElement) return false;
+  if (r.inner != 1) return false;
   const TBlob &g = args.in[0], &x = args.in[1], &gamma = args.in[2];
   const void* dx = Pointer(args, 0);
-  const HeldRows held = HoldRows(r.n, 16, {{x.dptr, x.dtype}, {g.dptr, x.dtype}, {dx, x.dtype}, {gamma.dptr, gamma.dtype}});
+  const HeldRows held = HoldRows(r.n, 16, {{x.dptr, x.dtype}, {g.dptr, x.dtype}, {dx, x.dtype}, {r.parameter == RowNorm::kElement ? gamma.dptr : nullptr, gamma.dtype}});
   if (!held) return false;
-  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm_backward|" + N(x.dtype) + "," + N(gamma.dtype) + held.Key(), [&](rtc::Kernel* k) {
+  const rtc::Kernel& kernel = rtc::FindKernel("layer_norm_backward|" + N(x.dtype) + "," + N(gamma.dtype) + HeldKey(r, held), [&](rtc::Kernel* k) {
     k->name = "layer_norm_backward";
-    k->source = rtc::Prelude() + TypesText({x.dtype, gamma.dtype}) + "struct Args { const D0* g; const D0* x; const D1* gamma; D0* dx; T* moments; long long outer, length; double eps; };\n" +
+    k->source = rtc::Prelude() + TypesText({x.dtype, gamma.dtype}) + "struct Args { const D0* g; const D0* x; const D1* gamma; D0* dx; T* moments; long long outer, length; double eps;" + kHeldParameterMembers + " };\n" +
                 HeldRowsHead("layer_norm_backward", held) + HeldMoments() +
                 "  if (mine && lane == 0 && a.moments) {\n    a.moments[2 * slice] = mean;\n    a.moments[2 * slice + 1] = inv;\n  }\n  if (a.dx) {\n  T g[kPacks * kWidth], total = T(0), product = T(0);\n" +
                 kEachHeldElement + "g[e] = T(0);\n" + kEachHeldPack +
-                "    T gamma[kWidth];\n    mx::LoadPack<kWidth>(a.gamma, k * kWidth, gamma);\n    mx::LoadPack<kWidth>(a.g, at, g + r * kWidth);\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n"
+                ParametersOfPack(r, held, {"gamma"}) + "    mx::LoadPack<kWidth>(a.g, at, g + r * kWidth);\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n"
                 "      const int e = r * kWidth + j;\n      g[e] *= gamma[j];\n      v[e] *= inv;\n      total += g[e];\n      product += g[e] * v[e];\n    }\n  }\n"
                 "  total = OfRow(total, Added(), shared) / n;\n  product = OfRow(product, Added(), shared) / n;\n" + kEachHeldPack +
                 "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) g[r * kWidth + j] = inv * (g[r * kWidth + j] - total - v[r * kWidth + j] * product);\n    mx::StorePack<kWidth>(a.dx, at, g + r * kWidth);\n"
@@ -225,22 +116,104 @@ bool NormHeldRowsBackward(KernelArgs& args, const RowNorm& r, void* moments) {
   });
   rtc::Arguments a;
   a.Add(g.dptr).Add(x.dptr).Add(gamma.dptr).Add(dx).Add(moments).Add(r.rows).Add(r.n).Add(r.eps);
+  AddHeldParameters(r, &a);
   rtc::Launch(kernel, HeldRowsGrid(r.rows, held), &a, args.run);
   return true;
+}
+
+// Longer rows whose channels or groups have a parameter each: sums over a row as over a channel, and an array of units, which have one parameter and so one set of coefficients.
+ChannelView UnitsOf(const RowNorm& r) {
+  const int64_t each = r.parameter == RowNorm::kChannel ? r.per_group : 1;
+  return {1, r.rows * each, r.n / each};
+}
+// Unit i: its row and its parameter p.
+const char* const kUnitMembers = " long long each, groups;";
+const char* const kUnitText = "      const long long row = static_cast<long long>(i) / a.each, p = row % a.groups * a.each + (static_cast<long long>(i) - row * a.each);\n";
+void AddUnits(const RowNorm& r, rtc::Arguments* args) { args->Add(r.parameter == RowNorm::kChannel ? r.per_group : int64_t{1}).Add(r.groups); }
+
+// Mean and 1 / deviation of each row, in A; the layer's own results where they are wanted.
+void UnitMoments(KernelArgs& args, const RowNorm& r, const TBlob& x, void* moments, const void* mean, const void* deviation) {
+  rtc::Arguments own;
+  own.Add(x.dptr).Add(moments).Add(mean).Add(deviation).Add(r.eps);
+  ChannelSums(args, {1, r.rows, r.n}, {"row_moments", {x.dtype}}, {x.dptr}, own, [&] {
+    return ChannelText{"const D0* x; A* moments; D0* mean; D0* deviation; double eps;",
+                       AccumulatorText(x.dtype) + "struct Channel { A origin; };\ntemplate <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args& a, long long c) {\n"
+                       "  Channel k;\n  k.origin = mx::Load<A>(a.x, c * a.inner);\n  return k;\n}\n", {"x"},
+                       "      const A d = As<A>(x) - k.origin;\n      first += d;\n      second += d * d;\n",
+                       "      const double n = static_cast<double>(a.inner), off = first / n, mean = mx::Load<double>(a.x, c * a.inner) + off, square = second / n - off * off;\n"
+                       "      const double deviation = ::sqrt((square > 0 || square != square ? square : 0.0) + a.eps);\n"
+                       "      a.moments[2 * c] = static_cast<A>(mean);\n      a.moments[2 * c + 1] = static_cast<A>(1 / deviation);\n"
+                       "      if (a.mean) mx::Store(a.mean, c, mean);\n      if (a.deviation) mx::Store(a.deviation, c, deviation);\n"};
+  });
+}
+void* NewMoments(KernelArgs& args, const RowNorm& r, int dtype) { return args.workspace(static_cast<size_t>(std::max<int64_t>(2 * r.rows, 1)) * (dtype == kFloat64 ? sizeof(double) : sizeof(float))); }
+
+void NormUnits(KernelArgs& args, const RowNorm& r) {
+  const TBlob &x = args.in[0], &gamma = args.in[1];
+  void* moments = NewMoments(args, r, x.dtype);
+  UnitMoments(args, r, x, moments, Pointer(args, 1), Pointer(args, 2));
+  if (!Wanted(args, 0)) return;
+  const ChannelView units = UnitsOf(r);
+  void* coef = NewCoefficients(args, units, x.dtype, 2);
+  rtc::Arguments a;
+  a.Add(gamma.dptr).Add(args.in[2].dptr).Add(moments).Add(coef);
+  AddUnits(r, &a);
+  rtc::LaunchItems(args.run, {"row_norm_coefficients", {x.dtype, gamma.dtype}}, units.channels, &a, [&] {
+    return LoopText{std::string("const D1* gamma; const D1* beta; const A* moments; A* coef;") + kUnitMembers, AccumulatorText(x.dtype),
+                    std::string(kUnitText) + "      const A scale = mx::Load<A>(a.gamma, p) * a.moments[2 * row + 1];\n      a.coef[i] = scale;\n"
+                    "      a.coef[a.count + i] = mx::Load<A>(a.beta, p) - scale * a.moments[2 * row];\n"};
+  });
+  MapOnDevice(args.run, units, {"row_norm_scale", x.dtype, 0, {x.dptr}, coef, {{"v", args.out[0].dptr}}},
+              [&] { return ChannelMap{{"x"}, {"scale", "shift"}, AccumulatorText(x.dtype), "        const A v = As<A>(x) * scale + shift;\n"}; });
+}
+
+// The gradient of the data; moments are written too.
+void NormUnitsBackward(KernelArgs& args, const RowNorm& r, void* moments) {
+  const TBlob &g = args.in[0], &x = args.in[1], &gamma = args.in[2];
+  UnitMoments(args, r, x, moments, nullptr, nullptr);
+  if (!Wanted(args, 0)) return;
+  void* sums = NewMoments(args, r, x.dtype);   // over a row, of gamma g and of gamma g times the scaled data, divided by its length
+  const bool channel = r.parameter == RowNorm::kChannel, large = r.n >= kLargeCount;
+  rtc::Arguments own;
+  own.Add(g.dptr).Add(x.dptr).Add(gamma.dptr).Add(moments).Add(sums).Add(r.groups).Add(r.per_group);
+  AddDivisor(std::max<int64_t>(r.span, 1), large, &own);
+  const std::string index = large ? "q" : "static_cast<unsigned>(q)";
+  ChannelSums(args, {1, r.rows, r.n}, {"row_norm_sums", {x.dtype, gamma.dtype}, channel}, {g.dptr, x.dptr}, own, [&] {
+    return ChannelText{"const D0* g; const D0* x; const D1* gamma; const A* moments; A* sums; long long groups, per_group, span, spanm, spanh;",
+                       AccumulatorText(x.dtype) + "struct Channel { A mean, inv, gamma; long long group; };\ntemplate <typename Args> __device__ __forceinline__ Channel ChannelOf(const Args& a, long long c) {\n"
+                       "  Channel k;\n  k.mean = a.moments[2 * c];\n  k.inv = a.moments[2 * c + 1];\n  k.group = c % a.groups;\n  k.gamma = " + (channel ? "A(0)" : "mx::Load<A>(a.gamma, k.group)") + ";\n  return k;\n}\n",
+                       {"g", "x"}, std::string("      const A up = As<A>(g) * ") + (channel ? "mx::Load<A>(a.gamma, k.group * a.per_group + Over(" + index + ", a.span, a.spanm, a.spanh))" : "k.gamma") +
+                       ";\n      first += up;\n      second += up * (As<A>(x) - k.mean) * k.inv;\n",
+                       "      a.sums[2 * c] = static_cast<A>(first / static_cast<double>(a.inner));\n      a.sums[2 * c + 1] = static_cast<A>(second / static_cast<double>(a.inner));\n"};
+  });
+  const ChannelView units = UnitsOf(r);
+  void* coef = NewCoefficients(args, units, x.dtype, 4);
+  rtc::Arguments a;
+  a.Add(gamma.dptr).Add(moments).Add(sums).Add(coef);
+  AddUnits(r, &a);
+  rtc::LaunchItems(args.run, {"row_norm_gradient_coefficients", {x.dtype, gamma.dtype}}, units.channels, &a, [&] {
+    return LoopText{std::string("const D1* gamma; const A* moments; const A* sums; A* coef;") + kUnitMembers, AccumulatorText(x.dtype),
+                    std::string(kUnitText) + "      const A inv = a.moments[2 * row + 1];\n      a.coef[i] = mx::Load<A>(a.gamma, p) * inv;\n      a.coef[a.count + i] = inv * inv * a.sums[2 * row + 1];\n"
+                    "      a.coef[2 * static_cast<long long>(a.count) + i] = inv * a.sums[2 * row];\n      a.coef[3 * static_cast<long long>(a.count) + i] = a.moments[2 * row];\n"};
+  });
+  MapOnDevice(args.run, units, {"row_norm_gradient", x.dtype, 0, {g.dptr, x.dptr}, coef, {{"v", args.out[0].dptr}}}, [&] {
+    return ChannelMap{{"g", "x"}, {"scale", "product", "total", "mean"}, AccumulatorText(x.dtype), "        const A v = As<A>(g) * scale - total - (As<A>(x) - mean) * product;\n"};
+  });
 }
 
 }  // namespace
 
 void RowNormOnDevice(KernelArgs& args, const RowNorm& r) {
   if (r.rows == 0 || NormHeldRows(args, r)) return;
+  if (r.parameter != RowNorm::kElement) return NormUnits(args, r);
   rtc::Arguments a;
   a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Pointer(args, 0)).Add(Pointer(args, 1)).Add(Pointer(args, 2));
   AddRow(r, &a);
-  rtc::LaunchRows(args.run, {"row_norm", {args.in[0].dtype, args.in[1].dtype}, static_cast<int>(r.parameter)}, r.rows, &a, [&] {
+  rtc::LaunchRows(args.run, {"row_norm", {args.in[0].dtype, args.in[1].dtype}}, r.rows, &a, [&] {
     return LoopText{std::string("const D0* x; const D1* gamma; const D1* beta; D0* y; D0* mean; D0* deviation; ") + kRowMembers, AccumulatorText(args.in[0].dtype),
                     std::string(kMoments) + "    if (threadIdx.x == 0 && a.mean) mx::Store(a.mean, row, mean);\n    if (threadIdx.x == 0 && a.deviation) mx::Store(a.deviation, row, deviation);\n"
-                    "    if (a.y) {\n      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner, k = " + ParameterText(r) + ";\n"
-                    "        mx::Store(a.y, at, (mx::Load<A>(a.x, at) - mean) * inv * mx::Load<A>(a.gamma, k) + mx::Load<A>(a.beta, k));\n      }\n    }\n"};
+                    "    if (a.y) {\n      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
+                    "        mx::Store(a.y, at, (mx::Load<A>(a.x, at) - mean) * inv * mx::Load<A>(a.gamma, j) + mx::Load<A>(a.beta, j));\n      }\n    }\n"};
   });
 }
 
@@ -248,19 +221,23 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
   const int dtype = args.in[1].dtype;
   const int stats = dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
   const bool sums = Wanted(args, 1) || Wanted(args, 2);
-  void* moments = sums ? args.workspace(static_cast<size_t>(std::max<int64_t>(2 * r.rows, 1)) * DTypeSize(stats)) : nullptr;   // mean and 1 / deviation of each row
-  if (r.rows > 0 && !NormHeldRowsBackward(args, r, moments)) {
+  const bool has_units = r.parameter != RowNorm::kElement;
+  void* moments = sums || has_units ? NewMoments(args, r, dtype) : nullptr;   // mean and 1 / deviation of each row
+  const bool done = r.rows == 0 || NormHeldRowsBackward(args, r, moments);
+  if (!done && has_units) {
+    NormUnitsBackward(args, r, moments);
+  } else if (!done) {
     rtc::Arguments a;
     a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Pointer(args, 0)).Add(moments);
     AddRow(r, &a);
-    rtc::LaunchRows(args.run, {"row_norm_backward", {dtype, args.in[2].dtype}, static_cast<int>(r.parameter)}, r.rows, &a, [&] {
+    rtc::LaunchRows(args.run, {"row_norm_backward", {dtype, args.in[2].dtype}}, r.rows, &a, [&] {
       return LoopText{std::string("const D0* g; const D0* x; const D1* gamma; D0* dx; A* moments; ") + kRowMembers, AccumulatorText(dtype),
                       std::string(kMoments) + "    if (threadIdx.x == 0 && a.moments) {\n      a.moments[2 * row] = mean;\n      a.moments[2 * row + 1] = inv;\n    }\n"
                       "    if (a.dx) {\n      A total = A(0), product = A(0);\n      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
-                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + ");\n        total += g;\n        product += g * (mx::Load<A>(a.x, at) - mean) * inv;\n      }\n"
+                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, j);\n        total += g;\n        product += g * (mx::Load<A>(a.x, at) - mean) * inv;\n      }\n"
                       "      total = mx::BlockSum(total, shared) / static_cast<A>(a.n);\n      product = mx::BlockSum(product, shared) / static_cast<A>(a.n);\n"
                       "      for (long long j = threadIdx.x; j < a.n; j += 256) {\n        const long long at = base + j * a.inner;\n"
-                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, " + ParameterText(r) + "), scaled = (mx::Load<A>(a.x, at) - mean) * inv;\n"
+                      "        const A g = mx::Load<A>(a.g, at) * mx::Load<A>(a.gamma, j), scaled = (mx::Load<A>(a.x, at) - mean) * inv;\n"
                       "        mx::Store(a.dx, at, inv * (g - total - scaled * product));\n      }\n    }\n"};
     });
   }
@@ -282,87 +259,6 @@ void RowNormBackwardOnDevice(KernelArgs& args, const RowNorm& r) {
 // ---- batches
 
 namespace {
-
-/*
- * An item for each access of 16 bytes or as much as fits (with marks: for eight elements of a line, whose bits are a byte), with the coefficients of its channels: rows of
- * `channels` numbers behind a.coef, one for each name. `body` computes results (A, by their names) of the arrays' elements (storage D0, by theirs) and of the coefficients
- * (A, by theirs); with marks it reads `bit` or sets it. It goes from the end to the beginning: the sums before have just read the end, which the cache still has.
- */
-struct ChannelMap {
-  std::vector<const char*> arrays, coefficients;
-  std::string functions, body;
-};
-struct MapCall {
-  const char* name;
-  int dtype, variant;
-  std::vector<const void*> arrays;
-  const void* coef;
-  std::vector<std::pair<const char*, void*>> results;   // those that are wanted; which they are is part of the variant
-  const NormMarks* marks = nullptr;
-  bool writes_marks = false;
-};
-void MapOnDevice(const RunContext& run, const ChannelView& view, const MapCall& call, const std::function<ChannelMap()>& make) {
-  const bool columns = view.inner == 1, marks = call.marks != nullptr;
-  std::vector<const void*> aligned = call.arrays;
-  for (const auto& r : call.results) aligned.push_back(r.second);
-  const int width = WidthOf(view, call.dtype, aligned), span = marks ? 8 : width, packs = span / width;
-  const int64_t line = columns ? view.channels : view.inner, stride = (line + span - 1) / span, items = view.outer * (columns ? 1 : view.channels) * stride;
-  const bool large = items >= kLarge, ragged = line % span != 0;
-  rtc::Arguments a;
-  for (const void* p : call.arrays) a.Add(p);
-  for (const auto& r : call.results) a.Add(r.second);
-  a.Add(call.coef).Add(view.channels);
-  AddDivisor(columns ? 1 : stride, large, &a);
-  AddDivisor(columns ? stride : view.channels, large, &a);
-  if (marks) AddMarks(*call.marks, &a);
-  rtc::LaunchItems(run, {call.name, {call.dtype}, (((call.variant * 2 + columns) * 2 + large) * 2 + ragged) * 32 + width}, items, &a, [&] {
-    const ChannelMap m = make();
-    const std::string w = N(width), pack = "mx::Pack<D0, " + w + ">", each = "#pragma unroll\n    for (int r = 0; r < " + N(packs) + "; ++r) {\n",
-                      inside = ragged ? "first + r * " + w + " < a.line" : std::string();
-    std::string members, body = "    const long long back = a.count - 1 - item;\n    const I o = Over(static_cast<I>(back), a.per, a.perm, a.perh), n = Over(o, a.cs, a.csm, a.csh), c = (o - n * static_cast<I>(a.cs))" +
-                                (columns ? " * " + N(span) : std::string()) + ";\n    (void)c;\n";
-    if (marks) body += std::string("    const long long line = ") + (columns ? "n, first = c" : "o, first = (back - static_cast<long long>(o) * a.per) * 8") + ", at = line * a.line + first;\n    (void)first;\n";
-    else body += "    const long long at = back * " + w + ";\n";
-    for (const char* x : m.arrays) {
-      members += std::string("const D0* ") + x + "; ";
-      body += "    " + pack + " p_" + x + "[" + N(packs) + "];\n";
-    }
-    for (const auto& r : call.results) members += std::string("D0* to_") + r.first + "; ";
-    body += each + (ragged ? "      if (" + inside + ") {\n" : "");
-    for (const char* x : m.arrays) body += std::string("      p_") + x + "[r] = *reinterpret_cast<const " + pack + "*>(a." + x + " + at + r * " + w + ");\n";
-    body += ragged ? "      }\n    }\n" : "    }\n";
-    if (marks) {
-      body += call.writes_marks ? "    unsigned bits = 0;\n"
-              : ragged          ? "    const unsigned bits = MarksOf(a, at, line, first, a.line - first < 8 ? static_cast<int>(a.line - first) : 8);\n"
-                                : "    const unsigned bits = MarksOf(a, at, line, first, 8);\n";
-    }
-    body += each + (ragged ? "      if (!(" + inside + ")) break;\n" : "");
-    for (size_t k = 0; k < m.coefficients.size(); ++k) {
-      const std::string from = "a.coef + " + N(static_cast<int64_t>(k)) + " * a.channels + c";
-      if (columns) body += "      const mx::Pack<A, " + w + "> k_" + m.coefficients[k] + " = *reinterpret_cast<const mx::Pack<A, " + w + ">*>(" + from + " + r * " + w + ");\n";
-      else body += std::string("      const A ") + m.coefficients[k] + " = *(" + from + ");\n";
-    }
-    for (const auto& r : call.results) body += "      " + pack + " r_" + r.first + ";\n";
-    body += "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n";
-    for (const char* x : m.arrays) body += std::string("        const D0 ") + x + " = p_" + x + "[r].v[j];\n";
-    if (columns)
-      for (const char* k : m.coefficients) body += std::string("        const A ") + k + " = k_" + k + ".v[j];\n";
-    if (marks) body += call.writes_marks ? "        bool bit;\n" : "        const bool bit = bits >> (r * " + w + " + j) & 1u;\n";
-    body += m.body;
-    for (const auto& r : call.results) body += std::string("        r_") + r.first + ".v[j] = mx::Narrow<D0, A>::Store(" + r.first + ");\n";
-    if (call.writes_marks) body += "        bits |= (bit ? 1u : 0u) << (r * " + w + " + j);\n";
-    body += "      }\n";
-    for (const auto& r : call.results) body += std::string("      *reinterpret_cast<") + pack + "*>(a.to_" + r.first + " + at + r * " + w + ") = r_" + r.first + ";\n";
-    body += "    }\n";
-    if (call.writes_marks) body += "    if (a.marks) {\n      a.marks[a.header + back] = static_cast<unsigned char>(bits);\n      if (back == 0) a.marks[0] = static_cast<unsigned char>(a.order);\n    }\n";
-    return LoopText{members + "const A* coef; long long channels, per, perm, perh, cs, csm, csh;" + (marks ? kMarkMembers : ""), kChannelFunctions + m.functions + (marks ? kMarkText : ""), body};
-  });
-}
-
-// Rows of coefficients in the arithmetic of dtype; every row begins where packs of them may.
-void* Coefficients(KernelArgs& args, const ChannelView& view, int dtype, int rows) {
-  return args.workspace(static_cast<size_t>(std::max<int64_t>(view.channels, 1) * rows) * (dtype == kFloat64 ? sizeof(double) : sizeof(float)));
-}
 
 // a.coef of channel c for the output, from what the forward pass keeps: y = x * scale + shift
 std::string ForwardCoefficients(const BatchNormSettings& s, const char* channels) {
@@ -390,7 +286,7 @@ void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const int param = args.in[1].dtype, variant = s.fix_gamma, moving = s.sum ? 4 : 3;
   const size_t bytes = static_cast<size_t>(std::max<int64_t>(s.view.channels, 1)) * DTypeSize(param);
   void *mean = Wanted(args, 1) ? args.out[1].dptr : args.workspace(bytes), *inv = Wanted(args, 2) ? args.out[2].dptr : args.workspace(bytes);
-  void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 2) : nullptr;
+  void* coef = Wanted(args, 0) ? NewCoefficients(args, s.view, x.dtype, 2) : nullptr;
   rtc::Arguments own;
   own.Add(x.dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[moving].dptr).Add(args.in[moving + 1].dptr).Add(mean).Add(inv).Add(coef).Add(s.eps).Add(s.momentum);
   const char* const members = "const D0* x; const D1* gamma; const D1* beta; D1* moving_mean; D1* moving_var; D1* mean; D1* inv; A* coef; double eps, momentum;";
@@ -416,7 +312,7 @@ void BatchNormOnDevice(KernelArgs& args, const BatchNormSettings& s) {
 
 void BatchNormAgainOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const TBlob x = InOrderOnDevice(args, args.in[0], args.out[0].layout);
-  void* coef = Coefficients(args, s.view, x.dtype, 2);
+  void* coef = NewCoefficients(args, s.view, x.dtype, 2);
   const int mean = s.sum ? 4 : 3;
   rtc::Arguments own;
   own.Add(args.in[1].dptr).Add(args.in[2].dptr).Add(args.in[mean].dptr).Add(args.in[mean + 1].dptr).Add(coef);
@@ -430,7 +326,7 @@ void BatchNormBackwardOnDevice(KernelArgs& args, const BatchNormSettings& s) {
   const int data = s.sum ? 2 : 1;   // input
   const TBlob g = InOrderOnDevice(args, args.in[0], args.out[0].layout), x = InOrderOnDevice(args, args.in[data], args.out[0].layout);
   const int param = args.in[data + 1].dtype, variant = (s.sum ? 8 : 0) + (s.fix_gamma ? 4 : 0) + (s.batch ? 2 : 0) + (s.relu ? 1 : 0);
-  void* coef = Wanted(args, 0) ? Coefficients(args, s.view, x.dtype, 5) : nullptr;
+  void* coef = Wanted(args, 0) ? NewCoefficients(args, s.view, x.dtype, 5) : nullptr;
   rtc::Arguments own;
   own.Add(g.dptr).Add(x.dptr).Add(args.in[data + 1].dptr).Add(s.relu ? args.in[7].dptr : nullptr).Add(args.in[data + (s.batch ? 4 : 2)].dptr).Add(args.in[data + (s.batch ? 5 : 3)].dptr)
       .Add(Pointer(args, 1)).Add(Pointer(args, 2)).Add(coef).Add(s.eps);
