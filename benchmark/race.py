@@ -84,7 +84,8 @@ class Race:
         self.mode, self.args = mode, args
         ours, plain = environments(args.clock, args.threads)
         ours.pop("OMP_WAIT_POLICY", None)
-        plain = dict(plain, TORCHINDUCTOR_COMPILE_THREADS="1")
+        if args.ctx == "cpu":
+            plain = dict(plain, TORCHINDUCTOR_COMPILE_THREADS="1")
         self.gpu = args.ctx == "gpu"
         if self.gpu:
             ours = dict(ours, **contestants_gpu.environment(args.dtype))

@@ -1,56 +1,145 @@
 #!/usr/bin/env bash
 # GPU tests and figures on the machine at hand, within ten minutes. Without a GPU it says so and ends well.
 #
-#   tools/gpu_check.sh [--library build/cuda/libmxnet.so] [--out FOLDER] [--python PYTHON] [--require]
+#   tools/gpu_check.sh [--library build/cuda/libmxnet.so | --bundle FILE] [--only tests|bench|sanitizer]... [--out FOLDER] [--python PYTHON] [--torch PYTHON]
+#                      [--limit SECONDS] [--pack] [--require]
 #
-# --library  a CUDA build made elsewhere (its folder's tests/ are run too when they are there); without it, build/cuda is built here
-# --out      where the figures go (default build/gpu_check): summary.txt, operators.jsonl, bandwidth.json, logs
+# --library  a CUDA build made elsewhere (its folder's tests/ are run too when they are there); without it, build/cuda is used, or built here
+# --bundle   what tools/gpu_bundle.sh packed: library, what it needs, test programs, Python package
+# --only     some of the three parts (all of them share the ten minutes; alone each has them for itself): the tests, the short benchmarks, compute-sanitizer
+# --torch    interpreter for PyTorch's side (default: PYTHON, when its torch has CUDA)
+# --out      where the figures go (default build/gpu_check): summary.txt, and for each step its log, its figures as JSON
+# --pack     leave only summary.txt and everything else as logs.tar.gz there
 # --require  no GPU is a failure
+# Each step has a limit of its own; what did not fit is said in summary.txt. The exit code is 1 when a step failed, or when Python parts had to be left out.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-library= out=$root/build/gpu_check python=${PYTHON:-python3} require=0
+library='' bundle='' out=$root/build/gpu_check python=${PYTHON:-python3} torch='' require=0 limit=570 pack=0 parts=()
 while (($#)); do
   case $1 in
     --library) library=$(readlink -f "${2:?--library needs a file}"); shift ;;
+    --bundle) bundle=$(readlink -f "${2:?--bundle needs a file}"); shift ;;
+    --only)
+      [[ ${2:-} =~ ^(tests|bench|sanitizer)$ ]] || { echo "gpu_check: --only ${2:-}; accepted: tests, bench, sanitizer" >&2; exit 2; }
+      parts+=("$2"); shift ;;
     --out) out=${2:?--out needs a folder}; shift ;;
     --python) python=${2:?--python needs a program}; shift ;;
+    --torch) torch=${2:?--torch needs a program}; shift ;;
+    --limit) limit=${2:?--limit needs seconds}; shift ;;
+    --pack) pack=1 ;;
     --require) require=1 ;;
-    *) echo "gpu_check: unknown option $1" >&2; exit 2 ;;
+    *) echo "gpu_check: unknown option $1; accepted: --library, --bundle, --only, --out, --python, --torch, --limit, --pack, --require" >&2; exit 2 ;;
   esac
   shift
 done
+[[ -z $library || -z $bundle ]] || { echo "gpu_check: --library and --bundle exclude each other" >&2; exit 2; }
 if ! command -v nvidia-smi >/dev/null || ! nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
   echo "gpu_check: no GPU here; nothing was run"
   exit "$require"
 fi
+((${#parts[@]})) || parts=(tests bench sanitizer)
+wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-deadline=$((SECONDS + 570))
-left() { local s=$((deadline - SECONDS)); echo $((s > 5 ? s : 5)); }
-if [[ -z $library ]]; then
-  (cd "$root" && ./dev build --preset cuda) >"$out/build.log" 2>&1 || { tail -20 "$out/build.log"; exit 1; }
-  library=$root/build/cuda/libmxnet.so
-fi
-export MXNET_LIBRARY_PATH=$library PYTHONPATH=$root/python${PYTHONPATH:+:$PYTHONPATH} MXNET_HOME=$out/home GPU_CHECK_REPORT=$out/operators.jsonl
-rm -f "$out/operators.jsonl" "$out/summary.txt"
-{
-  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
-  git -C "$root" rev-parse --short HEAD 2>/dev/null || true
-} >"$out/summary.txt"
-status=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rm -f "$out"/*.log "$out"/*.json "$out"/*.jsonl "$out/summary.txt" "$out/logs.tar.gz"
+begin=$SECONDS part_end=$limit status=0
+left() { echo $((part_end - (SECONDS - begin))); }   # of this part
 note() { echo "$1" | tee -a "$out/summary.txt"; }
 
-# C++: what touches a device, and the texts of the kernels
-for test in "$(dirname "$library")"/tests/*; do
-  name=$(basename "$test")
-  [[ -x $test && -f $test && $name =~ ^(storage|engine|ndarray|user_module|user_module_cuda|device_[a-z_]*)_test$ ]] || continue
-  if timeout "$(left)" "$test" >"$out/$name.log" 2>&1; then note "$name: passed"; else note "$name: FAILED (see $name.log)"; status=1; fi
-done
+# ---- the library, and the shared libraries that it needs
+package=$root/python
+if [[ -n $bundle ]]; then
+  tar -xJf "$bundle" -C "$work" 2>/dev/null || "$python" -m tarfile -e "$bundle" "$work"   # no xz here: Python has its own
+  library=$work/lib/libmxnet.so tests=$work/tests package=$work/python
+  export LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+else
+  if [[ -z $library ]]; then
+    library=$root/build/cuda/libmxnet.so
+    [[ -f $library ]] || (cd "$root" && ./dev build --preset cuda) >"$out/build.log" 2>&1 || { tail -20 "$out/build.log"; exit 1; }
+  fi
+  [[ -f $library ]] || { echo "gpu_check: --library $library is not there" >&2; exit 2; }
+  tests=$(dirname "$library")/tests
+fi
+{
+  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+  cat "$work/commit" 2>/dev/null || git -C "$root" rev-parse HEAD 2>/dev/null || true
+} >"$out/summary.txt"
+missing() { ldd "$library" | awk '/not found/ { print $1 }'; }
+has_python() { "$python" -c "import $1" 2>/dev/null; }
+if [[ -n $(missing) ]]; then   # NVIDIA's: those that PyTorch brought come first, so that both sides compute with the same
+  places=$("$python" -c 'import glob, sys; print("\n".join(d for p in sys.path for d in sorted(glob.glob(p + "/nvidia/*/lib"))))' 2>/dev/null || true)
+  for place in $places /usr/local/cuda*/lib64 /usr/local/cuda*/lib /usr/local/cuda*/targets/x86_64-linux/lib; do
+    for name in $(missing); do
+      if [[ -e $place/$name ]]; then
+        export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$place
+        note "using $place"
+        break
+      fi
+    done
+  done
+  if [[ -n $(missing) ]]; then
+    note "libraries that $library needs are not on this machine: $(missing | tr '\n' ' ')(accepted: CUDA 13 and cuDNN 9 in /usr/local/cuda or as Python packages; others through tools/gpu_bundle.sh)"
+    exit 1
+  fi
+fi
+export MXNET_LIBRARY_PATH=$library PYTHONPATH=$package${PYTHONPATH:+:$PYTHONPATH} MXNET_HOME=$work/home GPU_CHECK_REPORT=$out/operators.jsonl
 
-# Python: every operator against the CPU
-timeout "$(($(left) > 420 ? 420 : $(left)))" "$python" -m pytest -q -x --maxfail=1000 "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider >"$out/operators.log" 2>&1 || status=1
-note "operators: $(tail -1 "$out/operators.log")"
-"$python" - "$out/operators.jsonl" >>"$out/summary.txt" <<'PY' || true
+# ---- what Python has
+lacking=
+for module in numpy pytest tqdm; do has_python "$module" || lacking="$lacking $module"; done
+if ! command -v "$python" >/dev/null; then
+  note "python: no $python here; Python tests and benchmarks are left out"
+  lacking=" python"
+elif [[ $lacking == *numpy* ]]; then
+  note "python: $python has no numpy; Python tests and benchmarks are left out"
+elif [[ -n $lacking ]]; then
+  note "python: $python lacks$lacking; what needs that is left out (pytest: tests, tqdm: score and train)"
+fi
+[[ -z $lacking ]] || status=1
+lacks() { [[ "$lacking " == *" $1 "* || "$lacking " == *" numpy "* || "$lacking " == *" python "* ]]; }
+if ! lacks numpy && ! "$python" -c 'import mxnet as mx; mx.num_gpus() or exit("mx.num_gpus() is 0")' >"$out/import.log" 2>&1; then
+  note "python: mxnet does not find the GPU (see import.log): $(tail -1 "$out/import.log")"
+  status=1
+fi
+if [[ -z $torch ]] && ! lacks numpy && "$python" -c 'import torch; raise SystemExit(not torch.cuda.is_available())' 2>/dev/null; then torch=$python; fi
+
+# ---- steps
+step() {  # step NAME LIMIT COMMAND...: its output to NAME.log; the last line to the summary when it passes
+  local name=$1 most=$2 rc=0 from=$SECONDS seconds
+  shift 2
+  seconds=$(left)
+  if ((seconds < 10)); then note "$name: not run, no time left"; status=1; return 0; fi
+  seconds=$((seconds < most ? seconds : most))
+  timeout -k 5 "$seconds" "$@" >"$out/$name.log" 2>&1 || rc=$?
+  case $rc in
+    0) note "$name: passed in $((SECONDS - from)) s${LAST:+: $(tail -1 "$out/$name.log")}" ;;
+    124 | 137) note "$name: stopped after $seconds s, its limit (see $name.log)"; status=1 ;;
+    *) note "$name: FAILED with $rc (see $name.log): $(grep -v '^[[:space:]]*$' "$out/$name.log" | tail -1 | cut -c1-300)"; status=1 ;;
+  esac
+}
+part() {  # part NAME SECONDS: how long it may last when others come behind it
+  part_end=$limit
+  ((${#parts[@]} == 1)) || part_end=$((limit * $2 / 570))
+  note "---- $1"
+}
+bench() { local name=$1 most=$2; shift 2; step "$name" "$most" "$python" "$@"; }
+table() { grep -E '^\||^[a-z]+ [0-9a-z]+ .*[0-9]$' "$out/$1.log" >>"$out/summary.txt" 2>/dev/null || true; }   # Markdown rows, and eager's
+
+if wants tests; then
+  part tests 300
+  # C++: what runs on a device first, then NVIDIA's libraries
+  for name in device_run device_libraries_cuda user_module_cuda user_module storage engine ndarray; do
+    [[ ! -x $tests/${name}_test ]] || step "${name}_test" 60 "$tests/${name}_test"
+  done
+  if lacks pytest; then
+    note "operators, runtime: not run, no pytest"
+  else
+    # users' kernels, CUDA graphs, memory shared with others; then every operator against the CPU
+    LAST=1 bench runtime 90 -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider
+    LAST=1 bench operators 420 -m pytest -q -x --maxfail=1000 "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider
+    "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
 import collections, json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
 for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
@@ -58,17 +147,73 @@ for outcome, n in collections.Counter(r["outcome"] for r in rows).most_common():
 missing = sorted({r["op"] for r in rows if r["outcome"] == "no kernel"})
 print(f"  operators without a GPU kernel ({len(missing)}): {' '.join(missing)}")
 PY
+  fi
+  if ! lacks numpy; then   # memory over 1,000 training steps, in the process and on the device
+    bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
+    grep first "$out/leak.log" >>"$out/summary.txt" 2>/dev/null || true
+  fi
+  [[ ! -x $tests/device_kernels_cuda_test ]] || step device_kernels_cuda_test 120 "$tests/device_kernels_cuda_test"   # texts through NVRTC
+  for test in "$tests"/device_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
+    name=$(basename "$test" _test)
+    [[ -x $test && ! $name =~ ^(device_run|device_libraries_cuda|device_kernels_cuda)$ && $(left) -gt 60 ]] && step "${name}_test" 60 "$test"
+  done
+fi
 
-# Python: users' kernels, CUDA graphs, memory shared with others
-timeout "$(left)" "$python" -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider >"$out/runtime.log" 2>&1 || status=1
-note "runtime: $(tail -1 "$out/runtime.log")"
+if wants bench && lacks numpy; then
+  note "---- bench: not run"
+elif wants bench; then
+  part bench 480
+  peers=() ; [[ -z $torch ]] || peers=(--peers "$torch")
+  note "PyTorch: ${torch:-none here whose torch.cuda.is_available(); its columns are left out}"
+  [[ -z $torch ]] || "$torch" -c 'import triton' 2>/dev/null || note "triton: none here; what PyTorch compiles is left out"
+  b=$root/benchmark cache=${TMPDIR:-/tmp}/gpu_check_networks
+  race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache" --models resnet50)
+  bench kernels 60 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
+  bench eager 40 "$b/eager.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/eager.json"; table eager
+  if lacks tqdm; then
+    note "score, train: not run, no tqdm"
+  else
+    for dtype in float32 tf32 bfloat16 float16; do
+      bench "score_$dtype" 80 "$b/score.py" "${race[@]}" --dtype "$dtype" --batch 1,32,128 --contestants "ours,torch,torch graph" --json "$out/score_$dtype.json"
+      table "score_$dtype"
+    done
+    for dtype in float32 bfloat16; do
+      bench "train_$dtype" 60 "$b/train.py" "${race[@]}" --dtype "$dtype" --batch 32 --contestants "ours,torch,torch graph" --json "$out/train_$dtype.json"
+      table "train_$dtype"
+    done
+  fi
+  bench rnn 40 "$b/rnn.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3; table rnn
+  bench kernels_half 60 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --dtype bfloat16 --rounds 3 --slice 0.02 --json "$out/kernels_half.json"; table kernels_half
+  if [[ -n $torch ]] && ! lacks tqdm; then   # compilation takes its time
+    bench score_compiled 150 "$b/score.py" "${race[@]}" --dtype bfloat16 --batch 1,128 --contestants "ours,torch compile,torch compile graph" --json "$out/score_compiled.json"
+    table score_compiled
+    bench train_compiled 120 "$b/train.py" "${race[@]}" --dtype bfloat16 --batch 32 --contestants "ours,torch compile" --json "$out/train_compiled.json"
+    table train_compiled
+  fi
+fi
 
-# Memory over 1,000 training steps, in the process and on the device
-timeout "$(left)" "$python" "$root/benchmark/leak.py" --ctx gpu --steps 1000 >"$out/leak.log" 2>&1 || { note "leak: FAILED (see leak.log)"; status=1; }
-grep first "$out/leak.log" >>"$out/summary.txt" || true
+if wants sanitizer; then
+  part sanitizer 570
+  sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1 || true)
+  if [[ -z $sanitizer ]]; then
+    note "sanitizer: no compute-sanitizer here; nothing was watched"
+  elif [[ ! -x $tests/device_run_test ]]; then
+    note "sanitizer: no $tests/device_run_test; nothing was watched"
+  else
+    for tool in memcheck racecheck synccheck initcheck; do
+      LAST=1 step "sanitizer_$tool" 150 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$tests/device_run_test"
+    done
+    if ! lacks pytest; then
+      LAST=1 step sanitizer_python 240 "$sanitizer" --tool memcheck --error-exitcode 9 --print-limit 20 --target-processes application-only \
+        "$python" -m pytest -q "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider -k "softmax or take or BatchNorm or Pooling or topk or sum"
+    fi
+  fi
+fi
 
-# Figures: bandwidth of generated kernels against a device copy of the same bytes
-timeout "$(left)" "$python" "$root/benchmark/kernels.py" --ctx gpu --no-check --rounds 3 --json "$out/bandwidth.json" >"$out/bandwidth.log" 2>&1 || { note "bandwidth: FAILED (see bandwidth.log)"; status=1; }
-cat "$out/bandwidth.log" >>"$out/summary.txt"
+if ((pack)); then
+  (cd "$out" && files=$(find . -type f ! -name summary.txt) && tar -czf "$work/logs.tar.gz" $files && rm -f $files)
+  mv "$work/logs.tar.gz" "$out/"
+fi
+echo "---- summary"
 cat "$out/summary.txt"
 exit "$status"

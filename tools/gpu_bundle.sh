@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# What a GPU machine without network and package registry needs of a CUDA build made here, in one small file for tools/gpu_check.sh --bundle.
+#
+#   tools/gpu_bundle.sh [--build build/cuda] [--out build/gpu_bundle.tar.xz] [--tests REGEX] [--binding-for PYTHON]... [--most MIB]
+#
+# Packed, without debug information: libmxnet.so, the shared libraries that it needs and a plain machine lacks (oneDNN, OpenBLAS, Fortran and OpenMP run-time), test
+# programs (each holds the library once more, which packs well), the Python package with its compiled binding.
+# --binding-for  also compile the binding for this interpreter (its headers must be there), say the GPU machine's version of Python; without one ctypes is used there
+# --most         fail where the file is larger (default 56: what a lent machine takes, less the tree itself)
+# NVIDIA's libraries stay out: they have to be on the machine, in a CUDA toolkit or in the Python packages that PyTorch brings.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(device_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=()
+while (($#)); do
+  case $1 in
+    --build) build=$(readlink -f "${2:?--build needs a folder}"); shift ;;
+    --out) out=$(readlink -f "${2:?--out needs a file}"); shift ;;
+    --tests) tests=${2?--tests needs a regular expression}; shift ;;
+    --binding-for) interpreters+=("${2:?--binding-for needs a program}"); shift ;;
+    --most) most=${2:?--most needs a number}; shift ;;
+    *) echo "gpu_bundle: unknown option $1; accepted: --build, --out, --tests, --binding-for, --most" >&2; exit 2 ;;
+  esac
+  shift
+done
+library=$build/libmxnet.so
+[[ -f $library ]] || { echo "gpu_bundle: no $library; make it with ./dev build --preset cuda" >&2; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/lib" "$work/tests" "$(dirname "$out")"
+
+# Shared libraries: all but the C library's, the compiler's and NVIDIA's
+cp "$library" "$work/lib/"
+while read -r name path; do
+  case $name in
+    libc.so* | libm.so* | libpthread.so* | libdl.so* | librt.so* | ld-linux* | libstdc++.so* | libgcc_s.so*) ;;
+    libcu* | libnv* | libnccl*) echo "expected on the machine: $name" ;;
+    *) cp -L "$path" "$work/lib/$name" ;;
+  esac
+done < <(ldd "$library" | awk '$2 == "=>" && $3 ~ /^\// { print $1, $3 }')
+if ldd "$library" | grep 'not found'; then echo "gpu_bundle: libraries above are missing here" >&2; exit 1; fi
+
+for test in "$build"/tests/*; do
+  [[ -f $test && -x $test && $(basename "$test") =~ $tests ]] && cp "$test" "$work/tests/"
+done
+find "$work/lib" "$work/tests" -type f -exec chmod u+w {} + -exec strip --strip-unneeded {} +
+
+# The package, and a binding for every interpreter asked for
+cp -r "$root/python" "$work/python"
+find "$work/python" -name __pycache__ -prune -exec rm -rf {} +
+venv=${DEV_VENV:-$root/.venv}
+if ((${#interpreters[@]})) && [[ ! -x $venv/bin/python ]]; then
+  echo "gpu_bundle: no $venv/bin/python, which has pybind11; make it with ./dev setup, or name another in DEV_VENV" >&2
+  exit 1
+fi
+for python in "${interpreters[@]}"; do
+  pybind=$("$venv/bin/python" -m pybind11 --includes | tr ' ' '\n' | grep pybind11)
+  suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
+  header=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+  for module in "$root"/python/src/*_module.cc; do
+    common=()
+    for file in "$root"/python/src/*.cc; do [[ $file == *_module.cc ]] || common+=("$file"); done
+    g++ -std=c++17 -O2 -shared -fPIC -fvisibility=hidden $pybind "-I$header" "-I$root/include" "$module" "${common[@]}" -L"$work/lib" -lmxnet -Wl,--allow-shlib-undefined \
+      -o "$work/python/mxnet/_cy3/$(basename "${module%_module.cc}")$suffix"
+  done
+done
+find "$work/python" -name '*.so' -exec strip --strip-unneeded {} +
+
+git -C "$root" rev-parse HEAD >"$work/commit" 2>/dev/null || true
+tar -C "$work" --sort=name -cf - . | xz -6 --lzma2=preset=6,dict=128MiB -T1 >"$out.part"
+mv "$out.part" "$out"
+(cd "$work" && find . -type f -size +1M -printf '%s %P\n' | sort -rn | awk '{ printf "%7.1f MiB  %s\n", $1 / 1048576, $2 }')
+size=$(stat -c %s "$out")
+echo "$out: $((size / 1048576)) MiB"
+if ((size > most * 1048576)); then
+  echo "gpu_bundle: more than $most MiB; take fewer test programs (--tests) of those above" >&2
+  exit 1
+fi
