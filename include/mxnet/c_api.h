@@ -48,6 +48,7 @@ typedef void* CudaModuleHandle;
 typedef void* CudaKernelHandle;
 typedef void* ProfileHandle;
 typedef void* DLManagedTensorHandle;
+typedef void* DLManagedTensorVersionedHandle;
 typedef const void* ContextHandle;
 typedef const void* EngineFnPropertyHandle;
 typedef void* EngineVarHandle;
@@ -85,7 +86,16 @@ MXNET_C_DLL int MXGetLastErrorKind(void);
 /* Seven figures of a compiled plan: arena bytes, bytes without sharing, largest live set, nodes, bulks, results computed in place, nodes removed. */
 MXNET_C_DLL int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t *out_values);
 MXNET_C_DLL int MXCachedOpGetPlanStats(CachedOpHandle handle, uint64_t *out_values);
-/* The destructor of a Python capsule of a DLPack tensor: frees what nobody consumed. Native, because it also runs while an exception is on its way and
+/* DLPack for a consumer's CUDA stream, as DLPack numbers them (1 and 2: default streams, else a cudaStream_t): the stream waits for what is under way on the array's
+   GPU. -1: nobody waits. 0: the host does, as it must for arrays that are not on a GPU. Versioned: a tensor of DLPack 1.x. What is taken has to be ready for the
+   legacy default stream; of a tensor for reading only the array is a copy. */
+MXNET_C_DLL int MXNDArrayToDLPackForStream(NDArrayHandle handle, int64_t stream, DLManagedTensorHandle *out_dlpack);
+MXNET_C_DLL int MXNDArrayToDLPackVersioned(NDArrayHandle handle, int64_t stream, bool is_copied, DLManagedTensorVersionedHandle *out_dlpack);
+MXNET_C_DLL int MXNDArrayFromDLPackVersioned(DLManagedTensorVersionedHandle dlpack, NDArrayHandle *out_handle);
+/* Row-major memory on a GPU of an object with __cuda_array_interface__, ready for `stream` (-1: for all). `owner`: a PyObject* or null, of which the array takes
+   one reference and gives it back when it is gone. */
+MXNET_C_DLL int MXNDArrayFromCudaArray(void *data, int ndim, const int64_t *shape, int dtype, int64_t stream, void *owner, NDArrayHandle *out_handle);
+/* The destructor of a Python capsule of a DLPack tensor, of either kind: frees what nobody consumed. Native, because it also runs while an exception is on its way and
    while the interpreter ends, when no Python function can be called. `capsule` is a PyObject*; the process must hold the interpreter. */
 MXNET_C_DLL void MXNDArrayFreeDLPackCapsule(void* capsule);
 /* The passes of the plan compiler in the order in which they run: name and one sentence, in turn. */

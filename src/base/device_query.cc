@@ -29,4 +29,6 @@ void DeviceMemInfo(Context ctx, size_t* free_bytes, size_t* total_bytes) {
   GpuQuery().mem_info(ctx.dev_id, free_bytes, total_bytes);
 }
 
+int GpuOfMemory(const void* ptr) { return GpuQuery().device_of != nullptr ? GpuQuery().device_of(ptr) : -1; }
+
 }  // namespace mxnet

@@ -15,6 +15,8 @@ struct DeviceQuery {
   int (*count)() = nullptr;
   /* Throws Error(kValue) when there is no such device. */
   void (*mem_info)(int dev_id, size_t* free_bytes, size_t* total_bytes) = nullptr;
+  /* The device that the memory is on; -1: none. */
+  int (*device_of)(const void* ptr) = nullptr;
 };
 
 /* Returns true, for use in a static initialiser. */
@@ -23,6 +25,8 @@ bool RegisterDeviceQuery(DeviceType type, DeviceQuery query);
 int DeviceCount(DeviceType type);
 /* Memory of a device with its own memory (GPU). Throws Error(kValue) when there is no such device. */
 void DeviceMemInfo(Context ctx, size_t* free_bytes, size_t* total_bytes);
+/* The number of the GPU that the memory is on; -1: none, or a build without CUDA. */
+int GpuOfMemory(const void* ptr);
 
 }  // namespace mxnet
 #endif  // MXNET_BASE_DEVICE_QUERY_H_

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/device_query.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/imperative.h"
 #include "ndarray/dlpack.h"
@@ -290,6 +291,61 @@ int MXNDArrayFromDLPackEx(DLManagedTensorHandle dlpack, const bool transient_han
   API_END();
 }
 
+int MXNDArrayToDLPackForStream(NDArrayHandle handle, int64_t stream, DLManagedTensorHandle* out) {
+  API_BEGIN(out);
+  *out = ToDLPack(*AsNDArray(handle), stream);
+  API_END();
+}
+
+int MXNDArrayToDLPackVersioned(NDArrayHandle handle, int64_t stream, bool is_copied, DLManagedTensorVersionedHandle* out) {
+  API_BEGIN(out);
+  *out = ToDLPackVersioned(*AsNDArray(handle), stream, is_copied ? kDLPackIsCopied : 0);
+  API_END();
+}
+
+int MXNDArrayFromDLPackVersioned(DLManagedTensorVersionedHandle dlpack, NDArrayHandle* out) {
+  API_BEGIN(out);
+  *out = new NDArray(FromDLPackVersioned(static_cast<DLManagedTensorVersioned*>(dlpack)));
+  API_END();
+}
+
+namespace {
+
+template <typename Function>
+Function OfPython(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+// On any thread, also where there is no interpreter any more: then nobody misses the object.
+void ReleasePythonObject(void* object) {
+  const auto initialized = OfPython<int (*)()>("Py_IsInitialized"), finalizing = OfPython<int (*)()>("_Py_IsFinalizing"), finalizing_now = OfPython<int (*)()>("Py_IsFinalizing");
+  const auto ensure = OfPython<int (*)()>("PyGILState_Ensure");
+  const auto release = OfPython<void (*)(int)>("PyGILState_Release");
+  const auto decref = OfPython<void (*)(void*)>("Py_DecRef");
+  if (!initialized || !ensure || !release || !decref || !initialized() || (finalizing && finalizing()) || (finalizing_now && finalizing_now())) return;
+  const int state = ensure();
+  decref(object);
+  release(state);
+}
+
+}  // namespace
+
+int MXNDArrayFromCudaArray(void* data, int ndim, const int64_t* shape, int dtype, int64_t stream, void* owner, NDArrayHandle* out) {
+  API_BEGIN(out);
+  TBlob blob;
+  blob.shape = ShapeOf(shape, ndim);
+  blob.dtype = dtype;
+  blob.dptr = data;
+  MXNET_CHECK_KIND(DTypeSize(dtype) > 0, Type) << "[__cuda_array_interface__] got dtype number " << dtype << "; accepted: 0 to " << kNumDTypes - 1;
+  const int device = GpuOfMemory(data);
+  MXNET_CHECK_KIND(device >= 0, Value) << "[__cuda_array_interface__] the address " << data << " is on no GPU that this build can use; accepted: memory of a GPU, and a build with USE_CUDA=ON";
+  MXNET_CHECK_KIND(reinterpret_cast<uintptr_t>(data) % DTypeSize(dtype) == 0, Value)
+      << "[__cuda_array_interface__] the data lies at an address that is no multiple of the element's " << DTypeSize(dtype) << " bytes; copy it first";
+  blob.ctx = Context::GPU(device);
+  *out = new NDArray(FromDeviceMemory(blob, stream, [owner] { if (owner) ReleasePythonObject(owner); }));
+  API_END();
+}
+
 int MXNDArrayFromDLPack(DLManagedTensorHandle dlpack, NDArrayHandle* out) { return MXNDArrayFromDLPackEx(dlpack, false, out); }
 
 int MXNDArrayCallDLPackDeleter(DLManagedTensorHandle dlpack) {
@@ -300,11 +356,17 @@ int MXNDArrayCallDLPackDeleter(DLManagedTensorHandle dlpack) {
 }
 
 void MXNDArrayFreeDLPackCapsule(void* capsule) {
-  const auto is_valid = reinterpret_cast<int (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_IsValid"));
-  const auto pointer = reinterpret_cast<void* (*)(void*, const char*)>(dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer"));
-  if (!is_valid || !pointer || !is_valid(capsule, "dltensor")) return;   // a consumer renamed it: the tensor is the consumer's
-  auto* t = static_cast<DLManagedTensor*>(pointer(capsule, "dltensor"));
-  if (t && t->deleter) t->deleter(t);
+  const auto is_valid = OfPython<int (*)(void*, const char*)>("PyCapsule_IsValid");
+  const auto pointer = OfPython<void* (*)(void*, const char*)>("PyCapsule_GetPointer");
+  if (!is_valid || !pointer) return;
+  // a consumer renames it: the tensor is the consumer's then
+  if (is_valid(capsule, "dltensor")) {
+    auto* t = static_cast<DLManagedTensor*>(pointer(capsule, "dltensor"));
+    if (t && t->deleter) t->deleter(t);
+  } else if (is_valid(capsule, "dltensor_versioned")) {
+    auto* t = static_cast<DLManagedTensorVersioned*>(pointer(capsule, "dltensor_versioned"));
+    if (t && t->deleter) t->deleter(t);
+  }
 }
 
 int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shared_id) {

@@ -100,6 +100,11 @@ class DependencyEngine : public Engine {
   virtual void ParentAfterFork() { errors_mu_.unlock(); }
   virtual void ChildAfterFork();
 
+  /*
+   * Waits until what was pushed on `var` is complete, and returns what devices still have to do. `raise`: the error that it keeps, if the program has
+   * not seen it yet.
+   */
+  std::vector<DeviceWorkPtr> Settle(Var* var, bool for_write, std::exception_ptr* raise);
   uint64_t id() const { return id_; }
   void ThreadExit(ThreadState* state);  // flushes its bulk and lets another thread take the state over
 

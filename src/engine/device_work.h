@@ -53,6 +53,8 @@ struct VarWork {
 
 /* Adds `work` unless a later one of its stream is there already; drops an earlier one. */
 void AddLater(std::vector<DeviceWorkPtr>* list, const DeviceWorkPtr& work);
+/* Waits until what was pushed on `var` is complete for the engine, its readers too, and returns what devices still have to do. Raises as WaitForVar does, but for faults to come. */
+std::vector<DeviceWorkPtr> WorkOf(Var* var);
 /* What a deletion that runs on this thread finds under way on its variable; empty outside deletions. */
 const std::vector<DeviceWorkPtr>& WorkOfDeletion();
 /* There has been some in this process: spares processes without a device the question. */

@@ -26,6 +26,12 @@ struct StreamHooks {
   bool (*passed)(void* event) = nullptr;
   void (*finish)(void* event) = nullptr;
   void (*release)(void* event) = nullptr;
+  /*
+   * The same for streams of other libraries on device `dev_id`, where there are events: a cudaStream_t, or DLPack's 1 and 2 for the legacy and the
+   * per-thread default stream. On any thread, which keeps its current device.
+   */
+  void* (*record_on)(int dev_id, void* stream) = nullptr;
+  void (*wait_on)(int dev_id, void* stream, void* event) = nullptr;
 };
 
 const StreamHooks* GetStreamHooks();

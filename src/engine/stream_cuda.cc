@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/device_scope.h"
 #include "base/fork_guard.h"
 #include "engine/stream.h"
 #include "mxnet/error.h"
@@ -95,7 +96,20 @@ bool Passed(void* event) {
 
 void Finish(void* event) { Check(cudaEventSynchronize(static_cast<Event*>(event)->event), "running on the GPU"); }
 
-const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release};
+// DLPack's 1 and 2 are CUDA's own handles (cudaStreamLegacy, cudaStreamPerThread); they mean the current device's streams.
+void* RecordOn(int dev_id, void* stream) {
+  const DeviceScope scope(dev_id);
+  MXNET_CHECK(scope.ok()) << "[engine] gpu(" << dev_id << ") cannot be selected";
+  return Record(stream);
+}
+
+void WaitOn(int dev_id, void* stream, void* event) {
+  const DeviceScope scope(dev_id);
+  MXNET_CHECK(scope.ok()) << "[engine] gpu(" << dev_id << ") cannot be selected";
+  Wait(stream, event);
+}
+
+const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release, RecordOn, WaitOn};
 
 struct Register {
   Register() { SetStreamHooks(&kCudaHooks); }

@@ -22,6 +22,20 @@ void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
 }
 
 void DependencyEngine::WaitForVar(Var* var, bool for_write) {
+  std::exception_ptr error;
+  const std::vector<DeviceWorkPtr> under_way = Settle(var, for_write, &error);
+  if (__builtin_expect(!under_way.empty(), 0)) FinishWork(under_way, error == nullptr);
+  if (__builtin_expect(error != nullptr, 0)) std::rethrow_exception(error);
+}
+
+std::vector<DeviceWorkPtr> WorkOf(Var* var) {
+  std::exception_ptr error;
+  std::vector<DeviceWorkPtr> under_way = static_cast<DependencyEngine*>(Engine::Get())->Settle(var, true, &error);
+  if (error != nullptr) std::rethrow_exception(error);
+  return under_way;
+}
+
+std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, std::exception_ptr* raise) {
   CheckMayWait("WaitForVar");
   GiveBackKeptTeam();
   ThreadState* state = State();
@@ -52,10 +66,11 @@ void DependencyEngine::WaitForVar(Var* var, bool for_write) {
     Submit(op);
     latch.Wait();
   }
-  if (__builtin_expect(!under_way.empty(), 0)) FinishWork(under_way, error == nullptr);
-  if (error == nullptr) return;
-  if (error->Claim()) RaiseClaimed(error);
-  error->Unref();
+  if (__builtin_expect(error != nullptr, 0)) {
+    if (error->Claim()) *raise = error->error;
+    error->Unref();
+  }
+  return under_way;
 }
 
 /* Waits for all of it. The first fault that the program has not seen yet is raised, or kept for a later wait. */

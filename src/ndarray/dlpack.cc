@@ -2,15 +2,17 @@
 
 #include <memory>
 
+#include "engine/device_work.h"
 #include "engine/stream.h"
 
 namespace mxnet {
 namespace {
 
+template <typename Tensor>
 struct Export {
   NDArray array;
-  std::vector<int64_t> shape;
-  DLManagedTensor tensor;
+  std::vector<int64_t> shape, strides;
+  Tensor tensor = {};
 };
 
 DLDataType ToDLType(int dtype) {
@@ -33,20 +35,32 @@ int FromDLType(DLDataType t) {
   MXNET_THROW(Type) << "[from_dlpack] got elements of type code " << int{t.code} << " and " << int{t.bits} << " bits; accepted: the library's dtypes";
 }
 
-// A producer has ordered its work before the legacy default stream (mxnet.nd.from_dlpack asks for that). Our streams do not wait for it by themselves: the array's
-// first operation does, on a worker, so that the caller's thread keeps its device.
-NDArray BehindItsProducer(NDArray array) {
-  if (array.ctx().is_gpu() && engine::GetStreamHooks() != nullptr)
-    Engine::Get()->PushSync([](RunContext) { engine::GetStreamHooks()->synchronize(nullptr); }, array.ctx(), {}, {array.var()}, FnProperty::kNormal, 0, "from_dlpack");
-  return array;
+const engine::StreamHooks* HooksFor(Context ctx, int64_t stream, const char* who) {
+  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  MXNET_CHECK_KIND(stream >= kLegacyStream && ctx.is_gpu(), Value) << "[" << who << "] stream " << stream << " for an array on " << ctx
+                                                                    << "; accepted: on a GPU 1, 2 or a stream's address, otherwise none";
+  return hooks != nullptr && hooks->record_on != nullptr ? hooks : nullptr;
 }
 
-}  // namespace
+void* Address(int64_t stream) { return reinterpret_cast<void*>(static_cast<intptr_t>(stream)); }
 
-DLManagedTensor* ToDLPack(const NDArray& array) {
+void OrderBehind(const NDArray& array, int64_t stream) {
+  if (stream == kHostWaits) return array.WaitToWrite();
+  if (stream == kNoOrder && array.ctx().is_gpu()) {
+    engine::WorkOf(array.var());
+    return;
+  }
+  const engine::StreamHooks* hooks = HooksFor(array.ctx(), stream, "to_dlpack");
+  if (hooks == nullptr) return array.WaitToWrite();   // no events
+  for (const engine::DeviceWorkPtr& w : engine::WorkOf(array.var()))
+    if (!w->Passed()) hooks->wait_on(array.ctx().dev_id, Address(stream), w->event);
+}
+
+template <typename Tensor>
+Tensor* MakeExport(const NDArray& array, int64_t stream) {
   MXNET_CHECK_KIND(!array.is_none(), Value) << "[to_dlpack] the array is empty (none)";
-  array.WaitToWrite();   // a consumer may write: readers have to be done too
-  auto e = std::make_unique<Export>();
+  OrderBehind(array, stream);
+  auto e = std::make_unique<Export<Tensor>>();
   e->array = array.Detach();
   e->shape.assign(array.shape().begin(), array.shape().end());
   const Context ctx = array.ctx();
@@ -56,16 +70,16 @@ DLManagedTensor* ToDLPack(const NDArray& array) {
   t.ndim = array.shape().ndim();
   t.dtype = ToDLType(array.dtype());
   t.shape = e->shape.data();
-  t.strides = nullptr;
-  t.byte_offset = 0;
+  e->strides.resize(e->shape.size());   // DLPack 1.2 wants them of row-major tensors too
+  int64_t step = 1;
+  for (size_t i = e->shape.size(); i-- > 0; step *= e->shape[i]) e->strides[i] = step;
+  t.strides = e->strides.data();
   e->tensor.manager_ctx = e.get();
-  e->tensor.deleter = [](DLManagedTensor* self) { delete static_cast<Export*>(self->manager_ctx); };
+  e->tensor.deleter = [](Tensor* self) { delete static_cast<Export<Tensor>*>(self->manager_ctx); };
   return &e.release()->tensor;
 }
 
-NDArray FromDLPack(DLManagedTensor* tensor, bool transient) {
-  MXNET_CHECK_KIND(tensor != nullptr, Value) << "[from_dlpack] got a null tensor";
-  const DLTensor& t = tensor->dl_tensor;
+TBlob ToBlob(const DLTensor& t) {
   TBlob blob;
   MXNET_CHECK_KIND(t.ndim >= 0 && t.ndim <= 64, Value) << "[from_dlpack] got " << t.ndim << " dimensions";
   blob.shape = Shape(t.shape, t.ndim);
@@ -88,9 +102,55 @@ NDArray FromDLPack(DLManagedTensor* tensor, bool transient) {
   blob.dptr = static_cast<char*>(t.data) + t.byte_offset;
   MXNET_CHECK_KIND(blob.shape.Size() == 0 || reinterpret_cast<uintptr_t>(blob.dptr) % DTypeSize(blob.dtype) == 0, Value)
       << "[from_dlpack] the data lies at an address that is no multiple of the element's " << DTypeSize(blob.dtype) << " bytes; copy it first";
-  if (!transient) return BehindItsProducer(NDArray(blob, [tensor] { if (tensor->deleter) tensor->deleter(tensor); }));
+  return blob;
+}
+
+}  // namespace
+
+DLManagedTensor* ToDLPack(const NDArray& array, int64_t stream) { return MakeExport<DLManagedTensor>(array, stream); }
+
+DLManagedTensorVersioned* ToDLPackVersioned(const NDArray& array, int64_t stream, uint64_t flags) {
+  auto* tensor = MakeExport<DLManagedTensorVersioned>(array, stream);
+  tensor->version = {1, 0};
+  tensor->flags = flags;
+  return tensor;
+}
+
+NDArray FromDeviceMemory(const TBlob& blob, int64_t stream, std::function<void()> deleter) {
+  const bool waits = blob.ctx.is_gpu() && stream != kNoOrder;
+  const engine::StreamHooks* hooks = waits ? HooksFor(blob.ctx, stream, "from_dlpack") : nullptr;
+  // Recorded here: the per-thread default stream is the caller's, and other streams need not outlive this call.
+  std::shared_ptr<void> event;
+  if (hooks != nullptr) event.reset(hooks->record_on(blob.ctx.dev_id, Address(stream)), hooks->release);
+  // What reads or writes the array comes behind this operation. Nothing fails from here on: the deleter would run, and what the caller gave is still the caller's after an error.
+  NDArray array(blob, std::move(deleter));
+  if (!waits || engine::GetStreamHooks() == nullptr) return array;
+  const auto wait = [hooks, event, stream](RunContext run) {
+    if (hooks != nullptr) hooks->wait(run.stream, event.get());
+    else engine::GetStreamHooks()->synchronize(Address(stream));   // no events
+  };
+  Engine::Get()->PushSync(wait, blob.ctx, {}, {array.var()}, FnProperty::kNormal, 0, "from_dlpack");
+  return array;
+}
+
+NDArray FromDLPack(DLManagedTensor* tensor, bool transient) {
+  MXNET_CHECK_KIND(tensor != nullptr, Value) << "[from_dlpack] got a null tensor";
+  const TBlob blob = ToBlob(tensor->dl_tensor);
+  if (!transient) return FromDeviceMemory(blob, kLegacyStream, [tensor] { if (tensor->deleter) tensor->deleter(tensor); });
   auto copy = std::make_shared<DLManagedTensor>(*tensor);
-  return BehindItsProducer(NDArray(blob, [copy] { if (copy->deleter) copy->deleter(copy.get()); }));
+  return FromDeviceMemory(blob, kLegacyStream, [copy] { if (copy->deleter) copy->deleter(copy.get()); });
+}
+
+NDArray FromDLPackVersioned(DLManagedTensorVersioned* tensor) {
+  MXNET_CHECK_KIND(tensor != nullptr, Value) << "[from_dlpack] got a null tensor";
+  MXNET_CHECK_KIND(tensor->version.major == 1, Value) << "[from_dlpack] got a tensor of DLPack " << tensor->version.major << "." << tensor->version.minor << "; accepted: 1.x, and 0.x without a version";
+  const TBlob blob = ToBlob(tensor->dl_tensor);
+  NDArray copy;   // our arrays can be written
+  if (tensor->flags & kDLPackReadOnly) copy = NDArray(blob.shape, blob.ctx, blob.dtype);
+  const NDArray shared = FromDeviceMemory(blob, kLegacyStream, [tensor] { if (tensor->deleter) tensor->deleter(tensor); });
+  if (copy.is_none()) return shared;
+  CopyFromTo(shared, copy);
+  return copy;
 }
 
 }  // namespace mxnet

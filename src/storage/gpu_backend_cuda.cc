@@ -5,31 +5,12 @@
 #include <memory>
 
 #include "base/device_query.h"
+#include "base/device_scope.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
 namespace storage {
 namespace {
-
-// Makes `dev_id` current for one call sequence and puts the caller's device back.
-class DeviceScope {
- public:
-  explicit DeviceScope(int dev_id) {
-    ok_ = cudaGetDevice(&before_) == cudaSuccess && (before_ == dev_id || cudaSetDevice(dev_id) == cudaSuccess);
-    changed_ = ok_ && before_ != dev_id;
-    if (!ok_) cudaGetLastError();  // the caller reports it; the next CUDA call must not find it again
-  }
-  ~DeviceScope() {
-    if (changed_) cudaSetDevice(before_);
-  }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-  bool ok() const { return ok_; }
-
- private:
-  int before_ = 0;
-  bool ok_ = false, changed_ = false;
-};
 
 int Count() {
   int count = 0;
@@ -60,6 +41,14 @@ void MemoryInfo(int dev_id, size_t* free_bytes, size_t* total_bytes) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
   MXNET_THROW(Generic) << "[storage] memory of gpu(" << dev_id << "): " << cudaGetErrorString(status);
+}
+
+int DeviceOf(const void* ptr) {
+  cudaPointerAttributes attributes = {};
+  const cudaError_t status = cudaPointerGetAttributes(&attributes, ptr);
+  if (status != cudaSuccess) cudaGetLastError();
+  const bool there = status == cudaSuccess && (attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged);
+  return there ? attributes.device : -1;
 }
 
 class GpuBackend : public StorageBackend {
@@ -108,7 +97,7 @@ class PinnedBackend : public StorageBackend {
 };
 
 const bool registered =
-    RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo}) &&
+    RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo, DeviceOf}) &&
     RegisterBackend(DeviceType::kGPU, [](int dev_id) -> std::shared_ptr<StorageBackend> {
       CheckDevice(dev_id);
       return std::make_shared<GpuBackend>(dev_id);

@@ -131,7 +131,8 @@ class Library:
         make = {"NDArrayHandle": self.array, "SymbolHandle": self.symbol, "ExecutorHandle": self.executor, "CachedOpHandle": self.cached_op, "OpHandle": self.operator,
                 "AtomicSymbolCreator": self.operator, "KVStoreHandle": lambda: self.made("MXKVStoreCreate", b"local"), "PredictorHandle": self.predictor,
                 "NDListHandle": self.array_list, "RecordIOHandle": lambda: self.record_file(function), "ProfileHandle": lambda: self.profile(function, parameter),
-                "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array())}
+                "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array()),
+                "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned", self.array(), ctypes.c_int64(0), ctypes.c_bool(False))}
         assert parameter.type in make, "no way is known to make a %s (of %s): add one" % (parameter.type, function)
         return make[parameter.type]()
 

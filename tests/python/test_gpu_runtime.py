@@ -85,7 +85,7 @@ class Producer:
         return self.array.__dlpack__()
 
 
-@pytest.mark.parametrize("kind, asked", [(1, {}), (2, {"stream": 1}), (3, {})])
+@pytest.mark.parametrize("kind, asked", [(1, {"max_version": (1, 0)}), (2, {"max_version": (1, 0), "stream": 1}), (3, {"max_version": (1, 0)})])
 def test_from_dlpack_asks_for_the_default_stream(kind, asked):
     producer = Producer(kind)
     assert mx.nd.from_dlpack(producer).asnumpy().tolist() == [1, 1]

@@ -332,15 +332,21 @@ class NDArray(NDArrayBase):
         return _rebuild, (type(self), _raw_bytes(self), str(self.context))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """DLPack capsule that shares this array's memory (holds a copy if `copy`), after pending work is done.
+        """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`, which may be the CPU, want one.
 
-        Raises BufferError for another device than this array's. The capsule is unversioned, which every `max_version` allows; pending
-        work is waited for whatever the `stream`.
+        On a GPU the consumer's CUDA `stream` waits for what is under way on the array: None or 1 is the legacy default stream, 2 the per-thread one; with -1
+        nothing waits. Elsewhere it must be None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or later.
+        Raises BufferError for other devices, and for the CPU with ``copy=False``.
         """
-        del stream, max_version
-        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}; accepted: the array's own, {self.__dlpack_device__()}")
-        return to_dlpack_for_write(self.copy() if copy else self)
+        own, source = self.__dlpack_device__(), self
+        number = stream_number(stream, own[0] == 2, "__dlpack__", 1)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+            if int(dl_device[0]) != 1 or copy is False:
+                raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}, copy={copy}; accepted: the array's own, {own}, or a copy on the CPU, (1, 0)")
+            source, number = self.as_in_context(Context("cpu")), 0
+        elif copy:
+            source = self.copy()
+        return export(source, number, max_version is not None and max_version[0] >= 1, source is not self)
 
     def __dlpack_device__(self):
         """DLPack's numbers of the device: kind (1 CPU, 2 CUDA, 3 pinned CPU memory) and index."""
@@ -349,7 +355,10 @@ class NDArray(NDArrayBase):
 
     @property
     def __cuda_array_interface__(self):
-        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute."""
+        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute.
+
+        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry. With DLPack it is the consumer's stream that waits.
+        """
         kind, _ = self._ctx_ids
         if kind != 2:
             raise AttributeError(f"[__cuda_array_interface__] of an array on {self.context}; accepted: arrays on gpu contexts")
@@ -445,4 +454,4 @@ def _rebuild(cls, data, context):
 from ._arithmetic import *  # noqa: E402,F403
 from ._creation import *  # noqa: E402,F403
 from ._creation import array, zeros  # noqa: E402
-from ._dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write  # noqa: E402,F401
+from ._dlpack import export, from_dlpack, stream_number, to_dlpack_for_read, to_dlpack_for_write  # noqa: E402,F401
