@@ -67,7 +67,7 @@ class DeletionScope {
  private:
   const std::vector<DeviceWorkPtr>* const before_;
 };
-/* Makes the first writer of `var` wait for `work`, which may still use its memory. REQUIRES: nothing was pushed on `var`. */
+/* Makes those who write `var` wait for `work`, which may still use its memory; what was pushed before need not. */
 void BeginBehind(Var* var, const std::vector<DeviceWorkPtr>& work);
 
 }  // namespace engine

@@ -56,6 +56,24 @@ void OrderBehind(const NDArray& array, int64_t stream) {
     if (!w->Passed()) hooks->wait_on(array.ctx().dev_id, Address(stream), w->event);
 }
 
+/*
+ * Consumers free what they took while their kernels are under way. An event on the legacy default stream is behind those that are on it and on streams that
+ * wait for it by themselves; of other streams nobody knows whether they still exist. Our next writer, and the pool when the memory is free, wait for it.
+ */
+void EndBehindConsumers(const NDArray& array) {
+  constexpr int kMostDevices = 64;
+  static char names[kMostDevices];   // of the devices' default streams: DLPack's number is the same for all
+  const Context ctx = array.ctx();
+  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  if (!ctx.is_gpu() || ctx.dev_id >= kMostDevices || hooks == nullptr || hooks->record_on == nullptr) return;
+  try {
+    void* event = hooks->record_on(ctx.dev_id, Address(kLegacyStream));
+    engine::BeginBehind(array.var(), {std::make_shared<engine::DeviceWork>(hooks, &names[ctx.dev_id], event, "DLPack consumer", std::string())});
+  } catch (const std::exception&) {
+    // the process is about to end, or the next one who uses the device hears of it
+  }
+}
+
 template <typename Tensor>
 Tensor* MakeExport(const NDArray& array, int64_t stream) {
   MXNET_CHECK_KIND(!array.is_none(), Value) << "[to_dlpack] the array is empty (none)";
@@ -75,7 +93,10 @@ Tensor* MakeExport(const NDArray& array, int64_t stream) {
   for (size_t i = e->shape.size(); i-- > 0; step *= e->shape[i]) e->strides[i] = step;
   t.strides = e->strides.data();
   e->tensor.manager_ctx = e.get();
-  e->tensor.deleter = [](Tensor* self) { delete static_cast<Export<Tensor>*>(self->manager_ctx); };
+  e->tensor.deleter = [](Tensor* self) {
+    const std::unique_ptr<Export<Tensor>> mine(static_cast<Export<Tensor>*>(self->manager_ctx));
+    EndBehindConsumers(mine->array);
+  };
   return &e.release()->tensor;
 }
 

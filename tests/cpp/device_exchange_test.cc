@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device_work.h"
 #include "engine/stream.h"
 #include "fake_device.h"
 #include "fake_streams.h"
@@ -136,6 +137,39 @@ TEST_F(DeviceExchange, TheConsumersStreamWaits) {
     }
   }
   Engine::Get()->WaitForAll();
+}
+
+// A consumer gives memory back while its stream still reads: who gets it next writes behind that.
+TEST_F(DeviceExchange, MemoryIsFreeWhenTheConsumersStreamHasPassed) {
+  for (bool versioned : {false, true}) {
+    std::atomic<bool> open{false};
+    float seen = 0;
+    void* place = nullptr;
+    {
+      NDArray array(Shape{4}, Context::GPU(0), kFloat32);
+      Push(array, [](float* data) { std::fill(data, data + 4, 7.0f); }, true);
+      place = array.data().dptr;
+      DLManagedTensor* plain = versioned ? nullptr : ToDLPack(array, kLegacyStream);
+      DLManagedTensorVersioned* tensor = versioned ? ToDLPackVersioned(array, kLegacyStream, 0) : nullptr;
+      Other(0)->Put([&open, &seen, place] {
+        while (!open) std::this_thread::yield();
+        seen = static_cast<float*>(place)[1];
+      });
+      if (versioned) tensor->deleter(tensor);
+      else plain->deleter(plain);
+    }
+    NDArray next(Shape{4}, Context::GPU(0), kFloat32);
+    const int waits = FakeStream::waits;
+    Push(next, [](float* data) { std::fill(data, data + 4, 8.0f); }, true);
+    engine::WorkOf(next.var());   // it is on its stream
+    EXPECT_EQ(next.data().dptr, place) << "another block says nothing";
+    EXPECT_GT(FakeStream::waits, waits);
+    open = true;
+    Other(0)->Wait(Other(0)->put());
+    next.WaitToWrite();
+    EXPECT_EQ(seen, 7);
+    EXPECT_EQ(static_cast<float*>(next.data().dptr)[1], 8);
+  }
 }
 
 TEST_F(DeviceExchange, OtherWaysOfExport) {
