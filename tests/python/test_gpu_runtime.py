@@ -67,6 +67,40 @@ def test_cuda_array_interface():
         np.testing.assert_array_equal(mx.nd.from_dlpack(t * 2).asnumpy(), 2 * np.arange(1, 7).reshape(2, 3))
 
 
+@on_gpu
+def test_copies_of_all_sizes():
+    # direct ones, and those through one, some or all chunks of a ring of pinned memory, several under way at a time
+    sizes = [1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, 4 << 20, (4 << 20) + 3, (16 << 20) + 5, (37 << 20) + 7]
+    sources = [np.random.RandomState(i).randint(0, 256, n).astype("uint8") for i, n in enumerate(sizes)]
+    for host in (mx.cpu(), mx.cpu_pinned()):
+        arrays = [mx.nd.array(s, ctx=host, dtype="uint8").as_in_context(mx.gpu(0)) for s in sources]
+        back = [a.as_in_context(host) for a in arrays]
+        for source, array, copied in zip(sources, arrays, back):
+            np.testing.assert_array_equal(copied.asnumpy(), source)
+            np.testing.assert_array_equal(array.asnumpy(), source)
+
+
+@on_gpu
+def test_dlpack_between_streams():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch without CUDA")
+    side = torch.cuda.Stream()
+    for stream in (torch.cuda.current_stream(), side):
+        a = mx.nd.ones((1 << 24,), ctx=mx.gpu(0))
+        for step in range(20):
+            a = a * 1.0 + 1.0   # under way when it is exported
+            with torch.cuda.stream(stream):
+                t = torch.from_dlpack(a) * 2
+                stream.synchronize()   # what we free is in order with the default stream alone
+            assert float(t.min()) == float(t.max()) == 2 * (step + 2)
+    t = torch.ones(1 << 24, device="cuda")
+    for step in range(20):
+        t = t * 1.0 + 1.0
+        assert float((mx.nd.from_dlpack(t) * 2).max().asscalar()) == 2 * (step + 2)
+    assert np.from_dlpack(a, device="cpu").min() == 21
+
+
 def test_arrays_of_the_host_have_no_cuda_array_interface():
     assert not hasattr(mx.nd.ones((2,)), "__cuda_array_interface__")
 
