@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/borrowed_team.h"
+#include "base/cache_sets.h"
 #include "base/cpu_dispatch.h"
 #include "base/dtype.h"
 #include "base/half.h"
@@ -426,4 +427,16 @@ TEST_F(ParallelForTest, ChildOfForkComputes) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
   EXPECT_EQ(sum(), 499500);
+}
+
+// Whatever the cache: more rows at one distance collide sooner, lines that follow each other and rows a line off a page do not, and hundreds of rows in one set do.
+TEST(CacheSets, RowsCollide) {
+  for (int64_t distance : {64, 192, 1024, 4096, 8192, 4096 * 3, 1 << 20})
+    for (int rows = 1; rows < 64; ++rows) EXPECT_LE(RowsCollide(distance, rows), RowsCollide(distance, rows + 1)) << distance << ' ' << rows;
+  for (int rows = 1; rows <= 14; ++rows) {
+    EXPECT_FALSE(RowsCollide(kCacheLine, rows));
+    EXPECT_FALSE(RowsCollide((1 << 16) + kCacheLine, rows));
+  }
+  EXPECT_FALSE(RowsCollide(1 << 20, 1));
+  EXPECT_TRUE(RowsCollide(1 << 20, 500));
 }

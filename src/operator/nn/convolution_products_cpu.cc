@@ -11,6 +11,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/cache_sets.h"
 #include "operator/nn/convolution.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/panel_kernels.h"
@@ -199,9 +200,11 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
     MXNET_CPU_CALL(PanelColumns)(w, filters * channels, rows.data(), filters, 0, stop - first, panels + begin * panel_stride, panel_stride);
     MXNET_CPU_CALL(PanelZero)(filters, stop - first, panels + begin * panel_stride, panel_stride);
   });
-  const int64_t lines_at_once = std::max<int64_t>(1, kPixels / width);
+  const int64_t lines_at_once = std::max<int64_t>(1, kPixels / width), pitch = kDepth + kCacheLine / static_cast<int64_t>(sizeof(float));
+  const bool copies = RowsCollide(filters * static_cast<int64_t>(sizeof(float)), g.rows);
   ParallelForThreads(OmpThreadsForFlops(2.0 * static_cast<double>(lines * width * filters) * static_cast<double>(channels)), lines, [&](int64_t begin, int64_t end) {
     std::vector<float*> out(lines_at_once * width);
+    std::vector<float> copied(copies ? kPixels * pitch : 0);
     for (int64_t line = begin; line < end; line += lines_at_once) {
       const int64_t count = std::min(lines_at_once, end - line);
       for (int64_t l = 0; l < count; ++l) {
@@ -220,8 +223,11 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
           const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, end * width - at);
           PanelAhead ahead;   // the next rows
           if (left > 0) ahead.first = dy + at * filters, ahead.first_size = ahead.end = left * filters;
-          MXNET_CPU_CALL(PanelProducts)(dy + (line * width + r) * filters + f, filters, std::min(kPixels, rows - r), panels + f * g.panel, panel_stride, channels,
-                                        depth, f > 0, out.data() + r, ahead.Share(f, f + depth, filters));
+          const int64_t tall = std::min(kPixels, rows - r);
+          const float* from = dy + (line * width + r) * filters + f;
+          for (int64_t i = 0; copies && i < tall; ++i) std::memcpy(copied.data() + i * pitch, from + i * filters, static_cast<size_t>(depth) * sizeof(float));
+          MXNET_CPU_CALL(PanelProducts)(copies ? copied.data() : from, copies ? pitch : filters, tall, panels + f * g.panel, panel_stride, channels, depth, f > 0, out.data() + r,
+                                        ahead.Share(f, f + depth, filters));
         }
     }
   });

@@ -88,7 +88,7 @@ bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
   if (MethodByRule(like, true) != ConvMethod::kPacked) return false;
   const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
                                     [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
-  PackedDense(call, packed, static_cast<const float*>(addend));
+  PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);
   return true;
 }
 

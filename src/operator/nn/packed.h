@@ -44,7 +44,7 @@ void ExpandDepthwiseRun(const ConvCall& expand, const ConvCall& depthwise, const
 /* Elements of packed weights (n, k) of a dense layer, the packing, and out(m, n) = post(data weight^T + bias + addend). */
 int64_t PackedDenseSize(int64_t n, int64_t k);
 void PackDense(const float* weight, int64_t n, int64_t k, float* packed);
-void PackedDense(const DenseCall& call, const float* packed, const float* addend);
+void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace);
 
 /*
  * Computes `call` by the best of this library's own methods when one can and is faster than the vector library: then true. `addend` as above;

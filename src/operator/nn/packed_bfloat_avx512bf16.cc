@@ -12,7 +12,7 @@ namespace mxnet {
 namespace nn {
 namespace {
 
-constexpr int kLanes = kBfloatLanes, kRows = 14;
+constexpr int kLanes = kBfloatLanes, kRows = kBfloatRows;
 constexpr int kSums = 2 * kRows;   // vectors: they fill the registers, less those for a pair of rows of the panel and an element of the data
 
 inline __attribute__((always_inline)) __m512 Dot(__m512 sum, __m512i a, __m512i b) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }   // NOLINT: vector types

@@ -100,7 +100,10 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
   const int64_t pixels = g.Pixels(), panels = PackedPanels(g.filters, kBfloatLanes);
   const int threads = OmpThreadsForFlops(g.Flops() / 2);
   const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
-  const int64_t most = std::min(g.K() * g.filters > kLargeWeights ? kManyPixels : kPixels, kPointers / g.segments);
+  const int64_t usual = std::min(g.K() * g.filters > kLargeWeights ? kManyPixels : kPixels, kPointers / g.segments);
+  const bool copies = Collide<bfloat16>(g, kBfloatRows);
+  const int64_t most = copies ? CopiedPixels<bfloat16>(g, usual) : usual, room = g.segments * most * CopiedPitch<bfloat16>(g);
+  bfloat16* copied = copies ? static_cast<bfloat16*>(workspace(static_cast<size_t>(threads * room) * sizeof(bfloat16))) : nullptr;
   float* wide = more ? Floats(workspace, threads * most * g.filters) : nullptr;   // other activations are computed on unrounded sums
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const bfloat16* rows[kPointers];
@@ -115,6 +118,7 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
         block.rows = rows, block.stride = block.count = end - begin;
         block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters;
         Point(g, x, kZeros, begin, end, block.stride, rows);
+        if (copies) CopyRows(g, block.count, copied + id * room, rows);
         BfloatEpilogue own = e;
         if (added) own.addend = added + begin * g.filters;
         bfloat16* out = y + begin * g.filters;

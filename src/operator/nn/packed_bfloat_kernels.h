@@ -18,6 +18,7 @@ namespace mxnet {
 namespace nn {
 
 constexpr int kBfloatLanes = 16;   // filters of a vector
+constexpr int kBfloatRows = 14;    // pixels of a register tile
 
 /* Where a sum begins, and what happens to it before it is rounded: addend, then the bounds. NaN stays. */
 struct BfloatEpilogue {

@@ -35,13 +35,16 @@ PackedEpilogue EpilogueOf(const void* bias, const float* addend, const PostOp& p
 
 int64_t SizeOf(int64_t filters, int64_t k) { return PackedVectors(filters, Lanes()) * Lanes() * k; }
 
-void Run(const Geometry& g, const float* x, const float* packed, const PackedEpilogue& e, const PostOp* post, float* y) {
+void Run(const Geometry& g, const float* x, const float* packed, const PackedEpilogue& e, const PostOp* post, float* y, const WorkspaceFn& workspace) {
   const int lanes = Lanes();
   const int64_t pixels = g.Pixels(), panels = g.blocks > 1 ? g.blocks : PackedPanels(g.filters, lanes), width = g.blocks > 1 ? g.block_f : 2 * lanes;   // blocks in place of panels
   const int threads = OmpThreadsForFlops(g.Flops());
   const int across = PanelShares(threads, pixels, panels, g.K(), g.filters), along = threads / across;
   const int64_t weights = g.K() * g.filters;
-  const int64_t most = std::min(weights > kLargeWeights ? kManyPixels : weights > kSmallWeights ? kPixels : kFewPixels, kPointers / g.segments);
+  const int64_t usual = std::min(weights > kLargeWeights ? kManyPixels : weights > kSmallWeights ? kPixels : kFewPixels, kPointers / g.segments);
+  const bool copies = Collide<float>(g, MXNET_CPU_CALL(PackedRows)());
+  const int64_t most = copies ? CopiedPixels<float>(g, usual) : usual, room = g.segments * most * CopiedPitch<float>(g);
+  float* copied = copies ? static_cast<float*>(workspace(static_cast<size_t>(threads * room) * sizeof(float))) : nullptr;
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const float* rows[kPointers];
     for (int64_t id = first; id < last; ++id) {
@@ -55,6 +58,7 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
         block.rows = rows, block.stride = block.count = end - begin;
         block.segments = g.segments, block.depth = g.depth, block.filters = g.block_f, block.ld = g.filters;
         Point(g, x, kZeros, begin, end, block.stride, rows);
+        if (copies) CopyRows(g, block.count, copied + id * room, rows);
         PackedEpilogue own = e;
         if (e.addend) own.addend = e.addend + begin * g.filters;
         float* out = y + begin * g.filters;
@@ -144,7 +148,7 @@ void PackedRun(const ConvCall& call, const float* packed, const float* addend, c
   const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
   const float* x = static_cast<const float*>(call.src.ptr);
   if (g.bordered) x = Bordered(&g, x, workspace);
-  Run(g, x, packed, e, more ? &call.post : nullptr, static_cast<float*>(call.dst.ptr));
+  Run(g, x, packed, e, more ? &call.post : nullptr, static_cast<float*>(call.dst.ptr), workspace);
 }
 
 int64_t PackedDenseSize(int64_t n, int64_t k) { return SizeOf(n, k); }
@@ -153,11 +157,11 @@ void PackDense(const float* weight, int64_t n, int64_t k, float* packed) {
   Pack(n, k, packed, [=](int64_t filter, int64_t i) { return weight[filter * k + i]; });
 }
 
-void PackedDense(const DenseCall& call, const float* packed, const float* addend) {
+void PackedDense(const DenseCall& call, const float* packed, const float* addend, const WorkspaceFn& workspace) {
   const Geometry g{1, 1, call.m, call.k, 1, call.m, call.n, 1, 1, 1, 1, 1, 1, 0, 0, false, false, false, 1, call.k, 1, call.k, call.n};
   bool more;
   const PackedEpilogue e = EpilogueOf(call.bias, addend, call.post, &more);
-  Run(g, static_cast<const float*>(call.data), packed, e, more ? &call.post : nullptr, static_cast<float*>(call.out));
+  Run(g, static_cast<const float*>(call.data), packed, e, more ? &call.post : nullptr, static_cast<float*>(call.out), workspace);
 }
 
 bool DepthwiseTakes(const ConvCall& call, bool with_addend) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/cache_sets.h"
 #include "base/omp.h"
 #include "operator/nn/packed.h"
 
@@ -124,6 +125,35 @@ void Point(const Geometry& g, const T* x, const T* zeros, int64_t begin, int64_t
       ox = 0;
       if (++oy == g.oh) oy = 0;
     }
+  }
+}
+
+/*
+ * Rows that lie a multiple of some power of two apart fall into a few sets of the first-level cache. Where such a set holds fewer lines than a register tile has rows in it, every
+ * element comes from the second level. These rows are copied, a line of cache further apart, before they are multiplied: with so many filters that a copy's time does not count.
+ */
+constexpr int64_t kCopied = 400 << 10;   // bytes of a thread at a time, which stay in the second-level cache with a panel of weights
+
+template <typename T>
+bool Collide(const Geometry& g, int rows) {
+  return g.blocks == 1 && g.filters >= 64 && RowsCollide(g.sw * g.c * static_cast<int64_t>(sizeof(T)), rows);
+}
+
+template <typename T>
+int64_t CopiedPitch(const Geometry& g) { return g.depth + kCacheLine / static_cast<int64_t>(sizeof(T)); }
+
+// As many pixels as are copied at a time, of `most`.
+template <typename T>
+int64_t CopiedPixels(const Geometry& g, int64_t most) {
+  return std::min(most, std::max<int64_t>(28, kCopied / (g.segments * CopiedPitch<T>(g) * static_cast<int64_t>(sizeof(T)))));
+}
+
+// Copies the segments' rows of `count` pixels to `room` and points at the copies.
+template <typename T>
+void CopyRows(const Geometry& g, int64_t count, T* room, const T** rows) {
+  for (int64_t i = 0; i < g.segments * count; ++i, room += CopiedPitch<T>(g)) {
+    std::memcpy(room, rows[i], static_cast<size_t>(g.depth) * sizeof(T));
+    rows[i] = room;
   }
 }
 

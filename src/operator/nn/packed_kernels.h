@@ -53,6 +53,7 @@ struct DepthwiseDims {
 
 #define MXNET_PACKED_KERNELS                                                                                                       \
   int PackedLanes();                                                                                                               \
+  int PackedRows();   /* pixels of a register tile */                                                                              \
   /* Panels [begin, end) of the results of a block; y is its first pixel, e.addend too. */                                         \
   void PackedProducts(const nn::PackedBlock& block, const float* packed, int64_t begin, int64_t end, const nn::PackedEpilogue& e, float* y); \
   /* Lines [begin, end) of all images' results, channels [c_begin, c_end): c_begin is a multiple of the lanes, c_end too or the last. At least a vector of

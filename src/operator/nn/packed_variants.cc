@@ -284,6 +284,7 @@ void VectorLines(const nn::DepthwiseDims& d, const float* const* lines, int64_t 
 }  // namespace
 
 int PackedLanes() { return kLanes; }
+int PackedRows() { return kRows; }
 
 void PackedProducts(const PackedBlock& block, const float* packed, int64_t begin, int64_t end, const PackedEpilogue& e, float* y) {
   const int64_t k = block.segments * block.depth, vectors = nn::PackedVectors(block.filters, kLanes), panels = nn::PackedPanels(block.filters, kLanes);
