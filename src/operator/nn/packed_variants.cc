@@ -40,12 +40,10 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
   for (int r = 0; r < kHeight; ++r)
 #pragma GCC unroll 3
     for (int v = 0; v < kWidth; ++v) sum[r][v] = Vec{};
-  if (e.addend) {   // far away as a rule: its lines come while the products are summed
-#pragma GCC unroll 28
-    for (int r = 0; r < kHeight; ++r)
-#pragma GCC unroll 3
-      for (int v = 0; v < kWidth; ++v) __builtin_prefetch(e.addend + (pixel + r) * block.ld + filter + v * kLanes);
-  }
+  // The addend is far away as a rule: its lines come while the products are summed, few at a time as well.
+  const float* far = e.addend ? e.addend + pixel * block.ld + filter : nullptr;
+  const int64_t each = far ? std::max<int64_t>(1, block.segments * block.depth / (kHeight + 1)) : std::numeric_limits<int64_t>::max();
+  int64_t until = far ? 1 : each;
   const float* const* at = block.rows + pixel;
   const int64_t depth = block.depth, stride = block.stride, shift = block.shift;
   for (int64_t g = block.segments; g > 0; --g, at += stride) {
@@ -54,6 +52,11 @@ void Tile(const PackedBlock& block, int64_t pixel, const float* packed, const fl
     for (int r = 0; r < kHeight; ++r) row[r] = at[r] + shift;
     for (int64_t i = 0; i < depth; ++i, packed += kWidth * kLanes, next += step) {
       __builtin_prefetch(next, 0, 2);
+      if (--until == 0) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kWidth; ++v) __builtin_prefetch(far + v * kLanes);
+        far += block.ld, until = each;
+      }
       Vec weight[kWidth];
 #pragma GCC unroll 3
       for (int v = 0; v < kWidth; ++v) weight[v] = Load(packed + v * kLanes);
