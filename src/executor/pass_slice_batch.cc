@@ -11,7 +11,8 @@ namespace mxnet {
 namespace {
 
 constexpr int64_t kAssumedCache = 32 << 20, kMostCache = 48 << 20;   // bytes, where the system does not tell; of a larger one the rest is taken for other programs'
-constexpr int64_t kPart = 6;                  // a node's data and results may fill one of so many parts of the last-level cache
+constexpr int64_t kPart = 10;                 // a node's data and results may fill one of so many parts of the last-level cache: weights, and other machines' cores, want the rest
+constexpr int64_t kLeastSize = 4;             // bytes of an element: layers of narrower types have copies and sums in float32
 constexpr int64_t kCoarser = 4;               // a run's nodes could do with so many times more examples a turn at most: then a new run begins
 
 int64_t CacheBytes() {
@@ -95,7 +96,7 @@ int SliceBatch(PassGraph* g, PassContext* context) {
       continue;
     }
     int64_t bytes = 0;
-    const auto add = [&](uint32_t e) { bytes += info.shapes[e].Size() / examples * static_cast<int64_t>(DTypeSize(info.dtypes[e])); };
+    const auto add = [&](uint32_t e) { bytes += info.shapes[e].Size() / examples * std::max(kLeastSize, static_cast<int64_t>(DTypeSize(info.dtypes[e]))); };
     for (int i = 0; i < n.num_inputs(); ++i)
       if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.shapes[e])) add(e);
     for (int o = 0; o < n.num_outputs(); ++o) add(info.g.eid(id, o));
