@@ -20,6 +20,7 @@
 #include "base/dtype.h"
 #include "base/half.h"
 #include "base/omp.h"
+#include "base/shared_items.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -439,4 +440,42 @@ TEST(CacheSets, RowsCollide) {
   }
   EXPECT_FALSE(RowsCollide(1 << 20, 1));
   EXPECT_TRUE(RowsCollide(1 << 20, 500));
+}
+
+// Shares of any sizes: every item is handed out once, one's own in order; a thread that comes alone gets all.
+TEST(SharedItems, EachOnce) {
+  std::mt19937 gen(5);
+  for (int shares : {1, 2, 3, 16, 17, 40}) {
+    for (int threads : {1, 2, 5}) {
+      SharedItems items(shares);
+      std::vector<std::vector<std::atomic<int>>> taken(shares);
+      int64_t total = 0;
+      for (int i = 0; i < shares; ++i) {
+        const int64_t count = gen() % 5 ? static_cast<int64_t>(gen() % 300) : 0;
+        items.Set(i, count);
+        taken[i] = std::vector<std::atomic<int>>(count);
+        total += count;
+      }
+      std::atomic<int64_t> got{0};
+      std::atomic<bool> in_order{true};
+      std::vector<std::thread> team;
+      for (int t = 0; t < threads; ++t)
+        team.emplace_back([&, t] {
+          int share;
+          int64_t before = -1;
+          for (int64_t item; items.Next(t % shares, &share, &item); ++got) {
+            if (share == t % shares && threads <= shares) {
+              if (item <= before) in_order = false;
+              before = item;
+            }
+            ++taken.at(share).at(item);
+          }
+        });
+      for (std::thread& t : team) t.join();
+      EXPECT_EQ(got, total);
+      EXPECT_TRUE(in_order);
+      for (const auto& share : taken)
+        for (const auto& n : share) EXPECT_EQ(n, 1);
+    }
+  }
 }

@@ -195,7 +195,7 @@ void BfloatProducts(const BfloatBlock& block, const bfloat16* packed, int64_t be
   const int64_t pairs = block.segments * ((block.depth + 1) / 2), vectors = PackedVectors(block.filters, kLanes), panels = PackedPanels(block.filters, kLanes);
   for (int64_t p = begin; p < end; ++p) {
     const bfloat16* panel = packed + p * pairs * 4 * kLanes;
-    const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p, after = p + 1 == end ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
+    const int64_t width = p + 1 < panels ? 2 : vectors - 2 * p, after = p + 1 == (block.onward ? panels : end) ? 0 : p + 2 < panels ? 2 : vectors - 2 * p - 2;
     (width == 2 ? Panel<2> : width == 3 ? Panel<3> : Panel<1>)(block, panel, pairs, after * 2 * kLanes * pairs, e, p * 2 * kLanes, y, wide);
   }
 }

@@ -105,34 +105,35 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
   const int64_t most = copies ? CopiedPixels<bfloat16>(g, usual) : usual, room = g.segments * most * CopiedPitch<bfloat16>(g);
   bfloat16* copied = copies ? static_cast<bfloat16*>(workspace(static_cast<size_t>(threads * room) * sizeof(bfloat16))) : nullptr;
   float* wide = more ? Floats(workspace, threads * most * g.filters) : nullptr;   // other activations are computed on unrounded sums
+  Shares shares(pixels, panels, across, along, most);
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const bfloat16* rows[kPointers];
     for (int64_t id = first; id < last; ++id) {
-      const int64_t p_begin = Share(panels, across, id % across), p_end = Share(panels, across, id % across + 1);
-      const int64_t m_begin = Share(pixels, along, id / across), m_end = Share(pixels, along, id / across + 1), blocks = (m_end - m_begin + most - 1) / most;
-      const int64_t from = p_begin * 2 * kBfloatLanes, to = p_end == panels ? g.filters : p_end * 2 * kBfloatLanes;
-      if (from >= to) continue;
-      for (int64_t b = 0; b < blocks; ++b) {
-        const int64_t begin = m_begin + Share(m_end - m_begin, blocks, b), end = m_begin + Share(m_end - m_begin, blocks, b + 1);
+      int64_t pointed = -1;
+      for (Shares::Item i; shares.Next(id, &i);) {
+        const int64_t from = i.p_begin * 2 * kBfloatLanes, to = i.p_end == panels ? g.filters : i.p_end * 2 * kBfloatLanes;
         BfloatBlock block;
-        block.rows = rows, block.stride = block.count = end - begin;
-        block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters;
-        Point(g, x, kZeros, begin, end, block.stride, rows);
-        if (copies) CopyRows(g, block.count, copied + id * room, rows);
+        block.rows = rows, block.stride = block.count = i.end - i.begin;
+        block.segments = g.segments, block.depth = g.depth, block.filters = block.ld = g.filters, block.onward = i.onward;
+        if (pointed != i.begin) {
+          Point(g, x, kZeros, i.begin, i.end, block.stride, rows);
+          if (copies) CopyRows(g, block.count, copied + id * room, rows);
+          pointed = i.begin;
+        }
         BfloatEpilogue own = e;
-        if (added) own.addend = added + begin * g.filters;
-        bfloat16* out = y + begin * g.filters;
+        if (added) own.addend = added + i.begin * g.filters;
+        bfloat16* out = y + i.begin * g.filters;
         if (!more) {
-          BfloatProducts(block, packed, p_begin, p_end, own, out, nullptr);
+          BfloatProducts(block, packed, i.p_begin, i.p_end, own, out, nullptr);
           continue;
         }
         float* sums = wide + id * most * g.filters;
-        BfloatProducts(block, packed, p_begin, p_end, own, nullptr, sums);
+        BfloatProducts(block, packed, i.p_begin, i.p_end, own, nullptr, sums);
         const int64_t runs = to - from == g.filters ? 1 : block.count, run = runs == 1 ? block.count * g.filters : to - from;
-        for (int64_t i = 0; i < runs; ++i) {
-          float* line = sums + i * g.filters + from;
+        for (int64_t r = 0; r < runs; ++r) {
+          float* line = sums + r * g.filters + from;
           ApplyPost(post, line, line, run);
-          BfloatRound(line, out + i * g.filters + from, run);
+          BfloatRound(line, out + r * g.filters + from, run);
         }
       }
     }

@@ -33,6 +33,7 @@ struct BfloatBlock {
   int64_t stride = 0, count = 0;
   int64_t segments = 1, depth = 0, filters = 0;
   int64_t ld = 0;   // distance between pixels of the result, and of the addend
+  bool onward = false;   // the panel behind the last one will be wanted next
 };
 
 /* Panels [begin, end) of a block's results: rounded into y, or as they are into `wide`, whichever is not null; these and e.addend are the block's first pixel. */

@@ -45,39 +45,40 @@ void Run(const Geometry& g, const float* x, const float* packed, const PackedEpi
   const bool copies = Collide<float>(g, MXNET_CPU_CALL(PackedRows)());
   const int64_t most = copies ? CopiedPixels<float>(g, usual) : usual, room = g.segments * most * CopiedPitch<float>(g);
   float* copied = copies ? static_cast<float*>(workspace(static_cast<size_t>(threads * room) * sizeof(float))) : nullptr;
+  Shares shares(pixels, panels, across, along, most);
   ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
     const float* rows[kPointers];
     for (int64_t id = first; id < last; ++id) {
-      const int64_t p_begin = Share(panels, across, id % across), p_end = Share(panels, across, id % across + 1);
-      const int64_t m_begin = Share(pixels, along, id / across), m_end = Share(pixels, along, id / across + 1), blocks = (m_end - m_begin + most - 1) / most;
-      const int64_t from = p_begin * width, to = p_end == panels ? g.filters : p_end * width;
-      if (from >= to) continue;
-      for (int64_t b = 0; b < blocks; ++b) {
-        const int64_t begin = m_begin + Share(m_end - m_begin, blocks, b), end = m_begin + Share(m_end - m_begin, blocks, b + 1);
+      int64_t pointed = -1;
+      for (Shares::Item i; shares.Next(id, &i);) {
+        const int64_t from = i.p_begin * width, to = i.p_end == panels ? g.filters : i.p_end * width;
         PackedBlock block;
-        block.rows = rows, block.stride = block.count = end - begin;
-        block.segments = g.segments, block.depth = g.depth, block.filters = g.block_f, block.ld = g.filters;
-        Point(g, x, kZeros, begin, end, block.stride, rows);
-        if (copies) CopyRows(g, block.count, copied + id * room, rows);
+        block.rows = rows, block.stride = block.count = i.end - i.begin;
+        block.segments = g.segments, block.depth = g.depth, block.filters = g.block_f, block.ld = g.filters, block.onward = i.onward;
+        if (pointed != i.begin) {
+          Point(g, x, kZeros, i.begin, i.end, block.stride, rows);
+          if (copies) CopyRows(g, block.count, copied + id * room, rows);
+          pointed = i.begin;
+        }
         PackedEpilogue own = e;
-        if (e.addend) own.addend = e.addend + begin * g.filters;
-        float* out = y + begin * g.filters;
+        if (e.addend) own.addend = e.addend + i.begin * g.filters;
+        float* out = y + i.begin * g.filters;
         if (g.blocks == 1) {
-          MXNET_CPU_CALL(PackedProducts)(block, packed, p_begin, p_end, own, out);
+          MXNET_CPU_CALL(PackedProducts)(block, packed, i.p_begin, i.p_end, own, out);
         } else {
-          for (int64_t i = p_begin; i < p_end; ++i) {
+          for (int64_t p = i.p_begin; p < i.p_end; ++p) {
             PackedEpilogue of = own;
-            if (of.bias) of.bias += i * width;
-            if (of.addend) of.addend += i * width;
-            block.shift = i * g.block_c;
-            MXNET_CPU_CALL(PackedProducts)(block, packed + i * SizeOf(width, g.K()), 0, PackedPanels(width, lanes), of, out + i * width);
+            if (of.bias) of.bias += p * width;
+            if (of.addend) of.addend += p * width;
+            block.shift = p * g.block_c;
+            MXNET_CPU_CALL(PackedProducts)(block, packed + p * SizeOf(width, g.K()), 0, PackedPanels(width, lanes), of, out + p * width);
           }
         }
         if (!post) continue;
         if (to - from == g.filters) {
           ApplyPost(*post, out, out, block.count * g.filters);
         } else {
-          for (int64_t i = 0; i < block.count; ++i) ApplyPost(*post, out + i * g.filters + from, out + i * g.filters + from, to - from);
+          for (int64_t r = 0; r < block.count; ++r) ApplyPost(*post, out + r * g.filters + from, out + r * g.filters + from, to - from);
         }
       }
     }

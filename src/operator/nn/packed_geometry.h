@@ -7,6 +7,7 @@
 
 #include "base/cache_sets.h"
 #include "base/omp.h"
+#include "base/shared_items.h"
 #include "operator/nn/packed.h"
 
 namespace mxnet {
@@ -170,6 +171,50 @@ inline int PanelShares(int threads, int64_t pixels, int64_t panels, int64_t k, i
   }
   return best;
 }
+
+/*
+ * The shares of a product of `pixels` rows and `panels`, across x along of them, in items: blocks of at most `most` pixels, times parts of the share's panels where there are few blocks.
+ */
+class Shares {
+ public:
+  struct Item {
+    int64_t begin, end, p_begin, p_end;   // pixels, panels
+    bool onward;                          // the panel behind the item's is the same thread's next one, as a rule
+  };
+  Shares(int64_t pixels, int64_t panels, int across, int along, int64_t most) : pixels_(pixels), panels_(panels), most_(most), across_(across), along_(along), items_(across * along) {
+    for (int i = 0; i < across * along; ++i) {
+      const Part part = Of(i);
+      items_.Set(i, part.p_begin < part.p_end ? part.blocks * part.parts : 0);
+    }
+  }
+  bool Next(int64_t self, Item* to) {
+    int share;
+    int64_t item;
+    if (!items_.Next(static_cast<int>(self), &share, &item)) return false;
+    const Part s = Of(share);
+    const int64_t block = item / s.parts, part = item % s.parts, m = s.m_end - s.m_begin, p = s.p_end - s.p_begin;
+    *to = {s.m_begin + Share(m, s.blocks, block), s.m_begin + Share(m, s.blocks, block + 1), s.p_begin + Share(p, s.parts, part), s.p_begin + Share(p, s.parts, part + 1),
+           part + 1 < s.parts};
+    return true;
+  }
+
+ private:
+  static constexpr int64_t kItems = 8;   // of a share: as unequal as threads are, they end at about the same time
+  struct Part {
+    int64_t p_begin, p_end, m_begin, m_end, blocks, parts;
+  };
+  Part Of(int share) const {
+    Part s;
+    s.p_begin = Share(panels_, across_, share % across_), s.p_end = Share(panels_, across_, share % across_ + 1);
+    s.m_begin = Share(pixels_, along_, share / across_), s.m_end = Share(pixels_, along_, share / across_ + 1);
+    s.blocks = (s.m_end - s.m_begin + most_ - 1) / most_;
+    s.parts = across_ * along_ == 1 || s.blocks >= kItems ? 1 : std::max<int64_t>(1, std::min(s.p_end - s.p_begin, (kItems + s.blocks - 1) / std::max<int64_t>(1, s.blocks)));
+    return s;
+  }
+  const int64_t pixels_, panels_, most_;
+  const int across_, along_;
+  SharedItems items_;
+};
 
 }  // namespace nn
 }  // namespace mxnet

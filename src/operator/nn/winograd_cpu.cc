@@ -4,6 +4,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "base/shared_items.h"
 #include "operator/nn/kept_weights.h"
 #include "operator/nn/winograd.h"
 
@@ -118,12 +119,15 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
     const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
     float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
     const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);   // of nearly equal size
+    SharedItems items(threads);
+    for (int i = 0; i < threads; ++i) items.Set(i, Share(blocks, threads, i + 1) - Share(blocks, threads, i));
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
       for (int64_t id = first; id < last; ++id) {
         float* own = buffers + id * (v_size + m_size);
         const WinogradPart v = Part(own, d, channels);
-        for (int64_t b = Share(blocks, threads, id); b < Share(blocks, threads, id + 1); ++b) {
-          const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
+        int share;
+        for (int64_t item; items.Next(static_cast<int>(id), &share, &item);) {
+          const int64_t b = Share(blocks, threads, share) + item, begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
           MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
           products(v, begin, end, 0, panels, step, own + v_size);
         }
@@ -149,6 +153,8 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
         MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
       });
     }
+    SharedItems items(threads);   // whole groups, then parts of one
+    for (int i = 0; i < threads; ++i) items.Set(i, Share(whole, threads, i + 1) - Share(whole, threads, i) + Share(rest * cuts, threads, i + 1) - Share(rest * cuts, threads, i));
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
       for (int64_t id = first; id < last; ++id) {
         const WinogradPart v = Part(buffers + (copies > 1 ? id * v_size : 0), d, channels);
@@ -160,9 +166,16 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
             products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step, buffers + v_size * copies + id * m_size);
           }
         };
-        for (int64_t i = Share(whole, threads, id); i < Share(whole, threads, id + 1); ++i) group(i, 0, count);
-        for (int64_t i = Share(rest * cuts, threads, id); i < Share(rest * cuts, threads, id + 1); ++i)
-          group(whole + i / cuts, Share(count, cuts, i % cuts), Share(count, cuts, i % cuts + 1));
+        int share;
+        for (int64_t item; items.Next(static_cast<int>(id), &share, &item);) {
+          const int64_t first_group = Share(whole, threads, share), groups_of = Share(whole, threads, share + 1) - first_group;
+          if (item < groups_of) {
+            group(first_group + item, 0, count);
+          } else {
+            const int64_t i = Share(rest * cuts, threads, share) + item - groups_of;
+            group(whole + i / cuts, Share(count, cuts, i % cuts), Share(count, cuts, i % cuts + 1));
+          }
+        }
       }
     });
   }
