@@ -65,5 +65,25 @@ class SharedItems {
   Range* const ranges_;
 };
 
+/* [0, n) as shares of adjacent items, nearly equal. */
+class DividedItems {
+ public:
+  // REQUIRES: 0 <= n < 2^32
+  DividedItems(int shares, int64_t n) : shares_(shares), n_(n), items_(shares) {
+    for (int i = 0; i < shares; ++i) items_.Set(i, n * (i + 1) / shares - n * i / shares);
+  }
+  bool Next(int64_t self, int64_t* item) {
+    int share;
+    if (!items_.Next(static_cast<int>(self), &share, item)) return false;
+    *item += n_ * share / shares_;
+    return true;
+  }
+
+ private:
+  const int shares_;
+  const int64_t n_;
+  SharedItems items_;
+};
+
 }  // namespace mxnet
 #endif  // MXNET_BASE_SHARED_ITEMS_H_

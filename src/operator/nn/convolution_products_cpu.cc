@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/cache_sets.h"
+#include "base/shared_items.h"
 #include "operator/nn/convolution.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/panel_kernels.h"
@@ -202,11 +203,17 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
   });
   const int64_t lines_at_once = std::max<int64_t>(1, kPixels / width), pitch = kDepth + kCacheLine / static_cast<int64_t>(sizeof(float));
   const bool copies = RowsCollide(filters * static_cast<int64_t>(sizeof(float)), g.rows);
-  ParallelForThreads(OmpThreadsForFlops(2.0 * static_cast<double>(lines * width * filters) * static_cast<double>(channels)), lines, [&](int64_t begin, int64_t end) {
+  const int threads = OmpThreadsForFlops(2.0 * static_cast<double>(lines * width * filters) * static_cast<double>(channels));
+  DividedItems items(threads, (lines + lines_at_once - 1) / lines_at_once);
+  ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
     std::vector<float*> out(lines_at_once * width);
     std::vector<float> copied(copies ? kPixels * pitch : 0);
-    for (int64_t line = begin; line < end; line += lines_at_once) {
-      const int64_t count = std::min(lines_at_once, end - line);
+    for (int64_t id = begin, item; id < end;) {
+      if (!items.Next(id, &item)) {
+        ++id;
+        continue;
+      }
+      const int64_t line = item * lines_at_once, count = std::min(lines_at_once, lines - line);
       for (int64_t l = 0; l < count; ++l) {
         const int64_t oy = (line + l) % d.out[1], from = oy * d.stride[1], to = oy + 1 < d.out[1] ? from + d.stride[1] : d.in[1];
         float* row = dx + ((line + l) / d.out[1] * d.in[1] + from) * d.in[2] * channels;
@@ -220,7 +227,7 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
       const int64_t rows = count * width;
       for (int64_t r = 0; r < rows; r += kPixels)
         for (int64_t f = 0; f < filters; f += kDepth) {
-          const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, end * width - at);
+          const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, lines * width - at);
           PanelAhead ahead;   // the next rows
           if (left > 0) ahead.first = dy + at * filters, ahead.first_size = ahead.end = left * filters;
           const int64_t tall = std::min(kPixels, rows - r);

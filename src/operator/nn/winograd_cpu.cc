@@ -119,15 +119,13 @@ void WinogradRun(const WinogradDims& d, const float* x, const float* u, const Wi
     const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
     float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
     const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);   // of nearly equal size
-    SharedItems items(threads);
-    for (int i = 0; i < threads; ++i) items.Set(i, Share(blocks, threads, i + 1) - Share(blocks, threads, i));
+    DividedItems items(threads, blocks);
     ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
       for (int64_t id = first; id < last; ++id) {
         float* own = buffers + id * (v_size + m_size);
         const WinogradPart v = Part(own, d, channels);
-        int share;
-        for (int64_t item; items.Next(static_cast<int>(id), &share, &item);) {
-          const int64_t b = Share(blocks, threads, share) + item, begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
+        for (int64_t b; items.Next(id, &b);) {
+          const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
           MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
           products(v, begin, end, 0, panels, step, own + v_size);
         }
@@ -195,7 +193,11 @@ void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, 
       MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
       MXNET_CPU_CALL(WinogradGradient)(d, dy, begin + first, begin + last, {w.ptr + first * w.tile_stride, w.tile_stride, w.point_stride});
     });
-    ParallelForThreads(threads, points, [&](int64_t first, int64_t last) { MXNET_CPU_CALL(WinogradSums)(d, v, w, count, first, last, begin > 0, u); });
+    DividedItems items(threads, points);
+    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+      for (int64_t id = first; id < last; ++id)
+        for (int64_t point; items.Next(id, &point);) MXNET_CPU_CALL(WinogradSums)(d, v, w, count, point, point + 1, begin > 0, u);
+    });
   }
   ParallelForThreads(threads, d.c, [&](int64_t first, int64_t last) { MXNET_CPU_CALL(WinogradWeightGradient)(d, u, first, last, f); });
 }
