@@ -168,7 +168,7 @@ elif wants bench; then
   [[ -z $torch ]] || "$torch" -c 'import triton' 2>/dev/null || note "triton: none here; what PyTorch compiles is left out"
   b=$root/benchmark cache=${TMPDIR:-/tmp}/gpu_check_networks
   race=(--ctx gpu "${peers[@]}" --rounds 3 --slice 0.3 --cache "$cache" --models resnet50)
-  bench kernels 60 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
+  bench kernels 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --rounds 3 --slice 0.02 --json "$out/kernels.json"; table kernels
   bench eager 40 "$b/eager.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3 --json "$out/eager.json"; table eager
   if lacks tqdm; then
     note "score, train: not run, no tqdm"
@@ -183,7 +183,7 @@ elif wants bench; then
     done
   fi
   bench rnn 40 "$b/rnn.py" --ctx gpu ${torch:+--torch "$torch"} --rounds 3; table rnn
-  bench kernels_half 60 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --dtype bfloat16 --rounds 3 --slice 0.02 --json "$out/kernels_half.json"; table kernels_half
+  bench kernels_half 90 "$b/kernels.py" --ctx gpu "${peers[@]}" --no-check --dtype bfloat16 --rounds 3 --slice 0.02 --json "$out/kernels_half.json"; table kernels_half
   if [[ -n $torch ]] && ! lacks tqdm; then   # compilation takes its time
     bench score_compiled 150 "$b/score.py" "${race[@]}" --dtype bfloat16 --batch 1,128 --contestants "ours,torch compile,torch compile graph" --json "$out/score_compiled.json"
     table score_compiled
