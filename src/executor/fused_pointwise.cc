@@ -291,23 +291,34 @@ class Runner {
   std::vector<const char*> current_;
 };
 
-/* The same graph as one generated kernel. */
+/* Dtypes of a fused graph's entries, from those of its inputs; unknown ones stay. */
+std::vector<int> GraphTypes(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& inputs) {
+  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  const auto variables = graph.ListInputs(Symbol::kAll);
+  MXNET_CHECK_KIND(variables.size() == inputs.size(), Value) << "[_fused_pointwise] " << inputs.size() << " inputs; its graph has " << variables.size();
+  for (size_t i = 0; i < inputs.size(); ++i) dtypes[g.eid(g.id.at(variables[i].get()), 0)] = inputs[i];
+  InferTypes(g, &dtypes, kDTypeUnknown);
+  return dtypes;
+}
+
+/* The same graph as one generated kernel. Casts are steps that only round; on the CPU the pass leaves them out. */
 struct DeviceFusion : OpState {
   DeviceProgram program;
   std::vector<double> numbers;
-  int dtype = kFloat32;
+  std::vector<int> dtypes;   // of the inputs
 };
 
-std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, int dtype) {
+std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::vector<int>& inputs) {
   MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
       << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
   const Symbol& graph = *attrs.subgraphs[0];
   auto fusion = std::make_shared<DeviceFusion>();
   DeviceProgram& p = fusion->program;
-  fusion->dtype = dtype;
+  fusion->dtypes = inputs;
+  const IndexedGraph g(graph.outputs);
+  const std::vector<int> dtypes = GraphTypes(graph, g, inputs);
   p.name = "fused_pointwise";
-  p.compute = ComputeFor(dtype, false);
-  if (dtype != ComputeDType(p.compute)) p.round_to = dtype;   // as the operators would one by one
+  p.compute = ComputeFor(dtypes[g.eid(g.outputs[0])], false);
   std::unordered_map<const Node*, DeviceValue> place;
   const auto variables = graph.ListInputs(Symbol::kAll);
   for (size_t i = 0; i < variables.size(); ++i) place[variables[i].get()] = {DeviceValue::kInput, static_cast<int>(i)};
@@ -317,9 +328,18 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, int dtype) {
   };
   DFSVisit(graph.outputs, [&](const NodePtr& n) {
     if (n->is_variable()) return;
+    const int dtype = dtypes[g.eid(g.id.at(n.get()), 0)];
     Recipe r;
-    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &r), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
     DeviceStep step;
+    if (n != graph.outputs[0].node && dtype != ComputeDType(p.compute)) step.round_to = dtype;
+    if (n->op()->name == "Cast") {
+      step.function = pointwise::Forward(k_identity);
+      step.from.push_back(place.at(n->inputs[0].node.get()));
+      place[n.get()] = {DeviceValue::kStep, static_cast<int>(p.steps.size())};
+      p.steps.push_back(step);
+      return;
+    }
+    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &r), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
     const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
     if (activation) step.function = ActivationFunction(r.row, r.kind == Recipe::kActivationGradient);
     else step.function = r.kind == Recipe::kForward ? pointwise::Forward(r.row) : Gradient(r.row, r.side);
@@ -338,8 +358,10 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, int dtype) {
 void RunOnDevice(KernelArgs& args) {
   std::shared_ptr<DeviceFusion> fusion;
   if (args.state) fusion = std::dynamic_pointer_cast<DeviceFusion>(*args.state);
-  if (!fusion || fusion->dtype != args.out[0].dtype) {
-    fusion = CompileForDevice(*args.attrs, args.out[0].dtype);
+  std::vector<int> dtypes;
+  for (const TBlob& in : args.in) dtypes.push_back(in.dtype);
+  if (!fusion || fusion->dtypes != dtypes) {
+    fusion = CompileForDevice(*args.attrs, dtypes);
     if (args.state) *args.state = fusion;
   }
   RunProgram(fusion->program, args.in, fusion->numbers.data(), args.out[0], args.req[0], args.run);
@@ -378,6 +400,22 @@ bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
+// The dtype of the inputs, unless casts within say otherwise.
+bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  if (attrs.subgraphs.size() != 1) return SameType(attrs, in, out);
+  const Symbol& graph = *attrs.subgraphs[0];
+  const IndexedGraph g(graph.outputs);
+  const std::vector<int> dtypes = GraphTypes(graph, g, *in);
+  const auto variables = graph.ListInputs(Symbol::kAll);
+  bool known = true;
+  for (size_t i = 0; i < in->size(); ++i) {
+    AssignType(attrs, "an input", &(*in)[i], dtypes[g.eid(g.id.at(variables[i].get()), 0)]);
+    known = known && (*in)[i] != kDTypeUnknown;
+  }
+  AssignType(attrs, "output", &(*out)[0], dtypes[g.eid(g.outputs[0])]);
+  return known && (*out)[0] != kDTypeUnknown;
+}
+
 struct FusedPointwiseParam { int num_args = 0; };
 
 Op& WithParser(Op& op) {
@@ -396,7 +434,7 @@ Op& WithParser(Op& op) {
     .describe("A graph of pointwise operators computed in one pass over cache-sized tiles; made by the plan compiler. Inputs broadcast to the output.")
     .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
     .set_infer_shape(InferFusedShape)
-    .set_infer_type(SameType)
+    .set_infer_type(InferFusedType)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_layout(LayoutRule::kChannelsLast)
     .set_inplace([](const Attrs& a) {

@@ -294,7 +294,9 @@ class Compiler {
             if (pair.second != o || pair.first >= static_cast<int>(info.inputs.size()) || attrs.op->ReadsOnlyShape(pair.first)) continue;
             const uint32_t in = g_->eid(info.inputs[pair.first]);
             const int b = block_[in];
-            if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].colour != colour[t] || p_.blocks[b].bytes != bytes || reused.count(b)) continue;
+            if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].colour != colour[t] || p_.blocks[b].bytes != bytes || DTypeSize(dtypes_[in]) != DTypeSize(dtypes_[out]) ||
+                reused.count(b))
+              continue;
             int readers = 0;
             for (const auto& e : info.inputs) readers += block_[g_->eid(e)] == b;
             if (readers != 1) continue;

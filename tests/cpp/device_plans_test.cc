@@ -34,7 +34,7 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   for (int i = 0; i < plan.num_inputs; ++i) {
     const std::vector<float> numbers = Numbers(request.shapes[i], static_cast<unsigned>(i));
     memory[i].resize(numbers.size() * 4);
-    for (size_t k = 0; k < numbers.size(); ++k) WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k), static_cast<double>(numbers[k]));
+    for (size_t k = 0; k < numbers.size(); ++k) WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k), static_cast<double>(numbers[k]) * (IsFloating(request.dtypes[i]) ? 1 : 200));
   }
   const int64_t out_size = plan.output_shapes[0].Size();
   memory[plan.output_slot(0)].resize(static_cast<size_t>(out_size) * 4);
@@ -229,6 +229,130 @@ TEST(DevicePlan, AttentionIsOneOperator) {
       CheckPlan(s, shapes, kFloat16, operators, {OpReq::kWrite, OpReq::kWrite, OpReq::kNull, OpReq::kWrite});
       EXPECT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);
     }
+  }
+}
+
+// ---- fusion of pointwise operators
+Symbol Number(const char* op, const Symbol& x, const char* scalar, const std::string& name) { return Make(op, {x}, {{"scalar", scalar}}, name); }
+Symbol CastTo(const Symbol& x, int dtype, const std::string& name) { return Make("amp_cast", {x}, {{"dtype", DTypeName(dtype)}}, name); }
+
+/* The same graph with these many launches, fused and as it is written, and the same results within a relative tolerance. */
+void CheckFusion(const Symbol& symbol, const ShapeVector& shapes, const std::vector<int>& dtypes, int fused_launches, int launches, float tolerance, const std::vector<OpReq>& grad_req = {}) {
+  PlanRequest request;
+  request.symbol = symbol;
+  request.ctx = Context::GPU(0);
+  request.shapes = shapes;
+  request.dtypes = dtypes;
+  request.grad_req = grad_req;
+  request.is_train = !grad_req.empty();
+  std::vector<float> results[2];
+  for (bool fuse : {false, true}) {
+    Env::Set("MXNET_USE_FUSION", fuse ? "" : "0");
+    Env::Set("MXNET_PLAN_PASSES_OFF", fuse ? "" : "fuse_softmax,fuse_layer_norm,fuse_gelu");
+    const auto plan = Plan::Compile(request);
+    Env::Set("MXNET_USE_FUSION", "");
+    Env::Set("MXNET_PLAN_PASSES_OFF", "");
+    EmulatedDevice device;
+    const int before = EmulatedDevice::launches();
+    results[fuse] = RunPlan(*plan, request);
+    EXPECT_EQ(EmulatedDevice::launches() - before, fuse ? fused_launches : launches) << testing::PrintToString(Operators(*plan));
+  }
+  ASSERT_EQ(results[0].size(), results[1].size());
+  for (size_t i = 0; i < results[0].size(); ++i) ASSERT_NEAR(results[1][i], results[0][i], tolerance * (1 + std::fabs(results[0][i]))) << i;
+}
+
+// Every step is rounded as a separate operator would: one unit in the last place is for contractions.
+float Unit(int dtype) { return dtype == kFloat32 ? 1e-6f : dtype == kFloat16 ? 1e-3f : 8e-3f; }
+
+TEST(DeviceFusion, ChainsWithBroadcastsAreOneLaunch) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  Symbol s = Make("broadcast_mul", {Symbol::Variable("x"), Symbol::Variable("gamma")}, {}, "scaled");
+  s = Make("broadcast_add", {s, Symbol::Variable("beta")}, {}, "shifted");
+  s = Make("tanh", {Number("_plus_scalar", s, "0.5", "plus")}, {}, "tanh");
+  s = Make("elemwise_mul", {s, Make("sigmoid", {Symbol::Variable("y")}, {}, "gate")}, {}, "gated");
+  const ShapeVector shapes = {Shape{3, 5, 7}, Shape{5, 1}, Shape{1, 7}, Shape{3, 5, 7}};
+  for (int dtype : {kFloat32, kFloat16, kBfloat16}) CheckFusion(s, shapes, std::vector<int>(4, dtype), 1, 6, Unit(dtype));
+}
+
+TEST(DeviceFusion, CastsAreTakenIn) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  // images made ready
+  Symbol s = Number("_mul_scalar", Make("Cast", {Symbol::Variable("image")}, {{"dtype", "float32"}}, "wide"), "0.01", "scaled");
+  s = Make("broadcast_sub", {s, Symbol::Variable("mean")}, {}, "centred");
+  CheckFusion(CastTo(s, kFloat16, "narrow"), {Shape{2, 3, 4, 5}, Shape{1, 3, 1, 1}}, {kUint8, kFloat32}, 1, 4, Unit(kFloat16));
+  // mixed precision: also the cast of what is broadcast
+  for (int half : {kFloat16, kBfloat16}) {
+    s = Make("exp", {CastTo(Number("_mul_scalar", Symbol::Variable("x"), "1.1", "times"), kFloat32, "wide")}, {}, "exp");
+    s = Make("broadcast_add", {s, CastTo(Symbol::Variable("bias"), kFloat32, "wide_bias")}, {}, "sum");
+    s = Make("relu", {CastTo(s, half, "narrow")}, {}, "relu");
+    CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, {half, half}, 1, 7, Unit(half));
+    CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, {half, half}, 10, 15, Unit(half), {OpReq::kWrite, OpReq::kAdd});
+  }
+}
+
+// No result lies where a smaller one of another width is still read, though both have as many bytes.
+TEST(DeviceFusion, NotInPlaceOfAnotherWidth) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  Symbol s = Make("broadcast_add", {Make("exp", {Symbol::Variable("row")}, {}, "exp"), Symbol::Variable("x")}, {}, "sum");
+  s = Make("transpose", {CastTo(s, kFloat16, "narrow")}, {}, "turned");
+  CheckFusion(s, {Shape{1, 4}, Shape{2, 4}}, {kFloat32, kFloat32}, 3, 4, Unit(kFloat16));
+}
+
+// More members than one kernel's arguments have room for.
+TEST(DeviceFusion, ArgumentsOfAKernelAreEnough) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  Symbol s = Symbol::Variable("x");
+  ShapeVector shapes = {Shape{2, 2, 2, 2, 2, 2}};
+  for (int i = 0; i < 15; ++i) {
+    const std::string n = std::to_string(i);
+    s = Make("broadcast_add", {s, Symbol::Variable("y" + n)}, {}, "add" + n);
+    shapes.push_back(i % 2 ? Shape{2, 1, 2, 1, 2, 1} : Shape{1, 2, 1, 2, 1, 2});
+    for (const char* k : {"a", "b", "c"}) s = Make("Activation", {s}, {{"act_type", "softsign"}}, "softsign" + n + k);
+  }
+  CheckFusion(s, shapes, std::vector<int>(shapes.size(), kFloat32), 2, 60, Unit(kFloat32));
+}
+
+TEST(DeviceFusion, SoftmaxWrittenOut) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  const AttrDict last = {{"axis", "-1"}, {"keepdims", "True"}};
+  const Symbol x = Symbol::Variable("x");
+  const Symbol powers = Make("exp", {Make("broadcast_sub", {x, Make("max", {x}, last, "max")}, {}, "below")}, {}, "powers");
+  const Symbol s = Make("square", {Make("broadcast_div", {powers, Make("sum", {powers}, last, "total")}, {}, "shares")}, {}, "squares");
+  for (int dtype : {kFloat32, kFloat16}) {
+    const float tolerance = dtype == kFloat32 ? 1e-5f : 5e-3f;   // sums in between are rounded apart from each other
+    CheckFusion(s, {Shape{4, 9}}, {dtype}, 2, 6, tolerance);
+    CheckFusion(s, {Shape{4, 9}}, {dtype}, 4, 21, tolerance, {OpReq::kWrite});
+  }
+}
+
+TEST(DeviceFusion, LayerNormAndGeluWrittenOut) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  const AttrDict last = {{"axis", "-1"}, {"keepdims", "True"}};
+  const Symbol x = Symbol::Variable("x");
+  const Symbol centred = Make("broadcast_sub", {x, Make("mean", {x}, last, "mean")}, {}, "centred");
+  const Symbol variance = Make("mean", {Make("square", {centred}, {}, "squares")}, last, "variance");
+  const Symbol normal = Make("broadcast_div", {centred, Make("sqrt", {Number("_plus_scalar", variance, "1e-3", "safe")}, {}, "deviation")}, {}, "normal");
+  Symbol s = Make("broadcast_add", {Make("broadcast_mul", {normal, Symbol::Variable("gamma")}, {}, "scaled"), Symbol::Variable("beta")}, {}, "shifted");
+  const ShapeVector shapes = {Shape{4, 12}, Shape{12}, Shape{12}};
+  CheckFusion(s, shapes, std::vector<int>(3, kFloat32), 1, 9, 1e-5f);
+  CheckFusion(Make("square", {s}, {}, "square"), shapes, std::vector<int>(3, kFloat32), 6, 28, 1e-4f, {OpReq::kWrite, OpReq::kWrite, OpReq::kWrite});
+  const Symbol half = Number("_plus_scalar", Make("erf", {Number("_mul_scalar", x, "0.70710678118654752", "inner")}, {}, "erf"), "1", "one");
+  CheckFusion(Number("_mul_scalar", Make("elemwise_mul", {x, half}, {}, "product"), "0.5", "gelu"), {Shape{4, 12}}, {kFloat32}, 1, 5, 1e-6f);
+}
+
+// A chain between layers of images, on planes and with channels last.
+TEST(DeviceFusion, ImagesInBothLayouts) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  Symbol s = Make("Convolution", {Symbol::Variable("data"), Symbol::Variable("w")}, {{"kernel", "(3, 3)"}, {"num_filter", "4"}, {"no_bias", "True"}}, "conv");
+  s = Make("broadcast_mul", {Make("elemwise_mul", {s, Make("sigmoid", {s}, {}, "gate")}, {}, "swish"), Symbol::Variable("gamma")}, {}, "scaled");
+  s = Make("tanh", {Make("broadcast_add", {s, Symbol::Variable("map")}, {}, "shifted")}, {}, "tanh");
+  s = Make("Pooling", {s}, {{"kernel", "(2, 2)"}, {"stride", "(2, 2)"}, {"pool_type", "max"}}, "pool");
+  const ShapeVector shapes = {Shape{2, 3, 6, 6}, Shape{4, 3, 3, 3}, Shape{1, 4, 1, 1}, Shape{1, 1, 4, 4}};
+  for (const char* conversion : {"", "1"}) {
+    Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", conversion);
+    CheckPlan(s, shapes, kFloat32, *conversion ? std::vector<std::string>{"_to_layout", "Convolution", "_fused_pointwise", "Pooling", "_to_layout"} : std::vector<std::string>{"Convolution", "_fused_pointwise", "Pooling"});
+    CheckPlan(s, shapes, kFloat32, {}, std::vector<OpReq>(4, OpReq::kWrite));
+    Env::Set("MXNET_CUDA_TENSOR_OP_MATH_ALLOW_CONVERSION", "");
   }
 }
 

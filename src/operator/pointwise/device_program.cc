@@ -62,9 +62,9 @@ int Costs(const DeviceProgram& p) {
 }  // namespace
 
 std::string DeviceProgram::Signature() const {
-  std::string s = name + "/" + N(compute) + "/" + N(round_to);
+  std::string s = name + "/" + N(compute);
   for (const DeviceStep& step : steps) {
-    s += ";" + DeviceName(step.function) + "," + N(step.params);
+    s += ";" + DeviceName(step.function) + "," + N(step.params) + "," + N(step.round_to);
     for (const DeviceValue& v : step.from) s += std::string(",") + "isn"[v.kind] + N(v.index);
   }
   return s;
@@ -96,8 +96,8 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
     std::string call = "mx::" + DeviceName(s.function) + "(";
     for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
     for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : "T(a.n" + N(s.params + j) + ")") + (j < 2 ? ", " : ")");
-    if (p.round_to >= 0 && i + 1 < p.steps.size()) {
-      const std::string type = rtc::StorageName(p.round_to);
+    if (s.round_to >= 0) {
+      const std::string type = rtc::StorageName(s.round_to);
       call = "mx::Convert<T, " + type + ">::Load(mx::Narrow<" + type + ", T>::Store(" + call + "))";
     }
     text += "  const T s" + N(static_cast<int>(i)) + " = " + call + ";\n";

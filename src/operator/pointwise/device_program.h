@@ -24,12 +24,12 @@ struct DeviceStep {
   Function function;
   std::vector<DeviceValue> from;   // one per operand of the function
   int params = -1;                 // p, q, r are numbers params, params + 1, params + 2; -1: not used
+  int round_to = -1;               // dtype that the result is rounded to, as that of a separate operator would be; -1: none. The output's rounding is not a step's.
 };
 
 struct DeviceProgram {
   std::string name;                // of the kernel: letters, digits, _
   int compute = kF32;
-  int round_to = -1;               // dtype that every step but the last is rounded to, as separate operators would; -1: none
   std::vector<DeviceStep> steps;   // the last one's result is the output
   int numbers = 0;
   std::string Signature() const;
