@@ -8,6 +8,9 @@
 
 namespace mxnet {
 
+/* Where share i of `parts` nearly equal ones of [0, n) begins; share i + 1 begins where it ends. */
+inline int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
+
 /*
  * Each of some shares has items 0 .. count - 1. A thread takes those of its own share in order, so that what it computed before is still in its cache; who has
  * none left takes the last one of the share with most: cores of a virtual machine are seldom equally fast, and equal shares end when the slowest one does.
@@ -70,12 +73,12 @@ class DividedItems {
  public:
   // REQUIRES: 0 <= n < 2^32
   DividedItems(int shares, int64_t n) : shares_(shares), n_(n), items_(shares) {
-    for (int i = 0; i < shares; ++i) items_.Set(i, n * (i + 1) / shares - n * i / shares);
+    for (int i = 0; i < shares; ++i) items_.Set(i, Share(n, shares, i + 1) - Share(n, shares, i));
   }
   bool Next(int64_t self, int64_t* item) {
     int share;
     if (!items_.Next(static_cast<int>(self), &share, item)) return false;
-    *item += n_ * share / shares_;
+    *item += Share(n_, shares_, share);
     return true;
   }
 

@@ -49,28 +49,18 @@ class Builder {
 
   // Each returns the result.
   Tensor Product(Tensor a, Tensor b, Tensor c) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Descriptor how(CUDNN_BACKEND_MATMUL_DESCRIPTOR, p_);
-    how.Set(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    how.Finalize();
-    return Operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, CUDNN_ATTR_OPERATION_MATMUL_DESC, std::move(how),
+    return Operation(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, CUDNN_ATTR_OPERATION_MATMUL_DESC, InFloat(CUDNN_BACKEND_MATMUL_DESCRIPTOR, CUDNN_ATTR_MATMUL_COMP_TYPE),
                      {{CUDNN_ATTR_OPERATION_MATMUL_ADESC, a}, {CUDNN_ATTR_OPERATION_MATMUL_BDESC, b}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, c}}, c);
   }
   Tensor Pointwise(cudnnPointwiseMode_t mode, Tensor x, Tensor b, Tensor y) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Descriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, p_);
+    Descriptor how = InFloat(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, CUDNN_ATTR_POINTWISE_MATH_PREC);
     how.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
-    how.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    how.Finalize();
     return Operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, std::move(how),
                      {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x}, {CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y}, {CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b}}, y);
   }
   Tensor Reduce(cudnnReduceTensorOp_t op, Tensor x, Tensor y) {
-    const cudnnDataType_t type = CUDNN_DATA_FLOAT;
-    Descriptor how(CUDNN_BACKEND_REDUCTION_DESCRIPTOR, p_);
+    Descriptor how = InFloat(CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_COMP_TYPE);
     how.Set(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, 1, &op);
-    how.Set(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, 1, &type);
-    how.Finalize();
     return Operation(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, CUDNN_ATTR_OPERATION_REDUCTION_DESC, std::move(how),
                      {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x}, {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y}}, y);
   }
@@ -83,9 +73,19 @@ class Builder {
   }
 
  private:
+  /* What says that an operation computes in float32, and soon how. */
+  Descriptor InFloat(cudnnBackendDescriptorType_t type, cudnnBackendAttributeName_t compute) const {
+    const cudnnDataType_t number = CUDNN_DATA_FLOAT;
+    Descriptor how(type, p_);
+    how.Set(compute, CUDNN_TYPE_DATA_TYPE, 1, &number);
+    return how;
+  }
   Tensor Operation(cudnnBackendDescriptorType_t type, cudnnBackendAttributeName_t name, Descriptor how, std::initializer_list<std::pair<cudnnBackendAttributeName_t, Tensor>> tensors, Tensor result) {
     Descriptor d(type, p_);
-    if (how.get()) d.Link(name, how);
+    if (how.get()) {
+      how.Finalize();
+      d.Link(name, how);
+    }
     for (const auto& t : tensors)
       if (t.second) d.Set(t.first, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &t.second);
     d.Finalize();

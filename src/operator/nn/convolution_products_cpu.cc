@@ -31,7 +31,6 @@ constexpr int64_t kPixels = 96;       // rows of dY times all panels
 constexpr int64_t kPieces = 2, kPiecePixels = 4096;   // more pixels are summed in two pieces: threads that divide pixels read each of them once
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 bool PointwisePlane(const ConvDims& d) { return d.KernelSize() == 1 && d.in[0] == 1 && d.pad[0] == 0 && d.pad[1] == 0 && d.pad[2] == 0; }
 
@@ -208,35 +207,32 @@ void DataGradient(KernelArgs& args, const ConvCall& call) {
   ParallelForThreads(threads, threads, [&](int64_t begin, int64_t end) {
     std::vector<float*> out(lines_at_once * width);
     std::vector<float> copied(copies ? kPixels * pitch : 0);
-    for (int64_t id = begin, item; id < end;) {
-      if (!items.Next(id, &item)) {
-        ++id;
-        continue;
-      }
-      const int64_t line = item * lines_at_once, count = std::min(lines_at_once, lines - line);
-      for (int64_t l = 0; l < count; ++l) {
-        const int64_t oy = (line + l) % d.out[1], from = oy * d.stride[1], to = oy + 1 < d.out[1] ? from + d.stride[1] : d.in[1];
-        float* row = dx + ((line + l) / d.out[1] * d.in[1] + from) * d.in[2] * channels;
-        for (int64_t ox = 0; ox < width; ++ox) {
-          float* pixel = out[l * width + ox] = row + ox * d.stride[2] * channels;
-          const int64_t next = ox + 1 < width ? (ox + 1) * d.stride[2] : d.in[2];
-          if (d.stride[2] > 1 || ox + 1 == width) std::memset(pixel + channels, 0, (next - ox * d.stride[2] - 1) * channels * sizeof(float));
+    for (int64_t id = begin; id < end; ++id)
+      for (int64_t item; items.Next(id, &item);) {
+        const int64_t line = item * lines_at_once, count = std::min(lines_at_once, lines - line);
+        for (int64_t l = 0; l < count; ++l) {
+          const int64_t oy = (line + l) % d.out[1], from = oy * d.stride[1], to = oy + 1 < d.out[1] ? from + d.stride[1] : d.in[1];
+          float* row = dx + ((line + l) / d.out[1] * d.in[1] + from) * d.in[2] * channels;
+          for (int64_t ox = 0; ox < width; ++ox) {
+            float* pixel = out[l * width + ox] = row + ox * d.stride[2] * channels;
+            const int64_t next = ox + 1 < width ? (ox + 1) * d.stride[2] : d.in[2];
+            if (d.stride[2] > 1 || ox + 1 == width) std::memset(pixel + channels, 0, (next - ox * d.stride[2] - 1) * channels * sizeof(float));
+          }
+          std::memset(row + d.in[2] * channels, 0, (to - from - 1) * d.in[2] * channels * sizeof(float));
         }
-        std::memset(row + d.in[2] * channels, 0, (to - from - 1) * d.in[2] * channels * sizeof(float));
+        const int64_t rows = count * width;
+        for (int64_t r = 0; r < rows; r += kPixels)
+          for (int64_t f = 0; f < filters; f += kDepth) {
+            const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, lines * width - at);
+            PanelAhead ahead;   // the next rows
+            if (left > 0) ahead.first = dy + at * filters, ahead.first_size = ahead.end = left * filters;
+            const int64_t tall = std::min(kPixels, rows - r);
+            const float* from = dy + (line * width + r) * filters + f;
+            for (int64_t i = 0; copies && i < tall; ++i) std::memcpy(copied.data() + i * pitch, from + i * filters, static_cast<size_t>(depth) * sizeof(float));
+            MXNET_CPU_CALL(PanelProducts)(copies ? copied.data() : from, copies ? pitch : filters, tall, panels + f * g.panel, panel_stride, channels, depth, f > 0, out.data() + r,
+                                          ahead.Share(f, f + depth, filters));
+          }
       }
-      const int64_t rows = count * width;
-      for (int64_t r = 0; r < rows; r += kPixels)
-        for (int64_t f = 0; f < filters; f += kDepth) {
-          const int64_t depth = std::min(kDepth, filters - f), at = line * width + r + kPixels, left = std::min(kPixels, lines * width - at);
-          PanelAhead ahead;   // the next rows
-          if (left > 0) ahead.first = dy + at * filters, ahead.first_size = ahead.end = left * filters;
-          const int64_t tall = std::min(kPixels, rows - r);
-          const float* from = dy + (line * width + r) * filters + f;
-          for (int64_t i = 0; copies && i < tall; ++i) std::memcpy(copied.data() + i * pitch, from + i * filters, static_cast<size_t>(depth) * sizeof(float));
-          MXNET_CPU_CALL(PanelProducts)(copies ? copied.data() : from, copies ? pitch : filters, tall, panels + f * g.panel, panel_stride, channels, depth, f > 0, out.data() + r,
-                                        ahead.Share(f, f + depth, filters));
-        }
-    }
   });
 }
 

@@ -18,7 +18,6 @@ constexpr int64_t kLeastDepth = 8;       // fewer channels: whole lines of the w
 constexpr int64_t kMostDepth = 4096;
 
 inline int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-inline int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 /* The last two spatial dimensions of a convolution, with the segments that its window falls into. */
 struct Geometry {
@@ -134,6 +133,7 @@ void Point(const Geometry& g, const T* x, const T* zeros, int64_t begin, int64_t
  * element comes from the second level. These rows are copied, a line of cache further apart, before they are multiplied: with so many filters that a copy's time does not count.
  */
 constexpr int64_t kCopied = 400 << 10;   // bytes of a thread at a time, which stay in the second-level cache with a panel of weights
+constexpr int64_t kLeastCopied = 28;     // pixels: two tiles at least for each reading of a panel
 
 template <typename T>
 bool Collide(const Geometry& g, int rows) {
@@ -146,7 +146,7 @@ int64_t CopiedPitch(const Geometry& g) { return g.depth + kCacheLine / static_ca
 // As many pixels as are copied at a time, of `most`.
 template <typename T>
 int64_t CopiedPixels(const Geometry& g, int64_t most) {
-  return std::min(most, std::max<int64_t>(28, kCopied / (g.segments * CopiedPitch<T>(g) * static_cast<int64_t>(sizeof(T)))));
+  return std::min(most, std::max(kLeastCopied, kCopied / (g.segments * CopiedPitch<T>(g) * static_cast<int64_t>(sizeof(T)))));
 }
 
 // Copies the segments' rows of `count` pixels to `room` and points at the copies.

@@ -26,7 +26,6 @@ constexpr int64_t kGradientBytes = 8 << 20;   // of tiles that a weight gradient
 constexpr int64_t kGap = 16;            // floats between tiles: powers of two would fall into the same sets of the cache
 
 int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
-int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 WinogradPart Part(float* ptr, const WinogradDims& d, int64_t channels) { return {ptr, d.Points() * channels + kGap, channels}; }
 int64_t PartSize(const WinogradDims& d, int64_t channels, int64_t tiles) { return RoundUp((d.Points() * channels + kGap) * tiles, 16); }
