@@ -1,0 +1,150 @@
+/* Modules and launches of the CUDA runtime: a module is a shared library that nvrtc.cc made. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <unordered_set>
+
+#include "device.h"
+
+namespace host_gpu {
+namespace {
+
+struct Entry {   // as nvrtc.cc writes it
+  const char* name;
+  int count;
+  const size_t* sizes;
+  int (*run)(void* const*, const unsigned*, const unsigned*, char*);
+};
+
+}  // namespace
+}  // namespace host_gpu
+
+struct CUlib_st {
+  std::mutex mutex;   // one kernel of a module at a time: what a block shares is one set of variables
+  std::map<std::string, CUkern_st*> kernels;
+};
+struct CUkern_st {
+  CUlib_st* library;
+  const host_gpu::Entry* entry;
+  int dynamic = 48 * 1024;   // most bytes of dynamic shared memory
+};
+
+namespace host_gpu {
+namespace {
+
+std::mutex& g_kernels_mutex = *new std::mutex;
+std::unordered_set<const void*>& g_kernels = *new std::unordered_set<const void*>;
+
+// What the text says about itself.
+size_t ImageBytes(const char* code) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, code, sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return 0;
+  return header.e_shoff + size_t{header.e_shnum} * header.e_shentsize;
+}
+
+bool Fits(dim3 grid, dim3 block) {
+  return grid.x >= 1 && grid.y >= 1 && grid.z >= 1 && grid.x <= 2147483647u && grid.y <= 65535 && grid.z <= 65535 && block.x >= 1 && block.y >= 1 && block.z >= 1 && block.x <= 1024 &&
+         block.y <= 1024 && block.z <= 64 && uint64_t{block.x} * block.y * block.z <= 1024;
+}
+
+CUkern_st* KernelOf(const void* function) {
+  std::lock_guard<std::mutex> lock(g_kernels_mutex);
+  return g_kernels.count(function) ? static_cast<CUkern_st*>(const_cast<void*>(function)) : nullptr;
+}
+
+}  // namespace
+}  // namespace host_gpu
+
+using host_gpu::Complain;
+using host_gpu::Fail;
+#define ENTER()                                       \
+  do {                                                \
+    const cudaError_t usable = host_gpu::Usable();    \
+    if (usable != cudaSuccess) return usable;         \
+  } while (0)
+
+extern "C" {
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**, unsigned) {
+  ENTER();
+  const size_t bytes = host_gpu::ImageBytes(static_cast<const char*>(code));
+  if (bytes == 0) return Fail(cudaErrorInvalidKernelImage);
+  char path[] = "/tmp/host_gpu_module_XXXXXX";   // a name of its own: dlopen takes equal names for one library
+  const int file = mkstemp(path);
+  const bool written = file >= 0 && write(file, code, bytes) == static_cast<ssize_t>(bytes);
+  void* handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+  if (file >= 0) close(file), unlink(path);
+  if (!written) return Fail(cudaErrorOperatingSystem);
+  const auto* entries = handle ? static_cast<const host_gpu::Entry*>(dlsym(handle, "emu_kernels")) : nullptr;
+  const int* count = handle ? static_cast<const int*>(dlsym(handle, "emu_kernel_count")) : nullptr;
+  if (!entries || !count) return Fail(cudaErrorInvalidKernelImage);
+  auto* made = new CUlib_st;
+  std::lock_guard<std::mutex> lock(host_gpu::g_kernels_mutex);
+  for (int i = 0; i < *count; ++i) {
+    auto* kernel = new CUkern_st{made, &entries[i]};
+    made->kernels[entries[i].name] = kernel;
+    host_gpu::g_kernels.insert(kernel);
+  }
+  *library = made;
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t library) {   // what runs still runs: code stays mapped
+  ENTER();
+  std::lock_guard<std::mutex> lock(host_gpu::g_kernels_mutex);
+  for (const auto& k : library->kernels) host_gpu::g_kernels.erase(k.second);
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  ENTER();
+  const auto found = library->kernels.find(name);
+  if (found == library->kernels.end()) return Fail(cudaErrorSymbolNotFound);
+  *kernel = found->second;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
+  ENTER();
+  CUkern_st* kernel = host_gpu::KernelOf(function);
+  if (!kernel) return Fail(cudaErrorInvalidDeviceFunction);
+  if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
+    if (value < 0 || value > 227 * 1024) return Fail(cudaErrorInvalidValue);
+    kernel->dynamic = value;
+  }
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
+  ENTER();
+  CUkern_st* kernel = host_gpu::KernelOf(function);
+  if (!kernel) return Fail(cudaErrorInvalidDeviceFunction);
+  const auto s = host_gpu::Find(stream);
+  if (!s) return Fail(cudaErrorInvalidResourceHandle);
+  if (s->device != host_gpu::CurrentDevice()) {
+    Complain("cudaLaunchKernel", "the stream is not one of the current device");
+    return Fail(cudaErrorInvalidResourceHandle);
+  }
+  if (!host_gpu::Fits(grid, block) || shared > static_cast<size_t>(kernel->dynamic)) {
+    Complain(kernel->entry->name, "grid, block or dynamic shared memory beyond the device's limits");
+    return Fail(cudaErrorInvalidConfiguration);
+  }
+  if (host_gpu::NullMode() && !host_gpu::Capturing(*s)) return cudaSuccess;
+  // arguments are read before the call returns
+  const host_gpu::Entry* entry = kernel->entry;
+  auto values = std::make_shared<std::vector<std::vector<char>>>();
+  for (int i = 0; i < entry->count; ++i) values->emplace_back(static_cast<const char*>(args[i]), static_cast<const char*>(args[i]) + entry->sizes[i]);
+  return host_gpu::Submit(stream, entry->name, [kernel, entry, values, grid, block, shared] {
+    std::vector<void*> pointers;
+    std::vector<std::vector<char>> copy = *values;   // a kernel may change its arguments
+    for (auto& v : copy) pointers.push_back(v.data());
+    std::vector<char> dynamic(shared + 16);
+    const unsigned g[3] = {grid.x, grid.y, grid.z}, b[3] = {block.x, block.y, block.z};
+    std::lock_guard<std::mutex> lock(kernel->library->mutex);
+    if (entry->run(pointers.data(), g, b, dynamic.data()) != 0) Complain(entry->name, "threads of a block wait at different barriers");
+  });
+}
+
+}  // extern "C"
