@@ -63,14 +63,15 @@ class Writer {
     os_ << "{\"shape\": [";
     Each(static_cast<size_t>(b.shape.shape.ndim()), [&](size_t i) { os_ << b.shape.shape[static_cast<int>(i)]; });
     os_ << "], \"dtype\": \"" << DTypeName(b.shape.dtype) << "\", \"layout\": \"" << (b.shape.layout == Layout::kPlain ? "plain" : "channels-last") << "\", \"place\": ";
-    if (b.slot < 0) os_ << (b.constant ? "\"constant\"" : "\"arena\"") << ", \"offset\": " << b.offset;
+    if (b.shape_only) os_ << "\"nowhere\"";
+    else if (b.slot < 0) os_ << (b.constant ? "\"constant\"" : "\"arena\"") << ", \"offset\": " << b.offset;
     else if (b.slot < p_.num_inputs) os_ << "\"input\", \"name\": " << QuoteJson(names_[b.slot]);
     else if (b.slot < p_.head_slot(0)) os_ << "\"output\", \"index\": " << b.slot - p_.num_inputs;
     else if (b.slot < p_.grad_slot(0)) os_ << "\"head gradient\", \"index\": " << b.slot - p_.head_slot(0);
     else os_ << "\"gradient\", \"name\": " << QuoteJson(names_[b.slot - p_.grad_slot(0)]);
     if (req) os_ << ", \"request\": \"" << (*req == OpReq::kNull ? "none" : *req == OpReq::kWrite ? "write" : *req == OpReq::kAdd ? "add" : "in place") << "\"";
     auto made = writer_.find(Key(b));
-    if (!req && made != writer_.end()) os_ << ", \"made_by\": " << made->second;
+    if (!req && !b.shape_only && made != writer_.end()) os_ << ", \"made_by\": " << made->second;
     os_ << "}";
   }
 

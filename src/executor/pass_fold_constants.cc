@@ -21,24 +21,16 @@ int FoldConstants(PassGraph* g, PassContext* context) {
   int marked = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     if (n->is_variable() || IsConstantNode(*n) || head.count(original.get()) || !Repeatable(*n)) return n;
-    NodePtr source = n;
-    const std::string& op = n->op()->name;
-    if (op == "zeros_like" || op == "ones_like") {   // of what, does not matter: the shape is known
-      const NodeEntry e{original, 0, 0};
-      std::ostringstream shape;
-      shape << info.shape(e);
-      source = MakeNode(op == "zeros_like" ? "_zeros" : "_ones", {}, {{"shape", shape.str()}, {"dtype", DTypeName(info.dtype(e))}}, n->name);
-    }
     int64_t bytes = 0;
     for (int i = 0; i < original->num_outputs(); ++i) {
       const NodeEntry e{original, static_cast<uint32_t>(i), 0};
       bytes += info.shape(e).Size() * static_cast<int64_t>(DTypeSize(info.dtype(e)));
     }
-    for (const auto& e : source->inputs)
+    for (const auto& e : n->inputs)
       if (!IsConstantNode(*e.node)) return n;
-    if (source->inputs.empty() && bytes > kSmall) return n;
+    if (n->inputs.empty() && bytes > kSmall) return n;
     ++marked;
-    return ConstantNodeLike(*source);
+    return ConstantNodeLike(*n);
   });
   return marked;
 }

@@ -72,7 +72,7 @@ bool ReadsByExample(const Node& n, int input, const Shape& shape) {
 int SliceBatch(PassGraph* g, PassContext* context) {
   const GraphInfo& info = context->info(*g);
   int num_forward;
-  const std::vector<uint32_t> order = ExecutionOrder(info.g, g->outputs.size(), g->sequence, &num_forward);
+  const std::vector<uint32_t> order = ExecutionOrder(info.g, g->outputs.size(), g->sequence, false, &num_forward);
   const int64_t room = CacheBytes() / kPart, least = (OmpMaxThreads() + 1) / 2;   // fewer examples would leave threads without work
   struct Run {
     int64_t examples = 0, turn = 0, most = 0;   // of the batch, in a turn, what its least demanding node could have in one

@@ -114,6 +114,14 @@ int FuseBatchNormRelu(PassGraph* g, PassContext* context);
 /* Training: BatchNorm, the sum with something else and relu become one operator, the end of a residual block. Early. */
 int FuseBatchNormAddRelu(PassGraph* g, PassContext* context);
 
+/* What is read for its shape and dtype alone is read from nodes that are never computed. Returns how many edges moved. */
+int DetachShapes(PassGraph* g, PassContext* context);
+/*
+ * Nodes that must run for the graph's results, by id: results and, unless `results_only`, operators that draw random numbers or write inputs, and whatever
+ * these need the numbers of. What others look at for its shape alone is not among them.
+ */
+std::vector<char> Computed(const IndexedGraph& g, bool results_only = false);
+
 /* Takes out what gives its input: copies, Dropout outside training, casts, reshapes and transposes that change nothing. */
 int RemoveIdentities(PassGraph* g, PassContext* context);
 
@@ -178,9 +186,9 @@ bool WritesByExample(const Shape& shape);
 
 /*
  * Execution order: forward nodes depth first, then backward nodes as early as the gradient pass wanted them, recomputed ones just before
- * their first user. *num_forward: how many belong to the forward pass.
+ * their first user. *num_forward: how many belong to the forward pass. Nodes whose results nobody reads are left out, unless `every` one is wanted.
  */
-std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_heads, const std::unordered_map<const Node*, int>& sequence, int* num_forward);
+std::vector<uint32_t> ExecutionOrder(const IndexedGraph& g, size_t num_forward_heads, const std::unordered_map<const Node*, int>& sequence, bool every, int* num_forward);
 
 /* ---- recomputation: forward nodes that the backward pass runs again, so that their results need not be kept */
 using NodeSet = std::unordered_set<const Node*>;

@@ -55,7 +55,8 @@ class Plan {
     TBlob shape;                       // no pointer
     int slot = -1;                     // external, or
     size_t offset = 0;                 // place in the arena, or
-    bool constant = false;             // in the instance's block of constants
+    bool constant = false;             // in the instance's block of constants, or
+    bool shape_only = false;           // nowhere: nobody computes it
     int turns = 1;                     // `shape` is one of so many parts that lie one behind the other and are used in turn (Loop)
   };
   /*

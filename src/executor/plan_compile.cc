@@ -54,7 +54,7 @@ class Compiler {
     p_.optimized.outputs = graph_.outputs;
     ExternalResults();
     Infer();
-    order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, &num_forward_);
+    order_ = ExecutionOrder(*g_, graph_.outputs.size(), graph_.sequence, r_.every_result, &num_forward_);
     MakeLoops();
     PlaceEntries();
   }
@@ -273,8 +273,8 @@ class Compiler {
       std::vector<std::pair<int, int>> pairs;
       if (attrs.op->inplace) pairs = attrs.op->inplace(attrs);
       std::set<int> reused;
-      bool constant = IsConstantNode(*info.source);   // not when a result leaves the plan
-      for (int o = 0; o < nout; ++o) constant = constant && slot_[g_->eid(id, o)] < 0;
+      bool constant = IsConstantNode(*info.source);   // not when a result leaves the plan, or is empty
+      for (int o = 0; o < nout; ++o) constant = constant && slot_[g_->eid(id, o)] < 0 && BytesOf(g_->eid(id, o)) > 0;
       for (int o = 0; o < nout; ++o) {
         const uint32_t out = g_->eid(id, o);
         if (slot_[out] >= 0) {
@@ -337,7 +337,7 @@ class Compiler {
       Plan::Loop& of = p_.loops[loop];
       b.shape.shape[0] /= of.turns;
       of.data.push_back(at);
-      if (parts_[e] == 1) of.moving.push_back(at), b.turns = of.turns;
+      if (parts_[e] == 1 && (b.slot >= 0 || constant_[e] || block_[e] >= 0)) of.moving.push_back(at), b.turns = of.turns;
     }
     if (b.slot >= 0) {
       p_.slot_blobs[b.slot].push_back(at);
@@ -346,6 +346,8 @@ class Compiler {
       b.offset = constant_offset_[e];
       p_.constant_blobs.push_back(at);
       p_.constant_readers[position_.at(node)].push_back(at);
+    } else if (block_[e] < 0) {
+      b.shape_only = true;
     } else {
       b.offset = p_.memory.offsets[block_[e]];
       p_.arena_blobs.push_back(at);
@@ -448,7 +450,7 @@ class Compiler {
     p_.stats.arena_bytes = p_.memory.arena_bytes;
     p_.stats.unshared_bytes = 0;
     for (uint32_t e = 0; e < g_->num_entries(); ++e)
-      if (slot_[e] < 0 && !constant_[e]) p_.stats.unshared_bytes += BytesOf(e);
+      if (block_[e] >= 0) p_.stats.unshared_bytes += BytesOf(e);
     p_.stats.lower_bound_bytes = p_.memory.lower_bound_bytes;
     p_.stats.num_nodes = static_cast<int>(p_.nodes.size());
     p_.stats.num_bulks = static_cast<int>(p_.forward.bulks.size() + p_.backward.bulks.size());
@@ -493,7 +495,8 @@ std::string Plan::DebugStr() const {
   auto place = [&](int i) {
     const Blob& b = blobs[i];
     os << b.shape.shape << ':' << DTypeName(b.shape.dtype) << (b.shape.layout == Layout::kChannelsLast ? " channels-last" : "");
-    if (b.constant) os << " constant@" << b.offset;
+    if (b.shape_only) os << " nowhere";
+    else if (b.constant) os << " constant@" << b.offset;
     else if (b.slot < 0) os << " @" << b.offset;
     else if (b.slot < num_inputs) os << " input" << b.slot;
     else if (b.slot < head_slot(0)) os << " output" << b.slot - num_inputs;

@@ -291,6 +291,108 @@ def test_pointwise_block_in_training():
         np.testing.assert_array_equal(a, b)
 
 
+# ---- detach_shapes
+
+def scaled(x):
+    """Others want the shape of what the chain computes, not its values."""
+    y = x * 2
+    return mx.sym.broadcast_add(mx.sym.tanh(y) - mx.sym.ones_like(y), mx.sym.Variable("row")) / mx.sym.reshape_like(mx.sym.Variable("flat"), y)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("req", ["write", "add"])
+def test_values_wanted_for_their_shape_do_not_part_chains(dtype, req):
+    shapes = {"x": (6, 50, 37), "row": (1, 1, 37), "flat": (300, 37)}
+    results, counts = [], []
+    for passes in ([], ["detach_shapes"], ["detach_shapes", "fuse_pointwise"]):
+        with off(*passes):
+            e = scaled(X).simple_bind(mx.cpu(), grad_req=req, type_dict=dict.fromkeys(shapes, dtype), **shapes)
+            for i, name in enumerate(sorted(shapes)):
+                e.arg_dict[name][:] = np.random.RandomState(i).uniform(0.5, 1, shapes[name])
+                e.grad_dict[name][:] = i
+            results.append(run(e, True))
+            counts.append(len(operators(e)))
+    for other in results[1:]:
+        for a, b in zip(results[0], other):
+            np.testing.assert_array_equal(a, b)
+    assert counts[0] < counts[1] < counts[2]
+
+
+def test_the_plan_says_what_is_nowhere():
+    e = bind(mx.sym.broadcast_like(mx.sym.sin(mx.sym.Variable("row")), mx.sym.exp(X)), {"x": (4, 6), "row": (1, 6)})
+    assert e.debug_str().count(" nowhere") == 1
+    tensors = [t for node in e.explain().plan["nodes"] for t in node["inputs"]]
+    assert [(t["shape"], "made_by" in t) for t in tensors if t["place"] == "nowhere"] == [([4, 6], False)]
+
+
+def test_values_wanted_for_their_shape_alone_are_not_computed():
+    a = mx.sym.exp(mx.sym.FullyConnected(X, num_hidden=6, name="fc"))
+    row = mx.sym.Variable("row")
+    for net, left in ((mx.sym.broadcast_like(mx.sym.sin(row), a), ["sin", "broadcast_like"]), (mx.sym.cos(mx.sym.reshape_like(row, mx.sym.sum(a, axis=0))), ["reshape_like", "cos"]),
+                      (mx.sym.shape_array(a), ["shape_array"]), (mx.sym.cos(row) + mx.sym.slice_like(row, a, axes=(1,)), ["slice_like", "cos", "elemwise_add"])):
+        shapes = {"x": (4, 5), "row": (1, 6)}
+        shapes = {n: shapes[n] for n in shapes if n in net.list_arguments()}
+        with off("fuse_pointwise", "remove_identities"):
+            assert sorted(operators(bind(net, shapes))) == sorted(left)
+        fused, plain = compare(net, shapes, ["detach_shapes"], tolerance=0, fewer=False)
+        assert "FullyConnected" not in operators(fused) and "FullyConnected" not in operators(plain)   # nobody reads it: the order leaves it out, too
+        assert len(operators(fused)) <= len(left)
+
+
+def test_what_has_effects_stays_although_only_its_shape_is_read():
+    draws = mx.sym.Dropout(X, p=0.5, name="first")
+    norm = mx.sym.BatchNorm(mx.sym.sin(X), name="bn", fix_gamma=False)
+    net = mx.sym.Dropout(X, p=0.5, name="second") + mx.sym.zeros_like(draws * 2) + mx.sym.ones_like(norm + 1)
+    results = []
+    for passes in ([], ["detach_shapes"]):
+        with off(*passes):
+            e = bind(net, {"x": (8, 4)}, train=True)
+            mx.random.seed(7)
+            results.append(run(e, True) + [e.aux_dict[n].asnumpy() for n in sorted(e.aux_dict)])
+            assert operators(e).count("Dropout") == 2 and operators(e).count("BatchNorm") == 1
+    for a, b in zip(*results):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_shapes_of_every_dtype_and_rank():
+    for dtype in ("float32", "float64", "float16", "bfloat16", "uint8", "int8", "int32", "int64", "bool"):
+        compare(mx.sym.ones_like(X + X), {"x": (2, 3)}, ["detach_shapes"], tolerance=0, dtype=dtype, fewer=False)
+    with mx.util.np_shape(True):
+        for net in (mx.sym.ones_like(X * 2) + 1, mx.sym.ones_like(mx.sym.sum(X))):
+            block = mx.gluon.SymbolBlock(net, X)
+            block.hybridize()
+            for shape in ((2, 0, 3), (2, 3), (0,)):
+                got, given = block(mx.nd.ones(shape)), mx.nd.ones(shape)
+                assert got.shape == (shape if "scalar" in net.name else mx.nd.sum(given).shape) and (got.asnumpy() > 0).all()
+
+
+@pytest.mark.parametrize("mirror", ["MXNET_BACKWARD_DO_MIRROR", "MXNET_MEMORY_OPT"])
+def test_shapes_of_what_is_computed_again(mirror):
+    y = X
+    for i in range(6):
+        y = mx.sym.FullyConnected(mx.sym.tanh(mx.sym.broadcast_add(y * 2, mx.sym.Variable("b%d" % i))), num_hidden=8, name="fc%d" % i)
+    shapes = dict({"x": (64, 8)}, **{"b%d" % i: (1, 8) for i in range(6)})
+    expected = run(bind(y, shapes, train=True), True)
+    mx.util.set_env(mirror, "1")
+    try:
+        fused, plain = compare(y, shapes, ["detach_shapes"], tolerance=0, train=True)
+        actual = run(bind(y, shapes, train=True), True)
+        assert fused.plan_stats()["arena_bytes"] <= plain.plan_stats()["arena_bytes"]
+    finally:
+        mx.util.set_env(mirror, "")
+    for a, b in zip(actual, expected):
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+def test_monitors_see_what_only_shapes_are_read_of():
+    seen = []
+    e = bind(mx.sym.zeros_like(mx.sym.exp(X, name="e"), name="z"), {"x": (2, 3)})
+    e.set_monitor_callback(lambda name, array: seen.append((name, array.asnumpy())))
+    e.forward()
+    assert [name for name, _ in seen] == ["e_output", "z_output"]
+    np.testing.assert_allclose(seen[0][1], np.exp(e.arg_dict["x"].asnumpy()), rtol=1e-6)
+
+
 # ---- remove_identities
 
 def test_what_changes_nothing_goes():
@@ -318,6 +420,15 @@ def test_what_changes_something_stays():
 def test_gradient_stops_without_its_node():
     net = mx.sym.sin(X) * mx.sym.BlockGrad(mx.sym.identity(mx.sym.cos(X)))
     compare(net, {"x": (3, 4)}, ["remove_identities"], tolerance=0, train=True)
+
+
+def test_sums_and_broadcasts_of_one_shape_go():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    y = mx.sym.broadcast_like(mx.sym.broadcast_to(mx.sym.sin(a), shape=(3, 4)), b)
+    net = mx.sym.softmax(mx.sym.slice_like(y, b) + mx.sym.broadcast_add(mx.sym.cos(a), b))
+    fused, plain = compare(net, {"a": (3, 4), "b": (3, 4)}, ["remove_identities"], tolerance=0, train=True)
+    for gone in ("broadcast_like", "broadcast_to", "slice_like", "_sum_like"):
+        assert gone in operators(plain) and gone not in operators(fused)
 
 
 # ---- fold_constants
