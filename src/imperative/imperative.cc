@@ -400,7 +400,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
                                                                              << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(*attrs);
   if (op->array_fn) {
-    MXNET_CHECK(!ctx.is_gpu()) << "[" << op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
+    if (ctx.is_gpu()) Storage::Get()->Stats(ctx);   // throws where there is no such device
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;

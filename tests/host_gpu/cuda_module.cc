@@ -40,7 +40,14 @@ namespace {
 std::mutex& g_kernels_mutex = *new std::mutex;
 std::unordered_set<const void*>& g_kernels = *new std::unordered_set<const void*>;
 
-// What the text says about itself.
+// Where the shared library begins: "PTX" has a few lines of text in front.
+const char* Image(const char* code) {
+  if (std::memcmp(code, ".version", 8) != 0) return code;
+  const char* elf = std::strstr(code, ELFMAG);
+  return elf ? elf : code;
+}
+
+// Its length, from its own header: the last part is the table of sections.
 size_t ImageBytes(const char* code) {
   Elf64_Ehdr header;
   std::memcpy(&header, code, sizeof header);
@@ -73,11 +80,12 @@ extern "C" {
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**, unsigned) {
   ENTER();
-  const size_t bytes = host_gpu::ImageBytes(static_cast<const char*>(code));
+  const char* image = host_gpu::Image(static_cast<const char*>(code));
+  const size_t bytes = host_gpu::ImageBytes(image);
   if (bytes == 0) return Fail(cudaErrorInvalidKernelImage);
   char path[] = "/tmp/host_gpu_module_XXXXXX";   // a name of its own: dlopen takes equal names for one library
   const int file = mkstemp(path);
-  const bool written = file >= 0 && write(file, code, bytes) == static_cast<ssize_t>(bytes);
+  const bool written = file >= 0 && write(file, image, bytes) == static_cast<ssize_t>(bytes);
   void* handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (file >= 0) close(file), unlink(path);
   if (!written) return Fail(cudaErrorOperatingSystem);

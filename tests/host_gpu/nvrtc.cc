@@ -83,11 +83,13 @@ nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
   OnHost(&body);
   const bool sync = body.find("__syncthreads()") != std::string::npos || body.find("_sync(") != std::string::npos;
   body = std::regex_replace(body, std::regex("extern\\s+__shared__\\s+([A-Za-z_][A-Za-z_0-9 ]*?)\\s+([A-Za-z_0-9]+)\\s*\\[\\s*\\]"), "$1* $2 = reinterpret_cast<$1*>(emu_dynamic)");
-  std::string table;
+  std::string table, entries;   // the second as PTX names them
   int count = 0;
   const std::regex kernel("extern\\s+\"C\"\\s+__global__\\s+void\\s+(?:__launch_bounds__\\s*\\([^)]*\\)\\s*)?([A-Za-z_][A-Za-z_0-9]*)\\s*\\(");
-  for (std::sregex_iterator i(body.begin(), body.end(), kernel), end; i != end; ++i, ++count)
+  for (std::sregex_iterator i(body.begin(), body.end(), kernel), end; i != end; ++i, ++count) {
+    entries += ".visible .entry " + (*i)[1].str() + "(\n";
     table += "{\"" + (*i)[1].str() + "\", EmuKernel<" + (*i)[1].str() + ">::kCount, EmuKernel<" + (*i)[1].str() + ">::kSizes, EmuKernel<" + (*i)[1].str() + ">::Run}, ";
+  }
   for (const std::string& expression : p->expressions) {
     const std::string name = expression[0] == '&' ? expression.substr(1) : expression, mangled = "_Zemu" + std::to_string(count);
     p->mangled[expression] = mangled;
@@ -116,6 +118,7 @@ nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
   const int status = std::system(command.c_str());
   ReadAll(stem + ".log", &p->log);
   const bool ok = status == 0 && ReadAll(stem + ".so", &p->code);
+  p->ptx = ".version 9.0\n" + entries + p->code;
   if (!std::getenv("HOST_GPU_KEEP")) {
     for (const char* ending : {".cc", ".so", ".log"}) std::remove((stem + ending).c_str());
     rmdir(folder.c_str());
@@ -186,8 +189,11 @@ nvrtcResult nvrtcGetCUBINSize(nvrtcProgram p, size_t* bytes) {
   return NVRTC_SUCCESS;
 }
 nvrtcResult nvrtcGetCUBIN(nvrtcProgram p, char* code) { return Give(p->code, code); }
-nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t* bytes) { return nvrtcGetCUBINSize(p, bytes); }
-nvrtcResult nvrtcGetPTX(nvrtcProgram p, char* code) { return Give(p->code, code); }
+nvrtcResult nvrtcGetPTXSize(nvrtcProgram p, size_t* bytes) {
+  *bytes = p->ptx.size();
+  return NVRTC_SUCCESS;
+}
+nvrtcResult nvrtcGetPTX(nvrtcProgram p, char* code) { return Give(p->ptx, code); }
 nvrtcResult nvrtcGetLoweredName(nvrtcProgram p, const char* expression, const char** name) {
   if (!p || !p->compiled) return NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
   const auto found = p->mangled.find(expression);
