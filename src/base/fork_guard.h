@@ -12,7 +12,7 @@
 
 namespace mxnet {
 
-enum class ForkLevel { kCaller, kEngine, kOperator, kNDArray, kStorage };   // in the order in which a fork takes them
+enum class ForkLevel { kCaller, kEngine, kOperator, kNDArray, kStorage, kDeviceWork, kEvents };   // in the order in which a fork takes them
 
 class ForkGuarded {
  public:

@@ -214,7 +214,7 @@ void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
     if (rctx.stream == nullptr || op->kind == Op::kAsync) {
       w->Finish();
     } else if (w->stream != rctx.stream && !w->Passed()) {
-      w->hooks->wait(rctx.stream, w->event);
+      w->Precede(rctx.stream);
     }
   }
 }

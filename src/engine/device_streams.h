@@ -2,6 +2,8 @@
 #ifndef MXNET_ENGINE_DEVICE_STREAMS_H_
 #define MXNET_ENGINE_DEVICE_STREAMS_H_
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,7 @@ namespace engine {
 void FillStreams(RunContext* rctx, bool high_priority);
 
 /*
- * When may the next operation see the results of a GPU operation? When its kernels have run. EndOnStream leaves an event behind them, for which others
+ * When may the next operation see the results of a GPU operation? When its kernels have run. EndOnStream leaves their end, for which others
  * wait (device_work.h); EndOnHost waits here, as EndOnStream does where there are no events and while the profiler measures. An asynchronous operation
  * must call its OnComplete only after its own work on the stream is done.
  */
@@ -27,6 +29,24 @@ void SyncQuietly(const RunContext& rctx);
 
 /* The last work of every live stream, or of those of one device. */
 std::vector<DeviceWorkPtr> LastWork(int dev_id = -1);
+/*
+ * While one of these lives, this thread takes down what it puts on its streams instead of running it (CUDA graphs): nobody records an event there.
+ * Who has to wait for what was on a stream before finds an event; who has to wait for what is taken down waits until that is over.
+ */
+class TakingDown {
+ public:
+  TakingDown();
+  ~TakingDown();
+  TakingDown(const TakingDown&) = delete;
+  TakingDown& operator=(const TakingDown&) = delete;
+};
+
+/* For DeviceWork. */
+uint64_t NextOrder();
+/* The first event behind the work `order` of that stream. Null: it has passed (`over`), or there is none and `make` is false. Throws what recording throws. */
+EventMarkPtr MarkBehind(StreamClock* clock, uint64_t order, bool make, bool* over);
+void NotePassed(StreamClock* clock, const EventMark& mark);
+
 /* In the child of a fork: the parent's streams are not here. */
 void ForgetStreams();
 

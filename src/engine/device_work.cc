@@ -1,5 +1,6 @@
 #include "engine/device_work.h"
 
+#include "engine/device_streams.h"
 #include "engine/var.h"
 
 namespace mxnet {
@@ -9,21 +10,38 @@ std::atomic<bool> any_device_work{false};
 
 namespace {
 
-std::atomic<uint64_t> g_order{0};
 const std::vector<DeviceWorkPtr>* const kNone = new std::vector<DeviceWorkPtr>;
 thread_local const std::vector<DeviceWorkPtr>* tls_deletion = nullptr;
 
 }  // namespace
 
 DeviceWork::DeviceWork(const StreamHooks* h, void* s, void* e, const char* n, const std::string& where)
-    : hooks(h), stream(s), event(e), order(g_order.fetch_add(1, std::memory_order_relaxed)), name(n), site(where) {
+    : stream(s), order(NextOrder()), name(n), site(where), own_(std::make_shared<EventMark>(h, e, order)) {
   any_device_work.store(true, std::memory_order_relaxed);
+}
+
+DeviceWork::DeviceWork(std::shared_ptr<StreamClock> c, void* s, uint64_t o, const char* n, const std::string& where)
+    : stream(s), order(o), name(n), site(where), clock_(std::move(c)) {
+  any_device_work.store(true, std::memory_order_relaxed);
+}
+
+DeviceWork::~DeviceWork() = default;
+
+EventMarkPtr DeviceWork::Mark(bool make) {
+  if (clock_ == nullptr) return own_;
+  bool over = false;
+  EventMarkPtr mark = MarkBehind(clock_.get(), order, make, &over);
+  if (over) passed.store(true, std::memory_order_release);
+  return mark;
 }
 
 bool DeviceWork::Passed() {
   if (passed.load(std::memory_order_acquire)) return true;
   try {
-    if (!hooks->passed(event)) return false;
+    const EventMarkPtr mark = Mark(false);
+    if (mark == nullptr) return passed.load(std::memory_order_relaxed);
+    if (!mark->hooks->passed(mark->event)) return false;
+    if (clock_ != nullptr) NotePassed(clock_.get(), *mark);
   } catch (const std::exception&) {
     return false;   // whoever waits for it hears of the fault
   }
@@ -34,11 +52,22 @@ bool DeviceWork::Passed() {
 void DeviceWork::Finish() {
   if (passed.load(std::memory_order_acquire)) return;
   try {
-    hooks->finish(event);
+    if (const EventMarkPtr mark = Mark(true)) {
+      mark->hooks->finish(mark->event);
+      if (clock_ != nullptr) NotePassed(clock_.get(), *mark);
+    }
   } catch (...) {
     std::rethrow_exception(DescribeError(std::current_exception(), name, site));
   }
   passed.store(true, std::memory_order_release);
+}
+
+void DeviceWork::Precede(void* other) {
+  if (const EventMarkPtr mark = Mark(true)) mark->hooks->wait(other, mark->event);
+}
+
+void DeviceWork::PrecedeOn(int dev_id, void* other) {
+  if (const EventMarkPtr mark = Mark(true)) mark->hooks->wait_on(dev_id, other, mark->event);
 }
 
 void AddLater(std::vector<DeviceWorkPtr>* list, const DeviceWorkPtr& work) {

@@ -47,7 +47,7 @@ struct Event {
 };
 
 constexpr int kMostDevices = 64;
-ForkMutex* const g_events_mutex = new ForkMutex(ForkLevel::kStorage);
+ForkMutex* const g_events_mutex = new ForkMutex(ForkLevel::kEvents);
 std::vector<Event*>* const g_events = new std::vector<Event*>[kMostDevices];   // free ones; guarded by g_events_mutex
 
 void Release(void* event) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 
+#include "engine/device_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "mxnet/op.h"
@@ -91,6 +92,7 @@ void* DeviceGraphs::Capture(int begin, int end, const Work& work, uint64_t* coun
   std::string why;
   int at = -1;   // the node that refuses; -1: nobody knows
   try {
+    const engine::TakingDown taking_down;
     hooks->begin(work.stream);
     {
       const Capturing scope(work);

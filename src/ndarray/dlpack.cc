@@ -53,7 +53,7 @@ void OrderBehind(const NDArray& array, int64_t stream) {
   const engine::StreamHooks* hooks = HooksFor(array.ctx(), stream, "to_dlpack");
   if (hooks == nullptr) return array.WaitToWrite();   // no events
   for (const engine::DeviceWorkPtr& w : engine::WorkOf(array.var()))
-    if (!w->Passed()) hooks->wait_on(array.ctx().dev_id, Address(stream), w->event);
+    if (!w->Passed()) w->PrecedeOn(array.ctx().dev_id, Address(stream));
 }
 
 /*

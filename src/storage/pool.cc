@@ -97,9 +97,8 @@ void* Pool::Alloc(size_t bytes, size_t* rounded) {
 }
 
 void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkPtr> work) {
-  constexpr size_t kMany = 64;
-  bool passed = true;
-  for (const engine::DeviceWorkPtr& w : work) passed = passed && w->Passed();
+  bool passed = true;   // as far as is known: asking each time would cost a call of the driver for each array that goes
+  for (const engine::DeviceWorkPtr& w : work) passed = passed && w->passed.load(std::memory_order_acquire);
   if (passed) return Free(ptr, rounded);
   {
     std::lock_guard<std::mutex> guard(mutex_);
@@ -107,7 +106,7 @@ void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkP
     pending_.push_back({ptr, rounded, std::move(work)});
     num_pending_.store(pending_.size(), std::memory_order_relaxed);
   }
-  if (num_pending_.load(std::memory_order_relaxed) > kMany) Settle(false);
+  if (num_pending_.load(std::memory_order_relaxed) > settle_above_.load(std::memory_order_relaxed)) Settle(false);
 }
 
 void* Pool::AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
@@ -151,6 +150,7 @@ bool Pool::Settle(bool wait) {
     }
     pending_.resize(kept);
     num_pending_.store(kept, std::memory_order_relaxed);
+    settle_above_.store(std::max(kManyPending, 2 * kept), std::memory_order_relaxed);   // a device that is late is not asked about all of them at each free
   }
   for (Pending& p : over) {
     for (const engine::DeviceWorkPtr& w : p.work) {

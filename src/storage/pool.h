@@ -127,7 +127,8 @@ class Pool final : private ForkGuarded {
     std::vector<engine::DeviceWorkPtr> work;
   };
   std::vector<Pending> pending_;            // freed behind work under way, oldest first
-  std::atomic<size_t> num_pending_{0};
+  static constexpr size_t kManyPending = 64;
+  std::atomic<size_t> num_pending_{0}, settle_above_{kManyPending};
   uint64_t held_ = 0;  // used + cached
   uint64_t peak_held_ = 0;
   uint64_t central_hits_ = 0;

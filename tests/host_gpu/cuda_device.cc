@@ -224,11 +224,6 @@ cudaError_t CopyOn(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind
 }  // namespace host_gpu
 
 using host_gpu::Fail;
-#define ENTER()                                       \
-  do {                                                \
-    const cudaError_t usable = host_gpu::Usable();    \
-    if (usable != cudaSuccess) return usable;         \
-  } while (0)
 
 extern "C" {
 
@@ -251,23 +246,23 @@ const char* cudaGetErrorString(cudaError_t status) {
 }
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
-  ENTER();
+  HOST_GPU_ENTER();
   *count = host_gpu::DeviceTotal();
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  ENTER();
+  HOST_GPU_ENTER();
   *device = host_gpu::t_device;
   return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (device < 0 || device >= host_gpu::DeviceTotal()) return Fail(cudaErrorInvalidDevice);
   host_gpu::t_device = device;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (device < 0 || device >= host_gpu::DeviceTotal()) return Fail(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
@@ -280,7 +275,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  ENTER();
+  HOST_GPU_ENTER();
   *least = 0;
   *greatest = -5;
   return cudaSuccess;
@@ -294,13 +289,13 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (device < 0 || peer < 0 || device >= host_gpu::DeviceTotal() || peer >= host_gpu::DeviceTotal()) return Fail(cudaErrorInvalidDevice);
   *can = device != peer;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-  ENTER();
+  HOST_GPU_ENTER();
   static std::mutex mutex;
   static std::set<std::pair<int, int>> on;
   if (flags != 0 || peer == host_gpu::t_device || peer < 0 || peer >= host_gpu::DeviceTotal()) return Fail(cudaErrorInvalidDevice);
@@ -308,23 +303,23 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   return on.insert({host_gpu::t_device, peer}).second ? cudaSuccess : Fail(cudaErrorPeerAccessAlreadyEnabled);
 }
 cudaError_t cudaDeviceSynchronize() {
-  ENTER();
+  HOST_GPU_ENTER();
   host_gpu::Drain(host_gpu::t_device);
   return cudaSuccess;
 }
 
 cudaError_t cudaMalloc(void** p, size_t bytes) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!p) return Fail(cudaErrorInvalidValue);
   *p = nullptr;
   return bytes == 0 ? cudaSuccess : Fail(host_gpu::Allocate(p, bytes));
 }
 cudaError_t cudaFree(void* p) {
-  ENTER();
+  HOST_GPU_ENTER();
   return p ? Fail(host_gpu::Release(p)) : cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
-  ENTER();
+  HOST_GPU_ENTER();
   host_gpu::Arena& a = host_gpu::ArenaOf(host_gpu::t_device);
   std::lock_guard<std::mutex> lock(a.mutex);
   *total = a.bytes;
@@ -332,14 +327,14 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (posix_memalign(p, 4096, std::max<size_t>(bytes, 1)) != 0) return Fail(cudaErrorMemoryAllocation);
   std::lock_guard<std::mutex> lock(host_gpu::g_pinned_mutex);
   host_gpu::g_pinned[static_cast<const char*>(*p)] = bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* p) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!p) return cudaSuccess;
   for (int d = 0; d < host_gpu::DeviceTotal(); ++d) host_gpu::Drain(d);
   {
@@ -353,7 +348,7 @@ cudaError_t cudaFreeHost(void* p) {
   return cudaSuccess;
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* p) {
-  ENTER();
+  HOST_GPU_ENTER();
   *attributes = {};
   int device = 0;
   switch (host_gpu::PlaceOf(p, 1, &device)) {
@@ -365,15 +360,15 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemcpyAsync(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   return Fail(host_gpu::CopyOn(dst, src, bytes, kind, stream, false));
 }
 cudaError_t cudaMemcpy(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
-  ENTER();
+  HOST_GPU_ENTER();
   return Fail(host_gpu::CopyOn(dst, src, bytes, kind, nullptr, true));
 }
 cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device, size_t bytes, cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   int to = -1, from = -1;
   if (bytes && (host_gpu::PlaceOf(dst, bytes, &to) != host_gpu::Place::kDevice || host_gpu::PlaceOf(src, bytes, &from) != host_gpu::Place::kDevice || to != dst_device || from != src_device)) {
     host_gpu::Complain("cudaMemcpyPeer", "memory that is not on the device named");

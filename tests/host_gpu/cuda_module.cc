@@ -70,16 +70,11 @@ CUkern_st* KernelOf(const void* function) {
 
 using host_gpu::Complain;
 using host_gpu::Fail;
-#define ENTER()                                       \
-  do {                                                \
-    const cudaError_t usable = host_gpu::Usable();    \
-    if (usable != cudaSuccess) return usable;         \
-  } while (0)
 
 extern "C" {
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**, unsigned) {
-  ENTER();
+  HOST_GPU_ENTER();
   const char* image = host_gpu::Image(static_cast<const char*>(code));
   const size_t bytes = host_gpu::ImageBytes(image);
   if (bytes == 0) return Fail(cudaErrorInvalidKernelImage);
@@ -103,20 +98,20 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
   return cudaSuccess;
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {   // what runs still runs: code stays mapped
-  ENTER();
+  HOST_GPU_ENTER();
   std::lock_guard<std::mutex> lock(host_gpu::g_kernels_mutex);
   for (const auto& k : library->kernels) host_gpu::g_kernels.erase(k.second);
   return cudaSuccess;
 }
 cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto found = library->kernels.find(name);
   if (found == library->kernels.end()) return Fail(cudaErrorSymbolNotFound);
   *kernel = found->second;
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
-  ENTER();
+  HOST_GPU_ENTER();
   CUkern_st* kernel = host_gpu::KernelOf(function);
   if (!kernel) return Fail(cudaErrorInvalidDeviceFunction);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
@@ -126,7 +121,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
   return cudaSuccess;
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args, size_t shared, cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   CUkern_st* kernel = host_gpu::KernelOf(function);
   if (!kernel) return Fail(cudaErrorInvalidDeviceFunction);
   const auto s = host_gpu::Find(stream);

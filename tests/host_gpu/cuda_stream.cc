@@ -180,16 +180,11 @@ cudaError_t Forbidden(const std::shared_ptr<Capture>& capture, const char* funct
 
 using host_gpu::Fail;
 using host_gpu::Find;
-#define ENTER()                                       \
-  do {                                                \
-    const cudaError_t usable = host_gpu::Usable();    \
-    if (usable != cudaSuccess) return usable;         \
-  } while (0)
 
 extern "C" {
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  ENTER();
+  HOST_GPU_ENTER();
   auto made = std::make_shared<host_gpu::Stream>();
   made->device = host_gpu::CurrentDevice();
   std::lock_guard<std::mutex> lock(host_gpu::g_streams_mutex);
@@ -200,7 +195,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!s || stream == nullptr) return Fail(cudaErrorInvalidResourceHandle);
   {
@@ -214,7 +209,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
   std::shared_ptr<host_gpu::Capture> capture;
@@ -227,13 +222,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
   return s->Done(s->Last()) ? cudaSuccess : Fail(cudaErrorNotReady);
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
   std::lock_guard<std::mutex> lock(host_gpu::g_capture_mutex);
@@ -242,7 +237,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  ENTER();
+  HOST_GPU_ENTER();
   *event = new CUevent_st;
   (*event)->device = host_gpu::CurrentDevice();
   (*event)->timing = !(flags & cudaEventDisableTiming);
@@ -250,13 +245,13 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!event) return Fail(cudaErrorInvalidResourceHandle);
   delete event;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!event || !s) return Fail(cudaErrorInvalidResourceHandle);
   if (event->device != s->device) {
@@ -283,7 +278,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!event) return Fail(cudaErrorInvalidResourceHandle);
   const auto mark = host_gpu::MarkOf(event);
   if (!mark) return cudaSuccess;
@@ -291,7 +286,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   return mark->stream->Done(mark->upto) ? cudaSuccess : Fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!event) return Fail(cudaErrorInvalidResourceHandle);
   const auto mark = host_gpu::MarkOf(event);
   if (!mark) return cudaSuccess;
@@ -300,7 +295,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!begin || !end || !begin->timing || !end->timing) return Fail(cudaErrorInvalidResourceHandle);
   const auto a = host_gpu::MarkOf(begin), b = host_gpu::MarkOf(end);
   if (!a || !b) return Fail(cudaErrorInvalidResourceHandle);
@@ -309,7 +304,7 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!event || !s || flags != 0) return Fail(cudaErrorInvalidResourceHandle);
   const auto mark = host_gpu::MarkOf(event);
@@ -338,7 +333,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  ENTER();
+  HOST_GPU_ENTER();
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
   if (stream == nullptr || stream == cudaStreamLegacy) return Fail(cudaErrorStreamCaptureUnsupported);
@@ -350,7 +345,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  ENTER();
+  HOST_GPU_ENTER();
   *graph = nullptr;
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
@@ -380,13 +375,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!graph) return Fail(cudaErrorInvalidValue);
   *executable = new CUgraphExec_st{std::make_shared<const std::vector<host_gpu::Node>>(graph->nodes)};
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!executable) return Fail(cudaErrorInvalidValue);
   const auto nodes = executable->nodes;
   return host_gpu::Submit(stream, "graph", [nodes] {
@@ -394,23 +389,23 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   });
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  ENTER();
+  HOST_GPU_ENTER();
   delete graph;
   return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  ENTER();
+  HOST_GPU_ENTER();
   delete executable;
   return cudaSuccess;
 }
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
-  ENTER();
+  HOST_GPU_ENTER();
   if (!graph || nodes) return Fail(cudaErrorInvalidValue);
   *count = graph->nodes.size();
   return cudaSuccess;
 }
 cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char* path, unsigned) {
-  ENTER();
+  HOST_GPU_ENTER();
   std::FILE* out = std::fopen(path, "w");
   if (!graph || !out) return Fail(cudaErrorOperatingSystem);
   std::fprintf(out, "digraph dot {\n");

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,26 @@ int DeviceTotal();            // HOST_GPU_DEVICES
 int CurrentDevice();          // of the calling thread
 /* cudaSuccess, or what every call gets in a child of a process that had begun to use CUDA. Every interposed function asks first. */
 cudaError_t Usable();
+/* Calls of one function; with HOST_GPU_COUNT=1 printed when the process ends. */
+class Counter {
+ public:
+  explicit Counter(const char* function);
+  void Count() { calls_.fetch_add(1, std::memory_order_relaxed); }
+  const char* const function;
+  uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> calls_{0};
+};
+/* How every interposed function begins. */
+#define HOST_GPU_ENTER()                                                   \
+  do {                                                                     \
+    static host_gpu::Counter& counter = *new host_gpu::Counter(__func__);  \
+    counter.Count();                                                       \
+    const cudaError_t usable = host_gpu::Usable();                         \
+    if (usable != cudaSuccess) return usable;                              \
+  } while (0)
+
 /* Keeps `status` as the thread's last error. */
 cudaError_t Fail(cudaError_t status);
 

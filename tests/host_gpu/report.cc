@@ -1,4 +1,4 @@
-#include "host_gpu.h"
+#include "device.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -23,6 +23,30 @@ void Complain(const char* function, const char* text) {
   const std::string line = std::string("[host_gpu] ") + function + ": " + text;
   std::lock_guard<std::mutex> lock(*mutex);
   if (said->insert(line).second) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+namespace {
+
+struct Counters {
+  std::mutex mutex;
+  std::vector<Counter*> all;
+};
+Counters& Counted() {
+  static Counters& counters = *new Counters;
+  return counters;
+}
+void PrintCounts() {
+  std::lock_guard<std::mutex> lock(Counted().mutex);
+  for (const Counter* c : Counted().all) std::fprintf(stderr, "[host_gpu] %s: %llu calls\n", c->function, static_cast<unsigned long long>(c->calls()));
+}
+
+}  // namespace
+
+Counter::Counter(const char* name) : function(name) {
+  std::lock_guard<std::mutex> lock(Counted().mutex);
+  const char* wanted = std::getenv("HOST_GPU_COUNT");
+  if (Counted().all.empty() && wanted && *wanted == '1') std::atexit(PrintCounts);
+  Counted().all.push_back(this);
 }
 
 }  // namespace host_gpu

@@ -1,0 +1,17 @@
+"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none.
+
+    PYTHONPATH=tests/host_gpu:$PYTHONPATH python -m pytest -p default_gpu ...
+"""
+import mxnet as mx
+import pytest
+
+
+def pytest_configure(config):
+    assert mx.num_gpus() > 0, "no GPU; LD_PRELOAD=build/cuda/tests/host_gpu/libhost_gpu.so stands in for one"
+    mx.Context.default_ctx = mx.gpu(0)
+
+
+@pytest.fixture(autouse=True)
+def _default_gpu():
+    mx.Context.default_ctx = mx.gpu(0)
+    yield
