@@ -322,6 +322,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   const Inferred* known = Inferred::Slot(attrs.get(), inputs[0]->shape());
   if (!known->Matches(attrs, inputs, outputs.size())) return false;
   const Context source = inputs[0]->ctx(), ctx = ResultContext(source);
+  if (source.is_gpu()) return false;   // remembered from a call on the CPU; this thread has no stream
   Var* reads[Inferred::kMaxIn];
   int num_reads = 0;
   for (NDArray* a : inputs) {

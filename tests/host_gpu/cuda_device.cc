@@ -190,6 +190,8 @@ bool Fits(cudaMemcpyKind kind, Place dst, Place src) {
 
 void Move(void* dst, const void* src, size_t bytes) {
   const Touch touch;
+  Trace("from", "copy", src);
+  Trace("to", "copy", dst);
   std::memmove(dst, src, bytes);
 }
 

@@ -1,6 +1,7 @@
 /* Modules and launches of the CUDA runtime: a module is a shared library that nvrtc.cc made. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -60,6 +61,29 @@ bool Fits(dim3 grid, dim3 block) {
          block.y <= 1024 && block.z <= 64 && uint64_t{block.x} * block.y * block.z <= 1024;
 }
 
+/* A module's file, which stays until the process ends: dlopen takes a file of the same name or inode for one that it has loaded. */
+std::string NewFile() {
+  struct Folder {
+    std::string path;
+    int count = 0;
+    pid_t owner = getpid();
+  };
+  static Folder* const folder = [] {
+    char made[] = "/tmp/host_gpu_modules_XXXXXX";
+    static Folder* f = new Folder;
+    f->path = mkdtemp(made) ? made : "/tmp";
+    std::atexit([] {
+      if (getpid() != f->owner) return;
+      for (int i = 0; i < f->count; ++i) unlink((f->path + "/" + std::to_string(i)).c_str());
+      rmdir(f->path.c_str());
+    });
+    return f;
+  }();
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  return folder->path + "/" + std::to_string(folder->count++);
+}
+
 CUkern_st* KernelOf(const void* function) {
   std::lock_guard<std::mutex> lock(g_kernels_mutex);
   return g_kernels.count(function) ? static_cast<CUkern_st*>(const_cast<void*>(function)) : nullptr;
@@ -78,11 +102,11 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
   const char* image = host_gpu::Image(static_cast<const char*>(code));
   const size_t bytes = host_gpu::ImageBytes(image);
   if (bytes == 0) return Fail(cudaErrorInvalidKernelImage);
-  char path[] = "/tmp/host_gpu_module_XXXXXX";   // a name of its own: dlopen takes equal names for one library
-  const int file = mkstemp(path);
+  const std::string path = host_gpu::NewFile();
+  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   const bool written = file >= 0 && write(file, image, bytes) == static_cast<ssize_t>(bytes);
-  void* handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
-  if (file >= 0) close(file), unlink(path);
+  if (file >= 0) close(file);
+  void* handle = written ? dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!written) return Fail(cudaErrorOperatingSystem);
   const auto* entries = handle ? static_cast<const host_gpu::Entry*>(dlsym(handle, "emu_kernels")) : nullptr;
   const int* count = handle ? static_cast<const int*>(dlsym(handle, "emu_kernel_count")) : nullptr;
@@ -126,6 +150,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   if (!kernel) return Fail(cudaErrorInvalidDeviceFunction);
   const auto s = host_gpu::Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
+  if (stream == nullptr) Complain(kernel->entry->name, "on the legacy default stream, which nothing of ours waits for");
   if (s->device != host_gpu::CurrentDevice()) {
     Complain("cudaLaunchKernel", "the stream is not one of the current device");
     return Fail(cudaErrorInvalidResourceHandle);
@@ -145,6 +170,12 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
     for (auto& v : copy) pointers.push_back(v.data());
     std::vector<char> dynamic(shared + 16);
     const unsigned g[3] = {grid.x, grid.y, grid.z}, b[3] = {block.x, block.y, block.z};
+    for (size_t i = 0; i < copy.size(); ++i)
+      for (size_t at = 0; at + 8 <= copy[i].size() && at < 64; at += 8) {
+        void* value;
+        std::memcpy(&value, copy[i].data() + at, 8);
+        host_gpu::Trace("with", entry->name, value);
+      }
     std::lock_guard<std::mutex> lock(kernel->library->mutex);
     if (entry->run(pointers.data(), g, b, dynamic.data()) != 0) Complain(entry->name, "threads of a block wait at different barriers");
   });

@@ -122,6 +122,11 @@ void PutOn(const std::shared_ptr<Stream>& s, std::function<void()> work) {
 
 }  // namespace
 
+void Trace(const char* what, const char* kind, const void* where) {
+  static const bool on = std::getenv("HOST_GPU_TRACE") != nullptr;
+  if (on) std::fprintf(stderr, "[host_gpu] %s %s %p\n", what, kind, where);
+}
+
 cudaError_t Submit(cudaStream_t stream, const char* kind, std::function<void()> work) {
   const std::shared_ptr<Stream> s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
@@ -134,8 +139,10 @@ cudaError_t Submit(cudaStream_t stream, const char* kind, std::function<void()> 
     }
   }
   if (NullMode()) return cudaSuccess;
-  PutOn(s, [work = std::move(work)] {
+  Trace("put", kind, stream);
+  PutOn(s, [work = std::move(work), kind, stream] {
     const Touch touch;
+    Trace("run", kind, stream);
     work();
   });
   return cudaSuccess;
@@ -270,6 +277,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     }
   }
   if (!captured && !host_gpu::NullMode()) {
+    host_gpu::Trace("record", "on", stream);
     host_gpu::PutOn(s, [mark] { mark->when = host_gpu::Clock::now(); });
     mark->upto = s->Last();
   }
@@ -291,6 +299,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const auto mark = host_gpu::MarkOf(event);
   if (!mark) return cudaSuccess;
   if (mark->capture) return host_gpu::Forbidden(mark->capture, "cudaEventSynchronize");
+  host_gpu::Trace("finish", "on", mark->stream.get());
   mark->stream->Wait(mark->upto);
   return cudaSuccess;
 }
@@ -328,6 +337,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     }
   }
   if (host_gpu::NullMode() || mark->stream == s) return cudaSuccess;
+  host_gpu::Trace("wait", "on", stream);
   host_gpu::PutOn(s, [mark] { mark->stream->Wait(mark->upto); });
   return cudaSuccess;
 }

@@ -44,6 +44,9 @@ class Counter {
     if (usable != cudaSuccess) return usable;                              \
   } while (0)
 
+/* With HOST_GPU_TRACE a line to stderr. */
+void Trace(const char* what, const char* kind, const void* where);
+
 /* Keeps `status` as the thread's last error. */
 cudaError_t Fail(cudaError_t status);
 
