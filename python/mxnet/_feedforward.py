@@ -6,7 +6,7 @@ import numpy as np
 
 from . import metric as metrics
 from .callback import LogValidationMetricsCallback
-from .context import Context, current_context
+from .context import Context, cpu
 from .initializer import Uniform
 from .io import DataIter, NDArrayIter, ResizeIter
 from .ndarray import NDArray
@@ -45,7 +45,7 @@ class FeedForward:
                  **kwargs):
         warnings.warn("FeedForward is deprecated; use Module or Gluon", DeprecationWarning, stacklevel=2)
         self.symbol = symbol
-        ctx = current_context() if ctx is None else ctx
+        ctx = cpu() if ctx is None else ctx
         self.ctx = [ctx] if isinstance(ctx, Context) else list(ctx)
         self.num_epoch = num_epoch
         self.epoch_size = epoch_size

@@ -1,4 +1,4 @@
-"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none.
+"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none, and where they say mx.cpu() or mx.cpu(0).
 
     PYTHONPATH=tests/host_gpu:$PYTHONPATH python -m pytest -p default_gpu ...
 """
@@ -9,6 +9,8 @@ import pytest
 def pytest_configure(config):
     assert mx.num_gpus() > 0, "no GPU; LD_PRELOAD=build/cuda/tests/host_gpu/libhost_gpu.so stands in for one"
     mx.Context.default_ctx = mx.gpu(0)
+    host = mx.cpu
+    mx.cpu = mx.context.cpu = lambda device_id=0: mx.gpu(0) if device_id == 0 else host(device_id)
 
 
 @pytest.fixture(autouse=True)

@@ -389,3 +389,14 @@ def test_tables_of_networks(capsys):
     assert 'fc1(FullyConnected)' in out and 'Total params: 106' in out      # 8*8+8, 2*8, 8*2+2
     with pytest.raises(TypeError):
         mx.viz.print_summary(3)
+
+
+def test_the_default_context_is_the_cpu_also_inside_another():
+    with mx.Context('cpu', 1):
+        module = mx.mod.Module(network())
+        buckets = mx.mod.BucketingModule(lambda key: (network(), ['data'], ['softmax_label']), default_bucket_key=1)
+        for made in (module, buckets):
+            made.bind([('data', (10, 8))], [('softmax_label', (10,))])
+            made.init_params()
+            made.forward(batch(), is_train=False)
+            assert made.get_outputs()[0].context == mx.cpu(0)

@@ -3,7 +3,7 @@ import logging
 import warnings
 
 from .. import ndarray as nd
-from ..context import current_context
+from ..context import cpu
 from ..initializer import Uniform
 from ..model import load_params
 from .base_module import BaseModule, _check_input_names
@@ -37,7 +37,7 @@ class BucketingModule(BaseModule):
                                        (state_names, "state", True), (fixed_param_names, "fixed_param", True)):
             _check_input_names(symbol, list(names or ()), typename, throw)
         self._module_options = dict(
-            logger=logger, context=current_context() if context is None else context, work_load_list=work_load_list,
+            logger=logger, context=cpu() if context is None else context, work_load_list=work_load_list,
             fixed_param_names=fixed_param_names, state_names=state_names, group2ctxs=group2ctxs,
             compression_params=compression_params)
         self._reset_bind()

@@ -5,7 +5,7 @@ import warnings
 
 from .. import ndarray as nd
 from .. import optimizer as opt
-from ..context import Context, cpu, current_context
+from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
@@ -42,7 +42,7 @@ class Module(BaseModule):
                  work_load_list=None, fixed_param_names=None, state_names=None, group2ctxs=None,
                  compression_params=None):
         super().__init__(logger=logger)
-        context = current_context() if context is None else context
+        context = cpu() if context is None else context   # not the current one, as in 1.9.1
         self._context = [context] if isinstance(context, Context) else list(context)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
