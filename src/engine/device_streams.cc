@@ -99,6 +99,7 @@ struct ThreadStreams {
 };
 
 thread_local ThreadStreams tls_streams;
+thread_local int tls_taking_down = 0;
 
 }  // namespace
 
@@ -186,7 +187,10 @@ void NotePassed(StreamClock* clock, const EventMark& mark) {
   clock->Over(mark.upto);
 }
 
+bool TakingDown::Active() { return tls_taking_down > 0; }
+
 TakingDown::TakingDown() {
+  ++tls_taking_down;
   std::lock_guard<ForkMutex> lock(*g_live_mutex);
   for (LiveStream& l : *g_live) {
     if (l.clock->owner != std::this_thread::get_id()) continue;
@@ -196,6 +200,7 @@ TakingDown::TakingDown() {
 }
 
 TakingDown::~TakingDown() {
+  --tls_taking_down;
   std::lock_guard<ForkMutex> lock(*g_live_mutex);
   for (LiveStream& l : *g_live)
     if (l.clock->owner == std::this_thread::get_id()) l.clock->taking_down = false;

@@ -37,6 +37,8 @@ class TakingDown {
  public:
   TakingDown();
   ~TakingDown();
+  /* On the calling thread. */
+  static bool Active();
   TakingDown(const TakingDown&) = delete;
   TakingDown& operator=(const TakingDown&) = delete;
 };

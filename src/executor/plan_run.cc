@@ -100,6 +100,7 @@ void PlanInstance::Bind(PlanCall* call, RunContext run) {
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
     const NDArray& array = call->arrays[s];
+    AllocateOn(array.chunk(), run);
     void* dptr = array.data().dptr;
     if (s < p.num_inputs && !p.passing[s]) {
       Seen& seen = seen_[s];

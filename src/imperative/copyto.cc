@@ -1,20 +1,30 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
+#include "base/dtype.h"
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
 
 namespace mxnet {
 namespace {
 
+/* Copies of bytes and conversions in the host's memory are the array's own; conversions on a GPU are an operator. */
+void CopyOrCast(const NDArray& from, NDArray* to) {
+  if (from.dtype() == to->dtype() || !from.ctx().is_gpu() || from.ctx() != to->ctx()) return CopyFromTo(from, *to);
+  const char* key = "dtype";
+  const char* value = DTypeName(to->dtype());
+  NDArray source = from.Detach();
+  Imperative::Run(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {source}, {OpReq::kWrite}, {*to}, false);
+}
+
 void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   MXNET_CHECK_KIND(!in[0]->is_none(), Value) << "[_copyto] the source is an empty (none) array";
   if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[0]->ctx(), in[0]->dtype());
-  CopyFromTo(*in[0], *out[0]);
+  CopyOrCast(*in[0], out[0]);
 }
 
 /* The gradient goes back to the device and dtype of what was copied. */
 void CopyBack(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[1]->ctx(), in[1]->dtype());
-  CopyFromTo(*in[0], *out[0]);
+  CopyOrCast(*in[0], out[0]);
 }
 
 bool AnyType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {

@@ -225,7 +225,7 @@ struct Late {
   size_t offset;
 };
 
-constexpr size_t kRefusable = size_t{4} << 30;   // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails; on a GPU, everything
+constexpr size_t kRefusable = size_t{4} << 30;   // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
 
 /* A few blobs on the stack, made one by one: clearing room for the most there may be costs more than a small operator. */
 template <int kMax>
@@ -434,13 +434,13 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   for (size_t i = 0; i < num_out; ++i) {
     if (outputs[i]->is_none()) {
       // Memory comes in the operator's turn: a caller who runs ahead would hold that of all results which nobody wants any more.
-      *outputs[i] = NDArray(s->out_shapes[i], ctx, s->out_types[i], !ctx.is_gpu());
+      *outputs[i] = NDArray(s->out_shapes[i], ctx, s->out_types[i], true);
     } else {
       fresh = false;
       MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value) << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx()
                                                                               << ", the inputs on " << ctx;
     }
-    if (ctx.is_gpu() || outputs[i]->chunk()->bytes >= kRefusable) outputs[i]->chunk()->Allocate();
+    if (outputs[i]->chunk()->bytes >= kRefusable) outputs[i]->chunk()->Allocate();
   }
 
   const Kernel* kernel = op->KernelFor(ctx.dev_type);
@@ -541,7 +541,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     auto fn = [attrs, kernel, in = s->in, req = s->req, out = s->out, late = std::move(late), is_train, random](RunContext run) mutable {
       profiler::MemoryScope memory(*attrs);
       for (const Late& l : late) {
-        l.chunk->Allocate();
+        AllocateOn(l.chunk, run);
         (l.output ? out : in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
       }
       CallKernel(*kernel, *attrs, in, req, out, run, is_train, random);

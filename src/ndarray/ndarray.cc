@@ -70,6 +70,14 @@ void Chunk::Allocate() {
   __atomic_store_n(&delayed, false, __ATOMIC_RELEASE);
 }
 
+void AllocateOn(Chunk* chunk, const RunContext& run) {
+  if (!__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE)) return;
+  std::lock_guard<ForkMutex> lock(*g_allocating);
+  if (!chunk->delayed) return;
+  chunk->handle = chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx);
+  __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
+}
+
 void Chunk::FreeMemory() {
   if (external_deleter) {
     storage::FinishDeletion();

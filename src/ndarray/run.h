@@ -10,6 +10,7 @@
 
 #include "base/float_mode.h"
 #include "mxnet/engine.h"
+#include "mxnet/ndarray.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -44,6 +45,12 @@ struct DeviceCopy {
   void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) = nullptr;
   static DeviceCopy& Get();
 };
+
+/*
+ * Memory for a delayed `chunk` that the operation which runs with `run` writes first: on a GPU also what earlier work on that stream still uses. No-op when
+ * it has some. The chunk's variable must be one of the operation's.
+ */
+void AllocateOn(Chunk* chunk, const RunContext& run);
 
 /* Where the results of operators on arrays of `input` live: pinned and shared memory is for those who ask for it. */
 inline Context ResultContext(Context input) { return input.dev_type == DeviceType::kCPU ? input : input.execution(); }

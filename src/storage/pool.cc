@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "engine/device_streams.h"
 #include "mxnet/profiler.h"
 #include "storage/cpu_backend.h"
 #include "storage/device_memory.h"
@@ -109,6 +110,37 @@ void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkP
   if (num_pending_.load(std::memory_order_relaxed) > settle_above_.load(std::memory_order_relaxed)) Settle(false);
 }
 
+/*
+ * A block freed behind work under way. Without a stream any does: the latest, as others have more time to become free. For a stream: one that its own work used
+ * last; else the oldest, when its work is over; else, when there are so many that streams need not wait for each other often, the oldest all the same.
+ */
+void* Pool::TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
+  constexpr int kManyOfOneSize = 4;
+  size_t chosen = pending_.size(), oldest = chosen;
+  int same_size = 0;
+  for (size_t i = pending_.size(); i-- > 0 && chosen == pending_.size();) {
+    const Pending& p = pending_[i];
+    if (p.rounded != rounded) continue;
+    oldest = i;
+    ++same_size;
+    bool fits = true;
+    for (size_t k = 0; fits && stream != nullptr && k < p.work.size(); ++k) fits = p.work[k]->stream == stream;
+    if (fits) chosen = i;
+  }
+  if (chosen == pending_.size() && same_size > 0) {
+    bool passed = true;
+    for (const engine::DeviceWorkPtr& w : pending_[oldest].work) passed = passed && w->Passed();
+    if (passed || (same_size >= kManyOfOneSize && !engine::TakingDown::Active())) chosen = oldest;
+  }
+  if (chosen == pending_.size()) return nullptr;
+  void* ptr = pending_[chosen].ptr;
+  work->swap(pending_[chosen].work);
+  pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(chosen));
+  num_pending_.store(pending_.size(), std::memory_order_relaxed);
+  ++central_hits_;
+  return ptr;
+}
+
 void* Pool::AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
   if (num_pending_.load(std::memory_order_relaxed) > 0 && options_.type != PoolType::kUnpooled) {
     if (void* ptr = TryCached(bytes, rounded)) {
@@ -116,16 +148,7 @@ void* Pool::AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector
       return ptr;
     }
     std::lock_guard<std::mutex> guard(mutex_);
-    for (size_t i = pending_.size(); i-- > 0;) {   // the latest: other blocks have more time to become free
-      Pending& p = pending_[i];
-      bool fits = p.rounded == *rounded;
-      for (size_t k = 0; fits && stream != nullptr && k < p.work.size(); ++k) fits = p.work[k]->stream == stream;
-      if (!fits) continue;
-      void* ptr = p.ptr;
-      work->swap(p.work);
-      pending_.erase(pending_.begin() + static_cast<ptrdiff_t>(i));
-      num_pending_.store(pending_.size(), std::memory_order_relaxed);
-      ++central_hits_;
+    if (void* ptr = TakePending(*rounded, stream, work)) {
       Unpoison(ptr, bytes);
       return ptr;
     }

@@ -90,6 +90,7 @@ class Pool final : private ForkGuarded {
   void FreeCentral(void* ptr, size_t rounded);
   void* AllocLarge(size_t rounded);
   void* TryCached(size_t bytes, size_t* rounded);
+  void* TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);   // under mutex_; null: none
   bool Settle(bool wait);
   void* Miss(size_t bytes, size_t rounded);
   bool EatsReserve(size_t rounded);

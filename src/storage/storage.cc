@@ -295,8 +295,17 @@ StorageHandle AllocBehind(size_t bytes, Context ctx, std::vector<engine::DeviceW
 
 StorageHandle AllocOnStream(size_t bytes, const RunContext& run) {
   if (run.stream == nullptr) return Storage::Get()->Alloc(bytes, run.ctx);
-  std::vector<engine::DeviceWorkPtr> before;   // on the same stream, hence in front
-  return Process()->AllocBehind(bytes, run.ctx, run.stream, &before);
+  std::vector<engine::DeviceWorkPtr> before;   // what is on the same stream is in front
+  const StorageHandle handle = Process()->AllocBehind(bytes, run.ctx, run.stream, &before);
+  for (const engine::DeviceWorkPtr& w : before) {
+    if (w->stream == run.stream || w->Passed()) continue;
+    try {
+      w->Precede(run.stream);
+    } catch (const std::exception&) {
+      ProcessStorage::FinishQuietly(w);
+    }
+  }
+  return handle;
 }
 
 void FreeOnStream(const StorageHandle& handle, const RunContext& run) {

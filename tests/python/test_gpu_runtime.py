@@ -124,3 +124,51 @@ def test_from_dlpack_asks_for_the_default_stream(kind, asked):
     producer = Producer(kind)
     assert mx.nd.from_dlpack(producer).asnumpy().tolist() == [1, 1]
     assert producer.asked == [asked]
+
+
+@on_gpu
+def test_the_same_call_on_both_devices():
+    # what an eager call on the CPU leaves for the next one (shapes, kernels) is not for a GPU
+    for _ in range(30):
+        for ctx in (mx.cpu(), mx.gpu(0)):
+            a = mx.nd.full((3, 4), 2.0, ctx=ctx)
+            got = (a * -3).astype("float64")
+            assert got.context == ctx
+            np.testing.assert_array_equal(got.asnumpy(), np.full((3, 4), -6.0))
+
+
+@on_gpu
+def test_copies_with_conversion():
+    source = np.linspace(-3, 3, 35).astype("float32").reshape(5, 7)
+    a, narrow, whole = mx.nd.array(source, ctx=mx.gpu(0)), mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="float16"), mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="int32")
+    a.copyto(narrow)
+    np.testing.assert_array_equal(narrow.asnumpy(), source.astype("float16"))
+    whole[:] = a
+    np.testing.assert_array_equal(whole.asnumpy(), source.astype("int32"))
+    with pytest.raises(TypeError, match="cast first"):
+        a.copyto(mx.nd.zeros((5, 7), dtype="int32"))
+
+
+@on_gpu
+def test_a_caller_who_runs_ahead_holds_little_memory():
+    a, b = mx.nd.ones((512, 512), ctx=mx.gpu(0)), mx.nd.ones((512, 512), ctx=mx.gpu(0))
+    (a + b).wait_to_read()
+    mx.storage.reset_peak(mx.gpu(0))
+    before = mx.storage.stats(mx.gpu(0)).peak_bytes
+    for _ in range(2000):
+        a = a + b
+    assert a[0, 0].asscalar() == 2001
+    assert mx.storage.stats(mx.gpu(0)).peak_bytes - before <= 64 << 20   # 2,000 results are 2,000 MiB
+
+
+@on_gpu
+def test_gradients_through_a_hybridized_block():
+    net = mx.gluon.nn.Dense(3, use_bias=False)
+    net.initialize(mx.init.One(), ctx=mx.gpu(0))
+    net.hybridize()
+    x = mx.nd.array([[1.0, 2.0]], ctx=mx.gpu(0))
+    for _ in range(3):
+        with mx.autograd.record():
+            y = net(x).sum()
+        y.backward()
+        np.testing.assert_array_equal(net.weight.grad(mx.gpu(0)).asnumpy(), np.tile([1.0, 2.0], (3, 1)))
