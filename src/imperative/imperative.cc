@@ -396,12 +396,12 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   bool have_ctx = false;
   CheckInputs(*attrs, inputs, &ctx, &have_ctx);
   if (!have_ctx) ctx = given_ctx ? *given_ctx : !outputs.empty() && !outputs[0]->is_none() ? outputs[0]->ctx() : RequestedContext(*attrs);
+  if (ctx.is_gpu() && inputs.empty()) Storage::Get()->Stats(ctx);   // throws where there is no such device; inputs would not be there either
   const size_t num_out = outputs.size();
   MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value) << "[" << op->name << "] got room for " << num_out << " outputs; it makes "
                                                                              << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(*attrs);
   if (op->array_fn) {
-    if (ctx.is_gpu()) Storage::Get()->Stats(ctx);   // throws where there is no such device
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;

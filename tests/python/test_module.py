@@ -398,5 +398,6 @@ def test_the_default_context_is_the_cpu_also_inside_another():
         for made in (module, buckets):
             made.bind([('data', (10, 8))], [('softmax_label', (10,))])
             made.init_params()
-            made.forward(batch(), is_train=False)
-            assert made.get_outputs()[0].context == mx.cpu(0)
+            assert made.get_params()[0]['fc1_weight'].context == mx.cpu(0)
+        module.forward(batch(), is_train=False)
+        assert module.get_outputs()[0].context == buckets._curr_module._context[0] == mx.cpu(0)
