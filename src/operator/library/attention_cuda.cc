@@ -39,7 +39,7 @@ class Builder {
     d.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, 4, dims.data());
     d.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4, strides.s);
     d.Number(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid ? uid : next_++);
-    d.Number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, p_.alignment);
+    d.Number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CudnnAlignment(p_.alignment, type));
     if (!uid) d.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &yes);
     if (by_value) d.Set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &yes);
     d.Finalize();

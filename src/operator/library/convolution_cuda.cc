@@ -26,7 +26,7 @@ Descriptor Tensor(const ConvProblem& p, int64_t uid, int64_t outer, int64_t chan
   d.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, nd + 2, dims);
   d.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, nd + 2, strides);
   d.Number(CUDNN_ATTR_TENSOR_UNIQUE_ID, uid);
-  d.Number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, p.alignment);
+  d.Number(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CudnnAlignment(p.alignment, type));
   if (is_virtual) d.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1, &is_virtual);
   d.Finalize();
   return d;

@@ -39,6 +39,8 @@ cudnnHandle_t CudnnHandleOf(const RunContext& run, const Subject& subject);
 
 /* Throws Error(kType) for what cuDNN's graphs here do not compute. */
 cudnnDataType_t CudnnType(int dtype, const Subject& subject);
+/* For a tensor among others whose addresses have `alignment` bytes: its own type is a multiple of that, and descriptors want a multiple of the type. */
+int64_t CudnnAlignment(int alignment, cudnnDataType_t type);
 
 class Descriptor {
  public:

@@ -95,6 +95,11 @@ cudnnDataType_t CudnnType(int dtype, const Subject& subject) {
   }
 }
 
+int64_t CudnnAlignment(int alignment, cudnnDataType_t type) {
+  const int size = type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
+  return std::max(alignment, size);
+}
+
 void CudnnGraph::Finish(cudnnHandle_t handle, const Subject& subject) {
   std::vector<cudnnBackendDescriptor_t> all;
   for (const Descriptor& o : operations) all.push_back(o.get());
