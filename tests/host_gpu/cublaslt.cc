@@ -9,7 +9,7 @@
 
 #include "host_gpu.h"
 #include "library_numbers.h"
-#include "refusals.h"
+#include "libraries.h"
 
 namespace host_gpu {
 namespace {
@@ -283,6 +283,7 @@ using namespace host_gpu;  // NOLINT: the functions below have C names
 extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  HOST_GPU_COUNT_CALL();
   if (!handle) return Invalid("cublasLtCreate", "no place for the handle");
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) return Refuse(CUBLAS_STATUS_NOT_INITIALIZED, "cublasLtCreate", "no device");
@@ -290,11 +291,13 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  HOST_GPU_COUNT_CALL();
   delete reinterpret_cast<uint64_t*>(handle);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 const char* cublasLtGetStatusString(cublasStatus_t status) {
+  HOST_GPU_COUNT_CALL();
   switch (status) {
     case CUBLAS_STATUS_SUCCESS: return "success";
     case CUBLAS_STATUS_NOT_INITIALIZED: return "the library was not initialized";
@@ -306,13 +309,18 @@ const char* cublasLtGetStatusString(cublasStatus_t status) {
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld) {
+  HOST_GPU_COUNT_CALL();
   if (!layout) return Invalid("cublasLtMatrixLayoutCreate", "no place for the layout");
   *layout = new cublasLtMatrixLayoutOpaque_t();
   *reinterpret_cast<Layout*>(*layout) = {kLayoutMagic, static_cast<uint32_t>(type), CUBLASLT_ORDER_COL, rows, cols, ld, 1, CUBLASLT_BATCH_MODE_STRIDED, 0, 0};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) { return Destroy<Layout>(layout, kLayoutMagic, "cublasLtMatrixLayoutDestroy"); }
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  HOST_GPU_COUNT_CALL();
+  return Destroy<Layout>(layout, kLayoutMagic, "cublasLtMatrixLayoutDestroy");
+}
 cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t attribute, const void* value, size_t bytes) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cublasLtMatrixLayoutSetAttribute";
   Layout* l = Known<Layout>(layout, kLayoutMagic);
   if (!l) return Invalid(kFunction, "not a layout, or destroyed");
@@ -323,13 +331,18 @@ cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout, c
 }
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* desc, cublasComputeType_t compute, cudaDataType_t scale) {
+  HOST_GPU_COUNT_CALL();
   if (!desc) return Invalid("cublasLtMatmulDescCreate", "no place for the descriptor");
   *desc = new cublasLtMatmulDescOpaque_t();
   *reinterpret_cast<Desc*>(*desc) = {kDescMagic, compute, scale, CUBLASLT_POINTER_MODE_HOST, CUBLAS_OP_N, CUBLAS_OP_N, CUBLAS_OP_N, CUBLAS_FILL_MODE_FULL, CUBLASLT_EPILOGUE_DEFAULT, nullptr, 0, -1, 0, {}};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) { return Destroy<Desc>(desc, kDescMagic, "cublasLtMatmulDescDestroy"); }
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t desc) {
+  HOST_GPU_COUNT_CALL();
+  return Destroy<Desc>(desc, kDescMagic, "cublasLtMatmulDescDestroy");
+}
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasLtMatmulDescAttributes_t attribute, const void* value, size_t bytes) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cublasLtMatmulDescSetAttribute";
   Desc* d = Known<Desc>(desc, kDescMagic);
   if (!d) return Invalid(kFunction, "not a descriptor of a product, or destroyed");
@@ -343,13 +356,18 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t desc, cublasL
 }
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  HOST_GPU_COUNT_CALL();
   if (!preference) return Invalid("cublasLtMatmulPreferenceCreate", "no place for the preference");
   *preference = new cublasLtMatmulPreferenceOpaque_t();
   *reinterpret_cast<Preference*>(*preference) = {kPreferenceMagic, 0, CUBLASLT_SEARCH_BEST_FIT, CUBLASLT_REDUCTION_SCHEME_MASK, {256, 256, 256, 256}, ~uint64_t{0}, 0};
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) { return Destroy<Preference>(preference, kPreferenceMagic, "cublasLtMatmulPreferenceDestroy"); }
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  HOST_GPU_COUNT_CALL();
+  return Destroy<Preference>(preference, kPreferenceMagic, "cublasLtMatmulPreferenceDestroy");
+}
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference, cublasLtMatmulPreferenceAttributes_t attribute, const void* value, size_t bytes) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cublasLtMatmulPreferenceSetAttribute";
   Preference* p = Known<Preference>(preference, kPreferenceMagic);
   if (!p) return Invalid(kFunction, "not a preference, or destroyed");
@@ -362,6 +380,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int requested, cublasLtMatmulHeuristicResult_t* results, int* count) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cublasLtMatmulAlgoGetHeuristic";
   if (!handle) return Refuse(CUBLAS_STATUS_NOT_INITIALIZED, kFunction, "no handle");
   const Preference* wanted = Known<Preference>(preference, kPreferenceMagic);
@@ -387,6 +406,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void* alpha, const void* a, cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,
                               const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* given, void* workspace,
                               size_t workspace_bytes, cudaStream_t stream) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cublasLtMatmul";
   if (!handle) return Refuse(CUBLAS_STATUS_NOT_INITIALIZED, kFunction, "no handle");
   Problem p;
@@ -404,7 +424,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     for (uint32_t& bytes : aligned.alignment) bytes = 8;
     algo = Algorithms(p, aligned).back();
   }
-  if (algo.workspace > workspace_bytes || (algo.workspace && !workspace)) return Invalid(kFunction, "a workspace of " + std::to_string(workspace_bytes) + " bytes; the algorithm needs " + std::to_string(algo.workspace));
+  if (algo.workspace && !workspace) return Invalid(kFunction, "no workspace; the algorithm needs " + std::to_string(algo.workspace) + " bytes");
+  if (algo.workspace > workspace_bytes) return Invalid(kFunction, "a workspace of " + std::to_string(workspace_bytes) + " bytes; the algorithm needs " + std::to_string(algo.workspace));
   if (reinterpret_cast<uintptr_t>(workspace) % 256) return Invalid(kFunction, "the workspace is not aligned to 256 bytes");
   if (algo.workspace && !OnDevice(workspace, algo.workspace)) return Invalid(kFunction, "the workspace is not in one allocation of a device");
   if (!alpha || !beta) return Invalid(kFunction, "no alpha, or no beta");

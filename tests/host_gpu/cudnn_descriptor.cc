@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "cudnn_handle.h"
-#include "host_gpu.h"
+#include "libraries.h"
 
 namespace host_gpu {
 namespace cudnn {
@@ -216,6 +216,7 @@ extern "C" {
 size_t cudnnGetVersion(void) { return CUDNN_VERSION; }
 
 const char* cudnnGetErrorString(cudnnStatus_t status) {
+  HOST_GPU_COUNT_CALL();
   switch (CUDNN_STATUS_CATEGORY(status)) {
     case 0: return "CUDNN_STATUS_SUCCESS";
     case CUDNN_STATUS_BAD_PARAM: return "CUDNN_STATUS_BAD_PARAM";
@@ -227,12 +228,14 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 }
 // Once: the next call finds it empty.
 void cudnnGetLastErrorString(char* message, size_t size) {
+  HOST_GPU_COUNT_CALL();
   if (!message || !size) return;
   std::snprintf(message, size, "%s", t_last_error.c_str());
   t_last_error.clear();
 }
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cudnnBackendCreateDescriptor";
   if (!descriptor) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, kFunction, "no place for the descriptor");
   if (!RulesOf(type)) return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFunction, "descriptors of type " + std::to_string(static_cast<int>(type)) + ", which the stand-in does not have");
@@ -244,6 +247,7 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cu
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
+  HOST_GPU_COUNT_CALL();
   Box* box = BoxOf(descriptor);
   if (!box) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "cudnnBackendDestroyDescriptor", "not a descriptor, or destroyed before");
   box->magic = kGone;
@@ -252,6 +256,7 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
 }
 
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* values) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cudnnBackendSetAttribute";
   Box* box = BoxOf(descriptor);
   if (!box) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, kFunction, "not a descriptor, or destroyed");
@@ -285,6 +290,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudn
 }
 
 cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cudnnBackendFinalize";
   Box* box = BoxOf(descriptor);
   if (!box) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, kFunction, "not a descriptor, or destroyed");
@@ -298,6 +304,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
 }
 
 cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t requested, int64_t* count, void* values) {
+  HOST_GPU_COUNT_CALL();
   static const char kFunction[] = "cudnnBackendGetAttribute";
   const Box* box = BoxOf(descriptor);
   if (!box) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, kFunction, "not a descriptor, or destroyed");

@@ -7,7 +7,7 @@
 #include "cudnn_descriptor.h"
 #include "cudnn_handle.h"
 #include "host_gpu.h"
-#include "refusals.h"
+#include "libraries.h"
 
 namespace host_gpu {
 namespace cudnn {
@@ -345,6 +345,7 @@ using namespace host_gpu::cudnn;  // NOLINT
 extern "C" {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
+  HOST_GPU_COUNT_CALL();
   if (!handle) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "cudnnCreate", "no place for the handle");
   Handle* made = new Handle;
   if (cudaGetDevice(&made->device) != cudaSuccess) {
@@ -357,6 +358,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
+  HOST_GPU_COUNT_CALL();
   Handle* h = HandleOf(handle);
   if (!h) return Fail(CUDNN_STATUS_BAD_PARAM, "cudnnDestroy", "not a handle, or destroyed before");
   h->magic = 0;
@@ -365,6 +367,7 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  HOST_GPU_COUNT_CALL();
   Handle* h = HandleOf(handle);
   if (!h) return Fail(CUDNN_STATUS_BAD_PARAM, "cudnnSetStream", "not a handle");
   h->stream = stream;
@@ -372,6 +375,7 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
 }
 
 cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+  HOST_GPU_COUNT_CALL();
   const Content p = ContentOf(plan), v = ContentOf(pack);
   if (!p || !v) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "cudnnBackendExecute", "not a descriptor, or destroyed");
   return Execute(handle, *p, *v);

@@ -1,0 +1,26 @@
+/* What the stand-ins of cuBLASLt and cuDNN share. */
+#ifndef MXNET_TESTS_HOST_GPU_LIBRARIES_H_
+#define MXNET_TESTS_HOST_GPU_LIBRARIES_H_
+
+#include <cstdlib>
+#include <string>
+
+#include "device.h"
+
+namespace host_gpu {
+
+/* Whether HOST_GPU_<library>_REFUSE, a list with commas, has the word: what the library is to refuse, so that callers' other ways run. Read each time. */
+inline bool Refuses(const char* library, const char* word) {
+  const char* list = std::getenv((std::string("HOST_GPU_") + library + "_REFUSE").c_str());
+  return list && ("," + std::string(list) + ",").find("," + std::string(word) + ",") != std::string::npos;
+}
+
+/* How functions of libraries begin: calls are counted (HOST_GPU_COUNT=1). */
+#define HOST_GPU_COUNT_CALL()                                             \
+  do {                                                                    \
+    static host_gpu::Counter& counter = *new host_gpu::Counter(__func__); \
+    counter.Count();                                                      \
+  } while (0)
+
+}  // namespace host_gpu
+#endif  // MXNET_TESTS_HOST_GPU_LIBRARIES_H_
