@@ -125,6 +125,13 @@ void DeviceGraphs::Launch(const Graph& graph, const Work& work) {
   GetCaptureHooks()->launch(graph.graph, work.stream);
 }
 
+bool DeviceGraphs::TakeRestless() {
+  if (strangers_ < kRestless) return false;
+  strangers_ = 0;
+  for (auto& s : segments_) s.second.strangers = 0;
+  return true;
+}
+
 void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   const CaptureHooks* hooks = GetCaptureHooks();
   Segment& segment = segments_[{begin, end}];
@@ -145,6 +152,7 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   if (seen == segment.seen.end()) {
     if (segment.seen.size() == kMaxGraphs) segment.seen.erase(segment.seen.begin());
     segment.seen.push_back(std::move(key));
+    strangers_ = std::max(strangers_, ++segment.strangers);
     return RunDirectly(begin, end, work);
   }
   segment.seen.erase(seen);

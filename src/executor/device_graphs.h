@@ -57,8 +57,11 @@ class DeviceGraphs {
    * random numbers, and a small kernel before it). Errors of nodes are those of `run`. Random numbers are those of runs without graphs.
    */
   void Run(int begin, int end, const Work& work);
+  /* More addresses came than there are graphs for, again and again; asked once for each time. */
+  bool TakeRestless();
 
  private:
+  static constexpr size_t kRestless = 6;    // strangers of one segment
   static constexpr size_t kMaxGraphs = 4;   // of a segment: programs with two or three sets of arrays in turn need no more
   struct Graph {
     Key key;
@@ -69,6 +72,7 @@ class DeviceGraphs {
   struct Segment {
     std::vector<Graph> graphs;
     std::vector<Key> seen;                  // ran once
+    size_t strangers = 0;
   };
   void RunSegment(int begin, int end, const Work& work);
   void RunDirectly(int begin, int end, const Work& work);
@@ -81,6 +85,7 @@ class DeviceGraphs {
   int dev_id_;
   bool is_train_;
   uint64_t uses_ = 0;
+  size_t strangers_ = 0;                    // of the segment that has most: keys that no graph and no run before had, since TakeRestless last said yes
 };
 
 }  // namespace mxnet

@@ -145,6 +145,7 @@ struct PlanCall {
 };
 
 class DeviceGraphs;
+class GraphPlaces;
 class PlanConstants;
 class PlanScratch;
 
@@ -168,11 +169,11 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
  private:
-  void Bind(PlanCall* call, RunContext run);
+  void Bind(PlanCall* call, RunContext run, bool graphs = false);
   bool UpToDate(int node);
   void Execute(PlanCall* call, int begin, int end, RunContext run);   // a loop as a whole, when its first node is among them
   void ExecuteNodes(PlanCall* call, int begin, int end, RunContext run);
-  void ExecuteGraphs(PlanCall* call, int begin, int end, RunContext run);
+  void ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run);
   void NextTurn(const Plan::Loop& loop, int turns);   // may be negative
   void BeginForward(PlanCall* call);
   void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
@@ -185,7 +186,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::vector<const profiler::OpInfo*> profiled_;   // by node: null until the profiler has seen it
   std::vector<void*> bound_;       // pointer by slot that blobs_ holds now
   std::vector<uint64_t> versions_; // by blob, as KernelArgs::in_versions wants them
-  struct Seen { NDArray array; uint64_t version = 0; };
+  struct Seen { NDArray array; uint64_t version = 0; const void* at = nullptr; };
   std::vector<Seen> seen_;         // by input: what was bound last; holding it keeps its address from being given to another array
   uint64_t changes_ = 0;
   StorageHandle constants_;
@@ -194,6 +195,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   void* bound_arena_ = nullptr;
   RandomState replay_random_;
   StorageHandle graph_draws_;      // on a GPU: seed and counter where the random numbers of the next graph begin
+  std::unique_ptr<GraphPlaces> graph_places_;   // null until a phase has run as CUDA graphs
   std::unique_ptr<PlanScratch> graph_scratch_;
   std::unique_ptr<DeviceGraphs> graphs_;   // null until a phase has run as CUDA graphs; gone before the memory that they know
 };

@@ -6,6 +6,7 @@
 #include "executor/callers.h"
 #include "executor/plan.h"
 #include "executor/device_graphs.h"
+#include "executor/graph_places.h"
 #include "executor/plan_constants.h"
 #include "executor/plan_scratch.h"
 #include "mxnet/env.h"
@@ -78,7 +79,7 @@ void Arena::Reserve(size_t bytes) {
 }
 
 PlanInstance::~PlanInstance() {
-  if (constants_.dptr || graph_draws_.dptr) storage::FinishDevice(plan_->ctx);
+  if (constants_.dptr || graph_draws_.dptr || graph_places_) storage::FinishDevice(plan_->ctx);
   Storage::Get()->Free(constants_);
   Storage::Get()->Free(graph_draws_);
 }
@@ -95,19 +96,21 @@ bool PlanInstance::UpToDate(int node) {
   return false;
 }
 
-void PlanInstance::Bind(PlanCall* call, RunContext run) {
+void PlanInstance::Bind(PlanCall* call, RunContext run, bool graphs) {
   const Plan& p = *plan_;
+  if (graphs && !graph_places_) graph_places_ = std::make_unique<GraphPlaces>(p);
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty() || call->arrays[s].is_none()) continue;
     const NDArray& array = call->arrays[s];
     AllocateOn(array.chunk(), run);
-    void* dptr = array.data().dptr;
+    void *lies = array.data().dptr, *dptr = graphs ? graph_places_->PlaceOf(s, lies) : lies;
     if (s < p.num_inputs && !p.passing[s]) {
       Seen& seen = seen_[s];
       const uint64_t version = array.version();
-      if (seen.array.is_none() || seen.array.chunk() != array.chunk() || dptr != bound_[s] || seen.version != version) {
+      if (seen.array.is_none() || seen.array.chunk() != array.chunk() || lies != seen.at || dptr != bound_[s] || seen.version != version) {
         seen.array = array.Detach();
         seen.version = version;
+        seen.at = lies;
         ++changes_;
         for (int b : p.slot_blobs[s]) versions_[b] = changes_;
       }
@@ -205,8 +208,9 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
   }
 }
 
-void PlanInstance::ExecuteGraphs(PlanCall* call, int begin, int end, RunContext run) {
+void PlanInstance::ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run) {
   const Plan& p = *plan_;
+  const int begin = phase.begin, end = phase.end;
   if (!graphs_) {
     graphs_ = std::make_unique<DeviceGraphs>(static_cast<int>(p.nodes.size()), run.ctx.dev_id, p.is_train);
     graph_scratch_ = std::make_unique<PlanScratch>(true);
@@ -241,7 +245,10 @@ void PlanInstance::ExecuteGraphs(PlanCall* call, int begin, int end, RunContext 
     }
   };
   work.name = [&](int t) { return p.nodes[t].name; };
+  graph_places_->CopyIn(*call, phase, run);
   graphs_->Run(begin, end, work);
+  graph_places_->CopyOut(*call, phase, run);
+  if (graphs_->TakeRestless()) graph_places_->Settle(run);   // for the next call: it binds the places
 }
 
 void PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const {
@@ -276,8 +283,8 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin);
     if (first && !backward) self->BeginForward(call.get());
     // another call may have used the instance since the previous bulk only if the phase is new
-    if (first) self->Bind(call.get(), run);
-    if (graphs) self->ExecuteGraphs(call.get(), bulk.begin, bulk.end, run);
+    if (first) self->Bind(call.get(), run, graphs);
+    if (graphs) self->ExecuteGraphs(call.get(), bulk, run);
     else self->Execute(call.get(), bulk.begin, bulk.end, run);
     if (last && free_after) {
       storage::FreeOnStream(self->arena_->handle, run);

@@ -26,7 +26,7 @@ trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
 loss = gluon.loss.L2Loss()
 x = mx.nd.array(np.linspace(-1, 1, 8 * 16).reshape(8, 16), ctx=ctx)
 y = mx.nd.ones((8, 4), ctx=ctx)
-for step in range(12):
+for step in range(30):
     with autograd.record():
         error = loss(net(x), y)
     error.backward()
@@ -35,8 +35,8 @@ np.save(sys.argv[1], net(x).asnumpy())
 """
 
 
-def train(folder, name, **env):
-    result = subprocess.run([sys.executable, "-c", TRAIN, os.path.join(folder, name)], env=dict(os.environ, **env), capture_output=True, text=True, timeout=300)
+def train(folder, name, program=TRAIN, **env):
+    result = subprocess.run([sys.executable, "-c", program, os.path.join(folder, name)], env=dict(os.environ, **env), capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
     return np.load(os.path.join(folder, name + ".npy")), result.stderr
 
@@ -51,6 +51,40 @@ def test_cuda_graphs_compute_the_same(tmp_path):
     assert "captured from" in log and "replayed" in log
     files = glob.glob(prefix + "-dev0-trn.*.dot")
     assert files and all(open(f).read().lstrip().startswith("digraph") for f in files)
+
+
+FRESH = """
+import sys
+import numpy as np
+import mxnet as mx
+from mxnet import autograd, gluon
+ctx = mx.gpu(0)
+mx.random.seed(1)
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Dense(32, activation="tanh"), gluon.nn.Dense(4))
+net.initialize(mx.init.Constant(0.02), ctx=ctx)
+net.hybridize(static_alloc=True, static_shape=True)
+trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+kept, results = [], []
+for step in range(40):
+    x = mx.nd.array(np.linspace(-1, 1 + step, 8 * 16).reshape(8, 16) / (1 + step), ctx=ctx)
+    with autograd.record():
+        y = net(x)
+        error = (y * y).mean()
+    error.backward()
+    trainer.step(8)
+    kept += [x, y]      # so that no address comes twice
+    results.append(y)
+np.save(sys.argv[1], np.stack([r.asnumpy() for r in results]))
+"""
+
+
+@on_gpu
+def test_cuda_graphs_are_replayed_for_new_arrays(tmp_path):
+    plain, _ = train(tmp_path, "plain", FRESH)
+    captured, log = train(tmp_path, "captured", FRESH, MXNET_ENABLE_CUDA_GRAPHS="1", MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES="0")
+    np.testing.assert_allclose(captured, plain, rtol=1e-5, atol=1e-6)
+    assert log.count("replayed") >= 40, log   # forward and backward, after some steps in which addresses are seen to change
 
 
 @on_gpu
