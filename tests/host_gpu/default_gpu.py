@@ -1,4 +1,4 @@
-"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none, and where they say mx.cpu() or mx.cpu(0).
+"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none, and gpu(i) where they say cpu(i), if there is one.
 
     PYTHONPATH=tests/host_gpu:$PYTHONPATH python -m pytest -p default_gpu ...
 """
@@ -10,7 +10,7 @@ def pytest_configure(config):
     assert mx.num_gpus() > 0, "no GPU; LD_PRELOAD=build/cuda/tests/host_gpu/libhost_gpu.so stands in for one"
     mx.Context.default_ctx = mx.gpu(0)
     host = mx.cpu
-    mx.cpu = mx.context.cpu = lambda device_id=0: mx.gpu(0) if device_id == 0 else host(device_id)
+    mx.cpu = mx.context.cpu = lambda device_id=0: mx.gpu(device_id) if device_id < mx.num_gpus() else host(device_id)
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@
  *   HOST_GPU_MEMORY   MiB of each (default 4096)
  *   HOST_GPU_LATE     N: streams rest up to N microseconds before each piece of work
  *   HOST_GPU_COUNT    1: how often each function was called, at the process's end
+ *   HOST_GPU_REPORT   file that broken rules are added to (test runners keep standard error to themselves)
  *   HOST_GPU_GUARD    1: memory of devices cannot be touched by the host while no kernel runs
  */
 #ifndef MXNET_TESTS_HOST_GPU_HOST_GPU_H_

@@ -22,7 +22,13 @@ void Complain(const char* function, const char* text) {
   static std::set<std::string>* const said = new std::set<std::string>;
   const std::string line = std::string("[host_gpu] ") + function + ": " + text;
   std::lock_guard<std::mutex> lock(*mutex);
-  if (said->insert(line).second) std::fprintf(stderr, "%s\n", line.c_str());
+  if (!said->insert(line).second) return;
+  std::fprintf(stderr, "%s\n", line.c_str());
+  const char* report = std::getenv("HOST_GPU_REPORT");
+  std::FILE* file = report ? std::fopen(report, "a") : nullptr;
+  if (!file) return;
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fclose(file);
 }
 
 namespace {
