@@ -219,7 +219,6 @@ class LocalStore : public KVStore {
     for (size_t i = 0; i < values.size(); ++i) {
       const NDArray& v = *values[i];
       MXNET_CHECK_KIND(v.dtype() == kFloat32, Type) << "[kvstore] gradient compression of " << DTypeName(v.dtype()) << "; accepted: float32";
-      MXNET_CHECK_KIND(!v.ctx().is_gpu(), Value) << "[kvstore] gradient compression of an array on " << v.ctx() << "; accepted: arrays in CPU memory";
       if (e->residuals[i].is_none()) {
         Ensure(&e->residuals[i], v.shape(), v.ctx(), kFloat32);
         Imperative::Run(MakeAttrs(Op::Get("_zeros"), {}), {}, {OpReq::kWrite}, {e->residuals[i]}, false);
@@ -229,8 +228,14 @@ class LocalStore : public KVStore {
       const float threshold = threshold_;
       Var* reads[1] = {v.var()};
       Var* writes[2] = {e->residuals[i].var(), e->quantized[i].var()};
-      RunOrPush([in, residual, out, threshold](RunContext) { QuantizeTwoBit(in, residual, out, threshold); }, Context::CPU(), Span<Var* const>(reads, 1),
-                Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_quantize");
+      const Context where = v.ctx().execution();
+      RunOrPush(
+          [in, residual, out, threshold](RunContext run) {
+            if (run.ctx.is_gpu()) QuantizeTwoBitOnDevice(run, in, residual, out, threshold);
+            else QuantizeTwoBit(in, residual, out, threshold);
+          },
+          where, Span<Var* const>(reads, 1),
+                Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize");
       result.push_back(&e->quantized[i]);
     }
     return result;

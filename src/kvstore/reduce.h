@@ -1,10 +1,11 @@
-/* Sums of arrays and the compression of gradients, in CPU memory. */
+/* Sums of arrays in CPU memory, and the compression of gradients. */
 #ifndef MXNET_SRC_KVSTORE_REDUCE_H_
 #define MXNET_SRC_KVSTORE_REDUCE_H_
 
 #include <vector>
 
 #include "mxnet/base.h"
+#include "mxnet/engine.h"
 
 namespace mxnet {
 
@@ -16,6 +17,8 @@ void SumArrays(const std::vector<TBlob>& in, const TBlob& out);
 
 /* residual += in; out = threshold, 0 or -threshold; residual -= out. All float32, of one size. */
 void QuantizeTwoBit(const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
+/* The same for arrays of the GPU that `run` is on. */
+void QuantizeTwoBitOnDevice(const RunContext& run, const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
 
 }  // namespace mxnet
 #endif  // MXNET_SRC_KVSTORE_REDUCE_H_
