@@ -68,7 +68,7 @@ const std::vector<Pass>& PlanPasses() {
       {"remove_identities", "Copies, Dropout outside training, casts, reshapes, broadcasts, sums and transposes that change nothing go.", [](const PassContext&) { return true; },
        RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; }, FoldConstants},
-      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.", InferenceOnCpu, FoldRnnParameters},
+      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.", [](const PassContext& c) { return c.inference(); }, FoldRnnParameters},
       {"common_expressions", "Nodes that compute the same from the same become one.", [](const PassContext&) { return Env::Get().eliminate_common_expr; },
        [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
       {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.", [](const PassContext& c) { return c.inference(); }, KeepCasts},
