@@ -16,6 +16,7 @@
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
+#include "imperative/pushed_call.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"
 
@@ -216,14 +217,6 @@ TBlob PendingBlob(const NDArray& a) {
 
 /* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
 TBlob InputBlob(const Op* op, size_t i, const NDArray& a) { return op->ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data(); }
-
-/* A blob of a pushed operator that gets its memory in the operator's turn. The chunk lives until then: the engine deletes it behind the operator. */
-struct Late {
-  bool output;
-  size_t index;
-  Chunk* chunk;
-  size_t offset;
-};
 
 constexpr size_t kRefusable = size_t{4} << 30;   // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
 
@@ -533,18 +526,25 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     }
     engine->Release(s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()), error, name);
   } else {
-    std::vector<Late> late;
+    const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (!s->in[i].dptr && !op->ReadsOnlyShape(static_cast<int>(i))) late.push_back({false, i, inputs[i]->chunk(), inputs[i]->byte_offset()});
+      if (!s->in[i].dptr && !op->ReadsOnlyShape(static_cast<int>(i))) call->late.push_back({false, i, inputs[i]->chunk(), inputs[i]->byte_offset()});
     for (size_t o = 0; o < num_out; ++o)
-      if (!s->out[o].dptr && s->req[o] != OpReq::kNull) late.push_back({true, o, outputs[o]->chunk(), outputs[o]->byte_offset()});
-    auto fn = [attrs, kernel, in = s->in, req = s->req, out = s->out, late = std::move(late), is_train, random](RunContext run) mutable {
-      profiler::MemoryScope memory(*attrs);
-      for (const Late& l : late) {
+      if (!s->out[o].dptr && s->req[o] != OpReq::kNull) call->late.push_back({true, o, outputs[o]->chunk(), outputs[o]->byte_offset()});
+    call->attrs = attrs;
+    call->kernel = kernel;
+    call->in.assign(s->in.begin(), s->in.end());
+    call->out.assign(s->out.begin(), s->out.end());
+    call->req.assign(s->req.begin(), s->req.end());
+    call->is_train = is_train;
+    call->random = random;
+    auto fn = [call](RunContext run) {
+      profiler::MemoryScope memory(*call->attrs);
+      for (const Late& l : call->late) {
         AllocateOn(l.chunk, run);
-        (l.output ? out : in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
+        (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
       }
-      CallKernel(*kernel, *attrs, in, req, out, run, is_train, random);
+      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
     };
     engine->PushSync(std::move(fn), where, s->reads, s->writes, FnProperty::kNormal, 0, name);
   }
