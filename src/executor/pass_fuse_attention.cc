@@ -1,6 +1,9 @@
-// batch_dot(softmax(scale * batch_dot(q, k) + mask), v) becomes _fused_attention, whose scores stay in the cache. Where q, k and v are
-// made by splitting a width into heads, it reads them as they lie before that, and writes the heads side by side. Its gradient has none of the mask.
+// A product of queries and keys, softmax (of what counts, of the sum with a mask) and a product with values become _fused_attention, whose scores stay in the
+// cache: batch_dot, or the products on interleaved projections. Where q, k and v of batch_dot are made by splitting a width into heads, it reads them as they lie
+// before that, and writes the heads side by side. Its gradient has none of the mask.
 // On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -116,53 +119,164 @@ NodeEntry BeforeNarrowing(const NodeEntry& e, const GraphInfo& info) {
   return IsResultOf(e, {"amp_cast"}) && IsHalf(info.dtype(e)) && info.dtype(e.node->inputs[0]) == kFloat32 ? e.node->inputs[0] : e;
 }
 
-int Scores(PassGraph* g, const GraphInfo& info, WantsGradient wants_gradient, const PassContext& context) {
-  const bool on_cpu = context.on_cpu(), widened = context.inference() || !on_cpu;
-  EntryUsers users = CountUsers(*g);
-  struct Found { NodeEntry q, k, v, mask; double scale; };
-  std::map<const Node*, Found> found;
-  DFSVisit(g->outputs, [&](const NodePtr& n) {
+/* Two products that belong together, and how the arrays that they read lie. */
+struct Products {
+  const char *scores, *values, *layout;
+};
+constexpr Products kProducts[] = {{"batch_dot", "batch_dot", "separate"},
+                                  {"_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt", "selfatt"},
+                                  {"_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt", "encdec"}};
+
+bool Same(const NodeEntry& a, const NodeEntry& b) { return a.node == b.node && a.index == b.index && a.version == b.version; }
+
+/*
+ * Is the array known to be the same everywhere along its last axis, or `everywhere` at all? Looks at what makes lengths for the rows of a batch out of one for each
+ * example; `steps` bounds the way.
+ */
+bool IsAlike(const NodeEntry& e, const GraphInfo& info, bool everywhere, int* steps) {
+  const Shape& shape = info.shape(e);
+  if (everywhere ? shape.Size() == 1 : shape.ndim() > 0 && shape[shape.ndim() - 1] == 1) return true;
+  if (e.node->is_variable() || e.index != 0 || --*steps < 0) return false;
+  if (IsResultOf(e, {"zeros_like", "ones_like", "_zeros", "_ones", "_full"})) return true;
+  if (e.node->inputs.empty()) return false;
+  const NodeEntry& in = e.node->inputs[0];
+  const Shape& before = info.shape(in);
+  const bool same_last = before.ndim() > 0 && shape.ndim() > 0 && before[before.ndim() - 1] == shape[shape.ndim() - 1];
+  if (IsResultOf(e, {"Reshape", "_np_reshape", "_npx_reshape", "reshape_like", "expand_dims"})) return IsAlike(in, info, everywhere || !same_last, steps);
+  if (IsResultOf(e, {"broadcast_axis", "broadcast_to", "broadcast_like"}) && before.ndim() == shape.ndim()) return IsAlike(in, info, everywhere, steps);
+  if (IsResultOf(e, {"repeat"}) && shape.ndim() > 1 && e.node->attrs->dict.count("axis") && NumberOf(*e.node, "axis", -1) == 0) return IsAlike(in, info, everywhere, steps);
+  if (IsResultOf(e, {"Cast", "amp_cast", "_copy", "BlockGrad", "_plus_scalar", "_minus_scalar", "_mul_scalar"})) return IsAlike(in, info, everywhere, steps);
+  if (IsResultOf(e, {"elemwise_add", "elemwise_mul", "broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_minimum", "broadcast_maximum"}))
+    return std::all_of(e.node->inputs.begin(), e.node->inputs.end(), [&](const NodeEntry& each) { return info.shape(each).ndim() == shape.ndim() && IsAlike(each, info, everywhere, steps); });
+  return false;
+}
+
+/* Attention written out, in inputs of _fused_attention. */
+struct Written {
+  std::vector<NodeEntry> arrays;
+  NodeEntry mask, length;
+  bool one_length = false;   // for all rows of a head
+  double scale = 1;
+  int64_t heads = 1;
+  const char* layout = "";
+};
+
+class Matcher {
+ public:
+  Matcher(const PassGraph& g, const GraphInfo& info, const PassContext& context)
+      : info_(info), on_cpu_(context.on_cpu()), widened_(context.inference() || !on_cpu_), training_(context.request.is_train), wants_gradient_(context), users_(CountUsers(g)) {}
+
+  /* Does attention end in this node? */
+  bool operator()(const NodePtr& n, Written* w) {
     const NodeEntry out{n, 0, 0};
-    if (!IsResultOf(out, {"batch_dot"}) || (on_cpu ? info.dtype(out) != kFloat32 : !IsHalf(info.dtype(out))) || IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b") || info.shape(out).ndim() != 3) return;
-    auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
-    Found f;
-    f.scale = 1;
-    f.v = BeforeWidening(n->inputs[1], info, on_cpu && widened);
-    NodeEntry weights = n->inputs[0];
-    if (!on_cpu && once(weights)) weights = BeforeNarrowing(weights, info);
-    if (!IsResultOf(weights, {"softmax"}) || !once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype") || weights.node->num_inputs() != 1) return;
+    const Products* products = std::find_if(std::begin(kProducts), std::end(kProducts), [&](const Products& p) { return IsResultOf(out, {p.values}); });
+    if (products == std::end(kProducts) || (on_cpu_ ? info_.dtype(out) != kFloat32 : !IsHalf(info_.dtype(out))) || info_.shape(out).ndim() != 3) return false;
+    const bool separate = products == kProducts;
+    if (separate && (IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b"))) return false;
+    w->layout = products->layout;
+    NodeEntry s;
+    if (!Weights(n->inputs[separate ? 0 : 1], &s, w) || !Mask(&s, products->scores, w)) return false;
+    if (Once(s)) s = BeforeWidening(s, info_, widened_);
+    s = WithoutScale(s, &users_, &w->scale);
+    if (!IsResultOf(s, {products->scores}) || !Once(s)) return false;
+    const NodeEntry values = BeforeWidening(n->inputs[separate ? 1 : 0], info_, on_cpu_ && widened_);
+    if (!(separate ? Separate(*s.node, values, w) : Interleaved(*s.node, *n, values, w))) return false;
+    return on_cpu_ || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == info_.dtype(out); });
+  }
+
+ private:
+  bool Once(const NodeEntry& e) { return users_[{e.node.get(), e.index}] == 1; }
+
+  NodeEntry BeforeDropout(const NodeEntry& e) {
+    return IsResultOf(e, {"Dropout"}) && Once(e) && users_[{e.node.get(), 1}] == 0 && DropsNothing(*e.node, training_) ? e.node->inputs[0] : e;
+  }
+
+  /* The softmax: *s gets what it is taken of. */
+  bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
+    weights = BeforeDropout(weights);
+    if (!on_cpu_ && Once(weights)) weights = BeforeDropout(BeforeNarrowing(weights, info_));
+    if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype")) return false;
     const double axis = NumberOf(*weights.node, "axis", -1);
-    if (axis != -1 && axis != 2) return;
-    NodeEntry s = weights.node->inputs[0];
-    if (!on_cpu && once(s)) s = BeforeWidening(s, info, true);
-    if ((IsResultOf(s, {"broadcast_add"}) || IsResultOf(s, {"elemwise_add"})) && once(s)) {
-      const NodeEntry sum = s;
-      for (int side = 0; side < 2 && !f.mask; ++side) {
-        double scale = 1;
-        const NodeEntry before = once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info, widened) : sum.node->inputs[side];
-        const NodeEntry dot = WithoutScale(before, &users, &scale), &mask = sum.node->inputs[1 - side];
-        if (!IsResultOf(dot, {"batch_dot"}) || !once(sum.node->inputs[side]) || !(info.shape(dot) == info.shape(sum)) || info.shape(mask).ndim() != 3 || (info.dtype(mask) != kFloat32 && (on_cpu || !IsHalf(info.dtype(mask))))) continue;
-        f.mask = mask;
-        s = sum.node->inputs[side];
-      }
-      if (!f.mask || wants_gradient(f.mask)) return;
+    if (axis != -1 && axis != 2) return false;
+    *s = weights.node->inputs[0];
+    if (!on_cpu_ && Once(*s)) *s = BeforeWidening(*s, info_, true);
+    if (weights.node->num_inputs() == 1) return true;
+    const NodeEntry& what = weights.node->inputs[1];
+    if (IsResultOf(weights, {"masked_softmax"})) {
+      w->mask = what;
+      return info_.shape(what).ndim() == 3;
     }
-    if (once(s)) s = BeforeWidening(s, info, widened);
-    s = WithoutScale(s, &users, &f.scale);
-    if (!IsResultOf(s, {"batch_dot"}) || !once(s) || IsOn(*s.node, "transpose_a") || !IsOn(*s.node, "transpose_b")) return;
-    f.q = WithoutScale(s.node->inputs[0], &users, &f.scale);
-    f.k = WithoutScale(s.node->inputs[1], &users, &f.scale);
-    if (info.shape(f.q).ndim() != 3 || info.shape(f.v).ndim() != 3) return;
-    if (!on_cpu && (info.dtype(f.q) != info.dtype(out) || info.dtype(f.k) != info.dtype(out) || info.dtype(f.v) != info.dtype(out))) return;
-    found[n.get()] = std::move(f);
+    int steps = 64;
+    w->length = what;
+    w->one_length = info_.shape(what).ndim() == 2 && info_.shape(what)[1] > 1 && IsAlike(what, info_, false, &steps);
+    return info_.shape(what).ndim() == 2;
+  }
+
+  /* A sum with a mask is taken off *s. */
+  bool Mask(NodeEntry* s, const char* product, Written* w) {
+    if (!(IsResultOf(*s, {"broadcast_add"}) || IsResultOf(*s, {"elemwise_add"})) || !Once(*s)) return true;
+    if (w->mask) return false;
+    const NodeEntry sum = *s;
+    for (int side = 0; side < 2 && !w->mask; ++side) {
+      double scale = 1;
+      const NodeEntry before = Once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info_, widened_) : sum.node->inputs[side];
+      const NodeEntry dot = WithoutScale(before, &users_, &scale), &mask = sum.node->inputs[1 - side];
+      if (!IsResultOf(dot, {product}) || !Once(sum.node->inputs[side]) || !(info_.shape(dot) == info_.shape(sum)) || info_.shape(mask).ndim() != 3
+          || (info_.dtype(mask) != kFloat32 && (on_cpu_ || !IsHalf(info_.dtype(mask))))) continue;
+      w->mask = mask;
+      *s = sum.node->inputs[side];
+    }
+    return w->mask && !wants_gradient_(w->mask);
+  }
+
+  bool Separate(const Node& product, const NodeEntry& values, Written* w) {
+    if (IsOn(product, "transpose_a") || !IsOn(product, "transpose_b")) return false;
+    const NodeEntry q = WithoutScale(product.inputs[0], &users_, &w->scale), k = WithoutScale(product.inputs[1], &users_, &w->scale);
+    w->arrays = {q, k, values};
+    return info_.shape(q).ndim() == 3 && info_.shape(values).ndim() == 3;
+  }
+
+  /* Keys and values must be of one array, split in the same way. */
+  bool Interleaved(const Node& product, const Node& with_values, const NodeEntry& values, Written* w) {
+    const NodeEntry keys = BeforeWidening(product.inputs.back(), info_, on_cpu_ && widened_);
+    w->heads = static_cast<int64_t>(NumberOf(product, "heads", 0));
+    if (!Same(keys, values) || w->heads < 1 || NumberOf(with_values, "heads", 0) != static_cast<double>(w->heads)) return false;
+    const bool self = product.num_inputs() == 1;
+    const int64_t size = info_.shape(keys)[2] / (w->heads * (self ? 3 : 2));
+    if (size == 0) return false;
+    w->scale /= std::sqrt(static_cast<double>(size));
+    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(product.inputs[0], info_, on_cpu_ && widened_), &users_, &w->scale));
+    w->arrays.push_back(keys);
+    return true;
+  }
+
+  const GraphInfo& info_;
+  const bool on_cpu_, widened_, training_;
+  WantsGradient wants_gradient_;
+  EntryUsers users_;
+};
+
+int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
+  const bool on_cpu = context.on_cpu();
+  Matcher matches(*g, info, context);
+  std::map<const Node*, Written> found;
+  DFSVisit(g->outputs, [&](const NodePtr& n) {
+    Written w;
+    if (!n->is_variable() && matches(n, &w)) found[n.get()] = std::move(w);
   });
   if (found.empty()) return 0;
   // scores and weights lose their reader
   const std::string statistics = !on_cpu && !context.inference() ? "1" : "0";
-  Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
-    std::vector<NodeEntry> inputs = {Widened(renew(f.q), f.q, info, on_cpu), Widened(renew(f.k), f.k, info, on_cpu), Widened(renew(f.v), f.v, info, on_cpu)};
-    if (f.mask) inputs.push_back(renew(f.mask));
-    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(f.scale)}, {"heads", "1"}, {"with_mask", f.mask ? "1" : "0"}, {"with_statistics", statistics}}, name);
+  Replace(g, found, [&](const Written& w, const Renew& renew, const std::string& name) {
+    std::vector<NodeEntry> inputs;
+    for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, info, on_cpu));
+    if (w.mask) inputs.push_back(renew(w.mask));
+    if (w.length) {
+      const NodeEntry length = renew(w.length);
+      inputs.push_back(w.one_length ? MakeOp("slice_axis", {length}, {{"axis", "1"}, {"begin", "0"}, {"end", "1"}}, name + "_length") : length);
+    }
+    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(w.scale)}, {"heads", std::to_string(w.heads)}, {"layout", w.layout}, {"with_mask", w.mask ? "1" : "0"},
+                                                    {"with_length", w.length ? "1" : "0"}, {"with_statistics", statistics}}, name);
   });
   return static_cast<int>(found.size());
 }
@@ -182,6 +296,7 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
     if (!IsResultOf(split, {"Reshape"}) || !once(split) || !IsResultOf(split.node->inputs[0], {kAttention}) || !once(split.node->inputs[0])) return;
     Found f;
     f.attention = split.node->inputs[0].node.get();
+    if (f.attention->attrs->dict.at("layout") != "separate") return;
     int64_t heads[3];
     for (int i = 0; i < 3; ++i)
       if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, widened), info, &heads[i], &f.in[i])) return;
@@ -196,7 +311,7 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
   Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
     for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info, on_cpu));
-    if (f.attention->num_inputs() > 3) inputs.push_back(renew(f.attention->inputs[3]));
+    for (int i = 3; i < f.attention->num_inputs(); ++i) inputs.push_back(renew(f.attention->inputs[i]));
     AttrDict dict = f.attention->attrs->dict;
     dict["heads"] = std::to_string(f.heads);
     return MakeNode(kAttention, std::move(inputs), std::move(dict), name);
@@ -208,7 +323,7 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
 
 int FuseAttention(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  const int fused = Scores(g, context->info(*g), WantsGradient(*context), *context);
+  const int fused = Scores(g, context->info(*g), *context);
   if (!fused) return 0;
   context->Forget();
   return fused + Heads(g, context->info(*g), *context);

@@ -1,4 +1,4 @@
-// Nodes that give what they get disappear: copies, Dropout outside training, casts to the same dtype, reshapes, sums and broadcasts to the same shape,
+// Nodes that give what they get disappear: copies, Dropout that drops nothing, casts to the same dtype, reshapes, sums and broadcasts to the same shape,
 // transposes that undo each other.
 #include <cstdlib>
 #include <map>
@@ -55,10 +55,7 @@ int RemoveIdentities(PassGraph* g, PassContext* context) {
     if (Among(op, {"_copy", "_np_copy", "BlockGrad", "Cast", "amp_cast", "_backward_cast", "Reshape", "Flatten", "reshape_like", "_np_reshape", "_npx_reshape", "expand_dims", "squeeze", "_np_squeeze",
                    "_sum_like", "_backward_sum_like", "broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "slice_like", "_identity_with_attr_like_rhs"}))
       return true;
-    if (op == "Dropout") {
-      auto mode = n.attrs->dict.find("mode");
-      return !training && (mode == n.attrs->dict.end() || mode->second != "always") && users[{out.node.get(), 1}] == 0;
-    }
+    if (op == "Dropout") return DropsNothing(n, training) && users[{out.node.get(), 1}] == 0;
     if (IsTranspose(n)) {
       const int nd = info.shape(in).ndim();
       const std::vector<int> axes = Axes(n, nd);

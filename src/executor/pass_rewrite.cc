@@ -88,4 +88,9 @@ double NumberOf(const Node& n, const char* key, double otherwise) {
   return it == n.attrs->dict.end() ? otherwise : std::strtod(it->second.c_str(), nullptr);
 }
 
+bool DropsNothing(const Node& dropout, bool training) {
+  auto mode = dropout.attrs->dict.find("mode");
+  return NumberOf(dropout, "p", 0.5) == 0 || (!training && (mode == dropout.attrs->dict.end() || mode->second != "always"));
+}
+
 }  // namespace mxnet

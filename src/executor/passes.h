@@ -108,6 +108,8 @@ EntryUsers CountUsers(const PassGraph& g);
 bool IsResultOf(const NodeEntry& e, std::initializer_list<const char*> ops);
 /* The number `key` of a node's text, or `otherwise`. */
 double NumberOf(const Node& n, const char* key, double otherwise);
+/* Does this Dropout give what it gets? */
+bool DropsNothing(const Node& dropout, bool training);
 
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would not take the BatchNorm. Early. */
 int FuseBatchNormRelu(PassGraph* g, PassContext* context);
@@ -122,7 +124,7 @@ int DetachShapes(PassGraph* g, PassContext* context);
  */
 std::vector<char> Computed(const IndexedGraph& g, bool results_only = false);
 
-/* Takes out what gives its input: copies, Dropout outside training, casts, reshapes and transposes that change nothing. */
+/* Takes out what gives its input: copies, Dropout that drops nothing, casts, reshapes and transposes that change nothing. */
 int RemoveIdentities(PassGraph* g, PassContext* context);
 
 /* Makes constant nodes of small arrays that do not depend on any variable's contents, and of what is computed from them. */

@@ -18,11 +18,36 @@ struct Attention {
   Shape mask = {};
   int mask_dtype = kFloat32;
   bool misaligned = false;
+  std::string layout = "separate";   // others: rows are columns in selfatt, values as wide as queries
+  int64_t lengths = 0;               // for each head of each example
 };
+template <typename T>
+std::vector<char> Bytes(const std::vector<T>& v) {
+  return {reinterpret_cast<const char*>(v.data()), reinterpret_cast<const char*>(v.data() + v.size())};
+}
+std::vector<Shape> Arrays(const Attention& a) {
+  if (a.layout == "selfatt") return {{a.rows, a.batch, a.heads * 3 * a.width}};
+  if (a.layout == "encdec") return {{a.rows, a.batch, a.heads * a.width}, {a.columns, a.batch, a.heads * 2 * a.width}};
+  return {{a.batch, a.rows, a.heads * a.width}, {a.batch, a.columns, a.heads * a.width}, {a.batch, a.columns, a.heads * a.value_width}};
+}
 Case Forward(const Attention& a, bool statistics) {
-  Case c{"_fused_attention", {{a.batch, a.rows, a.heads * a.width}, {a.batch, a.columns, a.heads * a.width}, {a.batch, a.columns, a.heads * a.value_width}}, {a.dtype, a.dtype, a.dtype},
-         {{"scale", "0.3"}, {"heads", std::to_string(a.heads)}, {"with_mask", a.mask.ndim() > 0 ? "1" : "0"}, {"with_statistics", statistics ? "1" : "0"}}, OpReq::kWrite, -2, 2, a.misaligned};
-  if (a.mask.ndim() > 0) c.shapes.push_back(a.mask), c.dtypes.push_back(a.mask_dtype);
+  Case c{"_fused_attention", Arrays(a), std::vector<int>(Arrays(a).size(), a.dtype),
+         {{"scale", "0.3"}, {"heads", std::to_string(a.heads)}, {"layout", a.layout}, {"with_mask", a.mask.ndim() > 0 ? "1" : "0"}, {"with_length", a.lengths ? "1" : "0"},
+          {"with_statistics", statistics ? "1" : "0"}}, OpReq::kWrite, -2, 2, a.misaligned};
+  if (a.mask.ndim() > 0) {
+    if (a.mask_dtype == kBool) {   // nothing counts in the first row
+      std::vector<char> counts(static_cast<size_t>(a.mask.Size()));
+      for (int64_t i = a.mask[2]; i < a.mask.Size(); ++i) counts[static_cast<size_t>(i)] = i % 3 != 1;
+      c.given[static_cast<int>(c.shapes.size())] = counts;
+    }
+    c.shapes.push_back(a.mask), c.dtypes.push_back(a.mask_dtype);
+  }
+  if (a.lengths) {   // also of nothing, and of more than there is
+    std::vector<int32_t> lengths;
+    for (int64_t i = 0; i < a.batch * a.heads * a.lengths; ++i) lengths.push_back(static_cast<int32_t>((i * 5 + 3) % (a.columns + 3)) - 1);
+    c.given[static_cast<int>(c.shapes.size())] = Bytes(lengths);
+    c.shapes.push_back({a.batch * a.heads, a.lengths}), c.dtypes.push_back(kInt32);
+  }
   return c;
 }
 // Of the same inputs; `kept` is what the forward pass gave.
@@ -43,12 +68,13 @@ Case Backward(const Attention& a, const Result& kept) {
 
 class AttentionKernels : public DeviceKernels {
  protected:
-  /* As Check, for what may need no kernel of ours; outputs that only GPUs write are not compared. */
-  void CheckLibrary(const Case& c, double scale) {
+  /* As Check, for what may need no kernel of ours; outputs that only GPUs write are not compared. What the GPU will have given. */
+  std::shared_ptr<Result> CheckLibrary(const Case& c, double scale) {
     auto want = std::make_shared<Result>(RunKernel(c, DeviceType::kCPU)), got = std::make_shared<Result>();
     Later(Name(c), 0, [c, got] { *got = RunKernel(c, DeviceType::kGPU); }, [c, want, got, scale] {
       for (size_t i = 0; i < (c.op[1] == 'f' ? 1 : want->bytes.size()); ++i) ExpectNear(c, got->bytes.at(i), want->bytes[i], want->dtypes[i], scale);
     });
+    return got;
   }
   FakeProductLibrary products_;
 };
@@ -67,6 +93,25 @@ std::vector<Attention> Various() {
     all.push_back(a);
     a.mask = Shape{}, a.heads = 2, a.batch = 5;
     all.push_back(a);
+    for (const char* layout : {"separate", "selfatt", "encdec"}) {
+      Attention b;
+      b.dtype = dtype, b.layout = layout;
+      if (b.layout != "separate") b.value_width = b.width;
+      if (b.layout == "selfatt") b.columns = b.rows;
+      if (b.layout != "separate") all.push_back(b);
+      for (int64_t lengths : {int64_t{1}, b.rows}) {
+        b.lengths = lengths;
+        all.push_back(b);
+      }
+      b.mask = Shape{1, 1, b.columns};
+      all.push_back(b);
+      b.mask = Shape{6, b.rows, b.columns}, b.lengths = 1, b.mask_dtype = dtype;
+      all.push_back(b);
+      b.lengths = 0, b.mask_dtype = kBool;
+      all.push_back(b);
+      b.mask = Shape{6, 1, b.columns}, b.heads = 1, b.batch = 6;
+      all.push_back(b);
+    }
   }
   return all;
 }
@@ -89,24 +134,28 @@ TEST_F(AttentionKernels, InParts) {
 
 TEST_F(AttentionKernels, InOneKernel) {
   FakeAttentionLibrary library;
-  size_t expected = 0;
-  for (const Attention& a : Various()) {
-    const Case c = Forward(a, true);
-    if (a.dtype == kFloat32) continue;
-    const Result kept = RunKernel(c, DeviceType::kGPU);
-    const AttentionProblem& p = FakeAttentionLibrary::run().back();
+  std::vector<Attention> all = Various();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Attention& a) { return a.dtype == kFloat32; }), all.end());
+  std::vector<std::shared_ptr<Result>> kept;
+  for (const Attention& a : all) kept.push_back(CheckLibrary(Forward(a, true), 2));
+  RunNow();
+  ASSERT_EQ(FakeAttentionLibrary::run().size(), 2 * all.size());   // looking for kernels runs them, too
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Attention& a = all[i];
+    const AttentionProblem& p = FakeAttentionLibrary::run()[all.size() + i];
+    SCOPED_TRACE(p.Text());
     EXPECT_TRUE(p.statistics && !p.backward);
     EXPECT_EQ(std::vector<int64_t>({p.batch, p.heads, p.rows, p.columns, p.width, p.value_width}), std::vector<int64_t>({a.batch, a.heads, a.rows, a.columns, a.width, a.value_width}));
-    EXPECT_EQ(p.mask, a.mask.ndim() > 0);
-    EXPECT_EQ(p.mask_dims[0] * p.mask_dims[1], a.mask.ndim() > 0 ? a.mask[0] : 1);
+    EXPECT_EQ(p.key.row, a.heads * a.width * (a.layout == "selfatt" ? 3 * a.batch : a.layout == "encdec" ? 2 * a.batch : 1));
+    EXPECT_EQ(p.mask, a.mask.ndim() > 0 || a.lengths > 0);
+    EXPECT_EQ(p.mask_dims[0] * p.mask_dims[1], a.lengths ? a.batch * a.heads : a.mask.ndim() > 0 ? a.mask[0] : 1);
+    EXPECT_EQ(p.mask_dims[2], std::max(a.lengths, a.mask.ndim() > 0 ? a.mask[1] : 1));
     EXPECT_EQ(p.alignment, 16);
     CheckLibrary(Forward(a, false), 2);
-    CheckLibrary(c, 2);
-    CheckLibrary(Backward(a, kept), 4);
-    expected += 1 + 2 * 3;   // looking for kernels runs them, too
+    CheckLibrary(Backward(a, *kept[i]), 4);
   }
   RunNow();
-  EXPECT_EQ(FakeAttentionLibrary::run().size(), expected);
+  EXPECT_EQ(FakeAttentionLibrary::run().size(), 6 * all.size());
   EXPECT_EQ(FakeProductLibrary::multiplied(), 0);
 }
 
@@ -135,6 +184,7 @@ TEST(AttentionChoice, IsRememberedAndFollowsSettings) {
   run.ctx = Context::GPU(0);
   AttentionProblem p;
   p.batch = 2, p.heads = 3, p.rows = p.columns = 64, p.width = p.value_width = 64;
+  p.LieSeparately();
   p.statistics = true;
   const auto engine = library::ChooseAttention(p, Env::Get(), run);
   ASSERT_NE(engine, nullptr);
@@ -143,7 +193,8 @@ TEST(AttentionChoice, IsRememberedAndFollowsSettings) {
   EXPECT_EQ(library::ChooseAttention(p, Env::Get(), run), engine);
   EXPECT_EQ(FakeAttentionLibrary::asked(), 2);
   AttentionProblem other = p;
-  for (auto change : {+[](AttentionProblem& q) { q.alignment = 8; }, +[](AttentionProblem& q) { q.mask = true; }, +[](AttentionProblem& q) { q.columns = 63; }, +[](AttentionProblem& q) { q.device = 1; }}) {
+  for (auto change : {+[](AttentionProblem& q) { q.alignment = 8; }, +[](AttentionProblem& q) { q.mask = true; }, +[](AttentionProblem& q) { q.columns = 63; }, +[](AttentionProblem& q) { q.device = 1; },
+                      +[](AttentionProblem& q) { q.key.row *= 3; }}) {
     other = p;
     change(other);
     const int before = FakeAttentionLibrary::asked();

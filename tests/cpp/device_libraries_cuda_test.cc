@@ -52,15 +52,21 @@ TEST(CudaLibraries, HopperHasEnginesForAttention) {
   for (int dtype : {kFloat16, kBfloat16})
     for (int pass = 0; pass < 3; ++pass)
       for (int64_t width : {64, 128, 40})
-        for (int mask = 0; mask < 4; ++mask)
-          for (int64_t columns : {384, 77}) {
+        for (int mask = 0; mask < 5; ++mask)
+          for (int parts = 1; parts <= 3; ++parts) {   // of an interleaved projection: separate arrays, keys and values, queries too
+            const int64_t columns = parts == 2 || (parts == 1 && mask % 2) ? 77 : 384;
             library::AttentionProblem p;
             p.backward = pass == 2, p.statistics = pass == 1;
             p.dtype = dtype, p.batch = 8, p.heads = 12, p.rows = 384, p.columns = columns, p.width = p.value_width = width;
+            p.LieSeparately();
+            if (parts > 1) {
+              auto interleaved = [&](int64_t count) { return library::AttentionStrides{12 * count * width, count * width, 8 * 12 * count * width}; };
+              p.key = p.value = interleaved(parts), p.query = interleaved(parts == 3 ? 3 : 1), p.output = interleaved(1);
+            }
             p.mask = mask > 0, p.mask_dtype = mask == 2 ? dtype : kFloat32;
             if (mask == 3) p.alignment = 2;
             if (mask == 1) p.mask_dims[3] = columns;
-            if (mask > 1) p.mask_dims[0] = 8, p.mask_dims[1] = 12, p.mask_dims[2] = mask == 2 ? 384 : 1, p.mask_dims[3] = columns;
+            if (mask > 1) p.mask_dims[0] = 8, p.mask_dims[1] = 12, p.mask_dims[2] = mask == 3 ? 1 : 384, p.mask_dims[3] = columns;
             std::vector<library::EngineConfig> engines;
             EXPECT_NO_THROW(engines = library::HopperEngines(p)) << p.Text();
             if (driver && mask != 3) { EXPECT_FALSE(engines.empty()) << p.Text(); }

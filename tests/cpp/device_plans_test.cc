@@ -232,6 +232,49 @@ TEST(DevicePlan, AttentionIsOneOperator) {
   }
 }
 
+// Interleaved projections with lengths as GluonNLP's BERT makes them, one for each example: engines get a mask of one row for each head.
+TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  auto cast = [](const Symbol& s, const char* dtype, const std::string& name) { return Make("Cast", {s}, {{"dtype", dtype}}, name); };
+  const AttrDict heads = {{"heads", "2"}};
+  for (bool self : {true, false}) {
+    const std::string ops = std::string("_contrib_interleaved_matmul_") + (self ? "selfatt" : "encdec");
+    const Symbol q = cast(Symbol::Variable("q"), "float16", "q_half"), kv = self ? q : cast(Symbol::Variable("kv"), "float16", "kv_half");
+    Symbol length = Make("Reshape", {Make("_mul_scalar", {Symbol::Variable("share")}, {{"scalar", "7"}}, "long")}, {{"shape", "(-1, 1)"}}, "column");
+    length = cast(Make("broadcast_axis", {length}, {{"axis", "1"}, {"size", "5"}}, "rows"), "int32", "whole");
+    length = Make("broadcast_axis", {Make("expand_dims", {length}, {{"axis", "1"}}, "expanded")}, {{"axis", "1"}, {"size", "2"}}, "each");
+    length = Make("Reshape", {length}, {{"shape", "(-1, 0)"}, {"reverse", "True"}}, "length");
+    Symbol s = Make((ops + "_qk").c_str(), self ? std::vector<Symbol>{q} : std::vector<Symbol>{q, kv}, heads, "scores");
+    s = Make("softmax", {s, length}, {{"use_length", "True"}}, "weights");
+    s = Make("Dropout", {s}, {{"p", "0"}}, "nothing_dropped");
+    s = cast(Make((ops + "_valatt").c_str(), {kv, s}, heads, "values"), "float32", "result");
+    ShapeVector shapes = {Shape{6, 3, 32}, Shape{5, 3, 16}, Shape{3}};   // in the order in which they are met
+    if (self) shapes = {Shape{5, 3, 48}, Shape{3}};
+    std::vector<OpReq> grad_req(shapes.size(), OpReq::kWrite);
+    grad_req.back() = OpReq::kNull;
+    for (bool taken : {false, true}) {
+      FakeAttentionLibrary attention;
+      if (!taken) FakeAttentionLibrary::refuse() = [](const library::AttentionProblem&) { return true; };
+      for (bool train : {false, true}) {
+        PlanRequest request;
+        request.symbol = s, request.shapes = shapes, request.ctx = Context::GPU(0), request.is_train = train;
+        request.dtypes.assign(shapes.size(), kFloat32);
+        if (train) request.grad_req = grad_req;
+        const std::vector<std::string> operators = Operators(*Plan::Compile(request));
+        EXPECT_EQ(std::count(operators.begin(), operators.end(), "_fused_attention"), 1);
+        EXPECT_EQ(std::count(operators.begin(), operators.end(), "_backward_fused_attention"), train);
+        EXPECT_EQ(std::count(operators.begin(), operators.end(), "softmax"), 0);
+        CheckPlan(s, shapes, kFloat16, operators, train ? grad_req : std::vector<OpReq>());
+      }
+      ASSERT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);
+      for (const library::AttentionProblem& p : FakeAttentionLibrary::run()) {
+        EXPECT_EQ(std::vector<int64_t>(p.mask_dims, p.mask_dims + 4), (std::vector<int64_t>{3, 2, 1, self ? 5 : 6}));
+        EXPECT_EQ(p.key.row, self ? 3 * 48 : 3 * 32);
+      }
+    }
+  }
+}
+
 // ---- fusion of pointwise operators
 Symbol Number(const char* op, const Symbol& x, const char* scalar, const std::string& name) { return Make(op, {x}, {{"scalar", scalar}}, name); }
 Symbol CastTo(const Symbol& x, int dtype, const std::string& name) { return Make("amp_cast", {x}, {{"dtype", DTypeName(dtype)}}, name); }

@@ -52,7 +52,7 @@ class FakeAttentionLibrary {
     run().push_back(p);
     EXPECT_EQ(config.engine, 2);
     EXPECT_NE(workspace, nullptr);
-    auto at = [&p](int64_t length, int64_t width, int64_t b, int64_t h, int64_t i, int64_t j) { return ((b * length + i) * p.heads + h) * width + j; };
+    auto at = [](const library::AttentionStrides& s, int64_t b, int64_t h, int64_t i, int64_t j) { return b * s.example + h * s.head + i * s.row + j; };
     auto get = [&p](const void* array, int64_t i) { return ReadElement(array, p.dtype, i); };
     std::vector<double> weights(static_cast<size_t>(p.rows * p.columns)), grads(weights.size());
     float *statistics = static_cast<float*>(o.statistics);
@@ -63,7 +63,7 @@ class FakeAttentionLibrary {
           double largest = -INFINITY, sum = 0;
           for (int64_t j = 0; j < p.columns; ++j) {
             double s = 0;
-            for (int64_t t = 0; t < p.width; ++t) s += get(o.query, at(p.rows, p.width, b, h, i, t)) * get(o.key, at(p.columns, p.width, b, h, j, t));
+            for (int64_t t = 0; t < p.width; ++t) s += get(o.query, at(p.query, b, h, i, t)) * get(o.key, at(p.key, b, h, j, t));
             const int64_t* m = p.mask_dims;
             w[j] = s * static_cast<double>(o.scale);
             if (p.mask) w[j] += ReadElement(o.mask, p.mask_dtype, (((m[0] == 1 ? 0 : b) * m[1] + (m[1] == 1 ? 0 : h)) * m[2] + (m[2] == 1 ? 0 : i)) * m[3] + (m[3] == 1 ? 0 : j));
@@ -78,37 +78,37 @@ class FakeAttentionLibrary {
           for (int64_t i = 0; i < p.rows; ++i)
             for (int64_t t = 0; t < p.value_width; ++t) {
               double y = 0;
-              for (int64_t j = 0; j < p.columns; ++j) y += weights[static_cast<size_t>(i * p.columns + j)] * get(o.value, at(p.columns, p.value_width, b, h, j, t));
-              WriteElement(o.output, p.dtype, at(p.rows, p.value_width, b, h, i, t), y);
+              for (int64_t j = 0; j < p.columns; ++j) y += weights[static_cast<size_t>(i * p.columns + j)] * get(o.value, at(p.value, b, h, j, t));
+              WriteElement(o.output, p.dtype, at(p.output, b, h, i, t), y);
             }
           continue;
         }
         for (int64_t i = 0; i < p.rows; ++i) {
           double both = 0;
-          for (int64_t t = 0; t < p.value_width; ++t) both += get(o.ograd, at(p.rows, p.value_width, b, h, i, t)) * get(o.output, at(p.rows, p.value_width, b, h, i, t));
+          for (int64_t t = 0; t < p.value_width; ++t) both += get(o.ograd, at(p.output, b, h, i, t)) * get(o.output, at(p.output, b, h, i, t));
           static_cast<float*>(o.sums)[(b * p.heads + h) * p.rows + i] = static_cast<float>(both);
           for (int64_t j = 0; j < p.columns; ++j) {
             double up = 0;
-            for (int64_t t = 0; t < p.value_width; ++t) up += get(o.ograd, at(p.rows, p.value_width, b, h, i, t)) * get(o.value, at(p.columns, p.value_width, b, h, j, t));
+            for (int64_t t = 0; t < p.value_width; ++t) up += get(o.ograd, at(p.output, b, h, i, t)) * get(o.value, at(p.value, b, h, j, t));
             grads[static_cast<size_t>(i * p.columns + j)] = weights[static_cast<size_t>(i * p.columns + j)] * (up - both) * static_cast<double>(o.scale);
           }
           for (int64_t t = 0; t < p.width; ++t) {
             double g = 0;
-            for (int64_t j = 0; j < p.columns; ++j) g += grads[static_cast<size_t>(i * p.columns + j)] * get(o.key, at(p.columns, p.width, b, h, j, t));
+            for (int64_t j = 0; j < p.columns; ++j) g += grads[static_cast<size_t>(i * p.columns + j)] * get(o.key, at(p.key, b, h, j, t));
             static_cast<float*>(o.query_sums)[((b * p.heads + h) * p.rows + i) * p.width + t] = static_cast<float>(g);
-            WriteElement(o.query_grad, p.dtype, at(p.rows, p.width, b, h, i, t), g);
+            WriteElement(o.query_grad, p.dtype, at(p.query, b, h, i, t), g);
           }
         }
         for (int64_t j = 0; j < p.columns; ++j) {
           for (int64_t t = 0; t < p.width; ++t) {
             double g = 0;
-            for (int64_t i = 0; i < p.rows; ++i) g += grads[static_cast<size_t>(i * p.columns + j)] * get(o.query, at(p.rows, p.width, b, h, i, t));
-            WriteElement(o.key_grad, p.dtype, at(p.columns, p.width, b, h, j, t), g);
+            for (int64_t i = 0; i < p.rows; ++i) g += grads[static_cast<size_t>(i * p.columns + j)] * get(o.query, at(p.query, b, h, i, t));
+            WriteElement(o.key_grad, p.dtype, at(p.key, b, h, j, t), g);
           }
           for (int64_t t = 0; t < p.value_width; ++t) {
             double g = 0;
-            for (int64_t i = 0; i < p.rows; ++i) g += weights[static_cast<size_t>(i * p.columns + j)] * get(o.ograd, at(p.rows, p.value_width, b, h, i, t));
-            WriteElement(o.value_grad, p.dtype, at(p.columns, p.value_width, b, h, j, t), g);
+            for (int64_t i = 0; i < p.rows; ++i) g += weights[static_cast<size_t>(i * p.columns + j)] * get(o.ograd, at(p.output, b, h, i, t));
+            WriteElement(o.value_grad, p.dtype, at(p.value, b, h, j, t), g);
           }
         }
       }

@@ -2,6 +2,7 @@
 // Numbers, notes and knobs are some of those that cuDNN 9.19 names for a Hopper GPU, with engines by Winograd, FFT and of narrower inputs beside them, so
 // that every filter meets something. HOST_GPU_CUDNN_REFUSE (fused, channels_last, half, attention, with commas) has plans refused.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "cudnn_descriptor.h"
@@ -262,6 +263,30 @@ cudnnStatus_t FinalizePack(Descriptor* d) {
 
 namespace {
 
+// The first byte of each element, from that of the first.
+std::vector<size_t> Elements(const Tensor& t) {
+  std::vector<size_t> all = {0};
+  for (size_t d = 0; d < t.dims.size(); ++d) {
+    std::vector<size_t> longer;
+    longer.reserve(all.size() * static_cast<size_t>(t.dims[d]));
+    for (size_t at : all)
+      for (int64_t i = 0; i < t.dims[d]; ++i) longer.push_back(at + static_cast<size_t>(i * t.strides[d]) * SizeOf(t.number));
+    all = std::move(longer);
+  }
+  return all;
+}
+// Do two tensors have bytes in common? Those that lie between each other's elements (interleaved ones) have none.
+bool ShareBytes(const Tensor& one, const char* at, const Tensor& other, const char* there) {
+  std::vector<char> taken(static_cast<size_t>(one.Extent()) * SizeOf(one.number));
+  for (size_t e : Elements(one)) std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(e), SizeOf(one.number), 1);
+  for (size_t e : Elements(other))
+    for (size_t i = 0; i < SizeOf(other.number); ++i) {
+      const std::ptrdiff_t byte = there + e + i - at;
+      if (byte >= 0 && byte < static_cast<std::ptrdiff_t>(taken.size()) && taken[static_cast<size_t>(byte)]) return true;
+    }
+  return false;
+}
+
 // Whether what is written lies upon something else. An operand of pointwise operations may be the result itself, element for element.
 std::string Overlaps(const Graph& g, const Pack& pack) {
   for (const Operation& o : g.operations) {
@@ -272,7 +297,7 @@ std::string Overlaps(const Graph& g, const Pack& pack) {
       const Tensor& t = entry.second;
       if (t.is_virtual || t.by_value || t.uid == out.uid) continue;
       const char *from = static_cast<const char*>(pack.pointers.at(t.uid)), *last = from + static_cast<size_t>(t.Extent()) * SizeOf(t.number);
-      if (from >= end || last <= to) continue;
+      if (from >= end || last <= to || !ShareBytes(out, to, t, from)) continue;
       const bool same = from == to && t.dims == out.dims && t.strides == out.strides && t.type == out.type;
       const bool pointwise = std::all_of(g.operations.begin(), g.operations.end(), [&](const Operation& p) {
         return p.kind == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR || std::none_of(p.inputs.begin(), p.inputs.end(), [&](const Tensor& i) { return i.uid == t.uid; });

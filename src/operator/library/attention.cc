@@ -32,17 +32,24 @@ const AttentionLibrary* GetAttentionLibrary() { return g_library.load(std::memor
 void SetAttentionLibrary(const AttentionLibrary* library) { g_library.store(library, std::memory_order_release); }
 void ForgetAttention() { g_chosen.Clear(); }
 
+void AttentionProblem::LieSeparately() {
+  auto lie = [this](int64_t length, int64_t size) { return AttentionStrides{length * heads * size, size, heads * size}; };
+  query = lie(rows, width), key = lie(columns, width), value = lie(columns, value_width), output = lie(rows, value_width);
+}
+
 std::string AttentionProblem::CacheKey() const {
-  Key key;
-  key.Add(backward).Add(statistics).Add(dtype).Add(batch).Add(heads).Add(rows).Add(columns).Add(width).Add(value_width).Add(mask).Add(mask_dtype).Add(alignment).Add(device);
-  for (int64_t d : mask_dims) key.Add(d);
-  return key.text();
+  Key all;
+  all.Add(backward).Add(statistics).Add(dtype).Add(batch).Add(heads).Add(rows).Add(columns).Add(width).Add(value_width).Add(mask).Add(mask_dtype).Add(alignment).Add(device);
+  for (const AttentionStrides* s : {&query, &key, &value, &output}) all.Add(s->example).Add(s->head).Add(s->row);
+  for (int64_t d : mask_dims) all.Add(d);
+  return all.text();
 }
 
 std::string AttentionProblem::Text() const {
   std::ostringstream s;
   s << "attention" << (backward ? " backward" : statistics ? " with statistics" : "") << ", " << DTypeName(dtype) << ", batch " << batch << ", heads " << heads << ", rows " << rows
     << ", columns " << columns << ", width " << width << ", of values " << value_width;
+  s << ", rows of query " << query.row << ", key " << key.row << ", value " << value.row << " apart";
   if (mask) s << ", mask (" << mask_dims[0] << ", " << mask_dims[1] << ", " << mask_dims[2] << ", " << mask_dims[3] << ") " << DTypeName(mask_dtype);
   return s.str();
 }

@@ -16,17 +16,23 @@
 namespace mxnet {
 namespace library {
 
-/* All that the choice of an engine depends on. Arrays lie as (batch, rows or columns, heads, width); statistics and sums as (batch, heads, rows), float32. */
+/* Elements between neighbours in an array of a matrix for each head of each example; the elements of a row lie side by side. */
+struct AttentionStrides {
+  int64_t example = 0, head = 0, row = 0;
+};
+/* All that the choice of an engine depends on. Gradients lie as their arrays do, ograd as the output; statistics and sums as (batch, heads, rows), float32. */
 struct AttentionProblem {
   bool backward = false;
   bool statistics = false;   // forward: also the logarithm of each row's sum of exponentials, which the backward pass reads
   int dtype = kFloat16;
   int64_t batch = 0, heads = 0, rows = 0, columns = 0, width = 0, value_width = 0;
+  AttentionStrides query, key, value, output;
   bool mask = false;
   int mask_dtype = kFloat32;
   int64_t mask_dims[4] = {1, 1, 1, 1};   // batch, heads, rows, columns, or 1 each
   int alignment = 16;                    // bytes, of every address; a power of two up to 16
   int device = 0;
+  void LieSeparately();   // sets strides: arrays (batch, rows or columns, heads, width)
   std::string CacheKey() const;
   std::string Text() const;
 };

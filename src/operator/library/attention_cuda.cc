@@ -19,11 +19,14 @@ class Builder {
   struct Strides {
     int64_t s[4];
   };
-  // Arrays as they lie: (batch, length, heads, width), seen as (batch, heads, length, width) or with the last two exchanged.
-  Tensor Array(int64_t uid, int64_t length, int64_t width, bool exchanged = false) {
-    const int64_t batch = length * p_.heads * width, row = p_.heads * width;
-    return exchanged ? Make(uid, {p_.batch, p_.heads, width, length}, {{batch, width, 1, row}}, Io()) : Make(uid, {p_.batch, p_.heads, length, width}, {{batch, width, row, 1}}, Io());
+  // Arrays as they lie, seen as (batch, heads, length, width) or with the last two exchanged. uid 0: not in memory
+  Tensor Array(int64_t uid, int64_t length, int64_t width, const AttentionStrides& s, bool exchanged = false) {
+    return exchanged ? Make(uid, {p_.batch, p_.heads, width, length}, {{s.example, s.head, 1, s.row}}, Io()) : Make(uid, {p_.batch, p_.heads, length, width}, {{s.example, s.head, s.row, 1}}, Io());
   }
+  Tensor Query(int64_t uid) { return Array(uid, p_.rows, p_.width, p_.query); }
+  Tensor Key(int64_t uid, bool exchanged = false) { return Array(uid, p_.columns, p_.width, p_.key, exchanged); }
+  Tensor Value(int64_t uid, bool exchanged = false) { return Array(uid, p_.columns, p_.value_width, p_.value, exchanged); }
+  Tensor Output(int64_t uid) { return Array(uid, p_.rows, p_.value_width, p_.output); }
   Tensor Rows(int64_t uid) { return Make(uid, {p_.batch, p_.heads, p_.rows, 1}, {{p_.heads * p_.rows, p_.rows, 1, 1}}, CUDNN_DATA_FLOAT); }   // a number for each row; uid 0: not in memory
   Tensor Scores(cudnnDataType_t type = CUDNN_DATA_FLOAT) { return Make(0, {p_.batch, p_.heads, p_.rows, p_.columns}, {{p_.heads * p_.rows * p_.columns, p_.rows * p_.columns, p_.columns, 1}}, type); }
   Tensor ScoresExchanged() { return Make(0, {p_.batch, p_.heads, p_.columns, p_.rows}, {{p_.heads * p_.rows * p_.columns, p_.rows * p_.columns, 1, p_.columns}}, Io()); }
@@ -102,13 +105,13 @@ class Builder {
 std::shared_ptr<CudnnGraph> Build(const AttentionProblem& p, cudnnHandle_t handle) {
   using Tensor = Builder::Tensor;
   Builder b(p);
-  const Tensor query = b.Array(kQuery, p.rows, p.width), key = b.Array(kKey, p.columns, p.width, true), output = b.Array(kOutput, p.rows, p.value_width), scale = b.Number(kScale);
+  const Tensor query = b.Query(kQuery), key = b.Key(kKey, true), output = b.Output(kOutput), scale = b.Number(kScale);
   auto scaled = [&] {
     const Tensor s = b.Pointwise(CUDNN_POINTWISE_MUL, b.Product(query, key, b.Scores()), scale, b.Scores());
     return p.mask ? b.Pointwise(CUDNN_POINTWISE_ADD, s, b.Mask(), b.Scores()) : s;
   };
   if (!p.backward) {
-    const Tensor value = b.Array(kValue, p.columns, p.value_width), s = scaled();
+    const Tensor value = b.Value(kValue), s = scaled();
     const Tensor largest = b.Reduce(CUDNN_REDUCE_TENSOR_MAX, s, b.Rows(0));
     const Tensor e = b.Pointwise(CUDNN_POINTWISE_EXP, b.Pointwise(CUDNN_POINTWISE_SUB, s, largest, b.Scores()), nullptr, b.Scores());
     const Tensor sum = b.Reduce(CUDNN_REDUCE_TENSOR_ADD, e, b.Rows(0));
@@ -117,21 +120,20 @@ std::shared_ptr<CudnnGraph> Build(const AttentionProblem& p, cudnnHandle_t handl
     b.Product(b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, b.Scores(b.Io())), value, output);
     return b.Finish(handle);
   }
-  const Tensor value = b.Array(kValue, p.columns, p.value_width, true), ograd = b.Array(kOgrad, p.rows, p.value_width);
+  const Tensor value = b.Value(kValue, true), ograd = b.Output(kOgrad);
   // sums over a row of ograd * output
   const Tensor both = b.Pointwise(CUDNN_POINTWISE_MUL, ograd, output, b.Make(0, {p.batch, p.heads, p.rows, p.value_width}, {{p.heads * p.rows * p.value_width, p.rows * p.value_width, p.heads * p.value_width, 1}}, CUDNN_DATA_FLOAT));
   const Tensor sums = b.Pointwise(CUDNN_POINTWISE_MUL, b.Reduce(CUDNN_REDUCE_TENSOR_ADD, both, b.Rows(0)), b.Number(kOne), b.Rows(kSums));
   // the weights again, and the gradient of the values
   const Tensor weights = b.Pointwise(CUDNN_POINTWISE_EXP, b.Pointwise(CUDNN_POINTWISE_SUB, scaled(), b.Rows(kStatistics), b.Scores()), nullptr, b.Scores());
-  b.Product(b.Reshape(weights, b.ScoresExchanged()), ograd, b.Array(kValueGrad, p.columns, p.value_width));
+  b.Product(b.Reshape(weights, b.ScoresExchanged()), ograd, b.Value(kValueGrad));
   // the gradient of the scores, of keys and of queries
   const Tensor up = b.Pointwise(CUDNN_POINTWISE_SUB, b.Product(ograd, value, b.Scores()), sums, b.Scores());
   const Tensor scores = b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_MUL, up, weights, b.Scores()), scale, b.Scores(b.Io()));
-  b.Product(b.Reshape(scores, b.ScoresExchanged()), query, b.Array(kKeyGrad, p.columns, p.width));
-  const int64_t row = p.heads * p.width;
-  const Tensor plain = b.Reshape(key, b.Make(0, {p.batch, p.heads, p.columns, p.width}, {{p.columns * row, p.width, row, 1}}, b.Io()));
+  b.Product(b.Reshape(scores, b.ScoresExchanged()), query, b.Key(kKeyGrad));
+  const Tensor plain = b.Reshape(key, b.Key(0));
   const Tensor query_sums = b.Make(kQuerySums, {p.batch, p.heads, p.rows, p.width}, {{p.heads * p.rows * p.width, p.rows * p.width, p.width, 1}}, CUDNN_DATA_FLOAT);
-  b.Pointwise(CUDNN_POINTWISE_IDENTITY, b.Product(scores, plain, query_sums), nullptr, b.Array(kQueryGrad, p.rows, p.width));
+  b.Pointwise(CUDNN_POINTWISE_IDENTITY, b.Product(scores, plain, query_sums), nullptr, b.Query(kQueryGrad));
   return b.Finish(handle);
 }
 

@@ -11,6 +11,7 @@
 #include "operator/nn/nn_common.h"
 #include "operator/pointwise/device_functions.h"
 #include "operator/pointwise/execute.h"
+#include "rtc/loop.h"
 
 namespace mxnet {
 namespace nn {
@@ -18,41 +19,121 @@ namespace {
 
 using library::AttentionProblem;
 
-int AlignmentOf(const KernelArgs& a, int first, std::initializer_list<const void*> more) {
+/* The operator's inputs from `first` on. */
+struct Inputs {
+  Inputs(KernelArgs& args, int first_array)
+      : a(args), p(args.param<AttentionParam>()), d(args, first_array), first(first_array), mask(p.mask ? &args.in[first + p.Arrays()] : nullptr),
+        length(p.length ? &args.in[first + p.Inputs() - 1] : nullptr), counts(mask && mask->dtype == kBool) {}
+  const TBlob& Array(const HeadsIn& in) const { return a.in[first + in.array]; }
+  void* Data(const HeadsIn& in) const { return Begin(Array(in), in); }
+  static void* Begin(const TBlob& b, const HeadsIn& in) { return b.data<char>() + static_cast<size_t>(in.offset) * DTypeSize(b.dtype); }
+
+  KernelArgs& a;
+  const AttentionParam& p;
+  const AttentionDims d;
+  const int first;
+  const TBlob *mask, *length;
+  const bool counts;   // a boolean mask says which columns count
+};
+
+/*
+ * What engines add to the scores: the mask as it is, or one that is made of it where a boolean one or lengths say what counts. Numbers far below all scores, but
+ * finite, take the others out; a row without any that counts is cleared behind the engine.
+ */
+class AddedMask {
+ public:
+  explicit AddedMask(const Inputs& in) : in_(in), made_(in.counts || in.length) {
+    const int64_t all = in.d.batch * in.d.heads;
+    if (in.mask) heads_ = in.mask->shape[0], rows_ = in.mask->shape[1], columns_ = in.mask->shape[2];
+    if (made_) columns_ = in.d.columns;
+    if (in.length) heads_ = all, rows_ = std::max(rows_, in.length->shape[1]);
+  }
+
+  void Describe(AttentionProblem* problem) const {
+    problem->mask = in_.mask || in_.length;
+    problem->mask_dtype = made_ || !in_.mask ? kFloat32 : in_.mask->dtype;
+    problem->mask_dims[0] = heads_ == 1 ? 1 : in_.d.batch, problem->mask_dims[1] = heads_ == 1 ? 1 : in_.d.heads;
+    problem->mask_dims[2] = rows_, problem->mask_dims[3] = columns_;
+  }
+  const void* given() const { return made_ || !in_.mask ? nullptr : in_.mask->dptr; }   // where it lies before it is made
+
+  const void* Make() {
+    if (!made_) return given();
+    float* mask = Scratch<float>(in_.a, heads_ * rows_ * columns_);
+    some_ = Scratch<int>(in_.a, heads_ * rows_);
+    rtc::Arguments args;
+    const Shape one{1, 1, 1}, &m = in_.mask ? in_.mask->shape : one;
+    args.Add(in_.mask ? in_.mask->dptr : nullptr).Add(m[0] == 1 ? int64_t{0} : m[1] * m[2]).Add(m[1] == 1 ? int64_t{0} : m[2]).Add(m[2] == 1 ? int64_t{0} : int64_t{1});
+    const int64_t lengths = in_.length ? in_.length->shape[1] : 0;
+    args.Add(in_.length ? in_.length->dptr : nullptr).Add(lengths).Add(lengths > 1 ? int64_t{1} : int64_t{0}).Add(mask).Add(some_).Add(rows_).Add(columns_);
+    const int kind = in_.counts ? 1 : in_.mask ? 2 : 0;
+    rtc::LaunchRows(in_.a.run, {"attention_mask", {in_.mask ? in_.mask->dtype : -1, in_.length ? in_.length->dtype : -1}, 2 * kind + (in_.length != nullptr)}, heads_ * rows_, &args, [&] {
+      const std::string at = "head * a.mask_head + r * a.mask_row + j * a.mask_column";
+      return rtc::LoopText{"const D0* mask; long long mask_head, mask_row, mask_column; const D1* lengths; long long length_head, length_row; float* out; int* some; long long rows, columns;", "",
+                           "    __shared__ int shared[256];\n    const long long head = row / a.rows, r = row % a.rows;\n    const long long count = " +
+                               std::string(in_.length ? "mx::Load<long long>(a.lengths, head * a.length_head + r * a.length_row)" : "a.columns") + ";\n    int any = 0;\n"
+                               "    for (long long j = threadIdx.x; j < a.columns; j += 256) {\n      const bool yes = j < count" + (kind == 1 ? " && a.mask[" + at + "].bits != 0" : "") + ";\n"
+                               "      any = yes ? 1 : any;\n      a.out[row * a.columns + j] = yes ? " + (kind == 2 ? "mx::Load<float>(a.mask, " + at + ")" : "0.f") + " : -1e30f;\n    }\n"
+                               "    any = mx::BlockMax(any, shared);\n    if (threadIdx.x == 0) a.some[row] = any;\n"};
+    });
+    return mask;
+  }
+
+  /* After Make and the forward pass: rows of which no column counts are 0, and their weights backwards, too. */
+  void ClearRows(const TBlob& out, const TBlob* statistics) const {
+    if (!made_) return;
+    const AttentionDims& d = in_.d;
+    rtc::Arguments args;
+    args.Add(some_).Add(heads_ == 1 ? int64_t{0} : rows_).Add(rows_ == 1 ? int64_t{0} : int64_t{1}).Add(out.dptr).Add(statistics ? statistics->dptr : nullptr);
+    args.Add(d.rows).Add(d.heads).Add(d.output.example).Add(d.output.head).Add(d.output.row).Add(d.value_width);
+    rtc::LaunchItems(in_.a.run, {"attention_empty_rows", {out.dtype}}, d.batch * d.heads * d.rows, &args, [] {
+      return rtc::LoopText{"const int* some; long long some_head, some_row; D0* out; float* statistics; long long rows, heads, out_example, out_head, out_row, width;", "",
+                           "      const long long head = static_cast<long long>(i) / a.rows, r = static_cast<long long>(i) % a.rows;\n"
+                           "      if (a.some[head * a.some_head + r * a.some_row] == 0) {\n"
+                           "        const long long at = head / a.heads * a.out_example + head % a.heads * a.out_head + r * a.out_row;\n"
+                           "        for (long long j = 0; j < a.width; ++j) mx::Store(a.out, at + j, 0.f);\n"
+                           "        if (a.statistics) a.statistics[i] = __int_as_float(0x7f800000);\n      }\n"};
+    });
+  }
+
+ private:
+  const Inputs& in_;
+  const bool made_;
+  int64_t heads_ = 1, rows_ = 1, columns_ = 1;   // 1: broadcast
+  int* some_ = nullptr;
+};
+
+/* The largest power of two up to 16 that divides all addresses. */
+int AlignmentOf(const Inputs& in, const AddedMask& mask, std::initializer_list<const void*> more) {
   int bytes = 16;
   auto look = [&bytes](const void* p) {
     while (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes)) bytes /= 2;
   };
-  for (int i = first; i < first + 3 + a.param<AttentionParam>().mask; ++i) look(a.in[i].dptr);
+  for (const void* p : {static_cast<const void*>(in.Data(in.d.query)), static_cast<const void*>(in.Data(in.d.key)), static_cast<const void*>(in.Data(in.d.value)), mask.given()}) look(p);
   for (const void* p : more) look(p);
   return bytes;
 }
 
 /* The forward pass. Its backward pass asks about the same arrays, so that both know whether the statistics were written. */
-AttentionProblem ProblemOf(const KernelArgs& a, int first, const TBlob& output, const TBlob* statistics) {
-  const auto& p = a.param<AttentionParam>();
-  const TBlob &q = a.in[first], &k = a.in[first + 1], &v = a.in[first + 2];
+AttentionProblem ProblemOf(const Inputs& in, const AddedMask& mask, const TBlob& output, const TBlob* statistics) {
+  const AttentionDims& d = in.d;
   AttentionProblem problem;
   problem.statistics = statistics != nullptr;
-  problem.dtype = q.dtype;
-  problem.heads = p.heads, problem.batch = q.shape[0], problem.rows = q.shape[1], problem.columns = k.shape[1];
-  problem.width = q.shape[2] / p.heads, problem.value_width = v.shape[2] / p.heads;
-  if (p.mask) {
-    const Shape& m = a.in[first + 3].shape;
-    problem.mask = true, problem.mask_dtype = a.in[first + 3].dtype;
-    problem.mask_dims[0] = m[0] == 1 ? 1 : problem.batch, problem.mask_dims[1] = m[0] == 1 ? 1 : problem.heads;
-    problem.mask_dims[2] = m[1], problem.mask_dims[3] = m[2];
-  }
-  problem.alignment = AlignmentOf(a, first, {output.dptr, statistics ? statistics->dptr : nullptr});
-  problem.device = a.run.ctx.dev_id;
+  problem.dtype = in.Array(d.query).dtype;
+  problem.heads = d.heads, problem.batch = d.batch, problem.rows = d.rows, problem.columns = d.columns, problem.width = d.width, problem.value_width = d.value_width;
+  auto strides = [](const HeadsIn& h) { return library::AttentionStrides{h.example, h.head, h.row}; };
+  problem.query = strides(d.query), problem.key = strides(d.key), problem.value = strides(d.value), problem.output = strides(d.output);
+  mask.Describe(&problem);
+  problem.alignment = AlignmentOf(in, mask, {output.dptr, statistics ? statistics->dptr : nullptr});
+  problem.device = in.a.run.ctx.dev_id;
   return problem;
 }
 
-library::AttentionOperands OperandsOf(const KernelArgs& a, int first) {
+library::AttentionOperands OperandsOf(const Inputs& in, AddedMask* mask) {
   library::AttentionOperands o;
-  o.query = a.in[first].dptr, o.key = a.in[first + 1].dptr, o.value = a.in[first + 2].dptr;
-  if (a.param<AttentionParam>().mask) o.mask = a.in[first + 3].dptr;
-  o.scale = static_cast<float>(a.param<AttentionParam>().scale);
+  o.query = in.Data(in.d.query), o.key = in.Data(in.d.key), o.value = in.Data(in.d.value);
+  o.mask = mask->Make();
+  o.scale = static_cast<float>(in.p.scale);
   return o;
 }
 
@@ -60,7 +141,7 @@ void RunEngine(KernelArgs& a, const AttentionProblem& problem, const library::En
   library::GetAttentionLibrary()->run(problem, engine, o, engine.workspace ? a.workspace(engine.workspace) : nullptr, a.run);
 }
 
-/* An array (batch, length, heads x width), or scores (batch x heads, rows, columns), as one matrix for each head of each example. */
+/* A matrix for each head of each example: arrays, or scores (batch x heads, rows, columns). */
 struct Matrices {
   void* data;
   int64_t row, head, example;   // elements between neighbours
@@ -69,73 +150,91 @@ struct Matrices {
 /* In parts: the scores are stored. */
 class Parts {
  public:
-  Parts(KernelArgs& a, int first)
-      : a_(a), first_(first), dtype_(a.in[first].dtype), scale_(a.param<AttentionParam>().scale), heads_(a.param<AttentionParam>().heads), batch_(a.in[first].shape[0]), rows_(a.in[first].shape[1]),
-        columns_(a.in[first + 1].shape[1]), width_(a.in[first].shape[2] / heads_), value_width_(a.in[first + 2].shape[2] / heads_) {}
+  Parts(const Inputs& in) : in_(in), a_(in.a), d_(in.d), dtype_(in.Array(in.d.query).dtype), scale_(in.p.scale) {}
 
   void Forward(const TBlob& out) {
     const TBlob weights = Weights();
-    Multiply({weights.dptr, columns_, rows_ * columns_, heads_ * rows_ * columns_}, false, Of(2), false, Like(out, value_width_), rows_, value_width_, columns_, 1);
+    Multiply(Scores(weights), false, Of(d_.value), false, Like(out, d_.output), d_.rows, d_.value_width, d_.columns, 1);
   }
 
   void Backward(const TBlob& ograd) {
     const TBlob weights = Weights();
-    const Matrices w = Scores(weights), up = Like(ograd, value_width_);
-    if (Wanted(a_, 2)) Multiply(w, true, up, false, Like(a_.out[2], value_width_), columns_, value_width_, rows_, 1);
-    if (!Wanted(a_, 0) && !Wanted(a_, 1)) return;
+    const Matrices w = Scores(weights), up = Like(ograd, d_.output);
+    if (Wanted(a_, d_.value.array)) Multiply(w, true, up, false, Gradient(d_.value), d_.columns, d_.value_width, d_.rows, 1);
+    if (!Wanted(a_, d_.query.array) && !Wanted(a_, d_.key.array)) return;
     const TBlob grad = NewScores();
     const Matrices g = Scores(grad);
-    Multiply(up, false, Of(2), true, g, rows_, columns_, value_width_, 1);
+    Multiply(up, false, Of(d_.value), true, g, d_.rows, d_.columns, d_.value_width, 1);
     SoftmaxBackwardOnDevice(a_.run, Lines(), grad, weights, grad);
-    if (Wanted(a_, 0)) Multiply(g, false, Of(1), false, Like(a_.out[0], width_), rows_, width_, columns_, scale_);
-    if (Wanted(a_, 1)) Multiply(g, true, Of(0), false, Like(a_.out[1], width_), columns_, width_, rows_, scale_);
+    if (Wanted(a_, d_.query.array)) Multiply(g, false, Of(d_.key), false, Gradient(d_.query), d_.rows, d_.width, d_.columns, scale_);
+    if (Wanted(a_, d_.key.array)) Multiply(g, true, Of(d_.query), false, Gradient(d_.key), d_.columns, d_.width, d_.rows, scale_);
   }
 
  private:
-  Matrices Like(const TBlob& b, int64_t width) const { return {b.dptr, heads_ * width, width, b.shape[1] * heads_ * width}; }
-  Matrices Of(int i) const { return Like(a_.in[first_ + i], i == 2 ? value_width_ : width_); }
-  Matrices Scores(const TBlob& b) const { return {b.dptr, columns_, rows_ * columns_, heads_ * rows_ * columns_}; }
+  static Matrices Like(const TBlob& b, const HeadsIn& h) { return {Inputs::Begin(b, h), h.row, h.head, h.example}; }
+  Matrices Of(const HeadsIn& h) const { return Like(in_.Array(h), h); }
+  Matrices Gradient(const HeadsIn& h) const { return Like(a_.out[h.array], h); }
+  Matrices Scores(const TBlob& b) const { return {b.dptr, d_.columns, d_.rows * d_.columns, d_.heads * d_.rows * d_.columns}; }
   DeviceSoftmax Lines() const {
     DeviceSoftmax s;
-    s.outer = batch_ * heads_ * rows_, s.length = columns_;
+    s.outer = d_.batch * d_.heads * d_.rows, s.length = d_.columns;
     return s;
   }
-  TBlob NewScores() {
+  TBlob New(const Shape& shape, int dtype) {
     TBlob b;
-    b.shape = Shape{batch_ * heads_, rows_, columns_}, b.dtype = dtype_, b.ctx = a_.run.ctx;
+    b.shape = shape, b.dtype = dtype, b.ctx = a_.run.ctx;
     b.dptr = a_.workspace(std::max<size_t>(b.Bytes(), 1));
     return b;
   }
+  TBlob NewScores() { return New(Shape{d_.batch * d_.heads, d_.rows, d_.columns}, dtype_); }
+  /* `b` broadcast to a shape of as many dimensions. */
+  TBlob Full(const TBlob& b, const Shape& shape) {
+    if (b.shape == shape) return b;
+    const TBlob full = New(shape, b.dtype);
+    int64_t from[3], to[3];
+    RowMajorStrides(b.shape, from);
+    RowMajorStrides(shape, to);
+    for (int i = 0; i < shape.ndim(); ++i)
+      if (b.shape[i] == 1) from[i] = 0;
+    CopyStrided(a_.run, b.dptr, from, full.dptr, to, shape.dims(), shape.ndim(), DTypeSize(b.dtype));
+    return full;
+  }
   TBlob Weights() {
     const TBlob scores = NewScores();
-    Multiply(Of(0), false, Of(1), true, Scores(scores), rows_, columns_, width_, scale_);
-    if (a_.param<AttentionParam>().mask) {
-      const pointwise::Operand in[2] = {scores, a_.in[first_ + 3]};
+    Multiply(Of(d_.query), false, Of(d_.key), true, Scores(scores), d_.rows, d_.columns, d_.width, scale_);
+    if (in_.mask && !in_.counts) {
+      const pointwise::Operand in[2] = {scores, *in_.mask};
       pointwise::Execute(a_.run, pointwise::Forward(pointwise::k_add), pointwise::kF32, in, 2, pointwise::kBinaryMasks, nullptr, scores, OpReq::kWrite);
     }
-    SoftmaxOnDevice(a_.run, Lines(), scores, nullptr, scores);
+    DeviceSoftmax lines = Lines();
+    TBlob mask, length;
+    if (in_.counts) mask = Full(*in_.mask, scores.shape), lines.mask = &mask;
+    if (in_.length) length = Full(*in_.length, Shape{d_.batch * d_.heads, d_.rows});
+    SoftmaxOnDevice(a_.run, lines, scores, in_.length ? &length : nullptr, scores);
     return scores;
   }
-  // c = alpha op(x) op(y), m x n with k terms. A batch has one step: the shorter of heads and examples is gone through here.
+  // c = alpha op(x) op(y), m x n with k terms. A batch has one step: where heads and examples do not lie in one row, the shorter of both is gone through here.
   void Multiply(const Matrices& x, bool trans_x, const Matrices& y, bool trans_y, const Matrices& c, int64_t m, int64_t n, int64_t k, double alpha) {
-    const bool over_heads = heads_ <= batch_;
+    auto in_one_row = [this](const Matrices& b) { return b.example == d_.heads * b.head; };
+    const bool one_row = in_one_row(x) && in_one_row(y) && in_one_row(c), over_heads = !one_row && d_.heads <= d_.batch;
     library::Product p;
     p.dtype = dtype_, p.trans_a = trans_x, p.trans_b = trans_y, p.m = m, p.n = n, p.k = k, p.alpha = alpha;
     p.lda = x.row, p.ldb = y.row, p.ldc = c.row;
-    p.batch = over_heads ? batch_ : heads_;
+    p.batch = one_row ? d_.batch * d_.heads : over_heads ? d_.batch : d_.heads;
     p.step_a = over_heads ? x.example : x.head, p.step_b = over_heads ? y.example : y.head, p.step_c = over_heads ? c.example : c.head;
     auto at = [&](const Matrices& b, int64_t i) { return static_cast<char*>(b.data) + i * (over_heads ? b.head : b.example) * static_cast<int64_t>(DTypeSize(dtype_)); };
-    for (int64_t i = 0; i < (over_heads ? heads_ : batch_); ++i)
+    for (int64_t i = 0; i < (one_row ? 1 : over_heads ? d_.heads : d_.batch); ++i)
       library::Multiply(a_.run, [this](size_t bytes) {   // one after the other on a stream: one block serves all
         if (bytes > scratch_bytes_) scratch_ = a_.workspace(bytes), scratch_bytes_ = bytes;
         return scratch_;
       }, p, at(x, i), at(y, i), at(c, i));
   }
 
+  const Inputs& in_;
   KernelArgs& a_;
-  const int first_, dtype_;
+  const AttentionDims& d_;
+  const int dtype_;
   const double scale_;
-  const int64_t heads_, batch_, rows_, columns_, width_, value_width_;
   void* scratch_ = nullptr;
   size_t scratch_bytes_ = 0;
 };
@@ -145,44 +244,53 @@ class Parts {
 void AttentionOnDevice(KernelArgs& args) {
   const TBlob& out = args.out[0];
   if (!Wanted(args, 0) || out.Size() == 0) return;
-  if (args.in[1].shape[1] == 0) return ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
-  const bool statistics = args.param<AttentionParam>().statistics && Wanted(args, 1);
-  const AttentionProblem problem = ProblemOf(args, 0, out, statistics ? &args.out[1] : nullptr);
+  const Inputs in(args, 0);
+  if (in.d.columns == 0) return ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
+  const TBlob* statistics = in.p.statistics && Wanted(args, 1) ? &args.out[1] : nullptr;
+  AddedMask mask(in);
+  const AttentionProblem problem = ProblemOf(in, mask, out, statistics);
   const auto engine = library::ChooseAttention(problem, Env::Get(), args.run);
-  if (!engine) return Parts(args, 0).Forward(out);
-  library::AttentionOperands o = OperandsOf(args, 0);
+  if (!engine) return Parts(in).Forward(out);
+  library::AttentionOperands o = OperandsOf(in, &mask);
   o.output = out.dptr;
-  if (statistics) o.statistics = args.out[1].dptr;
+  if (statistics) o.statistics = statistics->dptr;
   RunEngine(args, problem, *engine, o);
+  mask.ClearRows(out, statistics);
 }
 
 void AttentionBackwardOnDevice(KernelArgs& args) {
-  const auto& p = args.param<AttentionParam>();
-  const TBlob &q = args.in[1], &k = args.in[2];
-  if (q.Size() == 0 || k.Size() == 0 || args.in[0].Size() == 0) {
-    for (int i = 0; i < 3; ++i)
+  const Inputs in(args, 1);
+  const AttentionDims& d = in.d;
+  const int arrays = in.p.Arrays();
+  if (d.batch == 0 || d.rows == 0 || d.columns == 0 || d.width == 0 || d.value_width == 0) {
+    for (int i = 0; i < arrays; ++i)
       if (Wanted(args, i)) ZeroBytes(args.run, args.out[i].dptr, static_cast<int64_t>(args.out[i].Bytes()));
     return;
   }
-  const int kept = 4 + p.mask;   // output, statistics
+  const int kept = 1 + in.p.Inputs();   // output, statistics
   std::shared_ptr<const library::EngineConfig> engine;
   AttentionProblem problem;
-  void* grads[3];
-  if (p.statistics) {
-    problem = ProblemOf(args, 1, args.in[kept], &args.in[kept + 1]);
+  AddedMask mask(in);
+  TBlob grads[3];
+  if (in.p.statistics) {
+    problem = ProblemOf(in, mask, args.in[kept], &args.in[kept + 1]);
     if (library::ChooseAttention(problem, Env::Get(), args.run)) {   // then the statistics were written
-      for (int i = 0; i < 3; ++i) grads[i] = Wanted(args, i) ? args.out[i].dptr : args.workspace(args.out[i].Bytes());
+      for (int i = 0; i < arrays; ++i) {
+        grads[i] = args.out[i];
+        if (!Wanted(args, i)) grads[i].dptr = args.workspace(grads[i].Bytes());
+      }
+      auto begin = [&](const HeadsIn& h) { return Inputs::Begin(grads[h.array], h); };
       problem.backward = true, problem.statistics = false;
-      problem.alignment = std::min(problem.alignment, AlignmentOf(args, 1, {args.in[0].dptr, grads[0], grads[1], grads[2]}));
+      problem.alignment = std::min(problem.alignment, AlignmentOf(in, mask, {args.in[0].dptr, begin(d.query), begin(d.key), begin(d.value)}));
       engine = library::ChooseAttention(problem, Env::Get(), args.run);
     }
   }
-  if (!engine) return Parts(args, 1).Backward(args.in[0]);
-  library::AttentionOperands o = OperandsOf(args, 1);
+  if (!engine) return Parts(in).Backward(args.in[0]);
+  library::AttentionOperands o = OperandsOf(in, &mask);
   o.output = args.in[kept].dptr, o.statistics = args.in[kept + 1].dptr, o.ograd = args.in[0].dptr;
-  o.query_grad = grads[0], o.key_grad = grads[1], o.value_grad = grads[2];
-  o.sums = args.workspace(static_cast<size_t>(problem.batch * problem.heads * problem.rows) * sizeof(float));
-  o.query_sums = args.workspace(static_cast<size_t>(q.Size()) * sizeof(float));
+  o.query_grad = Inputs::Begin(grads[d.query.array], d.query), o.key_grad = Inputs::Begin(grads[d.key.array], d.key), o.value_grad = Inputs::Begin(grads[d.value.array], d.value);
+  o.sums = Scratch<float>(args, d.batch * d.heads * d.rows);
+  o.query_sums = Scratch<float>(args, d.batch * d.heads * d.rows * d.width);
   RunEngine(args, problem, *engine, o);
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kBlock = 256;
 template <typename T>
 constexpr T kLowest = -std::numeric_limits<T>::infinity();
 
-// One contiguous row of which all elements count.
+// The elements of one contiguous row that count.
 template <typename T, typename Sum>
 void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
   T top = kLowest<T>;
@@ -100,8 +100,10 @@ void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int6
   T* y = static_cast<T*>(yv);
   const int64_t slice = c.length * c.inner;
   for (int64_t o = begin; o < end; ++o) {
-    if (c.inner == 1 && !c.lengths && !c.mask) {
-      Row<T, Sum>(x + o * slice, y + o * slice, c.length, static_cast<T>(c.scale), c.log);
+    if (c.inner == 1 && !c.mask) {
+      const int64_t count = c.lengths ? std::max<int64_t>(0, std::min(c.lengths[o], c.length)) : c.length;
+      Row<T, Sum>(x + o * slice, y + o * slice, count, static_cast<T>(c.scale), c.log);
+      std::fill(y + o * slice + count, y + (o + 1) * slice, T(0));
       continue;
     }
     for (int64_t j = 0; j < c.inner; j += kBlock)

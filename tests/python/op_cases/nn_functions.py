@@ -158,6 +158,8 @@ CASES += [
     {"op": "softmax", "inputs": [rand((3, 4, 5), -2, 2)], "attrs": {"axis": 1, "temperature": 2.5}, "ref": softmax, "grad": True, "grad2": True, "tol": HALF_TOL},
     {"op": "softmax", "inputs": [rand((2, 3, 4), -2, 2), np.array([[1, 2, 3, 0], [3, 3, 2, 1]])], "input_dtypes": {1: "int32"}, "attrs": {"axis": 1, "use_length": True},
      "ref": softmax, "grad": [0], "tol": HALF_TOL, "empty": [(0, 3, 4), (0, 4)]},
+    {"op": "softmax", "inputs": [rand((2, 3, 9), -2, 2), np.array([[1, 9, 12], [0, 4, 8]])], "input_dtypes": {1: "int32"}, "attrs": {"use_length": True},
+     "ref": softmax, "grad": [0], "tol": HALF_TOL, "empty": [(0, 3, 9), (0, 3)]},
     {"op": "softmax", "inputs": [rand((3, 4), -2, 2)], "attrs": {"dtype": "float64"}, "ref": softmax, "out_dtype": "float64", "grad": True, "tol": {"float64": 1e-11}},
     {"op": "log_softmax", "inputs": [rand((3, 4, 5), -2, 2)], "ref": log_softmax, "grad": True, "grad2": True, "tol": HALF_TOL},
     {"op": "log_softmax", "inputs": [rand((3, 4, 5), -2, 2)], "attrs": {"axis": 0, "temperature": 0.5}, "ref": log_softmax, "grad": True, "grad2": True, "tol": HALF_TOL},
