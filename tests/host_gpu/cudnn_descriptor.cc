@@ -300,6 +300,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
     if (r.required && !d.Has(r.name)) return Fail(CUDNN_STATUS_BAD_PARAM, kFunction, Which(d, r.name) + " is not set");
   const cudnnStatus_t status = Finalize(&d);
   d.finalized = status == CUDNN_STATUS_SUCCESS;
+  if (d.finalized && d.graph) Record(box->content);
   return status;
 }
 

@@ -136,6 +136,9 @@ struct Arithmetic {
 };
 void Compute(const Graph& graph, const Pack& pack, const std::map<int64_t, double>& numbers, const Arithmetic& arithmetic);
 
+/* Keeps a finished operation graph for the judge, where one is wanted. */
+void Record(const Content& graph);
+
 const char* NameOf(cudnnBackendDescriptorType_t type);
 
 }  // namespace cudnn
