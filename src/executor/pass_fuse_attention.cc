@@ -1,12 +1,14 @@
 // A product of queries and keys, softmax (of what counts, of the sum with a mask) and a product with values become _fused_attention, whose scores stay in the
 // cache: batch_dot, or the products on interleaved projections. Where q, k and v of batch_dot are made by splitting a width into heads, it reads them as they lie
 // before that, and writes the heads side by side. Its gradient has none of the mask.
-// On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32.
+// On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32. Mixed precision multiplies the
+// weights in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is rounded to it before anybody reads it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "executor/passes.h"
 #include "executor/plan.h"
@@ -39,9 +41,22 @@ NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
 
 bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
 
+/* What amp_cast or amp_multicast is given; `e` itself otherwise. */
+NodeEntry BeforeCast(const NodeEntry& e) {
+  if (IsResultOf(e, {"amp_cast"})) return e.node->inputs[0];
+  return !e.node->is_variable() && e.node->op()->name == "amp_multicast" ? e.node->inputs[e.index] : e;
+}
+
 /* What mixed precision widens to float32, before that where `may` says so; `e` itself otherwise. */
 NodeEntry BeforeWidening(const NodeEntry& e, const GraphInfo& info, bool may) {
-  return may && IsResultOf(e, {"amp_cast"}) && info.dtype(e) == kFloat32 && IsHalf(info.dtype(e.node->inputs[0])) ? e.node->inputs[0] : e;
+  const NodeEntry before = BeforeCast(e);
+  return may && info.dtype(e) == kFloat32 && IsHalf(info.dtype(before)) ? before : e;
+}
+
+/* Without a cast that changes nothing for this entry, if only for others of its node. */
+NodeEntry WithoutCast(const NodeEntry& e, const GraphInfo& info) {
+  const NodeEntry before = BeforeCast(e);
+  return info.dtype(before) == info.dtype(e) ? before : e;
 }
 
 /* `renewed` in float32, which attention is computed in on the CPU; `before` is what it was. */
@@ -81,14 +96,17 @@ std::string Exact(double v) {
 
 using Renew = std::function<NodeEntry(const NodeEntry&)>;
 
-/* Puts make(found, renew, name) in the place of each node found. Found ones know the graph as it was; `renew` gives what became of an entry. */
+/*
+ * Puts make(found, renew, name) in the place of each node found, and what a node of `gone` is given in the place of that node. Found ones know the graph as it was; `renew`
+ * gives what became of an entry.
+ */
 template <typename Found, typename Make>
-void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make& make) {
+void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make& make, const std::set<const Node*>& gone = {}) {
   std::map<const Node*, NodePtr> made;
   const Renew renew = [&made](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     auto it = found.find(original.get());
-    return made[original.get()] = it == found.end() ? n : make(it->second, renew, n->name);
+    return made[original.get()] = it != found.end() ? make(it->second, renew, n->name) : gone.count(original.get()) ? n->inputs[0].node : n;
   });
 }
 
@@ -118,6 +136,30 @@ class WantsGradient {
 NodeEntry BeforeNarrowing(const NodeEntry& e, const GraphInfo& info) {
   return IsResultOf(e, {"amp_cast"}) && IsHalf(info.dtype(e)) && info.dtype(e.node->inputs[0]) == kFloat32 ? e.node->inputs[0] : e;
 }
+
+/* The cast that rounds a node's result to a 16-bit type before anything but its shape changes; null where somebody reads it as it is. */
+class Narrowing {
+ public:
+  Narrowing(const PassGraph& g, const GraphInfo& info) : info_(info), users_(CountUsers(g)) {
+    DFSVisit(g.outputs, [this](const NodePtr& n) {
+      for (const auto& in : n->inputs) readers_[in.node.get()] = n;
+    });
+  }
+  NodePtr operator()(NodePtr n) {
+    while (users_[{n.get(), 0}] == 1 && readers_.count(n.get())) {   // an output of the graph has no reader
+      n = readers_[n.get()];
+      const NodeEntry e{n, 0, 0};
+      if (IsResultOf(e, {"amp_cast"})) return IsHalf(info_.dtype(e)) ? n : nullptr;
+      if (!IsResultOf(e, {"Reshape", "transpose"})) break;
+    }
+    return nullptr;
+  }
+
+ private:
+  const GraphInfo& info_;
+  EntryUsers users_;
+  std::map<const Node*, NodePtr> readers_;   // the last one: of nodes with one use the only one
+};
 
 /* Two products that belong together, and how the arrays that they read lie. */
 struct Products {
@@ -155,6 +197,7 @@ bool IsAlike(const NodeEntry& e, const GraphInfo& info, bool everywhere, int* st
 struct Written {
   std::vector<NodeEntry> arrays;
   NodeEntry mask, length;
+  NodePtr narrowed;          // the cast that rounds its result
   bool one_length = false;   // for all rows of a head
   double scale = 1;
   int64_t heads = 1;
@@ -164,13 +207,17 @@ struct Written {
 class Matcher {
  public:
   Matcher(const PassGraph& g, const GraphInfo& info, const PassContext& context)
-      : info_(info), on_cpu_(context.on_cpu()), widened_(context.inference() || !on_cpu_), training_(context.request.is_train), wants_gradient_(context), users_(CountUsers(g)) {}
+      : info_(info), on_cpu_(context.on_cpu()), widened_(context.inference() || !on_cpu_), training_(context.request.is_train), wants_gradient_(context), users_(CountUsers(g)), narrowing_(g, info) {}
 
   /* Does attention end in this node? */
   bool operator()(const NodePtr& n, Written* w) {
     const NodeEntry out{n, 0, 0};
     const Products* products = std::find_if(std::begin(kProducts), std::end(kProducts), [&](const Products& p) { return IsResultOf(out, {p.values}); });
-    if (products == std::end(kProducts) || (on_cpu_ ? info_.dtype(out) != kFloat32 : !IsHalf(info_.dtype(out))) || info_.shape(out).ndim() != 3) return false;
+    if (products == std::end(kProducts)) return false;
+    const bool in_float = info_.dtype(out) == kFloat32;
+    if (!on_cpu_ && in_float) w->narrowed = narrowing_(n);
+    const int dtype = info_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);   // of the products
+    if ((on_cpu_ ? !in_float : !IsHalf(dtype)) || info_.shape(out).ndim() != 3) return false;
     const bool separate = products == kProducts;
     if (separate && (IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b"))) return false;
     w->layout = products->layout;
@@ -179,9 +226,9 @@ class Matcher {
     if (Once(s)) s = BeforeWidening(s, info_, widened_);
     s = WithoutScale(s, &users_, &w->scale);
     if (!IsResultOf(s, {products->scores}) || !Once(s)) return false;
-    const NodeEntry values = BeforeWidening(n->inputs[separate ? 1 : 0], info_, on_cpu_ && widened_);
+    const NodeEntry values = BeforeWidening(WithoutCast(n->inputs[separate ? 1 : 0], info_), info_, w->narrowed || (on_cpu_ && widened_));
     if (!(separate ? Separate(*s.node, values, w) : Interleaved(*s.node, *n, values, w))) return false;
-    return on_cpu_ || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == info_.dtype(out); });
+    return on_cpu_ || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == dtype; });
   }
 
  private:
@@ -193,6 +240,7 @@ class Matcher {
 
   /* The softmax: *s gets what it is taken of. */
   bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
+    if (Once(weights)) weights = WithoutCast(weights, info_);
     weights = BeforeDropout(weights);
     if (!on_cpu_ && Once(weights)) weights = BeforeDropout(BeforeNarrowing(weights, info_));
     if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype")) return false;
@@ -220,7 +268,7 @@ class Matcher {
     for (int side = 0; side < 2 && !w->mask; ++side) {
       double scale = 1;
       const NodeEntry before = Once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info_, widened_) : sum.node->inputs[side];
-      const NodeEntry dot = WithoutScale(before, &users_, &scale), &mask = sum.node->inputs[1 - side];
+      const NodeEntry dot = WithoutScale(before, &users_, &scale), mask = WithoutCast(sum.node->inputs[1 - side], info_);
       if (!IsResultOf(dot, {product}) || !Once(sum.node->inputs[side]) || !(info_.shape(dot) == info_.shape(sum)) || info_.shape(mask).ndim() != 3
           || (info_.dtype(mask) != kFloat32 && (on_cpu_ || !IsHalf(info_.dtype(mask))))) continue;
       w->mask = mask;
@@ -231,21 +279,21 @@ class Matcher {
 
   bool Separate(const Node& product, const NodeEntry& values, Written* w) {
     if (IsOn(product, "transpose_a") || !IsOn(product, "transpose_b")) return false;
-    const NodeEntry q = WithoutScale(product.inputs[0], &users_, &w->scale), k = WithoutScale(product.inputs[1], &users_, &w->scale);
+    const NodeEntry q = WithoutScale(WithoutCast(product.inputs[0], info_), &users_, &w->scale), k = WithoutScale(WithoutCast(product.inputs[1], info_), &users_, &w->scale);
     w->arrays = {q, k, values};
     return info_.shape(q).ndim() == 3 && info_.shape(values).ndim() == 3;
   }
 
   /* Keys and values must be of one array, split in the same way. */
   bool Interleaved(const Node& product, const Node& with_values, const NodeEntry& values, Written* w) {
-    const NodeEntry keys = BeforeWidening(product.inputs.back(), info_, on_cpu_ && widened_);
+    const NodeEntry keys = BeforeWidening(WithoutCast(product.inputs.back(), info_), info_, on_cpu_ && widened_);
     w->heads = static_cast<int64_t>(NumberOf(product, "heads", 0));
     if (!Same(keys, values) || w->heads < 1 || NumberOf(with_values, "heads", 0) != static_cast<double>(w->heads)) return false;
     const bool self = product.num_inputs() == 1;
     const int64_t size = info_.shape(keys)[2] / (w->heads * (self ? 3 : 2));
     if (size == 0) return false;
     w->scale /= std::sqrt(static_cast<double>(size));
-    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(product.inputs[0], info_, on_cpu_ && widened_), &users_, &w->scale));
+    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(WithoutCast(product.inputs[0], info_), info_, on_cpu_ && widened_), &users_, &w->scale));
     w->arrays.push_back(keys);
     return true;
   }
@@ -254,15 +302,19 @@ class Matcher {
   const bool on_cpu_, widened_, training_;
   WantsGradient wants_gradient_;
   EntryUsers users_;
+  Narrowing narrowing_;
 };
 
 int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
   const bool on_cpu = context.on_cpu();
   Matcher matches(*g, info, context);
   std::map<const Node*, Written> found;
+  std::set<const Node*> gone;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
     Written w;
-    if (!n->is_variable() && matches(n, &w)) found[n.get()] = std::move(w);
+    if (n->is_variable() || !matches(n, &w)) return;
+    if (w.narrowed) gone.insert(w.narrowed.get());
+    found[n.get()] = std::move(w);
   });
   if (found.empty()) return 0;
   // scores and weights lose their reader
@@ -277,7 +329,7 @@ int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
     }
     return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(w.scale)}, {"heads", std::to_string(w.heads)}, {"layout", w.layout}, {"with_mask", w.mask ? "1" : "0"},
                                                     {"with_length", w.length ? "1" : "0"}, {"with_statistics", statistics}}, name);
-  });
+  }, gone);
   return static_cast<int>(found.size());
 }
 

@@ -206,16 +206,24 @@ TEST(DevicePlan, AttentionIsOneOperator) {
     const Symbol split = Make("Reshape", {cast(Symbol::Variable(name), "float16", name + "_half")}, {{"shape", "(0, 0, 2, -1)"}}, name + "_split");
     return Make("Reshape", {Make("transpose", {split}, {{"axes", "(0, 2, 1, 3)"}}, name + "_moved")}, {{"shape", "(-3, 0, 0)"}}, name + "_heads");
   };
-  for (bool wide : {false, true}) {   // softmax in float32
+  enum Precision { kHalfAll, kWideSoftmax, kWideWeights };   // the last: values are widened for the second product, whose result is narrowed, as amp.convert_symbol does
+  for (Precision precision : {kHalfAll, kWideSoftmax, kWideWeights}) {
+    const bool wide = precision != kHalfAll;
     Symbol s = Make("batch_dot", {heads("q"), heads("k")}, {{"transpose_b", "True"}}, "scores");
     s = Make("_mul_scalar", {s}, {{"scalar", "0.25"}}, "scaled");
     if (wide) s = cast(s, "float32", "wide");
     s = Make("broadcast_add", {s, wide ? Symbol::Variable("mask") : cast(Symbol::Variable("mask"), "float16", "mask_half")}, {}, "masked");
     s = Make("softmax", {s}, {{"axis", "-1"}}, "weights");
-    if (wide) s = cast(s, "float16", "narrow");
-    s = Make("batch_dot", {s, heads("v")}, {}, "values");
+    if (precision == kWideSoftmax) s = cast(s, "float16", "narrow");
+    const Symbol both = Make("amp_multicast", {s, heads("v")}, {{"num_outputs", "2"}}, "both");
+    s = precision == kWideWeights ? Make("batch_dot", {both[0], both[1]}, {}, "values") : Make("batch_dot", {s, heads("v")}, {}, "values");
     s = Make("Reshape", {s}, {{"shape", "(-4, -1, 2, 0, 0)"}}, "split");
     s = Make("Reshape", {Make("transpose", {s}, {{"axes", "(0, 2, 1, 3)"}}, "moved")}, {{"shape", "(0, 0, -3)"}}, "joined");
+    PlanRequest read_wide;   // without that its result is read in float32: it stays as it is
+    read_wide.symbol = s, read_wide.ctx = Context::GPU(0), read_wide.shapes = {Shape{2, 5, 16}, Shape{2, 6, 16}, Shape{4, 1, 6}, Shape{2, 6, 16}}, read_wide.dtypes.assign(4, kFloat32);
+    const std::vector<std::string> plain = Operators(*Plan::Compile(read_wide));
+    EXPECT_EQ(std::count(plain.begin(), plain.end(), "_fused_attention"), precision != kWideWeights);
+    if (precision == kWideWeights) s = cast(s, "float16", "narrow");
     s = cast(s, "float32", "result");
     const ShapeVector shapes = {Shape{2, 5, 16}, Shape{2, 6, 16}, Shape{4, 1, 6}, Shape{2, 6, 16}};
     for (bool taken : {false, true}) {
