@@ -28,6 +28,13 @@ struct LoopKey {
 };
 using MakeLoopText = std::function<LoopText()>;
 
+/*
+ * Divisor d as three members D, Dm, Dh of a text: Over(i, a.D, a.Dm, a.Dh) is i / d, by a multiplication where i is unsigned. `large`: i is long long; for LaunchItems this is when there are
+ * kLargeCount items.
+ */
+void AddDivisor(int64_t d, bool large, Arguments* args);
+constexpr int64_t kLargeCount = int64_t{1} << 31;
+
 /* Nothing is launched for no items. `args` in the order of members. */
 void LaunchItems(const RunContext& run, const LoopKey& key, int64_t items, Arguments* args, const MakeLoopText& make);
 

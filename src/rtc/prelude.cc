@@ -11,6 +11,9 @@ __device__ __forceinline__ float HalfBitsToFloat(unsigned short b) { float f; as
 __device__ __forceinline__ unsigned short FloatToHalfBits(float f) { unsigned short b; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(b) : "f"(f)); return b; }
 __device__ __forceinline__ float BfloatBitsToFloat(unsigned short b) { return __uint_as_float(static_cast<unsigned>(b) << 16); }
 __device__ __forceinline__ unsigned short FloatToBfloatBits(float f) { unsigned short b; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(b) : "f"(f)); return b; }
+__device__ __forceinline__ float Exp2(float x) { float y; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
+__device__ __forceinline__ void SinCosOfTurn(float turn, float* sine, float* cosine) { ::sincospif(2.0f * turn, sine, cosine); }   // 0 <= turn < 1: without the reduction of large angles
+__device__ __forceinline__ float Reciprocal(float x) { float y; asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x)); return y; }
 }  // namespace mx
 )TEXT";
 }
@@ -80,6 +83,22 @@ template <int V, typename S, typename C> __device__ __forceinline__ void StorePa
   *reinterpret_cast<Pack<S, V>*>(p + i) = pack;
 }
 
+// Four neighbours from i on, `left` of them if there are fewer; in one access where the address allows it.
+template <typename C, typename S> __device__ __forceinline__ void LoadFour(const S* p, int64 i, int left, C* out) {
+  if (left == 4 && reinterpret_cast<uint64>(p + i) % (4 * sizeof(S)) == 0) return LoadPack<4>(p, i, out);
+#pragma unroll
+  for (int k = 0; k < 4; ++k) out[k] = k < left ? Load<C>(p, i + k) : C(0);
+}
+template <typename S, typename C> __device__ __forceinline__ void StoreFour(S* p, int64 i, int left, const C* in) {
+  if (left == 4 && reinterpret_cast<uint64>(p + i) % (4 * sizeof(S)) == 0) return StorePack<4>(p, i, in);
+#pragma unroll
+  for (int k = 0; k < 4; ++k)
+    if (k < left) Store(p, i + k, in[k]);
+}
+
+// exp where the result is rounded to 16 bits: the error is below 2^-17 for all finite results
+__device__ __forceinline__ float ShortExp(float x) { return Exp2(x * 1.44269504f); }
+__device__ __forceinline__ double Reciprocal(double x) { return 1.0 / x; }
 // quotient of i < 2^31 by a FastDivisor
 __device__ __forceinline__ unsigned Divide(unsigned i, int64 multiplier, int64 shift) {
   return (__umulhi(i, static_cast<unsigned>(multiplier)) + i) >> static_cast<unsigned>(shift);

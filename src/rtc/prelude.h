@@ -7,7 +7,10 @@
 namespace mxnet {
 namespace rtc {
 
-/* Conversions of 16-bit floats: the only text that is written for the device's instruction set. Stands in front of Prelude(). */
+/*
+ * Conversions of 16-bit floats, and functions with about one unit in the last place of error, results below 2^-126 being 0: the only text that is written for the device's instruction
+ * set. Stands in front of Prelude().
+ */
 const char* HalfText();
 /* HalfText() and the rest. */
 std::string Prelude();

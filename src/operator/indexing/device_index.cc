@@ -21,6 +21,9 @@ int64_t* Positions(KernelArgs& a, int64_t n) { return static_cast<int64_t*>(a.wo
 // An unsigned dtype of that size: moves do not look at elements.
 int UnitDType(size_t bytes) { return bytes == 1 ? kUint8 : bytes == 2 ? kUint16 : bytes == 4 ? kUint32 : kUint64; }
 
+// The I of a loop over so many items counts to 2^31 and more.
+bool Large(int64_t items) { return items >= rtc::kLargeCount; }
+
 // The widest unit, up to 8 bytes, in which pieces of `bytes` behind these addresses can be moved.
 size_t UnitOf(int64_t bytes, const void* p, const void* q, const void* r = nullptr) {
   const uint64_t all = static_cast<uint64_t>(bytes) | reinterpret_cast<uintptr_t>(p) | reinterpret_cast<uintptr_t>(q) | reinterpret_cast<uintptr_t>(r);
@@ -206,12 +209,16 @@ void TakeRows(const RunContext& run, const TBlob& data, int64_t outer, int64_t s
   if (!run.ctx.is_gpu()) return TakeRows(data, outer, size, inner, index, num, out);
   const int64_t row = inner * static_cast<int64_t>(DTypeSize(data.dtype));
   const size_t unit = UnitOf(row, data.dptr, out);
-  inner = row / static_cast<int64_t>(unit);
+  const bool pairs = unit == 8 && row % 16 == 0 && (reinterpret_cast<uintptr_t>(data.dptr) | reinterpret_cast<uintptr_t>(out)) % 16 == 0;
+  inner = row / static_cast<int64_t>(pairs ? 16 : unit);
+  const int64_t items = outer * num * inner;
   rtc::Arguments args;
-  args.Add(data.dptr).Add(out).Add(index).Add(size).Add(inner).Add(num);
-  rtc::LaunchItems(run, {"take_rows", {UnitDType(unit)}}, outer * num * inner, &args, [] {
-    return LoopText{"const D0* data; D0* out; const long long* index; long long size, inner, num;", "",
-                    "    const I r = i / static_cast<I>(a.inner), o = r / static_cast<I>(a.num);\n"
+  args.Add(data.dptr).Add(out).Add(index).Add(size);
+  rtc::AddDivisor(inner, Large(items), &args);
+  rtc::AddDivisor(num, Large(items), &args);
+  rtc::LaunchItems(run, {"take_rows", {UnitDType(unit)}, pairs}, items, &args, [&] {
+    return LoopText{"const Unit* data; Unit* out; const long long* index; long long size, inner, innerm, innerh, num, numm, numh;", std::string("typedef mx::Pack<D0, ") + (pairs ? "2" : "1") + "> Unit;\n",
+                    "    const I r = Over(i, a.inner, a.innerm, a.innerh), o = Over(r, a.num, a.numm, a.numh);\n"
                     "    a.out[i] = a.data[(o * a.size + a.index[r - o * static_cast<I>(a.num)]) * a.inner + (i - r * static_cast<I>(a.inner))];\n"};
   });
 }
@@ -275,11 +282,14 @@ void AddRowsOnDevice(KernelArgs& a, const void* rows, int64_t outer, int64_t siz
   if (!sum_is_data) sums.dptr = a.workspace(static_cast<size_t>(std::max<int64_t>(total, 1)) * DTypeSize(sum));
   if (!add) ZeroBytes(a.run, sums.dptr, static_cast<int64_t>(sums.Bytes()));
   else if (!sum_is_data) pointwise::ExecuteCast(a.run, data, sums, OpReq::kWrite);
+  const int64_t items = outer * num * inner;
   rtc::Arguments args;
-  args.Add(rows).Add(sums.dptr).Add(index).Add(size).Add(inner).Add(num);
-  rtc::LaunchItems(a.run, {"add_rows", {dtype, sum}}, outer * num * inner, &args, [&] {
-    return LoopText{members, "",
-                    "    const I r = i / static_cast<I>(a.inner), o = r / static_cast<I>(a.num);\n"
+  args.Add(rows).Add(sums.dptr).Add(index).Add(size);
+  rtc::AddDivisor(inner, Large(items), &args);
+  rtc::AddDivisor(num, Large(items), &args);
+  rtc::LaunchItems(a.run, {"add_rows", {dtype, sum}}, items, &args, [&] {
+    return LoopText{"const D0* rows; D1* data; const long long* index; long long size, inner, innerm, innerh, num, numm, numh;", "",
+                    "    const I r = Over(i, a.inner, a.innerm, a.innerh), o = Over(r, a.num, a.numm, a.numh);\n"
                     "    atomicAdd(a.data + ((o * a.size + a.index[r - o * static_cast<I>(a.num)]) * a.inner + (i - r * static_cast<I>(a.inner))), mx::Load<D1>(a.rows, i));\n"};
   });
   if (!sum_is_data) pointwise::ExecuteCast(a.run, sums, data, OpReq::kWrite);

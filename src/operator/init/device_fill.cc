@@ -6,14 +6,15 @@
 namespace mxnet {
 namespace {
 
-// `expression`: a double made of i and of p, q, r (double) and m, n (long long).
+// `expression`: a double made of i and of p, q, r (double) and m, n (long long). A thread has 16 bytes of neighbours.
 void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, const char* expression, double p, double q, int64_t m, int64_t n) {
   const int64_t total = out.Size();
   if (total == 0) return;
   const std::string storage = rtc::StorageName(out.dtype);
-  const rtc::Kernel& kernel = rtc::FindKernel(std::string(name) + "|" + storage, [&](rtc::Kernel* k) {
+  const int64_t width = 16 / static_cast<int64_t>(DTypeSize(out.dtype));
+  const rtc::Kernel& kernel = rtc::FindKernel(std::string(name) + "|" + storage + expression, [&](rtc::Kernel* k) {
     k->name = name;
-    k->source = rtc::Prelude() + "struct Args { " + storage + "* out; long long total; double p, q; long long m, n; };\n"
+    k->source = rtc::Prelude() + "struct Args { " + storage + "* out; long long total; double p, q; long long m, n, wide; };\nconstexpr int kWidth = " + std::to_string(width) + ";\n"
         // as C converts between integers: what is too large for int64 goes through uint64
         "template <typename S> __device__ __forceinline__ S FromDouble(double v) {\n"
         "  if (v >= 9223372036854775808.0) return static_cast<S>(v < 18446744073709551616.0 ? static_cast<unsigned long long>(v) : ~0ull);\n"
@@ -21,13 +22,15 @@ void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, con
         "  return static_cast<S>(static_cast<long long>(v));\n}\n"
         "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
         "  const double p = a.p, q = a.q;\n  const long long m = a.m, n = a.n;\n"
-        "  for (long long i = mx::ThreadIndex(); i < a.total; i += mx::ThreadCount()) {\n    const double v = " + expression + ";\n" +
-        (IsFloating(out.dtype) || out.dtype == kBool ? "    mx::Store(a.out, i, v);\n" : "    a.out[i] = FromDouble<" + storage + ">(v);\n") +
-        "  }\n}\n";
+        "#pragma unroll 1\n  for (long long first = mx::ThreadIndex() * kWidth; first < a.total; first += mx::ThreadCount() * kWidth) {\n"
+        "    mx::Pack<" + storage + ", kWidth> pack;\n#pragma unroll\n    for (int k = 0; k < kWidth; ++k) {\n      const long long i = first + k;\n      (void)i;\n      const double v = " + expression + ";\n      pack.v[k] = " +
+        (IsFloating(out.dtype) || out.dtype == kBool ? "mx::Narrow<" + storage + ", double>::Store(v);\n" : "FromDouble<" + storage + ">(v);\n") +
+        "    }\n    if (a.wide != 0 && first + kWidth <= a.total) {\n      *reinterpret_cast<mx::Pack<" + storage + ", kWidth>*>(a.out + first) = pack;\n    } else {\n#pragma unroll\n"
+        "      for (int k = 0; k < kWidth; ++k)\n        if (first + k < a.total) a.out[first + k] = pack.v[k];\n    }\n  }\n}\n";
   });
   rtc::Arguments args;
-  args.Add(out.dptr).Add(total).Add(p).Add(q).Add(m).Add(n);
-  rtc::Launch(kernel, rtc::Cover(total), &args, run);
+  args.Add(out.dptr).Add(total).Add(p).Add(q).Add(m).Add(n).Add(int64_t{reinterpret_cast<uintptr_t>(out.dptr) % 16 == 0});
+  rtc::Launch(kernel, rtc::Cover((total + width - 1) / width), &args, run);
 }
 
 }  // namespace
@@ -39,7 +42,7 @@ void FillValue(const RunContext& run, const TBlob& out, double value) {
 
 void FillRange(const RunContext& run, const TBlob& out, double start, double step, int64_t repeat) {
   if (!run.ctx.is_gpu()) return FillRange(out, start, step, repeat);
-  FillOnDevice(run, out, "fill_range", "p + static_cast<double>(i / n) * q", start, step, 0, repeat);
+  FillOnDevice(run, out, "fill_range", repeat == 1 ? "p + static_cast<double>(i) * q" : "p + static_cast<double>(i / n) * q", start, step, 0, repeat);
 }
 
 void FillEye(const RunContext& run, const TBlob& out, int64_t k) {

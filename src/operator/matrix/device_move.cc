@@ -68,7 +68,7 @@ void Launch(const RunContext& run, const void* src, void* dst, const std::vector
     const std::string index = large ? "long long" : "unsigned", turns = N(kTurns), each = "#pragma unroll\n    for (int u = 0; u < " + turns + "; ++u) {\n      const long long i = base + u * 256;\n";
     k->source = rtc::Prelude() + kWide + "typedef " + UnitName(unit) + " U;\nstruct Args { const U* src; U* dst; long long total;" +
                 DimMembers(dims.size()) + " };\nextern \"C\" __global__ void __launch_bounds__(256) copy_strided(const __grid_constant__ Args a) {\n"
-                "  for (long long base = static_cast<long long>(blockIdx.x) * 256 * " + turns + " + threadIdx.x; base < a.total; base += static_cast<long long>(gridDim.x) * 256 * " + turns +
+                "#pragma unroll 1\n  for (long long base = static_cast<long long>(blockIdx.x) * 256 * " + turns + " + threadIdx.x; base < a.total; base += static_cast<long long>(gridDim.x) * 256 * " + turns +
                 ") {\n    U v[" + turns + "];\n    long long place[" + turns + "];\n" + each + "      if (i < a.total) {\n        long long from = 0, to = 0;\n        " + index +
                 " rest = static_cast<" + index + ">(i), q, at;\n        (void)q;\n" + DimText(dims.size(), large, "        ") + "        v[u] = a.src[from];\n        place[u] = to;\n      }\n    }\n" + each +
                 "      if (i < a.total) a.dst[place[u]] = v[u];\n    }\n  }\n}\n";
@@ -83,7 +83,7 @@ bool Divisible(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>
 
 /*
  * A transpose: the source lies without gaps along one dimension, the destination along another. Square tiles go through shared memory, so that both sides are
- * accessed in whole stretches; a row of a tile is one element longer than it is used, or two, so that its columns lie in different banks. Narrow elements go in pairs.
+ * accessed in whole stretches; a row of a tile is one element longer than it is used, or two, so that its columns lie in different banks. Elements of up to 4 bytes go in pairs.
  * False: it is not one, or too small along one of the two.
  */
 bool LaunchTiles(const RunContext& run, const void* src, void* dst, std::vector<Dim> dims, size_t bytes) {
@@ -95,7 +95,7 @@ bool LaunchTiles(const RunContext& run, const void* src, void* dst, std::vector<
   const Dim x = *along;
   dims.erase(along);
   if (x.size < 8 || y.size < 8 || static_cast<int>(dims.size()) > kMaxDims) return false;
-  bool pairs = bytes <= 2 && x.size % 2 == 0 && y.size % 2 == 0 && x.dst % 2 == 0 && y.src % 2 == 0 && Divisible(src, 2 * bytes) && Divisible(dst, 2 * bytes);
+  bool pairs = bytes <= 4 && x.size % 2 == 0 && y.size % 2 == 0 && x.dst % 2 == 0 && y.src % 2 == 0 && Divisible(src, 2 * bytes) && Divisible(dst, 2 * bytes);
   for (const Dim& d : dims) pairs = pairs && d.src % 2 == 0 && d.dst % 2 == 0;
   const int64_t side = pairs ? 64 : 32, across = (x.size + side - 1) / side, down = (y.size + side - 1) / side;
   int64_t tiles = across * down;
@@ -103,36 +103,40 @@ bool LaunchTiles(const RunContext& run, const void* src, void* dst, std::vector<
   if (tiles >= kLarge) return false;
   const rtc::Kernel& kernel = rtc::FindKernel("copy_tiles|" + N(bytes) + "," + N(dims.size()) + (pairs ? "p" : ""), [&](rtc::Kernel* k) {
     k->name = "copy_tiles";
-    k->source = rtc::Prelude() + "typedef " + UnitName(bytes) + " U;\nconstexpr int kPack = " + (pairs ? "2" : "1") + ", kSide = 32 * kPack, kRow = kSide + " + (bytes == 1 ? "4" : pairs ? "2" : "1") +
+    k->source = rtc::Prelude() + "typedef " + UnitName(bytes) + " U;\nconstexpr int kPack = " + (pairs ? "2" : "1") + ", kSide = 32 * kPack, kRow = kSide + " + (bytes == 1 ? "4" : pairs && bytes == 2 ? "2" : "1") +
                 ";\ntypedef " + UnitName(pairs ? 2 * bytes : bytes) + " Pack;\nstruct Args { const U* src; U* dst; long long tiles, nx, ny, sy, tx, across, ma, ha, down, md, hd;" + DimMembers(dims.size()) + R"TEXT( };
 extern "C" __global__ void __launch_bounds__(256) copy_tiles(const __grid_constant__ Args a) {
   __shared__ U tile[kSide][kRow];
   const int lane = threadIdx.x % 32 * kPack, line = threadIdx.x / 32;
+#pragma unroll 1
   for (long long k = blockIdx.x; k < a.tiles; k += gridDim.x) {
     unsigned rest = static_cast<unsigned>(k), q = mx::Divide(rest, a.ma, a.ha), at;
     const long long x0 = static_cast<long long>(rest - q * static_cast<unsigned>(a.across)) * kSide;
     rest = q;
     q = mx::Divide(rest, a.md, a.hd);
-    const long long y0 = static_cast<long long>(rest - q * static_cast<unsigned>(a.down)) * kSide, right = a.nx - x0, below = a.ny - y0;
+    const long long y0 = static_cast<long long>(rest - q * static_cast<unsigned>(a.down)) * kSide;
+    const int right = a.nx - x0 < kSide ? static_cast<int>(a.nx - x0) : kSide, below = a.ny - y0 < kSide ? static_cast<int>(a.ny - y0) : kSide;
     long long from = y0 * a.sy + x0, to = x0 * a.tx + y0;
     rest = q;
     (void)at;
 )TEXT" + DimText(dims.size(), false, "    ") + R"TEXT(    Pack v[kSide / 8];
+    const U* source = a.src + from + line * a.sy + lane;
 #pragma unroll
-    for (int r = 0; r < kSide / 8; ++r)
-      if (line + 8 * r < below && lane < right) v[r] = *reinterpret_cast<const Pack*>(a.src + from + (line + 8 * r) * a.sy + lane);
+    for (int r = 0; r < kSide / 8; ++r, source += 8 * a.sy)
+      if (line + 8 * r < below && lane < right) v[r] = *reinterpret_cast<const Pack*>(source);
 #pragma unroll
     for (int r = 0; r < kSide / 8; ++r)
 #pragma unroll
       for (int j = 0; j < kPack; ++j) tile[line + 8 * r][lane + j] = static_cast<U>(v[r] >> (8 * sizeof(U) * j));
     __syncthreads();
+    U* result = a.dst + to + line * a.tx + lane;
 #pragma unroll
-    for (int r = 0; r < kSide / 8; ++r)
+    for (int r = 0; r < kSide / 8; ++r, result += 8 * a.tx)
       if (line + 8 * r < right && lane < below) {
         Pack w = 0;
 #pragma unroll
         for (int j = 0; j < kPack; ++j) w |= static_cast<Pack>(tile[lane + j][line + 8 * r]) << (8 * sizeof(U) * j);
-        *reinterpret_cast<Pack*>(a.dst + to + (line + 8 * r) * a.tx + lane) = w;
+        *reinterpret_cast<Pack*>(result) = w;
       }
     __syncthreads();
   }
@@ -258,7 +262,7 @@ void ZeroBytes(const RunContext& run, void* dst, int64_t bytes) {
     k->name = "zero";
     k->source = rtc::Prelude() + kWide + "struct Args { " + type + "* dst; long long total; };\n"
         "extern \"C\" __global__ void __launch_bounds__(256) zero(const __grid_constant__ Args a) {\n"
-        "  for (long long i = mx::ThreadIndex(); i < a.total; i += mx::ThreadCount()) a.dst[i] = " + (unit == 16 ? "Wide()" : "0") + ";\n}\n";
+        "#pragma unroll 1\n  for (long long i = mx::ThreadIndex(); i < a.total; i += mx::ThreadCount()) a.dst[i] = " + (unit == 16 ? "Wide()" : "0") + ";\n}\n";
   });
   rtc::Arguments args;
   args.Add(dst).Add(bytes / static_cast<int64_t>(unit));

@@ -19,7 +19,8 @@ const char* const kMarkText = R"TEXT(
 template <typename Args> __device__ __forceinline__ unsigned MarksOf(const Args& a, long long at, long long line, long long first, int n) {
   if (a.marks[0] == a.order) return static_cast<unsigned>(a.marks[a.header + line * a.stride + (first >> 3)]) >> (first & 7);
   unsigned bits = 0;
-  for (int j = 0; j < n; ++j) {
+#pragma unroll 1
+  for (int j = 0; j < n; ++j) {   // rare: the forward pass wrote in the other order
     const long long here = (at + j) % (a.minor * a.major), there = at + j - here + here % a.minor * a.major + here / a.minor, other = there / a.other_line, rest = there - other * a.other_line;
     bits |= (static_cast<unsigned>(a.marks[a.header + other * a.other_stride + (rest >> 3)]) >> (rest & 7) & 1u) << j;
   }
@@ -30,21 +31,13 @@ void AddMarks(const NormMarks& m, rtc::Arguments* args) {
   args->Add(m.bytes).Add(m.order).Add(m.header).Add(m.line).Add((m.line + 7) / 8).Add(m.other_line).Add((m.other_line + 7) / 8).Add(m.minor).Add(m.major);
 }
 
-void AddDivisor(int64_t d, bool large, rtc::Arguments* args) {
-  const rtc::FastDivisor divisor(large ? 1 : d);
-  args->Add(d).Add(divisor.multiplier).Add(divisor.shift);
-}
-
-
 namespace {
 
 std::string N(int64_t i) { return std::to_string(i); }
 
-// Storage to arithmetic; quotients by the divisor d, which is given with the numbers for mx::Divide.
+// Storage to arithmetic.
 const char* const kChannelFunctions = R"TEXT(
 template <typename C, typename S> __device__ __forceinline__ C As(S v) { return mx::Convert<C, S>::Load(v); }
-__device__ __forceinline__ unsigned Over(unsigned i, long long, long long m, long long h) { return mx::Divide(i, m, h); }
-__device__ __forceinline__ long long Over(long long i, long long d, long long, long long) { return i / d; }
 )TEXT";
 // Elements of one access: neighbours in a plane, or neighbouring channels where these lie last.
 int WidthOf(const ChannelView& v, int dtype, const std::vector<const void*>& arrays) {
@@ -82,8 +75,9 @@ std::string ValuesText(const ChannelText& t) {
 
 void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& arrays, const rtc::Arguments& own, const std::function<ChannelText()>& make) {
   if (view.channels == 0) return;
-  const bool columns = view.inner == 1, large = view.outer * view.inner >= kLargeCount;
+  const bool columns = view.inner == 1;
   const int width = WidthOf(view, key.dtypes.begin()[0], arrays), turns = arrays.size() > 1 ? 2 : 4;
+  const bool large = view.outer * view.inner >= kLargeCount || view.channels * (view.inner / width) >= kLargeCount;   // else 32 bits do for both
   int lanes = 1;   // of a block, with neighbouring channels; the other threads have other places
   while (columns && lanes < 32 && lanes * width < view.channels) lanes *= 2;
   const int64_t lines = rtc::kRowThreads / lanes, groups = columns ? (view.channels + lanes * width - 1) / (lanes * width) : view.channels;
@@ -108,7 +102,7 @@ void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& 
       body += "    __shared__ double shared[2 * 256 * " + w + "];\n    const int lane = threadIdx.x % " + l + ", line = threadIdx.x / " + l + ";\n    const long long c0 = (group * " + l + " + lane) * " + w +
               ", q = 0;\n    (void)q;\n    double total[2][" + w + "] = {};\n    if (c0 < a.channels) {\n      Channel channel[" + w + "];\n#pragma unroll\n      for (int j = 0; j < " + w +
               "; ++j) channel[j] = ChannelOf(a, c0 + j);\n";
-      body += TurnsText(t, turns, width, "      for (long long e0 = part * a.chunk + line; e0 < end; e0 += " + T + " * " + N(lines) + ") {\n",
+      body += TurnsText(t, turns, width, "#pragma unroll 1\n      for (long long e0 = part * a.chunk + line; e0 < end; e0 += " + T + " * " + N(lines) + ") {\n",
                         "        const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c0;\n        if (o < end) {\n", "o, c0",
                         "#pragma unroll\n      for (int j = 0; j < " + w + "; ++j) {\n        const Channel& k = channel[j];\n        const long long c = c0 + j;\n        (void)k;\n        (void)c;\n        A first = A(0), second = A(0);\n"
                         "#pragma unroll\n        for (int u = 0; u < " + T + "; ++u) {\n          const long long o = e0 + u * " + N(lines) + ", at = o * a.channels + c;\n          (void)at;\n          if (o >= end) break;\n" +
@@ -119,11 +113,12 @@ void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& 
               "        a.partial[(s * a.channels + c) * a.parts + part] = sum;\n      }\n    }\n";
     } else {
       const std::string index = large ? "long long" : "unsigned";
-      const std::string place = "          const long long e = e0 + u * 256;\n          const " + index + " o = Over(static_cast<" + index + ">(e), a.per, a.perm, a.perh);\n          const long long ";
-      body += "    __shared__ double shared[256];\n    const long long c = group;\n    const Channel k = ChannelOf(a, c);\n    (void)k;\n    double total[2] = {};\n";
-      body += TurnsText(t, turns, width, "    for (long long e0 = part * a.chunk + threadIdx.x; e0 < end; e0 += " + T + " * 256) {\n",
-                        "        if (e0 + u * 256 < end) {\n" + place + "at = (o * a.channels + c) * a.inner + (e - o * a.per) * " + w + ";\n", "o * a.channels + c, (e - o * a.per) * " + w,
-                        "      A first = A(0), second = A(0);\n#pragma unroll\n      for (int u = 0; u < " + T + "; ++u) {\n          if (e0 + u * 256 >= end) break;\n" + place + "q0 = (e - o * a.per) * " + w +
+      // accesses: access e of a channel stands behind e + o * skip others of the channel's first plane
+      const std::string place = "          const J e = e0 + u * 256, o = Over(e, a.per, a.perm, a.perh);\n          const long long ";
+      body += "    typedef " + index + " J;\n    const J skip = static_cast<J>((a.channels - 1) * a.per), stop = static_cast<J>(end);\n    __shared__ double shared[256];\n    const long long c = group;\n    const Channel k = ChannelOf(a, c);\n    (void)k;\n    double total[2] = {};\n";
+      body += TurnsText(t, turns, width, "#pragma unroll 1\n    for (J e0 = static_cast<J>(part * a.chunk + threadIdx.x); e0 < stop; e0 += " + T + " * 256) {\n",
+                        "        if (e0 + u * 256 < stop) {\n" + place + "at = c * a.inner + static_cast<long long>(static_cast<unsigned long long>(o) * skip + e) * " + w + ";\n", "o * a.channels + c, (e - o * a.per) * " + w,
+                        "      A first = A(0), second = A(0);\n#pragma unroll\n      for (int u = 0; u < " + T + "; ++u) {\n          if (e0 + u * 256 >= stop) break;\n" + place + "q0 = (e - o * a.per) * " + w +
                             ";\n#pragma unroll\n        for (int j = 0; j < " + w + "; ++j) {\n          const long long q = q0 + j, at = (o * a.channels + c) * a.inner + q;\n          (void)at;\n" + ValuesText(t) + t.element +
                             "        }\n      }\n      total[0] += first;\n      total[1] += second;\n    }\n");
       body += "    for (int s = 0; s < 2; ++s) {\n      total[s] = mx::BlockSum(total[s], shared);\n      if (threadIdx.x == 0) a.partial[(s * a.channels + c) * a.parts + part] = total[s];\n    }\n";

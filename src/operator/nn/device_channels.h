@@ -31,9 +31,8 @@ struct ChannelText {
   bool marks = false;   // `element` finds its bit of NormMarks as `bit`; kMarkMembers are among the members, MarkText() among the functions
 };
 std::string AccumulatorText(int dtype);   // the type A that arrays of `dtype` are computed in
-/* Divisor d as three members D, Dm, Dh of the text: Over(i, a.D, a.Dm, a.Dh) is i / d, i being unsigned, or long long where `large`. */
-void AddDivisor(int64_t d, bool large, rtc::Arguments* args);
-constexpr int64_t kLargeCount = int64_t{1} << 31;   // from here on quotients take long long
+using rtc::AddDivisor;
+using rtc::kLargeCount;
 extern const char* const kNoChannel;   // Channel and ChannelOf where a channel has nothing of its own
 void ChannelSums(KernelArgs& args, const ChannelView& view, const rtc::LoopKey& key, const std::vector<const void*>& pointers, const rtc::Arguments& own, const std::function<ChannelText()>& make);
 

@@ -49,9 +49,10 @@ void DropoutOnDevice(const RunContext& run, const DeviceDraws& draws, uint64_t t
   draws.AddTo(&args);
   rtc::LaunchItems(run, {"dropout", {mask.dtype}, x != nullptr}, (mask.Size() + 3) / 4, &args, [&] {
     return LoopText{std::string("const D0* x; D0* mask; D0* out; long long n; unsigned long long threshold; double scale; ") + kDrawMembers, std::string(PhiloxText()) + RealText(mask.dtype),
-                    "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    for (int k = 0; k < 4; ++k) {\n      const long long at = 4 * item + k;\n      if (at >= a.n) break;\n"
-                    "      const A factor = r.w[k] < a.threshold ? static_cast<A>(a.scale) : A(0);\n      if (a.mask) mx::Store(a.mask, at, factor);\n" +
-                        std::string(x ? "      mx::Store(a.out, at, mx::Load<A>(a.x, at) * factor);\n" : "") + "    }\n"};
+                    "    const long long at = 4 * item;\n    const int left = a.n - at < 4 ? static_cast<int>(a.n - at) : 4;\n    A factor[4];\n" + std::string(x ? "    A v[4];\n    mx::LoadFour(a.x, at, left, v);\n" : "") +
+                        "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n#pragma unroll\n    for (int k = 0; k < 4; ++k) factor[k] = r.w[k] < a.threshold ? static_cast<A>(a.scale) : A(0);\n"
+                        "    if (a.mask) mx::StoreFour(a.mask, at, left, factor);\n" +
+                        std::string(x ? "#pragma unroll\n    for (int k = 0; k < 4; ++k) v[k] *= factor[k];\n    mx::StoreFour(a.out, at, left, v);\n" : "")};
   });
 }
 
@@ -70,20 +71,27 @@ void SoftmaxOutputBackwardOnDevice(KernelArgs& a, const SoftmaxOutputSettings& s
     });
   }
   rtc::Arguments args;
-  args.Add(label.dptr).Add(y.dptr).Add(og ? og->dptr : nullptr).Add(dx.dptr).Add(valid).Add(s.classes).Add(s.inner).Add(s.scale).Add(s.ignore).Add(s.on).Add(s.off);
-  const int variant = (s.probabilities ? 4 : 0) + (s.use_ignore ? 2 : 0) + (og ? 1 : 0);
+  const bool large = dx.Size() >= rtc::kLargeCount;
+  args.Add(label.dptr).Add(y.dptr).Add(og ? og->dptr : nullptr).Add(dx.dptr).Add(valid);
+  rtc::AddDivisor(s.classes, large, &args);
+  rtc::AddDivisor(s.inner, large, &args);
+  args.Add(s.scale).Add(s.ignore).Add(s.on).Add(s.off);
+  const bool narrow = (label.dtype == kFloat32 || label.dtype == kFloat16 || label.dtype == kBfloat16) && s.classes <= int64_t{1} << 24;
+  const int variant = (narrow ? 8 : 0) + (s.probabilities ? 4 : 0) + (s.use_ignore ? 2 : 0) + (og ? 1 : 0);
   rtc::LaunchItems(a.run, {"softmax_output_backward", {label.dtype, y.dtype, og ? og->dtype : -1}, variant}, dx.Size(), &args, [&] {
-    std::string body = "    A scale = static_cast<A>(a.valid ? a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1) : a.scale);\n";
+    std::string body = "    A scale = static_cast<A>(a.scale);\n    if (a.valid) scale = static_cast<A>(a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1));\n";
     if (og) body += "    scale *= mx::Load<A>(a.og, i);\n";
     if (s.probabilities) {
       body += "    mx::Store(a.dx, i, (mx::Load<A>(a.y, i) - mx::Load<A>(a.label, i)) * scale);\n";
     } else {
-      body += "    const I r = i / static_cast<I>(a.inner), o = r / static_cast<I>(a.classes), c = r - o * static_cast<I>(a.classes);\n"
-              "    const double label = mx::Load<double>(a.label, o * a.inner + (i - r * static_cast<I>(a.inner)));\n"
-              "    const A target = static_cast<A>(static_cast<double>(c) == ::trunc(label) ? a.on : a.off);\n    mx::Store(a.dx, i, " +
-              std::string(s.use_ignore ? "label == a.ignore ? A(0) : " : "") + "(mx::Load<A>(a.y, i) - target) * scale);\n";
+      // labels in float where that holds every class: conversions to double would take longest here
+      body += "    const I r = Over(i, a.inner, a.innerm, a.innerh), o = Over(r, a.classes, a.classesm, a.classesh), c = r - o * static_cast<I>(a.classes);\n"
+              "    const L label = mx::Load<L>(a.label, o * a.inner + (i - r * static_cast<I>(a.inner)));\n"
+              "    const A target = static_cast<A>(static_cast<L>(c) == ::trunc(label) ? a.on : a.off);\n    mx::Store(a.dx, i, " +
+              std::string(s.use_ignore ? "label == static_cast<L>(a.ignore) ? A(0) : " : "") + "(mx::Load<A>(a.y, i) - target) * scale);\n";
     }
-    return LoopText{"const D0* label; const D1* y; const D2* og; D1* dx; const long long* valid; long long classes, inner; double scale, ignore, on, off;", RealText(y.dtype), body};
+    return LoopText{"const D0* label; const D1* y; const D2* og; D1* dx; const long long* valid; long long classes, classesm, classesh, inner, innerm, innerh; double scale, ignore, on, off;",
+                    RealText(y.dtype) + (narrow ? "typedef float L;\n" : "typedef double L;\n"), body};
   });
 }
 
@@ -198,11 +206,14 @@ std::string PositionText(const TBlob& x, const TBlob& y, const PoolDims& d) {
   for (int k = 0; k < 3; ++k) most = std::max({most, d.in[k] + 2 * d.pad[k] + d.kernel[k], d.out[k] * d.stride[k] + d.kernel[k]});
   return most < (int64_t{1} << 31) && d.kernel[0] * d.kernel[1] * d.kernel[2] < (int64_t{1} << 31) ? kShortPositions : "typedef long long P;\n";
 }
-const char* const kPoolMembers = "long long channels, i0, i1, i2, o0, o1, o2, k0, k1, k2, s0, s1, s2, p0, p1, p2, include;";
-void AddPool(const PoolDims& d, rtc::Arguments* args) {
+const char* const kPoolMembers = "long long channels, i0, i1, i2, o0, o1, o2, k0, k1, k2, s0, s1, s2, p0, p1, p2, include, packs, packsm, packsh, d2, d2m, d2h, d1, d1m, d1h, d0, d0m, d0h;";
+// Divisors: packs of channels, and the sizes of the side whose elements are the items.
+void AddPool(const PoolDims& d, const int64_t* sizes, int width, int64_t items, rtc::Arguments* args) {
   args->Add(d.channels);
   for (const int64_t* v : {d.in, d.out, d.kernel, d.stride, d.pad}) args->Add(v[0]).Add(v[1]).Add(v[2]);
   args->Add(int64_t{d.include_pad});
+  rtc::AddDivisor(d.channels / width, items >= rtc::kLargeCount, args);
+  for (int k = 2; k >= 0; --k) rtc::AddDivisor(sizes[k], items >= rtc::kLargeCount, args);
 }
 // Neighbouring channels that a thread works on where these lie last.
 int PoolWidth(const PoolDims& d, bool last, std::initializer_list<const TBlob*> arrays) {
@@ -212,13 +223,12 @@ int PoolWidth(const PoolDims& d, bool last, std::initializer_list<const TBlob*> 
   return width;
 }
 // Channel c, plane and position of an item of an image with these sizes, kWidth elements from item * kWidth on; `last`: channels are innermost.
-std::string PlaceText(bool last, const char* prefix) {
-  const std::string p = prefix;
-  std::string t = "    I rest = i;\n";
-  if (last) t += "    const I packs = static_cast<I>(a.channels) / kWidth, c = rest % packs * kWidth; rest /= packs;\n";
+std::string PlaceText(bool last) {
+  std::string t = "    I rest = i, above;\n";
+  if (last) t += "    above = Over(rest, a.packs, a.packsm, a.packsh);\n    const I c = (rest - above * static_cast<I>(a.packs)) * kWidth;\n    rest = above;\n";
   for (int k = 2; k >= 0; --k) {
-    const std::string n = std::to_string(k);
-    t += "    const P q" + n + " = rest % static_cast<I>(a." + p + n + "); rest /= static_cast<I>(a." + p + n + ");\n";
+    const std::string d = "d" + std::to_string(k);
+    t += "    above = Over(rest, a." + d + ", a." + d + "m, a." + d + "h);\n    const P q" + std::to_string(k) + " = rest - above * static_cast<I>(a." + d + ");\n    rest = above;\n";
   }
   return t + (last ? "" : "    const I c = 0;\n    (void)c;\n");
 }
@@ -232,7 +242,7 @@ std::string At(bool last, const char* prefix, const char* x, const char* y, cons
 const char* const kWindow = R"TEXT(
 struct Window { P b[3], e[3], divisor; };
 template <typename Args> __device__ __forceinline__ Window WindowAt(const Args& a, P u0, P u1, P u2) {
-  const P o[3] = {u0, u1, u2}, in[3] = {P(a.i0), P(a.i1), P(a.i2)}, kernel[3] = {P(a.k0), P(a.k1), P(a.k2)}, stride[3] = {P(a.s0), P(a.s1), P(a.s2)}, pad[3] = {P(a.p0), P(a.p1), P(a.p2)};
+  const P o[3] = {u0, u1, u2}, in[3] = {P(a.i0), P(a.i1), P(a.i2)}, kernel[3] = {MX_K0, MX_K1, MX_K2}, stride[3] = {MX_S0, MX_S1, MX_S2}, pad[3] = {MX_P0, MX_P1, MX_P2};
   Window w;
   P padded = 1, real = 1;
 #pragma unroll
@@ -255,29 +265,109 @@ std::string PowerText(int p) {
   return "__device__ __forceinline__ A Power(A v, int p) {\n  v = v < A(0) ? -v : v;\n  A r = A(1);\n  for (int k = 0; k < p; ++k) r *= v;\n  return r;\n}\nconstexpr int kP = " + std::to_string(p) + ";\n";
 }
 const char* const kEachPooled = "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) ";
-std::string PoolFunctions(const PoolDims& d, const std::string& position, int width) {
-  return position + "constexpr int kWidth = " + std::to_string(width) + ";\n" + kWindow + (d.type == kPoolLp ? PowerText(d.p) : "");
+// Small windows stand in the text as numbers, so that all their elements can be under way; others are arguments.
+bool SmallWindow(const PoolDims& d) {
+  int64_t most = 1, elements = 1;
+  for (int k = 0; k < 3; ++k) most = std::max({most, d.kernel[k], d.stride[k], d.pad[k]}), elements *= d.kernel[k];
+  return most <= 7 && elements <= 27;
 }
-int64_t PoolVariant(const PoolDims& d, bool last, const std::string& position, int width) { return ((d.p * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)) * 16 + width; }
+std::string PoolFunctions(const PoolDims& d, const std::string& position, int width) {
+  std::string t = position + "constexpr int kWidth = " + std::to_string(width) + ";\n";
+  for (int k = 0; k < 3; ++k)
+    for (const auto& v : {std::pair<char, int64_t>{'k', d.kernel[k]}, {'s', d.stride[k]}, {'p', d.pad[k]}})
+      t += std::string("#define MX_") + static_cast<char>(v.first - 'a' + 'A') + std::to_string(k) + " P(" + (SmallWindow(d) ? std::to_string(v.second) : std::string("a.") + v.first + std::to_string(k)) + ")\n";
+  return t + kWindow + (d.type == kPoolLp ? PowerText(d.p) : "");
+}
+// Header of a loop over the elements e of the small window w of output position (q0, q1, q2) that are in the image, n being the element's place in it; two closing braces end it.
+std::string EachOfWindow(bool last) {
+  return "    const P b0 = q0 * MX_S0 - MX_P0, b1 = q1 * MX_S1 - MX_P1, b2 = q2 * MX_S2 - MX_P2;\n    const D0* const window = a.x + (" + At(last, "i", "b0", "b1", "b2") +
+         ");\n#pragma unroll\n    for (int n = 0; n < MX_K0 * MX_K1 * MX_K2; ++n) {\n      const P n0 = n / (MX_K1 * MX_K2), n1 = n / MX_K2 % MX_K1, n2 = n % MX_K2, x = b0 + n0, y = b1 + n1, z = b2 + n2;\n"
+         "      if (x >= 0 && x < P(a.i0) && y >= 0 && y < P(a.i1) && z >= 0 && z < P(a.i2)) {\n        A e[kWidth];\n        mx::LoadPack<kWidth>(window, ((n0 * P(a.i1) + n1) * P(a.i2) + n2)" +
+         (last ? " * P(a.channels)" : "") + ", e);\n";
+}
+int64_t PoolVariant(const PoolDims& d, bool last, const std::string& position, int width) {
+  int64_t window = 0;
+  for (int k = 0; k < 3 && SmallWindow(d); ++k) window = window << 9 | d.kernel[k] << 6 | d.stride[k] << 3 | d.pad[k];
+  return (((static_cast<int64_t>(d.p) << 27 | window) * 16 + d.type * 2 + last) * 2 + (position == kShortPositions)) * 16 + width;
+}
+// The gradient of a mean or sum over whole planes, which every element of the plane gets.
+bool IsSpread(const PoolDims& d) {
+  bool whole = d.type == kPoolAvg || d.type == kPoolSum;
+  for (int k = 0; k < 3; ++k) whole = whole && d.out[k] == 1 && d.pad[k] == 0 && d.kernel[k] >= d.in[k];
+  return whole;
+}
+void SpreadOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& og, const TBlob& dx) {
+  const int64_t plane = d.in[0] * d.in[1] * d.in[2], items = (dx.Size() + 3) / 4;
+  const bool large = dx.Size() >= rtc::kLargeCount;
+  rtc::Arguments args;
+  args.Add(og.dptr).Add(dx.dptr).Add(dx.Size()).Add(d.type == kPoolAvg ? 1.0 / static_cast<double>(plane) : 1.0);
+  rtc::AddDivisor(last ? plane * d.channels : plane, large, &args);
+  rtc::AddDivisor(d.channels, large, &args);
+  rtc::LaunchItems(a.run, {"pool_spread", {dx.dtype}, last + 2 * large}, items, &args, [&] {
+    return LoopText{"const D0* og; D0* dx; long long n; double share; long long image, imagem, imageh, channels, channelsm, channelsh;", RealText(dx.dtype) + (large ? "typedef long long J;\n" : "typedef unsigned J;\n"),
+                    std::string("    const long long first = 4 * item;\n    const int left = a.n - first < 4 ? static_cast<int>(a.n - first) : 4;\n    A v[4];\n#pragma unroll\n    for (int k = 0; k < 4; ++k) {\n"
+                                "      const J at = static_cast<J>(first + (k < left ? k : 0)), image = Over(at, a.image, a.imagem, a.imageh);\n") +
+                        (last ? "      const J from = image * static_cast<J>(a.channels) + (at - Over(at, a.channels, a.channelsm, a.channelsh) * static_cast<J>(a.channels));\n" : "      const J from = image;\n") +
+                        "      v[k] = mx::Load<A>(a.og, from) * static_cast<A>(a.share);\n    }\n    mx::StoreFour(a.dx, first, left, v);\n"};
+  });
+}
+// Small windows: first a byte for each window, the place of the first element that holds its maximum, then each element asks the windows that see it.
+void MaximaBackOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& og, const TBlob& x, const TBlob& y, const TBlob& dx) {
+  const std::string position = PositionText(x, y, d);
+  const int width = PoolWidth(d, last, {&og, &x, &y, &dx});
+  void* places = a.workspace(static_cast<size_t>(std::max<int64_t>(y.Size(), 1)));
+  rtc::Arguments find, ask;
+  find.Add(x.dptr).Add(y.dptr).Add(places);
+  AddPool(d, d.out, width, y.Size() / width, &find);
+  ask.Add(og.dptr).Add(places).Add(dx.dptr);
+  AddPool(d, d.in, width, dx.Size() / width, &ask);
+  const int64_t variant = PoolVariant(d, last, position, width);
+  const std::string functions = RealText(x.dtype) + PoolFunctions(d, position, width) + "typedef mx::Pack<unsigned char, kWidth> Places;\n";
+  rtc::LaunchItems(a.run, {"pool_places", {x.dtype}, variant}, y.Size() / width, &find, [&] {
+    return LoopText{std::string("const D0* x; const D0* y; unsigned char* places; ") + kPoolMembers, functions,
+                    PlaceText(last) + "    A top[kWidth];\n    mx::LoadPack<kWidth>(a.y, item * kWidth, top);\n    int place[kWidth];\n" + kEachPooled + "place[j] = 255;\n" + EachOfWindow(last) + kEachPooled +
+                        "place[j] = place[j] == 255 && e[j] == top[j] ? n : place[j];\n      }\n    }\n    Places found;\n" + kEachPooled +
+                        "found.v[j] = static_cast<unsigned char>(place[j]);\n    *reinterpret_cast<Places*>(a.places + item * kWidth) = found;\n"};
+  });
+  rtc::LaunchItems(a.run, {"pool_backward_max", {x.dtype}, variant}, dx.Size() / width, &ask, [&] {
+    // along each dimension: the last window that sees this element, and those before it
+    std::string body = PlaceText(last) + "    A sum[kWidth];\n" + kEachPooled + "sum[j] = A(0);\n";
+    for (const char* n : {"0", "1", "2"}) body += std::string("    constexpr int kSee") + n + " = static_cast<int>((MX_K" + n + " + MX_S" + n + " - 1) / MX_S" + n + ");\n    const P t" + n + " = (q" + n + " + MX_P" + n + ") / MX_S" + n + ";\n";
+    body += "#pragma unroll\n    for (int m = 0; m < kSee0 * kSee1 * kSee2; ++m) {\n";
+    for (const char* n : {"0", "1", "2"}) {
+      const std::string k = n, back = k == "0" ? "m / (kSee1 * kSee2)" : k == "1" ? "m / kSee2 % kSee1" : "m % kSee2";
+      body += "      const P u" + k + " = t" + k + " - " + back + ", n" + k + " = q" + k + " + MX_P" + k + " - u" + k + " * MX_S" + k + ";\n";
+    }
+    return LoopText{std::string("const D0* og; const unsigned char* places; D0* dx; ") + kPoolMembers, functions,
+                    body + "      if (u0 >= 0 && u0 < P(a.o0) && n0 < MX_K0 && u1 >= 0 && u1 < P(a.o1) && n1 < MX_K1 && u2 >= 0 && u2 < P(a.o2) && n2 < MX_K2) {\n        const P at = " + At(last, "o", "u0", "u1", "u2") +
+                        ";\n        const Places found = *reinterpret_cast<const Places*>(a.places + at);\n        A g[kWidth];\n        mx::LoadPack<kWidth>(a.og, at, g);\n        const int own = static_cast<int>((n0 * MX_K1 + n1) * MX_K2 + n2);\n" +
+                        kEachPooled + "if (found.v[j] == own) sum[j] += g[j];\n      }\n    }\n    mx::StorePack<kWidth>(a.dx, item * kWidth, sum);\n"};
+  });
+}
 std::string PoolValue(const PoolDims& d, int dtype) { return d.type == kPoolMax && !IsFloating(dtype) ? "typedef int A;\n" : RealText(dtype); }
 
 }  // namespace
 
 void PoolOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& x, const TBlob& y) {
-  rtc::Arguments args;
-  args.Add(x.dptr).Add(y.dptr);
-  AddPool(d, &args);
   const bool whole = IsFloating(x.dtype);
   const std::string position = PositionText(x, y, d);
   const int width = PoolWidth(d, last, {&x, &y});
+  rtc::Arguments args;
+  args.Add(x.dptr).Add(y.dptr);
+  AddPool(d, d.out, width, y.Size() / width, &args);
   rtc::LaunchItems(a.run, {"pool", {x.dtype}, PoolVariant(d, last, position, width)}, y.Size() / width, &args, [&] {
-    std::string body = PlaceText(last, "o") + "    const Window w = WindowAt(a, q0, q1, q2);\n";
+    std::string body = PlaceText(last) + "    const Window w = WindowAt(a, q0, q1, q2);\n    (void)w;\n";
     const std::string lowest = whole ? "-static_cast<A>(__int_as_float(0x7f800000))" : x.dtype == kInt8 ? "A(-128)" : "A(0)";
-    body += "    A v[kWidth];\n" + std::string(kEachPooled) + "v[j] = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n"
-            "    for (P x = w.b[0]; x < w.e[0]; ++x)\n      for (P y = w.b[1]; y < w.e[1]; ++y)\n        for (P z = w.b[2]; z < w.e[2]; ++z) {\n"
-            "          A e[kWidth];\n          mx::LoadPack<kWidth>(a.x, " + At(last, "i", "x", "y", "z") + ", e);\n" + kEachPooled;
+    body += "    A v[kWidth];\n" + std::string(kEachPooled) + "v[j] = " + (d.type == kPoolMax ? lowest : std::string("A(0)")) + ";\n";
+    if (SmallWindow(d)) {
+      body += EachOfWindow(last);
+    } else {
+      body += "    for (P x = w.b[0]; x < w.e[0]; ++x)\n      for (P y = w.b[1]; y < w.e[1]; ++y)\n        for (P z = w.b[2]; z < w.e[2]; ++z) {\n"
+              "          A e[kWidth];\n          mx::LoadPack<kWidth>(a.x, " + At(last, "i", "x", "y", "z") + ", e);\n";
+    }
+    body += kEachPooled;
     body += d.type == kPoolMax ? "v[j] = e[j] > v[j] ? e[j] : v[j];\n" : d.type == kPoolLp ? "v[j] += Power(e[j], kP);\n" : "v[j] += e[j];\n";
-    body += "        }\n";
+    body += SmallWindow(d) ? "        }\n    }\n" : "        }\n";
     if (d.type == kPoolAvg) body += std::string(kEachPooled) + "v[j] /= static_cast<A>(w.divisor);\n";
     if (d.type == kPoolLp) body += std::string(kEachPooled) + "v[j] = kP == 1 ? v[j] : kP == 2 ? ::sqrt(v[j]) : ::pow(v[j], A(1) / static_cast<A>(kP));\n";
     return LoopText{std::string("const D0* x; D0* y; ") + kPoolMembers, PoolValue(d, x.dtype) + PoolFunctions(d, position, width), body + "    mx::StorePack<kWidth>(a.y, item * kWidth, v);\n"};
@@ -285,17 +375,19 @@ void PoolOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& x, c
 }
 
 void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& og, const TBlob& x, const TBlob& y, const TBlob& dx) {
-  rtc::Arguments args;
-  args.Add(og.dptr).Add(x.dptr).Add(y.dptr).Add(dx.dptr);
-  AddPool(d, &args);
+  if (IsSpread(d)) return SpreadOnDevice(a, d, last, og, dx);
+  if (d.type == kPoolMax && SmallWindow(d) && IsFloating(x.dtype)) return MaximaBackOnDevice(a, d, last, og, x, y, dx);
   const std::string position = PositionText(x, y, d);
   const int width = PoolWidth(d, last, {&og, &x, &y, &dx});
+  rtc::Arguments args;
+  args.Add(og.dptr).Add(x.dptr).Add(y.dptr).Add(dx.dptr);
+  AddPool(d, d.in, width, dx.Size() / width, &args);
   rtc::LaunchItems(a.run, {"pool_backward", {x.dtype}, PoolVariant(d, last, position, width)}, dx.Size() / width, &args, [&] {
     // the windows that see this element: from the first whose end is behind it to the last that begins at it
-    std::string body = PlaceText(last, "i");
+    std::string body = PlaceText(last);
     for (int k = 0; k < 3; ++k) {
-      const std::string n = std::to_string(k), at = "q" + n + " + P(a.p" + n + ")";
-      body += "    const P f" + n + " = " + at + " < P(a.k" + n + ") ? 0 : (" + at + " - P(a.k" + n + ")) / P(a.s" + n + ") + 1, t" + n + " = (" + at + ") / P(a.s" + n + ");\n";
+      const std::string n = std::to_string(k), at = "q" + n + " + MX_P" + n;
+      body += "    const P f" + n + " = " + at + " < MX_K" + n + " ? 0 : (" + at + " - MX_K" + n + ") / MX_S" + n + " + 1, t" + n + " = (" + at + ") / MX_S" + n + ";\n";
     }
     const bool reads = d.type == kPoolMax || d.type == kPoolLp;
     body += "    A sum[kWidth];\n" + std::string(kEachPooled) + "sum[j] = A(0);\n";

@@ -11,9 +11,10 @@
 namespace mxnet {
 namespace nn {
 
-/* 256 / lanes rows in a block. */
+/* threads / lanes rows in a block. */
 struct HeldRows {
   int lanes = 0, packs = 0, width = 1;   // threads of a row; accesses of each; elements of an access
+  int threads() const;                   // of a block
   explicit operator bool() const { return lanes > 0; }   // else rows are too long
   std::string Key() const;                               // what a text with them depends on
 };

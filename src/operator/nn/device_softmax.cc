@@ -33,7 +33,7 @@ std::string Head(const char* name, const Shape2& shape) {
   if (shape.columns) t += "  const unsigned row = threadIdx.x % " + rows + ", lane = threadIdx.x / " + rows + ";\n";
   else t += "  const unsigned lane = threadIdx.x % " + lanes + ", row = threadIdx.x / " + lanes + ";\n";
   return t + "  const unsigned place = row * " + lanes + " + lane;\n  const long long slices = a.outer * a.inner;\n"
-         "  for (long long block = blockIdx.x; block * " + rows + " < slices; block += gridDim.x) {\n"
+         "#pragma unroll 1\n  for (long long block = blockIdx.x; block * " + rows + " < slices; block += gridDim.x) {\n"
          "  const long long slice = block * " + rows + " + row;\n  const bool mine = slice < slices;\n"
          "  const long long base = mine ? slice / a.inner * a.length * a.inner + slice % a.inner : 0;\n  Acc acc = Start();\n";
 }
@@ -57,22 +57,29 @@ std::string Gradient(const DeviceSoftmax& s) { return s.mask ? "(a.mask[at].bits
 
 // ---- rows in registers
 
+// Exponentials in T, for results of that dtype.
+std::string ExpText(int dtype) {
+  return std::string("__device__ __forceinline__ T Exp(T x) { return ") + (dtype == kFloat16 || dtype == kBfloat16 ? "mx::ShortExp(x)" : "::exp(x)") + "; }\n";
+}
+
 std::string RowsText(const DeviceSoftmax& s, const HeldRows& r, bool lengths) {
+  const bool chosen = s.mask || lengths;   // not every element of a row counts; what is behind its end is -inf and adds nothing
   std::string t = "__device__ __forceinline__ T Lowest() { return -static_cast<T>(__int_as_float(0x7f800000)); }\n" + HeldRowsHead("softmax", r);
-  t += "  T v[kPacks * kWidth];\n  unsigned counts = 0;   // bits of the elements that count\n  const T scale = static_cast<T>(a.scale);\n";
+  t += "  T v[kPacks * kWidth];\n  const T scale = static_cast<T>(a.scale);\n";
+  if (chosen) t += "  unsigned counts = 0;   // bits of the elements that count\n";
   t += kEachHeldElement + std::string("v[e] = Lowest();\n");
   if (lengths) t += "  const long long count = mine ? mx::Load<long long>(a.lengths, slice) : 0;\n";
   t += kEachHeldPack + std::string("    mx::LoadPack<kWidth>(a.x, at, v + r * kWidth);\n");
   if (s.mask) t += "    T m[kWidth];\n    mx::LoadPack<kWidth>(a.mask, at, m);\n";
-  t += "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      const bool yes = " +
-       std::string(s.mask ? "m[j] != T(0)" : lengths ? "k * kWidth + j < count" : "true") + ";\n      v[e] = yes ? v[e] * scale : Lowest();\n      counts |= static_cast<unsigned>(yes) << e;\n    }\n  }\n";
+  t += "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n";
+  if (chosen) t += std::string("      const bool yes = ") + (s.mask ? "m[j] != T(0)" : "k * kWidth + j < count") + ";\n      v[e] = yes ? v[e] * scale : Lowest();\n      counts |= static_cast<unsigned>(yes) << e;\n    }\n  }\n";
+  else t += "      v[e] *= scale;\n    }\n  }\n";
   t += "  T top = Lowest(), sum = T(0);\n" + std::string(kEachHeldElement) + "top = Larger()(top, v[e]);\n  top = OfRow(top, Larger(), shared);\n  top = top > Lowest() ? top : T(0);\n";
-  if (s.log) t += kEachHeldElement + std::string("if (counts >> e & 1u) sum += ::exp(v[e] - top);\n");
-  else t += kEachHeldElement + std::string("if (counts >> e & 1u) {\n    v[e] = ::exp(v[e] - top);\n    sum += v[e];\n  }\n");
+  t += std::string(kEachHeldElement) + (chosen ? "if (counts >> e & 1u) " : "") + (s.log ? "sum += Exp(v[e] - top);\n" : "{\n    v[e] = Exp(v[e] - top);\n    sum += v[e];\n  }\n");
   t += "  sum = OfRow(sum, Added(), shared);\n";
   t += s.log ? "  const T shift = top + ::log(sum);\n" : "  const T factor = T(1) / sum;\n";
-  t += kEachHeldPack + std::string("#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      v[e] = counts >> e & 1u ? ") + (s.log ? "v[e] - shift" : "v[e] * factor") +
-       " : " + (s.mask && s.log ? "Lowest()" : "T(0)") + ";\n    }\n    mx::StorePack<kWidth>(a.y, at, v + r * kWidth);\n  }\n  }\n}\n";
+  t += kEachHeldPack + std::string("#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      v[e] = ") + (chosen ? "counts >> e & 1u ? " : "") + (s.log ? "v[e] - shift" : "v[e] * factor") +
+       (!chosen ? "" : s.mask && s.log ? " : Lowest()" : " : T(0)") + ";\n    }\n    mx::StorePack<kWidth>(a.y, at, v + r * kWidth);\n  }\n  }\n}\n";
   return t;
 }
 std::string RowsBackwardText(const DeviceSoftmax& s, const HeldRows& r) {
@@ -80,7 +87,7 @@ std::string RowsBackwardText(const DeviceSoftmax& s, const HeldRows& r) {
                   "    mx::LoadPack<kWidth>(a.g, at, g + r * kWidth);\n    mx::LoadPack<kWidth>(a.y, at, y + r * kWidth);\n";
   if (s.mask) t += "    T m[kWidth];\n    mx::LoadPack<kWidth>(a.mask, at, m);\n#pragma unroll\n    for (int j = 0; j < kWidth; ++j)\n      if (m[j] == T(0)) g[r * kWidth + j] = T(0);\n";
   t += "  }\n" + std::string(kEachHeldElement) + "sum += g[e]" + (s.log ? "" : " * y[e]") + ";\n  sum = OfRow(sum, Added(), shared);\n  const T scale = static_cast<T>(a.scale);\n" + kEachHeldPack +
-       "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      g[e] = scale * (" + (s.log ? "g[e] - ::exp(y[e]) * sum" : "y[e] * (g[e] - sum)") +
+       "#pragma unroll\n    for (int j = 0; j < kWidth; ++j) {\n      const int e = r * kWidth + j;\n      g[e] = scale * (" + (s.log ? "g[e] - Exp(y[e]) * sum" : "y[e] * (g[e] - sum)") +
        ");\n    }\n    mx::StorePack<kWidth>(a.dx, at, g + r * kWidth);\n  }\n  }\n}\n";
   return t;
 }
@@ -98,7 +105,7 @@ void SoftmaxOnDevice(const RunContext& run, const DeviceSoftmax& s, const TBlob&
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
-    t += std::string("struct Args { const ") + rtc::StorageName(x.dtype) + "* x; " + rtc::StorageName(y.dtype) + "* y; const " +
+    t += ExpText(y.dtype) + "struct Args { const " + rtc::StorageName(x.dtype) + "* x; " + rtc::StorageName(y.dtype) + "* y; const " +
          (lengths ? rtc::StorageName(lengths->dtype) : "int") + "* lengths; const mx::boolean* mask; long long outer, length, inner; double scale; };\n";
     if (held) {
       k->source = t + RowsText(s, held, lengths != nullptr);
@@ -143,7 +150,7 @@ void SoftmaxBackwardOnDevice(const RunContext& run, const DeviceSoftmax& s, cons
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
     k->name = "softmax_backward";
     std::string t = rtc::Prelude() + "typedef " + (wide ? "double" : "float") + " T;\n";
-    t += std::string("struct Args { const ") + rtc::StorageName(og.dtype) + "* g; const " + rtc::StorageName(y.dtype) + "* y; " + rtc::StorageName(dx.dtype) +
+    t += ExpText(dx.dtype) + "struct Args { const " + rtc::StorageName(og.dtype) + "* g; const " + rtc::StorageName(y.dtype) + "* y; " + rtc::StorageName(dx.dtype) +
          "* dx; const mx::boolean* mask; long long outer, length, inner; double scale; };\n";
     if (held) {
       k->source = t + RowsBackwardText(s, held);

@@ -25,8 +25,11 @@ inline Function Gradient(int row, int side = 0) { return {row, true, side}; }
 
 /* A name that is the same for equal functions only, e.g. "exp", "grad_hypot_1". */
 std::string DeviceName(const Function& f);
-/* `__device__ T NAME(T x, T p, T q, T r)` with the operands that the function has (g first for gradients, then x, y, a or b), then p, q, r always. */
-std::string DeviceDefinition(const Function& f);
+/*
+ * `__device__ T NAME(T x, T p, T q, T r)` with the operands that the function has (g first for gradients, then x, y, a or b), then p, q, r always. rounded: in
+ * namespace mx::rounded, for results in float that are rounded to 16 bits.
+ */
+std::string DeviceDefinition(const Function& f, bool rounded = false);
 /* How many operands that is. */
 int OperandCount(const Function& f);
 /* Whether the row has this function: gradients of rows without derivative do not exist; integers have exact rows only. */

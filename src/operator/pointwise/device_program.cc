@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "operator/pointwise/device_activation.h"
 #include "operator/pointwise/execute.h"
 #include "rtc/prelude.h"
 
@@ -45,13 +46,22 @@ std::string WalkText(const DeviceVariant& v) {
   return text;
 }
 
+bool IsShort(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
+// Whether the step's result is rounded to 16 bits before anything is made of it.
+bool Rounded(const DeviceProgram& p, const DeviceVariant& v, size_t step) {
+  const Function& f = p.steps[step].function;
+  const bool last = step + 1 == p.steps.size();
+  return p.compute == kF32 && (!f.gradient || f.row >= kActivations) && (p.steps[step].round_to >= 0 ? IsShort(p.steps[step].round_to) : last && !v.add && IsShort(v.out_dtype));
+}
+
 // How much code a step's functions become: texts with several elements have each of them several times.
 int Costs(const DeviceProgram& p) {
   static const std::pair<const char*, int> kCosts[] = {{"gamma", 16}, {"erfinv", 16}, {"pow", 8}, {"cbrt", 4}, {"sin", 8}, {"cos", 8}, {"tan(", 8}, {"hypot", 4}, {"mod", 8}, {"lcm", 16}, {"gcd", 16},
                                                        {"ldexp", 8}, {"exp", 2}, {"log", 2}, {"erf", 3}, {"tanh", 3}, {"sigmoid", 2}, {"softrelu", 4}, {"arc", 4}};
   int total = 0;
   for (const DeviceStep& s : p.steps) {
-    const std::string text = DeviceDefinition(s.function);
+    std::string text = DeviceDefinition(s.function);
+    text.erase(0, text.find('{', text.find('(')));   // behind the name
     ++total;
     for (const auto& c : kCosts)
       for (size_t at = text.find(c.first); at != std::string::npos; at = text.find(c.first, at + 1)) total += c.second;
@@ -75,8 +85,10 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   const std::string width = N(v.width), out_type = rtc::StorageName(v.out_dtype);
   std::string text = rtc::Prelude() + DeviceFunctions(p.compute);
   std::set<std::string> defined;
-  for (const DeviceStep& s : p.steps)
-    if (defined.insert(DeviceName(s.function)).second) text += DeviceDefinition(s.function);
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const bool rounded = Rounded(p, v, i);
+    if (defined.insert((rounded ? "rounded " : "") + DeviceName(p.steps[i].function)).second) text += DeviceDefinition(p.steps[i].function, rounded);
+  }
 
   text += "using mx::T;\nstruct Args {\n";
   for (int k = 0; k < inputs; ++k) text += std::string("  const ") + rtc::StorageName(v.dtypes[k]) + "* in" + N(k) + ";\n";
@@ -93,7 +105,7 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   text += ") {\n";
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const DeviceStep& s = p.steps[i];
-    std::string call = "mx::" + DeviceName(s.function) + "(";
+    std::string call = std::string(Rounded(p, v, i) ? "mx::rounded::" : "mx::") + DeviceName(s.function) + "(";
     for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
     for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : "T(a.n" + N(s.params + j) + ")") + (j < 2 ? ", " : ")");
     if (s.round_to >= 0) {
@@ -108,10 +120,14 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   const std::string turns = N(v.turns);
   for (int k = 0; k < inputs; ++k)
     if (v.access[k] == Access::kSingle) text += "  const T c" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", 0);\n";
-  auto call = [&](const char* repeated, const char* along) {
+  // what is under way is held as it was stored, and converted when it is used
+  auto storage = [&](int k) { return std::string(rtc::StorageName(v.dtypes[k])); };
+  auto call = [&](bool tail) {
     std::string c = "Element(a";
-    for (int k = 0; k < inputs; ++k)
-      c += v.access[k] == Access::kSingle ? ", c" + N(k) : ", x" + N(k) + (v.access[k] == Access::kRepeated ? repeated : along);
+    for (int k = 0; k < inputs; ++k) {
+      const std::string x = "x" + N(k);
+      c += v.access[k] == Access::kSingle ? ", c" + N(k) : tail ? ", " + x : ", mx::Convert<T, " + storage(k) + ">::Load(" + x + (v.access[k] == Access::kRepeated ? "[u])" : "[u].v[j])");
+    }
     return c + ")";
   };
   const bool tail = v.width > 1 && v.ndim == 0;
@@ -119,33 +135,29 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   const std::string each = "#pragma unroll\n    for (int u = 0; u < " + turns + "; ++u) {\n      const long long i = base + (u * 256 + static_cast<int>(threadIdx.x)) * " + width +
                            ";\n      if (i " + (tail ? "+ " + width + " <= a.n" : std::string("< a.n")) + ") {\n";
   text += "  constexpr int kTile = 256 * " + turns + " * " + width + ";\n"
-          "  for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long long>(gridDim.x) * kTile) {\n";
+          "#pragma unroll 1\n  for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long long>(gridDim.x) * kTile) {\n";
   for (int k = 0; k < inputs; ++k) {
     if (v.access[k] == Access::kSingle) continue;
-    text += "    T x" + N(k) + "[" + turns + "]" + (v.access[k] == Access::kRepeated ? "" : "[" + width + "]") + ";\n";
+    text += "    " + (v.access[k] == Access::kRepeated ? storage(k) : "mx::Pack<" + storage(k) + ", " + width + ">") + " x" + N(k) + "[" + turns + "];\n";
   }
-  if (v.add) text += "    T z[" + turns + "][" + width + "];\n";
+  const std::string results = "mx::Pack<" + out_type + ", " + width + ">";
+  if (v.add) text += "    " + results + " z[" + turns + "];\n";
   text += each;
   if (v.ndim > 0) text += WalkText(v);
   for (int k = 0; k < inputs; ++k) {
-    const std::string i = N(k);
-    switch (v.access[k]) {
-      case Access::kAlong: text += "      mx::LoadPack<" + width + ">(a.in" + i + ", i, x" + i + "[u]);\n"; break;
-      case Access::kRows: text += "      mx::LoadPack<" + width + ">(a.in" + i + ", o" + i + ", x" + i + "[u]);\n"; break;
-      case Access::kRepeated: text += "      x" + i + "[u] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
-      case Access::kAny: text += "      x" + i + "[u][0] = mx::Load<T>(a.in" + i + ", o" + i + ");\n"; break;
-      default: break;
-    }
+    const std::string i = N(k), at = (v.access[k] == Access::kAlong ? "i" : "o" + i);
+    if (v.access[k] == Access::kRepeated) text += "      x" + i + "[u] = a.in" + i + "[" + at + "];\n";
+    else if (v.access[k] != Access::kSingle) text += "      x" + i + "[u] = *reinterpret_cast<const mx::Pack<" + storage(k) + ", " + width + ">*>(a.in" + i + " + " + at + ");\n";
   }
-  if (v.add) text += "      mx::LoadPack<" + width + ">(a.out, i, z[u]);\n";
-  text += "    } }\n" + each + "      T y[" + width + "];\n#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) y[j] = " + (v.add ? "z[u][j] + " : "") + call("[u]", "[u][j]") +
-          ";\n      mx::StorePack<" + width + ">(a.out, i, y);\n    } }\n";
+  if (v.add) text += "      z[u] = *reinterpret_cast<const " + results + "*>(a.out + i);\n";
+  text += "    } }\n" + each + "      T y[" + width + "];\n#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) y[j] = " + (v.add ? "mx::Convert<T, " + out_type + ">::Load(z[u].v[j]) + " : "") +
+          call(false) + ";\n      mx::StorePack<" + width + ">(a.out, i, y);\n    } }\n";
   text += "  }\n";
   if (tail) {   // the last elements, fewer than an access has
     text += "  const long long rest = a.n - a.n % " + width + " + threadIdx.x;\n  if (blockIdx.x == 0 && rest < a.n) {\n";
     for (int k = 0; k < inputs; ++k)
       if (v.access[k] == Access::kAlong) text += "    const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", rest);\n";
-    text += "    T y = " + call("", "") + ";\n";
+    text += "    T y = " + call(true) + ";\n";
     if (v.add) text += "    y = mx::Load<T>(a.out, rest) + y;\n";
     text += "    mx::Store(a.out, rest, y);\n  }\n";
   }

@@ -45,7 +45,7 @@ void Launch(const RunContext& run, const std::string& name, const std::string& b
     k->name = name;
     k->source = rtc::Prelude() + kPhilox + "struct Args { " + storage + "* out; long long n, items; " + kDrawMembers + " double a, b; long long low; unsigned long long range; };\n"
         "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
-        "  for (long long i = mx::ThreadIndex(); i < a.items; i += mx::ThreadCount()) {\n    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n" + body + "  }\n}\n";
+        "#pragma unroll 1\n  for (long long i = mx::ThreadIndex(); i < a.items; i += mx::ThreadCount()) {\n    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n" + body + "  }\n}\n";
   });
   rtc::Arguments args;
   draws.AddTo(&args.Add(out.dptr).Add(n).Add(items)).Add(a).Add(b).Add(low).Add(static_cast<int64_t>(range));
@@ -119,17 +119,18 @@ void SampleOnDevice(const RunContext& run, const char* sampler, const DeviceDraw
 
 void DrawOnDevice(const RunContext& run, DeviceDraw kind, const DeviceDraws& draws, double a, double b, const TBlob& out) {
   const int64_t n = out.Size();
-  const char* const store = "    for (int k = 0; k < 4 && 4 * i + k < a.n; ++k) mx::Store(a.out, 4 * i + k, v[k]);\n";
+  const char* const store = "    mx::StoreFour(a.out, 4 * i, a.n - 4 * i < 4 ? static_cast<int>(a.n - 4 * i) : 4, v);\n";
   if (out.dtype != kFloat64 && kind == DeviceDraw::kUniform) {
     // rounding must not reach the excluded end of the interval
-    const std::string body = "    const float low = static_cast<float>(a.a), width = static_cast<float>(a.b);\n    float v[4];\n"
-        "    for (int k = 0; k < 4; ++k) { v[k] = low + width * mx::ToFloat(r.w[k]); if (width > 0.0f && v[k] >= low + width) v[k] = ::nextafterf(low + width, low); }\n";
+    const std::string body = "    const float low = static_cast<float>(a.a), width = static_cast<float>(a.b), high = low + width, last = width > 0.0f ? ::nextafterf(high, low) : high;\n    float v[4];\n"
+        "#pragma unroll\n    for (int k = 0; k < 4; ++k) {\n      v[k] = low + width * mx::ToFloat(r.w[k]);\n      if (width > 0.0f && v[k] >= high) v[k] = last;\n    }\n";
     return Launch(run, "random_uniform", body + store, a, static_cast<double>(static_cast<float>(b - a)), draws, 0, 0, out, (n + 3) / 4);
   }
   if (out.dtype != kFloat64 && kind == DeviceDraw::kNormal) {
     const std::string body = "    const float mean = static_cast<float>(a.a), deviation = static_cast<float>(a.b);\n    float v[4];\n"
-        "    for (int h = 0; h < 2; ++h) {\n      const float radius = ::sqrtf(-2.0f * ::logf(1.0f - mx::ToFloat(r.w[2 * h]))), angle = 6.2831853f * mx::ToFloat(r.w[2 * h + 1]);\n"
-        "      v[2 * h] = mean + deviation * (radius * ::cosf(angle));\n      v[2 * h + 1] = mean + deviation * (radius * ::sinf(angle));\n    }\n";
+        "    for (int h = 0; h < 2; ++h) {\n      const float radius = ::sqrtf(-2.0f * ::logf(1.0f - mx::ToFloat(r.w[2 * h]))), turn = mx::ToFloat(r.w[2 * h + 1]);\n"
+        "      float sine, cosine;\n      mx::SinCosOfTurn(turn, &sine, &cosine);\n"
+        "      v[2 * h] = mean + deviation * (radius * cosine);\n      v[2 * h + 1] = mean + deviation * (radius * sine);\n    }\n";
     return Launch(run, "random_normal", body + store, a, b, draws, 0, 0, out, (n + 3) / 4);
   }
   switch (kind) {

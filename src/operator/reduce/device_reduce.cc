@@ -37,13 +37,32 @@ const char* MergeText(Kind kind) {
     default: return "a + b";
   }
 }
-std::string NeutralText(Kind kind, bool integer) {
+// Least and largest number of an accumulator.
+std::string LowestText(const std::string& type) { return type == "int" ? "-2147483647 - 1" : type == "long long" ? "-9223372036854775807ll - 1" : "-static_cast<A>(__int_as_float(0x7f800000))"; }
+std::string HighestText(const std::string& type) { return type == "int" ? "2147483647" : type == "long long" ? "9223372036854775807ll" : "static_cast<A>(__int_as_float(0x7f800000))"; }
+std::string NeutralText(Kind kind, const std::string& type) {
   switch (kind) {
     case kProd: case kNanProd: case kAll: return "A(1)";
-    case kMax: return integer ? "-9223372036854775807ll - 1" : "-static_cast<A>(__int_as_float(0x7f800000))";
-    case kMin: return integer ? "9223372036854775807ll" : "static_cast<A>(__int_as_float(0x7f800000))";
+    case kMax: return LowestText(type);
+    case kMin: return HighestText(type);
     default: return "A(0)";
   }
+}
+bool InSums(Kind kind) { return kind == kSum || kind == kNanSum || kind == kSumAbs || kind == kSumSquare; }
+bool FitsInt(int dtype) { return dtype == kBool || dtype == kInt8 || dtype == kUint8 || dtype == kInt16 || dtype == kUint16 || dtype == kInt32; }
+/*
+ * Accumulators: double or int64, since conversions and sums in them cost less than memory does; what only compares takes the elements' own range, which is exact. For narrow elements
+ * conversions would decide (16 of them for one access of bytes), so what a thread has under way is first summed in `part`, where nothing is lost that a 16-bit result could show.
+ */
+struct Types {
+  std::string accumulator, part;   // part: empty where elements are merged one by one
+};
+Types TypesOf(const DeviceReduction& r) {
+  const std::string own = r.integer ? (FitsInt(r.in_dtype) ? "int" : "long long") : r.in_dtype == kFloat64 || r.in_dtype == kInt64 || r.in_dtype == kUint64 || r.in_dtype == kInt32 || r.in_dtype == kUint32 ? "double" : "float";
+  if (r.what != DeviceReduction::kReduce) return {own, own};
+  if (r.kind == kMax || r.kind == kMin || r.kind == kAny || r.kind == kAll) return {own, ""};
+  const bool bytes = DTypeSize(r.in_dtype) == 1, narrow = InSums(r.kind) && DTypeSize(r.in_dtype) <= 2 && (bytes || IsFloating(r.in_dtype));
+  return {r.integer ? "long long" : "double", !narrow ? "" : bytes ? "int" : "float"};
 }
 const char* InitialText(Kind kind) {
   switch (kind) {
@@ -58,26 +77,32 @@ const char* InitialText(Kind kind) {
 }  // namespace
 
 std::string ReductionText(const DeviceReduction& r, const std::string& name) {
-  const bool arg = r.what != DeviceReduction::kReduce;
-  const bool wide_in = r.in_dtype == kFloat64;
+  const bool arg = r.what != DeviceReduction::kReduce, largest = r.what == DeviceReduction::kArgMax;
+  const Types types = TypesOf(r);
+  const std::string part = r.again ? "" : types.part;
   std::string t = rtc::Prelude();
-  t += std::string("typedef ") + (r.integer ? "long long" : arg && !wide_in ? "float" : "double") + " A;\n";
+  t += "typedef " + types.accumulator + " A;\n";
+  if (!part.empty()) t += "typedef " + part + " Part;\n";
   if (arg) {
+    // no position: nothing that is better than the worst value there is. Then every element has it, and the first one is the result.
     t += "struct Acc { A v; long long i; };\n"
-         "__device__ __forceinline__ Acc Start() { Acc c; c.v = A(0); c.i = -1; return c; }\n"
+         "__device__ __forceinline__ Acc Start() { Acc c; c.v = " + (largest ? LowestText(types.accumulator) : HighestText(types.accumulator)) + "; c.i = -1; return c; }\n"
          "__device__ __forceinline__ Acc Merge(Acc p, Acc q) {\n"
          "  if (q.i < 0) return p;\n  if (p.i < 0) return q;\n"
          "  const bool pn = p.v != p.v, qn = q.v != q.v;\n"
          "  if (pn || qn) { if (pn && qn) return p.i < q.i ? p : q; return pn ? p : q; }\n"
          "  if (p.v == q.v) return p.i < q.i ? p : q;\n";
-    t += std::string("  return p.v ") + (r.what == DeviceReduction::kArgMax ? ">" : "<") + " q.v ? p : q;\n}\n";
-    t += "__device__ __forceinline__ Acc Take(Acc c, A x, long long i) { Acc q; q.v = x; q.i = i; return Merge(c, q); }\n"
+    t += std::string("  return p.v ") + (largest ? ">" : "<") + " q.v ? p : q;\n}\n";
+    // x, whose position is behind that of best: the first NaN is better than everything
+    t += std::string("__device__ __forceinline__ void Follow(A x, int position, A* best, int* place) {\n  const bool better = !(x ") + (largest ? "<=" : ">=") +
+         " *best) && *best == *best;\n  *best = better ? x : *best;\n  *place = better ? position : *place;\n}\n"
          "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { c.v = __shfl_xor_sync(0xffffffffu, c.v, lane); c.i = __shfl_xor_sync(0xffffffffu, c.i, lane); return c; }\n";
   } else {
-    t += "typedef A Acc;\n__device__ __forceinline__ Acc Start() { return " + NeutralText(r.kind, r.integer) + "; }\n";
+    t += "typedef A Acc;\n__device__ __forceinline__ Acc Start() { return " + NeutralText(r.kind, types.accumulator) + "; }\n";
     t += std::string("__device__ __forceinline__ Acc Merge(Acc a, Acc b) { return ") + MergeText(r.kind) + "; }\n";
-    t += std::string("__device__ __forceinline__ Acc Take(Acc c, A x, long long) { return Merge(c, ") + MapText(r.kind) + "); }\n"
-         "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { return __shfl_xor_sync(0xffffffffu, c, lane); }\n";
+    if (part.empty()) t += std::string("__device__ __forceinline__ Acc Take(Acc c, A x) { return Merge(c, ") + MapText(r.kind) + "); }\n";
+    else t += std::string("__device__ __forceinline__ Part Mapped(Part x) {\n  typedef Part A;\n  return ") + MapText(r.kind) + ";\n}\n";
+    t += "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { return __shfl_xor_sync(0xffffffffu, c, lane); }\n";
   }
   const std::string storage = r.again ? "Acc" : rtc::StorageName(r.in_dtype), lanes = N(r.lanes), rows = N(kThreads / r.lanes), width = N(r.width), turns = N(kTurns);
   t += "struct Args {\n  const " + storage + "* in;\n  " + (r.partial ? "Acc" : rtc::StorageName(r.out_dtype)) + "* out;\n  long long results, count, chunk;\n  double divisor, initial;\n";
@@ -105,7 +130,7 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
   else t += std::string(r.lanes > 32 ? "  __shared__ Acc shared[8];\n" : "") + "  const unsigned lane = threadIdx.x % " + lanes + ", row = threadIdx.x / " + lanes + ";\n";
   const std::string each = r.columns ? width : "1", accumulators = r.columns ? "acc[j]" : "acc";
   t += "  constexpr int kEach = " + each + ", kResults = " + rows + " * kEach;\n  const long long blocks = (a.results + kResults - 1) / kResults;\n"
-       "  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {\n"
+       "#pragma unroll 1\n  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {\n"
        "  const long long result = block * kResults + row * kEach;\n";
   t += r.columns ? "  Acc acc[kEach];\n#pragma unroll\n  for (int j = 0; j < kEach; ++j) acc[j] = Start();\n" : "  Acc acc = Start();\n";
   const char* index = r.large ? "long long" : "unsigned";
@@ -118,11 +143,11 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
   }
   // several loads are under way before the first is used
   t += "    const long long begin = a.chunk * blockIdx.y, end = begin + a.chunk < a.count ? begin + a.chunk : a.count;\n"
-       "    for (long long q0 = begin + lane; q0 < end; q0 += " + turns + " * " + lanes + ") {\n"
+       "#pragma unroll 1\n    for (long long q0 = begin + lane; q0 < end; q0 += " + turns + " * " + lanes + ") {\n"
        "      mx::Pack<" + storage + ", " + width + "> x[" + turns + "];\n#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n"
        "        const long long q = q0 + u * " + lanes + ";\n        if (q < end) {\n";
   if (r.reduced == 1) {
-    t += "          const long long at = base + q * a.rs0;\n";
+    t += "          const long long at = base + q * " + (r.columns ? std::string("a.rs0") : width) + ";\n";
   } else {
     t += "          long long at = base;\n          unsigned left = static_cast<unsigned>(q), quotient;\n";
     for (int d = r.reduced - 1; d >= 0; --d) {
@@ -130,12 +155,22 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
       else t += "          quotient = mx::Divide(left, a.rm" + N(d) + ", a.rh" + N(d) + "); at += (left - quotient * static_cast<unsigned>(a.rd" + N(d) + ")) * a.rs" + N(d) + "; left = quotient;\n";
     }
   }
-  t += "          x[u] = *reinterpret_cast<const mx::Pack<" + storage + ", " + width + ">*>(a.in + at);\n        }\n      }\n"
-       "#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n        const long long q = q0 + u * " + lanes + ";\n        if (q < end) {\n"
-       "#pragma unroll\n          for (int j = 0; j < " + width + "; ++j) ";
-  if (r.again) t += accumulators + " = Merge(" + accumulators + ", x[u].v[j]);\n";
-  else t += accumulators + " = Take(" + accumulators + ", mx::Convert<A, " + storage + ">::Load(x[u].v[j]), " + (r.columns || r.width == 1 ? "q" : "q * " + width + " + j") + ");\n";
-  t += "        }\n      }\n    }\n  }\n";
+  t += "          x[u] = *reinterpret_cast<const mx::Pack<" + storage + ", " + width + ">*>(a.in + at);\n        }\n      }\n";
+  const std::string each_turn = "#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n        if (q0 + u * " + lanes + " < end) {\n", each_element = "#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) ";
+  const std::string x = "mx::Convert<" + std::string(part.empty() ? "A" : "Part") + ", " + storage + ">::Load(x[u].v[j])";
+  if (part.empty()) {
+    t += each_turn + each_element + (r.again ? accumulators + " = Merge(" + accumulators + ", x[u].v[j]);\n" : accumulators + " = Take(" + accumulators + ", " + x + ");\n") + "        }\n      }\n";
+  } else if (arg) {   // places within what is under way are known to the compiler
+    const std::string follow = "Follow(" + x + ", u * " + lanes + (r.columns ? "" : " * " + width + " + j") + ", &" + accumulators + ".v, &place);\n",
+                      keep = "      if (place >= 0) " + accumulators + ".i = q0" + (r.columns ? "" : " * " + width) + " + place;\n";
+    if (r.columns) t += each_element + "{\n      int place = -1;\n" + each_turn + "          " + follow + "        }\n      }\n" + keep + "      }\n";
+    else t += "      int place = -1;\n" + each_turn + each_element + follow + "        }\n      }\n" + keep;
+  } else if (r.columns) {
+    t += each_element + "{\n      Part part = Part(0);\n" + each_turn + "          part += Mapped(" + x + ");\n        }\n      }\n      acc[j] += static_cast<A>(part);\n      }\n";
+  } else {
+    t += "      Part part = Part(0);\n" + each_turn + each_element + "part += Mapped(" + x + ");\n        }\n      }\n      acc += static_cast<A>(part);\n";
+  }
+  t += "    }\n  }\n";
   if (r.columns) {
     t += "#pragma unroll\n  for (int j = 0; j < kEach; ++j) shared[lane * kResults + row * kEach + j] = acc[j];\n  __syncthreads();\n"
          "  for (int k = threadIdx.x; k < kResults; k += 256) {\n    Acc c = shared[k];\n#pragma unroll\n    for (int l = 1; l < " + lanes + "; ++l) c = Merge(c, shared[l * kResults + k]);\n"
@@ -245,6 +280,7 @@ void ChooseShape(const View& v, const void* data, size_t bytes, DeviceReduction*
   }
   r->lanes = 1;
   while (r->lanes < kThreads && r->lanes * kTurns * r->width < v.count) r->lanes *= 2;
+  while (r->lanes > 32 && v.results * (r->lanes / 2) >= kEnoughBlocks * kThreads) r->lanes /= 2;   // fewer threads with more to do each: less is left to begin and to merge
 }
 
 // In one launch, or in two where there are few results of many elements: parts of them first, whose accumulators are merged in order.
