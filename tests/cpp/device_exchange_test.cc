@@ -265,6 +265,7 @@ TEST_F(DeviceExchange, WhatIsCompleteIsReadAtOnce) {
   FromDLPack(&host, false).WaitToRead();
   EXPECT_EQ(FakeStream::events, events);
   EXPECT_EQ(deleted_, 1);
+  Other(0)->Wait(Other(0)->put());   // it looks at `open`
 }
 
 // After an error the tensor is still its owner's.
