@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
 # What a GPU machine without network and package registry needs of a CUDA build made here, in one small file for tools/gpu_check.sh --bundle.
 #
-#   tools/gpu_bundle.sh [--build build/cuda] [--out build/gpu_bundle.tar.xz] [--tests REGEX] [--binding-for PYTHON]... [--most MIB]
+#   tools/gpu_bundle.sh [--build build/cuda] [--out build/gpu_bundle.tar.xz] [--tests REGEX] [--binding-for PYTHON]... [--kernels FOLDER] [--most MIB]
 #
 # Packed, without debug information: libmxnet.so, the shared libraries that it needs and a plain machine lacks (oneDNN, OpenBLAS, Fortran and OpenMP run-time), test
 # programs (each holds the library once more, which packs well), the Python package with its compiled binding.
 # --binding-for  also compile the binding for this interpreter (its headers must be there), say the GPU machine's version of Python; without one ctypes is used there
+# --kernels      cached kernels of runs on a GPU made of the host (its MXNET_HOME/rtc; build/cuda/host_gpu_home/rtc after ./dev test --host-gpu): compiled here for a Hopper GPU and
+#                packed, so that the GPU's time is not spent on compiling; for machines with the same NVRTC
 # --most         fail where the file is larger (default 56: what a lent machine takes, less the tree itself)
 # NVIDIA's libraries stay out: they have to be on the machine, in a CUDA toolkit or in the Python packages that PyTorch brings.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(device_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=()
+build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(device_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=() kernels=''
 while (($#)); do
   case $1 in
     --build) build=$(readlink -f "${2:?--build needs a folder}"); shift ;;
     --out) out=$(readlink -f "${2:?--out needs a file}"); shift ;;
     --tests) tests=${2?--tests needs a regular expression}; shift ;;
     --binding-for) interpreters+=("${2:?--binding-for needs a program}"); shift ;;
+    --kernels) kernels=$(readlink -f "${2:?--kernels needs a folder}"); shift ;;
     --most) most=${2:?--most needs a number}; shift ;;
-    *) echo "gpu_bundle: unknown option $1; accepted: --build, --out, --tests, --binding-for, --most" >&2; exit 2 ;;
+    *) echo "gpu_bundle: unknown option $1; accepted: --build, --out, --tests, --binding-for, --kernels, --most" >&2; exit 2 ;;
   esac
   shift
 done
@@ -64,6 +67,13 @@ for python in "${interpreters[@]}"; do
   done
 done
 find "$work/python" -name '*.so' -exec strip --strip-unneeded {} +
+
+if [[ -n $kernels ]]; then
+  [[ -x $build/tests/host_gpu/precompile_kernels ]] || cmake --build "$build" --target precompile_kernels >/dev/null
+  mkdir -p "$build/precompiled" "$work/home"   # kept from bundle to bundle
+  "$build/tests/host_gpu/precompile_kernels" "$kernels" "$build/precompiled"
+  cp -r "$build/precompiled" "$work/home/rtc"
+fi
 
 git -C "$root" rev-parse HEAD >"$work/commit" 2>/dev/null || true
 tar -C "$work" --sort=name -cf - . | xz -6 --lzma2=preset=6,dict=128MiB -T1 >"$out.part"
