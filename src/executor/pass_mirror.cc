@@ -338,23 +338,23 @@ Recompute ChooseRecomputed(const RecomputeQuestion& q) {
     std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.extra_ns < b.extra_ns; });
     for (auto& c : candidates) {
       if (c.kept_at_once > q.budget) continue;
-      if (c.arena_bytes == 0) c.arena_bytes = q.arena_bytes(c.nodes);
+      if (c.arena_bytes == Recompute::kNotPlanned) c.arena_bytes = q.arena_bytes(c.nodes);
       if (c.arena_bytes <= q.budget) return keep_end(refine(c), q.budget);
       least = std::min(least, c.arena_bytes);
     }
     for (auto& c : candidates)
-      if (c.arena_bytes == 0 && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
+      if (c.arena_bytes == Recompute::kNotPlanned && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
     MXNET_THROW(Value) << "[memory] a training step with an arena of " << q.budget << " bytes was asked for; the least possible is " << least << " bytes (" << none.arena_bytes
                        << " without recomputation)";
   }
   size_t least = none.arena_bytes;
   std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.kept_at_once < b.kept_at_once; });
   for (auto& c : candidates)
-    if (c.arena_bytes == 0 && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
+    if (c.arena_bytes == Recompute::kNotPlanned && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
   const double enough = (!q.least && env.memory_opt != 0 ? kNearLeast : 1.0) * static_cast<double>(least);
   const Recompute* best = nullptr;
   for (const auto& c : candidates)
-    if (c.arena_bytes && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns)) best = &c;
+    if (c.arena_bytes != Recompute::kNotPlanned && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns)) best = &c;
   return keep_end(*best, std::max(least, best->arena_bytes));
 }
 

@@ -198,7 +198,8 @@ using NodeSet = std::unordered_set<const Node*>;
 /* One choice, with what it costs and gives. */
 struct Recompute {
   NodeSet nodes;
-  size_t arena_bytes = 0;         // of the plan with it
+  static constexpr size_t kNotPlanned = static_cast<size_t>(-1);
+  size_t arena_bytes = kNotPlanned;   // of the plan with it
   size_t kept_bytes = 0;          // of the arena without any
   size_t kept_at_once = 0;        // what lives from the forward to the backward pass: the arena is no smaller
   double segments = 1, weight = 0;   // how it was found

@@ -552,3 +552,15 @@ def test_plans_of_ever_new_shapes_do_not_pile_up():
     assert _used().used_bytes - before < 50 * folded
     y = block(mx.nd.ones((1, 64, 8, 8)))     # forgotten meanwhile, compiled anew
     assert y.shape == (1, 64, 6, 6)
+
+
+@pytest.mark.parametrize("name, value", [("MXNET_BACKWARD_DO_MIRROR", "1"), ("MXNET_MEMORY_OPT", "1")])
+def test_mirroring_where_nothing_is_kept(name, value):
+    # a network whose training step needs no memory of its own
+    x = mx.sym.var("x")
+    with mx.test_utils.environment(name, value):
+        exe = mx.sym.FullyConnected(x, num_hidden=3, no_bias=True, name="fc").simple_bind(mx.cpu(), x=(4, 2))
+    exe.arg_dict["fc_weight"][:] = 2
+    exe.forward(is_train=True, x=np.ones((4, 2), np.float32))
+    exe.backward(mx.nd.ones((4, 3)))
+    np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), np.full((4, 2), 6.0))
