@@ -223,8 +223,9 @@ class Matcher {
     w->layout = products->layout;
     NodeEntry s;
     if (!Weights(n->inputs[separate ? 0 : 1], &s, w) || !Mask(&s, products->scores, w)) return false;
+    s = Bare(s);
     if (Once(s)) s = BeforeWidening(s, info_, widened_);
-    s = WithoutScale(s, &users_, &w->scale);
+    s = Bare(WithoutScale(s, &users_, &w->scale));
     if (!IsResultOf(s, {products->scores}) || !Once(s)) return false;
     const NodeEntry values = BeforeWidening(WithoutCast(n->inputs[separate ? 1 : 0], info_), info_, w->narrowed || (on_cpu_ && widened_));
     if (!(separate ? Separate(*s.node, values, w) : Interleaved(*s.node, *n, values, w))) return false;
@@ -234,20 +235,22 @@ class Matcher {
  private:
   bool Once(const NodeEntry& e) { return users_[{e.node.get(), e.index}] == 1; }
 
-  NodeEntry BeforeDropout(const NodeEntry& e) {
-    return IsResultOf(e, {"Dropout"}) && Once(e) && users_[{e.node.get(), 1}] == 0 && DropsNothing(*e.node, training_) ? e.node->inputs[0] : e;
+  /* Without copies and Dropout that drops nothing, which are still there when training begins. */
+  NodeEntry Bare(NodeEntry e) {
+    while (Once(e) && (IsResultOf(e, {"_copy"}) || (IsResultOf(e, {"Dropout"}) && users_[{e.node.get(), 1}] == 0 && DropsNothing(*e.node, training_)))) e = e.node->inputs[0];
+    return e;
   }
 
   /* The softmax: *s gets what it is taken of. */
   bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
     if (Once(weights)) weights = WithoutCast(weights, info_);
-    weights = BeforeDropout(weights);
-    if (!on_cpu_ && Once(weights)) weights = BeforeDropout(BeforeNarrowing(weights, info_));
+    weights = Bare(weights);
+    if (!on_cpu_ && Once(weights)) weights = Bare(BeforeNarrowing(weights, info_));
     if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype")) return false;
     const double axis = NumberOf(*weights.node, "axis", -1);
     if (axis != -1 && axis != 2) return false;
-    *s = weights.node->inputs[0];
-    if (!on_cpu_ && Once(*s)) *s = BeforeWidening(*s, info_, true);
+    *s = Bare(weights.node->inputs[0]);
+    if (!on_cpu_ && Once(*s)) *s = Bare(BeforeWidening(*s, info_, true));
     if (weights.node->num_inputs() == 1) return true;
     const NodeEntry& what = weights.node->inputs[1];
     if (IsResultOf(weights, {"masked_softmax"})) {

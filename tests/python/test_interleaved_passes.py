@@ -122,6 +122,7 @@ def test_boolean_mask(kind, train, dims):
 def test_dropout(kind):
     for train, p in ((False, 0.5), (True, 0.0)):
         check(kind, lambda s: mx.sym.Dropout(mx.sym.softmax(s), p=p), train=train)
+        check(kind, lambda s: mx.sym.identity(mx.sym.softmax(mx.sym.identity(s) * 0.5)), train=train)   # as Gluon's layer without dropout
     net = attention(kind, 2, lambda s: mx.sym.Dropout(mx.sym.softmax(s), p=0.5))
     assert "_fused_attention" not in operators(bind(net, shapes_of(kind, 2, 7, 9), train=True))
     always = attention(kind, 2, lambda s: mx.sym.Dropout(mx.sym.softmax(s), p=0.5, mode="always"))
@@ -216,13 +217,14 @@ class Cell(gluon.HybridBlock):
         return self.top(F.contrib.interleaved_matmul_selfatt_valatt(qkv, weights, heads=self.heads))
 
 
-def test_block():
-    """Inference, and gradients recorded outside training mode, where dropout drops nothing."""
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_block(dropout):
+    """Inference, and gradients recorded outside training mode, where dropout drops nothing, or without dropout."""
     results = []
     for off in ("", ",".join(PASSES)):
         mx.util.set_env("MXNET_PLAN_PASSES_OFF", off)
         mx.random.seed(2)
-        net = Cell(4, 32, dropout=0.5)
+        net = Cell(4, 32, dropout)
         net.initialize(mx.init.Xavier())
         net.hybridize(static_alloc=True, static_shape=True)
         x, valid = mx.nd.random.normal(shape=(11, BATCH, 32)), mx.nd.array([11, 0, 6])
@@ -230,9 +232,11 @@ def test_block():
         y = net(x, valid)
         kinds = [node["op"] for node in net.explain(runs=0).plan["nodes"]]
         assert kinds.count("_fused_attention") == (0 if off else 1) and ("softmax" in kinds) == bool(off)
-        with autograd.record(train_mode=False):
+        with autograd.record(train_mode=dropout == 0):
             loss = (net(x, valid) ** 2).sum()
         loss.backward()
+        kinds = [node["op"] for node in net.explain(runs=0).plan["nodes"]]
+        assert kinds.count("_backward_fused_attention") == (0 if off else 1), kinds
         results.append([y.asnumpy(), x.grad.asnumpy()] + [p.grad().asnumpy() for _, p in sorted(net.collect_params().items())])
     mx.util.set_env("MXNET_PLAN_PASSES_OFF", "")
     for a, b in zip(*results):
