@@ -50,6 +50,7 @@ MX_FN arcsinh(T x) { return ::asinh(x); }
 MX_FN arccosh(T x) { return ::acosh(x); }
 MX_FN arctanh(T x) { return ::atanh(x); }
 MX_FN erf(T x) { return ::erf(x); }
+MX_FN normal_cdf(T x) { return T(0.5) * (T(1) + ::erf(x * T(0.70710678118654752))); }
 MX_FN erfinv(T x) { return ::erfinv(x); }
 MX_FN maximum(T a, T b) { return a > b || a != a ? a : b; }   // NaN wins
 MX_FN minimum(T a, T b) { return a < b || a != a ? a : b; }
@@ -81,6 +82,13 @@ MX_FN sigmoid(float x) { return Reciprocal(1.0f + ShortExp(-x)); }
 MX_FN tanh(float x) {
   const float far = 1.0f - 2.0f * Reciprocal(1.0f + ShortExp(2.0f * x));   // loses digits near 0
   return ::fabs(x) < 0.03f ? x * (1.0f - x * x * 0.33333333f) : far;
+}
+// Abramowitz and Stegun 7.1.26, whose terms are those of the lower tail: nothing is lost there, as it is where erf is near -1
+MX_FN normal_cdf(float x) {
+  const float t = Reciprocal(1.0f + 0.23164190f * ::fabs(x));
+  const float series = t * (0.127414796f + t * (-0.142248368f + t * (0.710706870f + t * (-0.726576013f + t * 0.530702714f))));
+  const float tail = series * ShortExp(-0.5f * x * x);
+  return x < 0.0f ? tail : 1.0f - tail;
 }
 #undef MX_FN
 }  // namespace rounded
@@ -179,8 +187,7 @@ const ActivationText kActivationTexts[] = {
     {"elu", "x > T(0) ? x : p * expm1(x)", "x > T(0) ? T(1) : p * exp(x)"},
     {"selu", "T(1.0507009873554804934193349852946) * (x > T(0) ? x : T(1.6732632423543772848170429916717) * expm1(x))",
      "T(1.0507009873554804934193349852946) * (x > T(0) ? T(1) : T(1.6732632423543772848170429916717) * exp(x))"},
-    {"gelu", "T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752)))",
-     "T(0.5) * (T(1) + erf(x * T(0.70710678118654752))) + x * T(0.39894228040143268) * exp(T(-0.5) * x * x)"},
+    {"gelu", "x * normal_cdf(x)", "normal_cdf(x) + x * T(0.39894228040143268) * exp(T(-0.5) * x * x)"},
 };
 const ActivationText& ActivationOf(const Function& f) { return kActivationTexts[f.row - kActivations]; }
 

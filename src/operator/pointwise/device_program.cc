@@ -57,7 +57,7 @@ bool Rounded(const DeviceProgram& p, const DeviceVariant& v, size_t step) {
 // How much code a step's functions become: texts with several elements have each of them several times.
 int Costs(const DeviceProgram& p) {
   static const std::pair<const char*, int> kCosts[] = {{"gamma", 16}, {"erfinv", 16}, {"pow", 8}, {"cbrt", 4}, {"sin", 8}, {"cos", 8}, {"tan(", 8}, {"hypot", 4}, {"mod", 8}, {"lcm", 16}, {"gcd", 16},
-                                                       {"ldexp", 8}, {"exp", 2}, {"log", 2}, {"erf", 3}, {"tanh", 3}, {"sigmoid", 2}, {"softrelu", 4}, {"arc", 4}};
+                                                       {"ldexp", 8}, {"exp", 2}, {"log", 2}, {"erf", 3}, {"normal_cdf", 3}, {"tanh", 3}, {"sigmoid", 2}, {"softrelu", 4}, {"arc", 4}};
   int total = 0;
   for (const DeviceStep& s : p.steps) {
     std::string text = DeviceDefinition(s.function);
