@@ -8,6 +8,7 @@
 #include "base/omp.h"
 #include "mxnet/graph.h"
 #include "operator/nn/activation_kernels.h"
+#include "operator/param.h"
 #include "operator/pointwise/device_activation.h"
 #include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
@@ -15,6 +16,17 @@
 
 namespace mxnet {
 namespace pointwise {
+
+struct FusedPointwiseParam : public dmlc::Parameter<FusedPointwiseParam> {
+  int num_args;
+  Shape shape;
+  DMLC_DECLARE_PARAMETER(FusedPointwiseParam) {
+    DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs.");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Of the result, where it is larger than what the inputs broadcast to.");
+  }
+};
+MXNET_REGISTER_PARAM(FusedPointwiseParam);
+
 namespace {
 
 constexpr int64_t kTile = 2048;    // elements: some buffers of that size fit the first-level cache
@@ -29,15 +41,47 @@ struct Place {
 struct Step {
   Recipe recipe;
   Loop loop = nullptr;
-  Place from[3];
-  int to = 0;     // buffer; -1: the output
+  std::vector<Place> from;   // by operand
+  int to = 0;                // buffer; -1: the output
+  int dtype = kFloat32;      // that the result is rounded to
   alignas(8) char numbers[3 * 8];   // p, q, r or the number, in the compute type
 };
 
 struct Program : OpState {
   std::vector<Step> steps;
-  int buffers = 0, compute = kF32, dtype = kFloat32;
+  std::vector<int> dtypes;   // of the inputs
+  int buffers = 0, compute = kF32;
 };
+
+/* Dtypes of a fused graph's entries, from those of its inputs; unknown ones stay. */
+std::vector<int> GraphTypes(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& inputs) {
+  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+  const auto variables = graph.ListInputs(Symbol::kAll);
+  MXNET_CHECK_KIND(variables.size() == inputs.size(), Value) << "[_fused_pointwise] " << inputs.size() << " inputs; its graph has " << variables.size();
+  for (size_t i = 0; i < inputs.size(); ++i) dtypes[g.eid(g.id.at(variables[i].get()), 0)] = inputs[i];
+  InferTypes(g, &dtypes, kDTypeUnknown);
+  return dtypes;
+}
+
+const Symbol& GraphOf(const Attrs& attrs) {
+  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
+      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
+  return *attrs.subgraphs[0];
+}
+
+Recipe StepRecipe(const Node& n, int dtype) {
+  Recipe recipe;
+  MXNET_CHECK_KIND(RecipeOf(*n.attrs, dtype, &recipe), Value) << "[_fused_pointwise] " << n.op()->name << " is not a pointwise operator";
+  return recipe;
+}
+
+/* That of the result, but for a float64 graph whose last step is a cast. */
+int ComputeOf(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& dtypes) {
+  const NodeEntry& result = graph.outputs[0];
+  const int dtype = dtypes[g.eid(g.outputs[0])];
+  if (result.node->is_variable() || StepRecipe(*result.node, dtype).kind != Recipe::kCopy) return ComputeFor(dtype, false);
+  return dtypes[g.eid(g.nodes[g.id.at(result.node.get())].inputs[0])] == kFloat64 ? int{kF64} : ComputeFor(dtype, false);
+}
 
 void Put(int compute, double v, void* to) {
   if (compute == kF32) *static_cast<float*>(to) = static_cast<float>(v);
@@ -45,42 +89,61 @@ void Put(int compute, double v, void* to) {
 }
 
 // A loop's scalar operand must be one that it knows; others are spread over a buffer.
-std::shared_ptr<Program> Compile(const Attrs& attrs, int dtype) {
-  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
-      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
-  const Symbol& graph = *attrs.subgraphs[0];
+std::shared_ptr<Program> Compile(const Attrs& attrs, const std::vector<int>& inputs) {
+  const Symbol& graph = GraphOf(attrs);
+  const IndexedGraph g(graph.outputs);
+  const std::vector<int> dtypes = GraphTypes(graph, g, inputs);
+  const Node* const root = graph.outputs[0].node.get();
   auto program = std::make_shared<Program>();
-  program->dtype = dtype;
-  program->compute = ComputeFor(dtype, false);
-  std::vector<const Node*> order;
+  program->dtypes = inputs;
+  program->compute = ComputeOf(graph, g, dtypes);
+  std::vector<std::pair<const Node*, Recipe>> order;
+  std::unordered_map<const Node*, const Node*> same;    // a cast to the compute type gives what it gets
+  auto source = [&](const NodeEntry& e) {
+    auto it = same.find(e.node.get());
+    return it == same.end() ? e.node.get() : it->second;
+  };
   std::unordered_map<const Node*, int> uses, input, buffer;
   DFSVisit(graph.outputs, [&](const NodePtr& n) {
-    if (n->is_variable()) input.emplace(n.get(), static_cast<int>(input.size()));
-    else order.push_back(n.get());
-    for (const auto& e : n->inputs) ++uses[e.node.get()];
+    if (n->is_variable()) return;
+    const int dtype = dtypes[g.eid(g.id.at(n.get()), 0)];
+    const Recipe recipe = StepRecipe(*n, dtype);
+    if (recipe.kind == Recipe::kCopy && dtype == ComputeDType(program->compute) && n.get() != root) {
+      same[n.get()] = source(n->inputs.at(0));
+      return;
+    }
+    order.emplace_back(n.get(), recipe);
+    for (const auto& e : n->inputs) ++uses[source(e)];
   });
   // inputs are numbered as ListInputs does, not as they are met
   const auto variables = graph.ListInputs(Symbol::kAll);
   for (size_t i = 0; i < variables.size(); ++i) input[variables[i].get()] = static_cast<int>(i);
   std::vector<int> free;
-  for (const Node* n : order) {
+  for (const auto& member : order) {
+    const Node* n = member.first;
     Step step;
-    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &step.recipe), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
+    step.recipe = member.second;
+    step.dtype = dtypes[g.eid(g.id.at(n), 0)];
     const Recipe& r = step.recipe;
     for (int i = 0; i < 3; ++i) Put(program->compute, r.params[i], step.numbers + i * ComputeSize(program->compute));
     if (r.kind == Recipe::kForward) step.loop = ForwardLoop(r.row, program->compute);
     if (r.kind == Recipe::kGradient) step.loop = GradientLoop(r.row, r.side, program->compute);
-    std::vector<int> released;
-    for (int k = 0; k < r.count; ++k) {
-      if (r.operand[k] == Recipe::kNumber) continue;
-      const Node* from = n->inputs.at(r.operand[k]).node.get();
-      step.from[k] = from->is_variable() ? Place{true, input.at(from)} : Place{false, buffer.at(from)};
+    if (r.kind == Recipe::kSum) step.loop = ForwardLoop(k_add, program->compute);
+    auto place = [&](const NodeEntry& e) {
+      const Node* from = source(e);
+      return from->is_variable() ? Place{true, input.at(from)} : Place{false, buffer.at(from)};
+    };
+    if (r.kind == Recipe::kSum) {
+      for (const auto& e : n->inputs) step.from.push_back(place(e));
+    } else {
+      for (int k = 0; k < r.count; ++k) step.from.push_back(r.operand[k] == Recipe::kNumber ? Place{true, -1} : place(n->inputs.at(r.operand[k])));
     }
+    std::vector<int> released;
     for (const auto& e : n->inputs)
-      if (--uses[e.node.get()] == 0 && !e.node->is_variable()) released.push_back(buffer.at(e.node.get()));
+      if (--uses[source(e)] == 0 && !source(e)->is_variable()) released.push_back(buffer.at(source(e)));
     // a loop may write where it reads, element for element
     free.insert(free.end(), released.begin(), released.end());
-    if (n == graph.outputs[0].node.get()) {
+    if (n == root) {
       step.to = -1;
     } else if (free.empty()) {
       step.to = program->buffers++;
@@ -97,6 +160,7 @@ std::shared_ptr<Program> Compile(const Attrs& attrs, int dtype) {
 /* How an input lies along the output's elements. */
 struct Source {
   const char* ptr;
+  int dtype;
   bool single = false, along = false;    // one element for all; element by element with the output
   int ndim = 0;                          // otherwise: the output's dimensions as merged, and the input's steps along them
   int64_t dim[kMaxDims], stride[kMaxDims];
@@ -104,6 +168,7 @@ struct Source {
 
 void Describe(const TBlob& in, const TBlob& out, Source* s) {
   s->ptr = static_cast<const char*>(in.dptr);
+  s->dtype = in.dtype;
   const int64_t total = out.Size();
   const bool same_order = in.layout == out.layout || out.shape.ndim() < 3;
   if (in.Size() == total && same_order) { s->along = true; return; }
@@ -168,6 +233,7 @@ void GatherAs(const Source& s, int64_t begin, int64_t n, void* to) {
 
 void Gather(const Source& s, size_t size, int64_t begin, int64_t n, void* to) {
   switch (size) {
+    case 1: return GatherAs<uint8_t>(s, begin, n, to);
     case 2: return GatherAs<uint16_t>(s, begin, n, to);
     case 4: return GatherAs<uint32_t>(s, begin, n, to);
     default: return GatherAs<uint64_t>(s, begin, n, to);
@@ -183,9 +249,9 @@ void AddInto(const void* x, void* sum, int64_t n) {
 class Runner {
  public:
   Runner(const Program& p, const KernelArgs& args, const std::vector<Source>& sources)
-      : p_(p), args_(args), sources_(sources), width_(ComputeSize(p.compute)), half_(p.dtype != ComputeDType(p.compute)),
-        // buffers of steps, of inputs that must be gathered or converted, of a spread number, of a result to be added or rounded
-        bytes_((p.buffers + sources.size() + 3 + 2) * kTile * width_ + 64) {
+      : p_(p), args_(args), sources_(sources), own_(ComputeDType(p.compute)), width_(ComputeSize(p.compute)),
+        // buffers of steps, of inputs that must be gathered or converted, of spread numbers, of a result to be added or rounded, of a sum
+        bytes_((p.buffers + sources.size() + kExtras) * kTile * width_ + 64) {
     static thread_local std::vector<char> memory;
     if (memory.size() < bytes_) memory.resize(bytes_);
     base_ = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t{63});
@@ -193,47 +259,48 @@ class Runner {
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (!sources_[i].single) continue;
       char* to = Input(i);
-      if (half_) LoadFn(p_.dtype, p_.compute)(sources_[i].ptr, to, 1);
-      else std::memcpy(to, sources_[i].ptr, width_);
+      LoadFn(sources_[i].dtype, p_.compute)(sources_[i].ptr, to, 1);
       Spread(to);
     }
   }
 
   void Run(int64_t begin, int64_t end) {
     const TBlob& out = args_.out[0];
-    const size_t size = DTypeSize(p_.dtype);
+    const bool add = args_.req[0] == OpReq::kAdd;
     for (int64_t at = begin; at < end; at += kTile) {
       const int64_t n = std::min(kTile, end - at);
       for (size_t i = 0; i < sources_.size(); ++i) {
         const Source& s = sources_[i];
         if (s.single) continue;
+        const bool convert = s.dtype != own_;
+        const size_t size = DTypeSize(s.dtype);
         if (s.along) {
           current_[i] = s.ptr + at * size;
         } else {
-          current_[i] = half_ ? Extra(0) : Input(i);
+          current_[i] = convert ? Extra(0) : Input(i);
           Gather(s, size, at, n, const_cast<char*>(current_[i]));
         }
-        if (half_) {
-          LoadFn(p_.dtype, p_.compute)(current_[i], Input(i), n);
+        if (convert) {
+          LoadFn(s.dtype, p_.compute)(current_[i], Input(i), n);
           current_[i] = Input(i);
         }
       }
-      char* result = static_cast<char*>(out.dptr) + at * size;
+      char* result = static_cast<char*>(out.dptr) + at * DTypeSize(out.dtype);
       for (const Step& step : p_.steps) {
-        const bool last = step.to < 0, direct = last && !half_ && args_.req[0] != OpReq::kAdd;
-        char* to = direct ? result : last ? Extra(1) : Buffer(step.to);
-        RunStep(step, to, n);
-        if (!half_ && !last) continue;
-        if (last && args_.req[0] == OpReq::kAdd) {   // added before it is rounded
-          const char* sum = result;
-          if (half_) LoadFn(p_.dtype, p_.compute)(result, Extra(0), n), sum = Extra(0);
-          if (p_.compute == kF32) AddInto<float>(sum, to, n);
-          else AddInto<double>(sum, to, n);
-          if (!half_) std::memcpy(result, to, n * width_);
+        const bool last = step.to < 0, round = step.dtype != own_;
+        char* to = last && !round && !add ? result : last ? Extra(1) : Buffer(step.to);
+        const char* before = nullptr;   // what is added to before it is rounded
+        if (last && add) {
+          before = result;
+          if (round) LoadFn(step.dtype, p_.compute)(result, Extra(0), n), before = Extra(0);
         }
-        if (!half_) continue;
-        StoreFn(p_.dtype, p_.compute)(to, last ? result : Extra(0), n);
-        if (!last) LoadFn(p_.dtype, p_.compute)(Extra(0), to, n);
+        RunStep(step, to, n, before);
+        if (!round) {
+          if (before) std::memcpy(result, to, n * width_);
+          continue;
+        }
+        StoreFn(step.dtype, p_.compute)(to, last ? result : Extra(0), n);
+        if (!last) LoadFn(step.dtype, p_.compute)(Extra(0), to, n);
       }
     }
   }
@@ -241,37 +308,56 @@ class Runner {
   void Prepare() { current_.assign(sources_.size(), nullptr); for (size_t i = 0; i < sources_.size(); ++i) current_[i] = Input(i); }
 
  private:
+  static constexpr int kExtras = 6;
   char* Buffer(int i) { return base_ + i * kTile * width_; }
   char* Input(size_t i) { return Buffer(p_.buffers + static_cast<int>(i)); }
   char* Extra(int i) { return Buffer(p_.buffers + static_cast<int>(sources_.size()) + i); }
   char* Number(int k) { return Extra(2 + k); }
+  const void* At(const Place& p) { return p.input ? current_[p.index] : Buffer(p.index); }
   void Spread(char* to) {
     if (width_ == 4) std::fill_n(reinterpret_cast<uint32_t*>(to), kTile, *reinterpret_cast<uint32_t*>(to));
     else std::fill_n(reinterpret_cast<uint64_t*>(to), kTile, *reinterpret_cast<uint64_t*>(to));
   }
 
-  void RunStep(const Step& step, char* to, int64_t n) {
+  // In the order of add_n, which begins with what is there. The last addition alone writes `to`: that may be where a term is.
+  void RunSum(const Step& step, char* to, int64_t n, const char* before) {
+    const size_t terms = step.from.size();
+    if (terms == 1 && !before) return static_cast<void>(std::memcpy(to, At(step.from[0]), n * width_));
+    const void* sum = before ? static_cast<const void*>(before) : At(step.from[0]);
+    for (size_t k = before ? 0 : 1; k < terms; ++k) {
+      const void* ptrs[kMaxOperands] = {sum, At(step.from[k])};
+      char* next = k + 1 == terms ? to : Extra(5);
+      step.loop(ptrs, next, n, 0);
+      sum = next;
+    }
+  }
+
+  /* With `before`: added to that. */
+  void RunStep(const Step& step, char* to, int64_t n, const char* before) {
     const Recipe& r = step.recipe;
+    if (r.kind == Recipe::kSum) return RunSum(step, to, n, before);
     const void* ptrs[kMaxOperands] = {};
     unsigned mask = 0;
     for (int k = 0; k < r.count; ++k)
       if (r.operand[k] == Recipe::kNumber || (step.from[k].input && sources_[step.from[k].index].single)) mask |= 1u << k;
     if (!(r.masks >> mask & 1u)) mask = 0;
     for (int k = 0; k < r.count; ++k) {
-      if (r.operand[k] == Recipe::kNumber) {
-        ptrs[k] = step.numbers;
-        if (mask >> k & 1u) continue;
-        std::memcpy(Number(k), step.numbers, width_);
-        Spread(Number(k));
-        ptrs[k] = Number(k);
-      } else {
-        ptrs[k] = step.from[k].input ? current_[step.from[k].index] : Buffer(step.from[k].index);
+      if (r.operand[k] != Recipe::kNumber) {
+        ptrs[k] = At(step.from[k]);
+        continue;
       }
+      ptrs[k] = step.numbers;
+      if (mask >> k & 1u) continue;
+      std::memcpy(Number(k), step.numbers, width_);
+      Spread(Number(k));
+      ptrs[k] = Number(k);
     }
-    if (r.kind == Recipe::kActivation) {
-      MXNET_CPU_CALL(ActivationForward)(r.row, ComputeDType(p_.compute), ptrs[0], to, n, r.params[0]);
+    if (r.kind == Recipe::kCopy) {
+      if (ptrs[0] != to) std::memcpy(to, ptrs[0], n * width_);
+    } else if (r.kind == Recipe::kActivation) {
+      MXNET_CPU_CALL(ActivationForward)(r.row, own_, ptrs[0], to, n, r.params[0]);
     } else if (r.kind == Recipe::kActivationGradient) {
-      MXNET_CPU_CALL(ActivationBackward)(r.row, ComputeDType(p_.compute), ptrs[0], ptrs[1], to, n, r.params[0]);
+      MXNET_CPU_CALL(ActivationBackward)(r.row, own_, ptrs[0], ptrs[1], to, n, r.params[0]);
     } else {
       if (r.has_params) {
         if (r.count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = step.numbers + i * width_;
@@ -279,29 +365,22 @@ class Runner {
       }
       step.loop(ptrs, to, n, mask);
     }
+    if (!before) return;
+    if (p_.compute == kF32) AddInto<float>(before, to, n);
+    else AddInto<double>(before, to, n);
   }
 
   const Program& p_;
   const KernelArgs& args_;
   const std::vector<Source>& sources_;
+  const int own_;          // dtype of the compute type
   const int64_t width_;
-  const bool half_;
   const size_t bytes_;
   char* base_;
   std::vector<const char*> current_;
 };
 
-/* Dtypes of a fused graph's entries, from those of its inputs; unknown ones stay. */
-std::vector<int> GraphTypes(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& inputs) {
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
-  const auto variables = graph.ListInputs(Symbol::kAll);
-  MXNET_CHECK_KIND(variables.size() == inputs.size(), Value) << "[_fused_pointwise] " << inputs.size() << " inputs; its graph has " << variables.size();
-  for (size_t i = 0; i < inputs.size(); ++i) dtypes[g.eid(g.id.at(variables[i].get()), 0)] = inputs[i];
-  InferTypes(g, &dtypes, kDTypeUnknown);
-  return dtypes;
-}
-
-/* The same graph as one generated kernel. Casts are steps that only round; on the CPU the pass leaves them out. */
+/* The same graph as one generated kernel. Casts are steps that only round. */
 struct DeviceFusion : OpState {
   DeviceProgram program;
   std::vector<double> numbers;
@@ -309,16 +388,14 @@ struct DeviceFusion : OpState {
 };
 
 std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::vector<int>& inputs) {
-  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
-      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
-  const Symbol& graph = *attrs.subgraphs[0];
+  const Symbol& graph = GraphOf(attrs);
   auto fusion = std::make_shared<DeviceFusion>();
   DeviceProgram& p = fusion->program;
   fusion->dtypes = inputs;
   const IndexedGraph g(graph.outputs);
   const std::vector<int> dtypes = GraphTypes(graph, g, inputs);
   p.name = "fused_pointwise";
-  p.compute = ComputeFor(dtypes[g.eid(g.outputs[0])], false);
+  p.compute = ComputeOf(graph, g, dtypes);
   std::unordered_map<const Node*, DeviceValue> place;
   const auto variables = graph.ListInputs(Symbol::kAll);
   for (size_t i = 0; i < variables.size(); ++i) place[variables[i].get()] = {DeviceValue::kInput, static_cast<int>(i)};
@@ -329,17 +406,26 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
   DFSVisit(graph.outputs, [&](const NodePtr& n) {
     if (n->is_variable()) return;
     const int dtype = dtypes[g.eid(g.id.at(n.get()), 0)];
-    Recipe r;
+    const Recipe r = StepRecipe(*n, dtype);
     DeviceStep step;
-    if (n != graph.outputs[0].node && dtype != ComputeDType(p.compute)) step.round_to = dtype;
-    if (n->op()->name == "Cast") {
-      step.function = pointwise::Forward(k_identity);
-      step.from.push_back(place.at(n->inputs[0].node.get()));
+    auto add_step = [&] {
       place[n.get()] = {DeviceValue::kStep, static_cast<int>(p.steps.size())};
       p.steps.push_back(step);
-      return;
+      step.from = {place[n.get()]};
+    };
+    auto finish = [&] {
+      if (n != graph.outputs[0].node && dtype != ComputeDType(p.compute)) step.round_to = dtype;
+      add_step();
+    };
+    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) {
+      step.function = pointwise::Forward(r.kind == Recipe::kSum ? k_add : k_identity);
+      step.from.push_back(place.at(n->inputs.at(0).node.get()));
+      for (size_t k = 1; r.kind == Recipe::kSum && k < n->inputs.size(); ++k) {   // rounded once, behind the last term
+        step.from.push_back(place.at(n->inputs[k].node.get()));
+        if (k + 1 < n->inputs.size()) add_step();
+      }
+      return finish();
     }
-    MXNET_CHECK_KIND(RecipeOf(*n->attrs, dtype, &r), Value) << "[_fused_pointwise] " << n->op()->name << " is not a pointwise operator";
     const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
     if (activation) step.function = ActivationFunction(r.row, r.kind == Recipe::kActivationGradient);
     else step.function = r.kind == Recipe::kForward ? pointwise::Forward(r.row) : Gradient(r.row, r.side);
@@ -349,17 +435,21 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
       step.params = p.numbers;
       for (double v : r.params) number(v);
     }
-    place[n.get()] = {DeviceValue::kStep, static_cast<int>(p.steps.size())};
-    p.steps.push_back(step);
+    finish();
   });
   return fusion;
+}
+
+std::vector<int> InputTypes(const KernelArgs& args) {
+  std::vector<int> dtypes;
+  for (const TBlob& in : args.in) dtypes.push_back(in.dtype);
+  return dtypes;
 }
 
 void RunOnDevice(KernelArgs& args) {
   std::shared_ptr<DeviceFusion> fusion;
   if (args.state) fusion = std::dynamic_pointer_cast<DeviceFusion>(*args.state);
-  std::vector<int> dtypes;
-  for (const TBlob& in : args.in) dtypes.push_back(in.dtype);
+  const std::vector<int> dtypes = InputTypes(args);
   if (!fusion || fusion->dtypes != dtypes) {
     fusion = CompileForDevice(*args.attrs, dtypes);
     if (args.state) *args.state = fusion;
@@ -375,8 +465,8 @@ void Forward(KernelArgs& args) {
   if (args.run.ctx.is_gpu()) return RunOnDevice(args);
   std::shared_ptr<Program> program;
   if (args.state) program = std::dynamic_pointer_cast<Program>(*args.state);
-  if (!program || program->dtype != out.dtype) {
-    program = Compile(*args.attrs, out.dtype);
+  if (const std::vector<int> dtypes = InputTypes(args); !program || program->dtypes != dtypes) {
+    program = Compile(*args.attrs, dtypes);
     if (args.state) *args.state = program;
   }
   std::vector<Source> sources(args.in.size());
@@ -391,9 +481,11 @@ void Forward(KernelArgs& args) {
 }
 
 bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& given = attrs.get<FusedPointwiseParam>().shape;
   if (in->empty()) return (*out)[0].known();
   Shape all = (*in)[0];
   for (size_t i = 1; i < in->size(); ++i) all = BroadcastShape(attrs.op->name, all, (*in)[i]);
+  if (given.known() && all.known()) all = BroadcastShape(attrs.op->name, all, given);
   if (all.ndim_known()) AssignShape(attrs, "output", &(*out)[0], all);
   bool known = (*out)[0].known();
   for (const Shape& s : *in) known = known && s.known();
@@ -416,22 +508,9 @@ bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* 
   return known && (*out)[0] != kDTypeUnknown;
 }
 
-struct FusedPointwiseParam { int num_args = 0; };
-
-Op& WithParser(Op& op) {
-  op.parse = [](const AttrDict& dict) -> std::shared_ptr<const void> {
-    auto p = std::make_shared<FusedPointwiseParam>();
-    auto it = dict.find("num_args");
-    char* end = nullptr;
-    if (it != dict.end()) p->num_args = static_cast<int>(std::strtol(it->second.c_str(), &end, 10));
-    MXNET_CHECK_KIND(it != dict.end() && !*end && p->num_args > 0, Value) << "[_fused_pointwise] num_args is missing or no number; accepted: 1 or more";
-    return p;
-  };
-  return op;
-}
-
-[[maybe_unused]] Op& record = WithParser(Op::Register("_fused_pointwise"))
+[[maybe_unused]] Op& record = Op::Register("_fused_pointwise")
     .describe("A graph of pointwise operators computed in one pass over cache-sized tiles; made by the plan compiler. Inputs broadcast to the output.")
+    .set_param<FusedPointwiseParam>()
     .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
     .set_infer_shape(InferFusedShape)
     .set_infer_type(InferFusedType)

@@ -17,10 +17,29 @@ constexpr size_t kMostNodes = 64, kMostInputs = 16;   // of one fused operator: 
 constexpr size_t kMostArguments = 240;
 constexpr int kMostDimensions = 8;
 
-/* Does it only convert its first input to the dtype of its output? */
-bool IsCast(const Node& n) {
-  const std::string name = n.is_variable() ? "" : n.op()->name;
-  return name == "Cast" || name == "amp_cast" || name == "_backward_cast";
+constexpr uint32_t kNobody = UINT32_MAX;
+constexpr int kMostRounds = 8;   // of forming groups
+
+using pointwise::Recipe;
+
+/*
+ * Does a fused graph that computes in `compute` convert from one dtype to another as a cast does? What comes from outside is loaded into the compute type, and
+ * then rounded to the cast's own: both may round only where the second does not.
+ */
+bool ConvertsAsCast(int from, int to, int compute) {
+  if (from == kUint64) return false;                      // a cast goes through int64
+  if (to == pointwise::ComputeDType(compute)) return true;
+  if (compute == pointwise::kF64) return IsFloating(from);
+  return pointwise::ComputeFor(to, false) == compute && DTypeSize(from) <= (IsFloating(from) ? 4 : 2);
+}
+
+/* Are the elements repeated as NumPy does it, along dimensions that both shapes have? */
+bool Repeats(const Shape& from, const Shape& to) {
+  if (from.Size() == 1) return true;
+  if (from.ndim() != to.ndim()) return false;
+  for (int d = 0; d < to.ndim(); ++d)
+    if (from[d] != to[d] && from[d] != 1) return false;
+  return true;
 }
 
 }  // namespace
@@ -39,35 +58,43 @@ int FusePointwise(PassGraph* g, PassContext* context) {
   std::vector<NodeEntry> outputs = g->outputs;
   DFSVisit(outputs, [&](const NodePtr& node) { forward[indexed.id.at(node.get())] = 1; });
 
-  auto cast = [&](uint32_t id) { return !context->on_cpu() && IsCast(*indexed.nodes[id].source); };
-  // What a member reads: of casts the data alone, not what only tells a dtype.
-  auto reads = [&](uint32_t id) { return cast(id) ? size_t{1} : indexed.nodes[id].inputs.size(); };
-  // Do members of these dtypes go together? A GPU's kernel rounds after each step to the dtype of that step.
-  auto mix = [&](int a, int b) { return a == b || (!context->on_cpu() && pointwise::ComputeFor(a, false) == pointwise::ComputeFor(b, false)); };
+  auto shape = [&](uint32_t id) -> const Shape& { return info.shapes[indexed.eid(id, 0)]; };
+  auto dtype = [&](uint32_t id) { return info.dtypes[indexed.eid(id, 0)]; };
+  auto source_dtype = [&](uint32_t id) { return info.dtypes[indexed.eid(indexed.nodes[id].inputs[0])]; };
+  // Inputs whose numbers a member reads.
+  auto reads = [&](uint32_t id) {
+    size_t count = 0;
+    while (count < indexed.nodes[id].inputs.size() && !indexed.nodes[id].source->op()->ReadsOnlyShape(static_cast<int>(count))) ++count;
+    return count;
+  };
 
-  // Pointwise with every input broadcasting to the one output, all of one floating dtype; on a GPU also casts from what float32 holds exactly.
-  auto fits = [&](uint32_t id) {
+  // Pointwise with every input broadcasting to the one floating output, and of its dtype unless it is a cast.
+  std::vector<Recipe> recipes(n);
+  auto suits = [&](uint32_t id) {
     const Node& node = *indexed.nodes[id].source;
     if (node.is_variable() || !node.control_deps.empty() || node.num_outputs() != 1 || IsConstantNode(node)) return false;
-    const int dtype = info.dtypes[indexed.eid(id, 0)];
-    if (!IsFloating(dtype) || (!context->on_cpu() && info.shapes[indexed.eid(id, 0)].ndim() > kMostDimensions)) return false;
-    if (cast(id)) {
-      const int from = info.dtypes[indexed.eid(indexed.nodes[id].inputs[0])];
-      return mix(dtype, kFloat32) && (from == kUint8 || from == kInt8 || from == kBool || (IsFloating(from) && mix(from, kFloat32))) && info.shapes[indexed.eid(id, 0)].Size() > 0;
-    }
-    pointwise::Recipe recipe;
-    if (!pointwise::RecipeOf(*node.attrs, dtype, &recipe)) return false;
+    if (!IsFloating(dtype(id)) || shape(id).Size() == 0 || (!context->on_cpu() && shape(id).ndim() > kMostDimensions)) return false;
+    Recipe& recipe = recipes[id];
+    if (!pointwise::RecipeOf(*node.attrs, dtype(id), &recipe)) return false;
+    if (recipe.kind == Recipe::kCopy) return Repeats(info.shapes[indexed.eid(indexed.nodes[id].inputs[0])], shape(id));
     for (const auto& e : indexed.nodes[id].inputs)
-      if (info.dtypes[indexed.eid(e)] != dtype) return false;
-    return info.shapes[indexed.eid(id, 0)].Size() > 0;
+      if (info.dtypes[indexed.eid(e)] != dtype(id)) return false;
+    return recipe.kind != Recipe::kSum || reads(id) > 1;
   };
+  std::vector<char> fits(n);
+  for (uint32_t id = 0; id < n; ++id) fits[id] = suits(id);
+  auto cast = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) != dtype(id); };
+  auto repeat = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) == dtype(id); };
+  // What a group with this root computes in; every step is rounded to its own dtype.
+  auto compute = [&](uint32_t root) { return cast(root) && source_dtype(root) == kFloat64 ? int{pointwise::kF64} : pointwise::ComputeFor(dtype(root), false); };
+  auto computes_in = [&](uint32_t id, int type) { return cast(id) ? ConvertsAsCast(source_dtype(id), dtype(id), type) : pointwise::ComputeFor(dtype(id), false) == type; };
 
   // Numbers among the arguments of a GPU's kernel.
   auto numbers = [&](uint32_t id) -> size_t {
-    pointwise::Recipe r;
-    if (cast(id) || !pointwise::RecipeOf(*indexed.nodes[id].source->attrs, info.dtypes[indexed.eid(id, 0)], &r)) return 0;
-    const bool activation = r.kind == pointwise::Recipe::kActivation || r.kind == pointwise::Recipe::kActivationGradient;
-    return static_cast<size_t>(std::count(r.operand, r.operand + r.count, pointwise::Recipe::kNumber)) + (activation || r.has_params ? 3 : 0);
+    const Recipe& r = recipes[id];
+    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) return 0;
+    const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
+    return static_cast<size_t>(std::count(r.operand, r.operand + r.count, Recipe::kNumber)) + (activation || r.has_params ? 3 : 0);
   };
 
   // When a node runs, roughly: forward nodes as they are numbered, backward nodes as the gradient pass made them.
@@ -77,98 +104,116 @@ int FusePointwise(PassGraph* g, PassContext* context) {
     return static_cast<int64_t>(n) + (s == g->sequence.end() ? 0 : s->second);
   };
 
+  std::vector<int> group_of;
+  std::vector<std::vector<uint32_t>> groups;   // the root first
+  // What a group needs, with or without one more member. `waits`: a member that reads several results keeps them all until the root runs, and waits for what is
+  // computed later (sums of gradients would hold every term).
+  struct Needs { size_t inputs = 0, arguments = 2; bool waits = false; };
+  auto needs = [&](int group, uint32_t more) {
+    std::set<std::pair<uint32_t, uint32_t>> inputs;
+    int64_t last_input = -1, first_sum = INT64_MAX;
+    Needs result;
+    auto add = [&](uint32_t member) {
+      int large = 0;
+      result.arguments += numbers(member);
+      for (size_t i = 0; i < reads(member); ++i) {
+        const auto& e = indexed.nodes[member].inputs[i];
+        if (group_of[e.node] == group || e.node == more) continue;
+        inputs.insert({e.node, e.index});
+        if (indexed.nodes[e.node].source->is_variable()) continue;
+        last_input = std::max(last_input, position(e.node));
+        large += info.shapes[indexed.eid(e)].Size() > 1;
+      }
+      if (member != groups[group][0] && large > 1) first_sum = std::min(first_sum, position(member));
+    };
+    for (uint32_t member : groups[group]) add(member);
+    if (more != kNobody) add(more);
+    const size_t ndim = static_cast<size_t>(shape(groups[group][0]).ndim());
+    result.inputs = inputs.size();
+    result.arguments += inputs.size() * (1 + ndim) + 3 * ndim;   // pointers, the size, and steps and divisors where inputs are broadcast
+    result.waits = last_input > first_sum;
+    return result;
+  };
   // Backwards through the order: a node joins the group of its users when all of them are in one, so no path leaves a group and comes back.
-  std::vector<int> group_of(n, -1);
-  std::vector<std::vector<uint32_t>> groups;
-  for (uint32_t id = static_cast<uint32_t>(n); id-- > 0;) {
-    if (!fits(id)) continue;
-    int joined = users[id].empty() || head[id] ? -1 : group_of[users[id][0]];
-    for (uint32_t u : users[id]) joined = group_of[u] == joined ? joined : -1;
-    if (joined >= 0) {
-      const uint32_t root = groups[joined][0];
-      // The cast of something that is broadcast is cheaper done again for each element than launched.
-      const bool alike = (info.shapes[indexed.eid(id, 0)] == info.shapes[indexed.eid(root, 0)] || cast(id)) && mix(info.dtypes[indexed.eid(id, 0)], info.dtypes[indexed.eid(root, 0)]);
-      if (!alike || forward[id] != forward[root] || groups[joined].size() >= kMostNodes) joined = -1;
+  std::set<uint32_t> careful;   // roots of groups that may have no member that waits
+  auto form = [&](bool all_careful) {
+    group_of.assign(n, -1);
+    groups.clear();
+    for (uint32_t id = static_cast<uint32_t>(n); id-- > 0;) {
+      if (!fits[id]) continue;
+      int joined = users[id].empty() || head[id] ? -1 : group_of[users[id][0]];
+      for (uint32_t u : users[id]) joined = group_of[u] == joined ? joined : -1;
+      if (joined >= 0) {
+        const uint32_t root = groups[joined][0];
+        // On a GPU the cast of something that is broadcast is cheaper done again for each element than launched.
+        const bool alike = (shape(id) == shape(root) || (!context->on_cpu() && cast(id))) && computes_in(id, compute(root));
+        if (!alike || forward[id] != forward[root] || groups[joined].size() >= kMostNodes) joined = -1;
+      }
+      if (joined >= 0) {
+        const Needs all = needs(joined, id);
+        if (all.inputs > kMostInputs || (!context->on_cpu() && all.arguments > kMostArguments) || (all.waits && (all_careful || careful.count(groups[joined][0])))) joined = -1;
+      }
+      if (joined < 0) {
+        if (repeat(id)) continue;   // what only repeats elements has users that may do that themselves
+        joined = static_cast<int>(groups.size());
+        groups.emplace_back();
+      }
+      group_of[id] = joined;
+      groups[joined].push_back(id);
     }
-    if (joined >= 0) {
-      // Not too many inputs. A member that reads several results keeps them all until the root runs: it must not have to wait for
-      // what is computed later (sums of gradients would otherwise hold every term).
-      std::set<std::pair<uint32_t, uint32_t>> inputs;
-      int64_t last_input = -1, first_sum = INT64_MAX;
-      size_t arguments = 0;
-      auto add = [&](uint32_t member, bool root) {
-        int large = 0;
-        arguments += numbers(member);
-        for (size_t i = 0; i < reads(member); ++i) {
-          const auto& e = indexed.nodes[member].inputs[i];
-          if (group_of[e.node] == joined || e.node == id) continue;
-          inputs.insert({e.node, e.index});
-          if (indexed.nodes[e.node].source->is_variable()) continue;
-          last_input = std::max(last_input, position(e.node));
-          large += info.shapes[indexed.eid(e)].Size() > 1;
-        }
-        if (!root && large > 1) first_sum = std::min(first_sum, position(member));
-      };
-      for (uint32_t member : groups[joined]) add(member, member == groups[joined][0]);
-      add(id, false);
-      const size_t ndim = static_cast<size_t>(info.shapes[indexed.eid(groups[joined][0], 0)].ndim());
-      arguments += 2 + inputs.size() * (1 + ndim) + 3 * ndim;   // pointers, the size, and steps and divisors where inputs are broadcast
-      if (inputs.size() > kMostInputs || (!context->on_cpu() && arguments > kMostArguments) || last_input >= first_sum) joined = -1;
-    }
-    if (joined < 0) {
-      joined = static_cast<int>(groups.size());
-      groups.emplace_back();
-    }
-    group_of[id] = joined;
-    groups[joined].push_back(id);
+  };
+  // Whether a member has to wait is known when all are there: what it waited for may have joined, too.
+  for (int round = 0;; ++round) {
+    form(round == kMostRounds);
+    const size_t before = careful.size();
+    for (size_t at = 0; at < groups.size(); ++at)
+      if (needs(static_cast<int>(at), kNobody).waits) careful.insert(groups[at][0]);
+    if (round == kMostRounds || careful.size() == before) break;
   }
 
   int fused = 0;
   Rewrite(g, [&](const NodePtr& renewed, const NodePtr& original) -> NodePtr {
-    const uint32_t id = indexed.id.at(original.get());
-    const int at = group_of[id];
-    if (at < 0 || groups[at].size() < 2 || groups[at][0] != id) return renewed;
+    const uint32_t root = indexed.id.at(original.get());
+    const int at = group_of[root];
+    if (at < 0 || groups[at].size() < 2 || groups[at][0] != root) return renewed;
     // The members, copied onto variables: children come first in the graph's order. Members' inputs from outside were renewed when they were met.
     std::map<const Node*, NodePtr> copy;                       // of renewed members
     std::map<std::pair<const Node*, uint32_t>, NodePtr> variable;
-    std::vector<NodeEntry> inputs;
-    std::set<const Node*> members;
-    std::vector<NodePtr> order;
-    // renewed members are reached from the root; which they are is told by how deep the originals go
+    std::map<const Node*, NodeEntry> outside;                  // by variable
+    Shape told;                                                // by the inputs
     std::function<NodePtr(const NodePtr&, const NodePtr&)> take = [&](const NodePtr& now, const NodePtr& before) -> NodePtr {
       auto found = copy.find(now.get());
       if (found != copy.end()) return found->second;
-      auto made = std::make_shared<Node>();
-      made->name = now->name;
-      const uint32_t member = indexed.id.at(before.get());
-      made->attrs = cast(member) ? MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(info.dtypes[indexed.eid(member, 0)])}}) : now->attrs;
-      for (size_t i = 0; i < reads(member); ++i) {
-        const NodeEntry& e = now->inputs[i];
-        const NodePtr& was = before->inputs[i].node;
-        if (group_of[indexed.id.at(was.get())] == at) {
-          made->inputs.push_back({take(e.node, was), 0, 0});
+      const uint32_t id = indexed.id.at(before.get());
+      std::vector<NodeEntry> inputs;
+      for (size_t i = 0; i < reads(id); ++i) {
+        const NodeEntry &e = now->inputs[i], &was = before->inputs[i];
+        if (group_of[indexed.id.at(was.node.get())] == at) {
+          inputs.push_back({take(e.node, was.node), 0, 0});
           continue;
         }
         NodePtr& v = variable[{e.node.get(), e.index}];
-        if (!v) v = MakeVariable("i" + std::to_string(variable.size() - 1));
-        made->inputs.push_back({v, 0, 0});
+        if (!v) {
+          v = MakeVariable("i" + std::to_string(variable.size() - 1));
+          outside[v.get()] = e;
+          told = told.known() ? BroadcastShape("_fused_pointwise", told, info.shape(was)) : info.shape(was);
+        }
+        inputs.push_back({v, 0, 0});
       }
+      if (repeat(id)) return copy[now.get()] = inputs[0].node;   // inputs are repeated wherever it is needed
+      auto made = std::make_shared<Node>();
+      made->name = now->name;
+      made->attrs = cast(id) ? MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(dtype(id))}}) : now->attrs;
+      made->inputs = std::move(inputs);
       return copy[now.get()] = made;
     };
     auto graph = std::make_shared<Symbol>();
     graph->outputs = {{take(renewed, original), 0, 0}};
-    std::map<const Node*, NodeEntry> outside;
-    std::function<void(const NodePtr&, const NodePtr&)> find = [&](const NodePtr& now, const NodePtr& before) {
-      if (!members.insert(now.get()).second) return;
-      for (size_t i = 0; i < reads(indexed.id.at(before.get())); ++i) {
-        const NodeEntry& e = now->inputs[i];
-        if (group_of[indexed.id.at(before->inputs[i].node.get())] == at) find(e.node, before->inputs[i].node);
-        else outside[variable.at({e.node.get(), e.index}).get()] = e;
-      }
-    };
-    find(renewed, original);
+    std::vector<NodeEntry> inputs;
     for (const auto& v : graph->ListInputs(Symbol::kAll)) inputs.push_back(outside.at(v.get()));
-    auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get("_fused_pointwise"), {{"num_args", std::to_string(inputs.size())}}));
+    AttrDict dict = {{"num_args", std::to_string(inputs.size())}};
+    if (!(told == shape(root))) dict["shape"] = shape(root).str();
+    auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get("_fused_pointwise"), std::move(dict)));
     attrs->subgraphs.push_back(std::move(graph));
     auto made = std::make_shared<Node>();
     made->name = renewed->name;

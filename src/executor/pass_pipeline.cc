@@ -83,7 +83,7 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.",
        FusedLayers, FuseDense},
-      {"fuse_pointwise", "Chains and small graphs of pointwise operators become one pass over cache-sized tiles, on a GPU one kernel that takes casts in too.",
+      {"fuse_pointwise", "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over cache-sized tiles, on a GPU one kernel.",
        [](const PassContext&) { return Env::Get().use_fusion; }, FusePointwise},
       {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return !c.on_cpu() || OneDnn(); }, ChooseLayouts, false, true},
       {"slice_batch", "Inference: layers of images go over a large batch some examples at a time, so that what one writes is still in the cache when the next one reads it.",

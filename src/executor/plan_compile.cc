@@ -297,9 +297,10 @@ class Compiler {
             if (b < 0 || p_.blocks[b].last != t || p_.blocks[b].colour != colour[t] || p_.blocks[b].bytes != bytes || DTypeSize(dtypes_[in]) != DTypeSize(dtypes_[out]) ||
                 reused.count(b))
               continue;
-            int readers = 0;
-            for (const auto& e : info.inputs) readers += block_[g_->eid(e)] == b;
-            if (readers != 1) continue;
+            bool others = false;   // who read the block, too, and must not lose it
+            for (size_t i = 0; i < info.inputs.size(); ++i)
+              others = others || (block_[g_->eid(info.inputs[i])] == b && !attrs.op->ReadsOnlyShape(static_cast<int>(i)) && std::find(pairs.begin(), pairs.end(), std::make_pair(static_cast<int>(i), o)) == pairs.end());
+            if (others) continue;
             block_[out] = b;
             p_.blocks[b].last = std::max(t, last_use[out]);
             reused.insert(b);

@@ -33,22 +33,22 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
   std::vector<std::vector<char>> memory(plan.num_slots());
   for (int i = 0; i < plan.num_inputs; ++i) {
     const std::vector<float> numbers = Numbers(request.shapes[i], static_cast<unsigned>(i));
-    memory[i].resize(numbers.size() * 4);
+    memory[i].resize(numbers.size() * 8);
     for (size_t k = 0; k < numbers.size(); ++k) WriteElement(memory[i].data(), request.dtypes[i], static_cast<int64_t>(k), static_cast<double>(numbers[k]) * (IsFloating(request.dtypes[i]) ? 1 : 200));
   }
   const int64_t out_size = plan.output_shapes[0].Size();
-  memory[plan.output_slot(0)].resize(static_cast<size_t>(out_size) * 4);
-  memory[plan.head_slot(0)].resize(static_cast<size_t>(out_size) * 4);
+  memory[plan.output_slot(0)].resize(static_cast<size_t>(out_size) * 8);
+  memory[plan.head_slot(0)].resize(static_cast<size_t>(out_size) * 8);
   for (int64_t i = 0; i < out_size; ++i) WriteElement(memory[plan.head_slot(0)].data(), plan.output_dtypes[0], i, 1);
   if (plan.has_backward)
-    for (int i = 0; i < plan.num_inputs; ++i) memory[plan.grad_slot(i)].resize(static_cast<size_t>(request.shapes[i].Size()) * 4);
+    for (int i = 0; i < plan.num_inputs; ++i) memory[plan.grad_slot(i)].resize(static_cast<size_t>(request.shapes[i].Size()) * 8);
   std::vector<char> arena(plan.memory.arena_bytes + 64), constants(plan.constant_bytes + 64);
   std::vector<std::vector<char>> scratch;
   auto aligned = [](std::vector<char>& v) { return reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64); };
   std::vector<TBlob> blobs;
   for (const Plan::Blob& b : plan.blobs) {
     TBlob t = b.shape;
-    t.dptr = b.slot >= 0 ? memory[b.slot].data() : b.constant ? aligned(constants) + b.offset : aligned(arena) + b.offset;
+    t.dptr = b.shape_only ? nullptr : b.slot >= 0 ? memory[b.slot].data() : b.constant ? aligned(constants) + b.offset : aligned(arena) + b.offset;
     blobs.push_back(t);
   }
   std::vector<std::shared_ptr<OpState>> states(plan.nodes.size());
@@ -338,6 +338,33 @@ TEST(DeviceFusion, CastsAreTakenIn) {
     s = Make("relu", {CastTo(s, half, "narrow")}, {}, "relu");
     CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, {half, half}, 1, 7, Unit(half));
     CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, {half, half}, 6, 14, Unit(half), {OpReq::kWrite, OpReq::kAdd});
+  }
+}
+
+// Casts that round once where the chain's kernel does: into its type from anything, into halves from what it holds exactly, out of float64 at the end.
+TEST(DeviceFusion, CastsOfOtherWidths) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  auto cast = [](const Symbol& x, const char* dtype, const std::string& name) { return Make("Cast", {x}, {{"dtype", dtype}}, name); };
+  const Symbol x = Symbol::Variable("x"), y = Symbol::Variable("y");
+  const ShapeVector shapes = {Shape{3, 8}, Shape{1, 8}};
+  const Symbol single = Make("tanh", {Make("broadcast_add", {cast(x, "float32", "x32"), cast(y, "float32", "y32")}, {}, "sum")}, {}, "tanh");
+  CheckFusion(single, shapes, {kFloat64, kInt64}, 1, 4, Unit(kFloat32));
+  const Symbol wide = Make("tanh", {Make("broadcast_add", {cast(x, "float64", "x64"), cast(y, "float64", "y64")}, {}, "sum")}, {}, "tanh");
+  CheckFusion(cast(wide, "float16", "narrow"), shapes, {kFloat32, kInt32}, 1, 5, Unit(kFloat16));
+  CheckFusion(cast(wide, "float16", "narrow"), shapes, {kFloat32, kFloat16}, 3, 8, Unit(kFloat16), {OpReq::kWrite, OpReq::kNull});
+  CheckFusion(Number("_mul_scalar", cast(x, "float16", "narrow"), "3", "times"), {shapes[0]}, {kFloat64}, 2, 2, Unit(kFloat16));
+}
+
+TEST(DeviceFusion, RepetitionsAndSumsAreTakenIn) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  const Symbol x = Symbol::Variable("x"), row = Symbol::Variable("row");
+  const Symbol wide = Number("_mul_scalar", Make("broadcast_to", {row}, {{"shape", "(3, 8)"}}, "wide"), "1.5", "times");
+  for (int dtype : {kFloat32, kFloat16}) {
+    CheckFusion(Make("exp", {wide}, {}, "exp"), {Shape{1, 8}}, {dtype}, 1, 3, Unit(dtype));   // the inputs do not tell the shape
+    Symbol s = Make("add_n", {Make("sin", {x}, {}, "sin"), Make("broadcast_like", {row, x}, {}, "like"), wide, x, x}, {{"num_args", "5"}}, "total");
+    s = Make("tanh", {s}, {}, "tanh");
+    CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, std::vector<int>(2, dtype), 1, 6, Unit(dtype));
+    CheckFusion(s, {Shape{3, 8}, Shape{1, 8}}, std::vector<int>(2, dtype), 8, 14, 4 * Unit(dtype), {OpReq::kAdd, OpReq::kWrite});
   }
 }
 

@@ -238,6 +238,113 @@ def test_pointwise_graphs_run_as_one_operator(name, dtype, train):
         assert operators(fused) == ["_fused_pointwise"]
 
 
+def cast(x, dtype, op="Cast"):
+    return getattr(mx.sym, op)(x, dtype=dtype)
+
+
+def mixed(x):
+    """Mixed precision: halves around float32, the casts' gradients too."""
+    y = cast(mx.sym.exp(cast(cast(x, "float16", "amp_cast") * 1.1, "float32", "amp_cast")) + mx.sym.Variable("y"), "bfloat16")
+    return mx.sym.tanh(cast(mx.sym.relu(y) * 3, "float32"))
+
+
+def double(x):
+    """float64 that ends in halves."""
+    return cast(mx.sym.sin(cast(x, "float64") * 0.3) - cast(mx.sym.Variable("y"), "float64"), "float16")
+
+
+def repeated(x):
+    y = mx.sym.Variable("y")
+    narrow = mx.sym.broadcast_axis(mx.sym.Variable("column"), axis=(0, 2), size=(3, 37))
+    return mx.sym.tanh(mx.sym.broadcast_to(mx.sym.Variable("row"), shape=(3, 50, 37)) * 2 + narrow) - mx.sym.broadcast_like(mx.sym.Variable("one"), y) * x
+
+
+def without_shape(x):
+    """What the inputs broadcast to is smaller than the result."""
+    return mx.sym.exp(mx.sym.broadcast_to(mx.sym.Variable("row"), shape=(3, 50, 37)) * 2)
+
+
+def sums(x):
+    y = mx.sym.Variable("y")
+    return mx.sym.sigmoid(mx.sym.add_n(mx.sym.add_n(x * 3, y, x, x / 7), mx.sym.sin(x), y * y)) + mx.sym.add_n(x, mx.sym.cos(y), y)
+
+
+SMALL = {"row": (1, 1, 37), "column": (1, 50, 1), "one": (1, 1, 1)}
+# what, dtypes that differ from float32, operators left in inference
+TAKEN_IN = {"mixed": (mixed, {}, 1), "double": (double, {}, 1), "double of halves": (double, {"x": "float16", "y": "bfloat16"}, 1), "double of integers": (double, {"x": "int32", "y": "int64"}, 1),
+            "repeated": (repeated, {}, 1), "repeated halves": (repeated, dict.fromkeys(["x", "y", "row", "column", "one"], "float16"), 1), "without_shape": (without_shape, {}, 1),
+            "sums": (sums, {}, 1), "sums of halves": (sums, {"x": "bfloat16", "y": "bfloat16"}, 1), "sums of doubles": (sums, {"x": "float64", "y": "float64"}, 1),
+            "wide integers": (lambda x: cast(x, "float32") * 2 + 1, {"x": "int64"}, 1), "small integers": (lambda x: cast(x, "float16") * 2 + 1, {"x": "uint8"}, 1),
+            "rounded twice": (lambda x: cast(x, "float16") * 2 + 1, {"x": "float64"}, 2), "rounded twice, integers": (lambda x: cast(x, "bfloat16") * 2 + 1, {"x": "int32"}, 2),
+            "through int64": (lambda x: cast(x, "float32") * 2 + 1, {"x": "uint64"}, 2), "in between": (lambda x: cast(cast(mx.sym.exp(x), "float64") * 2, "float32") + 1, {}, 3)}
+
+
+def filled(net, dtypes, req):
+    """An executor with numbers that conversions have to round."""
+    shapes = {n: SMALL.get(n, (3, 50, 37)) for n in net.list_arguments()}
+    types = {n: dtypes.get(n, "float32") for n in shapes}
+    e = net.simple_bind(mx.cpu(), grad_req={n: req if "float" in types[n] else "null" for n in shapes}, type_dict=types, **shapes)
+    for i, name in enumerate(sorted(shapes)):
+        values = np.random.RandomState(i).uniform(-1, 1, shapes[name]) * (1 if "float" in types[name] else 200 if types[name] == "uint8" else 2.0 ** 31 - 1)
+        e.arg_dict[name][:] = mx.nd.array(abs(values) if types[name][0] == "u" else values, dtype="float64").astype(types[name])
+        if e.grad_dict[name] is not None:
+            e.grad_dict[name][:] = i + 0.3
+    return e
+
+
+@pytest.mark.parametrize("req", ["null", "write", "add"])
+@pytest.mark.parametrize("name", TAKEN_IN)
+def test_casts_repetitions_and_sums_join_chains(name, req):
+    make, dtypes, left = TAKEN_IN[name]
+    net = make(X)
+    results, counts = [], []
+    for passes in ([], ["fuse_pointwise"]):
+        with off(*passes):
+            e = filled(net, dtypes, req)
+            results.append(run(e, train=req != "null"))
+            counts.append(len(operators(e)))
+    for a, b in zip(*results):
+        assert a.dtype == b.dtype and np.isfinite(a.astype("float32")).any()
+        np.testing.assert_array_equal(a, b)
+    assert counts[0] < counts[1] if left == 1 or req != "null" else counts[0] == left
+    if req == "null":
+        assert counts[0] == left
+
+
+def test_members_that_wait_for_each_other_alone_do_not_wait():
+    """Backwards all of gelu written out is one operator, although its sum needs what its other members compute."""
+    y = mx.sym.FullyConnected(X, num_hidden=64, flatten=False, name="fc")
+    y = 0.5 * y * (1 + mx.sym.tanh(0.79788 * (y + 0.044715 * y * y * y)))
+    fused, plain = compare(mx.sym.softmax(y), {"x": (128, 32)}, ["fuse_pointwise"], tolerance=1e-5, train=True)
+    backward = operators(fused)[operators(fused).index("_backward_softmax"):]
+    assert backward == ["_backward_softmax", "_fused_pointwise", "_backward_FullyConnected"]
+    assert fused.plan_stats()["arena_bytes"] <= plain.plan_stats()["arena_bytes"]
+
+
+def test_gradients_of_many_uses_do_not_hold_every_term():
+    """A value whose gradients come one after the other: they are added where they come, not kept for one large sum."""
+    terms = [mx.sym.FullyConnected(mx.sym.sin(X * (i + 1)) * mx.sym.cos(X), num_hidden=64, flatten=False, name="fc%d" % i) for i in range(6)]
+    net = terms[0]
+    for i, term in enumerate(terms[1:]):
+        net = mx.sym.FullyConnected(net, num_hidden=64, flatten=False, name="d%d" % i) + term
+    fused, plain = compare(net, {"x": (256, 64)}, ["fuse_pointwise"], tolerance=1e-4, train=True)
+    assert fused.plan_stats()["arena_bytes"] <= plain.plan_stats()["arena_bytes"]
+
+
+def test_dropout_backwards_joins_chains():
+    net = mx.sym.tanh(mx.sym.Dropout(mx.sym.sin(X), p=0.4)) * 2
+    for dtype in ("float32", "float16", "float64"):
+        results = []
+        for passes in ([], ["fuse_pointwise"]):
+            with off(*passes):
+                e = bind(net, {"x": (30, 100)}, True, dtype)
+                mx.random.seed(5)
+                results.append(run(e, True))
+                assert ("_backward_Dropout" in operators(e)) == bool(passes)
+        for a, b in zip(*results):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_pointwise_results_that_others_read_end_a_group():
     a = mx.sym.exp(X)
     b = mx.sym.sin(a + 1)
@@ -364,6 +471,27 @@ def test_shapes_of_every_dtype_and_rank():
             for shape in ((2, 0, 3), (2, 3), (0,)):
                 got, given = block(mx.nd.ones(shape)), mx.nd.ones(shape)
                 assert got.shape == (shape if "scalar" in net.name else mx.nd.sum(given).shape) and (got.asnumpy() > 0).all()
+
+
+def test_operands_that_a_derivative_does_not_mention_are_not_kept():
+    """d(x / c) = 1 / c: x is neither kept nor read."""
+    def arena(scale):
+        y = X
+        for i in range(6):
+            y = mx.sym.FullyConnected(scale(mx.sym.FullyConnected(y, num_hidden=64, no_bias=True, name="a%d" % i)), num_hidden=64, no_bias=True, name="b%d" % i)
+        return bind(y, {"x": (512, 64)}, train=True).plan_stats()["arena_bytes"]
+    assert arena(lambda y: y / 7) == arena(lambda y: y * 7) < arena(mx.sym.square)
+    with mx.autograd.record():
+        x, c = mx.nd.array([1.0, -2.0]), mx.nd.array([4.0, 0.5])
+        x.attach_grad()
+        c.attach_grad()
+        y = mx.nd.broadcast_div(x, c)
+        dx = mx.autograd.grad(y.sum(), [x], create_graph=True)[0]
+        z = (dx * dx).sum()
+    z.backward()
+    np.testing.assert_allclose(dx.asnumpy(), [0.25, 2])
+    np.testing.assert_allclose(c.grad.asnumpy(), -2 / c.asnumpy() ** 3)
+    assert not x.grad.asnumpy().any()
 
 
 @pytest.mark.parametrize("mirror", ["MXNET_BACKWARD_DO_MIRROR", "MXNET_MEMORY_OPT"])

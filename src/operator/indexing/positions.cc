@@ -113,6 +113,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .describe("The indices of every element, along a new last dimension, as int64.")
       .set_param<IndexArrayParam>()
       .set_inputs({"data"})
+      .set_shape_only_from(0)
       .set_infer_shape(IndexArrayShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         AssignType(attrs, "the result", &(*out)[0], kInt64);
@@ -125,6 +126,7 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .alias("_npx_arange_like")
       .set_param<ArangeLikeParam>()
       .set_inputs({"data"})
+      .set_shape_only_from(0)
       .set_infer_shape(ArangeLikeShape)
       .set_zero_gradient()
       .set_kernel([](KernelArgs& a) {

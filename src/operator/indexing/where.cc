@@ -140,6 +140,7 @@ void BroadcastWhereBack(KernelArgs& a) {
   Op::Register("_backward_npi_where")
       .describe("Gradients of _npi_where.")
       .set_inputs({"ograd", "condition", "x", "y"})
+      .set_shape_only_from(2)
       .set_outputs({"x_grad", "y_grad"})
       .set_infer_shape(BroadcastWhereBackShape)
       .set_infer_type(BroadcastWhereBackType)

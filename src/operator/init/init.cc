@@ -286,6 +286,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .describe("An array of one value with the shape of another.")
       .set_param<FullLikeParam>()
       .set_inputs({"a"})
+      .set_shape_only_from(0)
       .set_infer_shape(ElemwiseShape)
       .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
         const auto& dtype = attrs.get<FullLikeParam>().dtype;

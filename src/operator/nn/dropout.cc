@@ -9,6 +9,8 @@
 #include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/recompute.h"
 
 namespace mxnet {
@@ -192,6 +194,13 @@ MXNET_REGISTER_OP(_backward_Dropout)
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
     .set_kernel(Backward);
+
+[[maybe_unused]] const bool fused = [] {
+  pointwise::Recipe product;
+  product.row = pointwise::k_mul, product.count = 2, product.masks = pointwise::kBinaryMasks;
+  pointwise::NoteRecipe("_backward_Dropout", product);
+  return true;
+}();
 
 [[maybe_unused]] const bool recomputed = (SetRecomputeRule("Dropout", {"_backward_Dropout", 1, {1}}), true);   // data times the mask too
 

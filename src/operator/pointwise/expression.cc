@@ -1,5 +1,6 @@
 #include "operator/pointwise/expression.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <cmath>
@@ -245,6 +246,11 @@ ExprPtr Number(double value) {
   auto e = std::make_shared<Expr>();
   e->number = value;
   return e;
+}
+
+bool Mentions(const ExprPtr& e, const std::string& name) {
+  if (e->kind == Expr::kName) return e->name == name;
+  return std::any_of(e->args.begin(), e->args.end(), [&](const ExprPtr& arg) { return Mentions(arg, name); });
 }
 
 bool IsNumber(const ExprPtr& e, double value) { return e->kind == Expr::kNumber && e->number == value; }

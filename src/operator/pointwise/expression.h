@@ -32,6 +32,8 @@ ExprPtr Parse(const std::string& text);
 /* d expression / d name, where other names are constants; simplified as far as 0 and 1 go. */
 ExprPtr Derivative(const ExprPtr& e, const std::string& name);
 bool IsNumber(const ExprPtr& e, double value);
+/* Does its value depend on what the name stands for? */
+bool Mentions(const ExprPtr& e, const std::string& name);
 
 /* What a name stands for when an expression becomes graph nodes: an entry, or a number. */
 struct Value {

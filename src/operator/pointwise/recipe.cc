@@ -16,6 +16,12 @@ std::unordered_map<std::string, Noted>& Recipes() {
 
 void NoteRecipe(const std::string& op, const Recipe& prepared, RecipeFn fn) { Recipes()[op] = {prepared, fn}; }
 
+void NoteRecipe(const std::string& op, Recipe::Kind kind) {
+  Recipe recipe;
+  recipe.kind = kind;
+  NoteRecipe(op, recipe);
+}
+
 bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe) {
   if (!attrs.op) return false;
   auto it = Recipes().find(attrs.op->name);

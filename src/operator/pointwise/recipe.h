@@ -11,7 +11,8 @@ namespace mxnet {
 namespace pointwise {
 
 struct Recipe {
-  enum Kind { kForward, kGradient, kActivation, kActivationGradient } kind = kForward;
+  /* kCopy: the first input, repeated or in another dtype. kSum: all inputs, added in order and rounded once. */
+  enum Kind { kForward, kGradient, kActivation, kActivationGradient, kCopy, kSum } kind = kForward;
   int row = 0, side = 0;                 // of the table; the activation's type
   int count = 1;                         // operands of the loop
   int operand[3] = {0, 1, 2};            // by operand: the operator's input, or kNumber
@@ -24,6 +25,7 @@ struct Recipe {
 using RecipeFn = std::function<bool(const Attrs& attrs, int dtype, Recipe* recipe)>;
 /* `prepared` is what fn starts from. */
 void NoteRecipe(const std::string& op, const Recipe& prepared, RecipeFn fn = nullptr);
+void NoteRecipe(const std::string& op, Recipe::Kind kind);
 /* The recipe for data of a floating dtype; false when the operator has none. */
 bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe);
 

@@ -129,10 +129,13 @@ GradientFn BinaryGradient(int id, bool broadcast) {
   const Row& row = GetRow(id);
   const std::string side_names[2] = {std::string("_backward_") + row.name + "_lhs", std::string("_backward_") + row.name + "_rhs"};
   if (row.uses[0] == 'L') {
-    return [side_names, broadcast](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+    bool wants[2][2];   // by side: which operands the derivative depends on. The gradient stands in for others, so that nobody keeps them for it
+    for (int side = 0; side < 2; ++side)
+      for (int operand = 0; operand < 2; ++operand) wants[side][operand] = Mentions(Parse(row.derivative[side]), operand ? "b" : "a");
+    return [side_names, broadcast, wants](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       std::vector<NodeEntry> grads;
       for (int side = 0; side < 2; ++side) {
-        NodeEntry g = Simple(side_names[side], {ograds[0], node->inputs[0], node->inputs[1]});
+        NodeEntry g = Simple(side_names[side], {ograds[0], wants[side][0] ? node->inputs[0] : ograds[0], wants[side][1] ? node->inputs[1] : ograds[0]});
         grads.push_back(broadcast ? Simple("_sum_like", {g, node->inputs[side]}) : g);
       }
       return grads;
@@ -155,7 +158,7 @@ void RegisterSide(int id, int side) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(std::string("_backward_") + row.name + (side ? "_rhs" : "_lhs"));
   op.describe("gradient * (" + std::string(row.derivative[side]) + ")");
-  op.set_inputs({"ograd", "a", "b"}).set_infer_shape(BroadcastInputsShape).set_inplace({{0, 0}}).set_supports_add();
+  op.set_inputs({"ograd", "a", "b"}).set_infer_shape(BroadcastInputsShape).set_inplace({{0, 0}, {1, 0}, {2, 0}}).set_supports_add();
   // mixed inputs of promoting operators: the gradient has the promoted type
   op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     for (int i = 1; i < 3; ++i)

@@ -8,6 +8,7 @@
 #include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 #include "rtc/loop.h"
 
@@ -254,12 +255,15 @@ Op& add_n = Op::Register("add_n")
     .set_kernel(AddNKernel);
 const bool kAddNSignature = [] {
   add_n.params.clear();   // the number of arrays is counted by the front ends and not an argument in the reference's list
+  NoteRecipe("add_n", Recipe::kSum);
+  for (const char* name : {"Cast", "amp_cast", "_backward_cast"}) NoteRecipe(name, Recipe::kCopy);
   return true;
 }();
 
 MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
     .describe("lhs; its shape is known as soon as that of rhs is.")
     .set_inputs({"lhs", "rhs"})
+    .set_shape_only_from(1)
     .set_infer_shape(LikeShape)
     .set_infer_type(LhsType)
     .set_inplace({{0, 0}})

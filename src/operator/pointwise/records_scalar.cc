@@ -131,8 +131,9 @@ GradientFn ScalarGradient(int id, bool reverse) {
   const Row& row = GetRow(id);
   if (row.uses[0] == 'L') {
     const std::string backward = BackwardName(row, reverse);
-    return [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      return std::vector<NodeEntry>{{MakeNodeLike(backward, *node, {ograds[0], node->inputs[0]}), 0, 0}};
+    const bool wants = Mentions(Parse(row.derivative[reverse ? 1 : 0]), reverse ? "b" : "a");   // else nobody keeps the data for it
+    return [backward, wants](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{{MakeNodeLike(backward, *node, {ograds[0], wants ? node->inputs[0] : ograds[0]}), 0, 0}};
     };
   }
   const ExprPtr d = Parse(row.derivative[reverse ? 1 : 0]);
@@ -153,7 +154,7 @@ void RegisterBackward(int id, bool reverse) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(BackwardName(row, reverse));
   op.describe("gradient * (" + std::string(row.derivative[reverse ? 1 : 0]) + ")").set_param<ScalarParam>();
-  op.set_inputs({"ograd", "data"}).set_infer_shape(ElemwiseShape).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op.set_inputs({"ograd", "data"}).set_infer_shape(ElemwiseShape).set_inplace({{0, 0}, {1, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
   op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
     AssignType(attrs, "output", &(*out)[0], (*in)[0]);

@@ -1,5 +1,6 @@
 // broadcast_to, broadcast_axis, broadcast_like: repeat dimensions of size 1.
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/reduce/records.h"
 
 namespace mxnet {
@@ -137,6 +138,12 @@ MXNET_REGISTER_OP(broadcast_like)
     .alias("_npx_broadcast_like")
     .set_param<BroadcastLikeParam>().set_inputs({"lhs", "rhs"}).set_shape_only_from(1).set_infer_shape(LikeShape).set_infer_type(LhsType).set_supports_add()
     .set_gradient(Gradient(true)).set_kernel(Kernel);
+
+[[maybe_unused]] const bool recipes = [] {
+  for (const char* name : {"broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "_backward_sum_like", "_backward_sum"})
+    pointwise::NoteRecipe(name, pointwise::Recipe::kCopy);
+  return true;
+}();
 
 }  // namespace
 }  // namespace reduce

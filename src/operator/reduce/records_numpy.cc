@@ -232,6 +232,7 @@ MXNET_REGISTER_OP(_backward_var_spread)
     .describe("Repeats the gradient of a variance in the shape of the data and divides it by N - ddof.")
     .set_param<NpVarParam>()
     .set_inputs({"ograd", "data"})
+    .set_shape_only_from(1)
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
       return (*in)[0].known() && (*in)[1].known();
