@@ -72,21 +72,25 @@ def test_force_mirroring_gives_the_same_bits():
         equal(step(kept), step(again))
 
 
+@pytest.fixture
+def unfused():
+    """Every operator has a node of its own, with its name."""
+    mx.util.set_env("MXNET_USE_FUSION", "0")
+    yield
+    mx.util.set_env("MXNET_USE_FUSION", "")
+
+
 @pytest.mark.parametrize("name,reader", [("b1", "r1"), ("d1", "s1"), ("c2", "t1")])
-def test_force_mirroring_of_one_node(name, reader):
+def test_force_mirroring_of_one_node(name, reader, unfused):
     """`reader` too: the backward pass reads its result, not that of `name`."""
     net = residual_net()
-    mx.util.set_env("MXNET_USE_FUSION", "0")   # so that each has a node of its own
-    try:
-        kept, again = bound(net, data=(2, 3, 8, 8)), bound(forced(net, {name, reader}), data=(2, 3, 8, 8))
-    finally:
-        mx.util.set_env("MXNET_USE_FUSION", "")
+    kept, again = bound(net, data=(2, 3, 8, 8)), bound(forced(net, {name, reader}), data=(2, 3, 8, 8))
     repeated = {"b1": "_backward_BatchNormWithReLU_again"}.get(name, f"{name}_mirror")    # relu joins the BatchNorm before it
     assert repeated in again.debug_str() and repeated not in kept.debug_str()
     equal(step(kept), step(again))
 
 
-def test_force_mirroring_by_scope():
+def test_force_mirroring_by_scope(unfused):
     def net(**scope):
         with mx.AttrScope(**scope):
             x = mx.sym.exp(mx.sym.var("data"), name="e")
@@ -97,7 +101,7 @@ def test_force_mirroring_by_scope():
 
 
 @pytest.mark.parametrize("value,repeats", [("True", True), ("TRUE", True), ("1", True), ("False", False), ("false", False), ("0", False)])
-def test_values_of_force_mirroring(value, repeats):
+def test_values_of_force_mirroring(value, repeats, unfused):
     x = mx.sym.exp(mx.sym.var("data"), name="e", __force_mirroring__=value)
     assert ('"e_mirror"' in bound(mx.sym.sum(mx.sym.tanh(x * 2) * x), data=(4,)).debug_str()) == repeats
 
