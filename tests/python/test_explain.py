@@ -66,7 +66,7 @@ def check(e):
     offsets = {b["offset"] for b in plan["blocks"]}
     for n in nodes:
         for t in n["inputs"] + n["outputs"]:
-            assert t["place"] in ("arena", "constant", "input", "output", "head gradient", "gradient")
+            assert t["place"] in ("arena", "constant", "nowhere", "input", "output", "head gradient", "gradient")
             assert t["place"] != "arena" or t["offset"] in offsets
         for t in n["inputs"]:
             if t["place"] in ("arena", "constant"):
