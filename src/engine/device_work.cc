@@ -25,8 +25,6 @@ DeviceWork::DeviceWork(std::shared_ptr<StreamClock> c, void* s, uint64_t o, cons
   any_device_work.store(true, std::memory_order_relaxed);
 }
 
-DeviceWork::~DeviceWork() = default;
-
 EventMarkPtr DeviceWork::Mark(bool make) {
   if (clock_ == nullptr) return own_;
   bool over = false;

@@ -47,7 +47,6 @@ class DeviceWork {
   DeviceWork(const StreamHooks* h, void* s, void* e, const char* n, const std::string& where);
   /* For EndOnStream. */
   DeviceWork(std::shared_ptr<StreamClock> c, void* s, uint64_t o, const char* n, const std::string& where);
-  ~DeviceWork();
   DeviceWork(const DeviceWork&) = delete;
   DeviceWork& operator=(const DeviceWork&) = delete;
 

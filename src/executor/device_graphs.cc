@@ -126,8 +126,9 @@ void DeviceGraphs::Launch(const Graph& graph, const Work& work) {
 }
 
 bool DeviceGraphs::TakeRestless() {
-  if (strangers_ < kRestless) return false;
-  strangers_ = 0;
+  bool restless = false;
+  for (const auto& s : segments_) restless = restless || s.second.strangers >= kRestless;
+  if (!restless) return false;
   for (auto& s : segments_) s.second.strangers = 0;
   return true;
 }
@@ -152,7 +153,7 @@ void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
   if (seen == segment.seen.end()) {
     if (segment.seen.size() == kMaxGraphs) segment.seen.erase(segment.seen.begin());
     segment.seen.push_back(std::move(key));
-    strangers_ = std::max(strangers_, ++segment.strangers);
+    ++segment.strangers;
     return RunDirectly(begin, end, work);
   }
   segment.seen.erase(seen);

@@ -72,7 +72,7 @@ class DeviceGraphs {
   struct Segment {
     std::vector<Graph> graphs;
     std::vector<Key> seen;                  // ran once
-    size_t strangers = 0;
+    size_t strangers = 0;                   // keys that no graph and no run before had, since TakeRestless last said yes
   };
   void RunSegment(int begin, int end, const Work& work);
   void RunDirectly(int begin, int end, const Work& work);
@@ -85,7 +85,6 @@ class DeviceGraphs {
   int dev_id_;
   bool is_train_;
   uint64_t uses_ = 0;
-  size_t strangers_ = 0;                    // of the segment that has most: keys that no graph and no run before had, since TakeRestless last said yes
 };
 
 }  // namespace mxnet

@@ -1,5 +1,4 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
-#include "base/dtype.h"
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
 

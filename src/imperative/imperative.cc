@@ -13,10 +13,10 @@
 #include "base/borrowed_team.h"
 #include "base/fork_guard.h"
 #include "base/float_mode.h"
+#include "imperative/pushed_call.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
-#include "imperative/pushed_call.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"
 

@@ -59,23 +59,24 @@ void AllocateNew(Chunk* chunk) {
 
 ForkMutex* const g_allocating = new ForkMutex(ForkLevel::kNDArray);
 
-}  // namespace
-
-void Chunk::Allocate() {
-  // A plan's worker binding its outputs and a caller handing one of them to the next operator may both come first: without the lock each got memory of its own.
-  if (!__atomic_load_n(&delayed, __ATOMIC_ACQUIRE)) return;
-  std::lock_guard<ForkMutex> lock(*g_allocating);
-  if (!delayed) return;
-  handle = Storage::Get()->Alloc(bytes, ctx);
-  __atomic_store_n(&delayed, false, __ATOMIC_RELEASE);
-}
-
-void AllocateOn(Chunk* chunk, const RunContext& run) {
+// A plan's worker binding its outputs and a caller handing one of them to the next operator may both come first: without the lock each got memory of its own.
+template <typename MakeHandle>
+void Serve(Chunk* chunk, const MakeHandle& make) {
   if (!__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE)) return;
   std::lock_guard<ForkMutex> lock(*g_allocating);
   if (!chunk->delayed) return;
-  chunk->handle = chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx);
+  chunk->handle = make();
   __atomic_store_n(&chunk->delayed, false, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+void Chunk::Allocate() {
+  Serve(this, [this] { return Storage::Get()->Alloc(bytes, ctx); });
+}
+
+void AllocateOn(Chunk* chunk, const RunContext& run) {
+  Serve(chunk, [&] { return chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx); });
 }
 
 void Chunk::FreeMemory() {

@@ -199,8 +199,6 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   host_gpu::g_streams[made.get()] = made;
   return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) { return cudaStreamCreateWithPriority(stream, flags, 0); }
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithPriority(stream, 0, 0); }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   HOST_GPU_ENTER();
   const auto s = Find(stream);
@@ -227,12 +225,6 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (capture) return host_gpu::Forbidden(capture, "cudaStreamSynchronize");
   s->Wait(s->Last());
   return cudaSuccess;
-}
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  HOST_GPU_ENTER();
-  const auto s = Find(stream);
-  if (!s) return Fail(cudaErrorInvalidResourceHandle);
-  return s->Done(s->Last()) ? cudaSuccess : Fail(cudaErrorNotReady);
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   HOST_GPU_ENTER();

@@ -35,13 +35,18 @@ class Counter {
  private:
   std::atomic<uint64_t> calls_{0};
 };
-/* How every interposed function begins. */
-#define HOST_GPU_ENTER()                                                   \
-  do {                                                                     \
-    static host_gpu::Counter& counter = *new host_gpu::Counter(__func__);  \
-    counter.Count();                                                       \
-    const cudaError_t usable = host_gpu::Usable();                         \
-    if (usable != cudaSuccess) return usable;                              \
+/* How functions of libraries begin: calls are counted (HOST_GPU_COUNT=1). */
+#define HOST_GPU_COUNT_CALL()                                             \
+  do {                                                                    \
+    static host_gpu::Counter& counter = *new host_gpu::Counter(__func__); \
+    counter.Count();                                                      \
+  } while (0)
+/* How functions of the runtime begin. */
+#define HOST_GPU_ENTER()                           \
+  do {                                             \
+    HOST_GPU_COUNT_CALL();                         \
+    const cudaError_t usable = host_gpu::Usable(); \
+    if (usable != cudaSuccess) return usable;      \
   } while (0)
 
 /* With HOST_GPU_TRACE a line to stderr. */

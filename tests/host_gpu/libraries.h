@@ -18,12 +18,5 @@ inline bool Refuses(const char* library, const char* word) {
   return list && ("," + std::string(list) + ",").find("," + std::string(word) + ",") != std::string::npos;
 }
 
-/* How functions of libraries begin: calls are counted (HOST_GPU_COUNT=1). */
-#define HOST_GPU_COUNT_CALL()                                             \
-  do {                                                                    \
-    static host_gpu::Counter& counter = *new host_gpu::Counter(__func__); \
-    counter.Count();                                                      \
-  } while (0)
-
 }  // namespace host_gpu
 #endif  // MXNET_TESTS_HOST_GPU_LIBRARIES_H_

@@ -11,7 +11,7 @@ import mxnet as mx
 
 on_gpu = pytest.mark.skipif(mx.num_gpus() == 0, reason="needs a GPU")
 
-TRAIN = """
+NETWORK = """
 import sys
 import numpy as np
 import mxnet as mx
@@ -23,6 +23,8 @@ net.add(gluon.nn.Dense(32, activation="tanh"), gluon.nn.Dense(4))
 net.initialize(mx.init.Constant(0.02), ctx=ctx)
 net.hybridize(static_alloc=True, static_shape=True)
 trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+"""
+TRAIN = NETWORK + """
 loss = gluon.loss.L2Loss()
 x = mx.nd.array(np.linspace(-1, 1, 8 * 16).reshape(8, 16), ctx=ctx)
 y = mx.nd.ones((8, 4), ctx=ctx)
@@ -53,18 +55,7 @@ def test_cuda_graphs_compute_the_same(tmp_path):
     assert files and all(open(f).read().lstrip().startswith("digraph") for f in files)
 
 
-FRESH = """
-import sys
-import numpy as np
-import mxnet as mx
-from mxnet import autograd, gluon
-ctx = mx.gpu(0)
-mx.random.seed(1)
-net = gluon.nn.HybridSequential()
-net.add(gluon.nn.Dense(32, activation="tanh"), gluon.nn.Dense(4))
-net.initialize(mx.init.Constant(0.02), ctx=ctx)
-net.hybridize(static_alloc=True, static_shape=True)
-trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+FRESH = NETWORK + """
 kept, results = [], []
 for step in range(40):
     x = mx.nd.array(np.linspace(-1, 1 + step, 8 * 16).reshape(8, 16) / (1 + step), ctx=ctx)

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "mxnet/error.h"
+#include "operator/library/hopper_properties.h"
 #include "operator/library/version.h"
 
 namespace mxnet {
@@ -171,13 +172,8 @@ cudnnStatus_t CudnnExecute(const EngineConfig& config, const std::vector<int64_t
 }
 
 Descriptor CudnnHopper(const Subject& subject) {
-  static const char kProperties[] =
-      R"({"deviceName": "NVIDIA H200", "cudaDeviceId": 0, "deviceVer": 900, "multiProcessorCount": 132, "driverVer": 13000, "maxSharedMemoryPerBlockOptin": 232448,
-"totalGlobalMem": 150000000000, "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "smClockRateKHz": 1980000,
-"memClockRateKHz": 3201000, "l2CacheSize": 62914560, "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
-"pciDeviceId": 0, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "isTccDriver": 0, "supportCoopLaunch": 1})";
   Descriptor d(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, subject);
-  d.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(kProperties)), kProperties);
+  d.Set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(kHopperProperties)), kHopperProperties);
   d.Finalize();
   return d;
 }

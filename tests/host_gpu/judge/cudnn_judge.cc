@@ -20,6 +20,8 @@
 #include <string>
 #include <vector>
 
+#include "operator/library/hopper_properties.h"
+
 namespace {
 
 using D = cudnnBackendDescriptor_t;
@@ -29,12 +31,6 @@ std::string LastError() {
   cudnnGetLastErrorString(text, sizeof text);
   return text;
 }
-
-const char kDevice[] =
-    R"({"deviceName": "NVIDIA H200", "cudaDeviceId": 0, "deviceVer": 900, "multiProcessorCount": 132, "driverVer": 13000, "maxSharedMemoryPerBlockOptin": 232448,
-"totalGlobalMem": 150000000000, "maxGridSize": [2147483647, 65535, 65535], "maxBlockSize": [1024, 1024, 64], "regsPerBlock": 65536, "smClockRateKHz": 1980000,
-"memClockRateKHz": 3201000, "l2CacheSize": 62914560, "warpSize": 32, "maxSharedMemoryPerBlock": 49152, "reservedSharedMemoryPerBlock": 1024, "maxRegistersPerSM": 65536,
-"pciDeviceId": 0, "maxCtasPerSM": 32, "maxThreadsPerBlock": 1024, "maxThreadsPerSM": 2048, "isTccDriver": 0, "supportCoopLaunch": 1})";
 
 bool Set(D d, int name, int type, int64_t count, const void* values) {
   return cudnnBackendSetAttribute(d, static_cast<cudnnBackendAttributeName_t>(name), static_cast<cudnnBackendAttributeType_t>(type), count, values) == CUDNN_STATUS_SUCCESS;
@@ -147,7 +143,7 @@ int main(int count, char** arguments) {
   if (count < 2) return std::fprintf(stderr, "usage: cudnn_judge graphs.txt [configs]\n"), 2;
   if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) && !dlopen("/usr/local/cuda/lib64/stubs/libcuda.so", RTLD_NOW | RTLD_GLOBAL)) return std::fprintf(stderr, "no libcuda.so.1, and no stub of it\n"), 2;
   const D device = Create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  if (!Set(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(kDevice)), kDevice) || cudnnBackendFinalize(device) != CUDNN_STATUS_SUCCESS)
+  if (!Set(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(mxnet::library::kHopperProperties)), mxnet::library::kHopperProperties) || cudnnBackendFinalize(device) != CUDNN_STATUS_SUCCESS)
     return std::fprintf(stderr, "the device: %s\n", LastError().c_str()), 2;
   std::ifstream file(arguments[1]);
   std::string word;
