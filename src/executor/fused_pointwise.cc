@@ -440,20 +440,22 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
   return fusion;
 }
 
-std::vector<int> InputTypes(const KernelArgs& args) {
+/* What the node keeps for its inputs' dtypes, made anew by `make` for others. */
+template <typename Compiled>
+std::shared_ptr<Compiled> KeptFor(const KernelArgs& args, std::shared_ptr<Compiled> (*make)(const Attrs&, const std::vector<int>&)) {
+  std::shared_ptr<Compiled> kept;
+  if (args.state) kept = std::dynamic_pointer_cast<Compiled>(*args.state);
+  const auto same = [](int dtype, const TBlob& in) { return dtype == in.dtype; };
+  if (kept && std::equal(kept->dtypes.begin(), kept->dtypes.end(), args.in.begin(), args.in.end(), same)) return kept;
   std::vector<int> dtypes;
   for (const TBlob& in : args.in) dtypes.push_back(in.dtype);
-  return dtypes;
+  kept = make(*args.attrs, dtypes);
+  if (args.state) *args.state = kept;
+  return kept;
 }
 
 void RunOnDevice(KernelArgs& args) {
-  std::shared_ptr<DeviceFusion> fusion;
-  if (args.state) fusion = std::dynamic_pointer_cast<DeviceFusion>(*args.state);
-  const std::vector<int> dtypes = InputTypes(args);
-  if (!fusion || fusion->dtypes != dtypes) {
-    fusion = CompileForDevice(*args.attrs, dtypes);
-    if (args.state) *args.state = fusion;
-  }
+  const std::shared_ptr<DeviceFusion> fusion = KeptFor(args, CompileForDevice);
   RunProgram(fusion->program, args.in, fusion->numbers.data(), args.out[0], args.req[0], args.run);
 }
 
@@ -463,12 +465,7 @@ void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || total == 0) return;
   MXNET_CHECK_KIND(IsFloating(out.dtype), Type) << "[_fused_pointwise] dtype " << DTypeName(out.dtype) << "; accepted: " << "float32, float64, float16, bfloat16";
   if (args.run.ctx.is_gpu()) return RunOnDevice(args);
-  std::shared_ptr<Program> program;
-  if (args.state) program = std::dynamic_pointer_cast<Program>(*args.state);
-  if (const std::vector<int> dtypes = InputTypes(args); !program || program->dtypes != dtypes) {
-    program = Compile(*args.attrs, dtypes);
-    if (args.state) *args.state = program;
-  }
+  const std::shared_ptr<Program> program = KeptFor(args, Compile);
   std::vector<Source> sources(args.in.size());
   for (size_t i = 0; i < sources.size(); ++i) Describe(args.in[i], out, &sources[i]);
   const int64_t tiles = (total + kTile - 1) / kTile;
