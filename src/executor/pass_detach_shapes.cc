@@ -1,7 +1,8 @@
 // Inputs that an operator looks at for their shape and dtype alone come from nodes that nobody computes: the value whose shape it was may die early or need not
 // be computed at all, and no longer counts as read by others when chains of operators are put together.
 #include <map>
-#include <sstream>
+#include <string>
+#include <utility>
 
 #include "executor/passes.h"
 
@@ -33,10 +34,9 @@ int DetachShapes(PassGraph* g, PassContext* context) {
     for (int i = 0; i < original->num_inputs(); ++i) {
       const NodeEntry& e = original->inputs[i];
       if (!original->op()->ReadsOnlyShape(i) || IsConstantNode(*e.node) || stays[info.g.id.at(e.node.get())]) continue;
-      std::ostringstream shape;
-      shape << info.shape(e);
-      NodeEntry& stand_in = stand_ins[{shape.str(), info.dtype(e)}];
-      if (!stand_in) stand_in = MakeOp(kStandIn, {}, {{"shape", shape.str()}, {"dtype", DTypeName(info.dtype(e))}}, "shape" + std::to_string(stand_ins.size() - 1));
+      const std::string shape = info.shape(e).str();
+      NodeEntry& stand_in = stand_ins[{shape, info.dtype(e)}];
+      if (!stand_in) stand_in = MakeOp(kStandIn, {}, {{"shape", shape}, {"dtype", DTypeName(info.dtype(e))}}, "shape" + std::to_string(stand_ins.size() - 1));
       if (result == renewed) result = std::make_shared<Node>(*renewed);
       result->inputs[i] = stand_in;
       ++detached;
