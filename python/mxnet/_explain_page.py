@@ -1,7 +1,7 @@
 """The page of :meth:`mxnet.explain.Explanation.html`: HTML with drawings in SVG, nothing else."""
 from html import escape
 
-from .explain import achieved, duration, size, tensor
+from .explain import achieved, bandwidth, duration, size, tensor
 
 STYLE = """
 :root { --ink: #1c2430; --soft: #667080; --line: #dde2ea; --paper: #ffffff; --card: #f6f8fb; --bar: #3b76c4; --warn: #c2413b }
@@ -41,6 +41,9 @@ def cards(e):
         flops = sum(n["flops"] or 0 for n in e.plan["nodes"] if not n["constant"])
         if whole and flops:
             rows.insert(1, (f"{flops / whole:.1f}", "GFLOP/s overall"))
+        moved = sum(n["bytes"] for n in e.plan["nodes"] if not n["constant"])
+        if whole and moved:
+            rows.insert(2 if flops else 1, (f"{moved / whole:.1f}", "GB/s overall"))
     return '<div class="cards">' + "".join(f'<div class="card"><b>{value}</b><span>{label}</span></div>' for value, label in rows) + "</div>"
 
 
@@ -70,7 +73,8 @@ def time_chart(e, colors):
                    f'<rect x="292" y="{y}" width="{width:.1f}" height="18" rx="3" fill="{colors.get(kind(op), "var(--soft)")}"><title>{escape(op)}: {duration(time)} in {count} nodes</title></rect>'
                    f'<text x="{300 + width:.1f}" y="{y + 13}">{duration(time)} \u00b7 {100 * time / whole:.1f} %</text>')
     out.append("</svg>")
-    return "<h2>Time by operator</h2><p>Sum of the medians of one run. Constant nodes were computed before and take none.</p>" + "".join(out)
+    device = " By the device's clock, from before a node's first kernel to behind its last." if e.plan["clock"] == "device" else ""
+    return f"<h2>Time by operator</h2><p>Sum of the medians of one run. Constant nodes were computed before and take none.{device}</p>" + "".join(out)
 
 
 def memory(e, colors):
@@ -132,15 +136,15 @@ def nodes_table(e, colors):
     longest = max((n["median_ns"] or 0 for n in plan["nodes"]), default=0) or 1
     starts = {b["begin"]: i for i, b in enumerate(plan["bulks"])}
     timed = e.timed
-    head = '<tr><th class="n">step</th><th>operator</th><th>inputs</th><th>outputs</th>' + ('<th class="n">median</th><th class="n">least</th><th></th><th class="n">GFLOP/s</th>' if timed else "") + "</tr>"
+    head = '<tr><th class="n">step</th><th>operator</th><th>inputs</th><th>outputs</th>' + ('<th class="n">median</th><th class="n">least</th><th></th><th class="n">GFLOP/s</th><th class="n">bytes</th><th class="n">GB/s</th>' if timed else "") + "</tr>"
     rows, phase = [], None
     for n in plan["nodes"]:
         if n["phase"] != phase:
             phase = n["phase"]
-            rows.append(f'<tr><td colspan="8"><b>{phase}</b></td></tr>')
+            rows.append(f'<tr><td colspan="10"><b>{phase}</b></td></tr>')
         params = ", ".join(f"{k}={v}" for k, v in n["params"].items())
         bulk = starts.get(n["step"])
-        rate = achieved(n)
+        rate, moved = achieved(n), bandwidth(n)
         cells = [f'<td class="n">{n["step"]}</td>',
                  f'<td><i class="dot" style="background:{colors[kind(n["op"])]}"></i>{escape(n["op"])}{" <span class=soft>(constant)</span>" if n["constant"] else ""}<br><code class="soft">{escape(n["name"])}</code>'
                  + (f'<br><code class="soft">{escape(params)}</code>' if params else "") + "</td>",
@@ -150,7 +154,7 @@ def nodes_table(e, colors):
             width = 80 * (n["median_ns"] or 0) / longest
             cells.append(f'<td class="n">{duration(n["median_ns"] or 0)}</td><td class="n">{duration(n["min_ns"] or 0)}</td>'
                          f'<td><svg viewBox="0 0 80 10" style="width:80px"><rect y="3" width="{max(width, 0.5):.1f}" height="8" rx="2" fill="var(--bar)"/></svg></td>'
-                         f'<td class="n">{"" if rate is None else f"{rate:.1f}"}</td>')
+                         f'<td class="n">{"" if rate is None else f"{rate:.1f}"}</td><td class="n">{size(n["bytes"])}</td><td class="n">{"" if moved is None else f"{moved:.1f}"}</td>')
         rows.append(f'<tr{" class=bulk" if bulk is not None and bulk > 0 else ""}{f" title=&quot;bulk {bulk} begins&quot;".replace("&quot;", chr(34)) if bulk is not None else ""}>' + "".join(cells) + "</tr>")
     return ("<h2>Nodes</h2><p>In the order in which they run. @ is an offset in the arena; a heavy line begins an engine bulk.</p>"
             f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>')

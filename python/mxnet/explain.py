@@ -92,7 +92,7 @@ class Explanation:
             lines.append(f"  {p['name']}: {p['changed']} changed, {p['nodes_before']} -> {p['nodes_after']} nodes")
         if self.timed:
             whole = sum(t for _, _, t in self.time_by_operator())
-            lines.append(f"One run {duration(whole)}, node by node")
+            lines.append(f"One run {duration(whole)}, node by node" + (", by the device's clock" if plan["clock"] == "device" else ""))
             for op, count, time in self.time_by_operator()[:12]:
                 lines.append(f"  {duration(time):>10} {100 * time / whole if whole else 0:5.1f} %  {op} x {count}")
         lines.append("")
@@ -104,8 +104,8 @@ class Explanation:
                 lines.append("---- backward")
             if node["step"] in starts and len(plan["bulks"]) > 1:
                 lines.append(f"-- bulk {starts[node['step']]}")
-            rate = achieved(node)
-            about = "" if node["median_ns"] is None else f"  {duration(node['median_ns'])}" + (f", {rate:.1f} GFLOP/s" if rate else "")
+            rates = [(achieved(node), "GFLOP/s"), (bandwidth(node), "GB/s")]
+            about = "" if node["median_ns"] is None else f"  {duration(node['median_ns'])}" + "".join(f", {rate:.1f} {unit}" for rate, unit in rates if rate)
             constant = " (constant)" if node["constant"] else ""
             lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: {', '.join(map(tensor, node['inputs']))} -> {', '.join(map(tensor, node['outputs']))}{about}")
         return "\n".join(lines)
@@ -133,6 +133,13 @@ def achieved(node):
     if not node["flops"] or not node["median_ns"] or node["constant"]:
         return None
     return node["flops"] / node["median_ns"]
+
+
+def bandwidth(node):
+    """GB/s of a timed node, every tensor that it reads or writes counted once; else None."""
+    if not node["bytes"] or not node["median_ns"] or node["constant"]:
+        return None
+    return node["bytes"] / node["median_ns"]
 
 
 def tensor(t):

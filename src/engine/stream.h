@@ -32,6 +32,12 @@ struct StreamHooks {
    */
   void* (*record_on)(int dev_id, void* stream) = nullptr;
   void (*wait_on)(int dev_id, void* stream, void* event) = nullptr;
+  /*
+   * Times; null where there are none. `mark_time` is `record` with an event that also keeps when the device came to it (which costs more); `elapsed` gives the
+   * nanoseconds between two of them on one device that have passed. Neither while the stream is captured.
+   */
+  void* (*mark_time)(void* stream) = nullptr;
+  double (*elapsed)(void* from, void* to) = nullptr;
 };
 
 const StreamHooks* GetStreamHooks();

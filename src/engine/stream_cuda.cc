@@ -44,25 +44,28 @@ void Synchronize(void* stream) { Check(cudaStreamSynchronize(static_cast<cudaStr
 struct Event {
   cudaEvent_t event = nullptr;
   int dev = 0;
+  bool timing = false;
 };
 
 constexpr int kMostDevices = 64;
 ForkMutex* const g_events_mutex = new ForkMutex(ForkLevel::kEvents);
-std::vector<Event*>* const g_events = new std::vector<Event*>[kMostDevices];   // free ones; guarded by g_events_mutex
+std::vector<Event*>* const g_events = new std::vector<Event*>[2 * kMostDevices];   // free ones; guarded by g_events_mutex
+
+std::vector<Event*>& FreeEvents(int dev, bool timing) { return g_events[dev % kMostDevices * 2 + timing]; }
 
 void Release(void* event) {
   Event* e = static_cast<Event*>(event);
   std::lock_guard<ForkMutex> lock(*g_events_mutex);
-  g_events[e->dev % kMostDevices].push_back(e);
+  FreeEvents(e->dev, e->timing).push_back(e);
 }
 
-void* Record(void* stream) {
+void* RecordOne(void* stream, bool timing) {
   int dev = 0;
   Check(cudaGetDevice(&dev), "asking for the current GPU");
   Event* e = nullptr;
   {
     std::lock_guard<ForkMutex> lock(*g_events_mutex);
-    std::vector<Event*>& free = g_events[dev % kMostDevices];
+    std::vector<Event*>& free = FreeEvents(dev, timing);
     if (!free.empty() && free.back()->dev == dev) {
       e = free.back();
       free.pop_back();
@@ -71,13 +74,23 @@ void* Record(void* stream) {
   if (e == nullptr) {
     Event made;
     made.dev = dev;
-    Check(cudaEventCreateWithFlags(&made.event, cudaEventDisableTiming), "creating an event");
+    made.timing = timing;
+    Check(cudaEventCreateWithFlags(&made.event, timing ? cudaEventDefault : cudaEventDisableTiming), "creating an event");
     e = new Event(made);
   }
   const cudaError_t status = cudaEventRecord(e->event, static_cast<cudaStream_t>(stream));
   if (status != cudaSuccess) Release(e);
   Check(status, "recording an event");
   return e;
+}
+
+void* Record(void* stream) { return RecordOne(stream, false); }
+void* MarkTime(void* stream) { return RecordOne(stream, true); }
+
+double Elapsed(void* from, void* to) {
+  float milliseconds = 0;
+  Check(cudaEventElapsedTime(&milliseconds, static_cast<Event*>(from)->event, static_cast<Event*>(to)->event), "reading an event's time");
+  return static_cast<double>(milliseconds) * 1e6;
 }
 
 void Wait(void* stream, void* event) {
@@ -109,7 +122,7 @@ void WaitOn(int dev_id, void* stream, void* event) {
   Wait(stream, event);
 }
 
-const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release, RecordOn, WaitOn};
+const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release, RecordOn, WaitOn, MarkTime, Elapsed};
 
 struct Register {
   Register() { SetStreamHooks(&kCudaHooks); }

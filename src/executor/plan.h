@@ -160,7 +160,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   void RunStep(const std::shared_ptr<PlanCall>& call, int step);
   /* Runs a phase on the calling thread, node by node, and shows every result. Waits for everything. */
   void RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor);
-  /* Runs both phases on the calling engine worker `runs` times after one that is not counted, and tells how many nanoseconds each node took. Waits. */
+  /* Runs both phases on an engine worker `runs` times after some that are not counted, and tells how many nanoseconds each node took there. Waits. */
   void RunTimed(const std::shared_ptr<PlanCall>& call, int runs, std::vector<std::vector<double>>* times);
   /* Gives the arena's memory back once everything pushed so far is done. */
   void FreeArenaLater();

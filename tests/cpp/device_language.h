@@ -13,6 +13,7 @@ inline const char* const kDeviceLanguage = R"TEXT(
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <ucontext.h>
 #define __device__
 #define __global__
@@ -45,6 +46,11 @@ __attribute__((noinline)) static void emu_resume(EmuFibre* f) {
 }
 #define __syncthreads() emu_sync(__LINE__)
 static inline void __syncwarp(unsigned = 0) {}
+static inline long long clock64() {   // two cycles in a nanosecond
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return 2 * (now.tv_sec * 1000000000LL + now.tv_nsec);
+}
 template <typename V> static inline V emu_exchange(V v, unsigned from) {
   V out;
   memcpy(&emu_lane[emu_self], &v, sizeof(V));

@@ -297,9 +297,17 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   HOST_GPU_ENTER();
-  if (!begin || !end || !begin->timing || !end->timing) return Fail(cudaErrorInvalidResourceHandle);
+  if (!begin || !end) return Fail(cudaErrorInvalidResourceHandle);
   const auto a = host_gpu::MarkOf(begin), b = host_gpu::MarkOf(end);
-  if (!a || !b) return Fail(cudaErrorInvalidResourceHandle);
+  const char* wrong = !begin->timing || !end->timing              ? "an event made with cudaEventDisableTiming"
+                      : !a || !b                                  ? "an event that was never recorded"
+                      : a->capture || b->capture                  ? "an event recorded in a capture"
+                      : begin->device != end->device              ? "events of two devices"
+                                                                  : nullptr;
+  if (wrong) {
+    host_gpu::Complain("cudaEventElapsedTime", wrong);
+    return Fail(cudaErrorInvalidResourceHandle);
+  }
   if (!a->stream->Done(a->upto) || !b->stream->Done(b->upto)) return Fail(cudaErrorNotReady);
   *ms = std::chrono::duration<float, std::milli>(b->when - a->when).count();
   return cudaSuccess;

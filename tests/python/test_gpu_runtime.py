@@ -197,3 +197,33 @@ def test_gradients_through_a_hybridized_block():
             y = net(x).sum()
         y.backward()
         np.testing.assert_array_equal(net.weight.grad(mx.gpu(0)).asnumpy(), np.tile([1.0, 2.0], (3, 1)))
+
+
+@on_gpu
+@pytest.mark.parametrize("streams", ["1", "2"])
+def test_explain_tells_times_of_the_device(streams):
+    program = """
+import mxnet as mx
+from mxnet import autograd
+from mxnet.gluon import nn
+ctx = mx.gpu(0)
+net = nn.HybridSequential()
+net.add(nn.Conv2D(8, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.Dropout(0.5), nn.Dense(10))
+net.initialize(mx.init.Xavier(), ctx=ctx)
+net.hybridize(static_alloc=True, static_shape=True)
+x = mx.nd.ones((2, 3, 16, 16), ctx=ctx)
+inference = net.explain(x, runs=3)
+with autograd.record():
+    net(x)
+mean = net[1].running_mean.data().asnumpy()
+training = net.explain(runs=2)
+for e, runs in ((inference, 3), (training, 2)):
+    assert e.plan["clock"] == "device" and "by the device's clock" in str(e)
+    assert all(len(n["nanoseconds"]) == runs for n in e.plan["nodes"])
+    assert all((min(n["nanoseconds"]) > 0) != n["constant"] for n in e.plan["nodes"]), [(n["op"], n["nanoseconds"]) for n in e.plan["nodes"]]
+assert any(n["constant"] for n in inference.plan["nodes"]) and training.plan["backward"]
+assert (net[1].running_mean.data().asnumpy() == mean).all()
+"""
+    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, MXNET_GPU_WORKER_NSTREAMS=streams, MXNET_ENABLE_CUDA_GRAPHS="1"), capture_output=True,
+                            text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
