@@ -20,6 +20,7 @@
 namespace mxnet {
 
 struct Attrs;
+struct RunContext;
 
 namespace profiler {
 
@@ -44,6 +45,9 @@ struct OpInfo;
 /* `node`: name in the graph, or null. */
 MXNET_DLL const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const char* node);
 
+/* A duration on a device's stream (src/profiler/device_spans.h). */
+class DeviceSpan;
+
 /* State that a scope keeps while it is open. */
 struct Open {
   uint8_t kind = 0;          // 0: not open, and nothing below is set: a scope that records nothing costs nothing
@@ -52,18 +56,19 @@ struct Open {
   int64_t begin;
   const void* what;
   const void* outer_label;
+  DeviceSpan* span;          // null: the host's clock
 };
 
-/* A kernel runs on this thread. */
+/* A kernel runs on this thread, or is put on the stream of `run`: then its time is the device's. */
 class OpScope {
  public:
-  /* Eager; GPU kernels are left to EngineScope, which waits for the stream. */
-  OpScope(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const Context& ctx) {
-    if (__builtin_expect(Active() != 0, 0)) BeginEager(attrs, in, out, ctx);
+  /* Eager. GPU kernels whose stream tells no times are left to NameScope, during which the host waits for them. */
+  OpScope(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run) {
+    if (__builtin_expect(Active() != 0, 0)) BeginEager(attrs, in, out, run);
   }
   /* A plan's node; `*info` is filled in at the first use. */
-  OpScope(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node) {
-    if (__builtin_expect(Active() != 0, 0)) BeginNode(info, attrs, in, out, node);
+  OpScope(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run) {
+    if (__builtin_expect(Active() != 0, 0)) BeginNode(info, attrs, in, out, node, run);
   }
   ~OpScope() {
     if (__builtin_expect(open_.kind != 0, 0)) End();
@@ -72,8 +77,8 @@ class OpScope {
   OpScope& operator=(const OpScope&) = delete;
 
  private:
-  void BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const Context& ctx);
-  void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node);
+  void BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run);
+  void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run);
   void End();
   Open open_;
 };
@@ -87,8 +92,9 @@ class MXNET_DLL NameScope {
     kPlanBulk = 3,    // several operators; `count` says how many
     kEagerBulk = 4
   };
-  NameScope(Kind kind, const char* name, int64_t count = 0) {
-    if (__builtin_expect(Active() != 0, 0)) Begin(kind, name, count);
+  /* With `run`, of a GPU: what is put on its stream meanwhile. */
+  NameScope(Kind kind, const char* name, int64_t count = 0, const RunContext* run = nullptr) {
+    if (__builtin_expect(Active() != 0, 0)) Begin(kind, name, count, run);
   }
   ~NameScope() {
     if (__builtin_expect(open_.kind != 0, 0)) End();
@@ -97,7 +103,7 @@ class MXNET_DLL NameScope {
   NameScope& operator=(const NameScope&) = delete;
 
  private:
-  void Begin(Kind kind, const char* name, int64_t count);
+  void Begin(Kind kind, const char* name, int64_t count, const RunContext* run);
   void End();
   Open open_;
   int64_t count_;

@@ -164,7 +164,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     errors = true;
     leave(item, record);
   };
-  profiler::NameScope profiled(profiler::NameScope::kEagerBulk, "bulk", static_cast<int64_t>(body->items.size()));
+  profiler::NameScope profiled(profiler::NameScope::kEagerBulk, "bulk", static_cast<int64_t>(body->items.size()), &rctx);
   for (BulkBody::Item& item : body->items) {
     ErrorRecord* input = nullptr;
     if (errors && !item.no_skip) {
@@ -177,7 +177,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
       }
     }
     try {
-      profiler::NameScope work(profiler::NameScope::kWork, item.name);
+      profiler::NameScope work(profiler::NameScope::kWork, item.name, 0, &rctx);
       item.fn(bulk_ctx);
       if (errors) leave(item, nullptr);
     } catch (...) {

@@ -241,7 +241,7 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
   } else if (op->kind == Op::kSync) {
     try {
       InOperationScope scope;
-      profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
+      profiler::NameScope profiled(profiler::NameScope::kWork, op->name, 0, &rctx);
       op->sync(rctx);
       if (end != nullptr) op->work = end(rctx, op->name, op->site);
     } catch (...) {

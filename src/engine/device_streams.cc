@@ -137,7 +137,7 @@ DeviceWorkPtr EndOnHost(const RunContext& rctx, const char*, const std::string&)
 
 DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::string& site) {
   const StreamHooks* hooks = GetStreamHooks();
-  if (hooks->record == nullptr || profiler::Active() != 0) return EndOnHost(rctx, name, site);
+  if (hooks->record == nullptr || (profiler::Active() != 0 && hooks->mark_time == nullptr)) return EndOnHost(rctx, name, site);
   // SideStream has joined the second stream to the first.
   DeviceWorkPtr before;   // destroyed without the lock
   std::unique_lock<ForkMutex> lock(*g_live_mutex);

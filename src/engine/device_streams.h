@@ -19,7 +19,7 @@ void FillStreams(RunContext* rctx, bool high_priority);
 
 /*
  * When may the next operation see the results of a GPU operation? When its kernels have run. EndOnStream leaves their end, for which others
- * wait (device_work.h); EndOnHost waits here, as EndOnStream does where there are no events and while the profiler measures. An asynchronous operation
+ * wait (device_work.h); EndOnHost waits here, as EndOnStream does where there are no events, and while the profiler measures streams that tell no times. An asynchronous operation
  * must call its OnComplete only after its own work on the stream is done.
  */
 DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::string& site);

@@ -198,7 +198,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
       PlanScratch::Current().Begin(run);
-      profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name);
+      profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name, run);
       (*p.nodes[t].kernel)(a);
       if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);
       failed.node = -1;
@@ -278,9 +278,10 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const Context where = plan_->ctx.execution();
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
   const char* name = backward ? "backward" : "forward";
-  const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GetCaptureHooks() && plan_->loops.empty();
+  // While nodes are recorded they run one by one: a graph shows none.
+  const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GetCaptureHooks() && plan_->loops.empty() && !(profiler::Active() & profiler::kSymbolic);
   auto run_bulk = [call, backward, free_after, name, graphs](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last, RunContext run) {
-    profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin);
+    profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin, &run);
     if (first && !backward) self->BeginForward(call.get());
     // another call may have used the instance since the previous bulk only if the phase is new
     if (first) self->Bind(call.get(), run, graphs);

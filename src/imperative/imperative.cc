@@ -174,7 +174,7 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   if (attrs.op->stateful) args.state = &state;
   Workspace* w = &workspace;
   args.workspace = [w](size_t bytes) { return w->Get(bytes); };
-  profiler::OpScope profiled(attrs, in, out, run.ctx);
+  profiler::OpScope profiled(attrs, in, out, run);
   kernel(args);
 }
 

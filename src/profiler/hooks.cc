@@ -3,7 +3,9 @@
 
 #include <unordered_map>
 
+#include "mxnet/engine.h"
 #include "mxnet/op.h"
+#include "profiler/device_spans.h"
 #include "profiler/recorder.h"
 #include "profiler/session.h"
 
@@ -32,10 +34,12 @@ const Label* Combine(const ThreadState& state, const Label* name) {
   return both;
 }
 
-void OpenOp(Open* open, ThreadState* state, const OpInfo* info, uint8_t kind, bool record, bool memory) {
+void OpenOp(Open* open, ThreadState* state, const OpInfo* info, uint8_t kind, bool record, bool memory, const RunContext& run) {
   ++state->seen;
   open->kind = kind;
-  open->record = record;
+  const bool device = record && HasDeviceTimes(run);
+  open->span = device ? BeginOnDevice(run) : nullptr;
+  open->record = record && (!device || open->span);
   open->what = info;
   open->outer_label = state->label;
   if (memory) state->label = Combine(*state, LabelOf(info));
@@ -64,19 +68,19 @@ Event Memory(Type type, const Context& ctx, const void* what, uint64_t total) {
 
 // ---- operators
 
-void OpScope::BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const Context& ctx) {
+void OpScope::BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run) {
   const uint32_t flags = Decided();
-  if (flags == 0 || ctx.is_gpu()) return;
+  if (flags == 0 || (run.ctx.is_gpu() && !HasDeviceTimes(run))) return;
   ThreadState* state = Local();
   if (state == nullptr) return;
   if (!(flags & (kImperative | kMemory))) {
     ++state->seen;
     return;
   }
-  OpenOp(&open_, state, DescribeEager(attrs, in, out), kOpenEager, flags & kImperative, flags & kMemory);
+  OpenOp(&open_, state, DescribeEager(attrs, in, out), kOpenEager, flags & kImperative, flags & kMemory, run);
 }
 
-void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node) {
+void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run) {
   const uint32_t flags = Decided();
   ThreadState* state = flags == 0 ? nullptr : Local();
   if (state == nullptr) return;
@@ -85,7 +89,7 @@ void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlo
     return;
   }
   if (*info == nullptr) *info = Describe(attrs, in, out, node.c_str());
-  OpenOp(&open_, state, *info, kOpenNode, flags & kSymbolic, flags & kMemory);
+  OpenOp(&open_, state, *info, kOpenNode, flags & kSymbolic, flags & kMemory, run);
 }
 
 void OpScope::End() {
@@ -93,10 +97,12 @@ void OpScope::End() {
   if (state == nullptr) return;
   const int64_t now = Now();
   state->label = static_cast<const Label*>(open_.outer_label);
-  if (open_.record) state->log->Append(Base(Type::kOp, open_.begin, now, open_.what));
+  const Event e = Base(Type::kOp, open_.begin, now, open_.what);
+  if (open_.span) EndOnDevice(open_.span, e);
+  else if (open_.record) state->log->Append(e);
 }
 
-void NameScope::Begin(Kind kind, const char* name, int64_t count) {
+void NameScope::Begin(Kind kind, const char* name, int64_t count, const RunContext* run) {
   const uint32_t flags = Decided();
   ThreadState* state = flags == 0 ? nullptr : Local();
   if (state == nullptr) return;
@@ -109,6 +115,9 @@ void NameScope::Begin(Kind kind, const char* name, int64_t count) {
   open_.kind = kind;
   open_.what = name;
   open_.seen = state->seen;
+  const bool device = run && HasDeviceTimes(*run);
+  open_.span = device ? BeginOnDevice(*run) : nullptr;
+  open_.record = !device || open_.span;
   open_.begin = Now();
   count_ = count;
 }
@@ -118,7 +127,10 @@ void NameScope::End() {
   if (state == nullptr) return;
   Type type = Type::kApi;
   if (open_.kind == kWork) {
-    if (open_.seen != state->seen++ || open_.what == nullptr) return;
+    if (open_.seen != state->seen++ || open_.what == nullptr) {
+      if (open_.span) DropOnDevice(open_.span);
+      return;
+    }
     type = Type::kWork;
   } else if (open_.kind == kPlanBulk) {
     type = Type::kPlanBulk;
@@ -127,7 +139,8 @@ void NameScope::End() {
   }
   Event e = Base(type, open_.begin, Now(), open_.what);
   e.id = static_cast<uint64_t>(count_);
-  state->log->Append(e);
+  if (open_.span) EndOnDevice(open_.span, e);
+  else if (open_.record) state->log->Append(e);
 }
 
 // ---- memory

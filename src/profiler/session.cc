@@ -11,6 +11,7 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/storage.h"
+#include "profiler/device_spans.h"
 #include "profiler/recorder.h"
 
 namespace mxnet {
@@ -22,6 +23,7 @@ Session* g_parents_session = nullptr;  // kept reachable
 
 void InChild() {
   Recorder::ResetInChild();
+  ForgetDeviceSpans();
   if (g_session != nullptr) {
     g_parents_session = g_session;     // its lock may be held for ever, its thread is gone
     g_session = new Session;
@@ -128,7 +130,7 @@ void Session::Begin() {
   trace_.AddCounter("Device Storage", "Memory held: cpu/0", "held", stats.used_bytes + stats.cached_bytes, trace_.origin(), 0);
 }
 
-void Session::Drain() {
+void Session::Drain(bool wait) {
   struct From {
     size_t begin;             // in batch_
     int64_t tid;
@@ -153,6 +155,8 @@ void Session::Drain() {
       }
     }
   }
+  const DeviceEvents device = TakeDeviceEvents(wait);
+  for (const auto& row : device.rows) trace_.NameThread(row.first, row.second);
   // By begin, an enclosing event before what it holds: what a reader expects, and allocations before their frees.
   std::vector<std::pair<const Event*, int64_t>> order;
   order.reserve(batch_.size());
@@ -161,6 +165,8 @@ void Session::Drain() {
     for (size_t i = from[f].begin; i < end; ++i)
       if (batch_[i].begin >= trace_.origin()) order.emplace_back(&batch_[i], from[f].tid);
   }
+  for (const auto& e : device.events)
+    if (e.first.begin >= trace_.origin()) order.emplace_back(&e.first, e.second);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return a.first->begin != b.first->begin ? a.first->begin < b.first->begin : a.first->end > b.first->end;
   });
@@ -183,7 +189,7 @@ void Session::Write() {
 void Session::Dump(bool finished) {
   std::lock_guard<std::mutex> hold(mutex_);
   MXNET_CHECK(begun_) << "[profiler] dump: nothing has been recorded since the last finished dump; accepted: set_config and set_state('run') first";
-  Drain();
+  Drain(true);
   Write();
   if (!finished) return;
   running_ = begun_ = false;
@@ -195,7 +201,7 @@ void Session::Dump(bool finished) {
 std::string Session::Statistics(bool json, SortBy sort_by, bool ascending, bool reset) {
   std::lock_guard<std::mutex> hold(mutex_);
   if (!config_.aggregate_stats) return "";
-  Drain();
+  Drain(true);
   std::string text = FormatStatistics(aggregate_, memory_, json, sort_by, ascending);
   if (reset) {
     aggregate_.Clear();
@@ -211,7 +217,7 @@ void Session::AtExit() noexcept {
     running_ = false;
     Publish();
     if (!write) return;
-    Drain();
+    Drain(true);
     if (unwritten_) Write();
     begun_ = false;
   } catch (const std::exception& e) {

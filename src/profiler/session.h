@@ -34,7 +34,7 @@ class Session {
   // All of these REQUIRE mutex_ held.
   void Publish();              // sets `active`
   void Begin();
-  void Drain();
+  void Drain(bool wait = false);   // `wait`: for devices, so that what was put on their streams is in
   void Write();
   void StartDumper();
 

@@ -227,3 +227,46 @@ assert (net[1].running_mean.data().asnumpy() == mean).all()
     result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, MXNET_GPU_WORKER_NSTREAMS=streams, MXNET_ENABLE_CUDA_GRAPHS="1"), capture_output=True,
                             text=True, timeout=300)
     assert result.returncode == 0, result.stderr
+
+
+@on_gpu
+@pytest.mark.parametrize("graphs", ["0", "1"])
+def test_profiler_tells_times_of_the_device(tmp_path, graphs):
+    program = NETWORK + """
+import collections, json
+x = mx.nd.ones((8, 16), ctx=ctx)
+def step():
+    with autograd.record():
+        out = net(x)
+    out.backward()
+for _ in range(4):
+    step()
+mx.nd.waitall()
+mx.profiler.set_config(filename=sys.argv[1], profile_symbolic=True, profile_imperative=True, profile_memory=False, profile_api=False, continuous_dump=False)
+mx.profiler.set_state("run")
+for _ in range(3):
+    step()
+(x + 1).copyto(mx.cpu())
+mx.nd.waitall()
+mx.profiler.set_state("stop")
+mx.profiler.dump()
+trace = json.load(open(sys.argv[1]))["traceEvents"]
+rows = {e["tid"] for e in trace if e["name"] == "thread_name" and e["args"]["name"].startswith("gpu/0 ")}
+count = collections.Counter()
+for row in rows:
+    events = sorted((e for e in trace if e["ph"] == "X" and e["tid"] == row), key=lambda e: (e["ts"], -e["dur"]))
+    inside = 0      # spans of a stream lie in each other or behind each other
+    for e in events:
+        count[e["name"]] += 1
+        end = e["ts"] + e["dur"]
+        if e["cat"] == "bulk":
+            inside = end
+        elif "node" in e.get("args", {}):
+            assert end <= inside + 1e-2, (e, inside)
+assert count["forward"] == count["backward"] == 3 and count["FullyConnected"] == 6 and count["_backward_FullyConnected"] == 6, count
+assert count["_plus_scalar"] == 1 and count["_copyto"] + count["copyto"] == 1, count
+step()
+mx.nd.waitall()
+"""
+    result = subprocess.run([sys.executable, "-c", program, str(tmp_path / "trace.json")], env=dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr
