@@ -270,3 +270,42 @@ mx.nd.waitall()
 """
     result = subprocess.run([sys.executable, "-c", program, str(tmp_path / "trace.json")], env=dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs), capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
+
+
+@on_gpu
+def test_memory_of_a_cuda_array_is_free_when_its_consumer_has_passed():
+    # a consumer on the legacy default stream, which is late; our own streams do not wait for it by themselves
+    program = """
+import ctypes
+import mxnet as mx
+try:
+    cuda = ctypes.CDLL(None)
+    cuda.cudaMemcpyAsync
+except AttributeError:      # nobody has made it known to all
+    cuda = mx.base._LIB
+ctx, n = mx.gpu(0), 1 << 18
+def address(a):
+    interface = a.__cuda_array_interface__
+    assert interface["stream"] is None      # complete, for consumers that do not look there too
+    return ctypes.c_void_p(interface["data"][0])
+def copy(to, source):
+    assert cuda.cudaMemcpyAsync(to, source, ctypes.c_size_t(4 * n), ctypes.c_int(3), None) == 0
+busy = [mx.nd.zeros((n,), ctx=ctx) for _ in range(2)]
+result = mx.nd.zeros((n,), ctx=ctx)
+places, to = [address(b) for b in busy], address(result)
+for step in range(10):
+    a = mx.nd.full((n,), step + 1, ctx=ctx)
+    source = address(a)
+    for _ in range(20):
+        copy(places[1], places[0])
+    copy(to, source)
+    del a
+    other = mx.nd.full((n,), 100, ctx=ctx)      # the memory of `a`
+    other.wait_to_read()
+    assert cuda.cudaDeviceSynchronize() == 0
+    assert float(result.min().asscalar()) == float(result.max().asscalar()) == step + 1, (step, result)
+    for _ in range(3):
+        address(result)
+"""
+    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_LATE="2000"), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr

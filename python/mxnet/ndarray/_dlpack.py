@@ -1,5 +1,6 @@
 """Memory shared with other libraries: DLPack capsules and ``__cuda_array_interface__``."""
 import ctypes
+import weakref
 
 import numpy as np
 
@@ -51,6 +52,17 @@ def export(data, stream=_HOST_WAITS, versioned=False, copied=False):
     else:
         check_call(_LIB.MXNDArrayToDLPackForStream(handle, stream, ctypes.byref(tensor)))
     return _capsule_new(tensor, (_VERSIONED if versioned else _PLAIN)[0], _free_unused_capsule)
+
+
+_lent = {}
+
+
+def lend(array):
+    """For consumers that hold the Python object `array` while they use its memory, and may drop it with kernels under way: as with DLPack the memory is used again when these have passed."""
+    if id(array) in _lent:
+        return
+    _lent[id(array)] = export(array)    # whose end does it
+    weakref.finalize(array, _lent.pop, id(array)).atexit = False
 
 
 def to_dlpack_for_write(data):

@@ -357,7 +357,8 @@ class NDArray(NDArrayBase):
     def __cuda_array_interface__(self):
         """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute.
 
-        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry. With DLPack it is the consumer's stream that waits.
+        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry. With DLPack it is the consumer's stream that waits. The consumer keeps the array
+        object for as long as it uses the memory, which is used again when what is on the legacy default stream at the object's end has passed.
         """
         kind, _ = self._ctx_ids
         if kind != 2:
@@ -367,6 +368,7 @@ class NDArray(NDArrayBase):
         data = ctypes.c_void_p()
         check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
         self.wait_to_write()   # consumers may write: readers have to be done too
+        lend(self)
         return {"shape": self.shape, "typestr": np.dtype(self.dtype).str, "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
 
     def to_dlpack_for_read(self):
@@ -454,4 +456,4 @@ def _rebuild(cls, data, context):
 from ._arithmetic import *  # noqa: E402,F403
 from ._creation import *  # noqa: E402,F403
 from ._creation import array, zeros  # noqa: E402
-from ._dlpack import export, from_dlpack, stream_number, to_dlpack_for_read, to_dlpack_for_write  # noqa: E402,F401
+from ._dlpack import export, from_dlpack, lend, stream_number, to_dlpack_for_read, to_dlpack_for_write  # noqa: E402,F401
