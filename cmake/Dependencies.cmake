@@ -56,12 +56,11 @@ if(USE_CUDA)
   set(cuda_hints HINTS ${CUDAToolkit_TARGET_DIR} ${CUDAToolkit_LIBRARY_ROOT} PATHS /usr/local/cuda)
   find_path(CUDNN_INCLUDE_DIR cudnn.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)
   find_library(CUDNN_LIBRARY cudnn ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
-  find_path(NCCL_INCLUDE_DIR nccl.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)
-  find_library(NCCL_LIBRARY nccl ${cuda_hints} PATH_SUFFIXES lib lib64 REQUIRED)
+  find_path(NCCL_INCLUDE_DIR nccl.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)  # the library is opened where it is needed
   find_path(NVTX_INCLUDE_DIR nvtx3/nvToolsExt.h ${cuda_hints} PATH_SUFFIXES include REQUIRED)  # headers only
   target_include_directories(mxnet_deps SYSTEM INTERFACE ${CUDNN_INCLUDE_DIR} ${NCCL_INCLUDE_DIR} ${NVTX_INCLUDE_DIR})
   # Not libcuda: a library that needs the driver cannot be loaded on a machine without one. Compiled modules are loaded with the
   # runtime's cudaLibraryLoadData and cudaLibraryGetKernel.
   target_link_libraries(mxnet_deps INTERFACE
-    CUDA::cudart CUDA::cublas CUDA::cublasLt CUDA::nvrtc ${CUDNN_LIBRARY} ${NCCL_LIBRARY})
+    CUDA::cudart CUDA::cublas CUDA::cublasLt CUDA::nvrtc ${CUDNN_LIBRARY})
 endif()

@@ -6,7 +6,8 @@
  *
  *   local   (local_update_cpu, local_allreduce_cpu)    values are summed in CPU memory: MXNET_KVSTORE_REDUCTION_NTHREADS threads
  *                                                      for more than MXNET_KVSTORE_BIGARRAY_BOUND elements
- *   device  (local_allreduce_device)                   values are summed where the first of them is
+ *   device  (local_allreduce_device)                   values are summed on one of their GPUs: each key has its home, and homes are spread over the GPUs
+ *   nccl                                               as device; NVIDIA's library sums and sends what lies on several GPUs
  *
  * ORDER      All work goes through the engine: calls return before it is done, and arrays order it. Per key, calls take effect in call order.
  * THREADS    Calls on different keys may come from different threads; calls on one key, and SetUpdater, may not overlap.

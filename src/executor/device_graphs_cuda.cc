@@ -2,7 +2,9 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <mutex>
 
+#include "base/collective_launch.h"
 #include "executor/device_graphs.h"
 #include "mxnet/error.h"
 
@@ -31,6 +33,7 @@ void* Finish(void* stream) {
   auto captured = std::make_unique<Captured>();
   Check(cudaStreamEndCapture(static_cast<cudaStream_t>(stream), &captured->graph), "ending a capture");
   MXNET_CHECK(captured->graph) << "[cuda graphs] a capture gave no graph";
+  std::lock_guard<ForkMutex> launching(CollectiveLaunchMutex());
   Check(cudaGraphInstantiate(&captured->executable, captured->graph, 0), "making a graph executable");
   return captured.release();
 }

@@ -1,6 +1,9 @@
 /* Copies to, from and between GPUs. Linked only when USE_CUDA=ON. */
 #include <cuda_runtime_api.h>
 
+#include <mutex>
+
+#include "base/collective_launch.h"
 #include "ndarray/peer_access.h"
 #include "ndarray/run.h"
 
@@ -15,6 +18,7 @@ bool Possible(int dev_id, int peer) {
 }
 
 bool Enable(int dev_id, int peer) {
+  std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
   int before = 0;
   bool on = false;
   if (cudaGetDevice(&before) == cudaSuccess && cudaSetDevice(dev_id) == cudaSuccess) {

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/collective_launch.h"
 #include "mxnet/error.h"
 #include "rtc/compile.h"
 #include "rtc/kernel.h"
@@ -28,12 +29,14 @@ int CapabilityOf(int dev_id) {
 }
 
 Module::Module(const CompiledCode& code, const std::string& name) : name_(name) {
+  std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
   cudaLibrary_t library = nullptr;
   Check(cudaLibraryLoadData(&library, code.code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "loading", name);
   library_ = library;
 }
 
 Module::~Module() {
+  std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
   if (cudaLibraryUnload(static_cast<cudaLibrary_t>(library_)) != cudaSuccess) cudaGetLastError();   // at process end the driver may be gone
 }
 

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
 
+#include "base/collective_launch.h"
 #include "base/device_query.h"
 #include "base/device_scope.h"
 #include "storage/backend_registry.h"
@@ -56,6 +58,7 @@ class GpuBackend : public StorageBackend {
   explicit GpuBackend(int dev_id) : dev_id_(dev_id) {}
 
   void* Malloc(size_t bytes, size_t) override {
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
     DeviceScope scope(dev_id_);
     void* ptr = nullptr;
     if (scope.ok() && cudaMalloc(&ptr, bytes) == cudaSuccess) return ptr;
@@ -63,6 +66,7 @@ class GpuBackend : public StorageBackend {
     return nullptr;
   }
   void Free(void* ptr, size_t) override {
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
     DeviceScope scope(dev_id_);
     if (!scope.ok() || cudaFree(ptr) != cudaSuccess) cudaGetLastError();  // at process end the driver may be gone already
   }
@@ -81,12 +85,14 @@ class GpuBackend : public StorageBackend {
 class PinnedBackend : public StorageBackend {
  public:
   void* Malloc(size_t bytes, size_t) override {  // page-aligned, and usable from every device
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
     void* ptr = nullptr;
     if (cudaHostAlloc(&ptr, bytes, cudaHostAllocPortable) == cudaSuccess) return ptr;
     cudaGetLastError();
     return nullptr;
   }
   void Free(void* ptr, size_t) override {
+    std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
     if (cudaFreeHost(ptr) != cudaSuccess) cudaGetLastError();
   }
   void MemInfo(size_t* free_bytes, size_t* total_bytes) override { host_->MemInfo(free_bytes, total_bytes); }

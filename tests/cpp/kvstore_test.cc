@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, Stores, ::testing::Values("local", "device", "loca
 
 TEST(KVStoreTest, TypesThatDoNotExist) {
   EXPECT_EQ(KVStore::Create("LOCAL")->type(), "local");
-  for (const char* type : {"nccl", "dist_sync", "dist_async", "foo", ""})
+  for (const char* type : {"dist_sync", "dist_async", "foo", ""})
     EXPECT_NE(ErrorOf([&] { KVStore::Create(type); }).find("accepted: local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device"), std::string::npos) << type;
 }
 

@@ -284,6 +284,7 @@ extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   HOST_GPU_COUNT_CALL();
+  host_gpu::CheckNoLaunch("cublasLtCreate");
   if (!handle) return Invalid("cublasLtCreate", "no place for the handle");
   int device = 0;
   if (cudaGetDevice(&device) != cudaSuccess) return Refuse(CUBLAS_STATUS_NOT_INITIALIZED, "cublasLtCreate", "no device");

@@ -297,6 +297,7 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
 }
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaDeviceEnablePeerAccess");
   static std::mutex mutex;
   static std::set<std::pair<int, int>> on;
   if (flags != 0 || peer == host_gpu::t_device || peer < 0 || peer >= host_gpu::DeviceTotal()) return Fail(cudaErrorInvalidDevice);
@@ -311,12 +312,14 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaMalloc(void** p, size_t bytes) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaMalloc");
   if (!p) return Fail(cudaErrorInvalidValue);
   *p = nullptr;
   return bytes == 0 ? cudaSuccess : Fail(host_gpu::Allocate(p, bytes));
 }
 cudaError_t cudaFree(void* p) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaFree");
   return p ? Fail(host_gpu::Release(p)) : cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
@@ -329,6 +332,7 @@ cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaHostAlloc");
   if (posix_memalign(p, 4096, std::max<size_t>(bytes, 1)) != 0) return Fail(cudaErrorMemoryAllocation);
   std::lock_guard<std::mutex> lock(host_gpu::g_pinned_mutex);
   host_gpu::g_pinned[static_cast<const char*>(*p)] = bytes;
@@ -336,6 +340,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* p) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaFreeHost");
   if (!p) return cudaSuccess;
   for (int d = 0; d < host_gpu::DeviceTotal(); ++d) host_gpu::Drain(d);
   {

@@ -99,6 +99,7 @@ extern "C" {
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**, unsigned) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaLibraryLoadData");
   const char* image = host_gpu::Image(static_cast<const char*>(code));
   const size_t bytes = host_gpu::ImageBytes(image);
   if (bytes == 0) return Fail(cudaErrorInvalidKernelImage);
@@ -123,6 +124,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
 }
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {   // what runs still runs: code stays mapped
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaLibraryUnload");
   std::lock_guard<std::mutex> lock(host_gpu::g_kernels_mutex);
   for (const auto& k : library->kernels) host_gpu::g_kernels.erase(k.second);
   return cudaSuccess;

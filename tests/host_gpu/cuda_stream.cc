@@ -27,13 +27,6 @@ std::unordered_map<const void*, std::shared_ptr<Stream>>& g_streams = *new std::
 std::map<int, std::shared_ptr<Stream>>& g_default = *new std::map<int, std::shared_ptr<Stream>>;   // by device
 std::mutex& g_capture_mutex = *new std::mutex;   // before a stream's
 
-void Rest() {
-  static const int most = std::getenv("HOST_GPU_LATE") ? std::atoi(std::getenv("HOST_GPU_LATE")) : 0;
-  if (most <= 0) return;
-  static thread_local std::minstd_rand random(static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
-  std::this_thread::sleep_for(std::chrono::microseconds(random() % static_cast<unsigned>(most)));
-}
-
 void Loop(const std::shared_ptr<Stream>& s) {
   for (;;) {
     std::function<void()> work;
@@ -54,6 +47,13 @@ void Loop(const std::shared_ptr<Stream>& s) {
 }
 
 }  // namespace
+
+void Rest() {
+  static const int most = std::getenv("HOST_GPU_LATE") ? std::atoi(std::getenv("HOST_GPU_LATE")) : 0;
+  if (most <= 0) return;
+  static thread_local std::minstd_rand random(static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
+  std::this_thread::sleep_for(std::chrono::microseconds(random() % static_cast<unsigned>(most)));
+}
 
 void Stream::Put(std::function<void()> work) {
   std::lock_guard<std::mutex> lock(mutex);
@@ -386,6 +386,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
   HOST_GPU_ENTER();
+  host_gpu::CheckNoLaunch("cudaGraphInstantiate");
   if (!graph) return Fail(cudaErrorInvalidValue);
   *executable = new CUgraphExec_st{std::make_shared<const std::vector<host_gpu::Node>>(graph->nodes)};
   return cudaSuccess;

@@ -371,6 +371,7 @@ extern "C" {
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   HOST_GPU_COUNT_CALL();
+  host_gpu::CheckNoLaunch("cudnnCreate");
   if (!handle) return Fail(CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "cudnnCreate", "no place for the handle");
   Handle* made = new Handle;
   if (cudaGetDevice(&made->device) != cudaSuccess) {

@@ -52,6 +52,12 @@ class Counter {
 /* With HOST_GPU_TRACE a line to stderr. */
 void Trace(const char* what, const char* kind, const void* where);
 
+/* Begins a function that may wait for a device: a complaint while another thread launches a collective operation (nccl.cc), where that would never end. */
+void CheckNoLaunch(const char* function);
+
+/* HOST_GPU_LATE: up to so many microseconds on the calling thread. */
+void Rest();
+
 /* Keeps `status` as the thread's last error. */
 cudaError_t Fail(cudaError_t status);
 

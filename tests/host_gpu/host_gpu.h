@@ -10,7 +10,7 @@
  *   HOST_GPU_LATE     N: streams rest up to N microseconds before each piece of work
  *   HOST_GPU_COUNT    1: how often each function was called, at the process's end
  *   HOST_GPU_REPORT   file that broken rules are added to (test runners keep standard error to themselves)
- *   HOST_GPU_CUDNN_REFUSE, HOST_GPU_CUBLASLT_REFUSE  what the libraries refuse (libraries.h)
+ *   HOST_GPU_CUDNN_REFUSE, HOST_GPU_CUBLASLT_REFUSE, HOST_GPU_NCCL_REFUSE  what the libraries refuse (libraries.h)
  *   HOST_GPU_CUDNN_GRAPHS  file that graphs are added to, for judge/cudnn_judge.cc
  *   HOST_GPU_GUARD    1: memory of devices cannot be touched by the host while no kernel runs
  */

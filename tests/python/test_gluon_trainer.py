@@ -38,6 +38,45 @@ def by_hand(count, lr=0.1, momentum=0.0, wd=0.0):
     return w, b
 
 
+def test_a_store_from_outside_needs_broadcast_and_pushpull():
+    calls = []
+
+    @mx.kv.KVStoreBase.register
+    class Outside(mx.kv.KVStoreBase):
+        type, rank, num_workers = 'outside', 0, 1
+
+        def broadcast(self, key, value, out, priority=0):
+            calls.append(('broadcast', key))
+            for o in out:
+                value.copyto(o)
+
+        def pushpull(self, key, value, out=None, priority=0):
+            calls.append(('pushpull', key))
+            total = sum(v.as_in_context(mx.cpu()) for v in value)
+            for o in value if out is None else out:
+                total.copyto(o)
+
+        @staticmethod
+        def is_capable(capability):
+            return False
+
+    try:
+        contexts = [mx.cpu(0), mx.cpu(1)]
+        net = linear(contexts)
+        trainer = gluon.Trainer(net.collect_params(), 'sgd', {'learning_rate': 1.0}, kvstore='outside')
+        with autograd.record():
+            losses = [net(mx.nd.ones((1, net.weight.shape[1]), ctx=c)).sum() for c in contexts]
+        autograd.backward(losses)
+        before = net.weight.list_data()[0].asnumpy()
+        trainer.step(2)
+    finally:
+        del mx.kv.KVStoreBase.kv_registry['outside']
+    keys = sorted({key for _, key in calls})
+    assert calls == [('broadcast', k) for k in keys] + [('pushpull', k) for k in keys]
+    for copy in net.weight.list_data():
+        np.testing.assert_allclose(copy.asnumpy(), before - 1, rtol=1e-6)
+
+
 @pytest.mark.parametrize('ctxs', [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]], ids=['one', 'two'])
 @pytest.mark.parametrize('kvstore, on_store', [('device', None), ('local', None), ('local', False), ('local', True), ('store', True), (None, None)])
 def test_sgd_momentum_against_numpy(ctxs, kvstore, on_store):

@@ -147,7 +147,13 @@ def test_errors(kv):
     assert values(out) == 1
 
 
-@pytest.mark.parametrize("name", ["nccl", "dist_sync", "dist_device_sync", "dist_async", "no_such_store"])
+@pytest.mark.skipif(mx.runtime.Features().is_enabled("NCCL"), reason="a build with CUDA")
+def test_nccl_says_what_is_missing():
+    with pytest.raises(ValueError, match="type 'nccl' needs NVIDIA's NCCL: this build has no CUDA; accepted: device"):
+        mx.kv.create("nccl")
+
+
+@pytest.mark.parametrize("name", ["dist_sync", "dist_device_sync", "dist_async", "no_such_store"])
 def test_types_that_do_not_exist(name):
     with pytest.raises(ValueError, match=rf"{name}.*accepted: local, .*device"):
         mx.kv.create(name)

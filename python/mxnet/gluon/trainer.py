@@ -143,9 +143,10 @@ class Trainer:
                     continue
                 index = self._param2idx[id(param)]
                 arrays = param._data if param._data is not None else param.list_data()
-                self._kvstore.init(index, arrays[0])
-                if param._stype == 'default' and len(arrays) + self._distributed > 1:
-                    self._kvstore.pull(index, arrays, priority=-index, ignore_sparse=False)
+                if param._stype == 'default':
+                    self._kvstore.broadcast(index, arrays[0], arrays)   # a store from outside has this and pushpull
+                else:
+                    self._kvstore.init(index, arrays[0])
         self._params_to_init = waiting
 
     def _prepare(self):
@@ -218,10 +219,12 @@ class Trainer:
                 continue
             grads = param.list_grad()
             if self._update_on_kvstore:
-                store.push(i, grads, priority=-i)
+                if param._stype == 'default':
+                    store.pushpull(i, grads, out=param.list_data(), priority=-i)
+                else:
+                    store.push(i, grads, priority=-i)
             elif len(grads) > 1 or self._distributed:
-                store.push(i, grads, priority=-i)
-                store.pull(i, grads, priority=-i, ignore_sparse=self._distributed)
+                store.pushpull(i, grads, priority=-i)
 
     def _update(self, ignore_stale_grad):
         batches = [([], [], []) for _ in self._updaters]
@@ -238,9 +241,7 @@ class Trainer:
                 continue
             data, grads = param._data, param._grad
             if self._kvstore is not None and self._update_on_kvstore:
-                if param._stype == 'default':
-                    self._kvstore.pull(i, data, priority=-i)
-                continue
+                continue   # the store has done it
             for (indices, weights, gradients), arr, grad in zip(batches, data, grads):
                 if not ignore_stale_grad or arr._fresh_grad:
                     indices.append(i)

@@ -1,5 +1,8 @@
 """What every key-value store offers, and the registry of the stores that are written in Python."""
 import ctypes
+import glob
+import os
+import sys
 
 from ..base import _LIB, KVStoreHandle, c_str, check_call
 
@@ -67,13 +70,27 @@ class KVStoreBase:
         return klass
 
 
+def _load_packaged_nccl():
+    """Load the NCCL that NVIDIA's Python package brings, where the loader does not look; the native library finds it by its name then."""
+    from .. import runtime
+    if not runtime.Features().is_enabled("NCCL"):
+        return
+    for folder in sys.path:
+        for library in glob.glob(os.path.join(folder, "nvidia", "*", "lib", "libnccl.so.2")):
+            try:
+                ctypes.CDLL(library)
+                return
+            except OSError:      # what was looked for first is in the message of the error that follows
+                continue
+
+
 def create(name="local"):
     """A store by the name of its kind.
 
     Parameters
     ----------
     name : str
-        'local': sums on the CPU; 'device': sums on the devices; or the name of a registered store.
+        'local': sums on the CPU; 'device': sums on the devices; 'nccl': sums between GPUs by NVIDIA's NCCL; or the name of a registered store.
 
     Raises
     ------
@@ -89,5 +106,8 @@ def create(name="local"):
         return registered()
     from .kvstore import KVStore
     handle = KVStoreHandle()
-    check_call(_LIB.MXKVStoreCreate(c_str(name), ctypes.byref(handle)))
+    if name.lower() == "nccl" and _LIB.MXKVStoreCreate(c_str(name), ctypes.byref(handle)) != 0:
+        _load_packaged_nccl()
+    if not handle:
+        check_call(_LIB.MXKVStoreCreate(c_str(name), ctypes.byref(handle)))
     return KVStore(handle)

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/collective_launch.h"
 #include "base/dtype.h"
 #include "mxnet/error.h"
 #include "operator/library/hopper_properties.h"
@@ -77,6 +78,7 @@ cudnnHandle_t CudnnHandleOf(const RunContext& run, const Subject& subject) {
   std::lock_guard<std::mutex> lock(g_handles.mutex);
   cudnnHandle_t& handle = g_handles.by_stream[{run.ctx.dev_id, run.stream}];
   if (!handle) {
+    std::lock_guard<ForkMutex> launching(CollectiveLaunchMutex());
     cudnnHandle_t made = nullptr;
     CheckCudnn(cudnnCreate(&made), "starting", subject);   // for the current device, which the engine has set
     handle = made;

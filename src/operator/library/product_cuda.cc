@@ -8,6 +8,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "base/collective_launch.h"
 #include "base/half.h"
 #include "mxnet/error.h"
 #include "operator/library/product.h"
@@ -39,6 +40,7 @@ cublasLtHandle_t HandleOf(int device) {
   std::lock_guard<std::mutex> lock(g_handles.mutex);
   handle = g_handles.of[device].load(std::memory_order_relaxed);
   if (handle) return handle;
+  std::lock_guard<ForkMutex> launching(CollectiveLaunchMutex());
   Check(cublasLtCreate(&handle), "starting");   // for the current device, which the engine has set
   g_handles.of[device].store(handle, std::memory_order_release);
   return handle;

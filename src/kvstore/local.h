@@ -1,0 +1,103 @@
+/* The stores of one process: what they keep, and how sums are made where no library makes them. */
+#ifndef MXNET_SRC_KVSTORE_LOCAL_H_
+#define MXNET_SRC_KVSTORE_LOCAL_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mxnet/kvstore.h"
+
+namespace mxnet {
+namespace kvstore {
+
+/* What is kept for one key. Its address stays for the life of the store. */
+struct Entry {
+  NDArray stored;
+  NDArray sum;                          // what the updater is given; reused
+  std::vector<NDArray> staging;         // values of other devices, where they are summed
+  std::map<Context, NDArray> partial;   // sums of several values of one device
+  std::vector<NDArray> residuals;       // of gradient compression, one per value
+  std::vector<NDArray> quantized;
+  bool placed = false;                  // stored is on the GPU that is the key's home
+};
+
+/* The values of one key in one call. */
+struct Pushed {
+  const KVKey* key;
+  Entry* entry;
+  std::vector<const NDArray*> values;
+};
+
+/* Makes *slot an array for that if it is not one already. */
+void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype);
+/* The same memory, read in the same way. */
+bool SameArray(const NDArray& a, const NDArray& b);
+/* to = from, across devices and dtypes. */
+void Assign(const NDArray& from, const NDArray& to, int priority);
+/* The GPUs that arrays lie on, in the order of the arrays. */
+std::vector<Context> GpusOf(const std::vector<const NDArray*>& arrays);
+
+/* local and device, and what others do as they do. */
+class LocalStore : public KVStore {
+ public:
+  LocalStore(std::string type, bool on_device);
+
+  void Init(const Keys& keys, const Arrays& values) override;
+  void Push(const Keys& keys, const Arrays& values, int priority) override;
+  void Pull(const Keys& keys, const Arrays& outs, int priority) override;
+  void PushPull(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
+  void Broadcast(const Keys& keys, const Arrays& values, const Keys& out_keys, const Arrays& outs, int priority) override;
+  void SetUpdater(Updater updater) override { updater_ = std::move(updater); }
+  void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) override;
+  const std::string& type() const override { return type_; }
+  KVTransport* transport() override { return transport_.get(); }
+
+ protected:
+  /* The sum of each key's values, on its home. May be a value or, without an updater, the stored array itself. */
+  virtual std::vector<NDArray> Sum(const std::vector<Pushed>& pushed, int priority);
+  /* outs[i] = entries[i]->stored. */
+  virtual void Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority);
+
+  /* Checks arguments; equal keys belong together. */
+  std::vector<Pushed> Gather(const char* what, const Keys& keys, const Arrays& values);
+  std::vector<Entry*> GatherOuts(const char* what, const Keys& keys, const Arrays& outs);
+  /*
+   * Where a key's values are summed and its value is kept. Its first push settles it for values on GPUs: the one that has the fewest bytes of this
+   * store so far, so that all of them take part in adding, sending and, with an updater, updating.
+   */
+  Context Home(const Pushed& pushed);
+  NDArray SumAt(Context where, const Pushed& pushed, int priority);
+  /* out = the sum of arrays that lie where it lies, in their order. */
+  static void AddUp(const std::vector<const NDArray*>& values, const NDArray& out, int priority);
+  /* What is made of the sums. */
+  void Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> sums, int priority);
+  bool has_updater() const { return static_cast<bool>(updater_); }
+  /* Where a sum is made: the stored array itself if it may be. */
+  NDArray* SumSlot(Entry* entry, Context where, int dtype);
+
+ private:
+  void CheckKeys(const char* what, const Keys& keys, const Arrays& arrays);
+  Entry* Find(const KVKey& key);
+  std::vector<const NDArray*> Quantize(Entry* e, const std::vector<const NDArray*>& values, int priority);
+
+  const std::string type_;
+  const bool on_device_;
+  const std::unique_ptr<KVTransport> transport_;
+  Updater updater_;
+  float threshold_ = 0;              // of gradient compression; 0: none
+  std::mutex mutex_;                 // guards what follows; entries themselves belong to whoever calls for their key
+  bool have_kind_ = false, named_ = false;
+  std::map<std::string, std::unique_ptr<Entry>> entries_;
+  std::map<Context, size_t> placed_bytes_;
+};
+
+/* Stores of type nccl. Throws Error where there is no NCCL. */
+std::unique_ptr<KVStore> CreateNcclStore(const std::string& type);
+
+}  // namespace kvstore
+}  // namespace mxnet
+#endif  // MXNET_SRC_KVSTORE_LOCAL_H_
