@@ -35,31 +35,5 @@ struct Philox {
   static double ToDouble(uint32_t high, uint32_t low) { return static_cast<double>((static_cast<uint64_t>(high) << 32 | low) >> 11) * 0x1p-53; }
 };
 
-/*
- * The words of counters first, first + 1, ... first + kLanes - 1: out[4 * i + w] is word w of counter first + i. The lanes are independent, so compilers
- * vectorize the rounds; meant for *_variants.cc files.
- */
-template <int kLanes>
-inline void PhiloxLanes(uint64_t seed, uint64_t first, uint32_t* out) {
-  uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  for (int i = 0; i < kLanes; ++i) {
-    const uint64_t counter = first + static_cast<uint64_t>(i);
-    c0[i] = static_cast<uint32_t>(counter), c1[i] = static_cast<uint32_t>(counter >> 32), c2[i] = 0, c3[i] = 0;
-  }
-  uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < kLanes; ++i) {
-      const uint64_t p0 = static_cast<uint64_t>(0xD2511F53u) * c0[i], p1 = static_cast<uint64_t>(0xCD9E8D57u) * c2[i];
-      c0[i] = static_cast<uint32_t>(p1 >> 32) ^ c1[i] ^ k0;
-      c2[i] = static_cast<uint32_t>(p0 >> 32) ^ c3[i] ^ k1;
-      c1[i] = static_cast<uint32_t>(p1);
-      c3[i] = static_cast<uint32_t>(p0);
-    }
-    k0 += 0x9E3779B9u;
-    k1 += 0xBB67AE85u;
-  }
-  for (int i = 0; i < kLanes; ++i) out[4 * i] = c0[i], out[4 * i + 1] = c1[i], out[4 * i + 2] = c2[i], out[4 * i + 3] = c3[i];
-}
-
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RANDOM_PHILOX_H_

@@ -1,4 +1,4 @@
-/* Loops of Activation, LeakyReLU and Dropout for several instruction sets. */
+/* Loops of Activation and LeakyReLU for several instruction sets. */
 #ifndef MXNET_OPERATOR_NN_ACTIVATION_KERNELS_H_
 #define MXNET_OPERATOR_NN_ACTIVATION_KERNELS_H_
 
@@ -15,8 +15,6 @@ MXNET_CPU_DECLARE(
   void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope);
   /* `value` is the output for relu, sigmoid, tanh and softrelu, the input for the others. */
   void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope);
-  /* mask[i] = scale where word i of the sequence that starts at `counter` is below `keep` as a fraction of 2^32, else 0. `begin` is a multiple of 4. */
-  void DropoutMask(int dtype, uint64_t seed, uint64_t counter, uint64_t keep, double scale, void* mask, int64_t begin, int64_t end);
 )
 
 }  // namespace mxnet

@@ -1,11 +1,10 @@
-// Loops of Activation, LeakyReLU and Dropout.
+// Loops of Activation and LeakyReLU.
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "mxnet/base.h"
 #include "operator/nn/activation_kernels.h"
-#include "operator/random_philox.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -82,17 +81,6 @@ void Backward(int type, const void* og, const void* value, void* dx, int64_t n, 
   }
 }
 
-template <typename T>
-void Mask(uint64_t seed, uint64_t counter, uint64_t keep, T scale, T* mask, int64_t begin, int64_t end) {
-  constexpr int kLanes = 16;
-  uint32_t words[4 * kLanes];
-  for (int64_t i = begin; i < end; i += 4 * kLanes) {
-    PhiloxLanes<kLanes>(seed, counter + static_cast<uint64_t>(i) / 4, words);
-    const int64_t n = end - i < 4 * kLanes ? end - i : 4 * kLanes;
-    for (int64_t j = 0; j < n; ++j) mask[i + j] = words[j] < keep ? scale : T(0);
-  }
-}
-
 }  // namespace
 
 void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope) {
@@ -101,11 +89,6 @@ void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, d
 
 void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope) {
   if (dtype == kFloat64) Backward<double>(type, og, value, dx, n, slope); else Backward<float>(type, og, value, dx, n, static_cast<float>(slope));
-}
-
-void DropoutMask(int dtype, uint64_t seed, uint64_t counter, uint64_t keep, double scale, void* mask, int64_t begin, int64_t end) {
-  if (dtype == kFloat64) Mask<double>(seed, counter, keep, scale, static_cast<double*>(mask), begin, end);
-  else Mask<float>(seed, counter, keep, static_cast<float>(scale), static_cast<float*>(mask), begin, end);
 }
 
 }  // namespace MXNET_CPU_VARIANT

@@ -4,8 +4,8 @@
 
 #include "operator/init/device_fill.h"
 #include "operator/matrix/device_move.h"
-#include "operator/nn/activation_kernels.h"
 #include "operator/nn/device_layers.h"
+#include "operator/nn/dropout_kernels.h"
 #include "operator/nn/half_pieces.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
