@@ -93,7 +93,7 @@ def passes_page():
              "A plan holds only what its outputs and the wanted gradients need: nodes that nobody reads are gone before the first pass and after each.",
              "float32 results of whole networks agree with those without passes to 1e-5 of the largest result in inference; what one pass makes agrees with what it",
              "replaces to 2e-5 (relative and absolute; 1e-4 behind convolutions in training; pointwise groups and removed identities to the bit), gradients too:",
-             "`tests/python/test_passes.py`, `test_pointwise_passes.py`, `test_norm_passes.py`, `test_attention_passes.py` and `test_interleaved_passes.py` check that. In training, rounding",
+             "`tests/python/test_passes.py`, `test_pointwise_passes.py`, `test_norm_passes.py`, `test_attention_passes.py`, `test_attention_dropout.py` and `test_interleaved_passes.py` check that. In training, rounding",
              "grows where BatchNorm divides by the deviation of few values, as between any two orders of summation.", "",
              "| pass | what it does |", "|---|---|"]
     lines += [f"| `{name}` | {cell(text)} |" for name, text in zip(words[::2], words[1::2])]

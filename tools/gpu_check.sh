@@ -138,7 +138,7 @@ if wants tests; then
   else
     # users' kernels, CUDA graphs, memory shared with others; attention in one kernel; then every operator against the CPU
     LAST=1 bench runtime 90 -m pytest -q "$root/tests/python/test_rtc.py" "$root/tests/python/test_gpu_runtime.py" -p no:cacheprovider
-    LAST=1 bench attention 60 -m pytest -q "$root/tests/python/test_interleaved_passes.py" -k on_a_gpu -p no:cacheprovider
+    LAST=1 bench attention 60 -m pytest -q "$root/tests/python/test_interleaved_passes.py" "$root/tests/python/test_attention_dropout.py" -k "on_a_gpu or replayed" -p no:cacheprovider
     LAST=1 bench operators 420 -m pytest -q -x --maxfail=1000 "$root/tests/python/test_gpu_operators.py" -p no:cacheprovider
     "$python" - "$out/operators.jsonl" >>"$out/summary.txt" 2>/dev/null <<'PY' || true
 import collections, json, sys

@@ -1,6 +1,7 @@
 // A product of queries and keys, softmax (of what counts, of the sum with a mask) and a product with values become _fused_attention, whose scores stay in the
 // cache: batch_dot, or the products on interleaved projections. Where q, k and v of batch_dot are made by splitting a width into heads, it reads them as they lie
-// before that, and writes the heads side by side. Its gradient has none of the mask.
+// before that, and writes the heads side by side. Its gradient has none of the mask. Dropout of the weights becomes part of it: forward and backward pass know what
+// was dropped from the counters of its random numbers, which an operator of its own reserves.
 // On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32. Mixed precision multiplies the
 // weights in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is rounded to it before anybody reads it.
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "executor/passes.h"
 #include "executor/plan.h"
+#include "operator/nn/dropout_kernels.h"
 
 namespace mxnet {
 namespace {
@@ -26,6 +28,12 @@ bool IsOn(const Node& n, const char* key) {
 bool HasValue(const Node& n, const char* key) {
   auto it = n.attrs->dict.find(key);
   return it != n.attrs->dict.end() && it->second != "None";
+}
+
+/* Dropout: is one decision shared by several elements? */
+bool HasAxes(const Node& n) {
+  auto it = n.attrs->dict.find("axes");
+  return it != n.attrs->dict.end() && it->second.find_first_of("0123456789") != std::string::npos;
 }
 
 /* Takes multiplications by numbers off an entry. */
@@ -199,6 +207,8 @@ struct Written {
   NodeEntry mask, length;
   NodePtr narrowed;          // the cast that rounds its result
   bool one_length = false;   // for all rows of a head
+  std::string dropout = "0";
+  int64_t dropped = 0;       // elements that its dropout decides about
   double scale = 1;
   int64_t heads = 1;
   const char* layout = "";
@@ -241,11 +251,21 @@ class Matcher {
     return e;
   }
 
+  /* Without a Dropout that drops, and what Bare takes. */
+  NodeEntry Undropped(NodeEntry e, Written* w) {
+    e = Bare(e);
+    if (w->dropped || !Once(e) || !IsResultOf(e, {"Dropout"}) || users_[{e.node.get(), 1}] || HasAxes(*e.node)) return e;
+    const double p = NumberOf(*e.node, "p", 0.5);
+    if (p <= 0 || p >= 1) return e;
+    w->dropout = Exact(p), w->dropped = info_.shape(e).Size();
+    return Bare(e.node->inputs[0]);
+  }
+
   /* The softmax: *s gets what it is taken of. */
   bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
     if (Once(weights)) weights = WithoutCast(weights, info_);
-    weights = Bare(weights);
-    if (!on_cpu_ && Once(weights)) weights = Bare(BeforeNarrowing(weights, info_));
+    weights = Undropped(weights, w);
+    if (!on_cpu_ && Once(weights)) weights = Undropped(BeforeNarrowing(weights, info_), w);
     if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype")) return false;
     const double axis = NumberOf(*weights.node, "axis", -1);
     if (axis != -1 && axis != 2) return false;
@@ -330,7 +350,8 @@ int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
       const NodeEntry length = renew(w.length);
       inputs.push_back(w.one_length ? MakeOp("slice_axis", {length}, {{"axis", "1"}, {"begin", "0"}, {"end", "1"}}, name + "_length") : length);
     }
-    return MakeNode(kAttention, std::move(inputs), {{"scale", Exact(w.scale)}, {"heads", std::to_string(w.heads)}, {"layout", w.layout}, {"with_mask", w.mask ? "1" : "0"},
+    if (w.dropped) inputs.push_back(MakeOp("_draw_counters", {}, {{"counters", std::to_string(nn::CountersOfDropout(w.dropped))}}, name + "_draws"));
+    return MakeNode(kAttention, std::move(inputs), {{"dropout", w.dropout}, {"scale", Exact(w.scale)}, {"heads", std::to_string(w.heads)}, {"layout", w.layout}, {"with_mask", w.mask ? "1" : "0"},
                                                     {"with_length", w.length ? "1" : "0"}, {"with_statistics", statistics}}, name);
   }, gone);
   return static_cast<int>(found.size());

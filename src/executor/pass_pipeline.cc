@@ -61,7 +61,7 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext&) { return true; }, FuseLayerNorm, true},
       {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.", [](const PassContext&) { return true; }, FuseSoftmax, true},
-      {"fuse_attention_training", "Training: softmax(q k + mask) v, also of interleaved projections and of what a length or a mask says counts, is one operator, forward and backward, where no gradient of the mask is wanted and nothing is dropped; scores are never stored.",
+      {"fuse_attention_training", "Training: softmax(q k + mask) v, also of interleaved projections and of what a length or a mask says counts, is one operator, forward and backward, where no gradient of the mask is wanted, with the dropout of the weights; scores are never stored.",
        [](const PassContext& c) { return c.has_backward; }, FuseAttention, true},
       {"detach_shapes", "What is read for its shape and dtype alone is not computed or kept for that, nor in the way of other passes.", [](const PassContext&) { return true; },
        DetachShapes},

@@ -31,7 +31,7 @@ typedef uint64_t PhiloxVec __attribute__((vector_size(kPhiloxLanes * 8)));
 /* The lower halves times a factor; what is in the upper halves means nothing. */
 inline __attribute__((always_inline)) PhiloxVec TimesLower(PhiloxVec a, uint32_t factor) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<PhiloxVec>(_mm512_mul_epu32(reinterpret_cast<__m512i>(a), _mm512_set1_epi64(factor)));
+  return reinterpret_cast<PhiloxVec>(_mm512_maskz_mul_epu32(0xff, reinterpret_cast<__m512i>(a), _mm512_set1_epi64(factor)));
 #elif defined(__AVX2__)
   return reinterpret_cast<PhiloxVec>(_mm256_mul_epu32(reinterpret_cast<__m256i>(a), _mm256_set1_epi64x(factor)));
 #elif defined(__x86_64__)

@@ -20,6 +20,7 @@ struct Attention {
   bool misaligned = false;
   std::string layout = "separate";   // others: rows are columns in selfatt, values as wide as queries
   int64_t lengths = 0;               // for each head of each example
+  float dropout = 0;
 };
 template <typename T>
 std::vector<char> Bytes(const std::vector<T>& v) {
@@ -33,7 +34,7 @@ std::vector<Shape> Arrays(const Attention& a) {
 Case Forward(const Attention& a, bool statistics) {
   Case c{"_fused_attention", Arrays(a), std::vector<int>(Arrays(a).size(), a.dtype),
          {{"scale", "0.3"}, {"heads", std::to_string(a.heads)}, {"layout", a.layout}, {"with_mask", a.mask.ndim() > 0 ? "1" : "0"}, {"with_length", a.lengths ? "1" : "0"},
-          {"with_statistics", statistics ? "1" : "0"}}, OpReq::kWrite, -2, 2, a.misaligned};
+          {"with_statistics", statistics ? "1" : "0"}, {"dropout", std::to_string(a.dropout)}}, OpReq::kWrite, -2, 2, a.misaligned};
   if (a.mask.ndim() > 0) {
     if (a.mask_dtype == kBool) {   // nothing counts in the first row
       std::vector<char> counts(static_cast<size_t>(a.mask.Size()));
@@ -47,6 +48,11 @@ Case Forward(const Attention& a, bool statistics) {
     for (int64_t i = 0; i < a.batch * a.heads * a.lengths; ++i) lengths.push_back(static_cast<int32_t>((i * 5 + 3) % (a.columns + 3)) - 1);
     c.given[static_cast<int>(c.shapes.size())] = Bytes(lengths);
     c.shapes.push_back({a.batch * a.heads, a.lengths}), c.dtypes.push_back(kInt32);
+  }
+  if (a.dropout > 0) {   // as _draw_counters gives them, beyond 32 bits
+    const int64_t first = (int64_t{1} << 32) - 2;
+    c.given[static_cast<int>(c.shapes.size())] = Bytes(std::vector<int64_t>{int64_t{0x123456789abcdef}, first, first, 0});
+    c.shapes.push_back({4}), c.dtypes.push_back(kInt64);
   }
   return c;
 }
@@ -110,6 +116,10 @@ std::vector<Attention> Various() {
       b.lengths = 0, b.mask_dtype = kBool;
       all.push_back(b);
       b.mask = Shape{6, 1, b.columns}, b.heads = 1, b.batch = 6;
+      all.push_back(b);
+      b.mask = Shape{}, b.dropout = 0.3f;
+      all.push_back(b);
+      b.heads = 3, b.batch = 2, b.lengths = b.rows;
       all.push_back(b);
     }
   }
@@ -178,6 +188,25 @@ TEST_F(AttentionKernels, WithoutABackwardPassBothAreInParts) {
   EXPECT_EQ(FakeAttentionLibrary::run().size(), 2u);
 }
 
+// Engines drop otherwise than products around a softmax: where gradients lie worse than the forward pass's arrays, the backward pass still asks the engine.
+TEST_F(AttentionKernels, TheBackwardPassTakesTheForwardPassesWay) {
+  FakeAttentionLibrary library;
+  FakeAttentionLibrary::refuse() = [](const AttentionProblem& p) { return p.alignment < 16; };
+  Attention a;
+  a.dropout = 0.5f;
+  const auto kept = CheckLibrary(Forward(a, true), 2);
+  RunNow();
+  Case backward = Backward(a, *kept);
+  const int inputs = static_cast<int>(backward.shapes.size());
+  for (const std::set<int>& shifted : {std::set<int>{0}, {inputs, inputs + 1}, {0, inputs + 2}}) {
+    backward.shifted = shifted;
+    CheckLibrary(backward, 4);
+  }
+  RunNow();
+  EXPECT_EQ(FakeAttentionLibrary::run().size(), 8u);
+  EXPECT_EQ(FakeProductLibrary::multiplied(), 0);
+}
+
 TEST(AttentionChoice, IsRememberedAndFollowsSettings) {
   FakeAttentionLibrary library;
   RunContext run;
@@ -193,7 +222,7 @@ TEST(AttentionChoice, IsRememberedAndFollowsSettings) {
   EXPECT_EQ(library::ChooseAttention(p, Env::Get(), run), engine);
   EXPECT_EQ(FakeAttentionLibrary::asked(), 2);
   AttentionProblem other = p;
-  for (auto change : {+[](AttentionProblem& q) { q.alignment = 8; }, +[](AttentionProblem& q) { q.mask = true; }, +[](AttentionProblem& q) { q.columns = 63; }, +[](AttentionProblem& q) { q.device = 1; },
+  for (auto change : {+[](AttentionProblem& q) { q.alignment = 8; }, +[](AttentionProblem& q) { q.mask = true; }, +[](AttentionProblem& q) { q.columns = 63; }, +[](AttentionProblem& q) { q.device = 1; }, +[](AttentionProblem& q) { q.dropout = 0.1f; },
                       +[](AttentionProblem& q) { q.key.row *= 3; }}) {
     other = p;
     change(other);

@@ -66,12 +66,13 @@ Result RunKernel(const Case& c, DeviceType device, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::vector<char>> memory;
   std::vector<std::pair<const char*, const char*>> ends;   // behind each array: must stay as it is
+  std::vector<TBlob> in, out;
   auto tensor = [&](const Shape& shape, int dtype, bool fill) {
     TBlob b;
     b.shape = shape;
     b.dtype = dtype;
     b.ctx = run.ctx;
-    const size_t size = DTypeSize(dtype), shift = c.misaligned ? size : 0;
+    const size_t size = DTypeSize(dtype), shift = c.misaligned || c.shifted.count(static_cast<int>(in.size() + out.size())) ? size : 0;
     memory.emplace_back(b.Bytes() + 320 + shift, kGuard);
     uintptr_t at = reinterpret_cast<uintptr_t>(memory.back().data());
     at = (at + 255) / 256 * 256 + shift;   // as the pools of GPUs: libraries choose by alignment
@@ -85,7 +86,6 @@ Result RunKernel(const Case& c, DeviceType device, unsigned seed) {
     return b;
   };
   memory.reserve(num_in + num_out + 64);
-  std::vector<TBlob> in, out;
   for (int i = 0; i < num_in; ++i) in.push_back(tensor(in_shapes[i], in_types[i], true));
   for (const auto& given : c.given) {
     EXPECT_EQ(given.second.size(), in[given.first].Bytes()) << Name(c);

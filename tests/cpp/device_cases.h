@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Case {
   bool misaligned = false;          // data begins one element behind an aligned address
   uint32_t last_in = 0, last_out = 0;   // bit i: channels of input or output i lie last
   std::map<int, std::vector<char>> given = {};   // contents of inputs that are not random
+  std::set<int> shifted = {};           // inputs, and outputs behind them, whose data alone begins so
 };
 
 std::string Name(const Case& c);

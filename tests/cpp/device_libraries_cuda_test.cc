@@ -50,13 +50,13 @@ TEST(CudaLibraries, HopperHasEnginesForConvolutions) {
 TEST(CudaLibraries, HopperHasEnginesForAttention) {
   const bool driver = LoadDriver();
   for (int dtype : {kFloat16, kBfloat16})
-    for (int pass = 0; pass < 3; ++pass)
+    for (int pass = 0; pass < 6; ++pass)   // from 3 on with dropout
       for (int64_t width : {64, 128, 40})
         for (int mask = 0; mask < 5; ++mask)
           for (int parts = 1; parts <= 3; ++parts) {   // of an interleaved projection: separate arrays, keys and values, queries too
             const int64_t columns = parts == 2 || (parts == 1 && mask % 2) ? 77 : 384;
             library::AttentionProblem p;
-            p.backward = pass == 2, p.statistics = pass == 1;
+            p.backward = pass % 3 == 2, p.statistics = pass % 3 == 1, p.dropout = pass < 3 ? 0 : 0.1f;
             p.dtype = dtype, p.batch = 8, p.heads = 12, p.rows = 384, p.columns = columns, p.width = p.value_width = width;
             p.LieSeparately();
             if (parts > 1) {

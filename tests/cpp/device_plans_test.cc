@@ -52,8 +52,11 @@ std::vector<float> RunPlan(const Plan& plan, const PlanRequest& request) {
     blobs.push_back(t);
   }
   std::vector<std::shared_ptr<OpState>> states(plan.nodes.size());
+  RandomState random;   // the same for every plan
+  random.Seed(9);
   for (const Plan::Node& n : plan.nodes) {
     KernelArgs a;
+    a.random = n.attrs->op->uses_random ? &random : nullptr;
     a.attrs = n.attrs.get();
     a.is_train = plan.is_train;
     a.in = Span<const TBlob>(blobs.data() + n.in, n.num_in);
@@ -213,7 +216,7 @@ TEST(DevicePlan, AttentionIsOneOperator) {
     s = Make("_mul_scalar", {s}, {{"scalar", "0.25"}}, "scaled");
     if (wide) s = cast(s, "float32", "wide");
     s = Make("broadcast_add", {s, wide ? Symbol::Variable("mask") : cast(Symbol::Variable("mask"), "float16", "mask_half")}, {}, "masked");
-    s = Make("softmax", {s}, {{"axis", "-1"}}, "weights");
+    s = Make("Dropout", {Make("softmax", {s}, {{"axis", "-1"}}, "weights")}, {{"p", "0.3"}}, "dropped");
     if (precision == kWideSoftmax) s = cast(s, "float16", "narrow");
     const Symbol both = Make("amp_multicast", {s, heads("v")}, {{"num_outputs", "2"}}, "both");
     s = precision == kWideWeights ? Make("batch_dot", {both[0], both[1]}, {}, "values") : Make("batch_dot", {s, heads("v")}, {}, "values");
@@ -233,6 +236,7 @@ TEST(DevicePlan, AttentionIsOneOperator) {
       if (!wide) operators.insert(operators.begin(), "amp_cast");
       CheckPlan(s, shapes, kFloat16, operators);
       EXPECT_EQ(FakeAttentionLibrary::run().size(), taken ? 2u : 0u);
+      operators.insert(std::find(operators.begin(), operators.end(), "_fused_attention"), "_draw_counters");   // in training it drops
       operators.insert(operators.end(), {"_backward_cast", "_backward_fused_attention", "_backward_cast", "_backward_cast", "_backward_cast"});
       CheckPlan(s, shapes, kFloat16, operators, {OpReq::kWrite, OpReq::kWrite, OpReq::kNull, OpReq::kWrite});
       EXPECT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);
@@ -245,7 +249,9 @@ TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
   if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
   auto cast = [](const Symbol& s, const char* dtype, const std::string& name) { return Make("Cast", {s}, {{"dtype", dtype}}, name); };
   const AttrDict heads = {{"heads", "2"}};
-  for (bool self : {true, false}) {
+  for (const auto& way : {std::make_pair(true, "0"), {true, "0.3"}, {false, "0"}, {false, "0.3"}}) {
+    const bool self = way.first;
+    const char* p = way.second;
     const std::string ops = std::string("_contrib_interleaved_matmul_") + (self ? "selfatt" : "encdec");
     const Symbol q = cast(Symbol::Variable("q"), "float16", "q_half"), kv = self ? q : cast(Symbol::Variable("kv"), "float16", "kv_half");
     Symbol length = Make("Reshape", {Make("_mul_scalar", {Symbol::Variable("share")}, {{"scalar", "7"}}, "long")}, {{"shape", "(-1, 1)"}}, "column");
@@ -254,7 +260,7 @@ TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
     length = Make("Reshape", {length}, {{"shape", "(-1, 0)"}, {"reverse", "True"}}, "length");
     Symbol s = Make((ops + "_qk").c_str(), self ? std::vector<Symbol>{q} : std::vector<Symbol>{q, kv}, heads, "scores");
     s = Make("softmax", {s, length}, {{"use_length", "True"}}, "weights");
-    s = Make("Dropout", {s}, {{"p", "0"}}, "nothing_dropped");
+    s = Make("Dropout", {s}, {{"p", p}}, "dropped");
     s = cast(Make((ops + "_valatt").c_str(), {kv, s}, heads, "values"), "float32", "result");
     ShapeVector shapes = {Shape{6, 3, 32}, Shape{5, 3, 16}, Shape{3}};   // in the order in which they are met
     if (self) shapes = {Shape{5, 3, 48}, Shape{3}};
@@ -271,7 +277,7 @@ TEST(DevicePlan, InterleavedAttentionIsOneOperator) {
         const std::vector<std::string> operators = Operators(*Plan::Compile(request));
         EXPECT_EQ(std::count(operators.begin(), operators.end(), "_fused_attention"), 1);
         EXPECT_EQ(std::count(operators.begin(), operators.end(), "_backward_fused_attention"), train);
-        EXPECT_EQ(std::count(operators.begin(), operators.end(), "softmax"), 0);
+        EXPECT_EQ(std::count(operators.begin(), operators.end(), "softmax") + std::count(operators.begin(), operators.end(), "Dropout"), 0);
         CheckPlan(s, shapes, kFloat16, operators, train ? grad_req : std::vector<OpReq>());
       }
       ASSERT_EQ(FakeAttentionLibrary::run().size(), taken ? 6u : 0u);

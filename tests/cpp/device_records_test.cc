@@ -71,7 +71,7 @@ Symbol Expansion() {
 
 Symbol Attention() {
   const Symbol scores = Make("batch_dot", {Number("_mul_scalar", Symbol::Variable("q"), "0.5", "scaled"), Symbol::Variable("k")}, {{"transpose_b", "True"}}, "scores");
-  return Make("batch_dot", {Make("softmax", {scores}, {}, "weights"), Symbol::Variable("v")}, {}, "attention");
+  return Make("batch_dot", {Make("Dropout", {Make("softmax", {scores}, {}, "weights")}, {}, "dropped"), Symbol::Variable("v")}, {}, "attention");
 }
 
 /* Layer normalization, gelu and softmax as formulas, and a chain of pointwise operators. */

@@ -1,4 +1,5 @@
-/* An attention library that computes on host memory with the problem as it is told, reading statistics as cuDNN does, and keeps what it was asked. */
+/* An attention library that computes on host memory with the problem as it is told, reading statistics as cuDNN does, and keeps what it was asked. What it
+ * drops is what the operator Dropout would with the same counters. */
 #ifndef MXNET_TESTS_CPP_FAKE_ATTENTION_LIBRARY_H_
 #define MXNET_TESTS_CPP_FAKE_ATTENTION_LIBRARY_H_
 
@@ -7,6 +8,7 @@
 
 #include "device_cases.h"
 #include "operator/library/attention.h"
+#include "operator/random_philox.h"
 
 namespace mxnet {
 
@@ -55,6 +57,13 @@ class FakeAttentionLibrary {
     auto at = [](const library::AttentionStrides& s, int64_t b, int64_t h, int64_t i, int64_t j) { return b * s.example + h * s.head + i * s.row + j; };
     auto get = [&p](const void* array, int64_t i) { return ReadElement(array, p.dtype, i); };
     std::vector<double> weights(static_cast<size_t>(p.rows * p.columns)), grads(weights.size());
+    const double keep = 1 - static_cast<double>(p.dropout);
+    auto factor = [&](int64_t b, int64_t h, int64_t i, int64_t j) {   // of a weight
+      if (p.dropout == 0) return 1.0;
+      const uint64_t element = static_cast<uint64_t>(((b * p.heads + h) * p.rows + i) * p.columns + j);
+      const Philox r(*static_cast<const uint64_t*>(o.seed), *static_cast<const uint64_t*>(o.offset) + element / 4);
+      return r.word[element % 4] < static_cast<uint64_t>(keep * 4294967296.0) ? 1 / keep : 0.0;
+    };
     float *statistics = static_cast<float*>(o.statistics);
     for (int64_t b = 0; b < p.batch; ++b)
       for (int64_t h = 0; h < p.heads; ++h) {
@@ -78,7 +87,7 @@ class FakeAttentionLibrary {
           for (int64_t i = 0; i < p.rows; ++i)
             for (int64_t t = 0; t < p.value_width; ++t) {
               double y = 0;
-              for (int64_t j = 0; j < p.columns; ++j) y += weights[static_cast<size_t>(i * p.columns + j)] * get(o.value, at(p.value, b, h, j, t));
+              for (int64_t j = 0; j < p.columns; ++j) y += weights[static_cast<size_t>(i * p.columns + j)] * factor(b, h, i, j) * get(o.value, at(p.value, b, h, j, t));
               WriteElement(o.output, p.dtype, at(p.output, b, h, i, t), y);
             }
           continue;
@@ -90,7 +99,7 @@ class FakeAttentionLibrary {
           for (int64_t j = 0; j < p.columns; ++j) {
             double up = 0;
             for (int64_t t = 0; t < p.value_width; ++t) up += get(o.ograd, at(p.output, b, h, i, t)) * get(o.value, at(p.value, b, h, j, t));
-            grads[static_cast<size_t>(i * p.columns + j)] = weights[static_cast<size_t>(i * p.columns + j)] * (up - both) * static_cast<double>(o.scale);
+            grads[static_cast<size_t>(i * p.columns + j)] = weights[static_cast<size_t>(i * p.columns + j)] * (up * factor(b, h, i, j) - both) * static_cast<double>(o.scale);
           }
           for (int64_t t = 0; t < p.width; ++t) {
             double g = 0;
@@ -107,7 +116,7 @@ class FakeAttentionLibrary {
           }
           for (int64_t t = 0; t < p.value_width; ++t) {
             double g = 0;
-            for (int64_t i = 0; i < p.rows; ++i) g += weights[static_cast<size_t>(i * p.columns + j)] * get(o.ograd, at(p.output, b, h, i, t));
+            for (int64_t i = 0; i < p.rows; ++i) g += weights[static_cast<size_t>(i * p.columns + j)] * factor(b, h, i, j) * get(o.ograd, at(p.output, b, h, i, t));
             WriteElement(o.value_grad, p.dtype, at(p.value, b, h, j, t), g);
           }
         }

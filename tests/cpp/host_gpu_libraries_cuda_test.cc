@@ -142,6 +142,13 @@ class Builder {
                            {Link(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how), Link(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x), Link(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y)});
   }
   D Reshape(D x, D y) { return refused_ ? nullptr : Make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, {Link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x), Link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y)}); }
+  D Stays(double probability, D seed, D offset, D y) {
+    const D how = Make(CUDNN_BACKEND_RNG_DESCRIPTOR, {Of<cudnnRngDistribution_t>(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_TYPE_RNG_DISTRIBUTION, {CUDNN_RNG_DISTRIBUTION_BERNOULLI}),
+                                                      Of<double>(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, CUDNN_TYPE_DOUBLE, {probability})});
+    return refused_ ? nullptr
+                    : Make(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR,
+                           {Link(CUDNN_ATTR_OPERATION_RNG_DESC, how), Link(CUDNN_ATTR_OPERATION_RNG_YDESC, y), Link(CUDNN_ATTR_OPERATION_RNG_SEED, seed), Link(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, offset)});
+  }
   D Graph(const std::vector<D>& operations, cudnnHandle_t handle = nullptr) {
     std::vector<Setting> s = {Of(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations)};
     if (handle) s.push_back(Of<cudnnHandle_t>(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, {handle}));
@@ -438,6 +445,33 @@ TEST(HostGpuCudnn, FusedGraphsInHalf) {
     const std::vector<float16> got = on_z.Values();
     EXPECT_EQ(std::vector<float>(got.begin(), got.end()), y);
   }
+}
+
+// Random numbers in two graphs: the same by the same seed and offset, others by others, as many ones as asked for.
+TEST(HostGpuCudnn, RandomNumbersFollowSeedAndOffset) {
+  const Backend api(StandIn());
+  const Dims d = {2, 3, 40, 50}, one = {1, 1, 1, 1};
+  auto draw = [&](int64_t seed, int64_t offset, double probability, float scale) {
+    Builder b(api);
+    const D stays = b.Tensor({100, d, {}, CUDNN_DATA_FLOAT, true}), factor = b.Tensor({3, one, {}, CUDNN_DATA_FLOAT, false, true});
+    const D graph = b.Graph({b.Stays(probability, b.Tensor({1, one, {}, CUDNN_DATA_INT64}), b.Tensor({2, one, {}, CUDNN_DATA_INT64}), stays), b.Pointwise(CUDNN_POINTWISE_MUL, stays, factor, b.Tensor({4, d}))}, Handle());
+    EXPECT_FALSE(b.refused());
+    const OnDevice<int64_t> on_seed({seed}), on_offset({offset});
+    const OnDevice<float> out(std::vector<float>(static_cast<size_t>(Size(d))));
+    const std::vector<Planned> plans = Plans(b, graph);
+    EXPECT_FALSE(plans.empty());
+    for (const Planned& p : plans) EXPECT_EQ(Execute(b, p.plan, {{1, on_seed.get()}, {2, on_offset.get()}, {3, &scale}, {4, out.get()}}, nullptr), CUDNN_STATUS_SUCCESS);
+    return out.Values();
+  };
+  const std::vector<float> first = draw(7, int64_t{1} << 40, 0.75, 2);
+  EXPECT_EQ(first, draw(7, int64_t{1} << 40, 0.75, 2));
+  EXPECT_NE(first, draw(8, int64_t{1} << 40, 0.75, 2));
+  EXPECT_NE(first, draw(7, (int64_t{1} << 40) + 1, 0.75, 2));
+  EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), 2.f)) / static_cast<double>(first.size()), 0.75, 0.02);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 2.f) + std::count(first.begin(), first.end(), 0.f), static_cast<std::ptrdiff_t>(first.size()));
+  Builder b(api);
+  b.Stays(1.5, b.Tensor({1, one, {}, CUDNN_DATA_INT64}), b.Tensor({2, one, {}, CUDNN_DATA_INT64}), b.Tensor({4, d}));
+  EXPECT_TRUE(b.refused());
 }
 
 // softmax(0.5 q k^T) v, k given with its last two dimensions exchanged.

@@ -1,6 +1,7 @@
 // Graphs of operations, one after the other on the host: in float32, or float64 where anything is; what is in memory, or virtual, is rounded to its type.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "cudnn_descriptor.h"
 #include "host_gpu.h"
@@ -99,6 +100,7 @@ template <typename T> class Interpreter {
       else if (o.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) result = Matmul(o);
       else if (o.kind == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) result = Reduction(o);
       else if (o.kind == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR) result = Reshape(o);
+      else if (o.kind == CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR) result = Random(o);
       else result = Pointwise(o);
       Keep(o.output, std::move(result));
     }
@@ -221,6 +223,24 @@ template <typename T> class Interpreter {
     for (size_t i = 0; i < y.size(); ++i) {
       if (o.reduction == CUDNN_REDUCE_TENSOR_AVG) y[i] /= static_cast<T>(counts[i]);
       if (o.reduction == CUDNN_REDUCE_TENSOR_NORM2) y[i] = std::sqrt(y[i]);
+    }
+    return y;
+  }
+
+  // 1 or 0 by seed, offset and place; other numbers than anybody else's: who mixes them up sees it.
+  std::vector<T> Random(const Operation& o) const {
+    uint64_t given[2];
+    for (size_t i = 0; i < 2; ++i) std::memcpy(&given[i], At(o.inputs[i]), sizeof given[i]);
+    std::vector<T> y(static_cast<size_t>(o.output.Count()));
+    for (size_t i = 0; i < y.size(); ++i) {
+      uint64_t x = given[0] ^ 0x686f7374677075;
+      for (const uint64_t part : {given[1], static_cast<uint64_t>(i)}) {   // SplitMix64 (Steele, Lea, Flood 2014)
+        x += part + 0x9e3779b97f4a7c15;
+        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+        x = (x ^ x >> 27) * 0x94d049bb133111eb;
+        x ^= x >> 31;
+      }
+      y[i] = static_cast<double>(x >> 11) * 0x1p-53 < o.alpha ? T{1} : T{0};
     }
     return y;
   }

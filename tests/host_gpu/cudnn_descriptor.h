@@ -46,10 +46,10 @@ struct Tensor {
 struct Operation {
   cudnnBackendDescriptorType_t kind = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
   cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-  // Inputs in the order of the operation's own: x, w of a convolution, or those two of its gradients that are given; x, b, t of a pointwise operation.
+  // Inputs in the order of the operation's own: x, w of a convolution, or those two of its gradients that are given; x, b, t of a pointwise operation; seed, offset.
   std::vector<Tensor> inputs;
   Tensor output;
-  double alpha = 1, beta = 0;         // convolutions; a pointwise operation's alpha1 and alpha2
+  double alpha = 1, beta = 0;         // convolutions; a pointwise operation's alpha1 and alpha2; random numbers: how many are 1
   // convolutions
   std::vector<int64_t> dilation, stride, before, behind;
   bool flipped = false;

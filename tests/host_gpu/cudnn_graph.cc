@@ -203,6 +203,18 @@ cudnnStatus_t CheckReduction(const Descriptor& d, Operation* o) {
   return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t CheckRandom(const Descriptor& d, Operation* o) {
+  const Descriptor& how = *d.Link(CUDNN_ATTR_OPERATION_RNG_DESC);
+  if (how.Value<cudnnRngDistribution_t>(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_RNG_DISTRIBUTION_UNIFORM) != CUDNN_RNG_DISTRIBUTION_BERNOULLI) return Unsupported(d, "the stand-in has Bernoulli's distribution alone");
+  o->alpha = how.Real(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, -1);
+  if (!(o->alpha >= 0 && o->alpha <= 1)) return Bad(d, "a probability of " + std::to_string(o->alpha));
+  o->inputs = {*d.Link(CUDNN_ATTR_OPERATION_RNG_SEED)->tensor, *d.Link(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC)->tensor};
+  o->output = *d.Link(CUDNN_ATTR_OPERATION_RNG_YDESC)->tensor;
+  for (const Tensor& t : o->inputs)
+    if (t.Count() != 1 || t.type != CUDNN_DATA_INT64 || t.is_virtual || t.by_value) return Unsupported(d, t.Text() + ": seed and offset are one int64 each, in memory");
+  return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t CheckReshape(const Descriptor& d, Operation* o) {
   const Tensor &x = *d.Link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC)->tensor, &y = *d.Link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC)->tensor;
   o->inputs = {x};
@@ -221,7 +233,7 @@ cudnnStatus_t FinalizeOperation(Descriptor* d) {
   auto tensor = [d](int name) -> const Tensor& { return *d->Link(name)->tensor; };
   switch (d->type) {
     case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR: return CheckConvolutionDescriptor(d);
-    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR: case CUDNN_BACKEND_MATMUL_DESCRIPTOR: case CUDNN_BACKEND_REDUCTION_DESCRIPTOR: return CUDNN_STATUS_SUCCESS;
+    case CUDNN_BACKEND_POINTWISE_DESCRIPTOR: case CUDNN_BACKEND_MATMUL_DESCRIPTOR: case CUDNN_BACKEND_REDUCTION_DESCRIPTOR: case CUDNN_BACKEND_RNG_DESCRIPTOR: return CUDNN_STATUS_SUCCESS;
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR: {
       const Tensor &x = tensor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X), &w = tensor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W), &y = tensor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y);
       o->inputs = {x, w}, o->output = y;
@@ -247,6 +259,7 @@ cudnnStatus_t FinalizeOperation(Descriptor* d) {
     case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR: status = CheckMatmul(*d, o.get()); break;
     case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR: status = CheckReduction(*d, o.get()); break;
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR: status = CheckReshape(*d, o.get()); break;
+    case CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR: status = CheckRandom(*d, o.get()); break;
     default: return Unsupported(*d, "not in the stand-in");
   }
   if (status != CUDNN_STATUS_SUCCESS) return status;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <sstream>
 
 #include "base/dtype.h"
@@ -40,6 +41,9 @@ void AttentionProblem::LieSeparately() {
 std::string AttentionProblem::CacheKey() const {
   Key all;
   all.Add(backward).Add(statistics).Add(dtype).Add(batch).Add(heads).Add(rows).Add(columns).Add(width).Add(value_width).Add(mask).Add(mask_dtype).Add(alignment).Add(device);
+  int32_t bits;
+  std::memcpy(&bits, &dropout, sizeof bits);
+  all.Add(bits);
   for (const AttentionStrides* s : {&query, &key, &value, &output}) all.Add(s->example).Add(s->head).Add(s->row);
   for (int64_t d : mask_dims) all.Add(d);
   return all.text();
@@ -51,6 +55,7 @@ std::string AttentionProblem::Text() const {
     << ", columns " << columns << ", width " << width << ", of values " << value_width;
   s << ", rows of query " << query.row << ", key " << key.row << ", value " << value.row << " apart";
   if (mask) s << ", mask (" << mask_dims[0] << ", " << mask_dims[1] << ", " << mask_dims[2] << ", " << mask_dims[3] << ") " << DTypeName(mask_dtype);
+  if (dropout > 0) s << ", dropout " << dropout;
   return s.str();
 }
 

@@ -1,6 +1,6 @@
 /*
  * Attention on a GPU in one kernel through a library of engines (cuDNN's graph interface): softmax(scale query key^T + mask) value for every head, whose scores are never
- * stored, and its gradients. This part chooses and remembers; an AttentionLibrary computes. attention_cuda.cc sets cuDNN; tests set one on host memory.
+ * stored, with dropout of the weights or without, and its gradients. This part chooses and remembers; an AttentionLibrary computes. attention_cuda.cc sets cuDNN; tests set one on host memory.
  */
 #ifndef MXNET_OPERATOR_LIBRARY_ATTENTION_H_
 #define MXNET_OPERATOR_LIBRARY_ATTENTION_H_
@@ -29,6 +29,7 @@ struct AttentionProblem {
   AttentionStrides query, key, value, output;
   bool mask = false;
   int mask_dtype = kFloat32;
+  float dropout = 0;                     // weights are 0 with this probability, others are scaled
   int64_t mask_dims[4] = {1, 1, 1, 1};   // batch, heads, rows, columns, or 1 each
   int alignment = 16;                    // bytes, of every address; a power of two up to 16
   int device = 0;
@@ -39,6 +40,7 @@ struct AttentionProblem {
 struct AttentionOperands {
   const void *query = nullptr, *key = nullptr, *value = nullptr, *mask = nullptr;
   float scale = 1;
+  const void *seed = nullptr, *offset = nullptr;   // of the dropout: an int64 each on the device, on 16 bytes; what both determine is the library's affair
   void *output = nullptr, *statistics = nullptr;   // written forward, read backward
   const void* ograd = nullptr;                     // backward, and what follows
   void *query_grad = nullptr, *key_grad = nullptr, *value_grad = nullptr;

@@ -8,7 +8,7 @@ namespace mxnet {
 namespace library {
 namespace {
 
-enum Uid : int64_t { kQuery = 1, kKey, kValue, kMask, kScale, kOutput, kStatistics, kOgrad, kQueryGrad, kKeyGrad, kValueGrad, kSums, kQuerySums, kOne, kFirstVirtual = 100 };
+enum Uid : int64_t { kQuery = 1, kKey, kValue, kMask, kScale, kOutput, kStatistics, kOgrad, kQueryGrad, kKeyGrad, kValueGrad, kSums, kQuerySums, kKept, kSeed, kOffset, kDropoutScale, kFirstVirtual = 100 };
 
 // What is put together: tensors of four dimensions (batch, heads, ., .), operations, the graph.
 class Builder {
@@ -35,6 +35,18 @@ class Builder {
     const int64_t* m = p_.mask_dims;
     return Make(kMask, {m[0], m[1], m[2], m[3]}, {{m[1] * m[2] * m[3], m[2] * m[3], m[3], 1}}, CudnnType(p_.mask_dtype, p_));
   }
+  /* 1 where a weight stays, else 0. */
+  Tensor Stays() {
+    const cudnnRngDistribution_t bernoulli = CUDNN_RNG_DISTRIBUTION_BERNOULLI;
+    const double keep = 1 - static_cast<double>(p_.dropout);
+    Descriptor how(CUDNN_BACKEND_RNG_DESCRIPTOR, p_);
+    how.Set(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_TYPE_RNG_DISTRIBUTION, 1, &bernoulli);
+    how.Set(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, CUDNN_TYPE_DOUBLE, 1, &keep);
+    const Tensor y = Scores();
+    return Operation(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR, CUDNN_ATTR_OPERATION_RNG_DESC, std::move(how),
+                     {{CUDNN_ATTR_OPERATION_RNG_YDESC, y}, {CUDNN_ATTR_OPERATION_RNG_SEED, Counter(kSeed)}, {CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, Counter(kOffset)}}, y);
+  }
+  Tensor Counter(int64_t uid) { return Make(uid, {1, 1, 1, 1}, {{1, 1, 1, 1}}, CUDNN_DATA_INT64); }
   Tensor Make(int64_t uid, std::vector<int64_t> dims, const Strides& strides, cudnnDataType_t type, bool by_value = false) {
     Descriptor d(CUDNN_BACKEND_TENSOR_DESCRIPTOR, p_);
     const bool yes = true;
@@ -105,6 +117,7 @@ class Builder {
 std::shared_ptr<CudnnGraph> Build(const AttentionProblem& p, cudnnHandle_t handle) {
   using Tensor = Builder::Tensor;
   Builder b(p);
+  const bool drops = p.dropout > 0;
   const Tensor query = b.Query(kQuery), key = b.Key(kKey, true), output = b.Output(kOutput), scale = b.Number(kScale);
   auto scaled = [&] {
     const Tensor s = b.Pointwise(CUDNN_POINTWISE_MUL, b.Product(query, key, b.Scores()), scale, b.Scores());
@@ -117,19 +130,26 @@ std::shared_ptr<CudnnGraph> Build(const AttentionProblem& p, cudnnHandle_t handl
     const Tensor sum = b.Reduce(CUDNN_REDUCE_TENSOR_ADD, e, b.Rows(0));
     // the engines want the statistics in the graph even where nobody reads them
     b.Pointwise(CUDNN_POINTWISE_ADD, largest, b.Pointwise(CUDNN_POINTWISE_LOG, sum, nullptr, b.Rows(0)), b.Rows(p.statistics ? int64_t{kStatistics} : 0));
-    b.Product(b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, b.Scores(b.Io())), value, output);
+    Tensor weights = b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, b.Scores(drops ? CUDNN_DATA_FLOAT : b.Io()));
+    if (drops) weights = b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_MUL, weights, b.Stays(), b.Scores()), b.Number(kDropoutScale), b.Scores(b.Io()));
+    b.Product(weights, value, output);
     return b.Finish(handle);
   }
+  const Tensor stays = drops ? b.Stays() : nullptr, dropout_scale = drops ? b.Number(kDropoutScale) : nullptr;
   const Tensor value = b.Value(kValue, true), ograd = b.Output(kOgrad);
-  // sums over a row of ograd * output
+  // sums over a row of ograd * output, times the share that stays: the scores' gradient is scaled as a whole
   const Tensor both = b.Pointwise(CUDNN_POINTWISE_MUL, ograd, output, b.Make(0, {p.batch, p.heads, p.rows, p.value_width}, {{p.heads * p.rows * p.value_width, p.rows * p.value_width, p.heads * p.value_width, 1}}, CUDNN_DATA_FLOAT));
-  const Tensor sums = b.Pointwise(CUDNN_POINTWISE_MUL, b.Reduce(CUDNN_REDUCE_TENSOR_ADD, both, b.Rows(0)), b.Number(kOne), b.Rows(kSums));
+  const Tensor sums = b.Pointwise(CUDNN_POINTWISE_MUL, b.Reduce(CUDNN_REDUCE_TENSOR_ADD, both, b.Rows(0)), b.Number(kKept), b.Rows(kSums));
   // the weights again, and the gradient of the values
   const Tensor weights = b.Pointwise(CUDNN_POINTWISE_EXP, b.Pointwise(CUDNN_POINTWISE_SUB, scaled(), b.Rows(kStatistics), b.Scores()), nullptr, b.Scores());
-  b.Product(b.Reshape(weights, b.ScoresExchanged()), ograd, b.Value(kValueGrad));
+  const Tensor used = drops ? b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_MUL, weights, stays, b.Scores()), dropout_scale, b.Scores()) : weights;
+  b.Product(b.Reshape(used, b.ScoresExchanged()), ograd, b.Value(kValueGrad));
   // the gradient of the scores, of keys and of queries
-  const Tensor up = b.Pointwise(CUDNN_POINTWISE_SUB, b.Product(ograd, value, b.Scores()), sums, b.Scores());
-  const Tensor scores = b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_MUL, up, weights, b.Scores()), scale, b.Scores(b.Io()));
+  Tensor up = b.Product(ograd, value, b.Scores());
+  if (drops) up = b.Pointwise(CUDNN_POINTWISE_MUL, up, stays, b.Scores());
+  up = b.Pointwise(CUDNN_POINTWISE_MUL, b.Pointwise(CUDNN_POINTWISE_SUB, up, sums, b.Scores()), weights, b.Scores());
+  if (drops) up = b.Pointwise(CUDNN_POINTWISE_MUL, up, dropout_scale, b.Scores());
+  const Tensor scores = b.Pointwise(CUDNN_POINTWISE_MUL, up, scale, b.Scores(b.Io()));
   b.Product(b.Reshape(scores, b.ScoresExchanged()), query, b.Key(kKeyGrad));
   const Tensor plain = b.Reshape(key, b.Key(0));
   const Tensor query_sums = b.Make(kQuerySums, {p.batch, p.heads, p.rows, p.width}, {{p.heads * p.rows * p.width, p.rows * p.width, p.width, 1}}, CUDNN_DATA_FLOAT);
@@ -157,13 +177,14 @@ void Run(const AttentionProblem& p, const EngineConfig& config, const AttentionO
     uids.push_back(uid);
     pointers.push_back(const_cast<void*>(pointer));
   };
-  float scale = o.scale, one = 1;   // by value: read as the plan starts
+  float scale = o.scale, kept = 1 - p.dropout, dropout_scale = 1 / kept;   // by value: read as the plan starts
   add(kQuery, o.query), add(kKey, o.key), add(kValue, o.value), add(kOutput, o.output), add(kScale, &scale);
   if (p.mask) add(kMask, o.mask);
   if (p.statistics || p.backward) add(kStatistics, o.statistics);
+  if (p.dropout > 0) add(kSeed, o.seed), add(kOffset, o.offset), add(kDropoutScale, &dropout_scale);
   if (p.backward) {
     add(kOgrad, o.ograd), add(kQueryGrad, o.query_grad), add(kKeyGrad, o.key_grad), add(kValueGrad, o.value_grad);
-    add(kSums, o.sums), add(kQuerySums, o.query_sums), add(kOne, &one);
+    add(kSums, o.sums), add(kQuerySums, o.query_sums), add(kKept, &kept);
     // before 9.6 the sums had to be cleared by the caller
     if (cudnnGetVersion() < 90600) ZeroBytes(run, o.query_sums, p.batch * p.heads * p.rows * p.width * static_cast<int64_t>(sizeof(float)));
   }

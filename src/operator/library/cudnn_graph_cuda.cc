@@ -99,7 +99,7 @@ cudnnDataType_t CudnnType(int dtype, const Subject& subject) {
 }
 
 int64_t CudnnAlignment(int alignment, cudnnDataType_t type) {
-  const int size = type == CUDNN_DATA_DOUBLE ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
+  const int size = type == CUDNN_DATA_DOUBLE || type == CUDNN_DATA_INT64 ? 8 : type == CUDNN_DATA_FLOAT ? 4 : 2;
   return std::max(alignment, size);
 }
 

@@ -1,5 +1,6 @@
 // _fused_attention: softmax(scale * query key^T + mask) value (Vaswani et al., arXiv 1706.03762) without the matrix of scores in memory:
-// some rows of scores at a time, as many as the second-level cache holds (after Dao et al., arXiv 2205.14135).
+// some rows of scores at a time, as many as the second-level cache holds (after Dao et al., arXiv 2205.14135). Dropout draws its
+// decisions from counters, so that the backward pass knows them without an array of them.
 #include "operator/nn/attention.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "mxnet/env.h"
 #include "operator/gemm.h"
+#include "operator/nn/dropout_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/softmax_kernels.h"
 
@@ -34,9 +36,10 @@ std::shared_ptr<const void> Parse(const AttrDict& dict) {
     else if (kv.first == "layout" && layout != std::end(kLayoutNames)) p->layout = static_cast<AttentionLayout>(layout - kLayoutNames);
     else if (kv.first == "with_mask" && number) p->mask = v != 0;
     else if (kv.first == "with_length" && number) p->length = v != 0;
+    else if (kv.first == "dropout" && number && v >= 0 && v <= 1) p->dropout = static_cast<float>(v);
     else if (kv.first == "with_statistics" && number) p->statistics = v != 0;
     else MXNET_THROW(Value) << "[_fused_attention] " << kv.first << "='" << kv.second << "'; accepted: scale=NUMBER, heads=1 or more, layout=separate, selfatt or encdec, "
-                            << "with_mask, with_length and with_statistics=0 or 1";
+                            << "with_mask, with_length and with_statistics=0 or 1, dropout=0 to 1";
   }
   return p;
 }
@@ -78,11 +81,12 @@ bool InferAttentionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) 
     MXNET_CHECK_KIND(fits, Value) << "[_fused_attention] mask " << m << "; accepted: what broadcasts to " << scores;
   }
   if (p.length) {
-    const Shape& l = (*in)[p.Inputs() - 1];
+    const Shape& l = (*in)[p.LengthAt()];
     if (!l.known()) return false;
     MXNET_CHECK_KIND(l.ndim() == 2 && l[0] == all && (l[1] == 1 || l[1] == d.rows), Value)
         << "[_fused_attention] length " << l << "; accepted: " << Shape{all, d.rows} << " or " << Shape{all, 1};
   }
+  if (p.dropout > 0) AssignShape(attrs, "draws", &(*in)[p.DrawsAt()], Shape{4});
   return true;
 }
 
@@ -91,7 +95,8 @@ bool InferAttentionType(const Attrs& attrs, std::vector<int>* in, std::vector<in
   int dtype = (*out)[0];
   for (int i = 0; i < p.Arrays() && dtype == kDTypeUnknown; ++i) dtype = (*in)[i];
   if (p.statistics) AssignType(attrs, "statistics", &(*out)[1], kFloat32);
-  if (p.length && (*in)[p.Inputs() - 1] == kDTypeUnknown) (*in)[p.Inputs() - 1] = kInt32;
+  if (p.length && (*in)[p.LengthAt()] == kDTypeUnknown) (*in)[p.LengthAt()] = kInt32;
+  if (p.dropout > 0) AssignType(attrs, "draws", &(*in)[p.DrawsAt()], kInt64);
   if (dtype == kDTypeUnknown) return false;
   for (int i = 0; i < p.Arrays(); ++i) AssignType(attrs, "array", &(*in)[i], dtype);
   AssignType(attrs, "output", &(*out)[0], dtype);
@@ -109,7 +114,8 @@ std::vector<Shape> ShapesFrom(const KernelArgs& args, int first) {
 class Heads {
  public:
   Heads(KernelArgs& args, int first)
-      : d(args, first), count(d.batch * d.heads), block(std::min(d.rows, std::max<int64_t>(16, kScores / std::max<int64_t>(1, d.columns)))), scale(static_cast<float>(args.param<AttentionParam>().scale)) {
+      : d(args, first), count(d.batch * d.heads), block(std::min(d.rows, std::max<int64_t>(16, kScores / std::max<int64_t>(1, d.columns)))), scale(static_cast<float>(args.param<AttentionParam>().scale)),
+        keep_(args.param<AttentionParam>().dropout) {
     const auto& p = args.param<AttentionParam>();
     for (int i = 0; i < p.Arrays(); ++i) arrays_[i] = args.in[first + i].data<float>();
     if (p.mask) {
@@ -120,10 +126,11 @@ class Heads {
       step_[0] = m[0] == 1 ? 0 : m[1] * m[2], step_[1] = m[1] == 1 ? 0 : m[2], step_[2] = m[2] == 1 ? 0 : 1;
     }
     if (p.length) {
-      const TBlob& lengths = args.in[first + p.Inputs() - 1];
+      const TBlob& lengths = args.in[first + p.LengthAt()];
       lengths_ = AsInt64(args, lengths);
       lengths_each_ = lengths.shape[1];
     }
+    if (p.dropout > 0) draws_ = args.in[first + p.DrawsAt()].data<uint64_t>();
   }
 
   const float* Query(int64_t head, int64_t row) const { return At(d.query, head, row); }
@@ -168,6 +175,13 @@ class Heads {
     }
     MXNET_CPU_CALL(SoftmaxForward)(softmax, kFloat32, weights, weights, 0, n);
   }
+  /* y = weights, or their gradients, after dropout: as the operator Dropout with the same counters, all columns being there. y may be x. */
+  void Drop(int64_t head, int64_t first, int64_t n, int64_t columns, const float* x, float* y) const {
+    const int64_t at = (head * d.rows + first) * d.columns, lines = columns == d.columns ? 1 : n, length = columns == d.columns ? n * columns : columns;
+    for (int64_t i = 0; i < lines; ++i)
+      MXNET_CPU_CALL(DropoutApply)(draws_[0], draws_[1], keep_.threshold, static_cast<float>(keep_.scale), at + i * d.columns, x + i * columns, y + i * columns, length);
+  }
+  bool drops() const { return draws_ != nullptr; }
   /* Gradients of the weights become those of what is behind the softmax. */
   void Backward(const float* weights, float* grad, int64_t n, int64_t columns) const { MXNET_CPU_CALL(SoftmaxBackward)(Call(columns), kFloat32, grad, weights, grad, 0, n); }
 
@@ -188,6 +202,8 @@ class Heads {
   const unsigned char* counts_ = nullptr;   // a boolean mask
   const int64_t* lengths_ = nullptr;
   int64_t step_[3] = {0, 0, 0}, lengths_each_ = 1;
+  const uint64_t* draws_ = nullptr;   // seed, counter
+  const Keep keep_;
   const bool safe_ = Env::Get().safe_accumulation;
 };
 
@@ -209,12 +225,13 @@ void ForwardFloat(KernelArgs& args) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t head = item / blocks, first = item % blocks * h.block, n = std::min(h.block, d.rows - first), columns = h.Columns(head);
       h.Weights(head, first, n, columns, weights);
+      if (h.drops()) h.Drop(head, first, n, columns, weights, weights);
       Gemm(false, false, n, d.value_width, columns, 1.f, weights, columns, h.Value(head), d.value.row, 0.f, y + h.Place(d.output, head, first), d.output.row);
     }
   });
 }
 
-// ograd, arrays, [mask], [length] -> gradients of the arrays. The weights are computed again, block by block; each head belongs to one thread, which
+// ograd, arrays, [mask], [length], [draws] -> gradients of the arrays. The weights are computed again, block by block; each head belongs to one thread, which
 // adds its blocks in order.
 void BackwardFloat(KernelArgs& args) {
   const Heads h(args, 1);
@@ -243,9 +260,11 @@ void BackwardFloat(KernelArgs& args) {
         const int64_t n = std::min(h.block, d.rows - first);
         const float before = first ? 1.f : 0.f, *og = ograd + h.Place(d.output, head, first);
         h.Weights(head, first, n, columns, weights);
-        if (value_grad) Gemm(true, false, columns, d.value_width, n, 1.f, weights, columns, og, d.output.row, before, value_grad + h.Place(d.value, head, 0), d.value.row);
+        if (h.drops() && value_grad) h.Drop(head, first, n, columns, weights, grad);
+        if (value_grad) Gemm(true, false, columns, d.value_width, n, 1.f, h.drops() ? grad : weights, columns, og, d.output.row, before, value_grad + h.Place(d.value, head, 0), d.value.row);
         if (!query_grad && !key_grad) continue;
         Gemm(false, true, n, columns, d.value_width, 1.f, og, d.output.row, h.Value(head), d.value.row, 0.f, grad, columns);
+        if (h.drops()) h.Drop(head, first, n, columns, grad, grad);
         h.Backward(weights, grad, n, columns);
         if (query_grad) Gemm(false, false, n, d.width, columns, h.scale, grad, columns, h.Key(head), d.key.row, 0.f, query_grad + h.Place(d.query, head, first), d.query.row);
         if (key_grad) Gemm(true, false, columns, d.width, n, h.scale, grad, columns, h.Query(head, first), d.query.row, before, key_grad + h.Place(d.key, head, 0), d.key.row);
@@ -257,7 +276,7 @@ void BackwardFloat(KernelArgs& args) {
 void CheckTypes(const KernelArgs& args, int first) {
   const auto& p = args.param<AttentionParam>();
   for (int i = 0; i < args.in.size(); ++i) {
-    if (p.length && i == first + p.Inputs() - 1) continue;
+    if ((p.length && i == first + p.LengthAt()) || (p.dropout > 0 && i == first + p.DrawsAt())) continue;
     const bool mask = p.mask && i == first + p.Arrays();
     MXNET_CHECK_KIND(args.in[i].dtype == kFloat32 || IsHalf(args.in[i].dtype) || (mask && args.in[i].dtype == kBool), Type)
         << Named(*args.attrs) << "dtype " << DTypeName(args.in[i].dtype) << "; accepted: float32, float16, bfloat16" << (mask ? ", bool" : "");
@@ -285,7 +304,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   NodePtr back = MakeNodeLike("_backward_fused_attention", *node, std::move(inputs));
   std::vector<NodeEntry> grads;
   for (int i = 0; i < p.Arrays(); ++i) grads.push_back(NodeEntry{back, static_cast<uint32_t>(i), 0});
-  grads.resize(node->inputs.size());   // none of mask and lengths: the pass sees to that
+  grads.resize(node->inputs.size());   // none of mask, lengths and draws: the pass sees to that
   return grads;
 }
 
@@ -295,6 +314,7 @@ std::vector<std::string> InputNames(const Attrs& a) {
                                    : p.layout == AttentionLayout::kCross ? std::vector<std::string>{"queries", "keys_values"} : std::vector<std::string>{"query", "key", "value"};
   if (p.mask) names.push_back("mask");
   if (p.length) names.push_back("length");
+  if (p.dropout > 0) names.push_back("draws");
   return names;
 }
 std::vector<std::string> BackwardInputNames(const Attrs& a) {
@@ -325,13 +345,14 @@ Op& WithParser(Op& op) {
 }
 
 [[maybe_unused]] Op& record = WithParser(Op::Register("_fused_attention"))
-    .describe("softmax(scale * query key^T + mask) value for every head; made by the plan compiler.\n\n"
+    .describe("dropout(softmax(scale * query key^T + mask)) value for every head; made by the plan compiler.\n\n"
               "layout separate: query (batch, rows, heads x width), key (batch, columns, heads x width), value (batch, columns, heads x value width);\n"
               "the output has shape (batch, rows, heads x value width). selfatt: one array (steps, batch, heads x 3 x width), per head query, key and value.\n"
               "encdec: queries (rows, batch, heads x width), and (columns, batch, heads x 2 x width), per head key and value; both have outputs\n"
               "(rows, batch, heads x width). mask is broadcast to (batch x heads, rows, columns); where a boolean one is false, the weight is 0. length,\n"
-              "(batch x heads, rows) or (batch x heads, 1), says how many columns count. With with_statistics a GPU keeps a number for each row for the backward pass.")
-    .set_inputs({"query", "key", "value", "mask", "length"}, [](const Attrs& a) { return a.get<AttentionParam>().Inputs(); })
+              "(batch x heads, rows) or (batch x heads, 1), says how many columns count. With dropout=p weights are 0 with probability p and\n"
+              "others divided by 1 - p, by random numbers from the counters that draws, of _draw_counters, tells. With with_statistics a GPU keeps a number for each row for the backward pass.")
+    .set_inputs({"query", "key", "value", "mask", "length", "draws"}, [](const Attrs& a) { return a.get<AttentionParam>().Inputs(); })
     .set_list_inputs(InputNames)
     .set_outputs({"output", "statistics"}, [](const Attrs& a) { return a.get<AttentionParam>().statistics ? 2 : 1; }, [](const Attrs&) { return 1; })
     .set_infer_shape(InferAttentionShape).set_infer_type(InferAttentionType)
@@ -343,7 +364,7 @@ Op& WithParser(Op& op) {
 
 [[maybe_unused]] Op& backward = WithParser(Op::Register("_backward_fused_attention"))
     .describe("Gradients of _fused_attention with respect to its arrays.")
-    .set_inputs({"ograd", "query", "key", "value", "mask", "length", "output", "statistics"},
+    .set_inputs({"ograd", "query", "key", "value", "mask", "length", "draws", "output", "statistics"},
                 [](const Attrs& a) { return 1 + a.get<AttentionParam>().Inputs() + 2 * a.get<AttentionParam>().statistics; })
     .set_list_inputs(BackwardInputNames)
     .set_outputs({"query_grad", "key_grad", "value_grad"}, [](const Attrs& a) { return a.get<AttentionParam>().Arrays(); })

@@ -21,11 +21,14 @@ struct AttentionParam {
   AttentionLayout layout = AttentionLayout::kSeparate;
   bool mask = false;         // added to the scores; a boolean one says which of them count
   bool length = false;       // how many columns count, for each row
+  float dropout = 0;         // of the weights: an element becomes 0 with this probability; others are scaled
   bool statistics = false;   // a second output, for the backward pass: what one kernel on a GPU leaves of the scores, a number for each row
 
-  /* Inputs: so many arrays, then mask, length. */
+  /* Inputs: so many arrays, then mask, length, draws (from _draw_counters). */
   int Arrays() const { return layout == AttentionLayout::kSeparate ? 3 : layout == AttentionLayout::kCross ? 2 : 1; }
-  int Inputs() const { return Arrays() + mask + length; }
+  int LengthAt() const { return Arrays() + mask; }
+  int DrawsAt() const { return LengthAt() + length; }
+  int Inputs() const { return DrawsAt() + (dropout > 0); }
 };
 
 /* Where the heads' matrices lie in an array: element (i, j) of head h of example b at offset + b * example + h * head + i * row + j. */
@@ -44,7 +47,7 @@ struct AttentionDims {
   HeadsIn query, key, value, output;   // output.array means nothing
 };
 
-/* On a GPU, forward: arrays, [mask], [length] -> output, [statistics]; backward: ograd, arrays, [mask], [length], [output, statistics] -> gradients of the arrays. */
+/* On a GPU, forward: arrays, [mask], [length], [draws] -> output, [statistics]; backward: ograd, arrays, [mask], [length], [draws], [output, statistics] -> gradients of the arrays. */
 void AttentionOnDevice(KernelArgs& args);
 void AttentionBackwardOnDevice(KernelArgs& args);
 

@@ -7,7 +7,9 @@
 #include "operator/library/attention.h"
 #include "operator/library/product.h"
 #include "operator/matrix/device_move.h"
+#include "operator/nn/device_layers.h"
 #include "operator/nn/device_softmax.h"
+#include "operator/nn/dropout_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/pointwise/device_functions.h"
 #include "operator/pointwise/execute.h"
@@ -23,7 +25,8 @@ using library::AttentionProblem;
 struct Inputs {
   Inputs(KernelArgs& args, int first_array)
       : a(args), p(args.param<AttentionParam>()), d(args, first_array), first(first_array), mask(p.mask ? &args.in[first + p.Arrays()] : nullptr),
-        length(p.length ? &args.in[first + p.Inputs() - 1] : nullptr), counts(mask && mask->dtype == kBool) {}
+        length(p.length ? &args.in[first + p.LengthAt()] : nullptr), draws(p.dropout > 0 ? args.in[first + p.DrawsAt()].data<uint64_t>() : nullptr),
+        counts(mask && mask->dtype == kBool) {}
   const TBlob& Array(const HeadsIn& in) const { return a.in[first + in.array]; }
   void* Data(const HeadsIn& in) const { return Begin(Array(in), in); }
   static void* Begin(const TBlob& b, const HeadsIn& in) { return b.data<char>() + static_cast<size_t>(in.offset) * DTypeSize(b.dtype); }
@@ -33,6 +36,7 @@ struct Inputs {
   const AttentionDims d;
   const int first;
   const TBlob *mask, *length;
+  const uint64_t* draws;   // of _draw_counters; null: nothing is dropped
   const bool counts;   // a boolean mask says which columns count
 };
 
@@ -124,6 +128,7 @@ AttentionProblem ProblemOf(const Inputs& in, const AddedMask& mask, const TBlob&
   auto strides = [](const HeadsIn& h) { return library::AttentionStrides{h.example, h.head, h.row}; };
   problem.query = strides(d.query), problem.key = strides(d.key), problem.value = strides(d.value), problem.output = strides(d.output);
   mask.Describe(&problem);
+  problem.dropout = in.p.dropout;
   problem.alignment = AlignmentOf(in, mask, {output.dptr, statistics ? statistics->dptr : nullptr});
   problem.device = in.a.run.ctx.dev_id;
   return problem;
@@ -134,6 +139,7 @@ library::AttentionOperands OperandsOf(const Inputs& in, AddedMask* mask) {
   o.query = in.Data(in.d.query), o.key = in.Data(in.d.key), o.value = in.Data(in.d.value);
   o.mask = mask->Make();
   o.scale = static_cast<float>(in.p.scale);
+  if (in.draws) o.seed = in.draws, o.offset = in.draws + 2;
   return o;
 }
 
@@ -154,17 +160,21 @@ class Parts {
 
   void Forward(const TBlob& out) {
     const TBlob weights = Weights();
+    Drop(weights, weights);
     Multiply(Scores(weights), false, Of(d_.value), false, Like(out, d_.output), d_.rows, d_.value_width, d_.columns, 1);
   }
 
   void Backward(const TBlob& ograd) {
     const TBlob weights = Weights();
-    const Matrices w = Scores(weights), up = Like(ograd, d_.output);
-    if (Wanted(a_, d_.value.array)) Multiply(w, true, up, false, Gradient(d_.value), d_.columns, d_.value_width, d_.rows, 1);
+    const TBlob grad = NewScores();   // until then what the forward pass multiplied with the values
+    const Matrices w = Scores(weights), g = Scores(grad), up = Like(ograd, d_.output);
+    if (Wanted(a_, d_.value.array)) {
+      Drop(weights, grad);
+      Multiply(in_.draws ? g : w, true, up, false, Gradient(d_.value), d_.columns, d_.value_width, d_.rows, 1);
+    }
     if (!Wanted(a_, d_.query.array) && !Wanted(a_, d_.key.array)) return;
-    const TBlob grad = NewScores();
-    const Matrices g = Scores(grad);
     Multiply(up, false, Of(d_.value), true, g, d_.rows, d_.columns, d_.value_width, 1);
+    Drop(grad, grad);
     SoftmaxBackwardOnDevice(a_.run, Lines(), grad, weights, grad);
     if (Wanted(a_, d_.query.array)) Multiply(g, false, Of(d_.key), false, Gradient(d_.query), d_.rows, d_.width, d_.columns, scale_);
     if (Wanted(a_, d_.key.array)) Multiply(g, true, Of(d_.query), false, Gradient(d_.key), d_.columns, d_.width, d_.rows, scale_);
@@ -185,6 +195,16 @@ class Parts {
     b.shape = shape, b.dtype = dtype, b.ctx = a_.run.ctx;
     b.dptr = a_.workspace(std::max<size_t>(b.Bytes(), 1));
     return b;
+  }
+  /* y = weights, or their gradients, after dropout with the counters and decisions of the operator Dropout; y may be x. */
+  void Drop(const TBlob& x, const TBlob& y) {
+    if (!in_.draws) return;
+    const Keep keep(in_.p.dropout);
+    DeviceDraws draws;
+    draws.base = in_.draws;
+    TBlob mask = x;
+    mask.dptr = nullptr;
+    DropoutOnDevice(a_.run, draws, keep.threshold, keep.scale, &x, mask, y);
   }
   TBlob NewScores() { return New(Shape{d_.batch * d_.heads, d_.rows, d_.columns}, dtype_); }
   /* `b` broadcast to a shape of as many dimensions. */
@@ -246,7 +266,13 @@ void AttentionOnDevice(KernelArgs& args) {
   if (!Wanted(args, 0) || out.Size() == 0) return;
   const Inputs in(args, 0);
   if (in.d.columns == 0) return ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
+  TBlob unread;
   const TBlob* statistics = in.p.statistics && Wanted(args, 1) ? &args.out[1] : nullptr;
+  if (in.p.statistics && !statistics && in.draws) {   // whether an engine drops is decided as when they are read: engines drop otherwise than products with a softmax
+    unread = args.out[1];
+    unread.dptr = Scratch<float>(args, in.d.batch * in.d.heads * in.d.rows);
+    statistics = &unread;
+  }
   AddedMask mask(in);
   const AttentionProblem problem = ProblemOf(in, mask, out, statistics);
   const auto engine = library::ChooseAttention(problem, Env::Get(), args.run);
@@ -271,27 +297,33 @@ void AttentionBackwardOnDevice(KernelArgs& args) {
   std::shared_ptr<const library::EngineConfig> engine;
   AttentionProblem problem;
   AddedMask mask(in);
-  TBlob grads[3];
+  TBlob grads[3], ograd = args.in[0];
   if (in.p.statistics) {
     problem = ProblemOf(in, mask, args.in[kept], &args.in[kept + 1]);
     if (library::ChooseAttention(problem, Env::Get(), args.run)) {   // then the statistics were written
+      // What lies worse than the forward pass's arrays is copied: the same engines take the problem then, and drop what was dropped.
+      auto lies = [&problem](const TBlob& b) { return reinterpret_cast<uintptr_t>(b.dptr) % static_cast<uintptr_t>(problem.alignment) == 0; };
       for (int i = 0; i < arrays; ++i) {
         grads[i] = args.out[i];
-        if (!Wanted(args, i)) grads[i].dptr = args.workspace(grads[i].Bytes());
+        if (!Wanted(args, i) || !lies(grads[i])) grads[i].dptr = args.workspace(grads[i].Bytes());
       }
-      auto begin = [&](const HeadsIn& h) { return Inputs::Begin(grads[h.array], h); };
+      if (!lies(ograd)) {
+        ograd.dptr = args.workspace(ograd.Bytes());
+        CopyBytes(args.run, args.in[0].dptr, ograd.dptr, static_cast<int64_t>(ograd.Bytes()));
+      }
       problem.backward = true, problem.statistics = false;
-      problem.alignment = std::min(problem.alignment, AlignmentOf(in, mask, {args.in[0].dptr, begin(d.query), begin(d.key), begin(d.value)}));
       engine = library::ChooseAttention(problem, Env::Get(), args.run);
     }
   }
   if (!engine) return Parts(in).Backward(args.in[0]);
   library::AttentionOperands o = OperandsOf(in, &mask);
-  o.output = args.in[kept].dptr, o.statistics = args.in[kept + 1].dptr, o.ograd = args.in[0].dptr;
+  o.output = args.in[kept].dptr, o.statistics = args.in[kept + 1].dptr, o.ograd = ograd.dptr;
   o.query_grad = Inputs::Begin(grads[d.query.array], d.query), o.key_grad = Inputs::Begin(grads[d.key.array], d.key), o.value_grad = Inputs::Begin(grads[d.value.array], d.value);
   o.sums = Scratch<float>(args, d.batch * d.heads * d.rows);
   o.query_sums = Scratch<float>(args, d.batch * d.heads * d.rows * d.width);
   RunEngine(args, problem, *engine, o);
+  for (int i = 0; i < arrays; ++i)
+    if (Wanted(args, i) && grads[i].dptr != args.out[i].dptr) CopyBytes(args.run, grads[i].dptr, args.out[i].dptr, static_cast<int64_t>(grads[i].Bytes()));
 }
 
 }  // namespace nn

@@ -66,21 +66,9 @@ void Apply(const T* x, const Shape& shape, const T* mask, const Shape& mask_shap
   });
 }
 
-uint64_t Counters(int64_t n) { return static_cast<uint64_t>(n) / 4 + 1; }
-
-/* What stays: words below `threshold`, times `scale`. */
-struct Keep {
-  explicit Keep(const KernelArgs& a) {
-    const double keep = 1.0 - static_cast<double>(a.param<DropoutParam>().p);
-    threshold = static_cast<uint64_t>(keep * 4294967296.0);
-    scale = keep > 0 ? 1.0 / keep : 0.0;
-  }
-  uint64_t threshold;
-  double scale;
-};
 /* The random numbers of one call: element i of the mask comes from counter `first` + i / 4. */
 struct Draw : Keep {
-  Draw(KernelArgs& a, int64_t n) : Keep(a), first(a.random->Take(Counters(n))), seed(a.random->seed()) {}
+  Draw(KernelArgs& a, int64_t n) : Keep(a.param<DropoutParam>().p), first(a.random->Take(CountersOfDropout(n))), seed(a.random->seed()) {}
   uint64_t first, seed;
 };
 
@@ -101,8 +89,8 @@ void ForwardOnDevice(KernelArgs& args) {
   TBlob mask = args.out[1];
   const bool alike = mask.shape == args.in[0].shape, apply = args.req[0] != OpReq::kNull;
   if (!Wanted(args, 1)) mask.dptr = alike ? nullptr : args.workspace(mask.Bytes());
-  const Keep keep(args);
-  DropoutOnDevice(args.run, DrawsOnDevice(args.random, Counters(mask.Size())), keep.threshold, keep.scale, alike && apply ? &args.in[0] : nullptr, mask, args.out[0]);
+  const Keep keep(args.param<DropoutParam>().p);
+  DropoutOnDevice(args.run, DrawsOnDevice(args.random, CountersOfDropout(mask.Size())), keep.threshold, keep.scale, alike && apply ? &args.in[0] : nullptr, mask, args.out[0]);
   if (!alike && apply) MultiplyOnDevice(args, args.in[0], mask, args.out[0]);
 }
 

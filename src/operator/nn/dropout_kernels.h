@@ -7,6 +7,22 @@
 #include "base/cpu_dispatch.h"
 
 namespace mxnet {
+namespace nn {
+
+/* What stays of a dropout with probability p: words below `threshold`, times `scale`. */
+struct Keep {
+  explicit Keep(float p) {
+    const double keep = 1.0 - static_cast<double>(p);
+    threshold = static_cast<uint64_t>(keep * 4294967296.0);
+    scale = keep > 0 ? 1.0 / keep : 0.0;
+  }
+  uint64_t threshold;
+  double scale;
+};
+/* So many counters have a word for each of n elements. */
+inline uint64_t CountersOfDropout(int64_t n) { return static_cast<uint64_t>(n) / 4 + 1; }
+
+}  // namespace nn
 
 MXNET_CPU_DECLARE(
   /* mask[i] = scale where element i stays, else 0. `begin` is a multiple of 4. */

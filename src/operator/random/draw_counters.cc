@@ -1,0 +1,51 @@
+// _draw_counters: for computations that need the same random numbers more than once, forward and backward or when they are done again.
+#include "mxnet/error.h"
+#include "operator/param.h"
+#include "operator/random/device_random.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+
+struct DrawCountersParam : public dmlc::Parameter<DrawCountersParam> {
+  int64_t counters;
+  DMLC_DECLARE_PARAMETER(DrawCountersParam) { DMLC_DECLARE_FIELD(counters).set_lower_bound(0).describe("How many counters nobody else gets."); }
+};
+MXNET_REGISTER_PARAM(DrawCountersParam);
+
+namespace {
+
+void DrawCounters(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  const uint64_t counters = static_cast<uint64_t>(args.param<DrawCountersParam>().counters);
+  if (args.run.ctx.is_gpu()) {
+    rtc::Arguments a;
+    DrawsOnDevice(args.random, counters).AddTo(&a.Add(args.out[0].dptr));
+    return rtc::LaunchItems(args.run, {"draw_counters", {}}, 1, &a, [] {
+      return rtc::LoopText{std::string("unsigned long long* out; ") + kDrawMembers, PhiloxText(), "    a.out[0] = mx::Seed(a);\n    a.out[1] = a.out[2] = mx::First(a);\n    a.out[3] = 0;\n"};
+    });
+  }
+  uint64_t* out = args.out[0].data<uint64_t>();
+  out[0] = args.random->seed();
+  out[1] = out[2] = args.random->Take(counters);
+  out[3] = 0;
+}
+
+MXNET_REGISTER_OP(_draw_counters)
+    .describe("Reserves counters of the random generator (Philox4x32-10) and tells where they begin, for operators that draw the same numbers more than once; made by the plan compiler.\n\n"
+              "The bits of seed, first counter, first counter, 0: what libraries read lies at multiples of 16 bytes.")
+    .set_param<DrawCountersParam>()
+    .set_inputs({})
+    .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+      AssignShape(attrs, "output", &(*out)[0], Shape{4});
+      return true;
+    })
+    .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
+      AssignType(attrs, "output", &(*out)[0], kInt64);
+      return true;
+    })
+    .set_uses_random()
+    .set_zero_gradient()
+    .set_kernel(DrawCounters);
+
+}  // namespace
+}  // namespace mxnet
