@@ -1,9 +1,12 @@
 /* Matrix products of GPUs: what is asked of the vendor's library, which is a fake on host memory here, and what operators make of it. */
+#include <thread>
+
 #include "device_cases.h"
 #include "device_emulator.h"
 #include "fake_product_library.h"
 #include "mxnet/env.h"
 #include "operator/library/bounded_cache.h"
+#include "operator/library/recent.h"
 
 namespace mxnet {
 namespace {
@@ -184,6 +187,34 @@ TEST(ProductChoice, IsRememberedByProblem) {
   RunKernel({"FullyConnected", {{3, 5}, {4, 5}}, {kFloat16}, {{"num_hidden", "4"}, {"no_bias", "1"}}}, DeviceType::kGPU);
   Env::Set("MXNET_FC_TRUE_FP16", "");
   EXPECT_EQ(FakeProductLibrary::chosen().back().arithmetic, Arithmetic::kHalf);
+}
+
+TEST(ProductChoice, IsPreparedOnceForAThread) {
+  FakeProductLibrary library;
+  const Case c{"dot", {{3, 5}, {5, 4}}, {kFloat32}, {}};
+  for (int i = 0; i < 3; ++i) RunKernel(c, DeviceType::kGPU);
+  EXPECT_EQ(FakeProductLibrary::prepared(), 1);
+  std::thread([&c] { RunKernel(c, DeviceType::kGPU); }).join();
+  EXPECT_EQ(FakeProductLibrary::prepared(), 2);
+  EXPECT_EQ(FakeProductLibrary::chosen().size(), 1u);
+  library::ForgetProducts();
+  RunKernel(c, DeviceType::kGPU);
+  EXPECT_EQ(FakeProductLibrary::prepared(), 3);
+  for (int64_t n = 1; n <= 600; ++n) RunKernel({"dot", {{3, 5}, {5, n}}, {kFloat32}, {}}, DeviceType::kGPU);   // more than a thread keeps
+  RunKernel(c, DeviceType::kGPU);
+  EXPECT_EQ(FakeProductLibrary::chosen().size(), 601u);
+  EXPECT_EQ(FakeProductLibrary::multiplied(), 606);
+}
+
+TEST(Recent, KeepsWhatCameLastToAPlace) {
+  library::Recent<int, 1> one;
+  EXPECT_EQ(one.Find("a", 1), nullptr);
+  EXPECT_EQ(*one.Put("a", 1, 5), 5);
+  ASSERT_NE(one.Find("a", 1), nullptr);
+  EXPECT_EQ(one.Find("a", 2), nullptr);
+  one.Put("b", 1, 6);
+  EXPECT_EQ(one.Find("a", 1), nullptr);
+  EXPECT_EQ(*one.Find("b", 1), 6);
 }
 
 TEST(ProductChoice, ArithmeticFollowsTheVariables) {

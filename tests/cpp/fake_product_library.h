@@ -4,6 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/half.h"
@@ -30,11 +35,15 @@ class FakeProductLibrary {
     static int count = 0;
     return count;
   }
+  static std::atomic<int>& prepared() {
+    static std::atomic<int> count{0};
+    return count;
+  }
 
   FakeProductLibrary() : before_(library::GetProductLibrary()) {
     chosen().clear();
     refuse() = nullptr;
-    multiplied() = 0;
+    multiplied() = prepared() = 0;
     streams().clear();
     library::ForgetProducts();
     library::SetProductLibrary(&kLibrary);
@@ -85,6 +94,9 @@ class FakeProductLibrary {
     EXPECT_EQ(algorithm.data[0], static_cast<uint64_t>(problem.product.m));
     EXPECT_EQ(algorithm.data[7], static_cast<uint64_t>(problem.product.n));
     EXPECT_NE(workspace, nullptr);
+    if (algorithm.prepared) {   // not where another library calls this one
+      EXPECT_EQ(*static_cast<Prepared*>(algorithm.prepared.get()), Prepared(problem.CacheKey(), std::this_thread::get_id()));
+    }
     EXPECT_TRUE(!problem.addend || o.addend);
     EXPECT_TRUE(!problem.bias || o.bias);
     EXPECT_TRUE(!problem.sums || (o.sums && !problem.bias && !problem.relu && problem.product.batch == 1));
@@ -102,7 +114,14 @@ class FakeProductLibrary {
     }
   }
 
-  static constexpr library::ProductLibrary kLibrary = {Choose, Multiply};
+  using Prepared = std::pair<std::string, std::thread::id>;
+  static std::shared_ptr<void> Prepare(const library::ProductProblem& problem, const library::ProductAlgorithm& algorithm) {
+    EXPECT_FALSE(algorithm.refused);
+    ++prepared();
+    return std::make_shared<Prepared>(problem.CacheKey(), std::this_thread::get_id());
+  }
+
+  static constexpr library::ProductLibrary kLibrary = {Choose, Multiply, Prepare};
   const library::ProductLibrary* before_;
 };
 

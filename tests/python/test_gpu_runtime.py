@@ -309,3 +309,25 @@ for step in range(10):
 """
     result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_LATE="2000"), capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif("libhost_gpu.so" not in os.environ.get("LD_PRELOAD", ""), reason="counts the calls of the GPU made of the host")
+@pytest.mark.parametrize("operator,most", [("dot(x, x)", {"cublasLtMatmul": 1}), ("FullyConnected(x, x, b, num_hidden=64)", {"cublasLtMatmul": 1}),
+                                           ("batch_dot(x3, x3)", {"cublasLtMatmul": 1}), ("Convolution(x4, w, kernel=(3, 3), num_filter=8, no_bias=True)", {"cudnnBackendExecute": 1, "cudnnSetStream": 1})])
+def test_calls_of_libraries_for_an_operator(operator, most):
+    def calls(times):
+        program = f"""
+import mxnet as mx
+nd = mx.nd
+with mx.gpu(0):
+    x, b, x3, x4, w = (nd.ones(shape) for shape in ((64, 64), (64,), (3, 64, 64), (2, 8, 16, 16), (8, 8, 3, 3)))
+    for _ in range({times}):
+        nd.{operator}.wait_to_read()
+"""
+        result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_COUNT="1", HOST_GPU_MODE="null", MXNET_GPU_WORKER_NTHREADS="1"), capture_output=True, text=True, timeout=300)
+        assert result.returncode == 0, result.stderr
+        counts = (line.split() for line in result.stderr.splitlines() if line.startswith("[host_gpu] cublas") or line.startswith("[host_gpu] cudnn"))
+        return {name.rstrip(":"): int(count) for _, name, count, _ in counts}
+
+    few, many = calls(10), calls(60)
+    assert {name: (many[name] - few.get(name, 0)) / 50 for name in many if many[name] != few.get(name, 0)} == most

@@ -46,7 +46,7 @@ std::string AttentionProblem::CacheKey() const {
   all.Add(bits);
   for (const AttentionStrides* s : {&query, &key, &value, &output}) all.Add(s->example).Add(s->head).Add(s->row);
   for (int64_t d : mask_dims) all.Add(d);
-  return all.text();
+  return all.Take();
 }
 
 std::string AttentionProblem::Text() const {
@@ -62,7 +62,7 @@ std::string AttentionProblem::Text() const {
 std::shared_ptr<const EngineConfig> ChooseAttention(const AttentionProblem& problem, const Env& env, const RunContext& run) {
   Key settings;
   settings.Add(env.cudnn_heur_mode).Add(env.cuda_allow_tensor_core).Add(env.enforce_determinism);
-  const std::string key = problem.CacheKey() + settings.text();
+  const std::string key = problem.CacheKey() + settings.Take();
   Chosen chosen;
   if (g_chosen.Find(key, &chosen)) return chosen;
   chosen = Choose(problem, env, run);

@@ -171,24 +171,25 @@ std::vector<EngineConfig> Candidates(const AttentionProblem& p, int heuristic_mo
 bool Prepare(const AttentionProblem& p, EngineConfig* config, const RunContext& run) { return CudnnPrepare(config, CudnnHandleOf(run, p), p); }
 
 void Run(const AttentionProblem& p, const EngineConfig& config, const AttentionOperands& o, void* workspace, const RunContext& run) {
-  std::vector<int64_t> uids;
-  std::vector<void*> pointers;
-  auto add = [&](int64_t uid, const void* pointer) {
-    uids.push_back(uid);
-    pointers.push_back(const_cast<void*>(pointer));
-  };
-  float scale = o.scale, kept = 1 - p.dropout, dropout_scale = 1 / kept;   // by value: read as the plan starts
-  add(kQuery, o.query), add(kKey, o.key), add(kValue, o.value), add(kOutput, o.output), add(kScale, &scale);
+  CudnnOperands all;
+  auto add = [&all](int64_t uid, const void* pointer) { all.Add(uid, pointer); };
+  const float kept = 1 - p.dropout;
+  add(kQuery, o.query), add(kKey, o.key), add(kValue, o.value), add(kOutput, o.output);
+  all.AddNumber(kScale, o.scale);
   if (p.mask) add(kMask, o.mask);
   if (p.statistics || p.backward) add(kStatistics, o.statistics);
-  if (p.dropout > 0) add(kSeed, o.seed), add(kOffset, o.offset), add(kDropoutScale, &dropout_scale);
+  if (p.dropout > 0) {
+    add(kSeed, o.seed), add(kOffset, o.offset);
+    all.AddNumber(kDropoutScale, 1 / kept);
+  }
   if (p.backward) {
     add(kOgrad, o.ograd), add(kQueryGrad, o.query_grad), add(kKeyGrad, o.key_grad), add(kValueGrad, o.value_grad);
-    add(kSums, o.sums), add(kQuerySums, o.query_sums), add(kKept, &kept);
+    add(kSums, o.sums), add(kQuerySums, o.query_sums);
+    all.AddNumber(kKept, kept);
     // before 9.6 the sums had to be cleared by the caller
     if (cudnnGetVersion() < 90600) ZeroBytes(run, o.query_sums, p.batch * p.heads * p.rows * p.width * static_cast<int64_t>(sizeof(float)));
   }
-  CheckCudnn(CudnnExecute(config, uids, std::move(pointers), workspace, CudnnHandleOf(run, p), p), "running", p);
+  CheckCudnn(CudnnExecute(config, all, workspace, CudnnHandleOf(run, p), p), "running", p);
 }
 
 }  // namespace

@@ -16,11 +16,12 @@ namespace library {
 /* The bytes of numbers, as a key. Equal keys mean equal numbers in equal order. */
 class Key {
  public:
+  Key() { bytes_.reserve(384); }   // none is longer
   Key& Add(int64_t v) {
     bytes_.append(reinterpret_cast<const char*>(&v), sizeof v);
     return *this;
   }
-  const std::string& text() const { return bytes_; }
+  std::string Take() { return std::move(bytes_); }
 
  private:
   std::string bytes_;

@@ -34,7 +34,7 @@ std::string SettingsKey(const ConvSettings& s) {
   Key key;
   key.Add(s.tune).Add(s.heuristic_mode).Add(s.forbidden).Add(static_cast<int64_t>(s.limit));
   for (int e : s.disabled) key.Add(e);
-  return key.text();
+  return key.Take();
 }
 
 // Why there is no engine: what was asked for that rules engines out.
@@ -66,7 +66,7 @@ std::string ConvProblem::CacheKey() const {
   key.Add(static_cast<int>(pass)).Add(dtype).Add(channels_last).Add(addend).Add(bias).Add(relu).Add(bias_dtype).Add(alignment).Add(device);
   key.Add(dims.batch).Add(dims.channels).Add(dims.filters).Add(dims.groups);
   for (int i = 0; i < 3; ++i) key.Add(dims.in[i]).Add(dims.out[i]).Add(dims.kernel[i]).Add(dims.stride[i]).Add(dims.dilate[i]).Add(dims.pad[i]);
-  return key.text();
+  return key.Take();
 }
 
 std::string ConvProblem::Text() const {

@@ -131,11 +131,11 @@ std::vector<EngineConfig> Candidates(const ConvProblem& p, int heuristic_mode, c
 bool Prepare(const ConvProblem& p, EngineConfig* config, const RunContext& run) { return CudnnPrepare(config, CudnnHandleOf(run, p), p); }
 
 cudnnStatus_t Execute(const ConvProblem& p, const EngineConfig& config, const ConvOperands& o, void* workspace, cudnnHandle_t handle) {
-  std::vector<int64_t> uids = {kSrc, kWeight, kDst};
-  std::vector<void*> pointers = {o.src, o.weight, o.dst};
-  if (p.bias) uids.push_back(kBias), pointers.push_back(const_cast<void*>(o.bias));
-  if (p.addend) uids.push_back(kAddend), pointers.push_back(const_cast<void*>(o.addend));
-  return CudnnExecute(config, uids, std::move(pointers), workspace, handle, p);
+  CudnnOperands operands;
+  operands.Add(kSrc, o.src), operands.Add(kWeight, o.weight), operands.Add(kDst, o.dst);
+  if (p.bias) operands.Add(kBias, o.bias);
+  if (p.addend) operands.Add(kAddend, o.addend);
+  return CudnnExecute(config, operands, workspace, handle, p);
 }
 
 void RunEngine(const ConvProblem& p, const EngineConfig& config, const ConvOperands& o, void* workspace, const RunContext& run) {

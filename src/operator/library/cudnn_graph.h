@@ -92,8 +92,22 @@ struct CudnnGraph {
 std::vector<EngineConfig> CudnnCandidates(const std::shared_ptr<CudnnGraph>& graph, int heuristic_mode, const Subject& subject, const Descriptor* device = nullptr);
 /* Makes one ready and fills in `workspace`; false when it does not take the graph after all. */
 bool CudnnPrepare(EngineConfig* config, cudnnHandle_t handle, const Subject& subject);
-/* Tensors by their numbers. */
-cudnnStatus_t CudnnExecute(const EngineConfig& config, const std::vector<int64_t>& uids, std::vector<void*> pointers, void* workspace, cudnnHandle_t handle, const Subject& subject);
+/* What a plan computes with: addresses of the tensors, and tensors that are one number, by their numbers in the graph. */
+class CudnnOperands {
+ public:
+  static constexpr int kMost = 16;
+  void Add(int64_t uid, const void* address);
+  void AddNumber(int64_t uid, float value);
+
+ private:
+  friend struct CudnnPack;
+  int count_ = 0;
+  int64_t uids_[kMost];
+  void* addresses_[kMost];    // null: the number
+  float values_[kMost];
+};
+/* With the same operands as lately it costs one call of the library. */
+cudnnStatus_t CudnnExecute(const EngineConfig& config, const CudnnOperands& operands, void* workspace, cudnnHandle_t handle, const Subject& subject);
 /* A GPU with 132 multiprocessors of compute capability 9.0, told in numbers: heuristics and the engines' own checks work without one. */
 Descriptor CudnnHopper(const Subject& subject);
 

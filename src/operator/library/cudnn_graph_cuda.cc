@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/collective_launch.h"
 #include "base/dtype.h"
@@ -28,6 +29,44 @@ void CheckCuda(cudaError_t status, const char* what, const Subject& subject) {
   MXNET_THROW(Generic) << "[" << subject.Text() << "] " << what << " failed: " << cudaGetErrorString(status);
 }
 
+/* Operands as the library takes them. It may read numbers when they are set and whenever the plan starts, so they lie here. */
+struct CudnnPack {
+  CudnnPack(const CudnnOperands& o, void* w, const Subject& subject) : operands(o), workspace(w), pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, subject) {
+    void* addresses[CudnnOperands::kMost];
+    for (int i = 0; i < o.count_; ++i) addresses[i] = o.addresses_[i] ? o.addresses_[i] : &operands.values_[i];
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, o.count_, addresses);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, o.count_, o.uids_);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
+    pack.Finalize();
+  }
+  CudnnPack(const CudnnPack&) = delete;
+  CudnnPack& operator=(const CudnnPack&) = delete;
+  bool Holds(const CudnnOperands& o, void* w) const {
+    if (w != workspace || o.count_ != operands.count_) return false;
+    for (int i = 0; i < o.count_; ++i)
+      if (o.uids_[i] != operands.uids_[i] || o.addresses_[i] != operands.addresses_[i] || (!o.addresses_[i] && o.values_[i] != operands.values_[i])) return false;
+    return true;
+  }
+
+  CudnnOperands operands;
+  void* workspace;
+  Descriptor pack;
+};
+
+void CudnnOperands::Add(int64_t uid, const void* address) {
+  MXNET_CHECK(count_ < kMost && address) << "[cudnn] operand " << count_ << " at " << address << "; accepted: " << kMost << " that are there";
+  uids_[count_] = uid;
+  values_[count_] = 0;
+  addresses_[count_++] = const_cast<void*>(address);
+}
+
+void CudnnOperands::AddNumber(int64_t uid, float value) {
+  MXNET_CHECK(count_ < kMost) << "[cudnn] more than " << kMost << " operands";
+  uids_[count_] = uid;
+  values_[count_] = value;
+  addresses_[count_++] = nullptr;
+}
+
 namespace {
 
 // One handle for each stream: a stream belongs to one thread at a time, and so does its handle. Handles stay; there are as many as streams.
@@ -41,6 +80,29 @@ Handles& g_handles = *new Handles();
 struct Plan {
   std::shared_ptr<CudnnGraph> graph;
   Descriptor config, plan;
+  /* As many as layers of one kind often have: a network that runs as a whole finds each with its addresses again. */
+  static constexpr size_t kMostPacks = 16;
+  std::mutex mutex;   // a forked child has no GPU, so nobody waits for it there
+  std::vector<std::shared_ptr<const CudnnPack>> packs;   // guarded by mutex
+  size_t next = 0;       // to go; guarded by mutex
+
+  std::shared_ptr<const CudnnPack> PackFor(const CudnnOperands& operands, void* workspace, const Subject& subject) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      for (const auto& p : packs)
+        if (p->Holds(operands, workspace)) return p;
+    }
+    auto made = std::make_shared<const CudnnPack>(operands, workspace, subject);
+    std::shared_ptr<const CudnnPack> gone;   // destroyed without the lock
+    std::lock_guard<std::mutex> lock(mutex);
+    if (packs.size() < kMostPacks) {
+      packs.push_back(made);
+    } else {
+      gone = std::exchange(packs[next], made);
+      next = (next + 1) % kMostPacks;
+    }
+    return made;
+  }
 };
 
 // Engine number, notes and knobs of a config; false when it cannot be asked.
@@ -163,14 +225,10 @@ bool CudnnPrepare(EngineConfig* config, cudnnHandle_t handle, const Subject& sub
   return true;
 }
 
-cudnnStatus_t CudnnExecute(const EngineConfig& config, const std::vector<int64_t>& uids, std::vector<void*> pointers, void* workspace, cudnnHandle_t handle, const Subject& subject) {
-  const int64_t count = static_cast<int64_t>(uids.size());
-  Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, subject);
-  pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data());
-  pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, uids.data());
-  pack.Set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
-  pack.Finalize();
-  return cudnnBackendExecute(handle, static_cast<const Plan*>(config.plan.get())->plan.get(), pack.get());
+cudnnStatus_t CudnnExecute(const EngineConfig& config, const CudnnOperands& operands, void* workspace, cudnnHandle_t handle, const Subject& subject) {
+  Plan* plan = static_cast<Plan*>(config.plan.get());
+  const std::shared_ptr<const CudnnPack> pack = plan->PackFor(operands, workspace, subject);
+  return cudnnBackendExecute(handle, plan->plan.get(), pack->pack.get());
 }
 
 Descriptor CudnnHopper(const Subject& subject) {

@@ -5,6 +5,7 @@
 
 #include "base/dtype.h"
 #include "operator/library/bounded_cache.h"
+#include "operator/library/recent.h"
 #include "operator/matrix/device_move.h"
 
 namespace mxnet {
@@ -13,6 +14,8 @@ namespace {
 
 std::atomic<const ProductLibrary*> g_library{nullptr};
 BoundedCache<ProductAlgorithm>& g_chosen = *new BoundedCache<ProductAlgorithm>(4096);
+std::atomic<uint64_t> g_generation{1};
+thread_local Recent<ProductAlgorithm> tls_ready;   // prepared
 
 int AlignmentOf(const void* p) {
   const uintptr_t at = reinterpret_cast<uintptr_t>(p);
@@ -53,12 +56,18 @@ std::string ProductProblem::CacheKey() const {
   key.Add(p.dtype).Add(p.result_dtype()).Add(p.trans_a).Add(p.trans_b).Add(p.batch).Add(p.m).Add(p.n).Add(p.k).Add(p.lda).Add(p.ldb).Add(p.ldc).Add(p.step_a).Add(p.step_b).Add(p.step_c);
   key.Add(alpha).Add(static_cast<int>(arithmetic)).Add(reductions).Add(addend).Add(bias).Add(relu).Add(sums).Add(device);
   for (int a : alignment) key.Add(a);
-  return key.text();
+  return key.Take();
 }
 
 const ProductLibrary* GetProductLibrary() { return g_library.load(std::memory_order_acquire); }
-void SetProductLibrary(const ProductLibrary* library) { g_library.store(library, std::memory_order_release); }
-void ForgetProducts() { g_chosen.Clear(); }
+void SetProductLibrary(const ProductLibrary* library) {
+  g_library.store(library, std::memory_order_release);
+  g_generation.fetch_add(1, std::memory_order_release);
+}
+void ForgetProducts() {
+  g_chosen.Clear();
+  g_generation.fetch_add(1, std::memory_order_release);
+}
 size_t RememberedProducts() { return g_chosen.size(); }
 
 namespace {
@@ -67,6 +76,19 @@ namespace {
 struct Wishes {
   bool bias = false, relu = false, sums = false;
 };
+
+const ProductAlgorithm& AlgorithmFor(const ProductLibrary* library, const ProductProblem& problem, const RunContext& run) {
+  const uint64_t generation = g_generation.load(std::memory_order_acquire);
+  std::string key = problem.CacheKey();
+  if (const ProductAlgorithm* ready = tls_ready.Find(key, generation)) return *ready;
+  ProductAlgorithm algorithm;
+  if (!g_chosen.Find(key, &algorithm)) {
+    algorithm = library->choose(problem, kProductWorkspace, run);
+    g_chosen.Put(key, algorithm);
+  }
+  if (library->prepare && !algorithm.refused) algorithm.prepared = library->prepare(problem, algorithm);
+  return *tls_ready.Put(std::move(key), generation, std::move(algorithm));
+}
 
 // The product and its addend; `wishes` is what was done beside them.
 void RunProduct(const RunContext& run, const std::function<void*(size_t)>& workspace, const Product& p, const void* a, const void* b, void* c, const Tail& tail, void* sums, Wishes* wishes) {
@@ -88,12 +110,7 @@ void RunProduct(const RunContext& run, const std::function<void*(size_t)>& works
     operands.sums = wishes->sums ? sums : nullptr;
     const void* pointers[5] = {a, b, operands.addend ? operands.addend : c, c, wishes->sums ? sums : operands.bias};
     for (int i = 0; i < 5; ++i) problem.alignment[i] = pointers[i] ? AlignmentOf(pointers[i]) : 256;
-    const std::string key = problem.CacheKey();
-    ProductAlgorithm algorithm;
-    if (!g_chosen.Find(key, &algorithm)) {
-      algorithm = library->choose(problem, kProductWorkspace, run);
-      g_chosen.Put(key, algorithm);
-    }
+    const ProductAlgorithm& algorithm = AlgorithmFor(library, problem, run);
     if (!algorithm.refused) return library->multiply(problem, algorithm, operands, algorithm.workspace ? workspace(algorithm.workspace) : nullptr, run);
     MXNET_CHECK(wishes->bias || wishes->relu || wishes->sums)
         << "[matmul] cuBLASLt has no algorithm for " << p.batch << " products of " << p.m << " x " << p.k << " and " << p.k << " x " << p.n << " of " << DTypeName(p.dtype) << " (rows " << p.lda

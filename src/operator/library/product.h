@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "mxnet/env.h"
@@ -62,6 +63,7 @@ struct ProductAlgorithm {
   bool refused = false;         // the library does not take the problem
   uint64_t data[8] = {};
   size_t workspace = 0;
+  std::shared_ptr<void> prepared;   // of the calling thread
 };
 
 struct ProductLibrary {
@@ -69,6 +71,8 @@ struct ProductLibrary {
   ProductAlgorithm (*choose)(const ProductProblem& problem, size_t workspace_limit, const RunContext& run);
   /* Puts the product on run.stream. */
   void (*multiply)(const ProductProblem& problem, const ProductAlgorithm& algorithm, const ProductOperands& operands, void* workspace, const RunContext& run);
+  /* What `multiply` has for the problem from call to call, as `algorithm.prepared`: one thread's. Null: nothing. */
+  std::shared_ptr<void> (*prepare)(const ProductProblem& problem, const ProductAlgorithm& algorithm) = nullptr;
 };
 const ProductLibrary* GetProductLibrary();
 void SetProductLibrary(const ProductLibrary* library);   // must stay valid; null: none

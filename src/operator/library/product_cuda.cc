@@ -172,17 +172,33 @@ ProductAlgorithm Choose(const ProductProblem& problem, size_t workspace_limit, c
   return algorithm;
 }
 
-void RunProduct(const ProductProblem& problem, const ProductAlgorithm& chosen, const ProductOperands& o, void* workspace, const RunContext& run) {
-  const Described d = Describe(problem, problem.sums ? o.sums : o.bias);
+/* All that cublasLtMatmul is given but for addresses. */
+struct Ready {
+  Ready(const ProductProblem& problem, const ProductAlgorithm& chosen)
+      : d(Describe(problem, nullptr)), alpha(problem.product.alpha, d.compute.scale), beta(problem.addend ? 1 : 0, d.compute.scale) {
+    std::copy_n(chosen.data, 8, algorithm.data);
+  }
+  Described d;
   cublasLtMatmulAlgo_t algorithm;
-  std::copy_n(chosen.data, 8, algorithm.data);
-  const Scalar alpha(problem.product.alpha, d.compute.scale), beta(problem.addend ? 1 : 0, d.compute.scale);
-  Check(cublasLtMatmul(HandleOf(run.ctx.dev_id), d.description.get(), alpha.bytes, o.b, d.b.get(), o.a, d.a.get(), beta.bytes, problem.addend ? o.addend : o.c, d.c.get(), o.c,
-                       d.c.get(), &algorithm, workspace, chosen.workspace, static_cast<cudaStream_t>(run.stream)),
+  Scalar alpha, beta;
+  const void* vector = nullptr;   // that the description names
+};
+
+std::shared_ptr<void> Prepare(const ProductProblem& problem, const ProductAlgorithm& chosen) { return std::make_shared<Ready>(problem, chosen); }
+
+void RunProduct(const ProductProblem& problem, const ProductAlgorithm& chosen, const ProductOperands& o, void* workspace, const RunContext& run) {
+  Ready& r = *static_cast<Ready*>(chosen.prepared.get());
+  const void* vector = problem.sums ? o.sums : o.bias;
+  if (vector != r.vector) {
+    Check(cublasLtMatmulDescSetAttribute(r.d.description.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, &vector, sizeof vector), "describing a product");
+    r.vector = vector;
+  }
+  Check(cublasLtMatmul(HandleOf(run.ctx.dev_id), r.d.description.get(), r.alpha.bytes, o.b, r.d.b.get(), o.a, r.d.a.get(), r.beta.bytes, problem.addend ? o.addend : o.c, r.d.c.get(), o.c,
+                       r.d.c.get(), &r.algorithm, workspace, chosen.workspace, static_cast<cudaStream_t>(run.stream)),
         "multiplying");
 }
 
-const ProductLibrary kCublas = {Choose, RunProduct};
+const ProductLibrary kCublas = {Choose, RunProduct, Prepare};
 const bool registered = (SetProductLibrary(&kCublas), true);
 
 }  // namespace
