@@ -95,7 +95,7 @@ bool CudnnPrepare(EngineConfig* config, cudnnHandle_t handle, const Subject& sub
 /* What a plan computes with: addresses of the tensors, and tensors that are one number, by their numbers in the graph. */
 class CudnnOperands {
  public:
-  static constexpr int kMost = 16;
+  static constexpr int kMost = 24;
   void Add(int64_t uid, const void* address);
   void AddNumber(int64_t uid, float value);
 
