@@ -23,8 +23,10 @@ void FreeWithVariable(const StorageHandle& handle);
 void FinishDeletion();
 /* Waits on the host for all that is under way on the device, faults left to others; for what belongs to no variable. Nothing to do on the CPU. */
 void FinishDevice(Context ctx);
-/* Who keeps pinned memory that it can do without: asked, without a lock, before a request of such memory is refused. One function, for good. */
+/* Who keeps pinned memory that it can do without: asked, without a lock, before a request of such memory is refused, and when all that is spare is wanted. One function, for good. */
 void SetSpareHolder(void (*give_back)());
+/* Asks it, for memory of `ctx`. */
+void GiveBackSpare(Context ctx);
 
 }  // namespace storage
 }  // namespace mxnet

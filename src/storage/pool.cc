@@ -56,6 +56,10 @@ Pool::~Pool() {
 }
 
 void SetSpareHolder(void (*give_back)()) { g_spare_holder.store(give_back, std::memory_order_release); }
+void GiveBackSpare(Context ctx) {
+  void (*give_back)() = g_spare_holder.load(std::memory_order_acquire);
+  if (give_back != nullptr && ctx.dev_type == DeviceType::kCPUPinned) give_back();
+}
 
 void Pool::InitClasses() {
   if (options_.type == PoolType::kRound) {
@@ -301,7 +305,7 @@ void* Pool::Miss(size_t bytes, size_t rounded) {
   void* ptr = backend_->Malloc(rounded, alignment);
   if (ptr == nullptr) {
     if (void* again = reuse()) return again;
-    if (void (*give_back)() = g_spare_holder.load(std::memory_order_acquire); give_back != nullptr && ctx_.dev_type == DeviceType::kCPUPinned) give_back();
+    GiveBackSpare(ctx_);
     ReleaseAll();
     ptr = backend_->Malloc(rounded, alignment);
   }

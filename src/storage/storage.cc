@@ -194,6 +194,7 @@ class ProcessStorage final : public PooledStorage {
     if (ctx.dev_type == DeviceType::kCPUShared) {
       SharedMemory::Sweep();
     } else {
+      storage::GiveBackSpare(ctx);
       PooledStorage::ReleaseAll(ctx);
     }
   }

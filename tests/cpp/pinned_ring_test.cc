@@ -261,6 +261,29 @@ TEST_F(PinnedRings, IdleChunksAreGivenBackBeforeARequestIsRefused) {
   Storage::Get()->Free(rest);
 }
 
+TEST_F(PinnedRings, AnEmptiedCacheHoldsNoIdleChunks) {
+  const Context pinned = Context::CPUPinned();
+  FakeStream stream(FakeStream::kLazy);
+  PinnedRing ring(kPage, kChunks);
+  const std::vector<char> source = Bytes(2 * kPage, 12);
+  std::vector<char> device(source.size()), back(source.size());
+  ASSERT_TRUE(Down(&ring, &device, source, &stream));
+  ASSERT_EQ(ring.chunks(), 2u);
+  stream.Wait(1);
+  Storage::Get()->ReleaseAll(Context::CPU());
+  EXPECT_EQ(ring.chunks(), 2u);
+  Storage::Get()->ReleaseAll(pinned);
+  EXPECT_EQ(ring.chunks(), 1u) << "one is in use";
+  g_hooks.synchronize(&stream);
+  Storage::Get()->ReleaseAll(pinned);
+  EXPECT_EQ(ring.chunks(), 0u);
+  EXPECT_EQ(FakeStream::events, 0);
+  EXPECT_EQ(Storage::Get()->Stats(pinned).used_bytes, 0u);
+  EXPECT_EQ(Storage::Get()->Stats(pinned).cached_bytes, 0u);
+  ASSERT_TRUE(Up(&ring, &back, device, &stream));   // and goes on
+  EXPECT_EQ(back, source);
+}
+
 TEST_F(PinnedRings, WhichCopiesGoThroughARing) {
   FakeStream stream(FakeStream::kLazy);
   std::vector<char> host = Bytes(PinnedRing::kDirectBytes + 1, 10), device(host.size());
