@@ -5,6 +5,7 @@
 #
 # v2 joins the baseline objects; v3 and v4 become archives. The linker takes archives after all objects, so an inline function
 # that both hold (std::vector's, say) is always the baseline copy, never one with instructions that the CPU may lack.
+set(MXNET_AVX512_OPTIONS -Wno-uninitialized -Wno-maybe-uninitialized)   # GCC 12's own header warns: _mm512_undefined_ps
 function(mxnet_cpu_variants objects)
   if(NOT ARGN)
     return()
@@ -18,7 +19,7 @@ function(mxnet_cpu_variants objects)
     return()
   endif()
   set(options_v3 -march=x86-64-v3)
-  set(options_v4 -march=x86-64-v4 -mprefer-vector-width=512)
+  set(options_v4 -march=x86-64-v4 -mprefer-vector-width=512 ${MXNET_AVX512_OPTIONS})
   if(MXNET_SANITIZE)
     # The loops are v3's, and few machines that run sanitizers have AVX-512: not worth a fifth of the build's time.
     list(APPEND options_v4 -fno-sanitize=all -O0 -g0)
@@ -39,7 +40,7 @@ function(mxnet_cpu_bfloat objects)
   if(NOT ARGN OR NOT MXNET_X86)
     return()
   endif()
-  set(options -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 -Wno-uninitialized -Wno-maybe-uninitialized)   # GCC 12's own header: _mm512_undefined_ps
+  set(options -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512 ${MXNET_AVX512_OPTIONS})
   if(MXNET_SANITIZE)
     list(APPEND options -fno-sanitize=all)
   endif()

@@ -59,12 +59,16 @@ int64_t Count(const std::vector<Dim>& dims) {
   return n;
 }
 
-// Threads get whole outer iterations, at least as many as make the hand-over worth it.
+constexpr int64_t kBytesEach = 1 << 16;   // what a thread must have to move that its hand-over is worth it
+
+// MXNET_CPU_PARALLEL_SIZE counts elements; those of four bytes where bytes are moved.
+int ThreadsForBytes(int64_t bytes) { return static_cast<int>(std::min<int64_t>(OmpThreads(bytes / 4), std::max<int64_t>(1, bytes / kBytesEach))); }
+
+// Threads get whole outer iterations.
 template <typename F>
-void ParallelOuter(const std::vector<Dim>& outer, int64_t elements_each, F&& fn) {
+void ParallelOuter(const std::vector<Dim>& outer, int64_t bytes_each, F&& fn) {
   const int64_t n = Count(outer);
-  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, elements_each));
-  ParallelFor(n, grain, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
+  ParallelForThreads(ThreadsForBytes(n * bytes_each), n, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
 }
 
 // The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination. Each tile goes through a buffer, so that
@@ -104,7 +108,8 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
   dims.pop_back();
   if (inner.src == 1 && inner.dst == 1) {
     if (dims.empty()) return CopyBytes(src, dst, inner.size * static_cast<int64_t>(sizeof(T)));
-    ParallelOuter(dims, inner.size, [&](int64_t s, int64_t d) { std::memcpy(dst + d, src + s, inner.size * sizeof(T)); });
+    const int64_t bytes = inner.size * static_cast<int64_t>(sizeof(T));
+    ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { std::memcpy(dst + d, src + s, static_cast<size_t>(bytes)); });
     return;
   }
   // A dimension that is contiguous in the source while the last is contiguous in the destination: a matrix transposition.
@@ -114,8 +119,7 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       Dim rows = dims[k];
       dims.erase(dims.begin() + k);
       const int64_t outer = Count(dims), tiles = (rows.size + kTile - 1) / kTile;   // rows are split too, so that threads have something to share
-      const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / (kTile * inner.size));
-      ParallelFor(outer * tiles, grain, [&](int64_t begin, int64_t end) {
+      ParallelForThreads(ThreadsForBytes(outer * rows.size * inner.size * static_cast<int64_t>(sizeof(T))), outer * tiles, [&](int64_t begin, int64_t end) {
         for (int64_t at = begin; at < end;) {
           const int64_t o = at / tiles, t0 = at % tiles, t1 = std::min(tiles, t0 + end - at);
           ForOuter(dims, o, o + 1, [&](int64_t s, int64_t d) {
@@ -128,11 +132,13 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
       return;
     }
   }
-  ParallelOuter(dims, inner.size, [&](int64_t s, int64_t d) {
+  ParallelOuter(dims, inner.size * static_cast<int64_t>(sizeof(T)), [&](int64_t s, int64_t d) {
     const T* from = src + s;
     T* to = dst + d;
     if (inner.src == 0 && inner.dst == 1) {
       std::fill(to, to + inner.size, *from);
+    } else if (inner.src == -1 && inner.dst == 1) {   // steps that the compiler sees: whole vectors are turned around
+      for (int64_t i = 0; i < inner.size; ++i) to[i] = from[-i];
     } else {
       for (int64_t i = 0; i < inner.size; ++i) to[i * inner.dst] = from[i * inner.src];
     }
@@ -145,14 +151,12 @@ void CopyBytes(const void* src, void* dst, int64_t bytes) {
   if (src == dst || bytes <= 0) return;
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
-  // memory bandwidth, not arithmetic: threads pay off later than MXNET_CPU_PARALLEL_SIZE says
-  ParallelFor(bytes, std::max<int64_t>(1 << 20, Env::Get().cpu_parallel_size),
-              [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+  ParallelForThreads(ThreadsForBytes(bytes), bytes, [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
 }
 
 void ZeroBytes(void* dst, int64_t bytes) {
   char* to = static_cast<char*>(dst);
-  ParallelFor(bytes, std::max<int64_t>(1 << 20, Env::Get().cpu_parallel_size), [&](int64_t begin, int64_t end) { std::memset(to + begin, 0, end - begin); });
+  ParallelForThreads(ThreadsForBytes(bytes), bytes, [&](int64_t begin, int64_t end) { std::memset(to + begin, 0, end - begin); });
 }
 
 void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows) {
@@ -160,8 +164,7 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
   if (rows == 1 || (src_pitch == row_bytes && dst_pitch == row_bytes)) return CopyBytes(src, dst, row_bytes * rows);
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
-  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size * 4 / row_bytes);
-  ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
+  ParallelForThreads(ThreadsForBytes(rows * row_bytes), rows, [&](int64_t begin, int64_t end) {
     switch (row_bytes) {   // single elements: a store, not a call
       case 1: for (int64_t i = begin; i < end; ++i) to[i * dst_pitch] = from[i * src_pitch]; break;
       case 4: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 4); break;
@@ -180,7 +183,7 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
     using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
     const T* from = static_cast<const T*>(src);
     T* to = static_cast<T*>(dst);
-    ParallelOuter(dims, terms, [&](int64_t s, int64_t d) {
+    ParallelOuter(dims, terms * static_cast<int64_t>(sizeof(T)), [&](int64_t s, int64_t d) {
       Sum sum = static_cast<Sum>(to[d]);
       if (summed.size() == 1) {
         for (int64_t i = 0; i < terms; ++i) sum = static_cast<Sum>(sum + static_cast<Sum>(from[s + i * summed[0].src]));

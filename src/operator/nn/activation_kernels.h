@@ -15,6 +15,9 @@ MXNET_CPU_DECLARE(
   void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope);
   /* `value` is the output for relu, sigmoid, tanh and softrelu, the input for the others. */
   void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope);
+  /* A row with a slope for each element; dx or sums (where the gradients of the slopes are added) may be null. */
+  void PreluRow(int dtype, const void* x, const void* slopes, void* y, int64_t n);
+  void PreluRowBackward(int dtype, const void* og, const void* x, const void* slopes, void* dx, double* sums, int64_t n);
 )
 
 }  // namespace mxnet

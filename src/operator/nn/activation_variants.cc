@@ -81,6 +81,28 @@ void Backward(int type, const void* og, const void* value, void* dx, int64_t n, 
   }
 }
 
+template <typename T>
+void Prelu(const void* xv, const void* slopes, void* yv, int64_t n) {
+  const T *x = static_cast<const T*>(xv), *slope = static_cast<const T*>(slopes);
+  T* y = static_cast<T*>(yv);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > T(0) ? x[i] : x[i] * slope[i];
+}
+
+template <typename T>
+void PreluBackward(const void* ogv, const void* xv, const void* slopes, void* dxv, double* sums, int64_t n) {
+  const T *og = static_cast<const T*>(ogv), *x = static_cast<const T*>(xv), *slope = static_cast<const T*>(slopes);
+  T* dx = static_cast<T*>(dxv);
+  if (sums) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) sums[i] += x[i] > T(0) ? 0.0 : static_cast<double>(og[i]) * static_cast<double>(x[i]);
+  }
+  if (dx) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) dx[i] = og[i] * (x[i] > T(0) ? T(1) : slope[i]);
+  }
+}
+
 }  // namespace
 
 void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope) {
@@ -89,6 +111,14 @@ void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, d
 
 void ActivationBackward(int type, int dtype, const void* og, const void* value, void* dx, int64_t n, double slope) {
   if (dtype == kFloat64) Backward<double>(type, og, value, dx, n, slope); else Backward<float>(type, og, value, dx, n, static_cast<float>(slope));
+}
+
+void PreluRow(int dtype, const void* x, const void* slopes, void* y, int64_t n) {
+  if (dtype == kFloat64) Prelu<double>(x, slopes, y, n); else Prelu<float>(x, slopes, y, n);
+}
+
+void PreluRowBackward(int dtype, const void* og, const void* x, const void* slopes, void* dx, double* sums, int64_t n) {
+  if (dtype == kFloat64) PreluBackward<double>(og, x, slopes, dx, sums, n); else PreluBackward<float>(og, x, slopes, dx, sums, n);
 }
 
 }  // namespace MXNET_CPU_VARIANT

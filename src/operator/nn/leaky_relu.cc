@@ -44,6 +44,7 @@ struct Channels {
     if (data.ndim() < 2) { inner = data.Size(); return; }
     outer = data[0], channels = data[1], inner = data.Prod(2, data.ndim());
   }
+  bool Rows() const { return inner == 1 && !shared; }   // neighbours have slopes of their own
 };
 
 void ForwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
@@ -88,6 +89,10 @@ void Forward(KernelArgs& args) {
     if (p.act_type == kPrelu) {
       const Channels c(a.in[0].shape, a.in[1].shape);
       const T* gamma = a.in[1].data<T>();
+      if (c.Rows())
+        return ParallelFor(c.outer, std::max<int64_t>(1, kGrain / c.channels), [&](int64_t b, int64_t e) {
+          for (int64_t o = b; o < e; ++o) MXNET_CPU_CALL(PreluRow)(dtype, x + o * c.channels, gamma, y + o * c.channels, c.channels);
+        });
       ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
         for (int64_t i = b; i < e; ++i)
           MXNET_CPU_CALL(ActivationForward)(kActLeaky, dtype, x + i * c.inner, y + i * c.inner, c.inner, gamma[c.shared ? 0 : i % c.channels]);
@@ -133,6 +138,21 @@ void Backward(KernelArgs& args) {   // ograd, data, [gamma | mask] -> data_grad,
     if (p.act_type == kPrelu) {
       const Channels c(a.in[1].shape, a.in[2].shape);
       const T* gamma = a.in[2].data<T>();
+      if (c.Rows()) {
+        constexpr int64_t kColumns = 512;
+        T* dg = Wanted(a, 1) ? a.out[1].data<T>() : nullptr;
+        return ParallelFor((c.channels + kColumns - 1) / kColumns, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, kColumns * c.outer)), [&](int64_t b, int64_t e) {
+          for (int64_t k = b * kColumns; k < std::min(e * kColumns, c.channels); k += kColumns) {
+            double sums[kColumns] = {};
+            const int64_t width = std::min(kColumns, c.channels - k);
+            for (int64_t o = 0; o < c.outer; ++o) {
+              const int64_t at = o * c.channels + k;
+              MXNET_CPU_CALL(PreluRowBackward)(dtype, og + at, x + at, gamma + k, dx ? dx + at : nullptr, dg ? sums : nullptr, width);
+            }
+            if (dg) std::copy(sums, sums + width, dg + k);
+          }
+        });
+      }
       if (dx)
         ParallelFor(c.outer * c.channels, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, c.inner)), [&](int64_t b, int64_t e) {
           for (int64_t i = b; i < e; ++i)

@@ -12,6 +12,8 @@ namespace nn {
 struct SoftmaxCall {
   int64_t length = 0;         // of the axis
   int64_t inner = 1;          // elements behind the axis
+  int64_t first = 0, last = -1;   // of these, the ones to compute; -1: all
+  int64_t Last() const { return last < 0 ? inner : last; }
   double scale = 1;           // data is multiplied by this first (1 / temperature, negative for softmin)
   bool log = false;
   bool safe = true;           // sums in double (MXNET_SAFE_ACCUMULATION)

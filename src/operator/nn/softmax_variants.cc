@@ -56,7 +56,7 @@ void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
 }
 
 // Columns [0, width) of a slice, `stride` apart along the axis; width <= kBlock.
-template <typename T, typename Sum>
+template <typename T, typename Sum, bool kAll, bool kLog>
 void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_t* lengths, const unsigned char* mask) {
   const T scale = static_cast<T>(c.scale);
   T top[kBlock];
@@ -64,32 +64,34 @@ void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_
   std::fill(top, top + width, kLowest<T>);
   std::fill(sum, sum + width, Sum(0));
   auto counts = [&](int64_t i, int64_t j) { return (!lengths || i < lengths[j]) && (!mask || mask[i * c.inner + j]); };
-  const bool all = !lengths && !mask;
   for (int64_t i = 0; i < c.length; ++i) {
     const T* row = x + i * c.inner;
+#pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
       const T v = row[j] * scale;
-      top[j] = (all || counts(i, j)) && v > top[j] ? v : top[j];
+      top[j] = (kAll || counts(i, j)) && v > top[j] ? v : top[j];
     }
   }
   for (int64_t j = 0; j < width; ++j) top[j] = top[j] > kLowest<T> ? top[j] : T(0);
   for (int64_t i = 0; i < c.length; ++i) {
     const T* row = x + i * c.inner;
     T* out = y + i * c.inner;
+#pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
       const T shifted = row[j] * scale - top[j];
       const T e = exp(shifted);
-      const bool in = all || counts(i, j);
+      const bool in = kAll || counts(i, j);
       sum[j] += in ? e : T(0);
-      out[j] = in ? (c.log ? shifted : e) : T(0);
+      out[j] = in ? (kLog ? shifted : e) : T(0);
     }
   }
-  for (int64_t j = 0; j < width; ++j) sum[j] = c.log ? std::log(sum[j]) : sum[j] > Sum(0) || sum[j] != sum[j] ? Sum(1) / sum[j] : Sum(0);
+  for (int64_t j = 0; j < width; ++j) sum[j] = kLog ? std::log(sum[j]) : sum[j] > Sum(0) || sum[j] != sum[j] ? Sum(1) / sum[j] : Sum(0);
   for (int64_t i = 0; i < c.length; ++i) {
     T* out = y + i * c.inner;
+#pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      if (!c.log) out[j] = static_cast<T>(out[j] * sum[j]);
-      else out[j] = all || counts(i, j) ? static_cast<T>(out[j] - sum[j]) : (mask ? kLowest<T> : T(0));
+      if (!kLog) out[j] = static_cast<T>(out[j] * sum[j]);
+      else out[j] = kAll || counts(i, j) ? static_cast<T>(out[j] - sum[j]) : (mask ? kLowest<T> : T(0));
     }
   }
 }
@@ -106,9 +108,11 @@ void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int6
       std::fill(y + o * slice + count, y + (o + 1) * slice, T(0));
       continue;
     }
-    for (int64_t j = 0; j < c.inner; j += kBlock)
-      Columns<T, Sum>(c, x + o * slice + j, y + o * slice + j, std::min(kBlock, c.inner - j), c.lengths ? c.lengths + o * c.inner + j : nullptr,
-                      c.mask ? c.mask + o * slice + j : nullptr);
+    const bool all = !c.lengths && !c.mask;
+    const auto columns = all ? (c.log ? Columns<T, Sum, true, true> : Columns<T, Sum, true, false>) : c.log ? Columns<T, Sum, false, true> : Columns<T, Sum, false, false>;
+    for (int64_t j = c.first; j < c.Last(); j += kBlock)
+      columns(c, x + o * slice + j, y + o * slice + j, std::min(kBlock, c.Last() - j), c.lengths ? c.lengths + o * c.inner + j : nullptr,
+              c.mask ? c.mask + o * slice + j : nullptr);
   }
 }
 
@@ -117,8 +121,8 @@ void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, 
   const T scale = static_cast<T>(c.scale);
   const int64_t slice = c.length * c.inner;
   for (int64_t o = begin; o < end; ++o) {
-    for (int64_t first = 0; first < c.inner; first += kBlock) {
-      const int64_t width = std::min(kBlock, c.inner - first), at = o * slice + first;
+    for (int64_t first = c.first; first < c.Last(); first += kBlock) {
+      const int64_t width = std::min(kBlock, c.Last() - first), at = o * slice + first;
       const T *og = static_cast<const T*>(ogv) + at, *y = static_cast<const T*>(yv) + at;
       T* dx = static_cast<T*>(dxv) + at;
       if (c.inner == 1) {

@@ -1,4 +1,6 @@
 // Loops of MXNET_BINARY_MATH: see table.h.
+#include <algorithm>
+
 #include "operator/pointwise/prelude.h"
 
 namespace mxnet {
@@ -9,9 +11,77 @@ using pointwise::Loop;
 #include "operator/pointwise/loop_templates.h"
 #define MXNET_BINARY_TABLE MXNET_BINARY_MATH
 #include "operator/pointwise/binary_loops.h"
+
+constexpr int64_t kBlock = 512;
+
+// Calls block(a, b, y, n) with at most kBlock elements; a scalar is laid out once.
+template <typename F>
+void ForBlocks(const void* const* in, void* out, int64_t n, unsigned scalars, F&& block) {
+  const float *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
+  float* y = static_cast<float*>(out);
+  float same[kBlock];
+  if (scalars) std::fill_n(same, n < kBlock ? n : kBlock, scalars == 1 ? *a : *b);
+  for (int64_t i = 0; i < n; i += kBlock)
+    block(scalars == 1 ? same : a + i, scalars == 2 ? same : b + i, y + i, n - i < kBlock ? n - i : kBlock);
+}
+
+// Exact in double where the quotient has at most 28 bits: then its product with the divisor is, and so is the difference. The rest is libm's.
+MXNET_FN bool ShortQuotient(float a, float b) {
+  return std::fabs(static_cast<double>(a)) < 0x1p28 * std::fabs(static_cast<double>(b)) && std::fabs(b) < std::numeric_limits<float>::infinity();
+}
+MXNET_FN float ShortRemainder(float a, float b) {
+  const double x = std::fabs(static_cast<double>(a)), y = std::fabs(static_cast<double>(b));
+  double r = x - std::trunc(x / y) * y;   // the quotient may have been rounded to the next integer
+  r = r < 0.0 ? r + y : r;
+  r = r >= y ? r - y : r;
+  return std::copysign(static_cast<float>(r), a);
+}
+template <bool kSignOfDivisor>
+void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
+    int all = 1;
+    for (int64_t i = 0; i < m; ++i) all &= ShortQuotient(a[i], b[i]);
+    float x[kBlock], d[kBlock];   // y may be one of them
+    if (!all) std::copy_n(a, m, x), std::copy_n(b, m, d);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < m; ++i) {
+      const float r = ShortRemainder(a[i], b[i]);
+      y[i] = kSignOfDivisor && r != 0.0f && (r < 0.0f) != (b[i] < 0.0f) ? r + b[i] : r;
+    }
+    for (int64_t i = 0; !all && i < m; ++i)
+      if (!ShortQuotient(x[i], d[i])) y[i] = kSignOfDivisor ? mod(x[i], d[i]) : fmod(x[i], d[i]);
+  });
+}
+
+template <typename F>
+void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
+  const float* x = static_cast<const float*>(in[0]);
+  float* y = static_cast<float*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  const float exponent = scalars == 2 ? *static_cast<const float*>(in[1]) : 0.0f;
+  if (exponent == 2.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x * x; });
+  if (exponent == 3.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x * x * x; });
+  if (exponent == -1.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return 1.0f / x; });
+  if (exponent == 0.5f)   // of -0 and of minus infinity pow differs from the root
+    return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x == -std::numeric_limits<float>::infinity() ? -x : std::sqrt(x) + 0.0f; });
+  ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < m; ++i) y[i] = power(a[i], b[i]);
+  });
+}
 }  // namespace
 
-Loop BinaryMathLoop(int index, int compute) { return kLoops[index][compute]; }
+Loop BinaryMathLoop(int index, int compute) {
+  if (compute == pointwise::kF32) {
+    if (index == pointwise::k_mod - pointwise::k_mod) return LoopRemainder<true>;
+    if (index == pointwise::k_fmod - pointwise::k_mod) return LoopRemainder<false>;
+    if (index == pointwise::k_power - pointwise::k_mod) return LoopPower;
+  }
+  return kLoops[index][compute];
+}
 Loop BinaryMathGradient(int index, int side, int compute) { return kGradients[index][side][compute]; }
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet

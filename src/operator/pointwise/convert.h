@@ -7,6 +7,12 @@
 #include "operator/pointwise/loops.h"
 
 namespace mxnet {
+
+MXNET_CPU_DECLARE(
+  /* Truncates; false when a magnitude reaches 2^31 or is NaN: `out` is then to be written again. */
+  bool FloatToInt(const float* in, int32_t* out, int64_t n);
+)
+
 namespace pointwise {
 
 /* n elements; in and out must not overlap. Floating values are truncated towards zero when stored as integers; bool is `!= 0`. */

@@ -63,6 +63,14 @@ void Convert(const void* in, void* out, int64_t n) {
   } else {
     const From* from = static_cast<const From*>(in);
     To* to = static_cast<To*>(out);
+    if constexpr (std::is_same<From, float>::value && std::is_same<To, int32_t>::value) {   // where all fit, without the way through 64 bits
+      for (int64_t i = 0; i < n; i += kChunk) {
+        const int64_t m = std::min(kChunk, n - i);
+        if (!MXNET_CPU_CALL(FloatToInt)(from + i, to + i, m))
+          for (int64_t j = 0; j < m; ++j) to[i + j] = Narrow<To>(from[i + j]);
+      }
+      return;
+    }
     for (int64_t i = 0; i < n; ++i) to[i] = Narrow<To>(from[i]);
   }
 }

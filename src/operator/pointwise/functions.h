@@ -123,6 +123,8 @@ MXNET_FN SinCos SeriesSinCos(double x) {
   return {BitCast<double>(BitCast<int64_t>(s1) ^ flip_sin), BitCast<double>(BitCast<int64_t>(c1) ^ flip_cos)};
 }
 
+#include "operator/pointwise/gamma_functions.h"
+
 // ---- float
 MXNET_FN float exp(float x) {
   x = x < -104.0f ? -104.0f : x;
@@ -158,7 +160,12 @@ MXNET_FN float log(float x) {
 }
 MXNET_FN float log2(float x) { return static_cast<float>(SeriesLog(x) * 1.4426950408889634); }
 MXNET_FN float log10(float x) { return static_cast<float>(SeriesLog(x) * 0.43429448190325183); }
-MXNET_FN float log1p(float x) { return static_cast<float>(SeriesLog1p(x)); }
+MXNET_FN float log1p(float x) {  // the logarithm of the rounded sum, and what rounding took
+  const float u = 1.0f + x;
+  const float lost = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
+  const float r = log(u) + lost / u;
+  return u == 0.0f ? -std::numeric_limits<float>::infinity() : u < std::numeric_limits<float>::infinity() ? r : u;
+}
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
@@ -254,8 +261,7 @@ MXNET_FN float cbrt(float x) {
 }
 MXNET_FN float sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 MXNET_FN float softrelu(float x) {  // log(1 + exp(x)) without overflow
-  const double d = x, a = d < 0.0 ? -d : d;
-  return static_cast<float>(SeriesLog1p(SeriesExp(-a)) + (d > 0.0 ? d : 0.0));
+  return log1p(exp(-std::fabs(x))) + (x > 0.0f ? x : x != x ? x : 0.0f);
 }
 MXNET_FN float hypot(float a, float b) {
   const double x = a, y = b, r = std::sqrt(x * x + y * y);
@@ -355,7 +361,7 @@ MXNET_FN double logaddexp(double a, double b) {
   return a == b ? a + 0.69314718055994531 : (a > b ? a : b) + std::log1p(std::exp(a > b ? b - a : a - b));
 }
 
-// ---- rare functions: double for every type
+// ---- rare functions in double
 inline double SlowDigamma(double x) {  // recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18)
   if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
   if (x < 0.0) return SlowDigamma(1.0 - x) - M_PI / std::tan(M_PI * x);
@@ -406,16 +412,16 @@ inline double SlowErfinv(double x) {  // Giles' starting value ("Approximating t
   }
   return std::copysign(y, x);
 }
-#define MXNET_SLOW1(name, fn)                                                \
-  MXNET_FN float name(float x) { return static_cast<float>(fn(x)); }           \
+#define MXNET_RARE(name, single, fn)                                              \
+  MXNET_FN float name(float x) { return static_cast<float>(single(x)); }       \
   MXNET_FN double name(double x) { return fn(x); }
-MXNET_SLOW1(digamma, SlowDigamma)
-MXNET_SLOW1(trigamma, SlowTrigamma)
-MXNET_SLOW1(tetragamma, SlowTetragamma)
-MXNET_SLOW1(gammaln, SlowGammaln)
-MXNET_SLOW1(gamma, SlowGamma)
-MXNET_SLOW1(erfinv, SlowErfinv)
-#undef MXNET_SLOW1
+MXNET_RARE(digamma, SeriesDigamma, SlowDigamma)
+MXNET_RARE(trigamma, SeriesTrigamma, SlowTrigamma)
+MXNET_RARE(tetragamma, SlowTetragamma, SlowTetragamma)
+MXNET_RARE(gammaln, SeriesGammaln, SlowGammaln)
+MXNET_RARE(gamma, SeriesGamma, SlowGamma)
+MXNET_RARE(erfinv, SeriesErfinv, SlowErfinv)
+#undef MXNET_RARE
 
 // ---- exact in every type
 template <typename T> MXNET_FN T sqrt(T x) { return std::sqrt(x); }

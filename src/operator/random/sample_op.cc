@@ -1,9 +1,13 @@
 // Random draws: with numbers as parameters (_random_*), with arrays as parameters (_sample_*), in another array's shape (_random_*_like).
+#include <algorithm>
+#include <type_traits>
+
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/param.h"
 #include "operator/random/device_random.h"
 #include "operator/random/distributions.h"
+#include "operator/random/draw_kernels.h"
 
 namespace mxnet {
 namespace {
@@ -191,33 +195,30 @@ void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   });
 }
 
+/* Pieces of the result, made in a buffer of what the loop computes in where the result is of another type: draw(first element, elements, where). */
+template <typename Made, typename T, typename F>
+void DrawPieces(T* y, int64_t n, F&& draw) {
+  constexpr int64_t kPiece = 512;   // a multiple of what a loop draws at a time
+  ParallelForThreads(OmpThreads(n), (n + kPiece - 1) / kPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin * kPiece; i < std::min(end * kPiece, n); i += kPiece) {
+      const int64_t m = std::min(kPiece, n - i);
+      if constexpr (std::is_same<Made, T>::value) {
+        draw(i, m, y + i);
+      } else {
+        Made made[kPiece];
+        draw(i, m, made);
+        for (int64_t j = 0; j < m; ++j) y[i + j] = static_cast<T>(made[j]);
+      }
+    }
+  });
+}
+
 /* Four values from one counter, computed in float: uniform and normal are what networks are initialised with. */
 template <bool kNormal, typename T>
 void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
-  T* y = args.out[0].data<T>();
-  const int64_t n = args.out[0].Size(), groups = (n + 3) / 4;
   const float a = static_cast<float>(p.a), b = static_cast<float>(kNormal ? p.b : p.b - p.a);
-  ParallelForThreads(OmpThreads(n * 4), groups, [=](int64_t begin, int64_t end) {
-    for (int64_t g = begin; g < end; ++g) {
-      const Philox r(seed, first + static_cast<uint64_t>(g));
-      float v[4];
-      if (kNormal) {
-        for (int h = 0; h < 2; ++h) {
-          const float u = 1.0f - Philox::ToFloat(r.word[2 * h]);
-          const float radius = std::sqrt(-2.0f * std::log(u)), angle = 6.2831853f * Philox::ToFloat(r.word[2 * h + 1]);
-          v[2 * h] = radius * std::cos(angle);
-          v[2 * h + 1] = radius * std::sin(angle);
-        }
-      } else {
-        for (int k = 0; k < 4; ++k) v[k] = Philox::ToFloat(r.word[k]);
-      }
-      for (int64_t k = 0; k < 4 && 4 * g + k < n; ++k) {
-        float x = a + b * v[k];
-        // rounding must not reach the excluded end of the interval
-        if (!kNormal && b > 0 && x >= a + b) x = std::nextafter(a + b, a);
-        y[4 * g + k] = static_cast<T>(x);
-      }
-    }
+  DrawPieces<float>(args.out[0].data<T>(), args.out[0].Size(), [=](int64_t i, int64_t n, float* y) {
+    MXNET_CPU_CALL(DrawFloats)(kNormal, seed, first + static_cast<uint64_t>(i) / 4, a, b, y, n);
   });
 }
 
@@ -243,15 +244,20 @@ void DrawIntegers(KernelArgs& args) {
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
-    T* y = out.data<T>();
-    ParallelForThreads(OmpThreads(n * 8), n, [=](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        RandomStream s(seed, first + static_cast<uint64_t>(i));
-        const uint64_t high = s.Word(), word = high << 32 | s.Word();
-        // Lemire's multiplication: the bias is below range / 2^64
-        const uint64_t scaled = static_cast<uint64_t>((static_cast<unsigned __int128>(word) * range) >> 64);
-        y[i] = static_cast<T>(static_cast<uint64_t>(p.low) + scaled);
-      }
+    DrawPieces<uint64_t>(out.data<T>(), n, [&](int64_t i, int64_t m, uint64_t* y) {
+      MXNET_CPU_CALL(DrawInts)(seed, first + static_cast<uint64_t>(i), static_cast<uint64_t>(p.low), range, y, m);
+    });
+  });
+}
+
+void DrawWaits(KernelArgs& args, Numbers2 p) {
+  const TBlob& out = args.out[0];
+  if (args.run.ctx.is_gpu()) return Draw(args, SampleExponential, p);
+  const int64_t n = out.Size();
+  const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
+  VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
+    DrawPieces<double>(out.data<decltype(tag)>(), n, [=](int64_t i, int64_t m, double* y) {
+      MXNET_CPU_CALL(DrawExponentials)(seed, first + static_cast<uint64_t>(i), p.a, y, m);
     });
   });
 }
@@ -333,7 +339,7 @@ const bool registered [[maybe_unused]] = [] {
   RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta",
                                           {"alpha", "beta", [](Numbers2 p) { return p.a > 0 && p.b > 0; }, "positive numbers"}, SampleGamma, DrawWith<SampleGamma>);
   RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam",
-                                                      {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential, DrawWith<SampleExponential>);
+                                                      {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential, DrawWaits);
   RegisterFamily<PoissonParam, PoissonLikeParam>("poisson", {"lam"}, "a Poisson distribution with mean lam",
                                               {"lam", nullptr, [](Numbers2 p) { return p.a >= 0; }, "lam >= 0"}, SamplePoisson, DrawWith<SamplePoisson>);
   RegisterFamily<NegativeBinomialParam, NegativeBinomialLikeParam>("negative_binomial", {"k", "p"}, "a negative binomial distribution (failures before the k-th success of probability p)",

@@ -7,6 +7,10 @@
 
 #include "operator/reduce/reduce_loops.h"
 
+#ifdef __AVX__
+#include <immintrin.h>
+#endif
+
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
@@ -19,6 +23,28 @@ template <typename T> constexpr T MinusInfinity() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
+#ifdef __AVX512F__
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
+
+// NaN wins.
+template <typename V> inline V Larger(V a, V x) { return a == a ? (a > x ? a : x) : a; }
+template <typename V> inline V Smaller(V a, V x) { return a == a ? (a < x ? a : x) : a; }
+#ifdef __AVX512F__   // max and min give their second operand when one is NaN: one comparison is left
+using Floats = VectorOf<float>::type;
+inline Floats Larger(Floats a, Floats x) {
+  return reinterpret_cast<Floats>(_mm512_mask_mov_ps(_mm512_max_ps(a, x), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a));
+}
+inline Floats Smaller(Floats a, Floats x) {
+  return reinterpret_cast<Floats>(_mm512_mask_mov_ps(_mm512_min_ps(a, x), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a));
+}
+#endif
+
 // Kinds work on scalars and on vectors V of them: Step takes an element in, Merge another partial result.
 #define MXNET_KIND(name, neutral, step, merge)                                          \
   struct name {                                                                          \
@@ -30,8 +56,8 @@ MXNET_KIND(Sum, T(0), a + x, a + x)
 MXNET_KIND(Prod, T(1), a * x, a * x)
 MXNET_KIND(NanSum, T(0), x == x ? a + x : a, a + x)
 MXNET_KIND(NanProd, T(1), x == x ? a * x : a, a * x)
-MXNET_KIND(Max, MinusInfinity<T>(), a > x ? a : (a == a ? x : a), a > x ? a : (a == a ? x : a))
-MXNET_KIND(Min, Infinity<T>(), a < x ? a : (a == a ? x : a), a < x ? a : (a == a ? x : a))
+MXNET_KIND(Max, MinusInfinity<T>(), Larger(a, x), Larger(a, x))
+MXNET_KIND(Min, Infinity<T>(), Smaller(a, x), Smaller(a, x))
 MXNET_KIND(SumAbs, T(0), a + (x < 0 ? -x : x), a + x)
 MXNET_KIND(SumSquare, T(0), a + x * x, a + x)
 struct Any {
@@ -45,21 +71,19 @@ struct All {
   template <typename V> static inline V Merge(V a, V x) { return x != 0 ? a : V{}; }
 };
 
-#ifdef __AVX512F__
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
-template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
-
 template <typename V, typename T, typename In>
 inline V LoadVector(const In* p) {
   if constexpr (std::is_same<In, T>::value) {
     V v;
     std::memcpy(&v, p, sizeof(v));
     return v;
+#ifdef __AVX512F__   // the compiler's own conversion goes by halves
+  } else if constexpr (std::is_same<In, float>::value) {
+    return reinterpret_cast<V>(_mm512_cvtps_pd(_mm256_loadu_ps(p)));
+#elif defined(__AVX__)
+  } else if constexpr (std::is_same<In, float>::value) {
+    return reinterpret_cast<V>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
+#endif
   } else {
     typedef In Narrow __attribute__((vector_size(kVectorBytes * sizeof(In) / sizeof(T))));
     Narrow v;
@@ -68,26 +92,67 @@ inline V LoadVector(const In* p) {
   }
 }
 
+// The elements of a vector beyond the first `n` are neutral, which no step takes notice of.
+template <class K, typename V, typename T, typename In>
+inline V LoadSome(const In* p, int64_t n) {
+  alignas(64) In some[kVectorBytes / sizeof(T)];
+  std::fill_n(some, kVectorBytes / sizeof(T), K::template Neutral<In>());
+  std::memcpy(some, p, static_cast<size_t>(n) * sizeof(In));
+  return LoadVector<V, T>(some);
+}
+
+// Lanes of the wide accumulator for a vector of T.
+template <typename T>
+struct WideLanes {
+  using V = typename VectorOf<T>::type;
+  using W = typename VectorOf<Acc<T>>::type;
+  static constexpr int kParts = sizeof(Acc<T>) / sizeof(T), kEach = kVectorBytes / sizeof(Acc<T>);
+  W part[kParts];
+  template <class K>
+  void Start() { for (W& w : part) w = W{} + K::template Neutral<Acc<T>>(); }
+  template <class K>
+  void Merge(V v) {
+    typedef T Part __attribute__((vector_size(kEach * sizeof(T))));
+    Part parts[kParts];
+    std::memcpy(parts, &v, sizeof(v));
+    for (int p = 0; p < kParts; ++p) part[p] = K::template Merge<W>(part[p], __builtin_convertvector(parts[p], W));
+  }
+  template <class K>
+  Acc<T> Result(Acc<T> acc) const {
+    W w = part[0];
+    for (int p = 1; p < kParts; ++p) w = K::template Merge<W>(w, part[p]);
+    for (int l = 0; l < kEach; ++l) acc = K::template Merge<Acc<T>>(acc, w[l]);
+    return acc;
+  }
+};
+
 // In: what the data is; T: what it is accumulated in.
 template <class K, typename In, typename T>
 Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   using V = typename VectorOf<T>::type;
   constexpr int kLanes = kVectorBytes / sizeof(T);
   constexpr int64_t kChunk = 1024;   // elements between two visits to the wide accumulator
-  while (n >= 4 * kLanes) {
-    const int64_t m = std::min(n, kChunk) / (4 * kLanes) * (4 * kLanes);
+  if (n >= kLanes / 2) {
     const V neutral = V{} + K::template Neutral<T>();
-    V v0 = neutral, v1 = neutral, v2 = neutral, v3 = neutral;
-    for (int64_t i = 0; i < m; i += 4 * kLanes) {
-      v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
-      v1 = K::template Step<V>(v1, LoadVector<V, T>(x + i + kLanes));
-      v2 = K::template Step<V>(v2, LoadVector<V, T>(x + i + 2 * kLanes));
-      v3 = K::template Step<V>(v3, LoadVector<V, T>(x + i + 3 * kLanes));
-    }
-    v0 = K::template Merge<V>(K::template Merge<V>(v0, v1), K::template Merge<V>(v2, v3));
-    for (int l = 0; l < kLanes; ++l) acc = K::template Merge<Acc<T>>(acc, v0[l]);
-    x += m;
-    n -= m;
+    WideLanes<T> wide;
+    wide.template Start<K>();
+    do {
+      const int64_t m = std::min(n, kChunk);
+      V v0 = neutral, v1 = neutral, v2 = neutral, v3 = neutral;
+      int64_t i = 0;
+      for (; i + 4 * kLanes <= m; i += 4 * kLanes) {
+        v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
+        v1 = K::template Step<V>(v1, LoadVector<V, T>(x + i + kLanes));
+        v2 = K::template Step<V>(v2, LoadVector<V, T>(x + i + 2 * kLanes));
+        v3 = K::template Step<V>(v3, LoadVector<V, T>(x + i + 3 * kLanes));
+      }
+      for (; i + kLanes <= m; i += kLanes) v0 = K::template Step<V>(v0, LoadVector<V, T>(x + i));
+      if (i < m) v1 = K::template Step<V>(v1, LoadSome<K, V, T>(x + i, m - i));
+      wide.template Merge<K>(K::template Merge<V>(K::template Merge<V>(v0, v1), K::template Merge<V>(v2, v3)));
+      x += m;
+      n -= m;
+    } while (n > 0);
+    return wide.template Result<K>(acc);
   }
   for (int64_t i = 0; i < n; ++i) acc = K::template Step<Acc<T>>(acc, x[i]);
   return acc;
@@ -104,10 +169,18 @@ template <class K, typename In, typename T>
 void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* result) {
   const In* x = static_cast<const In*>(data);
   T* __restrict part = static_cast<T*>(result);
+  using V = typename VectorOf<T>::type;
+  constexpr int kLanes = kVectorBytes / sizeof(T);
   int64_t r = 0;
   for (; r + 4 <= rows; r += 4) {
     const In *x0 = x + r * stride, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
-    for (int64_t j = 0; j < n; ++j)
+    int64_t j = 0;
+    for (; j + kLanes <= n; j += kLanes) {
+      V v = LoadVector<V, T>(part + j);
+      for (const In* row : {x0, x1, x2, x3}) v = K::template Step<V>(v, LoadVector<V, T>(row + j));
+      std::memcpy(part + j, &v, sizeof(v));
+    }
+    for (; j < n; ++j)
       part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], T(x0[j])), T(x1[j])), T(x2[j])), T(x3[j]));
   }
   for (; r < rows; ++r)

@@ -1,0 +1,83 @@
+// Uniform, normal and exponential numbers and integers, many counters at a time.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "operator/philox_lanes.h"
+#include "operator/random/draw_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+
+constexpr int kCounters = kPhiloxWords / 4;   // of one call
+
+// The first two words of each counter as one number of 64 bits.
+inline void Wide(uint64_t seed, uint64_t first, uint64_t* wide) {
+  uint32_t words[kPhiloxWords];
+  PhiloxWords(seed, first, words);
+  for (int i = 0; i < kCounters; ++i) wide[i] = static_cast<uint64_t>(words[4 * i]) << 32 | words[4 * i + 1];
+}
+
+inline void Unit(bool normal, const uint32_t* words, float* v) {
+  for (int i = 0; i < kPhiloxWords; ++i) v[i] = static_cast<float>(static_cast<int32_t>(words[i] >> 8)) * 0x1p-24f;
+  if (!normal) return;
+  float radius[kPhiloxWords / 2], angle[kPhiloxWords / 2];
+  for (int i = 0; i < kPhiloxWords / 2; ++i) radius[i] = v[2 * i], angle[i] = 6.2831853f * v[2 * i + 1];
+  float c[kPhiloxWords / 2], s[kPhiloxWords / 2];
+  for (int i = 0; i < kPhiloxWords / 2; ++i) {   // Box and Muller, 1958
+    const float r = std::sqrt(-2.0f * log(1.0f - radius[i]));
+    c[i] = r * SmallSinCos(angle[i], 1);
+    s[i] = r * SmallSinCos(angle[i], 0);
+  }
+  for (int i = 0; i < kPhiloxWords / 2; ++i) v[2 * i] = c[i], v[2 * i + 1] = s[i];
+}
+
+}  // namespace
+
+void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, float* y, int64_t n) {
+  const float end = a + b, last = !normal && b > 0 ? std::nextafter(end, a) : std::numeric_limits<float>::infinity();   // rounding must not reach the excluded end
+  uint32_t words[kPhiloxWords];
+  float v[kPhiloxWords];
+  for (int64_t i = 0; i < n; i += kPhiloxWords) {
+    PhiloxWords(seed, first + static_cast<uint64_t>(i) / 4, words);
+    Unit(normal, words, v);
+    const int64_t m = n - i < kPhiloxWords ? n - i : kPhiloxWords;
+    for (int j = 0; j < kPhiloxWords; ++j) {
+      const float x = a + b * v[j];
+      v[j] = x > last ? last : x;
+    }
+    if (m == kPhiloxWords) for (int j = 0; j < kPhiloxWords; ++j) y[i + j] = v[j];
+    else for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
+  }
+}
+
+void DrawInts(uint64_t seed, uint64_t first, uint64_t low, uint64_t range, uint64_t* y, int64_t n) {
+  uint64_t wide[kCounters];
+  for (int64_t i = 0; i < n; i += kCounters) {
+    Wide(seed, first + static_cast<uint64_t>(i), wide);
+    // Lemire's multiplication: the bias is below range / 2^64
+    if (range >> 32 == 0) {
+      for (int j = 0; j < kCounters; ++j) wide[j] = ((wide[j] >> 32) * range + ((wide[j] & 0xffffffffu) * range >> 32)) >> 32;
+    } else {
+      for (int j = 0; j < kCounters; ++j) wide[j] = static_cast<uint64_t>((static_cast<unsigned __int128>(wide[j]) * range) >> 64);
+    }
+    const int64_t m = n - i < kCounters ? n - i : kCounters;
+    for (int64_t j = 0; j < m; ++j) y[i + j] = low + wide[j];
+  }
+}
+
+void DrawExponentials(uint64_t seed, uint64_t first, double rate, double* y, int64_t n) {
+  uint64_t wide[kCounters];
+  double v[kCounters];
+  for (int64_t i = 0; i < n; i += kCounters) {
+    Wide(seed, first + static_cast<uint64_t>(i), wide);
+    for (int j = 0; j < kCounters; ++j) v[j] = -log(1.0 - static_cast<double>(static_cast<int64_t>(wide[j] >> 11)) * 0x1p-53) / rate;
+    const int64_t m = n - i < kCounters ? n - i : kCounters;
+    for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
+  }
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

@@ -1,0 +1,176 @@
+"""Edges of loops over whole vectors: lengths that leave a rest, numbers that take another way, results made by several threads."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+LENGTHS = [1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 1023, 1024, 1025, 1100, 2049]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reductions_of_all_lengths(dtype, axis):
+    rng = np.random.default_rng(1)
+    for n in LENGTHS:
+        x = (rng.standard_normal((3, n) if axis == 1 else (n, 37)) * 4).astype(dtype)
+        a = mx.nd.array(x, dtype=dtype)
+        wide = x.astype("float64") if dtype != "int64" else x
+        for name, expected in (("sum", wide.sum(axis)), ("max", x.max(axis)), ("min", x.min(axis)), ("nansum", wide.sum(axis))):
+            np.testing.assert_allclose(getattr(mx.nd, name)(a, axis=axis).asnumpy(), expected, rtol=2e-6, atol=2e-5, err_msg=f"{name} of {n}")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_nan_wins_wherever_it_stands(dtype):
+    for n in (5, 8, 16, 19, 64, 67, 1030):
+        for at in sorted({0, 1, n // 2, n - 2, n - 1}):
+            x = np.arange(2 * n, dtype=dtype).reshape(2, n)
+            x[1, at] = np.nan
+            for op in (mx.nd.max, mx.nd.min):
+                for axis, data in ((1, x), (0, np.ascontiguousarray(x.T))):
+                    got = op(mx.nd.array(data, dtype=dtype), axis=axis).asnumpy()
+                    assert not np.isnan(got[0]) and np.isnan(got[1]), (op.__name__, n, at, axis)
+
+
+def test_remainders_of_every_kind():
+    rng = np.random.default_rng(2)
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2.5, 1e-45, -1e-38, 3e38, 16777216, 1e10], "float32")
+    a = np.concatenate([rng.standard_normal(3000) * 10, 10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000), np.repeat(special, special.size)]).astype("float32")
+    b = np.concatenate([rng.standard_normal(3000), 10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000), np.tile(special, special.size)]).astype("float32")
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(mx.nd.broadcast_mod(mx.nd.array(a), mx.nd.array(b)).asnumpy(), np.where(b == 0, np.float32(0), np.mod(a, b)))
+        np.testing.assert_array_equal(mx.nd._internal._npi_fmod(mx.nd.array(a), mx.nd.array(b)).asnumpy(), np.fmod(a, b))
+        np.testing.assert_array_equal((mx.nd.array(a) % 0.75).asnumpy(), np.mod(a, np.float32(0.75)))
+        np.testing.assert_array_equal((0.75 % mx.nd.array(b)).asnumpy(), np.where(b == 0, np.float32(0), np.mod(np.float32(0.75), b)))
+    x = mx.nd.array(a)
+    x %= mx.nd.array(b)   # the result takes the place of an operand that is still read
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(x.asnumpy(), np.where(b == 0, np.float32(0), np.mod(a, b)))
+
+
+@pytest.mark.parametrize("exponent", [2, 3, -1, 0.5, 2.5, 0, 1, -2, -0.5])
+def test_powers_with_a_number(exponent):
+    x = np.concatenate([np.linspace(0.01, 30, 700), [0.0, np.inf, 1.0]]).astype("float32")
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose((mx.nd.array(x) ** exponent).asnumpy(), x.astype("float64") ** exponent, rtol=3e-7)
+        np.testing.assert_allclose((2.5 ** mx.nd.array(np.minimum(x, 30))).asnumpy(), 2.5 ** np.minimum(x, 30).astype("float64"), rtol=3e-7)
+    assert mx.nd.power(mx.nd.array([-np.inf, -0.0]), 0.5).asnumpy().tolist() == [np.inf, 0.0]
+
+
+def test_gamma_functions_of_all_signs():
+    math = pytest.importorskip("scipy.special")
+    rng = np.random.default_rng(3)
+    x = np.concatenate([rng.uniform(-30, 40, 4000), rng.uniform(0, 3, 4000), 10.0 ** rng.uniform(-20, 20, 2000), [1, 2, 0.5, -0.5, 8, 2.5, 1.5]]).astype("float32")
+    x = x[(x > 0) | (x != np.rint(x))]
+    wide = x.astype("float64")
+    with np.errstate(all="ignore"):
+        for op, expected in ((mx.nd.gammaln, math.gammaln(wide)), (mx.nd.gamma, math.gamma(wide)), (mx.nd.digamma, math.digamma(wide))):
+            np.testing.assert_allclose(op(mx.nd.array(x)).asnumpy(), expected.astype("float32"), rtol=3e-7, err_msg=op.__name__)
+    u = np.concatenate([rng.uniform(-1, 1, 4000), 1 - 10.0 ** rng.uniform(-7, 0, 2000), [1.0, -1.0, 0.0, 1.5]]).astype("float32")
+    np.testing.assert_allclose(mx.nd.erfinv(mx.nd.array(u)).asnumpy(), math.erfinv(u.astype("float64")).astype("float32"), rtol=2e-7)
+    poles = mx.nd.array([0.0, -0.0, -1.0, -7.0, np.inf, np.nan])
+    np.testing.assert_array_equal(mx.nd.gammaln(poles).asnumpy(), [np.inf, np.inf, np.inf, np.inf, np.inf, np.nan])
+    np.testing.assert_array_equal(mx.nd.gamma(poles).asnumpy(), [np.inf, -np.inf, np.nan, np.nan, np.inf, np.nan])
+    np.testing.assert_array_equal(mx.nd.digamma(poles).asnumpy(), [np.nan, np.nan, np.nan, np.nan, np.inf, np.nan])
+
+
+def test_casts_to_int32_wrap_what_does_not_fit():
+    x = np.linspace(-1000, 1000, 777).astype("float32")
+    np.testing.assert_array_equal(mx.nd.array(x).astype("int32").asnumpy(), x.astype("int32"))
+    x[500] = 3e9
+    np.testing.assert_array_equal(mx.nd.array(x).astype("int32").asnumpy(), x.astype("int64").astype("int32"))
+
+
+@pytest.mark.parametrize("op", ["softmax", "log_softmax"])
+def test_softmax_over_the_first_axis(op):
+    """Few slices of many columns: threads share the columns."""
+    rng = np.random.default_rng(4)
+    for shape in ((40, 3000), (7, 129), (3, 64), (2, 5, 1000)):
+        x, head = rng.standard_normal(shape).astype("float32"), rng.standard_normal(shape).astype("float32")
+        axis = len(shape) - 2
+        e = np.exp(x.astype("float64") - x.max(axis, keepdims=True))
+        soft = e / e.sum(axis, keepdims=True)
+        a = mx.nd.array(x)
+        a.attach_grad()
+        with mx.autograd.record():
+            y = getattr(mx.nd, op)(a, axis=axis)
+        y.backward(mx.nd.array(head))
+        np.testing.assert_allclose(y.asnumpy(), soft if op == "softmax" else np.log(soft), rtol=2e-5, atol=2e-6)
+        grad = soft * (head - (head * soft).sum(axis, keepdims=True)) if op == "softmax" else head - soft * head.sum(axis, keepdims=True)
+        np.testing.assert_allclose(a.grad.asnumpy(), grad, rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (64, 1000), (300, 17), (4, 6, 5)])
+def test_prelu_slopes(shape):
+    rng = np.random.default_rng(5)
+    x, slope, head = (rng.standard_normal(s).astype("float32") for s in (shape, shape[1], shape))
+    a, g = mx.nd.array(x), mx.nd.array(slope)
+    a.attach_grad()
+    g.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.LeakyReLU(a, g, act_type="prelu")
+    y.backward(mx.nd.array(head))
+    wide = slope.reshape((-1,) + (1,) * (len(shape) - 2))
+    np.testing.assert_allclose(y.asnumpy(), np.where(x > 0, x, x * wide), rtol=1e-6)
+    np.testing.assert_allclose(a.grad.asnumpy(), head * np.where(x > 0, 1, wide), rtol=1e-6)
+    other = tuple(i for i in range(len(shape)) if i != 1)
+    np.testing.assert_allclose(g.grad.asnumpy(), (head * np.where(x > 0, 0, x)).astype("float64").sum(other), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("draw", ["uniform", "normal", "exponential", "randint"])
+def test_draws_do_not_depend_on_how_they_are_cut(draw):
+    """Long arrays are made in pieces by several threads; their beginnings are those of short ones."""
+    def numbers(n, **more):
+        mx.random.seed(11)
+        return (mx.nd.random.randint(0, 1000, shape=(n,), **more) if draw == "randint" else getattr(mx.nd.random, draw)(shape=(n,), **more)).asnumpy()
+
+    long = numbers(300_001)
+    for n in (1, 3, 5, 63, 65, 511, 513, 5000):
+        np.testing.assert_array_equal(numbers(n), long[:n])
+    if draw != "randint":
+        np.testing.assert_allclose(numbers(5000, dtype="float16"), long[:5000].astype("float16"), rtol=2e-3, atol=1e-3)
+    if draw == "uniform":
+        assert 0 <= long.min() and long.max() < 1 and abs(long.mean() - 0.5) < 3e-3
+    if draw == "normal":
+        assert abs(long.mean()) < 8e-3 and abs(long.std() - 1) < 6e-3 and 4 < abs(long).max() < 7
+    if draw == "exponential":
+        assert long.min() >= 0 and abs(long.mean() - 1) < 8e-3 and abs(long.var() - 1) < 3e-2
+    if draw == "randint":
+        assert np.bincount(long, minlength=1000).std() < 25 and abs(long.mean() - 499.5) < 3
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.1, 3.0, 11.9, 12.1, 80.0])
+def test_poisson_moments(mean):
+    mx.random.seed(12)
+    x = mx.nd.random.poisson(mean, shape=(200_000,)).asnumpy()
+    assert (x == np.rint(x)).all() and x.min() >= 0
+    assert abs(x.mean() - mean) < 4 * np.sqrt(mean / x.size) + 1e-9
+    assert abs(x.var() - mean) < 6 * np.sqrt((2 * mean * mean + mean) / x.size) + 1e-9
+    assert abs((x == 0).mean() - np.exp(-mean)) < 5e-3
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 7.5])
+def test_gamma_moments(alpha):
+    mx.random.seed(13)
+    x = mx.nd.random.gamma(alpha, 2.0, shape=(200_000,)).asnumpy().astype("float64")
+    assert abs(x.mean() / (2 * alpha) - 1) < 0.02 and abs(x.var() / (4 * alpha) - 1) < 0.06
+    assert abs(np.log(x).mean() - (np.log(x.mean()) - np.log(alpha) + mx.nd.digamma(mx.nd.array([alpha])).asscalar())) < 0.03
+
+
+def test_copies_and_choices_by_threads():
+    rng = np.random.default_rng(6)
+    x, y = (rng.standard_normal((700, 801)).astype("float32") for _ in range(2))
+    a, b = mx.nd.array(x), mx.nd.array(y)
+    np.testing.assert_array_equal(a.copy().asnumpy(), x)
+    np.testing.assert_array_equal(a.copyto(mx.nd.zeros(x.shape, dtype="float64")).asnumpy(), x.astype("float64"))
+    np.testing.assert_array_equal(mx.nd.flip(a, axis=1).asnumpy(), x[:, ::-1])
+    np.testing.assert_array_equal(a[:, ::-2].asnumpy(), x[:, ::-2])
+    np.testing.assert_array_equal(mx.nd.concat(a, b, dim=1).asnumpy(), np.concatenate([x, y], 1))
+    for dtype in ("float32", "int8", "float16", "int64"):
+        c = mx.nd.array(x > 0.3, dtype=dtype)
+        np.testing.assert_array_equal(mx.nd.where(c, a, b).asnumpy(), np.where(x > 0.3, x, y))
+    for dtype in ("uint8", "float16", "float64"):
+        p, q = mx.nd.array(x * 9 + 60, dtype=dtype), mx.nd.array(y * 9 + 60, dtype=dtype)
+        np.testing.assert_array_equal(mx.nd.where(mx.nd.array(x > 0.3), p, q).asnumpy(), np.where(x > 0.3, p.asnumpy(), q.asnumpy()))
+    view = a[100:200]
+    a[150:250] = view   # views of one array that overlap
+    np.testing.assert_array_equal(a.asnumpy()[150:250], x[100:200])
