@@ -51,8 +51,9 @@ MXNET_REGISTER_OP(_backward_copyto)
     .set_infer_shape(ElemwiseShape)
     .set_infer_type(AnyType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      return std::vector<NodeEntry>{MakeOp("_copyto", {ograds[0]}), NodeEntry()};
+      return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
+    .set_shape_only_from(1)
     .set_array_fn(CopyBack);
 
 }  // namespace

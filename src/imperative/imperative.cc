@@ -252,6 +252,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
   for (size_t i = 0; i < inputs.size(); ++i) {
     MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
     const Context c = inputs[i]->ctx();
+    if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;   // `_backward_copyto`: where the result goes
     if (!*have_ctx) {
       *ctx = ResultContext(c);
       *have_ctx = true;

@@ -404,6 +404,103 @@ def test_trainer_takes_no_store(kind):
     same(net.weight.list_data(), 0)
 
 
+class Dense:
+    """A dense network with Adam, whose steps depend on how many there were."""
+
+    def __init__(self, contexts, store, on_store):
+        self.net = gluon.nn.HybridSequential(prefix="dense_")
+        with self.net.name_scope():
+            self.net.add(gluon.nn.Dense(8, activation="tanh", in_units=4), gluon.nn.Dense(3, in_units=8))
+        self.net.initialize(mx.init.Zero(), ctx=contexts)
+        rng = np.random.RandomState(2)
+        for p in self.net.collect_params().values():
+            p.set_data(mx.nd.array(rng.uniform(-0.5, 0.5, p.shape)))
+        self.trainer = gluon.Trainer(self.net.collect_params(), "adam", {"learning_rate": 0.01}, kvstore=store, update_on_kvstore=on_store)
+
+    def steps(self, begin, end):
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()
+        contexts = self.net[0].weight.list_ctx()
+        for x, y in list(zip(*batches(6, SIZE, (4,), 3)))[begin:end]:
+            with autograd.record():
+                parts = [loss(self.net(a), b) for a, b in zip(gluon.utils.split_and_load(x, contexts), gluon.utils.split_and_load(y, contexts))]
+            autograd.backward(parts)
+            self.trainer.step(SIZE)
+        copies = [np.concatenate([p.list_data()[i].asnumpy().ravel() for p in self.net.collect_params().values()]) for i in range(len(contexts))]
+        for c in copies[1:]:
+            np.testing.assert_array_equal(c, copies[0])
+        return copies[0]
+
+
+@pytest.mark.parametrize("on_store", [True, False])
+def test_states_are_loaded_for_other_gpus(kind, on_store, tmp_path):
+    """What some GPUs saved, more, fewer or one goes on with; and the CPU."""
+    whole = Dense([mx.cpu()], None, None).steps(0, 6)
+    first = Dense(GPUS[:2], kind, on_store)
+    first.steps(0, 3)
+    first.trainer.save_states(str(tmp_path / "states"))
+    first.net.save_parameters(str(tmp_path / "parameters"))
+    for contexts in (GPUS, GPUS[::-1], GPUS[-2:], GPUS[1:2], [mx.cpu(), mx.cpu(1)]):
+        for other in (True, False) if len(contexts) > 1 else (None,):
+            second = Dense(contexts, kind, other)
+            second.net.load_parameters(str(tmp_path / "parameters"), ctx=contexts)
+            second.trainer.load_states(str(tmp_path / "states"))
+            np.testing.assert_allclose(second.steps(3, 6), whole, rtol=1e-3, atol=1e-5, err_msg=str(contexts))
+
+
+@pytest.mark.parametrize("on_store", [True, False])
+def test_parameters_move_between_steps(kind, on_store):
+    whole = Dense([mx.cpu()], None, None).steps(0, 6)
+    moving = Dense(GPUS[:2], kind, on_store)
+    for step, contexts in enumerate((GPUS[:2], GPUS, GPUS[::-1], GPUS[-2:], GPUS[:1], [mx.cpu(), mx.cpu(1)])):
+        moving.net.collect_params().reset_ctx(contexts)
+        result = moving.steps(step, step + 1)
+    np.testing.assert_allclose(result, whole, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("to", GPUS[:2] + [mx.cpu()], ids=str)
+@pytest.mark.parametrize("home", [mx.cpu(), GPUS[1]], ids=str)
+def test_gradients_come_back_over_devices(home, to):
+    x = mx.nd.array([1, 2, 3], ctx=home)
+    x.attach_grad()
+    with autograd.record():
+        y = (x * x * x).as_in_context(to)
+        dx = autograd.grad(y.sum(), [x], create_graph=True)[0]
+        z = (dx * dx).copyto(to).sum()
+    z.backward()
+    assert dx.context == x.grad.context == home
+    same([x.grad], 36 * np.array([1, 8, 27]))
+    x.attach_grad("add")
+    for _ in range(2):
+        with autograd.record():
+            z = (x.as_in_context(to) * x.as_in_context(to)).sum()
+        z.backward()
+    same([x.grad], 4 * np.array([1, 2, 3]))
+
+
+def test_a_network_over_several_gpus():
+    """Each part on its GPU, by as_in_context."""
+    results = []
+    for contexts in (GPUS[:2], [mx.cpu(), mx.cpu()]):
+        parts = [gluon.nn.Dense(6, activation="relu", in_units=4), gluon.nn.Dense(3, in_units=6)]
+        rng = np.random.RandomState(3)
+        for part, context in zip(parts, contexts):
+            part.initialize(ctx=context)
+            part.hybridize()
+            for p in (part.weight, part.bias):
+                p.set_data(mx.nd.array(rng.uniform(-1, 1, p.shape)))
+        trainers = [gluon.Trainer(part.collect_params(), "sgd", {"learning_rate": 0.1}) for part in parts]
+        for x in batches(3, 8, (4,), 3)[0]:
+            with autograd.record():
+                y = parts[0](mx.nd.array(x, ctx=contexts[0]))
+                z = (parts[1](y.as_in_context(contexts[1])) ** 2).mean()
+            z.backward()
+            for trainer in trainers:
+                trainer.step(1)
+        results.append([p.data().asnumpy() for part in parts for p in (part.weight, part.bias)])
+    for gpu, host in zip(*results):
+        np.testing.assert_allclose(gpu, host, rtol=1e-4, atol=1e-6)
+
+
 def module_data():
     data, labels = batches(3, SIZE, (2, 6, 6), 3)
     return mx.io.NDArrayIter(data.reshape(-1, 2, 6, 6), labels.reshape(-1), SIZE)

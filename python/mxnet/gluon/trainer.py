@@ -149,9 +149,31 @@ class Trainer:
                     self._kvstore.init(index, arrays[0])
         self._params_to_init = waiting
 
+    def _follow_contexts(self):
+        """The Parameters were moved (reset_ctx): another store, and the optimizer's states where the Parameters are."""
+        states = self._own_updaters()[0].get_states(dump_optimizer=False)
+        self._reset_kvstore()
+        self._init_kvstore()
+        self._take_states(states)
+
+    def _own_updaters(self):
+        return [self._kvstore._updater] if self._update_on_kvstore else self._updaters
+
+    def _take_states(self, states):
+        """Optimizer states, as an updater gives them, for the present contexts."""
+        updaters = self._own_updaters()
+        for updater in updaters:
+            updater.set_states(states)
+            updater.optimizer = updaters[0].optimizer
+        self._optimizer = updaters[0].optimizer
+        self._optimizer._count_on([0] if self._update_on_kvstore else [c.device_id for c in self._contexts])
+        self._optimizer.param_dict = dict(enumerate(self._params))
+
     def _prepare(self):
         if not self._kv_initialized:
             self._init_kvstore()
+        elif self._params and self._params[0]._data is not None and [a.context for a in self._params[0]._data] != self._contexts:
+            self._follow_contexts()
         if self._params_to_init:
             self._init_params()
 
@@ -276,7 +298,7 @@ class Trainer:
                 self._reset_kvstore()
                 self._init_kvstore()
                 if states is not None:
-                    self._kvstore._updater.set_states(states)
+                    self._take_states(states)
 
     # -- files ---------------------------------------------------------------------------------------------------
     def save_states(self, fname):
@@ -292,14 +314,8 @@ class Trainer:
     def load_states(self, fname):
         """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present Parameters."""
         self._prepare()
-        if self._update_on_kvstore:
-            self._kvstore.load_optimizer_states(fname)
-            self._optimizer = self._kvstore._updater.optimizer
-        else:
-            with open(fname, 'rb') as f:
-                states = f.read()
-            for updater in self._updaters:
-                updater.set_states(states)
-                updater.optimizer = self._updaters[0].optimizer
-            self._optimizer = self._updaters[0].optimizer
-        self._optimizer.param_dict = dict(enumerate(self._params))
+        if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
+            self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them
+            return
+        with open(fname, 'rb') as f:
+            self._take_states(f.read())

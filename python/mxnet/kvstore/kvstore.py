@@ -160,7 +160,9 @@ class KVStore(KVStoreBase):
             self._send_command_to_servers(0, pickle.dumps(optimizer, 0).decode("ascii"))
         else:
             from ..optimizer import get_updater
-            self._set_updater(get_updater(optimizer))
+            updater = get_updater(optimizer)
+            updater.for_store = True
+            self._set_updater(updater)
 
     def _set_updater(self, updater):
         """Hand sums to ``updater(key, pushed, stored)``, which changes `stored` in place."""

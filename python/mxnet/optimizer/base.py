@@ -206,6 +206,15 @@ class Optimizer(metaclass=_OptimizerType):
     def _set_current_context(self, device_id):
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
+    def _count_on(self, devices):
+        """Between two steps: the weights are on these devices (numbers) from now on, and all have made the updates that any has made."""
+        made = {}
+        for counts in self._all_index_update_counts.values():
+            for index, count in counts.items():
+                made[index] = max(count, made.get(index, 0))
+        self._all_index_update_counts = {device: dict(made) for device in devices}
+        self._set_current_context(next(iter(devices), 0))
+
     def _update_count(self, index):
         counts = self._index_update_count
         for i in index if isinstance(index, (list, tuple)) else (index,):

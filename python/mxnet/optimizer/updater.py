@@ -16,6 +16,9 @@ class Updater:
         Makes the steps.
     """
 
+    for_store = False
+    """The weights are a store's, one of each index wherever it lies, and not one device's copies: their updates are counted together."""
+
     def __init__(self, optimizer):
         self.optimizer = optimizer
         self.states = {}
@@ -30,7 +33,7 @@ class Updater:
             return
         weights = [_classic(w) for w in weights]
         grads = [_classic(g) for g in grads]
-        self.optimizer._set_current_context(weights[0].context.device_id)
+        self.optimizer._set_current_context(0 if self.for_store else weights[0].context.device_id)
         for i, w in zip(indices, weights):
             if i not in self.states:
                 self.states[i] = self.optimizer.create_state_multi_precision(i, w)
@@ -71,6 +74,8 @@ class Updater:
         states = pickle.loads(states)
         if isinstance(states, tuple) and len(states) == 2:
             self.states, self.optimizer = states
+            if self.for_store:
+                self.optimizer._count_on([0])
             self.aggregate_updates = self.optimizer.aggregate_num > 0
         else:
             self.states = states
