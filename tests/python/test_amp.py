@@ -219,6 +219,7 @@ def test_loss_scaler():
 
 
 TRAIN = """
+import json
 import sys
 import numpy as np
 import mxnet as mx
@@ -265,6 +266,24 @@ assert mixed[-1] < 0.5 * mixed[0] and abs(mixed[-1] - plain[-1]) < 0.1 * plain[0
 assert mixed != plain
 assert mx.nd.exp(out).dtype == np.float32
 assert (mx.nd.broadcast_add(out, mx.nd.ones((32, 4)))).dtype == np.float32
+
+# Python's operators, the functions of their names, and those of modules: the widest type of two arrays
+wide = mx.nd.ones((32, 4))
+for two in (out + wide, wide - out, out * wide, wide / out, out % wide, out > wide, wide == out, mx.nd.maximum(out, wide), mx.nd.add(wide, out), mx.nd.elemwise_add(out, wide)):
+    assert two.dtype == np.float32, two.dtype
+assert all(str(getattr(one.dtype, "__name__", one.dtype)) == target for one in (out + 1, 2 - out, out + out, 2 * out))
+assert (out ** 2).dtype == np.float32 and (2 ** out).dtype == np.float32
+assert (wide + 1)[0, 0].asscalar() == 2 and (3 - wide)[0, 0].asscalar() == 2 and (out == out).asnumpy().all()
+low, qkv = mx.nd.ones((4, 2, 24)).astype(target), mx.nd.ones((4, 2, 24))
+scores = mx.nd.contrib.interleaved_matmul_selfatt_qk(low, heads=2)
+assert str(getattr(scores.dtype, "__name__", scores.dtype)) == target
+assert mx.nd.contrib.interleaved_matmul_selfatt_valatt(low, mx.nd.softmax(scores), heads=2).dtype == np.float32
+a, b = mx.sym.var("a"), mx.sym.var("b")
+for two, op in ((a + b, "elemwise_add"), (a - b, "elemwise_sub"), (a / b, "elemwise_div"), (a > b, "_greater"), (mx.sym.maximum(a, b), "_maximum"), (mx.sym.elemwise_mul(a, b), "elemwise_mul"),
+                (mx.sym.contrib.interleaved_matmul_selfatt_valatt(a, b, heads=2), "_contrib_interleaved_matmul_selfatt_valatt")):
+    ops = [n["op"] for n in json.loads(two.tojson(remove_amp_cast=False))["nodes"] if n["op"] != "null"]
+    assert ops == ["amp_multicast", op], ops
+assert [n["op"] for n in json.loads((a ** b).tojson(remove_amp_cast=False))["nodes"] if n["op"] != "null"] == ["amp_cast", "amp_cast", "_power"]
 
 # an overflow skips the step
 weight = net[0].weight

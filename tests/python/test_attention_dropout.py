@@ -357,3 +357,33 @@ def test_replayed_graphs_draw_what_runs_without_graphs_would(tmp_path):
     for a, b in zip(results["0"], results["1"]):
         np.testing.assert_array_equal(a, b)
     assert len({a.tobytes() for a in results["1"][::2]}) == 6
+
+
+MIXED = """
+import sys
+import numpy as np
+import mxnet as mx
+from mxnet import amp, autograd
+amp.init(sys.argv[1])
+sys.path.insert(0, %r)
+from test_attention_dropout import Layer
+net = Layer(units=64, heads=2, p=0.4)
+net.initialize(mx.init.Xavier(), ctx=mx.gpu(0))
+net.hybridize(static_alloc=True, static_shape=True)
+x = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (16, 2, 64)), ctx=mx.gpu(0))
+x.attach_grad()
+with autograd.record():
+    y = net(x, mx.nd.array(np.full((4, 16), 16), dtype="int32", ctx=mx.gpu(0)))
+y.backward()
+assert np.isfinite(x.grad.asnumpy()).all()
+kinds = [n["op"] for n in net.explain(runs=0).plan["nodes"]]
+assert kinds.count("_fused_attention") == kinds.count("_backward_fused_attention") == 2 and "softmax" not in kinds, kinds
+"""
+
+
+@GPU
+@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+def test_mixed_precision_on_a_gpu(target):
+    """The softmax is float32 there, and so is what it drops."""
+    r = subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)), target], capture_output=True, text=True, timeout=600)
+    assert r.returncode == 0, r.stderr[-4000:]

@@ -130,21 +130,69 @@ def _wrap(function, change, condition=None):
     return cast
 
 
+def _places(name):
+    """Modules in which users find the operator, each with its name there; those in one list share a function."""
+    for module in (nd, sym):
+        if not name.startswith("_"):
+            yield [(module.op, name), (module, name)]
+            continue
+        for part in ("contrib", "linalg", "image"):   # mx.nd.contrib.name is _contrib_name
+            if name.startswith(f"_{part}_"):
+                yield [(getattr(module, part), name[len(part) + 2:])]
+
+
 def _patch(names, change, condition=None):
     for name in names:
-        for module in (nd, sym):
-            original = None if name.startswith("_") else getattr(module.op, name, None)
+        for places in _places(name):
+            original = getattr(*places[0], None)
             if original is None:
                 continue
-            original = getattr(original, "_amp_original", original)
-            wrapped = _wrap(original, change, condition)
-            setattr(module.op, name, wrapped)
-            if hasattr(module, name):
-                setattr(module, name, wrapped)
+            wrapped = _wrap(getattr(original, "_amp_original", original), change, condition)
+            for module, attribute in places:
+                if hasattr(module, attribute):
+                    setattr(module, attribute, wrapped)
+
+
+# Python's operators: method, operators of two arrays and of two symbols, of one and a number, with the number on the left
+_OPERATORS = [("add", "broadcast_add", "elemwise_add", "_plus_scalar", "_plus_scalar"), ("sub", "broadcast_sub", "elemwise_sub", "_minus_scalar", "_rminus_scalar"),
+              ("mul", "broadcast_mul", "elemwise_mul", "_mul_scalar", "_mul_scalar"), ("truediv", "broadcast_div", "elemwise_div", "_div_scalar", "_rdiv_scalar"),
+              ("mod", "broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"), ("pow", "broadcast_power", "_power", "_power_scalar", "_rpower_scalar"),
+              ("eq", "broadcast_equal", "_equal", "_equal_scalar", None), ("ne", "broadcast_not_equal", "_not_equal", "_not_equal_scalar", None),
+              ("gt", "broadcast_greater", "_greater", "_greater_scalar", None), ("ge", "broadcast_greater_equal", "_greater_equal", "_greater_equal_scalar", None),
+              ("lt", "broadcast_lesser", "_lesser", "_lesser_scalar", None), ("le", "broadcast_lesser_equal", "_lesser_equal", "_lesser_equal_scalar", None)]
+# functions that choose between such operators by what they are given
+_FUNCTIONS = [(nd, name, "broadcast_" + op) for name, op in
+              [("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("modulo", "mod"), ("power", "power"), ("maximum", "maximum"),
+               ("minimum", "minimum")] + [(name, name) for name in ("equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal")]]
+_FUNCTIONS += [(sym, name, "_" + name) for name in ("maximum", "minimum", "power", "hypot")] + [(sym, "pow", "_power")]
+
+
+def _patch_operators(changes):
+    """`changes`: what is done to inputs of operators, by name."""
+    def patch(cls, method, of_two, of_number):
+        original = getattr(cls, method, None)
+        if original is None or not (of_two or of_number):
+            return
+
+        @functools.wraps(original)
+        def cast(self, other):
+            change = of_two if isinstance(other, cls) else of_number
+            if change:
+                (self, other), _ = _cast_arguments((self, other), {}, change)
+            return original(self, other)
+        setattr(cls, method, cast)
+    for method, of_arrays, of_symbols, of_number, of_left in _OPERATORS:
+        for cls, of_two in ((NDArray, of_arrays), (Symbol, of_symbols)):
+            patch(cls, f"__{method}__", changes.get(of_two), changes.get(of_number))
+            if of_left:
+                patch(cls, f"__r{method}__", changes.get(of_two), changes.get(of_left))
+    for module, name, op in _FUNCTIONS:
+        if op in changes and hasattr(module, name):
+            setattr(module, name, _wrap(getattr(module, name), changes[op]))
 
 
 def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops=None, fp32_ops=None):
-    """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and ``mx.sym`` cast what they are given.
+    """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and ``mx.sym``, and Python's operators, cast what they are given.
 
     Call it before networks are built. Parameters stay float32 and are cast where a 16-bit operator reads them.
 
@@ -172,10 +220,12 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
     low = list_lp16_ops(target) if target_precision_ops is None else target_precision_ops
     full = list_fp32_ops(target) if fp32_ops is None else fp32_ops
-    chosen = set(low) | set(full)
-    _patch([n for n in list_widest_type_cast(target) if n not in chosen], _widest)
-    _patch(low, lambda values: [_cast(v, target) for v in values])
-    _patch([n for n in full if n not in set(low)], lambda values: [_cast(v, "float32") for v in values])
+    changes = dict.fromkeys(list_widest_type_cast(target), _widest)
+    changes.update(dict.fromkeys(full, lambda values: [_cast(v, "float32") for v in values]))
+    changes.update(dict.fromkeys(low, lambda values: [_cast(v, target) for v in values]))
+    for name, change in changes.items():
+        _patch([name], change)
+    _patch_operators(changes)
     by_op = {}
     for name, parameter, values in list_conditional_fp32_ops(target) if conditional_fp32_ops is None else conditional_fp32_ops:
         by_op.setdefault(name, []).append((parameter, set(map(str, values))))
