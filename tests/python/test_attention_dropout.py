@@ -74,9 +74,12 @@ def test_always(kind, train):
     assert np.abs(first - e.forward(is_train=train)[0].asnumpy()).max() > 1e-3
 
 
-def separate(p, **kwargs):
+def separate(p, masked=False):
     q, k, v = (mx.sym.var(n) for n in "qkv")
-    return mx.sym.batch_dot(mx.sym.Dropout(mx.sym.softmax(mx.sym.batch_dot(q, k, transpose_b=True)), p=p, **kwargs), v)
+    scores = mx.sym.batch_dot(q, k, transpose_b=True)
+    if masked:
+        scores = mx.sym.broadcast_add(scores, mx.sym.BlockGrad(mx.sym.var("m")))
+    return mx.sym.batch_dot(mx.sym.Dropout(mx.sym.softmax(scores), p=p), v)
 
 
 def bound(net, heads, rows, columns, width, seed=3):
@@ -250,14 +253,17 @@ GPU = pytest.mark.skipif(mx.num_gpus() == 0, reason="needs a GPU")
 @GPU
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("width", [64, 20])
-def test_on_a_gpu(dtype, width):
+@pytest.mark.parametrize("masked", [False, True])
+def test_on_a_gpu(dtype, width, masked):
     """The result shows what was dropped; gradients against the formulas with that. cuDNN has no engine for a width of 20."""
     p, heads, rows, columns = 0.25, 2, 24, 40
     rng = np.random.RandomState(3)
     arrays = {"q": rng.uniform(-0.5, 0.5, (heads, rows, width)), "k": rng.uniform(-0.5, 0.5, (heads, columns, width)), "v": np.broadcast_to(np.eye(columns), (heads, columns, columns))}
+    if masked:
+        arrays["m"] = rng.uniform(-1, 1, (1, rows, columns))
     args = {n: mx.nd.array(a, ctx=mx.gpu(0), dtype=dtype) for n, a in arrays.items()}
     a = {n: x.astype("float32").asnumpy().astype("float64") for n, x in args.items()}
-    e = separate(p).bind(mx.gpu(0), args, args_grad={n: mx.nd.zeros(x.shape, mx.gpu(0), dtype=dtype) for n, x in args.items()})
+    e = separate(p, masked).bind(mx.gpu(0), args, args_grad={n: mx.nd.zeros(x.shape, mx.gpu(0), dtype=dtype) for n, x in args.items()})
     seen = []
     for seed in (1, 1, 2):
         mx.random.seed(seed)
@@ -271,7 +277,7 @@ def test_on_a_gpu(dtype, width):
         assert ((other > 0) != (seen[2] > 0)).mean() > 0.1
     y, og = again.astype("float64"), og.astype("float32").asnumpy().astype("float64")
     assert abs((y == 0).mean() - p) < 6 * np.sqrt(p * (1 - p) / y.size)
-    w, mask = softmax(a["q"] @ a["k"].transpose(0, 2, 1)), (y > 0) / (1 - p)
+    w, mask = softmax(a["q"] @ a["k"].transpose(0, 2, 1) + a.get("m", 0)), (y > 0) / (1 - p)
     dw = (og @ a["v"].transpose(0, 2, 1)) * mask
     ds = w * (dw - (dw * w).sum(-1, keepdims=True))
     tolerance = 0.01 if dtype == "float16" else 0.05
