@@ -139,7 +139,12 @@ def py_str(x):
 
 def _load_lib():
     # Local: symbols of the library must not be picked up by other extensions of the process.
-    lib = ctypes.CDLL(libinfo.find_lib_path()[0], ctypes.RTLD_LOCAL)
+    path = libinfo.find_lib_path()[0]
+    try:
+        lib = ctypes.CDLL(path, ctypes.RTLD_LOCAL)
+    except OSError as e:
+        gpu = " It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; MXNET_LIBRARY_PATH may name a build that does not."
+        raise OSError(f"[libinfo] {path} cannot be loaded: {e}." + (gpu if str(e).startswith(("libcu", "libnvrtc", "libnvJitLink", "libnccl")) else "")) from None
     lib.MXGetLastError.restype = ctypes.c_char_p
     return lib
 

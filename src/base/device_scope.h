@@ -10,20 +10,23 @@ namespace mxnet {
 class DeviceScope {
  public:
   explicit DeviceScope(int dev_id) {
-    ok_ = cudaGetDevice(&before_) == cudaSuccess && (before_ == dev_id || cudaSetDevice(dev_id) == cudaSuccess);
-    changed_ = ok_ && before_ != dev_id;
-    if (!ok_) cudaGetLastError();  // the caller reports it; the next CUDA call must not find it again
+    status_ = cudaGetDevice(&before_);
+    if (status_ == cudaSuccess && before_ != dev_id) status_ = cudaSetDevice(dev_id);
+    changed_ = ok() && before_ != dev_id;
+    if (!ok()) cudaGetLastError();  // the caller reports it; the next CUDA call must not find it again
   }
   ~DeviceScope() {
     if (changed_) cudaSetDevice(before_);
   }
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
-  bool ok() const { return ok_; }
+  bool ok() const { return status_ == cudaSuccess; }
+  cudaError_t status() const { return status_; }
 
  private:
   int before_ = 0;
-  bool ok_ = false, changed_ = false;
+  cudaError_t status_ = cudaSuccess;
+  bool changed_ = false;
 };
 
 }  // namespace mxnet

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/cuda_error.h"
 #include "base/device_scope.h"
 #include "base/fork_guard.h"
 #include "engine/stream.h"
@@ -13,7 +14,7 @@ namespace engine {
 namespace {
 
 void Check(cudaError_t status, const char* what) {
-  MXNET_CHECK(status == cudaSuccess) << "[engine] " << what << " failed: " << cudaGetErrorString(status);
+  MXNET_CHECK(status == cudaSuccess) << "[engine] " << what << " failed: " << CudaErrorText(status);
 }
 
 void SetDevice(int dev_id) {

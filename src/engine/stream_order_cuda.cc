@@ -1,6 +1,7 @@
 #include <cuda_runtime_api.h>
 
 #include "engine/stream_order.h"
+#include "base/cuda_error.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -10,7 +11,7 @@ namespace {
 void Check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  MXNET_THROW(Generic) << "[engine] " << what << " failed: " << cudaGetErrorString(status);
+  MXNET_THROW(Generic) << "[engine] " << what << " failed: " << CudaErrorText(status);
 }
 
 void Order(void* later, void* earlier) {

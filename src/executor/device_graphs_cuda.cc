@@ -6,6 +6,7 @@
 
 #include "base/collective_launch.h"
 #include "executor/device_graphs.h"
+#include "base/cuda_error.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -23,7 +24,7 @@ struct Captured {
 void Check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  MXNET_THROW(Generic) << "[cuda graphs] " << what << " failed: " << cudaGetErrorString(status);
+  MXNET_THROW(Generic) << "[cuda graphs] " << what << " failed: " << CudaErrorText(status);
 }
 
 // Relaxed: memory may be made meanwhile, by this thread and by others.

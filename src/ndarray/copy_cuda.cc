@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/collective_launch.h"
+#include "base/cuda_error.h"
 #include "ndarray/peer_access.h"
 #include "ndarray/run.h"
 
@@ -47,7 +48,7 @@ void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t b
   }
   if (status != cudaSuccess) cudaGetLastError();
   MXNET_CHECK(status == cudaSuccess) << "[NDArray] copy of " << bytes << " bytes from " << src_ctx << " to " << dst_ctx
-                                     << " failed: " << cudaGetErrorString(status);
+                                     << " failed: " << CudaErrorText(status);
 }
 
 const bool registered = (DeviceCopy::Get().copy = Copy) != nullptr;

@@ -207,9 +207,13 @@ void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
     if (bytes) std::memcpy(dst, src.dptr, bytes);
     return;
   }
-  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); }, src.ctx, {var()}, {},
+  struct Done {   // what the copy writes, for the engine: its failure stays there
+    Var* const var = Engine::Get()->NewVariable();
+    ~Done() { Engine::Get()->DeleteVariable({}, Context::CPU(), var); }
+  } done;
+  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); }, src.ctx, {var()}, {done.var},
                           FnProperty::kCopyFromGPU, 0, "SyncCopyToCPU");
-  WaitToWrite();   // our read counts as a reader: a writer's wait includes it
+  Engine::Get()->WaitForVar(done.var);
 }
 
 NDArray NDArray::Copy(Context ctx) const {

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/collective_launch.h"
+#include "base/cuda_error.h"
 #include "mxnet/error.h"
 #include "rtc/compile.h"
 #include "rtc/kernel.h"
@@ -16,7 +17,7 @@ namespace {
 void Check(cudaError_t status, const char* what, const std::string& name) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  MXNET_THROW(Generic) << "[rtc] " << what << " " << name << " failed: " << cudaGetErrorString(status);
+  MXNET_THROW(Generic) << "[rtc] " << what << " " << name << " failed: " << CudaErrorText(status);
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/collective_launch.h"
+#include "base/cuda_error.h"
 #include "base/device_query.h"
 #include "base/device_scope.h"
 #include "storage/backend_registry.h"
@@ -21,28 +24,29 @@ int Count() {
   cudaGetLastError();
   // InsufficientDriver is also the answer when no driver is installed.
   MXNET_CHECK(status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver)
-      << "[storage] cannot count GPUs: " << cudaGetErrorString(status);
+      << "[storage] cannot count GPUs: " << CudaErrorText(status);
   return 0;
 }
 
 void CheckDevice(int dev_id) {
   const int count = Count();
   if (dev_id >= 0 && dev_id < count) return;
+  const auto version = [](int number) { return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); };
   int driver = 0;
   cudaDriverGetVersion(&driver);
-  MXNET_THROW(Value) << "[storage] gpu(" << dev_id << "): this machine has " << count << " usable GPU(s), driver "
-                     << (driver > 0 ? "for CUDA " + std::to_string(driver / 1000) + "." + std::to_string(driver % 1000 / 10)
-                                    : std::string("not found"))
-                     << "; accepted: " << (count > 0 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")" : "cpu contexts");
+  std::string why = driver > 0 ? "NVIDIA's driver is for " + version(driver) + ", this library for " + version(CUDART_VERSION) : "NVIDIA's driver, libcuda.so.1, was not found";
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) why += std::string(", CUDA_VISIBLE_DEVICES='") + visible + "'";
+  MXNET_THROW(Value) << "[storage] gpu(" << dev_id << ") does not exist: there " << (count == 1 ? "is " : "are ") << (count ? std::to_string(count) : "no") << " usable GPU" << (count == 1 ? "" : "s") << " ("
+                     << why << "); accepted: " << (count > 1 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")" : count ? "gpu(0)" : "cpu contexts");
 }
 
 void MemoryInfo(int dev_id, size_t* free_bytes, size_t* total_bytes) {
   CheckDevice(dev_id);
   DeviceScope scope(dev_id);
-  const cudaError_t status = scope.ok() ? cudaMemGetInfo(free_bytes, total_bytes) : cudaErrorInvalidDevice;
+  const cudaError_t status = scope.ok() ? cudaMemGetInfo(free_bytes, total_bytes) : scope.status();
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  MXNET_THROW(Generic) << "[storage] memory of gpu(" << dev_id << "): " << cudaGetErrorString(status);
+  MXNET_THROW(Generic) << "[storage] memory of gpu(" << dev_id << "): " << CudaErrorText(status);
 }
 
 int DeviceOf(const void* ptr) {
@@ -61,8 +65,10 @@ class GpuBackend : public StorageBackend {
     std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
     DeviceScope scope(dev_id_);
     void* ptr = nullptr;
-    if (scope.ok() && cudaMalloc(&ptr, bytes) == cudaSuccess) return ptr;
+    const cudaError_t status = scope.ok() ? cudaMalloc(&ptr, bytes) : scope.status();
+    if (status == cudaSuccess) return ptr;
     cudaGetLastError();
+    MXNET_CHECK(!IsDeviceFault(status)) << "[storage] gpu(" << dev_id_ << ") gives no memory: " << CudaErrorText(status);
     return nullptr;
   }
   void Free(void* ptr, size_t) override {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
+#include <cstdio>
 
 #include "engine/device_streams.h"
 #include "mxnet/profiler.h"
@@ -22,6 +24,15 @@ constexpr size_t kCpuAlignment = 64;
 constexpr size_t kGpuAlignment = 256;
 
 std::atomic<void (*)()> g_spare_holder{nullptr};
+
+/* "64 GiB, " or " (64 GiB)": large numbers of bytes once more for people. */
+std::string InUnits(size_t bytes, bool brackets = false) {
+  if (bytes < size_t{1} << 20) return "";
+  const bool giga = bytes >= size_t{1} << 30;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g %s", std::ldexp(static_cast<double>(bytes), giga ? -30 : -20), giga ? "GiB" : "MiB");
+  return brackets ? std::string(" (") + text + ")" : std::string(text) + ", ";
+}
 
 bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
@@ -329,16 +340,15 @@ void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {
   size_t free_bytes = 0, total_bytes = 0;
   backend_->MemInfo(&free_bytes, &total_bytes);
   const StorageStats stats = Stats();
-  std::ostringstream size;
-  if (rounded == SIZE_MAX) {
-    size << "more than any address space";
-  } else {
-    size << rounded << " after rounding";
-  }
-  MXNET_THROW(OutOfMemory) << "[storage] out of memory on " << ctx_.str() << ": " << bytes << " bytes requested ("
-                           << size.str() << "), " << stats.used_bytes << " used, " << stats.cached_bytes << " cached, "
-                           << free_bytes << " free of " << total_bytes
-                           << " in total; accepted: a smaller request, or free arrays first";
+  std::ostringstream text;
+  text << "[storage] out of memory on " << ctx_.str() << ": " << bytes << " bytes requested (";
+  if (rounded == SIZE_MAX) text << "more than any address space";
+  else text << InUnits(rounded) << rounded << " after rounding";
+  text << "), " << stats.used_bytes << " used" << InUnits(stats.used_bytes, true) << ", " << stats.cached_bytes << " cached" << InUnits(stats.cached_bytes, true) << ", " << free_bytes << " free"
+       << InUnits(free_bytes, true) << " of " << total_bytes << InUnits(total_bytes, true) << " in total";
+  const size_t known = free_bytes + stats.used_bytes + stats.cached_bytes;
+  if (ctx_.is_gpu() && known < total_bytes) text << ", the rest" << InUnits(total_bytes - known, true) << " held by others: other processes, libraries, the driver";
+  throw Error(Error::Kind::kOutOfMemory, text.str() + "; accepted: a smaller request, or free arrays first");
 }
 
 void Pool::Free(void* ptr, size_t rounded) {

@@ -22,6 +22,7 @@ int Number(const char* name, int fallback) {
 thread_local cudaError_t t_last = cudaSuccess;
 thread_local int t_device = 0;
 std::atomic<pid_t> g_owner{0};
+std::atomic<bool> g_broken{false};
 
 /* One arena for each device; blocks are multiples of 512 bytes. Invariant: `free` and `used` together cover it, and no two free blocks meet. */
 struct Arena {
@@ -82,8 +83,10 @@ cudaError_t Usable() {
   pid_t nobody = 0;
   const pid_t self = getpid();
   if (!g_owner.compare_exchange_strong(nobody, self) && nobody != self) return Fail(cudaErrorInitializationError);
+  if (g_broken.load(std::memory_order_acquire)) return Fail(cudaErrorIllegalAddress);
   return DeviceTotal() > 0 ? cudaSuccess : Fail(cudaErrorNoDevice);
 }
+void Break() { g_broken.store(true, std::memory_order_release); }
 
 Touch::Touch() {
   if (!Guarded()) return;
@@ -241,6 +244,7 @@ const char* cudaGetErrorString(cudaError_t status) {
     case cudaErrorMemoryAllocation: return "out of memory";
     case cudaErrorInvalidValue: return "invalid argument";
     case cudaErrorInitializationError: return "initialization error";
+    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
     case cudaErrorNoDevice: return "no CUDA-capable device is detected";
     default: text = "host_gpu: CUDA error " + std::to_string(static_cast<int>(status)); return text.c_str();
   }
@@ -307,7 +311,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
 cudaError_t cudaDeviceSynchronize() {
   HOST_GPU_ENTER();
   host_gpu::Drain(host_gpu::t_device);
-  return cudaSuccess;
+  return host_gpu::Usable();
 }
 
 cudaError_t cudaMalloc(void** p, size_t bytes) {

@@ -178,6 +178,9 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
         std::memcpy(&value, copy[i].data() + at, 8);
         host_gpu::Trace("with", entry->name, value);
       }
+    static const char* const faulty = std::getenv("HOST_GPU_FAULT");
+    if (faulty && *faulty && std::strstr(entry->name, faulty)) host_gpu::Break();
+    if (host_gpu::Usable() != cudaSuccess) return;
     std::lock_guard<std::mutex> lock(kernel->library->mutex);
     if (entry->run(pointers.data(), g, b, dynamic.data()) != 0) Complain(entry->name, "threads of a block wait at different barriers");
   });

@@ -224,7 +224,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   }
   if (capture) return host_gpu::Forbidden(capture, "cudaStreamSynchronize");
   s->Wait(s->Last());
-  return cudaSuccess;
+  return host_gpu::Usable();
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   HOST_GPU_ENTER();
@@ -283,7 +283,7 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const auto mark = host_gpu::MarkOf(event);
   if (!mark) return cudaSuccess;
   if (mark->capture) return host_gpu::Forbidden(mark->capture, "cudaEventQuery");
-  return mark->stream->Done(mark->upto) ? cudaSuccess : Fail(cudaErrorNotReady);
+  return mark->stream->Done(mark->upto) ? host_gpu::Usable() : Fail(cudaErrorNotReady);
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   HOST_GPU_ENTER();
@@ -293,7 +293,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (mark->capture) return host_gpu::Forbidden(mark->capture, "cudaEventSynchronize");
   host_gpu::Trace("finish", "on", mark->stream.get());
   mark->stream->Wait(mark->upto);
-  return cudaSuccess;
+  return host_gpu::Usable();
 }
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
   HOST_GPU_ENTER();

@@ -24,6 +24,8 @@ int DeviceTotal();            // HOST_GPU_DEVICES
 int CurrentDevice();          // of the calling thread
 /* cudaSuccess, or what every call gets in a child of a process that had begun to use CUDA. Every interposed function asks first. */
 cudaError_t Usable();
+/* A kernel has failed: from here on nothing is usable. */
+void Break();
 /* Calls of one function; with HOST_GPU_COUNT=1 printed when the process ends. */
 class Counter {
  public:

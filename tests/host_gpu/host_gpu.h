@@ -12,6 +12,7 @@
  *   HOST_GPU_REPORT   file that broken rules are added to (test runners keep standard error to themselves)
  *   HOST_GPU_CUDNN_REFUSE, HOST_GPU_CUBLASLT_REFUSE, HOST_GPU_NCCL_REFUSE  what the libraries refuse (libraries.h)
  *   HOST_GPU_CUDNN_GRAPHS  file that graphs are added to, for judge/cudnn_judge.cc
+ *   HOST_GPU_FAULT    part of a kernel's name: such kernels end with an illegal address, and with them the use of every device
  *   HOST_GPU_GUARD    1: memory of devices cannot be touched by the host while no kernel runs
  */
 #ifndef MXNET_TESTS_HOST_GPU_HOST_GPU_H_

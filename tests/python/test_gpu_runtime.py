@@ -349,3 +349,32 @@ assert float(a.as_in_context(mx.cpu()).max().asscalar()) == 1
 """
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif("libhost_gpu.so" not in os.environ.get("LD_PRELOAD", ""), reason="kernels fail on the GPU made of the host")
+@pytest.mark.parametrize("engine", ["ThreadedEnginePerDevice", "NaiveEngine"])
+def test_a_fault_of_a_kernel_is_told(engine):
+    program = """
+import mxnet as mx
+ctx = mx.gpu(0)
+a = mx.nd.ones((4,), ctx=ctx)
+b = a + 1
+b.wait_to_read()
+def fails(work, *parts):
+    try:
+        result = work()
+    except mx.MXNetError as e:
+        assert not isinstance(e, MemoryError) and all(part in str(e) for part in parts), e
+    else:
+        raise AssertionError(result)
+fails(lambda: (a * 3).wait_to_read(), "an illegal memory access was encountered", "cannot use the GPU any more", "_mul_scalar")
+illegal = "an illegal memory access"
+fails(lambda: a.asnumpy(), illegal)      # never numbers that nobody computed
+fails(lambda: (b + 1).asnumpy(), illegal)
+fails(lambda: mx.nd.ones((1 << 22,), ctx=ctx).asnumpy(), illegal)
+fails(lambda: mx.nd.ones((4,)).as_in_context(ctx).asnumpy(), illegal)
+fails(lambda: mx.context.gpu_memory_info(0), illegal)
+assert (mx.nd.ones((2,)) * 2).asnumpy().tolist() == [2, 2]
+"""
+    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_FAULT="row_mul", MXNET_ENGINE_TYPE=engine), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stderr

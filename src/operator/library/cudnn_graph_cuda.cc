@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/collective_launch.h"
+#include "base/cuda_error.h"
 #include "base/dtype.h"
 #include "mxnet/error.h"
 #include "operator/library/hopper_properties.h"
@@ -26,7 +27,7 @@ void CheckCudnn(cudnnStatus_t status, const char* what, const Subject& subject) 
 void CheckCuda(cudaError_t status, const char* what, const Subject& subject) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
-  MXNET_THROW(Generic) << "[" << subject.Text() << "] " << what << " failed: " << cudaGetErrorString(status);
+  MXNET_THROW(Generic) << "[" << subject.Text() << "] " << what << " failed: " << CudaErrorText(status);
 }
 
 /* Operands as the library takes them. It may read numbers when they are set and whenever the plan starts, so they lie here. */
