@@ -4,6 +4,7 @@ import threading
 
 from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, call_and_mark, check_call, kept_for_native
 from .ndarray import NDArray, _GRAD_REQ_MAP
+from .ndarray._internal import set_mode
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]
@@ -11,30 +12,22 @@ __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_tra
 
 def set_recording(is_recording):
     """Switches recording on or off for this thread; returns the previous state."""
-    previous = ctypes.c_int()
-    check_call(_LIB.MXAutogradSetIsRecording(ctypes.c_int(bool(is_recording)), ctypes.byref(previous)))
-    return bool(previous.value)
+    return set_mode(bool(is_recording), None)[0]
 
 
 def set_training(train_mode):
     """Switches training mode (dropout on, batch statistics) for this thread; returns the previous state."""
-    previous = ctypes.c_int()
-    check_call(_LIB.MXAutogradSetIsTraining(ctypes.c_int(bool(train_mode)), ctypes.byref(previous)))
-    return bool(previous.value)
+    return set_mode(None, bool(train_mode))[1]
 
 
 def is_recording():
     """True while operations are recorded."""
-    state = ctypes.c_bool()
-    check_call(_LIB.MXAutogradIsRecording(ctypes.byref(state)))
-    return state.value
+    return set_mode(None, None)[0]
 
 
 def is_training():
     """True in training mode."""
-    state = ctypes.c_bool()
-    check_call(_LIB.MXAutogradIsTraining(ctypes.byref(state)))
-    return state.value
+    return set_mode(None, None)[1]
 
 
 class _Scope:
@@ -46,15 +39,11 @@ class _Scope:
         self._record, self._train, self._previous = is_record, train_mode, []
 
     def __enter__(self):
-        self._previous.append((None if self._record is None else set_recording(self._record),
-                               None if self._train is None else set_training(self._train)))
+        self._previous.append(set_mode(self._record, self._train))
 
     def __exit__(self, *_):
         recording, training = self._previous.pop()
-        if recording is not None:
-            set_recording(recording)
-        if training is not None:
-            set_training(training)
+        set_mode(None if self._record is None else recording, None if self._train is None else training)
 
 
 def record(train_mode=True):

@@ -69,6 +69,13 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
 
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
 const PyType_Slot* ArithmeticSlots();
+/* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions for the keys that they leave to it. */
+const PyType_Slot* IndexingSlots();
+PyObject* SetIndexing(PyObject* module, PyObject* args);
+/* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed) has whatever the memory held,
+ * filled(op handle, value or None, shape tuple, device type, device id, dtype number) what _zeros, _ones or _full write. */
+PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
+PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */
 void AddNDArrayBase(PyObject* module);
 /* Adds the CachedOp type to the module. */

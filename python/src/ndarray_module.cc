@@ -5,6 +5,7 @@
 #include <string>
 
 #include "binding.h"
+#include "mxnet/imperative.h"
 #include "mxnet/engine.h"
 
 namespace mxnet {
@@ -87,7 +88,30 @@ PyObject* Configure(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+/* The switches of this thread. set_mode(recording, training): None leaves one alone; returns both as they were. */
+PyObject* SetMode(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 2) {
+    PyErr_SetString(PyExc_TypeError, "set_mode(recording, training)");
+    return nullptr;
+  }
+  ImperativeState& state = Imperative::State();
+  PyObject* before = PyTuple_Pack(2, state.recording ? Py_True : Py_False, state.training ? Py_True : Py_False);
+  if (before && args[0] != Py_None) state.recording = PyObject_IsTrue(args[0]) == 1;
+  if (before && args[1] != Py_None) state.training = PyObject_IsTrue(args[1]) == 1;
+  return before;
+}
+
+PyObject* IsTraced(PyObject*, PyObject*) {
+  const ImperativeState& state = Imperative::State();
+  return PyBool_FromLong(state.recording || state.deferred_compute);
+}
+
 PyMethodDef functions[] = {
+    {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL, "new_array(shape tuple, device type, device id, dtype number, delayed)"},
+    {"filled", reinterpret_cast<PyCFunction>(Filled), METH_FASTCALL, "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)"},
+    {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL, "set_mode(recording, training): what they were; None leaves one alone."},
+    {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
+    {"_set_indexing", SetIndexing, METH_VARARGS, "Sets Python's functions for x[key] and x[key] = value."},
     {"invoke", reinterpret_cast<PyCFunction>(PyInvoke), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
     {"_configure", Configure, METH_VARARGS, "Sets helpers that live in Python."},

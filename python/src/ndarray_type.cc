@@ -133,6 +133,27 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/* _value(): the number in an array of size 1, or None where only NumPy has its type. */
+PyObject* Value(PyObject* self, PyObject*) {
+  return Guard([&]() -> PyObject* {
+    NDArray* a = Checked(self);
+    if (a->is_none() || a->shape().Size() != 1 || a->dtype() == kFloat16 || a->dtype() == kBfloat16) Py_RETURN_NONE;
+    alignas(8) char bytes[8];
+    {
+      GilRelease unlocked(true);
+      a->SyncCopyToCPU(bytes, DTypeSize(a->dtype()));
+    }
+    switch (a->dtype()) {
+      case kFloat32: return PyFloat_FromDouble(*reinterpret_cast<float*>(bytes));
+      case kFloat64: return PyFloat_FromDouble(*reinterpret_cast<double*>(bytes));
+      case kInt32: return PyLong_FromLong(*reinterpret_cast<int32_t*>(bytes));
+      case kInt64: return PyLong_FromLongLong(*reinterpret_cast<int64_t*>(bytes));
+      case kUint8: return PyLong_FromLong(*reinterpret_cast<uint8_t*>(bytes));
+      default: Py_RETURN_NONE;
+    }
+  });
+}
+
 PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
 }
@@ -197,6 +218,7 @@ PyMethodDef methods[] = {
     {"wait_to_write", WaitToWrite, METH_NOARGS, "Blocks until pending reads and writes are done."},
     {"_copy_to", reinterpret_cast<PyCFunction>(CopyMemory<true>), METH_FASTCALL, "Copies the contents to memory at an address."},
     {"_copy_from", reinterpret_cast<PyCFunction>(CopyMemory<false>), METH_FASTCALL, "Fills the array from memory at an address."},
+    {"_value", Value, METH_NOARGS, "The number in an array of size 1; None where its type is not Python's."},
     {"_detach", Detach, METH_NOARGS, "A view without autograd history."},
     {"_at", At, METH_O, "Row view; negative indices count from the end."},
     {"_slice", reinterpret_cast<PyCFunction>(Slice), METH_FASTCALL, "View of rows [begin, end)."},
@@ -219,7 +241,7 @@ const PyType_Slot own_slots[] = {{Py_tp_new, reinterpret_cast<void*>(New)},
 
 void AddNDArrayBase(PyObject* module) {
   std::vector<PyType_Slot> slots;
-  for (const PyType_Slot* part : {ArithmeticSlots(), own_slots}) {
+  for (const PyType_Slot* part : {ArithmeticSlots(), IndexingSlots(), own_slots}) {
     for (; part->slot != 0; ++part) slots.push_back(*part);
   }
   slots.push_back({0, nullptr});

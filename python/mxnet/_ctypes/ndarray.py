@@ -22,6 +22,49 @@ def _set_ndarray_class(cls):
     _class = cls
 
 
+def _set_indexing(get, set_):
+    """Sets the functions behind ``x[key]`` and ``x[key] = value``."""
+    NDArrayBase.__getitem__, NDArrayBase.__setitem__ = get, set_
+
+
+def new_array(shape, device_type, device_id, dtype, delayed):
+    """An array with whatever the memory held. Device and dtype are numbers."""
+    handle = NDArrayHandle()
+    check_call(_LIB.MXNDArrayCreateEx64((ctypes.c_int64 * len(shape))(*shape), ctypes.c_int(len(shape)), ctypes.c_int(device_type),
+                                        ctypes.c_int(device_id), ctypes.c_int(delayed), ctypes.c_int(dtype), ctypes.byref(handle)))
+    return _class(handle)
+
+
+def filled(op_handle, value, shape, device_type, device_id, dtype):
+    """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new array."""
+    from .._dtypes import NAMES
+    keys, values = ("shape", "dtype"), (shape, NAMES[dtype])
+    if value is not None:
+        keys, values = keys + ("value",), values + (repr(float(value)),)
+    return invoke(op_handle, (), keys, values, new_array(shape, device_type, device_id, dtype, True))
+
+
+def set_mode(recording, training):
+    """Switches recording and training mode of this thread (None leaves one alone); returns both as they were."""
+    before = []
+    for wanted, get, set_ in ((recording, _LIB.MXAutogradIsRecording, _LIB.MXAutogradSetIsRecording),
+                              (training, _LIB.MXAutogradIsTraining, _LIB.MXAutogradSetIsTraining)):
+        state, previous = ctypes.c_bool(), ctypes.c_int()
+        check_call(get(ctypes.byref(state)))
+        if wanted is not None:
+            check_call(set_(ctypes.c_int(bool(wanted)), ctypes.byref(previous)))
+        before.append(state.value)
+    return tuple(before)
+
+
+def is_traced():
+    """Whether autograd records or deferred compute traces on this thread."""
+    flag, deferred = ctypes.c_bool(), ctypes.c_int()
+    check_call(_LIB.MXAutogradIsRecording(ctypes.byref(flag)))
+    check_call(_LIB.MXNDArrayIsDeferredCompute(ctypes.byref(deferred)))
+    return flag.value or bool(deferred.value)
+
+
 def _op(name):
     if name not in _handles:
         handle = OpHandle()
@@ -167,6 +210,9 @@ class NDArrayBase:
     def _copy_from(self, address, size):
         self._check_writable()
         check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
+
+    def _value(self):
+        return None   # the array's values say it
 
     def _detach(self):
         out = NDArrayHandle()

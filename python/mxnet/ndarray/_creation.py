@@ -5,7 +5,7 @@ from .. import _dtypes
 from ..base import _LIB, check_call, mx_real_t
 from ..context import current_context
 from ._dlpack import from_dlpack
-from ._native import _as_shape, _call, _dense_only, _new_handle
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled
 from .ndarray import NDArray
 
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "waitall", "zeros"]
@@ -20,7 +20,7 @@ def array(source_array, ctx=None, dtype=None):
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
         dtype = source_array.dtype if dtype is None else dtype
-        target = NDArray(_new_handle(source_array.shape, ctx, dtype))
+        target = _new_array(source_array.shape, ctx, dtype)
         if source_array.context == ctx or _dtypes.number(dtype) == source_array._dtype_id:
             return source_array.copyto(target)
         return source_array.astype(dtype).copyto(target)
@@ -38,7 +38,7 @@ def array(source_array, ctx=None, dtype=None):
     if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
         raise TypeError(f"[array] got a {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
     values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[_dtypes.number(dtype)]).reshape(values.shape)
-    out = NDArray(_new_handle(values.shape, ctx, dtype))
+    out = _new_array(values.shape, ctx, dtype)
     out._copy_from(values.ctypes.data, values.nbytes)
     return out
 
@@ -60,12 +60,13 @@ def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
 def empty(shape, ctx=None, dtype=None, stype=None):
     """Array with whatever the memory held."""
     _dense_only("empty", stype)
-    return NDArray(_new_handle(shape, ctx or current_context(), mx_real_t if dtype is None else dtype))
+    return _new_array(shape, ctx or current_context(), mx_real_t if dtype is None else dtype)
 
 
 def _filled(operator, shape, ctx, dtype, out=None, **params):
-    target = out if out is not None else NDArray(_new_handle(shape, ctx or current_context(), dtype, True))
-    return _call(operator, (), target, shape=_as_shape(shape), dtype=_dtypes.name(target.dtype), **params)
+    if out is None:
+        return _new_filled(operator, shape, ctx or current_context(), dtype, params.get("value"))
+    return _call(operator, (), out, shape=_as_shape(shape), dtype=_dtypes.name(out.dtype), **params)
 
 
 def _out_of(function, kwargs):

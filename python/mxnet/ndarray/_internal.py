@@ -25,7 +25,12 @@ if _backend is None:
 NDArrayBase = _backend.NDArrayBase
 CachedOp = _backend.CachedOp
 invoke = _backend.invoke
+new_array = _backend.new_array
+filled = _backend.filled
+set_mode = _backend.set_mode
+is_traced = _backend.is_traced
 _set_ndarray_class = _backend._set_ndarray_class
+_set_indexing = _backend._set_indexing
 
 
 def _attr_to_str(value):

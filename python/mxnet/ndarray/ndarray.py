@@ -7,8 +7,8 @@ from .. import _dtypes
 from ..base import NDArrayHandle, _LIB, check_call
 from ..context import Context
 from . import _indexing
-from ._internal import NDArrayBase, _set_ndarray_class
-from ._native import _as_shape, _call, _dense_only, _new_empty_handle, _new_handle, _recording
+from ._internal import NDArrayBase, _set_indexing, _set_ndarray_class
+from ._native import _as_shape, _call, _dense_only, _new_empty_handle, _new_array, _recording
 
 __all__ = ["NDArray", "array", "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "full", "histogram", "linspace", "moveaxis",
            "onehot_encode", "ones", "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros", "add", "subtract", "multiply", "divide",
@@ -118,7 +118,8 @@ class NDArray(NDArrayBase):
         """The value of an array of size 1 as a NumPy scalar."""
         if self.size != 1:
             raise ValueError(f"[asscalar] an array of shape {self.shape} has {self.size} elements; accepted: 1")
-        return self.asnumpy().reshape(())[()]
+        value = self._value()
+        return self.asnumpy().reshape(())[()] if value is None else _dtypes.TYPES[self._dtype_id](value)
 
     item = asscalar
 
@@ -136,7 +137,7 @@ class NDArray(NDArrayBase):
 
     def copy(self):
         """A new array with the same contents, on the same device."""
-        return self.copyto(self.context)
+        return _call("_copy", (self,)) if self._ctx_ids[0] < 3 else self.copyto(self.context)   # results of operators are in ordinary memory
 
     def copyto(self, other):
         """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the target."""
@@ -145,7 +146,7 @@ class NDArray(NDArrayBase):
                 return other
             return _call("_copyto", (self,), other)
         if isinstance(other, Context):
-            target = type(self)(_new_handle(self.shape, other, self.dtype, True))
+            target = _new_array(self.shape, other, self.dtype, True)
             return _call("_copyto", (self,), target)
         raise TypeError(f"[copyto] got {type(other).__name__}; accepted: NDArray or Context")
 
@@ -301,14 +302,6 @@ class NDArray(NDArrayBase):
         """Diagonal of the array, or a matrix with it as diagonal."""
         return _call("diag", (self,), k=k, **kwargs)
 
-    # ---- indexing
-
-    def __getitem__(self, key):
-        return _indexing.getitem(self, key)
-
-    def __setitem__(self, key, value):
-        _indexing.setitem(self, key, value)
-
     # ---- logical negation and the rest of the operators
 
     def __invert__(self):
@@ -404,6 +397,7 @@ class NDArray(NDArrayBase):
 
 
 _set_ndarray_class(NDArray)
+_set_indexing(_indexing.getitem, _indexing.setitem)
 
 
 def _add_methods():
@@ -416,8 +410,13 @@ def _add_methods():
     renamed = {"split_v2": "_split_v2"}
 
     def make(method, operator):
+        function = None
+
         def call(self, *args, **kwargs):
-            return _lookup(operator)(self, *args, **kwargs)
+            nonlocal function
+            if function is None:
+                function = _lookup(operator)
+            return function(self, *args, **kwargs)
         call.__name__ = method
         call.__doc__ = f"``mx.nd.{method}`` with this array as first argument."
         return call

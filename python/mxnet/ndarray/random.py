@@ -2,12 +2,17 @@
 import numpy as _np
 
 from ..base import _Null, numeric_types
+from ..context import current_context
 from . import _internal
+from ._native import _call
 from .ndarray import NDArray
 
 __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial", "generalized_negative_binomial", "multinomial",
            "shuffle", "randint", "uniform_like", "normal_like", "exponential_like", "gamma_like", "poisson_like", "negative_binomial_like",
            "generalized_negative_binomial_like"]
+
+
+_PLAIN = (float, int)
 
 
 def _dtype(dtype):
@@ -16,7 +21,9 @@ def _dtype(dtype):
 
 def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
     """`params`: (name, value) pairs, all numbers or all arrays."""
-    names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
+    if out is None and not kwargs and all(type(v) in _PLAIN for _, v in params):   # the usual call
+        return _call("_random_" + distribution, (), ctx=str(ctx or current_context()), shape=None if shape is _Null else shape,
+                     dtype=None if dtype is _Null else _dtype(dtype), **dict(params))
     arrays = [isinstance(v, NDArray) for _, v in params]
     options = {"dtype": _dtype(dtype), **kwargs}
     if shape is not _Null and shape is not None:
@@ -24,12 +31,12 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
     if all(arrays):
         return getattr(_internal, "_sample_" + distribution)(*(v for _, v in params), out=out, **options)
     if any(arrays):
+        names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
         raise ValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
     for name, value in params:
         if not isinstance(value, numeric_types):
             raise ValueError(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")
     if ctx is None and out is None:
-        from ..context import current_context
         ctx = current_context()
     if ctx is not None:
         options["ctx"] = str(ctx)

@@ -1,0 +1,63 @@
+// Arrays out of nothing.
+#include <Python.h>
+
+#include <vector>
+
+#include "binding.h"
+#include "remembered.h"
+
+namespace mxnet {
+namespace python {
+namespace {
+
+/* shape tuple, device type, device id, dtype number. Throws PythonError. */
+NDArray* Make(PyObject* const* args, bool delayed) {
+  Shape shape(static_cast<int>(PyTuple_GET_SIZE(args[0])), 0);
+  for (int i = 0; i < shape.ndim(); ++i) shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
+  const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])), dtype = static_cast<int>(PyLong_AsLong(args[3]));
+  if (PyErr_Occurred()) throw PythonError();
+  return new NDArray(shape, Context::Make(type, id), dtype, delayed);
+}
+
+}  // namespace
+
+PyObject* NewArray(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  try {
+    if (nargs != 5 || !PyTuple_Check(args[0])) {
+      PyErr_SetString(PyExc_TypeError, "new_array(shape tuple, device type, device id, dtype number, delayed)");
+      return nullptr;
+    }
+    return Wrap(Make(args, PyObject_IsTrue(args[4]) == 1));
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+PyObject* Filled(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  PyObject* target = nullptr;
+  try {
+    if (nargs != 6 || !PyTuple_Check(args[2])) {
+      PyErr_SetString(PyExc_TypeError, "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)");
+      return nullptr;
+    }
+    const Op* op = static_cast<const Op*>(PyLong_AsVoidPtr(args[0]));
+    const bool valued = args[1] != Py_None;
+    const double value = valued ? PyFloat_AsDouble(args[1]) : 0;
+    if (!op || PyErr_Occurred()) throw PythonError();
+    target = Wrap(Make(args + 2, true));
+    if (!target) return nullptr;
+    const NDArray* a = Get(target);
+    const AttrsPtr attrs = FilledAttrs(op, a->shape().dims(), static_cast<size_t>(a->shape().ndim()), a->dtype(), valued ? &value : nullptr);
+    PyObject* done = Invoke(attrs, nullptr, 0, target);
+    Py_DECREF(target);
+    return done;
+  } catch (...) {
+    Py_XDECREF(target);
+    SetError();
+    return nullptr;
+  }
+}
+
+}  // namespace python
+}  // namespace mxnet

@@ -1,0 +1,283 @@
+// x[key] and x[key] = value for the keys that loops are made of: integers, ranges and tuples of them, and one array of indices. Everything else, also every key
+// that is to be refused, goes to Python (mxnet.ndarray._indexing), which knows all rules.
+#include <Python.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "binding.h"
+#include "mxnet/imperative.h"
+#include "remembered.h"
+
+namespace mxnet {
+namespace python {
+namespace {
+
+PyObject *get_item = nullptr, *set_item = nullptr;   // Python's own
+
+constexpr int kMostDims = 32;
+
+/* Positions begin, begin + step, ... (count of them) on each axis, and the shape without the axes that an integer chose. */
+struct Selection {
+  int64_t begin[kMostDims], step[kMostDims], count[kMostDims];
+  int64_t total = 1;
+  std::vector<int64_t> result;
+};
+
+bool PlainIndex(PyObject* o) { return o == Py_None || PyLong_CheckExact(o); }
+
+bool AddEntry(PyObject* k, int axis, int64_t size, Selection* s) {
+  if (PyLong_CheckExact(k)) {
+    int overflow = 0;
+    int64_t i = PyLong_AsLongLongAndOverflow(k, &overflow);
+    if (overflow || i < -size || i >= size) return false;
+    s->begin[axis] = i < 0 ? i + size : i, s->step[axis] = 1, s->count[axis] = 1;
+    return true;
+  }
+  if (!PySlice_Check(k)) return false;
+  const PySliceObject* range = reinterpret_cast<PySliceObject*>(k);
+  if (!PlainIndex(range->start) || !PlainIndex(range->stop) || !PlainIndex(range->step)) return false;
+  Py_ssize_t begin, end, step;
+  if (PySlice_Unpack(k, &begin, &end, &step) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(size), &begin, &end, step);
+  if (n == 0) return false;
+  s->begin[axis] = begin, s->step[axis] = step, s->count[axis] = n;
+  s->result.push_back(n);
+  return true;
+}
+
+/* False for keys that are not for here. */
+bool Select(PyObject* key, const NDArray& a, Selection* s) {
+  const Shape& shape = a.shape();
+  const int ndim = shape.ndim();
+  if (ndim == 0 || ndim > kMostDims || shape.Size() == 0) return false;
+  const bool tuple = PyTuple_CheckExact(key);
+  const Py_ssize_t given = tuple ? PyTuple_GET_SIZE(key) : 1;
+  if (given > ndim || given == 0) return false;
+  for (int i = 0; i < ndim; ++i) {
+    if (i >= given) {
+      s->begin[i] = 0, s->step[i] = 1, s->count[i] = shape[i];
+      s->result.push_back(shape[i]);
+    } else if (!AddEntry(tuple ? PyTuple_GET_ITEM(key, i) : key, i, shape[i], s)) {
+      return false;
+    }
+    s->total *= s->count[i];
+  }
+  if (s->result.empty() && !Imperative::State().np_shape) s->result.push_back(1);   // 1.x: a scalar is an array of shape (1,)
+  return true;
+}
+
+/* Where the selection begins when its elements lie side by side, else -1. */
+int64_t Offset(const Selection& s, const Shape& shape) {
+  const int ndim = shape.ndim();
+  int first = 0;
+  while (first < ndim && s.count[first] == 1) ++first;
+  if (first < ndim && s.step[first] != 1) return -1;
+  for (int i = first + 1; i < ndim; ++i)
+    if (s.begin[i] != 0 || s.count[i] != shape[i] || (s.step[i] != 1 && s.count[i] != 1)) return -1;
+  int64_t offset = 0;
+  for (int i = 0; i < ndim; ++i) offset = offset * shape[i] + s.begin[i];
+  return offset;
+}
+
+PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
+  const NDArray* a = Get(self);
+  const Shape result(s.result.data(), static_cast<int>(s.result.size()));
+  NDArray* view = new NDArray(s.total == a->shape().Size() ? a->Reshape(result) : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
+  PyObject* o = Wrap(view);
+  if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
+  return o;
+}
+
+/* Of operators that take begin, end and step; `value` for those that write a number. */
+AttrsPtr SliceAttrs(const Op* op, const Selection& s, int ndim, const double* value) {
+  int64_t key[3 * kMostDims + 2];
+  size_t n = 0;
+  key[n++] = ndim;
+  for (int i = 0; i < ndim; ++i) key[n++] = s.begin[i], key[n++] = s.step[i], key[n++] = s.count[i];
+  if (value) std::memcpy(&key[n++], value, sizeof(*value));
+  return Remembered(op, key, n, [&] {
+    std::string end = "(";
+    for (int i = 0; i < ndim; ++i) {
+      const int64_t e = s.begin[i] + s.count[i] * s.step[i];
+      end += (e < 0 ? "None" : std::to_string(e)) + ",";   // before the first element, of a reversed range
+    }
+    AttrDict dict = {{"begin", Text(s.begin, ndim)}, {"end", end + ")"}, {"step", Text(s.step, ndim)}};
+    if (value) dict["scalar"] = NumberText(*value);
+    return dict;
+  });
+}
+
+template <typename T>
+bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* same) {
+  for (int64_t i = 0; i < n; ++i) {
+    if (!(from[i] >= static_cast<T>(-size) && from[i] < static_cast<T>(size))) return false;
+    const int64_t at = static_cast<int64_t>(from[i]);
+    to[i] = at < 0 ? at + size : at;
+    *same = *same && to[i] == at;
+  }
+  return true;
+}
+
+/* x[indices] for whole rows, on the host, where indices can be looked at. Null without an exception: not for here. */
+PyObject* TakeRows(PyObject* self, PyObject* key) {
+  NDArray *a = Get(self), *index = Get(key);
+  if (index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
+  const int64_t n = index->shape().Size(), size = a->shape()[0];
+  if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;   // beyond, float32 has gaps
+  {
+    GilRelease unlocked(true);
+    index->WaitToRead();
+  }
+  std::vector<int64_t> rows(static_cast<size_t>(n));
+  bool same = index->dtype() == kInt64, fits = false;
+  const void* data = index->data().dptr;
+  switch (index->dtype()) {
+    case kInt64: fits = CheckedIndices(static_cast<const int64_t*>(data), n, size, rows.data(), &same); break;
+    case kInt32: fits = CheckedIndices(static_cast<const int32_t*>(data), n, size, rows.data(), &same); break;
+    case kFloat32: fits = CheckedIndices(static_cast<const float*>(data), n, size, rows.data(), &same); break;
+    case kFloat64: fits = CheckedIndices(static_cast<const double*>(data), n, size, rows.data(), &same); break;
+    default: break;
+  }
+  if (!fits) return nullptr;
+  static const Op* op = Op::Get("take");
+  static const AttrsPtr attrs = MakeAttrs(op, {{"axis", "0"}, {"mode", "clip"}});
+  PyObject* inputs[2] = {self, key};
+  PyObject* made = nullptr;
+  if (!same) {
+    NDArray* list = new NDArray(index->shape(), a->ctx(), kInt64);
+    made = Wrap(list);
+    if (!made) return nullptr;
+    list->SyncCopyFromCPU(rows.data(), rows.size() * sizeof(int64_t));
+    inputs[1] = made;
+  }
+  PyObject* result = nullptr;
+  try {
+    result = Invoke(attrs, inputs, 2, nullptr);
+  } catch (...) {
+    Py_XDECREF(made);
+    throw;
+  }
+  Py_XDECREF(made);
+  return result;
+}
+
+PyObject* GetItem(PyObject* self, PyObject* key) {
+  try {
+    const NDArray* a = Get(self);
+    const ImperativeState& state = Imperative::State();
+    if (a && !a->is_none() && !state.deferred_compute) {
+      if (IsArray(key)) {
+        PyObject* rows = Get(key) ? TakeRows(self, key) : nullptr;
+        if (rows || PyErr_Occurred()) return rows;
+      } else if (!state.recording) {
+        Selection s;
+        if (Select(key, *a, &s)) {
+          const int64_t offset = Offset(s, a->shape());
+          if (offset >= 0) return View(self, s, offset);
+          static const Op* op = Op::Get("slice");
+          PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
+          if (o) *Get(o) = Get(o)->Reshape(Shape(s.result.data(), static_cast<int>(s.result.size())));
+          return o;
+        }
+      }
+    }
+    return PyObject_CallFunctionObjArgs(get_item, self, key, nullptr);
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
+}
+
+/* Runs an operator without inputs, or with `input`, whose result is `target`. */
+int Write(const AttrsPtr& attrs, PyObject* input, PyObject* target) {
+  PyObject* done = Invoke(attrs, &input, input ? 1 : 0, target);
+  Py_XDECREF(done);
+  return done ? 0 : -1;
+}
+
+/* 1: not for here. */
+int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
+  NDArray* a = Get(self);
+  const ImperativeState& state = Imperative::State();
+  if (!a || a->is_none() || !reinterpret_cast<PyNDArray*>(self)->writable || state.recording || state.deferred_compute) return 1;
+  const bool number = PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+  if (!number && !(IsArray(value) && Get(value) && !Get(value)->is_none())) return 1;
+  Selection s;
+  if (!Select(key, *a, &s)) return 1;
+  const int64_t offset = Offset(s, a->shape());
+  double v = 0;
+  if (number) {
+    v = PyFloat_AsDouble(value);
+    if (v == -1.0 && PyErr_Occurred()) {
+      PyErr_Clear();
+      return 1;
+    }
+    if (offset < 0) {
+      static const Op* op = Op::Get("_slice_assign_scalar");
+      return Write(SliceAttrs(op, s, a->shape().ndim(), &v), self, self);
+    }
+  } else {
+    const NDArray* from = Get(value);
+    if (offset < 0 || from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != Shape(s.result.data(), static_cast<int>(s.result.size()))) return 1;
+  }
+  PyObject* target = View(self, s, offset);
+  if (!target) return -1;
+  int done = -1;
+  try {
+    if (number) {
+      static const Op* op = Op::Get("_full");
+      done = Write(FilledAttrs(op, s.result.data(), s.result.size(), a->dtype(), &v), nullptr, target);
+    } else {
+      static const Op* op = Op::Get("_copyto");
+      static const AttrsPtr attrs = MakeAttrs(op, {});
+      done = Write(attrs, value, target);
+    }
+  } catch (...) {
+    Py_DECREF(target);
+    throw;
+  }
+  Py_DECREF(target);
+  return done;
+}
+
+int SetItem(PyObject* self, PyObject* key, PyObject* value) {
+  try {
+    if (!value) {
+      PyErr_SetString(PyExc_TypeError, "[indexing] elements of an array cannot be deleted");
+      return -1;
+    }
+    const int done = SetSelection(self, key, value);
+    if (done <= 0) return done;
+    PyObject* none = PyObject_CallFunctionObjArgs(set_item, self, key, value, nullptr);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
+  } catch (...) {
+    SetError();
+    return -1;
+  }
+}
+
+const PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(GetItem)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)}, {0, nullptr}};
+
+}  // namespace
+
+const PyType_Slot* IndexingSlots() { return slots; }
+
+PyObject* SetIndexing(PyObject*, PyObject* args) {
+  PyObject *get, *set;
+  if (!PyArg_ParseTuple(args, "OO", &get, &set)) return nullptr;
+  Py_INCREF(get);
+  Py_INCREF(set);
+  Py_XDECREF(get_item);
+  Py_XDECREF(set_item);
+  get_item = get, set_item = set;
+  Py_RETURN_NONE;
+}
+
+}  // namespace python
+}  // namespace mxnet

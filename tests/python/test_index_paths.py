@@ -1,0 +1,168 @@
+"""The compiled way of common keys against Python's, which has all rules, and against NumPy."""
+import numpy as np
+import pytest
+
+import mxnet as mx
+from mxnet.ndarray import _indexing
+
+
+def _key(rng, shape):
+    def entry(size):
+        kind = rng.integers(0, 6)
+        if kind == 0:
+            return int(rng.integers(-size, size))
+        if kind == 1:
+            return slice(None)
+        bounds = [None if rng.random() < 0.3 else int(rng.integers(-size - 2, size + 3)) for _ in range(2)]
+        return slice(*bounds, [None, 1, 2, -1, -2, 3][int(rng.integers(0, 6))])
+    n = int(rng.integers(1, len(shape) + 1))
+    key = tuple(entry(s) for s in shape[:n])
+    return key[0] if n == 1 and rng.random() < 0.7 else key
+
+
+@pytest.mark.parametrize("shape", [(7,), (4, 5), (3, 1, 6), (2, 3, 4, 5)])
+def test_reading(shape):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape).astype("float32")
+    a = mx.nd.array(x)
+    for _ in range(400):
+        key = _key(rng, shape)
+        got, rules = a[key], _indexing.getitem(a, key)
+        expected = np.asarray(x[key])
+        assert got.shape == rules.shape == (expected.shape or (1,)), key
+        np.testing.assert_array_equal(got.asnumpy(), expected.reshape(got.shape), err_msg=repr(key))
+        if expected.size:   # both are views, or both are copies
+            for part in (got, rules):
+                before = a.asnumpy()
+                part += 1
+                changed = (a.asnumpy() != before).any()
+                a[:] = mx.nd.array(before)
+                if part is got:
+                    viewed = changed
+            assert changed == viewed, key
+
+
+@pytest.mark.parametrize("shape", [(7,), (4, 5), (3, 1, 6), (2, 3, 4, 5)])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
+def test_writing(shape, dtype):
+    rng = np.random.default_rng(1)
+    x = (rng.standard_normal(shape) * 9).astype(dtype)
+    a = mx.nd.array(x, dtype=dtype)
+    for i in range(300):
+        key = _key(rng, shape)
+        part = np.asarray(x[key])
+        value = [3, -2.5 if dtype != "int32" else 4, (rng.standard_normal(part.shape) * 9).astype(dtype), (rng.standard_normal(part.shape) * 9).astype(dtype)][i % 4]
+        x[key] = value
+        a[key] = mx.nd.array(value.reshape(part.shape or (1,)), dtype=dtype) if i % 4 == 2 else value
+        np.testing.assert_array_equal(a.asnumpy(), x, err_msg=repr(key))
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e-45, 0.1, 123456789.0, True])
+def test_written_numbers(value):
+    a, line = mx.nd.zeros((3, 4)), mx.nd.zeros((3, 4))
+    a[1] = value
+    line[:, 2] = value
+    np.testing.assert_array_equal(a.asnumpy()[1], np.full(4, value, "float32"))
+    np.testing.assert_array_equal(line.asnumpy()[:, 2], np.full(3, value, "float32"))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64", "uint8", "int8"])
+def test_rows_by_an_array(dtype):
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((9, 4)).astype("float32")
+    a = mx.nd.array(x)
+    for index in ([0, 3, 8], [[1, 2], [7, 0]], [5]):
+        np.testing.assert_array_equal(a[mx.nd.array(index, dtype=dtype)].asnumpy(), x[np.array(index)])
+    if dtype != "uint8":
+        np.testing.assert_array_equal(a[mx.nd.array([-1, -9, 2], dtype=dtype)].asnumpy(), x[[-1, -9, 2]])
+    for bad in ([9], [0, 200 if dtype != "int8" else 100]):
+        with pytest.raises(IndexError, match="out of range"):
+            a[mx.nd.array(bad, dtype=dtype)]
+    w = mx.nd.array(x)
+    w.attach_grad()
+    index = mx.nd.array([2, 2, 0], dtype=dtype)
+    with mx.autograd.record():
+        y = (w[index] * mx.nd.array([[1], [10], [100]])).sum()
+    y.backward()
+    expected = np.zeros_like(x)
+    expected[2], expected[0] = 11, 100
+    np.testing.assert_array_equal(w.grad.asnumpy(), expected)
+
+
+def test_recorded_keys_reach_the_gradient():
+    w = mx.nd.array(np.arange(12, dtype="float32").reshape(3, 4))
+    for key in (1, slice(0, 2), (slice(None), 2), (1, slice(1, 3)), (slice(None, None, -1), slice(None))):
+        w.attach_grad()
+        with mx.autograd.record():
+            y = (w[key] * 3).sum()
+        y.backward()
+        expected = np.zeros((3, 4), "float32")
+        expected[key] = 3
+        np.testing.assert_array_equal(w.grad.asnumpy(), expected)
+
+
+def test_what_is_refused():
+    a = mx.nd.zeros((3, 4))
+    for key in (3, -4, (0, 4), (0, 0, 0), 10 ** 30, (slice(None), -5)):
+        with pytest.raises(IndexError, match=r"\[indexing\]"):
+            a[key]
+        with pytest.raises(IndexError, match=r"\[indexing\]"):
+            a[key] = 1
+    with pytest.raises((TypeError, IndexError, ValueError)):
+        a["x"]
+    with pytest.raises(ValueError, match="zero"):
+        a[::0]
+    with pytest.raises((TypeError, AttributeError), match="del"):
+        del a[0]
+    with pytest.raises((TypeError, ValueError)):
+        a[0] = "x"
+    with pytest.raises(ValueError, match="does not fit"):
+        a[0] = mx.nd.zeros((5,))
+    w = mx.nd.ones((2, 2))
+    w.attach_grad()
+    with mx.autograd.record(), pytest.raises(ValueError, match="not differentiable"):
+        w[0] = 1.0
+    shared = mx.nd.from_numpy(np.ones((2, 3), "float32"))
+    assert shared[0].shape == (3,)
+    view = a[1]
+    assert view.writable
+    assert len(list(a)) == 3
+
+
+def test_modes_are_restored():
+    assert not mx.autograd.is_recording() and not mx.autograd.is_training()
+    with mx.autograd.record():
+        assert mx.autograd.is_recording() and mx.autograd.is_training()
+        with mx.autograd.predict_mode():
+            assert mx.autograd.is_recording() and not mx.autograd.is_training()
+            with mx.autograd.pause():
+                assert not mx.autograd.is_recording() and not mx.autograd.is_training()
+            assert mx.autograd.is_recording()
+        with pytest.raises(RuntimeError):
+            with mx.autograd.pause(train_mode=True):
+                raise RuntimeError
+        assert mx.autograd.is_recording() and mx.autograd.is_training()
+    assert not mx.autograd.is_recording()
+    assert mx.autograd.set_recording(True) is False and mx.autograd.set_recording(False) is True
+    assert mx.autograd.set_training(True) is False and mx.autograd.set_training(False) is True
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "int8", "bool"])
+def test_new_arrays(dtype):
+    for shape in ((), (3,), 4, (2, 0), [2, 3], (np.int64(2), 3)):
+        size = tuple(np.zeros(shape).shape)
+        for made, value in ((mx.nd.zeros(shape, dtype=dtype), 0), (mx.nd.ones(shape, dtype=dtype), 1), (mx.nd.full(shape, 1, dtype=dtype), 1)):
+            assert made.shape == size and mx.nd.zeros((1,), dtype=dtype).dtype == made.dtype and (made.asnumpy() == value).all()
+    one = mx.nd.ones((1,), dtype=dtype)
+    assert one.asscalar() == 1 and (dtype == "bfloat16" or type(one.asscalar()) is one.asnumpy().dtype.type)
+    out = mx.nd.ones((2, 2), dtype=dtype)
+    assert mx.nd.zeros((2, 2), dtype=dtype, out=out) is out and not out.asnumpy().any()
+    for bad in ((-1,), (2, -3)):
+        with pytest.raises(ValueError):
+            mx.nd.zeros(bad, dtype=dtype).wait_to_read()
+    with pytest.raises(TypeError):
+        mx.nd.zeros((2,), dtype="float33")
+    with pytest.raises(TypeError):
+        mx.nd.zeros((2,), ctx="cpu")
+    with pytest.raises(TypeError):
+        mx.nd.zeros((2.5,))
