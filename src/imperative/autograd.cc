@@ -329,11 +329,15 @@ class BackwardPass {
         made[0] = in_values[0];
         continue;
       }
-      if (preset != preset_.end())
+      if (preset != preset_.end()) {
         for (const auto& p : preset->second) made[p.first] = p.second;
+      } else {
+        AimThroughSum(n, in_values, &made);
+      }
       Imperative::Invoke(n->attrs, in, out);
     }
     preset_.clear();
+    before_sum_.clear();
     for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
       if (igrads[i] && Needed(node->inputs[i])) Accumulate(node->inputs[i], ValueOf(igrads[i]));
     values_.clear();
@@ -376,8 +380,28 @@ class BackwardPass {
       // operators on arrays make their results themselves, except the compiled graph, which computes into what it is given
       if (g.node->op()->array_fn && g.node->op()->name != "_backward_CachedOp") continue;
       // one output may be the gradient of several inputs
-      if (made[{g.node.get(), g.index}] == 1) preset_[g.node.get()].emplace_back(g.index, t->grad);
+      if (made[{g.node.get(), g.index}] != 1) continue;
+      preset_[g.node.get()].emplace_back(g.index, t->grad);
+      static const Op* const sum_like = Op::Get("_sum_like");
+      const NodeEntry& summed = g.node->inputs[0];
+      if (g.node->op() == sum_like && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape && summed.node->num_outputs() == 1) before_sum_.emplace(summed.node.get(), g.node.get());
     }
+  }
+
+  // What goes through a sum over no dimension into a gradient array is computed there.
+  void AimThroughSum(const NodePtr& n, const std::vector<NDArray>& inputs, std::vector<NDArray>* made) {
+    auto through = before_sum_.find(n.get());
+    if (through == before_sum_.end() || n->op()->array_fn) return;
+    const NDArray& target = preset_.at(through->second)[0].second;
+    ShapeVector in_shapes, out_shapes(1);
+    std::vector<int> in_types, out_types(1, kDTypeUnknown);
+    for (const NDArray& a : inputs) in_shapes.push_back(a.shape()), in_types.push_back(a.dtype());
+    if (!n->op()->infer_shape || !n->op()->infer_shape(*n->attrs, &in_shapes, &out_shapes)) return;
+    if (!n->op()->infer_type) out_types[0] = in_types.empty() ? int{kDTypeUnknown} : in_types[0];
+    else if (!n->op()->infer_type(*n->attrs, &in_types, &out_types)) return;
+    if (out_shapes[0] != target.shape() || out_types[0] != target.dtype()) return;
+    (*made)[0] = target;
+    preset_.erase(through->second);
   }
 
   static void Consume(Node* node, Tape* tape) {
@@ -393,6 +417,7 @@ class BackwardPass {
   std::unordered_map<const Node*, std::vector<NDArray>> grads_;
   std::unordered_map<const Node*, std::vector<NDArray>> values_;                // of the gradient being evaluated
   std::unordered_map<const Node*, std::vector<std::pair<uint32_t, NDArray>>> preset_;   // outputs that are computed straight into gradients
+  std::unordered_map<const Node*, const Node*> before_sum_;                              // nodes whose result alone goes into a _sum_like with a preset output
 };
 
 /* Sets the thread's state for the pass and puts it back. */

@@ -183,6 +183,23 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
     using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
     const T* from = static_cast<const T*>(src);
     T* to = static_cast<T*>(dst);
+    if (!dims.empty() && dims.back().src == 1 && dims.back().dst == 1 && dims.back().size >= 8) {   // neighbours on both sides: whole rows are added
+      constexpr int64_t kBlock = 512;
+      const int64_t inner = dims.back().size;
+      std::vector<Dim> outer(dims.begin(), dims.end() - 1);
+      return ParallelOuter(outer, inner * terms * static_cast<int64_t>(sizeof(T)), [&](int64_t s, int64_t d) {
+        Sum sums[kBlock];
+        for (int64_t j = 0; j < inner; j += kBlock) {
+          const int64_t n = std::min(kBlock, inner - j);
+          for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<Sum>(to[d + j + i]);
+          ForOuter(summed, 0, terms, [&](int64_t t, int64_t) {
+            const T* row = from + s + t + j;
+            for (int64_t i = 0; i < n; ++i) sums[i] = static_cast<Sum>(sums[i] + static_cast<Sum>(row[i]));
+          });
+          for (int64_t i = 0; i < n; ++i) to[d + j + i] = T(sums[i]);
+        }
+      });
+    }
     ParallelOuter(dims, terms * static_cast<int64_t>(sizeof(T)), [&](int64_t s, int64_t d) {
       Sum sum = static_cast<Sum>(to[d]);
       if (summed.size() == 1) {

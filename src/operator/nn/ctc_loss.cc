@@ -1,4 +1,4 @@
-// Connectionist temporal classification (Graves et al., ICML 2006): forward and backward variables in logarithms.
+// Connectionist temporal classification (Graves et al., ICML 2006): forward and backward variables, scaled or as logarithms.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -6,6 +6,7 @@
 
 #include "operator/nn/device_ctc.h"
 #include "operator/nn/nn_common.h"
+#include "operator/nn/softmax_kernels.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -70,8 +71,9 @@ struct Problem {
 };
 
 // Loss of sequence n, and, when dx is given, the gradient times `scale`. An alignment that does not exist costs 0 and gives gradient 0, as in 1.x.
+// Everything as logarithms, for what the fast way below does not reach.
 template <typename T>
-double Sequence(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
+double SequenceByLogs(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
   const int64_t steps = q.lengths[n], c = q.classes, stride = q.batch * c;
   const std::vector<int64_t>& label = q.labels[n];
   const int64_t states = 2 * static_cast<int64_t>(label.size()) + 1;
@@ -86,7 +88,8 @@ double Sequence(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
     double top = kMinus, sum = 0;
     for (int64_t k = 0; k < c; ++k) top = std::max(top, static_cast<double>(x[t * stride + k]));
     for (int64_t k = 0; k < c; ++k) sum += std::exp(static_cast<double>(x[t * stride + k]) - top);
-    for (int64_t k = 0; k < c; ++k) logp[t * c + k] = static_cast<double>(x[t * stride + k]) - top - std::log(sum);
+    const double shift = top + std::log(sum);
+    for (int64_t k = 0; k < c; ++k) logp[t * c + k] = static_cast<double>(x[t * stride + k]) - shift;
   }
   auto symbol = [&](int64_t s) { return s % 2 ? label[s / 2] : q.blank; };
   auto skips = [&](int64_t s) { return s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1]; };   // state s follows s - 2 without the blank
@@ -123,6 +126,85 @@ double Sequence(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
     for (int64_t k = 0; k < c; ++k) dx[t * stride + k] = static_cast<T>(scale * (std::exp(logp[t * c + k]) - occupied[k]));
   }
   return -total;
+}
+
+/*
+ * The same with probabilities that are scaled to a sum of 1 in each step (Rabiner, "A tutorial on hidden Markov models", 1989, section V.A; Graves et al.,
+ * "Connectionist temporal classification", 2006), over the states from which the end can still be reached. False where nothing is left of the probabilities in double.
+ */
+template <typename T>
+bool SequenceByScale(const Problem& q, int64_t n, const T* x, T* dx, double scale, double* loss) {
+  const int64_t steps = q.lengths[n], c = q.classes, stride = q.batch * c;
+  const std::vector<int64_t>& label = q.labels[n];
+  const int64_t states = 2 * static_cast<int64_t>(label.size()) + 1;
+  if (steps == 0) return false;
+  x += n * c;
+  std::vector<double> p(steps * c), alpha(steps * states, 0.0);
+  for (int64_t t = 0; t < steps; ++t) std::copy(x + t * stride, x + t * stride + c, p.begin() + t * c);
+  SoftmaxCall call;
+  call.length = c;
+  MXNET_CPU_CALL(SoftmaxForward)(call, kFloat64, p.data(), p.data(), 0, steps);
+  std::vector<int64_t> symbol(states);
+  std::vector<double> skips(states, 0.0);   // 1: the state follows the one two before it without the blank
+  for (int64_t s = 0; s < states; ++s) {
+    symbol[s] = s % 2 ? label[s / 2] : q.blank;
+    if (s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1]) skips[s] = 1.0;
+  }
+  auto first = [&](int64_t t) { return std::max<int64_t>(0, states - 2 * (steps - t)); };
+  auto last = [&](int64_t t) { return std::min(states - 1, 2 * t + 1); };
+  double log_scale = 0;
+  for (int64_t t = 0; t < steps; ++t) {
+    double* now = &alpha[t * states];
+    const double *before = now - states, *own = &p[t * c];
+    double sum = 0;
+    for (int64_t s = first(t); s <= last(t); ++s) {
+      double v = t == 0 ? 1.0 : before[s];
+      if (t > 0 && s >= 1) v += before[s - 1];
+      if (t > 0 && s >= 2) v += skips[s] * before[s - 2];
+      sum += now[s] = v * own[symbol[s]];
+    }
+    if (!(sum > 0) || sum > 1e300) return false;
+    log_scale += std::log(sum);
+    const double factor = 1.0 / sum;
+    for (int64_t s = first(t); s <= last(t); ++s) now[s] *= factor;
+  }
+  const double* end = &alpha[(steps - 1) * states];
+  const double total = end[states - 1] + (states > 1 ? end[states - 2] : 0.0);
+  if (!(total > 0)) return false;
+  *loss = -(std::log(total) + log_scale);
+  if (!dx) return true;
+  std::vector<double> beta(states + 2, 0.0), next(states + 2, 0.0), grad(steps * c);   // two states behind the last one that are none
+  beta[states - 1] = 1;
+  if (states > 1) beta[states - 2] = 1;
+  for (int64_t t = steps - 1; t >= 0; --t) {
+    if (t < steps - 1) {   // beta excludes the step's own probability
+      const double* after = &p[(t + 1) * c];
+      double sum = 0;
+      for (int64_t s = 0; s < states; ++s) beta[s] *= after[symbol[s]];
+      std::fill(next.begin(), next.end(), 0.0);
+      for (int64_t s = 0; s <= last(t); ++s) sum += next[s] = beta[s] + beta[s + 1] + (s + 2 < states ? skips[s + 2] * beta[s + 2] : 0.0);
+      if (!(sum > 0)) return false;
+      const double factor = 1.0 / sum;
+      for (int64_t s = 0; s < states; ++s) beta[s] = next[s] * factor;
+    }
+    const double* now = &alpha[t * states];
+    double sum = 0;
+    for (int64_t s = 0; s < states; ++s) sum += now[s] * beta[s];
+    if (!(sum > 1e-280)) return false;
+    double* g = &grad[t * c];
+    std::copy(p.begin() + t * c, p.begin() + (t + 1) * c, g);
+    for (int64_t s = 0; s < states; ++s) g[symbol[s]] -= now[s] * beta[s] / sum;
+  }
+  dx += n * c;
+  for (int64_t t = 0; t < q.steps; ++t)
+    for (int64_t k = 0; k < c; ++k) dx[t * stride + k] = t < steps ? static_cast<T>(scale * grad[t * c + k]) : T(0);
+  return true;
+}
+
+template <typename T>
+double Sequence(const Problem& q, int64_t n, const T* x, T* dx, double scale) {
+  double loss = 0;
+  return SequenceByScale(q, n, x, dx, scale, &loss) ? loss : SequenceByLogs(q, n, x, dx, scale);
 }
 
 // `first`: index of data among the inputs.

@@ -5,6 +5,7 @@
 #include "operator/nn/device_layers.h"
 #include "operator/nn/device_softmax.h"
 #include "operator/nn/softmax.h"
+#include "operator/nn/softmax_output.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -107,16 +108,11 @@ void Backward(KernelArgs& args) {   // label, output, [ograd] -> data_grad
     const T scale = static_cast<T>(p.grad_scale / divisor);
     const bool smooth = p.smooth_alpha != 0 && !p.multi_output && s.classes > 1;
     const T on = smooth ? T(1) - static_cast<T>(p.smooth_alpha) : T(1), off = smooth ? static_cast<T>(p.smooth_alpha) / static_cast<T>(s.classes - 1) : T(0);
+    const LabelGradient<T> g{s.classes, s.inner, scale, on, off, p.use_ignore, ignore};
     ParallelFor(s.outer, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.classes * s.inner)), [&](int64_t b, int64_t e) {
       for (int64_t o = b; o < e; ++o) {
-        const T* l = label + o * s.inner;
-        for (int64_t c = 0; c < s.classes; ++c)
-          for (int64_t j = 0; j < s.inner; ++j) {
-            const int64_t k = (o * s.classes + c) * s.inner + j;
-            const bool ignored = p.use_ignore && l[j] == ignore;
-            const T target = static_cast<T>(c) == std::trunc(l[j]) ? on : off;
-            dx[k] = ignored ? T(0) : (y[k] - target) * scale * (og ? og[k] : T(1));
-          }
+        const int64_t at = o * s.classes * s.inner;
+        g.Slice(label + o * s.inner, y + at, og ? og + at : nullptr, dx + at);
       }
     });
   }, 1);

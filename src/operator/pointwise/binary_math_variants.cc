@@ -72,6 +72,19 @@ void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
     for (int64_t i = 0; i < m; ++i) y[i] = power(a[i], b[i]);
   });
 }
+
+// (gradient, a, b): the loops over arrays, with a scalar laid out.
+template <float (*Side)(float, float, float)>
+void LoopPowerGradient(const void* const* in, void* out, int64_t n, unsigned scalars) {
+  const void* const base[2] = {in[1], in[2]};
+  const float* g = static_cast<const float*>(in[0]);
+  float* first = static_cast<float*>(out);
+  ForBlocks(base, out, n, scalars >> 1, [g, first](const float* a, const float* b, float* y, int64_t m) {
+    const float* h = g + (y - first);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < m; ++i) y[i] = Side(h[i], a[i], b[i]);
+  });
+}
 }  // namespace
 
 Loop BinaryMathLoop(int index, int compute) {
@@ -82,6 +95,10 @@ Loop BinaryMathLoop(int index, int compute) {
   }
   return kLoops[index][compute];
 }
-Loop BinaryMathGradient(int index, int side, int compute) { return kGradients[index][side][compute]; }
+Loop BinaryMathGradient(int index, int side, int compute) {
+  if (compute == pointwise::kF32 && index == pointwise::k_power - pointwise::k_mod)
+    return side == 0 ? LoopPowerGradient<A_power::f<float>> : LoopPowerGradient<B_power::f<float>>;
+  return kGradients[index][side][compute];
+}
 }  // namespace MXNET_CPU_VARIANT
 }  // namespace mxnet

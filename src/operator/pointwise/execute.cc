@@ -5,6 +5,7 @@
 
 #include "base/omp.h"
 #include "operator/pointwise/device_program.h"
+#include "operator/pointwise/gather.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {
@@ -18,7 +19,6 @@ int64_t IntegerNumber(int compute, double v) {
 
 namespace {
 
-constexpr int kMaxDims = 32;
 constexpr int64_t kBlock = 512;    // elements converted or gathered at a time: all buffers stay in the first-level cache
 constexpr int64_t kLongRow = 16;   // rows from this length on are handed to the loop without gathering
 
@@ -35,13 +35,6 @@ union Element {
       default: i64 = IntegerNumber(compute, v);
     }
   }
-};
-
-// Out's dimensions after merging those that all operands walk alike; strides in elements, 0 where an operand repeats.
-struct Plan {
-  int ndim = 0;
-  int64_t dim[kMaxDims];
-  int64_t stride[kMaxOperands][kMaxDims];
 };
 
 void MakePlan(const Operand* in, int count, const Shape& out, Plan* plan) {
@@ -103,53 +96,6 @@ struct Walker {
   }
 };
 
-// Elements [begin, begin + n) of operand k in out's order, copied as they are.
-template <typename T>
-void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
-  const int64_t inner = plan.dim[plan.ndim - 1], stride = plan.stride[k][plan.ndim - 1];
-  int64_t index[kMaxDims], offset = 0, row = begin / inner, column = begin % inner;
-  for (int d = plan.ndim - 2; d >= 0; --d) {
-    index[d] = row % plan.dim[d];
-    row /= plan.dim[d];
-    offset += index[d] * plan.stride[k][d];
-  }
-  const T* src = static_cast<const T*>(base);
-  T* dst = static_cast<T*>(out);
-  while (n > 0) {
-    const int64_t m = std::min(n, inner - column);
-    const T* from = src + offset + column * stride;
-    if (stride == 0) {
-      const T v = *from;
-      for (int64_t i = 0; i < m; ++i) dst[i] = v;
-    } else {
-      for (int64_t i = 0; i < m; ++i) dst[i] = from[i];
-    }
-    dst += m;
-    n -= m;
-    column = 0;
-    for (int d = plan.ndim - 2; d >= 0; --d) {
-      offset += plan.stride[k][d];
-      if (++index[d] < plan.dim[d]) break;
-      offset -= plan.stride[k][d] * plan.dim[d];
-      index[d] = 0;
-    }
-  }
-}
-
-void Gather(const Plan& plan, int k, const void* base, size_t size, int64_t begin, int64_t n, void* out) {
-  switch (size) {
-    case 1: return GatherAs<uint8_t>(plan, k, base, begin, n, out);
-    case 2: return GatherAs<uint16_t>(plan, k, base, begin, n, out);
-    case 4: return GatherAs<uint32_t>(plan, k, base, begin, n, out);
-    default: return GatherAs<uint64_t>(plan, k, base, begin, n, out);
-  }
-}
-
-template <typename T>
-void Fill(void* out, int64_t n, const void* value) {
-  std::fill_n(static_cast<T*>(out), n, *static_cast<const T*>(value));
-}
-
 template <typename T>
 void AddInto(T* sum, const T* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sum[i] = static_cast<T>(sum[i] + x[i]);
@@ -206,7 +152,13 @@ void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask) {
     for (int k = 0; k < job.count; ++k)
       ptrs[k] = job.in[k].ptr ? static_cast<const char*>(job.in[k].ptr) + (walker.offset[k] + column * plan.stride[k][plan.ndim - 1]) * size
                               : static_cast<const void*>(&job.scalars[k]);
-    job.Call(ptrs, out + i * size, n, mask);
+    if (job.count == 1 && mask == 1) {   // one number for the whole row: computed once
+      alignas(8) char value[8];
+      job.Call(ptrs, value, 1, 0);
+      FillElements(out + i * size, n, value, static_cast<size_t>(size));
+    } else {
+      job.Call(ptrs, out + i * size, n, mask);
+    }
     i += n;
     walker.Next();
   }
@@ -230,8 +182,7 @@ void RunBlocks(const Job& job, int64_t begin, int64_t end) {
     Element e = job.scalars[k];
     if (job.in[k].ptr) LoadFn(job.in[k].dtype, job.compute)(job.in[k].ptr, &e, 1);
     const int64_t n = mask >> k & 1u ? 1 : kBlock;
-    if (size == 4) Fill<uint32_t>(buffers[k], n, &e);
-    else Fill<uint64_t>(buffers[k], n, &e);
+    FillElements(buffers[k], n, &e, static_cast<size_t>(size));
   }
 
   for (int64_t i = begin; i < end; i += kBlock) {
@@ -343,7 +294,7 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   MakePlan(in, count, out.shape, &job.plan);
   unsigned row_mask = 0;
   for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
-  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && (masks >> row_mask & 1u);
+  const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && ((masks >> row_mask & 1u) || count == 1);
   ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
     if (rows) RunRows(job, begin, end, row_mask);
     else RunBlocks(job, begin, end);

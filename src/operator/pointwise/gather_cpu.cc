@@ -1,0 +1,67 @@
+#include "operator/pointwise/gather.h"
+
+#include <algorithm>
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+template <typename F>
+void VisitSize(size_t size, F&& f) {
+  switch (size) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    default: return f(uint64_t{});
+  }
+}
+
+template <typename T>
+void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
+  const int64_t inner = plan.dim[plan.ndim - 1], stride = plan.stride[k][plan.ndim - 1];
+  int64_t index[kMaxDims], offset = 0, row = begin / inner, column = begin % inner;
+  for (int d = plan.ndim - 2; d >= 0; --d) {
+    index[d] = row % plan.dim[d];
+    row /= plan.dim[d];
+    offset += index[d] * plan.stride[k][d];
+  }
+  const T* src = static_cast<const T*>(base);
+  T* dst = static_cast<T*>(out);
+  while (n > 0) {
+    const int64_t m = std::min(n, inner - column);
+    const T* from = src + offset + column * stride;
+    if (stride == 0) {
+      const T v = *from;
+      for (int64_t i = 0; i < m; ++i) dst[i] = v;
+    } else {
+      for (int64_t i = 0; i < m; ++i) dst[i] = from[i];
+    }
+    dst += m;
+    n -= m;
+    column = 0;
+    for (int d = plan.ndim - 2; d >= 0; --d) {
+      offset += plan.stride[k][d];
+      if (++index[d] < plan.dim[d]) break;
+      offset -= plan.stride[k][d] * plan.dim[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+void Gather(const Plan& plan, int k, const void* base, size_t size, int64_t begin, int64_t n, void* out) {
+  VisitSize(size, [&](auto tag) { GatherAs<decltype(tag)>(plan, k, base, begin, n, out); });
+}
+
+void FillElements(void* out, int64_t n, const void* value, size_t size) {
+  VisitSize(size, [&](auto tag) {
+    using T = decltype(tag);
+    const T v = *static_cast<const T*>(value);
+    T* y = static_cast<T*>(out);
+    for (int64_t i = 0; i < n; ++i) y[i] = v;
+  });
+}
+
+}  // namespace pointwise
+}  // namespace mxnet
