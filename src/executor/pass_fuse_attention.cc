@@ -2,7 +2,7 @@
 // cache: batch_dot, or the products on interleaved projections. Where q, k and v of batch_dot are made by splitting a width into heads, it reads them as they lie
 // before that, and writes the heads side by side. Its gradient has none of the mask. Dropout of the weights becomes part of it: forward and backward pass know what
 // was dropped from the counters of its random numbers, which an operator of its own reserves.
-// On the CPU it is computed in float32; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32. Mixed precision multiplies the
+// On the CPU it is computed in float32, of 16-bit arrays, too; on a GPU in the 16-bit types of the products, around a softmax in the same type or in float32. Mixed precision multiplies the
 // weights in float32 by widened values: on a GPU that is attention in their 16-bit type where the result is rounded to it before anybody reads it.
 #include <algorithm>
 #include <cmath>
@@ -68,8 +68,8 @@ NodeEntry WithoutCast(const NodeEntry& e, const GraphInfo& info) {
 }
 
 /* `renewed` in float32, which attention is computed in on the CPU; `before` is what it was. */
-NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info, bool on_cpu) {
-  return on_cpu && IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32") : renewed;
+NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info, bool widen) {
+  return widen && IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32") : renewed;
 }
 
 /* A transpose by (0, 2, 1, 3). */
@@ -207,6 +207,7 @@ struct Written {
   NodeEntry mask, length;
   NodePtr narrowed;          // the cast that rounds its result
   bool one_length = false;   // for all rows of a head
+  bool widened = false;      // 16-bit arrays are widened for it
   std::string dropout = "0";
   int64_t dropped = 0;       // elements that its dropout decides about
   double scale = 1;
@@ -217,7 +218,7 @@ struct Written {
 class Matcher {
  public:
   Matcher(const PassGraph& g, const GraphInfo& info, const PassContext& context)
-      : info_(info), on_cpu_(context.on_cpu()), widened_(context.inference() || !on_cpu_), training_(context.request.is_train), wants_gradient_(context), users_(CountUsers(g)), narrowing_(g, info) {}
+      : info_(info), on_cpu_(context.on_cpu()), training_(context.request.is_train), wants_gradient_(context), users_(CountUsers(g)), narrowing_(g, info) {}
 
   /* Does attention end in this node? */
   bool operator()(const NodePtr& n, Written* w) {
@@ -227,19 +228,22 @@ class Matcher {
     const bool in_float = info_.dtype(out) == kFloat32;
     if (!on_cpu_ && in_float) w->narrowed = narrowing_(n);
     const int dtype = info_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);   // of the products
-    if ((on_cpu_ ? !in_float : !IsHalf(dtype)) || info_.shape(out).ndim() != 3) return false;
+    half_ = IsHalf(dtype);
+    if (!half_ && !(on_cpu_ && in_float)) return false;
+    if (info_.shape(out).ndim() != 3) return false;
+    w->widened = on_cpu_ && !half_;
     const bool separate = products == kProducts;
     if (separate && (IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b"))) return false;
     w->layout = products->layout;
     NodeEntry s;
     if (!Weights(n->inputs[separate ? 0 : 1], &s, w) || !Mask(&s, products->scores, w)) return false;
     s = Bare(s);
-    if (Once(s)) s = BeforeWidening(s, info_, widened_);
+    if (Once(s)) s = BeforeWidening(s, info_, true);
     s = Bare(WithoutScale(s, &users_, &w->scale));
     if (!IsResultOf(s, {products->scores}) || !Once(s)) return false;
-    const NodeEntry values = BeforeWidening(WithoutCast(n->inputs[separate ? 1 : 0], info_), info_, w->narrowed || (on_cpu_ && widened_));
+    const NodeEntry values = BeforeWidening(WithoutCast(n->inputs[separate ? 1 : 0], info_), info_, w->narrowed || on_cpu_);
     if (!(separate ? Separate(*s.node, values, w) : Interleaved(*s.node, *n, values, w))) return false;
-    return on_cpu_ || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == dtype; });
+    return w->widened || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == dtype; });
   }
 
  private:
@@ -265,12 +269,12 @@ class Matcher {
   bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
     if (Once(weights)) weights = WithoutCast(weights, info_);
     weights = Undropped(weights, w);
-    if (!on_cpu_ && Once(weights)) weights = Undropped(BeforeNarrowing(weights, info_), w);
+    if (half_ && Once(weights)) weights = Undropped(BeforeNarrowing(weights, info_), w);
     if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") || HasValue(*weights.node, "dtype")) return false;
     const double axis = NumberOf(*weights.node, "axis", -1);
     if (axis != -1 && axis != 2) return false;
     *s = Bare(weights.node->inputs[0]);
-    if (!on_cpu_ && Once(*s)) *s = Bare(BeforeWidening(*s, info_, true));
+    if (half_ && Once(*s)) *s = Bare(BeforeWidening(*s, info_, true));
     if (weights.node->num_inputs() == 1) return true;
     const NodeEntry& what = weights.node->inputs[1];
     if (IsResultOf(weights, {"masked_softmax"})) {
@@ -290,10 +294,10 @@ class Matcher {
     const NodeEntry sum = *s;
     for (int side = 0; side < 2 && !w->mask; ++side) {
       double scale = 1;
-      const NodeEntry before = Once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info_, widened_) : sum.node->inputs[side];
+      const NodeEntry before = Once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info_, true) : sum.node->inputs[side];
       const NodeEntry dot = WithoutScale(before, &users_, &scale), mask = WithoutCast(sum.node->inputs[1 - side], info_);
       if (!IsResultOf(dot, {product}) || !Once(sum.node->inputs[side]) || !(info_.shape(dot) == info_.shape(sum)) || info_.shape(mask).ndim() != 3
-          || (info_.dtype(mask) != kFloat32 && (on_cpu_ || !IsHalf(info_.dtype(mask))))) continue;
+          || (info_.dtype(mask) != kFloat32 && !(half_ && IsHalf(info_.dtype(mask))))) continue;
       w->mask = mask;
       *s = sum.node->inputs[side];
     }
@@ -309,23 +313,24 @@ class Matcher {
 
   /* Keys and values must be of one array, split in the same way. */
   bool Interleaved(const Node& product, const Node& with_values, const NodeEntry& values, Written* w) {
-    const NodeEntry keys = BeforeWidening(WithoutCast(product.inputs.back(), info_), info_, on_cpu_ && widened_);
+    const NodeEntry keys = BeforeWidening(WithoutCast(product.inputs.back(), info_), info_, on_cpu_);
     w->heads = static_cast<int64_t>(NumberOf(product, "heads", 0));
     if (!Same(keys, values) || w->heads < 1 || NumberOf(with_values, "heads", 0) != static_cast<double>(w->heads)) return false;
     const bool self = product.num_inputs() == 1;
     const int64_t size = info_.shape(keys)[2] / (w->heads * (self ? 3 : 2));
     if (size == 0) return false;
     w->scale /= std::sqrt(static_cast<double>(size));
-    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(WithoutCast(product.inputs[0], info_), info_, on_cpu_ && widened_), &users_, &w->scale));
+    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(WithoutCast(product.inputs[0], info_), info_, on_cpu_), &users_, &w->scale));
     w->arrays.push_back(keys);
     return true;
   }
 
   const GraphInfo& info_;
-  const bool on_cpu_, widened_, training_;
+  const bool on_cpu_, training_;
   WantsGradient wants_gradient_;
   EntryUsers users_;
   Narrowing narrowing_;
+  bool half_ = false;   // what is looked at computes in a 16-bit type
 };
 
 int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
@@ -344,7 +349,7 @@ int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
   const std::string statistics = !on_cpu && !context.inference() ? "1" : "0";
   Replace(g, found, [&](const Written& w, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
-    for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, info, on_cpu));
+    for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, info, w.widened));
     if (w.mask) inputs.push_back(renew(w.mask));
     if (w.length) {
       const NodeEntry length = renew(w.length);
@@ -358,7 +363,7 @@ int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
 }
 
 int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
-  const bool on_cpu = context.on_cpu(), widened = on_cpu && context.inference();
+  const bool on_cpu = context.on_cpu();
   EntryUsers users = CountUsers(*g);
   struct Found { NodeEntry in[3]; const Node* attention; int64_t heads; };
   std::map<const Node*, Found> found;
@@ -375,7 +380,7 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
     if (f.attention->attrs->dict.at("layout") != "separate") return;
     int64_t heads[3];
     for (int i = 0; i < 3; ++i)
-      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, widened), info, &heads[i], &f.in[i])) return;
+      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, on_cpu), info, &heads[i], &f.in[i])) return;
     f.heads = heads[0];
     if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
     if (!SwapsMiddle(*moved.node)) return;
@@ -386,7 +391,7 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
   if (found.empty()) return 0;
   Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
     std::vector<NodeEntry> inputs;
-    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info, on_cpu));
+    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info, on_cpu && info.dtype(f.attention->inputs[0]) == kFloat32));
     for (int i = 3; i < f.attention->num_inputs(); ++i) inputs.push_back(renew(f.attention->inputs[i]));
     AttrDict dict = f.attention->attrs->dict;
     dict["heads"] = std::to_string(f.heads);

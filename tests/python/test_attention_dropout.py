@@ -371,15 +371,16 @@ import numpy as np
 import mxnet as mx
 from mxnet import amp, autograd
 amp.init(sys.argv[1])
+ctx = mx.Context(sys.argv[2], 0)
 sys.path.insert(0, %r)
 from test_attention_dropout import Layer
 net = Layer(units=64, heads=2, p=0.4)
-net.initialize(mx.init.Xavier(), ctx=mx.gpu(0))
+net.initialize(mx.init.Xavier(), ctx=ctx)
 net.hybridize(static_alloc=True, static_shape=True)
-x = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (16, 2, 64)), ctx=mx.gpu(0))
+x = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (16, 2, 64)), ctx=ctx)
 x.attach_grad()
 with autograd.record():
-    y = net(x, mx.nd.array(np.full((4, 16), 16), dtype="int32", ctx=mx.gpu(0)))
+    y = net(x, mx.nd.array(np.full((4, 16), 16), dtype="int32", ctx=ctx))
 y.backward()
 assert np.isfinite(x.grad.asnumpy()).all()
 kinds = [n["op"] for n in net.explain(runs=0).plan["nodes"]]
@@ -387,9 +388,9 @@ assert kinds.count("_fused_attention") == kinds.count("_backward_fused_attention
 """
 
 
-@GPU
 @pytest.mark.parametrize("target", ["float16", "bfloat16"])
-def test_mixed_precision_on_a_gpu(target):
-    """The softmax is float32 there, and so is what it drops."""
-    r = subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)), target], capture_output=True, text=True, timeout=600)
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=GPU)])
+def test_mixed_precision(device, target):
+    """The softmax is float32 there, and so is what is dropped."""
+    r = subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)), target, device], capture_output=True, text=True, timeout=600)
     assert r.returncode == 0, r.stderr[-4000:]

@@ -196,6 +196,21 @@ def test_learned_masks_and_other_dtypes_stay():
         check(kind, mx.sym.softmax, fused=False, dtype="float64")
 
 
+@KINDS
+@TRAIN
+@pytest.mark.parametrize("dtype, tolerance", [("float16", 4e-3), ("bfloat16", 3e-2)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_sixteen_bits_on_the_cpu(kind, train, dtype, tolerance, wide):
+    """In float32 inside, also where the softmax alone was."""
+    def between(s):
+        s = mx.sym.softmax(mx.sym.amp_cast(s, dtype="float32") if wide else s)
+        return mx.sym.Dropout(mx.sym.amp_cast(s, dtype=dtype) if wide else s, p=0.3)
+    data = mx.sym.sin(mx.sym.var("x" if kind == "self" else "kv"))   # in its dtype
+    net = attention(kind, 2, between, data, data)
+    fused, _ = compare(net, shapes_of(kind, 2, 7, 7 if kind == "self" else 9), PASSES, tolerance=tolerance, train=train, dtype=dtype)
+    assert "_fused_attention" in operators(fused) and not {"softmax", "Dropout", "amp_cast"} & set(operators(fused))
+
+
 class Cell(gluon.HybridBlock):
     """BERT's cell of GluonNLP 0.10."""
     def __init__(self, heads, units, dropout=0.0):
