@@ -4,6 +4,8 @@ import multiprocessing
 import os
 import signal
 import struct
+import subprocess
+import sys
 import threading
 import time
 
@@ -253,6 +255,22 @@ def test_workers_end_with_the_loader():
     assert not any(p.is_alive() for p in processes) and threading.active_count() < threads
 
 
+def test_workers_end_before_the_interpreter():
+    """A loader that lives until the end, as in a cycle: its __del__ would find the lock of a thread that is stopped already."""
+    program = '''
+import atexit
+kept = []
+atexit.register(lambda: print(kept[0]._workers._closed))    # runs behind the handlers of what is imported now
+from mxnet.gluon import data
+loader = data.DataLoader(data.SimpleDataset([1, 2, 3]), 1, num_workers=2)
+next(iter(loader))
+loader.itself = loader
+kept.append(loader)
+'''
+    done = subprocess.run([sys.executable, '-c', program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and done.stdout == 'True\n', done.stderr
+
+
 def test_auto_reload_prepares_the_next_epoch():
     loader = D.DataLoader(numbers(), 2, num_workers=1, auto_reload=True)
     assert loader._prefetch_iter is not None
@@ -271,6 +289,7 @@ def test_big_batches_and_other_objects():
     assert [len(b[0]) for b in texts] == [200000] * 4
 
 
+@pytest.mark.cpu
 def test_workers_compute_with_ndarrays():
     def work(x, y):
         return (nd.array(x) * 2 + 1), y

@@ -1,4 +1,5 @@
 """Worker processes and threads that make batches ahead of the training loop."""
+import atexit
 import collections
 import multiprocessing
 import os
@@ -6,6 +7,7 @@ import pickle
 import threading
 import time
 import traceback
+import weakref
 from multiprocessing import connection
 
 from . import _shared_memory
@@ -79,6 +81,17 @@ def _process_loop(conn, dataset, batchify_fn, seed):
     os._exit(0)    # the parent's exit handlers are not ours to run
 
 
+_open = weakref.WeakSet()    # of ProcessWorkers
+
+
+# Workers end while there are threads: multiprocessing, whose own exit handler runs behind this one, ends them under the dispatching thread, which then notes
+# their deaths with its lock held when the interpreter stops it; a loader that is destroyed later would wait for that lock for ever.
+@atexit.register
+def _close_all():
+    for workers in list(_open):
+        workers.close()
+
+
 class ProcessWorkers:
     """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered by `submit`."""
 
@@ -107,6 +120,7 @@ class ProcessWorkers:
             self._idle.append(mine)
         self._thread = threading.Thread(target=self._dispatch, name='mxnet-dataloader', daemon=True)
         self._thread.start()
+        _open.add(self)
 
     def _run_child(self, mine, theirs, dataset, batchify_fn, seed):
         # Ends of pipes inherited from the parent would keep this worker alive after the parent is gone.
