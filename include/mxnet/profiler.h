@@ -127,6 +127,12 @@ class MemoryScope {
   explicit MemoryScope(const Attrs& attrs) {
     if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(attrs);
   }
+  /* The same on another thread than the caller's, whose Scope() it was. */
+  MemoryScope(const Attrs& attrs, const void* scope) {
+    if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(attrs, scope);
+  }
+  /* What SetMemoryScope has set on this thread; null while no memory is recorded. */
+  static const void* Scope() { return __builtin_expect((Active() & kMemory) != 0, 0) ? ScopeHere() : nullptr; }
   ~MemoryScope() {
     if (__builtin_expect(open_, 0)) End();
   }
@@ -136,6 +142,8 @@ class MemoryScope {
  private:
   void Begin(const std::string& name);
   void Begin(const Attrs& attrs);
+  void Begin(const Attrs& attrs, const void* scope);
+  static const void* ScopeHere();
   void End();
   bool open_ = false;
   const void *outer_label_, *outer_scope_;   // not set unless open

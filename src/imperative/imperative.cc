@@ -539,8 +539,9 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     call->req.assign(s->req.begin(), s->req.end());
     call->is_train = is_train;
     call->random = random;
+    call->memory_scope = profiler::MemoryScope::Scope();
     auto fn = [call](RunContext run) {
-      profiler::MemoryScope memory(*call->attrs);
+      profiler::MemoryScope memory(*call->attrs, call->memory_scope);
       for (const Late& l : call->late) {
         AllocateOn(l.chunk, run);
         (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;

@@ -27,6 +27,7 @@ struct PushedCall {
   std::vector<Late> late;
   bool is_train = false;
   RandomState* random = nullptr;
+  const void* memory_scope = nullptr;   // profiler::MemoryScope::Scope() of the caller
   std::atomic<int> refs{0};
 
   static PushedCall* Take();       // empty

@@ -176,7 +176,9 @@ void MemoryScope::Begin(const std::string& name) {
   state->scope = state->label = Combine(*state, Intern("memory", name));
 }
 
-void MemoryScope::Begin(const Attrs& attrs) {
+void MemoryScope::Begin(const Attrs& attrs) { Begin(attrs, ScopeHere()); }
+
+void MemoryScope::Begin(const Attrs& attrs, const void* scope) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   static thread_local std::unordered_map<const Op*, const Label*> known;
@@ -185,7 +187,13 @@ void MemoryScope::Begin(const Attrs& attrs) {
   outer_label_ = state->label;
   outer_scope_ = state->scope;
   open_ = true;
+  state->scope = static_cast<const Label*>(scope);
   state->label = Combine(*state, label);
+}
+
+const void* MemoryScope::ScopeHere() {
+  const ThreadState* state = Local();
+  return state == nullptr ? nullptr : state->scope;
 }
 
 void MemoryScope::End() {
