@@ -19,7 +19,10 @@ void Check(cudaError_t status, const char* what) {
 
 void SetDevice(int dev_id) {
   int count = 0;
-  Check(cudaGetDeviceCount(&count), "counting GPUs");
+  const cudaError_t counted = cudaGetDeviceCount(&count);
+  MXNET_CHECK(counted != cudaErrorInitializationError) << "[engine] gpu(" << dev_id << ") cannot be used: CUDA does not start here, as in a process forked after "
+                                                       << "CUDA was started; accepted: CPU memory here, or starting the process with 'spawn'";
+  Check(counted, "counting GPUs");
   MXNET_CHECK_KIND(dev_id >= 0 && dev_id < count, Value)
       << "[engine] gpu(" << dev_id << ") does not exist; this machine has " << count << " GPU(s)";
   Check(cudaSetDevice(dev_id), "selecting the GPU");

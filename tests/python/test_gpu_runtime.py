@@ -1,5 +1,6 @@
 """The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in tests/cpp/device_graphs_test.cc and device_exchange_test.cc."""
 import glob
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -53,6 +54,68 @@ def test_cuda_graphs_compute_the_same(tmp_path):
     assert "captured from" in log and "replayed" in log
     files = glob.glob(prefix + "-dev0-trn.*.dot")
     assert files and all(open(f).read().lstrip().startswith("digraph") for f in files)
+
+
+class ToBoth(mx.autograd.Function):
+    """Doubles on another device, trebles on its own."""
+
+    def __init__(self, there):
+        super().__init__()
+        self.there = there
+
+    def forward(self, x):
+        self.here = x.context
+        return x.as_in_context(self.there) * 2, x * 3
+
+    def backward(self, doubled, trebled):
+        assert doubled.context == self.there and trebled.context == self.here
+        return doubled.as_in_context(self.here) * 2 + trebled * 3
+
+
+@on_gpu
+@pytest.mark.parametrize("here, there", [(mx.cpu(), mx.gpu(0)), (mx.gpu(0), mx.cpu())] + [(mx.gpu(0), mx.gpu(1))] * (mx.num_gpus() > 1), ids=str)
+def test_gradients_go_from_device_to_device(here, there):
+    x = mx.nd.array([1, 2, 3], ctx=here)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x * 2).as_in_context(there)
+        z = (y * y).as_in_context(here) + x
+    z.backward()
+    assert x.grad.context == here and x.grad.asnumpy().tolist() == [9, 17, 25]
+    with mx.autograd.record():
+        y = (x * 2).as_in_context(there)
+        g = mx.autograd.grad((y * y).sum(), x, create_graph=True)[0]
+        squares = (g * g).sum()
+    squares.backward()
+    assert x.grad.asnumpy().tolist() == [128, 256, 384]      # of (8 x)^2
+    with mx.autograd.record():
+        doubled, trebled = ToBoth(there)(x)
+        heads = [doubled * doubled, trebled * 1]
+    mx.autograd.backward(heads)
+    assert x.grad.asnumpy().tolist() == [11, 19, 27]
+    with pytest.raises(ValueError, match="must be on one device"):
+        x + doubled
+
+
+def array_of_a_child(connection):
+    try:
+        mx.nd.ones((3,), ctx=mx.gpu(0)).wait_to_read()
+        connection.send("made")
+    except mx.MXNetError as error:
+        connection.send(str(error))
+
+
+@on_gpu
+def test_forked_processes_are_told_that_they_have_no_gpu():
+    mx.nd.ones((3,), ctx=mx.gpu(0)).wait_to_read()
+    context = multiprocessing.get_context("fork")
+    here, there = context.Pipe()
+    child = context.Process(target=array_of_a_child, args=(there,))
+    child.start()
+    assert here.poll(60)
+    said = here.recv()
+    child.join()
+    assert "gpu(0) cannot be used" in said and "'spawn'" in said, said
 
 
 FRESH = NETWORK + """
