@@ -18,6 +18,7 @@ def in_thread(function):
     return result[0]
 
 
+@pytest.mark.cpu
 def test_contexts_compare_and_hash_by_type_and_number():
     assert mx.cpu() == mx.cpu(0) == mx.Context('cpu', 0) == mx.Context(mx.cpu(0), 7)
     assert mx.cpu(0) != mx.cpu(1) and mx.cpu(0) != mx.gpu(0) and mx.cpu(0) != 'cpu(0)'
@@ -43,6 +44,7 @@ def test_wrong_contexts(args, error):
         mx.Context(*args)
 
 
+@pytest.mark.cpu
 def test_with_statements_nest_and_belong_to_a_thread():
     assert mx.current_context() == mx.cpu(0)
     with mx.cpu(1):
@@ -246,6 +248,7 @@ def test_a_gpu_that_is_not_there_is_a_clear_error():
             make()
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize('kind', ['cpu_shared', 'cpu_pinned'])
 def test_results_of_shared_and_pinned_arrays_are_ordinary(kind):
     # as in 1.9.1: batches of a DataLoader's workers do not make everything behind them shared
@@ -263,6 +266,7 @@ def test_results_of_shared_and_pinned_arrays_are_ordinary(kind):
     assert a.context == where and a.grad.context == loss.context == mx.cpu(0) and a.grad.asnumpy().sum() == 24
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize('hybridize', [False, True])
 def test_networks_take_batches_of_workers(hybridize):
     net = mx.gluon.nn.Dense(4)

@@ -105,6 +105,7 @@ def test_softmax_is_stable_and_accepts_minus_infinity():
     np.testing.assert_allclose(y, [[0.5, 0.5, 0], [0, 0.5, 0.5]])
 
 
+@pytest.mark.cpu
 def test_safe_accumulation_acts():
     x = mx.nd.random.uniform(shape=(1, 3_000_000))
     errors = {}
@@ -171,6 +172,7 @@ def test_half_convolution_gradients(dtype, kernel):
         assert np.abs(got - expected).max() <= (0.01 if dtype == "float16" else 0.05) * np.abs(expected).max()
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("shape, axis", [((7, 10), -1), ((3, 20000), -1), ((2, 300, 7, 9), 1), ((5, 3), 0), ((9000, 5), 0), ((4, 1, 6), 1), ((1,), 0), ((3, 2, 130, 70), 1)])
 def test_half_softmax_is_float_softmax_rounded_once(dtype, shape, axis):
@@ -229,6 +231,7 @@ def test_half_softmax_needs_no_float_copy(axis):
     assert mx.storage.stats().peak_used_bytes - before < 2 * 4 * 2 ** 20
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 @pytest.mark.parametrize("size", [1, 7, 2048, 20001])
 def test_half_activations_are_float_activations_rounded_once(dtype, size):

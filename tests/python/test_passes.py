@@ -109,6 +109,7 @@ def expansion(filters=32, act=True, no_bias=False, kernel=(3, 3), pad=(1, 1), st
     return mx.sym.relu(s) if act else s
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("given", [{}, {"stride": (1, 1)}, {"pad": (1, 1)}, {"stride": (), "pad": (), "dilate": ()}])
 def test_expansion_without_strides_or_pads(given):
     s = mx.sym.Convolution(X, num_filter=32, kernel=(1, 1), no_bias=True, name="e")
@@ -117,6 +118,7 @@ def test_expansion_without_strides_or_pads(given):
     assert "_fused_expand_depthwise" in operators(fused)
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("act", [False, True])
 def test_expansion_joins_the_depthwise_convolution(act, stride):
