@@ -174,3 +174,28 @@ def test_copies_and_choices_by_threads():
     view = a[100:200]
     a[150:250] = view   # views of one array that overlap
     np.testing.assert_array_equal(a.asnumpy()[150:250], x[100:200])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int32", "int8", "uint8", "int64"])
+def test_orders_of_all_lengths(dtype):
+    """Short lines are compared, longer ones go digit by digit, few of many are picked: all stable, NaN last."""
+    rng = np.random.default_rng(7)
+    for n in (1, 2, 63, 99, 100, 129, 999, 1000, 3000):
+        x = rng.integers(-50, 50, (3, n)) if np.dtype(dtype).kind in "iu" else rng.standard_normal((3, n)).round(1)
+        x = x.astype(dtype)
+        if np.dtype(dtype).kind == "f" and n > 10:
+            x[0, 3], x[1, 7], x[2, :5], x[2, 5:9] = np.nan, -np.inf, 0.0, -0.0
+        a = mx.nd.array(x, dtype=dtype)
+        order = np.argsort(x, axis=1, kind="stable")
+        np.testing.assert_array_equal(mx.nd.sort(a).asnumpy(), np.take_along_axis(x, order, 1))
+        np.testing.assert_array_equal(mx.nd.argsort(a, dtype="int32").asnumpy(), order)
+        keys = -x.astype("float64")
+        keys[np.isnan(keys)] = -np.inf   # largest first: NaN, then the others, equal ones as they stand
+        falling = np.lexsort((np.broadcast_to(np.arange(n), x.shape), keys, ~np.isnan(x.astype("float64"))), axis=1)
+        np.testing.assert_array_equal(mx.nd.argsort(a, is_ascend=False, dtype="int32").asnumpy(), falling)
+        for k in (1, 2, 5, 32, 33, n // 3, n):
+            if 0 < k <= n:
+                np.testing.assert_array_equal(mx.nd.topk(a, k=k, dtype="int32").asnumpy(), falling[:, :k])
+                np.testing.assert_array_equal(mx.nd.topk(a, k=k, is_ascend=True, dtype="int32").asnumpy(), order[:, :k])
+        columns = mx.nd.array(np.ascontiguousarray(x.T), dtype=dtype)
+        np.testing.assert_array_equal(mx.nd.sort(columns, axis=0).asnumpy(), np.take_along_axis(x, order, 1).T)

@@ -2,6 +2,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #include "mxnet/base.h"
 #include "operator/nn/activation_kernels.h"
@@ -16,24 +21,37 @@ constexpr double kSeluAlpha = 1.6732632423543772848170429916717, kSeluLambda = 1
 
 // The normal distribution function. In float 1/2 + x P(x^2) / Q(x^2), a least-maximum fit made for this file; off by at most 2e-7.
 MXNET_FN double NormalCdf(double x) { return 0.5 * (1.0 + erf(x * 0.70710678118654752)); }
+constexpr float kCdfP[] = {2.2749185854e-8f, 6.3518808055e-6f, 1.6881405816e-4f, 4.6771892262e-3f, 3.3851692917e-2f, 3.9894223472e-1f};
+constexpr float kCdfQ[] = {1.1974809692e-6f, 7.3642967637e-5f, 1.8843806676e-3f, 2.8645292280e-2f, 2.5151953034e-1f, 1.0f};
 MXNET_FN float NormalCdf(float x) {
   const float c = x > 5.5f ? 5.5f : x < -5.5f ? -5.5f : x;
   const float z = c * c;
-  float p = 2.2749185854e-8f;
-  p = p * z + 6.3518808055e-6f;
-  p = p * z + 1.6881405816e-4f;
-  p = p * z + 4.6771892262e-3f;
-  p = p * z + 3.3851692917e-2f;
-  p = p * z + 3.9894223472e-1f;
-  float q = 1.1974809692e-6f;
-  q = q * z + 7.3642967637e-5f;
-  q = q * z + 1.8843806676e-3f;
-  q = q * z + 2.8645292280e-2f;
-  q = q * z + 2.5151953034e-1f;
-  q = q * z + 1.0f;
+  float p = kCdfP[0], q = kCdfQ[0];
+  for (int k = 1; k < 6; ++k) p = p * z + kCdfP[k], q = q * z + kCdfQ[k];
   const float r = 0.5f + c * p / q;
   return x < -5.5f ? 0.0f : x > 5.5f ? 1.0f : r < 0.0f ? 0.0f : r;   // far out nothing is left that a large x could make large
 }
+
+#ifdef __AVX512F__
+// x NormalCdf(x), sixteen at a time: the quotient by an estimate and one step of Newton's, a third of what dividing takes.
+void Gelu(const float* x, float* y, int64_t n) {
+  const __m512 far = _mm512_set1_ps(5.5f), one = _mm512_set1_ps(1.0f);
+  auto set = [](float v) MXNET_LAMBDA { return _mm512_set1_ps(v); };
+  for (int64_t i = 0; i < n; i += 16) {
+    const __mmask16 some = n - i >= 16 ? 0xffff : static_cast<__mmask16>((1u << (n - i)) - 1);
+    const __m512 v = _mm512_maskz_loadu_ps(some, x + i);
+    const __m512 c = _mm512_min_ps(_mm512_max_ps(v, _mm512_sub_ps(_mm512_setzero_ps(), far)), far), z = _mm512_mul_ps(c, c);
+    __m512 p = set(kCdfP[0]), q = set(kCdfQ[0]);
+    for (int k = 1; k < 6; ++k) p = _mm512_fmadd_ps(p, z, set(kCdfP[k])), q = _mm512_fmadd_ps(q, z, set(kCdfQ[k]));
+    __m512 d = _mm512_rcp14_ps(q);
+    d = _mm512_mul_ps(d, _mm512_fnmadd_ps(q, d, _mm512_set1_ps(2.0f)));
+    __m512 r = _mm512_max_ps(_mm512_fmadd_ps(_mm512_mul_ps(c, p), d, _mm512_set1_ps(0.5f)), _mm512_setzero_ps());
+    r = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, c, _CMP_NLT_UQ), r);          // below the range
+    r = _mm512_mask_mov_ps(r, _mm512_cmp_ps_mask(v, far, _CMP_GT_OQ), one);
+    _mm512_mask_storeu_ps(y + i, some, _mm512_mul_ps(v, r));
+  }
+}
+#endif
 
 template <typename T, typename F>
 inline void Each(const void* x, void* y, int64_t n, F&& f) {
@@ -53,6 +71,10 @@ inline void Each2(const void* og, const void* v, void* dx, int64_t n, F&& f) {
 
 template <typename T>
 void Forward(int type, const void* x, void* y, int64_t n, T slope) {
+#ifdef __AVX512F__
+  if constexpr (std::is_same<T, float>::value)
+    if (type == nn::kActGelu) return Gelu(static_cast<const float*>(x), static_cast<float*>(y), n);
+#endif
   switch (type) {
     case nn::kActRelu: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return v < T(0) ? T(0) : v; });
     case nn::kActSigmoid: return Each<T>(x, y, n, [](T v) MXNET_LAMBDA { return sigmoid(v); });
