@@ -199,3 +199,25 @@ def test_orders_of_all_lengths(dtype):
                 np.testing.assert_array_equal(mx.nd.topk(a, k=k, is_ascend=True, dtype="int32").asnumpy(), order[:, :k])
         columns = mx.nd.array(np.ascontiguousarray(x.T), dtype=dtype)
         np.testing.assert_array_equal(mx.nd.sort(columns, axis=0).asnumpy(), np.take_along_axis(x, order, 1).T)
+
+
+@pytest.mark.parametrize("shape", [(2, 7, 5, 13), (3, 2, 70), (1, 33, 64), (4, 9), (2, 3, 0)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_local_response_normalization(shape, dtype):
+    rng = np.random.default_rng(8)
+    x, head = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+    for size, alpha, beta, knorm in ((5, 0.3, 0.75, 2.0), (1, 1.0, 0.5, 1.0), (11, 0.01, 1.5, 0.5)):
+        wide, up = x.astype("float64"), head.astype("float64")
+        channels = shape[1]
+        near = np.abs(np.subtract.outer(np.arange(channels), np.arange(channels))) <= size // 2
+        total = lambda v: np.einsum("ij,bj...->bi...", near.astype("float64"), v)   # noqa: E731
+        norm = knorm + alpha / size * total(wide * wide)
+        a = mx.nd.array(x, dtype=dtype)
+        a.attach_grad()
+        with mx.autograd.record():
+            y = mx.nd.LRN(a, nsize=size, alpha=alpha, beta=beta, knorm=knorm)
+        y.backward(mx.nd.array(head, dtype=dtype))
+        tolerance = {"rtol": 4e-3, "atol": 4e-3} if dtype == "float16" else {"rtol": 2e-5, "atol": 1e-6}
+        np.testing.assert_allclose(y.asnumpy(), wide * norm ** -beta, **tolerance)
+        expected = up * norm ** -beta - 2 * alpha * beta / size * wide * total(up * wide * norm ** (-beta - 1))
+        np.testing.assert_allclose(a.grad.asnumpy(), expected, **tolerance)

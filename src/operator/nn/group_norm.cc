@@ -6,6 +6,7 @@
 
 #include "operator/matrix/device_move.h"
 #include "operator/nn/device_norm.h"
+#include "operator/nn/lrn_kernels.h"
 #include "operator/nn/nn_common.h"
 #include "operator/nn/norm_kernels.h"
 #include "operator/param.h"
@@ -231,24 +232,19 @@ MXNET_REGISTER_OP(_backward_InstanceNorm)
     });
 
 // ---- LRN: y = x / (knorm + alpha / nsize * sum of squares over neighbouring channels) ^ beta
-// The sum of f(c) over the window around each channel, for one position of one batch element: windows slide, so each element is added and taken away once.
-template <typename F>
-void Window(int64_t channels, int64_t half, double* sums, F&& f) {
-  double sum = 0;
-  for (int64_t c = 0; c < std::min(half, channels); ++c) sum += f(c);
-  for (int64_t c = 0; c < channels; ++c) {
-    if (c + half < channels) sum += f(c + half);
-    if (c - half - 1 >= 0) sum -= f(c - half - 1);
-    sums[c] = sum;
-  }
+LrnCall CallOf(const LRNParam& p, const Shape& s) {
+  return {s[1], s.Prod(2, s.ndim()), static_cast<int64_t>(p.nsize / 2), static_cast<double>(p.knorm), static_cast<double>(p.alpha) / p.nsize, static_cast<double>(p.beta)};
 }
 
+// f(first element, positions) for runs of neighbouring positions of one example.
 template <typename F>
-void EachPosition(const Shape& s, F&& f) {
-  const int64_t channels = s[1], inner = s.Prod(2, s.ndim());
-  ParallelFor(s[0] * inner, Grain(channels), [&](int64_t b, int64_t e) {
-    std::vector<double> memory(3 * channels);
-    for (int64_t i = b; i < e; ++i) f(i / inner * channels * inner + i % inner, inner, channels, memory.data());
+void EachRun(const Shape& s, F&& f) {
+  const int64_t inner = s.Prod(2, s.ndim()), runs = (inner + kLrnPositions - 1) / kLrnPositions;
+  ParallelFor(s[0] * runs, Grain(s[1] * std::min(inner, kLrnPositions)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t first = i % runs * kLrnPositions;
+      f(i / runs * s[1] * inner + first, std::min(kLrnPositions, inner - first));
+    }
   });
 }
 
@@ -288,11 +284,9 @@ void LrnForward(KernelArgs& args) {
     const auto& p = a.param<LRNParam>();
     const T* x = a.in[0].data<T>();
     T* y = a.out[0].data<T>();
-    EachPosition(a.in[0].shape, [&](int64_t at, int64_t step, int64_t channels, double* sums) {
-      Window(channels, p.nsize / 2, sums, [&](int64_t c) { const double v = static_cast<double>(x[at + c * step]); return v * v; });
-      for (int64_t c = 0; c < channels; ++c)
-        y[at + c * step] = static_cast<T>(static_cast<double>(x[at + c * step]) * std::pow(p.knorm + static_cast<double>(p.alpha) / p.nsize * std::max(0.0, sums[c]), -static_cast<double>(p.beta)));
-    });
+    const LrnCall call = CallOf(p, a.in[0].shape);
+    const int dtype = a.in[0].dtype;
+    EachRun(a.in[0].shape, [&](int64_t at, int64_t n) { MXNET_CPU_CALL(LrnForward)(call, dtype, x + at, y + at, n); });
   });
 }
 
@@ -304,16 +298,12 @@ void LrnBackward(KernelArgs& args) {   // ograd, data -> data_grad
     const auto& p = a.param<LRNParam>();
     const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>();
     T* dx = a.out[0].data<T>();
-    EachPosition(a.in[1].shape, [&](int64_t at, int64_t step, int64_t channels, double* sums) {
-      double *norm = sums + channels, *products = sums + 2 * channels;
-      Window(channels, p.nsize / 2, norm, [&](int64_t c) { const double v = static_cast<double>(x[at + c * step]); return v * v; });
-      for (int64_t c = 0; c < channels; ++c) norm[c] = p.knorm + static_cast<double>(p.alpha) / p.nsize * std::max(0.0, norm[c]);
-      for (int64_t c = 0; c < channels; ++c)   // g y / norm
-        products[c] = static_cast<double>(og[at + c * step]) * static_cast<double>(x[at + c * step]) * std::pow(norm[c], -static_cast<double>(p.beta) - 1);
-      Window(channels, p.nsize / 2, sums, [&](int64_t c) { return products[c]; });
-      for (int64_t c = 0; c < channels; ++c)
-        dx[at + c * step] = static_cast<T>(static_cast<double>(og[at + c * step]) * std::pow(norm[c], -static_cast<double>(p.beta)) -
-                                           2.0 * p.alpha * p.beta / p.nsize * static_cast<double>(x[at + c * step]) * sums[c]);
+    const LrnCall call = CallOf(p, a.in[1].shape);
+    const int dtype = a.in[1].dtype;
+    EachRun(a.in[1].shape, [&](int64_t at, int64_t n) {
+      thread_local std::vector<double> scratch;
+      scratch.resize(static_cast<size_t>(2 * call.channels * kLrnPositions));
+      MXNET_CPU_CALL(LrnBackward)(call, dtype, og + at, x + at, dx + at, n, scratch.data());
     });
   });
 }
