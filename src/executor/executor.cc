@@ -4,6 +4,7 @@
 #include <map>
 
 #include "executor/explain.h"
+#include "executor/placement.h"
 
 namespace mxnet {
 namespace {
@@ -24,8 +25,8 @@ class ModeScope {
 class ExecutorImpl : public Executor {
  public:
   ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads, const std::vector<OpReq>& grad_req,
-               const std::vector<NDArray>& in_aux, ExecutorImpl* shared, std::shared_ptr<const Plan> inference_plan = nullptr)
-      : symbol_(symbol), ctx_(ctx), inference_plan_(std::move(inference_plan)), on_caller_(inference_plan_ != nullptr) {
+               const std::vector<NDArray>& in_aux, ExecutorImpl* shared, std::shared_ptr<const Plan> inference_plan = nullptr, std::vector<Context> output_places = {})
+      : symbol_(symbol), ctx_(ctx), output_places_(std::move(output_places)), placed_(!output_places_.empty()), inference_plan_(std::move(inference_plan)), on_caller_(inference_plan_ != nullptr) {
     args = in_args;
     aux = in_aux;
     arg_grads = in_grads;
@@ -59,9 +60,10 @@ class ExecutorImpl : public Executor {
       inputs_.push_back(is_arg ? args[a->second] : aux[aux_at.at(n.get())]);
       input_req_.push_back(is_arg ? arg_req_[a->second] : OpReq::kNull);
     }
-    dynamic_ = HasDynamicShape(symbol_);
+    dynamic_ = placed_ || HasDynamicShape(symbol_);
     if (dynamic_) {
       outputs_.resize(symbol_.outputs.size());
+      if (placed_) ShapeOutputs();
       return;
     }
     arena_ = shared && shared->arena_ && shared->ctx_ == ctx ? shared->arena_ : std::make_shared<Arena>(ctx_);
@@ -86,7 +88,7 @@ class ExecutorImpl : public Executor {
   }
 
   int PartialForward(bool is_train, int step) override {
-    MXNET_CHECK(!dynamic_) << "[executor] partial forward of a graph with value-dependent shapes";
+    MXNET_CHECK(!dynamic_) << "[executor] partial forward of a graph with value-dependent shapes or parts on several devices";
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
     const int steps = c->plan()->forward.end;
@@ -170,11 +172,11 @@ class ExecutorImpl : public Executor {
       new_grads.push_back(fit(arg_grads[i], shape_of.at(arg_nodes[i].get()), arg_nodes[i]->name));
     }
     for (size_t i = 0; i < aux.size(); ++i) new_aux.push_back(fit(aux[i], shape_of.at(aux_nodes[i].get()), aux_nodes[i]->name));
-    return std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this);
+    return std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this, nullptr, output_places_);
   }
 
   std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& other_args, const std::vector<NDArray>& other_aux) override {
-    MXNET_CHECK_KIND(!dynamic_ && !has_grads_, Value) << "[executor] a plan is shared for inference only: bound without gradients, no value-dependent shapes";
+    MXNET_CHECK_KIND(!dynamic_ && !has_grads_, Value) << "[executor] a plan is shared for inference only: bound without gradients, no value-dependent shapes, one device";
     auto same = [](const std::vector<NDArray>& a, const std::vector<NDArray>& b) {
       return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const NDArray& x, const NDArray& y) {
                return !y.is_none() && x.shape() == y.shape() && x.dtype() == y.dtype();
@@ -197,7 +199,7 @@ class ExecutorImpl : public Executor {
   }
 
   std::string Explain(int runs) const {
-    MXNET_CHECK_KIND(!dynamic_, Value) << "[explain] this graph has shapes that depend on values, so it runs without a plan";
+    MXNET_CHECK_KIND(!dynamic_, Value) << "[explain] this graph has shapes that depend on values or parts on several devices, so it runs without a plan";
     const auto& plan = (last_ ? last_ : compiled_.rbegin()->second.get())->plan();
     return ExplainPlan(*plan, symbol_.ListInputNames(Symbol::kAll), TimePlan(plan, inputs_, runs));
   }
@@ -216,7 +218,29 @@ class ExecutorImpl : public Executor {
 
   void CheckArray(const NDArray& a, const char* what, const std::string& name) const {
     MXNET_CHECK_KIND(!a.is_none(), Value) << "[bind] " << what << ' ' << name << " is missing";
-    MXNET_CHECK_KIND(a.ctx().execution() == ctx_.execution(), Value) << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
+    MXNET_CHECK_KIND(placed_ || a.ctx().execution() == ctx_.execution(), Value) << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
+  }
+
+  /* The outputs of a graph whose parts are on several devices: as with a plan, the same arrays for every forward pass. */
+  void ShapeOutputs() {
+    const IndexedGraph g(symbol_.outputs);
+    ShapeVector shapes(g.num_entries());
+    std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
+    const auto nodes = symbol_.ListInputs(Symbol::kAll);
+    std::unordered_map<const Node*, const NDArray*> arrays;
+    for (size_t i = 0; i < nodes.size(); ++i) arrays[nodes[i].get()] = &inputs_[i];
+    for (uint32_t id : g.input_nodes) {
+      const NDArray& a = *arrays.at(g.nodes[id].source);
+      shapes[g.eid(id, 0)] = a.shape();
+      dtypes[g.eid(id, 0)] = a.dtype();
+    }
+    InferShapes(g, &shapes);
+    InferTypes(g, &dtypes, kFloat32);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      MXNET_CHECK_KIND(shapes[g.eid(g.outputs[i])].known(), Value) << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
+      const uint32_t e = g.eid(g.outputs[i]);
+      outputs_[i] = NDArray(shapes[e], output_places_[i], dtypes[e], true);
+    }
   }
 
   Compiled* Get(bool is_train, bool backward) {
@@ -273,7 +297,7 @@ class ExecutorImpl : public Executor {
       }
       Imperative::MarkVariables(marked, req, grads);
     }
-    outputs_.assign(symbol_.outputs.size(), NDArray());
+    if (!placed_) outputs_.assign(symbol_.outputs.size(), NDArray());   // shapes may be others
     for (auto& a : values) in.push_back(&a);
     for (auto& a : outputs_) out.push_back(&a);
     Interpret(symbol_, in, out, ctx_, monitor_);
@@ -286,6 +310,8 @@ class ExecutorImpl : public Executor {
     for (auto& o : outputs_) heads.push_back(&o);
     if (!grads.empty()) {
       grads.resize(outputs_.size());
+      for (size_t i = 0; i < grads.size(); ++i)
+        if (!grads[i].is_none() && grads[i].ctx().execution() != outputs_[i].ctx().execution()) grads[i] = grads[i].Copy(outputs_[i].ctx());
       for (auto& g : grads) given.push_back(&g);
     }
     Imperative::Backward(heads, given, {}, true, false, true);
@@ -293,6 +319,8 @@ class ExecutorImpl : public Executor {
 
   Symbol symbol_;
   Context ctx_;
+  const std::vector<Context> output_places_;     // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
+  const bool placed_;
   std::shared_ptr<const Plan> inference_plan_;   // another executor's, to be used as it is
   bool on_caller_ = false;
   bool has_grads_ = false, dynamic_ = false, dynamic_call_ = false;
@@ -313,8 +341,20 @@ class ExecutorImpl : public Executor {
 std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx, const std::vector<NDArray>& args,
                                          const std::vector<NDArray>& arg_grads, const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
                                          std::shared_ptr<Executor> shared) {
-  for (const auto& kv : group2ctx)
-    MXNET_CHECK_KIND(kv.second == ctx, Value) << "[bind] group2ctx puts group " << kv.first << " on " << kv.second << "; one executor runs on one context, here " << ctx;
+  if (HasPlaces(symbol, ctx, group2ctx)) {
+    Places bound;   // arrays stay where the caller has them
+    const auto note = [&](Symbol::ListOption kind, const std::vector<NDArray>& arrays) {
+      const auto nodes = symbol.ListInputs(kind);
+      for (size_t i = 0; i < std::min(nodes.size(), arrays.size()); ++i)
+        if (!arrays[i].is_none()) bound[nodes[i].get()] = arrays[i].ctx();
+    };
+    note(Symbol::kReadOnlyArgs, args);
+    note(Symbol::kAuxStates, aux);
+    const Places places = PlaceNodes(symbol, ctx, group2ctx, bound);
+    std::vector<Context> of_outputs;
+    for (const NodeEntry& e : symbol.outputs) of_outputs.push_back(places.at(e.node.get()));
+    return std::make_shared<ExecutorImpl>(WithCopies(symbol, places), ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()), nullptr, of_outputs);
+  }
   return std::make_shared<ExecutorImpl>(symbol, ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()));
 }
 

@@ -1,6 +1,7 @@
 // simple_bind: shapes and dtypes inferred, arrays made, everything bound.
 #include <algorithm>
 
+#include "executor/placement.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
@@ -62,11 +63,13 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     const auto aux_names = r.shared->AuxNames();
     for (size_t i = 0; i < aux_names.size(); ++i) shared_aux[aux_names[i]] = i;
   }
+  const Places places = PlaceNodes(r.symbol, r.ctx, r.group2ctx);
   std::vector<NDArray> args, grads, aux;
   for (size_t i = 0; i < arg_nodes.size(); ++i) {
     const std::string& name = arg_nodes[i]->name;
     const Shape& shape = shapes[eid.at(arg_nodes[i].get())];
     const int dtype = dtypes[eid.at(arg_nodes[i].get())];
+    const Context at = places.at(arg_nodes[i].get());
     profiler::MemoryScope memory(name);
     const bool shareable = std::find(r.shared_arg_names.begin(), r.shared_arg_names.end(), name) != r.shared_arg_names.end();
     auto s = shareable ? shared_args.find(name) : shared_args.end();
@@ -75,16 +78,16 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     if (fits) {
       args.push_back(r.shared->args[s->second]);
     } else if (r.shared_buffer && !shareable) {
-      args.push_back(FromBuffer(r.shared_buffer, name, shape, r.ctx, dtype));
+      args.push_back(FromBuffer(r.shared_buffer, name, shape, at, dtype));
     } else {
-      args.push_back(Zeros(shape, r.ctx, dtype));
+      args.push_back(Zeros(shape, at, dtype));
     }
     if (r.grad_req[i] == OpReq::kNull) {
       grads.emplace_back();
     } else if (fits && !r.shared->arg_grads[s->second].is_none()) {
       grads.push_back(r.shared->arg_grads[s->second]);
     } else {
-      grads.push_back(Zeros(shape, r.ctx, dtype));
+      grads.push_back(Zeros(shape, at, dtype));
     }
   }
   for (const auto& n : aux_nodes) {
@@ -92,7 +95,7 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     profiler::MemoryScope memory(n->name);
     auto s = shared_aux.find(n->name);
     if (s != shared_aux.end() && r.shared->aux[s->second].shape() == shapes[e] && r.shared->aux[s->second].dtype() == dtypes[e]) aux.push_back(r.shared->aux[s->second]);
-    else aux.push_back(Zeros(shapes[e], r.ctx, dtypes[e]));
+    else aux.push_back(Zeros(shapes[e], places.at(n.get()), dtypes[e]));
   }
   return Executor::Bind(r.symbol, r.ctx, r.group2ctx, args, grads, r.grad_req, aux, r.shared);
 }

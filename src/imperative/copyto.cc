@@ -1,6 +1,7 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
 #include "mxnet/imperative.h"
 #include "mxnet/op.h"
+#include "operator/param.h"
 
 namespace mxnet {
 namespace {
@@ -25,6 +26,17 @@ void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   CopyOrCast(*in[0], out[0]);
 }
 
+struct ToContextParam : public dmlc::Parameter<ToContextParam> {
+  std::string ctx;
+  DMLC_DECLARE_PARAMETER(ToContextParam) { DMLC_DECLARE_FIELD(ctx).describe("Where to, such as gpu(1)."); }
+};
+MXNET_REGISTER_PARAM(ToContextParam);
+
+void ToContext(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  if (out[0]->is_none()) out[0]->Init(in[0]->shape(), Context::FromString(attrs.get<ToContextParam>().ctx), in[0]->dtype());
+  CopyOrCast(*in[0], out[0]);
+}
+
 /* The gradient goes back to the device and dtype of what was copied. */
 void CopyBack(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
   if (out[0]->is_none()) out[0]->Init(in[0]->shape(), in[1]->ctx(), in[1]->dtype());
@@ -45,6 +57,17 @@ MXNET_REGISTER_OP(_copyto)
       return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
     })
     .set_array_fn(Copy);
+
+MXNET_REGISTER_OP(_to_context)
+    .describe("Copies an array to another device. Graphs whose parts are on several devices are given it (group2ctx).")
+    .set_inputs({"data"})
+    .set_param<ToContextParam>()
+    .set_infer_shape(ElemwiseShape)
+    .set_infer_type(AnyType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
+    })
+    .set_array_fn(ToContext);
 
 MXNET_REGISTER_OP(_backward_copyto)
     .set_inputs({"ograd", "data"})

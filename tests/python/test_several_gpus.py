@@ -542,6 +542,109 @@ def test_module_data_parallel(kind, on_store, optimizer, monkeypatch):
     agree(fit(GPUS, kind, norm=False, optimizer=optimizer, **options), fit(GPUS[:1], kind, norm=False, optimizer=optimizer, **options), **near)
 
 
+# ---- parts of a graph on several devices (group2ctx)
+
+def parts_network():
+    with mx.AttrScope(ctx_group="first"):
+        x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="fc1")
+        x = mx.sym.BatchNorm(x, fix_gamma=False, name="bn")
+        short = mx.sym.relu(x, name="short")
+    with mx.AttrScope(ctx_group="second"):
+        y = mx.sym.FullyConnected(short, num_hidden=8, name="fc2")
+        y = mx.sym.tanh(y) + short                      # a value that two devices read
+    y = mx.sym.FullyConnected(y, num_hidden=3, name="fc3", weight=mx.sym.var("fc3_weight"), bias=mx.sym.var("fc3_bias"))
+    return mx.sym.SoftmaxOutput(y, name="softmax")
+
+
+def run_parts(context, groups, steps=3):
+    rng = np.random.RandomState(6)
+    executor = parts_network().simple_bind(context, group2ctx=groups, data=(6, 4), softmax_label=(6,))
+    for name in sorted(executor.arg_dict):
+        value = rng.uniform(-1, 1, executor.arg_dict[name].shape) if name != "softmax_label" else rng.randint(0, 3, 6)
+        executor.arg_dict[name][:] = value
+    assert [o.shape for o in executor.outputs] == [(6, 3)]
+    for _ in range(steps):
+        executor.forward(is_train=True)
+        executor.backward()
+        for name, grad in executor.grad_dict.items():
+            if name not in ("data", "softmax_label"):
+                executor.arg_dict[name] -= 0.1 * grad
+    executor.forward(is_train=False)
+    arrays = {**executor.arg_dict, **executor.aux_dict, **{"grad_" + n: g for n, g in executor.grad_dict.items()}, "out": executor.outputs[0]}
+    return executor, {n: a.asnumpy() for n, a in arrays.items()}
+
+
+@pytest.mark.parametrize("places", [(GPUS[0], GPUS[1], GPUS[0]), (GPUS[1], GPUS[0], GPUS[-1]), (mx.cpu(), GPUS[0], GPUS[1]), (GPUS[0], mx.cpu(), GPUS[1])],
+                         ids=lambda places: "-".join(str(p) for p in places))
+def test_group2ctx(places):
+    context, first, second = places
+    executor, found = run_parts(context, {"first": first, "second": second})
+    where = {n: a.context for n, a in {**executor.arg_dict, **executor.aux_dict}.items()}
+    assert {where[n] for n in ("data", "fc1_weight", "bn_gamma", "bn_moving_mean")} == {first}
+    assert {where[n] for n in ("fc2_weight", "fc2_bias")} == {second}
+    assert {where[n] for n in ("fc3_weight", "softmax_label")} == {context}
+    assert all(executor.grad_dict[n].context == where[n] for n in executor.grad_dict)
+    assert executor.outputs[0].context == second        # an operator without a group follows its first input
+    _, expected = run_parts(mx.cpu(), None)
+    for name in expected:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-3, atol=1e-5, err_msg=name)
+
+
+def test_group2ctx_of_arrays_that_are_bound():
+    x, w = mx.sym.var("x"), mx.sym.var("w")
+    with mx.AttrScope(ctx_group="far"):
+        y = mx.sym.broadcast_mul(x, w, name="y")
+    arrays = {"x": mx.nd.array([1, 2], ctx=GPUS[0]), "w": mx.nd.array([3, 4], ctx=GPUS[1])}
+    grads = {n: a.zeros_like() for n, a in arrays.items()}
+    executor = y.bind(GPUS[0], arrays, args_grad=grads, group2ctx={"far": GPUS[1]})
+    out = executor.forward(is_train=True)[0]
+    assert out.context == GPUS[1]
+    same([out], [3, 8])
+    executor.backward([mx.nd.array([1, 10], ctx=GPUS[0])])
+    same([grads["x"]], [3, 40])
+    same([grads["w"]], [1, 20])
+    assert grads["x"].context == GPUS[0]
+    there = mx.nd._internal._to_context(arrays["x"], ctx="gpu(1)")      # what is put between
+    assert there.context == GPUS[1]
+    same([there], [1, 2])
+    small = executor.reshape(x=(1,), w=(1,))
+    same(small.forward(), [3])
+    # groups that nobody uses, or that are where all is, change nothing
+    near = {"x": mx.nd.ones((2,), ctx=GPUS[0]), "w": mx.nd.ones((2,), ctx=GPUS[0])}
+    for groups in ({"other": GPUS[1]}, {"far": GPUS[0]}):
+        assert y.bind(GPUS[0], near, group2ctx=groups).forward()[0].context == GPUS[0]
+    with pytest.raises(ValueError, match="argument w is on gpu.1.; the executor is on gpu.0."):
+        y.bind(GPUS[0], arrays, group2ctx={"other": GPUS[1]})
+
+
+def test_states_of_another_group_are_refused():
+    with mx.AttrScope(ctx_group="far"):
+        mean = mx.sym.var("mean")
+    with mx.AttrScope(ctx_group="near"):
+        bn = mx.sym.BatchNorm(mx.sym.var("x"), moving_mean=mean, name="bn")
+    with pytest.raises(ValueError, match="auxiliary state mean is on gpu.1., and bn, which writes it, on gpu.0."):
+        bn.simple_bind(GPUS[0], group2ctx={"far": GPUS[1], "near": GPUS[0]}, x=(2, 3))
+
+
+@pytest.mark.parametrize("kvstore", ["local", "device"])
+def test_module_with_groups(kvstore):
+    """Copies of a network whose parts are on two GPUs each."""
+    results = []
+    count = len(GPUS) // 2
+    rng = np.random.RandomState(8)
+    data = mx.io.NDArrayIter(rng.randn(24, 4).astype("float32"), rng.randint(0, 3, 24).astype("float32"), 12)
+    start = {n: mx.nd.array(rng.uniform(-0.5, 0.5, s)) for n, s in sorted(zip(parts_network().list_arguments(), parts_network().infer_shape(data=(12, 4))[0]))
+             if n not in ("data", "softmax_label")}
+    for contexts, groups in ((GPUS[:count], {"first": GPUS[:count], "second": GPUS[count:2 * count]}), ([mx.cpu(i) for i in range(count)], None)):
+        module = mx.mod.Module(parts_network(), context=contexts, group2ctxs=groups)
+        data.reset()
+        module.fit(data, num_epoch=3, kvstore=kvstore, optimizer_params={"learning_rate": 0.1, "momentum": 0.9}, arg_params=start, initializer=mx.init.Zero(), allow_missing=True)
+        arguments, states = module.get_params()
+        results.append(([], {n: a.asnumpy() for n, a in {**arguments, **states}.items()}))
+        assert module.predict(data).shape == (24, 3)
+    agree(*results)
+
+
 # ---- what goes wrong
 
 FAILING = """

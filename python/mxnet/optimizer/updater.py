@@ -52,10 +52,10 @@ class Updater:
                 update(i, w, g, [self.states[j] for j in i])
 
     def _groups(self, indices, weights, grads):
-        """Split into lists of at most ``aggregate_num`` that can share an operator: the same dtype and storage."""
+        """Split into lists of at most ``aggregate_num`` that can share an operator: the same device, dtype and storage."""
         kinds = {}
         for entry in zip(indices, weights, grads):
-            kinds.setdefault((entry[1].dtype, entry[1].stype, entry[2].stype), []).append(entry)
+            kinds.setdefault((entry[1].context, entry[1].dtype, entry[1].stype, entry[2].stype), []).append(entry)
         size = self.optimizer.aggregate_num
         for entries in kinds.values():
             for start in range(0, len(entries), size):
