@@ -3,10 +3,13 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "executor/passes.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/pointwise/records.h"
 
 namespace mxnet {
 namespace {
@@ -70,13 +73,19 @@ int FusePointwise(PassGraph* g, PassContext* context) {
 
   // Pointwise with every input broadcasting to the one floating output, and of its dtype unless it is a cast.
   std::vector<Recipe> recipes(n);
+  std::map<uint32_t, Shape> seen;   // members' first inputs that have to be reshaped: reductions dropped dimensions
   auto suits = [&](uint32_t id) {
     const Node& node = *indexed.nodes[id].source;
     if (node.is_variable() || !node.control_deps.empty() || node.num_outputs() != 1 || IsConstantNode(node)) return false;
     if (!IsFloating(dtype(id)) || shape(id).Size() == 0 || (!context->on_cpu() && shape(id).ndim() > kMostDimensions)) return false;
     Recipe& recipe = recipes[id];
     if (!pointwise::RecipeOf(*node.attrs, dtype(id), &recipe)) return false;
-    if (recipe.kind == Recipe::kCopy) return Repeats(info.shapes[indexed.eid(indexed.nodes[id].inputs[0])], shape(id));
+    if (recipe.kind == Recipe::kCopy) {
+      const Shape& from = info.shapes[indexed.eid(indexed.nodes[id].inputs[0])];
+      const Shape as = recipe.seen_as && from.Size() != 1 ? recipe.seen_as(*node.attrs, shape(id)) : from;
+      if (!(as == from)) seen[id] = as;
+      return Repeats(as, shape(id));
+    }
     for (const auto& e : indexed.nodes[id].inputs)
       if (info.dtypes[indexed.eid(e)] != dtype(id)) return false;
     return recipe.kind != Recipe::kSum || reads(id) > 1;
@@ -84,7 +93,7 @@ int FusePointwise(PassGraph* g, PassContext* context) {
   std::vector<char> fits(n);
   for (uint32_t id = 0; id < n; ++id) fits[id] = suits(id);
   auto cast = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) != dtype(id); };
-  auto repeat = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) == dtype(id); };
+  auto repeat = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) == dtype(id) && !recipes[id].mean; };
   // What a group with this root computes in; every step is rounded to its own dtype.
   auto compute = [&](uint32_t root) { return cast(root) && source_dtype(root) == kFloat64 ? int{pointwise::kF64} : pointwise::ComputeFor(dtype(root), false); };
   auto computes_in = [&](uint32_t id, int type) { return cast(id) ? ConvertsAsCast(source_dtype(id), dtype(id), type) : pointwise::ComputeFor(dtype(id), false) == type; };
@@ -92,7 +101,7 @@ int FusePointwise(PassGraph* g, PassContext* context) {
   // Numbers among the arguments of a GPU's kernel.
   auto numbers = [&](uint32_t id) -> size_t {
     const Recipe& r = recipes[id];
-    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) return 0;
+    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) return r.mean;
     const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
     return static_cast<size_t>(std::count(r.operand, r.operand + r.count, Recipe::kNumber)) + (activation || r.has_params ? 3 : 0);
   };
@@ -178,7 +187,7 @@ int FusePointwise(PassGraph* g, PassContext* context) {
     if (at < 0 || groups[at].size() < 2 || groups[at][0] != root) return renewed;
     // The members, copied onto variables: children come first in the graph's order. Members' inputs from outside were renewed when they were met.
     std::map<const Node*, NodePtr> copy;                       // of renewed members
-    std::map<std::pair<const Node*, uint32_t>, NodePtr> variable;
+    std::map<std::tuple<const Node*, uint32_t, std::string>, NodePtr> variable;   // with the shape that it is to have
     std::map<const Node*, NodeEntry> outside;                  // by variable
     Shape told;                                                // by the inputs
     std::function<NodePtr(const NodePtr&, const NodePtr&)> take = [&](const NodePtr& now, const NodePtr& before) -> NodePtr {
@@ -192,18 +201,23 @@ int FusePointwise(PassGraph* g, PassContext* context) {
           inputs.push_back({take(e.node, was.node), 0, 0});
           continue;
         }
-        NodePtr& v = variable[{e.node.get(), e.index}];
+        const auto reshaped = i == 0 ? seen.find(id) : seen.end();
+        const Shape& as = reshaped == seen.end() ? info.shape(was) : reshaped->second;
+        NodePtr& v = variable[{e.node.get(), e.index, as.str()}];
         if (!v) {
           v = MakeVariable("i" + std::to_string(variable.size() - 1));
-          outside[v.get()] = e;
-          told = told.known() ? BroadcastShape("_fused_pointwise", told, info.shape(was)) : info.shape(was);
+          outside[v.get()] = reshaped == seen.end() ? e : MakeOp("Reshape", {e}, {{"shape", as.str()}}, before->name + "_reshape");
+          told = told.known() ? BroadcastShape("_fused_pointwise", told, as) : as;
         }
         inputs.push_back({v, 0, 0});
       }
       if (repeat(id)) return copy[now.get()] = inputs[0].node;   // inputs are repeated wherever it is needed
       auto made = std::make_shared<Node>();
       made->name = now->name;
-      made->attrs = cast(id) ? MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(dtype(id))}}) : now->attrs;
+      // as the operator computes it; inputs are repeated wherever it is needed
+      const double share = static_cast<double>(shape(id).Size() / std::max<int64_t>(1, info.shape(before->inputs[0]).Size()));
+      if (recipes[id].mean) made->attrs = pointwise::NumberAttrs("_mul_scalar", 1.0 / share);
+      else made->attrs = cast(id) ? MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(dtype(id))}}) : now->attrs;
       made->inputs = std::move(inputs);
       return copy[now.get()] = made;
     };

@@ -375,6 +375,18 @@ TEST(DeviceFusion, RepetitionsAndSumsAreTakenIn) {
 }
 
 // No result lies where a smaller one of another width is still read, though both have as many bytes.
+TEST(DeviceFusion, GradientsOfMeansAreTakenIn) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  for (const char* reduction : {"mean", "sum"})
+    for (const char* keepdims : {"0", "1"}) {
+      const Symbol s = Make(reduction, {Make("tanh", {Make("_mul_scalar", {Symbol::Variable("x")}, {{"scalar", "3"}}, "thrice")}, {}, "tanh")}, {{"axis", "1"}, {"keepdims", keepdims}}, "reduced");
+      std::vector<std::string> operators = {"_fused_pointwise", reduction};
+      if (*keepdims == '0') operators.push_back("Reshape");
+      operators.push_back("_fused_pointwise");
+      CheckPlan(s, {Shape{4, 37, 5}}, kFloat32, operators, {OpReq::kWrite});
+    }
+}
+
 TEST(DeviceFusion, NotInPlaceOfAnotherWidth) {
   if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
   Symbol s = Make("broadcast_add", {Make("exp", {Symbol::Variable("row")}, {}, "exp"), Symbol::Variable("x")}, {}, "sum");

@@ -111,6 +111,54 @@ def test_casts_repetitions_and_sums_join_chains(name, req):
         assert counts[0] == left
 
 
+MEANS = {"all": {}, "kept": {"axis": (0, 2), "keepdims": True}, "dropped": {"axis": 1}, "dropped at both ends": {"axis": (0, 2)}, "excluded": {"axis": 0, "exclude": True}, "one": {"axis": (0, 1, 2)}}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("axes", MEANS)
+def test_gradients_of_means_and_sums_join_chains(axes, reduction, dtype):
+    """Backwards the reduced gradient is read repeated, whether the reduction kept its dimensions or not."""
+    y = getattr(mx.sym, reduction)(mx.sym.square(mx.sym.tanh(X * 3) - 1), **MEANS[axes])
+    net = mx.sym.exp(y) if axes == "one" else y
+    results, names = [], []
+    for passes in ([], ["fuse_pointwise"]):
+        for req in ("write", "add"):
+            with off(*passes):
+                e = net.simple_bind(mx.current_context(), x=(3, 50, 37), grad_req=req, type_dict={"x": dtype})
+            e.arg_dict["x"][:] = mx.nd.array(np.random.RandomState(1).uniform(-1, 1, (3, 50, 37))).astype(dtype)
+            e.grad_dict["x"][:] = 0.7
+            names.append(operators(e))
+            e.forward(is_train=True)
+            e.backward([mx.nd.array(np.random.RandomState(2).uniform(-2, 2, o.shape)).astype(dtype) for o in e.outputs])
+            results.append([e.grad_dict["x"].astype("float64").asnumpy()] + [o.astype("float64").asnumpy() for o in e.outputs])
+    own = f"_backward_{reduction}"
+    assert own not in names[0] + names[1] and own in names[2] and own in names[3], names
+    for fused, plain in zip(results[:2], results[2:]):
+        for a, b in zip(fused, plain):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_means_of_losses_join_chains():
+    """What Gluon's losses do: a mean over all axes but the batch's."""
+    net = mx.gluon.nn.Dense(8)
+    net.initialize(mx.init.Uniform(0.3))
+    loss = mx.gluon.loss.L2Loss(weight=0.7)
+    x, y = mx.nd.random.uniform(shape=(6, 5)), mx.nd.random.uniform(shape=(6, 8))
+    net(x)
+    gradients, names = [], []
+    for passes in ([], ["fuse_pointwise"]):
+        with off(*passes):
+            loss.hybridize()
+            with mx.autograd.record():
+                error = loss(net(x), y)
+            error.backward()
+            names.append([n["op"] for n in loss.explain(runs=0).plan["nodes"]])
+        gradients.append(net.weight.grad().asnumpy())
+    assert "_backward_mean" not in names[0] and "_backward_mean" in names[1], names
+    np.testing.assert_array_equal(*gradients)
+
+
 def test_members_that_wait_for_each_other_alone_do_not_wait():
     """Backwards all of gelu written out is one operator, although its sum needs what its other members compute."""
     y = mx.sym.FullyConnected(X, num_hidden=64, flatten=False, name="fc")

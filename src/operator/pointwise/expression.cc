@@ -158,12 +158,6 @@ ExprPtr Substitute(const ExprPtr& e, const std::map<std::string, ExprPtr>& with)
 
 bool IsComparison(const Expr& e) { return e.kind == Expr::kOperator && std::string("<>lg=!").find(e.name) != std::string::npos; }
 
-std::string Exact(double v) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", v);
-  return text;
-}
-
 // ---- emission
 NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
   return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}});
@@ -230,6 +224,12 @@ Value EmitBinary(const std::string& name, const Value& a, const Value& b, const 
 }
 
 }  // namespace
+
+std::string Exact(double v) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.17g", v);
+  return text;
+}
 
 NodeEntry Simple(const std::string& op, std::vector<NodeEntry> inputs) {
   // Gradients are rebuilt for every eager call; their attributes never differ.

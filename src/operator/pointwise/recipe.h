@@ -20,6 +20,8 @@ struct Recipe {
   bool has_params = false;
   double params[3] = {0, 0, 0};          // p, q, r of a row with parameters; [0]: slope of an activation, or the number
   static constexpr int kNumber = -1;
+  bool mean = false;                     // kCopy: divided by how often it is repeated
+  Shape (*seen_as)(const Attrs& attrs, const Shape& result) = nullptr;   // kCopy: the first input with dimensions that it may lack; null: it has all of them
 };
 /* Fills in what depends on the parameters; false: not in this case. */
 using RecipeFn = std::function<bool(const Attrs& attrs, int dtype, Recipe* recipe)>;

@@ -30,6 +30,9 @@ struct ParamOps {
 };
 ParamOps RegisterUnaryParam(const std::string& name, int row, ParamsFn params);
 
+/* Of an operator with a number as one operand. Exactly that number: read from text it may be off by some units in the last place of a double. */
+AttrsPtr NumberAttrs(const std::string& op, double number);
+
 /* Output bool, whatever the input. */
 bool BoolOutputType(const Attrs&, std::vector<int>* in, std::vector<int>* out);
 /* Broadcast of all inputs. */

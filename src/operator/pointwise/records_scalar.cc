@@ -18,6 +18,14 @@ struct ScalarParam : public dmlc::Parameter<ScalarParam> {
 };
 MXNET_REGISTER_PARAM(ScalarParam);
 
+AttrsPtr NumberAttrs(const std::string& op, double number) {
+  auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get(op), {{"scalar", Exact(number)}, {"is_int", "0"}}));
+  auto param = std::make_shared<ScalarParam>(attrs->get<ScalarParam>());
+  param->scalar = number;
+  attrs->param = std::move(param);
+  return attrs;
+}
+
 namespace {
 
 enum class Result { kScalar, kBool, kTrueDivide };

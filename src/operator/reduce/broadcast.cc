@@ -140,7 +140,7 @@ MXNET_REGISTER_OP(broadcast_like)
     .set_gradient(Gradient(true)).set_kernel(Kernel);
 
 [[maybe_unused]] const bool recipes = [] {
-  for (const char* name : {"broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "_backward_sum_like", "_backward_sum"})
+  for (const char* name : {"broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "_backward_sum_like"})
     pointwise::NoteRecipe(name, pointwise::Recipe::kCopy);
   return true;
 }();

@@ -5,6 +5,7 @@
 
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
@@ -186,6 +187,10 @@ const bool kRegistered = [] {
     op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Like(mean ? "mean" : "sum", node, {ograds[0]}), NodeEntry()};
     });
+    pointwise::Recipe recipe;
+    recipe.kind = pointwise::Recipe::kCopy, recipe.mean = mean;
+    recipe.seen_as = [](const Attrs& attrs, const Shape& result) { return KeptShape(result, Reduced(attrs, result.ndim())); };
+    pointwise::NoteRecipe(name, recipe);
     op.set_kernel([mean](KernelArgs& a) {
       const Shape& shape = a.out[0].shape;
       const std::vector<char> reduced = Reduced(*a.attrs, shape.ndim());
