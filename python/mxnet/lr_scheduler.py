@@ -1,7 +1,15 @@
 """Learning rates as a function of the number of weight updates."""
+import logging
 import math
 
 __all__ = ["LRScheduler", "FactorScheduler", "MultiFactorScheduler", "PolyScheduler", "CosineScheduler"]
+
+
+def _change(schedule, num_update, rate):
+    """Sets the base rate, and tells who reads the log of a training when it is another one."""
+    if rate != schedule.base_lr:
+        logging.info("Update[%d]: Change learning rate to %.5e", num_update, rate)
+    schedule.base_lr = rate
 
 
 class LRScheduler:
@@ -85,7 +93,7 @@ class FactorScheduler(LRScheduler):
         # The state moves forward only, so that a rate set from outside in between is scaled from then on.
         while num_update > self.count + self.step:
             self.count += self.step
-            self.base_lr = max(self.base_lr * self.factor, self.stop_factor_lr)
+            _change(self, num_update, max(self.base_lr * self.factor, self.stop_factor_lr))
         return self.base_lr
 
 
@@ -122,7 +130,7 @@ class MultiFactorScheduler(LRScheduler):
         while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
-            self.base_lr *= self.factor
+            _change(self, num_update, self.base_lr * self.factor)
         return self.base_lr
 
 

@@ -48,6 +48,15 @@ def test_warmup_comes_before_the_schedule():
     assert lr_scheduler.PolyScheduler(max_update=5, base_lr=0.5, final_lr=0.1, warmup_steps=5)(5) == pytest.approx(0.1)
 
 
+def test_changes_are_logged(caplog):
+    with caplog.at_level("INFO"):
+        for schedule in (lr_scheduler.FactorScheduler(step=3, factor=0.5, stop_factor_lr=0.4, base_lr=1.0), lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0)):
+            for update in (1, 3, 4, 6, 7, 10, 20):
+                schedule(update)
+    assert [r.getMessage() for r in caplog.records] == [f"Update[{at}]: Change learning rate to {rate}" for at, rate in
+                                                         ((4, "5.00000e-01"), (7, "4.00000e-01"), (3, "1.00000e-01"), (6, "1.00000e-02"))]
+
+
 def test_base_rate_can_be_set_in_between():
     schedule = lr_scheduler.FactorScheduler(step=2, factor=0.5, base_lr=1.0)
     assert schedule(3) == 0.5
