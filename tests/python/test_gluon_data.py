@@ -289,8 +289,8 @@ def test_big_batches_and_other_objects():
     assert [len(b[0]) for b in texts] == [200000] * 4
 
 
-@pytest.mark.cpu
 def test_workers_compute_with_ndarrays():
+    """On the CPU, whatever the loop's device is."""
     def work(x, y):
         return (nd.array(x) * 2 + 1), y
     nd.ones((3,)).wait_to_read()    # the parent's engine runs before the fork

@@ -41,7 +41,9 @@ def _prepare_worker(seed):
 
     import numpy as np
 
-    from ... import env, random as mx_random, util
+    from ... import context, env, random as mx_random, util
+    if context.current_context().device_type == 'gpu':
+        context.Context.default_ctx = context.Context('cpu')    # a fork cannot use a GPU
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C is for the parent, which ends the workers
     util.set_env('OMP_NUM_THREADS', 1)              # the workers are the parallelism
     opencv_threads = env.value('MXNET_MP_OPENCV_NUM_THREADS')
