@@ -11,7 +11,7 @@ import statistics
 import sys
 
 import report
-from alternate import Contestant, Failed, answers, environments, ratio, serve
+from alternate import Contestant, Failed, alternate, answers, environments, ratio, serve
 from operators_cases import CALLS, FORWARD, GRADIENT
 
 PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
@@ -116,14 +116,11 @@ def main():
         try:
             for c in contestants:
                 c.ready()
-            times = {}
+            calls = {}
             for w in names:
                 once = max(c.time(w, 1, 2)[0] for c in contestants)
-                calls = max(1, min(2000, int(0.02 / once)))
-                times[w] = {c.name: [] for c in contestants}
-                for _ in range(args.rounds):
-                    for c in contestants:
-                        times[w][c.name].append(c.time(w, calls, max(1, calls // 10))[0])
+                calls[w] = dict.fromkeys(runs, max(1, min(2000, int(0.02 / once))))
+            times = alternate(contestants, calls, args.rounds, settle=2)
         except Failed as error:
             raise SystemExit(f"operators: {error}")
         finally:

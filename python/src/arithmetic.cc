@@ -1,12 +1,12 @@
 // Python's operators on arrays as type slots: which record each runs, and the parsed attributes of those with a number on one side.
 #include <Python.h>
 
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <unordered_map>
 
 #include "binding.h"
+#include "remembered.h"
 
 namespace mxnet {
 namespace python {
@@ -36,24 +36,9 @@ Arith ariths[kNumArith] = {
 /* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and in Symbol), integer arrays stay
  * integers, with the number cut to their dtype. */
 AttrsPtr ScalarAttrs(const Op* op, double value) {
-  struct Key {
-    const Op* op;
-    double value;
-  };
-  static thread_local std::unordered_map<std::string, AttrsPtr> cache;
-  Key k;
-  std::memset(&k, 0, sizeof(k));
-  k.op = op;
-  k.value = value;
-  std::string key(reinterpret_cast<const char*>(&k), sizeof(k));
-  auto it = cache.find(key);
-  if (it != cache.end()) return it->second;
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.17g", value);
-  AttrsPtr attrs = MakeAttrs(op, {{"scalar", text}});
-  if (cache.size() > 4096) cache.clear();
-  cache.emplace(std::move(key), attrs);
-  return attrs;
+  int64_t key;
+  std::memcpy(&key, &value, sizeof(key));
+  return Remembered(op, &key, 1, [value] { return AttrDict{{"scalar", NumberText(value)}}; });
 }
 
 AttrsPtr PlainAttrs(const Op* op) {

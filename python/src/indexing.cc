@@ -23,6 +23,7 @@ struct Selection {
   int64_t begin[kMostDims], step[kMostDims], count[kMostDims];
   int64_t total = 1;
   std::vector<int64_t> result;
+  Shape shape() const { return Shape(result.data(), static_cast<int>(result.size())); }
 };
 
 bool PlainIndex(PyObject* o) { return o == Py_None || PyLong_CheckExact(o); }
@@ -86,7 +87,7 @@ int64_t Offset(const Selection& s, const Shape& shape) {
 
 PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   const NDArray* a = Get(self);
-  const Shape result(s.result.data(), static_cast<int>(s.result.size()));
+  const Shape result = s.shape();
   NDArray* view = new NDArray(s.total == a->shape().Size() ? a->Reshape(result) : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
   PyObject* o = Wrap(view);
   if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
@@ -181,7 +182,7 @@ PyObject* GetItem(PyObject* self, PyObject* key) {
           if (offset >= 0) return View(self, s, offset);
           static const Op* op = Op::Get("slice");
           PyObject* o = Invoke(SliceAttrs(op, s, a->shape().ndim(), nullptr), &self, 1, nullptr);
-          if (o) *Get(o) = Get(o)->Reshape(Shape(s.result.data(), static_cast<int>(s.result.size())));
+          if (o) *Get(o) = Get(o)->Reshape(s.shape());
           return o;
         }
       }
@@ -223,7 +224,7 @@ int SetSelection(PyObject* self, PyObject* key, PyObject* value) {
     }
   } else {
     const NDArray* from = Get(value);
-    if (offset < 0 || from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != Shape(s.result.data(), static_cast<int>(s.result.size()))) return 1;
+    if (offset < 0 || from->dtype() != a->dtype() || from->ctx() != a->ctx() || from->shape() != s.shape()) return 1;
   }
   PyObject* target = View(self, s, offset);
   if (!target) return -1;

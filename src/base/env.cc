@@ -13,6 +13,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "base/foreign_env.h"
 #include "base/logging.h"
 #include "base/stack_trace.h"
 
@@ -402,5 +403,10 @@ const bool g_loaded = [] {
   return true;
 }();
 }  // namespace
+
+std::string ForeignVariable(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? std::string(", ") + name + "='" + value + "'" : "";
+}
 
 }  // namespace mxnet

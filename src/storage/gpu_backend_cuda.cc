@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +10,7 @@
 #include "base/cuda_error.h"
 #include "base/device_query.h"
 #include "base/device_scope.h"
+#include "base/foreign_env.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -35,7 +35,7 @@ void CheckDevice(int dev_id) {
   int driver = 0;
   cudaDriverGetVersion(&driver);
   std::string why = driver > 0 ? "NVIDIA's driver is for " + version(driver) + ", this library for " + version(CUDART_VERSION) : "NVIDIA's driver, libcuda.so.1, was not found";
-  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) why += std::string(", CUDA_VISIBLE_DEVICES='") + visible + "'";
+  why += ForeignVariable("CUDA_VISIBLE_DEVICES");
   MXNET_THROW(Value) << "[storage] gpu(" << dev_id << ") does not exist: there " << (count == 1 ? "is " : "are ") << (count ? std::to_string(count) : "no") << " usable GPU" << (count == 1 ? "" : "s") << " ("
                      << why << "); accepted: " << (count > 1 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")" : count ? "gpu(0)" : "cpu contexts");
 }

@@ -33,18 +33,20 @@ def _as_shape(shape):
         raise TypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
 
 
-def _new_array(shape, ctx, dtype, delay=False):
-    """An array of the class of results, with whatever the memory held; with `delay` the memory comes with the first use."""
+def _device(ctx):
     if not isinstance(ctx, Context):
         raise TypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
-    return new_array(_as_shape(shape), ctx.device_typeid, ctx.device_id, _dtypes.number(dtype), delay)
+    return ctx.device_typeid, ctx.device_id
+
+
+def _new_array(shape, ctx, dtype, delay=False):
+    """An array of the class of results, with whatever the memory held; with `delay` the memory comes with the first use."""
+    return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay)
 
 
 def _new_filled(name, shape, ctx, dtype, value=None):
     """What the operator `name` (``_zeros``, ``_ones``; ``_full`` with a value) writes into a new array."""
-    if not isinstance(ctx, Context):
-        raise TypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
-    return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), ctx.device_typeid, ctx.device_id, _dtypes.number(dtype))
+    return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), *_device(ctx), _dtypes.number(dtype))
 
 
 def _new_empty_handle():

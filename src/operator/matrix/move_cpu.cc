@@ -7,6 +7,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/element_size.h"
 #include "operator/matrix/strided_dims.h"
 
 namespace mxnet {
@@ -15,18 +16,6 @@ namespace {
 constexpr int64_t kTile = 32;   // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
 
 using Dim = StridedDim;
-
-// Unsigned integers stand for elements of their size. No other size exists among dtypes.
-template <typename F>
-void VisitElement(size_t bytes, F&& f) {
-  switch (bytes) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: MXNET_THROW(Value) << "[move] elements of " << bytes << " bytes";
-  }
-}
 
 // Calls fn(src_offset, dst_offset) for every index of the outer dimensions in [begin, end), counting in row-major order.
 template <typename F>

@@ -2,19 +2,11 @@
 
 #include <algorithm>
 
+#include "operator/element_size.h"
+
 namespace mxnet {
 namespace pointwise {
 namespace {
-
-template <typename F>
-void VisitSize(size_t size, F&& f) {
-  switch (size) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    default: return f(uint64_t{});
-  }
-}
 
 template <typename T>
 void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t n, void* out) {
@@ -51,11 +43,11 @@ void GatherAs(const Plan& plan, int k, const void* base, int64_t begin, int64_t 
 }  // namespace
 
 void Gather(const Plan& plan, int k, const void* base, size_t size, int64_t begin, int64_t n, void* out) {
-  VisitSize(size, [&](auto tag) { GatherAs<decltype(tag)>(plan, k, base, begin, n, out); });
+  VisitElement(size, [&](auto tag) { GatherAs<decltype(tag)>(plan, k, base, begin, n, out); });
 }
 
 void FillElements(void* out, int64_t n, const void* value, size_t size) {
-  VisitSize(size, [&](auto tag) {
+  VisitElement(size, [&](auto tag) {
     using T = decltype(tag);
     const T v = *static_cast<const T*>(value);
     T* y = static_cast<T*>(out);
