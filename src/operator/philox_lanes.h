@@ -11,19 +11,14 @@
 #include <immintrin.h>
 #endif
 
+#include "base/vector_bytes.h"
 #include "mxnet/base.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kPhiloxLanes = 8;
-#elif defined(__AVX2__)
-constexpr int kPhiloxLanes = 4;
-#else
-constexpr int kPhiloxLanes = 2;
-#endif
+constexpr int kPhiloxLanes = kVectorBytes / 8;
 constexpr int kPhiloxParts = 4;   // under way side by side, so that a processor need not wait for a product
 constexpr int kPhiloxWords = 4 * kPhiloxLanes * kPhiloxParts;   // of one call
 typedef uint64_t PhiloxVec __attribute__((vector_size(kPhiloxLanes * 8)));

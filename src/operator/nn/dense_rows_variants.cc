@@ -5,17 +5,13 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/vector_bytes.h"
+
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
+constexpr int kLanes = kVectorBytes / 4;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
 
 inline Vector Load(const float* p) {

@@ -8,19 +8,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/vector_bytes.h"
 #include "mxnet/base.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16, kRows = 14;
-#elif defined(__AVX__)
-constexpr int kLanes = 8, kRows = 6;
-#else
-constexpr int kLanes = 4, kRows = 6;
-#endif
+constexpr int kLanes = kVectorBytes / 4, kRows = kLanes == 16 ? 14 : 6;   // AVX-512 has twice as many registers
 constexpr int kPanel = 2 * kLanes;
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));

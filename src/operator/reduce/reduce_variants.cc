@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/vector_bytes.h"
 #include "operator/reduce/reduce_loops.h"
 
 #ifdef __AVX__
@@ -23,13 +24,6 @@ template <typename T> constexpr T MinusInfinity() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-#ifdef __AVX512F__
-constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-#else
-constexpr int kVectorBytes = 16;
-#endif
 template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
 
 // NaN wins.
