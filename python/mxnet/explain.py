@@ -5,9 +5,9 @@
 import ctypes
 import json
 import os
-import tempfile
 from statistics import median
 
+from ._files import write_file
 from .base import _LIB, check_call, py_str
 
 __all__ = ["Explanation"]
@@ -70,18 +70,7 @@ class Explanation:
         if ending not in forms:
             raise ValueError(f"[explain] path={os.fspath(path)!r}; accepted: names that end in {', '.join(forms)}")
         text = forms[ending]()
-        folder = os.path.dirname(os.path.abspath(path))
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".explain")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as f:
-                f.write(text)
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_file(path, text)
 
     def __str__(self):
         plan, stats = self.plan, self.plan["stats"]

@@ -6,11 +6,11 @@ of four bytes. A payload that contains the magic at a multiple of four is split 
 import numbers
 import os
 import struct
-import tempfile
 from collections import namedtuple
 
 import numpy as np
 
+from ._files import NewFile
 from .base import MXNetError
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
@@ -44,45 +44,6 @@ def _encode(payload):
             flag = _BEGIN if i == 0 else _END if i == len(parts) - 1 else _MIDDLE
         pieces += (_MAGIC, struct.pack("<I", flag << 29 | len(part)), part, b"\0" * (-len(part) % 4))
     return b"".join(pieces)
-
-
-class _NewFile:
-    """A file that appears under its name when it is closed: a reader never sees half of one.
-
-    What is not a regular file (a pipe, /dev/null) is written directly. Nothing is buffered: a fork must not inherit
-    bytes that it would write again.
-    """
-
-    def __init__(self, path):
-        self._path = path
-        self._temporary = None
-        if os.path.exists(path) and not os.path.isfile(path):
-            self.file = open(path, "wb", buffering=0)
-            return
-        folder, name = os.path.split(os.path.realpath(path))
-        handle, self._temporary = tempfile.mkstemp(prefix=f".{name}.", suffix=".part", dir=folder)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(self._temporary, 0o666 & ~umask)
-        self.file = os.fdopen(handle, "wb", buffering=0)
-
-    def write(self, data):
-        data = memoryview(data)
-        while data:
-            data = data[self.file.write(data):]
-
-    def close(self):
-        self.file.close()
-        if self._temporary:
-            os.replace(self._temporary, os.path.realpath(self._path))
-            self._temporary = None
-
-    def discard(self):
-        """Leave an older file of this name as it is."""
-        self.file.close()
-        if self._temporary:
-            os.remove(self._temporary)
-            self._temporary = None
 
 
 class MXRecordIO:
@@ -124,7 +85,7 @@ class MXRecordIO:
         if self.is_open:
             self.close()
         self.writable = self.flag == "w"
-        self._target = _NewFile(self.uri) if self.writable else None
+        self._target = NewFile(self.uri) if self.writable else None
         self._file = None if self.writable else open(self.uri, "rb")
         self._size = None if self.writable else self._regular_size()
         self._position = 0
@@ -307,9 +268,14 @@ class MXIndexedRecordIO(MXRecordIO):
         self.keys = []
         self._lines = []
         if self.writable:
-            self._index = _NewFile(self.idx_path)
+            try:
+                self._index = NewFile(self.idx_path)
+            except BaseException:
+                self.is_open = False
+                self._target.discard()
+                raise
             return
-        with open(self.idx_path) as lines:
+        with open(self.idx_path, errors="surrogateescape") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue
@@ -326,6 +292,9 @@ class MXIndexedRecordIO(MXRecordIO):
         was_open = self.is_open
         super().close()
         if was_open and self.writable and self.pid == os.getpid():
+            if self._target.given_up:       # a write failed: an index of records that are not there
+                self._index.discard()
+                return
             self._index.write("".join(self._lines).encode())
             self._index.close()
 

@@ -1,10 +1,10 @@
 // Symbols over the C ABI: making, composing, listing, attributes, files.
 #include "c_api/c_api_symbol.h"
 
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 
+#include "base/new_file.h"
 #include "graph/rewrite.h"
 
 using namespace mxnet;  // NOLINT
@@ -341,12 +341,9 @@ int MXSymbolSaveToJSON(SymbolHandle symbol, const char** out_json) {
 
 int MXSymbolSaveToFile(SymbolHandle symbol, const char* fname) {
   API_BEGIN();
-  const std::string text = SymbolToJSON(*AsSymbol(symbol)), target = Text(fname, "the file's name"), temporary = target + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  const bool ok = file.good() && std::rename(temporary.c_str(), target.c_str()) == 0;
-  if (!ok) std::remove(temporary.c_str());
-  MXNET_CHECK_KIND(ok, IO) << "[symbol file] cannot write " << fname;
+  const std::string text = SymbolToJSON(*AsSymbol(symbol));
+  NewFile file("symbol file", Text(fname, "the file's name"));
+  file.Write(text);
+  file.Commit();
   API_END();
 }

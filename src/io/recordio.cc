@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "mxnet/error.h"
 
@@ -16,8 +17,8 @@ enum Flag : uint32_t { kWhole = 0, kBegin = 1, kMiddle = 2, kEnd = 3 };
 
 std::string LocalPath(const std::string& uri) { return uri.compare(0, 7, "file://") == 0 ? uri.substr(7) : uri; }
 
-std::FILE* Open(const std::string& path, const char* mode) {
-  std::FILE* f = std::fopen(path.c_str(), mode);
+std::FILE* Open(const std::string& path) {
+  std::FILE* f = std::fopen(path.c_str(), "rb");
   MXNET_CHECK_KIND(f != nullptr, IO) << "[RecordIO] cannot open " << path << ": " << std::strerror(errno);
   struct stat info;
   if (fstat(fileno(f), &info) != 0 || !S_ISREG(info.st_mode)) {
@@ -29,22 +30,16 @@ std::FILE* Open(const std::string& path, const char* mode) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const std::string& path) : path_(LocalPath(path)), file_(Open(path_, "wb")) {}
-
-RecordWriter::~RecordWriter() {
-  if (file_) std::fclose(file_);
-}
+RecordWriter::RecordWriter(const std::string& path) : file_(std::make_unique<NewFile>("RecordIO", LocalPath(path))) {}
 
 void RecordWriter::Close() {
-  if (!file_) return;
-  std::FILE* f = file_;
-  file_ = nullptr;
-  MXNET_CHECK_KIND(std::fclose(f) == 0, IO) << "[RecordIO] " << path_ << " was not written completely: " << std::strerror(errno);
+  const std::unique_ptr<NewFile> file = std::move(file_);
+  if (file) file->Commit();
 }
 
 void RecordWriter::Put(const void* data, size_t size) {
-  if (size == 0) return;
-  MXNET_CHECK_KIND(file_ && std::fwrite(data, 1, size, file_) == size, IO) << "[RecordIO] cannot write " << size << " bytes to " << path_ << ": " << std::strerror(errno);
+  MXNET_CHECK_KIND(file_, IO) << "[RecordIO] the writer is closed; accepted: an open one";
+  file_->Write(data, size);
   position_ += size;
 }
 
@@ -69,7 +64,7 @@ void RecordWriter::Write(const void* data, size_t size) {
   PutPart(from == 0 ? kWhole : kEnd, p + from, size - from);
 }
 
-RecordReader::RecordReader(const std::string& path) : path_(LocalPath(path)), file_(Open(path_, "rb")) {}
+RecordReader::RecordReader(const std::string& path) : path_(LocalPath(path)), file_(Open(path_)) {}
 
 RecordReader::~RecordReader() {
   if (file_) std::fclose(file_);

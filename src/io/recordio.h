@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
+
+#include "base/new_file.h"
 
 namespace mxnet {
 
@@ -17,23 +20,21 @@ constexpr uint32_t kRecordMagic = 0xCED7230A;
 
 class RecordWriter {
  public:
-  /* Empties or makes the file. Throws Error(kIO). `path` may begin with file://. */
+  /* The file takes its name when it is closed (base/new_file.h). Throws Error(kIO). `path` may begin with file://. */
   explicit RecordWriter(const std::string& path);
-  /* Errors of a close go unseen here: Close tells them. */
-  ~RecordWriter();
+  ~RecordWriter() = default;   // without Close the file is given up
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   /* Throws Error(kValue) for 2^29 bytes or more, Error(kIO) when the file cannot take it. */
   void Write(const void* data, size_t size);
   /* Where the next record begins. */
   uint64_t Tell() const { return position_; }
-  void Close();
+  void Close();                // nothing happens the second time
 
  private:
   void Put(const void* data, size_t size);
   void PutPart(uint32_t flag, const char* data, size_t size);
-  std::string path_;
-  std::FILE* file_;
+  std::unique_ptr<NewFile> file_;
   uint64_t position_ = 0;
 };
 

@@ -1,12 +1,11 @@
 // The NDArray container (.params files): writing version 2 and 3, reading everything back to the oldest layout.
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
+#include "base/new_file.h"
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
@@ -212,38 +211,21 @@ NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
 
 void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
   MXNET_CHECK_KIND(names.empty() || names.size() == arrays.size(), Value) << "[save] got " << arrays.size() << " arrays and " << names.size() << " names";
-  // A reader of the file sees the old contents or the new ones, never a part.
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::FILE* f = std::fopen(temporary.c_str(), "wb");
-  if (!f) throw Error(Error::Kind::kIO, "[save] cannot write " + temporary + ": " + std::strerror(errno));
-  bool ok = true;
-  auto write = [&](const std::string& s) { ok = ok && std::fwrite(s.data(), 1, s.size(), f) == s.size(); };
+  NewFile file("save", path);
   std::string head;
   Append<uint64_t>(&head, kListMagic);
   Append<uint64_t>(&head, 0);
   Append<uint64_t>(&head, arrays.size());
-  try {
-    write(head);
-    for (const auto& a : arrays) write(SaveNDArrayRaw(a));
-  } catch (...) {
-    std::fclose(f);
-    std::remove(temporary.c_str());
-    throw;
-  }
+  file.Write(head);
+  for (const auto& a : arrays) file.Write(SaveNDArrayRaw(a));
   std::string tail;
   Append<uint64_t>(&tail, names.size());
   for (const auto& n : names) {
     Append<uint64_t>(&tail, n.size());
     tail += n;
   }
-  write(tail);
-  ok = ok && std::fflush(f) == 0;
-  ok = std::fclose(f) == 0 && ok;
-  if (!ok || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const std::string why = std::strerror(errno);
-    std::remove(temporary.c_str());
-    throw Error(Error::Kind::kIO, "[save] cannot write " + path + ": " + why);
-  }
+  file.Write(tail);
+  file.Commit();
 }
 
 void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays, std::vector<std::string>* names) {

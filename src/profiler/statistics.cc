@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "base/new_file.h"
 #include "profiler/trace.h"
 
 namespace mxnet {
@@ -127,7 +128,9 @@ void MemoryTimeline::WriteLists(const std::string& prefix) const {
   for (auto& kv : texts) {
     std::string device = kv.first;
     std::replace(device.begin(), device.end(), '/', '_');
-    ReplaceFile(prefix + "-" + device + ".csv", [&](int fd) { return WriteAll(fd, kv.second.data(), kv.second.size()); });
+    NewFile file("profiler", prefix + "-" + device + ".csv");
+    file.Write(kv.second);
+    file.Commit();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/new_file.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -64,7 +65,7 @@ std::string DeviceName(int dev_type, int dev_id) {
   return std::string(kind) + "/" + std::to_string(dev_id);
 }
 
-bool WriteAll(int fd, const char* data, size_t size) {
+static bool WriteAll(int fd, const char* data, size_t size) {
   while (size > 0) {
     const ssize_t n = write(fd, data, size);
     if (n < 0 && errno == EINTR) continue;
@@ -73,26 +74,6 @@ bool WriteAll(int fd, const char* data, size_t size) {
     size -= static_cast<size_t>(n);
   }
   return true;
-}
-
-void ReplaceFile(const std::string& path, const std::function<bool(int)>& write) {
-  const std::string temporary = path + ".tmp" + std::to_string(getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  MXNET_CHECK_KIND(fd >= 0, IO) << "[profiler] cannot write '" << temporary << "': " << strerror(errno) << "; accepted: a filename in a folder that can be written";
-  bool good = write(fd);
-  int error = errno;
-  if (close(fd) != 0 && good) {
-    good = false;
-    error = errno;
-  }
-  if (good && rename(temporary.c_str(), path.c_str()) != 0) {
-    good = false;
-    error = errno;
-  }
-  if (!good) {
-    unlink(temporary.c_str());
-    MXNET_THROW(IO) << "[profiler] cannot write '" << path << "': " << strerror(error) << "; accepted: a filename in a folder that can be written";
-  }
 }
 
 void Trace::Clear() {
@@ -200,18 +181,19 @@ void Trace::Write(const std::string& path) {
                      "\"},\n\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"ts\": 0, \"pid\": " + pid + ", \"tid\": 0, \"args\": {\"name\": \"mxnet " + pid + "\"}}";
   for (const auto& t : threads_)
     head += ",\n{\"ph\": \"M\", \"name\": \"thread_name\", \"ts\": 0, \"pid\": " + pid + ", \"tid\": " + std::to_string(t.first) + ", \"args\": {\"name\": \"" + JsonEscape(t.second) + "\"}}";
-  ReplaceFile(path, [&](int fd) {
-    if (!WriteAll(fd, head.data(), head.size())) return false;
-    char block[65536];
-    for (uint64_t at = 0; at < spilled_;) {
-      const ssize_t n = pread(spill_, block, std::min<uint64_t>(sizeof(block), spilled_ - at), static_cast<off_t>(at));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0 || !WriteAll(fd, block, static_cast<size_t>(n))) return false;
-      at += static_cast<uint64_t>(n);
-    }
-    static const char kTail[] = "\n]}\n";
-    return WriteAll(fd, text_.data(), text_.size()) && WriteAll(fd, kTail, sizeof(kTail) - 1);
-  });
+  NewFile file("profiler", path);
+  file.Write(head);
+  char block[65536];
+  for (uint64_t at = 0; at < spilled_;) {
+    const ssize_t n = pread(spill_, block, std::min<uint64_t>(sizeof(block), spilled_ - at), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    MXNET_CHECK_KIND(n > 0, IO) << "[profiler] cannot read earlier events back: " << strerror(n < 0 ? errno : EIO) << "; accepted: a folder that keeps files";
+    file.Write(block, static_cast<size_t>(n));
+    at += static_cast<uint64_t>(n);
+  }
+  file.Write(text_);
+  file.Write("\n]}\n");
+  file.Commit();
 }
 
 }  // namespace profiler

@@ -3,7 +3,6 @@
 #define MXNET_PROFILER_TRACE_H_
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
@@ -39,10 +38,6 @@ class Trace {
   uint64_t spilled_ = 0;     // bytes in it
   std::map<int64_t, std::string> threads_;
 };
-
-/* Replaces the contents of the file `path` at once. `write(fd)` returns whether it could. Throws Error(kIO). */
-void ReplaceFile(const std::string& path, const std::function<bool(int fd)>& write);
-bool WriteAll(int fd, const char* data, size_t size);
 
 /* "cpu/0" */
 std::string DeviceName(int dev_type, int dev_id);

@@ -6,6 +6,7 @@ import warnings
 from collections import OrderedDict, defaultdict
 
 from .. import initializer, name as _name, ndarray as nd
+from .._files import write_file
 from .parameter import Parameter, ParameterDict
 from .parameter_dict import strip_arg_aux
 from .utils import HookHandle, _brief_print_list, _indent
@@ -259,8 +260,7 @@ class Block:
     def save(self, prefix):
         """Write the Parameters to `prefix`-model.params and the tree of blocks, with the graphs of those that are
         compiled, to `prefix`-model.json. `load` of a block of the same structure takes both back, without tracing again."""
-        with open(f'{prefix}-model.json', 'w', encoding='utf-8') as f:
-            json.dump(self._describe(), f, indent=1)
+        write_file(f'{prefix}-model.json', json.dumps(self._describe(), indent=1))
         self.save_parameters(f'{prefix}-model.params')
 
     def load(self, prefix):

@@ -1,5 +1,6 @@
 """Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
+from .._files import load_states, write_file
 from .parameter import Parameter, ParameterDict
 
 __all__ = ['Trainer']
@@ -162,8 +163,9 @@ class Trainer:
     def _take_states(self, states):
         """Optimizer states, as an updater gives them, for the present contexts."""
         updaters = self._own_updaters()
+        weights = {i: p.list_data()[0] for i, p in enumerate(self._params) if p._data is not None}
         for updater in updaters:
-            updater.set_states(states)
+            updater.set_states(states, weights)
             updater.optimizer = updaters[0].optimizer
         self._optimizer = updaters[0].optimizer
         self._optimizer._count_on([0] if self._update_on_kvstore else [c.device_id for c in self._contexts])
@@ -308,8 +310,7 @@ class Trainer:
             assert not self._params_to_init, '[gluon.Trainer] save_states() called before all Parameters are initialised'
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
-        with open(fname, 'wb') as f:
-            f.write(self._updaters[0].get_states(dump_optimizer=True))
+        write_file(fname, self._updaters[0].get_states(dump_optimizer=True))
 
     def load_states(self, fname):
         """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present Parameters."""
@@ -317,5 +318,4 @@ class Trainer:
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them
             return
-        with open(fname, 'rb') as f:
-            self._take_states(f.read())
+        load_states(fname, self._take_states)

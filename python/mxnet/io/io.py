@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import _MXValueError
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
@@ -329,17 +330,18 @@ class _CSVRows:
 
     def take(self, count):
         """Up to `count` rows."""
-        lines = list(itertools.islice(self._file, count))
-        first, self._line = self._line + 1, self._line + len(lines)
-        lines = [line for line in lines if line.strip()]
-        if not lines:
-            return np.zeros((0, *self._shape), self._dtype)
+        first = self._line + 1
         try:
+            lines = list(itertools.islice(self._file, count))
+            self._line += len(lines)
+            lines = [line for line in lines if line.strip()]
+            if not lines:
+                return np.zeros((0, *self._shape), self._dtype)
             rows = np.loadtxt(lines, delimiter=",", dtype=self._dtype, ndmin=2, comments=None)
             return rows.reshape((len(lines), *self._shape))
         except ValueError as error:
-            raise ValueError(f"[CSVIter] {self._path}, lines {first} to {self._line}: {error}; "
-                             f"{int(np.prod(self._shape))} numbers in each are expected") from None
+            raise _MXValueError(f"[CSVIter] {self._path}, lines {first} to {max(first, self._line)}: {error}; "
+                                f"{int(np.prod(self._shape))} numbers in each are expected") from None
 
 
 class CSVIter(DataIter):

@@ -1,8 +1,8 @@
 """The key-value stores of the native library."""
 import ctypes
-import os
 import pickle
 
+from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
 from ..ndarray import NDArray
@@ -183,16 +183,12 @@ class KVStore(KVStoreBase):
     def save_optimizer_states(self, fname, dump_optimizer=False):
         """Write the states of the updater to a file, and with `dump_optimizer` the optimizer itself."""
         self._need_updater("save")
-        path = f"{fname}.part{os.getpid()}"
-        with open(path, "wb") as out:
-            out.write(self._updater.get_states(dump_optimizer))
-        os.replace(path, fname)
+        write_file(fname, self._updater.get_states(dump_optimizer))
 
     def load_optimizer_states(self, fname):
         """Read what :meth:`save_optimizer_states` wrote."""
         self._need_updater("load")
-        with open(fname, "rb") as states:
-            self._updater.set_states(states.read())
+        load_states(fname, self._updater.set_states)
 
     def _need_updater(self, what):
         if self._updater is None:

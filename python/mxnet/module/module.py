@@ -1,10 +1,10 @@
 """A module of one symbol."""
 import logging
-import os
 import warnings
 
 from .. import ndarray as nd
 from .. import optimizer as opt
+from .._files import load_states, write_file
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
@@ -106,10 +106,7 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
         else:
-            path = f"{fname}.part{os.getpid()}"
-            with open(path, "wb") as out:
-                out.write(self._updater.get_states())
-            os.replace(path, fname)
+            write_file(fname, self._updater.get_states())
 
     def load_optimizer_states(self, fname):
         """Read what :meth:`save_optimizer_states` wrote."""
@@ -117,8 +114,9 @@ class Module(BaseModule):
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
         else:
-            with open(fname, "rb") as states:
-                self._updater.set_states(states.read())
+            names = self._index_to_name(self._update_on_kvstore)
+            weights = {i: self._arg_params[name] for i, name in names.items()}
+            load_states(fname, lambda states: self._updater.set_states(states, weights))
 
     # -- what the module is --
     @property

@@ -1,6 +1,7 @@
 """An optimizer together with the states of the weights that it updates."""
 import pickle
 
+from ..base import MXNetError
 from ..ndarray import NDArray
 from .base import Optimizer
 
@@ -39,6 +40,7 @@ class Updater:
                 self.states[i] = self.optimizer.create_state_multi_precision(i, w)
                 self.states_synced[i] = True
             elif not self.states_synced[i]:
+                self._check_state(i, self.states[i], w)
                 self.states[i] = self.sync_state_context(self.states[i], w.context)
                 self.states_synced[i] = True
         update = self.optimizer.update_multi_precision
@@ -69,23 +71,53 @@ class Updater:
             return type(state)(self.sync_state_context(part, context) for part in state)
         return state
 
-    def set_states(self, states):
-        """Take over what :meth:`get_states` returned; with it the optimizer, if it is in there."""
-        states = pickle.loads(states)
+    def _check_state(self, index, state, weight, optimizer=None):
+        """A loaded state must have the shapes that the optimizer would make for this weight."""
+        expected = _shapes((optimizer or self.optimizer).create_state_multi_precision(index, weight))
+        given = _shapes(state)
+        # one more or one less is another setting, such as momentum, which the optimizer itself looks at
+        if len(given) == len(expected) and given != expected:
+            raise MXNetError(f"[optimizer] the loaded state of weight {index!r} has shapes {given}; "
+                             f"a weight of shape {weight.shape} needs {expected}")
+
+    def set_states(self, states, weights=None):
+        """Take over what :meth:`get_states` returned; with it the optimizer, if it is in there.
+
+        With `weights`, a dictionary from index to NDArray, states of other shapes are refused here and not at the next
+        update. After an error the updater is as it was.
+
+        Raises
+        ------
+        MXNetError
+            for bytes that are no states, or states of other weights.
+        """
+        states, optimizer = pickle.loads(states), None
         if isinstance(states, tuple) and len(states) == 2:
-            self.states, self.optimizer = states
-            if self.for_store:
-                self.optimizer._count_on([0])
-            self.aggregate_updates = self.optimizer.aggregate_num > 0
-        else:
-            self.states = states
+            states, optimizer = states
+        if not isinstance(states, dict) or not (optimizer is None or isinstance(optimizer, Optimizer)):
+            raise MXNetError(f"[optimizer] a {type(states).__name__} was given as states; accepted: what get_states returned")
         # MXNet 1.x wrote the keys of a KVStore with names as bytes
-        self.states = {k.decode() if isinstance(k, bytes) else k: v for k, v in self.states.items()}
-        self.states_synced = dict.fromkeys(self.states, False)
+        states = {k.decode() if isinstance(k, bytes) else k: v for k, v in states.items()}
+        for index, weight in (weights or {}).items():
+            if index in states:
+                self._check_state(index, states[index], weight, optimizer)
+        self.states, self.states_synced = states, dict.fromkeys(states, False)
+        if optimizer is not None:
+            self.optimizer = optimizer
+            if self.for_store:
+                optimizer._count_on([0])
+            self.aggregate_updates = optimizer.aggregate_num > 0
 
     def get_states(self, dump_optimizer=False):
         """All states, and the optimizer if `dump_optimizer`, pickled to bytes."""
         return pickle.dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+
+
+def _shapes(state):
+    """Shapes of the arrays in a state, in order."""
+    if isinstance(state, (tuple, list)):
+        return [shape for part in state for shape in _shapes(part)]
+    return [] if state is None else [getattr(state, "shape", ())]
 
 
 def _classic(array):
