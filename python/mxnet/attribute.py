@@ -8,12 +8,25 @@ class _Scopes(threading.local):
     def __init__(self):
         self.stack = [AttrScope()]
 
+    @property
+    def value(self):
+        """The innermost scope; assigning replaces it until the ``with`` block ends that is open (`AttrScope._current.value` of 1.x)."""
+        return self.stack[-1]
+
+    @value.setter
+    def value(self, scope):
+        self.stack[-1] = scope
+
 
 class _ScopeType(type):
     @property
     def current(cls):
         """The innermost scope of this thread."""
         return _scopes.stack[-1]
+
+    @current.setter
+    def current(cls, scope):
+        _scopes.stack[-1] = scope
 
 
 class AttrScope(metaclass=_ScopeType):
@@ -37,6 +50,9 @@ class AttrScope(metaclass=_ScopeType):
         self._own = kwargs
         self._attr = kwargs
 
+    def __setstate__(self, state):
+        self.__dict__.update(state, _own=state["_attr"])    # 1.x has no _own
+
     def get(self, attr):
         """The scope's attributes, overridden by the dictionary `attr` (None: no overriding)."""
         if not self._attr:
@@ -56,7 +72,7 @@ class AttrScope(metaclass=_ScopeType):
         self._attr = self._own
 
 
-_scopes = _Scopes()
+_scopes = AttrScope._current = _Scopes()
 
 
 def current():

@@ -206,6 +206,13 @@ def kept_for_native(callback):
 class _NullType:
     """Stands for an operator parameter that the caller did not give."""
 
+    _instance = None
+
+    def __new__(cls):
+        if cls._instance is None:
+            cls._instance = object.__new__(cls)
+        return cls._instance
+
     def __repr__(self):
         return "_Null"
 
@@ -261,6 +268,14 @@ def ctypes2numpy_shared(cptr, shape):
 def _as_list(obj):
     """`obj` if it is a list or tuple, else a list of it."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def public_home(namespace, names=None):
+    """Classes that a public module only collects say that they are its own: there pickles look for them, also those of 1.x."""
+    for name in namespace["__all__"] if names is None else names:
+        value = namespace.get(name)
+        if isinstance(value, type) and value.__module__.startswith("mxnet."):
+            value.__module__ = namespace["__name__"]
 
 
 def data_dir():

@@ -20,6 +20,15 @@ class _Scopes(threading.local):
     def __init__(self):
         self.stack = [Context("cpu", 0)]
 
+    @property
+    def value(self):
+        """The current context; assigning replaces it until the ``with`` block ends that is open (`Context._default_ctx.value` of 1.x)."""
+        return self.stack[-1]
+
+    @value.setter
+    def value(self, ctx):
+        self.stack[-1] = Context(ctx)
+
 
 class _ContextType(type):
     @property
@@ -56,9 +65,11 @@ class Context(metaclass=_ContextType):
     devtype2str = _TYPE_TO_NAME
     devstr2type = _NAME_TO_TYPE
 
-    def __new__(cls, device_type, device_id=0):
+    def __new__(cls, device_type=None, device_id=0):
         if isinstance(device_type, Context):
-            return device_type
+            return _INTERNED[device_type.device_type, device_type.device_id]
+        if device_type is None:
+            return object.__new__(_UnpickledContext)
         try:
             return _INTERNED[device_type, device_id]
         except (KeyError, TypeError):
@@ -100,7 +111,25 @@ class Context(metaclass=_ContextType):
         check_call(_LIB.MXStorageEmptyCache(ctypes.c_int(self.device_typeid), ctypes.c_int(self.device_id)))
 
 
-_scopes = _Scopes()
+class _UnpickledContext(Context):
+    """What a pickle of 1.x makes: an object of its own, filled in afterwards, so it can't be the one of its kind. It equals that one."""
+    __slots__ = ()
+
+    def __init__(self, *_args, **_kwargs):
+        raise TypeError("[Context] no device type; accepted are " + ", ".join(_NAME_TO_TYPE))
+
+    def __setstate__(self, state):
+        self.device_typeid, self.device_id = state["device_typeid"], state["device_id"]
+        Context(self.device_type, self.device_id)   # of this kind and number there is one from now on
+
+    def __eq__(self, other):
+        return isinstance(other, Context) and Context(self) is Context(other)
+
+    def __hash__(self):
+        return hash(Context(self))
+
+
+_scopes = Context._default_ctx = _Scopes()
 
 
 def cpu(device_id=0):

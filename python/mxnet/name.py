@@ -8,12 +8,25 @@ class _Scopes(threading.local):
     def __init__(self):
         self.stack = [NameManager()]
 
+    @property
+    def value(self):
+        """The innermost manager; assigning replaces it until the ``with`` block ends that is open (`NameManager._current.value` of 1.x)."""
+        return self.stack[-1]
+
+    @value.setter
+    def value(self, manager):
+        self.stack[-1] = manager
+
 
 class _ManagerType(type):
     @property
     def current(cls):
         """The manager that names symbols in this thread."""
         return _scopes.stack[-1]
+
+    @current.setter
+    def current(cls, manager):
+        _scopes.stack[-1] = manager
 
 
 class NameManager(metaclass=_ManagerType):
@@ -56,7 +69,7 @@ class Prefix(NameManager):
         return self._prefix + super().get(name, hint)
 
 
-_scopes = _Scopes()
+_scopes = NameManager._current = _Scopes()
 
 
 def current():

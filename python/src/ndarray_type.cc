@@ -16,12 +16,19 @@ PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
   return o;
 }
 
-/* NDArrayBase(handle, writable=True): takes over a handle (an int or ctypes.c_void_p). */
+/* NDArrayBase(handle, writable=True): takes over a handle (an int or ctypes.c_void_p). None makes an array without shape and memory, as pickles of 1.x do. */
 int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"handle", "writable", nullptr};
   PyObject* handle = nullptr;
   int writable = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|p", const_cast<char**>(names), &handle, &writable)) return -1;
+  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
+  if (handle == Py_None) {
+    delete a->array;
+    a->array = new NDArray();
+    a->writable = writable != 0;
+    return 0;
+  }
   PyObject* value = PyLong_Check(handle) ? (Py_INCREF(handle), handle) : PyObject_GetAttrString(handle, "value");
   if (!value) {
     PyErr_Format(PyExc_TypeError, "[NDArray] got a %s; accepted: a handle (see mx.nd.array for values)", Py_TYPE(handle)->tp_name);
@@ -33,7 +40,6 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "[NDArray] got a null handle");
     return -1;
   }
-  PyNDArray* a = reinterpret_cast<PyNDArray*>(self);
   if (a->array != p) delete a->array;
   a->array = static_cast<NDArray*>(p);
   a->writable = writable != 0;

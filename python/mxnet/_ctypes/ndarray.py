@@ -129,14 +129,19 @@ def _binary(array_op, scalar_op, in_place=False):
 
 
 class NDArrayBase:
-    """Native part of ``mx.nd.NDArray``; takes over a handle (an int or c_void_p)."""
+    """Native part of ``mx.nd.NDArray``; takes over a handle (an int or c_void_p). None makes an array without shape and memory, as pickles of 1.x do."""
 
     __slots__ = ["_handle", "writable", "__weakref__"]
 
     def __init__(self, handle, writable=True):
-        self._handle = None
+        before, self._handle = getattr(self, "_handle", None), None
+        if before:
+            _LIB.MXNDArrayFree(ctypes.c_void_p(before))
+        if handle is None:
+            handle = NDArrayHandle()
+            check_call(_LIB.MXNDArrayCreateNone(ctypes.byref(handle)))
         value = handle.value if isinstance(handle, ctypes._SimpleCData) else handle
-        if not isinstance(value, (int, type(None))) or handle is None:
+        if not isinstance(value, (int, type(None))):
             raise TypeError(f"[NDArray] got a {type(handle).__name__}; accepted: a handle (see mx.nd.array for values)")
         if not value:
             raise ValueError("[NDArray] got a null handle")

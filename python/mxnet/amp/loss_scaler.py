@@ -10,6 +10,9 @@ class LossScaler:
     With `dynamic` false the factor stays as it is: bfloat16 has the range of float32.
     """
 
+    __module__ = "mxnet.contrib.amp.loss_scaler"     # where pickles of 1.x look for it, and this package too
+    _dynamic = True
+
     def __init__(self, init_scale=2.0 ** 16, dynamic=True):
         self._loss_scale = self._next_loss_scale = float(init_scale)
         self._max_loss_scale = 2.0 ** 24

@@ -96,6 +96,26 @@ class Parameter:
     def __repr__(self):
         return f'{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})'
 
+    # -- pickling, in the layout of 1.x; a copy belongs to no Trainer and no graph ----------------------------------
+    def __getstate__(self):
+        places = None
+        if self._ctx_list is not None:      # 1.x: position in _ctx_list by kind of device and its number
+            places = [[], []]
+            for position, ctx in enumerate(self._ctx_list):
+                row = places[ctx.device_typeid & 1]
+                row.extend([None] * (ctx.device_id + 1 - len(row)))
+                row[ctx.device_id] = position
+        return {**self.__dict__, '_ctx_map': places, '_trainer': None, '_var': None}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.__dict__.pop('_ctx_map', None)
+        self._trainer = None
+        if self._ctx_list is not None:
+            self._ctx_list = [context_mod.Context(ctx) for ctx in self._ctx_list]
+        if self._data is not None and self._grad is not None:
+            autograd.mark_variables(self._data, self._grad, self._grad_req)
+
     # -- description ---------------------------------------------------------------------------------------------
     @property
     def grad_req(self):
@@ -451,6 +471,13 @@ class Constant(Parameter):
             value = nd.array(value)
         self.value = value
         super().__init__(name, grad_req='null', shape=value.shape, dtype=value.dtype, init=_FixedValue(value))
+
+    def __getstate__(self):
+        return {**super().__getstate__(), 'init': initializer.Constant(self.value)}    # which 1.x has as well
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        self.init, self._grad_req = _FixedValue(self.value), 'null'
 
     @property
     def grad_req(self):

@@ -25,6 +25,8 @@ class ParameterDict:
         `get` returns a Parameter of `shared` where that has one by the same full name.
     """
 
+    __module__ = "mxnet.gluon.parameter"     # its home in 1.x, and where pickles look for it
+
     def __init__(self, prefix='', shared=None):
         self._prefix = prefix
         self._params = OrderedDict()

@@ -2,4 +2,7 @@
 from . import io, utils
 from .io import *
 
+from ..base import public_home as _public_home
+
 __all__ = io.__all__
+_public_home(vars(io))

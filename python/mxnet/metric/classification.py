@@ -55,40 +55,100 @@ class TopKAccuracy(EvalMetric):
             self._add(float((best == label[:, None]).sum()), len(label))
 
 
-class _BinaryCounts:
-    """True and false positives and negatives, and what is made of them."""
+class _BinaryClassificationMetrics:
+    """True and false positives and negatives since the local and the full reset, and what is made of them.
+
+    Name and attributes are those of 1.x, whose pickles hold it.
+    """
+
+    _CELLS = ("true_positives", "false_positives", "true_negatives", "false_negatives")
 
     def __init__(self):
-        self.reset()
+        self.reset_stats()
 
-    def reset(self):
-        self.tp = self.fp = self.tn = self.fn = 0
+    def reset_stats(self):
+        """Everything back to zero."""
+        for cell in self._CELLS:
+            setattr(self, "global_" + cell, 0)
+        self.local_reset_stats()
 
-    def add(self, label, pred):
+    def local_reset_stats(self):
+        """The local counts back to zero."""
+        for cell in self._CELLS:
+            setattr(self, cell, 0)
+
+    def update_binary_stats(self, label, pred):
+        """Count labels (n,) and predictions (n, 2) of one batch, as NDArrays or NumPy arrays."""
+        label, pred = _numpy(label), _numpy(pred)
         if pred.ndim != 2 or pred.shape[1] != 2 or len(numpy.unique(label)) > 2:
             raise ValueError(f"[metric] predictions of shape {pred.shape} and classes {numpy.unique(label)[:10]}; "
                              "only binary classification is supported, with scores of shape (n, 2)")
         guess, truth = pred.argmax(axis=1) == 1, label.astype(numpy.int32).ravel() == 1
         check_label_shapes(truth, guess)
-        self.tp += int((guess & truth).sum())
-        self.fp += int((guess & ~truth).sum())
-        self.fn += int((~guess & truth).sum())
-        self.tn += int((~guess & ~truth).sum())
+        for cell, found in zip(self._CELLS, (guess & truth, guess & ~truth, ~guess & ~truth, ~guess & truth)):
+            count = int(found.sum())
+            setattr(self, cell, getattr(self, cell) + count)
+            setattr(self, "global_" + cell, getattr(self, "global_" + cell) + count)
+
+    def _cells(self, prefix=""):
+        return [getattr(self, prefix + cell) for cell in self._CELLS]
+
+    @staticmethod
+    def _share(part, rest):
+        return part / float(part + rest) if part + rest else 0.
 
     @property
-    def total(self):
-        return self.tp + self.fp + self.tn + self.fn
+    def precision(self):
+        """Share of the positive guesses that are right."""
+        return self._share(self.true_positives, self.false_positives)
 
-    def f1(self):
-        precision = self.tp / (self.tp + self.fp) if self.tp + self.fp else 0.
-        recall = self.tp / (self.tp + self.fn) if self.tp + self.fn else 0.
+    @property
+    def global_precision(self):
+        """:attr:`precision` since the full reset."""
+        return self._share(self.global_true_positives, self.global_false_positives)
+
+    @property
+    def recall(self):
+        """Share of the positive labels that were found."""
+        return self._share(self.true_positives, self.false_negatives)
+
+    @property
+    def global_recall(self):
+        """:attr:`recall` since the full reset."""
+        return self._share(self.global_true_positives, self.global_false_negatives)
+
+    @staticmethod
+    def _harmonic(precision, recall):
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.
 
-    def mcc(self):
+    @property
+    def fscore(self):
+        """Harmonic mean of precision and recall."""
+        return self._harmonic(self.precision, self.recall)
+
+    @property
+    def global_fscore(self):
+        """:attr:`fscore` since the full reset."""
+        return self._harmonic(self.global_precision, self.global_recall)
+
+    def matthewscc(self, use_global=False):
+        """Matthews' correlation coefficient; 0 without examples."""
+        tp, fp, tn, fn = self._cells("global_" if use_global else "")
+        if not tp + fp + tn + fn:
+            return 0.
         # An empty row or column of the table makes the numerator zero as well: its factor counts as one.
-        factors = (self.tp + self.fp, self.tp + self.fn, self.tn + self.fp, self.tn + self.fn)
-        denominator = math.prod(float(f) for f in factors if f)
-        return (float(self.tp) * self.tn - float(self.fp) * self.fn) / math.sqrt(denominator)
+        denominator = math.prod(float(f) for f in (tp + fp, tp + fn, tn + fp, tn + fn) if f)
+        return (float(tp) * tn - float(fp) * fn) / math.sqrt(denominator)
+
+    @property
+    def total_examples(self):
+        """Number of labels."""
+        return sum(self._cells())
+
+    @property
+    def global_total_examples(self):
+        """Number of labels since the full reset."""
+        return sum(self._cells("global_"))
 
 
 class _BinaryMetric(EvalMetric):
@@ -97,35 +157,32 @@ class _BinaryMetric(EvalMetric):
     def __init__(self, name, output_names, label_names, average):
         if average not in ("macro", "micro"):
             raise ValueError(f"[{type(self).__name__}] average={average!r}; 'macro' and 'micro' are accepted")
-        self.average = average
-        self._local, self._global = _BinaryCounts(), _BinaryCounts()
+        self._start(average, _BinaryClassificationMetrics())
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def _measure(self, counts):
+    # A subclass keeps the two under the names that they have in 1.x: _start(average, counts), _parts().
+    def _measure(self, counts, use_global):
         raise NotImplementedError
 
     def update(self, labels, preds):
-        pairs = _pairs(labels, preds)
-        for label, pred in pairs:
-            self._local.add(label, pred)
-            if self.average == "micro":
-                self._global.add(label, pred)
-        if self.average == "macro":
-            self._add(self._measure(self._local), 1)
-            self._local.reset()
+        average, counts = self._parts()
+        for label, pred in _pairs(labels, preds):
+            counts.update_binary_stats(label, pred)
+        if average == "macro":
+            self._add(self._measure(counts, False), 1)
+            counts.reset_stats()
         else:
-            self.num_inst, self.global_num_inst = self._local.total, self._global.total
-            self.sum_metric = self._measure(self._local) * self.num_inst
-            self.global_sum_metric = self._measure(self._global) * self.global_num_inst
+            self.num_inst, self.global_num_inst = counts.total_examples, counts.global_total_examples
+            self.sum_metric = self._measure(counts, False) * self.num_inst
+            self.global_sum_metric = self._measure(counts, True) * self.global_num_inst
 
     def reset(self):
         super().reset()
-        self._local.reset()
-        self._global.reset()
+        self._parts()[1].reset_stats()
 
     def reset_local(self):
         super().reset_local()
-        self._local.reset()
+        self._parts()[1].local_reset_stats()
 
 
 @register
@@ -139,8 +196,14 @@ class F1(_BinaryMetric):
     def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
         super().__init__(name, output_names, label_names, average)
 
-    def _measure(self, counts):
-        return counts.f1()
+    def _start(self, average, counts):
+        self.average, self.metrics = average, counts
+
+    def _parts(self):
+        return self.average, self.metrics
+
+    def _measure(self, counts, use_global):
+        return counts.global_fscore if use_global else counts.fscore
 
 
 @register
@@ -153,8 +216,24 @@ class MCC(_BinaryMetric):
     def __init__(self, name="mcc", output_names=None, label_names=None, average="macro"):
         super().__init__(name, output_names, label_names, average)
 
-    def _measure(self, counts):
-        return counts.mcc() if counts.total else 0.
+    def _start(self, average, counts):
+        self._average, self._metrics = average, counts
+
+    def _parts(self):
+        return self._average, self._metrics
+
+    def _measure(self, counts, use_global):
+        return counts.matthewscc(use_global)
+
+
+class _Portable:
+    """Pickles an array by its values: NumPy 2 writes names that the NumPy of MXNet 1.x does not know."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __reduce__(self):
+        return numpy.array, (self._array.tolist(),)
 
 
 @register
@@ -165,7 +244,11 @@ class PCC(EvalMetric):
     """
 
     def __init__(self, name="pcc", output_names=None, label_names=None, has_global_stats=True):
+        self.k = 2                  # classes so far; lcm and gcm count them by (prediction, label), locally and globally
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
+
+    def __getstate__(self):
+        return {**self.__dict__, "lcm": _Portable(self.lcm), "gcm": _Portable(self.gcm)}
 
     @staticmethod
     def _added(table, label, pred):
@@ -189,28 +272,29 @@ class PCC(EvalMetric):
             label = label.astype(numpy.int64).ravel()
             pred = (pred if pred.shape == label.shape else pred.argmax(axis=1)).astype(numpy.int64).ravel()
             check_label_shapes(label, pred)
-            self._table = self._added(self._table, label, pred)
-            self._global_table = self._added(self._global_table, label, pred)
+            self.lcm = self._added(self.lcm, label, pred)
+            self.gcm = self._added(self.gcm, label, pred)
+            self.k = len(self.gcm)
         self.num_inst += 1
         self.global_num_inst += 1
 
     @property
     def sum_metric(self):
         """The local value times the number of updates."""
-        return self._measure(self._table) * self.num_inst
+        return self._measure(self.lcm) * self.num_inst
 
     @property
     def global_sum_metric(self):
         """The global value times the number of updates."""
-        return self._measure(self._global_table) * self.global_num_inst
+        return self._measure(self.gcm) * self.global_num_inst
 
     def reset(self):
-        self._global_table = numpy.zeros((0, 0), dtype=numpy.int64)
+        self.gcm = numpy.zeros((self.k, self.k))
         self.global_num_inst = 0
         self.reset_local()
 
     def reset_local(self):
-        self._table = numpy.zeros((0, 0), dtype=numpy.int64)
+        self.lcm = numpy.zeros((self.k, self.k))
         self.num_inst = 0
 
 

@@ -1,4 +1,6 @@
 """Metrics of real-valued predictions, and means of losses."""
+import copy
+
 import numpy
 
 from .base import EvalMetric, _is_array, _numpy, _pairs, alias, check_label_shapes, register
@@ -140,6 +142,35 @@ class PearsonCorrelation(EvalMetric):
             else:
                 self.update_cov(label, pred)
                 self._add(0., 1)
+
+    # -- pickling: 1.x keeps the local moments under these names, and no global ones --
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        if self.average == "micro":
+            moments = self._local
+            (state["_mean_l"], state["_mean_p"]), squares = moments.mean.tolist(), moments.products.tolist()
+            state.update(_sse_l=squares[0][0], _sse_p=squares[1][1], _conv=squares[0][1], _label_nums=moments.n, _pred_nums=moments.n)
+            state["_global"] = self._global.n, self._global.mean.tolist(), self._global.products.tolist()
+        else:
+            del state["_global"]
+        del state["_local"]
+        return state
+
+    def __setstate__(self, state):
+        state = dict(state)
+        self._local, self._global = _Comoments(), _Comoments()
+        moments = {key: state.pop(key) for key in ("_mean_l", "_mean_p", "_sse_l", "_sse_p", "_conv", "_label_nums", "_pred_nums") if key in state}
+        whole = state.pop("_global", None)
+        self.__dict__.update(state)
+        if moments:
+            covariance = moments["_conv"]
+            self._local.n = moments["_label_nums"]
+            self._local.mean = numpy.array([moments["_mean_l"], moments["_mean_p"]], dtype=float)
+            self._local.products = numpy.array([[moments["_sse_l"], covariance], [covariance, moments["_sse_p"]]], dtype=float)
+        if whole is not None:
+            self._global.n, self._global.mean, self._global.products = whole[0], numpy.array(whole[1]), numpy.array(whole[2])
+        elif moments:
+            self._global = copy.deepcopy(self._local)
 
     def get(self):
         if self.average == "micro" and self.num_inst:

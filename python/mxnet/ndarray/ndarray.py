@@ -321,8 +321,29 @@ class NDArray(NDArrayBase):
 
     # ---- exchange
 
+    # The layout of 1.x: its pickles (optimizer states, datasets, ...) are read here, and ours there.
     def __reduce__(self):
-        return _rebuild, (type(self), _raw_bytes(self), str(self.context))
+        return type(self), (None,), self.__getstate__()
+
+    def __getstate__(self):
+        if self.ndim < 0:
+            return {"handle": None}
+        state = {"handle": bytearray(_raw_bytes(self))}
+        if self._ctx_ids[0] == 2:
+            state["context"] = self.context   # 1.x does not look at it
+        return state
+
+    def __setstate__(self, state):
+        data = state["handle"]
+        if data is None:
+            NDArrayBase.__init__(self, None)
+            return
+        data, handle = bytes(data), NDArrayHandle()
+        check_call(_LIB.MXNDArrayLoadFromRawBytes(data, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
+        NDArrayBase.__init__(self, handle)
+        if "context" in state:
+            moved = self.copyto(state["context"])
+            NDArrayBase.__init__(self, _shared_handle(moved))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`, which may be the CPU, want one.
@@ -443,12 +464,11 @@ def _raw_bytes(a):
     return ctypes.string_at(data, size.value)
 
 
-def _rebuild(cls, data, context):
+def _shared_handle(a):
+    """A handle of its own on the memory of `a`."""
     handle = NDArrayHandle()
-    check_call(_LIB.MXNDArrayLoadFromRawBytes(data, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
-    a = cls(handle)
-    kind, number = context.rstrip(")").split("(")
-    return a if kind != "gpu" else a.as_in_context(Context(kind, int(number)))
+    check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(handle)))
+    return handle
 
 
 # Functions of the public module mxnet.ndarray.ndarray; they need the class, and its methods need some of them.

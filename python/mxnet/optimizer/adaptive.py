@@ -309,6 +309,12 @@ class LAMB(_TwoMoments):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
+    def __getstate__(self):
+        return {**super().__getstate__(), "aggregate_num": 45}      # MXNet 1.x updates that many weights at a time
+
+    def _adopt(self):
+        self.aggregate_num = 0
+
     def update(self, index, weight, grad, state):
         lr, wd, t = self._step(index)
         direction = nd.lamb_update_phase1(weight, grad, *state, t=t, wd=wd, beta1=self.beta1, beta2=self.beta2,

@@ -245,17 +245,16 @@ class Optimizer(metaclass=_OptimizerType):
     # -- pickling: parameters and the symbol's attributes stay behind --
     def __getstate__(self):
         state = self.__dict__.copy()
-        state["param_dict"] = {}
-        # the live dictionary of counts is found again by its place
-        state["_device"] = next(d for d, c in self._all_index_update_counts.items() if c is self._index_update_count)
-        del state["_index_update_count"]
+        del state["param_dict"]
         return state
 
     def __setstate__(self, state):
-        state = dict(state)
-        device = state.pop("_device", 0)
         self.__dict__.update(state)
-        self._index_update_count = self._all_index_update_counts.setdefault(device, {})
+        self.param_dict = {}
+        self._adopt()
+
+    def _adopt(self):
+        """After unpickling, also what MXNet 1.x wrote: a subclass that keeps something in another form than 1.x translates it here."""
 
 
 _enter = get_register_func(Optimizer, "optimizer")

@@ -239,6 +239,7 @@ class DCASGD(Optimizer):
     def __init__(self, momentum=0.0, lamda=0.04, **kwargs):
         super().__init__(**kwargs)
         self.momentum = momentum
+        self.weight_previous = {}       # nothing is kept here; pickles of MXNet 1.x have it
         self.lamda = lamda
 
     def create_state(self, index, weight):
@@ -284,6 +285,7 @@ class LARS(SGD):
         self.eta = eta
         self.eps = eps
         self.momentum_correction = momentum_correction
+        self.skip = 0                   # of MXNet 1.x, which counts with it; nothing depends on it
         self.last_lr = None
         self.cur_lr = None
 
@@ -373,7 +375,8 @@ class LBSGD(_MomentumState):
         self.init_updates = begin_epoch * updates_per_epoch
         self.num_epochs = num_epochs
         self.adaptive = warmup_strategy == "lars"
-        self.cumgrads = {}              # index -> (sum of gradients so far, how many calls altogether)
+        self.cumgrads = {}              # index -> sum of gradients so far, how many calls altogether
+        self.lbmult = self.admult = 1   # the last factors: of the warm-up, of the norms
 
     # The float32 copy goes first here, as in the base class, and the step is made on it.
     create_state_multi_precision = Optimizer.create_state_multi_precision
@@ -396,11 +399,13 @@ class LBSGD(_MomentumState):
 
     def _accumulate(self, index, grad):
         """Add up the gradient. Returns the mean once `batch_scale` of them are there, and the number of calls."""
-        total, calls = self.cumgrads.get(index, (None, self.init_updates))
+        known = self.cumgrads.get(index)
+        calls = known["num_cums"] if known else self.init_updates
+        fresh = known is None or calls % self.batch_scale == 0      # the last step has used up what is there
         calls += 1
         complete = calls % self.batch_scale == 0
-        total = grad.copy() if total is None else total + grad
-        self.cumgrads[index] = (None if complete else total, calls)
+        total = grad.copy() if fresh else known["cum_grad"] + grad
+        self.cumgrads[index] = {"cum_grad": total, "num_cums": calls}
         return (total / self.batch_scale if complete else None), calls
 
     def update(self, index, weight, grad, state):
@@ -410,7 +415,10 @@ class LBSGD(_MomentumState):
         mean, calls = self._accumulate(index, grad)
         if mean is None:
             return
-        factor = self._norm_ratio(weight, mean, wd) if self.adaptive else self._warmup_factor(calls)
+        if self.adaptive:
+            factor = self.admult = self._norm_ratio(weight, mean, wd)
+        else:
+            factor = self.lbmult = self._warmup_factor(calls)
         options = dict(self._gradient_options(), lr=lr * factor, wd=wd)
         if state is None:
             nd.sgd_update(weight, mean, out=weight, **options)

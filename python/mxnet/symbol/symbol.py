@@ -142,8 +142,18 @@ class Symbol(SymbolInference, SymbolBase):
         check_call(_LIB.MXSymbolCopy(self.handle, ctypes.byref(handle)))
         return type(self)(handle)
 
+    # The layout of 1.x: its pickles are read here, and ours there.
     def __reduce__(self):
-        return (_unpickle, (type(self), self.tojson(remove_amp_cast=False)))
+        return type(self), (None,), self.__getstate__()
+
+    def __getstate__(self):
+        return {"handle": None if self.handle is None else self.tojson(remove_amp_cast=False)}
+
+    def __setstate__(self, state):
+        text, before = state["handle"], self.handle
+        self.handle = None if text is None else load_json(text)._release()
+        if before is not None:
+            check_call(_LIB.MXSymbolFree(before))
 
     def __bool__(self):
         raise NotImplementedForSymbol(self.__bool__, "bool")
@@ -397,10 +407,6 @@ class Symbol(SymbolInference, SymbolBase):
     def diag(self, k=0, **kwargs):
         """The diagonal, or a matrix with this diagonal."""
         return _functions.invoke("diag", "diag", [self], k=k, **kwargs)
-
-
-def _unpickle(cls, text):
-    return cls(load_json(text)._release())
 
 
 def _release(self):

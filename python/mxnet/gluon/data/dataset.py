@@ -90,6 +90,7 @@ class _TransformFirstClosure:
 class _SampledDataset(Dataset):
     def __init__(self, dataset, sampler):
         self._dataset = dataset
+        self._sampler = sampler
         self._indices = list(iter(sampler))
 
     def __len__(self):

@@ -45,6 +45,7 @@ class FilterSampler(Sampler):
     """The indices of the elements of `dataset` for which `fn(element)` is true; looked up once, here."""
 
     def __init__(self, fn, dataset):
+        self._fn, self._dataset = fn, dataset
         self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]
 
     def __iter__(self):
