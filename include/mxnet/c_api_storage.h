@@ -20,6 +20,11 @@ extern "C" {
  * hits, misses, releases, in this order.
  */
 MXNET_DLL int MXStorageStats(int dev_type, int dev_id, uint64_t out[7]);
+/*
+ * What a context's pool may hold, used and cached together, before it gives cached blocks back by itself, and the blocks and bytes that it has given back so:
+ * limit_bytes, given_back_blocks, given_back_bytes, in this order. All 0 for cpu_shared, which caches nothing.
+ */
+MXNET_DLL int MXStorageBound(int dev_type, int dev_id, uint64_t out[3]);
 /* The peaks start again at what is held now. */
 MXNET_DLL int MXStorageResetPeak(int dev_type, int dev_id);
 /* "Naive", "Round" or "Unpooled"; the text is static. */

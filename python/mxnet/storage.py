@@ -12,12 +12,16 @@ from .context import current_context
 __all__ = ["StorageStats", "pool_name", "reset_peak", "stats"]
 
 StorageStats = namedtuple(
-    "StorageStats", ["used_bytes", "cached_bytes", "peak_bytes", "peak_used_bytes", "hits", "misses", "releases"])
-StorageStats.__doc__ = """One consistent reading of a pool.
+    "StorageStats", ["used_bytes", "cached_bytes", "peak_bytes", "peak_used_bytes", "hits", "misses", "releases",
+                     "limit_bytes", "given_back_blocks", "given_back_bytes"])
+StorageStats.__doc__ = """A reading of a pool.
 
 ``used_bytes`` are handed out (rounded sizes), ``cached_bytes`` are kept for reuse, ``peak_bytes`` is the largest sum of
 both since the start or :func:`reset_peak`, ``peak_used_bytes`` the largest ``used_bytes``. ``hits`` requests were served
-from the cache, ``misses`` went to the system or driver, and the cache was given back ``releases`` times.
+from the cache, ``misses`` went to the system or driver, and the whole cache was given back ``releases`` times.
+
+A pool holds no more than ``limit_bytes``, used and cached together: what the program used at most lately, and at least 64 MiB. Beyond it, and when nobody
+has wanted them for some seconds, cached blocks go back by themselves: ``given_back_blocks`` of ``given_back_bytes`` until now.
 """
 
 
@@ -40,9 +44,10 @@ def stats(ctx=None):
     ValueError
         if the library or the machine has no such device.
     """
-    out = (ctypes.c_uint64 * 7)()
+    out, bound = (ctypes.c_uint64 * 7)(), (ctypes.c_uint64 * 3)()
     check_call(_LIB.MXStorageStats(*_device(ctx), out))
-    return StorageStats(*out)
+    check_call(_LIB.MXStorageBound(*_device(ctx), bound))
+    return StorageStats(*out, *bound)
 
 
 def reset_peak(ctx=None):

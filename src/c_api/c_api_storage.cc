@@ -5,6 +5,7 @@
 #include "c_api/c_api_error.h"
 #include "mxnet/c_api.h"
 #include "mxnet/storage.h"
+#include "storage/pool.h"
 
 using mxnet::Context;
 using mxnet::Storage;
@@ -25,6 +26,15 @@ int MXStorageStats(int dev_type, int dev_id, uint64_t out[7]) {
   out[4] = stats.hits;
   out[5] = stats.misses;
   out[6] = stats.releases;
+  API_END();
+}
+
+int MXStorageBound(int dev_type, int dev_id, uint64_t out[3]) {
+  API_BEGIN(out);
+  const mxnet::storage::GivenBack bound = mxnet::storage::BoundStatsOf(Context::Make(dev_type, dev_id));
+  out[0] = bound.limit;
+  out[1] = bound.blocks;
+  out[2] = bound.bytes;
   API_END();
 }
 

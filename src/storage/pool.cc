@@ -62,6 +62,7 @@ Pool::Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, 
 }
 
 Pool::~Pool() {
+  if (ages_) Janitor::Remove(this);
   RemoveForkGuarded(this);
   if (!closed_) ReleaseAll();
 }
@@ -107,7 +108,7 @@ void Pool::AddUsed(size_t rounded) {
 void* Pool::Alloc(size_t bytes, size_t* rounded) {
   void* ptr = TryCached(bytes, rounded);
   if (ptr == nullptr && num_pending_.load(std::memory_order_relaxed) > 0 && Settle(false)) ptr = TryCached(bytes, rounded);
-  if (ptr == nullptr) ptr = Miss(bytes, *rounded);
+  if (ptr == nullptr) ptr = Miss(bytes, rounded);
   Unpoison(ptr, bytes);
   return ptr;
 }
@@ -228,7 +229,7 @@ void* Pool::TryCached(size_t bytes, size_t* rounded) {
     if (ptr == nullptr) ptr = Refill(*rounded, size_class, &shard);
   } else {
     *rounded = options_.Round(bytes);
-    ptr = AllocLarge(*rounded);
+    ptr = AllocLarge(rounded);
   }
   return ptr;
 }
@@ -249,13 +250,10 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
   {
     // Blocks change place under the central mutex only, so that a snapshot (Stats, ReleaseAll) sees all of them.
     std::lock_guard<std::mutex> guard(mutex_);
-    auto it = central_.find(rounded);
-    if (it != central_.end()) {
-      auto& list = it->second;
-      while (count < wanted && !list.empty()) {
-        batch[count++] = list.back();
-        list.pop_back();
-      }
+    while (count < wanted) {
+      const Block block = central_.Take(rounded, rounded);
+      if (!block) break;
+      batch[count++] = block.ptr;
     }
     for (int i = 0; i < kShards && count == 0; ++i) {
       Slot& slot = shards_[i].slots[size_class];
@@ -269,22 +267,26 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
     if (count == 0) return nullptr;
     ++central_hits_;
     AddUsed(rounded);
+    bound_.Served(static_cast<uint64_t>(count) * rounded, used());
     keep_rest();
-    for (; count > 1; --count) central_[rounded].push_back(batch[count - 1]);
+    for (; count > 1; --count) central_.Put(batch[count - 1], rounded, tick_);
   }
   return batch[0];
 }
 
-void* Pool::AllocLarge(size_t rounded) {
+/* A block of up to so many bytes serves a request as well. On devices, where most blocks are pending when they are asked for again, sizes are kept apart. */
+size_t Pool::Most(size_t rounded) const { return rounded + (OnHost() && rounded >= kLargeBlock ? rounded / 8 : 0); }
+
+void* Pool::AllocLarge(size_t* rounded) {
   if (options_.type == PoolType::kUnpooled) return nullptr;
   std::lock_guard<std::mutex> guard(mutex_);
-  auto it = central_.find(rounded);
-  if (it == central_.end() || it->second.empty()) return nullptr;
-  void* ptr = it->second.back();
-  it->second.pop_back();
+  const Block block = central_.Take(*rounded, Most(*rounded));
+  if (!block) return nullptr;
+  *rounded = block.size;
   ++central_hits_;
-  AddUsed(rounded);
-  return ptr;
+  AddUsed(block.size);
+  bound_.Served(block.size, used());
+  return block.ptr;
 }
 
 bool Pool::EatsReserve(size_t rounded) {
@@ -296,17 +298,24 @@ bool Pool::EatsReserve(size_t rounded) {
   return free_bytes < rounded || free_bytes - rounded < reserve;
 }
 
-void* Pool::Miss(size_t bytes, size_t rounded) {
+void* Pool::Miss(size_t bytes, size_t* taken) {
+  const size_t rounded = *taken;
   MXNET_CHECK(!closed_) << "[storage] " << ctx_.str() << " cannot be used in a process forked after CUDA was started; "
                         << "accepted: CPU memory here, or starting the process with 'spawn'";
   if (rounded == SIZE_MAX) ThrowOutOfMemory(bytes, rounded);
+  Blocks excess;
   {
     std::lock_guard<std::mutex> guard(mutex_);
-    ++misses_;
+    if (misses_++ == 0) share_ = Share();
+    if (options_.type != PoolType::kUnpooled) {
+      bound_.Missed(rounded, tick_);
+      bound_.Served(rounded, used() + rounded);
+      TakeExcess(held_ + rounded, &excess);
+    }
   }
+  GiveBack(excess);
   const auto reuse = [&]() -> void* {   // what work under way still holds, once it has passed
-    size_t same = rounded;
-    return num_pending_.load(std::memory_order_relaxed) > 0 && Settle(true) ? TryCached(bytes, &same) : nullptr;
+    return num_pending_.load(std::memory_order_relaxed) > 0 && Settle(true) ? TryCached(bytes, taken) : nullptr;
   };
   if (EatsReserve(rounded)) {
     if (void* ptr = reuse()) return ptr;
@@ -376,25 +385,34 @@ void Pool::FreeSmall(void* ptr, size_t rounded) {
   }
   shard.lock.unlock();
   // Full: half of the slot and this block move to where every thread looks.
-  std::lock_guard<std::mutex> guard(mutex_);
-  void* batch[kSlotItems];
-  int moved = 0;
-  shard.lock.lock();
-  int have = slot.count.load(std::memory_order_relaxed);
-  for (int move = have / 2; move > 0; --move) batch[moved++] = slot.items[--have];
-  slot.count.store(have, std::memory_order_relaxed);
-  shard.lock.unlock();
-  auto& list = central_[rounded];
-  list.insert(list.end(), batch, batch + moved);
-  list.push_back(ptr);
-  used_.fetch_sub(rounded, std::memory_order_relaxed);
+  Blocks excess;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    void* batch[kSlotItems];
+    int moved = 0;
+    shard.lock.lock();
+    int have = slot.count.load(std::memory_order_relaxed);
+    for (int move = have / 2; move > 0; --move) batch[moved++] = slot.items[--have];
+    slot.count.store(have, std::memory_order_relaxed);
+    shard.lock.unlock();
+    for (int i = 0; i < moved; ++i) central_.Put(batch[i], rounded, tick_);
+    central_.Put(ptr, rounded, tick_);
+    used_.fetch_sub(rounded, std::memory_order_relaxed);
+    TakeExcessOfHost(&excess);
+  }
+  Tidy(excess);
 }
 
 void Pool::FreeCentral(void* ptr, size_t rounded) {
-  std::lock_guard<std::mutex> guard(mutex_);
-  if (closed_) return;
-  central_[rounded].push_back(ptr);
-  used_.fetch_sub(rounded, std::memory_order_relaxed);
+  Blocks excess;
+  {
+    std::lock_guard<std::mutex> guard(mutex_);
+    if (closed_) return;
+    central_.Put(ptr, rounded, tick_);
+    used_.fetch_sub(rounded, std::memory_order_relaxed);
+    TakeExcessOfHost(&excess);
+  }
+  Tidy(excess);
 }
 
 void Pool::DirectFree(void* ptr, size_t rounded) {
@@ -411,35 +429,29 @@ void Pool::DirectFree(void* ptr, size_t rounded) {
 
 size_t Pool::ReleaseAll() {
   if (num_pending_.load(std::memory_order_relaxed) > 0) Settle(true);
-  std::vector<Block> blocks;
+  Blocks blocks;
   size_t bytes = 0;
   {
     std::lock_guard<std::mutex> guard(mutex_);
-    for (auto& entry : central_) {
-      for (void* ptr : entry.second) blocks.emplace_back(ptr, entry.first);
-    }
-    central_.clear();
+    central_.TakeAll(&blocks);
     for (int i = 0; shards_ && i < kShards; ++i) {
       blocks.reserve(blocks.size() + static_cast<size_t>(num_classes_) * kSlotItems);
       shards_[i].lock.lock();
       for (int c = 0; c < num_classes_; ++c) {
         Slot& slot = shards_[i].slots[c];
         const size_t size = shift_ > 0 ? static_cast<size_t>(c) << shift_ : size_t{1} << c;
-        for (int k = slot.count.load(std::memory_order_relaxed); k > 0; --k) blocks.emplace_back(slot.items[k - 1], size);
+        for (int k = slot.count.load(std::memory_order_relaxed); k > 0; --k) blocks.push_back({slot.items[k - 1], size});
         slot.count.store(0, std::memory_order_relaxed);
       }
       shards_[i].lock.unlock();
     }
     if (blocks.empty()) return 0;
-    for (const Block& block : blocks) bytes += block.second;
+    for (const Block& block : blocks) bytes += block.size;
     held_ -= bytes;
     ShowHeld();
     ++releases_;
   }
-  for (const Block& block : blocks) {
-    Unpoison(block.first, block.second);
-    backend_->Free(block.first, block.second);
-  }
+  GiveBack(blocks);
   return bytes;
 }
 
@@ -484,7 +496,7 @@ void Pool::ForkUnlock(bool child) {
     for (int i = 0; shards_ && i < kShards; ++i) {
       for (int c = 0; c < num_classes_; ++c) shards_[i].slots[c].count.store(0, std::memory_order_relaxed);
     }
-    central_.clear();
+    central_ = BlockCache();
     new std::vector<Pending>(std::move(pending_));   // leaked: their events are the parent's
     pending_.clear();
     num_pending_.store(0, std::memory_order_relaxed);

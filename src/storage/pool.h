@@ -6,6 +6,10 @@
  * central cache, which also keeps every larger block; a shard that runs empty refills from there, then from the other
  * shards. Only when none of them has a block of the size is the backend asked, outside all locks.
  *
+ * What is held is bounded (cache_bound.h). Whoever needs new memory gives back the blocks that have lain in the cache for longest, as many as that needs; on
+ * devices, where that waits for all work under way and new memory does so as well, only while the pool holds more than a quarter of the device. Blocks of the host's memory also go as soon as the bound has fallen below what is
+ * held, and, in the process's own pools, when nobody has wanted them for some seconds (storage/janitor.h).
+ *
  * THREADS  Everything may be called from any thread, but the destructor.
  * FORK     The child has the cache too, or an empty, closed pool when the backend does not survive.
  */
@@ -17,19 +21,26 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "mxnet/storage.h"
 #include "base/fork_guard.h"
 #include "engine/device_work.h"
+#include "storage/block_cache.h"
+#include "storage/cache_bound.h"
+#include "storage/janitor.h"
 #include "storage/spin_lock.h"
 
 namespace mxnet {
 namespace storage {
 
-class Pool final : private ForkGuarded {
+/* What went back to the backend without being asked for, and how much the pool may hold now. */
+struct GivenBack {
+  uint64_t blocks = 0, bytes = 0, limit = 0;
+};
+
+class Pool final : private ForkGuarded, private Aging {
  public:
   /* host_memory: the CPU can touch the blocks (AddressSanitizer then watches those that are not handed out). */
   Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, Context ctx, bool host_memory);
@@ -53,7 +64,13 @@ class Pool final : private ForkGuarded {
   size_t ReleaseAll();
   /* A consistent snapshot. */
   StorageStats Stats();
+  GivenBack BoundStats();
   void ResetPeak();
+  /* From here on blocks that nobody wants for some seconds go back. */
+  void KeepByAge();
+  /* A tick of the clock has passed: gives back what has not been wanted for long enough, and says how many bytes; *waiting: is there more that could become old? */
+  size_t Age(bool* waiting) override;
+  bool Caches() override;
   /* Rounded bytes handed out, as of some moment during the call. */
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   const PoolOptions& options() const { return options_; }
@@ -66,7 +83,8 @@ class Pool final : private ForkGuarded {
   static constexpr int kSlotItems = 31;
   static constexpr size_t kSmallLimit = 65536;
   static constexpr size_t kSlotBytes = 262144;  // of one size in one shard
-  using Block = std::pair<void*, size_t>;
+  using Block = BlockCache::Block;
+  using Blocks = std::vector<Block>;
 
   // Cached blocks of one small size in one shard. `count` is written under the shard's lock and read without it as a hint.
   struct Slot {
@@ -88,11 +106,18 @@ class Pool final : private ForkGuarded {
   void* Refill(size_t rounded, int size_class, Shard* mine);
   void FreeSmall(void* ptr, size_t rounded);
   void FreeCentral(void* ptr, size_t rounded);
-  void* AllocLarge(size_t rounded);
+  void* AllocLarge(size_t* rounded);
+  size_t Most(size_t rounded) const;
+  bool OnHost() const { return ctx_.dev_type == DeviceType::kCPU; }
+  uint64_t Share() const;
+  void TakeExcess(uint64_t held, Blocks* blocks);   // under mutex_
+  void TakeExcessOfHost(Blocks* blocks);            // under mutex_
+  void Tidy(const Blocks& blocks);
+  void GiveBack(const Blocks& blocks);
   void* TryCached(size_t bytes, size_t* rounded);
   void* TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);   // under mutex_; null: none
   bool Settle(bool wait);
-  void* Miss(size_t bytes, size_t rounded);
+  void* Miss(size_t bytes, size_t* taken);
   bool EatsReserve(size_t rounded);
   void ShowHeld();
   [[noreturn]] void ThrowOutOfMemory(size_t bytes, size_t rounded);
@@ -121,7 +146,11 @@ class Pool final : private ForkGuarded {
   std::atomic<uint64_t> peak_used_{0};
 
   alignas(64) std::mutex mutex_;  // taken before any shard's lock, and guards everything below
-  std::unordered_map<size_t, std::vector<void*>> central_;
+  BlockCache central_;
+  CacheBound bound_;
+  uint64_t share_ = 0;      // of a device: that much may be held in any case; 0: not asked yet
+  uint32_t tick_ = 0;
+  bool ages_ = false;
   struct Pending {
     void* ptr;
     size_t rounded;
@@ -135,7 +164,11 @@ class Pool final : private ForkGuarded {
   uint64_t central_hits_ = 0;
   uint64_t misses_ = 0;
   uint64_t releases_ = 0;
+  GivenBack given_back_;
 };
+
+/* Of the process's pool. */
+GivenBack BoundStatsOf(Context ctx);
 
 }  // namespace storage
 }  // namespace mxnet

@@ -114,6 +114,7 @@ class PooledStorage : public Storage {
   StorageStats Stats(Context ctx) override { return PoolOf(ctx)->Stats(); }
   void ResetPeak(Context ctx) override { PoolOf(ctx)->ResetPeak(); }
   const char* PoolName(Context ctx) override { return NameOf(PoolOf(ctx)->options().type); }
+  GivenBack BoundStats(Context ctx) { return PoolOf(ctx)->BoundStats(); }
 
  protected:
   virtual std::unique_ptr<Pool> MakePool(Context ctx) = 0;
@@ -196,6 +197,7 @@ class ProcessStorage final : public PooledStorage {
     } else {
       storage::GiveBackSpare(ctx);
       PooledStorage::ReleaseAll(ctx);
+      if (!ctx.is_gpu()) TrimMalloc();
     }
   }
   StorageStats Stats(Context ctx) override {
@@ -222,7 +224,9 @@ class ProcessStorage final : public PooledStorage {
           << "cpu_shared here, or a build with USE_CUDA=ON";
       backend = HostBackend();
     }
-    return std::make_unique<Pool>(OptionsFromEnv(ctx.dev_type), std::move(backend), ctx, !ctx.is_gpu());
+    auto pool = std::make_unique<Pool>(OptionsFromEnv(ctx.dev_type), std::move(backend), ctx, !ctx.is_gpu());
+    if (ctx.dev_type == DeviceType::kCPU) pool->KeepByAge();
+    return pool;
   }
 
  private:
@@ -324,6 +328,8 @@ void FreeWithVariable(const StorageHandle& handle) {
   if (!engine::any_device_work.load(std::memory_order_relaxed)) return Storage::Get()->Free(handle);
   Process()->FreeBehind(handle, engine::WorkOfDeletion());
 }
+
+GivenBack BoundStatsOf(Context ctx) { return ctx.dev_type == DeviceType::kCPUShared ? GivenBack() : Process()->BoundStats(ctx); }
 
 void FinishDeletion() {
   for (const engine::DeviceWorkPtr& w : engine::WorkOfDeletion()) ProcessStorage::FinishQuietly(w);

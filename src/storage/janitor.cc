@@ -1,0 +1,137 @@
+#include "storage/janitor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/fork_guard.h"
+
+namespace mxnet {
+namespace storage {
+
+std::atomic<bool> Janitor::asleep_{true};
+
+struct JanitorState final : private ForkGuarded {
+  JanitorState() { AddForkGuarded(this, ForkLevel::kStorage); }
+  ~JanitorState() { RemoveForkGuarded(this); }
+
+  static JanitorState& Get() {
+    static auto* const state = new JanitorState;   // the thread runs until the very end
+    return *state;
+  }
+
+  static void SetAsleep(bool asleep) { Janitor::asleep_.store(asleep); }
+
+  void ForkLock() override { mutex.lock(); }
+  void ForkUnlock(bool child) override {
+    if (child) {
+      new (&changed) std::condition_variable;   // who waited is not here
+      running = false;
+      in_age = nullptr;
+      SetAsleep(true);
+    }
+    mutex.unlock();
+  }
+
+  void Start() {   // with the mutex
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);   // signals are for the program's own threads
+    try {
+      std::thread([this] { Run(); }).detach();
+      running = true;
+    } catch (const std::system_error&) {
+      // no room for a thread: the bound alone holds
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  bool Each(bool tick, size_t* bytes) {   // true: something is left that may grow old
+    bool waiting = false;
+    std::unique_lock<std::mutex> lock(mutex);
+    const std::vector<Aging*> all = pools;
+    for (Aging* pool : all) {
+      if (std::find(pools.begin(), pools.end(), pool) == pools.end()) continue;   // removed meanwhile
+      in_age = pool;
+      lock.unlock();
+      bool more = false;
+      if (tick) *bytes += pool->Age(&more);
+      else more = pool->Caches();
+      waiting = waiting || more;
+      lock.lock();
+      in_age = nullptr;
+      changed.notify_all();
+    }
+    return waiting;
+  }
+
+  void Run() {
+    pthread_setname_np(pthread_self(), "mx_janitor");
+    constexpr size_t kTrim = 1 << 20;
+    size_t bytes = 0;
+    while (true) {
+      {
+        std::unique_lock<std::mutex> lock(mutex);
+        if (Janitor::asleep_.load()) changed.wait(lock, [] { return !Janitor::asleep_.load(); });
+      }
+      std::this_thread::sleep_for(kTick);
+      const bool waiting = Each(true, &bytes);
+      if (bytes >= kTrim) {
+        TrimMalloc();
+        bytes = 0;
+      }
+      if (waiting) continue;
+      SetAsleep(true);
+      if (Each(false, &bytes)) SetAsleep(false);   // came after the tick, and before whoever brought it could see that nobody is awake
+    }
+  }
+
+  static constexpr std::chrono::milliseconds kTick{500};
+  std::mutex mutex;   // guards what follows
+  std::condition_variable changed;
+  std::vector<Aging*> pools;
+  Aging* in_age = nullptr;
+  bool running = false;
+};
+
+void Janitor::WakeSlow() {
+  JanitorState& state = JanitorState::Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  if (!asleep_.load()) return;
+  asleep_.store(false);
+  if (!state.running) state.Start();
+  state.changed.notify_all();
+}
+
+void Janitor::Add(Aging* pool) {
+  JanitorState& state = JanitorState::Get();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  state.pools.push_back(pool);
+}
+
+void Janitor::Remove(Aging* pool) {
+  JanitorState& state = JanitorState::Get();
+  std::unique_lock<std::mutex> lock(state.mutex);
+  state.pools.erase(std::remove(state.pools.begin(), state.pools.end(), pool), state.pools.end());
+  state.changed.wait(lock, [&] { return state.in_age != pool; });
+}
+
+void TrimMalloc() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+}  // namespace storage
+}  // namespace mxnet
