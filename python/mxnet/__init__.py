@@ -5,6 +5,7 @@
 """
 import importlib as _importlib
 
+from . import _names
 from .base import MXNetError, __version__
 from .context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
 from . import ndarray
@@ -19,7 +20,7 @@ _MEMBERS = {"AttrScope": "attribute", "Executor": "executor", "NDArray": "ndarra
                              "use_np_shape"), "util")}
 
 
-def __getattr__(name):
+def _find(name):
     if name in _MEMBERS:
         value = getattr(_importlib.import_module("." + _MEMBERS[name], __name__), name)
     elif name.startswith("__"):
@@ -31,6 +32,14 @@ def __getattr__(name):
         except ModuleNotFoundError as error:
             if error.name != target:
                 raise   # the module exists; something that it needs does not
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+            raise _names.missing(__name__, name) from None
     globals()[name] = value
     return value
+
+
+def __getattr__(name):
+    return _names.lookup(__name__, name, _find)
+
+
+def __dir__():
+    return sorted({*globals(), *_ALIASES, *_MEMBERS, *_names.submodules()})

@@ -12,17 +12,6 @@ from . import op
 _SUBMODULES = ("contrib", "image", "linalg", "random", "utils")
 
 
-def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
-    """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple). Returns a list."""
-    if isinstance(indices_or_sections, int):
-        if axis < -ary.ndim or axis >= ary.ndim:
-            raise ValueError(f"[split_v2] axis {axis} for an array of shape {ary.shape}")
-        if ary.shape[axis] % indices_or_sections:
-            raise ValueError(f"[split_v2] {ary.shape[axis]} elements along axis {axis} cannot be split into {indices_or_sections} equal sections")
-        return _internal._split_v2(ary, sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, indices=())
-    return _internal._split_v2(ary, indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)
-
-
 def __getattr__(name):
     if name in _SUBMODULES:
         return _importlib.import_module("." + name, __name__)

@@ -4,11 +4,12 @@ import numpy as np
 from .. import _dtypes
 from ..base import _LIB, check_call, mx_real_t
 from ..context import current_context
+from . import _internal
 from ._dlpack import from_dlpack
 from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled
 from .ndarray import NDArray
 
-__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "waitall", "zeros"]
+__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
 
 
 def array(source_array, ctx=None, dtype=None):
@@ -173,3 +174,14 @@ def histogram(a, bins=10, range=None):
 def waitall():
     """Blocks until everything that was started is done; raises the first failure that nobody has seen."""
     check_call(_LIB.MXNDArrayWaitAll())
+
+
+def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
+    """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple). Returns a list."""
+    if isinstance(indices_or_sections, int):
+        if axis < -ary.ndim or axis >= ary.ndim:
+            raise ValueError(f"[split_v2] axis {axis} for an array of shape {ary.shape}")
+        if ary.shape[axis] % indices_or_sections:
+            raise ValueError(f"[split_v2] {ary.shape[axis]} elements along axis {axis} cannot be split into {indices_or_sections} equal sections")
+        return _internal._split_v2(ary, sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, indices=())
+    return _internal._split_v2(ary, indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)

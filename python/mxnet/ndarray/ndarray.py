@@ -13,7 +13,7 @@ from ._native import _as_shape, _call, _dense_only, _new_empty_handle, _new_arra
 __all__ = ["NDArray", "array", "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "full", "histogram", "linspace", "moveaxis",
            "onehot_encode", "ones", "to_dlpack_for_read", "to_dlpack_for_write", "waitall", "zeros", "add", "subtract", "multiply", "divide",
            "true_divide", "modulo", "power", "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal",
-           "logical_and", "logical_or", "logical_xor", "bfloat16"]
+           "logical_and", "logical_or", "logical_xor", "split_v2", "bfloat16"]
 
 bfloat16 = _dtypes.bfloat16
 _GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
@@ -450,8 +450,7 @@ def _add_methods():
 def _lookup(name):
     from . import _internal
     if name == "_split_v2":
-        from .. import ndarray as package
-        return package.split_v2
+        return split_v2
     return getattr(_internal, name)
 
 
@@ -474,5 +473,5 @@ def _shared_handle(a):
 # Functions of the public module mxnet.ndarray.ndarray; they need the class, and its methods need some of them.
 from ._arithmetic import *  # noqa: E402,F403
 from ._creation import *  # noqa: E402,F403
-from ._creation import array, zeros  # noqa: E402
+from ._creation import array, split_v2, zeros  # noqa: E402
 from ._dlpack import export, from_dlpack, lend, stream_number, to_dlpack_for_read, to_dlpack_for_write  # noqa: E402,F401

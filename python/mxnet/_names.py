@@ -1,0 +1,151 @@
+"""Names that MXNet 1.9.1 had in a module beyond what the module here defines.
+
+Scripts take `os` or `NDArray` from ``from mxnet.test_utils import *``, or a module of 1.9.1 that lives elsewhere now. The table
+names_1_9_1.txt says where each such name comes from; it is looked up when asked for, so nothing is imported before. The same
+table knows what 1.9.1 had and this package has not yet: that is said instead of a similar name.
+
+Lines of the table (a generated part and a part kept by hand, see its head):
+
+    mxnet.autograd: ctypes=/ctypes NDArray=mxnet.ndarray ...     names with their origins: /module, module of the same name,
+                                                                 module:name, ?module (None where it can't be imported), or nothing: the module finds it itself
+    mxnet.contrib.symbol -> mxnet.symbol.contrib                 another name of a module
+    mxnet.ndarray !box_decode ...                                in 1.9.1, not here yet
+    mxnet.image ~ Pillow                                         what to use instead, of a module or `module.name`
+"""
+import functools
+import importlib
+import importlib.machinery
+import os
+import sys
+
+_ROOT = __name__.rpartition(".")[0]
+
+
+def _read():
+    names, aliases, waiting, instead = {}, {}, {}, {}
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "names_1_9_1.txt"), encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("#") or not line.strip():
+                continue
+            head, _, rest = line.rstrip("\n").partition(" ")
+            if head.endswith(":"):
+                names[head[:-1]] = rest
+            elif rest.startswith("-> "):
+                aliases[head] = rest[3:]
+            elif rest.startswith("~ "):
+                instead[head] = rest[2:]
+            else:
+                waiting[head] = rest[1:]
+    return names, aliases, waiting, instead
+
+
+_names, _aliases, _waiting, _instead = _read()
+
+
+@functools.lru_cache(None)
+def _origins(module):
+    return {name: origin for name, _, origin in (entry.partition("=") for entry in _names.get(module, "").split())}
+
+
+def _fetch(module, name, origin):
+    if origin.startswith("/"):
+        return importlib.import_module(origin[1:])
+    if origin.startswith("?"):
+        try:
+            return importlib.import_module(origin[1:])
+        except ImportError:
+            return None
+    home, _, other = origin.partition(":")
+    return getattr(importlib.import_module(home), other or name)
+
+
+def submodules():
+    """Public modules of the package, imported or not."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return [entry.partition(".")[0] for entry in os.listdir(folder)
+            if entry[0] not in "._" and (entry.endswith(".py") or os.path.exists(os.path.join(folder, entry, "__init__.py")))]
+
+
+def _is_waiting(module, name):
+    return name in _waiting.get(module, "").split()
+
+
+def missing(module, name, reason=""):
+    """The AttributeError for what a module has not: in 1.9.1 and not here yet, or unknown (`reason`, else the nearest name)."""
+    if _is_waiting(module, name):
+        use = _instead.get(f"{module}.{name}") or _instead.get(module)
+        return AttributeError(f"module {module!r} has no attribute {name!r}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else ""))
+    if not reason:
+        import difflib
+        near = difflib.get_close_matches(name, [n for n in dir(sys.modules.get(module)) if not n.startswith("_")], 1)
+        reason = f"module {module!r} has no attribute {name!r}" + (f"; the nearest name is {near[0]!r}" if near else "")
+    return AttributeError(reason)
+
+
+def lookup(module, name, before=None):
+    """What ``__getattr__`` of a module answers; `before` is the one that the module itself defines."""
+    space = sys.modules[module]
+    origins = _origins(module)
+    if origins.get(name):
+        value = _fetch(module, name, origins[name])
+        setattr(space, name, value)
+        return value
+    if name == "__all__" and origins:
+        return sorted({n for n in vars(space) if not n.startswith("_")} | set(origins))
+    reason = ""
+    if before is not None:
+        try:
+            return before(name)
+        except AttributeError as error:
+            reason = str(error)
+    if name.startswith("__"):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    raise missing(module, name, reason)
+
+
+def _complete(module):
+    """A module of the package has just been executed: its list of public names and its lookup gain those of 1.9.1."""
+    name = module.__name__
+    if "__all__" in vars(module):
+        module.__all__ = list(module.__all__) + [n for n in _origins(name) if n not in module.__all__]
+    module.__getattr__ = functools.partial(lookup, name, before=vars(module).get("__getattr__"))
+
+
+class _Alias:
+    """Loads another module under an old name."""
+
+    @staticmethod
+    def create_module(_spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        sys.modules[module.__name__] = importlib.import_module(_aliases[module.__name__])
+
+
+class _Finder:
+    """Finds the package's modules as ever, and completes each after it was executed."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if not name.startswith(_ROOT + ".") or name.startswith(_ROOT + "._"):
+            return None
+        if name in _aliases:
+            return importlib.machinery.ModuleSpec(name, _Alias)
+        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        if spec is None:
+            parent, _, last = name.rpartition(".")
+            if _is_waiting(parent, last):
+                raise ModuleNotFoundError(str(missing(parent, last)), name=name)
+        elif isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            execute = spec.loader.exec_module
+
+            def execute_and_complete(module):
+                execute(module)
+                _complete(module)
+
+            spec.loader.exec_module = execute_and_complete
+        return spec
+
+
+sys.meta_path.insert(0, _Finder)
