@@ -42,6 +42,10 @@ class _MXOSError(MXNetError, OSError):
     """A file or connection that failed."""
 
 
+class _MXFileNotFoundError(_MXOSError, FileNotFoundError):
+    """A file that is not there."""
+
+
 class _MissingMethod(MXNetError):
     """A method that one class of arrays has and another one cannot have; `_reason` completes the sentence."""
 

@@ -165,6 +165,10 @@ def load_checkpoint(prefix, epoch):
     return (sym.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))
 
 
+# FeedForward needs nothing of scikit-learn, and derives from no class of it even if that is installed.
+BASE_ESTIMATOR, SKLEARN_INSTALLED = object, False
+
+
 def __getattr__(name):
     # Its module needs ours.
     if name == "FeedForward":

@@ -11,6 +11,11 @@ def _registry(base_class):
     return _REGISTRIES.setdefault(base_class, {})
 
 
+def live_registry(base_class):
+    """The registry of `base_class` itself: what is entered counts."""
+    return _registry(base_class)
+
+
 def get_registry(base_class):
     """A copy of the registry of `base_class`: lower-case name to class."""
     return dict(_registry(base_class))

@@ -19,6 +19,7 @@ __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "i
 _DTYPE_CODE = {"float32": 0, "float16": 2, "bfloat16": 12}
 _ANY, _LOW, _FULL, _WIDEST = range(4)
 _target = None      # what init was given
+_amp_initialized = False    # of 1.x: whether init was called; clients look at it
 
 
 @functools.lru_cache(None)
@@ -210,13 +211,13 @@ def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops
     ValueError
         for another dtype, and when it was called with another one before.
     """
-    global _target
+    global _target, _amp_initialized
     target = _check_target(target_dtype, "init")
     if _target is not None:
         if _target != target:
             raise ValueError(f"[amp.init] target_dtype {target!r} after {_target!r}; a process has one")
         return
-    _target = target
+    _target, _amp_initialized = target, True
     logging.getLogger(__name__).info("[amp] operators of mx.nd and mx.sym use %s", target)
     low = list_lp16_ops(target) if target_precision_ops is None else target_precision_ops
     full = list_fp32_ops(target) if fp32_ops is None else fp32_ops

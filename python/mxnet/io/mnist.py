@@ -2,6 +2,7 @@
 import gzip
 import math
 import struct
+import warnings
 
 import numpy as np
 
@@ -35,6 +36,16 @@ def _read_idx(path, magic, dimensions):
     return np.frombuffer(data, np.uint8).reshape(shape)
 
 
+def _flag(name, value):
+    """A truth value, also as the text that configuration files hold."""
+    if isinstance(value, str):
+        known = {"true": True, "1": True, "false": False, "0": False}
+        if value.lower() not in known:
+            raise ValueError(f"[MNISTIter] {name}={value!r}; True and False are accepted")
+        return known[value.lower()]
+    return bool(value)
+
+
 class MNISTIter(DataIter):
     """Batches of the MNIST files: images of 28 x 28 with values from 0 to 255/256, and their digits.
 
@@ -57,8 +68,9 @@ class MNISTIter(DataIter):
     dtype : str, optional
         Of the images; float32 by default.
     data_name, label_name : str
-    prefetch_buffer, ctx
-        Accepted as in MXNet 1.x; :class:`PrefetchingIter` reads ahead.
+    prefetch_buffer, ctx, input_shape, data_shape
+        Accepted as in MXNet 1.x and without effect: `flat` says the shape, and :class:`PrefetchingIter` reads ahead. Any other
+        argument is ignored with a warning.
 
     Raises
     ------
@@ -68,7 +80,11 @@ class MNISTIter(DataIter):
 
     def __init__(self, image="./train-images-idx3-ubyte", label="./train-labels-idx1-ubyte", batch_size=128,
                  shuffle=True, flat=False, seed=0, silent=False, num_parts=1, part_index=0, prefetch_buffer=4,
-                 ctx="cpu", dtype=None, data_name="data", label_name="softmax_label"):
+                 ctx="cpu", dtype=None, data_name="data", label_name="softmax_label", **kwargs):
+        unknown = sorted(set(kwargs) - {"input_shape", "data_shape"})
+        if unknown:
+            warnings.warn(f"[MNISTIter] arguments {', '.join(unknown)} are ignored", UserWarning, stacklevel=2)
+        flat, shuffle, silent = (_flag(name, value) for name, value in (("flat", flat), ("shuffle", shuffle), ("silent", silent)))
         super().__init__(batch_size)
         if not 0 <= part_index < num_parts:
             raise ValueError(f"[MNISTIter] part_index={part_index} of num_parts={num_parts}")
@@ -77,8 +93,8 @@ class MNISTIter(DataIter):
         images, labels = _read_idx(image, _IMAGES, 3), _read_idx(label, _LABELS, 1)
         if len(images) != len(labels):
             raise ValueError(f"[MNISTIter] {image} has {len(images)} images, and {label} {len(labels)} labels")
-        count = len(images) // num_parts
-        self._order = np.arange(part_index * count, (part_index + 1) * count)
+        begin, end = (len(images) * i // num_parts for i in (part_index, part_index + 1))
+        self._order = np.arange(begin, end)
         if shuffle:
             np.random.RandomState(seed).shuffle(self._order)
         self._images = images.reshape(len(images), -1) if flat else images[:, None]
@@ -88,7 +104,7 @@ class MNISTIter(DataIter):
         self.provide_label = [DataDesc(label_name, (batch_size,))]
         self._start = -batch_size
         if not silent:
-            print(f"MNISTIter: load {count} images, shuffle={int(bool(shuffle))}, shape={self.provide_data[0].shape}")
+            print(f"MNISTIter: load {end - begin} images, shuffle={int(shuffle)}, shape={self.provide_data[0].shape}")
 
     def reset(self):
         self._start = -self.batch_size

@@ -3,6 +3,7 @@ import ctypes
 import glob
 import os
 import sys
+import warnings
 
 from ..base import _LIB, KVStoreHandle, c_str, check_call
 
@@ -66,8 +67,48 @@ class KVStoreBase:
         """Class decorator: make a store known to :func:`create` under its name in lower case."""
         if not (isinstance(klass, type) and issubclass(klass, KVStoreBase)):
             raise TypeError(f"[kvstore] {klass!r} is not a subclass of KVStoreBase")
+        known = KVStoreBase.kv_registry.get(klass.__name__.lower())
+        if known is not None:
+            warnings.warn(f"[kvstore] {klass.__module__}.{klass.__name__} replaces {known.__module__}.{known.__name__}", UserWarning, stacklevel=2)
         KVStoreBase.kv_registry[klass.__name__.lower()] = klass
         return klass
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """A store of one process that only copies and adds: an example, and what tests of training loops use ('teststore')."""
+
+    def broadcast(self, key, value, out, priority=0):
+        for target in out if isinstance(out, (list, tuple)) else (out,):
+            target[:] = value
+
+    def pushpull(self, key, value, out=None, priority=0):
+        values = value if isinstance(value, (list, tuple)) else [value]
+        total = values[0].copy()
+        for other in values[1:]:
+            total += other.as_in_context(total.context)
+        targets = values if out is None else out if isinstance(out, (list, tuple)) else [out]
+        for target in targets:
+            total.copyto(target)
+
+    @staticmethod
+    def is_capable(capability):
+        """Whether the store has a capability (it has not that of optimizers); raises ValueError for one that is unknown."""
+        if capability.lower() == KVStoreBase.OPTIMIZER:
+            return False
+        raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")
+
+    @property
+    def type(self):
+        return "teststore"
+
+    @property
+    def rank(self):
+        return 0
+
+    @property
+    def num_workers(self):
+        return 1
 
 
 def _load_packaged_nccl():

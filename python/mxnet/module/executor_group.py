@@ -20,7 +20,9 @@ def _split_input_slice(batch_size, work_load_list):
         if a device would get nothing.
     """
     total = sum(work_load_list)
-    ends = np.rint(np.cumsum(work_load_list) * (batch_size / total)).astype(int)
+    counts = [round(load * batch_size / total) for load in work_load_list]
+    counts[-1] += max(0, batch_size - sum(counts))
+    ends = np.minimum(np.cumsum(counts), batch_size)
     starts = [0, *ends[:-1]]
     if any(start >= end for start, end in zip(starts, ends)):
         raise ValueError(f"[Module] Too many slices. Some splits are empty: a batch of {batch_size} "

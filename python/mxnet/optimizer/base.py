@@ -4,7 +4,7 @@ import warnings
 import numpy
 
 from .. import ndarray as nd
-from ..registry import get_create_func, get_register_func, get_registry
+from ..registry import get_create_func, get_register_func, live_registry
 from ..util import getenv
 
 __all__ = ["Optimizer", "create", "register"]
@@ -28,14 +28,7 @@ def aggregation_size():
     return max(1, min(60, int(getenv("MXNET_OPTIMIZER_AGGREGATION_SIZE") or 4)))
 
 
-class _OptimizerType(type):
-    @property
-    def opt_registry(cls):
-        """Registered optimizers: lower-case name to class."""
-        return get_registry(Optimizer)
-
-
-class Optimizer(metaclass=_OptimizerType):
+class Optimizer:
     """Base of the optimizers. A subclass defines :meth:`create_state` and :meth:`update`.
 
     Parameters
@@ -257,6 +250,7 @@ class Optimizer(metaclass=_OptimizerType):
         """After unpickling, also what MXNet 1.x wrote: a subclass that keeps something in another form than 1.x translates it here."""
 
 
+Optimizer.opt_registry = live_registry(Optimizer)     # lower-case name to class
 _enter = get_register_func(Optimizer, "optimizer")
 _create = get_create_func(Optimizer, "optimizer")
 

@@ -155,6 +155,10 @@ class Symbol(SymbolInference, SymbolBase):
         if before is not None:
             check_call(_LIB.MXSymbolFree(before))
 
+    def as_nd_ndarray(self):
+        """The symbol as one of ``mx.sym``: itself."""
+        return self
+
     def __bool__(self):
         raise NotImplementedForSymbol(self.__bool__, "bool")
 

@@ -7,14 +7,15 @@ import sys
 from .. import context as _context
 from ..io import DataIter
 from ..util import _library_value, set_env, wraps_safely
-from . import arrays, compare, statistics, symbolic
+from . import arrays, compare, datasets, statistics, symbolic
 from .arrays import *
 from .compare import *
+from .datasets import *
 from .statistics import *
 from .symbolic import *
 
 __all__ = ["DummyIter", "discard_stderr", "environment", "has_tvm_ops", "is_aarch64_run", "is_cd_run",
-           "list_gpus", "retry"] + arrays.__all__ + compare.__all__ + statistics.__all__ + symbolic.__all__
+           "is_op_runnable", "list_gpus", "retry"] + arrays.__all__ + compare.__all__ + datasets.__all__ + statistics.__all__ + symbolic.__all__
 
 
 def list_gpus():
@@ -115,6 +116,15 @@ def has_tvm_ops():
     from ..runtime import Features
     features = Features()
     return "TVM_OP" in features and features.is_enabled("TVM_OP")
+
+
+def is_op_runnable():
+    """Whether operators of TVM run where tests run: always on the CPU; on a GPU of compute capability 5.3 or later, or without such operators."""
+    ctx = arrays.default_context()
+    if ctx.device_type != "gpu" or not has_tvm_ops():
+        return True
+    from ..util import get_cuda_compute_capability
+    return get_cuda_compute_capability(ctx) >= 53
 
 
 def is_cd_run():

@@ -1,0 +1,152 @@
+"""Data sets that scripts expect from ``mx.test_utils``, read from local files.
+
+The files of MNIST are looked for in the folder ``data`` of the working directory (where 1.x put them), in the working directory, and in
+``$MXNET_HOME/datasets/mnist``: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as they
+are or compressed with gzip (``.gz``). Nothing is fetched from the network unless a function says so.
+"""
+import bz2
+import gzip
+import os
+import pickle
+import shutil
+import zipfile
+
+import numpy as np
+
+from ..base import _MXFileNotFoundError, data_dir
+from ..io import MNISTIter
+from ..io.mnist import _IMAGES, _LABELS, _read_idx
+
+__all__ = ["download", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
+
+_MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+
+
+def _folders(name):
+    return ["data", ".", os.path.join(data_dir(), "datasets", name)]
+
+
+def _find(function, names, folders):
+    """Paths of files, each the first of its kind in `folders`, compressed or not. Raises an error that lists what was looked for."""
+    found = {}
+    for name in names:
+        candidates = [os.path.join(folder, name + ending) for folder in folders for ending in ("", ".gz")]
+        found[name] = next((path for path in candidates if os.path.isfile(path)), None)
+    missing = [name for name in names if found[name] is None]
+    if missing:
+        raise _MXFileNotFoundError(f"[{function}] no {', '.join(missing)} (or with .gz) in {', '.join(os.path.abspath(f) for f in folders)}; put the files there")
+    return [found[name] for name in names]
+
+
+def get_mnist_ubyte():
+    """Makes sure that the four files of MNIST are in ./data, uncompressed, where scripts open them.
+
+    Raises
+    ------
+    FileNotFoundError, MXNetError
+        naming the files and folders that were looked for.
+    """
+    for name, path in zip(_MNIST, _find("get_mnist_ubyte", _MNIST, _folders("mnist"))):
+        target = os.path.join("data", name)
+        if os.path.exists(target):
+            continue
+        os.makedirs("data", exist_ok=True)
+        with (gzip.open if path.endswith(".gz") else open)(path, "rb") as source, open(target + ".part", "wb") as out:
+            shutil.copyfileobj(source, out)
+        os.replace(target + ".part", target)
+
+
+def get_mnist():
+    """The MNIST images and labels as NumPy arrays.
+
+    Returns
+    -------
+    dict
+        ``train_data`` (60000, 1, 28, 28) and ``test_data`` (10000, 1, 28, 28), float32 from 0 to 1; ``train_label``, ``test_label``, int8.
+    """
+    paths = _find("get_mnist", _MNIST, _folders("mnist"))
+    out = {}
+    for part, image, label in (("train", *paths[:2]), ("test", *paths[2:])):
+        out[part + "_data"] = _read_idx(image, _IMAGES, 3)[:, None].astype(np.float32) / 255
+        out[part + "_label"] = _read_idx(label, _LABELS, 1).astype(np.int8)
+    return out
+
+
+def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
+    """Training and validation iterators over MNIST; `input_shape` (784,) gives vectors, (1, 28, 28) images."""
+    paths = _find("get_mnist_iterator", _MNIST, _folders("mnist"))
+    shared = {"batch_size": batch_size, "flat": len(input_shape) != 3, "num_parts": num_parts, "part_index": part_index, "silent": True}
+    return (MNISTIter(image=paths[0], label=paths[1], shuffle=True, **shared), MNISTIter(image=paths[2], label=paths[3], shuffle=True, **shared))
+
+
+def get_mnist_pkl():
+    """The path ./data/mnist.pkl.gz of a pickle of (training, validation, test), each (images of shape (n, 784) from 0 to 1, labels).
+
+    It is made of the four files of MNIST if it is not there: 50,000 images are for training, 10,000 for validation.
+    """
+    path = os.path.join("data", "mnist.pkl.gz")
+    if not os.path.exists(path):
+        arrays = get_mnist()
+        images, labels = arrays["train_data"].reshape(-1, 784), arrays["train_label"].astype(np.int64)
+        cut = len(images) * 5 // 6
+        parts = ((images[:cut], labels[:cut]), (images[cut:], labels[cut:]), (arrays["test_data"].reshape(-1, 784), arrays["test_label"].astype(np.int64)))
+        os.makedirs("data", exist_ok=True)
+        with gzip.open(path + ".part", "wb") as out:
+            pickle.dump(parts, out, 2)
+        os.replace(path + ".part", path)
+    return path
+
+
+def get_cifar10():
+    """Makes sure that ./data/cifar holds train.rec, test.rec, train.lst and test.lst, as files or in ./data/cifar10.zip."""
+    names = [os.path.join("cifar", name) for name in ("train.rec", "test.rec", "train.lst", "test.lst")]
+    archive = next((p for p in (os.path.join(f, "cifar10.zip") for f in _folders("cifar10")) if os.path.isfile(p)), None)
+    if archive and not all(os.path.exists(os.path.join("data", name)) for name in names):
+        os.makedirs("data", exist_ok=True)
+        with zipfile.ZipFile(archive) as files:
+            files.extractall("data")
+    _find("get_cifar10", names, ["data"])
+
+
+def get_im2rec_path(home_env="MXNET_HOME"):
+    """The path of im2rec.py, the tool that packs images: in the folder that the variable `home_env` names, or beside the package."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    roots = ([os.environ[home_env]] if home_env in os.environ else []) + [package, os.path.dirname(os.path.dirname(package))]
+    candidates = [os.path.join(root, *folder, "im2rec.py") for root in roots for folder in (("tools",), ("im2rec",), ())]
+    found = next((path for path in candidates if os.path.isfile(path)), None)
+    if found is None:
+        raise _MXFileNotFoundError(f"[get_im2rec_path] Could not find path to tools/im2rec.py; looked for {', '.join(candidates)}")
+    return found
+
+
+def download(url, fname=None, dirname=None, overwrite=False, retries=5):
+    """Fetches a URL (``file:`` too) into `dirname`/`fname` unless the file is there; returns its path.
+
+    `fname` is the last part of the URL by default. A failure is tried again, `retries` times altogether.
+    """
+    from ..gluon.utils import download as fetch
+    path = fname or url.rsplit("/", 1)[-1]
+    if dirname is not None:
+        path = os.path.join(dirname, path)
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    return path if os.path.exists(path) and not overwrite else fetch(url, path=path, overwrite=overwrite, retries=retries)
+
+
+def get_zip_data(data_dir, url, data_origin_name):
+    """Makes sure that the archive `data_origin_name` is in `data_dir`, from `url` if need be, and unpacks it there."""
+    archive = download(url, data_origin_name, data_dir)
+    with zipfile.ZipFile(archive) as files:
+        files.extractall(data_dir)
+
+
+def get_bz2_data(data_dir, data_name, url, data_origin_name):
+    """Makes sure that `data_name` is in `data_dir`, decompressed from `data_origin_name`, which comes from `url` if need be."""
+    target = os.path.join(data_dir, data_name)
+    if os.path.exists(target):
+        return
+    archive = download(url, data_origin_name, data_dir)
+    with bz2.BZ2File(archive) as source, open(target + ".part", "wb") as out:
+        shutil.copyfileobj(source, out)
+    os.replace(target + ".part", target)
