@@ -1,8 +1,5 @@
 #include "mxnet/env.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -15,6 +12,7 @@
 
 #include "base/foreign_env.h"
 #include "base/logging.h"
+#include "base/shared_cores.h"
 #include "base/stack_trace.h"
 
 extern char** environ;
@@ -100,12 +98,7 @@ bool ToDouble(const std::string& text, double* out) {
   return !text.empty() && *end == '\0' && std::isfinite(*out);
 }
 
-int Processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
-  return std::max(count, 1);
-}
+int Processors() { return std::max(1, static_cast<int>(std::ceil(UsableProcessors() - 0.01))); }
 
 bool InRange(const std::string& accepted, double value) {
   double low = 0, high = 0;

@@ -54,6 +54,11 @@ uint64_t EnterFloatMode(uint32_t mode) {
   return control;
 }
 
+uint64_t FloatControl() { return Control(); }
+void SetFloatControl(uint64_t control) {
+  if (Control() != control) SetControl(control);
+}
+
 void LeaveFloatMode(uint64_t control) {
   const uint64_t now = Control();
   const uint64_t back = (now & ~kFlush) | (control & kFlush);  // exception flags raised meanwhile stay

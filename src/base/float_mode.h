@@ -20,6 +20,8 @@ namespace detail {
 extern std::atomic<uint32_t> g_float_mode;  // changes so far; odd: flush. 0 costs an operation one load
 uint64_t EnterFloatMode(uint32_t mode);     // returns the thread's control word
 void LeaveFloatMode(uint64_t control);
+uint64_t FloatControl();                    // of the calling thread
+void SetFloatControl(uint64_t control);
 }  // namespace detail
 
 class FloatModeScope {

@@ -8,16 +8,26 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "base/borrowed_team.h"
 #include "base/determinism.h"
+#include "base/library_threads.h"
+#include "base/openmp_rest.h"
+#include "base/shared_cores.h"
+#include "base/thread_team.h"
 
 namespace mxnet {
 
 namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kSanitizeThread = true;   // it cannot see libgomp's barriers
+#else
+constexpr bool kSanitizeThread = false;
+#endif
+constexpr int64_t kMostRanges = 1 << 20;
+constexpr double kSharedFlops = 5e8;     // of one thread of a library on shared cores: some 10 ms
 
 thread_local int t_limit = 0;
 thread_local bool t_worker = false;    // has its name
@@ -46,12 +56,29 @@ bool GiveBackTeam() {
   return released;
 }
 
-void BeforeFork() { g_pool_released = GiveBackTeam(); }
+void BeforeFork() {
+  TeamBeforeFork();
+  g_pool_released = GiveBackTeam();
+}
+void AfterForkInParent() { TeamAfterFork(false); }
 void AfterForkInChild() {
+  TeamAfterFork(true);
+  ForgetOpenMPRest();
   t_pool_lost = !g_pool_released;
   g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);   // other threads are gone
 }
-const int g_registered = pthread_atfork(BeforeFork, nullptr, AfterForkInChild);
+const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
+
+// libgomp ends the process when the system gives it no thread: so we ask first, once for each number.
+bool OpenMPCanStart(int threads) {
+  static std::atomic<int> most{1};
+  static std::atomic<bool> good{true};
+  if (threads > most.load(std::memory_order_relaxed)) {
+    good = good && ThreadsCanStart(threads - 1);
+    most = threads;
+  }
+  return good.load(std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -65,50 +92,75 @@ int OmpThreadsSlow() {
 
 namespace {
 
-// Runs body(self, count) on `threads` threads, of which the caller is number 0, and returns when all have.
-template <typename Body>
-void RunTeam(int threads, const Body& body) {
-#ifdef __SANITIZE_THREAD__
-  // libgomp's barriers are invisible to ThreadSanitizer, plain threads are not.
-  std::vector<std::thread> team;
-  for (int self = 1; self < threads; ++self) team.emplace_back([&body, self, threads] { body(self, threads); });
-  body(0, threads);
-  for (std::thread& thread : team) thread.join();
-#else
-  if (!t_team && !t_in_range) SetTeam(true);
-#pragma omp parallel num_threads(threads)
-  body(omp_get_thread_num(), omp_get_num_threads());  // OpenMP may give fewer threads than asked for
-#endif
-}
-
-}  // namespace
-
-void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
-  threads = static_cast<int>(std::min<int64_t>(threads, n));
-  const int64_t base = n / threads, extra = n % threads;  // the first `extra` ranges are one longer
+/* A loop whose ranges are to be computed. */
+struct Loop {
+  void (*fn)(const void*, int64_t, int64_t);
+  const void* context;
+  int64_t base, extra;   // items of a range; the first `extra` ranges are one longer
   std::mutex mutex;
   std::exception_ptr error;
-  RunTeam(threads, [&](int self, int count) {
-    if (self != 0 && !t_worker) {
-      SetThreadName("mx-omp");
-      t_worker = true;
-    }
+
+  void Range(int k) {
+    const int64_t begin = k * base + std::min<int64_t>(k, extra);
     const bool outer = std::exchange(t_in_range, true);
     try {
-      for (int k = self; k < threads; k += count) {
-        const int64_t begin = k * base + std::min<int64_t>(k, extra);
-        fn(context, begin, begin + base + (k < extra));
-      }
+      fn(context, begin, begin + base + (k < extra));
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex);
       if (!error) error = std::current_exception();
     }
     t_in_range = outer;
-  });
-  if (error) std::rethrow_exception(error);
+  }
+};
+
+// On cores of our own libgomp's teams are the fastest: their threads spin until the next loop, for milliseconds.
+void RunOpenMP(int threads, Loop* loop) {
+  if (!t_in_range) {
+    if (!t_team) SetTeam(true);
+    if (OpenMPRests()) RestOpenMP(false);
+  }
+#pragma omp parallel num_threads(threads)
+  {
+    const int self = omp_get_thread_num(), count = omp_get_num_threads();   // it may give fewer than asked for
+    if (self != 0 && !t_worker) {
+      SetThreadName("mx-omp");
+      t_worker = true;
+    }
+    LookAtCores();
+    for (int k = self; k < threads; k += count) loop->Range(k);
+  }
+}
+
+}  // namespace
+
+void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
+  threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges}));
+  Loop loop{fn, context, n / threads, n % threads, {}, {}};
+  LookAtCores();
+  const bool possible = OpenMPCanStart(threads);
+  if (possible && !kSanitizeThread && !CoresShared()) {
+    RunOpenMP(threads, &loop);
+  } else if (t_in_range) {
+    for (int k = 0; k < threads; ++k) loop.Range(k);
+  } else {
+    const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
+    RunOnTeam(threads, kSanitizeThread ? 0 : kind | 1, [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); }, &loop);
+  }
+  if (loop.error) std::rethrow_exception(loop.error);
 }
 
 }  // namespace detail
+
+int LibraryTeam(double flops, int threads) {
+  LookAtCores();
+  threads = LibraryThreads(threads);
+  if (threads > 1 && !OpenMPCanStart(threads)) return 1;
+  if (threads == 1 || !CoresShared()) return threads;
+  // Powers of two, for a library prepares itself anew for each number.
+  int team = 1;
+  while (team < threads && flops >= kSharedFlops * 2 * team) team *= 2;
+  return std::min(team, threads);
+}
 
 int SetThreadOmpLimit(int limit) {
   MXNET_CHECK_KIND(limit >= 0, Value) << "[threads] limit " << limit << "; accepted: 0 (none) or more";
@@ -135,6 +187,7 @@ BorrowedTeam::~BorrowedTeam() {
 
 OmpScope::OmpScope(int threads) : previous_(omp_get_max_threads()) {
   threads = LibraryThreads(threads);
+  if (threads > 1 && CoresShared()) RestOpenMP(true);
   if (threads != previous_) omp_set_num_threads(threads);
 }
 

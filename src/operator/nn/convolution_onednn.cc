@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "base/determinism.h"
+#include "base/library_threads.h"
 #include "mxnet/storage.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/onednn_common.h"
@@ -109,10 +109,13 @@ std::unique_ptr<CacheEntry> MakeEntry(const ConvCall& call, dnnl::memory::data_t
 bool Run(KernelArgs& args, const ConvCall& call) {
   dnnl::memory::data_type type;
   if (!OnednnType(call.dtype, &type)) return false;
-  OmpScope threads;
+  const ConvDims& d = call.dims;
+  const double multiplications = static_cast<double>(d.batch * d.filters * d.OutSize()) * static_cast<double>(d.channels / d.groups * d.KernelSize());
+  const int team = LibraryTeam(2.0 * multiplications, OmpMaxThreads());
+  OmpScope threads(team);
   Key key;
   key.Add('c').Add(call.pass).Add(call.dims).Add(call.dtype).Add(call.src.channels_last).Add(call.weight.channels_last).Add(call.dst.channels_last)
-      .Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(LibraryThreads());
+      .Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(team);
   auto* entry = static_cast<ConvEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type); }));
   if (!entry) return false;
   dnnl::stream& stream = OnednnStream();

@@ -1,5 +1,5 @@
 // Dense layers through oneDNN: packed weights in inference plans, bfloat16 everywhere.
-#include "base/determinism.h"
+#include "base/library_threads.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/onednn_common.h"
 
@@ -42,10 +42,10 @@ bool Dense(KernelArgs& args, const DenseCall& call) {
   const bool keep = args.state && !args.is_train && args.in_versions.size() > call.weight_input && !Env::Get().onednn_force_fc_ab_format;
   // Weights used once are not worth packing: the plain matrix product reads them as they are.
   if (call.dtype == kFloat32 && !keep) return false;
-  const int team = OmpThreadsForFlops(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
+  const int team = LibraryTeam(2.0 * static_cast<double>(call.m) * static_cast<double>(call.n) * static_cast<double>(call.k));
   OmpScope threads(team);
   Key key;
-  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(keep).Add(LibraryThreads(team));
+  key.Add('d').Add(call.m).Add(call.n).Add(call.k).Add(call.dtype).Add(call.bias != nullptr).Add(call.wide_bias).Add(call.accumulate).Add(call.post).Add(keep).Add(team);
   auto* entry = static_cast<DenseEntry*>(CachedEntry(key, [&] { return MakeEntry(call, type, !keep); }));
   if (!entry) return false;
   const size_t scratch_bytes = entry->scratch.get_desc().get_size();

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/omp.h"
+#include "base/library_threads.h"
 #include "operator/nn/hooks.h"
 #include "operator/nn/onednn_common.h"
 
@@ -111,7 +111,7 @@ void PackBias(const RnnCall& c, float* to) {
 
 bool Rnn(KernelArgs& args, const RnnCall& c) {
   if (c.dtype != kFloat32) return false;
-  const int team = OmpThreadsForFlops(2.0 * static_cast<double>(c.batch) * static_cast<double>(Gates(c.cell) * c.hidden) * static_cast<double>(c.hidden));
+  const int team = LibraryTeam(2.0 * static_cast<double>(c.batch) * static_cast<double>(Gates(c.cell) * c.hidden) * static_cast<double>(c.hidden));
   OmpScope threads(team);
   Key key;
   key.Add('r').Add(c.cell).Add(c.reversed).Add(c.steps).Add(c.batch).Add(c.inputs).Add(c.hidden).Add(c.out_width).Add(team);

@@ -1,0 +1,14 @@
+/* How many threads a library with teams of its own (oneDNN) gets for a call. Its threads wait for each other, so on shared cores (shared_cores.h) few are faster. */
+#ifndef MXNET_SRC_BASE_LIBRARY_THREADS_H_
+#define MXNET_SRC_BASE_LIBRARY_THREADS_H_
+
+#include "base/determinism.h"
+
+namespace mxnet {
+
+/* For a call of so many floating-point operations whose caller has `threads`. */
+MXNET_DLL int LibraryTeam(double flops, int threads);
+inline int LibraryTeam(double flops) { return LibraryTeam(flops, OmpThreadsForFlops(flops)); }
+
+}  // namespace mxnet
+#endif  // MXNET_SRC_BASE_LIBRARY_THREADS_H_
