@@ -3,7 +3,7 @@ import contextlib
 import ctypes
 import threading
 
-from .base import _LIB, check_call
+from .base import _LIB, c_handle_array, check_call
 from .symbol import Symbol
 
 __all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable', 'clear']
@@ -34,26 +34,23 @@ def context(state=True):
         set_deferred_compute(before)
 
 
-def _handles(objects):
-    return (ctypes.c_void_p * len(objects))(*[_address(o.handle) for o in objects])
-
-
-def _address(handle):
-    return handle.value if isinstance(handle, ctypes.c_void_p) else int(handle)
-
-
 def get_symbol(output_arrays, sym_cls=Symbol):
     """The graph that computes `output_arrays` (a list of NDArrays made while recording), as a Symbol."""
     handle = ctypes.c_void_p()
-    check_call(_LIB.MXNDArrayGetDeferredComputeSymbol(_handles(output_arrays), ctypes.c_int(len(output_arrays)), ctypes.byref(handle)))
+    output_arrays = list(output_arrays)
+    check_call(_LIB.MXNDArrayGetDeferredComputeSymbol(c_handle_array(output_arrays), ctypes.c_int(len(output_arrays)), ctypes.byref(handle)))
     return sym_cls(handle)
 
 
 def set_variable(arrays, variables):
     """Let each array stand for the variable (a Symbol with one output) of the same position in graphs that read it."""
-    check_call(_LIB.MXNDArraySetDeferredComputeVariable(_handles(arrays), _handles(variables), ctypes.c_int(len(arrays))))
+    arrays, variables = list(arrays), list(variables)
+    if len(arrays) != len(variables):
+        raise ValueError(f"[deferred compute] {len(arrays)} arrays for {len(variables)} variables; accepted: as many")
+    check_call(_LIB.MXNDArraySetDeferredComputeVariable(c_handle_array(arrays), c_handle_array(variables), ctypes.c_int(len(arrays))))
 
 
 def clear(arrays):
     """Forget what the arrays stand for."""
-    check_call(_LIB.MXNDArrayClearDeferredCompute(_handles(arrays), ctypes.c_int(len(arrays))))
+    arrays = list(arrays)
+    check_call(_LIB.MXNDArrayClearDeferredCompute(c_handle_array(arrays), ctypes.c_int(len(arrays))))

@@ -2,7 +2,7 @@
 import ctypes
 import threading
 
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, call_and_mark, check_call, kept_for_native
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native
 from .ndarray import NDArray, _GRAD_REQ_MAP
 from .ndarray._internal import set_mode
 
@@ -66,14 +66,18 @@ def predict_mode():
     return _Scope(None, False)
 
 
-def _handles(arrays):
-    return (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays])
+def _arrays(arrays, what):
+    """A list of NDArrays from one or an iterable of them. The list keeps them alive while their handles are used: an iterable may make them as it goes."""
+    arrays = [arrays] if isinstance(arrays, NDArray) else list(arrays)
+    for a in arrays:
+        if not isinstance(a, NDArray):
+            raise TypeError(f"[autograd] {what} holds a {type(a).__name__}; accepted: NDArrays")
+    return arrays
 
 
 def mark_variables(variables, gradients, grad_reqs="write"):
     """Makes arrays variables whose gradients are written to (or added into) `gradients`."""
-    if isinstance(variables, NDArray):
-        variables, gradients = [variables], [gradients]
+    variables, gradients = _arrays(variables, "variables"), _arrays(gradients, "gradients")
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
     unknown = [r for r in grad_reqs if r not in _GRAD_REQ_MAP]
@@ -82,24 +86,23 @@ def mark_variables(variables, gradients, grad_reqs="write"):
     if not len(variables) == len(gradients) == len(grad_reqs):
         raise ValueError(f"[autograd] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} grad_reqs")
     reqs = (ctypes.c_uint * len(variables))(*[_GRAD_REQ_MAP[r] for r in grad_reqs])
-    check_call(_LIB.MXAutogradMarkVariables(ctypes.c_uint(len(variables)), _handles(variables), reqs, _handles(gradients)))
+    check_call(_LIB.MXAutogradMarkVariables(ctypes.c_uint(len(variables)), c_handle_array(variables), reqs, c_handle_array(gradients)))
 
 
 def _heads(heads, head_grads):
-    if isinstance(heads, NDArray):
-        heads = [heads]
-        head_grads = None if head_grads is None else [head_grads] if isinstance(head_grads, NDArray) else head_grads
-    heads = list(heads)
+    """Lists of heads and of their gradients (or None)."""
+    heads = _arrays(heads, "heads")
     if not heads:
         raise ValueError("[autograd] got no heads; accepted: one array or more")
     if head_grads is None:
         return heads, None
-    head_grads = list(head_grads)
+    head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
     if len(head_grads) != len(heads):
         raise ValueError(f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients")
-    if all(g is None for g in head_grads):
-        return heads, None
-    return heads, (ctypes.c_void_p * len(heads))(*[None if g is None else g.handle for g in head_grads])
+    for g in head_grads:
+        if g is not None and not isinstance(g, NDArray):
+            raise TypeError(f"[autograd] head_grads holds a {type(g).__name__}; accepted: NDArrays, and None for ones")
+    return heads, None if all(g is None for g in head_grads) else c_handle_array(head_grads)
 
 
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
@@ -109,7 +112,7 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     Raises ValueError for a head that was not recorded.
     """
     heads, ograds = _heads(heads, head_grads)
-    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
                   ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None)
 
 
@@ -119,13 +122,13 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     With `create_graph` the gradients are recorded themselves, so that they can be differentiated again.
     """
     heads, ograds = _heads(heads, head_grads)
-    variables = [variables] if isinstance(variables, NDArray) else list(variables)
+    variables = _arrays(variables, "variables")
     if not variables:
         raise ValueError("[autograd] grad needs at least one variable")
     if retain_graph is None:
         retain_graph = create_graph
     out, stypes = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_int)()
-    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), _handles(heads), ograds, ctypes.c_uint(len(variables)), _handles(variables),
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(len(variables)), c_handle_array(variables),
                   ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)), ctypes.c_int(bool(train_mode)), ctypes.byref(out), ctypes.byref(stypes))
     return [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
 
@@ -186,7 +189,7 @@ class Function:
             Function._live[key] = self
         contexts = (ctypes.c_void_p * 2)(key, key)
         info = MXCallbackList(2, ctypes.cast(_TABLE, ctypes.POINTER(_PLAIN_TYPE)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
-        check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), _handles(inputs), ctypes.c_int(len(outputs)), _handles(outputs), ctypes.byref(info)))
+        check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), c_handle_array(inputs), ctypes.c_int(len(outputs)), c_handle_array(outputs), ctypes.byref(info)))
 
     def _run_backward(self, ograds, igrads, reqs):
         results = self.backward(*ograds)

@@ -251,8 +251,14 @@ def c_array_buf(ctype, buf):
 
 
 def c_handle_array(objs):
-    """The handles of objects that keep theirs in `.handle`, as a C array."""
-    return (ctypes.c_void_p * len(objs))(*[o.handle for o in objs])
+    """The handles of objects that keep theirs in `.handle`, as a C array; null for None.
+
+    The array keeps the objects: an iterable may make them as it goes (the rows of an NDArray), and their handles die with them.
+    """
+    objs = list(objs)
+    handles = (ctypes.c_void_p * len(objs))(*[None if o is None else o.handle for o in objs])
+    handles.objects = objs
+    return handles
 
 
 def ctypes2buffer(cptr, length):

@@ -43,10 +43,6 @@ def _by_name(names, arrays, what, allow_missing):
     return result
 
 
-def _handles(arrays):
-    return (ctypes.c_void_p * len(arrays))(*[None if a is None else a.handle for a in arrays])
-
-
 def _requests(names, grad_req):
     """Request numbers in the order of `names`."""
     if isinstance(grad_req, str):
@@ -104,7 +100,7 @@ class Executor:
         handle = ExecutorHandle()
         check_call(_LIB.MXExecutorBindEX(
             symbol.handle, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), *_context_groups(group2ctx), ctypes.c_uint(len(arg_arrays)),
-            _handles(arg_arrays), _handles(grad_arrays), (ctypes.c_uint * len(requests))(*requests), ctypes.c_uint(len(aux_arrays)), _handles(aux_arrays),
+            c_handle_array(arg_arrays), c_handle_array(grad_arrays), (ctypes.c_uint * len(requests))(*requests), ctypes.c_uint(len(aux_arrays)), c_handle_array(aux_arrays),
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         executor = cls(handle, symbol, ctx, grad_req, group2ctx)
         executor.arg_arrays, executor.grad_arrays, executor.aux_arrays = arg_arrays, grad_arrays, aux_arrays
@@ -147,7 +143,7 @@ class Executor:
             ctypes.c_uint(len(types)), c_str_array(list(types)), (ctypes.c_int * len(types))(*types.values()),
             ctypes.c_uint(len(storage)), c_str_array(list(storage)), (ctypes.c_int * len(storage))(*storage.values()),
             ctypes.c_uint(len(shared_names)), c_str_array(shared_names), ctypes.byref(buffer_len), c_str_array(buffer_names),
-            _handles([shared_buffer[n] for n in buffer_names]), ctypes.byref(new_names), ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
+            c_handle_array([shared_buffer[n] for n in buffer_names]), ctypes.byref(new_names), ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
             ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux), shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         if shared_buffer is not None:
             for name, array in zip([py_str(new_names[i]) for i in range(buffer_len.value)], _take(buffer_len.value, new_arrays)):
@@ -196,6 +192,7 @@ class Executor:
             out_grads = [out_grads]
         elif isinstance(out_grads, dict):
             out_grads = [out_grads[n] for n in self._output_names]
+        out_grads = list(out_grads)
         for array in out_grads:
             if not isinstance(array, NDArray):
                 raise TypeError(f"[executor] out_grads holds a {type(array).__name__}; inputs must be NDArray")

@@ -8,7 +8,7 @@ import os
 from statistics import median
 
 from ._files import write_file
-from .base import _LIB, check_call, py_str
+from .base import _LIB, c_handle_array, check_call, py_str
 
 __all__ = ["Explanation"]
 
@@ -153,6 +153,6 @@ def of_executor(handle, runs):
 def of_cached_op(handle, inputs, runs):
     """The plan that a CachedOp ran last; an input may be None, which stands for zeros."""
     text = ctypes.c_char_p()
-    handles = (ctypes.c_void_p * len(inputs))(*[None if a is None else a.handle for a in inputs])
+    handles = c_handle_array(inputs)
     check_call(_LIB.MXCachedOpExplain(ctypes.c_void_p(handle), ctypes.c_int(len(inputs)), handles, ctypes.c_int(runs), ctypes.byref(text)))
     return Explanation(json.loads(py_str(text.value)))

@@ -16,6 +16,8 @@
 #include "mxnet/op.h"
 
 namespace mxnet {
+void CheckPublic(const Attrs& attrs);   // src/operator/check.h, which no header that is installed can show
+
 namespace python {
 
 /* Thrown when a Python exception is already set. */

@@ -123,6 +123,7 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
   for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(PyTuple_GET_ITEM(keys, i))] = ToText(PyTuple_GET_ITEM(values, i));
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
+  CheckPublic(*attrs);
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(saved, attrs);
   return attrs;

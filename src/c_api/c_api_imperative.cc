@@ -11,6 +11,7 @@
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "operator/check.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -144,6 +145,7 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
   } else {
     attrs = Imperative::GetAttrs(op, num_params, param_keys, param_vals);
   }
+  CheckPublic(*attrs);
   const int total = op->NumOutputs(*attrs), visible = op->NumVisibleOutputs(*attrs);
   std::vector<NDArray*> in = AsNDArrays(inputs, num_inputs);
   std::vector<std::unique_ptr<NDArray>> fresh;

@@ -27,6 +27,11 @@ NDArrayHandle New(const Shape& shape, int dev_type, int dev_id, int delay_alloc,
   return new NDArray(shape, Context::Make(dev_type, dev_id), dtype, delay_alloc != 0);
 }
 
+// Sizes are counted in elements; as bytes they may wrap to the right number.
+void CheckCount(const NDArray& a, size_t elements) {
+  MXNET_CHECK_KIND(static_cast<int64_t>(elements) == a.shape().Size(), Value) << "[NDArray] got " << elements << " elements for an array of shape " << a.shape();
+}
+
 }  // namespace
 
 int MXNDArrayCreateNone(NDArrayHandle* out) {
@@ -73,7 +78,7 @@ int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size
   API_BEGIN();
   NDArray* a = WithMemory(handle);
   Need(static_cast<int64_t>(size), data, "elements");
-  // `size` counts elements
+  CheckCount(*a, size);
   a->SyncCopyFromCPU(data, size * DTypeSize(a->dtype()));
   API_END();
 }
@@ -82,6 +87,7 @@ int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
   API_BEGIN();
   NDArray* a = WithMemory(handle);
   Need(static_cast<int64_t>(size), data, "elements");
+  CheckCount(*a, size);
   a->SyncCopyToCPU(data, size * DTypeSize(a->dtype()));
   API_END();
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "base/logging.h"
 #include "c_api/c_api_symbol.h"
 #include "mxnet/executor.h"
 
@@ -64,6 +65,7 @@ std::map<std::string, NDArray> Parameters(const void* bytes, int size) {
   std::vector<std::string> names;
   LoadNDArrays(bytes, static_cast<size_t>(size), &arrays, &names);
   for (size_t i = 0; i < names.size(); ++i) {
+    if (arrays[i].is_none()) continue;   // as if it were not there
     const bool prefixed = names[i].compare(0, 4, "arg:") == 0 || names[i].compare(0, 4, "aux:") == 0;
     params[prefixed ? names[i].substr(4) : names[i]] = arrays[i];
   }
@@ -82,6 +84,36 @@ Symbol ChooseOutputs(const Symbol& symbol, uint32_t n, const char** keys) {
     chosen.push_back(internals[at]);
   }
   return Symbol::Group(chosen);
+}
+
+/* Only what trains reads a label: by its name, as 1.x has it, or because every operator that takes it does so as one. */
+bool IsLabel(const Symbol& symbol, const Node* variable) {
+  const std::string& name = variable->name;
+  if (name.size() >= 5 && name.compare(name.size() - 5, 5, "label") == 0) return true;
+  bool used = false, only = true;
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    if (n->is_variable()) return;
+    for (size_t i = 0; i < n->inputs.size(); ++i) {
+      if (n->inputs[i].node.get() != variable) continue;
+      const std::vector<std::string> inputs = n->op()->ListInputs(*n->attrs);
+      used = true;
+      only = only && i < inputs.size() && inputs[i] == "label";
+    }
+  });
+  return used && only;
+}
+
+/* A file for another network, or a part of one, must not pass as a trained one. `whole`: the graph that the file belongs to. */
+void CheckParameters(const Predictor& p, const Symbol& whole, const std::map<std::string, NDArray>& params) {
+  std::string missing, extra;
+  for (const auto& n : p.symbol.ListInputs(Symbol::kAll))
+    if (!p.input_shapes.count(n->name) && !params.count(n->name) && !IsLabel(p.symbol, n.get())) missing += (missing.empty() ? "" : ", ") + n->name;
+  MXNET_CHECK_KIND(missing.empty(), Value) << "[predictor] neither the inputs nor the parameters have " << missing << "; accepted without: labels alone";
+  const std::vector<std::string> known = whole.ListInputNames(Symbol::kAll);
+  const std::set<std::string> names(known.begin(), known.end());
+  for (const auto& kv : params)
+    if (!names.count(kv.first)) extra += (extra.empty() ? "" : ", ") + kv.first;
+  if (!extra.empty()) LogWarning("[predictor] the parameters have " + extra + ", which the graph does not use");
 }
 
 /* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype allow. `same`: a predictor whose plan it uses. */
@@ -159,7 +191,8 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
                                 const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_outputs,
                                 const char** output_keys) {
   auto p = std::make_unique<Predictor>();
-  p->symbol = ChooseOutputs(SymbolFromJSON(Text(json, "the symbol's JSON")), num_outputs, output_keys);
+  const Symbol whole = SymbolFromJSON(Text(json, "the symbol's JSON"));
+  p->symbol = ChooseOutputs(whole, num_outputs, output_keys);
   p->ctx = Context::Make(dev_type, dev_id);
   p->input_shapes = InputShapes(num_inputs, keys, indptr, data);
   NeedTexts(num_dtypes, dtype_names, "names of dtypes");
@@ -168,7 +201,9 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
   const auto known = p->symbol.ListInputNames(Symbol::kAll);
   for (const auto& kv : p->input_shapes)
     MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value) << "[predictor] the graph has no input " << kv.first;
-  Bind(p.get(), Parameters(param_bytes, param_size));
+  const std::map<std::string, NDArray> params = Parameters(param_bytes, param_size);
+  CheckParameters(*p, whole, params);
+  Bind(p.get(), params);
   return p;
 }
 

@@ -432,7 +432,11 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
     instance->Run(again, false);
   }
   auto call = std::make_shared<PlanCall>(*forward);
-  for (size_t i = 0; i < ograds.size(); ++i) call->arrays[plan.head_slot(static_cast<int>(i))] = ograds[i]->Detach();
+  for (size_t i = 0; i < ograds.size(); ++i) {
+    MXNET_CHECK_KIND(ograds[i]->shape() == plan.output_shapes[i], Value) << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has "
+                                                                         << plan.output_shapes[i];
+    call->arrays[plan.head_slot(static_cast<int>(i))] = AsGradientOf(plan.output_dtypes[i], plan.ctx, *ograds[i]).Detach();
+  }
   for (size_t k = 0; k < wanted.size(); ++k) {
     const NDArray& x = forward->arrays[wanted[k]];
     if (grads[k]->is_none()) *grads[k] = NDArray(x.shape(), plan.ctx, x.dtype(), true);

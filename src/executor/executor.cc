@@ -136,7 +136,7 @@ class ExecutorImpl : public Executor {
       const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();
       MXNET_CHECK(given || !plan.head_used[i]) << "[executor] output " << i << " (" << symbol_.ListOutputNames()[i]
                                                << ") is no loss, so backward needs a head gradient for it; pass out_grads, or wrap the output in MakeLoss";
-      if (given) call->arrays[plan.head_slot(i)] = head_grads[i];
+      if (given) call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_dtypes[i], ctx_, head_grads[i]);
     }
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (input_req_[i] != OpReq::kNull) call->arrays[plan.grad_slot(static_cast<int>(i))] = arg_grads[input_arg_[i]];
@@ -311,7 +311,7 @@ class ExecutorImpl : public Executor {
     if (!grads.empty()) {
       grads.resize(outputs_.size());
       for (size_t i = 0; i < grads.size(); ++i)
-        if (!grads[i].is_none() && grads[i].ctx().execution() != outputs_[i].ctx().execution()) grads[i] = grads[i].Copy(outputs_[i].ctx());
+        if (!grads[i].is_none()) grads[i] = AsGradientOf(outputs_[i].dtype(), outputs_[i].ctx(), grads[i]);
       for (auto& g : grads) given.push_back(&g);
     }
     Imperative::Backward(heads, given, {}, true, false, true);

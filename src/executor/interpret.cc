@@ -11,6 +11,18 @@ bool HasDynamicShape(const Symbol& symbol) {
   return found;
 }
 
+NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given) {
+  NDArray g = given;
+  if (g.dtype() != dtype) {
+    const char* key = "dtype";
+    const char* value = DTypeName(dtype);
+    NDArray cast(g.shape(), g.ctx(), dtype, true);
+    Imperative::Run(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {g.Detach()}, {OpReq::kWrite}, {cast}, false);
+    g = cast;
+  }
+  return g.ctx().execution() == ctx.execution() ? g : g.Copy(ctx);
+}
+
 void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx, const Monitor& monitor) {
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
   std::unordered_map<const Node*, std::vector<NDArray>> values;

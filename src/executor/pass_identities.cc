@@ -25,7 +25,7 @@ std::vector<int> Axes(const Node& n, int ndim) {
   if (axes.empty())
     for (int i = ndim; i-- > 0;) axes.push_back(i);
   std::set<int> all(axes.begin(), axes.end());
-  return static_cast<int>(axes.size()) == ndim && static_cast<int>(all.size()) == ndim && *all.begin() == 0 && *all.rbegin() == ndim - 1 ? axes : std::vector<int>();
+  return static_cast<int>(axes.size()) == ndim && static_cast<int>(all.size()) == ndim && ndim > 0 && *all.begin() == 0 && *all.rbegin() == ndim - 1 ? axes : std::vector<int>();
 }
 
 bool Among(const std::string& name, std::initializer_list<const char*> names) {

@@ -7,6 +7,7 @@
 #include "executor/plan.h"
 #include "graph/gradient.h"
 #include "mxnet/env.h"
+#include "operator/check.h"
 
 namespace mxnet {
 namespace {
@@ -80,7 +81,20 @@ class Compiler {
   }
 
   void AddGradient(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads, const NodeSet& again) {
-    GradientResult made = BuildGradient(graph_.outputs, xs, heads, [&](const mxnet::Node& n) { return again.count(&n) > 0; });
+    const IndexedGraph forward(graph_.outputs);
+    std::vector<int> dtypes(forward.num_entries(), kDTypeUnknown);
+    for (uint32_t id : forward.input_nodes) {
+      auto known = types_.find(forward.nodes[id].source);
+      if (known != types_.end()) dtypes[forward.eid(id, 0)] = known->second.dtype;
+    }
+    InferTypes(forward, &dtypes, kDTypeUnknown);
+    const auto dtype_of = [&](const NodeEntry& e) {
+      auto id = forward.id.find(e.node.get());
+      return id == forward.id.end() ? int{kDTypeUnknown} : dtypes[forward.eid(id->second, e.index)];
+    };
+    // Said here, before inference in both directions guesses: the gradient of an output is bound in the output's dtype.
+    for (size_t i = 0; i < heads.size(); ++i) types_[heads[i].node.get()].dtype = dtype_of(graph_.outputs[i]);
+    GradientResult made = BuildGradient(graph_.outputs, xs, heads, [&](const mxnet::Node& n) { return again.count(&n) > 0; }, dtype_of);
     graph_.alike = std::move(made.alike);
     graph_.sequence = std::move(made.sequence);
     graph_.grads.clear();
@@ -166,6 +180,14 @@ class Compiler {
       const uint32_t e = g_->eid(g_->outputs[i]);
       p_.output_shapes.push_back(shapes_[e]);
       p_.output_dtypes.push_back(dtypes_[e]);
+    }
+    for (size_t k = 0; k < graph_.grads.size(); ++k) {   // written into arrays that lie as the inputs do
+      const int input = grad_inputs_[k];
+      const NodeEntry& grad = graph_.grads[k];
+      const uint32_t e = g_->eid(g_->id.at(grad.node.get()), grad.index);
+      MXNET_CHECK_KIND(shapes_[e] == r_.shapes[input] && dtypes_[e] == r_.dtypes[input], Value)
+          << "[plan] the gradient of " << inputs_[input]->name << " is " << shapes_[e] << ' ' << DTypeName(dtypes_[e]) << "; the array is " << r_.shapes[input] << ' '
+          << DTypeName(r_.dtypes[input]);
     }
   }
 
@@ -356,6 +378,23 @@ class Compiler {
     p_.blobs.push_back(std::move(b));
   }
 
+  // Inference settles nodes of the gradient by what they are the gradient of: here every record is asked once, whoever made the node.
+  void Check(uint32_t id) const {
+    const auto& info = g_->nodes[id];
+    const uint32_t first = g_->entry_ptr[id], end = g_->entry_ptr[id + 1];
+    ShapeVector in_shapes, out_shapes(shapes_.begin() + first, shapes_.begin() + end);
+    std::vector<int> in_types, out_types(dtypes_.begin() + first, dtypes_.begin() + end);
+    for (const auto& e : info.inputs) {
+      in_shapes.push_back(shapes_[g_->eid(e)]);
+      in_types.push_back(dtypes_[g_->eid(e)]);
+    }
+    try {
+      CheckCall(*info.source->attrs, in_shapes, out_shapes, in_types, out_types);
+    } catch (const Error& e) {
+      throw Error(e.kind(), std::string(e.what()) + " (node " + info.source->name + ")");
+    }
+  }
+
   void MakeNodes() {
     p_.slot_blobs.resize(p_.num_slots());
     p_.head_used.assign(p_.num_outputs, 0);
@@ -364,6 +403,7 @@ class Compiler {
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
       const uint32_t id = order_[t];
       const auto& info = g_->nodes[id];
+      Check(id);
       Plan::Node node;
       node.attrs = info.source->attrs;
       node.name = info.source->name;

@@ -37,7 +37,7 @@ bool IsRelu(const Node& n) {
 
 class Pass {
  public:
-  Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs) {
+  Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::function<int(const NodeEntry&)>& dtype_of) : dtype_of_(dtype_of) {
     for (const auto& x : xs) x_entries_.insert({EntryKey(x.node.get(), x.index), {}});
     DFSVisit(ys, [this](const NodePtr& n) {
       order_.push_back(n);
@@ -76,6 +76,7 @@ class Pass {
   void Seed(const NodeEntry& y, NodeEntry head) {
     if (!head) head = MakeOp("ones_like", {y}, {}, y.node->name + "_head_grad");
     pending_[{y.node.get(), y.index}].push_back(head);
+    if (dtype_of_) dtypes_[head.node.get()] = {dtype_of_(y)};
     result.alike.emplace_back(head, y);
   }
 
@@ -123,8 +124,10 @@ class Pass {
     if (!n->op()->gradient) return;
     for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
       if (!ograds[i]) ograds[i] = MakeOp("zeros_like", {NodeEntry{n, static_cast<uint32_t>(i), 0}}, {}, n->name + "_zero_grad" + std::to_string(i));
-    const std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
+    std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
     MXNET_CHECK(grads.size() == n->inputs.size()) << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
+    if (dtype_of_)
+      for (size_t i = 0; i < grads.size(); ++i) Convert(&grads[i], n->inputs[i]);
     Number(grads);
     if (!mirrors_.empty()) Redirect(grads);
     for (size_t i = 0; i < grads.size(); ++i) {
@@ -133,6 +136,43 @@ class Pass {
       result.alike.emplace_back(grads[i], in);
       if (needed_.count(in.node.get()) || x_entries_.count({in.node.get(), in.index})) pending_[{in.node.get(), in.index}].push_back(grads[i]);
     }
+  }
+
+  // A gradient in the dtype of what it belongs to.
+  void Convert(NodeEntry* grad, const NodeEntry& of) {
+    if (!*grad) return;
+    const int is = DTypeOf(*grad), wanted = dtype_of_(of);
+    if (is == kDTypeUnknown || wanted == kDTypeUnknown || is == wanted) return;
+    *grad = MakeOp("_backward_cast", {*grad, of}, {}, grad->node->name + "_cast");
+    dtypes_[grad->node.get()] = {wanted};
+  }
+
+  // Of an entry of the gradient, by the records of the nodes that lead to it.
+  int DTypeOf(const NodeEntry& e) {
+    std::vector<Node*> stack = {e.node.get()};
+    while (!stack.empty()) {
+      Node* n = stack.back();
+      if (forward_.count(n) || dtypes_.count(n) || n->is_variable()) {
+        stack.pop_back();
+        continue;
+      }
+      const size_t before = stack.size();
+      for (const auto& in : n->inputs)
+        if (!forward_.count(in.node.get()) && !dtypes_.count(in.node.get()) && !in.node->is_variable()) stack.push_back(in.node.get());
+      if (stack.size() > before) continue;
+      std::vector<int> in, out(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
+      for (const auto& i : n->inputs) in.push_back(Known(i));
+      if (n->op()->infer_type) n->op()->infer_type(*n->attrs, &in, &out);
+      else SameType(*n->attrs, &in, &out);
+      dtypes_[n] = std::move(out);
+      stack.pop_back();
+    }
+    return Known(e);
+  }
+  int Known(const NodeEntry& e) const {
+    if (forward_.count(e.node.get())) return dtype_of_(e);
+    auto it = dtypes_.find(e.node.get());
+    return it == dtypes_.end() ? int{kDTypeUnknown} : it->second[e.index];
   }
 
   void Number(const std::vector<NodeEntry>& made) {
@@ -166,6 +206,8 @@ class Pass {
     }
   }
 
+  const std::function<int(const NodeEntry&)> dtype_of_;   // may be null
+  std::unordered_map<const Node*, std::vector<int>> dtypes_;   // of new nodes
   int now_ = 0;
   std::vector<NodePtr> order_;
   std::unordered_set<const Node*> forward_, needed_, redirected_;
@@ -177,10 +219,10 @@ class Pass {
 }  // namespace
 
 GradientResult BuildGradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& head_grads,
-                             const std::function<bool(const Node&)>& mirror) {
+                             const std::function<bool(const Node&)>& mirror, const std::function<int(const NodeEntry&)>& dtype_of) {
   MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == ys.size(), Value)
       << "[gradient] got " << head_grads.size() << " head gradients for " << ys.size() << " outputs";
-  Pass pass(ys, xs);
+  Pass pass(ys, xs, dtype_of);
   if (mirror) pass.Mirror(mirror);
   for (size_t i = 0; i < ys.size(); ++i) pass.Seed(ys[i], i < head_grads.size() ? head_grads[i] : NodeEntry());
   pass.Run();

@@ -5,6 +5,7 @@
 
 #include "graph/compose.h"
 #include "mxnet/graph.h"
+#include "operator/check.h"
 
 namespace mxnet {
 namespace {
@@ -134,6 +135,7 @@ Symbol Symbol::Variable(const std::string& name, AttrDict attrs) {
 Symbol Symbol::Atomic(const Op* op, AttrDict dict) {
   auto n = std::make_shared<Node>();
   n->attrs = MakeAttrs(op, std::move(dict));
+  CheckPublic(*n->attrs);
   Symbol s;
   s.outputs = VisibleOutputs(n);
   return s;

@@ -7,6 +7,7 @@
 #include "graph/gradient.h"
 #include "graph/json.h"
 #include "mxnet/graph.h"
+#include "operator/check.h"
 
 namespace mxnet {
 namespace {
@@ -170,6 +171,7 @@ class Reader {
     Upgrade(record, &dict);
     try {
       auto attrs = MakeAttrs(record, dict);
+      if (record) CheckPublic(*attrs);
       if (!subgraphs.empty()) {
         auto with = std::make_shared<Attrs>(*attrs);
         with->subgraphs = std::move(subgraphs);

@@ -163,6 +163,32 @@ void Imperative::SetFreshGrad(const NDArray& variable, bool fresh) {
 
 namespace {
 
+NDArray Cast(NDArray from, int dtype) {
+  const char* key = "dtype";
+  const char* value = DTypeName(dtype);
+  NDArray to;
+  Imperative::Invoke(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {&from}, {&to});
+  return to;
+}
+
+/*
+ * What the caller gave as gradient of a head, as the operators that read it need it: of the head's dtype, device and shape. A shape with as many elements
+ * is taken for the head's, as 1.x did.
+ */
+NDArray HeadGradient(const NDArray& head, const NDArray& given, size_t i) {
+  MXNET_CHECK_KIND(given.shape().Size() == head.shape().Size(), Value) << "[autograd] head " << i << " has shape " << head.shape() << ", its head gradient " << given.shape();
+  NDArray g = given;
+  if (g.shape() != head.shape()) {
+    static const AttrsPtr reshape_like = MakeAttrs(Op::Get("reshape_like"), {});
+    NDArray like = head.Detach(), same;
+    Imperative::Invoke(reshape_like, {&g, &like}, {&same});
+    g = same;
+  }
+  if (g.dtype() != head.dtype()) g = Cast(g, head.dtype());
+  if (g.ctx().execution() != head.ctx().execution()) g = g.Copy(head.ctx());
+  return g;
+}
+
 /* One backward pass. */
 class BackwardPass {
  public:
@@ -177,8 +203,7 @@ class BackwardPass {
     for (size_t i = 0; i < heads.size(); ++i) {
       NDArray g;
       if (i < head_grads.size() && head_grads[i] && !head_grads[i]->is_none()) {
-        g = *head_grads[i];
-        MXNET_CHECK_KIND(g.shape() == heads[i]->shape(), Value) << "[autograd] head " << i << " has shape " << heads[i]->shape() << ", its head gradient " << g.shape();
+        g = HeadGradient(*heads[i], *head_grads[i], i);
       } else {
         g = FilledLike(DescribeOutput(*heads[i], false), "_ones");
       }
@@ -265,6 +290,12 @@ class BackwardPass {
     }
   }
 
+  // A gradient in the dtype of what it belongs to: the mean of integers is a float, and so is what its gradient is computed from.
+  NDArray InDTypeOf(const NodeEntry& of, NDArray g) {
+    const int wanted = TapeOf(of)->outputs[of.index].dtype;
+    return g.dtype() == wanted ? g : Cast(g, wanted);
+  }
+
   NDArray ValueOf(const NodeEntry& e) {
     auto made = values_.find(e.node.get());
     if (made != values_.end()) return made->second[e.index];
@@ -339,7 +370,7 @@ class BackwardPass {
     preset_.clear();
     before_sum_.clear();
     for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i)
-      if (igrads[i] && Needed(node->inputs[i])) Accumulate(node->inputs[i], ValueOf(igrads[i]));
+      if (igrads[i] && Needed(node->inputs[i])) Accumulate(node->inputs[i], InDTypeOf(node->inputs[i], ValueOf(igrads[i])));
     values_.clear();
   }
 
@@ -369,6 +400,7 @@ class BackwardPass {
   // A gradient that will be the only contribution to a marked variable is computed straight into its gradient array.
   void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
     if (create_graph_ || !wanted_.empty()) return;
+    const int dtype = TapeOf({node, 0, 0})->outputs[0].dtype;   // another one's gradient may have to be converted first
     std::map<std::pair<const Node*, uint32_t>, int> made;
     for (const auto& g : igrads)
       if (g) ++made[{g.node.get(), g.index}];
@@ -376,7 +408,7 @@ class BackwardPass {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
       Tape* t = TapeOf(x);
-      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype) continue;
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype || t->grad.dtype() != dtype) continue;
       // operators on arrays make their results themselves, except the compiled graph, which computes into what it is given
       if (g.node->op()->array_fn && g.node->op()->name != "_backward_CachedOp") continue;
       // one output may be the gradient of several inputs

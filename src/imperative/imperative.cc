@@ -18,6 +18,7 @@
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
+#include "operator/check.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -262,17 +263,6 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
           << "[" << op->name << "] input " << i << " is on " << c << ", another one on " << *ctx << "; all must be on one device (copyto moves an array)";
     }
   }
-}
-
-void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vector<int>& out) {
-  const Op* op = attrs.op;
-  if (op->dtypes.empty()) return;
-  const int given = !in.empty() ? in[0] : out.empty() ? int{kDTypeUnknown} : out[0];
-  for (int d : op->dtypes)
-    if (d == given) return;
-  std::string accepted;
-  for (int d : op->dtypes) accepted += std::string(accepted.empty() ? "" : ", ") + DTypeName(d);
-  MXNET_THROW(Type) << "[" << op->name << "] dtype " << DTypeName(given) << " is not supported; accepted: " << accepted;
 }
 
 bool Overlap(const TBlob& a, const TBlob& b) {

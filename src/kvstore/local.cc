@@ -141,9 +141,12 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
     Pushed& p = pushed[place.first->second];
     MXNET_CHECK_KIND(values[i]->shape() == p.entry->stored.shape(), Value)
         << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has " << p.entry->stored.shape();
-    MXNET_CHECK_KIND(p.values.empty() || p.values[0]->dtype() == values[i]->dtype(), Type)
-        << "[kvstore] " << what << " to key " << keys[i].str() << " has values of " << DTypeName(p.values[0]->dtype()) << " and " << DTypeName(values[i]->dtype())
-        << "; accepted: one dtype";
+    if (!p.values.empty() && p.values[0]->dtype() != values[i]->dtype()) {
+      p.converted.push_back(std::make_shared<NDArray>(values[i]->shape(), values[i]->ctx(), p.values[0]->dtype()));
+      Assign(*values[i], *p.converted.back(), 0);
+      p.values.push_back(p.converted.back().get());
+      continue;
+    }
     p.values.push_back(values[i]);
   }
   return pushed;

@@ -30,6 +30,7 @@ struct Pushed {
   const KVKey* key;
   Entry* entry;
   std::vector<const NDArray*> values;
+  std::vector<std::shared_ptr<NDArray>> converted;   // values of another dtype than the first one's, in that
 };
 
 /* Makes *slot an array for that if it is not one already. */

@@ -103,6 +103,16 @@ Tensor* MakeExport(const NDArray& array, int64_t stream) {
 TBlob ToBlob(const DLTensor& t) {
   TBlob blob;
   MXNET_CHECK_KIND(t.ndim >= 0 && t.ndim <= 64, Value) << "[from_dlpack] got " << t.ndim << " dimensions";
+  MXNET_CHECK_KIND(t.ndim == 0 || t.shape != nullptr, Value) << "[from_dlpack] the tensor has " << t.ndim << " dimensions, and its shape is null";
+  int64_t bytes = 16;   // of the widest element
+  bool empty = false;
+  for (int i = 0; i < t.ndim; ++i) {
+    MXNET_CHECK_KIND(t.shape[i] >= 0, Value) << "[from_dlpack] dimension " << i << " is " << t.shape[i] << "; accepted: 0 or more";
+    empty = empty || t.shape[i] == 0;
+  }
+  for (int i = 0; i < t.ndim && !empty; ++i)
+    MXNET_CHECK_KIND(!__builtin_mul_overflow(bytes, t.shape[i], &bytes), Value) << "[from_dlpack] the tensor has more bytes than 64 bits count";
+  MXNET_CHECK_KIND(empty || t.data != nullptr, Value) << "[from_dlpack] the tensor's data is null; accepted without data: a tensor with no elements";
   blob.shape = Shape(t.shape, t.ndim);
   MXNET_CHECK_KIND(blob.shape.known(), Value) << "[from_dlpack] got shape " << blob.shape;
   if (t.strides && blob.shape.Size() > 1) {

@@ -307,7 +307,7 @@ class Symbol(SymbolInference, SymbolBase):
         def handles(names, arrays):
             if isinstance(arrays, dict):
                 arrays = [arrays.get(n) for n in names]
-            return [None if a is None else a.handle for a in arrays or []]
+            return c_handle_array(arrays or [])
         given = [handles(self.list_arguments(), args), handles(self.list_auxiliary_states(), aux)]
         shapes = shape_dict or {}
         ends = [0]
@@ -315,7 +315,7 @@ class Symbol(SymbolInference, SymbolBase):
             ends.append(ends[-1] + len(shape))
         sizes = [d for shape in shapes.values() for d in shape]
         handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
-        arrays = [x for g in given for x in (ctypes.c_uint(len(g)), (ctypes.c_void_p * len(g))(*g))]
+        arrays = [x for g in given for x in (ctypes.c_uint(len(g)), g)]
         check_call(_LIB.MXOptimizeForBackend(
             self.handle, _backend_name(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
             ctypes.c_uint(len(shapes)), c_str_array(list(shapes)), (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),

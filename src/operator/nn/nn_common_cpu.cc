@@ -49,7 +49,9 @@ const T* Converted(KernelArgs& args, const TBlob& blob) {
 
 Widened::Widened(KernelArgs* args) : args_(args), in_(args->in), out_(args->out), wide_in_(in_.begin(), in_.end()), wide_out_(out_.begin(), out_.end()) {
   const auto widen = [args](TBlob* b, bool copy) {
-    if (!IsHalf(b->dtype) || !b->dptr) return;
+    if (!IsHalf(b->dtype)) return;
+    if (b->Size() == 0) b->dtype = kFloat32;   // no memory, but kernels ask for the dtype
+    if (!b->dptr || b->Size() == 0) return;
     const TBlob half = *b;
     b->dptr = Scratch<float>(*args, b->Size());
     b->dtype = kFloat32;
@@ -63,9 +65,9 @@ Widened::Widened(KernelArgs* args) : args_(args), in_(args->in), out_(args->out)
 
 void Widened::Narrow() {
   for (int i = 0; i < out_.size(); ++i)
-    if (wide_out_[i].dtype != out_[i].dtype && args_->req[i] != OpReq::kNull) Cast(args_->run, wide_out_[i], out_[i]);
+    if (wide_out_[i].dtype != out_[i].dtype && args_->req[i] != OpReq::kNull && out_[i].Size() > 0) Cast(args_->run, wide_out_[i], out_[i]);
   for (int i : args_->attrs->op->MutateInputs(*args_->attrs))
-    if (wide_in_[i].dtype != in_[i].dtype) Cast(args_->run, wide_in_[i], in_[i]);
+    if (wide_in_[i].dtype != in_[i].dtype && in_[i].Size() > 0) Cast(args_->run, wide_in_[i], in_[i]);
 }
 
 void ThrowReal(const Attrs* attrs, int dtype) { ThrowDType(dtype, attrs->op->name.c_str(), "float32, float64, float16, bfloat16"); }

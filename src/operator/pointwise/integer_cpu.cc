@@ -49,19 +49,23 @@ template <typename T> MXNET_FN T left_shift(T a, T b) {
   return b < 0 || b >= static_cast<T>(8 * sizeof(T)) ? 0 : static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) << b);
 }
 template <typename T> MXNET_FN T right_shift(T a, T b) { return b < 0 || b >= static_cast<T>(8 * sizeof(T)) ? (a < 0 ? -1 : 0) : a >> b; }
+// On magnitudes without sign: the smallest number has no positive counterpart, and divided by -1 it traps.
+template <typename T> MXNET_FN std::make_unsigned_t<T> magnitude(T a) {
+  using U = std::make_unsigned_t<T>;
+  return a < 0 ? U(0) - static_cast<U>(a) : static_cast<U>(a);
+}
 template <typename T> MXNET_FN T gcd(T a, T b) {
-  a = abs(a);
-  b = abs(b);
-  while (b != 0) {
-    const T t = a % b;
-    a = b;
-    b = t;
+  auto u = magnitude(a), v = magnitude(b);
+  while (v != 0) {
+    const auto t = u % v;
+    u = v;
+    v = t;
   }
-  return a;
+  return static_cast<T>(u);
 }
 template <typename T> MXNET_FN T lcm(T a, T b) {
-  const T g = gcd(a, b);
-  return g == 0 ? 0 : abs(a / g * b);
+  const auto g = magnitude(gcd(a, b));
+  return g == 0 ? 0 : static_cast<T>(magnitude(a) / g * magnitude(b));
 }
 #include "operator/pointwise/loop_templates.h"
 
