@@ -1,20 +1,17 @@
-"""Deferred compute: while it is on, operators on NDArrays are recorded as a graph instead of being computed."""
+"""Deferred compute: while it is on, operators on NDArrays are recorded as a graph instead of being computed.
+
+Results have shapes, dtypes and a device, and no values. What Python reads of them (`watch.reads`) tells what else the graph depends on; a value cannot be
+read: :class:`TraceStopped`.
+"""
 import contextlib
 import ctypes
-import threading
 
+from ._tracing import CHANGE, CONTEXT, DTYPE, IN_PLACE, MODE, RANK, SHAPE, SWITCH, VALUE, TraceStopped, is_deferred_compute, note, note_alias, _state, watch
 from .base import _LIB, c_handle_array, check_call
 from .symbol import Symbol
 
-__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable', 'clear']
-
-_state = threading.local()    # mirrors the library's flag, so that asking costs no call
-
-
-def is_deferred_compute():
-    """True while this thread records."""
-    return getattr(_state, 'on', False)
-
+__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable', 'clear', 'take_constants', 'watch', 'note', 'note_alias',
+           'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
 def set_deferred_compute(state):
     """Switch recording on this thread; returns the state before."""
@@ -54,3 +51,12 @@ def clear(arrays):
     """Forget what the arrays stand for."""
     arrays = list(arrays)
     check_call(_LIB.MXNDArrayClearDeferredCompute(c_handle_array(arrays), ctypes.c_int(len(arrays))))
+
+
+def take_constants():
+    """{name of the variable: array} of the arrays from outside that the graph recorded last reads."""
+    from .base import py_str
+    from .ndarray import NDArray
+    size, arrays, names = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(_LIB.MXNDArrayTakeDeferredComputeConstants(ctypes.byref(size), ctypes.byref(arrays), ctypes.byref(names)))
+    return {py_str(names[i]): NDArray(ctypes.c_void_p(arrays[i])) for i in range(size.value)}

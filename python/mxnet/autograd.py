@@ -5,6 +5,7 @@ import threading
 from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native
 from .ndarray import NDArray, _GRAD_REQ_MAP
 from .ndarray._internal import set_mode
+from . import _tracing as _dc
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]
@@ -12,21 +13,36 @@ __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_tra
 
 def set_recording(is_recording):
     """Switches recording on or off for this thread; returns the previous state."""
+    _note_switch(is_recording, None)
     return set_mode(bool(is_recording), None)[0]
 
 
 def set_training(train_mode):
     """Switches training mode (dropout on, batch statistics) for this thread; returns the previous state."""
+    _note_switch(None, train_mode)
     return set_mode(None, bool(train_mode))[1]
+
+
+def _note_switch(recording, training):
+    """A graph has one mode: tells who records one that it is switched."""
+    if _dc.watch.on:
+        now = set_mode(None, None)
+        if recording is not None and bool(recording) != now[0] or training is not None and bool(training) != now[1]:
+            _dc.note(_dc.SWITCH)
+        _dc.note(_dc.MODE)
 
 
 def is_recording():
     """True while operations are recorded."""
+    if _dc.watch.on:
+        _dc.watch.reads |= _dc.MODE
     return set_mode(None, None)[0]
 
 
 def is_training():
     """True in training mode."""
+    if _dc.watch.on:
+        _dc.watch.reads |= _dc.MODE
     return set_mode(None, None)[1]
 
 
@@ -39,6 +55,8 @@ class _Scope:
         self._record, self._train, self._previous = is_record, train_mode, []
 
     def __enter__(self):
+        if _dc.watch.on:
+            _note_switch(self._record, self._train)
         self._previous.append(set_mode(self._record, self._train))
 
     def __exit__(self, *_):
@@ -77,6 +95,8 @@ def _arrays(arrays, what):
 
 def mark_variables(variables, gradients, grad_reqs="write"):
     """Makes arrays variables whose gradients are written to (or added into) `gradients`."""
+    if _dc.watch.on:
+        _dc.note(_dc.SWITCH)
     variables, gradients = _arrays(variables, "variables"), _arrays(gradients, "gradients")
     if isinstance(grad_reqs, str):
         grad_reqs = [grad_reqs] * len(variables)
@@ -91,6 +111,8 @@ def mark_variables(variables, gradients, grad_reqs="write"):
 
 def _heads(heads, head_grads):
     """Lists of heads and of their gradients (or None)."""
+    if _dc.watch.on:
+        _dc.note(_dc.SWITCH)
     heads = _arrays(heads, "heads")
     if not heads:
         raise ValueError("[autograd] got no heads; accepted: one array or more")

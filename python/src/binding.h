@@ -12,6 +12,7 @@
 #include <string>
 
 #include "mxnet/c_api.h"
+#include "mxnet/imperative.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/op.h"
 
@@ -39,6 +40,17 @@ extern std::string package_folder;  // where the package's own Python files are,
 
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
 inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
+
+/* What a forward that is being recorded reads of an array; the bits that mxnet._deferred_compute knows. */
+enum TraceRead { kReadsShape = 1, kReadsDType = 2, kReadsContext = 4, kReadsRank = 16, kReadsValue = 32, kWritesInPlace = 64 };
+extern PyObject* trace_note;       // Python function (kind, array) that is told of it
+/* Called where such a read happens. False: the function raised. Costs one look at the thread's state while nothing is recorded. */
+inline bool Noted(TraceRead kind, PyObject* array) {
+  if (__builtin_expect(!Imperative::State().deferred_compute || !trace_note, 1)) return true;
+  PyObject* done = PyObject_CallFunction(trace_note, "iO", static_cast<int>(kind), array);
+  Py_XDECREF(done);
+  return done != nullptr;
+}
 
 /* Turns the exception being handled into a Python exception. */
 void SetError();

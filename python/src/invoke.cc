@@ -15,6 +15,7 @@ PyTypeObject* base_type = nullptr;
 PyTypeObject* array_type = nullptr;
 PyObject* attr_to_str = nullptr;
 PyObject* error_classes = nullptr;
+PyObject* trace_note = nullptr;
 std::string package_folder;
 
 PyObject* Wrap(NDArray* a) {
@@ -157,6 +158,7 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
     for (PyObject* o : given) {
       if (!IsArray(o)) throw Error(Error::Kind::kType, "[" + op->name + "] `out` holds a " + std::string(Py_TYPE(o)->tp_name) + "; accepted: NDArrays");
       CheckWritable(o);
+      if (!Noted(kWritesInPlace, o)) throw PythonError();
       results.v.push_back(Get(o));
     }
   }

@@ -101,6 +101,13 @@ PyObject* SetMode(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return before;
 }
 
+PyObject* SetTraceNote(PyObject*, PyObject* f) {
+  Py_INCREF(f);
+  Py_XDECREF(trace_note);
+  trace_note = f;
+  Py_RETURN_NONE;
+}
+
 PyObject* IsTraced(PyObject*, PyObject*) {
   const ImperativeState& state = Imperative::State();
   return PyBool_FromLong(state.recording || state.deferred_compute);
@@ -113,6 +120,7 @@ PyMethodDef functions[] = {
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
     {"_set_indexing", SetIndexing, METH_VARARGS, "Sets Python's functions for x[key] and x[key] = value."},
     {"invoke", reinterpret_cast<PyCFunction>(PyInvoke), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},
+    {"_set_trace_note", SetTraceNote, METH_O, "Sets the function (kind, array) that is told what a recorded forward reads."},
     {"_set_ndarray_class", SetNDArrayClass, METH_O, "Sets the class of results."},
     {"_configure", Configure, METH_VARARGS, "Sets helpers that live in Python."},
     {nullptr, nullptr, 0, nullptr}};

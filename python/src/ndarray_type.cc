@@ -57,6 +57,12 @@ void Dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+/* What was made while a graph was recorded has no values; its entry in that graph tells. */
+void CheckComputed(const NDArray& a) {
+  MXNET_CHECK_KIND(!a.deferred_entry || a.deferred_entry.node->is_variable(), Value)
+      << "[NDArray] an array of shape " << a.shape() << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
+}
+
 NDArray* Checked(PyObject* self) {
   NDArray* a = Get(self);
   if (!a) throw Error(Error::Kind::kValue, "[NDArray] the array was not initialised");
@@ -67,6 +73,7 @@ PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(Get(self)
 PyObject* GetWritable(PyObject* self, void*) { return PyBool_FromLong(reinterpret_cast<PyNDArray*>(self)->writable); }
 PyObject* GetShape(PyObject* self, void*) {
   try {
+    if (!Noted(kReadsShape, self)) return nullptr;
     const NDArray* a = Checked(self);
     const int n = a->is_none() ? 0 : a->shape().ndim();
     PyObject* t = PyTuple_New(n);
@@ -77,10 +84,20 @@ PyObject* GetShape(PyObject* self, void*) {
     return nullptr;
   }
 }
-PyObject* GetNdim(PyObject* self, void*) { return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().ndim() : -1); }
-PyObject* GetSize(PyObject* self, void*) { return PyLong_FromLongLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().Size() : 0); }
-PyObject* GetDType(PyObject* self, void*) { return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->dtype() : -1); }
+PyObject* GetNdim(PyObject* self, void*) {
+  if (!Noted(kReadsRank, self)) return nullptr;
+  return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().ndim() : -1);
+}
+PyObject* GetSize(PyObject* self, void*) {
+  if (!Noted(kReadsShape, self)) return nullptr;
+  return PyLong_FromLongLong(Get(self) && !Get(self)->is_none() ? Get(self)->shape().Size() : 0);
+}
+PyObject* GetDType(PyObject* self, void*) {
+  if (!Noted(kReadsDType, self)) return nullptr;
+  return PyLong_FromLong(Get(self) && !Get(self)->is_none() ? Get(self)->dtype() : -1);
+}
 PyObject* GetCtx(PyObject* self, void*) {
+  if (!Noted(kReadsContext, self)) return nullptr;
   const NDArray* a = Get(self);
   if (!a || a->is_none()) return Py_BuildValue("(ii)", 1, 0);
   return Py_BuildValue("(ii)", static_cast<int>(a->ctx().dev_type), a->ctx().dev_id);
@@ -131,6 +148,9 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     if (PyErr_Occurred()) return nullptr;
     NDArray* a = Checked(self);
     if (!kTo) CheckWritable(self);
+    if (!Noted(kTo ? kReadsValue : kWritesInPlace, self)) return nullptr;
+    if (kTo) CheckComputed(*a);
+    MXNET_CHECK_KIND(kTo || !a->deferred_entry || !Imperative::State().deferred_compute, Value) << "[NDArray] values written into a result of a recorded graph";
     {
       GilRelease unlocked(true);
       if (kTo) a->SyncCopyToCPU(p, bytes); else a->SyncCopyFromCPU(p, bytes);
@@ -143,6 +163,8 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* Value(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* {
     NDArray* a = Checked(self);
+    if (!Noted(kReadsValue, self)) return nullptr;
+    CheckComputed(*a);
     if (a->is_none() || a->shape().Size() != 1 || a->dtype() == kFloat16 || a->dtype() == kBfloat16) Py_RETURN_NONE;
     alignas(8) char bytes[8];
     {
@@ -164,8 +186,9 @@ PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
 }
 
-/* A view of what may not be written may not be written either. */
+/* A view of what may not be written may not be written either. In a recorded graph nothing shares memory: Python asks for operators there. */
 PyObject* WrapView(PyObject* self, NDArray view) {
+  if (!Noted(kReadsValue, self)) return nullptr;
   PyObject* o = Wrap(new NDArray(std::move(view)));
   if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "c_api/c_api_error.h"
+#include "imperative/tape.h"
 #include "mxnet/c_api.h"
 #include "mxnet/ndarray.h"
 
@@ -54,6 +55,13 @@ inline void NeedTexts(int64_t count, const char* const* texts, const char* what)
 inline NDArray* AsNDArray(NDArrayHandle h) {
   MXNET_CHECK_KIND(h != nullptr, Value) << "[c_api] got a null NDArray handle";
   return static_cast<NDArray*>(h);
+}
+
+/* Of an array whose values are asked for: what is made while the graph of a hybridized block is recorded has none. */
+inline NDArray* Computed(NDArrayHandle handle) {
+  NDArray* a = AsNDArray(handle);
+  if (__builtin_expect(static_cast<bool>(a->deferred_entry), 0)) CheckComputed(*a);
+  return a;
 }
 
 /* Of an array that has a shape: what MXNDArrayCreateNone makes has none before something is written to it. */

@@ -7,6 +7,7 @@
 #include "base/fork_guard.h"
 #include "c_api/c_api_common.h"
 #include "engine/call_site.h"
+#include "imperative/tape.h"
 #include "mxnet/c_api_op.h"
 #include "mxnet/env.h"
 #include "mxnet/graph.h"
@@ -333,11 +334,23 @@ int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* var
 int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_outputs, SymbolHandle* out) {
   API_BEGIN(out);
   auto s = std::make_unique<Symbol>();
-  for (const NDArray* a : AsNDArrays(output_handles, num_outputs)) {
-    MXNET_CHECK_KIND(a->deferred_entry, Value) << "[deferred compute] output " << s->outputs.size() << " was not computed inside the traced forward";
-    s->outputs.push_back(a->deferred_entry);
-  }
+  for (const NDArray* a : AsNDArrays(output_handles, num_outputs)) s->outputs.push_back(DeferredEntry(*a));
   *out = s.release();
+  API_END();
+}
+
+int MXNDArrayTakeDeferredComputeConstants(int* out_size, NDArrayHandle** out_arrays, const char*** out_names) {
+  API_BEGIN();
+  ApiStore& store = ApiStore::Get();
+  store.handles.clear();
+  store.strings.clear();
+  for (auto& c : TakeDeferredConstants()) {
+    store.strings.push_back(c.first);
+    store.handles.push_back(new NDArray(std::move(c.second)));
+  }
+  *out_size = static_cast<int>(store.handles.size());
+  *out_arrays = store.handles.data();
+  *out_names = store.Point();
   API_END();
 }
 

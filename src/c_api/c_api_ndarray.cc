@@ -86,6 +86,7 @@ int MXNDArraySyncCopyFromCPU(NDArrayHandle handle, const void* data, size_t size
 int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
   API_BEGIN();
   NDArray* a = WithMemory(handle);
+  Computed(handle);
   Need(static_cast<int64_t>(size), data, "elements");
   CheckCount(*a, size);
   a->SyncCopyToCPU(data, size * DTypeSize(a->dtype()));
@@ -95,7 +96,7 @@ int MXNDArraySyncCopyToCPU(NDArrayHandle handle, void* data, size_t size) {
 int MXNDArraySyncCopyFromNDArray(NDArrayHandle handle_dst, const NDArrayHandle handle_src, const int i) {
   API_BEGIN();
   MXNET_CHECK_KIND(i == -1, Value) << "[NDArray] copy into auxiliary array " << i << "; dense arrays have none (accepted: -1)";
-  CopyFromTo(*AsNDArray(handle_src), *AsNDArray(handle_dst));
+  CopyFromTo(*Computed(handle_src), *AsNDArray(handle_dst));
   AsNDArray(handle_dst)->WaitToRead();
   API_END();
 }
@@ -189,7 +190,7 @@ int MXNDArrayGetShape(NDArrayHandle handle, uint32_t* out_dim, const uint32_t** 
 
 int MXNDArrayGetData(NDArrayHandle handle, void** out_pdata) {
   API_BEGIN(out_pdata);
-  const NDArray* a = AsNDArray(handle);
+  const NDArray* a = Computed(handle);
   a->WaitToRead();
   *out_pdata = a->is_none() ? nullptr : a->data().dptr;
   API_END();
@@ -223,7 +224,7 @@ int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, con
   std::vector<NDArray> arrays;
   std::vector<std::string> names;
   for (const NDArray* a : AsNDArrays(args, num_args)) {
-    arrays.push_back(*a);
+    arrays.push_back(*Computed(const_cast<NDArray*>(a)));
     if (keys) names.push_back(Text(keys[names.size()], "an array's name"));
   }
   SaveNDArrays(Text(fname, "the file's name"), arrays, names);
@@ -270,7 +271,7 @@ int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size,
 int MXNDArraySaveRawBytes(NDArrayHandle handle, size_t* out_size, const char** out_buf) {
   API_BEGIN(out_size, out_buf);
   ApiStore& store = ApiStore::Get();
-  store.text = SaveNDArrayRaw(*AsNDArray(handle));
+  store.text = SaveNDArrayRaw(*Computed(handle));
   *out_size = store.text.size();
   *out_buf = store.text.data();
   API_END();
@@ -287,7 +288,7 @@ int MXNDArrayLoadFromRawBytes(const void* buf, size_t size, NDArrayHandle* out) 
 
 int MXNDArrayToDLPack(NDArrayHandle handle, DLManagedTensorHandle* out) {
   API_BEGIN(out);
-  *out = ToDLPack(*AsNDArray(handle));
+  *out = ToDLPack(*Computed(handle));
   API_END();
 }
 
@@ -299,13 +300,13 @@ int MXNDArrayFromDLPackEx(DLManagedTensorHandle dlpack, const bool transient_han
 
 int MXNDArrayToDLPackForStream(NDArrayHandle handle, int64_t stream, DLManagedTensorHandle* out) {
   API_BEGIN(out);
-  *out = ToDLPack(*AsNDArray(handle), stream);
+  *out = ToDLPack(*Computed(handle), stream);
   API_END();
 }
 
 int MXNDArrayToDLPackVersioned(NDArrayHandle handle, int64_t stream, bool is_copied, DLManagedTensorVersionedHandle* out) {
   API_BEGIN(out);
-  *out = ToDLPackVersioned(*AsNDArray(handle), stream, is_copied ? kDLPackIsCopied : 0);
+  *out = ToDLPackVersioned(*Computed(handle), stream, is_copied ? kDLPackIsCopied : 0);
   API_END();
 }
 

@@ -17,6 +17,7 @@
 #include "executor/explain.h"
 #include "executor/passes.h"
 #include "graph/gradient.h"
+#include "imperative/tape.h"
 #include "ndarray/run.h"
 
 namespace mxnet {
@@ -304,6 +305,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     MXNET_CHECK_KIND(outputs.size() == symbol_.outputs.size(), Value) << "[CachedOp] got room for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
     for (size_t i = 0; i < inputs.size(); ++i) {
       MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[CachedOp] input " << variables_[i]->name << " is an empty (none) array";
+      if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
       MXNET_CHECK_KIND(inputs[i]->ctx().execution() == inputs[0]->ctx().execution(), Value)
           << "[CachedOp] input " << variables_[i]->name << " is on " << inputs[i]->ctx() << "; input " << variables_[0]->name << " is on " << inputs[0]->ctx() << "; all must be on one device";
     }

@@ -252,6 +252,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
   MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == want, Value) << "[" << op->name << "] got " << inputs.size() << " inputs; it takes " << want;
   for (size_t i = 0; i < inputs.size(); ++i) {
     MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
+    if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
     const Context c = inputs[i]->ctx();
     if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;   // `_backward_copyto`: where the result goes
     if (!*have_ctx) {
@@ -303,7 +304,7 @@ namespace {
 bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) {
   if (inputs.empty() || inputs.size() > Inferred::kMaxIn || outputs.size() > Inferred::kMaxOut) return false;
   for (NDArray* a : inputs)
-    if (!a || a->is_none()) return false;
+    if (!a || a->is_none() || a->deferred_entry) return false;
   const Inferred* known = Inferred::Slot(attrs.get(), inputs[0]->shape());
   if (!known->Matches(attrs, inputs, outputs.size())) return false;
   const Context source = inputs[0]->ctx(), ctx = ResultContext(source);
@@ -373,9 +374,9 @@ void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Con
 
 }  // namespace
 
-/* Everything but recording. `outputs` are allocated here when none. */
+/* Everything but recording. `outputs` are allocated here when none. `shapes_only`: they get shapes, dtypes and a device, and no values. */
 static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const std::vector<OpReq>* reqs,
-                    const Context* given_ctx, bool is_train) {
+                    const Context* given_ctx, bool is_train, bool shapes_only = false) {
   const Op* op = attrs->op;
   Context ctx;
   bool have_ctx = false;
@@ -386,7 +387,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value) << "[" << op->name << "] got room for " << num_out << " outputs; it makes "
                                                                              << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(*attrs);
-  if (op->array_fn) {
+  if (op->array_fn && !shapes_only) {
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);
     return;
@@ -425,8 +426,9 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
       MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value) << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx()
                                                                               << ", the inputs on " << ctx;
     }
-    if (outputs[i]->chunk()->bytes >= kRefusable) outputs[i]->chunk()->Allocate();
+    if (outputs[i]->chunk()->bytes >= kRefusable && !shapes_only) outputs[i]->chunk()->Allocate();
   }
+  if (shapes_only) return;
 
   const Kernel* kernel = op->KernelFor(ctx.dev_type);
   if (kernel == nullptr) {
@@ -554,13 +556,17 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
 
 void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx) {
   const ImperativeState& state = State();
+  if (state.deferred_compute) {
+    CheckDeferredOutputs(*attrs, inputs, outputs);
+    Execute(attrs, inputs, outputs, nullptr, ctx, state.training, true);
+    return RecordDeferred(attrs, inputs, outputs);
+  }
   if (state.recording)
     for (NDArray* o : outputs)
       MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false || attrs->op->mutate_inputs)
           << "[" << attrs->op->name << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
   if (!ExecuteFresh(attrs, inputs, outputs, state.training)) Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
   if (state.recording) Record(attrs, inputs, outputs);
-  if (state.deferred_compute) RecordDeferred(attrs, inputs, outputs);
 }
 
 void Imperative::Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req, const std::vector<NDArray>& outputs, bool is_train) {

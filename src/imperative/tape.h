@@ -8,6 +8,8 @@
 #define MXNET_IMPERATIVE_TAPE_H_
 
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "mxnet/ndarray.h"
@@ -39,6 +41,14 @@ inline bool IsTapeVariable(const NodeEntry& e) {
 }
 
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
+/* What computes `a` in the recorded graph: for an array from outside, a variable that stands for it (TakeDeferredConstants). */
+NodeEntry DeferredEntry(const NDArray& a);
+/* Throws Error(kValue) when a graph cannot say what writing into `outputs` (those that exist) does: inputs of the graph, arrays from outside of it, other devices. */
+void CheckDeferredOutputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
+/* Throws Error(kValue) for an array that was made while a graph was recorded, and so has no values. */
+MXNET_DLL void CheckComputed(const NDArray& array);
+/* Arrays from outside that the graph recorded last on this thread reads, and the names of their variables. Taking them forgets them. */
+std::vector<std::pair<std::string, NDArray>> TakeDeferredConstants();
 
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_TAPE_H_

@@ -2,6 +2,7 @@
 import ctypes
 import numbers
 
+from .. import _tracing
 from ..base import NDArrayHandle, OpHandle, _LIB, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
@@ -25,6 +26,16 @@ def _set_ndarray_class(cls):
 def _set_indexing(get, set_):
     """Sets the functions behind ``x[key]`` and ``x[key] = value``."""
     NDArrayBase.__getitem__, NDArrayBase.__setitem__ = get, set_
+
+
+def _set_trace_note(function):
+    """For the interface of the compiled binding; this one calls mxnet._tracing itself."""
+    del function
+
+
+def _note(kind, array):
+    if _tracing.is_deferred_compute():
+        _tracing.note(kind, array)
 
 
 def new_array(shape, device_type, device_id, dtype, delayed):
@@ -93,6 +104,7 @@ def invoke(op_handle, inputs, keys, values, out=None):
             if not isinstance(a, NDArrayBase):
                 raise TypeError(f"[invoke] `out` holds a {type(a).__name__}; accepted: NDArrays")
             a._check_writable()
+            _note(_tracing.IN_PLACE, a)
         outputs = (ctypes.c_void_p * len(given))(*[a._handle for a in given])
         outputs = ctypes.cast(outputs, ctypes.POINTER(ctypes.c_void_p))
         count = ctypes.c_int(len(given))
@@ -164,6 +176,7 @@ class NDArrayBase:
     @property
     def shape(self):
         """Tuple of dimensions."""
+        _note(_tracing.SHAPE, self)
         ndim, dims = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)()
         check_call(_LIB.MXNDArrayGetShapeEx64(ctypes.c_void_p(self._handle), ctypes.byref(ndim), ctypes.byref(dims)))
         return tuple(dims[:ndim.value]) if ndim.value > 0 else ()
@@ -171,6 +184,7 @@ class NDArrayBase:
     @property
     def ndim(self):
         """Number of dimensions."""
+        _note(_tracing.RANK, self)
         ndim, dims = ctypes.c_int(), ctypes.POINTER(ctypes.c_int64)()
         check_call(_LIB.MXNDArrayGetShapeEx64(ctypes.c_void_p(self._handle), ctypes.byref(ndim), ctypes.byref(dims)))
         return ndim.value
@@ -178,6 +192,7 @@ class NDArrayBase:
     @property
     def size(self):
         """Number of elements."""
+        _note(_tracing.SHAPE, self)
         if self.ndim < 0:
             return 0
         n = 1
@@ -187,12 +202,14 @@ class NDArrayBase:
 
     @property
     def _dtype_id(self):
+        _note(_tracing.DTYPE, self)
         dtype = ctypes.c_int()
         check_call(_LIB.MXNDArrayGetDType(ctypes.c_void_p(self._handle), ctypes.byref(dtype)))
         return dtype.value
 
     @property
     def _ctx_ids(self):
+        _note(_tracing.CONTEXT, self)
         kind, number = ctypes.c_int(), ctypes.c_int()
         check_call(_LIB.MXNDArrayGetContext(ctypes.c_void_p(self._handle), ctypes.byref(kind), ctypes.byref(number)))
         return (kind.value or 1, number.value)
@@ -210,6 +227,7 @@ class NDArrayBase:
         return ITEM_BYTES[self._dtype_id]
 
     def _copy_to(self, address, size):
+        _note(_tracing.VALUE, self)
         check_call(_LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
 
     def _copy_from(self, address, size):
@@ -225,6 +243,7 @@ class NDArrayBase:
         return _class(out)
 
     def _at(self, index):
+        _note(_tracing.VALUE, self)
         if index < 0 and self.ndim > 0:
             index += self.shape[0]
         out = NDArrayHandle()
@@ -232,11 +251,13 @@ class NDArrayBase:
         return _class(out, self.writable)
 
     def _slice(self, begin, end):
+        _note(_tracing.VALUE, self)
         out = NDArrayHandle()
         check_call(_LIB.MXNDArraySlice64(ctypes.c_void_p(self._handle), ctypes.c_int64(begin), ctypes.c_int64(end), ctypes.byref(out)))
         return _class(out, self.writable)
 
     def _reshape_view(self, shape, reverse):
+        _note(_tracing.VALUE, self)
         out = NDArrayHandle()
         check_call(_LIB.MXNDArrayReshape64(ctypes.c_void_p(self._handle), ctypes.c_int(len(shape)), (ctypes.c_int64 * len(shape))(*shape),
                                            ctypes.c_bool(reverse), ctypes.byref(out)))

@@ -1,8 +1,11 @@
 """Nested lists of arrays (or symbols) as a flat list and a description of the nesting, and back."""
+import numpy as np
+
+from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ['flatten', 'regroup']
+__all__ = ['flatten', 'regroup', 'describe', 'rebuild', 'ARRAY']
 
 # A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a list or tuple.
 
@@ -45,3 +48,49 @@ def regroup(flat, description):
         return [next(values) for _ in range(d)]
 
     return build(description)
+
+
+# -- any Python value: arrays in lists, tuples and dicts, beside numbers, texts and whatever else can be compared by value
+
+ARRAY = '<array>'
+_CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype, type, Context, range)
+
+
+def describe(value, arrays):
+    """What `value` is, hashable, with ARRAY where an NDArray is (appended to `arrays`). TypeError for what cannot be compared by value.
+
+    >>> describe([3, {'a': None}], [])
+    (<class 'list'>, ((<class 'int'>, 3), (<class 'dict'>, ('a',), ((<class 'NoneType'>, None),))))
+    """
+    if isinstance(value, NDArray):
+        arrays.append(value)
+        return ARRAY
+    kind = type(value)
+    if kind in (list, tuple) or isinstance(value, tuple) and hasattr(kind, '_fields'):
+        return kind, tuple(describe(v, arrays) for v in value)
+    if isinstance(value, dict) and hasattr(kind, 'fromkeys') and kind.__module__ in ('builtins', 'collections'):
+        return kind, tuple(value), tuple(describe(v, arrays) for v in value.values())
+    if kind is slice:
+        return kind, (value.start, value.stop, value.step)
+    if isinstance(value, _CONSTANTS):
+        return kind, value
+    raise TypeError(f'a {kind.__name__}')
+
+
+def rebuild(described, arrays):
+    """The value that `describe` described, with the next of the iterator `arrays` in each array's place."""
+    if described is ARRAY or described == ARRAY:
+        return next(arrays)
+    kind = described[0]
+    if kind in (list, tuple):
+        return kind([rebuild(d, arrays) for d in described[1]])
+    if len(described) == 3:
+        items = [(k, rebuild(d, arrays)) for k, d in zip(described[1], described[2])]
+        made = kind() if kind is not dict else {}
+        made.update(items)
+        return made
+    if kind is slice:
+        return slice(*described[1])
+    if hasattr(kind, '_fields') and issubclass(kind, tuple):
+        return kind(*[rebuild(d, arrays) for d in described[1]])
+    return described[1]

@@ -21,7 +21,7 @@ class _BlockScope:
 
     def __init__(self, block):
         self._block = block
-        self._counter = {}
+        self._counter = block._scope_counter
         self._entered = []    # (outer scope, name manager), one per active `with`
 
     @staticmethod
@@ -78,7 +78,7 @@ class Block:
         self._empty_prefix = prefix == ''
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix[:-1] if self._prefix.endswith('_') else self._prefix
-        self._scope = _BlockScope(self)
+        self._scope_counter = {}    # how many blocks of each kind were named in its scope
         self._children = OrderedDict()
         self._reg_params = {}
         self._forward_hooks = OrderedDict()
@@ -121,7 +121,9 @@ class Block:
 
     def name_scope(self):
         """A `with` scope in which new blocks and symbols get names that begin with this block's prefix."""
-        return self._scope
+        return _BlockScope(self)    # made anew: kept, it and its block would hold each other until the collector comes
+
+    _scope = property(name_scope)
 
     @property
     def params(self):
@@ -280,12 +282,12 @@ class Block:
             child._restore(described['children'][key], source)
 
     # -- computation ---------------------------------------------------------------------------------------------
-    def __call__(self, *args):
-        """Run the pre-hooks, `forward` and the hooks."""
+    def __call__(self, *args, **kwargs):
+        """Run the pre-hooks, `forward` and the hooks. Hooks see the positional arguments."""
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
-        out = self.forward(*args)
+        out = self.forward(*args, **kwargs)
         if self._forward_hooks:
             for hook in list(self._forward_hooks.values()):
                 hook(self, args, out)
@@ -340,7 +342,7 @@ class Block:
 
 
 # Attributes that hold blocks by design.
-_OWN_CONTAINERS = frozenset({'_children', '_reg_params', '_forward_hooks', '_forward_pre_hooks', '_cached_op_args', '_cached_graph'})
+_OWN_CONTAINERS = frozenset({'_children', '_reg_params', '_forward_hooks', '_forward_pre_hooks', '_cached_graph', '_cached_in', '_cached_out', '_by_operator'})
 
 from .hybrid_block import HybridBlock  # noqa: E402  (both build on Block, and are public under this module)
 from .symbol_block import SymbolBlock  # noqa: E402

@@ -1,41 +1,26 @@
 """HybridBlock: a Block whose computation is also a graph, so that it can be compiled, exported and have its shapes inferred."""
-import threading
+import inspect
 import warnings
+import weakref
 
 from .. import autograd, ndarray as nd, symbol
+from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
+from ..ndarray._internal import set_mode
 from ..symbol import Symbol
-from ._structure import flatten, regroup
+from . import _trace
+from ._state import is_ours, is_own_attribute, token
+from ._structure import ARRAY, describe, flatten, regroup
+from ._trace import Trace, Traces, input_context as _input_context, plain as _plain
 from .block import Block
-from .parameter import DeferredInitializationError, Parameter, _generation
+from .parameter import DeferredInitializationError, Parameter
 
 __all__ = ['HybridBlock']
 
-
-class _Plain(threading.local):
-    """`on` while compiled blocks of this thread are to run operator by operator: during tracing and shape completion."""
-    on = 0
-
-    def __enter__(self):
-        self.on += 1
-
-    def __exit__(self, ptype, value, trace):
-        self.on -= 1
-
-
-_plain = _Plain()
-
-
-def _input_context(flat):
-    """The context of the first NDArray, preferring one that is not the CPU; ValueError without any NDArray."""
-    first = None
-    for arg in flat:
-        if isinstance(arg, NDArray):
-            ctx = arg.context
-            if ctx.device_type not in ('cpu', 'cpu_pinned', 'cpu_shared'):
-                return ctx
-            first = first or ctx
-    return first
+# Set by cells of recurrent networks in each step.
+_PLAIN = {n: (tuple, (ARRAY,) * n) for n in range(1, 9)}    # descriptions of arguments that are single arrays
+_ANY = object()
+_STEPS = frozenset(('_step', '_previous', '_modified'))
 
 
 class HybridBlock(Block):
@@ -49,6 +34,11 @@ class HybridBlock(Block):
       of this kind whose own Parameters have open dimensions also defines ``infer_shape(self, x, *args)``, which sets their shapes.
 
     All children must be HybridBlocks.
+
+    A graph that is recorded from Python code holds operators only. What the code reads beside them (shapes, dtypes, devices, the mode of autograd, arguments
+    that are no arrays, attributes of blocks) is noted, and the graph serves calls where all of that is the same; others record another one, and the 32 that
+    were used last are kept. Code that reads values, changes attributes, draws Python's random numbers, writes into its inputs or switches autograd runs
+    operator by operator, with one warning. Globals, closures, clocks and files are not watched: they stay as the graph was recorded.
     """
 
     _traces_forward = False    # this class defines forward and no hybrid_forward
@@ -70,9 +60,26 @@ class HybridBlock(Block):
         self._clear_cached_op()
 
     def __setattr__(self, name, value):
+        known = self.__dict__
+        if (known.get('_inside_of') or watch.on) and not is_own_attribute(name):
+            self._note_change(name, value)
         super().__setattr__(name, value)
-        if isinstance(value, (HybridBlock, Parameter)) and '_cached_op' in self.__dict__:
+        if isinstance(value, (HybridBlock, Parameter)) and '_traces' in known:
             self._clear_cached_op()
+
+    def _note_change(self, name, value):
+        """An attribute is set: what was recorded with the old value is out of date; a graph cannot do it."""
+        if is_ours(self) and name in _STEPS:
+            return
+        if watch.on:
+            if not is_ours(self):
+                note(CHANGE)
+            return
+        if name not in self.__dict__ or token(self.__dict__[name]) != token(value):
+            for block in list(self._inside_of):
+                block._traces.retire()
+                block._plain_inputs = -1
+                block._by_operator = {}
 
     def _adopt(self, param):
         # In the style without name scopes, `self.weight = Parameter(shape=...)` is how a block gets its Parameters.
@@ -91,6 +98,8 @@ class HybridBlock(Block):
                              '(Sequential accepts any Block, HybridSequential only HybridBlocks)')
         super().register_child(block, name)
         self._clear_cached_op()
+        for outer in list(self.__dict__.get('_inside_of') or ()):
+            outer._clear_cached_op()
 
     # -- switching -----------------------------------------------------------------------------------------------
     def hybridize(self, active=True, backend=None, clear=True, static_alloc=False, static_shape=False, inline_limit=2,
@@ -136,21 +145,26 @@ class HybridBlock(Block):
         if not backend:
             raise ValueError('[gluon.optimize_for] no backend given; the name of a graph partitioner is accepted')
         self.hybridize(True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, **kwargs)
-        self._cached_op = None
+        self._traces = Traces()
         if self._has_deferred():
             self._finish_deferred(x, *args)
-        self._build_cache(x, *args)
+        self._trace_for((x, *args), {})
 
     def _clear_cached_op(self):
-        self._cached_graph = ()       # (input variables in the nesting of the arguments, output symbol)
-        self._cached_op = None
-        self._attached_hook = None    # the OpHook of the present CachedOp
-        self._cached_op_args = ()     # per input of the graph: position among the arguments, or the Parameter
-        self._cached_params = {}      # context -> arguments with Parameters filled in, valid for one storage generation
-        self._cached_generation = -1
-        self._in_format = None
-        self._out_format = None
-        self._plain_inputs = -1       # of a compiled block whose arguments are all single arrays: their number
+        self._cached_graph = ()       # (input variables, output symbol) recorded last
+        self._cached_in = None        # the arguments that it is for, and the mode
+        self._cached_out = None       # nesting of its outputs, what was read
+        self._traces = Traces()
+        self._plain_trace = None
+        self._plain_inputs = -1       # of a compiled block whose arguments are all single arrays, and whose graph depends on nothing else: their number
+        self._by_operator = {}        # mode -> why it cannot be a graph in it
+        if self.__dict__.get('_inside_of') is None:
+            self._inside_of = weakref.WeakSet()    # blocks with graphs that this block is part of
+
+    @property
+    def _cached_op(self):
+        """The CachedOp used last, or None."""
+        return self._traces.last.op if self._traces.last is not None else None
 
     def register_op_hook(self, callback, monitor_all=False):
         """Call `callback(name, operator, array)` for the operators of the compiled graph; what it raises, the call of the block raises."""
@@ -159,9 +173,10 @@ class HybridBlock(Block):
         super().register_op_hook(callback, monitor_all)
 
     def _attach_op_hook(self):
-        if self._op_hook is not None and self._cached_op is not None:
+        if self._op_hook is not None:
             from ._op_hook import OpHook
-            self._attached_hook = OpHook(self._cached_op, *self._op_hook)
+            for trace in self._traces:
+                trace.hook = OpHook(trace.op, *self._op_hook)
 
     def cast(self, dtype):
         """Convert all Parameters below to `dtype` and forget the graph."""
@@ -169,26 +184,40 @@ class HybridBlock(Block):
         super().cast(dtype)
 
     # -- graph ---------------------------------------------------------------------------------------------------
-    def _get_graph(self, *args):
-        """(input variables, output symbol); made once for one nesting of the arguments."""
-        flat, in_format = flatten(list(args), 'input')
-        if self._cached_graph and in_format == self._in_format:
-            return self._cached_graph
-        names = ['data'] if len(flat) == 1 else [f'data{i}' for i in range(len(flat))]
-        variables = [None if a is None else symbol.var(n) for n, a in zip(names, flat)]
-        if self._must_trace():
-            from . import _trace
-            with _plain:
-                out, out_format = _trace.record(self, args, flat, variables)
-        else:
-            params = {key: p.var() for key, p in self._reg_params.items()}
-            with self.name_scope():
-                result = self.hybrid_forward(symbol, *regroup(variables, in_format), **params)
-            outputs, out_format = flatten(result, 'output')
-            out = symbol.Group([o for o in outputs if o is not None])
-        self._in_format, self._out_format = in_format, out_format
-        self._cached_graph = variables, out
+    def _get_graph(self, *args, **kwargs):
+        """(input variables, output symbol) for these arguments."""
+        arrays = []
+        described = describe((args, kwargs) if kwargs else args, arrays)
+        if not self._must_trace():
+            self._compose_graph(args, described)
+        elif not self._cached_graph or self._cached_in != (described, set_mode(None, None)):
+            self._record_graph(args, kwargs, arrays, described)
         return self._cached_graph
+
+    def _compose_graph(self, args, described):
+        """Set `_cached_graph` from `hybrid_forward` on symbols; why it is not to be compiled, or None."""
+        mode = set_mode(None, None)
+        if not self._cached_graph or self._cached_in != (described, mode):
+            variables = [symbol.var(n) for n in _trace.input_names(described)]
+            out, *rest = _trace.compose(self, args, variables, described)
+            self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, mode), rest
+        return self._cached_out[2] if len(self._cached_out) > 2 else None
+
+    def _record_graph(self, args, kwargs, arrays, described):
+        """Record the graph for these arguments; a Trace that is not compiled. Raises TraceStopped, and whatever the computation raises."""
+        full = _trace.signature(described, arrays)
+        if not self._must_trace():
+            why = self._compose_graph(args, described)
+            if why:
+                raise _trace.TraceStopped(why)
+            (variables, out), (nesting, reads) = self._cached_graph, self._cached_out[:2]
+            return Trace(variables, out, nesting, False, reads, full)
+        variables = [symbol.var(n) for n in _trace.input_names(described)]
+        out, nesting, constants, reads = _trace.record(self, args, kwargs, arrays, variables)
+        trace = Trace(variables, out, nesting, True, reads, full, constants)
+        trace.guards = _trace.guards_of(_trace.blocks_below(self))
+        self._cached_graph, self._cached_in, self._cached_out = (variables, out), (described, set_mode(None, None)), (nesting, reads)
+        return trace
 
     def _must_trace(self):
         """True when this block or one below has no symbolic form."""
@@ -199,8 +228,9 @@ class HybridBlock(Block):
 
     def _infer(self, method, attribute, args):
         variables, out = self._get_graph(*args)
-        flat, _ = flatten(list(args), 'input')
-        known = {v.name: getattr(a, attribute) for v, a in zip(variables, flat) if v is not None}
+        flat = []
+        describe(args, flat)
+        known = {v.name: getattr(a, attribute) for v, a in zip(variables, flat)}
         used = set(out.list_inputs())
         arg_values, _, aux_values = getattr(out, method)(**{k: v for k, v in known.items() if k in used})
         if arg_values is None:
@@ -222,16 +252,16 @@ class HybridBlock(Block):
         """Set the dtype of all Parameters below to what follows from these inputs."""
         self._infer('infer_type', 'dtype', args)
 
-    def _finish_deferred(self, *args):
+    def _finish_deferred(self, *args, **kwargs):
         """Initialise the Parameters whose initialisation waited for these inputs."""
         if self._must_trace():
             if self._traces_forward and any(p._deferred_init for p in self._reg_params.values()):
-                self.infer_shape(*args)
+                self.infer_shape(*args, **kwargs)
                 for p in self._reg_params.values():
                     p._finish_deferred_init()
             if self._has_deferred():
                 with autograd.pause(), _plain:    # every block below completes its own Parameters while it runs
-                    self.forward(*args)
+                    self.forward(*args, **kwargs)
             return
         try:
             self.infer_shape(*args)
@@ -242,31 +272,31 @@ class HybridBlock(Block):
         if not self._active:
             self._clear_cached_op()
 
-    def _build_cache(self, *args):
-        """Make the CachedOp for arguments of this nesting."""
-        variables, out = self._get_graph(*args)
+    def _trace_for(self, args, kwargs):
+        """The compiled graph for these arguments, which there is none for yet; None when they cannot have one."""
+        arrays = []
+        described = describe((args, kwargs) if kwargs else args, arrays)
+        trace, why = _trace.traced_safely(self, lambda: self._record_graph(args, kwargs, arrays, described))
+        if why is not None:
+            self._by_operator[set_mode(None, None)] = why
+            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator: {why}, which its graph could not follow', stacklevel=5)
+            return None
         params = {p.name: p for p in self.collect_params().values()}
         if self._backend:
-            out = self._partition(variables, out, params, args)
-        position = {v.name: i for i, v in enumerate(variables) if v is not None}
-        inputs = out.list_inputs()
-        used = set(inputs)
-        unused = [f'input {i}' for n, i in position.items() if n not in used]
-        unused += [f'Parameter {n!r}' for n in params if n not in used]
-        for what in unused:
-            warnings.warn(f'[gluon.hybridize] {what} of {self.name!r} is not used by its computation', stacklevel=5)
-        unknown = [n for n in inputs if n not in position and n not in params]
-        if unknown:
-            raise ValueError(f'[gluon.hybridize] the graph of {self.name!r} reads {unknown}, which are neither inputs nor Parameters '
-                             'of this block and its children')
-        self._cached_op_args = [position[n] if n in position else params[n] for n in inputs]
-        data_indices = [i for i, a in enumerate(self._cached_op_args) if isinstance(a, int)]
-        param_indices = [i for i, a in enumerate(self._cached_op_args) if not isinstance(a, int)]
-        flags = dict(self._flags, data_indices=data_indices, param_indices=param_indices)
-        self._cached_op = nd.CachedOp(out, list(flags.items()))
-        self._attach_op_hook()
-        self._plain_inputs = len(args) if all(d == 0 for d in self._in_format) else -1
-        self._cached_params = {}
+            self._partition(trace, params, arrays)
+        same = self._traces.same_as_before(trace)
+        if same is not None:
+            trace.op, trace.args = same.op, same.args
+        else:
+            trace.compile(self._flags, params, self.name)
+        self._traces.add(trace)
+        for block in _trace.blocks_below(self):
+            block._inside_of.add(self)
+        if self._op_hook is not None:
+            self._attach_op_hook()
+        self._plain_inputs = trace.num_plain if not any(t.reads or t.guards for t in self._traces) else -1
+        self._plain_trace = trace
+        return trace
 
     def explain(self, *args, path=None, runs=5):
         """The compiled plan of this block: nodes as fused, layouts, memory, time per node.
@@ -296,24 +326,26 @@ class HybridBlock(Block):
         if not self._active or self._cached_op is None:
             raise RuntimeError(f'[gluon.explain] {self.name!r} has no plan; call hybridize(), and explain with inputs or after a call')
         from ..explain import of_cached_op
-        flat = flatten(list(args), 'input')[0] if args else []
-        ctx = _input_context(flat) if flat else next(iter(self._cached_params), None)
-        inputs = [(flat[a] if flat else None) if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args]
-        explanation = of_cached_op(self._cached_op.handle, inputs, runs)
+        trace, flat = self._traces.last, []
+        describe(args, flat)
+        ctx = _input_context(flat) if flat else next(iter(trace.contexts()), None)
+        inputs = [(flat[a] if flat else None) if isinstance(a, int) else a for a in trace.args]
+        inputs = [a.data(ctx) if isinstance(a, Parameter) else a for a in inputs]
+        explanation = of_cached_op(trace.op.handle, inputs, runs)
         if path is not None:
             explanation.save(path)
         return explanation
 
-    def _partition(self, variables, out, params, args):
-        """`out` after the partitioner; Parameters that it adds or replaces become Parameters of this block."""
-        flat, _ = flatten(list(args), 'input')
+    def _partition(self, trace, params, flat):
+        """Let the partitioner rewrite the graph; Parameters that it adds or replaces become Parameters of this block."""
+        variables, out = trace.variables, trace.out
         ctx = _input_context(flat)
         arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
         arg_dict = {n: p.data(ctx) for n, p in params.items() if n in arg_names}
         aux_dict = {n: p.data(ctx) for n, p in params.items() if n in aux_names}
-        arg_dict.update({v.name: a for v, a in zip(variables, flat) if v is not None})
+        arg_dict.update({v.name: a for v, a in zip(variables, flat)})
         out = out.optimize_for(self._backend, arg_dict, aux_dict, ctx, **self._backend_opts)
-        inputs = {v.name for v in variables if v is not None}
+        inputs = {v.name for v in variables}
         for name in out.list_inputs():
             if name in params or name in inputs:
                 continue
@@ -324,109 +356,104 @@ class HybridBlock(Block):
             param._load_init(value, [ctx])
             param._in_dict = True
             self._params._params[name] = params[name] = param
+        trace.out = out
         self._cached_graph = variables, out
-        return out
 
-    def _call_cached_op(self, args):
-        if self._cached_op is None:
-            if self._has_deferred():
-                self._finish_deferred(*args)
-            self._build_cache(*args)
-        if len(args) == self._plain_inputs and all(isinstance(a, NDArray) for a in args):
-            return self._run_cached_op(args, args)
-        flat, in_format = flatten(list(args), 'input')
-        if in_format != self._in_format:
-            raise ValueError(f'[gluon.HybridBlock] arguments nested as {in_format} given to {self.name!r}, which is compiled for '
-                             f'{self._in_format}; the same nesting, or hybridize() before the call, is accepted')
-        return self._run_cached_op(flat, args)
-
-    def _run_cached_op(self, flat, args):
-        """The outputs for the arguments `args`, which are `flat` without nesting and fit the graph."""
-        if self._cached_generation != _generation[0]:
-            self._cached_params = {}
-            self._cached_generation = _generation[0]
-        ctx = flat[0].context if len(flat) == 1 else _input_context(flat)
-        prepared = self._cached_params.get(ctx)
-        if prepared is None:
-            prepared = self._prepare(args, ctx)
-        before, after, positions = prepared
-        if positions is None:
-            out = self._cached_op(*before, flat[0], *after)
-        else:
-            arrays = list(before)
-            for at, i in positions:
-                arrays[at] = flat[i]
-            out = self._cached_op(*arrays)
-        if self._attached_hook is not None:
-            self._attached_hook.raise_errors()
-        if self._out_format == 0:
-            return out[0] if isinstance(out, list) else out
-        return regroup(self._with_none(out if isinstance(out, (list, tuple)) else [out]), self._out_format)
-
-    def _with_none(self, out):
-        """The outputs, with a placeholder where the computation returned None."""
-        missing = []
-
-        def walk(d):
-            if isinstance(d, list):
-                for x in d:
-                    walk(x)
-            else:
-                missing.extend([d == -1] if d <= 1 else [False] * d)
-        walk(self._out_format)
-        if not any(missing):
-            return list(out)
-        values = iter(out)
-        return [None if gone else next(values) for gone in missing]
-
-    def _prepare(self, args, ctx):
-        """The CachedOp's arguments on `ctx`: for a graph that reads one input once, (Parameters before it, Parameters after it, None);
-        otherwise (Parameters with None for data, (), [(place, position of data)])."""
+    def _call_cached_op(self, args, kwargs=None):
+        """The outputs for these arguments, from a graph where they have one."""
+        arrays = []
         try:
-            arrays = tuple(None if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args)
-        except DeferredInitializationError:
-            self._finish_deferred(*args)
-            arrays = tuple(None if isinstance(a, int) else a.data(ctx) for a in self._cached_op_args)
-        positions = [(at, a) for at, a in enumerate(self._cached_op_args) if isinstance(a, int)]
-        if len(positions) == 1 and positions[0][1] == 0:
-            at = positions[0][0]
-            prepared = arrays[:at], arrays[at + 1:], None
-        else:
-            prepared = arrays, (), positions
-        self._cached_generation = _generation[0]
-        self._cached_params[ctx] = prepared
-        return prepared
+            described = _PLAIN.get(len(args)) if not kwargs else None
+            for a in args:
+                if not isinstance(a, NDArray):
+                    described = None
+            if described is None:
+                described = describe((args, kwargs) if kwargs else args, arrays)
+            else:
+                arrays = args
+        except TypeError as e:
+            if 'arguments' not in self._by_operator:
+                self._by_operator['arguments'] = str(e)
+                warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator when an argument is {e}, which cannot be compared by value', stacklevel=4)
+            return self._run_forward(args, kwargs or {})
+        if self._by_operator and set_mode(None, None) in self._by_operator:
+            return self._run_forward(args, kwargs or {})
+        trace = self._traces.find(described, arrays)
+        if trace is None:
+            trace, out = self._new_trace(args, kwargs or {})
+            if trace is None:
+                return out
+        return trace.run(arrays, self)
+
+    def _new_trace(self, args, kwargs):
+        """(graph for these arguments, None), or (None, outputs) where they have none."""
+        if self._has_deferred():
+            self._finish_deferred(*args, **kwargs)
+        if not self._must_trace():
+            trace = self._trace_for(args, kwargs)
+            return trace, self._run_forward(args, kwargs) if trace is None else None
+        try:
+            trace = self._trace_for(args, kwargs)
+        except Exception as e:    # pylint: disable=broad-except  (whatever forward raises: an error of the program, or of its being recorded)
+            out = self._run_forward(args, kwargs)    # which raises the program's own
+            self._by_operator[set_mode(None, None)] = str(e)
+            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator, because its graph could not be recorded: {e}', stacklevel=5)
+            return None, out
+        return trace, self._run_forward(args, kwargs) if trace is None else None
+
+    def _run_forward(self, args, kwargs):
+        """The outputs, operator by operator here; children run as they are hybridized."""
+        return self.forward(*args, **kwargs) if self._traces_forward else self._run_hybrid_forward(_input_context(list(_leaves(args))), *args)
 
     # -- computation ---------------------------------------------------------------------------------------------
-    def __call__(self, *args):
-        """Run the pre-hooks, the computation and the hooks."""
+    def __call__(self, *args, **kwargs):
+        """Run the pre-hooks, the computation and the hooks. Keyword arguments go to the parameters of that name."""
+        if kwargs and not self._traces_forward:
+            args, kwargs = self._by_position(args, kwargs), {}
         if (len(args) == self._plain_inputs and self._compiles_all and not self._forward_hooks and not self._forward_pre_hooks
-                and not _plain.on):
+                and not _plain.on and not kwargs):
             for a in args:
                 if not isinstance(a, NDArray):
                     break
             else:
-                return self._run_cached_op(args, args)    # compiled already: the short way
+                return self._plain_trace.run(args, self)    # compiled already: the short way
         if not self._traces_forward:
             return super().__call__(*args)
         for hook in list(self._forward_pre_hooks.values()):
             hook(self, args)
-        flat, _ = flatten(list(args), 'input')
-        if any(isinstance(a, Symbol) for a in flat):
-            out = self._compose(args, flat)
+        flat = [a for a in _leaves((args, kwargs)) if isinstance(a, Symbol)]
+        if flat:
+            out = self._compose(args, flatten(list(args), 'input')[0])
         elif self._active and not _plain.on:
-            out = self._call_cached_op(args)
+            out = self._call_cached_op(args, kwargs)
         else:
             try:
-                out = self.forward(*args)
+                out = self.forward(*args, **kwargs)
             except DeferredInitializationError:
                 if not any(p._deferred_init for p in self._reg_params.values()):
                     raise
-                self._finish_deferred(*args)
-                out = self.forward(*args)
+                self._finish_deferred(*args, **kwargs)
+                out = self.forward(*args, **kwargs)
         for hook in list(self._forward_hooks.values()):
             hook(self, args, out)
         return out
+
+    def _by_position(self, args, kwargs):
+        """`args` with what `kwargs` gives to parameters of `hybrid_forward` behind them; TypeError for other names."""
+        own = self.forward if type(self).forward is not HybridBlock.forward else self.hybrid_forward
+        names = [p for p in inspect.signature(own).parameters.values()
+                 if p.name not in self._reg_params and p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+        names = names[1:] if own == self.hybrid_forward else names
+        args, kwargs = list(args), dict(kwargs)
+        for p in names[len(args):]:
+            if not kwargs:
+                break
+            if p.name not in kwargs and p.default is p.empty:
+                raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} is called without {p.name!r}')
+            args.append(kwargs.pop(p.name, p.default))
+        if kwargs:
+            raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} got unexpected or repeated arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
+        return tuple(args)
 
     def _compose(self, args, flat):
         """The graph of this block with the symbols `flat` in the place of its inputs."""
@@ -435,22 +462,27 @@ class HybridBlock(Block):
                              'hybridize it and call it on NDArrays first')
         variables, out = self._cached_graph
         used = set(out.list_inputs())
-        composed = out(**{v.name: a for v, a in zip(variables, flat) if v is not None and v.name in used})
-        return regroup(list(composed) if self._out_format != 0 else [composed], self._out_format)
+        composed = out(**{v.name: a for v, a in zip(variables, [a for a in flat if a is not None]) if v.name in used})
+        nesting = self._cached_out[0]
+        if nesting == 0 or nesting is ARRAY:
+            return composed
+        return _trace.rebuild(nesting, iter(composed)) if self._must_trace() else regroup(list(composed), nesting)
 
     def forward(self, x, *args):
         """Run `hybrid_forward` on NDArrays (compiled, when hybridized) or on Symbols."""
-        if isinstance(x, NDArray):
+        if _plain.on and watch.on:
+            ctx = _ANY    # a graph is recorded: Parameters are the same variable on every device
+        elif isinstance(x, NDArray):
             ctx = x.context
             if args:
-                flat = flatten((x,) + args, 'input')[0]
+                flat = list(_leaves((x,) + args))
                 if any(isinstance(a, Symbol) for a in flat):
                     raise ValueError('[gluon.HybridBlock] NDArrays and Symbols given together; either NDArrays or Symbols are accepted')
                 ctx = _input_context(flat)
         elif isinstance(x, Symbol):
             ctx = None
         else:
-            flat = flatten([x, *args], 'input')[0]
+            flat = list(_leaves((x,) + args))
             symbols = sum(isinstance(a, Symbol) for a in flat)
             ctx = _input_context(flat)
             if bool(symbols) == (ctx is not None):
@@ -462,11 +494,18 @@ class HybridBlock(Block):
                 return self.hybrid_forward(symbol, x, *args, **params)
         if self._active and not _plain.on:
             return self._call_cached_op((x,) + args)
+        return self._run_hybrid_forward(ctx, x, *args)
+
+    def _run_hybrid_forward(self, ctx, x, *args):
+        """`hybrid_forward` on NDArrays."""
         try:
-            params = {key: p.data(ctx) for key, p in self._reg_params.items()}
+            if ctx is _ANY:
+                params = {key: p.list_data()[0] for key, p in self._reg_params.items()}
+            else:
+                params = {key: p.data(ctx) for key, p in self._reg_params.items()}
         except DeferredInitializationError:
             self._finish_deferred(x, *args)
-            params = {key: p.data(ctx) for key, p in self._reg_params.items()}
+            params = {key: p.data(None if ctx is _ANY else ctx) for key, p in self._reg_params.items()}
         return self.hybrid_forward(nd, x, *args, **params)
 
     def hybrid_forward(self, F, x, *args, **kwargs):
@@ -478,8 +517,12 @@ class HybridBlock(Block):
         """Write `path`-symbol.json and `path`-%04d.params (names with arg: and aux:), for SymbolBlock.imports, Module and the C
         predict API. RuntimeError unless the block is hybridized and has run once. Returns both file names."""
         if not self._cached_graph:
-            raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; call hybridize() and run it once before')
+            why = next(iter(self._by_operator.values()), None)
+            raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; ' + (f'it runs operator by operator: {why}' if why else 'call hybridize() and run it once before'))
         out = self._cached_graph[1]
+        if len(self._traces) > 1:
+            warnings.warn(f'[gluon.export] {self.name!r} has {len(self._traces)} graphs, for different shapes, modes or arguments; the one recorded last is written',
+                          stacklevel=2)
         sym_file = f'{path}-symbol.json'
         out.save(sym_file, remove_amp_cast=remove_amp_cast)
         arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
@@ -489,16 +532,18 @@ class HybridBlock(Block):
                 arrays['arg:' + name] = param._reduce()
             elif name in aux_names:
                 arrays['aux:' + name] = param._reduce()
+        for trace in self._traces:
+            if trace.out is out:
+                arrays.update({'arg:' + n: a for n, a in trace.constants.items() if n in arg_names})
         params_file = f'{path}-{epoch:04d}.params'
         nd.save(params_file, arrays)
         return sym_file, params_file
 
     def _describe(self):
         described = super()._describe()
-        if self._cached_graph and self._active:
-            variables, out = self._cached_graph
-            described['compiled'] = {'symbol': out.tojson(), 'inputs': [None if v is None else v.name for v in variables],
-                                     'in_format': self._in_format, 'out_format': self._out_format, 'flags': self._flags}
+        trace = self._traces.last
+        if trace is not None and self._active and trace.num_plain >= 0 and not trace.constants and not trace.exact:
+            described['compiled'] = {'symbol': trace.out.tojson(), 'inputs': [v.name for v in trace.variables], 'out_format': trace.nesting, 'flags': self._flags}
         return described
 
     def _restore(self, described, source):
@@ -510,7 +555,20 @@ class HybridBlock(Block):
             inputs = set(n for n in compiled['inputs'] if n)
             if all(n in known or n in inputs for n in out.list_inputs()):
                 self._clear_cached_op()
-                self._cached_graph = [None if n is None else symbol.var(n) for n in compiled['inputs']], out
-                self._in_format, self._out_format = compiled['in_format'], compiled['out_format']
+                self._cached_graph = [symbol.var(n) for n in compiled['inputs']], out
+                self._cached_in = (tuple, (ARRAY,) * len(compiled['inputs'])), set_mode(None, None)
+                self._cached_out = compiled['out_format'], 0
                 self._flags, self._active = compiled['flags'], True
 
+
+
+def _leaves(value):
+    """What is inside nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from _leaves(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from _leaves(v)
+    else:
+        yield value

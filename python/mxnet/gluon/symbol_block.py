@@ -5,7 +5,8 @@ import warnings
 from .. import context as context_mod, symbol
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._structure import flatten, regroup
+from ._structure import flatten
+from ._trace import Trace, signature
 from .hybrid_block import HybridBlock
 from .parameter import ParameterDict
 
@@ -45,8 +46,7 @@ class SymbolBlock(HybridBlock):
         common = os.path.commonprefix(list(self.params.keys())) if len(self.params) else ''
         for name, param in self.params.items():
             self._reg_params[name[len(common):]] = param
-        self._cached_graph = variables, out
-        self._in_format, self._out_format = in_format, out_format
+        self._cached_graph, self._in_format, self._cached_out = (variables, out), in_format, (out_format, 0)
 
     @staticmethod
     def imports(symbol_file, input_names, param_file=None, ctx=None, allow_missing=False, ignore_extra=False):
@@ -78,15 +78,19 @@ class SymbolBlock(HybridBlock):
 
     def _clear_cached_op(self):
         # The graph is what this block is: only what was compiled from it goes.
-        kept = getattr(self, '_cached_graph', ()), getattr(self, '_in_format', None), getattr(self, '_out_format', None)
+        kept = getattr(self, '_cached_graph', ()), getattr(self, '_cached_out', None)
         super()._clear_cached_op()
-        self._cached_graph, self._in_format, self._out_format = kept
+        self._cached_graph, self._cached_out = kept
 
-    def _get_graph(self, *args):
+    def _get_graph(self, *args, **kwargs):
         in_format = flatten(list(args), 'input')[1]
         if in_format != self._in_format:
             raise ValueError(f'[gluon.SymbolBlock] arguments nested as {in_format} given; {self._in_format} is accepted')
         return self._cached_graph
+
+    def _record_graph(self, args, kwargs, arrays, described):
+        variables, out = self._get_graph(*args)
+        return Trace(variables, out, self._cached_out[0], False, 0, signature(described, arrays))
 
     def _adopt(self, param):
         """Parameters are made by the constructor."""
@@ -97,6 +101,7 @@ class SymbolBlock(HybridBlock):
     def forward(self, x, *args):
         """The outputs for NDArrays (always compiled) or Symbols."""
         if isinstance(x, NDArray) or not isinstance(x, Symbol) and not any(isinstance(a, Symbol) for a in flatten([x, *args], 'input')[0]):
+            self._get_graph(x, *args)    # refuses another nesting
             return self._call_cached_op((x,) + args)
         return self._compose((x,) + args, flatten([x, *args], 'input')[0])
 
@@ -116,3 +121,6 @@ class SymbolBlock(HybridBlock):
         """Move the Parameters to `ctx` and forget what was compiled."""
         self.collect_params().reset_ctx(ctx if ctx is not None else context_mod.current_context())
         self._clear_cached_op()
+
+
+SymbolBlock._compiles_all = True    # its forward only tells arrays from symbols

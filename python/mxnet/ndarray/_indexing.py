@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from .._tracing import is_deferred_compute, note_alias
 from ..base import integer_types
 
 
@@ -113,6 +114,13 @@ def _slice_params(begin, end, step):
 
 def getitem(a, key):
     """``a[key]``."""
+    out = _get(a, key)
+    if is_deferred_compute():
+        note_alias(a, out)
+    return out
+
+
+def _get(a, key):
     if _is_int(key) and a.ndim > 0:
         i = _check_int(key, a.shape[0], 0, a.shape)
         if a.ndim == 1 and not _np_shape():

@@ -31,6 +31,7 @@ set_mode = _backend.set_mode
 is_traced = _backend.is_traced
 _set_ndarray_class = _backend._set_ndarray_class
 _set_indexing = _backend._set_indexing
+_set_trace_note = _backend._set_trace_note
 
 
 def _attr_to_str(value):

@@ -4,10 +4,11 @@ import ctypes
 import numpy as np
 
 from .. import _dtypes
+from .._tracing import VALUE, is_deferred_compute, note, note_alias
 from ..base import NDArrayHandle, _LIB, check_call
 from ..context import Context
 from . import _indexing
-from ._internal import NDArrayBase, _set_indexing, _set_ndarray_class
+from ._internal import NDArrayBase, _set_indexing, _set_ndarray_class, _set_trace_note
 from ._native import _as_shape, _call, _dense_only, _new_empty_handle, _new_array, _recording
 
 __all__ = ["NDArray", "array", "arange", "concatenate", "empty", "eye", "from_dlpack", "from_numpy", "full", "histogram", "linspace", "moveaxis",
@@ -174,6 +175,10 @@ class NDArray(NDArrayBase):
 
     def detach(self):
         """View of the same memory that autograd does not follow."""
+        if is_deferred_compute():
+            out = _call("BlockGrad", (self,))
+            note_alias(self, out)
+            return out
         return self._detach()
 
     # ---- autograd
@@ -238,7 +243,10 @@ class NDArray(NDArrayBase):
             raise TypeError(f"[reshape] got unexpected arguments {', '.join(kwargs)}; accepted: shape, reverse")
         shape = _as_shape(shape)
         if _recording():
-            return _call("Reshape", (self,), shape=shape, reverse=reverse)
+            out = _call("Reshape", (self,), shape=shape, reverse=reverse)
+            if is_deferred_compute():
+                note_alias(self, out)
+            return out
         return self._reshape_view(shape, reverse)
 
     def expand_dims(self, axis, inplace=False):
@@ -326,6 +334,8 @@ class NDArray(NDArrayBase):
         return type(self), (None,), self.__getstate__()
 
     def __getstate__(self):
+        if is_deferred_compute():
+            note(VALUE, self)
         if self.ndim < 0:
             return {"handle": None}
         state = {"handle": bytearray(_raw_bytes(self))}
@@ -352,6 +362,8 @@ class NDArray(NDArrayBase):
         nothing waits. Elsewhere it must be None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or later.
         Raises BufferError for other devices, and for the CPU with ``copy=False``.
         """
+        if is_deferred_compute():
+            note(VALUE, self)
         own, source = self.__dlpack_device__(), self
         number = stream_number(stream, own[0] == 2, "__dlpack__", 1)
         if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
@@ -419,6 +431,7 @@ class NDArray(NDArrayBase):
 
 _set_ndarray_class(NDArray)
 _set_indexing(_indexing.getitem, _indexing.setitem)
+_set_trace_note(note)
 
 
 def _add_methods():

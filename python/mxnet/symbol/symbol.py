@@ -56,6 +56,8 @@ def _binary(array_op, scalar_op, hint, scalar_hint=None, right=None):
     def method(self, other):
         if isinstance(other, Symbol):
             return _functions.invoke(array_op, hint, [self, other])
+        if isinstance(other, (bool, np.bool_)):
+            other = int(other)
         if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
             return _functions.invoke(scalar_op, scalar_hint, [self], scalar=str(other))
         raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
@@ -64,6 +66,8 @@ def _binary(array_op, scalar_op, hint, scalar_hint=None, right=None):
 
 def _reflected(scalar_op, hint):
     def method(self, other):
+        if isinstance(other, (bool, np.bool_)):
+            other = int(other)
         if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
             return _functions.invoke(scalar_op, hint, [self], scalar=str(other))
         raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")

@@ -1,0 +1,60 @@
+"""What a forward that is recorded as a graph reads; below everything that records, so that arrays and autograd can tell.
+
+A graph holds operators. What Python reads beside them decides for what else the graph is right: `watch.reads` collects it, and :class:`TraceStopped` ends a
+recording that asks for what no graph can tell.
+"""
+import threading
+
+__all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
+
+# What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same numbers.
+SHAPE, DTYPE, CONTEXT, MODE, RANK, VALUE, IN_PLACE, SWITCH, CHANGE = 1, 2, 4, 8, 16, 32, 64, 128, 256
+
+
+class TraceStopped(RuntimeError):
+    """Raised in a forward that is being recorded as a graph where it asks for what a graph cannot tell, such as a value."""
+
+
+class _Watch(threading.local):
+    on = False       # a block's forward or hybrid_forward is being recorded
+    reads = 0        # bits of what was asked for
+    why = None       # what a graph cannot tell; None so far
+    raises = True    # what a graph cannot tell raises; False: is only remembered
+    aliases = None   # {id: array} of arrays that share memory with another one when nothing is recorded
+
+
+watch = _Watch()
+
+
+def _stop(why):
+    watch.why = watch.why or why
+    if watch.raises:
+        raise TraceStopped(f'[hybridize] {why} while the graph of a hybridized block is recorded; a block that does this runs operator by operator')
+
+
+def note(kind, array=None):
+    """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a graph cannot tell it."""
+    watch.reads |= kind
+    if kind == VALUE:
+        _stop('a value is read (asnumpy, asscalar, print, if, int, float)')
+    elif kind == SWITCH:
+        _stop('autograd is switched or used (record, pause, train_mode, backward, grad, attach_grad)')
+    elif kind == CHANGE:
+        _stop('an attribute of a block is set')
+    elif kind == IN_PLACE and watch.aliases and id(array) in watch.aliases:
+        from .autograd import is_recording
+        if not is_recording():    # recorded operations never share memory
+            _stop('an array is written that shares memory with another one')
+
+
+def note_alias(one, other):
+    """Remember that two arrays share memory when they are not recorded."""
+    if watch.aliases is not None:
+        watch.aliases[id(one)], watch.aliases[id(other)] = one, other
+
+_state = threading.local()    # mirrors the library's flag, so that asking costs no call
+
+
+def is_deferred_compute():
+    """True while this thread records."""
+    return getattr(_state, 'on', False)
