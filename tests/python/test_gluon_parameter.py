@@ -213,3 +213,45 @@ def test_list_ctx_without_initialize_raises():
     d.get('w', shape=(2,))
     with pytest.raises(RuntimeError):
         d.list_ctx()
+
+
+# -- NumPy shape semantics: open dimensions are -1 there and 0 elsewhere ---------------------------------------------
+def _net():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(4, 3), gluon.nn.BatchNorm(), gluon.nn.Dense(3), gluon.nn.LayerNorm(), gluon.nn.Dense(2))
+    return net
+
+
+@pytest.mark.parametrize('hybrid', [False, True])
+@pytest.mark.parametrize('made, run', [(False, False), (True, True), (False, True), (True, False)])
+def test_deferred_shapes_under_np_shape(made, run, hybrid):
+    for make, shape, weight in ((lambda: gluon.nn.Dense(2), (2, 3), (2, 3)), (_net, (1, 3, 6, 6), (4, 3, 3, 3)), (lambda: gluon.nn.InstanceNorm(), (2, 4, 3, 3), (4,)),
+                                (lambda: gluon.rnn.LSTM(5), (3, 2, 4), (20, 4)), (lambda: gluon.nn.Conv2DTranspose(4, 3), (1, 3, 6, 6), (3, 4, 3, 3))):
+        with mx.util.np_shape(made):
+            net = make()
+            net.initialize()
+            first = next(iter(net.collect_params().values()))
+            assert [d for d in first.shape if d > 0] == [w for d, w in zip(first.shape, weight) if d > 0]
+            assert not any(d == (0 if made else -1) for d in first.shape)
+            if hybrid:
+                net.hybridize()
+        with mx.util.np_shape(run):
+            net(nd.ones(shape))
+            assert first.shape == first.data().shape == weight
+
+
+def test_module_and_files_under_np_shape(tmp_path):
+    with mx.util.np_shape(True):
+        out = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=3, name='fc')
+        assert out.simple_bind(mx.cpu(), data=(2, 4)).arg_dict['fc_weight'].shape == (3, 4)
+        assert mx.sym.FullyConnected(mx.sym.var('data', shape=(-1, 4)), num_hidden=3).infer_shape_partial()[1] == [(-1, 3)]
+        net = gluon.nn.Dense(2)
+        net.initialize()
+        net.hybridize()
+        want = net(nd.ones((1, 3))).asnumpy()
+        net.export(str(tmp_path / 'm'))
+        net.save_parameters(str(tmp_path / 'p'))
+        other = gluon.nn.Dense(2)
+        other.load_parameters(str(tmp_path / 'p'))
+        block = gluon.SymbolBlock.imports(str(tmp_path / 'm-symbol.json'), ['data'], str(tmp_path / 'm-0000.params'))
+        assert other(nd.ones((1, 3))).asnumpy().tolist() == block(nd.ones((1, 3))).asnumpy().tolist() == want.tolist()

@@ -5,6 +5,7 @@ import numpy as np
 
 from .. import autograd, context as context_mod, initializer, ndarray as nd, profiler, symbol
 from ..base import MXNetError
+from ..util import is_np_shape
 
 __all__ = ['DeferredInitializationError', 'Parameter', 'Constant', 'ParameterDict', 'tensor_types']
 
@@ -23,12 +24,8 @@ class DeferredInitializationError(MXNetError):
 
 
 def shape_is_known(shape):
-    """True when no dimension of `shape` is open (-1 always means open; 0 means open outside NumPy shape semantics)."""
-    if shape is None:
-        return False
-    from ..util import is_np_shape
-    open_below = 0 if is_np_shape() else 1
-    return all(d >= open_below for d in shape)
+    """True when no dimension of a Parameter's `shape` is open: 0 and -1 both are, whether or not NumPy shape semantics are on."""
+    return shape is not None and all(d > 0 for d in shape)
 
 
 def _as_ctx_list(ctx):
@@ -86,6 +83,7 @@ class Parameter:
         self._grad_stype = grad_stype
         self._grad_req = None
         self._var = None
+        self._var_shape = None      # of a _var with open dimensions: whether it declares them with -1 (NumPy shape semantics) or 0
         self._data = None           # one NDArray per context of _ctx_list, or None before initialisation
         self._grad = None           # gradients in the same order, or None
         self._ctx_list = None
@@ -152,10 +150,7 @@ class Parameter:
         """Tuple with 0 (or -1 under NumPy shape semantics) for open dimensions, or None when unknown altogether."""
         if self._shape is None:
             return None
-        from ..util import is_np_shape
-        if is_np_shape():
-            return tuple(-1 if d <= 0 and not shape_is_known(self._shape) else d for d in self._shape)
-        return self._shape
+        return tuple(d if d > 0 else -1 for d in self._shape) if is_np_shape() else tuple(max(d, 0) for d in self._shape)
 
     @shape.setter
     def shape(self, new_shape):
@@ -378,8 +373,10 @@ class Parameter:
 
     def var(self):
         """The symbol variable that stands for this Parameter."""
-        if self._var is None:
-            self._var = symbol.var(self.name, shape=self.shape, dtype=self._dtype, lr_mult=self.lr_mult,
+        shape = self.shape
+        if self._var is None or self._var_shape is not None and self._var_shape != is_np_shape():
+            self._var_shape = None if shape is None or shape_is_known(shape) else is_np_shape()
+            self._var = symbol.var(self.name, shape=shape, dtype=self._dtype, lr_mult=self.lr_mult,
                                    wd_mult=self.wd_mult, init=self.init, stype=self._stype)
         return self._var
 
