@@ -511,7 +511,6 @@ bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* 
     .set_variadic("data", [](const Attrs& a) { return a.get<FusedPointwiseParam>().num_args; })
     .set_infer_shape(InferFusedShape)
     .set_infer_type(InferFusedType)
-    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_layout(LayoutRule::kChannelsLast)
     .set_inplace([](const Attrs& a) {
       std::vector<std::pair<int, int>> pairs;

@@ -97,9 +97,11 @@ TEST(CachedOp, ManyThreadsOneOperator) {
 
 TEST(CachedOp, ItsHiddenOperatorsDoNotComeFromFiles) {
   for (const char* op : {"_CachedOp", "_backward_CachedOp"}) {
-    const Symbol s = SymbolFromJSON(std::string(R"({"nodes": [{"op": ")") + op + R"(", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})");
-    auto e = Executor::Bind(s, Context::CPU(), {}, {}, {}, {}, {});
-    EXPECT_NE(ErrorOf([&] { e->Forward(false); }).find("cannot come from a file"), std::string::npos);
+    const std::string error = ErrorOf([&] {
+      const Symbol s = SymbolFromJSON(std::string(R"({"nodes": [{"op": ")") + op + R"(", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})");
+      Executor::Bind(s, Context::CPU(), {}, {}, {}, {}, {})->Forward(false);
+    });
+    EXPECT_TRUE(error.find("cannot come from a file") != std::string::npos || error.find("made by gradients alone") != std::string::npos) << error;
   }
 }
 

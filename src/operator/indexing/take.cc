@@ -1,6 +1,7 @@
 // take, batch_take, pick, one_hot and their relatives from the first releases.
 #include <algorithm>
 
+#include "operator/indexing/checked_indices.h"
 #include "operator/indexing/device_index.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/device_move.h"
@@ -247,6 +248,19 @@ void OneHotEncode(KernelArgs& a) {
   FillOneHot(a.run, a.out[0], ReadIndices(a, a.in[0]), a.in[0].Size(), a.out[0].shape[1], 1, 0);
 }
 
+// What MXNET_CHECK_INDICES accepts.
+IndexRange TakeRange(const KernelArgs& a) {
+  const Shape& s = a.in[0].shape;
+  IndexRange range{s[CheckedAxis(*a.attrs, a.param<TakeParam>().axis, s.ndim())]};
+  range.any = static_cast<IndexMode>(a.param<TakeParam>().mode) == IndexMode::kWrap;
+  return range;
+}
+IndexRange PickRange(const KernelArgs& a) {
+  IndexRange range{a.in[0].shape[PickAxis(*a.attrs, a.in[0].shape.ndim())]};
+  range.any = static_cast<IndexMode>(a.param<PickParam>().mode) == IndexMode::kWrap;
+  return range;
+}
+
 [[maybe_unused]] const bool registered = [] {
   Op::Register("take")
       .describe("Entries of one dimension at given indices.")
@@ -256,7 +270,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(TakeShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_take"))
-      .set_kernel(TakeKernel);
+      .set_kernel(WithCheckedIndices(1, TakeRange, TakeKernel));
   Op::Register("_backward_take")
       .describe("Gradient of take: sums of the gradient of the result by index.")
       .set_param<TakeParam>()
@@ -275,7 +289,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(PickShape)
       .set_infer_type(DataType<0>)
       .set_gradient(ToBackward("_backward_pick"))
-      .set_kernel(PickKernel);
+      .set_kernel(WithCheckedIndices(1, PickRange, PickKernel));
   Op::Register("_backward_pick")
       .describe("Gradient of pick.")
       .set_param<PickParam>()
@@ -291,7 +305,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(BatchTakeShape)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToBackward("_backward_batch_take"))
-      .set_kernel(BatchTake);
+      .set_kernel(WithCheckedIndices(1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[a.in[0].shape.ndim() - 1]}; }, BatchTake));
   Op::Register("_backward_batch_take")
       .describe("Gradient of batch_take.")
       .set_inputs({"ograd", "indices", "a"})
@@ -319,7 +333,7 @@ void OneHotEncode(KernelArgs& a) {
         return (*in)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(OneHot);
+      .set_kernel(WithCheckedIndices(0, [](const KernelArgs& a) { return IndexRange{a.param<OneHotParam>().depth}; }, OneHot));
   Op::Register("_onehot_encode")
       .describe("Rows of zeros with a one at the index, as large as rhs.")
       .set_inputs({"lhs", "rhs"})
@@ -327,7 +341,7 @@ void OneHotEncode(KernelArgs& a) {
       .set_infer_shape(OneHotEncodeShape)
       .set_infer_type(DataType<1>)
       .set_zero_gradient()
-      .set_kernel(OneHotEncode);
+      .set_kernel(WithCheckedIndices(0, [](const KernelArgs& a) { return IndexRange{a.out[0].shape[1]}; }, OneHotEncode));
   return true;
 }();
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/dtype.h"
+#include "operator/indexing/checked_indices.h"
 #include "operator/indexing/device_index.h"
 #include "operator/nn/nn_common.h"
 #include "operator/param.h"
@@ -136,7 +137,7 @@ MXNET_REGISTER_OP(Embedding)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry(), NodeEntry{MakeNodeLike("_backward_Embedding", *node, {ograds[0], node->inputs[0]}), 0, 0}};
     })
-    .set_kernel(Forward);
+    .set_kernel(WithCheckedIndices(0, [](const KernelArgs& a) { return IndexRange{a.in[1].shape[0]}; }, Forward));
 
 MXNET_REGISTER_OP(_backward_Embedding)
     .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "operator/indexing/checked_indices.h"
 #include "operator/nn/device_layers.h"
 #include "operator/nn/device_softmax.h"
 #include "operator/nn/softmax.h"
@@ -170,6 +171,16 @@ MXNET_REGISTER_OP(SoftmaxOutput)
     })
     .set_kernel(Forward);
 
+// What MXNET_CHECK_INDICES accepts. Labels are read by the gradient alone: inference may leave anything in them.
+IndexRange LabelRange(const KernelArgs& a) {
+  const auto& p = a.param<SoftmaxOutputParam>();
+  const Split s(p, a.in[1].shape);
+  IndexRange range{s.classes};
+  range.any = a.in[0].shape == a.in[1].shape && !(p.multi_output && s.classes == 1);   // probabilities
+  if (p.use_ignore) range.ignored = static_cast<double>(p.ignore_label);
+  return range;
+}
+
 MXNET_REGISTER_OP(_backward_SoftmaxOutput)
     .describe("Gradient of SoftmaxOutput with respect to data.")
     .set_param<SoftmaxOutputParam>()
@@ -177,7 +188,7 @@ MXNET_REGISTER_OP(_backward_SoftmaxOutput)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(LikeInputsType(1))
-    .set_kernel(Backward);
+    .set_kernel(WithCheckedIndices(0, LabelRange, Backward));
 
 // ---- softmax_cross_entropy
 constexpr double kLeast = 1e-8;   // probabilities below count as this
@@ -243,7 +254,7 @@ MXNET_REGISTER_OP(softmax_cross_entropy)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_softmax_cross_entropy", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
-    .set_kernel(CrossEntropy);
+    .set_kernel(WithCheckedIndices(1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[1]}; }, CrossEntropy));
 
 MXNET_REGISTER_OP(_backward_softmax_cross_entropy)
     .describe("Gradient of softmax_cross_entropy with respect to data.")

@@ -125,7 +125,8 @@ InferTypeFn PromotedType(Result result, bool bool_allowed) {
 bool IsComparisonOrLogic(int row) { return row >= k_equal && row <= k_logical_xor; }
 
 // Gradient of both inputs; `fit` sums what was broadcast.
-GradientFn BinaryGradient(int id, bool broadcast) {
+// promotes: the operands may have different dtypes, and so may the gradient and they.
+GradientFn BinaryGradient(int id, bool broadcast, bool promotes) {
   const Row& row = GetRow(id);
   const std::string side_names[2] = {std::string("_backward_") + row.name + "_lhs", std::string("_backward_") + row.name + "_rhs"};
   if (row.uses[0] == 'L') {
@@ -141,6 +142,12 @@ GradientFn BinaryGradient(int id, bool broadcast) {
       return grads;
     };
   }
+  if (id == k_mul && promotes)
+    return [](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+      std::vector<NodeEntry> grads;
+      for (int side = 0; side < 2; ++side) grads.push_back(Simple("_sum_like", {Simple("_npi_multiply", {ograds[0], node->inputs[1 - side]}), node->inputs[side]}));
+      return grads;
+    };
   const ExprPtr d[2] = {Parse(row.derivative[0]), Parse(row.derivative[1])};
   return [d0 = d[0], d1 = d[1], broadcast](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const Bindings bindings = {{"a", Value::Of(node->inputs[0])}, {"b", Value::Of(node->inputs[1])}};
@@ -217,7 +224,7 @@ const bool kRegistered = [] {
       op.set_zero_gradient();
       continue;
     }
-    op.set_gradient(BinaryGradient(id, e.broadcast));
+    op.set_gradient(BinaryGradient(id, e.broadcast, promotes));
     if (row.uses[0] == 'L' && !sides[id]) {
       sides[id] = 1;
       RegisterSide(id, 0);
