@@ -10,6 +10,7 @@
 #include <Python.h>
 
 #include <string>
+#include <vector>
 
 #include "mxnet/c_api.h"
 #include "mxnet/imperative.h"
@@ -74,6 +75,16 @@ struct GilRelease {
   }
   bool marked;
   PyThreadState* state;
+};
+
+/* References to what a call uses while other Python threads run: they may empty the list that it came in. */
+struct Kept {
+  ~Kept() { for (PyObject* o : objects) Py_DECREF(o); }
+  void Add(PyObject* o) {
+    Py_INCREF(o);
+    objects.push_back(o);
+  }
+  std::vector<PyObject*> objects;
 };
 
 /* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal length. */

@@ -81,6 +81,7 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     auto* c = reinterpret_cast<PyCachedOp*>(self);
     if (!c->op) throw Error(Error::Kind::kValue, "[CachedOp] was not initialised");
     std::vector<NDArray*> in, out;
+    Kept kept;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* a = PyTuple_GET_ITEM(args, i);
       if (!IsArray(a)) throw Error(Error::Kind::kType, "[CachedOp] input " + std::to_string(i) + " is a " + Py_TYPE(a)->tp_name + "; accepted: an NDArray");
@@ -97,9 +98,11 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
         for (Py_ssize_t i = 0; (PyList_Check(given) || PyTuple_Check(given)) && i < PySequence_Fast_GET_SIZE(given); ++i) {
           PyObject* a = PySequence_Fast_GET_ITEM(given, i);
           if (!IsArray(a)) throw Error(Error::Kind::kType, "[CachedOp] `out` must hold NDArrays");
+          kept.Add(a);
           out.push_back(Get(a));
         }
       }
+      for (Py_ssize_t i = 0; i < static_cast<Py_ssize_t>(out.size()); ++i) CheckWritable(IsArray(given) ? given : kept.objects[i]);
       if (out.size() != num) throw Error(Error::Kind::kValue, "[CachedOp] got " + std::to_string(out.size()) + " arrays in `out`; accepted: " + std::to_string(num));
     } else {
       for (size_t i = 0; i < num; ++i) {

@@ -176,6 +176,11 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
     ~Fresh() { for (int i = 0; i < count; ++i) delete At(i); }
   } fresh;
   while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
+  Kept kept;
+  if (op->array_fn) {   // runs without the interpreter lock
+    for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
+    for (PyObject* o : given) kept.Add(o);
+  }
   {
     GilRelease unlocked(op->array_fn != nullptr, true);
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "Imperative::Invoke");

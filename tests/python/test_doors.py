@@ -374,3 +374,49 @@ def test_operators_of_gradients_in_files():
             '"op": "_backward_Pooling",', '"op": "_backward_Pooling", "attrs": {"kernel": "(2,)"},'))
     with pytest.raises(ValueError, match="made by gradients alone"):
         mx.nd._internal._backward_Convolution(x, x, x, kernel=(2,), num_filter=2)
+
+
+# ---- the predict API
+def _predictor(symbol, params, tmp_path, inputs):
+    path = str(tmp_path / "p.params")
+    mx.nd.save(path, params)
+    with open(path, "rb") as f:
+        blob = f.read() if params else b""
+    ends, sizes = [0], []
+    for shape in inputs.values():
+        sizes += shape
+        ends.append(len(sizes))
+    keys, handle = [k.encode() for k in inputs], ctypes.c_void_p()
+    if _LIB.MXPredCreate(symbol.tojson().encode(), blob, len(blob), 1, 0, ctypes.c_uint(len(keys)), (ctypes.c_char_p * len(keys))(*keys),
+                         (ctypes.c_uint * len(ends))(*ends), (ctypes.c_uint * len(sizes))(*sizes), ctypes.byref(handle)) != 0:
+        raise mx.base.get_last_ffi_error()
+    data = (ctypes.c_float * 3)(1, 1, 1)
+    assert _LIB.MXPredSetInput(handle, b"data", data, 3) == 0 and _LIB.MXPredForward(handle) == 0
+    out = (ctypes.c_float * 2)()
+    assert _LIB.MXPredGetOutput(handle, 0, out, 2) == 0
+    assert _LIB.MXPredSetInput(handle, b"data", data, 2) == -1 and _LIB.MXPredGetOutput(handle, 0, out, 3) == -1
+    assert _LIB.MXPredFree(handle) == 0
+    return list(out)
+
+
+def test_parameters_of_predictors(tmp_path, capfd):
+    dense = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc"), name="bn", fix_gamma=False)
+    params = {"arg:fc_weight": mx.nd.array([[1, 2, 3], [4, 5, 6]]), "arg:fc_bias": mx.nd.zeros(2), "arg:bn_gamma": mx.nd.ones(2), "arg:bn_beta": mx.nd.zeros(2),
+              "aux:bn_moving_mean": mx.nd.zeros(2), "aux:bn_moving_var": mx.nd.ones(2)}
+    inputs = {"data": (1, 3)}
+    assert np.allclose(_predictor(dense, params, tmp_path, inputs), [6, 15], rtol=1e-2)
+    assert np.allclose(_predictor(dense, {k[4:]: v for k, v in params.items()}, tmp_path, inputs), [6, 15], rtol=1e-2)
+    for missing in params:
+        with pytest.raises(ValueError, match=missing[4:]):
+            _predictor(dense, {k: v for k, v in params.items() if k != missing}, tmp_path, inputs)
+    with pytest.raises(ValueError, match="fc_weight, fc_bias, bn_gamma, bn_beta, bn_moving_mean, bn_moving_var; accepted"):
+        _predictor(dense, {}, tmp_path, inputs)
+    # labels need no values: by their name, or because every operator reads them as such
+    for label in ("softmax_label", "whatever"):
+        trained = mx.sym.SoftmaxOutput(dense, mx.sym.Variable(label), name="softmax")
+        assert np.allclose(sum(_predictor(trained, params, tmp_path, inputs)), 1)
+    with pytest.raises(ValueError, match="have other;"):
+        _predictor(mx.sym.broadcast_add(dense, mx.sym.Variable("other", shape=(1,))), params, tmp_path, inputs)
+    capfd.readouterr()
+    _predictor(dense, {**params, "arg:left_over": mx.nd.ones(1)}, tmp_path, inputs)
+    assert "left_over, which the graph does not use" in capfd.readouterr().err
