@@ -27,7 +27,7 @@ constexpr bool kSanitizeThread = true;   // it cannot see libgomp's barriers
 constexpr bool kSanitizeThread = false;
 #endif
 constexpr int64_t kMostRanges = 1 << 20;
-constexpr double kSharedFlops = 5e8;     // of one thread of a library on shared cores: some 10 ms
+constexpr double kSharedFlops = 5e7;     // of one thread of a library on shared cores: some milliseconds
 
 thread_local int t_limit = 0;
 thread_local bool t_worker = false;    // has its name
@@ -50,6 +50,18 @@ void SetTeam(bool has) {
   if (!has) t_kept = false;
 }
 
+std::atomic<int> g_asked{1};               // threads for which OpenMPCanStart knows the answer
+std::atomic<bool> g_can_start{true};
+
+// libgomp ends the process when the system gives it no thread: so we ask first, once for each number.
+bool OpenMPCanStart(int threads) {
+  if (__builtin_expect(threads > g_asked.load(std::memory_order_relaxed), 0)) {
+    if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
+    g_asked = threads;
+  }
+  return g_can_start.load(std::memory_order_relaxed);
+}
+
 bool GiveBackTeam() {
   const bool released = omp_pause_resource_all(omp_pause_hard) == 0;
   if (released) SetTeam(false);
@@ -64,21 +76,12 @@ void AfterForkInParent() { TeamAfterFork(false); }
 void AfterForkInChild() {
   TeamAfterFork(true);
   ForgetOpenMPRest();
+  g_asked = 1;
+  g_can_start = true;
   t_pool_lost = !g_pool_released;
   g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);   // other threads are gone
 }
 const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
-
-// libgomp ends the process when the system gives it no thread: so we ask first, once for each number.
-bool OpenMPCanStart(int threads) {
-  static std::atomic<int> most{1};
-  static std::atomic<bool> good{true};
-  if (threads > most.load(std::memory_order_relaxed)) {
-    good = good && ThreadsCanStart(threads - 1);
-    most = threads;
-  }
-  return good.load(std::memory_order_relaxed);
-}
 
 }  // namespace
 

@@ -28,7 +28,7 @@ constexpr int kMostThreads = 1024;
 constexpr int kRangeBits = 24;
 constexpr uint64_t kRangeMask = (uint64_t{1} << kRangeBits) - 1;
 constexpr int kSpins = 200;              // some microseconds: on shared cores who spins takes somebody's time
-constexpr int64_t kAlone = 150000;       // ns that a loop must take its caller before others are asked to help
+constexpr int64_t kAlone = 30000;       // ns that a loop must take its caller before others are asked to help
 
 void Pause() {
 #if defined(__x86_64__)

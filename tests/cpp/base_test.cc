@@ -20,6 +20,7 @@
 #include "base/dtype.h"
 #include "base/half.h"
 #include "base/omp.h"
+#include "base/shared_cores.h"
 #include "base/shared_items.h"
 
 using namespace mxnet;  // NOLINT
@@ -272,8 +273,12 @@ TEST(CpuDispatch, LevelsAgreeBitForBit) {
 
 class ParallelForTest : public ::testing::Test {
  protected:
-  void SetUp() override { Env::Set("OMP_NUM_THREADS", "4"); }
+  void SetUp() override {
+    Env::Set("OMP_NUM_THREADS", "4");
+    AssumeCores(Cores::kOwn);
+  }
   void TearDown() override {
+    AssumeCores(Cores::kMeasured);
     Env::Set("OMP_NUM_THREADS", "");
     Env::Set("MXNET_CPU_PARALLEL_SIZE", "");
   }
