@@ -30,13 +30,15 @@ def status_mib(field):
         return next(int(line.split()[1]) for line in f if line.startswith(field + ":")) / 1024
 
 
-def serve(send, workloads, info=None):
-    """workloads: name -> function of a number of calls that computes so often and waits for the results. info goes to the parent first."""
+def serve(send, workloads, info=None, numbers=None):
+    """workloads: name -> function of a number of calls that computes so often and waits for the results. info goes to the parent first. numbers: name -> function
+    of nothing, for `ask`."""
     send(info or {})
+    numbers = {"peak": lambda: status_mib("VmHWM"), **(numbers or {})}
     for line in sys.stdin:
         request = json.loads(line)
-        if request == "peak":
-            send(status_mib("VmHWM"))
+        if isinstance(request, str):
+            send(numbers[request]())
             continue
         run, calls = workloads[request["workload"]], request["calls"]
         run(request["settle"])
@@ -101,6 +103,10 @@ class Contestant:
 
     def peak_mib(self):
         return self._ask("peak")
+
+    def ask(self, number):
+        """One of the contestant's numbers."""
+        return self._ask(number)
 
     def end(self):
         self.process.kill()

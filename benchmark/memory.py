@@ -1,6 +1,9 @@
 """Training steps that recompute instead of keeping: bytes of the arena and speed, each plan against the one that keeps everything, in turn, in one process.
 
     ./dev bench memory [--repeats N] [--clock wall|cpu] [--ctx cpu|gpu] [--layers N] [--batch N] [NAME...]
+    ./dev bench memory --walk [--oracle PYTHON] [--other LIBRARY] [--stops N] [--steps N] [--scale X]
+
+The second one: peak and resident memory of a program that walks through many shapes of layers, in turn with mxnet 1.9.1 or another build (memory_walk.py).
 """
 import argparse
 import statistics
@@ -8,6 +11,7 @@ import time
 
 import numpy as np
 
+import memory_walk
 import mxnet as mx
 from alternate import add_clock, add_ctx, need_gpu
 
@@ -68,7 +72,7 @@ def compare(title, contestants, repeats, clock):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, parents=[memory_walk.parser()])
     parser.add_argument("names", nargs="*", help="chain, resnet50; all when none is given")
     parser.add_argument("--repeats", type=int, default=5)
     add_clock(parser)
@@ -76,6 +80,9 @@ def main():
     parser.add_argument("--layers", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=16, help="of ResNet-50")
     args = parser.parse_args()
+    if args.walk:
+        memory_walk.walk(args)
+        return
     if args.ctx == "gpu":
         if args.clock == "cpu":
             parser.error("--ctx gpu goes with --clock wall")

@@ -287,6 +287,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     if (first) self->Bind(call.get(), run, graphs);
     if (graphs) self->ExecuteGraphs(call.get(), bulk, run);
     else self->Execute(call.get(), bulk.begin, bulk.end, run);
+    if (!graphs) PlanScratch::Current().End();
     if (last && free_after) {
       storage::FreeOnStream(self->arena_->handle, run);
       self->arena_->handle = StorageHandle();

@@ -1,4 +1,7 @@
-/* Scratch memory of plans' kernels, kept between kernels. A kernel's blocks are given back together when it returns. */
+/*
+ * Scratch memory of plans' kernels, kept between kernels. A kernel's blocks are given back together when it returns, and on the CPU large ones go to the pool at the
+ * end of a bulk: every thread would else keep the most that any kernel ever wanted.
+ */
 #ifndef MXNET_EXECUTOR_PLAN_SCRATCH_H_
 #define MXNET_EXECUTOR_PLAN_SCRATCH_H_
 
@@ -45,8 +48,19 @@ class PlanScratch {
     run_ = run;
     next_ = 0;
   }
+  /* The work that began is over. */
+  void End() {
+    if (!large_ || ctx_.is_gpu()) return;
+    for (StorageHandle& b : blocks_) {
+      if (b.size <= kKept) continue;
+      Storage::Get()->Free(b);
+      b = StorageHandle();
+    }
+    large_ = false;
+  }
   void* Get(size_t bytes) {
     // the block in turn is reused when it is large enough; kernels ask for the same sizes again and again
+    large_ = large_ || bytes > kKept;
     if (next_ == blocks_.size()) blocks_.push_back(Storage::Get()->Alloc(bytes, ctx_));
     StorageHandle& block = blocks_[next_++];
     if (block.size < bytes) {
@@ -66,7 +80,9 @@ class PlanScratch {
     blocks_.clear();
     retired_.clear();
   }
+  static constexpr size_t kKept = 1 << 20;
   const bool keep_all_;
+  bool large_ = false;   // some block is larger than what is kept
   Context ctx_;
   RunContext run_;
   std::vector<StorageHandle> blocks_, retired_;

@@ -21,6 +21,7 @@ void CacheBound::GaveBack(size_t size, bool aged, uint32_t tick) {
   gone.window = window_;
   gone.tick = tick;
   gone.aged = aged;
+  if (aged) aged_ += size;
 }
 
 void CacheBound::Missed(size_t size, uint32_t tick) {
@@ -31,8 +32,12 @@ void CacheBound::Missed(size_t size, uint32_t tick) {
   }
   Gone& gone = it->second;
   if (gone.aged) {
-    if (regretted_ != tick || tick == 0) patience_ = std::min(2 * patience_, kMostPatience);   // once for all blocks of a step
-    regretted_ = tick;
+    regretted_ += size;
+    if (2 * regretted_ >= aged_ && changed_at_ != tick) {
+      patience_ = std::min(2 * patience_, kMostPatience);
+      changed_at_ = tick;
+      aged_ = regretted_ = 0;
+    }
   } else {
     allowance_ = std::min(allowance_ + size / kTimes, std::max(peak_, last_peak_));
   }
@@ -40,9 +45,10 @@ void CacheBound::Missed(size_t size, uint32_t tick) {
 }
 
 void CacheBound::Tick(uint32_t tick) {
-  if (tick - regretted_ > 8 * patience_ && patience_ > kLeastPatience) {
-    patience_ /= 2;
-    regretted_ = tick;
+  if (tick - changed_at_ > 8 * patience_) {
+    patience_ = std::max(patience_ / 2, kLeastPatience);
+    changed_at_ = tick;
+    aged_ = regretted_ = 0;
   }
   for (auto it = gone_.begin(); it != gone_.end();) it = it->second.aged && tick - it->second.tick > 8 * patience_ ? gone_.erase(it) : std::next(it);
 }

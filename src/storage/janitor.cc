@@ -79,7 +79,9 @@ struct JanitorState final : private ForkGuarded {
   void Run() {
     pthread_setname_np(pthread_self(), "mx_janitor");
     constexpr size_t kTrim = 1 << 20;
+    constexpr int kEvery = 4;   // ticks: it stops all who want memory of malloc for some milliseconds
     size_t bytes = 0;
+    int since = kEvery;
     while (true) {
       {
         std::unique_lock<std::mutex> lock(mutex);
@@ -87,9 +89,9 @@ struct JanitorState final : private ForkGuarded {
       }
       std::this_thread::sleep_for(kTick);
       const bool waiting = Each(true, &bytes);
-      if (bytes >= kTrim) {
+      if (bytes >= kTrim && (++since >= kEvery || !waiting)) {
         TrimMalloc();
-        bytes = 0;
+        bytes = since = 0;
       }
       if (waiting) continue;
       SetAsleep(true);
@@ -97,7 +99,7 @@ struct JanitorState final : private ForkGuarded {
     }
   }
 
-  static constexpr std::chrono::milliseconds kTick{500};
+  static constexpr std::chrono::milliseconds kTick{250};
   std::mutex mutex;   // guards what follows
   std::condition_variable changed;
   std::vector<Aging*> pools;

@@ -1,5 +1,5 @@
 /*
- * A thread that lets pools grow old: while one of them caches something it gives all a tick twice a second, otherwise it sleeps. What malloc holds back after
+ * A thread that lets pools grow old: while one of them caches something it gives all a tick four times a second, otherwise it sleeps. What malloc holds back after
  * blocks have gone is returned to the system as well.
  *
  * THREADS  Everything may be called from any thread; Add and Remove not from Age.
