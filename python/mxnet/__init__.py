@@ -32,7 +32,7 @@ def _find(name):
         except ModuleNotFoundError as error:
             if error.name != target:
                 raise   # the module exists; something that it needs does not
-            raise _names.missing(__name__, name) from None
+            raise _names.MissingName(__name__, name) from None
     globals()[name] = value
     return value
 

@@ -70,16 +70,24 @@ def _is_waiting(module, name):
     return name in _waiting.get(module, "").split()
 
 
-def missing(module, name, reason=""):
-    """The AttributeError for what a module has not: in 1.9.1 and not here yet, or unknown (`reason`, else the nearest name)."""
-    if _is_waiting(module, name):
-        use = _instead.get(f"{module}.{name}") or _instead.get(module)
-        return AttributeError(f"module {module!r} has no attribute {name!r}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else ""))
-    if not reason:
+class MissingName(AttributeError):
+    """A name that a module has not. What is said of it is found out when somebody reads it: many programs only probe."""
+
+    def __init__(self, module, name, reason=""):
+        super().__init__(reason)
+        self._module, self._name, self._reason = module, name, reason or f"module {module!r} has no attribute {name!r}"
+
+    def __str__(self):
+        module, name = self._module, self._name
+        if _is_waiting(module, name):
+            use = _instead.get(f"{module}.{name}") or _instead.get(module)
+            return f"module {module!r} has no attribute {name!r}: in MXNet 1.9.1, not here yet" + (f"; use {use}" if use else "")
         import difflib
         near = difflib.get_close_matches(name, [n for n in dir(sys.modules.get(module)) if not n.startswith("_")], 1)
-        reason = f"module {module!r} has no attribute {name!r}" + (f"; the nearest name is {near[0]!r}" if near else "")
-    return AttributeError(reason)
+        return self._reason + (f"; the nearest name is {near[0]!r}" if near else "")
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
 
 
 def lookup(module, name, before=None):
@@ -100,7 +108,7 @@ def lookup(module, name, before=None):
             reason = str(error)
     if name.startswith("__"):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    raise missing(module, name, reason)
+    raise MissingName(module, name, reason)
 
 
 def _complete(module):
@@ -136,7 +144,7 @@ class _Finder:
         if spec is None:
             parent, _, last = name.rpartition(".")
             if _is_waiting(parent, last):
-                raise ModuleNotFoundError(str(missing(parent, last)), name=name)
+                raise ModuleNotFoundError(str(MissingName(parent, last)), name=name)
         elif isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             execute = spec.loader.exec_module
 

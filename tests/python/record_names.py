@@ -123,7 +123,7 @@ def extra_names(found):
 
 def aliases():
     from mxnet import _names
-    return set(_names._aliases)
+    return _names._aliases
 
 
 def rewrite(parts):
@@ -144,7 +144,11 @@ def is_waiting_line(line):
 def names(origins_file):
     rewrite([(lambda line: True, [])])      # what follows asks the package without the generated part
     with open(origins_file) as file:
-        lines, _ = extra_names({m: n for m, n in json.load(file).items() if m not in aliases()})
+        found = json.load(file)
+    targets, whole = aliases(), {}
+    for module, entries in found.items():
+        whole.setdefault(targets.get(module, module), {}).update(entries)
+    lines, _ = extra_names(whole)
     rewrite([(lambda line: True, ['%s: %s\n' % (module, ' '.join(entries)) for module, entries in sorted(lines.items())])])
 
 

@@ -1,8 +1,2 @@
-"""Names under which 1.x had experimental parts; each leads to where the part lives now."""
-import sys as _sys
-
+"""Names under which 1.x had experimental parts; names_1_9_1.txt says where each part lives now."""
 from .. import amp
-
-_sys.modules[__name__ + ".amp"] = amp
-_sys.modules[__name__ + ".amp.amp"] = amp.amp
-_sys.modules[__name__ + ".amp.loss_scaler"] = amp.loss_scaler
