@@ -88,8 +88,10 @@ CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<Cach
   }
   cache.items.emplace_front(key.bytes(), std::move(entry));
   cache.index[key.bytes()] = cache.items.begin();
-  const int limit = Env::Get().onednn_cache_num;
-  while (limit >= 0 && cache.items.size() > static_cast<size_t>(limit > 0 ? limit : 1)) {   // the one in use stays
+  // Without a number of the user's: more than the largest networks need, and some 100 MB for a program that meets ever new shapes.
+  constexpr int kMostEntries = 1024;
+  const int set = Env::Get().onednn_cache_num, limit = set >= 0 ? set : kMostEntries;
+  while (cache.items.size() > static_cast<size_t>(limit > 0 ? limit : 1)) {   // the one in use stays
     cache.index.erase(cache.items.back().first);
     cache.items.pop_back();
   }
