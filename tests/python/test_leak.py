@@ -91,7 +91,7 @@ def grown(call, pool="Unpooled"):
 def test_2000_shapes_through_one_block(make, graphs):
     """32 graphs and 32 plans of each stay, and 1,024 primitives of oneDNN: all reached after 1,000 shapes."""
     kept, growth = grown(f"through_shapes({make}, 2000)")
-    assert kept == graphs and growth < 24
+    assert kept == graphs and growth < 48
 
 
 @pytest.mark.parametrize("make, graphs", [("Reads", 32), ("fixed", 1)])
