@@ -32,6 +32,9 @@ CASES = {
     "batch_take": ("batch_take", lambda F, i, d: F.batch_take(d, i), [0, 1, 2, 0], [0, 1, 2, -2], "-2", "(3,)"),
     "one_hot": ("one_hot", lambda F, i, d: F.one_hot(i, depth=3), [0, 2], [0, 3], "3", "(1,)"),
     "gather_nd": ("gather_nd", lambda F, i, d: F.gather_nd(d, i), [[0, 3], [0, 2]], [[0, 4], [0, 2]], "4", "axis 0"),
+    "SequenceLast": ("SequenceLast", lambda F, i, d: F.SequenceLast(d, i, use_sequence_length=True), [4, 1, 2], [4, 0, 2], "0", "(1,)"),
+    "SequenceMask": ("SequenceMask", lambda F, i, d: F.SequenceMask(d, i, use_sequence_length=True), [4, 0, 2], [4, 0, 5], "5", "(2,)"),
+    "SequenceReverse": ("SequenceReverse", lambda F, i, d: F.SequenceReverse(d, i, use_sequence_length=True), [4, 0, 2], [-1, 0, 2], "-1", "(0,)"),
     "softmax_cross_entropy": ("softmax_cross_entropy", lambda F, i, d: F.softmax_cross_entropy(d, i), [0, 1, 2, 0], [0, 1, 2, 3], "3", "(3,)"),
 }
 

@@ -9,7 +9,7 @@
 namespace mxnet {
 namespace {
 
-[[noreturn]] void ThrowAt(const KernelArgs& args, const TBlob& indices, int64_t flat, double value, int64_t size) {
+[[noreturn]] void ThrowAt(const KernelArgs& args, const TBlob& indices, int64_t flat, double value, const IndexRange& range) {
   std::vector<int64_t> place(static_cast<size_t>(indices.shape.ndim()));
   for (int d = indices.shape.ndim(); d-- > 0; flat /= indices.shape[d]) place[d] = flat % indices.shape[d];
   std::ostringstream text;
@@ -17,7 +17,7 @@ namespace {
   text << "[" << args.attrs->op->name << "] index " << value << " at position (";
   for (size_t d = 0; d < place.size(); ++d) text << (d ? ", " : "") << place[d];
   text << (place.size() == 1 ? ",)" : ")") << " is out of range; ";
-  if (size > 0) text << "accepted: 0 to " << size - 1;
+  if (range.size > range.low) text << "accepted: " << range.low << " to " << range.size - 1;
   else text << "there is nothing to take from";
   throw Error(Error::Kind::kIndex, text.str());
 }
@@ -27,7 +27,7 @@ template <typename T>
 int64_t FirstOutside(const T* in, int64_t n, const IndexRange& range, double* value) {
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(in[i]);   // whole numbers beyond 2^53 are out of any range
-    if (v > -1 && v < static_cast<double>(range.size)) continue;
+    if ((range.low == 0 ? v > -1 : v >= static_cast<double>(range.low)) && v < static_cast<double>(range.size)) continue;
     if (v == range.ignored) continue;
     *value = v;
     return i;
@@ -54,7 +54,7 @@ void CheckIndexArray(KernelArgs& args, const TBlob& indices, const IndexRange& r
     using T = decltype(tag);
     outside = FirstOutside(host.data<T>(), n, range, &value);
   });
-  if (outside >= 0) ThrowAt(args, indices, outside, value, range.size);
+  if (outside >= 0) ThrowAt(args, indices, outside, value, range);
 }
 
 }  // namespace mxnet

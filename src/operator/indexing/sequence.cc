@@ -1,6 +1,7 @@
 // SequenceMask, SequenceLast, SequenceReverse: padded sequences with their lengths.
 #include <algorithm>
 
+#include "operator/indexing/checked_indices.h"
 #include "operator/indexing/device_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/fill.h"
@@ -187,6 +188,14 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
   return grads;
 }
 
+// What MXNET_CHECK_INDICES accepts.
+template <typename P, int kLow>
+IndexRange LengthRange(const KernelArgs& a) {
+  IndexRange range{a.in[0].shape[a.param<P>().axis] + 1};
+  range.low = kLow;
+  return range;
+}
+
 [[maybe_unused]] const bool registered = [] {
   Op::Register("SequenceMask")
       .describe("Sequences with everything behind their ends set to one value.")
@@ -203,7 +212,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         grads[0] = MakeOp("SequenceMask", std::move(in), {{"use_sequence_length", p.use_sequence_length ? "True" : "False"}, {"axis", std::to_string(p.axis)}});
         return grads;
       })
-      .set_kernel(Mask);
+      .set_kernel(WithCheckedIndices(1, LengthRange<SequenceMaskParam, 0>, Mask));
   Op::Register("SequenceLast")
       .describe("The last step of each sequence.")
       .alias("_npx_sequence_last")
@@ -216,7 +225,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         in.insert(in.end(), node->inputs.begin(), node->inputs.end());
         return One("_backward_SequenceLast", node, std::move(in), node->num_inputs());
       })
-      .set_kernel(Last);
+      .set_kernel(WithCheckedIndices(1, LengthRange<SequenceParam, 1>, Last));
   Op::Register("_backward_SequenceLast")
       .describe("Gradient of SequenceLast.")
       .set_param<SequenceParam>()
@@ -241,7 +250,7 @@ std::vector<NodeEntry> One(const std::string& op, const NodePtr& node, std::vect
         in[0] = ograds[0];
         return One("SequenceReverse", node, std::move(in), node->num_inputs());
       })
-      .set_kernel(Reverse);
+      .set_kernel(WithCheckedIndices(1, LengthRange<SequenceParam, 0>, Reverse));
   return true;
 }();
 

@@ -167,16 +167,13 @@ MX_FN power(T a, T b) {
 }
 MX_FN left_shift(T a, T b) { return b < 0 || b >= static_cast<T>(8 * sizeof(T)) ? 0 : static_cast<T>(static_cast<uint64>(a) << b); }
 MX_FN right_shift(T a, T b) { return b < 0 || b >= static_cast<T>(8 * sizeof(T)) ? (a < 0 ? -1 : 0) : a >> b; }
+__device__ __forceinline__ uint64 magnitude(T a) { return a < 0 ? uint64(0) - static_cast<uint64>(a) : static_cast<uint64>(a); }
 MX_FN gcd(T a, T b) {
-  uint64 u = a < 0 ? uint64(0) - static_cast<uint64>(a) : static_cast<uint64>(a), v = b < 0 ? uint64(0) - static_cast<uint64>(b) : static_cast<uint64>(b);
+  uint64 u = magnitude(a), v = magnitude(b);
   while (v != 0) { const uint64 t = u % v; u = v; v = t; }
   return static_cast<T>(u);
 }
-MX_FN lcm(T a, T b) {
-  const uint64 g = static_cast<uint64>(gcd(a, b));
-  const uint64 u = a < 0 ? uint64(0) - static_cast<uint64>(a) : static_cast<uint64>(a), v = b < 0 ? uint64(0) - static_cast<uint64>(b) : static_cast<uint64>(b);
-  return g == 0 ? 0 : static_cast<T>(u / g * v);
-}
+MX_FN lcm(T a, T b) { const uint64 g = magnitude(gcd(a, b)); return g == 0 ? 0 : static_cast<T>(magnitude(a) / g * magnitude(b)); }
 #undef MX_FN
 }  // namespace mx
 )TEXT";
