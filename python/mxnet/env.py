@@ -69,8 +69,9 @@ def _markdown(rows):
              "`mx.util.set_env(name, value)` and `MXSetEnv` change a variable of the running process, except those marked *start*.",
              "`cores` is the number of processors that the process may use, `all` every bit. A default of `= NAME` follows that",
              "variable. Of an older and a newer name of the same setting the newer one wins."]
+    groups = [*dict.fromkeys(row["group"] for row in rows)]      # a group is one table wherever its rows stand
     group = None
-    for row in rows:
+    for row in sorted(rows, key=lambda row: groups.index(row["group"])):
         if row["group"] != group:
             group = row["group"]
             lines += ["", f"## {group[0].upper()}{group[1:]}", "", "| variable | type | default | accepted | what it does |", "|---|---|---|---|---|"]
