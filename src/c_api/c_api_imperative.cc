@@ -340,7 +340,7 @@ int MXNDArrayGetDeferredComputeSymbol(NDArrayHandle* output_handles, int num_out
 }
 
 int MXNDArrayTakeDeferredComputeConstants(int* out_size, NDArrayHandle** out_arrays, const char*** out_names) {
-  API_BEGIN();
+  API_BEGIN(out_size, out_arrays, out_names);
   ApiStore& store = ApiStore::Get();
   store.handles.clear();
   store.strings.clear();

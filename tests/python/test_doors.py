@@ -281,6 +281,16 @@ def test_gradients_of_mixed_dtypes(name):
             np.testing.assert_array_equal(array.grad.asnumpy(), right, err_msg="eager")
 
 
+@pytest.mark.parametrize("name, expected", [("prod", [6, 3, 2]), ("nanprod", [6, 3, 2]), ("max", [0, 0, 1]), ("sum", [1, 1, 1])])
+def test_gradients_of_reduced_integers(name, expected):
+    x = mx.nd.array([1, 2, 3], dtype="int32")
+    x.attach_grad()
+    with autograd.record():
+        y = getattr(mx.nd, name)(x)
+    y.backward()
+    assert x.grad.dtype == np.int32 and x.grad.asnumpy().tolist() == expected
+
+
 # ---- single crashes
 def test_least_common_multiple_of_the_smallest_integer():
     least = -2 ** 63

@@ -53,7 +53,8 @@ void BroadcastReduced(const RunContext& run, const TBlob& reduced_data, const Sh
 }
 
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
-NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", "0"}}); }
+// Whole numbers leave integers what they are.
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", s == std::floor(s) ? "1" : "0"}}); }
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
 
 NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread) {
