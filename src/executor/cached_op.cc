@@ -23,8 +23,9 @@
 namespace mxnet {
 namespace {
 
-// Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would fill the memory with them.
-constexpr size_t kMostPlans = 32;
+// Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would fill the memory with them. Of more than a few plans the
+// folded weights must also fit so many bytes.
+constexpr size_t kMostPlans = 32, kAnyPlans = 8, kMostFolded = size_t{1} << 30;
 
 bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True"; }
 
@@ -377,10 +378,19 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
         throw;
       }
       slot = std::move(fresh);
+      slot->last_use = ++uses_;
+      while (compiled_.size() > kAnyPlans && FoldedBytes() > kMostFolded) Forget();
+      return last_ = compiled_.at(key);
     }
     slot->last_use = ++uses_;
     last_ = slot;
     return slot;
+  }
+
+  size_t FoldedBytes() const {
+    size_t bytes = 0;
+    for (const auto& c : compiled_) bytes += c.second->plan->constant_bytes;
+    return bytes;
   }
 
   // Drops the plan that was not used for longest. A call that is under way keeps its own.

@@ -274,6 +274,7 @@ ConvMethod MethodByMeasurement(const ConvCall& call, bool kept) {
               | (call.src.channels_last ? 32 : 0) | (call.dst.channels_last ? 64 : 0);
   key.level = static_cast<int>(CurrentCpuLevel());
   const std::string bytes(reinterpret_cast<const char*>(&key), sizeof(key));
+  constexpr size_t kMost = 4096;   // of a thread; of all sixteen times as many. Shapes without end must not fill the memory: then what was measured is forgotten
   thread_local std::unordered_map<std::string, ConvMethod> mine;   // no lock on the way of a running plan
   auto own = mine.find(bytes);
   if (own != mine.end()) return own->second;
@@ -281,12 +282,14 @@ ConvMethod MethodByMeasurement(const ConvCall& call, bool kept) {
   std::lock_guard<ForkMutex> lock(*g_measuring);
   auto it = all->find(bytes);
   if (it == all->end()) {
+    if (all->size() >= 16 * kMost) all->clear();
     std::vector<ConvMethod> methods = Candidates(call);
     it = all->emplace(bytes, methods.empty() ? ConvMethod::kLibrary : Measure(call, kept, std::move(methods))).first;
 #ifdef __GLIBC__
     malloc_trim(0);   // a trial's memory goes back at once: the largest layers, which come last, would stand on top of it
 #endif
   }
+  if (mine.size() >= kMost) mine.clear();
   mine.emplace(bytes, it->second);
   return it->second;
 }
