@@ -91,3 +91,101 @@ def test_assigned_numpy_and_initialised_parameters_are_held_once():
     parameter.initialize(mx.init.One())
     assert parameter.data()[999, 999].asscalar() == 1
     assert mx.storage.stats().peak_used_bytes - before < 5_000_000
+
+
+# `step`: arrays of so many floats at once; the blocks are taken, not touched, so that this costs the same on every machine.
+WALK = ARRAY + """
+import time
+def step(sizes):
+    live = [array(n, cpu()) for n in sizes]
+    for handle in live:
+        check_call(_LIB.MXNDArrayFree(handle))
+    check_call(_LIB.MXNDArrayWaitAll())
+def until_gone():
+    for i in range(600):
+        if storage.stats(cpu()).cached_bytes < 1 << 20:
+            return True
+        time.sleep(0.1)
+"""
+
+
+def test_a_walk_through_sizes_holds_what_it_uses_and_gives_that_back():
+    """120 stops of 8 arrays each, which go on to larger ones: 1.3 GB of distinct sizes, 160 MB at once."""
+    result = run(WALK + """
+for i in range(120):
+    for _ in range(2):
+        step([200000 + 41 * (8 * i + k) * 130 for k in range(8)])
+s = storage.stats(cpu())
+assert 150e6 < s.peak_used_bytes < 200e6, s
+assert s.peak_bytes <= 1.1 * s.peak_used_bytes, s
+assert s.used_bytes + s.cached_bytes <= s.limit_bytes, s
+assert s.given_back_blocks > 100 and s.given_back_bytes > 500 << 20, s
+assert s.releases == 0, s
+print(until_gone(), storage.stats(cpu()).cached_bytes < 1 << 20)
+""")
+    assert result.stdout.split() == ["True", "True"], result.stderr
+
+
+def test_a_steady_loop_finds_its_memory_again():
+    """Also when no size of one half of its step serves in the other."""
+    result = run(WALK + """
+sizes = [(70000 + 997 * k) * (10 + k % 70) for k in range(40)]
+for i in range(30):
+    step(sizes[:20])
+    step(sizes[20:])
+before, begin = storage.stats(cpu()), time.time()
+for i in range(200):
+    step(sizes[:20])
+    step(sizes[20:])
+after = storage.stats(cpu())
+assert after.peak_used_bytes > 200 << 20, after
+if time.time() - begin < 60:   # on a machine that stands still blocks do grow old
+    assert after.misses - before.misses <= 40 and after.given_back_blocks - before.given_back_blocks <= 40, (before, after)
+assert after.hits - before.hits > 7000, (before, after)
+print("found")
+""")
+    assert result.stdout.split() == ["found"], result.stderr
+
+
+def test_what_was_resident_goes_back_to_the_system():
+    result = run(WALK + """
+import mxnet as mx
+def resident():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+base = resident()
+live = [mx.nd.ones((n,)) for n in [5000000] * 5 + [100000] * 100]   # of the system's and of malloc's memory
+mx.nd.waitall()
+full = resident()
+del live
+mx.nd.waitall()
+print(until_gone(), full > base + 120)
+for i in range(100):   # malloc's comes last
+    if resident() < base + 30:
+        break
+    time.sleep(0.1)
+print(resident() < base + 30)
+""")
+    assert result.stdout.split() == ["True"] * 3, result.stderr
+
+
+def test_a_forked_child_gives_memory_back_too():
+    result = run(WALK + """
+import os
+step([1 << 20] * 4)
+pid = os.fork()
+if pid == 0:
+    step([1 << 21] * 4)
+    os._exit(0 if until_gone() else 1)
+assert os.waitpid(pid, 0)[1] == 0
+print("gone")
+""")
+    assert result.stdout.split() == ["gone"], result.stderr
+
+
+def test_shared_memory_has_no_bound():
+    result = run("""
+s = storage.stats(Context("cpu_shared", 0))
+print(s.limit_bytes, s.given_back_blocks, s.given_back_bytes)
+""")
+    assert result.stdout.split() == ["0"] * 3, result.stderr
