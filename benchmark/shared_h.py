@@ -9,6 +9,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -105,30 +106,30 @@ def contestant():
 # Control groups
 
 class Quota:
-    """A control group that gives its processes so many processors' time; None where none can be made."""
+    """A control group that gives its processes so many processors' time; `folder` is None where none can be made."""
 
     def __init__(self, processors):
         self.folder = None
-        for root, name, text in (("/sys/fs/cgroup", "cpu.max", "{0} 100000"), ("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "{0}")):
-            folder = f"{root}/mxnet-bench-{os.getpid()}"
-            try:
-                os.mkdir(folder)
-                self.folder = folder
-                with open(f"{folder}/{name}", "w") as f:
-                    f.write(text.format(int(processors * 100000)))
-                return
-            except OSError:
-                self.end()
+        second = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
+        folder = f"/sys/fs/cgroup/{'' if second else 'cpu/'}mxnet-bench-{os.getpid()}"
+        try:
+            os.mkdir(folder)
+            self.folder = folder
+            with open(f"{folder}/{'cpu.max' if second else 'cpu.cfs_quota_us'}", "w") as f:
+                f.write(str(int(processors * 100000)))
+        except OSError:
+            self.end()
 
     def enter(self):
-        if self.folder:
-            with open(f"{self.folder}/cgroup.procs", "w") as f:
-                f.write(str(os.getpid()))
+        with open(f"{self.folder}/cgroup.procs", "w") as f:
+            f.write(str(os.getpid()))
 
     def end(self):
-        if self.folder:
-            os.rmdir(self.folder)
-        self.folder = None
+        for _ in range(50):   # processes that were killed leave it a moment later
+            try:
+                return self.folder and os.rmdir(self.folder)
+            except OSError:
+                time.sleep(0.1)
 
 
 def measure(args, neighbours, quota):

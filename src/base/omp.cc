@@ -125,11 +125,13 @@ void RunOpenMP(int threads, Loop* loop) {
 #pragma omp parallel num_threads(threads)
   {
     const int self = omp_get_thread_num(), count = omp_get_num_threads();   // it may give fewer than asked for
-    if (self != 0 && !t_worker) {
-      SetThreadName("mx-omp");
-      t_worker = true;
+    if (self != 0) {
+      if (!t_worker) {
+        SetThreadName("mx-omp");
+        t_worker = true;
+      }
+      LookAtCores();
     }
-    LookAtCores();
     for (int k = self; k < threads; k += count) loop->Range(k);
   }
 }
@@ -155,10 +157,10 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
 }  // namespace detail
 
 int LibraryTeam(double flops, int threads) {
-  LookAtCores();
   threads = LibraryThreads(threads);
-  if (threads > 1 && !OpenMPCanStart(threads)) return 1;
-  if (threads == 1 || !CoresShared()) return threads;
+  if (threads <= 1 || !OpenMPCanStart(threads)) return 1;
+  LookAtCores();
+  if (!CoresShared()) return threads;
   // Powers of two, for a library prepares itself anew for each number.
   int team = 1;
   while (team < threads && flops >= kSharedFlops * 2 * team) team *= 2;

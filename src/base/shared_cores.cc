@@ -27,6 +27,7 @@ namespace {
 constexpr int64_t kMillisecond = 1000000;                   // all times are nanoseconds
 constexpr uint64_t kLookTicks = 1 << 24;                    // 5 to 17 ms
 constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;   // threads that waited so long within a window share their cores
+constexpr int64_t kTurn = 20 * kMillisecond, kLong = 150 * kMillisecond;    // the least between two looks; long enough for /proc/stat, which counts in hundredths
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;                            // processors that others may use
 
@@ -104,7 +105,7 @@ struct Watch {
   std::atomic<int64_t> window{0}, delay{0};   // begin of the window, and how long threads waited in it
   std::atomic<int64_t> next{0};               // when to look at the others again
   std::atomic<int64_t> hold{kHold}, left{0};  // for how long shared cores stay so; when that ended last
-  std::atomic<bool> first{true};
+  std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
   Others others;
 
@@ -146,6 +147,7 @@ struct Watch {
     if (now < due || !next.compare_exchange_strong(due, now + kHold)) return;
     if (others.End() > Free()) return;
     left = now;
+    next = 0;
     delay = 0;
     detail::g_cores_shared = false;
   }
@@ -153,7 +155,23 @@ struct Watch {
   void Waited(int64_t now, int64_t time) {
     int64_t begin = window;
     if (now - begin > kWindow && window.compare_exchange_strong(begin, now)) delay = 0;
-    if (delay.fetch_add(time) + time >= kMuch) Enter(now);
+    if (delay.fetch_add(time) + time >= kMuch) Suspect(now);
+  }
+
+  // Threads wait for processors: for other processes, or for this one's own threads? Those are not our business.
+  void Suspect(int64_t now) {
+    int64_t due = next;
+    if (now < due || !next.compare_exchange_strong(due, now + kTurn)) return;   // one thread looks
+    if (!suspected || others.Since() > kHold) {
+      suspected = true;
+      others.Begin();
+      next = now + kLong;
+      return;
+    }
+    suspected = false;
+    const double used = others.End();
+    if (used < 0 || used > Free() + kLittle) Enter(now);
+    else next = now + 2 * kHold;
   }
 };
 
