@@ -142,8 +142,7 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
   threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges}));
   Loop loop{fn, context, n / threads, n % threads, {}, {}};
   LookAtCores();
-  const bool possible = OpenMPCanStart(threads);
-  if (possible && !kSanitizeThread && !CoresShared()) {
+  if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {
     RunOpenMP(threads, &loop);
   } else if (t_in_range) {
     for (int k = 0; k < threads; ++k) loop.Range(k);
