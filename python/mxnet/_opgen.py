@@ -2,6 +2,7 @@
 import ctypes
 import functools
 import keyword
+import warnings
 
 from .base import OpHandle, _LIB, _Null, c_str, check_call, py_str
 
@@ -104,8 +105,18 @@ def _bad_keywords(name, kwargs):
         if key.startswith("__") or key in ("attr", "ctx") and kwargs[key] is None:
             del kwargs[key]
     if kwargs:
-        accepted = op_info(name)
-        raise TypeError(f"[{name}] got unexpected arguments {', '.join(kwargs)}; accepted: {', '.join(accepted.inputs + [p[0] for p in accepted.params])}")
+        refuse_or_ignore(op_info(name), kwargs, 4)
+
+
+def refuse_or_ignore(info, unknown, stacklevel):
+    """
+    Arguments that an operator does not know: a TypeError. An operator without any parameters ignores them, as in 1.x, with a warning;
+    arrays and symbols are no such arguments.
+    """
+    text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}"
+    if info.params or info.variadic or any(hasattr(v, "handle") for v in unknown.values()):
+        raise TypeError(text)
+    warnings.warn(text + ". They are ignored, as in 1.x", stacklevel=stacklevel)
 
 
 def namespace_names(prefix):

@@ -2,6 +2,7 @@
 import itertools
 import queue
 import threading
+import warnings
 import weakref
 
 import numpy as np
@@ -205,7 +206,7 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ValueError, TypeError
-        if the arrays have different lengths or are none, or an option is not one of those above.
+        if an array is shorter than the first or there is none, or an option is not one of those above.
     """
 
     def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad", data_name="data",
@@ -221,6 +222,11 @@ class NDArrayIter(DataIter):
         if last_batch_handle != "discard" and any(a.stype == "csr" for _, a in self.data + self.label):
             raise NotImplementedError("[NDArrayIter] csr arrays are supported with last_batch_handle='discard' only")
         self.num_data = self.data[0][1].shape[0]
+        longer = [name for name, array in self.data + self.label if array.shape[0] > self.num_data]
+        if longer:   # 1.x reads what belongs to the first array
+            warnings.warn(f"[NDArrayIter] more instances than the {self.num_data} of {self.data[0][0]}: {', '.join(longer)}; the rest is not read", stacklevel=2)
+            self.data, self.label = ([(name, array[:self.num_data] if array.shape[0] > self.num_data else array) for name, array in arrays]
+                                     for arrays in (self.data, self.label))
         for name, array in self.data + self.label:
             if array.shape[0] != self.num_data:
                 raise ValueError(f"[NDArrayIter] {name} has {array.shape[0]} instances and {self.data[0][0]} has "

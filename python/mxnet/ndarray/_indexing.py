@@ -296,6 +296,8 @@ def setitem(a, key, value):
         raise ValueError("[indexing] the array is read-only")
     if _recording() and _has_history(a):
         raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; use where() or concatenate")
+    if isinstance(key, bool):
+        key = slice(None)   # 1.x: `x[True] = v` and `x[False] = v` write all of it, although `x[True]` reads row 1
     keys = _normalise(a, key)
     if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
         value = _number(value)

@@ -43,10 +43,11 @@ def _check_inputs(function, inputs):
 
 
 def _extra(info, kwargs):
-    """Keyword arguments that are no parameters: hidden attributes stay, anything else is an error."""
-    unknown = [k for k in kwargs if not (k.startswith("__") and k.endswith("__")) and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")]
+    """Keyword arguments that are no parameters: hidden attributes stay, and those of operators without parameters; anything else is an error."""
+    unknown = {k: v for k, v in kwargs.items()
+               if not (k.startswith("__") and k.endswith("__")) and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
     if unknown:
-        raise TypeError(f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}")
+        _opgen.refuse_or_ignore(info, unknown, 4)
     return kwargs
 
 
