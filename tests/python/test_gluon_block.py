@@ -521,3 +521,20 @@ def test_load_dict_zero_grad_reset_ctx_setattr():
     assert net[0].weight.list_ctx() == [mx.cpu(1)]
     net.setattr('grad_req', 'null')
     assert net[0].weight.grad_req == 'null'
+
+
+def test_save_and_load_between_instances_of_other_names(tmp_path):
+    def make():
+        net = nn.HybridSequential()
+        with net.name_scope():
+            net.add(nn.Dense(3, in_units=2), nn.HybridSequential())
+            net[1].add(nn.Dense(2, in_units=3), nn.BatchNorm(in_channels=2))
+        return net
+    a, b, x = make(), make(), nd.array([[1, 2]])
+    a.initialize(mx.init.Xavier())
+    a.hybridize()
+    want = a(x).asnumpy()
+    a.save(str(tmp_path / 'net'))
+    b.load(str(tmp_path / 'net'))
+    assert not set(a.collect_params()) & set(b.collect_params())
+    assert np.array_equal(b(x).asnumpy(), want) and b._cached_op is not None    # the graph came along

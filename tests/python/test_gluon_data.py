@@ -436,3 +436,19 @@ def test_to_tensor_and_normalize():
     assert transforms.Normalize(0.5, 2)(nd.array([[[1.5]]])).asscalar() == 0.5
     with pytest.raises(AssertionError, match='deviations'):
         transforms.Normalize((1, 2), (1, 2, 3))
+
+
+def test_batches_of_lists_of_numbers():
+    """1.9.1 takes tuples apart, and lists not."""
+    from mxnet.gluon.data.dataloader import default_batchify_fn, default_mp_batchify_fn
+    for batchify in (default_batchify_fn, default_mp_batchify_fn):
+        batch = batchify([[1, 2], [3, 4], [5, 6]])
+        assert batch.dtype == np.int64 and batch.asnumpy().tolist() == [[1, 2], [3, 4], [5, 6]]
+        assert batchify([[1., 2], [3, 4]]).dtype == np.float64
+        assert batchify([[[1, 2], [3, 4]]] * 2).shape == (2, 2, 2)
+        rows, numbers = batchify([([1, 2], 3)] * 3)
+        assert rows.shape == (3, 2) and numbers.shape == (3,)
+        assert [a.shape for a in batchify([(1, 2), (3, 4)])] == [(2,), (2,)]
+        assert [a.shape for a in batchify([[nd.ones((2,)), 1]] * 3)] == [(3, 2), (3,)]
+        with pytest.raises(ValueError, match='cannot be stacked'):
+            batchify([[1, 2], [3]])

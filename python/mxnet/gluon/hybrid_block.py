@@ -1,5 +1,6 @@
 """HybridBlock: a Block whose computation is also a graph, so that it can be compiled, exported and have its shapes inferred."""
 import inspect
+import json
 import warnings
 import weakref
 
@@ -543,14 +544,21 @@ class HybridBlock(Block):
         described = super()._describe()
         trace = self._traces.last
         if trace is not None and self._active and trace.num_plain >= 0 and not trace.constants and not trace.exact:
-            described['compiled'] = {'symbol': trace.out.tojson(), 'inputs': [v.name for v in trace.variables], 'out_format': trace.nesting, 'flags': self._flags}
+            described['compiled'] = {'symbol': trace.out.tojson(), 'inputs': [v.name for v in trace.variables], 'out_format': trace.nesting, 'flags': self._flags,
+                                     'parameters': {p.name: path for path, p in self._collect_params_with_prefix().items()}}
         return described
 
     def _restore(self, described, source):
         super()._restore(described, source)
         compiled = described.get('compiled')
         if compiled:
-            out = symbol.load_json(compiled['symbol'])
+            # Parameters have other names in another instance, and the same paths.
+            own = {path: p.name for path, p in self._collect_params_with_prefix().items()}
+            graph = json.loads(compiled['symbol'])
+            for node in graph['nodes']:
+                if node['op'] == 'null':
+                    node['name'] = own.get(compiled.get('parameters', {}).get(node['name']), node['name'])
+            out = symbol.load_json(json.dumps(graph))
             known = set(self.collect_params().keys())
             inputs = set(n for n in compiled['inputs'] if n)
             if all(n in known or n in inputs for n in out.list_inputs()):

@@ -14,15 +14,22 @@ def _stack_arrays(arrays, shared):
     return nd.stack(*arrays, out=out)
 
 
+def _has_arrays(sample):
+    return any(isinstance(s, nd.NDArray) or isinstance(s, (list, tuple)) and _has_arrays(s) for s in sample)
+
+
 def stack(data, shared=False):
-    """Samples as one batch: NDArrays are stacked, the items of tuples and lists are batched each for itself, and everything else goes
-    through NumPy, keeping its dtype."""
+    """Samples as one batch: NDArrays are stacked, the items of tuples (and of lists with NDArrays in them) are batched each for itself, and everything
+    else, such as lists of numbers, goes through NumPy, keeping its dtype. ValueError for lists of different lengths."""
     first = data[0]
     if isinstance(first, nd.NDArray):
         return _stack_arrays(data, shared)
-    if isinstance(first, (tuple, list)):
+    if isinstance(first, tuple) or isinstance(first, list) and _has_arrays(first):
         return [stack(items, shared) for items in zip(*data)]
-    batch = np.asarray(data)
+    try:
+        batch = np.asarray(data)
+    except ValueError as e:
+        raise ValueError(f'[gluon.data.batchify] samples that cannot be stacked: {e}; samples of one shape are accepted (or a batchify_fn that pads)') from e
     if shared:
         return nd.array(batch, dtype=batch.dtype, ctx=context_mod.Context('cpu_shared', 0))
     return nd.array(batch, dtype=batch.dtype)
