@@ -452,3 +452,47 @@ def test_batches_of_lists_of_numbers():
         assert [a.shape for a in batchify([[nd.ones((2,)), 1]] * 3)] == [(3, 2), (3,)]
         with pytest.raises(ValueError, match='cannot be stacked'):
             batchify([[1, 2], [3]])
+
+
+INTERRUPTED = '''
+import sys, time
+import mxnet as mx
+from mxnet import gluon, nd
+data = gluon.data.ArrayDataset(nd.ones((64, 4)), nd.ones((64,)))
+print('ready', flush=True)
+try:
+    end = time.time() + 20
+    while time.time() < end:
+        loader = gluon.data.DataLoader(data, 8, num_workers=2, thread_pool={threads})
+        for _ in range(2):
+            for x, y in loader:
+                x.sum()
+            for x, y in loader:
+                break
+except KeyboardInterrupt:
+    sys.exit(2)
+'''
+
+
+def interrupt_loops(repetitions, threads):
+    """Exit codes of loops over loaders, half of them with their workers, that get SIGINT after a random time; 2 where it was seen."""
+    random, codes = np.random.RandomState(repetitions), []
+    for i in range(repetitions):
+        loop = subprocess.Popen([sys.executable, '-c', INTERRUPTED.format(threads=threads)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        loop.stdout.readline()
+        time.sleep(.05 + .6 * random.rand())
+        (os.killpg if i % 2 else os.kill)(loop.pid, signal.SIGINT)
+        loop.communicate(timeout=60)
+        codes.append(loop.returncode)
+    return codes
+
+
+@pytest.mark.parametrize('threads', [False, True])
+def test_interrupt_is_not_lost(threads):
+    assert interrupt_loops(4, threads) == [2] * 4
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize('threads', [False, True])
+def test_interrupt_is_not_lost_in_100_loops(threads):
+    assert interrupt_loops(100, threads) == [2] * 100

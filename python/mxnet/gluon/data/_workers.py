@@ -4,6 +4,8 @@ import collections
 import multiprocessing
 import os
 import pickle
+import queue
+import signal
 import threading
 import time
 import traceback
@@ -36,7 +38,6 @@ def _with_trace(error, text):
 def _prepare_worker(seed):
     """Settings of a fresh worker process. The engine gives it MXNET_MP_WORKER_NTHREADS threads by itself, because it is a fork."""
     import random
-    import signal
     import sys
 
     import numpy as np
@@ -83,7 +84,52 @@ def _process_loop(conn, dataset, batchify_fn, seed):
     os._exit(0)    # the parent's exit handlers are not ours to run
 
 
-_open = weakref.WeakSet()    # of ProcessWorkers
+_open = weakref.WeakSet()    # of ProcessWorkers and ThreadWorkers
+_TICK = 0.25                 # seconds between two looks at whether the loader, or the iterator of an epoch, is gone
+
+
+class _HeldInterrupt:
+    """Scope in which Ctrl-C waits until its end. Python drops what a signal's handler raises in callbacks of fork, and a child must not have it at all."""
+
+    def __enter__(self):
+        self._arrived = []
+        self._handler = None
+        if threading.current_thread() is threading.main_thread() and callable(signal.getsignal(signal.SIGINT)):
+            self._handler = signal.signal(signal.SIGINT, lambda number, frame: self._arrived.append((number, frame)))
+
+    def __exit__(self, *_):
+        if self._handler is not None:
+            signal.signal(signal.SIGINT, self._handler)
+            if self._arrived:
+                self._handler(*self._arrived[-1])
+
+
+class _Watched:
+    """What workers know of their loader and of its epochs, by weak references: those have no finalizers, in which an interrupt would be lost."""
+
+    def __init__(self):
+        self._loader = None
+        self._epochs = []    # (reference to an epoch, its list of tasks)
+
+    def belong_to(self, loader):
+        """End when `loader` is gone."""
+        self._loader = weakref.ref(loader)
+
+    def watch(self, epoch, tasks):
+        """Forget `tasks`, a list that `epoch` changes, when `epoch` is gone."""
+        self._reap()
+        self._epochs.append((weakref.ref(epoch), tasks))
+
+    def _reap(self):
+        for entry in [e for e in self._epochs if e[0]() is None]:
+            try:
+                self._epochs.remove(entry)
+            except ValueError:
+                continue    # another thread was faster
+            self.forget(list(entry[1]))
+
+    def _abandoned(self):
+        return self._loader is not None and self._loader() is None
 
 
 # Workers end while there are threads: multiprocessing, whose own exit handler runs behind this one, ends them under the dispatching thread, which then notes
@@ -94,10 +140,11 @@ def _close_all():
         workers.close()
 
 
-class ProcessWorkers:
+class ProcessWorkers(_Watched):
     """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered by `submit`."""
 
     def __init__(self, count, dataset, batchify_fn):
+        super().__init__()
         ctx = multiprocessing.get_context('fork')
         self._owner = os.getpid()
         self._lock = threading.Condition()
@@ -116,7 +163,8 @@ class ProcessWorkers:
             mine, theirs = ctx.Pipe()
             process = ctx.Process(target=self._run_child, args=(mine, theirs, dataset, batchify_fn, base + i), daemon=True,
                                   name=f'mxnet-dataloader-{i}')
-            process.start()
+            with _HeldInterrupt():
+                process.start()
             theirs.close()
             self._processes[mine] = process
             self._idle.append(mine)
@@ -197,7 +245,11 @@ class ProcessWorkers:
                 if self._closed:
                     return
                 sources = list(self._busy) + list(self._idle)
-            for source in connection.wait(sources + [self._wake_read]):
+            self._reap()
+            if self._abandoned():
+                self.close()
+                return
+            for source in connection.wait(sources + [self._wake_read], _TICK):
                 if source is self._wake_read:
                     try:
                         while self._wake_read.poll():
@@ -284,29 +336,69 @@ class ProcessWorkers:
         self._wake_write.close()
 
 
-class ThreadWorkers:
+class _Task:
+    """A batch that a thread makes."""
+
+    def __init__(self, indices):
+        self.indices, self.done, self.dropped = indices, threading.Event(), False
+        self.value = self.error = None
+
+
+def _thread_loop(owner, tasks, make):
+    """One worker thread, until its ThreadWorkers are closed or gone."""
+    while True:
+        try:
+            task = tasks.get(timeout=_TICK)
+        except queue.Empty:
+            workers = owner()
+            if workers is None or workers._closed or workers._abandoned():
+                return
+            del workers
+            continue
+        if task is None:
+            return
+        if not task.dropped:
+            try:
+                task.value = make(task.indices)
+            except BaseException as e:    # pylint: disable=broad-except  (whoever fetches it decides)
+                task.error = e
+        task.done.set()
+        del task
+
+
+class ThreadWorkers(_Watched):
     """`count` threads, with the interface of ProcessWorkers."""
 
     def __init__(self, count, dataset, batchify_fn):
-        from concurrent.futures import ThreadPoolExecutor
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix='mxnet-dataloader')
-        self._make = lambda indices: batchify_fn([dataset[i] for i in indices])
+        super().__init__()
+        self._closed = False
+        self._tasks = queue.SimpleQueue()
+        arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices])
+        self._threads = [threading.Thread(target=_thread_loop, args=arguments, name=f'mxnet-dataloader_{i}', daemon=True) for i in range(count)]
+        for thread in self._threads:
+            thread.start()
+        _open.add(self)
 
     def submit(self, indices):
-        return self._pool.submit(self._make, indices)
+        task = _Task(indices)
+        self._tasks.put(task)
+        return task
 
     def fetch(self, task, timeout):
-        from concurrent.futures import TimeoutError as FutureTimeout
-        try:
-            return task.result(timeout)
-        except FutureTimeout:
-            if task.done():
-                raise    # the transformation itself raised a TimeoutError
-            raise multiprocessing.TimeoutError(f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger timeout is accepted') from None
+        if not task.done.wait(timeout):
+            raise multiprocessing.TimeoutError(f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger timeout is accepted')
+        if task.error is not None:
+            raise task.error
+        return task.value
 
     def forget(self, tasks):
         for task in tasks:
-            task.cancel()
+            task.dropped = True
 
     def close(self):
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._closed = True
+        for _ in self._threads:
+            self._tasks.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(5)

@@ -79,6 +79,7 @@ class DataLoader:
         if self._num_workers:
             from ._workers import ProcessWorkers, ThreadWorkers
             self._workers = (ThreadWorkers if thread_pool else ProcessWorkers)(self._num_workers, dataset, batchify_fn)
+            self._workers.belong_to(self)
         self.auto_reload = auto_reload
         if auto_reload:
             self.refresh()
@@ -97,43 +98,15 @@ class DataLoader:
             raise ValueError('[gluon.data.DataLoader] shuffle=True given with a sampler, which is the order; either is accepted')
         return _sampler.BatchSampler(sampler, batch_size, last_batch or 'keep')
 
-    def _batches(self):
-        """One epoch. With workers, the first batches are under way as soon as the generator is started."""
-        if self._workers is None:
-            for indices in self._batch_sampler:
-                yield self._finish(self._batchify_fn([self._dataset[i] for i in indices]))
-            return
-        workers, under_way = self._workers, []
-        lists = iter(self._batch_sampler)
-        try:
-            for indices in lists:
-                under_way.append(workers.submit(indices))
-                if len(under_way) > self._prefetch:
-                    break
-            yield None    # everything before this runs when the epoch is prepared
-            while under_way:
-                batch = workers.fetch(under_way.pop(0), self._timeout)
-                indices = next(lists, None)
-                if indices is not None:
-                    under_way.append(workers.submit(indices))
-                yield self._finish(batch)
-        finally:
-            workers.forget(under_way)
-
-    def _finish(self, batch):
-        return _as_in_context(batch, context_mod.cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
-
     def _start(self):
-        epoch = self._batches()
-        if self._workers is not None:
-            next(epoch)
-        return epoch
+        return _Epoch(self)
 
     def __iter__(self):
         if self._prefetch_iter is None:
-            return _Epoch(self, self._start())
+            return self._start()
         epoch, self._prefetch_iter = self._prefetch_iter, None
-        return _Epoch(self, epoch)
+        epoch.keep(self)
+        return epoch
 
     def __len__(self):
         return len(self._batch_sampler)
@@ -142,6 +115,7 @@ class DataLoader:
         """Start preparing an epoch now; the next `iter` takes it."""
         self.clean()
         self._prefetch_iter = self._start()
+        self._prefetch_iter.keep(None)    # it must not keep the loader that keeps it
 
     def clean(self):
         """Drop an epoch that was prepared."""
@@ -155,32 +129,80 @@ class DataLoader:
         if self._workers is not None:
             self._workers.close()
 
-    def __del__(self):
-        if getattr(self, '_workers', None) is not None:
-            self.clean()
-            self._workers.close()
-
 
 class _Epoch:
-    """The iterator over one epoch; its length is the number of batches."""
+    """The iterator over one epoch; its length is the number of batches.
 
-    def __init__(self, loader, batches):
+    Neither it nor the loader has a finalizer in Python: an interrupt (Ctrl-C) that arrives in one is lost. The workers see when either is gone.
+    """
+
+    def __init__(self, loader):
         self._loader = loader    # keeps the workers alive
-        self._batches = batches
+        self._workers, self._timeout = loader._workers, loader._timeout
+        self._length = len(loader._batch_sampler) if hasattr(loader._batch_sampler, '__len__') else None
+        self._lists = iter(loader._batch_sampler)
+        self._under_way = []
+        if self._workers is not None:
+            self._workers.watch(self, self._under_way)
+            for _ in range(loader._prefetch + 1):
+                if not self._submit():
+                    break
+        else:
+            self._make = lambda indices, dataset=loader._dataset, batchify_fn=loader._batchify_fn: batchify_fn([dataset[i] for i in indices])
+        self._finish = _Finish(loader._pin_memory, loader._pin_device_id)
+
+    def keep(self, loader):
+        """Hold `loader`, or let it go."""
+        self._loader = loader
+
+    def _submit(self):
+        indices = next(self._lists, None)
+        if indices is not None:
+            self._under_way.append(self._workers.submit(indices))
+        return indices is not None
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        try:
-            return next(self._batches)
-        except StopIteration:
-            loader, self._loader = self._loader, None
-            if loader is not None and loader.auto_reload and loader._prefetch_iter is None:
-                loader.refresh()
-            raise
+        if self._workers is None:
+            indices = next(self._lists, None)
+            if indices is not None:
+                return self._finish(self._make(indices))
+        elif self._under_way:
+            task = self._under_way[0]
+            try:
+                batch = self._workers.fetch(task, self._timeout)
+            except BaseException:
+                self.close()
+                raise
+            self._under_way.pop(0)
+            self._submit()
+            return self._finish(batch)
+        loader, self._loader = self._loader, None
+        if loader is not None and loader.auto_reload and loader._prefetch_iter is None:
+            loader.refresh()
+        raise StopIteration
 
     next = __next__
 
+    def close(self):
+        """Drop what is under way; no batches come any more."""
+        tasks = list(self._under_way)
+        self._under_way.clear()
+        self._lists = iter(())
+        if self._workers is not None:
+            self._workers.forget(tasks)
+
     def __len__(self):
-        return len(self._loader._batch_sampler)
+        return self._length
+
+
+class _Finish:
+    """What happens to a batch in this process."""
+
+    def __init__(self, pin_memory, device):
+        self._pinned = context_mod.cpu_pinned(device) if pin_memory else None
+
+    def __call__(self, batch):
+        return batch if self._pinned is None else _as_in_context(batch, self._pinned)
