@@ -6,9 +6,9 @@
  * THREADS    Every member function may be called from any thread, also from inside a running operation, except
  *            WaitForVar/WaitForAll, which throw when called on an engine worker (they could never return).
  * FAILURE    An operation that throws poisons the variables it writes; an operation with a poisoned input is
- *            skipped and poisons its outputs in turn (unless kNoSkip). The error, extended by operator name and
- *            call site, is rethrown by the next WaitForVar on such a variable, or by WaitForAll (the first one),
- *            and that throw clears it in all variables that it poisons. A successful later write clears it in its variable.
+ *            skipped and poisons its outputs in turn (unless kNoSkip). The error, extended by operator name and call site, is rethrown by every WaitForVar
+ *            on such a variable until a later write succeeds (what is changed in place: once, src/engine/change.h). WaitForAll rethrows the first error that
+ *            nothing has raised yet. One that nothing has raised or overwritten at exit is printed there, and exit status 0 becomes 1.
  * SHUTDOWN   The destructor drains what was pushed. After a fork the child starts with an empty engine whose
  *            workers are created on first use; work pending in the parent stays with the parent.
  *
@@ -78,7 +78,7 @@ class MXNET_DLL Engine {
   virtual void DeleteVariable(SyncFn fn, Context ctx, Var* var) = 0;
 
   /*
-   * REQUIRES: no variable twice in `writes`, none in both lists (throws Error(kValue) otherwise); duplicates in `reads` are dropped.
+   * REQUIRES: no variable twice in `writes` (throws Error(kValue) otherwise); duplicates in `reads` are dropped. In both lists: changed in place.
    * `name` must outlive the engine (operator names do). `priority`: larger runs earlier among ready operations.
    * `wait`: the caller promises to wait for it, so it is not collected into a bulk.
    */
@@ -101,7 +101,7 @@ class MXNET_DLL Engine {
   /* Blocks until everything pushed so far that writes `var` is done (also its readers when `for_write`). Rethrows. */
   virtual void WaitForVar(Var* var, bool for_write = false) = 0;
   virtual void WaitForAll() = 0;
-  /* Rethrows the error kept in `var`, if any, without waiting. */
+  /* Rethrows the error kept in `var`, if any, as WaitForVar does, without waiting. */
   virtual void Throw(Var* var) = 0;
   /* Number of finished writes to `var`; changes whenever its contents may have. */
   virtual uint64_t Version(Var* var) const = 0;

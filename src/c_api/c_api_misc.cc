@@ -2,6 +2,7 @@
  * Functions of the caller's own on the engine. `ctx_handle` points to a mxnet::Context, `prop_handle` to a FnProperty or is null, variable
  * lists are arrays of mxnet::Var*. An asynchronous function gets the address of a mxnet::OnComplete that it must copy before it returns.
  */
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -46,12 +47,19 @@ struct Push {
     Need(num_writes, w, "variables to write");
     for (int i = 0; i < num_reads; ++i) Add(&reads, static_cast<Var**>(r)[i]);
     for (int i = 0; i < num_writes; ++i) Add(&writes, static_cast<Var**>(w)[i]);
+    CheckApart();
   }
   void Arrays(NDArrayHandle* r, int num_reads, NDArrayHandle* w, int num_writes) {
     Need(num_reads, r, "arrays to read");
     Need(num_writes, w, "arrays to write");
     for (int i = 0; i < num_reads; ++i) Add(&reads, WithMemory(r[i])->var());
     for (int i = 0; i < num_writes; ++i) Add(&writes, WithMemory(w[i])->var());
+    CheckApart();
+  }
+  void CheckApart() const {
+    for (Var* r : reads)
+      MXNET_CHECK_KIND(std::find(writes.begin(), writes.end(), r) == writes.end(), Value)
+          << "[engine] a variable was pushed both as read and as written; accepted: each variable once";
   }
   void Async(EngineAsyncFunc f, int priority, const char* name, bool wait) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";

@@ -62,7 +62,7 @@ bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Contex
   state->bulk_priority = priority;
   body->items.push_back({std::move(*fn), name, no_skip, static_cast<int>(body->vars.size()), n, std::string()});
   if (HasCallSite()) body->items.back().site = CallSite();
-  for (int i = 0; i < n; ++i) body->vars.push_back({e[i].var, e[i].writes != 0});
+  for (int i = 0; i < n; ++i) body->vars.push_back({e[i].var, e[i].writes != 0, e[i].kept});
   const bool full = static_cast<int>(body->items.size()) >= state->bulk_size;
   state->lock.unlock();
   Bump(&state->bulked);
@@ -77,13 +77,17 @@ void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
   BulkBody* body = state->bulk.get();
   Op* op = NewOp(Op::kBulk, state->bulk_ctx, FnProperty::kNormal, state->bulk_priority, "bulk");
   op->Reserve(static_cast<int>(body->vars.size()));
-  for (const BulkBody::Use& use : body->vars) op->Add(use.var, use.write);
+  for (const BulkBody::Use& use : body->vars) {
+    op->Add(use.var, use.write);
+    op->entries[op->num_entries - 1].kept = use.kept || !use.write;   // of all uses together: is nothing replaced?
+  }
   VarEntry* e = op->entries;
   SortByVar(e, op->num_entries);
   int kept = op->num_entries > 0 ? 1 : 0;
   for (int i = 1; i < op->num_entries; ++i) {
     if (e[i].var == e[kept - 1].var) {
       e[kept - 1].writes += e[i].writes;
+      e[kept - 1].kept = e[kept - 1].kept && e[i].kept;
     } else {
       e[kept++] = e[i];
     }
@@ -144,17 +148,24 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
       if (!body->vars[i].write) continue;
       VarEntry* e = entry_of(body->vars[i].var);
-      if (e->error == outcome) continue;
+      const bool kept = body->vars[i].kept;
+      if (outcome != nullptr && kept && e->error != nullptr && !e->soft) continue;   // it had no contents before either
+      const bool soft = outcome != nullptr && kept && !e->var->scratch();
+      if (e->error == outcome) {
+        e->soft = e->soft && soft;
+        continue;
+      }
       if (outcome != nullptr) outcome->Ref();
       if (e->error != nullptr) e->error->Unref();
       e->error = outcome;
+      e->soft = soft;
     }
   };
   struct Made {
     ErrorRecord* record;
     bool wrote;
   };
-  std::vector<Made> made;  // failures of this bulk: one reference and one holder each
+  std::vector<Made> made;  // failures of this bulk, inherited ones too: one reference and one holder each
   InOperationScope scope;
   auto fail = [&](const BulkBody::Item& item) {
     ErrorRecord* record = NewError(std::current_exception(), item.name, item.site);
@@ -169,10 +180,13 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     ErrorRecord* input = nullptr;
     if (errors && !item.no_skip) {
       for (int i = item.first_var; i < item.first_var + item.num_vars && input == nullptr; ++i) {
-        if (!body->vars[i].write) input = entry_of(body->vars[i].var)->error;
+        if (!body->vars[i].write || body->vars[i].kept) input = entry_of(body->vars[i].var)->error;
       }
       if (input != nullptr) {
-        leave(item, input);
+        const auto use = body->vars.begin() + item.first_var;
+        const bool changes = std::any_of(use, use + item.num_vars, [](const BulkBody::Use& u) { return u.kept && !u.var->scratch(); });
+        made.push_back({Inherit(input, op->seen_raised, changes), true});
+        leave(item, made.back().record);
         continue;
       }
     }

@@ -1,5 +1,6 @@
 #include "engine/dependency_engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/block_pool.h"
@@ -70,6 +71,7 @@ Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, 
   ThreadState* state = State();
   op->pusher = state;
   op->age = state->made++;
+  op->seen_raised = num_raised.load(std::memory_order_relaxed);
   op->ctx = ctx;
   op->name = name;
   op->engine = this;
@@ -106,14 +108,17 @@ void DependencyEngine::FillEntries(Op* op, const std::vector<Var*>& reads, const
   }
   int kept = op->num_entries > 0 ? 1 : 0;
   for (int i = 1; i < op->num_entries; ++i) {
-    if (e[i].var != e[kept - 1].var) {
+    VarEntry* last = &e[kept - 1];
+    if (e[i].var != last->var) {
       if (kept != i) e[kept] = e[i];
       ++kept;
-    } else if (e[i].writes != 0 || e[kept - 1].writes != 0) {
-      const char* what = e[i].writes != 0 && e[kept - 1].writes != 0 ? "twice as written" : "both as read and as written";
+    } else if (e[i].writes != 0 && last->writes != 0) {
       const char* name = op->name != nullptr ? op->name : "engine";
       FreeOp(op);
-      MXNET_THROW(Value) << "[" << name << "] a variable was pushed " << what << "; accepted: each variable once, as read or as written";
+      MXNET_THROW(Value) << "[" << name << "] a variable was pushed twice as written; accepted: each variable once among those that are written";
+    } else if (e[i].writes != last->writes) {
+      last->writes = 1;
+      last->kept = true;
     }
   }
   op->num_entries = kept;
@@ -159,7 +164,7 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
   while (Op* op = ready->Pop()) {
     if (op->kind == Op::kWait) {
       VarEntry* e = &op->entries[0];
-      *op->wait_error = e->error;  // the reference moves to the waiter
+      *op->wait_error = {e->error, e->soft};  // the reference moves to the waiter
       e->error = nullptr;
       e->var->lock();
       e->var->CollectWork(e->writes != 0, op->wait_work);
@@ -188,7 +193,7 @@ void DependencyEngine::Dispatch(OpList* ready, bool may_keep) {
 ErrorRecord* DependencyEngine::InputError(Op* op) const {
   for (int i = 0; i < op->num_entries; ++i) {
     VarEntry* e = &op->entries[i];
-    if (e->writes == 0 && e->error != nullptr) return e->error;
+    if ((e->writes == 0 || e->kept) && e->error != nullptr) return e->error;
   }
   return nullptr;
 }
@@ -231,8 +236,8 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
   }
   const bool check_inputs = op->poisoned.load(std::memory_order_relaxed) && op->prop != FnProperty::kNoSkip;
   if (check_inputs && op->kind != Op::kBulk && (failure = InputError(op)) != nullptr) {
-    failure->Ref();
-    failure->holders.fetch_add(1, std::memory_order_relaxed);
+    const bool changes = std::any_of(op->entries, op->entries + op->num_entries, [](const VarEntry& e) { return e.kept && !e.var->scratch(); });
+    failure = Inherit(failure, op->seen_raised, changes);
     op->refs.store(1, std::memory_order_relaxed);
     if (op->behind_device.load(std::memory_order_relaxed)) SyncQuietly(rctx);   // it leaves no event behind what its stream waits for
     Complete(op, failure, &ready);
@@ -282,6 +287,7 @@ void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
     for (int i = 0; i < op->num_entries; ++i) {
       record->Ref();
       op->entries[i].error = record;
+      op->entries[i].soft = op->entries[i].kept && !op->entries[i].var->scratch();
     }
     op->poisoned.store(true, std::memory_order_relaxed);
     Complete(op, nullptr, &ready);
@@ -332,17 +338,24 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
     VarEntry* e = &op->entries[i];
     Var* var = e->var;
     ErrorRecord* outcome = failure;
+    bool soft = e->kept && !var->scratch();
+    bool own = false;   // comes with a reference
     if (__builtin_expect(errors, 0)) {
       if (kind == Op::kBulk) {
         outcome = e->error;
-        e->error = nullptr;
+        soft = e->soft;
+        own = true;
+      } else if (failure != nullptr && e->kept && e->error != nullptr && !e->soft) {
+        outcome = e->error;   // it had no contents before either
+        soft = false;
+        own = true;
       } else if (e->error != nullptr) {
         e->error->Unref();
-        e->error = nullptr;
       }
+      e->error = nullptr;
     }
     if (e->writes != 0) {
-      if (kind != Op::kBulk && outcome != nullptr) outcome->Ref();
+      if (!own && outcome != nullptr) outcome->Ref();
       wrote = true;
       if (__builtin_expect(kind == Op::kDelete, 0)) {  // nothing can be queued behind it
         if (outcome != nullptr) outcome->Unref();
@@ -354,7 +367,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
       if (held) outcome->Ref();
       var->lock();
       if (__builtin_expect(work != nullptr || var->work_ != nullptr, 0)) replaced = var->NoteWork(work, true);
-      var->FinishWrite(e->writes, outcome, ready);
+      var->FinishWrite(e->writes, outcome, soft, ready);
       if (held) ReleaseOutcome(outcome);
     } else {
       if (kind == Op::kBulk && outcome != nullptr) outcome->Unref();
@@ -452,15 +465,15 @@ bool DependencyEngine::TryAcquire(Var* const* reads, int num_reads, Var* const* 
   return false;
 }
 
-void DependencyEngine::Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error,
-                               const char* name) {
+void DependencyEngine::ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error,
+                                      const char* name) {
   OpList ready;
   ErrorRecord* failure = error == nullptr ? nullptr : NewError(error, name, CallSite());
   for (int i = 0; i < num_writes; ++i) {
     Var* v = writes[i];
     if (failure != nullptr) failure->Ref();
     v->lock();
-    v->FinishWrite(1, failure, &ready);
+    v->FinishWrite(1, failure, i < num_kept && !v->scratch(), &ready);
     v->unlock();
   }
   for (int i = 0; i < num_reads; ++i) {
@@ -476,9 +489,16 @@ void DependencyEngine::Release(Var* const* reads, int num_reads, Var* const* wri
   if (__builtin_expect(!ready.empty(), 0)) Dispatch(&ready);
 }
 
-Var* DependencyEngine::NewVariable() {
+void ReleaseChanged(Engine* engine, Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error,
+                    const char* name) {
+  static_cast<DependencyEngine*>(engine)->ReleaseChanged(reads, num_reads, writes, num_writes, num_kept, std::move(error), name);
+}
+
+Var* NewScratchVariable(Engine* engine) { return static_cast<DependencyEngine*>(engine)->NewVariable(true); }
+
+Var* DependencyEngine::NewVariable(bool scratch) {
   Var* var = VarPool::Alloc();
-  var->Reset();
+  var->Reset(scratch);
   return var;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
+#include "engine/change.h"
 #include "engine/var.h"
 #include "mxnet/engine.h"
 
@@ -28,7 +29,7 @@ struct BulkBody {
   };
   struct Use {
     Var* var;
-    bool write;
+    bool write, kept;
   };
   std::vector<Item> items;
   std::vector<Use> vars;
@@ -74,7 +75,8 @@ class DependencyEngine : public Engine {
   DependencyEngine();
   ~DependencyEngine() override;
 
-  Var* NewVariable() override;
+  Var* NewVariable() override { return NewVariable(false); }
+  Var* NewVariable(bool scratch);
   void DeleteVariable(SyncFn fn, Context ctx, Var* var) override;
   void PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                  const char* name, bool wait) override;
@@ -82,7 +84,10 @@ class DependencyEngine : public Engine {
                 const char* name) override;
   bool TryAcquire(Var* const* reads, int num_reads, Var* const* writes, int num_writes) override;
   void Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error,
-               const char* name) override;
+               const char* name) override {
+    ReleaseChanged(reads, num_reads, writes, num_writes, 0, error, name);
+  }
+  void ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error, const char* name);
   void WaitForVar(Var* var, bool for_write) override;
   void WaitForAll() override;
   void Throw(Var* var) override;
@@ -101,10 +106,11 @@ class DependencyEngine : public Engine {
   virtual void ChildAfterFork();
 
   /*
-   * Waits until what was pushed on `var` is complete, and returns what devices still have to do. `raise`: the error that it keeps, if the program has
-   * not seen it yet.
+   * Waits until what was pushed on `var` is complete, and returns what devices still have to do. `raise`: the error that it keeps.
    */
   std::vector<DeviceWorkPtr> Settle(Var* var, bool for_write, std::exception_ptr* raise);
+  /* The failures that no wait has raised and no write has made good, oldest first. */
+  std::vector<std::string> Unread();
   uint64_t id() const { return id_; }
   void ThreadExit(ThreadState* state);  // flushes its bulk and lets another thread take the state over
 
@@ -146,9 +152,10 @@ class DependencyEngine : public Engine {
   void RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready);
   static std::vector<DeviceWorkPtr> UnderWay(Op* op);
   void WaitForDevices(Op* op, const RunContext& rctx);
-  void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise);
+  void FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise, bool again = false);
   ErrorRecord* NewError(const std::exception_ptr& e, const char* name, const std::string& site);
-  void RaiseClaimed(ErrorRecord* record);
+  ErrorRecord* Keep(ErrorRecord* record);
+  ErrorRecord* Inherit(ErrorRecord* input, uint64_t seen_raised, bool changes);
 
   bool AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
                     const std::vector<Var*>& writes, bool no_skip, int priority, const char* name);
@@ -168,7 +175,7 @@ class DependencyEngine : public Engine {
   std::atomic<uint32_t> all_word_{0};           // futex of WaitForAll
   std::atomic<int> callbacks_{0};               // OnComplete calls that still use the engine
   std::mutex errors_mu_;
-  std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: not yet raised, oldest first
+  std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: may be unread, oldest first
 };
 
 /* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must not wait. Not initial-exec, as above. */

@@ -8,6 +8,8 @@ using engine::ErrorRecord;
 using engine::OpList;
 using engine::VarEntry;
 
+std::atomic<uint64_t> engine::num_raised{0};
+
 void Var::Grant(VarEntry* e) {
   if (e->writes != 0) {
     writer_ = true;
@@ -15,7 +17,10 @@ void Var::Grant(VarEntry* e) {
     ++readers_;
   }
   if (work_ != nullptr && HasWork(e->writes != 0)) e->op->behind_device.store(true, std::memory_order_relaxed);
-  if (error_ != nullptr && (e->error = LiveError()) != nullptr) e->op->poisoned.store(true, std::memory_order_relaxed);
+  if (error_ != nullptr && (e->error = LiveError()) != nullptr) {
+    e->soft = soft_;
+    e->op->poisoned.store(true, std::memory_order_relaxed);
+  }
 }
 
 bool Var::Enter(VarEntry* e) {
@@ -42,9 +47,10 @@ void Var::GrantNext(OpList* ready) {
 }
 
 bool Var::ForgetCleared() {
-  if (!error_->cleared.load(std::memory_order_acquire)) return false;
+  if (!error_->cleared.load(std::memory_order_acquire) && !(soft_ && error_->raised.load(std::memory_order_acquire) != 0)) return false;
   error_->Unref();
   error_ = nullptr;
+  soft_ = false;
   return true;
 }
 
@@ -54,18 +60,21 @@ ErrorRecord* Var::LiveError() {
   return error_;
 }
 
-void Var::SetError(ErrorRecord* outcome) {
+void Var::SetError(ErrorRecord* outcome, bool soft) {
   if (outcome != nullptr) outcome->holders.fetch_add(1, std::memory_order_relaxed);
   ErrorRecord* old = error_;
   error_ = outcome;
+  soft_ = outcome != nullptr && soft;
   if (old == nullptr) return;
   if (old->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) old->cleared.store(true, std::memory_order_release);
   old->Unref();
 }
 
-void Var::Reset() {
+void Var::Reset(bool scratch) {
   if (error_ != nullptr) error_->Unref();  // not an overwrite: WaitForAll still raises it
   error_ = nullptr;
+  soft_ = false;
+  scratch_ = scratch;
   work_ = nullptr;  // taken already
   live_ = !live_;
   writer_ = false;  // held by the deletion
@@ -84,7 +93,10 @@ void Var::ResetInChild(ErrorRecord* (*lost)()) {
   bulk_ = nullptr;
   if (live_) work_ = nullptr;  // the parent's streams are not here
   // A record that another thread was replacing cannot be told from a good one: leak instead of releasing it.
-  if (pending && live_) error_ = lost();
+  if (pending && live_) {
+    error_ = lost();
+    soft_ = false;
+  }
 }
 
 }  // namespace mxnet

@@ -20,9 +20,12 @@
  *   `bulk` names the thread whose open bulk touches the variable but is not yet in the queue. Whoever wants to enter
  *   flushes that bulk first; this keeps push order between threads although bulks are kept per thread.
  *
- * ERRORS   `error` is the record of the failure that left the contents invalid. Records are shared along a chain of
- *   skipped operations, and raising one clears it everywhere (`cleared`), so that one failure is raised once.
- *   A variable is poisoned iff error != null && !error->cleared.
+ * ERRORS   `error` is the record of the failure that left the contents invalid; records are shared along a chain of
+ *   skipped operations. A record is `raised` once the program has been told, and `cleared` once what it poisons is all
+ *   overwritten. A variable whose contents an operation replaces stays poisoned until a later write. One whose contents an
+ *   operation changes (VarEntry::kept: weights, moving means, sums) keeps what it held, so that its poison is `soft`: it
+ *   ends as soon as the failure is raised somewhere. Changing it by what is known to have failed is a failure of its own. What a `scratch` variable holds is worth nothing after a failure.
+ *   A variable is poisoned iff error != null && !error->cleared && !(soft && error->raised).
  *
  * LOCK ORDER   ThreadState::lock (open bulk)  ->  Var::lock by ascending address  ->  nothing. User code, the block pools'
  *   mutexes and worker queues are never entered with one of these held.
@@ -52,20 +55,34 @@ struct Op;
 struct ThreadState;
 struct NaiveCaller;
 
+/* How many failures have been raised so far. */
+extern std::atomic<uint64_t> num_raised;
+
 /* One failure. Reference counted by the variables, entries and lists that hold it. */
 struct ErrorRecord {
   explicit ErrorRecord(std::exception_ptr e) : error(std::move(e)) {}
   std::atomic<int> refs{1};
   std::atomic<int> holders{0};       // variables that it poisons; overwriting the last one clears it
   std::atomic<bool> cleared{false};
+  std::atomic<uint64_t> raised{0};   // 0: not yet; else which of all raises it was
   const std::exception_ptr error;
 
   void Ref() { refs.fetch_add(1, std::memory_order_relaxed); }
   void Unref() {
     if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
-  /* True for exactly one caller: the one that raises it. */
-  bool Claim() { return !cleared.exchange(true, std::memory_order_acq_rel); }
+  /* True for the first caller: the one that tells the program. */
+  bool Claim() {
+    uint64_t not_yet = 0;
+    return raised.compare_exchange_strong(not_yet, num_raised.fetch_add(1, std::memory_order_acq_rel) + 1, std::memory_order_acq_rel);
+  }
+  /* Had the program been told when it pushed an operation that found `seen` raises? */
+  bool RaisedBefore(uint64_t seen) const {
+    const uint64_t at = raised.load(std::memory_order_acquire);
+    return at != 0 && at <= seen;
+  }
+  /* Does the program still have to hear of it? */
+  bool Unread() const { return raised.load(std::memory_order_acquire) == 0 && !cleared.load(std::memory_order_acquire); }
 };
 
 /* The exception to keep: `e` as mxnet::Error of the same kind, its message extended by operator name and call site. */
@@ -74,12 +91,20 @@ std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, 
 std::string CallSite();
 bool HasCallSite();
 
+/* What a wait found in a variable. A reference passes with the record. */
+struct FoundError {
+  ErrorRecord* record = nullptr;
+  bool soft = false;
+};
+
 struct VarEntry {
   Var* var = nullptr;
   Op* op = nullptr;
   VarEntry* next = nullptr;       // in the variable's queue
   ErrorRecord* error = nullptr;   // after the grant: what the variable was poisoned with; after the run: what to leave in it
   uint32_t writes = 0;            // 0: reads; else the number of writes that it stands for
+  bool kept = false;              // a write that changes the contents instead of replacing them
+  bool soft = false;              // of `error`
 };
 
 /* A ready or waiting operation. Owned by whoever runs it; fields are written before it is handed to another thread. */
@@ -93,6 +118,7 @@ struct Op {
   int priority = 0;
   const void* pusher = nullptr;   // whose program it belongs to: a thread
   uint64_t age = 0;               // how many operations that thread had made before it
+  uint64_t seen_raised = 0;       // num_raised when it was made
   int num_entries = 0;
   int entry_capacity = kInlineEntries;
   Context ctx;
@@ -112,7 +138,7 @@ struct Op {
   Engine::AsyncFn async;
   std::unique_ptr<struct BulkBody> bulk;
   Latch* latch = nullptr;         // kWait: signalled when granted
-  ErrorRecord** wait_error = nullptr;
+  FoundError* wait_error = nullptr;
   NaiveCaller* caller = nullptr;  // NaiveEngine: the thread that runs it
   std::string site;
 
@@ -131,6 +157,7 @@ struct Op {
     e->next = nullptr;
     e->error = nullptr;
     e->writes = writes;
+    e->kept = e->soft = false;
   }
 };
 
@@ -201,9 +228,9 @@ class alignas(64) Var {
     if (--readers_ == 0 && head_ != nullptr) GrantNext(ready);
   }
   /* `outcome` (one reference passes in) becomes the error; null: contents are valid again. */
-  void FinishWrite(uint32_t writes, engine::ErrorRecord* outcome, engine::OpList* ready) {
+  void FinishWrite(uint32_t writes, engine::ErrorRecord* outcome, bool soft, engine::OpList* ready) {
     version_.store(version_.load(std::memory_order_relaxed) + writes, std::memory_order_release);
-    if (error_ != nullptr || outcome != nullptr) SetError(outcome);
+    if (error_ != nullptr || outcome != nullptr) SetError(outcome, soft);
     writer_ = false;
     if (head_ != nullptr) GrantNext(ready);
   }
@@ -212,9 +239,11 @@ class alignas(64) Var {
     writer_ = false;
     if (head_ != nullptr) GrantNext(ready);
   }
-  /* A new reference to the live error, or null. Forgets a cleared one. */
+  /* A new reference to the live error, or null. Forgets one that is over. */
   engine::ErrorRecord* LiveError();
-  /* Drops an error that has been raised; false if there is one that has not. REQUIRES: error_ != null. */
+  bool soft() const { return soft_; }
+  bool scratch() const { return scratch_; }
+  /* Drops an error that is over; false if there is one that is not. REQUIRES: error_ != null. */
   bool ForgetCleared();
   /* After an operation, in front of FinishRead or FinishWrite: `work` (null: done) is what it left under way. Returns what it replaced, to be destroyed
      without the lock. */
@@ -223,7 +252,7 @@ class alignas(64) Var {
   bool HasWork(bool reads_too) const;   // REQUIRES: work_ != null
   std::unique_ptr<engine::VarWork> TakeWork();
   /* Makes a block from the pool a new variable, or empties one that is deleted. No lock needed. */
-  void Reset();
+  void Reset(bool scratch = false);
   /* Fork's child: nothing is pending any more; what was being written is poisoned with `lost`(). No lock needed. */
   void ResetInChild(engine::ErrorRecord* (*lost)());
 
@@ -236,13 +265,15 @@ class alignas(64) Var {
   bool WorkPassed(bool reads_too);
   void GrantNext(engine::OpList* ready);
   void Grant(engine::VarEntry* e);
-  void SetError(engine::ErrorRecord* outcome);
+  void SetError(engine::ErrorRecord* outcome, bool soft);
 
   engine::SpinLock lock_;
   uint32_t readers_ = 0;
   bool writer_ = false;
   bool bulk_writes_ = false;
   bool live_ = false;
+  bool soft_ = false;
+  bool scratch_ = false;
   engine::VarEntry* head_ = nullptr;
   engine::VarEntry* tail_ = nullptr;
   engine::ThreadState* bulk_ = nullptr;

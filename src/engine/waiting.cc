@@ -14,17 +14,23 @@ void DependencyEngine::CheckMayWait(const char* what) const {
                               << "accepted: waiting on threads of the program, outside operations";
 }
 
-/* REQUIRES: the caller has claimed `record` and passes a reference. */
-void DependencyEngine::RaiseClaimed(ErrorRecord* record) {
-  std::exception_ptr e = record->error;
-  record->Unref();
-  std::rethrow_exception(e);
+namespace {
+
+/* What a wait for the variable raises, null for nothing; the reference goes. Soft poison is over when another wait was first. */
+std::exception_ptr ToRaise(const FoundError& found) {
+  if (found.record == nullptr) return nullptr;
+  const bool first = found.record->Claim();
+  const std::exception_ptr error = first || !found.soft ? found.record->error : nullptr;
+  found.record->Unref();
+  return error;
 }
+
+}  // namespace
 
 void DependencyEngine::WaitForVar(Var* var, bool for_write) {
   std::exception_ptr error;
   const std::vector<DeviceWorkPtr> under_way = Settle(var, for_write, &error);
-  if (__builtin_expect(!under_way.empty(), 0)) FinishWork(under_way, error == nullptr);
+  if (__builtin_expect(!under_way.empty(), 0)) FinishWork(under_way, error == nullptr, true);
   if (__builtin_expect(error != nullptr, 0)) std::rethrow_exception(error);
 }
 
@@ -40,7 +46,7 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
   GiveBackKeptTeam();
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
-  ErrorRecord* error = nullptr;
+  FoundError error;
   for (;;) {
     var->lock();
     ThreadState* open = var->bulk();
@@ -51,7 +57,8 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
   const bool done = for_write ? var->idle() : var->settled();
   std::vector<DeviceWorkPtr> under_way;
   if (done) {
-    error = var->LiveError();
+    error.record = var->LiveError();
+    error.soft = var->soft();
     if (__builtin_expect(var->work_ != nullptr, 0)) var->CollectWork(for_write, &under_way);
   }
   var->unlock();
@@ -66,21 +73,18 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
     Submit(op);
     latch.Wait();
   }
-  if (__builtin_expect(error != nullptr, 0)) {
-    if (error->Claim()) *raise = error->error;
-    error->Unref();
-  }
+  if (__builtin_expect(error.record != nullptr, 0)) *raise = ToRaise(error);
   return under_way;
 }
 
-/* Waits for all of it. The first fault that the program has not seen yet is raised, or kept for a later wait. */
-void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise) {
+/* Waits for all of it. The first fault is raised, or kept for a later wait; one that the program has seen only `again`. */
+void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise, bool again) {
   std::exception_ptr fault;
   for (const DeviceWorkPtr& w : work) {
     try {
       w->Finish();
     } catch (...) {
-      if (!raise || w->raised.exchange(true)) continue;
+      if (!raise || (w->raised.exchange(true) && !again)) continue;
       if (fault == nullptr) fault = std::current_exception();
     }
   }
@@ -129,7 +133,7 @@ void DependencyEngine::WaitForAll() {
     std::lock_guard<std::mutex> hold(errors_mu_);
     size_t taken = 0;
     for (; taken < errors_.size() && first == nullptr; ++taken) {
-      if (errors_[taken]->Claim()) {
+      if (errors_[taken]->Unread() && errors_[taken]->Claim()) {
         first = errors_[taken];
       } else {
         errors_[taken]->Unref();
@@ -139,26 +143,54 @@ void DependencyEngine::WaitForAll() {
   }
   const std::vector<DeviceWorkPtr> under_way = LastWork();
   FinishWork(under_way, first == nullptr);
-  if (first != nullptr) RaiseClaimed(first);
+  if (first != nullptr) std::rethrow_exception(ToRaise({first, false}));
 }
 
 void DependencyEngine::Throw(Var* var) {
+  FoundError found;
   var->lock();
-  ErrorRecord* error = var->LiveError();
+  found.record = var->LiveError();
+  found.soft = var->soft();
   var->unlock();
-  if (error == nullptr) return;
-  if (error->Claim()) RaiseClaimed(error);
-  error->Unref();
+  if (const std::exception_ptr error = ToRaise(found)) std::rethrow_exception(error);
+}
+
+std::vector<std::string> DependencyEngine::Unread() {
+  std::vector<std::string> messages;
+  std::lock_guard<std::mutex> hold(errors_mu_);
+  for (ErrorRecord* record : errors_) {
+    if (!record->Unread()) continue;
+    try {
+      std::rethrow_exception(record->error);
+    } catch (const std::exception& e) {
+      messages.push_back(e.what());
+    }
+  }
+  return messages;
 }
 
 /* The result carries one reference and one holder for the operation that failed. */
 ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char* name, const std::string& site) {
+  return Keep(new ErrorRecord(DescribeError(e, name, site)));
+}
+
+/*
+ * The failure of an operation that is skipped because of `input`'s; one reference and one holder, as above. What it was to change keeps its contents and
+ * would be readable at once if the program had been told of `input` when it pushed the operation: then the skipped change is told as well.
+ */
+ErrorRecord* DependencyEngine::Inherit(ErrorRecord* input, uint64_t seen_raised, bool changes) {
+  if (changes && input->RaisedBefore(seen_raised)) return Keep(new ErrorRecord(input->error));
+  input->Ref();
+  input->holders.fetch_add(1, std::memory_order_relaxed);
+  return input;
+}
+
+ErrorRecord* DependencyEngine::Keep(ErrorRecord* record) {
   constexpr size_t kMostKept = 1024;
-  ErrorRecord* record = new ErrorRecord(DescribeError(e, name, site));
   record->holders.store(1, std::memory_order_relaxed);
   std::lock_guard<std::mutex> hold(errors_mu_);
   auto gone = std::remove_if(errors_.begin(), errors_.end(), [](ErrorRecord* r) {
-    if (!r->cleared.load(std::memory_order_acquire)) return false;
+    if (r->Unread()) return false;
     r->Unref();
     return true;
   });
@@ -174,7 +206,11 @@ ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char*
 void DependencyEngine::NotifyShutdown() {
   bulking_off_.store(true, std::memory_order_relaxed);
   Drain();
-  FinishWork(LastWork(), false);
+  try {
+    FinishWork(LastWork(), true);
+  } catch (...) {
+    NewError(std::current_exception(), nullptr, "")->Unref();   // stays among those that are unread
+  }
 }
 
 EngineStats DependencyEngine::stats() const {

@@ -233,9 +233,12 @@ NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<ND
 
 void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, NodeTimes* times) {
   std::vector<Var*> reads, writes;
-  CollectVars(*call, plan_->forward.whole, &reads, &writes);
+  CollectVars(*call, plan_->forward.whole, false, &reads, &writes);
   if (plan_->has_backward) {
-    CollectVars(*call, plan_->backward.whole, &reads, &writes);
+    std::vector<Var*> more_reads, more_writes;
+    CollectVars(*call, plan_->backward.whole, false, &more_reads, &more_writes);
+    reads.insert(reads.end(), more_reads.begin(), more_reads.end());
+    writes.insert(writes.end(), more_writes.begin(), more_writes.end());
     std::sort(writes.begin(), writes.end());
     writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
     reads.erase(std::remove_if(reads.begin(), reads.end(), [&](Var* v) { return std::binary_search(writes.begin(), writes.end(), v); }), reads.end());

@@ -9,6 +9,7 @@
 #define MXNET_EXECUTOR_PLAN_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -70,7 +71,7 @@ class Plan {
   /* Nodes that are pushed together. */
   struct Bulk {
     int begin, end;
-    std::vector<int> read_slots, write_slots;
+    std::vector<int> read_slots, write_slots, kept_slots;   // kept: written, but what they held is read first
     bool random = false;
   };
   struct Phase {
@@ -176,7 +177,8 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   void ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run);
   void NextTurn(const Plan::Loop& loop, int turns);   // may be negative
   void BeginForward(PlanCall* call);
-  void CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
+  int CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool continues, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
+  void Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name) const;
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<Arena> arena_;

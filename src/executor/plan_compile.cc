@@ -195,7 +195,7 @@ class Compiler {
   // Colours of nodes by place in the order: the longest path through the graph is the first, the longest of what is left the second, and so on;
   // all that is left over gets the last of MXNET_EXEC_NUM_TEMP. Paths of different colours share no memory, so they could run side by side.
   std::vector<int> ColourNodes() const {
-    const int colours = Env::Get().exec_num_temp, n = static_cast<int>(order_.size());
+    const int n = static_cast<int>(order_.size()), colours = std::min(Env::Get().exec_num_temp, n + 1);   // no more paths than nodes
     std::vector<int> colour(n, std::max(colours - 1, 0));
     if (colours <= 1) return colour;
     std::unordered_map<uint32_t, int> at;
@@ -216,6 +216,7 @@ class Compiler {
         ++length[t];
         if (end < 0 || length[t] > length[end]) end = t;
       }
+      if (end < 0) break;
       for (; end >= 0; end = before[end]) {
         taken[end] = 1;
         colour[end] = c;
@@ -449,11 +450,17 @@ class Compiler {
     Plan::Bulk bulk;
     bulk.begin = begin;
     bulk.end = end;
-    std::set<int> reads, writes;
+    std::set<int> reads, writes, kept;
     for (int t = begin; t < end; ++t) {
       const Plan::Node& n = p_.nodes[t];
+      const auto read = [&](int slot) {
+        reads.insert(slot);
+        if (writes.count(slot) == 0) kept.insert(slot);
+      };
       for (int i = 0; i < n.num_in; ++i)
-        if (p_.blobs[n.in + i].slot >= 0) reads.insert(p_.blobs[n.in + i].slot);
+        if (p_.blobs[n.in + i].slot >= 0) read(p_.blobs[n.in + i].slot);
+      for (int o = 0; o < n.num_out; ++o)
+        if (p_.reqs[n.req + o] == OpReq::kAdd && p_.blobs[n.out + o].slot >= 0) read(p_.blobs[n.out + o].slot);
       for (int m : n.attrs->op->MutateInputs(*n.attrs))
         if (m < n.num_in && p_.blobs[n.in + m].slot >= 0) writes.insert(p_.blobs[n.in + m].slot);
       for (int o = 0; o < n.num_out; ++o)
@@ -463,14 +470,15 @@ class Compiler {
     for (int w : writes) reads.erase(w);
     bulk.read_slots.assign(reads.begin(), reads.end());
     bulk.write_slots.assign(writes.begin(), writes.end());
+    for (int s : bulk.write_slots)
+      if (kept.count(s)) bulk.kept_slots.push_back(s);
     return bulk;
   }
 
   void MakePhase(Plan::Phase* phase, int begin, int end, int wanted, bool all, int env_size) {
     phase->begin = begin;
     phase->end = end;
-    int size = wanted >= 0 ? wanted : all ? end - begin : env_size;
-    size = std::max(size, 1);
+    const int size = std::max(std::min(wanted >= 0 ? wanted : all ? end - begin : env_size, end - begin), 1);
     for (int t = begin; t < end; t += size) phase->bulks.push_back(MakeBulk(t, std::min(end, t + size)));
     phase->whole = MakeBulk(begin, end);
     for (int t = begin; t < end; ++t) phase->cost += p_.nodes[t].cost;

@@ -42,7 +42,7 @@ void CopyBlob(const TBlob& from, const TBlob& to, RunContext run) {
   }
 }
 
-Arena::Arena(Context c) : var(Engine::Get()->NewVariable()), ctx(c) {}
+Arena::Arena(Context c) : var(engine::NewScratchVariable(Engine::Get())), ctx(c) {}
 
 Arena::~Arena() {
   StorageHandle block = handle;
@@ -251,18 +251,34 @@ void PlanInstance::ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunCon
   if (graphs_->TakeRestless()) graph_places_->Settle(run);   // for the next call: it binds the places
 }
 
-void PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, std::vector<Var*>* reads, std::vector<Var*>* writes) const {
-  for (int s : bulk.write_slots)
-    if (!call.arrays[s].is_none()) writes->push_back(call.arrays[s].var());
+/* `continues`: it reads what an earlier part of the call left in the arena. Returns how many of `writes`, its first ones, are changed rather than replaced. */
+int PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool continues, std::vector<Var*>* reads, std::vector<Var*>* writes) const {
+  std::vector<Var*> kept;
+  reads->clear();
+  writes->clear();
+  const auto add = [&call](int s, std::vector<Var*>* to) {
+    if (!call.arrays[s].is_none()) to->push_back(call.arrays[s].var());
+  };
+  for (int s : bulk.write_slots) add(s, writes);
   writes->push_back(arena_->var);
   if (bulk.random && !call.repeats) writes->push_back(call.random->var);
   SortUnique(writes);
-  for (int s : bulk.read_slots) {
-    if (call.arrays[s].is_none()) continue;
-    Var* v = call.arrays[s].var();
-    if (!std::binary_search(writes->begin(), writes->end(), v)) reads->push_back(v);
-  }
+  for (int s : bulk.kept_slots) add(s, &kept);
+  if (continues) kept.push_back(arena_->var);
+  for (int s : bulk.read_slots) add(s, reads);
   SortUnique(reads);
+  // An array that is both read and written, as two of the caller's.
+  const auto written = [writes](Var* v) { return std::binary_search(writes->begin(), writes->end(), v); };
+  std::copy_if(reads->begin(), reads->end(), std::back_inserter(kept), written);
+  reads->erase(std::remove_if(reads->begin(), reads->end(), written), reads->end());
+  SortUnique(&kept);
+  std::stable_partition(writes->begin(), writes->end(), [&kept](Var* v) { return std::binary_search(kept.begin(), kept.end(), v); });
+  return static_cast<int>(kept.size());
+}
+
+void PlanInstance::Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name) const {
+  reads.insert(reads.end(), writes.begin(), writes.begin() + num_kept);
+  Engine::Get()->PushSync(std::move(fn), plan_->ctx.execution(), std::move(reads), std::move(writes), FnProperty::kNormal, 0, name);
 }
 
 void PlanInstance::BeginForward(PlanCall* call) {
@@ -296,7 +312,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   };
   std::vector<Var*> reads, writes;
   if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu()) {
-    CollectVars(*call, phase.whole, &reads, &writes);
+    const int num_kept = CollectVars(*call, phase.whole, backward, &reads, &writes);
     if (engine->TryAcquire(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()))) {
       std::exception_ptr error;
       RunContext run;
@@ -313,7 +329,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
       } catch (...) {
         error = std::current_exception();
       }
-      engine->Release(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()), error, name);
+      engine::ReleaseChanged(engine, reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()), num_kept, error, name);
       return;
     }
   }
@@ -322,11 +338,8 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   for (size_t b = 0; b < bulks; ++b) {
     const Plan::Bulk* bulk = graphs ? &phase.whole : &phase.bulks[b];   // belongs to the plan, which `self` keeps
     const bool first = b == 0, last = b + 1 == bulks;
-    reads.clear();
-    writes.clear();
-    CollectVars(*call, *bulk, &reads, &writes);
-    engine->PushSync([self, run_bulk, bulk, first, last](RunContext run) { run_bulk(self.get(), *bulk, first, last, run); }, where, reads, writes,
-                     FnProperty::kNormal, 0, name);
+    const int num_kept = CollectVars(*call, *bulk, backward || !first, &reads, &writes);
+    Push([self, run_bulk, bulk, first, last](RunContext run) { run_bulk(self.get(), *bulk, first, last, run); }, reads, writes, num_kept, name);
   }
 }
 
@@ -334,15 +347,15 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
   const Plan::Phase& phase = plan_->forward;
   if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(plan_->ctx);
   std::vector<Var*> reads, writes;
-  CollectVars(*call, phase.whole, &reads, &writes);
+  const int num_kept = CollectVars(*call, phase.whole, step > 0, &reads, &writes);
   auto self = shared_from_this();
-  Engine::Get()->PushSync(
+  Push(
       [self, call, step](RunContext run) {
         if (step == 0) self->BeginForward(call.get());
         self->Bind(call.get(), run);
         self->Execute(call.get(), step, step + 1, run);
       },
-      plan_->ctx.execution(), reads, writes, FnProperty::kNormal, 0, "forward step");
+      reads, writes, num_kept, "forward step");
 }
 
 void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor) {
@@ -358,7 +371,8 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     all_slots.begin = t;
     all_slots.end = t + 1;
     std::vector<Var*> reads, writes;
-    CollectVars(*call, all_slots, &reads, &writes);
+    const bool first = t == phase.begin;
+    const int num_kept = CollectVars(*call, all_slots, backward || !first, &reads, &writes);
     std::vector<std::pair<std::string, NDArray>> shown;
     const bool ours = n.attrs->op->name == "_to_layout";   // users did not write it, monitors do not see it
     auto show = [&](const std::string& name, int blob) { shown.emplace_back(name, NDArray(p.blobs[blob].shape.shape, Context::CPU(), p.blobs[blob].shape.dtype)); };
@@ -378,10 +392,8 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
       blobs.push_back(n.out + o);
     }
     for (auto& s : shown) writes.push_back(s.second.var());
-    SortUnique(&writes);
-    const bool first = t == phase.begin;
     const size_t inputs_shown = all && !ours ? static_cast<size_t>(n.num_in) : 0;
-    Engine::Get()->PushSync(
+    Push(
         [self, call, t, first, backward, shown, blobs, inputs_shown](RunContext run) {
           if (first && !backward) self->BeginForward(call.get());
           if (first) self->Bind(call.get(), run);
@@ -396,7 +408,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
           self->Execute(call.get(), t, t + 1, run);
           for (size_t i = inputs_shown; i < blobs.size(); ++i) copy(i);
         },
-        p.ctx.execution(), reads, writes, FnProperty::kNormal, 0, "monitor");
+        reads, writes, num_kept, "monitor");
     for (auto& s : shown) {
       s.second.WaitToRead();
       monitor.fn(s.first.c_str(), n.attrs->op->name.c_str(), s.second);

@@ -291,6 +291,20 @@ bool Contains(const std::vector<int>& v, int x) {
   return false;
 }
 
+bool ThroughTemporary(const std::vector<std::pair<NDArray, size_t>>& temporaries, size_t output) {
+  for (const auto& t : temporaries)
+    if (t.second == output) return true;
+  return false;
+}
+
+/* Does the result depend on what the array holds, or leave some of it as it is? */
+bool ChangesOutput(const NDArray& out, OpReq req, const std::vector<NDArray*>& inputs) {
+  if (req == OpReq::kAdd || req == OpReq::kNull || !CoversChunk(out)) return true;
+  for (const NDArray* in : inputs)
+    if (in->var() == out.var()) return true;
+  return false;
+}
+
 void AddUnique(std::vector<Var*>* list, Var* v) {
   for (Var* x : *list)
     if (x == v) return;
@@ -473,13 +487,17 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     s->req.push_back(req);
   }
 
-  for (size_t o = 0; o < num_out; ++o) AddUnique(&s->writes, outputs[o]->var());
-  for (auto& t : temporaries) {
-    for (size_t k = 0; k < s->writes.size(); ++k)
-      if (s->writes[k] == outputs[t.second]->var()) s->writes[k] = t.first.var();
-  }
+  // First what is changed rather than replaced: inputs that the operator updates or that it is computed on top of, sums, parts of larger arrays.
   const std::vector<int> mutated = op->MutateInputs(*attrs);
   for (int m : mutated) AddUnique(&s->writes, inputs[m]->var());
+  if (!fresh) {
+    for (size_t o = 0; o < num_out; ++o)
+      if (!ThroughTemporary(temporaries, o) && ChangesOutput(*outputs[o], s->req[o], inputs)) AddUnique(&s->writes, outputs[o]->var());
+  }
+  const int num_kept = static_cast<int>(s->writes.size());
+  for (size_t o = 0; o < num_out; ++o)
+    if (!ThroughTemporary(temporaries, o)) AddUnique(&s->writes, outputs[o]->var());
+  for (auto& t : temporaries) AddUnique(&s->writes, t.first.var());
   RandomState* random = nullptr;
   if (op->uses_random) {
     Imperative::RandomResource* r = Imperative::Random(ctx.execution());
@@ -518,7 +536,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     } catch (...) {
       error = std::current_exception();
     }
-    engine->Release(s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()), error, name);
+    engine::ReleaseChanged(engine, s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()), num_kept, error, name);
   } else {
     const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs.size(); ++i)
@@ -541,6 +559,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
       }
       CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
     };
+    s->reads.insert(s->reads.end(), s->writes.begin(), s->writes.begin() + num_kept);
     engine->PushSync(std::move(fn), where, s->reads, s->writes, FnProperty::kNormal, 0, name);
   }
   for (auto& t : temporaries) {

@@ -245,14 +245,17 @@ void LocalStore::AddUp(const std::vector<const NDArray*>& values, const NDArray&
   }
   std::vector<TBlob> in;
   std::vector<Var*> reads, writes{out.var()};
+  bool own = false;   // `out` is one of the values
   for (const NDArray* v : values) {
     in.push_back(v->data());
+    own = own || v->var() == out.var();
     if (v->var() != out.var() && std::find(reads.begin(), reads.end(), v->var()) == reads.end()) reads.push_back(v->var());
   }
   const TBlob result = out.data();
   const double cost = 0.25 * static_cast<double>(result.Size()) * static_cast<double>(in.size());
   RunOrPush([in, result](RunContext) { SumArrays(in, result); }, Context::CPU(), Span<Var* const>(reads.data(), static_cast<int>(reads.size())),
-            Span<Var* const>(writes.data(), 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_sum");
+            Span<Var* const>(writes.data(), 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_sum",
+            own ? 1 : 0);
 }
 
 std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<const NDArray*>& values, int priority) {
@@ -277,7 +280,7 @@ std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<con
           else QuantizeTwoBit(in, residual, out, threshold);
         },
         where, Span<Var* const>(reads, 1),
-              Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize");
+              Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize", 1);
     result.push_back(&e->quantized[i]);
   }
   return result;

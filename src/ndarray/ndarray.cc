@@ -194,7 +194,8 @@ void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
   Var* v = var();
   // Through the engine, so that the version advances and readers are ordered behind the copy; then wait, because `src` is the caller's.
   RunOrPush([dst, src, bytes](RunContext run) { CopyBytes(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); }, dst.ctx.execution(),
-            Span<Var* const>(), Span<Var* const>(&v, 1), true, dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU");
+            Span<Var* const>(), Span<Var* const>(&v, 1), true, dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU",
+            CoversChunk(*this) ? 0 : 1);
   WaitToRead();
 }
 
@@ -352,7 +353,8 @@ void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
       ConvertElements(from.dptr, from.dtype, to.dptr, to.dtype, n);
     }
   };
-  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop, priority, "copyto");
+  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop, priority, "copyto",
+            num_reads == 0 || !CoversChunk(dst) ? 1 : 0);
 }
 
 }  // namespace mxnet

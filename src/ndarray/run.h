@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/float_mode.h"
+#include "engine/change.h"
 #include "mxnet/engine.h"
 #include "mxnet/ndarray.h"
 #include "mxnet/profiler.h"
@@ -18,9 +19,10 @@ namespace mxnet {
 /* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one wake-up costs several microseconds). */
 constexpr double kInlineNanoseconds = 50000;
 
+/* The first `num_kept` of `writes` are changed rather than replaced (engine/change.h). */
 template <typename Fn>
 void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> writes, bool inline_ok,
-               FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr) {
+               FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr, int num_kept = 0) {
   Engine* engine = Engine::Get();
   if (inline_ok && !ctx.is_gpu() && engine->TryAcquire(reads.ptr, reads.count, writes.ptr, writes.count)) {
     std::exception_ptr error;
@@ -33,11 +35,12 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
     } catch (...) {
       error = std::current_exception();
     }
-    engine->Release(reads.ptr, reads.count, writes.ptr, writes.count, error, name);
+    engine::ReleaseChanged(engine, reads.ptr, reads.count, writes.ptr, writes.count, num_kept, error, name);
     return;
   }
-  engine->PushSync(std::forward<Fn>(fn), ctx, std::vector<Var*>(reads.begin(), reads.end()),
-                   std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
+  std::vector<Var*> read(reads.begin(), reads.end());
+  read.insert(read.end(), writes.begin(), writes.begin() + num_kept);
+  engine->PushSync(std::forward<Fn>(fn), ctx, std::move(read), std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
 }
 
 /* Device memory copies, registered by the CUDA build. With a `stream`, which is null outside GPU workers, a copy is put there; without, it is over on return. */
@@ -51,6 +54,11 @@ struct DeviceCopy {
  * it has some. The chunk's variable must be one of the operation's.
  */
 void AllocateOn(Chunk* chunk, const RunContext& run);
+
+/* Is it all of what its variable stands for? Writing a part changes the rest's array, but does not replace it. */
+inline bool CoversChunk(const NDArray& a) {
+  return a.byte_offset() == 0 && static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()) >= a.chunk()->bytes;
+}
 
 /* Where the results of operators on arrays of `input` live: pinned and shared memory is for those who ask for it. */
 inline Context ResultContext(Context input) { return input.dev_type == DeviceType::kCPU ? input : input.execution(); }

@@ -149,8 +149,8 @@ TEST_F(DeviceEvents, FaultsNameTheOperator) {
     }
     EXPECT_NE(message.find("fake fault"), std::string::npos) << message;
     EXPECT_NE(message.find("operator culprit"), std::string::npos) << message;
-    engine_->WaitForVar(v);   // raised once
-    EXPECT_NO_THROW(engine_->WaitForAll());
+    EXPECT_THROW(engine_->WaitForVar(v), Error) << "it was never computed";
+    EXPECT_NO_THROW(engine_->WaitForAll()) << "raised once";
     Var* host = engine_->NewVariable();
     bool ran = false;
     engine_->PushSync([&](RunContext) { ran = true; }, Context::CPU(), {v}, {host}, FnProperty::kNormal, 0, "reader");

@@ -167,7 +167,7 @@ TEST(Child, DISABLED_Fork) {
       engine->WaitForVar(read, true);  // was only being read: its contents are whole
       engine->WaitForAll();
       int x = 0;
-      for (int i = 0; i < 100; ++i) engine->PushSync([&](RunContext) { ++x; }, kCpu, {idle, read}, {busy, bulked});
+      for (int i = 0; i < 100; ++i) engine->PushSync([&](RunContext) { ++x; }, kCpu, {idle, read}, {busy, bulked, queued});
       engine->WaitForVar(busy);
       if (x != 100) wrong += 8;
       if (engine->TryAcquire(&idle, 1, &queued, 1)) {
