@@ -42,7 +42,9 @@ struct Alias {
   const char *older, *newer;
 };
 constexpr Alias kAliases[] = {{"MXNET_EXEC_MATCH_RANGE", "NNVM_EXEC_MATCH_RANGE"},
-                              {"MXNET_ENABLE_OPERATOR_TUNING", "MXNET_USE_OPERATOR_TUNING"}};
+                              {"MXNET_ENABLE_OPERATOR_TUNING", "MXNET_USE_OPERATOR_TUNING"},
+                              {"MXNET_MKLDNN_ENABLED", "MXNET_ONEDNN_ENABLED"},
+                              {"MXNET_MKLDNN_CACHE_NUM", "MXNET_ONEDNN_CACHE_NUM"}};
 
 // Accepted, without effect; the user is told why.
 constexpr const char* kRetired = "MXNET_CPU_NNPACK_NTHREADS";
@@ -66,8 +68,18 @@ const Row* FindRow(const std::string& name) {
   return nullptr;
 }
 
-[[noreturn]] void BadValue(const Row& row, const std::string& text) {
-  MXNET_THROW(Value) << "[environment] " << row.name << "='" << text << "'; accepted: " << row.type << " " << row.accepted
+/* The newer name of an older one that has no row of its own in the table; null for other names. */
+const char* NewerName(const std::string& name) {
+  for (const Alias& alias : kAliases)
+    if (name == alias.older && FindRow(name) == nullptr) return alias.newer;
+  return nullptr;
+}
+
+bool Known(const std::string& name) { return FindRow(name) != nullptr || NewerName(name) != nullptr; }
+
+// `given`: the name that was set, the row's or an older one.
+[[noreturn]] void BadValue(const Row& row, const std::string& given, const std::string& text) {
+  MXNET_THROW(Value) << "[environment] " << given << "='" << text << "'; accepted: " << row.type << " " << row.accepted
                      << (row.default_value[0] ? std::string(", default ") + row.default_value : "");
 }
 
@@ -112,7 +124,8 @@ bool InRange(const std::string& accepted, double value) {
   return false;
 }
 
-// One overload of Parse and Print per type that the table uses. Parse throws what BadValue says.
+// One overload of Parse and Print per type that the table uses. Parse throws BadText.
+struct BadText {};
 
 void Parse(const Row& row, const std::string& text, bool* out) {
   std::string lower = text;
@@ -125,31 +138,31 @@ void Parse(const Row& row, const std::string& text, bool* out) {
   } else if (std::string(row.accepted).find("any other integer") != std::string::npos && ToInteger(text, &number)) {
     *out = number != 0;
   } else {
-    BadValue(row, text);
+    throw BadText{};
   }
 }
 
 void Parse(const Row& row, const std::string& text, int64_t* out) {
-  if (text == "cores") {
+  if (text == "cores" && std::string(row.default_value) == "cores") {
     *out = Processors();
-  } else if (text == "all") {
+  } else if (text == "all" && std::string(row.accepted) == "bitmask") {
     *out = -1;
   } else {
     // OpenMP allows one number per nesting level here; only the outermost concerns us.
     const std::string first = std::string(row.name) == "OMP_NUM_THREADS" ? Trim(text.substr(0, text.find(','))) : text;
-    if (!ToInteger(first, out) || !InRange(row.accepted, static_cast<double>(*out))) BadValue(row, text);
+    if (!ToInteger(first, out) || !InRange(row.accepted, static_cast<double>(*out))) throw BadText{};
   }
 }
 
 void Parse(const Row& row, const std::string& text, int* out) {
   int64_t wide = 0;
   Parse(row, text, &wide);
-  if (wide > INT_MAX) BadValue(row, text);
+  if (wide > INT_MAX) throw BadText{};
   *out = static_cast<int>(wide);
 }
 
 void Parse(const Row& row, const std::string& text, double* out) {
-  if (!ToDouble(text, out) || !InRange(row.accepted, *out)) BadValue(row, text);
+  if (!ToDouble(text, out) || !InRange(row.accepted, *out)) throw BadText{};
 }
 
 void Parse(const Row& row, const std::string& text, std::string* out) {
@@ -161,11 +174,11 @@ void Parse(const Row& row, const std::string& text, std::string* out) {
       for (const std::string& name : Split(text, ',')) {
         bool known = false;
         for (int dtype = 0; dtype < kNumDTypes; ++dtype) known |= name == DTypeName(dtype);
-        if (!known) BadValue(row, text);
+        if (!known) throw BadText{};
       }
     }
   } else if (choices.size() > 1 && !listed) {
-    BadValue(row, text);
+    throw BadText{};
   }
   const char* home = std::string(row.type) == "path" && text.compare(0, 2, "~/") == 0 ? std::getenv("HOME") : nullptr;
   *out = home ? home + text.substr(1) : text;
@@ -174,7 +187,7 @@ void Parse(const Row& row, const std::string& text, std::string* out) {
 void Parse(const Row& row, const std::string& text, std::vector<int>* out) {
   for (const std::string& part : Split(text, ',')) {
     int64_t number = 0;
-    if (!ToInteger(part, &number) || number < 0 || number > INT_MAX) BadValue(row, text);
+    if (!ToInteger(part, &number) || number < 0 || number > INT_MAX) throw BadText{};
     out->push_back(static_cast<int>(number));
   }
 }
@@ -210,6 +223,7 @@ void Fill(const Row& row, const Settings& settings, T* member, Snapshot* out) {
       if (found != settings.end()) source = std::string("alias ") + alias.older;
     }
   }
+  const std::string given = found != settings.end() ? found->first : row.name;
   if (found != settings.end()) {
     text = found->second.text;
     if (source == "default") source = found->second.source;
@@ -218,7 +232,11 @@ void Fill(const Row& row, const Settings& settings, T* member, Snapshot* out) {
   } else {
     text = row.default_value;
   }
-  Parse(row, text, member);
+  try {
+    Parse(row, text, member);
+  } catch (const BadText&) {
+    BadValue(row, given, text);
+  }
   out->values.push_back(Print(*member));
   out->sources.push_back(source);
 }
@@ -249,22 +267,22 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 
 // People drop the end of a name more often than its beginning, so a common beginning counts half an edit per character.
 std::string NearestName(const std::string& name) {
-  const char* best = kTable[0].name;
+  std::string best;
   int64_t lowest = INT64_MAX;
-  for (const Row& row : kTable) {
-    const std::string candidate = row.name;
+  std::vector<std::string> known;
+  for (const Row& row : kTable) known.push_back(row.name);
+  for (const Alias& alias : kAliases) known.push_back(alias.older);
+  for (const std::string& candidate : known) {
     const size_t length = std::min(name.size(), candidate.size());
     const auto common = std::mismatch(name.begin(), name.begin() + length, candidate.begin()).first - name.begin();
     const int64_t score = 2 * static_cast<int64_t>(EditDistance(name, candidate)) - common;
-    if (score < lowest) lowest = score, best = row.name;
+    if (score < lowest) lowest = score, best = candidate;
   }
   return best;
 }
 
-const Row* RequireRow(const std::string& name) {
-  const Row* row = FindRow(name);
-  MXNET_CHECK_KIND(row != nullptr, Value) << "[environment] unknown variable " << name << "; nearest name: " << NearestName(name);
-  return row;
+void RequireKnown(const std::string& name) {
+  MXNET_CHECK_KIND(Known(name), Value) << "[environment] unknown variable " << name << "; nearest name: " << NearestName(name);
 }
 
 void WarnRetired() {
@@ -287,7 +305,7 @@ class Environment {
   }
 
   void Set(const std::string& name, const std::string& value) {
-    RequireRow(name);
+    RequireKnown(name);
     std::lock_guard<std::mutex> lock(mutex_);
     CheckLoaded();
     Settings settings = settings_;
@@ -300,7 +318,7 @@ class Environment {
     std::unique_ptr<Snapshot> next = Build(settings);
     for (size_t i = 0; i < next->values.size(); ++i) {
       MXNET_CHECK_KIND(kTable[i].change == kLive || next->values[i] == current_->values[i], Value)
-          << "[environment] " << kTable[i].name << " is fixed after start, at '" << current_->values[i] << "', and cannot become '"
+          << "[environment] " << name << " is fixed after start, at '" << current_->values[i] << "', and cannot become '"
           << next->values[i] << "'; accepted: export it before the process starts";
     }
     if (name == kRetired && !text.empty()) WarnRetired();
@@ -316,16 +334,23 @@ class Environment {
       const Row& row = kTable[i];
       out.push_back({row.name, row.group, row.type, row.default_value, row.accepted, row.help, current_->values[i],
                      current_->sources[i], row.change == kFixed});
+      for (const Alias& alias : kAliases) {
+        if (row.name != std::string(alias.newer) || FindRow(alias.older) != nullptr) continue;
+        const auto given = settings_.find(alias.older);
+        EnvInfo older = out.back();
+        older.name = alias.older;
+        older.help = std::string("Older name of ") + alias.newer + "; used when the newer one is not set.";
+        older.source = given == settings_.end() ? "default" : given->second.source;
+        out.push_back(older);
+      }
     }
     return out;
   }
 
  private:
   explicit Environment(std::atomic<const Env*>* published) : published_(published) {
-    for (const Row& row : kTable) {
-      const char* text = std::getenv(row.name);
-      if (text && !Trim(text).empty()) settings_[row.name] = {Trim(text), "environment"};
-    }
+    for (const Row& row : kTable) Read(row.name);
+    for (const Alias& alias : kAliases) Read(alias.older);
     try {
       Publish(Build(settings_));
     } catch (const Error& e) {
@@ -333,6 +358,11 @@ class Environment {
     }
     if (settings_.count(kRetired)) WarnRetired();
     WarnUnknown();
+  }
+
+  void Read(const char* name) {
+    const char* text = std::getenv(name);
+    if (text && !Trim(text).empty()) settings_[name] = {Trim(text), "environment"};
   }
 
   void Publish(std::unique_ptr<Snapshot> next) {
@@ -349,7 +379,7 @@ class Environment {
       const std::string name(*entry, std::string(*entry).find('='));
       const bool foreign = std::any_of(std::begin(kForeignPrefixes), std::end(kForeignPrefixes),
                                        [&](const std::string& prefix) { return name.compare(0, prefix.size(), prefix) == 0; });
-      if (name.compare(0, 6, "MXNET_") != 0 || foreign || FindRow(name)) continue;
+      if (name.compare(0, 6, "MXNET_") != 0 || foreign || Known(name)) continue;
       LogWarning("[environment] " + name + " is not a variable of this library and has no effect; nearest name: " + NearestName(name));
     }
   }
@@ -375,8 +405,10 @@ void Env::Set(const std::string& name, const std::string& value) { Environment::
 std::vector<EnvInfo> Env::List() { return Environment::Get(&current_)->List(); }
 
 EnvInfo Env::Info(const std::string& name) {
-  const size_t index = RequireRow(name) - kTable;
-  return Environment::Get(&current_)->List()[index];
+  RequireKnown(name);
+  for (const EnvInfo& info : List())
+    if (info.name == name) return info;
+  MXNET_THROW(Generic) << "[environment] " << name << " has no row";
 }
 
 // Environment may be under construction by the thread that asks, so only what is already published counts.

@@ -1,5 +1,7 @@
 #include "operator/indexing/pick.h"
 
+#include <algorithm>
+
 #include "base/omp.h"
 #include "operator/init/fill.h"
 
@@ -51,7 +53,7 @@ void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, 
 // Threads share whole (outer, size, inner) blocks' lines, so that two values for one place never race.
 template <typename F>
 static void EachLine(int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, F&& f) {
-  const int64_t grain = Env::Get().cpu_parallel_size / (k > 0 ? k : 1) + 1;
+  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, k));
   ParallelFor(outer * inner, grain, [&](int64_t begin, int64_t end) {
     for (int64_t l = begin; l < end; ++l) {
       const int64_t o = l / inner, i = l % inner;
