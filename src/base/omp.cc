@@ -50,6 +50,12 @@ void SetTeam(bool has) {
   if (!has) t_kept = false;
 }
 
+/* More serve nobody, and the process could run out of them. */
+int MostThreads() {
+  static const int most = std::max(256, 2 * omp_get_num_procs());
+  return most;
+}
+
 std::atomic<int> g_asked{1};               // threads for which OpenMPCanStart knows the answer
 std::atomic<bool> g_can_start{true};
 
@@ -89,7 +95,7 @@ namespace detail {
 
 int OmpThreadsSlow() {
   if (t_pool_lost || t_in_range || omp_in_parallel()) return 1;
-  const int threads = Env::Get().omp_num_threads;
+  const int threads = std::min(Env::Get().omp_num_threads, MostThreads());
   return t_limit > 0 ? std::min(t_limit, threads) : threads;
 }
 
@@ -139,7 +145,7 @@ void RunOpenMP(int threads, Loop* loop) {
 }  // namespace
 
 void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context) {
-  threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges}));
+  threads = static_cast<int>(std::min<int64_t>({threads, n, kMostRanges, MostThreads()}));
   Loop loop{fn, context, n / threads, n % threads, {}, {}};
   LookAtCores();
   if (!kSanitizeThread && !CoresShared() && OpenMPCanStart(threads)) {

@@ -76,6 +76,7 @@ class ThreadedEngineBase : public DependencyEngine {
     if (__builtin_expect(stopped_.load(std::memory_order_acquire), 0)) return RunInCaller(op);
     WorkerPool* pool = pools_[Slot(*op)].load(std::memory_order_acquire);
     if (__builtin_expect(pool == nullptr, 0)) pool = MakePool(Find(*op));
+    if (__builtin_expect(pool->num_threads() == 0, 0)) return RunInCaller(op);
     if (may_keep && pool->TryKeep(op)) return;
     pool->Push(op);
   }

@@ -3,8 +3,10 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <mutex>
 
+#include "base/logging.h"
 #include "engine/dependency_engine.h"
 
 namespace mxnet {
@@ -15,8 +17,14 @@ thread_local Op* tls_kept = nullptr;
 }  // namespace
 
 WorkerPool::WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run)
-    : name_(std::move(name)), num_threads_(num_threads), run_(std::move(run)) {
-  for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Loop(); });
+    : name_(std::move(name)), run_(std::move(run)) {
+  try {
+    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Loop(); });
+  } catch (const std::exception& e) {   // a limit of processes or of address space
+    LogWarning("[engine] " + name_ + ": only " + std::to_string(threads_.size()) + " of " + std::to_string(num_threads) + " threads could be started (" + e.what() + ")" +
+               (threads_.empty() ? "; operations run on the threads that call" : ""));
+  }
+  num_threads_ = static_cast<int>(threads_.size());
 }
 
 void WorkerPool::Push(Op* op) {

@@ -21,7 +21,7 @@ namespace engine {
 
 class WorkerPool {
  public:
-  /* `run` is called on the workers, one operation at a time each. Threads start at once. */
+  /* `run` is called on the workers, one operation at a time each. Threads start at once; where the system gives no more, there are fewer, maybe none. */
   WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run);
   /* REQUIRES: Stop() was called. */
   ~WorkerPool() = default;
@@ -48,8 +48,8 @@ class WorkerPool {
   Op* TryPop();
 
   const std::string name_;
-  const int num_threads_;
   const std::function<void(Op*)> run_;
+  int num_threads_ = 0;              // that could be started
   alignas(64) SpinLock lock_;        // guards fifo_, heap_, seq_
   OpList fifo_;                      // priority 0
   std::vector<Later> heap_;          // every other priority

@@ -1,9 +1,18 @@
 // Engine, streams, cache of primitives and packed weights.
 #include "operator/nn/onednn_common.h"
 
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <exception>
 #include <list>
+#include <new>
+#include <string>
+#include <thread>
 #include <unordered_map>
 
+#include "base/logging.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
@@ -69,6 +78,41 @@ Cache& ThreadCache() {
   thread_local Cache cache;
   return cache;
 }
+
+bool Refuses(const dnnl::error& e) { return e.status == dnnl_unimplemented || e.status == dnnl_invalid_arguments; }
+
+/*
+ * An allocation that fails inside oneDNN while it makes a primitive damages it for good: its assembler keeps the thread's first error, and kernels that
+ * several primitives share stay null. So there must be room first; and after a failure nothing new is asked of it, the library's own kernels compute.
+ */
+std::atomic<bool> g_damaged{false};
+
+void NeedRoom() {
+  constexpr size_t kRoom = size_t{64} << 20;   // code and tables of the largest convolutions take some MiB
+  void* room = mmap(nullptr, kRoom, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) throw std::bad_alloc();
+  munmap(room, kRoom);
+}
+
+/* A reorder, made on a thread of its own where the assembler has kept an error of this one. */
+dnnl::reorder MakeReorder(const dnnl::memory& from, const dnnl::memory& to) {
+  NeedRoom();
+  if (!g_damaged.load(std::memory_order_relaxed)) return dnnl::reorder(from, to);
+  dnnl::reorder made;
+  std::exception_ptr error;
+  const int threads = omp_get_max_threads();   // what it is made for
+  std::thread([&] {
+    try {
+      omp_set_num_threads(threads);
+      made = dnnl::reorder(from, to);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }).join();
+  if (error) std::rethrow_exception(error);
+  return made;
+}
+
 }  // namespace
 
 size_t CachedEntries() { return ThreadCache().items.size(); }
@@ -81,10 +125,14 @@ CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<Cach
     return it->second->second.get();
   }
   std::unique_ptr<CacheEntry> entry;
-  try {
-    entry = make();
-  } catch (const dnnl::error& e) {
-    if (e.status != dnnl_unimplemented && e.status != dnnl_invalid_arguments) throw;
+  if (!g_damaged.load(std::memory_order_relaxed)) {
+    NeedRoom();
+    try {
+      entry = make();
+    } catch (const dnnl::error& e) {
+      if (!Refuses(e) && !g_damaged.exchange(true))
+        LogWarning(std::string("[oneDNN] ") + e.what() + " (status " + std::to_string(e.status) + "); from now on new shapes are computed by the library's own kernels");
+    }
   }
   cache.items.emplace_front(key.bytes(), std::move(entry));
   cache.index[key.bytes()] = cache.items.begin();
@@ -115,7 +163,7 @@ dnnl::memory& Operand::Input(KernelArgs& args, const void* ptr) {
 void Operand::Pack(const void* ptr, void* buffer) {
   user.set_data_handle(const_cast<void*>(ptr));
   inner.set_data_handle(buffer);
-  if (!to_inner) to_inner = dnnl::reorder(user, inner);
+  if (!to_inner) to_inner = MakeReorder(user, inner);
   to_inner.execute(OnednnStream(), user, inner);
 }
 
@@ -133,7 +181,7 @@ dnnl::memory& Operand::Output(KernelArgs& args, void* ptr) {
 
 void Operand::StoreOutput() {
   if (!differs) return;
-  if (!to_user) to_user = dnnl::reorder(inner, user);
+  if (!to_user) to_user = MakeReorder(inner, user);
   to_user.execute(OnednnStream(), inner, user);
 }
 
