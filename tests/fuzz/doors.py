@@ -1,0 +1,184 @@
+"""The calls that the fuzzer makes. A reproduction is a line of Python after ``from doors import *`` in this folder.
+
+What is refused with an error of the library passes. ``Wrong`` is raised for another kind of error, for memory that was
+not written, and for memory beyond what the call needs.
+"""
+import itertools
+import os
+import re
+import resource
+import tempfile
+
+import numpy as np
+
+import mxnet as mx
+from guard import guarded
+from mxnet import autograd
+from mxnet.ndarray._native import _call
+
+from files import DOORS
+
+ACCEPTED = (mx.MXNetError, TypeError, ValueError, IndexError, MemoryError, NotImplementedError, OverflowError, OSError)
+DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|rrelu|LeakyReLU|unique_zipfian|exponential|"
+                   r"poisson|laplace|gumbel|logistic|pareto|power$|rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters")
+
+
+# The library's messages; Python's about arguments; NumPy's about an array that it cannot hold.
+_NAMES = re.compile(r"^\[[\w ./<>-]+\]|accepted|multiple values for|positional argument|unexpected keyword|array is too big|Maximum allowed dimension|maximum supported dimension")
+
+
+class Wrong(Exception):
+    """Something that neither works nor is refused."""
+
+
+def a(shape, dtype="float32", fill=0):
+    """An array between guard pages; `fill`: 0 small numbers, 1 all zero, 2 numbers at the ends of the dtype."""
+    n = int(np.prod(shape, dtype=np.int64))
+    kind = "float32" if dtype == "bfloat16" else dtype
+    values = (np.arange(n) * 7 % 5) if fill == 0 else np.zeros(n)
+    values = values.astype(kind)
+    if fill == 2 and n:
+        ends = [np.nan, np.inf, -np.inf, 1e30, -0.0] if kind.startswith("float") else [0, 1] if kind == "bool" else [np.iinfo(kind).max, np.iinfo(kind).min, 0]
+        with np.errstate(over="ignore"):
+            values = np.resize(np.array(ends, kind), n)
+    values = values.reshape(shape)
+    if dtype == "bfloat16":
+        return mx.nd.array(values, dtype="bfloat16")
+    return mx.nd.from_numpy(guarded(values), zero_copy=True)
+
+
+def _judge(error):
+    text = str(error)
+    if not isinstance(error, ACCEPTED):
+        raise Wrong(f"{type(error).__name__}: {text[:300]}") from error
+    if not isinstance(error, (MemoryError, OSError)) and not _NAMES.search(text):
+        raise Wrong(f"an error that names nothing: {type(error).__name__}: {text[:300]}") from error
+
+
+def _leftovers():
+    """Raises what nobody has read, until nothing is left."""
+    while True:
+        try:
+            return mx.nd.waitall()
+        except ACCEPTED as error:
+            _judge(error)
+
+
+def _peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _bytes(arrays):
+    return sum(int(np.prod(x.shape, dtype=np.float64)) * 8 for x in arrays)
+
+
+def _soil(arrays, value):
+    """Leaves `value` in the pool's blocks that the next results of such sizes will get."""
+    kept = [mx.nd.full(x.shape, value, dtype="uint8" if x.dtype == np.bool_ else x.dtype) for x in arrays if 0 < x.size < 1 << 16]
+    mx.nd.waitall()
+    del kept
+
+
+def _list(outs):
+    return list(outs) if isinstance(outs, (list, tuple)) else [outs]
+
+
+def _eager(name, arrays, params):
+    outs = _list(_call(name, arrays, **params))
+    first = [x.asnumpy() for x in outs]
+    if not DRAWS.search(name) and "seed" not in name:
+        changed = [x.asnumpy() for x in arrays]
+        _soil(outs, 3)
+        again = _list(_call(name, arrays, **params))
+        for one, two, before, after in itertools.zip_longest(first, [x.asnumpy() for x in again], changed, [x.asnumpy() for x in arrays]):
+            if before is not None and not np.array_equal(before, after, equal_nan=before.dtype.kind == "f"):
+                return outs   # an update: another result is right
+        for one, two in zip(first, [x.asnumpy() for x in again]):
+            if one.dtype.kind in "fiub" and one.shape == two.shape and not np.array_equal(one, two, equal_nan=one.dtype.kind == "f"):
+                raise Wrong("two calls differ: memory that was not written")
+    return outs
+
+
+def _out(name, arrays, params, given):
+    outs = _list(_call(name, arrays, given if len(given) != 1 else given[0], **params))
+    for x in outs:
+        x.asnumpy()
+    return outs
+
+
+def _backward(name, arrays, params):
+    for x in arrays:
+        x.attach_grad("add" if x.size % 2 else "write")
+    with autograd.record():
+        outs = _list(_call(name, arrays, **params))
+    autograd.backward(outs, [mx.nd.ones(x.shape, dtype=x.dtype) for x in outs])
+    for x in arrays:
+        x.grad.asnumpy()
+    return outs
+
+
+def _bound(name, arrays, params, is_train=True):
+    symbol = getattr(mx.sym._internal, name, None) or getattr(mx.sym, name)
+    inputs = {f"x{i}": x for i, x in enumerate(arrays)}
+    made = symbol(*[mx.sym.Variable(n) for n in inputs], **params)
+    names = made.list_arguments() + made.list_auxiliary_states()
+    for n in names:
+        inputs.setdefault(n, mx.nd.ones((2, 3)))
+    floating = {n: "write" if inputs[n].dtype in (np.float32, np.float64, np.float16) else "null" for n in made.list_arguments()}
+    grads = {n: mx.nd.zeros(inputs[n].shape, dtype=inputs[n].dtype) for n in floating if floating[n] == "write"}
+    bound = made.bind(mx.cpu(), {n: inputs[n] for n in made.list_arguments()}, grads, floating, {n: inputs[n] for n in made.list_auxiliary_states()})
+    outs = bound.forward(is_train=is_train)
+    for x in outs:
+        x.asnumpy()
+    if is_train:
+        bound.backward([mx.nd.ones(x.shape, dtype=x.dtype) for x in outs])
+        for x in grads.values():
+            x.asnumpy()
+    return outs
+
+
+_MODES = {"eager": _eager, "out": _out, "backward": _backward, "bound": _bound}
+
+
+def call(mode, name, arrays, params=None, *more):
+    """One operator through one door: eager, out (with a list of outputs), backward, bound."""
+    before = _peak()
+    outs = []
+    try:
+        outs = _MODES[mode](name, arrays, dict(params or {}), *more) or []
+    except ACCEPTED as error:
+        _judge(error)
+    _leftovers()
+    allowed = (512 << 20) + 16 * (_bytes(arrays) + _bytes(outs))
+    if _peak() - before > allowed:
+        raise Wrong(f"{(_peak() - before) >> 20} MiB for arrays of {(_bytes(arrays) + _bytes(outs)) >> 20} MiB")
+
+
+def door(kind, seed):
+    """A damaged file of this kind, made from `seed`, through its reader; see files.py."""
+    before = _peak()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            DOORS[kind](np.random.RandomState(seed), os.path.join(folder, "given"))
+        except ACCEPTED as error:
+            _judge(error)
+    _leftovers()
+    if _peak() - before > 512 << 20:
+        raise Wrong(f"{(_peak() - before) >> 20} MiB for a file of some bytes")
+
+
+def environment(name, value):
+    """Sets a variable, trains a step under it and takes it back."""
+    try:
+        mx.util.set_env(name, value)
+    except ValueError as error:
+        return _judge(error)
+    try:
+        x, w = mx.nd.ones((4, 3, 8, 8)), mx.nd.ones((2, 3, 3, 3))
+        _bound("Convolution", [x, w], {"kernel": (3, 3), "num_filter": 2, "no_bias": True})
+        _backward("pick", [mx.nd.ones((600, 400)), mx.nd.zeros(600)], {})
+    except ACCEPTED as error:
+        _judge(error)
+    finally:
+        mx.util.set_env(name, "")
+    _leftovers()

@@ -1,0 +1,53 @@
+"""Makes calls, one after another, and says in a file which one it is at.
+
+    worker.py STATE --seed S --from N --count C      cases N to N + C - 1
+    worker.py STATE --lines FILE                     the lines of a file
+"""
+import argparse
+import os
+import resource
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+ROOM = 6 << 30   # of address space: what asks for more gets a MemoryError
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("state")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--from", type=int, default=0, dest="first")
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--lines")
+    args = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not os.environ.get("FUZZ_NO_LIMIT"):   # the address sanitizer maps terabytes
+        resource.setrlimit(resource.RLIMIT_AS, (ROOM, resource.RLIM_INFINITY))
+    import doors
+    scope = {name: value for name, value in vars(doors).items() if not name.startswith("_")}
+    if args.lines:
+        with open(args.lines, encoding="utf-8") as f:
+            lines = list(enumerate(line for line in f.read().splitlines() if line and not line.startswith("#")))
+    else:
+        from cases import Cases
+        cases = Cases(args.seed)
+        lines = ((n, cases.line(n)) for n in range(args.first, args.first + args.count))
+    state = os.open(args.state, os.O_RDWR | os.O_CREAT, 0o600)
+
+    def tell(n, text):
+        os.ftruncate(state, 0)
+        os.pwrite(state, f"{n}\n{text}".encode(), 0)
+    for n, line in lines:
+        tell(n, line)
+        try:
+            exec(line, dict(scope))   # pylint: disable=exec-used
+        except doors.Wrong as wrong:
+            print(f"WRONG\t{n}\t{line}\t{wrong}".replace("\n", " "), flush=True)
+        except Exception as error:    # pylint: disable=broad-except
+            print(f"WRONG\t{n}\t{line}\t{type(error).__name__}: {error}".replace("\n", " ")[:2000], flush=True)
+    tell(-1, "done")
+    sys.stdout.flush()
+    os._exit(0)
+
+
+main()

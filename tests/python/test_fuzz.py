@@ -1,0 +1,42 @@
+"""The hostile-input harness (tests/fuzz): what it found stays mended, and some time on new calls."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+FUZZ = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "fuzz")
+
+
+def harness(*arguments, seconds=300):
+    return subprocess.run([sys.executable, os.path.join(FUZZ, "harness.py"), *arguments], capture_output=True, text=True, timeout=seconds)
+
+
+def test_what_was_found_stays_mended():
+    result = harness("--replay", os.path.join(FUZZ, "found.txt"))
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
+
+
+def test_a_crash_a_hang_and_a_wrong_error_are_noticed(tmp_path):
+    """The harness itself: it names the line of each."""
+    lines = ["call('eager', 'relu', [a((3,))])",
+             "import ctypes; ctypes.string_at(0)",
+             "raise Wrong('by hand')",
+             "x = guarded(np.ones(4)); ctypes = __import__('ctypes'); ctypes.memset(x.ctypes.data + 32, 0, 1)",
+             "call('eager', 'relu', [a((3,))])"]
+    (tmp_path / "lines.txt").write_text("\n".join(lines))
+    result = harness("--replay", str(tmp_path / "lines.txt"))
+    assert result.returncode == 1 and "5 calls of lines.txt, 3 found" in result.stdout, result.stdout + result.stderr
+    for line in lines[1:4]:
+        assert line in result.stdout
+
+
+def test_one_minute_finds_nothing():
+    result = harness("--minutes", "1", "--seed", "17", "--workers", "2")
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+
+
+@pytest.mark.nightly
+def test_ten_minutes_find_nothing():
+    result = harness("--minutes", "10", "--seed", str(int.from_bytes(os.urandom(3), "little")), seconds=1200)
+    assert result.returncode == 0, result.stdout[-20000:] + result.stderr[-2000:]
