@@ -8,7 +8,7 @@ import itertools
 import os
 import stat
 
-from .base import MXNetError, _MXOSError
+from .base import MXNetError, _MXOSError, as_mxnet_error, open_file
 
 __all__ = ["NewFile", "load_states", "write_file"]
 
@@ -44,7 +44,10 @@ class NewFile:
         self._temporary = None
         self._was_empty = False
         self.given_up = False
-        self.file = self._open()
+        try:
+            self.file = self._open()
+        except OSError as error:
+            raise as_mxnet_error(error) from None
 
     def _open(self):
         try:
@@ -146,7 +149,7 @@ def load_states(path, take):
     OSError
         if there is no such file.
     """
-    with open(path, "rb") as states:
+    with open_file(path, "rb") as states:
         data = states.read()
     try:
         take(data)

@@ -1,6 +1,8 @@
 """The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling it."""
 import atexit
 import ctypes
+import errno
+import functools
 import os
 import re
 import sys
@@ -79,6 +81,7 @@ class NotSupportedForSparseNDArray(_MissingMethod):
 # In the order of Error::Kind (mxnet/error.h).
 _KINDS = (MXNetError, _MXValueError, _MXTypeError, _MXIndexError, _MXNotImplementedError, _MXMemoryError, _MXOSError)
 error_types = {}
+_NOT_FOUND = os.strerror(errno.ENOENT)
 _PREFIX = re.compile(r"([A-Za-z_][\w.]*): ")
 
 
@@ -104,7 +107,33 @@ def get_last_ffi_error():
     if prefix and prefix.group(1) in error_types:
         return error_types[prefix.group(1)](message[prefix.end():])
     kind = _LIB.MXGetLastErrorKind()
-    return _KINDS[kind if 0 <= kind < len(_KINDS) else 0](message)
+    error = _KINDS[kind if 0 <= kind < len(_KINDS) else 0]
+    if error is _MXOSError and _NOT_FOUND in message:
+        error = _MXFileNotFoundError
+    return error(message)
+
+
+def open_file(path, mode="r", **kwargs):
+    """``open``, whose failure is an MXNetError as well: 1.x opened files in its library, and programs catch either."""
+    try:
+        return open(path, mode, **kwargs)
+    except OSError as error:
+        raise as_mxnet_error(error) from None
+
+
+@functools.lru_cache(None)
+def _both(kind):
+    """The class that is an MXNetError and the subclass `kind` of OSError."""
+    if kind in (OSError, FileNotFoundError):
+        return _MXOSError if kind is OSError else _MXFileNotFoundError
+    return type("_MX" + kind.__name__, (_MXOSError, kind), {})
+
+
+def as_mxnet_error(error):
+    """An OSError as one that is an MXNetError as well, with the same message, number and file name."""
+    both = _both(type(error))(str(error))
+    both.errno, both.strerror, both.filename = error.errno, error.strerror, error.filename
+    return both
 
 
 def check_call(ret):

@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from ._files import NewFile
-from .base import MXNetError
+from .base import MXNetError, open_file
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
 
@@ -86,7 +86,7 @@ class MXRecordIO:
             self.close()
         self.writable = self.flag == "w"
         self._target = NewFile(self.uri) if self.writable else None
-        self._file = None if self.writable else open(self.uri, "rb")
+        self._file = None if self.writable else open_file(self.uri, "rb")
         self._size = None if self.writable else self._regular_size()
         self._position = 0
         self.pid = os.getpid()
@@ -275,7 +275,7 @@ class MXIndexedRecordIO(MXRecordIO):
                 self._target.discard()
                 raise
             return
-        with open(self.idx_path, errors="surrogateescape") as lines:
+        with open_file(self.idx_path, "r", errors="surrogateescape") as lines:
             for number, line in enumerate(lines, 1):
                 if not line.strip():
                     continue

@@ -1,6 +1,8 @@
 // Symbols over the C ABI: making, composing, listing, attributes, files.
 #include "c_api/c_api_symbol.h"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -326,7 +328,7 @@ int MXSymbolCreateFromJSON(const char* json, SymbolHandle* out) {
 int MXSymbolCreateFromFile(const char* fname, SymbolHandle* out) {
   API_BEGIN(out);
   std::ifstream file(Text(fname, "the file's name"), std::ios::binary);
-  MXNET_CHECK_KIND(file.good(), IO) << "[symbol file] cannot open " << fname;
+  MXNET_CHECK_KIND(file.good(), IO) << "[symbol file] cannot open " << fname << ": " << std::strerror(errno);
   std::ostringstream text;
   text << file.rdbuf();
   *out = new Symbol(SymbolFromJSON(text.str()));

@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import _MXValueError
+from ..base import _MXValueError, open_file
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
@@ -331,7 +331,7 @@ class _CSVRows:
     def restart(self):
         if self._file is not None:
             self._file.close()
-        self._file = open(self._path)
+        self._file = open_file(self._path)
         self._line = 0
 
     def take(self, count):

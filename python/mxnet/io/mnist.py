@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from .. import ndarray as nd
+from ..base import open_file
 from .base import DataDesc, DataIter
 
 __all__ = ["MNISTIter"]
@@ -16,7 +17,7 @@ _IMAGES, _LABELS = 0x803, 0x801         # unsigned bytes in three dimensions, an
 
 def _read_idx(path, magic, dimensions):
     """The array in an IDX file, which may be compressed with gzip."""
-    with open(path, "rb") as stream:
+    with open_file(path, "rb") as stream:
         compressed = stream.read(2) == b"\x1f\x8b"
     with (gzip.open if compressed else open)(path, "rb") as stream:
         header = stream.read(4 + 4 * dimensions)

@@ -1,7 +1,7 @@
 """Files of arrays, and creation functions that choose the storage type."""
 import ctypes
 
-from ..base import NDArrayHandle, _LIB, c_str, c_str_array, check_call, py_str
+from ..base import NDArrayHandle, _LIB, c_str, c_str_array, check_call, open_file, py_str
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -30,7 +30,7 @@ def load(fname):
         raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
     import os
     fname = os.fspath(fname)
-    with open(fname, "rb") as f:
+    with open_file(fname, "rb") as f:
         zipped = f.read(4) == b"PK\x03\x04"
     if zipped:
         import numpy as np
