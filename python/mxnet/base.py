@@ -310,10 +310,11 @@ def _as_list(obj):
 
 
 def public_home(namespace, names=None):
-    """Classes that a public module only collects say that they are its own: there pickles look for them, also those of 1.x."""
+    """Classes that a public module collects from its package say that they are its own: there pickles look for them, also those of 1.x."""
+    package = namespace["__package__"] + "."
     for name in namespace["__all__"] if names is None else names:
         value = namespace.get(name)
-        if isinstance(value, type) and value.__module__.startswith("mxnet."):
+        if isinstance(value, type) and value.__module__.startswith(package):
             value.__module__ = namespace["__name__"]
 
 

@@ -95,13 +95,10 @@ def test_contexts_of_1_9_1_equal_ours():
         mx.Context()
 
 
-def mlp():
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=3, name='fc'), name='softmax')
-
-
 def make_module(states=None):
-    mod = mx.mod.Module(mlp(), context=mx.cpu())
-    mod.bind([('data', (2, 2))], [('softmax_label', (2,))])
+    first, second = mx.sym.Variable('first', shape=(2, 3)), mx.sym.Variable('second', shape=(4, 1))
+    mod = mx.mod.Module(mx.sym.MakeLoss(mx.sym.sum(mx.sym.Variable('data')) + mx.sym.sum(first) + mx.sym.sum(second)), label_names=None)
+    mod.bind([('data', (2, 2))])
     mod.init_params(mx.init.One())
     mod.init_optimizer(kvstore=None, optimizer='adam')
     if states:
