@@ -4,7 +4,7 @@ import functools
 import keyword
 import warnings
 
-from .base import OpHandle, _LIB, _Null, c_str, check_call, py_str
+from .base import OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
 
 @functools.lru_cache(None)
@@ -115,7 +115,7 @@ def refuse_or_ignore(info, unknown, stacklevel):
     """
     text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}"
     if info.params or info.variadic or any(hasattr(v, "handle") for v in unknown.values()):
-        raise TypeError(text)
+        raise _MXTypeError(text)
     warnings.warn(text + ". They are ignored, as in 1.x", stacklevel=stacklevel)
 
 

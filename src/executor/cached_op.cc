@@ -11,6 +11,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 
 #include "executor/callers.h"
@@ -249,6 +250,13 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   }
   void SetMonitor(Executor::MonitorFn fn, bool monitor_all) override {
     std::lock_guard<std::mutex> lock(mutex_);
+    // Hooks of blocks see what operators get and give; variables as such are shown to executors' monitors alone.
+    if (fn) {
+      const std::vector<std::string> names = symbol_.ListInputNames(Symbol::kAll);
+      fn = [fn = std::move(fn), hidden = std::set<std::string>(names.begin(), names.end())](const char* name, const char* op, const NDArray& array) {
+        if (!hidden.count(name)) fn(name, op, array);
+      };
+    }
     monitor_ = {std::move(fn), monitor_all};
     monitored_.store(static_cast<bool>(monitor_), std::memory_order_release);
   }

@@ -1,6 +1,7 @@
 // Running a graph operator by operator, for what a plan cannot hold.
 #include <map>
 
+#include "executor/monitor_names.h"
 #include "executor/plan.h"
 
 namespace mxnet {
@@ -50,11 +51,16 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
     // a rehash may have moved the map's nodes' owners, not the vectors themselves: pointers taken above stay valid
     Imperative::Invoke(n->attrs, in, out, &ctx);
     if (monitor) {
-      const auto in_names = n->op()->ListInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
-      if (monitor.all)
-        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) monitor.fn((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
-      const int visible = n->op()->NumVisibleOutputs(*n->attrs);
-      for (int o = 0; o < visible && o < static_cast<int>(out_names.size()); ++o) monitor.fn((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
+      const auto in_names = ShownInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
+      if (monitor.all) {
+        for (size_t i = 0; i < in.size() && i < in_names.size(); ++i) {
+          if (n->inputs[i].node->is_variable()) monitor.fn(n->inputs[i].node->name.c_str(), n->op()->name.c_str(), *in[i]);
+          monitor.fn((n->name + "_" + in_names[i]).c_str(), n->op()->name.c_str(), *in[i]);
+        }
+      }
+      const size_t shown = Imperative::State().training ? made.size() : static_cast<size_t>(n->op()->NumVisibleOutputs(*n->attrs));
+      for (size_t o = 0; o < shown && o < out_names.size(); ++o)
+        monitor.fn((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
     }
     for (const auto& e : n->inputs)
       if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();   // nobody reads it any more

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "executor/passes.h"
+#include "executor/monitor_names.h"
 #include "executor/plan.h"
 #include "graph/gradient.h"
 #include "mxnet/env.h"
@@ -99,7 +100,7 @@ class Compiler {
     graph_.sequence = std::move(made.sequence);
     graph_.grads.clear();
     for (size_t k = 0; k < xs.size(); ++k)
-      graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + "_no_grad"));
+      graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + kNoGrad));
   }
 
   void ChooseWhatToRecompute(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads) {

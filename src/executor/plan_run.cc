@@ -1,5 +1,6 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
+#include <cstring>
 
 #include "base/borrowed_team.h"
 #include "base/float_mode.h"
@@ -7,6 +8,7 @@
 #include "executor/plan.h"
 #include "executor/device_graphs.h"
 #include "executor/graph_places.h"
+#include "executor/monitor_names.h"
 #include "executor/plan_constants.h"
 #include "executor/plan_scratch.h"
 #include "mxnet/env.h"
@@ -359,12 +361,12 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
 }
 
 void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor) {
-  const bool all = monitor.all;
   const Plan& p = *plan_;
   const Plan::Phase& phase = backward ? p.backward : p.forward;
   if (phase.begin == phase.end) return;
   if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(p.ctx);
   auto self = shared_from_this();
+  const std::vector<std::string> variables = p.optimized.ListInputNames(Symbol::kAll);   // such plans keep all of them
   for (int t = phase.begin; t < phase.end; ++t) {
     const Plan::Node& n = p.nodes[t];
     Plan::Bulk all_slots = phase.whole;   // one node at a time; what it may touch is a part of this
@@ -374,30 +376,25 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
     const bool first = t == phase.begin;
     const int num_kept = CollectVars(*call, all_slots, backward || !first, &reads, &writes);
     std::vector<std::pair<std::string, NDArray>> shown;
-    const bool ours = n.attrs->op->name == "_to_layout";   // users did not write it, monitors do not see it
-    auto show = [&](const std::string& name, int blob) { shown.emplace_back(name, NDArray(p.blobs[blob].shape.shape, Context::CPU(), p.blobs[blob].shape.dtype)); };
-    const auto in_names = n.attrs->op->ListInputs(*n.attrs), out_names = n.attrs->op->ListOutputs(*n.attrs);
-    const int visible = n.attrs->op->NumVisibleOutputs(*n.attrs);
     std::vector<int> blobs;
-    if (all && !ours) {
-      for (int i = 0; i < n.num_in; ++i) {
-        show(n.name + "_" + (i < static_cast<int>(in_names.size()) ? in_names[i] : "input" + std::to_string(i)), n.in + i);
-        blobs.push_back(n.in + i);
-      }
-    }
-    for (int o = 0; o < n.num_out && !ours; ++o) {
-      if (!all && o >= visible) continue;
-      if (p.reqs[n.req + o] == OpReq::kNull) continue;
-      show(n.name + "_" + (o < static_cast<int>(out_names.size()) ? out_names[o] : "output" + std::to_string(o)), n.out + o);
-      blobs.push_back(n.out + o);
+    size_t inputs_shown = 0;
+    for (const ShownValue& v : ShownBy(p, variables, t, backward)) {
+      if (v.is_input && !monitor.all) continue;
+      shown.emplace_back(v.name, NDArray(p.blobs[v.blob].shape.shape, Context::CPU(), p.blobs[v.blob].shape.dtype));
+      blobs.push_back(v.is_zero ? -1 : v.blob);
+      inputs_shown += v.is_input;
     }
     for (auto& s : shown) writes.push_back(s.second.var());
-    const size_t inputs_shown = all && !ours ? static_cast<size_t>(n.num_in) : 0;
     Push(
         [self, call, t, first, backward, shown, blobs, inputs_shown](RunContext run) {
           if (first && !backward) self->BeginForward(call.get());
           if (first) self->Bind(call.get(), run);
           auto copy = [&](size_t i) {
+            if (blobs[i] < 0) {
+              const TBlob zero = shown[i].second.data();
+              std::memset(zero.dptr, 0, static_cast<size_t>(zero.shape.Size()) * DTypeSize(zero.dtype));
+              return;
+            }
             const TBlob from = self->blobs_[blobs[i]];
             if (self->constant_pieces_) self->constant_pieces_->Need(from.dptr);
             const TBlob to = shown[i].second.data();

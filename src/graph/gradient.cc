@@ -91,7 +91,7 @@ class Pass {
         auto p = pending_.find(key);
         if (p != pending_.end()) {
           ograds[i] = Sum(p->second, n->name);
-          Number({ograds[i]});
+          Number({ograds[i]}, n->name);
           if (p->second.size() > 1) result.alike.emplace_back(ograds[i], NodeEntry{n, static_cast<uint32_t>(i), 0});
           pending_.erase(p);
           any = true;
@@ -128,7 +128,7 @@ class Pass {
     MXNET_CHECK(grads.size() == n->inputs.size()) << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
     if (dtype_of_)
       for (size_t i = 0; i < grads.size(); ++i) Convert(&grads[i], n->inputs[i]);
-    Number(grads);
+    Number(grads, n->name);
     if (!mirrors_.empty()) Redirect(grads);
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i]) continue;
@@ -175,10 +175,13 @@ class Pass {
     return it == dtypes_.end() ? int{kDTypeUnknown} : it->second[e.index];
   }
 
-  void Number(const std::vector<NodeEntry>& made) {
+  // New nodes get a number, and those without a name are called after the forward node.
+  void Number(const std::vector<NodeEntry>& made, const std::string& forward) {
     std::vector<const Node*> stack;
-    auto enter = [&](const Node* n) {
-      if (n && !n->is_variable() && !forward_.count(n) && result.sequence.emplace(n, now_).second) stack.push_back(n);
+    auto enter = [&](Node* n) {
+      if (!n || n->is_variable() || forward_.count(n) || !result.sequence.emplace(n, now_).second) return;
+      if (n->name.empty() && !forward.empty()) n->name = forward + "_backward";
+      stack.push_back(n);
     };
     for (const auto& e : made) enter(e.node.get());
     while (!stack.empty()) {

@@ -72,7 +72,15 @@ void ComposeAtomic(Symbol* self, const std::vector<Symbol>& args, const std::vec
       if (!init.empty()) dict["__init__"] = init;
       given[i] = {MakeVariable(name.empty() ? inputs[i] : name + "_" + inputs[i], std::move(dict)), 0, 0};
     }
-    if (aux && given[i].node->is_variable()) ++given[i].version;
+    if (!given[i].node->is_variable()) continue;
+    if (aux) ++given[i].version;
+    // A variable that the user made is also filled as the operator says, unless the user says how.
+    Node* state = given[i].node.get();
+    const std::string init = DefaultInitializer(*node->attrs, inputs[i]);
+    if (init.empty() || state->attrs->dict.count("__init__")) continue;
+    AttrDict dict = state->attrs->dict;
+    dict["__init__"] = init;
+    state->attrs = MakeAttrs(nullptr, std::move(dict));
   }
   node->inputs = std::move(given);
 }

@@ -139,7 +139,7 @@ def test_monitor(every_operator):
     seen.clear()
     exe.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
     exe.forward()
-    assert seen == ["fc_data", "fc_weight", "fc_bias", "fc_output", "act_data", "act_output"]
+    assert seen == ["x", "fc_data", "fc_weight", "fc_weight", "fc_bias", "fc_bias", "fc_output", "act_input0", "act_output"]
 
 
 def test_looking_inside(every_operator):

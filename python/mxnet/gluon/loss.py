@@ -263,7 +263,7 @@ class CosineEmbeddingLoss(Loss):
         norms = F.norm(input1, axis=-1).reshape((-1, 1)) * F.norm(input2, axis=-1).reshape((-1, 1))
         cos = dot / F.maximum(norms, 1e-12)
         label = label.reshape((-1, 1))
-        loss = F.where(label == 1, 1 - cos, F.relu(cos - self._margin))
+        loss = (1 - cos) * (label == 1) + F.relu(cos - self._margin) * (label == -1)
         return self._weighted(F, loss, sample_weight)
 
 

@@ -38,7 +38,7 @@ def _steps(length, inputs, layout):
 def _merged(inputs, layout):
     """One Symbol with a time axis."""
     axis = _time_axis(layout)
-    return inputs if isinstance(inputs, Symbol) else symbol.stack(*inputs, axis=axis)
+    return inputs if isinstance(inputs, Symbol) else symbol.concat(*[symbol.expand_dims(i, axis=axis) for i in inputs], dim=axis)
 
 
 def _time_axis(layout):
@@ -189,10 +189,11 @@ class _GatedCell(BaseRNNCell):
         name = f'{self._prefix}t{self._step}_'
         rows = self._num_hidden * len(self._gate_names)
         w = self._weights
-        return (symbol.FullyConnected(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'], num_hidden=rows, name=name + 'i2h'),
-                symbol.FullyConnected(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'], num_hidden=rows, name=name + 'h2h'), name)
+        return (symbol.FullyConnected(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'], num_hidden=rows, name=name + self._mark + 'i2h'),
+                symbol.FullyConnected(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'], num_hidden=rows, name=name + self._mark + 'h2h'), name)
 
     _axis = 1
+    _mark = ''      # between the step and the names of the products
 
     def _lstm(self, gates, cell, name, activation='tanh'):
         i, f, g, o = symbol.SliceChannel(gates, num_outputs=4, axis=self._axis, name=name + 'slice')
@@ -201,11 +202,11 @@ class _GatedCell(BaseRNNCell):
         return symbol.elemwise_mul(o, self._activate(cell, activation), name=name + 'out'), cell
 
     def _gru(self, i2h, h2h, state, name, activation='tanh'):
-        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=self._axis, name=name + 'i2h_slice')
-        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=self._axis, name=name + 'h2h_slice')
-        r = symbol.Activation(i2h_r + h2h_r, act_type='sigmoid', name=name + 'r_act')
-        z = symbol.Activation(i2h_z + h2h_z, act_type='sigmoid', name=name + 'z_act')
-        n = self._activate(i2h_n + r * h2h_n, activation, name=name + 'h_act')
+        i2h_r, i2h_z, i2h_n = symbol.SliceChannel(i2h, num_outputs=3, axis=self._axis, name=name + '_i2h_slice')
+        h2h_r, h2h_z, h2h_n = symbol.SliceChannel(h2h, num_outputs=3, axis=self._axis, name=name + '_h2h_slice')
+        r = symbol.Activation(i2h_r + h2h_r, act_type='sigmoid', name=name + '_r_act')
+        z = symbol.Activation(i2h_z + h2h_z, act_type='sigmoid', name=name + '_z_act')
+        n = self._activate(i2h_n + r * h2h_n, activation, name=name + '_h_act')
         return symbol.elemwise_add((1.0 - z) * n, z * state, name=name + 'out')
 
 
@@ -246,6 +247,7 @@ class GRUCell(_GatedCell):
     """Gated recurrent unit (Cho et al., 2014), gates in the order r z o; the reset gate acts after the product."""
 
     _mode = 'gru'
+    _mark = '_'
 
     def __init__(self, num_hidden, prefix='gru_', params=None):
         super().__init__(num_hidden, prefix, params)

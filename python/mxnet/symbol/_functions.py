@@ -12,6 +12,10 @@ from ..ndarray._internal import _attr_to_str
 _symbol_class = None   # set by symbol.py
 
 
+class _InputError(AssertionError, TypeError):
+    """An input that is no symbol; 1.9.1 asserts that it is one."""
+
+
 def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
     """Makes a symbol of an operator.
 
@@ -39,7 +43,7 @@ def invoke(op_name, hint, inputs, **params):
 def _check_inputs(function, inputs):
     for key, value in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
         if not isinstance(value, _symbol_class):
-            raise TypeError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
+            raise _InputError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
 
 
 def _extra(info, kwargs):

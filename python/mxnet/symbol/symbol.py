@@ -274,6 +274,12 @@ class Symbol(SymbolInference, SymbolBase):
         check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
         return found.value
 
+    def gradient(self, wrt):
+        """The gradients of the outputs, their head gradients being 1, with respect to the arguments named in `wrt`, as a group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGrad(self.handle, ctypes.c_uint(len(wrt)), c_str_array(list(wrt)), ctypes.byref(handle)))
+        return type(self)(handle)
+
     # ---- files
     def debug_str(self):
         """The graph as text."""

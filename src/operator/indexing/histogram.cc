@@ -121,7 +121,7 @@ void Histogram(KernelArgs& a) {
       .alias("_npi_histogram")
       .set_param<HistogramParam>()
       .set_inputs({"data", "bins"}, [](const Attrs& a) { return a.get<HistogramParam>().bin_cnt.has_value() ? 1 : 2; })
-      .set_outputs({"counts", "edges"})
+      .set_outputs({"output0", "output1"})
       .set_infer_shape(HistogramShape)
       .set_infer_type(HistogramType)
       .set_zero_gradient()

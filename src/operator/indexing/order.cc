@@ -233,6 +233,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .alias("_npi_sort")
       .set_param<SortParam>()
       .set_inputs({"data"})
+      .set_outputs({"output0"})   // the reference hides the indices behind it
       .set_infer_shape(SortShape<SortParam>)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_sort", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -257,6 +258,11 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_param<TopkParam>()
       .set_inputs({"data"})
       .set_num_outputs([](const Attrs& a) { return a.get<TopkParam>().ret_typ == kBoth ? 2 : 1; })
+      .set_list_outputs([](const Attrs& a) {   // the reference hides the indices behind the values
+        const int type = a.get<TopkParam>().ret_typ;
+        if (type == kBoth) return std::vector<std::string>{"output0", "output1"};
+        return std::vector<std::string>{type == kIndices || type == kMask ? "output" : "output0"};
+      })
       .set_infer_shape(TopkShape)
       .set_infer_type(TopkType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -477,7 +477,7 @@ int SplitOutputs(const Attrs& a) {
       .alias("_npx_slice_channel")
       .set_param<SliceChannelParam>()
       .set_inputs({"data"})
-      .set_num_outputs([](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })
+      .set_outputs({"output0"}, [](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })   // numbered even if it is one
       .set_infer_shape(SliceChannelShape)
       .set_gradient(SplitGradient<SliceChannelParam>)
       .set_kernel(SliceChannel);

@@ -272,6 +272,7 @@ MXNET_REGISTER_OP(CTCLoss)
     .set_param<CTCLossParam>()
     .set_inputs({"data", "label", "data_lengths", "label_lengths"}, Inputs)
     .set_list_inputs(InputNames)
+    .set_outputs({"output0"})   // the reference hides another output behind it
     .set_infer_shape(ForwardShape).set_infer_type(ForwardType)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -186,6 +186,7 @@ const bool kRegistered = [] {
   AddAliases(&RegisterCopy("BlockGrad", "data", "A copy through which no gradient flows.").set_zero_gradient(),
              "stop_gradient _npx_stop_gradient _sparse_stop_gradient");
   AddAliases(&RegisterCopy("make_loss", "data", "A copy whose gradient is 1, whatever comes from above: the end of a symbolic loss.")
+                  .set_outputs({"loss"})
                   .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
                     return std::vector<NodeEntry>{Simple("ones_like", {node->inputs[0]})};
                   }),
@@ -229,6 +230,11 @@ MXNET_REGISTER_OP(amp_multicast)
     .alias("_npi_amp_multicast")
     .set_param<AmpMulticastParam>()
     .set_variadic("data", [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; }, "num_outputs")
+    .set_list_inputs([](const Attrs& a) {
+      std::vector<std::string> names;
+      for (int i = 0; i < a.get<AmpMulticastParam>().num_outputs; ++i) names.push_back("data_" + std::to_string(i));
+      return names;
+    })
     .set_outputs({"output"}, [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; })
     .set_infer_shape(MulticastShape)
     .set_infer_type(MulticastType)

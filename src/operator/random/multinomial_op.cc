@@ -131,7 +131,7 @@ MXNET_REGISTER_OP(_sample_multinomial)
     .alias("sample_multinomial")
     .set_param<MultinomialParam>()
     .set_inputs({"data"})
-    .set_outputs({"output", "prob"}, [](const Attrs& a) { return a.get<MultinomialParam>().get_prob ? 2 : 1; })
+    .set_outputs({"output"}, [](const Attrs& a) { return a.get<MultinomialParam>().get_prob ? 2 : 1; })
     .set_infer_shape(MultinomialShape)
     .set_infer_type(MultinomialType)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

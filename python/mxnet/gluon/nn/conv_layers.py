@@ -283,12 +283,4 @@ class ReflectionPad2D(HybridBlock):
             f'[nn.ReflectionPad2D] padding={padding} given; an integer, or 8 integers that begin with four zeros, not negative, are accepted')
 
     def hybrid_forward(self, F, x):
-        for axis, before, after in ((2, *self._padding[4:6]), (3, *self._padding[6:8])):
-            parts = [x]
-            if before:
-                parts.insert(0, F.reverse(F.slice_axis(x, axis=axis, begin=1, end=before + 1), axis=axis))
-            if after:
-                parts.append(F.reverse(F.slice_axis(x, axis=axis, begin=-after - 1, end=-1), axis=axis))
-            if len(parts) > 1:
-                x = F.concat(*parts, dim=axis)
-        return x
+        return F.pad(x, mode='reflect', pad_width=self._padding)
