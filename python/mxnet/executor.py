@@ -116,6 +116,8 @@ class Executor:
                 dims.extend(int(d) for d in shape)
                 index.append(len(dims))
         arguments = symbol.list_arguments()
+        if grad_req is None:
+            grad_req = "null"
         if isinstance(grad_req, str):
             req_count, req_names, req_types = 0, None, c_str_array([grad_req])
         elif isinstance(grad_req, (list, tuple)):

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <sstream>
 
 #include "executor/explain.h"
 #include "executor/placement.h"
@@ -73,7 +74,7 @@ class ExecutorImpl : public Executor {
   }
 
   void Forward(bool is_train) override {
-    if (dynamic_) return ForwardDynamic(is_train);
+    if (dynamic_) return ForwardDynamic(is_train, is_train && has_grads_);
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
     auto call = std::make_shared<PlanCall>();
@@ -106,14 +107,13 @@ class ExecutorImpl : public Executor {
     return steps - step - 1;
   }
 
-  void Backward(const std::vector<NDArray>& head_grads, bool) override {
+  void Backward(const std::vector<NDArray>& head_grads, bool is_train) override {
     if (!has_grads_) return;
-    MXNET_CHECK(last_ || dynamic_call_) << "[executor] backward before forward; call forward(is_train=True) first";
-    MXNET_CHECK_KIND(head_grads.size() <= outputs_.size(), Value) << "[executor] got " << head_grads.size() << " head gradients; there are " << outputs_.size() << " outputs";
-    for (size_t i = 0; i < head_grads.size(); ++i)
-      MXNET_CHECK_KIND(head_grads[i].is_none() || head_grads[i].shape() == outputs_[i].shape(), Value)
-          << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has " << outputs_[i].shape();
-    if (dynamic_) return BackwardDynamic(head_grads);
+    if (dynamic_) {
+      if (!recorded_) ForwardDynamic(is_train && !forward_run_, true);   // a forward pass for inference is repeated as one
+      return BackwardDynamic(head_grads);
+    }
+    if (!last_) Forward(is_train);
     if (spent_ || arena_->holds != last_call_.get()) {
       // What the backward pass needs was not kept (forward for inference), has been used up, or an executor that shares the arena ran: repeat the forward pass, with the same
       // random numbers and without touching the auxiliary states again.
@@ -136,7 +136,10 @@ class ExecutorImpl : public Executor {
       const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();
       MXNET_CHECK(given || !plan.head_used[i]) << "[executor] output " << i << " (" << symbol_.ListOutputNames()[i]
                                                << ") is no loss, so backward needs a head gradient for it; pass out_grads, or wrap the output in MakeLoss";
-      if (given) call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_dtypes[i], ctx_, head_grads[i]);
+      if (!plan.head_used[i]) continue;   // losses and blocked outputs: whatever is given, nobody reads it
+      MXNET_CHECK_KIND(head_grads[i].shape() == outputs_[i].shape(), Value)
+          << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has " << outputs_[i].shape();
+      call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_dtypes[i], ctx_, head_grads[i]);
     }
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (input_req_[i] != OpReq::kNull) call->arrays[plan.grad_slot(static_cast<int>(i))] = arg_grads[input_arg_[i]];
@@ -172,7 +175,9 @@ class ExecutorImpl : public Executor {
       new_grads.push_back(fit(arg_grads[i], shape_of.at(arg_nodes[i].get()), arg_nodes[i]->name));
     }
     for (size_t i = 0; i < aux.size(); ++i) new_aux.push_back(fit(aux[i], shape_of.at(aux_nodes[i].get()), aux_nodes[i]->name));
-    return std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this, nullptr, output_places_);
+    auto reshaped = std::make_shared<ExecutorImpl>(symbol_, ctx_, new_args, new_grads, arg_req_, new_aux, this, nullptr, output_places_);
+    if (!dynamic_) reshaped->UseOutputsOf(*this);
+    return reshaped;
   }
 
   std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& other_args, const std::vector<NDArray>& other_aux) override {
@@ -188,9 +193,16 @@ class ExecutorImpl : public Executor {
   }
 
   std::string DebugStr() const override {
-    std::string s = symbol_.Print();
-    for (const auto& kv : compiled_) s += kv.second->plan()->DebugStr();
-    return s;
+    std::ostringstream s;
+    s << WithGradients().Print();
+    size_t bytes = 0;
+    for (const auto& kv : compiled_) {
+      s << kv.second->plan()->DebugStr();
+      bytes = std::max(bytes, kv.second->plan()->memory.arena_bytes);
+    }
+    // Scripts read the amount from the third line from the end, as 1.9.1 has it.
+    s << "Total " << (bytes >> 20) << " MB allocated\nTotal " << (arena_ ? 1 : 0) << " TempSpace resource requested\n";
+    return s.str();
   }
 
   PlanStats Stats() const override {
@@ -219,6 +231,30 @@ class ExecutorImpl : public Executor {
   void CheckArray(const NDArray& a, const char* what, const std::string& name) const {
     MXNET_CHECK_KIND(!a.is_none(), Value) << "[bind] " << what << ' ' << name << " is missing";
     MXNET_CHECK_KIND(placed_ || a.ctx().execution() == ctx_.execution(), Value) << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
+  }
+
+  /* The symbol with the nodes of its backward pass; the gradients are outputs behind its own. */
+  Symbol WithGradients() const {
+    std::vector<NodeEntry> xs, heads;
+    const auto nodes = symbol_.ListInputs(Symbol::kAll);
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (input_req_[i] != OpReq::kNull) xs.push_back({nodes[i], 0, 0});
+    if (xs.empty()) return symbol_;
+    for (size_t i = 0; i < symbol_.outputs.size(); ++i) heads.push_back({MakeVariable("_head_grad_" + std::to_string(i)), 0, 0});
+    Symbol full = symbol_;
+    for (const NodeEntry& g : Gradient(symbol_.outputs, xs, heads))
+      if (g) full.outputs.push_back(g);
+    return full;
+  }
+
+  /* Where an output is not larger than that of an executor of the same symbol, it takes that one's memory. */
+  void UseOutputsOf(const ExecutorImpl& other) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const NDArray &mine = outputs_[i], &theirs = other.outputs_[i];
+      const int64_t size = mine.shape().Size(), room = theirs.shape().Size();
+      if (size == 0 || size > room || mine.dtype() != theirs.dtype()) continue;
+      outputs_[i] = mine.shape() == theirs.shape() ? theirs : theirs.Reshape(Shape({room})).Slice(0, size).Reshape(mine.shape());
+    }
   }
 
   /* The outputs of a graph whose parts are on several devices: as with a plan, the same arrays for every forward pass. */
@@ -282,11 +318,11 @@ class ExecutorImpl : public Executor {
   }
 
   // Graphs with value-dependent shapes run operator by operator, with the tape for the backward pass.
-  void ForwardDynamic(bool is_train) {
-    ModeScope scope(is_train && has_grads_, is_train);
+  void ForwardDynamic(bool is_train, bool record) {
+    ModeScope scope(record, is_train);
     std::vector<NDArray*> in, out;
     std::vector<NDArray> values = inputs_;
-    if (is_train && has_grads_) {
+    if (record) {
       std::vector<NDArray*> marked, grads;
       std::vector<OpReq> req;
       for (size_t i = 0; i < values.size(); ++i) {
@@ -301,7 +337,8 @@ class ExecutorImpl : public Executor {
     for (auto& a : values) in.push_back(&a);
     for (auto& a : outputs_) out.push_back(&a);
     Interpret(symbol_, in, out, ctx_, monitor_);
-    dynamic_call_ = is_train;
+    forward_run_ = true;
+    recorded_ = record;
   }
 
   void BackwardDynamic(const std::vector<NDArray>& head_grads) {
@@ -323,7 +360,8 @@ class ExecutorImpl : public Executor {
   const bool placed_;
   std::shared_ptr<const Plan> inference_plan_;   // another executor's, to be used as it is
   bool on_caller_ = false;
-  bool has_grads_ = false, dynamic_ = false, dynamic_call_ = false;
+  bool has_grads_ = false, dynamic_ = false;
+  bool forward_run_ = false, recorded_ = false;   // of a dynamic graph: whether it ran, and with the tape
   std::vector<OpReq> arg_req_;
   std::vector<NDArray> inputs_, outputs_;    // inputs in ListInputs(kAll) order
   std::vector<OpReq> input_req_;

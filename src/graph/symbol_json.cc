@@ -7,6 +7,7 @@
 #include "graph/gradient.h"
 #include "graph/json.h"
 #include "mxnet/graph.h"
+#include "mxnet/imperative.h"
 #include "operator/check.h"
 
 namespace mxnet {
@@ -93,7 +94,13 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool outermost) {
   for (const auto& e : g.outputs) items.push_back(Triple(e.node, e.index, e.version));
   os << ", \n" << Indent(indent + 1) << "\"heads\": ";
   WriteList(os, items, indent + 1);
-  if (outermost) os << ", \n" << Indent(indent + 1) << "\"attrs\": {\"mxnet_version\": [\"int\", " << MXNET_VERSION << "]}";
+  if (outermost) {
+    os << ", \n" << Indent(indent + 1) << "\"attrs\": {";
+    const bool np_shape = Imperative::State().np_shape;   // readers take 0 in shapes for a size then
+    const std::string in = "\n" + Indent(indent + 2);
+    if (np_shape) os << in << "\"is_np_shape\": [\"int\", 1], " << in;
+    os << "\"mxnet_version\": [\"int\", " << MXNET_VERSION << "]" << (np_shape ? "\n" + Indent(indent + 1) : "") << '}';
+  }
   os << '\n' << Indent(indent) << '}';
 }
 

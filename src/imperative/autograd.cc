@@ -215,7 +215,11 @@ class BackwardPass {
       const NodePtr& node = *it;
       Tape* tape = static_cast<Tape*>(node->tape.get());
       auto slot = grads_.find(node.get());
-      if (slot == grads_.end()) continue;
+      if (slot == grads_.end()) {
+        // Reached by the recorded computation, but by no gradient (BlockGrad, comparisons): it is 0, and not what the pass before left there.
+        if (to_marked && node->is_variable() && tape->req != OpReq::kNull) DeliverZero(tape);
+        continue;
+      }
       for (size_t v = 0; v < variables.size(); ++v) {
         const NodeEntry& e = variables[v]->autograd_entry;
         if (e.node == node) results[v] = slot->second[e.index];
@@ -241,13 +245,30 @@ class BackwardPass {
           << "[autograd] backward from an array that no recorded operation computed; compute it inside autograd.record() from arrays with attach_grad()";
       entries.push_back(h->autograd_entry);
     }
-    DFSVisit(entries, [this](const NodePtr& n) {
+    bool freed = false;
+    DFSVisit(entries, [this, &freed](const NodePtr& n) {
       Tape* t = static_cast<Tape*>(n->tape.get());
-      MXNET_CHECK(t && !t->released) << "[autograd] this part of the computation was already differentiated and freed; pass retain_graph=True to the first backward";
+      MXNET_CHECK(t) << "[autograd] a node of the computation was not recorded";
+      freed |= t->released;
       order_.push_back(n);
       for (const auto& in : n->inputs) ++uses_[in.node.get()];
     });
     for (const auto& e : entries) ++uses_[e.node.get()];
+    if (freed) CheckFreed(entries);
+  }
+
+  // What an earlier pass freed may lie behind BlockGrad and the like, but no gradient may have to go through it.
+  void CheckFreed(const std::vector<NodeEntry>& heads) {
+    std::unordered_set<const Node*> reached;
+    for (const auto& e : heads) reached.insert(e.node.get());
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const Node* n = it->get();
+      if (!reached.count(n)) continue;
+      MXNET_CHECK(!static_cast<Tape*>(n->tape.get())->released)
+          << "[autograd] this part of the computation was already differentiated and freed; pass retain_graph=True to the first backward";
+      if (n->is_variable() || n->op()->zero_gradient) continue;
+      for (const auto& in : n->inputs) reached.insert(in.node.get());
+    }
   }
 
   // Gradients are only needed on paths that end in a variable with a gradient request or one that was asked for.
@@ -294,6 +315,14 @@ class BackwardPass {
   NDArray InDTypeOf(const NodeEntry& of, NDArray g) {
     const int wanted = TapeOf(of)->outputs[of.index].dtype;
     return g.dtype() == wanted ? g : Cast(g, wanted);
+  }
+
+  void DeliverZero(Tape* t) {
+    t->fresh_grad = true;
+    if (t->req == OpReq::kAdd || t->grad.shape().Size() == 0) return;
+    static const AttrsPtr zeros = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
+    Imperative::Run(zeros, {}, {OpReq::kWrite}, {t->grad}, is_train_);
+    t->grad.autograd_entry = NodeEntry();
   }
 
   NDArray ValueOf(const NodeEntry& e) {
