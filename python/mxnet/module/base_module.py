@@ -15,6 +15,19 @@ from ..ndarray import NDArray
 __all__ = ["BaseModule"]
 
 
+# 1.9.1 asserts what these say; programs that catch AssertionError catch them.
+class _StateError(AssertionError, RuntimeError):
+    """A call that comes too early."""
+
+
+class _ArgumentError(AssertionError, ValueError):
+    """An argument that is not accepted."""
+
+
+class _ArgumentTypeError(AssertionError, TypeError):
+    """An argument of the wrong type."""
+
+
 def _check_input_names(symbol, names, typename, throw):
     """Complain of `names` that are no arguments of the symbol: a ValueError, or a warning without `throw`."""
     arguments = symbol.list_arguments()
@@ -76,12 +89,12 @@ class BaseModule:
         self._total_exec_bytes = 0
 
     def _need(self, *states):
-        """Raise RuntimeError unless the module is in all of these states."""
+        """Raise an error, both an AssertionError and a RuntimeError, unless the module is in all of these states."""
         calls = {"binded": "bind", "params_initialized": "init_params", "optimizer_initialized": "init_optimizer",
                  "for_training": "bind with for_training=True", "inputs_need_grad": "bind with inputs_need_grad=True"}
         for state in states:
             if not getattr(self, state):
-                raise RuntimeError(f"[{type(self).__name__}] {calls[state]} comes first")
+                raise _StateError(f"[{type(self).__name__}] {calls[state]} comes first")
 
     # -- high-level --
     def forward_backward(self, data_batch):
@@ -227,7 +240,7 @@ class BaseModule:
             See :meth:`prepare`.
         """
         if num_epoch is None:
-            raise ValueError("[fit] please specify number of epochs: num_epoch")
+            raise _ArgumentError("[fit] please specify number of epochs: num_epoch")
         self.bind(data_shapes=train_data.provide_data, label_shapes=train_data.provide_label, for_training=True,
                   force_rebind=force_rebind)
         if monitor is not None:
@@ -240,12 +253,12 @@ class BaseModule:
         if validation_metric is None:
             validation_metric = eval_metric
         for epoch in range(begin_epoch, num_epoch):
-            start = time.time()
+            tic = time.time()
             eval_metric.reset()
-            values = self._fit_epoch(epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn)
+            values = self._fit_epoch(locals(), epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn)
             for name, value in values:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
             # The copies on the devices differ where each updates its own: all go on from the same values.
             arg_params_, aux_params_ = self.get_params()
             self.set_params(arg_params_, aux_params_)
@@ -258,30 +271,36 @@ class BaseModule:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
-    def _fit_epoch(self, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn):
-        """One pass over the training data. Returns the metric's names and values at its end."""
-        batches = iter(train_data)
-        following = next(batches, None)
+    def _fit_epoch(self, outer, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn):
+        """One pass over the training data. Returns the metric's names and values at its end.
+
+        Callbacks get the variables of `fit`, `outer`, and of this pass, under the names that 1.9.1 has for them.
+        """
+        data_iter = iter(train_data)
+        next_data_batch = next(data_iter, None)
         nbatch = 0
-        values = eval_metric.get_global_name_value()
-        while following is not None:
-            batch = following
+        eval_name_vals = eval_metric.get_global_name_value()
+        end_of_batch = next_data_batch is None
+        while not end_of_batch:
+            data_batch = next_data_batch
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(batch)
+            self.forward_backward(data_batch)
             self.update()
-            self._measure(eval_metric, batch)
+            self._measure(eval_metric, data_batch)
             # What the next batch needs is fetched while this one is computed.
-            following = next(batches, None)
-            if following is not None:
-                self.prepare(following, sparse_row_id_fn=sparse_row_id_fn)
+            next_data_batch = next(data_iter, None)
+            end_of_batch = next_data_batch is None
+            if not end_of_batch:
+                self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
             if monitor is not None:
                 monitor.toc_print()
-            if following is None:
-                values = eval_metric.get_global_name_value()    # before a callback resets it
-            _multiple_callbacks(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, locals()))
+            if end_of_batch:
+                eval_name_vals = eval_metric.get_global_name_value()    # before a callback resets it
+            here = {name: value for name, value in locals().items() if name != "outer"}
+            _multiple_callbacks(batch_end_callback, BatchEndParam(epoch, nbatch, eval_metric, {**outer, **here}))
             nbatch += 1
-        return values
+        return eval_name_vals
 
     # -- what the module is --
     @property

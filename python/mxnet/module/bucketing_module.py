@@ -6,7 +6,8 @@ from .. import ndarray as nd
 from ..context import cpu
 from ..initializer import Uniform
 from ..model import load_params
-from .base_module import BaseModule, _check_input_names
+from ..name import NameManager
+from .base_module import BaseModule, _ArgumentError, _check_input_names
 from .module import Module
 
 __all__ = ["BucketingModule"]
@@ -29,10 +30,10 @@ class BucketingModule(BaseModule):
                  fixed_param_names=None, state_names=None, group2ctxs=None, compression_params=None):
         super().__init__(logger=logger)
         if default_bucket_key is None:
-            raise ValueError("[BucketingModule] default_bucket_key is needed")
-        self._sym_gen = sym_gen
+            raise _ArgumentError("[BucketingModule] default_bucket_key is needed")
+        self._generate = sym_gen
         self._default_bucket_key = default_bucket_key
-        symbol, data_names, label_names = sym_gen(default_bucket_key)
+        symbol, data_names, label_names = self._sym_gen(default_bucket_key)
         for names, typename, throw in ((data_names, "data", True), (label_names, "label", False),
                                        (state_names, "state", True), (fixed_param_names, "fixed_param", True)):
             _check_input_names(symbol, list(names or ()), typename, throw)
@@ -45,6 +46,11 @@ class BucketingModule(BaseModule):
         self._monitor = None
         self._grad_req = None
         self._loaded_params = None      # until there is memory for them
+
+    def _sym_gen(self, bucket_key):
+        """Symbol and names of a key. Automatic names start anew, so that the parameters of all keys match."""
+        with NameManager():
+            return self._generate(bucket_key)
 
     def _reset_bind(self):
         self.binded = False
@@ -131,7 +137,7 @@ class BucketingModule(BaseModule):
     def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, force_rebind=False,
              shared_module=None, grad_req="write"):
         if shared_module is not None:
-            raise ValueError("[BucketingModule] shared_module for BucketingModule is not supported")
+            raise _ArgumentError("[BucketingModule] shared_module for BucketingModule is not supported")
         params = self.get_params() if self.params_initialized and self.binded else self._loaded_params
         if force_rebind:
             self._reset_bind()
@@ -249,7 +255,7 @@ class BucketingModule(BaseModule):
         if sym_dict is None and sym_gen is None:
             raise ValueError("[BucketingModule] sym_dict or sym_gen is needed: the networks come from there")
         if default_bucket_key is None:
-            raise ValueError("[BucketingModule] default_bucket_key is needed")
+            raise _ArgumentError("[BucketingModule] default_bucket_key is needed")
         module = BucketingModule(sym_gen or sym_dict.__getitem__, default_bucket_key, **kwargs)
         module._loaded_params = (arg_params or {}, aux_params or {})
         module.params_initialized = True

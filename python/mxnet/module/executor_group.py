@@ -7,6 +7,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..context import cpu
 from ..io import DataDesc
+from .base_module import _ArgumentError, _StateError
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -121,14 +122,14 @@ class DataParallelExecutorGroup:
             return [None] * count
         if isinstance(group2ctxs, (list, tuple)):
             if len(group2ctxs) != count:
-                raise ValueError(f"[Module] {len(group2ctxs)} group2ctxs for {count} devices")
+                raise _ArgumentError(f"[Module] {len(group2ctxs)} group2ctxs for {count} devices")
             return list(group2ctxs)
         result = [{} for _ in range(count)]
         for group, contexts in group2ctxs.items():
             contexts = contexts if isinstance(contexts, (list, tuple)) else [contexts] * count
             contexts = list(contexts) * count if len(contexts) == 1 else contexts
             if len(contexts) != count:
-                raise ValueError(f"[Module] group2ctxs has {len(contexts)} contexts of {group} for {count} devices")
+                raise _ArgumentError(f"[Module] group2ctxs has {len(contexts)} contexts of {group} for {count} devices")
             for mapping, context in zip(result, contexts):
                 mapping[group] = context
         return result
@@ -165,7 +166,7 @@ class DataParallelExecutorGroup:
                 continue
             size = shape[axis]
             if self.batch_size is not None and size != self.batch_size:
-                raise ValueError(f"[Module] all data must have the same batch size: it is {self.batch_size}, but {name} "
+                raise _ArgumentError(f"[Module] all data must have the same batch size: it is {self.batch_size}, but {name} "
                                  f"has shape {shape}")
             if self.batch_size is None:
                 self.batch_size = size
@@ -256,11 +257,15 @@ class DataParallelExecutorGroup:
 
     def forward(self, data_batch, is_train=None):
         """A forward pass on all devices."""
-        _load(data_batch.data, self.data_arrays, self.data_layouts, self.slices)
+        if isinstance(data_batch, list):            # one batch for each device
+            data = list(zip(*(part.data for part in data_batch)))
+            labels = list(zip(*(getattr(part, "label", None) or () for part in data_batch)))
+        else:
+            data, labels = data_batch.data, getattr(data_batch, "label", None)
+        _load(data, self.data_arrays, self.data_layouts, self.slices)
         if is_train is None:
             is_train = self.for_training
-        if self.label_arrays and data_batch.label:
-            labels = data_batch.label
+        if self.label_arrays and labels:
             if len(self._used_labels) != len(self.label_names):
                 labels = [label for name, label in zip(self.label_names, labels) if name in self._used_labels]
             _load(labels, self.label_arrays, self._used_label_axes, self.slices)
@@ -286,19 +291,19 @@ class DataParallelExecutorGroup:
     def get_states(self, merge_multi_context=True):
         """Values of the state arrays; not joined: they belong to the devices."""
         if merge_multi_context:
-            raise ValueError("[Module] merge_multi_context=True is not supported for get_states")
+            raise _ArgumentError("[Module] merge_multi_context=True is not supported for get_states")
         return self.state_arrays
 
     def set_states(self, states=None, value=None):
         """Set the state arrays to given ones, or to one number."""
         if states is not None:
             if value is not None:
-                raise ValueError("[Module] Only one of states & value can be specified.")
+                raise _ArgumentError("[Module] Only one of states & value can be specified.")
             axes = [0] * len(self.state_names)
             _load(states, self.state_arrays, axes, self.slices)
         else:
             if value is None:
-                raise ValueError("[Module] At least one of states & value must be specified.")
+                raise _ArgumentError("[Module] At least one of states & value must be specified.")
             for on_devices in self.state_arrays:
                 for state in on_devices:
                     state[:] = value
@@ -306,13 +311,13 @@ class DataParallelExecutorGroup:
     def get_input_grads(self, merge_multi_context=True):
         """Gradients of the data: joined arrays, or lists of arrays, one per device."""
         if not self.inputs_need_grad:
-            raise RuntimeError("[Module] the gradients of the data need bind with inputs_need_grad=True")
+            raise _StateError("[Module] the gradients of the data need bind with inputs_need_grad=True")
         return _merge(self.input_grad_arrays, self.data_layouts) if merge_multi_context else self.input_grad_arrays
 
     def backward(self, out_grads=None):
         """A backward pass on all devices."""
         if not self.for_training:
-            raise RuntimeError("[Module] backward needs bind with for_training=True")
+            raise _StateError("[Module] backward needs bind with for_training=True")
         out_grads = [] if out_grads is None else out_grads
         for index, (executor, piece) in enumerate(zip(self.execs, self.slices)):
             grads = []

@@ -5,11 +5,12 @@ import warnings
 from .. import ndarray as nd
 from .. import optimizer as opt
 from .._files import load_states, write_file
+from ..base import _MXValueError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from ..model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
-from .base_module import BaseModule, _check_input_names, _parse_data_desc
+from .base_module import BaseModule, _ArgumentError, _ArgumentTypeError, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]
@@ -46,7 +47,7 @@ class Module(BaseModule):
         self._context = [context] if isinstance(context, Context) else list(context)
         self._work_load_list = work_load_list or [1] * len(self._context)
         if len(self._work_load_list) != len(self._context):
-            raise ValueError(f"[Module] {len(self._work_load_list)} loads for {len(self._context)} devices")
+            raise _ArgumentError(f"[Module] {len(self._work_load_list)} loads for {len(self._context)} devices")
         self._group2ctxs = group2ctxs
         self._symbol = symbol
         self._data_names = list(data_names or ())
@@ -190,7 +191,7 @@ class Module(BaseModule):
             if values is not None and name in values:
                 if values[name] is not array:
                     if values[name].shape != array.shape:
-                        raise ValueError(f"[Module] {name} has shape {array.shape}, and the value given for it "
+                        raise _MXValueError(f"[Module] {name} has shape {array.shape}, and the value given for it "
                                          f"{values[name].shape}")
                     values[name].copyto(array)
                 return
@@ -231,7 +232,7 @@ class Module(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if inputs_need_grad and not for_training:
-            raise ValueError("[Module] inputs_need_grad=True needs for_training=True")
+            raise _ArgumentError("[Module] inputs_need_grad=True needs for_training=True")
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._grad_req = grad_req
@@ -242,7 +243,7 @@ class Module(BaseModule):
             shared_module._need("binded", "params_initialized")
             shared_group = shared_module._exec_group
             if len(shared_group.execs) < len(self._context):
-                raise ValueError(f"[Module] the shared module has {len(shared_group.execs)} devices, "
+                raise _ArgumentError(f"[Module] the shared module has {len(shared_group.execs)} devices, "
                                  f"this one {len(self._context)}")
         self._exec_group = DataParallelExecutorGroup(
             self._symbol, self._context, self._work_load_list, self._data_shapes, self._label_shapes,
@@ -302,7 +303,7 @@ class Module(BaseModule):
             optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **optimizer_params)
         else:
             if not isinstance(optimizer, opt.Optimizer):
-                raise TypeError(f"[Module] optimizer is a {type(optimizer).__name__}; an Optimizer or a name is expected")
+                raise _ArgumentTypeError(f"[Module] optimizer is a {type(optimizer).__name__}; an Optimizer or a name is expected")
             if optimizer.rescale_grad != rescale_grad:
                 warnings.warn(f"[Module] the optimizer has rescale_grad={optimizer.rescale_grad}, and not 1 / batch size "
                               f"= {rescale_grad}. Is this intended?", stacklevel=2)
@@ -347,16 +348,17 @@ class Module(BaseModule):
             new = [(sum(part.data[i].shape[0] for part in data_batch), *shape[1:]) for i, shape in enumerate(new)]
         if new == [desc.shape for desc in self._data_shapes]:
             return
-        if first.provide_data and not is_list:
+        if getattr(first, "provide_data", None) and not is_list:
             data_shapes = first.provide_data
         else:
             data_shapes = [DataDesc(desc.name, shape, desc.dtype, desc.layout)
                            for desc, shape in zip(self._data_shapes, new)]
-        if first.provide_label and not is_list:
+        label = getattr(first, "label", None)
+        if getattr(first, "provide_label", None) and not is_list:
             label_shapes = first.provide_label
-        elif first.label and not is_list and self._label_shapes:
+        elif label and not is_list and self._label_shapes:
             label_shapes = [DataDesc(desc.name, label.shape, desc.dtype, desc.layout)
-                            for desc, label in zip(self._label_shapes, first.label)]
+                            for desc, label in zip(self._label_shapes, label)]
         elif self._label_shapes:
             # no labels, for prediction: those of a batch of this size
             sizes = {desc.shape[0]: shape[0] for desc, shape in zip(self._data_shapes, new)}

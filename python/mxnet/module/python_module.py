@@ -3,7 +3,7 @@ import logging
 
 from .. import ndarray as nd
 from ..initializer import Uniform
-from .base_module import BaseModule
+from .base_module import BaseModule, _ArgumentError, _ArgumentTypeError
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
@@ -65,7 +65,7 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return                      # no labels: nothing to compare the outputs with
         if pre_sliced:
-            raise ValueError("[PythonModule] pre_sliced labels are not supported")
+            raise _ArgumentError("[PythonModule] pre_sliced labels are not supported")
         eval_metric.update(labels, self.get_outputs())
 
     def bind(self, data_shapes, label_shapes=None, for_training=True, inputs_need_grad=False, force_rebind=False,
@@ -74,10 +74,10 @@ class PythonModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if grad_req != "write":
-            raise ValueError(f"[PythonModule] grad_req={grad_req!r}; only 'write' is supported")
+            raise _ArgumentError(f"[PythonModule] grad_req={grad_req!r}; only 'write' is supported")
         for what, names, shapes in (("data", self._data_names, data_shapes), ("label", self._label_names, label_shapes)):
             if shapes is not None and [desc[0] for desc in shapes] != (names or []):
-                raise ValueError(f"[PythonModule] {what} shapes of {[desc[0] for desc in shapes]}, and the module has "
+                raise _ArgumentError(f"[PythonModule] {what} shapes of {[desc[0] for desc in shapes]}, and the module has "
                                  f"{names}")
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
@@ -114,9 +114,9 @@ class PythonLossModule(PythonModule):
                  grad_func=None):
         super().__init__(data_names, label_names, [name + "_output"], logger=logger)
         if len(self._data_names) != 1 or len(self._label_names) != 1:
-            raise ValueError("[PythonLossModule] one array of data and one of labels is expected")
+            raise _ArgumentError("[PythonLossModule] one array of data and one of labels is expected")
         if grad_func is not None and not callable(grad_func):
-            raise TypeError(f"[PythonLossModule] grad_func is a {type(grad_func).__name__}; a function is expected")
+            raise _ArgumentTypeError(f"[PythonLossModule] grad_func is a {type(grad_func).__name__}; a function is expected")
         self._name = name
         self._grad_func = grad_func
         self._scores = None
@@ -138,7 +138,7 @@ class PythonLossModule(PythonModule):
 
     def backward(self, out_grads=None):
         if out_grads is not None:
-            raise ValueError("[PythonLossModule] a loss has no gradients of its output")
+            raise _ArgumentError("[PythonLossModule] a loss has no gradients of its output")
         self._need("for_training")
         self._backward_impl()
 

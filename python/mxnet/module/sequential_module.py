@@ -4,7 +4,7 @@ import logging
 
 from ..initializer import Uniform
 from ..io import DataDesc
-from .base_module import BaseModule
+from .base_module import BaseModule, _ArgumentError
 
 __all__ = ["SequentialModule"]
 
@@ -40,7 +40,7 @@ class SequentialModule(BaseModule):
         known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         for key in kwargs:
             if key not in known:
-                raise ValueError(f"[SequentialModule] Unknown meta {key!r}; accepted are {', '.join(known)}")
+                raise _ArgumentError(f"[SequentialModule] Unknown meta {key!r}; accepted are {', '.join(known)}")
         self._modules.append(module)
         self._metas.append(kwargs)
         # what has been done for the shorter chain is to be done again
@@ -99,7 +99,7 @@ class SequentialModule(BaseModule):
         for index, module in enumerate(self._modules):
             for name in (name for params in module.get_params() for name in params):
                 if name in owners:
-                    raise ValueError(f"[SequentialModule] Duplicated parameter names: {name} in modules "
+                    raise _ArgumentError(f"[SequentialModule] Duplicated parameter names: {name} in modules "
                                      f"{owners[name]} and {index}")
                 owners[name] = index
         self.params_initialized = True
@@ -111,11 +111,11 @@ class SequentialModule(BaseModule):
             self.logger.warning("Already bound, ignoring bind()")
             return
         if inputs_need_grad and not for_training:
-            raise ValueError("[SequentialModule] inputs_need_grad=True needs for_training=True")
+            raise _ArgumentError("[SequentialModule] inputs_need_grad=True needs for_training=True")
         if shared_module is not None:
-            raise ValueError("[SequentialModule] Shared module is not supported")
+            raise _ArgumentError("[SequentialModule] Shared module is not supported")
         if not self._modules:
-            raise ValueError("[SequentialModule] Attempting to bind an empty SequentialModule")
+            raise _ArgumentError("[SequentialModule] Attempting to bind an empty SequentialModule")
         self.binded = True
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
@@ -124,7 +124,7 @@ class SequentialModule(BaseModule):
         for index, module in enumerate(self._modules):
             if self._metas[index].get(self.META_AUTO_WIRING):
                 if len(module.data_names) != len(shapes):
-                    raise ValueError(f"[SequentialModule] module {index} has {len(module.data_names)} inputs and gets "
+                    raise _ArgumentError(f"[SequentialModule] module {index} has {len(module.data_names)} inputs and gets "
                                      f"{len(shapes)} arrays")
                 shapes = [(name, desc[1]) for name, desc in zip(module.data_names, shapes)]
             module.bind(data_shapes=shapes, label_shapes=label_shapes if self._takes_labels(index) else None,

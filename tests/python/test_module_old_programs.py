@@ -1,0 +1,129 @@
+"""What programs written for MXNet 1.9.1 do with modules, and what it answers there."""
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import mxnet as mx
+
+RANDOM = np.random.RandomState(0)
+X, Y = RANDOM.rand(20, 5).astype('float32'), RANDOM.randint(0, 3, 20).astype('float32')
+
+
+def mlp():
+    net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=4, name='fc1')
+    net = mx.sym.FullyConnected(mx.sym.Activation(net, act_type='relu', name='relu1'), num_hidden=3, name='fc2')
+    return mx.sym.SoftmaxOutput(net, name='softmax')
+
+
+def bound(batch=4, **options):
+    module = mx.mod.Module(mlp(), context=options.pop('context', None))
+    module.bind([('data', (batch, 5))], [('softmax_label', (batch,))], **options)
+    module.init_params(mx.init.Xavier())
+    return module
+
+
+# ---- buckets
+def unnamed(key):
+    """A network whose layers have automatic names."""
+    data, label = mx.sym.var('data'), mx.sym.var('softmax_label')
+    net = mx.sym.reshape(mx.sym.Embedding(data, input_dim=10, output_dim=4), shape=(-1, 4))
+    net = mx.sym.FullyConnected(net, num_hidden=3)
+    return mx.sym.SoftmaxOutput(net, mx.sym.reshape(label, shape=(-1,)), name='softmax'), ('data',), ('softmax_label',)
+
+
+def bucket(key):
+    return mx.io.DataBatch([mx.nd.ones((2, key))], [mx.nd.ones((2, key))], bucket_key=key, provide_data=[('data', (2, key))],
+                           provide_label=[('softmax_label', (2, key))])
+
+
+NAMES = ['embedding0_weight', 'fullyconnected0_bias', 'fullyconnected0_weight']
+
+
+def test_automatic_names_begin_anew_in_each_bucket():
+    module = mx.mod.BucketingModule(unnamed, default_bucket_key=5)
+    module.bind([('data', (2, 5))], [('softmax_label', (2, 5))])
+    module.init_params(mx.init.One())
+    module.init_optimizer()
+    for key in (5, 3, 4, 5):
+        module.forward(bucket(key), is_train=True)
+        module.backward()
+        module.update()
+        assert sorted(module.get_params()[0]) == NAMES
+        assert module.symbol.list_arguments() == ['data', 'embedding0_weight', 'fullyconnected0_weight', 'fullyconnected0_bias', 'softmax_label']
+    np.testing.assert_allclose(module.get_params()[0]['fullyconnected0_bias'].asnumpy(), [-0.0506, 0.1013, -0.0506], atol=1e-4)
+
+
+def test_buckets_do_not_take_the_names_around_them():
+    with mx.name.Prefix('around_'):
+        module = mx.mod.BucketingModule(unnamed, default_bucket_key=5)
+        module.bind([('data', (2, 5))], [('softmax_label', (2, 5))])
+        module.init_params(mx.init.One())
+        module.forward(bucket(3))
+        assert sorted(module.get_params()[0]) == NAMES
+        assert mx.sym.relu(mx.sym.var('x')).name == 'around_relu0'
+
+
+# ---- batches
+Batch = namedtuple('Batch', ['data'])
+
+
+class Bare:
+    def __init__(self, **values):
+        self.__dict__.update(values)
+
+
+@pytest.mark.parametrize('size', [4, 7, 2])
+@pytest.mark.parametrize('make', [lambda n: Batch([mx.nd.ones((n, 5))]), lambda n: Bare(data=[mx.nd.ones((n, 5))]),
+                                  lambda n: Bare(data=[mx.nd.ones((n, 5))], label=None), lambda n: Bare(data=[mx.nd.ones((n, 5))], label=[mx.nd.zeros(n)])])
+def test_anything_with_data_is_a_batch(make, size):
+    module = bound()
+    module.forward(make(size), is_train=False)
+    assert module.get_outputs()[0].shape == (size, 3)
+    module.forward(make(size), is_train=True)
+    module.backward()
+    assert module.get_outputs()[0].shape == (size, 3)
+
+
+def test_a_batch_for_each_device():
+    module = bound(context=[mx.cpu(0), mx.cpu(1)])
+    whole = mx.io.DataBatch([mx.nd.array(X[:4])], [mx.nd.array(Y[:4])])
+    module.forward(whole, is_train=False)
+    expected = module.get_outputs()[0].asnumpy()
+    parts = [mx.io.DataBatch([mx.nd.array(X[i:i + 2])], [mx.nd.array(Y[i:i + 2])]) for i in (0, 2)]
+    module.forward(parts)
+    np.testing.assert_allclose(module.get_outputs()[0].asnumpy(), expected, rtol=1e-6)
+    module.backward()
+
+
+# ---- callbacks, errors
+def test_callbacks_find_the_variables_of_fit():
+    seen = []
+    module = mx.mod.Module(mlp())
+    module.fit(mx.io.NDArrayIter(X, Y, 4), num_epoch=1, batch_end_callback=lambda p: seen.append(p.locals))
+    assert {'self', 'train_data', 'data_batch', 'next_data_batch', 'data_iter', 'end_of_batch', 'nbatch', 'epoch', 'eval_metric', 'num_epoch', 'begin_epoch',
+            'optimizer', 'optimizer_params', 'kvstore', 'tic', 'monitor', 'eval_data', 'validation_metric', 'initializer'} <= set(seen[0])
+    assert seen[0]['self'] is module and [s['nbatch'] for s in seen] == [0, 1, 2, 3, 4]
+    assert [s['end_of_batch'] for s in seen] == [False] * 4 + [True]
+    assert seen[0]['data_batch'].data[0].shape == (4, 5) and seen[0]['next_data_batch'].data[0].shape == (4, 5)
+
+
+@pytest.mark.parametrize('wrong', [
+    lambda: mx.mod.Module(mlp()).init_params(), lambda: mx.mod.Module(mlp()).forward(mx.io.DataBatch([mx.nd.ones((4, 5))])),
+    lambda: mx.mod.Module(mlp()).get_params(), lambda: mx.mod.Module(mlp()).output_shapes, lambda: bound().update(), lambda: bound().get_input_grads(),
+    lambda: bound().init_optimizer(optimizer=5), lambda: mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(X, Y, 4)), lambda: mx.mod.BucketingModule(unnamed),
+    lambda: mx.mod.Module(mlp()).bind([('data', (4, 5))], for_training=False, inputs_need_grad=True),
+    lambda: bound(for_training=False).backward(), lambda: mx.mod.SequentialModule().add(mx.mod.Module(mlp()), foo=True),
+    lambda: mx.mod.SequentialModule().bind([('data', (2, 3))]), lambda: mx.sym.FullyConnected(mx.nd.ones((2, 2)), num_hidden=2)])
+def test_what_was_asserted_can_be_caught_so(wrong):
+    with pytest.raises(AssertionError):
+        wrong()
+
+
+def test_wrong_shapes_and_parameters_can_be_caught_as_before():
+    module = mx.mod.Module(mlp())
+    module.bind([('data', (4, 5))], [('softmax_label', (4,))])
+    with pytest.raises(mx.MXNetError, match='fc1_weight'):
+        module.init_params(arg_params={'fc1_weight': mx.nd.ones((3, 3))}, allow_missing=True)
+    with pytest.raises(mx.MXNetError, match='foo'):
+        mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, foo=1)
