@@ -29,9 +29,13 @@ _SORTS = {"total": 0, "avg": 1, "min": 2, "max": 3, "count": 4}
 profiler_kvstore_handle = KVStoreHandle()
 
 
+class _ChoiceError(AssertionError, ValueError):
+    """A word that is not accepted; 1.9.1 asserts it."""
+
+
 def _choice(what, value, choices):
     if value not in choices:
-        raise ValueError(f"[profiler] {what}={value!r}; accepted: {', '.join(choices)}")
+        raise _ChoiceError(f"[profiler] {what}={value!r}; accepted: {', '.join(choices)}")
     return choices[value]
 
 

@@ -49,8 +49,17 @@ def _without_batch(shape):
     return "" if shape is None else "x".join(map(str, shape[1:]))
 
 
-def _is_hidden(name):
-    return name.endswith((*_PARAMETER_ENDINGS, "_label"))
+def _count_by_attributes(node):
+    """What an operator's own attributes say of its number of parameters, when no shapes are known."""
+    attributes = _attributes(node)
+    biased = attributes.get("no_bias", "False") not in ("True", "1", "true")
+    if node["op"] == "Convolution":
+        return int(attributes["num_filter"]) if biased else 0
+    if node["op"] == "FullyConnected":
+        return int(attributes["num_hidden"]) if biased else 0
+    if node["op"] == "Embedding":
+        return int(attributes["input_dim"]) * int(attributes["output_dim"])
+    return 0
 
 
 def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74, 1.)):
@@ -60,7 +69,8 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     ----------
     symbol : Symbol
     shape : dict of str to tuple, optional
-        Shapes of the data; without them shapes and numbers of parameters are not known.
+        Shapes of the data. Without them the shapes of weights are not known: counted are biases of convolutions and
+        dense layers, and embeddings.
     line_length : int
         Width of the table.
     positions : list of float
@@ -81,7 +91,7 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
     print("_" * line_length)
     row(["Layer (type)", "Output Shape", "Param #", "Previous Layer"])
     print("=" * line_length)
-    shown = [i for i, node in enumerate(nodes) if node["op"] != "null" or not _is_hidden(node["name"])]
+    shown = [i for i, node in enumerate(nodes) if node["op"] != "null" or i == 0]
     total, counted = 0, set()
     for number, index in enumerate(shown):
         node = nodes[index]
@@ -90,10 +100,12 @@ def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74,
             name = nodes[source]["name"]
             if source in shown:
                 previous.append(name)
-            elif name not in auxiliary and not name.endswith("_label") and name not in counted:
+            elif name not in auxiliary and name.endswith(_PARAMETER_ENDINGS) and name not in counted:
                 counted.add(name)               # a shared parameter belongs to the first that uses it
                 known = _shape_of(nodes, source, output, shapes)
                 count += math.prod(known) if known else 0
+        if not shapes:
+            count = _count_by_attributes(node)
         total += count
         row([f"{node['name']}({node['op']})", _without_batch(_shape_of(nodes, index, 0, shapes)), count,
              previous[0] if previous else ""])

@@ -183,7 +183,7 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   }
   {
     GilRelease unlocked(op->array_fn != nullptr, true);
-    profiler::NameScope profiled(profiler::NameScope::kApiCall, "Imperative::Invoke");
+    profiler::NameScope profiled(profiler::NameScope::kApiCall, "MXImperativeInvokeEx");
     Imperative::Invoke(attrs, in.v, results.v);
   }
   if (!given.empty()) {

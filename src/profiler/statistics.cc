@@ -274,10 +274,15 @@ std::string FormatStatistics(const Aggregate& aggregate, const MemoryTimeline& t
     if (!kv.second.empty()) sections.push_back({"Memory", kv.first, &kv.second, kHeld});
   for (const auto& kv : aggregate.times) {
     sections.push_back({"Time", kv.first, &kv.second, kTimes});
-    if (kv.first == "operator") {
-      sections.back().columns.push_back(kGflops);
-      sections.back().columns.push_back(kGbytes);
-    }
+    if (kv.first != "operator") continue;
+    // Scripts split the lines of 1.9.1's table into six fields: the rates have a table of their own.
+    std::vector<Column>& columns = sections.back().columns;
+    if (!json) columns = {kCount};
+    columns.push_back(kGflops);
+    columns.push_back(kGbytes);
+    if (json) continue;
+    sections.back().title = "operator rates";
+    sections.insert(sections.end() - 1, Section{"Time", kv.first, &kv.second, kTimes});
   }
   for (const auto& kv : aggregate.counters) sections.push_back({"Counter", json ? kv.first : kv.first + " counters", &kv.second, kValues});
   if (json) return Json(sections, by, ascending);

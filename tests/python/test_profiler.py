@@ -272,7 +272,10 @@ def test_aggregate_table(path):
     assert lines[at + 1] == "================="
     assert lines[at + 2].split()[:3] == ["Name", "Total", "Count"] and "Avg Time (ms)" in lines[at + 2]
     rows = {line.split()[0]: line.split()[1:] for line in lines[at + 4:lines.index("", at)]}
-    count, total, low, high, mean = (float(v) for v in rows["dot"][:5])
+    assert all(len(row) == 5 for row in rows.values())   # scripts split lines into six fields
+    rates = lines.index("operator rates")
+    assert lines[rates + 2].split() == ["Name", "Total", "Count", "GFLOP/s", "GB/s"]
+    count, total, low, high, mean = (float(v) for v in rows["dot"])
     assert count == 3 and low <= mean <= high and total == pytest.approx(3 * mean, abs=1e-3)
     assert rows["_mul_scalar"][0] == "1"
     assert "Device Storage" in lines and any(line.startswith(f"Memory: {device()}") for line in lines)
@@ -295,6 +298,9 @@ def test_aggregate_json_and_order(path):
     assert table["Unit"] == {"Time": "ms", "Memory": "kB"}
     assert table["Time"]["operator"]["exp"]["Count"] == 3
     assert table["Time"]["operator"]["dot"]["GFLOP/s"] > 0
+    for wrong in ({"sort_by": "name"}, {"format": "xml"}):
+        with pytest.raises(AssertionError):   # as in 1.9.1, and a ValueError
+            profiler.dumps(**wrong)
 
 
 def test_no_totals_unless_asked(path):

@@ -58,3 +58,28 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(ImportError, match="graphviz"):
         mx.viz.plot_network(network())
+
+
+def table(capsys, symbol, **options):
+    """What print_summary says: {layer: (shape, parameters, layers before)}, and the total."""
+    mx.viz.print_summary(symbol, **options)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip("_=")]
+    rows = {line[:52].strip(): (line[52:76].strip(), int(line[76:88]), line[88:].strip()) for line in lines[1:-1] if line[:52].strip()}
+    return rows, int(lines[-1].split(":")[1])
+
+
+def test_summary_without_shapes_counts_what_attributes_say(capsys):   # the numbers of 1.9.1
+    data = mx.sym.var("data")
+    rows, total = table(capsys, mx.sym.Convolution(mx.sym.Convolution(data, num_filter=4, num_group=2, kernel=(3, 3), name="c"),
+                                                   num_filter=4, no_bias=True, kernel=(1, 1), name="c2"))
+    assert rows == {"data(null)": ("", 0, ""), "c(Convolution)": ("", 4, "data"), "c2(Convolution)": ("", 0, "c")} and total == 4
+    rows, total = table(capsys, mx.sym.FullyConnected(mx.sym.Embedding(data, input_dim=5, output_dim=3, name="e"), num_hidden=7, name="f"))
+    assert rows["e(Embedding)"][1] == 15 and rows["f(FullyConnected)"][1] == 7 and total == 22
+    rows, total = table(capsys, network())
+    assert total == 8 + 10
+
+
+def test_summary_shows_layers_only(capsys):
+    two = mx.sym.Group([mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="f"), mx.sym.relu(mx.sym.var("q"), name="r")])
+    rows, total = table(capsys, two, shape={"data": (2, 5), "q": (3, 4)})
+    assert rows == {"data(null)": ("5", 0, ""), "f(FullyConnected)": ("3", 18, "data"), "r(relu)": ("4", 0, "")} and total == 18
