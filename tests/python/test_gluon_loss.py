@@ -192,3 +192,10 @@ def test_losses_train():
 def test_weight_must_be_a_number():
     with pytest.raises(AssertionError, match='weight'):
         gluon.loss.L1Loss(weight='heavy')
+
+
+def test_cosine_embedding_of_labels_that_are_neither():   # 1.9.1: a label says similar, different, or nothing
+    x, y = mx.nd.array([[1., 0], [1, 0], [1, 0]]), mx.nd.array([[1., 1], [1, 1], [1, 1]])
+    cos = 2 ** -0.5
+    loss = mx.gluon.loss.CosineEmbeddingLoss(margin=0.1)(x, y, mx.nd.array([1, -1, 0])).asnumpy()
+    np.testing.assert_allclose(loss.ravel(), [1 - cos, cos - 0.1, 0], rtol=1e-5)
