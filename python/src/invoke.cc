@@ -75,9 +75,13 @@ void AppendKey(std::string* key, PyObject* v) {
   } else if (v == Py_None) {
     key->push_back('n');
   } else if (PyTuple_CheckExact(v) || PyList_CheckExact(v)) {
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(v);
+    Kept item;   // turning one into text may change the list
     key->push_back('(');
-    for (Py_ssize_t i = 0; i < n; ++i) AppendKey(key, PySequence_Fast_GET_ITEM(v, i));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); ++i) {
+      PyObject* element = PySequence_Fast_GET_ITEM(v, i);
+      if (PyList_CheckExact(v)) item.Add(element);
+      AppendKey(key, element);
+    }
     key->push_back(')');
   } else {
     PyObject* text = PyObject_CallOneArg(attr_to_str, v);
