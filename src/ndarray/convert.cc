@@ -3,6 +3,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "base/truncate.h"
 #include "mxnet/ndarray.h"
 
 namespace mxnet {
@@ -10,19 +11,12 @@ namespace {
 
 template <typename From, typename To>
 To ConvertOne(From v) {
-  if constexpr (std::is_same<To, bool>::value) {
-    return static_cast<float>(v) != 0.0f || v != v;
-  } else if constexpr (std::is_same<From, float16>::value || std::is_same<From, bfloat16>::value) {
+  if constexpr (std::is_same<From, float16>::value || std::is_same<From, bfloat16>::value) {
     return ConvertOne<float, To>(static_cast<float>(v));
+  } else if constexpr (std::is_same<To, bool>::value) {
+    return v != From(0);
   } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
-    // What NumPy does on x86: truncate through a wide integer, so that -1.0 becomes 255 in uint8 rather than something undefined.
-    if (!(v >= static_cast<From>(-9223372036854775808.0) && v < static_cast<From>(9223372036854775808.0))) {
-      if constexpr (std::is_same<To, uint64_t>::value) {
-        if (v >= static_cast<From>(9223372036854775808.0) && v < static_cast<From>(18446744073709551616.0)) return static_cast<To>(v);
-      }
-      return static_cast<To>(INT64_MIN);
-    }
-    return static_cast<To>(static_cast<int64_t>(v));
+    return Truncate<To>(v);
   } else {
     return static_cast<To>(v);
   }

@@ -30,22 +30,31 @@ template <typename S> struct IsFloat { static constexpr bool value = false; };
 template <> struct IsFloat<float> { static constexpr bool value = true; };
 template <> struct IsFloat<double> { static constexpr bool value = true; };
 
-// storage -> compute type; an integer gets the truncated value of a float
-template <typename C, typename S> struct Convert { static __device__ __forceinline__ C Load(S v) { return static_cast<C>(v); } };
-template <typename C> struct Convert<C, half> { static __device__ __forceinline__ C Load(half v) { return static_cast<C>(HalfBitsToFloat(v.bits)); } };
-template <typename C> struct Convert<C, bfloat> { static __device__ __forceinline__ C Load(bfloat v) { return static_cast<C>(BfloatBitsToFloat(v.bits)); } };
-template <typename C> struct Convert<C, boolean> { static __device__ __forceinline__ C Load(boolean v) { return static_cast<C>(v.bits != 0); } };
-// compute type -> storage; floats go to small integers through the next wider signed type
-template <typename S, typename C> struct Narrow {
-  static __device__ __forceinline__ S Store(C v) {
-    if constexpr (IsFloat<C>::value && !IsFloat<S>::value) {
-      if constexpr (sizeof(S) <= 2 && sizeof(C) == 4) return static_cast<S>(static_cast<int>(v));
-      else return static_cast<S>(static_cast<int64>(v));
-    } else {
-      return static_cast<S>(v);
-    }
+template <typename S> struct IsWide { static constexpr bool value = sizeof(S) == 8; };
+template <> struct IsWide<unsigned> { static constexpr bool value = true; };
+
+// from a float to an integer, as base/truncate.h says
+template <typename S, typename C> __device__ __forceinline__ S Truncate(C v) {
+  if constexpr (IsWide<S>::value) {
+    if constexpr (S(-1) > S(0) && sizeof(S) == 8)
+      if (v >= C(9223372036854775808.0) && v < C(18446744073709551616.0)) return static_cast<S>(static_cast<uint64>(v));
+    return static_cast<S>(v >= C(-9223372036854775808.0) && v < C(9223372036854775808.0) ? static_cast<int64>(v) : -9223372036854775807ll - 1);
+  } else {
+    return static_cast<S>((sizeof(C) == 4 ? v >= C(-2147483648.0) : v > C(-2147483649.0)) && v < C(2147483648.0) ? static_cast<int>(v) : -2147483647 - 1);
   }
-};
+}
+template <typename S, typename C> __device__ __forceinline__ S Number(C v) {
+  if constexpr (IsFloat<C>::value && !IsFloat<S>::value) return Truncate<S>(v);
+  else return static_cast<S>(v);
+}
+
+// storage -> compute type
+template <typename C, typename S> struct Convert { static __device__ __forceinline__ C Load(S v) { return Number<C>(v); } };
+template <typename C> struct Convert<C, half> { static __device__ __forceinline__ C Load(half v) { return Number<C>(HalfBitsToFloat(v.bits)); } };
+template <typename C> struct Convert<C, bfloat> { static __device__ __forceinline__ C Load(bfloat v) { return Number<C>(BfloatBitsToFloat(v.bits)); } };
+template <typename C> struct Convert<C, boolean> { static __device__ __forceinline__ C Load(boolean v) { return static_cast<C>(v.bits != 0); } };
+// compute type -> storage
+template <typename S, typename C> struct Narrow { static __device__ __forceinline__ S Store(C v) { return Number<S>(v); } };
 // to a 16-bit float in one rounding: double and wide integers must not be rounded to float first
 __device__ __forceinline__ float ToRoundable(float v) { return v; }
 __device__ __forceinline__ float ToRoundable(double v) {

@@ -158,6 +158,18 @@ TEST_F(DeviceKernels, PointwiseDtypesShapesAndRequests) {
     for (int from : {kFloat32, kFloat64, kFloat16, kBfloat16, kUint8, kInt32, kInt64, kBool})
       if ((to + from) % 2) Check({"Cast", {flat}, {from}, {{"dtype", DTypeName(to)}}});
   Check({"Cast", {flat}, {kFloat64}, {{"dtype", "float16"}}});
+  // numbers that do not fit, and NaN
+  const double odd[] = {1e10, -1e10, 3e9, 2147483648.0, -2147483648.9, 1e19, -1e19, 1.8e19, 300.7, -129.2, std::nan(""), HUGE_VAL, -HUGE_VAL, 70000.0, 0.5};
+  const Shape few{static_cast<int64_t>(sizeof(odd) / sizeof(odd[0]))};
+  for (int from : {kFloat32, kFloat64, kFloat16}) {
+    std::vector<char> data(static_cast<size_t>(few.Size()) * DTypeSize(from));
+    for (int64_t i = 0; i < few.Size(); ++i) WriteElement(data.data(), from, i, odd[i]);
+    for (int to : {kUint8, kInt8, kInt32, kInt64, kBool}) {
+      Case c{"Cast", {few}, {from}, {{"dtype", DTypeName(to)}}};
+      c.given[0] = data;
+      Check(c);
+    }
+  }
   Check({"Cast", {flat}, {kFloat64}, {{"dtype", "bfloat16"}}});
   // broadcasting: along rows, columns, both; width 1 and more; more dimensions than are left after merging
   Check({"broadcast_add", {{4, 8}, {4, 1}}, {kFloat32}, {}});

@@ -73,11 +73,29 @@ def test_gamma_functions_of_all_signs():
     np.testing.assert_array_equal(mx.nd.digamma(poles).asnumpy(), [np.nan, np.nan, np.nan, np.nan, np.inf, np.nan])
 
 
-def test_casts_to_int32_wrap_what_does_not_fit():
-    x = np.linspace(-1000, 1000, 777).astype("float32")
-    np.testing.assert_array_equal(mx.nd.array(x).astype("int32").asnumpy(), x.astype("int32"))
-    x[500] = 3e9
-    np.testing.assert_array_equal(mx.nd.array(x).astype("int32").asnumpy(), x.astype("int64").astype("int32"))
+def truncated(x, dtype):
+    """What casts give: int32 or int64 with the smallest number for what does not fit, then the low bits."""
+    wide, limit = ("int64", 2.0 ** 63) if dtype == "int64" else ("int32", 2.0 ** 31)
+    whole = np.trunc(x.astype("float64"))
+    fits = (whole >= -limit) & (whole < limit)
+    return np.where(fits, np.where(fits, whole, 0).astype(wide), np.iinfo(wide).min).astype(dtype)
+
+
+@pytest.mark.parametrize("source", ["float32", "float64", "float16", "bfloat16"])
+def test_casts_have_one_answer_for_what_does_not_fit(source):
+    odd = np.array([0.5, -1.5, np.nan, 1e10, -1e10, 3e9, np.inf, -np.inf, 2147483648.0, -2147483648.9, 300.7, -129.2, 1e19, -1e19, 70000.0, 127.9])
+    for dtype in ("int32", "int64", "int8", "uint8"):
+        for n in range(1, 71):
+            x = mx.nd.array(odd[np.arange(n) * 7 % odd.size], dtype="float64").astype(source)
+            expected = truncated(x.astype("float64").asnumpy(), dtype)
+            target = mx.nd.zeros((n,), dtype=dtype)
+            x.copyto(target)
+            written = mx.nd.zeros((n,), dtype=dtype)
+            written[:] = x
+            bound = mx.sym.Cast(mx.sym.Cast(mx.sym.var("x", dtype=source), dtype=dtype), dtype="float64").bind(mx.cpu(), {"x": x}).forward()[0]
+            for way, got in (("astype", x.astype(dtype)), ("Cast", mx.nd.Cast(x, dtype=dtype)), ("copyto", target), ("x[:]", written)):
+                np.testing.assert_array_equal(got.asnumpy(), expected, err_msg=f"{way} of {n} to {dtype}")
+            np.testing.assert_array_equal(bound.asnumpy(), expected.astype("float64"), err_msg=f"bound, {n} to {dtype}")
 
 
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])

@@ -15,17 +15,11 @@ void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, con
   const rtc::Kernel& kernel = rtc::FindKernel(std::string(name) + "|" + storage + expression, [&](rtc::Kernel* k) {
     k->name = name;
     k->source = rtc::Prelude() + "struct Args { " + storage + "* out; long long total; double p, q; long long m, n, wide; };\nconstexpr int kWidth = " + std::to_string(width) + ";\n"
-        // as C converts between integers: what is too large for int64 goes through uint64
-        "template <typename S> __device__ __forceinline__ S FromDouble(double v) {\n"
-        "  if (v >= 9223372036854775808.0) return static_cast<S>(v < 18446744073709551616.0 ? static_cast<unsigned long long>(v) : ~0ull);\n"
-        "  if (!(v >= -9223372036854775808.0)) return static_cast<S>(-9223372036854775807ll - 1);\n"
-        "  return static_cast<S>(static_cast<long long>(v));\n}\n"
         "extern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n"
         "  const double p = a.p, q = a.q;\n  const long long m = a.m, n = a.n;\n"
         "#pragma unroll 1\n  for (long long first = mx::ThreadIndex() * kWidth; first < a.total; first += mx::ThreadCount() * kWidth) {\n"
         "    mx::Pack<" + storage + ", kWidth> pack;\n#pragma unroll\n    for (int k = 0; k < kWidth; ++k) {\n      const long long i = first + k;\n      (void)i;\n      const double v = " + expression + ";\n      pack.v[k] = " +
-        (IsFloating(out.dtype) || out.dtype == kBool ? "mx::Narrow<" + storage + ", double>::Store(v);\n" : "FromDouble<" + storage + ">(v);\n") +
-        "    }\n    if (a.wide != 0 && first + kWidth <= a.total) {\n      *reinterpret_cast<mx::Pack<" + storage + ", kWidth>*>(a.out + first) = pack;\n    } else {\n#pragma unroll\n"
+        "mx::Narrow<" + storage + ", double>::Store(v);\n    }\n    if (a.wide != 0 && first + kWidth <= a.total) {\n      *reinterpret_cast<mx::Pack<" + storage + ", kWidth>*>(a.out + first) = pack;\n    } else {\n#pragma unroll\n"
         "      for (int k = 0; k < kWidth; ++k)\n        if (first + k < a.total) a.out[first + k] = pack.v[k];\n    }\n  }\n}\n";
   });
   rtc::Arguments args;

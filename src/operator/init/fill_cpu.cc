@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "base/truncate.h"
 
 namespace mxnet {
 namespace {
@@ -15,10 +16,7 @@ T FromDouble(double v) {
   if constexpr (std::is_same<T, bool>::value) {
     return v != 0;
   } else if constexpr (std::is_integral<T>::value) {
-    // negative values wrap in unsigned types, as C conversions between integers do
-    if (v >= 9223372036854775808.0) return static_cast<T>(v < 18446744073709551616.0 ? static_cast<uint64_t>(v) : ~uint64_t{0});
-    if (!(v >= -9223372036854775808.0)) return static_cast<T>(INT64_MIN);
-    return static_cast<T>(static_cast<int64_t>(v));
+    return Truncate<T>(v);
   } else {
     return T(v);
   }

@@ -91,7 +91,7 @@ void Forward(int type, const void* x, void* y, int64_t n, T slope) {
 template <typename T>
 void Backward(int type, const void* og, const void* value, void* dx, int64_t n, T slope) {
   switch (type) {
-    case nn::kActRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y > T(0) ? T(1) : T(0); });
+    case nn::kActRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y > T(0) ? T(1) : y * T(0); });
     case nn::kActSigmoid: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return y * (T(1) - y); });
     case nn::kActTanh: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return T(1) - y * y; });
     case nn::kActSoftRelu: return Each2<T>(og, value, dx, n, [](T y) MXNET_LAMBDA { return -expm1(-y); });

@@ -9,13 +9,13 @@
 namespace mxnet {
 
 MXNET_CPU_DECLARE(
-  /* Truncates; false when a magnitude reaches 2^31 or is NaN: `out` is then to be written again. */
-  bool FloatToInt(const float* in, int32_t* out, int64_t n);
+  /* Truncate<int32_t> of n elements. */
+  void FloatToInt(const float* in, int32_t* out, int64_t n);
 )
 
 namespace pointwise {
 
-/* n elements; in and out must not overlap. Floating values are truncated towards zero when stored as integers; bool is `!= 0`. */
+/* n elements; in and out must not overlap. Floating values become integers as base/truncate.h says; bool is `!= 0`. */
 using ConvertFn = void (*)(const void* in, void* out, int64_t n);
 /* From `dtype` into the compute type; null for numbers outside the enum. */
 ConvertFn LoadFn(int dtype, int compute);

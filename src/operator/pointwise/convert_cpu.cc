@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "base/truncate.h"
 #include "mxnet/base.h"
 
 namespace mxnet {
@@ -19,9 +20,7 @@ inline To Narrow(From v) {
   if constexpr (std::is_same<To, bool>::value) {
     return v != From(0);
   } else if constexpr (std::is_floating_point<From>::value && std::is_integral<To>::value) {
-    // through the nearest wider signed type: an out-of-range value wraps instead of being undefined in the small type
-    using Wide = std::conditional_t<sizeof(To) <= 2 && std::is_same<From, float>::value, int32_t, int64_t>;
-    return static_cast<To>(static_cast<Wide>(v));
+    return Truncate<To>(v);
   } else {
     return static_cast<To>(v);
   }
@@ -63,14 +62,7 @@ void Convert(const void* in, void* out, int64_t n) {
   } else {
     const From* from = static_cast<const From*>(in);
     To* to = static_cast<To*>(out);
-    if constexpr (std::is_same<From, float>::value && std::is_same<To, int32_t>::value) {   // where all fit, without the way through 64 bits
-      for (int64_t i = 0; i < n; i += kChunk) {
-        const int64_t m = std::min(kChunk, n - i);
-        if (!MXNET_CPU_CALL(FloatToInt)(from + i, to + i, m))
-          for (int64_t j = 0; j < m; ++j) to[i + j] = Narrow<To>(from[i + j]);
-      }
-      return;
-    }
+    if constexpr (std::is_same<From, float>::value && std::is_same<To, int32_t>::value) return MXNET_CPU_CALL(FloatToInt)(from, to, n);
     for (int64_t i = 0; i < n; ++i) to[i] = Narrow<To>(from[i]);
   }
 }

@@ -197,7 +197,7 @@ std::vector<const char*> Operands(const Function& f) {
   if (f.row >= kFirstBinary + 1) return f.gradient ? std::vector<const char*>{"g", "a", "b"} : std::vector<const char*>{"a", "b"};
   if (!f.gradient) return {"x"};
   switch (row.uses[0]) {
-    case 'X': return row.uses[1] ? std::vector<const char*>{"g", "x", "y"} : std::vector<const char*>{"g", "x"};
+    case 'X': return row.uses[1] == 'Y' ? std::vector<const char*>{"g", "x", "y"} : std::vector<const char*>{"g", "x"};
     case 'Y': return {"g", "y"};
     default: return {"g"};
   }
@@ -232,8 +232,11 @@ std::string DeviceDefinition(const Function& f, bool rounded) {
   for (const char* operand : Operands(f)) text += std::string("T ") + operand + ", ";
   text += "T p, T q, T r) { return ";
   const bool activation = f.row >= kActivations;
-  if (f.gradient) text += "g * (" + std::string(activation ? ActivationOf(f).derivative : GetRow(f.row).derivative[f.side]) + ")";
-  else text += activation ? ActivationOf(f).forward : GetRow(f.row).expression;
+  if (f.gradient) {
+    const std::string derivative = "(" + std::string(activation ? ActivationOf(f).derivative : GetRow(f.row).derivative[f.side]) + ")";
+    text += (!activation && GetRow(f.row).gate() ? derivative + " == T(0) ? T(0) : " : std::string()) + "g * " + derivative;
+  }
+  if (!f.gradient) text += activation ? ActivationOf(f).forward : GetRow(f.row).expression;
   return text + "; }\n" + (rounded ? "}\n" : "") + "}  // namespace mx\n";
 }
 

@@ -336,7 +336,8 @@ void Execute(const RunContext& run, const Function& f, int compute, const Operan
 void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq req) {
   // float <-> float through the wider of the two, integer <-> integer exactly
   const bool fin = IsFloating(in.dtype), fout = IsFloating(out.dtype);
-  const int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
+  int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
+  if (req == OpReq::kAdd && fin != fout) compute = fout ? (out.dtype == kFloat64 ? kF64 : kF32) : ComputeFor(out.dtype, true);   // the sum is of the result's kind
   const int own = ComputeDType(compute);
   if (run.ctx.is_gpu()) {
     if (req == OpReq::kWriteInplace && in.dptr == out.dptr && in.dtype == out.dtype) return;

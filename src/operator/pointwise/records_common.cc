@@ -87,7 +87,7 @@ namespace {
 
 std::vector<const char*> Operands(const char* uses) {
   switch (uses[0]) {
-    case 'X': return uses[1] ? std::vector<const char*>{"x", "y"} : std::vector<const char*>{"x"};
+    case 'X': return uses[1] == 'Y' ? std::vector<const char*>{"x", "y"} : std::vector<const char*>{"x"};
     case 'Y': return {"y"};
     default: return {};
   }

@@ -198,7 +198,9 @@ const bool kRegistered = [] {
     Op& op = Op::Register(name);
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
-    op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers."
+    op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers.\n\n"
+                                 "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest number, of which narrower types keep\n"
+                                 "the low bits: -2147483648 for int32, 0 for int8 and uint8. uint64 also takes numbers from 2^63 to 2^64; bool is whether a number is not 0."
                                : "Converts between float16, bfloat16 and float32; other dtypes pass unchanged.");
     AddAliases(&op, name[0] == 'C' ? "cast _npi_cast _npx_cast" : "_npi_amp_cast");
   }

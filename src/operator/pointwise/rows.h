@@ -13,9 +13,10 @@ struct Row {
   const char* name;
   char types;                  // 'F', 'I', 'B'
   const char* expression;
-  const char* uses;            // unary: "X" "Y" "XY" "C" "Z" "P"; binary: "L" "G" "Z"
+  const char* uses;            // unary: "X" "Y" "XY" "C" "Z" "P" "XG" "YG"; binary: "L" "G" "Z"
   const char* derivative[2];   // [1]: d/db of binary rows
   bool exact() const { return types != 'F'; }
+  bool gate() const { return uses[0] != '\0' && uses[1] == 'G'; }
 };
 /* REQUIRES: 0 <= row < kEndInteger. */
 const Row& GetRow(int row);

@@ -6,7 +6,7 @@
  * UNARY   (name, types, expression, uses, derivative)
  *   types  F: floating formula (integers are computed in double and truncated), I: exact for integers too
  *   uses   what the derivative reads: X, Y (= the result), XY, C (a constant); Z: zero almost everywhere; P: passes the gradient on;
- *          N: no derivative here
+ *          N: no derivative here; G behind X or Y: a gate, where the derivative is 0 nothing passes, not even NaN or infinity
  * BINARY  (name, types, expression, kind, d/da, d/db)
  *   types  F, I as above; B: integers only
  *   kind   L: one loop computes gradient * derivative; G: the derivative is built from existing operators; Z: zero
@@ -31,7 +31,7 @@
   ROW(round, I, round(x), Z, T(0))                                                         \
   ROW(round_ste, I, round(x), P, T(1))                                                     \
   ROW(sign_ste, I, sign(x), P, T(1))                                                       \
-  ROW(relu, I, x < T(0) ? T(0) : x, Y, y > T(0) ? T(1) : T(0))                             \
+  ROW(relu, I, x < T(0) ? T(0) : x, Y, y > T(0) ? T(1) : y * T(0))                         \
   ROW(softsign, F, x / (T(1) + abs(x)), X, T(1) / ((T(1) + abs(x)) * (T(1) + abs(x))))     \
   ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321))                     \
   ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295))                 \
@@ -73,19 +73,19 @@
   ROW(arctanh, F, arctanh(x), X, T(1) / (T(1) - x * x))                                    \
   ROW(erf, F, erf(x), X, T(1.1283791670955126) * exp(-x * x))                              \
   ROW(erfinv, F, erfinv(x), Y, T(0.88622692545275801) * exp(y * y))                        \
-  ROW(gamma, F, gamma(x), XY, y * digamma(x))                                              \
-  ROW(gammaln, F, gammaln(x), X, digamma(x))                                               \
+  ROW(gamma, F, gamma(x), XY, x == T(0) ? y : y * digamma(x))                              \
+  ROW(gammaln, F, gammaln(x), X, x <= T(0) ? (floor(x) == x ? T(1) / T(0) : digamma(x)) : digamma(x)) \
   ROW(digamma, F, digamma(x), X, trigamma(x))                                              \
   ROW(trigamma, F, trigamma(x), X, tetragamma(x))                                          \
   ROW(tetragamma, F, tetragamma(x), N, T(0))
 
 // with up to three parameters
 #define MXNET_UNARY_PARAM(ROW)                                                             \
-  ROW(clip, I, x < p ? p : x > q ? q : x, X, x >= p ? (x <= q ? T(1) : T(0)) : T(0))        \
-  ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, Y,    \
+  ROW(clip, I, x < p ? p : x > q ? q : x, XG, x < p ? T(0) : x > q ? T(0) : T(1))           \
+  ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG,   \
       y > T(0) ? (y < T(1) ? p : T(0)) : T(0))                                             \
   ROW(smooth_l1, F, abs(x) * p * p < T(1) ? T(0.5) * x * x * p * p : abs(x) - T(0.5) / (p * p), X, \
-      abs(x) * p * p < T(1) ? x * p * p : sign(x))                                         \
+      abs(x) * p * p >= T(1) ? sign(x) : x * p * p)                                        \
   ROW(quadratic, F, p * x * x + q * x + r, X, T(2) * p * x + q)                            \
   ROW(nan_to_num, F, x != x ? p : isinf(x) > T(0) ? (x > T(0) ? q : r) : x, X, isfinite(x))    \
   ROW(around, F, round_even(x * p) / p, Z, T(0))                                           \
@@ -96,8 +96,8 @@
   ROW(sub, I, a - b, G, T(1), T(-1))                                                       \
   ROW(mul, I, a * b, G, b, a)                                                              \
   ROW(div, I, divide(a, b), L, T(1) / b, -(a / b) / b)                                     \
-  ROW(maximum, I, maximum(a, b), L, a >= b ? T(1) : T(0), a >= b ? T(0) : T(1))            \
-  ROW(minimum, I, minimum(a, b), L, a <= b ? T(1) : T(0), a <= b ? T(0) : T(1))            \
+  ROW(maximum, I, maximum(a, b), L, a >= b ? T(1) : T(0), a < b ? T(1) : T(0))             \
+  ROW(minimum, I, minimum(a, b), L, a <= b ? T(1) : T(0), a > b ? T(1) : T(0))             \
   ROW(equal, I, a == b ? T(1) : T(0), Z, T(0), T(0))                                       \
   ROW(not_equal, I, a != b ? T(1) : T(0), Z, T(0), T(0))                                   \
   ROW(greater, I, a > b ? T(1) : T(0), Z, T(0), T(0))                                      \

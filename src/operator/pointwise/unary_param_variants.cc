@@ -31,10 +31,16 @@ void LoopGradientParam(const void* const* in, void* out, int64_t n, unsigned) {
   struct G_##name { template <typename T> static MXNET_FN T f(T g, T y, T p, T q, T r) { return g * (derivative); } };
 #define MXNET_PG_STRUCT_C(name, derivative) \
   struct G_##name { template <typename T> static MXNET_FN T f(T g, T p, T q, T r) { return g * (derivative); } };
+#define MXNET_PG_STRUCT_XG(name, derivative) \
+  struct G_##name { template <typename T> static MXNET_FN T f(T g, T x, T p, T q, T r) { const T d = derivative; return d == T(0) ? T(0) : g * d; } };
+#define MXNET_PG_STRUCT_YG(name, derivative) \
+  struct G_##name { template <typename T> static MXNET_FN T f(T g, T y, T p, T q, T r) { const T d = derivative; return d == T(0) ? T(0) : g * d; } };
 #define MXNET_PG_STRUCT_Z(name, derivative)
 #define MXNET_PG_ENTRY(name, types, expression, uses, derivative) MXNET_PG_ENTRY_##uses(name)
 #define MXNET_PG_ENTRY_X(name) {LoopGradientParam<G_##name, float>, LoopGradientParam<G_##name, double>},
 #define MXNET_PG_ENTRY_Y(name) MXNET_PG_ENTRY_X(name)
+#define MXNET_PG_ENTRY_XG(name) MXNET_PG_ENTRY_X(name)
+#define MXNET_PG_ENTRY_YG(name) MXNET_PG_ENTRY_X(name)
 #define MXNET_PG_ENTRY_C(name) {LoopParam<G_##name, float>, LoopParam<G_##name, double>},
 #define MXNET_PG_ENTRY_Z(name) {nullptr, nullptr},
 MXNET_UNARY_PARAM(MXNET_PG_STRUCT)
