@@ -8,8 +8,8 @@
 
 namespace mxnet {
 
-/* `__init__` of a variable made for an input that was not given: moving statistics and slopes start at fixed values. Empty: no wish. */
-std::string DefaultInitializer(const Attrs& attrs, const std::string& input);
+/* A variable that becomes the input of that name gets the `__init__` that the operator wishes, unless it has one. */
+void WishInitialValue(const Attrs& attrs, const std::string& input, Node* variable);
 
 }  // namespace mxnet
 #endif  // MXNET_GRAPH_COMPOSE_H_

@@ -142,10 +142,9 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
     const Shape wish = ParseShapeAttr(*text);
     if (wish.ndim() == 0) continue;
     Shape& have = (*shapes)[g.eid(id, 0)];
+    if (have.known()) continue;   // what the caller gives wins over what was declared
     Shape merged = have;
-    MXNET_CHECK_KIND(MergeShape(&merged, wish), Value) << "[infer_shape] variable " << g.nodes[id].source->name << " is given shape " << have
-                                                       << ", but was declared with " << wish;
-    have = merged;
+    have = MergeShape(&merged, wish) ? merged : wish;
   }
   const ZeroIsUnknownScope open_sizes(true);
   sweeper.Run();
@@ -164,8 +163,7 @@ bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dty
     if (*end != '\0' || end == text->c_str()) t = DTypeFromName(*text);
     MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Value) << "[infer_type] variable " << g.nodes[id].source->name << " was declared with dtype " << *text;
     int& have = (*dtypes)[g.eid(id, 0)];
-    MXNET_CHECK_KIND(MergeDType(&have, static_cast<int>(t)), Type) << "[infer_type] variable " << g.nodes[id].source->name << " is given dtype "
-                                                                  << DTypeName(have) << ", but was declared with " << DTypeName(static_cast<int>(t));
+    if (!Known(have)) have = static_cast<int>(t);   // what the caller gives wins over what was declared
   }
   sweeper.Run();
   if (default_dtype != kDTypeUnknown) {

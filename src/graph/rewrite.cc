@@ -29,7 +29,10 @@ Symbol RemoveAmpCast(const Symbol& symbol) {
     renewed[n.get()] = copy;
   });
   Symbol s;
-  for (const auto& e : symbol.outputs) s.outputs.push_back(resolve(e));
+  for (const auto& e : symbol.outputs) {   // a head that is a cast says what dtype the result has: it stays
+    auto it = renewed.find(e.node.get());
+    s.outputs.push_back(it == renewed.end() ? e : NodeEntry{it->second, e.index, e.version});
+  }
   return s;
 }
 

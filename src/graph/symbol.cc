@@ -6,6 +6,7 @@
 #include "graph/compose.h"
 #include "mxnet/graph.h"
 #include "operator/check.h"
+#include "operator/initial_value.h"
 
 namespace mxnet {
 namespace {
@@ -68,19 +69,11 @@ void ComposeAtomic(Symbol* self, const std::vector<Symbol>& args, const std::vec
     if (!given[i]) {
       // what the user never mentioned becomes a variable that carries the node's attributes
       AttrDict dict = node->attrs->dict;
-      const std::string init = DefaultInitializer(*node->attrs, inputs[i]);
-      if (!init.empty()) dict["__init__"] = init;
       given[i] = {MakeVariable(name.empty() ? inputs[i] : name + "_" + inputs[i], std::move(dict)), 0, 0};
     }
     if (!given[i].node->is_variable()) continue;
     if (aux) ++given[i].version;
-    // A variable that the user made is also filled as the operator says, unless the user says how.
-    Node* state = given[i].node.get();
-    const std::string init = DefaultInitializer(*node->attrs, inputs[i]);
-    if (init.empty() || state->attrs->dict.count("__init__")) continue;
-    AttrDict dict = state->attrs->dict;
-    dict["__init__"] = init;
-    state->attrs = MakeAttrs(nullptr, std::move(dict));
+    WishInitialValue(*node->attrs, inputs[i], given[i].node.get());   // also of a variable that the user made, unless the user says how
   }
   node->inputs = std::move(given);
 }
@@ -127,11 +120,12 @@ void ComposeGraph(Symbol* self, const std::vector<Symbol>& args, const std::vect
 
 }  // namespace
 
-std::string DefaultInitializer(const Attrs& attrs, const std::string& input) {
-  if (input == "moving_mean") return "[\"zero\", {}]";
-  if (input == "moving_var") return "[\"one\", {}]";
-  if (input == "gamma" && attrs.op->name == "LeakyReLU") return "[\"Constant\", {\"value\": 0.25}]";
-  return "";
+void WishInitialValue(const Attrs& attrs, const std::string& input, Node* variable) {
+  const std::string init = InitialValue(attrs, input);
+  if (init.empty() || variable->attrs->dict.count("__init__")) return;
+  AttrDict dict = variable->attrs->dict;
+  dict["__init__"] = init;
+  variable->attrs = MakeAttrs(nullptr, std::move(dict));
 }
 
 Symbol Symbol::Variable(const std::string& name, AttrDict attrs) {

@@ -238,10 +238,8 @@ class Reader {
       for (size_t i = n->inputs.size(); i < names.size(); ++i) {
         const bool aux = std::find(mutated.begin(), mutated.end(), static_cast<int>(i)) != mutated.end();
         MXNET_CHECK_KIND(aux || version_ < 900, Value) << "[symbol file] node " << n->name << " (" << n->op()->name << ") lacks its input " << names[i];
-        AttrDict dict;
-        const std::string init = DefaultInitializer(*n->attrs, names[i]);
-        if (!init.empty()) dict["__init__"] = init;
-        n->inputs.push_back({MakeVariable(n->name + "_" + names[i], std::move(dict)), 0, aux ? 1u : 0u});
+        n->inputs.push_back({MakeVariable(n->name + "_" + names[i]), 0, aux ? 1u : 0u});
+        WishInitialValue(*n->attrs, names[i], n->inputs.back().node.get());
       }
     }
     for (const auto& d : deferred_) {

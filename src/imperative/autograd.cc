@@ -234,10 +234,21 @@ class BackwardPass {
     }
     for (size_t v = 0; v < variables.size(); ++v)
       if (results[v].is_none()) results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], "_zeros");
+    if (create_graph_)
+      for (size_t v = 0; v < variables.size(); ++v)
+        if (!results[v].autograd_entry) results[v] = Constant(&results[v], variables[v]);
     return results;
   }
 
  private:
+  // A gradient that depends on no variable can still be differentiated: the derivative is 0.
+  static NDArray Constant(NDArray* gradient, NDArray* variable) {
+    static const AttrsPtr like = MakeAttrs(Op::Get("_identity_with_attr_like_rhs"), {});
+    NDArray connected;
+    Imperative::Invoke(like, {gradient, variable}, {&connected});
+    return connected;
+  }
+
   void Sort(const std::vector<NDArray*>& heads) {
     std::vector<NodeEntry> entries;
     for (NDArray* h : heads) {

@@ -119,10 +119,13 @@ void Mask(KernelArgs& a) {
 
 bool LastShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const bool known = CheckSequences<SequenceParam>(attrs, in, 1);
+  const int axis = attrs.get<SequenceParam>().axis;
+  if ((*in)[0].ndim_known() && axis < (*in)[0].ndim()) {
+    std::vector<int64_t> dims((*in)[0].begin(), (*in)[0].end());
+    dims.erase(dims.begin() + axis);
+    AssignShape(attrs, "the result", &(*out)[0], Shape(dims));
+  }
   if (!known) return false;
-  std::vector<int64_t> dims((*in)[0].begin(), (*in)[0].end());
-  dims.erase(dims.begin() + attrs.get<SequenceParam>().axis);
-  AssignShape(attrs, "the result", &(*out)[0], Shape(dims));
   MXNET_CHECK_KIND((*in)[0][attrs.get<SequenceParam>().axis] > 0, Value) << "[" << attrs.op->name << "] sequences have no steps";
   return true;
 }

@@ -129,6 +129,7 @@ bool PickShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   kept[axis] = 1;
   std::vector<int64_t> dims(data.begin(), data.end());
   dims.erase(dims.begin() + axis);
+  if (dims.empty() && (*in)[1].ndim() != 0) dims.push_back(1);   // one entry is an array of one, as in 1.x and 2.0
   const bool keep = attrs.get<PickParam>().keepdims;
   AssignShape(attrs, "the result", &(*out)[0], keep ? kept : Shape(dims));
   Shape& index = (*in)[1];

@@ -182,9 +182,10 @@ bool NumpyRangeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) { re
 void Range(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<RangeParam>();
-  double start;
+  double start, step = p.step;
   RangeLength(*a.attrs, &start);
-  FillRange(a.run, a.out[0], start, p.step, p.repeat);
+  if (!IsFloating(a.out[0].dtype)) start = std::trunc(start), step = std::trunc(step);   // integers count in whole steps, as in 1.x and NumPy
+  FillRange(a.run, a.out[0], start, step, p.repeat);
 }
 
 bool LinspaceShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {

@@ -207,20 +207,22 @@ void CheckBlock(const Attrs& attrs, const Shape& s, bool channels) {
 
 bool DepthToSpaceShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
-  if (!s.known()) return false;
+  if (!s.ndim_known()) return false;
   CheckBlock(attrs, s, true);
   const int64_t b = attrs.get<BlockParam>().block_size;
-  AssignShape(attrs, "the result", &(*out)[0], Shape({s[0], s[1] / (b * b), s[2] * b, s[3] * b}));
-  return true;
+  auto times = [b](int64_t size) { return size < 0 ? size : size * b; };
+  AssignShape(attrs, "the result", &(*out)[0], Shape({s[0], s[1] < 0 ? s[1] : s[1] / (b * b), times(s[2]), times(s[3])}));
+  return s.known();
 }
 
 bool SpaceToDepthShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
-  if (!s.known()) return false;
+  if (!s.ndim_known()) return false;
   CheckBlock(attrs, s, false);
   const int64_t b = attrs.get<BlockParam>().block_size;
-  AssignShape(attrs, "the result", &(*out)[0], Shape({s[0], s[1] * b * b, s[2] / b, s[3] / b}));
-  return true;
+  auto part = [b](int64_t size) { return size < 0 ? size : size / b; };
+  AssignShape(attrs, "the result", &(*out)[0], Shape({s[0], s[1] < 0 ? s[1] : s[1] * b * b, part(s[2]), part(s[3])}));
+  return s.known();
 }
 
 void DepthToSpace(KernelArgs& a) {

@@ -374,11 +374,23 @@ bool DivideShape(const Attrs& attrs, int axis, bool squeeze, const std::vector<i
   return known;
 }
 
+Shape WithAxis(const Shape& s, int axis, int64_t size) {
+  std::vector<int64_t> dims(s.begin(), s.end());
+  dims.insert(dims.begin() + axis, size);
+  return Shape(dims);
+}
+
 bool SplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<SplitParam>();
   Shape& whole = (*in)[0];
   if (!whole.ndim_known()) return false;
   const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
+  for (const Shape& part : *out) {   // what is known of the parts, in other dimensions
+    if (part.ndim() != whole.ndim() - (p.squeeze_axis ? 1 : 0)) continue;
+    Shape from = p.squeeze_axis ? WithAxis(part, axis, 1) : part;
+    from[axis] = Shape::kUnknownDim;
+    AssignShape(attrs, "data", &whole, from);
+  }
   if (whole[axis] < 0) return false;
   return DivideShape(attrs, axis, p.squeeze_axis, PartBounds(attrs, p, whole[axis]), whole, out) && whole.known();
 }
@@ -393,16 +405,16 @@ void Split(KernelArgs& a) {
 bool SliceChannelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<SliceChannelParam>();
   Shape& whole = (*in)[0];
-  if (!whole.ndim_known() && !p.squeeze_axis && (*out)[0].ndim_known()) whole = Shape((*out)[0].ndim());
+  for (const Shape& part : *out)
+    if (!whole.ndim_known() && part.ndim_known()) whole = Shape(part.ndim() + (p.squeeze_axis ? 1 : 0));
   if (!whole.ndim_known()) return false;
   const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
-  if (!p.squeeze_axis)
-    for (const Shape& part : *out) {   // what is known of the parts
-      if (!part.ndim_known()) continue;
-      Shape from = part;
-      if (from[axis] >= 0) from[axis] *= p.num_outputs;
-      AssignShape(attrs, "data", &whole, from);
-    }
+  for (const Shape& part : *out) {   // what is known of the parts
+    if (!part.ndim_known()) continue;
+    Shape from = p.squeeze_axis ? WithAxis(part, axis, 1) : part;
+    if (from[axis] >= 0) from[axis] *= p.num_outputs;
+    AssignShape(attrs, "data", &whole, from);
+  }
   if (whole[axis] < 0) return false;
   MXNET_CHECK_KIND(whole[axis] % p.num_outputs == 0, Value) << "[" << attrs.op->name << "] dimension " << axis << " of " << whole << " cannot be split into "
                                                             << p.num_outputs << " equal parts";

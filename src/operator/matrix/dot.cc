@@ -78,9 +78,37 @@ Views BatchDotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
 
 using ViewFn = Views (*)(const Attrs&, const Shape&, const Shape&);
 
+// What is known of the result while sizes of the inputs are open; their numbers of dimensions are known.
+Shape OpenDot(const Attrs& attrs, const Shape& a, const Shape& b) {
+  const auto& p = attrs.get<DotParam>();
+  const int an = a.ndim(), bn = b.ndim();
+  if (an == 0 || bn == 0) return Shape();
+  std::vector<int64_t> dims;
+  for (int i = 0; i < an; ++i)
+    if (i != (p.transpose_a && an > 1 ? 0 : an - 1)) dims.push_back(a[i]);
+  for (int i = 0; i < bn; ++i)
+    if (i != (p.transpose_b && bn > 1 ? bn - 1 : 0)) dims.push_back(b[i]);
+  if (dims.empty()) dims.push_back(1);
+  return Shape(dims);
+}
+
+Shape OpenBatchDot(const Attrs& attrs, const Shape& a, const Shape& b) {
+  const auto& p = attrs.get<DotParam>();
+  const int n = a.ndim();
+  if (n < 3 || b.ndim() != n) return Shape();
+  Shape out(n);
+  for (int i = 0; i < n - 2; ++i) out[i] = a[i] >= 0 ? a[i] : b[i];
+  out[n - 2] = a[p.transpose_a ? n - 1 : n - 2];
+  out[n - 1] = b[p.transpose_b ? n - 2 : n - 1];
+  return out;
+}
+
 template <ViewFn kViews>
 bool DotShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  if (!(*in)[0].known() || !(*in)[1].known()) return false;
+  if (!(*in)[0].known() || !(*in)[1].known()) {
+    if ((*in)[0].ndim_known() && (*in)[1].ndim_known()) AssignShape(attrs, "the result", &(*out)[0], (kViews == DotViews ? OpenDot : OpenBatchDot)(attrs, (*in)[0], (*in)[1]));
+    return false;
+  }
   AssignShape(attrs, "the result", &(*out)[0], kViews(attrs, (*in)[0], (*in)[1]).out);
   return true;
 }

@@ -33,8 +33,8 @@ MXNET_REGISTER_PARAM(PadParam);
 
 bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<PadParam>();
-  const Shape& data = (*in)[0];
-  if (!data.known()) return false;
+  Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
   const int n = data.ndim();
   MXNET_CHECK_KIND(n == 4 || n == 5, Value) << "[" << attrs.op->name << "] data has shape " << data << "; it needs 4 or 5 dimensions";
   MXNET_CHECK_KIND(p.pad_width.ndim() == 2 * n, Value) << "[" << attrs.op->name << "] pad_width " << p.pad_width << "; data of shape " << data << " needs " << 2 * n << " numbers";
@@ -43,6 +43,7 @@ bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const int64_t before = p.pad_width[2 * i], behind = p.pad_width[2 * i + 1];
     MXNET_CHECK_KIND(before >= 0 && behind >= 0 && (i >= 2 || before + behind == 0), Value)
         << "[" << attrs.op->name << "] pad_width " << p.pad_width << "; numbers must not be negative and the first four must be 0";
+    if (data[i] < 0) continue;
     MXNET_CHECK_KIND(p.mode != kReflect || std::max(before, behind) < std::max<int64_t>(data[i], 1), Value)
         << "[" << attrs.op->name << "] reflecting " << std::max(before, behind) << " entries of dimension " << i << " with size " << data[i] << "; it must be larger";
     MXNET_CHECK_KIND(p.mode == kConstant || data[i] > 0 || before + behind == 0, Value) << "[" << attrs.op->name << "] dimension " << i << " of " << data << " is empty";
@@ -50,7 +51,11 @@ bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     MXNET_CHECK_KIND(!__builtin_add_overflow(before, behind, &size) && !__builtin_add_overflow(size, data[i], &to[i]), Value) << "[" << attrs.op->name << "] pad_width is too large";
   }
   AssignShape(attrs, "the result", &(*out)[0], to);
-  return true;
+  for (int i = 0; i < n; ++i) {
+    const int64_t size = (*out)[0][i] - p.pad_width[2 * i] - p.pad_width[2 * i + 1];
+    if (data[i] < 0 && (*out)[0][i] >= 0 && size >= 0) data[i] = size;
+  }
+  return data.known();
 }
 
 // For each index of the padded dimension the one of the array that it shows; -1: the constant.

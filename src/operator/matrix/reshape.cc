@@ -126,6 +126,43 @@ void FillFromResult(Shape* from, const Shape& to) {
   if (open >= 0 && known > 0 && to.Size() % known == 0) (*from)[open] = to.Size() / known;
 }
 
+// The codes of Reshape over dimensions of which some are open: so are those of the result that follow from them. Nothing where the codes do not fit.
+Shape OpenReshape(const Shape& from, const Shape& codes, bool reverse) {
+  constexpr int64_t kOpen = Shape::kUnknownDim;
+  std::vector<int64_t> src(from.begin(), from.end()), code(codes.begin(), codes.end()), out;
+  if (reverse) {   // a split is read from the right: not worth a guess
+    if (std::find(code.begin(), code.end(), -4) != code.end()) return Shape();
+    std::reverse(src.begin(), src.end());
+    std::reverse(code.begin(), code.end());
+  }
+  size_t at = 0;
+  for (size_t i = 0; i < code.size(); ++i) {
+    const int64_t c = code[i];
+    if (c > 0 || c == -1) {
+      out.push_back(c > 0 ? c : kOpen);
+      ++at;
+    } else if (c == -2) {
+      while (at < src.size()) out.push_back(src[at++]);
+    } else if (at >= src.size() || c < -4) {
+      return Shape();
+    } else if (c == 0) {
+      out.push_back(src[at++]);
+    } else if (c == -3) {
+      if (at + 1 >= src.size()) return Shape();
+      out.push_back(src[at] < 0 || src[at + 1] < 0 ? kOpen : src[at] * src[at + 1]);
+      at += 2;
+    } else {
+      if (i + 2 >= code.size()) return Shape();
+      const int64_t whole = src[at++], a = code[i + 1], b = code[i + 2];
+      out.push_back(a > 0 ? a : whole >= 0 && b > 0 ? whole / b : kOpen);
+      out.push_back(b > 0 ? b : whole >= 0 && a > 0 ? whole / a : kOpen);
+      i += 2;
+    }
+  }
+  if (reverse) std::reverse(out.begin(), out.end());
+  return Shape(out);
+}
+
 bool ReshapeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<ReshapeParam>();
   Shape& from = (*in)[0];
@@ -133,7 +170,10 @@ bool ReshapeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   MXNET_CHECK_KIND(p.shape.ndim() >= 0 || by_target, Value) << "[" << attrs.op->name << "] needs `shape`";
   if (p.shape.ndim() == 1 && p.shape[0] == -1) AssignShape(attrs, "the result", &(*out)[0], Shape(1));
   FillFromResult(&from, (*out)[0]);
-  if (!from.known()) return false;
+  if (!from.known()) {
+    if (from.ndim_known() && !by_target) AssignShape(attrs, "the result", &(*out)[0], OpenReshape(from, p.shape, p.reverse));
+    return false;
+  }
   AssignShape(attrs, "the result", &(*out)[0],
               by_target ? InferTarget(attrs, from, p) : NDArray::InferReshape(from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));
   return true;

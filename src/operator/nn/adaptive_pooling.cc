@@ -94,6 +94,9 @@ MXNET_REGISTER_OP(_backward_contrib_AdaptiveAvgPooling2D)
     .set_shape_only_from(1)
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {   // linear
+      return std::vector<NodeEntry>{{MakeNodeLike("_contrib_AdaptiveAvgPooling2D", *node, {ograds[0]}), 0, 0}, NodeEntry()};
+    })
     .set_kernel(Backward);
 
 }  // namespace

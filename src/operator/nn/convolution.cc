@@ -88,6 +88,10 @@ bool ConvolutionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   }
   AssignShape(attrs, "output", &(*out)[0], expected);
   if (data[0] < 0) data[0] = (*out)[0][0];
+  for (int i = 0; i < nd; ++i) {   // from the result back: with larger steps several sizes give the same
+    const int64_t size = (*out)[0][saxis + i] - 1 - 2 * Or(p.pad, i, 0) + Extent(p.kernel[i], Or(p.dilate, i, 1));
+    if (data[saxis + i] < 0 && (*out)[0][saxis + i] > 0 && Or(p.stride, i, 1) == 1 && size > 0) data[saxis + i] = size;
+  }
   return AllKnown(*in, *out);
 }
 

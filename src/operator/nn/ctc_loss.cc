@@ -61,8 +61,7 @@ struct Problem {
       for (int64_t i = 0; i < width; ++i) {
         const int64_t l = label[n * width + i];
         if (label_lengths ? i >= label_lengths[n] : l == padding) break;
-        MXNET_CHECK_KIND(l >= 0 && l < classes && l != blank, Value) << "[CTCLoss] label " << l << " of sequence " << n << "; accepted are the classes 0 to " << classes - 1
-                                                                     << " without the blank " << blank;
+        MXNET_CHECK_KIND(l >= 0 && l < classes, Value) << "[CTCLoss] label " << l << " of sequence " << n << "; accepted are the classes 0 to " << classes - 1;
         row.push_back(l);
       }
       labels.push_back(std::move(row));
@@ -92,7 +91,7 @@ double SequenceByLogs(const Problem& q, int64_t n, const T* x, T* dx, double sca
     for (int64_t k = 0; k < c; ++k) logp[t * c + k] = static_cast<double>(x[t * stride + k]) - shift;
   }
   auto symbol = [&](int64_t s) { return s % 2 ? label[s / 2] : q.blank; };
-  auto skips = [&](int64_t s) { return s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1]; };   // state s follows s - 2 without the blank
+  auto skips = [&](int64_t s) { return s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1] && label[s / 2] != q.blank; };   // state s follows s - 2 without the blank
   alpha[0] = logp[q.blank];
   if (states > 1) alpha[1] = logp[symbol(1)];
   for (int64_t t = 1; t < steps; ++t)
@@ -148,7 +147,7 @@ bool SequenceByScale(const Problem& q, int64_t n, const T* x, T* dx, double scal
   std::vector<double> skips(states, 0.0);   // 1: the state follows the one two before it without the blank
   for (int64_t s = 0; s < states; ++s) {
     symbol[s] = s % 2 ? label[s / 2] : q.blank;
-    if (s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1]) skips[s] = 1.0;
+    if (s % 2 && s >= 3 && label[s / 2] != label[s / 2 - 1] && label[s / 2] != q.blank) skips[s] = 1.0;
   }
   auto first = [&](int64_t t) { return std::max<int64_t>(0, states - 2 * (steps - t)); };
   auto last = [&](int64_t t) { return std::min(states - 1, 2 * t + 1); };

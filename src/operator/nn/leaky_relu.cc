@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "operator/initial_value.h"
 #include "operator/nn/activation_kernels.h"
 #include "operator/nn/device_layers.h"
 #include "operator/nn/half_pieces.h"
@@ -35,12 +36,13 @@ constexpr int64_t kGrain = 1 << 14;
 int Type(const Attrs& a) { return a.get<LeakyReLUParam>().act_type; }
 int LoopOf(int type) { return type == kElu ? kActElu : type == kSelu ? kActSelu : type == kGelu ? kActGelu : kActLeaky; }
 
-// prelu: slopes of dimension 1, or one for all.
+// prelu: slopes of dimension 1, one for all, or one for each element.
 struct Channels {
   int64_t outer = 1, channels = 1, inner = 1;
   bool shared = false;
   Channels(const Shape& data, const Shape& gamma) {
     shared = gamma.Size() == 1;
+    if (!shared && gamma == data) { channels = data.Size(); return; }
     if (data.ndim() < 2) { inner = data.Size(); return; }
     outer = data[0], channels = data[1], inner = data.Prod(2, data.ndim());
   }
@@ -197,6 +199,9 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const Shape& data = (*in)[0];
     Shape& gamma = (*in)[1];
     if (gamma.ndim() == 1 && gamma[0] == 1) {   // one slope for all channels
+    } else if (gamma.ndim_known() && gamma.ndim() == data.ndim() && MergeShape(&gamma, data)) {   // one for each element
+    } else if (gamma.ndim() == 2 && gamma[0] == 1 && data.ndim() > 2) {   // of the channels, with a dimension in front
+      AssignShape(attrs, "gamma", &gamma, Shape{1, data[1]});
     } else {
       MXNET_CHECK_KIND(data.ndim() >= 2 || gamma.ndim() != 1, Value) << Named(attrs) << "prelu on data of shape " << data << "; gamma must then have one element";
       AssignShape(attrs, "gamma", &gamma, Shape{data.ndim() >= 2 ? data[1] : 1});
@@ -217,7 +222,48 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   return grads;
 }
 
+NodeEntry Times(const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); }
+NodeEntry Scaled(const NodeEntry& a, double by) { return MakeOp("_mul_scalar", {a}, {{"scalar", std::to_string(by)}, {"is_int", "0"}}); }
+NodeEntry NotAbove(const NodeEntry& x) { return MakeOp("_lesser_equal_scalar", {x}, {{"scalar", "0"}, {"is_int", "0"}}); }
+
+// The derivative of the derivative, where it is not 0.
+NodeEntry Curvature(int type, double slope, const NodeEntry& x) {
+  if (type == kGelu) {   // density(x) (2 - x^2)
+    const NodeEntry square = MakeOp("square", {x});
+    const NodeEntry density = Scaled(MakeOp("exp", {Scaled(square, -0.5)}), 0.39894228040143268);
+    return Times(density, MakeOp("_rminus_scalar", {square}, {{"scalar", "2"}, {"is_int", "0"}}));
+  }
+  const NodeEntry low = MakeOp("_minimum_scalar", {x}, {{"scalar", "0"}, {"is_int", "0"}});   // above, exp may not be finite
+  return Scaled(Times(NotAbove(x), MakeOp("exp", {low})), type == kElu ? slope : 1.0507009873554805 * 1.6732632423543773);
+}
+
+// ograd, data, [gamma | mask] -> data_grad, [gamma_grad]; u and w come from above. The node is linear in its gradient.
+std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const int type = Type(*node->attrs);
+  const NodeEntry og = node->inputs[0], x = node->inputs[1], u = ograds[0];
+  std::vector<NodeEntry> again = node->inputs, grads(node->inputs.size());
+  again[0] = u;
+  grads[0] = NodeEntry{MakeNodeLike("_backward_LeakyReLU", *node, again), 0, 0};
+  if (type == kElu || type == kSelu || type == kGelu) grads[1] = Times(Times(og, u), Curvature(type, node->attrs->get<LeakyReLUParam>().slope, x));
+  if (type != kPrelu) return grads;
+  const NodeEntry gamma = node->inputs[2], w = ograds[1], none = MakeOp("zeros_like", {gamma});
+  auto prelu = [&](const NodeEntry& slope) { return NodeEntry{MakeNodeLike("LeakyReLU", *node, {x, slope}), 0, 0}; };
+  auto back = [&](const NodeEntry& g, const NodeEntry& data, const NodeEntry& slope, uint32_t which) {
+    return NodeEntry{MakeNodeLike("_backward_LeakyReLU", *node, {g, data, slope}), which, 0};
+  };
+  grads[0] = MakeOp("elemwise_add", {grads[0], MakeOp("elemwise_sub", {prelu(w), prelu(none)})});            // + w x where x <= 0
+  grads[1] = MakeOp("elemwise_sub", {back(og, x, w, 0), back(og, x, none, 0)});                              // og w where x <= 0
+  const NodeEntry sign = MakeOp("_rminus_scalar", {Scaled(NotAbove(x), 2)}, {{"scalar", "1"}, {"is_int", "0"}});
+  grads[2] = Scaled(back(Times(og, u), sign, gamma, 1), -1);                                                 // sum of og u where x <= 0
+  return grads;
+}
+
 int Outputs(const Attrs& a) { return Type(a) == kRrelu ? 2 : 1; }
+
+[[maybe_unused]] const bool slopes = [] {
+  NoteInitialValue("LeakyReLU", [](const Attrs&, const std::string& input) { return std::string(input == "gamma" ? "[\"Constant\", {\"value\": 0.25}]" : ""); });
+  return true;
+}();
 
 [[maybe_unused]] const bool fusable = [] {
   pointwise::Recipe recipe;
@@ -237,7 +283,7 @@ MXNET_REGISTER_OP(LeakyReLU)
     .describe("Element by element, by act_type: leaky x or slope x; prelu the same with a learned slope gamma per channel; elu x or slope (exp(x) - 1)\n"
               "(Clevert et al. 2015); selu, the self-normalizing scaled elu (Klambauer et al. 2017); gelu x Phi(x) (Hendrycks and Gimpel 2016); rrelu with a slope\n"
               "drawn from [lower_bound, upper_bound) in training and their mean otherwise (Xu et al. 2015).\n\n"
-              "gamma has shape (channels,) or (1,). float16, bfloat16, float32 and float64.")
+              "gamma has shape (channels,), (1,) or that of data. float16, bfloat16, float32 and float64.")
     .alias("_npx_leaky_relu")
     .set_param<LeakyReLUParam>()
     .set_inputs({"data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
@@ -256,6 +302,7 @@ MXNET_REGISTER_OP(_backward_LeakyReLU)
     .set_inputs({"ograd", "data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu || Type(a) == kRrelu ? 3 : 2; })
     .set_outputs({"data_grad", "gamma_grad"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_infer_shape(LikeInputsShape(1))
+    .set_gradient(SecondGradient)
     .set_kernel(Backward);
 
 }  // namespace

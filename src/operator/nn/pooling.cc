@@ -43,8 +43,8 @@ void Check(const Attrs& attrs, const PoolingParam& p, const Shape& data) {
       << Named(attrs) << "pool_type lp needs p_value of at least 1";
   if (p.global_pool) return;
   MXNET_CHECK_KIND(p.kernel.ndim() == nd, Value) << Named(attrs) << "kernel " << p.kernel << " for data of shape " << data << "; " << nd << " numbers are needed";
-  for (const Shape* s : {&p.stride, &p.pad})
-    MXNET_CHECK_KIND(s->ndim() <= 0 || s->ndim() == nd, Value) << Named(attrs) << "stride and pad need " << nd << " numbers; given " << *s;
+  for (const Shape* s : {&p.stride, &p.pad})   // as in 1.x, more numbers than the kernel has are not looked at
+    MXNET_CHECK_KIND(s->ndim() <= 0 || s->ndim() >= nd, Value) << Named(attrs) << "stride and pad need " << nd << " numbers; given " << *s;
   for (int i = 0; i < nd; ++i) {
     MXNET_CHECK_KIND(p.kernel[i] >= 1 && Or(p.stride, i, 1) >= 1 && p.kernel[i] < (int64_t{1} << 31) && Or(p.stride, i, 1) < (int64_t{1} << 31), Value)
         << Named(attrs) << "kernel " << p.kernel << ", stride " << p.stride << "; every number must be at least 1";
@@ -166,6 +166,15 @@ void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
   });
 }
 
+// ograd, data, output -> data_grad. Averages and sums are linear: what comes from above is pooled as data was.
+std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const int type = node->attrs->get<PoolingParam>().pool_type;
+  MXNET_CHECK(type == kPoolAvg || type == kPoolSum) << "[_backward_Pooling] has a second gradient for pool_type avg and sum only";
+  std::vector<NodeEntry> grads(node->inputs.size());
+  grads[0] = NodeEntry{MakeNodeLike("Pooling", *node, {ograds[0]}), 0, 0};
+  return grads;
+}
+
 MXNET_REGISTER_OP(Pooling)
     .set_dear()
     .describe("Maximum, average, sum or p-norm of windows in one, two or three dimensions.\n\n"
@@ -189,6 +198,7 @@ MXNET_REGISTER_OP(_backward_Pooling)
     .set_infer_shape(LikeInputsShape(1))
     .set_infer_type(SameType)
     .set_layout(LayoutRule::kChannelsLast)
+    .set_gradient(SecondGradient)
     .set_kernel(Backward);
 
 }  // namespace

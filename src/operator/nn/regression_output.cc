@@ -84,6 +84,8 @@ bool RegressionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     // one number per row may come with or without the dimension of size 1
     MXNET_CHECK_KIND(label.Size() == data.Size() && label.ndim() >= 1 && data.ndim() >= 1 && label[0] == data[0], Value)
         << Named(attrs) << "label has shape " << label << "; expected " << data;
+  } else if (label.ndim() == 1 && data.ndim() == 2 && data[1] == 1) {
+    AssignShape(attrs, "label", &label, Shape{data[0]});
   } else {
     AssignShape(attrs, "label", &label, data);
   }

@@ -25,7 +25,7 @@ struct SoftmaxActivationParam : public dmlc::Parameter<SoftmaxActivationParam> {
   int mode;
   DMLC_DECLARE_PARAMETER(SoftmaxActivationParam) {
     DMLC_DECLARE_FIELD(mode).add_enum("instance", 0).add_enum("channel", 1).set_default(0)
-        .describe("instance: over everything behind the batch dimension; channel: over dimension 1.");
+        .describe("instance: over the last dimension; channel: over dimension 1.");
   }
 };
 struct MaskedSoftmaxParam : public dmlc::Parameter<MaskedSoftmaxParam> {
@@ -77,6 +77,8 @@ bool OnlyHalf(std::initializer_list<const TBlob*> blobs) {
 template <Kind kKind>
 void Forward(KernelArgs& args) {
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  MXNET_CHECK_KIND(IsFloating(args.in[0].dtype), Type)   // inference lets integers pass, as in 1.x
+      << Named(*args.attrs) << "data is " << DTypeName(args.in[0].dtype) << "; accepted are float32, float64, float16, bfloat16";
   const auto& p = args.param<SoftmaxParam>();
   const int axis = AxisOf(*args.attrs, p.axis, args.in[0].shape);
   SoftmaxCall c = CallOf(kKind, p.temperature, args.in[0].shape, axis);
@@ -160,8 +162,6 @@ bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out
     AssignType(attrs, "output", &(*out)[0], (*in)[0]);
     AssignType(attrs, "data", &(*in)[0], (*out)[0]);
   }
-  if ((*in)[0] != kDTypeUnknown)
-    MXNET_CHECK_KIND(IsFloating((*in)[0]), Type) << Named(attrs) << "data is " << DTypeName((*in)[0]) << "; accepted are float32, float64, float16, bfloat16";
   if (UsesLength(attrs) && (*in)[1] == kDTypeUnknown) (*in)[1] = kInt32;
   return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
 }
@@ -263,22 +263,35 @@ std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::
 SoftmaxCall ActivationCall(const KernelArgs& a, const Shape& s) {
   SoftmaxCall c;
   if (a.param<SoftmaxActivationParam>().mode == 0) {
-    c.length = s.Prod(1, s.ndim());
+    c.length = s[s.ndim() - 1];
   } else {
     c.length = s[1];
     c.inner = s.Prod(2, s.ndim());
   }
   return c;
 }
+int64_t ActivationRows(const Shape& s, const SoftmaxCall& c) { return s.Size() / (c.length * c.inner); }   // of arrays that have elements
 
 bool ActivationShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const bool known = ElemwiseShape(attrs, in, out);
-  MXNET_CHECK_KIND((*in)[0].ndim() < 0 || (*in)[0].ndim() >= 2, Value) << Named(attrs) << "data has shape " << (*in)[0] << "; at least two dimensions are needed";
+  const int least = attrs.get<SoftmaxActivationParam>().mode == 0 ? 1 : 2;
+  MXNET_CHECK_KIND((*in)[0].ndim() < 0 || (*in)[0].ndim() >= least, Value)
+      << Named(attrs) << "data has shape " << (*in)[0] << "; at least " << (least == 1 ? "one dimension is" : "two dimensions are") << " needed";
   return known;
 }
 
+// As for softmax above, over the axis of the mode.
+std::vector<NodeEntry> ActivationSecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodeEntry g = node->inputs[0], y = node->inputs[1], gg = ograds[0];
+  const AttrDict over = {{"axis", node->attrs->get<SoftmaxActivationParam>().mode == 0 ? "-1" : "1"}, {"keepdims", "True"}};
+  auto sum = [&](const NodeEntry& a, const NodeEntry& b) { return MakeOp("sum", {MakeOp("elemwise_mul", {a, b})}, over); };
+  const NodeEntry to_g{MakeNodeLike("_backward_SoftmaxActivation", *node, {gg, y}), 0, 0};
+  const NodeEntry first = MakeOp("elemwise_mul", {gg, MakeOp("broadcast_sub", {g, sum(g, y)})});
+  return {to_g, MakeOp("elemwise_sub", {first, MakeOp("broadcast_mul", {g, sum(gg, y)})})};
+}
+
 MXNET_REGISTER_OP(SoftmaxActivation)
-    .describe("softmax over all elements behind the batch dimension (mode instance), or over dimension 1 (mode channel). Superseded by softmax.")
+    .describe("softmax over the last dimension (mode instance), or over dimension 1 (mode channel). Superseded by softmax.")
     .set_param<SoftmaxActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ActivationShape)
@@ -287,11 +300,13 @@ MXNET_REGISTER_OP(SoftmaxActivation)
     .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
       const Shape& s = args.in[0].shape;
-      if (args.run.ctx.is_gpu()) return SoftmaxOnDevice(args.run, OnDevice(ActivationCall(args, s), s[0]), args.in[0], nullptr, args.out[0]);
-      if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(ActivationCall(args, s), args.in[0], args.out[0], s[0]);
-      RunReal(args, [](KernelArgs& a, auto tag) {
+      const SoftmaxCall call = ActivationCall(args, s);
+      const int64_t rows = ActivationRows(s, call);
+      if (args.run.ctx.is_gpu()) return SoftmaxOnDevice(args.run, OnDevice(call, rows), args.in[0], nullptr, args.out[0]);
+      if (OnlyHalf({&args.in[0]})) return RunSoftmaxHalf(call, args.in[0], args.out[0], rows);
+      RunReal(args, [&](KernelArgs& a, auto tag) {
         using T = decltype(tag);
-        RunSoftmax(ActivationCall(a, a.in[0].shape), a.in[0].data<T>(), a.out[0].data<T>(), a.in[0].shape[0]);
+        RunSoftmax(call, a.in[0].data<T>(), a.out[0].data<T>(), rows);
       });
     });
 
@@ -301,14 +316,17 @@ MXNET_REGISTER_OP(_backward_SoftmaxActivation)
     .set_inputs({"ograd", "output"})
     .set_outputs({"data_grad"})
     .set_infer_shape(ElemwiseShape)
+    .set_gradient(ActivationSecondGradient)
     .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
       const Shape& s = args.in[0].shape;
-      if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(ActivationCall(args, s), s[0]), args.in[0], args.in[1], args.out[0]);
-      if (OnlyHalf({&args.in[0]})) return RunSoftmaxBackwardHalf(ActivationCall(args, s), args.in[0], args.in[1], args.out[0], s[0]);
-      RunReal(args, [](KernelArgs& a, auto tag) {
+      const SoftmaxCall call = ActivationCall(args, s);
+      const int64_t rows = ActivationRows(s, call);
+      if (args.run.ctx.is_gpu()) return SoftmaxBackwardOnDevice(args.run, OnDevice(call, rows), args.in[0], args.in[1], args.out[0]);
+      if (OnlyHalf({&args.in[0]})) return RunSoftmaxBackwardHalf(call, args.in[0], args.in[1], args.out[0], rows);
+      RunReal(args, [&](KernelArgs& a, auto tag) {
         using T = decltype(tag);
-        RunSoftmaxBackward(ActivationCall(a, a.in[0].shape), a.in[0].data<T>(), a.in[1].data<T>(), a.out[0].data<T>(), a.in[0].shape[0]);
+        RunSoftmaxBackward(call, a.in[0].data<T>(), a.in[1].data<T>(), a.out[0].data<T>(), rows);
       });
     });
 

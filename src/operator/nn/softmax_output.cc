@@ -125,7 +125,11 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
   const Shape& data = (*in)[0];
   Shape& label = (*in)[1];
-  if (!data.known()) return false;
+  if (!data.known()) {
+    // without the classes, which are the last dimension; a label of data's shape holds probabilities
+    if (!p.multi_output && data.ndim() > 1 && (!label.ndim_known() || label.ndim() == data.ndim() - 1)) AssignShape(attrs, "label", &label, Shape(data.dims(), data.ndim() - 1));
+    return false;
+  }
   MXNET_CHECK_KIND(data.ndim() >= (p.multi_output ? 2 : 1), Value) << Named(attrs) << "data has shape " << data << "; too few dimensions";
   if (label == data && data.ndim() > 1) return true;   // probabilities
   const int nd = data.ndim();

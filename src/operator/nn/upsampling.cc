@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "operator/initial_value.h"
 #include "operator/library/convolution.h"
 #include "operator/nn/convolution.h"
 #include "operator/nn/device_layers.h"
@@ -45,7 +46,13 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const int64_t k = 2 * p.scale - p.scale % 2;
     AssignShape(attrs, "weight", &(*in)[1], Shape{p.num_filter, 1, k, k});
   }
-  if (!first.known()) return false;
+  if (!first.known()) {
+    Shape open(4);   // the result's height and width follow from their own
+    for (int i = 0; i < 4; ++i) open[i] = i < 2 || first[i] < 0 ? first[i] : first[i] * p.scale;
+    if (in->size() > 1 && !p.bilinear() && p.multi_input_mode == 0) open[1] = Shape::kUnknownDim;
+    AssignShape(attrs, "output", &(*out)[0], open);
+    return false;
+  }
   Shape expected = first;
   expected[2] *= p.scale, expected[3] *= p.scale;
   for (size_t i = 1; i < in->size() && !p.bilinear(); ++i) {
@@ -181,12 +188,34 @@ void Backward(KernelArgs& args) {   // ograd, inputs -> their gradients
   });
 }
 
+// ograd, inputs -> their gradients. Nearest is linear in its inputs, bilinear in data and in the weight.
+std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> grads(node->inputs.size());
+  auto forward = [&](std::vector<NodeEntry> inputs) { return NodeEntry{MakeNodeLike("UpSampling", *node, std::move(inputs)), 0, 0}; };
+  if (!node->attrs->get<UpSamplingParam>().bilinear()) {
+    grads[0] = forward(ograds);
+    return grads;
+  }
+  const NodeEntry og = node->inputs[0], x = node->inputs[1], w = node->inputs[2];
+  grads[0] = MakeOp("elemwise_add", {forward({ograds[0], w}), forward({x, ograds[1]})});
+  const NodePtr both = MakeNodeLike("_backward_UpSampling", *node, {og, ograds[0], ograds[1]});
+  grads[1] = NodeEntry{both, 0, 0}, grads[2] = NodeEntry{both, 1, 0};
+  return grads;
+}
+
 std::vector<std::string> InputNames(const Attrs& a) {
   if (a.get<UpSamplingParam>().bilinear()) return {"data", "weight"};
   std::vector<std::string> names;
   for (int i = 0; i < Inputs(a); ++i) names.push_back("arg" + std::to_string(i));
   return names;
 }
+
+[[maybe_unused]] const bool filters = [] {
+  NoteInitialValue("UpSampling", [](const Attrs& a, const std::string& input) {
+    return std::string(input == "weight" && a.get<UpSamplingParam>().bilinear() ? "[\"bilinear\", {}]" : "");
+  });
+  return true;
+}();
 
 MXNET_REGISTER_OP(UpSampling)
     .describe("Enlarges images (batch, channels, height, width) by an integer factor.\n\n"
@@ -206,6 +235,7 @@ MXNET_REGISTER_OP(_backward_UpSampling)
     .set_variadic("data", [](const Attrs& a) { return 1 + Inputs(a); })
     .set_num_outputs(Inputs)
     .set_infer_shape(LikeInputsShape(1))
+    .set_gradient(SecondGradient)
     .set_kernel(Backward);
 
 }  // namespace

@@ -173,6 +173,14 @@ bool SumSqShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return AllKnown(*in);
 }
 
+// Arrays whose dtype nobody says are like the others.
+bool SumSqType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  int known = kDTypeUnknown;
+  for (int t : *in) known = known == kDTypeUnknown ? t : known;
+  for (int& t : *in) t = t == kDTypeUnknown ? known : t;
+  return SingleOutType(attrs, in, out);
+}
+
 void LarsKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const LarsParam& p = a.param<LarsParam>();
@@ -231,7 +239,7 @@ MXNET_REGISTER_OP(multi_sum_sq)
     .set_inputs({"data"}, Count<NumArraysParam>)
     .set_list_inputs(Names<NumArraysParam>)
     .set_infer_shape(SumSqShape)
-    .set_infer_type(SingleOutType)
+    .set_infer_type(SumSqType)
     .set_kernel(SumSqKernel);
 
 MXNET_REGISTER_OP(multi_lars)

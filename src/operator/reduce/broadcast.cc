@@ -89,7 +89,7 @@ bool AxisShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape &lhs = (*in)[0], &rhs = (*in)[1];
-  if (!lhs.known() || !rhs.known()) return false;
+  if (!lhs.known() || !rhs.ndim_known()) return false;
   const BroadcastLikeParam& p = attrs.get<BroadcastLikeParam>();
   Shape target = lhs;
   if (!p.lhs_axes.has_value() && !p.rhs_axes.has_value()) {
@@ -108,9 +108,12 @@ bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       target[static_cast<int>(l)] = rhs[static_cast<int>(r)];
     }
   }
-  for (int d = 0; d < lhs.ndim(); ++d) CheckDim(attrs, lhs, d, target[d]);
+  for (int d = 0; d < lhs.ndim(); ++d) {
+    if (target[d] < 0 && lhs[d] != 1) target[d] = lhs[d];   // only dimensions of size 1 are repeated
+    if (target[d] >= 0) CheckDim(attrs, lhs, d, target[d]);
+  }
   AssignShape(attrs, "output", &(*out)[0], target);
-  return true;
+  return (*out)[0].known() && rhs.known();
 }
 
 bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
