@@ -198,6 +198,13 @@ def test_dtypes_of_softmax_and_sums_of_squares():
 
 # ---- inference
 
+def test_dtypes_that_only_one_input_has():
+    for op in (sym.LinearRegressionOutput, sym.LogisticRegressionOutput, sym.MAERegressionOutput):
+        assert op(V("a"), V("l")).infer_type(l="float16") == ([np.float16, np.float16], [np.float16], [])
+    for op in (sym.SequenceMask, sym.SequenceLast, sym.SequenceReverse):
+        assert op(V("d"), V("l"), use_sequence_length=True).infer_type(d="float16")[0] == [np.float16, np.float16]
+
+
 def test_given_shapes_and_dtypes_win_over_declared_ones():
     x = V("x", shape=(2, 3), dtype="float16")
     y = x * 2

@@ -76,6 +76,8 @@ bool CheckSequences(const Attrs& attrs, ShapeVector* in, size_t length_input) {
 bool DataType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
   AssignType(attrs, "data", &(*in)[0], (*out)[0]);
+  for (int& t : *in)
+    if (t == kDTypeUnknown) t = (*in)[0];   // lengths that nobody gives a dtype
   for (int t : *in)
     if (t == kDTypeUnknown) return false;
   return true;

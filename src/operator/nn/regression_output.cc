@@ -95,6 +95,7 @@ bool RegressionShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 bool OutputType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   AssignType(attrs, "output", &(*out)[0], (*in)[0]);
   AssignType(attrs, "data", &(*in)[0], (*out)[0]);
+  if ((*in)[0] == kDTypeUnknown && IsFloating((*in)[1])) (*in)[0] = (*out)[0] = (*in)[1];
   if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
   return (*in)[0] != kDTypeUnknown;
 }
