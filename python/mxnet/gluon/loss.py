@@ -250,7 +250,7 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1; the cosine along the last axis.
+    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1, 0 elsewhere; the cosine along the last axis.
     The result is not averaged: shape (number of cosines, 1)."""
 
     def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
@@ -259,11 +259,11 @@ class CosineEmbeddingLoss(Loss):
 
     def hybrid_forward(self, F, input1, input2, label, sample_weight=None):
         input1 = F.reshape_like(input1, input2)
+        label = label.reshape((-1, 1))    # in this order, which the names of the graph show
+        norm1, norm2 = F.norm(input1, axis=-1).reshape((-1, 1)), F.norm(input2, axis=-1).reshape((-1, 1))
         dot = F.sum(input1 * input2, axis=-1).reshape((-1, 1))
-        norms = F.norm(input1, axis=-1).reshape((-1, 1)) * F.norm(input2, axis=-1).reshape((-1, 1))
-        cos = dot / F.maximum(norms, 1e-12)
-        label = label.reshape((-1, 1))
-        loss = (1 - cos) * (label == 1) + F.relu(cos - self._margin) * (label == -1)
+        cos = dot / F.maximum(norm1 * norm2, 1e-12)
+        loss = (1 - cos) * (label == 1) + F.relu((label == -1) * (cos - self._margin))
         return self._weighted(F, loss, sample_weight)
 
 

@@ -214,15 +214,23 @@ class LSTMCell(_GatedCell):
     def _alias(self):
         return 'lstm'
 
-    def _memory(self, F, gates, cell, name):
-        """(new cell state, hidden state made by an operator called `name`)."""
+    def _memory(self, F, gates, cell, name, numbered=True):
+        """(new cell state, hidden state made by an operator called `name`); the operators between have the step in their names if `numbered`."""
         i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=self._named('slice'))
         i = _activate(F, i, self._recurrent_activation, name=self._named('i'))
         f = _activate(F, f, self._recurrent_activation, name=self._named('f'))
         g = _activate(F, g, self._activation, name=self._named('c'))
         o = _activate(F, o, self._recurrent_activation, name=self._named('o'))
-        cell = F.elemwise_add(F.elemwise_mul(f, cell), F.elemwise_mul(i, g), name=self._named('state'))
-        return cell, F.elemwise_mul(o, _activate(F, cell, self._activation), name=self._named(name))
+        if numbered:
+            kept, added = F.elemwise_mul(f, cell, name=self._named('mul0')), F.elemwise_mul(i, g, name=self._named('mul1'))
+        else:
+            kept, added = f * cell, i * g
+        cell = F.elemwise_add(kept, added, name=self._named('state'))
+        if numbered or self._activation not in ('tanh', 'relu', 'sigmoid', 'softsign'):
+            active = _activate(F, cell, self._activation, **({'name': self._named('activation0')} if numbered else {}))
+        else:
+            active = F.Activation(cell, act_type=self._activation)
+        return cell, F.elemwise_mul(o, active, name=self._named(name))
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
@@ -248,10 +256,12 @@ class GRUCell(_GatedCell):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         i2h_r, i2h_z, i2h_n = F.SliceChannel(i2h, num_outputs=3, name=self._named('i2h_slice'))
         h2h_r, h2h_z, h2h_n = F.SliceChannel(h2h, num_outputs=3, name=self._named('h2h_slice'))
-        r = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type='sigmoid', name=self._named('r_act'))
-        z = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type='sigmoid', name=self._named('z_act'))
-        n = F.Activation(F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n)), act_type='tanh', name=self._named('h_act'))
-        output = F.elemwise_add(F.elemwise_mul(1.0 - z, n), F.elemwise_mul(z, states[0]), name=self._named('out'))
+        r = F.Activation(F.elemwise_add(i2h_r, h2h_r, name=self._named('plus0')), act_type='sigmoid', name=self._named('r_act'))
+        z = F.Activation(F.elemwise_add(i2h_z, h2h_z, name=self._named('plus1')), act_type='sigmoid', name=self._named('z_act'))
+        inner = F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n, name=self._named('mul0')), name=self._named('plus2'))
+        n = F.Activation(inner, act_type='tanh', name=self._named('h_act'))
+        new = F.elemwise_sub(F.ones_like(z, name=self._named('ones_like0')), z, name=self._named('minus0'))
+        output = F.elemwise_add(F.elemwise_mul(new, n, name=self._named('mul1')), F.elemwise_mul(z, states[0], name=self._named('mul20')), name=self._named('out'))
         return output, [output]
 
 
@@ -433,8 +443,8 @@ class ZoneoutCell(ModifierCell):
         previous = self._previous
         if not isinstance(previous, type(output)):    # none yet, or one of another mode of running
             previous = F.zeros_like(output)
-        following = [zoned(self._zoneout_states, new, old) for new, old in zip(following, states)]
         output = zoned(self._zoneout_outputs, output, previous)
+        following = [zoned(self._zoneout_states, new, old) for new, old in zip(following, states)]
         self._previous = output
         return output, following
 

@@ -140,11 +140,10 @@ class _RNNLayer(HybridBlock):
             states = self.begin_state(batch, func=F.zeros, **{**place, **kwargs})
         elif isinstance(states, tensor_types):
             states = [states]
-        lengths = () if sequence_length is None else (sequence_length,)
-        outputs = super().__call__(inputs, list(states), *lengths)
-        return outputs[0] if made else (outputs[0], outputs[1])
+        outputs = super().__call__(inputs, list(states), sequence_length, made)
+        return outputs if made else (outputs[0], outputs[1])
 
-    def hybrid_forward(self, F, inputs, states, sequence_length=None, **params):
+    def hybrid_forward(self, F, inputs, states, sequence_length=None, output_only=False, **params):
         if self._layout == 'NTC':
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         # all weights, layer by layer, then all biases
@@ -164,7 +163,7 @@ class _RNNLayer(HybridBlock):
         output = result[0]
         if self._layout == 'NTC':
             output = F.swapaxes(output, dim1=0, dim2=1)
-        return output, [result[i + 1] for i in range(len(states))]
+        return output if output_only else (output, [result[i + 1] for i in range(len(states))])
 
 
 class RNN(_RNNLayer):

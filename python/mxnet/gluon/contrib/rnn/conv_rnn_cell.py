@@ -71,7 +71,7 @@ class _ConvRNNCell(_ConvCell):
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        output = _activate(F, F.elemwise_add(i2h, h2h), self._activation, name=self._named('out'))
+        output = _activate(F, i2h + h2h, self._activation, name=self._named('out'))
         return output, [output]
 
 
@@ -86,10 +86,10 @@ class _ConvLSTMCell(_ConvCell):
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i, f, g, o = self._split(F, F.elemwise_add(i2h, h2h), 'slice')
+        i, f, g, o = self._split(F, i2h + h2h, 'slice')
         i, f, o = (F.Activation(gate, act_type='sigmoid', name=self._named(n)) for gate, n in ((i, 'i'), (f, 'f'), (o, 'o')))
         g = _activate(F, g, self._activation, name=self._named('c'))
-        cell = F.elemwise_add(F.elemwise_mul(f, states[1]), F.elemwise_mul(i, g), name=self._named('state'))
+        cell = F.elemwise_add(f * states[1], i * g, name=self._named('state'))
         output = F.elemwise_mul(o, _activate(F, cell, self._activation), name=self._named('out'))
         return output, [output, cell]
 
@@ -104,10 +104,10 @@ class _ConvGRUCell(_ConvCell):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
         i2h_r, i2h_z, i2h_n = self._split(F, i2h, 'i2h_slice')
         h2h_r, h2h_z, h2h_n = self._split(F, h2h, 'h2h_slice')
-        r = F.Activation(F.elemwise_add(i2h_r, h2h_r), act_type='sigmoid', name=self._named('r_act'))
-        z = F.Activation(F.elemwise_add(i2h_z, h2h_z), act_type='sigmoid', name=self._named('z_act'))
-        n = _activate(F, F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n)), self._activation, name=self._named('h_act'))
-        output = F.elemwise_add(F.elemwise_mul(1.0 - z, n), F.elemwise_mul(z, states[0]), name=self._named('out'))
+        r = F.Activation(i2h_r + h2h_r, act_type='sigmoid', name=self._named('r_act'))
+        z = F.Activation(i2h_z + h2h_z, act_type='sigmoid', name=self._named('z_act'))
+        n = _activate(F, i2h_n + r * h2h_n, self._activation, name=self._named('h_act'))
+        output = F.elemwise_add((1.0 - z) * n, z * states[0], name=self._named('out'))
         return output, [output]
 
 

@@ -37,7 +37,7 @@ class VariationalDropoutCell(ModifierCell):
         mask = self._masks.get(which)
         if not isinstance(mask, type(x)):    # none yet, or one of another mode of running
             mask = self._masks[which] = F.Dropout(F.ones_like(x), p=p)
-        return F.elemwise_mul(x, mask)
+        return x * mask
 
     def hybrid_forward(self, F, inputs, states):
         states = list(states)
@@ -97,6 +97,6 @@ class LSTMPCell(LSTMCell):
 
     def hybrid_forward(self, F, inputs, states, i2h_weight, h2h_weight, h2r_weight, i2h_bias, h2h_bias):
         i2h, h2h = self._products(F, inputs, states[0], i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        cell, hidden = self._memory(F, F.elemwise_add(i2h, h2h), states[1], 'hidden')
+        cell, hidden = self._memory(F, i2h + h2h, states[1], 'hidden', False)
         output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=self._named('out'))
         return output, [output, cell]
