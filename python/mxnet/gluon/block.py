@@ -7,7 +7,11 @@ from collections import OrderedDict, defaultdict
 
 from .. import initializer, name as _name, ndarray as nd
 from .._files import write_file
-from .parameter import Parameter, ParameterDict
+from ..base import MXNetError  # noqa: F401  (programs of 1.x take it, and the names below, from here)
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._structure import flatten as _flatten, regroup
+from .parameter import DeferredInitializationError, Parameter, ParameterDict  # noqa: F401
 from .parameter_dict import strip_arg_aux
 from .utils import HookHandle, _brief_print_list, _indent
 
@@ -339,6 +343,34 @@ class Block:
         parameter counts."""
         from .summary import print_summary
         print_summary(self, inputs)
+
+
+def _regroup(args, fmt):
+    """The nesting `fmt`, from `_flatten`, over the values of the list `args`; ValueError where it has None and `args` has something else."""
+    flat, at = list(args), 0
+
+    def check(d):
+        nonlocal at
+        if isinstance(d, list):
+            for x in d:
+                check(x)
+            return
+        if d == -1 and at < len(flat) and flat[at] is not None:
+            raise ValueError(f'[gluon.block] {type(flat[at]).__name__} given where the nesting {fmt} has None; None is accepted')
+        at += max(d, 1)
+    check(fmt)
+    return regroup(flat, fmt)
+
+
+def _gather_type_ctx_info(args):
+    """(a Symbol is inside, an NDArray is inside, set of their contexts, the first context or None) of nested lists and tuples."""
+    if isinstance(args, (list, tuple)):
+        parts = [_gather_type_ctx_info(a) for a in args]
+        first = next((p[3] for p in parts if p[3] is not None), None)
+        return any(p[0] for p in parts), any(p[1] for p in parts), set().union(*[p[2] for p in parts]), first
+    if isinstance(args, NDArray):
+        return False, True, {args.context}, args.context
+    return isinstance(args, Symbol), False, set(), None
 
 
 # Attributes that hold blocks by design.

@@ -1,12 +1,28 @@
 """Losses. Unless said otherwise, `label` is reshaped to the shape of `pred`, `weight` (a number) and `sample_weight` (an array that
 broadcasts against the loss) multiply the loss, and the result is its mean over all axes but `batch_axis`: shape (batch size,)."""
 import math
+import numbers
 
 from .block import HybridBlock
 
 __all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'SigmoidBCELoss', 'SoftmaxCrossEntropyLoss', 'SoftmaxCELoss',
            'KLDivLoss', 'CTCLoss', 'HuberLoss', 'HingeLoss', 'SquaredHingeLoss', 'LogisticLoss', 'TripletLoss', 'PoissonNLLLoss',
            'CosineEmbeddingLoss', 'SDMLLoss']
+
+
+def _apply_weighting(F, loss, weight=None, sample_weight=None):
+    """`loss` times `sample_weight`, an array that broadcasts, and `weight`, a number; AssertionError for a weight that is none."""
+    if sample_weight is not None:
+        loss = F.broadcast_mul(loss, sample_weight)
+    if weight is None:
+        return loss
+    assert isinstance(weight, numbers.Number) or hasattr(weight, '__float__'), f'[gluon.loss] weight of type {type(weight).__name__} given; a number or None is accepted'
+    return loss * weight
+
+
+def _reshape_like(F, x, y):
+    """`x` in the shape of `y`."""
+    return F.reshape_like(x, y)
 
 
 class Loss(HybridBlock):
@@ -23,10 +39,7 @@ class Loss(HybridBlock):
         return f'{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})'
 
     def _weighted(self, F, loss, sample_weight, weight=None):
-        weight = self._weight if weight is None else weight
-        if sample_weight is not None:
-            loss = F.broadcast_mul(loss, sample_weight)
-        return loss if weight is None else loss * weight
+        return _apply_weighting(F, loss, self._weight if weight is None else weight, sample_weight)
 
     def _mean(self, F, loss):
         return F.mean(loss, axis=self._batch_axis, exclude=True)

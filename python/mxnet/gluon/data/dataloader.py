@@ -2,6 +2,8 @@
 from ... import context as context_mod, ndarray as nd
 from . import batchify
 from . import sampler as _sampler
+from ._pool_iter import _MultiWorkerIter, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
+from ._shared_memory import ForkingPickler, rebuild_ndarray, reduce_ndarray  # noqa: F401
 
 __all__ = ['DataLoader', 'default_batchify_fn', 'default_mp_batchify_fn']
 

@@ -54,3 +54,53 @@ def mask_steps(length, outputs, layout, valid_length):
     """One array, 0 from step valid_length[n] of sequence n on."""
     outputs = join_steps(length, outputs, layout)
     return module_of(outputs).SequenceMask(outputs, sequence_length=valid_length, use_sequence_length=True, axis=layout.find('T'))
+
+
+# -- under the names of 1.x, which other packages' cells import from rnn_cell
+
+def _format_sequence(length, inputs, layout, merge, in_layout=None):
+    """(`inputs` as one array if `merge`, as a list if it is False and as they are if it is None; axis of time in `layout`; mx.nd or mx.sym; batch size)."""
+    given = in_layout or layout
+    F = module_of(inputs if isinstance(inputs, tensor_types) else inputs[0])
+    batch = batch_size_of(inputs, given)
+    axis, given_axis = layout.find('T'), given.find('T')
+    if merge is False:
+        return split_steps(length, inputs, given), axis, F, batch
+    if merge and not isinstance(inputs, tensor_types):
+        return join_steps(None, inputs, layout), axis, F, batch
+    if isinstance(inputs, tensor_types) and axis != given_axis:
+        inputs = F.swapaxes(inputs, dim1=axis, dim2=given_axis)
+    return inputs, axis, F, batch
+
+
+def _mask_sequence_variable_length(F, data, length, valid_length, time_axis, merge):
+    """`data`, one array, 0 from step valid_length[n] on; as a list with one array per step unless `merge`."""
+    out = F.SequenceMask(data, sequence_length=valid_length, use_sequence_length=True, axis=time_axis)
+    return out if merge else split_steps(length, out, 'TN' if time_axis == 0 else 'NT')
+
+
+def _reverse_sequences(sequences, unroll_step, valid_length=None):
+    """The steps in a list in reverse order; with `valid_length`, only those before it."""
+    if valid_length is None:
+        return list(reversed(sequences))
+    F = module_of(sequences[0])
+    turned = F.SequenceReverse(F.stack(*sequences, axis=0), sequence_length=valid_length, use_sequence_length=True)
+    return [turned[0]] if unroll_step == 1 else split_steps(unroll_step, turned, 'TN')
+
+
+def _get_begin_state(cell, F, begin_state, inputs, batch_size):
+    """`begin_state`, or zeros for `batch_size` sequences where `inputs` are."""
+    if begin_state is not None:
+        return begin_state
+    first = inputs if isinstance(inputs, tensor_types) else inputs[0]
+    return cell.begin_state(batch_size=batch_size, func=F.zeros, **({'ctx': first.context, 'dtype': first.dtype} if F is nd else {}))
+
+
+def _cells_state_info(cells, batch_size):
+    """What the states of all `cells` are, in one list."""
+    return [info for cell in cells for info in cell.state_info(batch_size)]
+
+
+def _cells_begin_state(cells, **kwargs):
+    """The first states of all `cells`, in one list."""
+    return [state for cell in cells for state in cell.begin_state(**kwargs)]

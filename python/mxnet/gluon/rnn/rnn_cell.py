@@ -2,6 +2,8 @@
 from ... import ndarray as nd
 from ..block import Block, HybridBlock
 from ..parameter import tensor_types
+from ._sequence import _cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state  # noqa: F401  (programs of 1.x take them from here)
+from ._sequence import _mask_sequence_variable_length, _reverse_sequences  # noqa: F401
 from ._sequence import batch_size_of, join_steps, mask_steps, module_of, split_steps
 
 __all__ = ['RecurrentCell', 'HybridRecurrentCell', 'RNNCell', 'LSTMCell', 'GRUCell', 'SequentialRNNCell', 'HybridSequentialRNNCell',

@@ -1,9 +1,11 @@
 """An LSTM cell with projection, and dropout that stays the same over a sequence."""
+from .... import ndarray as nd
 from ...parameter import tensor_types
+from ...rnn._sequence import _format_sequence, _get_begin_state, _mask_sequence_variable_length  # noqa: F401  (taken from here by programs of 1.x)
 from ...rnn._sequence import join_steps, mask_steps, module_of, split_steps
 from ...rnn.rnn_cell import BidirectionalCell, LSTMCell, ModifierCell, SequentialRNNCell
 
-__all__ = ['VariationalDropoutCell', 'LSTMPCell']
+__all__ = ['VariationalDropoutCell', 'LSTMPCell', 'dynamic_unroll']
 
 
 class VariationalDropoutCell(ModifierCell):
@@ -100,3 +102,39 @@ class LSTMPCell(LSTMCell):
         cell, hidden = self._memory(F, i2h + h2h, states[1], 'hidden', False)
         output = F.FullyConnected(hidden, h2r_weight, num_hidden=self._projection_size, no_bias=True, name=self._named('out'))
         return output, [output, cell]
+
+
+def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, layout='TNC', valid_length=None):
+    """Run `cell` over the steps of one array.
+
+    Parameters
+    ----------
+    inputs : NDArray
+        With a time axis where `layout` has T.
+    begin_state : list
+        The first states.
+    drop_inputs, drop_outputs : float
+        Dropout in training whose decisions hold for the whole sequence.
+    valid_length : NDArray, optional
+        Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at it.
+
+    Returns
+    -------
+    (NDArray, list)
+        Outputs in `layout`, and the states behind the last step.
+
+    >>> cell = mx.gluon.rnn.RNNCell(3, input_size=2)
+    >>> cell.initialize()
+    >>> dynamic_unroll(cell, mx.nd.ones((5, 1, 2)), cell.begin_state(1))[0].shape
+    (5, 1, 3)
+    """
+    if not isinstance(inputs, nd.NDArray):
+        raise TypeError(f'[gluon.contrib.rnn.dynamic_unroll] inputs of type {type(inputs).__name__} given; an NDArray is accepted (cell.unroll takes Symbols '
+                        'and a number of steps)')
+    axis = layout.find('T')
+    if drop_inputs:
+        inputs = nd.Dropout(inputs, p=drop_inputs, axes=(axis,))
+    outputs, states = cell.unroll(inputs.shape[axis], inputs, begin_state, layout, True, valid_length)
+    if drop_outputs:
+        outputs = nd.Dropout(outputs, p=drop_outputs, axes=(axis,))
+    return outputs, states
