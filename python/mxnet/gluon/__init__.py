@@ -7,10 +7,6 @@ from . import block, loss, nn, parameter, utils
 _LAZY = ('data', 'model_zoo', 'contrib', 'rnn', 'trainer', 'Trainer')
 
 
-__all__ = ['Block', 'Constant', 'DeferredInitializationError', 'HybridBlock', 'Parameter', 'ParameterDict', 'SymbolBlock', 'Trainer', 'block', 'contrib', 'data', 'loss',
-           'model_zoo', 'nn', 'parameter', 'rnn', 'tensor_types', 'trainer', 'utils']
-
-
 def __getattr__(name):
     import importlib
     if name == 'Trainer':

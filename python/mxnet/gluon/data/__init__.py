@@ -6,9 +6,6 @@ from .sampler import *
 _LAZY = ('vision', 'dataloader', 'DataLoader')    # not needed by training loops that bring their own batches
 
 
-__all__ = dataset.__all__ + sampler.__all__ + ['DataLoader', 'batchify', 'dataloader', 'dataset', 'sampler', 'vision']
-
-
 def __getattr__(name):
     import importlib
     if name == 'DataLoader':
