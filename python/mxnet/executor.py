@@ -76,6 +76,7 @@ class Executor:
         self._grad_req = grad_req
         self._group2ctx = group2ctx
         self._monitor_callback = None
+        self._monitor_errors = []
         self._arg_names = symbol.list_arguments()
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
@@ -182,6 +183,7 @@ class Executor:
                     raise ValueError(f"[executor] Shape not match! Argument {name}, need: {bound[name].shape}, received: {array.shape}")
                 bound[name][:] = array
         call_and_mark(_LIB.MXExecutorForward, self.handle, ctypes.c_int(bool(is_train)))
+        self._raise_monitor_error()
         if self._dynamic:
             self._outputs = None   # new arrays each time
         return self.outputs
@@ -199,6 +201,7 @@ class Executor:
             if not isinstance(array, NDArray):
                 raise TypeError(f"[executor] out_grads holds a {type(array).__name__}; inputs must be NDArray")
         call_and_mark(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)), c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
+        self._raise_monitor_error()
 
     @property
     def outputs(self):
@@ -210,11 +213,25 @@ class Executor:
         return self._outputs
 
     def set_monitor_callback(self, callback, monitor_all=False):
-        """Calls ``callback(name, array)`` with every output of every node (with `monitor_all` also inputs) while running."""
+        """Calls ``callback(name, array)`` with every output of every node (with `monitor_all` also inputs) while running.
+
+        The first exception that it raises is raised by the forward or backward pass in which it was called, once that is over.
+        """
+        errors = self._monitor_errors = []
+
         def receive(name, array, _):
-            callback(py_str(name), NDArray(NDArrayHandle(array), writable=False))
+            try:
+                callback(py_str(name), NDArray(NDArrayHandle(array), writable=False))
+            except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
+                errors.append(e)
         self._monitor_callback = _MONITOR(receive)   # kept: the library holds only the address
         check_call(_LIB.MXExecutorSetMonitorCallbackEX(self.handle, self._monitor_callback, None, ctypes.c_bool(monitor_all)))
+
+    def _raise_monitor_error(self):
+        if self._monitor_errors:
+            error = self._monitor_errors[0]
+            self._monitor_errors.clear()
+            raise error
 
     # ---- by name
     @staticmethod

@@ -282,6 +282,8 @@ class MXIndexedRecordIO(MXRecordIO):
                 fields = line.rstrip("\n").split("\t")
                 try:
                     key, offset = self.key_type(fields[0]), int(fields[1])
+                    if not 0 <= offset < 2 ** 63:
+                        raise ValueError(offset)
                 except (ValueError, IndexError):
                     raise MXNetError(f"[recordio] {self.idx_path}, line {number}: {line.rstrip()[:80]!r}; "
                                      "a key, a tab and an offset are expected") from None

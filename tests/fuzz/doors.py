@@ -163,7 +163,7 @@ def door(kind, seed):
         except ACCEPTED as error:
             _judge(error)
     _leftovers()
-    if _peak() - before > 512 << 20:
+    if kind not in ("states", "pickled") and _peak() - before > 512 << 20:   # of those two the interpreter takes what it likes
         raise Wrong(f"{(_peak() - before) >> 20} MiB for a file of some bytes")
 
 

@@ -130,8 +130,11 @@ def states(random, path):
         data = f.read()
     _write(path, damage(random, data, [b"\x80\x04", b".", b"N", b"}"]))
     trainer.load_states(path)
-    step()
-    mx.nd.waitall()
+    try:
+        step()
+        mx.nd.waitall()
+    except Exception as error:   # pylint: disable=broad-except  (of an optimizer whose attributes were renamed in the file)
+        del error
 
 
 def pickled(random, path):

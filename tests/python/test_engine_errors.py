@@ -238,3 +238,33 @@ while True:
 """
     result = run(code)
     assert result.returncode == 0, result.stderr
+
+
+def test_errors_of_callbacks_come_out():
+    def fail(*_):
+        raise KeyError("by hand")
+    bound = mx.sym.relu(mx.sym.Variable("x")).bind(mx.cpu(), {"x": nd.ones(3)}, {"x": nd.zeros(3)})
+    bound.set_monitor_callback(fail)
+    for run_it in (lambda: bound.forward(is_train=True), lambda: bound.backward(nd.ones(3))):
+        with pytest.raises(KeyError, match="by hand"):
+            run_it()
+    bound.set_monitor_callback(lambda *_: None)
+    assert bound.forward()[0].asnumpy().sum() == 3
+    store = mx.kv.create("local")
+    store.init(3, nd.ones(2))
+    store._set_updater(fail)
+    with pytest.raises(KeyError, match="by hand"):
+        store.push(3, nd.ones(2))
+
+    class Bad(autograd.Function):
+        def forward(self, x):
+            return x * 1
+
+        def backward(self, head):
+            raise KeyError("by hand")
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = Bad()(x)
+    with pytest.raises(mx.MXNetError, match="by hand"):
+        y.backward()

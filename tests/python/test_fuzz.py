@@ -40,3 +40,26 @@ def test_one_minute_finds_nothing():
 def test_ten_minutes_find_nothing():
     result = harness("--minutes", "10", "--seed", str(int.from_bytes(os.urandom(3), "little")), seconds=1200)
     assert result.returncode == 0, result.stdout[-20000:] + result.stderr[-2000:]
+
+
+def test_damaged_archives_and_indexes_name_the_file(tmp_path):
+    import numpy as np
+    import mxnet as mx
+    path = str(tmp_path / "a.npz")
+    np.savez(path, w=np.ones((2, 3), "f"))
+    with open(path, "rb") as f:
+        data = f.read()
+    for damaged in (data[:100], data[:-30], data.replace(b"NUMPY", b"NUMPX")):
+        with open(path, "wb") as f:
+            f.write(damaged)
+        with pytest.raises(OSError, match=r"\[load\] .*a\.npz") as error:
+            mx.nd.load(path)
+        assert isinstance(error.value, mx.MXNetError)
+    index, record = str(tmp_path / "r.idx"), str(tmp_path / "r.rec")
+    with mx.recordio.MXIndexedRecordIO(index, record, "w") as out:
+        out.write_idx(0, b"x")
+    for offset in (-8, 2**63, 2**70):
+        with open(index, "w", encoding="utf-8") as f:
+            f.write(f"0\t{offset}\n")
+        with pytest.raises(mx.MXNetError, match="r.idx, line 1"):
+            mx.recordio.MXIndexedRecordIO(index, record, "r")

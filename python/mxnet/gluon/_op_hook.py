@@ -19,7 +19,7 @@ class OpHook:
         def call(name, operator, handle):
             try:
                 callback(py_str(name), py_str(operator), nd.NDArray(ctypes.c_void_p(handle)))
-            except Exception as e:    # pylint: disable=broad-except  (it has to pass through the library first)
+            except BaseException as e:    # pylint: disable=broad-except  (it has to pass through the library first)
                 errors.append(e)
         self._call = _Callback(call)
         check_call(_LIB.MXCachedOpRegisterOpHook(ctypes.c_void_p(cached_op.handle), self._call, ctypes.c_bool(monitor_all)))

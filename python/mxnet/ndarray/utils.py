@@ -1,7 +1,7 @@
 """Files of arrays, and creation functions that choose the storage type."""
 import ctypes
 
-from ..base import NDArrayHandle, _LIB, c_str, c_str_array, check_call, open_file, py_str
+from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, open_file, py_str
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -21,6 +21,17 @@ def _load(function, *args):
     return _take_over(size, handles, name_size, names)
 
 
+def _load_zipped(fname):
+    import numpy as np
+    try:
+        with np.load(fname) as data:
+            return {k: array(data[k], dtype=data[k].dtype) for k in data.files}
+    except MemoryError:
+        raise
+    except Exception as e:   # what zipfile, zlib and NumPy raise has no common class
+        raise _MXOSError(f"[load] {fname!r} is not a whole .npz file: {type(e).__name__}: {e}; accepted: what numpy.savez writes") from e
+
+
 def load(fname):
     """Reads arrays from a file of any version (or an ``.npz`` file).
 
@@ -33,9 +44,7 @@ def load(fname):
     with open_file(fname, "rb") as f:
         zipped = f.read(4) == b"PK\x03\x04"
     if zipped:
-        import numpy as np
-        with np.load(fname) as data:
-            return {k: array(data[k], dtype=data[k].dtype) for k in data.files}
+        return _load_zipped(fname)
     return _load(_LIB.MXNDArrayLoad, c_str(fname))
 
 
