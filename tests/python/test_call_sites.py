@@ -32,6 +32,10 @@ with mx.autograd.record():
     y = nd.gather_nd(x, nd.array([[9]]))
 y.backward()  # backward
 line(x.grad.asnumpy)
+try:
+    y.asnumpy()   # unread, it would be told at exit
+except IndexError:
+    pass
 """
 
 

@@ -531,8 +531,8 @@ def test_every_variable_is_tested_or_has_no_room():
     result = subprocess.run([sys.executable, "-m", "mxnet.env", "--json"], capture_output=True, text=True, timeout=120)
     assert result.returncode == 0, result.stderr
     names = [row["name"] for row in json.loads(result.stdout)]
-    # tested in test_env.py: the library is found, NNPACK's successor is named, frames follow the message
-    elsewhere = ["MXNET_LIBRARY_PATH", "MXNET_CPU_NNPACK_NTHREADS", "DMLC_LOG_STACK_TRACE_DEPTH"]
+    # tested in test_env.py: the library is found, NNPACK's successor is named, frames follow the message, older names
+    elsewhere = ["MXNET_LIBRARY_PATH", "MXNET_CPU_NNPACK_NTHREADS", "DMLC_LOG_STACK_TRACE_DEPTH", "MXNET_MKLDNN_ENABLED", "MXNET_MKLDNN_CACHE_NUM"]
     assert not [n for n in WITHOUT_ROOM if n not in names]
     assert not [n for n in names if n not in WITHOUT_ROOM + elsewhere and not re.search(rf"\b{n}\b", text)]
 
