@@ -2,7 +2,7 @@
 import ctypes
 import threading
 
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native, CheckedValueError, _MXValueError, error_class
 from .ndarray import NDArray, _GRAD_REQ_MAP
 from .ndarray._internal import set_mode
 from . import _tracing as _dc
@@ -102,7 +102,7 @@ def mark_variables(variables, gradients, grad_reqs="write"):
         grad_reqs = [grad_reqs] * len(variables)
     unknown = [r for r in grad_reqs if r not in _GRAD_REQ_MAP]
     if unknown:
-        raise ValueError(f"[autograd] grad_req {unknown[0]!r}; accepted: {', '.join(_GRAD_REQ_MAP)}")
+        raise error_class(ValueError, KeyError)(f"[autograd] grad_req {unknown[0]!r}; accepted: {', '.join(_GRAD_REQ_MAP)}")
     if not len(variables) == len(gradients) == len(grad_reqs):
         raise ValueError(f"[autograd] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} grad_reqs")
     reqs = (ctypes.c_uint * len(variables))(*[_GRAD_REQ_MAP[r] for r in grad_reqs])
@@ -115,12 +115,12 @@ def _heads(heads, head_grads):
         _dc.note(_dc.SWITCH)
     heads = _arrays(heads, "heads")
     if not heads:
-        raise ValueError("[autograd] got no heads; accepted: one array or more")
+        raise _MXValueError("[autograd] got no heads; accepted: one array or more")
     if head_grads is None:
         return heads, None
     head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
     if len(head_grads) != len(heads):
-        raise ValueError(f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients")
+        raise CheckedValueError(f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients")
     for g in head_grads:
         if g is not None and not isinstance(g, NDArray):
             raise TypeError(f"[autograd] head_grads holds a {type(g).__name__}; accepted: NDArrays, and None for ones")
@@ -146,7 +146,7 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     heads, ograds = _heads(heads, head_grads)
     variables = _arrays(variables, "variables")
     if not variables:
-        raise ValueError("[autograd] grad needs at least one variable")
+        raise CheckedValueError("[autograd] grad needs at least one variable")
     if retain_graph is None:
         retain_graph = create_graph
     out, stypes = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_int)()

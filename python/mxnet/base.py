@@ -24,8 +24,8 @@ class _MXValueError(MXNetError, ValueError):
     """A value that is not accepted."""
 
 
-class _MXTypeError(MXNetError, TypeError):
-    """An argument of a type that is not accepted."""
+class _MXTypeError(MXNetError, TypeError, AssertionError):
+    """An argument of a type that is not accepted. 1.x asserted the types of what it handed to its library."""
 
 
 class _MXIndexError(MXNetError, IndexError):
@@ -46,6 +46,29 @@ class _MXOSError(MXNetError, OSError):
 
 class _MXFileNotFoundError(_MXOSError, FileNotFoundError):
     """A file that is not there."""
+
+
+class CheckedValueError(ValueError, AssertionError):
+    """A value that 1.x asserted; programs catch either."""
+
+
+class CheckedTypeError(TypeError, AssertionError):
+    """A type that 1.x asserted; programs catch either."""
+
+
+class StateError(RuntimeError, AssertionError):
+    """A call at the wrong time, which 1.x asserted; programs catch either."""
+
+
+@functools.lru_cache(None)
+def error_class(*kinds):
+    """The exception class that each of `kinds` catches: the fitting one first, then what 1.x raised. It goes by the name of the first."""
+    return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__str__": Exception.__str__,
+                                           "__reduce__": lambda error: (_make_error, (kinds, error.args))})
+
+
+def _make_error(kinds, arguments):
+    return error_class(*kinds)(*arguments)
 
 
 class _MissingMethod(MXNetError):

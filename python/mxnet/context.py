@@ -2,7 +2,7 @@
 import ctypes
 import threading
 
-from .base import _LIB, check_call
+from .base import _LIB, check_call, error_class
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 
@@ -78,7 +78,7 @@ class Context(metaclass=_ContextType):
     @classmethod
     def _intern(cls, device_type, device_id):
         if not isinstance(device_type, str) or device_type not in _NAME_TO_TYPE:
-            raise ValueError(f"[Context] device type {device_type!r}; accepted are {', '.join(_NAME_TO_TYPE)}")
+            raise error_class(ValueError, KeyError)(f"[Context] device type {device_type!r}; accepted are {', '.join(_NAME_TO_TYPE)}")
         try:
             number = device_id.__index__()
         except AttributeError:

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from .base import CheckedValueError
 from . import ndarray as nd
 from . import random, registry
 from .ndarray import NDArray
@@ -194,13 +195,13 @@ class Load:
         if name in self.param:
             value = self.param[name]
             if arr.shape != value.shape:
-                raise ValueError(f"[Load] Parameter {name} cannot be initialized from loading. Shape mismatch, "
+                raise CheckedValueError(f"[Load] Parameter {name} cannot be initialized from loading. Shape mismatch, "
                                  f"target {arr.shape} vs loaded {value.shape}")
             arr[:] = value
             source = "loading"
         else:
             if self.default_init is None:
-                raise ValueError(f"[Load] Cannot Initialize {name}. Not found in loaded param and no default "
+                raise CheckedValueError(f"[Load] Cannot Initialize {name}. Not found in loaded param and no default "
                                  "Initializer is provided.")
             self.default_init(name, arr)
             source = "default"
@@ -221,7 +222,7 @@ class Mixed:
 
     def __init__(self, patterns, initializers):
         if len(patterns) != len(initializers):
-            raise ValueError(f"[Mixed] {len(patterns)} patterns and {len(initializers)} initializers")
+            raise CheckedValueError(f"[Mixed] {len(patterns)} patterns and {len(initializers)} initializers")
         self.map = [(re.compile(p), init) for p, init in zip(patterns, initializers)]
 
     def __call__(self, name, arr):

@@ -16,7 +16,7 @@ import threading
 import warnings
 
 from .attribute import AttrScope
-from .base import _LIB, KVStoreHandle, ProfileHandle, c_str, c_str_array, check_call, py_str
+from .base import _LIB, KVStoreHandle, ProfileHandle, c_str, c_str_array, check_call, py_str, error_class
 
 __all__ = ["set_config", "set_state", "state", "dump", "dumps", "pause", "resume", "scope", "set_kvstore_handle", "profiler_set_config",
            "profiler_set_state", "dump_profile", "Domain", "Task", "Frame", "Event", "Counter", "Marker"]
@@ -29,13 +29,9 @@ _SORTS = {"total": 0, "avg": 1, "min": 2, "max": 3, "count": 4}
 profiler_kvstore_handle = KVStoreHandle()
 
 
-class _ChoiceError(AssertionError, ValueError):
-    """A word that is not accepted; 1.9.1 asserts it."""
-
-
 def _choice(what, value, choices):
     if value not in choices:
-        raise _ChoiceError(f"[profiler] {what}={value!r}; accepted: {', '.join(choices)}")
+        raise error_class(ValueError, AssertionError, KeyError)(f"[profiler] {what}={value!r}; accepted: {', '.join(choices)}")
     return choices[value]
 
 

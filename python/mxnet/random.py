@@ -3,7 +3,7 @@ import ctypes
 import importlib
 import numbers
 
-from .base import _LIB, check_call
+from .base import _LIB, check_call, error_class
 from .context import Context
 
 __all__ = ["seed"]
@@ -31,7 +31,7 @@ def seed(seed_state, ctx="all"):
     state = ctypes.c_int(int(seed_state))
     if isinstance(ctx, str):
         if ctx != "all":
-            raise ValueError(f"[random.seed] ctx={ctx!r}; a Context or 'all' is accepted")
+            raise error_class(ValueError, KeyError)(f"[random.seed] ctx={ctx!r}; a Context or 'all' is accepted")
         check_call(_LIB.MXRandomSeed(state))
     else:
         ctx = Context(ctx)

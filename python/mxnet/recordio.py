@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from ._files import NewFile
-from .base import MXNetError, open_file
+from .base import MXNetError, open_file, StateError
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
 
@@ -141,7 +141,7 @@ class MXRecordIO:
         if not self.is_open:
             raise RuntimeError(f"[recordio] {self.uri} is closed")
         if self.writable != writing:
-            raise RuntimeError(f"[recordio] {self.uri} is open for {'writing' if self.writable else 'reading'} only")
+            raise StateError(f"[recordio] {self.uri} is open for {'writing' if self.writable else 'reading'} only")
         if self.pid != os.getpid():
             if writing:
                 raise RuntimeError(f"[recordio] {self.uri} was opened for writing by process {self.pid}: "

@@ -2,6 +2,8 @@
 import json
 import warnings
 
+from .base import CheckedTypeError, CheckedValueError, error_class
+
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 _REGISTRIES = {}
@@ -27,7 +29,7 @@ def get_register_func(base_class, nickname):
 
     def register(klass, name=None):
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
-            raise TypeError(f"[register] {klass!r} is not a subclass of {base_class.__name__}, "
+            raise CheckedTypeError(f"[register] {klass!r} is not a subclass of {base_class.__name__}, "
                             f"only those can be registered as {nickname}")
         key = (name or klass.__name__).lower()
         known = registry.get(key)
@@ -78,8 +80,8 @@ def get_create_func(base_class, nickname):
         if isinstance(spec, dict):
             return create(**{**spec, **kwargs})
         if not isinstance(spec, str):
-            raise TypeError(f"[create] {nickname} {spec!r}; a name, JSON, or an instance of "
-                            f"{base_class.__name__} is accepted")
+            raise error_class(TypeError, AssertionError, AttributeError)(
+                f"[create] {nickname} {spec!r}; a name, JSON, or an instance of {base_class.__name__} is accepted")
         if spec.startswith("["):
             if args or kwargs:
                 raise ValueError(f"[create] {nickname} is given as JSON: further arguments are not accepted")
@@ -91,7 +93,7 @@ def get_create_func(base_class, nickname):
             return create(**json.loads(spec))
         klass = registry.get(spec.lower())
         if klass is None:
-            raise ValueError(f"[create] {nickname} {spec!r} is not registered; "
+            raise CheckedValueError(f"[create] {nickname} {spec!r} is not registered; "
                              f"known are {', '.join(sorted(registry))}")
         return klass(*args, **kwargs)
 

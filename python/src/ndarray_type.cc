@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
+#include <string>
 #include <vector>
 
 #include "binding.h"
@@ -16,7 +17,7 @@ PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
   return o;
 }
 
-/* NDArrayBase(handle, writable=True): takes over a handle (an int or ctypes.c_void_p). None makes an array without shape and memory, as pickles of 1.x do. */
+/* NDArrayBase(handle, writable=True): takes over a handle, a ctypes.c_void_p (a number could be any address). None makes an array without shape and memory, as pickles of 1.x do. */
 int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"handle", "writable", nullptr};
   PyObject* handle = nullptr;
@@ -29,9 +30,13 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
     a->writable = writable != 0;
     return 0;
   }
-  PyObject* value = PyLong_Check(handle) ? (Py_INCREF(handle), handle) : PyObject_GetAttrString(handle, "value");
+  PyObject* value = PyObject_HasAttrString(handle, "value") ? PyObject_GetAttrString(handle, "value") : nullptr;
   if (!value) {
-    PyErr_Format(PyExc_TypeError, "[NDArray] got a %s; accepted: a handle (see mx.nd.array for values)", Py_TYPE(handle)->tp_name);
+    try {
+      throw Error(Error::Kind::kType, std::string("[NDArray] got a ") + Py_TYPE(handle)->tp_name + "; accepted: a handle (see mx.nd.array for values)");
+    } catch (...) {
+      SetError();
+    }
     return -1;
   }
   void* p = PyLong_Check(value) ? PyLong_AsVoidPtr(value) : nullptr;

@@ -96,7 +96,7 @@ def test_contexts_of_1_9_1_equal_ours():
 
 
 def make_module(states=None):
-    first, second = mx.sym.Variable('first', shape=(2, 3)), mx.sym.Variable('second', shape=(4, 1))
+    first, second = mx.sym.Variable('first_weight', shape=(2, 3)), mx.sym.Variable('second_weight', shape=(4, 1))
     mod = mx.mod.Module(mx.sym.MakeLoss(mx.sym.sum(mx.sym.Variable('data')) + mx.sym.sum(first) + mx.sym.sum(second)), label_names=None)
     mod.bind([('data', (2, 2))])
     mod.init_params(mx.init.One())

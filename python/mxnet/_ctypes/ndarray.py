@@ -3,7 +3,7 @@ import ctypes
 import numbers
 
 from .. import _tracing
-from ..base import NDArrayHandle, OpHandle, _LIB, c_str, c_str_array, call_and_mark, check_call
+from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
 _to_str = str
@@ -44,6 +44,11 @@ def new_array(shape, device_type, device_id, dtype, delayed):
     check_call(_LIB.MXNDArrayCreateEx64((ctypes.c_int64 * len(shape))(*shape), ctypes.c_int(len(shape)), ctypes.c_int(device_type),
                                         ctypes.c_int(device_id), ctypes.c_int(delayed), ctypes.c_int(dtype), ctypes.byref(handle)))
     return _class(handle)
+
+
+def _wrap(address):
+    """An array of the class of results that takes over a native array."""
+    return _class(NDArrayHandle(address))
 
 
 def filled(op_handle, value, shape, device_type, device_id, dtype):
@@ -118,8 +123,8 @@ def invoke(op_handle, inputs, keys, values, out=None):
     if given is not None:
         return out
     if count.value == 1:
-        return _class(outputs[0])
-    return [_class(outputs[i]) for i in range(count.value)]
+        return _wrap(outputs[0])
+    return [_wrap(outputs[i]) for i in range(count.value)]
 
 
 def _scalar(value):
@@ -141,7 +146,7 @@ def _binary(array_op, scalar_op, in_place=False):
 
 
 class NDArrayBase:
-    """Native part of ``mx.nd.NDArray``; takes over a handle (an int or c_void_p). None makes an array without shape and memory, as pickles of 1.x do."""
+    """Native part of ``mx.nd.NDArray``; takes over a handle (a c_void_p). None makes an array without shape and memory, as pickles of 1.x do."""
 
     __slots__ = ["_handle", "writable", "__weakref__"]
 
@@ -152,12 +157,11 @@ class NDArrayBase:
         if handle is None:
             handle = NDArrayHandle()
             check_call(_LIB.MXNDArrayCreateNone(ctypes.byref(handle)))
-        value = handle.value if isinstance(handle, ctypes._SimpleCData) else handle
-        if not isinstance(value, (int, type(None))):
-            raise TypeError(f"[NDArray] got a {type(handle).__name__}; accepted: a handle (see mx.nd.array for values)")
-        if not value:
+        if not isinstance(handle, ctypes._SimpleCData):     # a number could be any address
+            raise _MXTypeError(f"[NDArray] got a {type(handle).__name__}; accepted: a handle (see mx.nd.array for values)")
+        if not handle.value:
             raise ValueError("[NDArray] got a null handle")
-        self._handle = value
+        self._handle = handle.value
         self.writable = bool(writable)
 
     def __del__(self, _free=_LIB.MXNDArrayFree, _pointer=ctypes.c_void_p):
@@ -328,5 +332,5 @@ class CachedOp:
         if given is not None:
             return out
         if count.value == 1:
-            return _class(outputs[0])
-        return [_class(outputs[i]) for i in range(count.value)]
+            return _wrap(outputs[0])
+        return [_wrap(outputs[i]) for i in range(count.value)]

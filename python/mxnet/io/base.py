@@ -1,6 +1,8 @@
 """What a data iterator is and what it returns."""
 from collections import namedtuple
 
+from ..base import CheckedTypeError
+
 import numpy as np
 
 __all__ = ["DataBatch", "DataDesc", "DataIter"]
@@ -65,7 +67,7 @@ class DataBatch:
     def __init__(self, data, label=None, pad=None, index=None, bucket_key=None, provide_data=None, provide_label=None):
         for what, arrays in (("Data", data), ("Label", label)):
             if arrays is not None and not isinstance(arrays, (list, tuple)):
-                raise TypeError(f"[DataBatch] {what} must be list of NDArrays, {type(arrays).__name__} was given")
+                raise CheckedTypeError(f"[DataBatch] {what} must be list of NDArrays, {type(arrays).__name__} was given")
         self.data = data
         self.label = label
         self.pad = pad

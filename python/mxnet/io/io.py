@@ -8,7 +8,7 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import _MXValueError, open_file
+from ..base import _MXValueError, open_file, CheckedValueError
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
@@ -130,7 +130,7 @@ class PrefetchingIter(_OverIterators):
         super().__init__()
         self.iters = iters if isinstance(iters, list) else [iters]
         if not self.iters:
-            raise ValueError("[PrefetchingIter] no iterator was given")
+            raise CheckedValueError("[PrefetchingIter] no iterator was given")
         self.n_iter = len(self.iters)
         self.rename_data = rename_data
         self.rename_label = rename_label

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import open_file
+from ..base import open_file, _MXValueError
 from .base import DataDesc, DataIter
 
 __all__ = ["MNISTIter"]
@@ -25,7 +25,7 @@ def _read_idx(path, magic, dimensions):
             raise ValueError(f"[MNISTIter] {path}: {len(header)} bytes; the header alone has {4 + 4 * dimensions}")
         found, *shape = struct.unpack(f">{1 + dimensions}I", header)
         if found != magic:
-            raise ValueError(f"[MNISTIter] {path} begins with {found:#x}; {magic:#x} is expected")
+            raise _MXValueError(f"[MNISTIter] {path} begins with {found:#x}; {magic:#x} is expected")
         size = math.prod(shape)
         data = bytearray()
         # in pieces: a wrong header must not allocate what the file does not have

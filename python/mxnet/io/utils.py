@@ -1,6 +1,7 @@
 """Helpers of the iterators over arrays."""
 import numpy as np
 
+from ..base import CheckedValueError
 from .. import ndarray as nd
 from ..ndarray import NDArray
 
@@ -19,7 +20,7 @@ def _init_data(data, allow_empty, default_name):
         data = [data]
     if isinstance(data, (list, tuple)):
         if not allow_empty and not data:
-            raise ValueError(f"[NDArrayIter] no array was given as {default_name}")
+            raise CheckedValueError(f"[NDArrayIter] no array was given as {default_name}")
         if len(data) == 1:
             data = {default_name: data[0]}
         else:

@@ -2,6 +2,7 @@
 import ctypes
 import pickle
 
+from ..base import CheckedTypeError, CheckedValueError
 from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
@@ -21,11 +22,11 @@ class _Arguments:
         keys, arrays = [], []
         many = isinstance(key, (list, tuple))
         if many and not (isinstance(value, (list, tuple)) and len(key) == len(value)):
-            raise ValueError(f"[kvstore] {len(key)} keys, and "
+            raise CheckedValueError(f"[kvstore] {len(key)} keys, and "
                              f"{len(value) if isinstance(value, (list, tuple)) else 'one array'} to go with them")
         for k, v in zip(key, value) if many else ((key, value),):
             if not isinstance(k, (int, str)):
-                raise TypeError(f"[kvstore] unexpected type for keys: {type(k).__name__}; int and str are accepted")
+                raise CheckedTypeError(f"[kvstore] unexpected type for keys: {type(k).__name__}; int and str are accepted")
             for array in v if isinstance(v, (list, tuple)) else (v,):
                 if not isinstance(array, NDArray):
                     raise TypeError(f"[kvstore] {type(array).__name__} for key {k!r}; NDArrays are expected")
@@ -98,7 +99,7 @@ class KVStore(KVStoreBase):
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
         """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are row_sparse."""
         if out is None:
-            raise ValueError("[kvstore] pull needs the arrays to copy to, in out")
+            raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
         args = _Arguments(key, out)
         self._call("MXKVStorePullWithSparse", args, *args.head(), args.handles, ctypes.c_int(priority),
                    ctypes.c_bool(ignore_sparse))
@@ -118,7 +119,7 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
         """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids for each array."""
         if out is None or row_ids is None:
-            raise ValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
+            raise CheckedValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
         if isinstance(row_ids, NDArray):
             row_ids = [row_ids]
         args = _Arguments(key, out)
@@ -192,7 +193,7 @@ class KVStore(KVStoreBase):
 
     def _need_updater(self, what):
         if self._updater is None:
-            raise ValueError(f"[kvstore] no updater of this process to {what} the states of: set_optimizer comes "
+            raise CheckedValueError(f"[kvstore] no updater of this process to {what} the states of: set_optimizer comes "
                              "first, and in distributed training the servers have the states")
 
     # -- the group --

@@ -3,6 +3,7 @@ import math
 
 import numpy
 
+from ..base import CheckedValueError
 from .base import EvalMetric, _numpy, _pairs, alias, check_label_shapes, register
 
 __all__ = ["Accuracy", "CrossEntropy", "F1", "MCC", "NegativeLogLikelihood", "PCC", "Perplexity", "TopKAccuracy"]
@@ -40,14 +41,14 @@ class TopKAccuracy(EvalMetric):
 
     def __init__(self, top_k=1, name="top_k_accuracy", output_names=None, label_names=None):
         if top_k <= 1:
-            raise ValueError(f"[TopKAccuracy] top_k={top_k}; Please use Accuracy if top_k is no more than 1")
+            raise CheckedValueError(f"[TopKAccuracy] top_k={top_k}; Please use Accuracy if top_k is no more than 1")
         super().__init__(f"{name}_{top_k}", output_names, label_names, top_k=top_k, has_global_stats=True)
         self.top_k = top_k
 
     def update(self, labels, preds):
         for label, pred in _pairs(labels, preds):
             if pred.ndim != 2:
-                raise ValueError(f"[TopKAccuracy] predictions of shape {pred.shape}; (n, classes) is expected")
+                raise CheckedValueError(f"[TopKAccuracy] predictions of shape {pred.shape}; (n, classes) is expected")
             label = label.astype(numpy.int32).ravel()
             check_label_shapes(label, pred)
             k = min(self.top_k, pred.shape[1])
@@ -324,7 +325,7 @@ class Perplexity(EvalMetric):
         for label, pred in _pairs(labels, preds):
             pred = numpy.moveaxis(pred, self.axis, -1)
             if label.size * pred.shape[-1] != pred.size:
-                raise ValueError(f"[Perplexity] shape mismatch: {label.shape} vs. {pred.shape}")
+                raise CheckedValueError(f"[Perplexity] shape mismatch: {label.shape} vs. {pred.shape}")
             label = label.astype(numpy.int64).ravel()
             pred = pred.reshape(len(label), -1)
             # As a device would pick: classes outside of the range count as the nearest one.
@@ -352,7 +353,7 @@ class CrossEntropy(EvalMetric):
         for label, pred in _pairs(labels, preds):
             label = label.ravel()
             if len(label) != pred.shape[0]:
-                raise ValueError(f"[{type(self).__name__}] {len(label)} labels for predictions of shape {pred.shape}")
+                raise CheckedValueError(f"[{type(self).__name__}] {len(label)} labels for predictions of shape {pred.shape}")
             chosen = pred[numpy.arange(len(label)), label.astype(numpy.int64)]
             self._add(float((-numpy.log(chosen + self.eps)).sum()), len(label))
 

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from ..base import CheckedValueError as _ArgumentError, StateError as _StateError
 from .. import metric as metrics
 from .. import ndarray as nd
 from ..initializer import Uniform
@@ -13,15 +14,6 @@ from ..model import BatchEndParam, _multiple_callbacks, _split_params
 from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]
-
-
-# 1.9.1 asserts what these say; programs that catch AssertionError catch them.
-class _StateError(AssertionError, RuntimeError):
-    """A call that comes too early."""
-
-
-class _ArgumentError(AssertionError, ValueError):
-    """An argument that is not accepted."""
 
 
 class _ArgumentTypeError(AssertionError, TypeError):

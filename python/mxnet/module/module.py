@@ -2,6 +2,7 @@
 import logging
 import warnings
 
+from ..base import _MXValueError
 from .. import ndarray as nd
 from .. import optimizer as opt
 from .._files import load_states, write_file

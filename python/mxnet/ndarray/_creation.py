@@ -2,7 +2,7 @@
 import numpy as np
 
 from .. import _dtypes
-from ..base import _LIB, check_call, mx_real_t
+from ..base import _LIB, check_call, mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
 from . import _internal
 from ._dlpack import from_dlpack
@@ -47,7 +47,7 @@ def array(source_array, ctx=None, dtype=None):
 def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
     """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes read-only."""
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"[from_numpy] got a {type(ndarray).__name__}; accepted: a NumPy array")
+        raise error_class(TypeError, AttributeError)(f"[from_numpy] got a {type(ndarray).__name__}; accepted: a NumPy array")
     if not zero_copy:
         return array(ndarray, dtype=ndarray.dtype)
     if not ndarray.flags["C_CONTIGUOUS"]:
@@ -84,7 +84,7 @@ def _whole(function, argument, value):
             return int(value)
     except (TypeError, ValueError):
         pass
-    raise TypeError(f"[{function}] {argument}={value!r}; accepted: an integer")
+    raise _MXTypeError(f"[{function}] {argument}={value!r}; accepted: an integer")
 
 
 def zeros(shape, ctx=None, dtype=None, stype=None, **kwargs):
@@ -150,7 +150,7 @@ def moveaxis(tensor, source, destination):
 def concatenate(arrays, axis=0, always_copy=True):
     """Joins arrays along `axis`."""
     if isinstance(arrays, NDArray) or not arrays:
-        raise ValueError("[concatenate] got no list of arrays; accepted: a list or tuple with at least one")
+        raise CheckedValueError("[concatenate] got no list of arrays; accepted: a list or tuple with at least one")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return _call("Concat", tuple(arrays), dim=axis, num_args=len(arrays))

@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 
 from .. import _dtypes
-from ..base import NDArrayHandle, _LIB, check_call
+from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError
 from .ndarray import NDArray
 
 __all__ = ["from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write"]
@@ -94,7 +94,7 @@ def from_dlpack(dlpack):
             check_call(read(ctypes.c_void_p(_capsule_pointer(dlpack, name)), ctypes.byref(handle)))
             _capsule_name(dlpack, used)
             return NDArray(handle)
-    raise TypeError(f"[from_dlpack] got a {type(dlpack).__name__}; accepted: an object with __dlpack__ or __cuda_array_interface__, or a fresh DLPack capsule")
+    raise CheckedTypeError(f"[from_dlpack] got a {type(dlpack).__name__}; accepted: an object with __dlpack__ or __cuda_array_interface__, or a fresh DLPack capsule")
 
 
 def _ask(producer):

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from .._tracing import is_deferred_compute, note_alias
-from ..base import integer_types
+from ..base import integer_types, error_class
 
 
 def _call(*args, **kwargs):
@@ -23,7 +23,7 @@ def _is_array(k):
 
 
 def _bad(key, shape, why):
-    return IndexError(f"[indexing] key {key!r} for an array of shape {shape}: {why}")
+    return error_class(IndexError, ValueError)(f"[indexing] key {key!r} for an array of shape {shape}: {why}")
 
 
 def _normalise(a, key):

@@ -2,7 +2,7 @@
 import ctypes
 
 from .. import _dtypes, _opgen
-from ..base import NDArrayHandle, _LIB, check_call
+from ..base import NDArrayHandle, _LIB, check_call, _MXTypeError, _MXValueError
 from ..context import Context
 from ._internal import filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 
@@ -30,12 +30,12 @@ def _as_shape(shape):
     try:
         return (shape.__index__(),) if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) else tuple(d.__index__() for d in shape)
     except (AttributeError, TypeError, ValueError):
-        raise TypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
+        raise _MXTypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
 
 
 def _device(ctx):
     if not isinstance(ctx, Context):
-        raise TypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
+        raise _MXTypeError(f"[context] got {ctx!r}; accepted: a Context such as mx.cpu(0)")
     return ctx.device_typeid, ctx.device_id
 
 
@@ -58,4 +58,4 @@ def _new_empty_handle():
 
 def _dense_only(function, stype):
     if stype not in (None, "default"):
-        raise ValueError(f"[{function}] stype={stype!r}; accepted: 'default'")
+        raise _MXValueError(f"[{function}] stype={stype!r}; accepted: 'default'")

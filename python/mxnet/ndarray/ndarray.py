@@ -5,7 +5,7 @@ import numpy as np
 
 from .. import _dtypes
 from .._tracing import VALUE, is_deferred_compute, note, note_alias
-from ..base import NDArrayHandle, _LIB, check_call
+from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
 from ..context import Context
 from . import _indexing
 from ._internal import NDArrayBase, _set_indexing, _set_ndarray_class, _set_trace_note
@@ -64,7 +64,7 @@ class NDArray(NDArrayBase):
 
     def __len__(self):
         if self.ndim < 1:
-            raise TypeError("[len] an array without dimensions has no length")
+            raise error_class(TypeError, IndexError)("[len] an array without dimensions has no length")
         return self.shape[0]
 
     def __bool__(self):
@@ -118,7 +118,7 @@ class NDArray(NDArrayBase):
     def asscalar(self):
         """The value of an array of size 1 as a NumPy scalar."""
         if self.size != 1:
-            raise ValueError(f"[asscalar] an array of shape {self.shape} has {self.size} elements; accepted: 1")
+            raise error_class(ValueError, TypeError)(f"[asscalar] an array of shape {self.shape} has {self.size} elements; accepted: 1")
         value = self._value()
         return self.asnumpy().reshape(())[()] if value is None else _dtypes.TYPES[self._dtype_id](value)
 
@@ -237,7 +237,7 @@ class NDArray(NDArrayBase):
         elif not shape:
             shape = kwargs.pop("shape", None)
             if shape is None:
-                raise TypeError("[reshape] needs a shape")
+                raise CheckedTypeError("[reshape] needs a shape")
         reverse = bool(kwargs.pop("reverse", False))
         if kwargs:
             raise TypeError(f"[reshape] got unexpected arguments {', '.join(kwargs)}; accepted: shape, reverse")

@@ -1,7 +1,7 @@
 """Random arrays. Parameters of a distribution are numbers, or arrays that give `shape` draws for each of their elements."""
 import numpy as _np
 
-from ..base import _Null, numeric_types
+from ..base import _Null, numeric_types, CheckedValueError
 from ..context import current_context
 from . import _internal
 from ._native import _call
@@ -32,7 +32,7 @@ def _draw(distribution, params, shape, dtype, ctx, out, kwargs):
         return getattr(_internal, "_sample_" + distribution)(*(v for _, v in params), out=out, **options)
     if any(arrays):
         names = ", ".join(f"{n}={type(v).__name__}" for n, v in params)
-        raise ValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
+        raise CheckedValueError(f"[random.{distribution}] got {names}; accepted: all numbers, or all NDArrays")
     for name, value in params:
         if not isinstance(value, numeric_types):
             raise ValueError(f"[random.{distribution}] got {name}={value!r}; accepted: a number or an NDArray")

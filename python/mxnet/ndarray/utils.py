@@ -1,7 +1,7 @@
 """Files of arrays, and creation functions that choose the storage type."""
 import ctypes
 
-from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, open_file, py_str
+from ..base import NDArrayHandle, _LIB, _MXOSError, c_str, c_str_array, check_call, error_class, open_file, py_str
 from .ndarray import NDArray, array, empty, zeros
 
 __all__ = ["array", "empty", "load", "load_frombuffer", "save", "zeros"]
@@ -68,7 +68,7 @@ def save(fname, data):
     elif isinstance(data, (list, tuple)):
         names, arrays = None, list(data)
     else:
-        raise TypeError(f"[save] got {type(data).__name__}; accepted: an NDArray, a list or a dict of NDArrays")
+        raise error_class(TypeError, ValueError)(f"[save] got {type(data).__name__}; accepted: an NDArray, a list or a dict of NDArrays")
     if not all(isinstance(a, NDArray) for a in arrays):
         raise TypeError("[save] every value must be an NDArray")
     check_call(_LIB.MXNDArraySave(c_str(os.fspath(fname)), ctypes.c_uint(len(arrays)), (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays]),

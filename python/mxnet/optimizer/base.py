@@ -3,6 +3,7 @@ import warnings
 
 import numpy
 
+from ..base import CheckedTypeError
 from .. import ndarray as nd
 from ..registry import get_create_func, get_register_func, live_registry
 from ..util import getenv
@@ -59,7 +60,7 @@ class Optimizer:
     def __init__(self, rescale_grad=1., param_idx2name=None, wd=0., clip_gradient=None, learning_rate=None,
                  lr_scheduler=None, sym=None, begin_num_update=0, multi_precision=False, param_dict=None):
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
-            raise TypeError(f"[{type(self).__name__}] param_idx2name is a {type(param_idx2name).__name__}; "
+            raise CheckedTypeError(f"[{type(self).__name__}] param_idx2name is a {type(param_idx2name).__name__}; "
                             "a dict of indices to names is expected")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler

@@ -1,7 +1,7 @@
 """An optimizer together with the states of the weights that it updates."""
 import pickle
 
-from ..base import MXNetError
+from ..base import MXNetError, error_class
 from ..ndarray import NDArray
 from .base import Optimizer
 
@@ -129,5 +129,5 @@ def _classic(array):
 def get_updater(optimizer):
     """An :class:`Updater`: a function ``(index, grad, weight)`` that a KVStore accepts too."""
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"[get_updater] {type(optimizer).__name__} was given; an Optimizer is expected")
+        raise error_class(TypeError, AttributeError)(f"[get_updater] {type(optimizer).__name__} was given; an Optimizer is expected")
     return Updater(optimizer)

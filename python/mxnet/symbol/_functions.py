@@ -5,15 +5,11 @@ import sys
 
 from .. import _opgen
 from ..attribute import AttrScope
-from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str, c_str_array, check_call
+from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
 from ..ndarray._internal import _attr_to_str
 
 _symbol_class = None   # set by symbol.py
-
-
-class _InputError(AssertionError, TypeError):
-    """An input that is no symbol; 1.9.1 asserts that it is one."""
 
 
 def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
@@ -43,7 +39,7 @@ def invoke(op_name, hint, inputs, **params):
 def _check_inputs(function, inputs):
     for key, value in inputs.items() if isinstance(inputs, dict) else enumerate(inputs):
         if not isinstance(value, _symbol_class):
-            raise _InputError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
+            raise CheckedTypeError(f"[{function}] input {key} is a {type(value).__name__}; accepted: a Symbol")
 
 
 def _extra(info, kwargs):

@@ -7,7 +7,7 @@ import numpy as np
 from . import _functions
 from .. import _dtypes
 from ..attribute import AttrScope
-from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str
+from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str, CheckedTypeError
 from ..context import current_context
 from ..executor import Executor
 from ._inference import SymbolInference
@@ -76,7 +76,7 @@ def _reflected(scalar_op, hint):
 
 def _backend_name(backend):
     if not isinstance(backend, str):
-        raise TypeError(f"[optimize_for] backend={backend!r}; accepted: the name of a subgraph backend, 'MKLDNN' or 'ONEDNN'")
+        raise CheckedTypeError(f"[optimize_for] backend={backend!r}; accepted: the name of a subgraph backend, 'MKLDNN' or 'ONEDNN'")
     return c_str(backend)
 
 

@@ -1,6 +1,7 @@
 """Tolerances by dtype, and comparisons that say where values differ."""
 import numpy as np
 
+from ..base import error_class
 from ..context import Context, current_context
 from ..ndarray import NDArray
 
@@ -123,7 +124,7 @@ def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True
 def checkShapes(a, b):
     """Raise AssertionError with the arrays if their shapes differ."""
     if a.shape != b.shape:
-        raise AssertionError(f"\nItems are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal\n"
+        raise error_class(AssertionError, ValueError)(f"\nItems are not equal: a.shape = {a.shape} and b.shape = {b.shape} are not equal\n"
                              f" ACTUAL: {_numpy(a)!r}\n DESIRED: {_numpy(b)!r}")
 
 

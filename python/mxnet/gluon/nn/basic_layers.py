@@ -1,6 +1,7 @@
 """Containers, Dense, Dropout, Embedding, Flatten and blocks made of functions."""
 import warnings
 
+from ...base import CheckedValueError
 from ... import ndarray as nd, symbol
 from ..block import Block, HybridBlock
 from .activations import Activation
@@ -188,7 +189,7 @@ class Lambda(Block):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not hasattr(nd, function):
-                raise ValueError(f'[nn.Lambda] {function!r} given; a function or the name of one in mx.nd is accepted')
+                raise CheckedValueError(f'[nn.Lambda] {function!r} given; a function or the name of one in mx.nd is accepted')
             self._func_impl, self._func_name = getattr(nd, function), function
         elif callable(function):
             self._func_impl, self._func_name = function, getattr(function, '__name__', type(function).__name__)
@@ -209,7 +210,7 @@ class HybridLambda(HybridBlock):
         super().__init__(prefix=prefix)
         if isinstance(function, str):
             if not (hasattr(nd, function) and hasattr(symbol, function)):
-                raise ValueError(f'[nn.HybridLambda] {function!r} given; a function or a name in mx.nd and mx.sym is accepted')
+                raise CheckedValueError(f'[nn.HybridLambda] {function!r} given; a function or a name in mx.nd and mx.sym is accepted')
             self._func_name = function
             self._func = lambda F, *args: getattr(F, function)(*args)
         elif callable(function):
