@@ -101,13 +101,13 @@ def invoke(op_handle, inputs, keys, values, out=None):
     """
     for i, a in enumerate(inputs):
         if not isinstance(a, NDArrayBase):
-            raise TypeError(f"[invoke] input {i} is a {type(a).__name__}; accepted: an NDArray")
+            raise _MXTypeError(f"[invoke] input {i} is a {type(a).__name__}; accepted: an NDArray")
     given = None
     if out is not None:
         given = [out] if isinstance(out, NDArrayBase) else list(out)
         for a in given:
             if not isinstance(a, NDArrayBase):
-                raise TypeError(f"[invoke] `out` holds a {type(a).__name__}; accepted: NDArrays")
+                raise _MXTypeError(f"[invoke] `out` holds a {type(a).__name__}; accepted: NDArrays")
             a._check_writable()
             _note(_tracing.IN_PLACE, a)
         outputs = (ctypes.c_void_p * len(given))(*[a._handle for a in given])
@@ -320,7 +320,7 @@ class CachedOp:
     def __call__(self, *args, out=None):
         for i, a in enumerate(args):
             if not isinstance(a, NDArrayBase):
-                raise TypeError(f"[CachedOp] input {i} is a {type(a).__name__}; accepted: an NDArray")
+                raise _MXTypeError(f"[CachedOp] input {i} is a {type(a).__name__}; accepted: an NDArray")
         given = None
         outputs, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_int(0)
         if out is not None:
