@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ..base import CheckedValueError as _ArgumentError, StateError as _StateError
+from ..base import CheckedTypeError as _ArgumentTypeError, CheckedValueError as _ArgumentError, StateError as _StateError
 from .. import metric as metrics
 from .. import ndarray as nd
 from ..initializer import Uniform
@@ -14,10 +14,6 @@ from ..model import BatchEndParam, _multiple_callbacks, _split_params
 from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]
-
-
-class _ArgumentTypeError(AssertionError, TypeError):
-    """An argument of the wrong type."""
 
 
 def _check_input_names(symbol, names, typename, throw):
