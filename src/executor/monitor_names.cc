@@ -58,7 +58,10 @@ void ShowGradients(const Plan& p, const Plan::Node& n, const Plan::Node& forward
     output_of.resize(std::max<size_t>(n.num_out, 1));
     for (int o = 0; o < n.num_out; ++o) output_of[o] = o;
   }
+  int nodes = 0;   // that compute gradients of the forward node
+  for (int t = p.backward.begin; t < p.backward.end; ++t) nodes += p.nodes[t].name == n.name;
   for (size_t k = 0; k < output_of.size(); ++k) {
+    if (output_of[k] < 0 && nodes > 1) continue;   // another node has it
     const std::string name = n.name + (output_of.size() == 1 ? "_output" : Numbered("_output", static_cast<int>(k)));
     const int o = output_of[k];
     if (o < 0) shown->push_back({name, forward.in + inputs[k], false, true});

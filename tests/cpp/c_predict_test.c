@@ -107,7 +107,7 @@ static void TestExecutor(SymbolHandle net) {
   CHECK(stats[3] >= 3);
   OK(MXExecutorSetMonitorCallbackEX(exec, Watch, &mark, true));
   OK(MXExecutorForward(exec, 0));
-  CHECK(seen == 6); /* three inputs and a result; one of each */
+  CHECK(seen == 9); /* three inputs, each also as the variable that it is, and a result; one of each */
   OK(MXExecutorFree(exec));
   for (i = 0; i < 3; ++i) OK(MXNDArrayFree(args[i]));
   for (i = 0; i < 2; ++i) OK(MXNDArrayFree(grads[i]));
