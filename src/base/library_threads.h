@@ -1,4 +1,7 @@
-/* How many threads a library with teams of its own (oneDNN) gets for a call. Its threads wait for each other, so on shared cores (shared_cores.h) few are faster. */
+/*
+ * How many threads a library with teams of its own (oneDNN) gets for a call. Its threads wait
+ * for each other, so on shared cores (shared_cores.h) few are faster.
+ */
 #ifndef MXNET_SRC_BASE_LIBRARY_THREADS_H_
 #define MXNET_SRC_BASE_LIBRARY_THREADS_H_
 

@@ -27,7 +27,8 @@ constexpr bool kSanitizeThread = true;   // it cannot see libgomp's barriers
 constexpr bool kSanitizeThread = false;
 #endif
 constexpr int64_t kMostRanges = 1 << 20;
-constexpr double kSharedFlops = 5e7;     // of one thread of a library on shared cores: some milliseconds
+// of one thread of a library on shared cores: some milliseconds
+constexpr double kSharedFlops = 5e7;
 
 thread_local int t_limit = 0;
 thread_local bool t_worker = false;    // has its name
@@ -59,7 +60,8 @@ int MostThreads() {
 std::atomic<int> g_asked{1};               // threads for which OpenMPCanStart knows the answer
 std::atomic<bool> g_can_start{true};
 
-// libgomp ends the process when the system gives it no thread: so we ask first, once for each number.
+// libgomp ends the process when the system gives it no thread: so we ask first, once for each
+// number.
 bool OpenMPCanStart(int threads) {
   if (__builtin_expect(threads > g_asked.load(std::memory_order_relaxed), 0)) {
     if (g_can_start && !ThreadsCanStart(threads - 1)) g_can_start = false;
@@ -122,7 +124,8 @@ struct Loop {
   }
 };
 
-// On cores of our own libgomp's teams are the fastest: their threads spin until the next loop, for milliseconds.
+// On cores of our own libgomp's teams are the fastest: their threads spin until the next loop, for
+// milliseconds.
 void RunOpenMP(int threads, Loop* loop) {
   if (!t_in_range) {
     if (!t_team) SetTeam(true);
@@ -130,7 +133,8 @@ void RunOpenMP(int threads, Loop* loop) {
   }
 #pragma omp parallel num_threads(threads)
   {
-    const int self = omp_get_thread_num(), count = omp_get_num_threads();   // it may give fewer than asked for
+    // it may give fewer than asked for
+    const int self = omp_get_thread_num(), count = omp_get_num_threads();
     if (self != 0) {
       if (!t_worker) {
         SetThreadName("mx-omp");

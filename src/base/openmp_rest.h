@@ -1,8 +1,10 @@
 /*
  * Keeps libgomp's threads from spinning between parallel regions while cores are shared.
  *
- * How long they spin is fixed when libgomp is loaded: 300,000 times, up to 20 ms. But where the threads of all teams are more than processors it is 100 times. So
- * while cores are shared a thread of ours keeps a team with that many threads, all of which sleep. Nothing happens where GOMP_SPINCOUNT or OMP_WAIT_POLICY is set.
+ * How long they spin is fixed when libgomp is loaded: 300,000 times, up to 20 ms. But where the
+ * threads of all teams are more than processors it is 100 times. So while cores are shared a thread
+ * of ours keeps a team with that many threads, all of which sleep. Nothing happens where
+ * GOMP_SPINCOUNT or OMP_WAIT_POLICY is set.
  */
 #ifndef MXNET_SRC_BASE_OPENMP_REST_H_
 #define MXNET_SRC_BASE_OPENMP_REST_H_

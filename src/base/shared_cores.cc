@@ -26,8 +26,10 @@ namespace {
 
 constexpr int64_t kMillisecond = 1000000;                   // all times are nanoseconds
 constexpr uint64_t kLookTicks = 1 << 24;                    // 5 to 17 ms
-constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;   // threads that waited so long within a window share their cores
-constexpr int64_t kTurn = 20 * kMillisecond, kLong = 150 * kMillisecond;    // the least between two looks; long enough for /proc/stat, which counts in hundredths
+// threads that waited so long within a window share their cores
+constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;
+// the least between two looks; long enough for /proc/stat, which counts in hundredths
+constexpr int64_t kTurn = 20 * kMillisecond, kLong = 150 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;                            // processors that others may use
 
@@ -63,15 +65,18 @@ int Affinity(cpu_set_t* set) {
   return count;
 }
 
-// Time that other processes used the processors that this one may run on, between two calls; -1: unknown.
+// Time that other processes used the processors that this one may run on, between two calls; -1:
+// unknown.
 class Others {
  public:
   void Begin() { Take(&wall_, &own_, &busy_); }
-  // In processors; begins anew.
-  double End() {
+  // In processors; begins anew. `mine`: what this process used.
+  double End(double* mine = nullptr) {
     const int64_t wall = wall_, own = own_, busy = busy_;
     Begin();
-    return busy < 0 || busy_ < 0 || wall_ <= wall ? -1 : static_cast<double>((busy_ - busy) - (own_ - own)) / static_cast<double>(wall_ - wall);
+    const double passed = static_cast<double>(std::max<int64_t>(1, wall_ - wall));
+    if (mine) *mine = static_cast<double>(own_ - own) / passed;
+    return busy < 0 || busy_ < 0 ? -1 : static_cast<double>((busy_ - busy) - (own_ - own)) / passed;
   }
   int64_t Since() const { return Now() - wall_; }
 
@@ -99,12 +104,17 @@ class Others {
   std::atomic<int64_t> wall_{0}, own_{0}, busy_{-1};
 };
 
-/* No locks: a fork may come at any time, and what two threads do at once costs a wrong guess for a moment. */
+/*
+ * No locks: a fork may come at any time, and what two threads do at once costs a wrong guess for
+ * a moment.
+ */
 struct Watch {
   std::atomic<Cores> assumed{Cores::kMeasured};
-  std::atomic<int64_t> window{0}, delay{0};   // begin of the window, and how long threads waited in it
+  // begin of the window, and how long threads waited in it
+  std::atomic<int64_t> window{0}, delay{0};
   std::atomic<int64_t> next{0};               // when to look at the others again
-  std::atomic<int64_t> hold{kHold}, left{0};  // for how long shared cores stay so; when that ended last
+  // for how long shared cores stay so; when that ended last
+  std::atomic<int64_t> hold{kHold}, left{0};
   std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
   Others others;
@@ -131,7 +141,8 @@ struct Watch {
 
   double Free() const {
     cpu_set_t set;
-    return std::max(0, Affinity(&set) - Env::Get().omp_num_threads) + kLittle;   // processors that we leave to others
+    // processors that we leave to others
+    return std::max(0, Affinity(&set) - Env::Get().omp_num_threads) + kLittle;
   }
 
   void Enter(int64_t now) {
@@ -158,7 +169,8 @@ struct Watch {
     if (delay.fetch_add(time) + time >= kMuch) Suspect(now);
   }
 
-  // Threads wait for processors: for other processes, or for this one's own threads? Those are not our business.
+  // Threads wait for processors: for other processes, or for this one's own threads? Those are not
+  // our business.
   void Suspect(int64_t now) {
     int64_t due = next;
     if (now < due || !next.compare_exchange_strong(due, now + kTurn)) return;   // one thread looks
@@ -169,13 +181,18 @@ struct Watch {
       return;
     }
     suspected = false;
-    const double used = others.End();
-    if (used < 0 || used > Free() + kLittle) Enter(now);
+    double mine;
+    cpu_set_t set;
+    const double used = others.End(&mine);
+    // a container may show its own processes only; but ours are not those that fill the processors
+    const bool hidden = mine < Affinity(&set) - 0.5;
+    if (used < 0 || used > Free() + kLittle || hidden) Enter(now);
     else next = now + 2 * kHold;
   }
 };
 
-[[maybe_unused]] const bool g_begun = (Watch::Get(), true);   // at load, so that the first loop knows what the others did since
+// at load, so that the first loop knows what the others did since
+[[maybe_unused]] const bool g_begun = (Watch::Get(), true);
 
 }  // namespace
 
@@ -219,7 +236,8 @@ double GroupQuota(const char* groups, const char* root) {
     const bool second = controllers == ",,";
     if (!second && controllers.find(",cpu,") == std::string::npos) continue;
     const std::string mount = std::string(root) + (second ? "" : "/" + controllers.substr(1, controllers.size() - 2));
-    // A container may see the path outside it and mount its own group at the root: every part of the path is tried.
+    // A container may see the path outside it and mount its own group at the root: every part of
+    // the path is tried.
     std::string path = line.substr(two + 1);
     if (path == "/" || path[0] != '/') path.clear();
     for (bool more = true; more;) {

@@ -1,13 +1,18 @@
 /*
  * Do other processes use the cores that this one computes on?
  *
- * Threads of a loop that wait for each other by spinning are fastest on cores of their own. Where others compute too, the kernel takes a thread away for
- * milliseconds in the middle of a loop, and who waits for it burns the time that it needs. So loops and libraries have two ways (omp.cc, library_threads.h),
- * and this decides between them. Each thread that takes part in loops reads every few milliseconds how long it was ready to run and did not
- * (/proc/thread-self/schedstat). Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are shared, until nobody else
- * was on them for half a second. What others used while the library was loaded counts for the first loop. Where a control group gives fewer processors than OMP_NUM_THREADS they are shared always.
+ * Threads of a loop that wait for each other by spinning are fastest on cores of their own. Where
+ * others compute too, the kernel takes a thread away for milliseconds in the middle of a loop, and
+ * who waits for it burns the time that it needs. So loops and libraries have two ways (omp.cc,
+ * library_threads.h), and this decides between them. Each thread that takes part in loops reads
+ * every few milliseconds how long it was ready to run and did not (/proc/thread-self/schedstat).
+ * Where that is a fifth of the time and /proc/stat shows that others use the processors, cores are
+ * shared, until nobody else was on them for half a second. What others used while the library was
+ * loaded counts for the first loop. Where a control group gives fewer processors than
+ * OMP_NUM_THREADS they are shared always.
  *
- * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and GOMP_CPU_AFFINITY give threads to cores: their own.
+ * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
+ * GOMP_CPU_AFFINITY give threads to cores: their own.
  */
 #ifndef MXNET_SRC_BASE_SHARED_CORES_H_
 #define MXNET_SRC_BASE_SHARED_CORES_H_
@@ -46,11 +51,17 @@ inline void LookAtCores() {
 enum class Cores { kMeasured, kOwn, kShared };
 MXNET_DLL void AssumeCores(Cores cores);
 
-/* Processors whose time this process may use: those it may run on, or the quota of its control groups where that is less. */
+/*
+ * Processors whose time this process may use: those it may run on, or the quota of its control
+ * groups where that is less.
+ */
 MXNET_DLL double UsableProcessors();
 
 namespace detail {
-/* The smallest quota of the groups that `groups` (/proc/self/cgroup) names, in processors; 0: none. `root`: /sys/fs/cgroup. */
+/*
+ * The smallest quota of the groups that `groups` (/proc/self/cgroup) names, in processors; 0:
+ * none. `root`: /sys/fs/cgroup.
+ */
 MXNET_DLL double GroupQuota(const char* groups, const char* root);
 }  // namespace detail
 

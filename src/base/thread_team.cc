@@ -23,12 +23,15 @@
 namespace mxnet {
 namespace {
 
-constexpr int kSlots = 64;               // loops at once; a caller that finds no room computes alone
+// loops at once; a caller that finds no room computes alone
+constexpr int kSlots = 64;
 constexpr int kMostThreads = 1024;
 constexpr int kRangeBits = 24;
 constexpr uint64_t kRangeMask = (uint64_t{1} << kRangeBits) - 1;
-constexpr int kSpins = 200;              // some microseconds: on shared cores who spins takes somebody's time
-constexpr int64_t kAlone = 30000;       // ns that a loop must take its caller before others are asked to help
+// some microseconds: on shared cores who spins takes somebody's time
+constexpr int kSpins = 200;
+// ns that a loop must take its caller before others are asked to help
+constexpr int64_t kAlone = 30000;
 
 void Pause() {
 #if defined(__x86_64__)
@@ -50,8 +53,9 @@ int g_forks = 0;   // of which this process is the child
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 /*
- * A loop that is under way. `ticket` holds its number and how many ranges nobody has begun: who lowers it has one. The other members belong to that loop until
- * `left` is 0, so they are read only by who has a range.
+ * A loop that is under way. `ticket` holds its number and how many ranges nobody has begun: who
+ * lowers it has one. The other members belong to that loop until `left` is 0, so they are read only
+ * by who has a range.
  */
 struct alignas(128) Slot {
   std::atomic<uint64_t> ticket{0};
@@ -60,7 +64,8 @@ struct alignas(128) Slot {
   RangeFn fn = nullptr;
   const void* body = nullptr;
   uint64_t float_control = 0;
-  alignas(64) std::atomic<uint32_t> left{0};   // ranges that have not ended, and kAsleep: their caller waits in the kernel
+  // ranges that have not ended, and kAsleep: their caller waits in the kernel
+  alignas(64) std::atomic<uint32_t> left{0};
 
   static constexpr uint32_t kAsleep = 1u << 31;
 
@@ -97,13 +102,15 @@ class Team {
     slot->float_control = detail::FloatControl();
     slot->left.store(static_cast<uint32_t>(ranges), std::memory_order_relaxed);
     slot->ticket.store(((slot->ticket.load(std::memory_order_relaxed) >> kRangeBits) + 1) << kRangeBits | static_cast<uint64_t>(ranges), std::memory_order_release);
-    // A thread says that it sleeps before it looks at `loops_` for the last time: either it sees this loop or we see it.
+    // A thread says that it sleeps before it looks at `loops_` for the last time: either it sees
+    // this loop or we see it.
     loops_.fetch_add(1, std::memory_order_seq_cst);
     const int asleep = sleepers_.load(std::memory_order_seq_cst);
     if (asleep > 0) Wake(&loops_, std::min(asleep, ranges - 1));
     uint32_t mine = 0;
     for (int k; slot->Take(&k); ++mine) fn(body, k);
-    if (g_forks != forks) return;   // a range forked, and this is the child: what the others had begun is lost
+    // a range forked, and this is the child: what the others had begun is lost
+    if (g_forks != forks) return;
     uint32_t left = slot->left.fetch_sub(mine, std::memory_order_acq_rel) - mine;
     for (int i = 0; left != 0 && i < kSpins; ++i) {
       Pause();
@@ -193,14 +200,18 @@ class Team {
   Slot slots_[kSlots];
 };
 
-/* How long loops of one kind take one thread, by what the last ones took; kinds that share a place forget each other. */
+/*
+ * How long loops of one kind take one thread, by what the last ones took; kinds that share a
+ * place forget each other.
+ */
 class Durations {
  public:
   static int64_t Of(uint64_t kind) {
     const uint64_t entry = Place(kind).load(std::memory_order_relaxed);
     return entry >> 32 == kind >> 32 ? static_cast<int64_t>(entry & 0xffffffffu) : 0;
   }
-  // Of several the shortest counts, for a thread may be away for milliseconds; slowly growing, for loops change.
+  // Of several the shortest counts, for a thread may be away for milliseconds; slowly growing, for
+  // loops change.
   static void Note(uint64_t kind, int64_t time) {
     const int64_t before = Of(kind);
     if (before > 0) time = std::min(time, before + before / 4 + 1);
@@ -248,7 +259,8 @@ bool ThreadsCanStart(int threads) {
   try {
     for (int i = 0; i < threads; ++i) {
       started.emplace_back([&end] {
-        while (!end.load(std::memory_order_acquire)) std::this_thread::yield();   // until all are there
+        // until all are there
+        while (!end.load(std::memory_order_acquire)) std::this_thread::yield();
       });
     }
   } catch (const std::system_error&) {
