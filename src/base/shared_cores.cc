@@ -29,7 +29,7 @@ constexpr uint64_t kLookTicks = 1 << 24;                    // 5 to 17 ms
 // threads that waited so long within a window share their cores
 constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;
 // the least between two looks; long enough for /proc/stat, which counts in hundredths
-constexpr int64_t kTurn = 20 * kMillisecond, kLong = 150 * kMillisecond;
+constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
 constexpr double kLittle = 0.15;                            // processors that others may use
 
@@ -115,6 +115,7 @@ struct Watch {
   std::atomic<int64_t> next{0};               // when to look at the others again
   // for how long shared cores stay so; when that ended last
   std::atomic<int64_t> hold{kHold}, left{0};
+  std::atomic<int64_t> seen{0}, seen_own{0};  // when somebody looked last, and the time used until then
   std::atomic<bool> first{true}, suspected{false};
   double quota = 0;
   Others others;
@@ -153,9 +154,22 @@ struct Watch {
     others.Begin();
   }
 
+  // Has this process been away, stopped or without work, since somebody looked last? Then what the
+  // others did meanwhile says nothing about the cores that it computes on.
+  bool Away(int64_t now) {
+    const int64_t own = Now(CLOCK_PROCESS_CPUTIME_ID);
+    const int64_t passed = now - seen.exchange(now), used = own - seen_own.exchange(own);
+    if (passed < kWindow || used > passed / 4) return false;
+    others.Begin();
+    suspected = false;
+    delay = 0;
+    return true;
+  }
+
   void Look(int64_t now) {
     int64_t due = next;
-    if (now < due || !next.compare_exchange_strong(due, now + kHold)) return;
+    if (now < due || others.Since() < kLong) return;
+    if (!next.compare_exchange_strong(due, now + kLong)) return;
     if (others.End() > Free()) return;
     left = now;
     next = 0;
@@ -208,6 +222,7 @@ void LookAtCoresSlow() {
   }
   const int64_t now = Now();
   if (watch.first.exchange(false) && watch.others.Since() > 100 * kMillisecond && watch.others.End() > watch.Free() + kLittle) watch.Enter(now);
+  if (watch.Away(now)) return;
   if (g_cores_shared) return watch.Look(now);
   static thread_local int64_t t_now = 0, t_delay = 0;
   const int64_t delay = RunDelay(), passed = now - t_now, waited = delay - t_delay;
