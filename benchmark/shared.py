@@ -1,9 +1,13 @@
-"""Training and inference on cores that other processes use, and under a quota of processor time, beside the original and one thread.
+"""Training and inference on cores that other processes use, and under a quota of processor time,
+beside the original and one thread.
 
-./dev bench shared [--oracle python of 1.9.1] [--neighbours 0 2 4] [--quotas 1 1.5] [--base other libmxnet.so]
+./dev bench shared [--oracle python of 1.9.1] [--base other libmxnet.so]
+                   [--neighbours 0 2 4] [--quotas 1 1.5] [--rounds 5] [--only program ...]
 
-A neighbour is a process that computes all the time. A quota is that of a control group (cgroup v2 or v1 `cpu`), which a user who may write there makes; elsewhere
-those rows are left out. Contestants take turns, so each meets the same neighbours alone. Figures: milliseconds a call, median over rounds."""
+A neighbour is a process that computes all the time. A quota is that of a control group (cgroup v2
+or v1 `cpu`), which a user who may write there makes; elsewhere those rows are left out. Contestants
+take turns, so each meets the same neighbours alone. Figures: milliseconds a call, median over
+rounds."""
 import argparse
 import os
 import statistics
