@@ -84,7 +84,7 @@ class Steady:
 
 
 class Workloads(dict):
-    """Made when they are asked for: "walk 3", "steady eager", "steady hybridized", "free" (all that steady training held), "rest"."""
+    """Made when they are asked for: "walk 3", "steady eager", "steady hybridized", "free" (all that steady training held), "rest 12" (seconds)."""
 
     def __init__(self, mx, stops, steps):
         super().__init__()
@@ -97,7 +97,7 @@ class Workloads(dict):
         if kind == "steady":
             self[name] = Steady(self.mx, rest == "hybridized")
             return self[name]
-        return lambda calls: (time.sleep(12) if name == "rest" and calls else None, self.clear() if name == "free" else None, gc.collect(), self.mx.nd.waitall())
+        return lambda calls: (time.sleep(float(rest)) if kind == "rest" and calls else None, self.clear() if name == "free" else None, gc.collect(), self.mx.nd.waitall())
 
 
 def contestant(args):
@@ -117,12 +117,24 @@ def parser():
     p.add_argument("--other", metavar="LIBRARY", help="another build of libmxnet.so; with --walk")
     p.add_argument("--stops", type=int, default=40, help="of the walk")
     p.add_argument("--steps", type=int, default=2, help="of training at each stop")
+    p.add_argument("--rest", type=int, default=12, metavar="SECONDS", help="before resident memory is read again")
+    p.add_argument("--turns", type=int, default=8, help="of steady training after the walk, five steps each; the first three are not counted")
     p.add_argument("--scale", type=float, default=1.0, help="of the layers: 1 needs some hundred MiB at once")
     return p
 
 
+def table(title, found):
+    """found: contestant -> row -> number."""
+    names = list(found)
+    print(f"\n{title}\n\n| |" + "|".join(f" {n} " for n in names) + "|" + "".join(f" ours / {n} |" for n in names[1:]))
+    print("|---|" + "---|" * (2 * len(names) - 1))
+    for row in found["ours"]:
+        values = [found[n][row] for n in names]
+        print(f"| {row} |" + "|".join(f" {v:.1f} " for v in values) + "|" + "".join(f" {values[0] / v:.2f} |" if v else " - |" for v in values[1:]), flush=True)
+
+
 def walk(args):
-    """Every contestant's peak and resident MiB, faults and processor seconds as a table; as a dict of dicts too."""
+    """Every contestant's peak and resident MiB, faults and processor seconds of the walk, then of steady training, as tables; the former as a dict of dicts too."""
     ours, others = environments("wall", 2)
     arguments = ["--stops", str(args.stops), "--steps", str(args.steps), "--scale", str(args.scale)]
     runs = [Contestant("ours", sys.executable, HERE, arguments, ours)]
@@ -139,26 +151,23 @@ def walk(args):
             r = found[c.name]
             c.time("free", 1)
             r["peak"], r["resident"], r["walk, faults"] = c.peak_mib(), c.ask("resident"), c.ask("faults")
-            c.time("rest", 1)
-            r["resident 12 s later"] = c.ask("resident")
+            c.time(f"rest {args.rest}", 1)
+            r[f"resident {args.rest} s later"] = c.ask("resident")
+        table(f"{args.stops} stops, {args.steps} steps each, scale {args.scale}; MiB", found)
+        steady = {c.name: {} for c in runs}
         for kind in ("eager", "hybridized"):
             times = {c.name: [] for c in runs}
-            for turn in range(8):
+            for _ in range(args.turns):
                 for c in runs:
                     faults = c.ask("faults")
                     times[c.name].append(c.time(f"steady {kind}", 5)[1])
-                    found[c.name][f"faults a step, {kind}"] = (c.ask("faults") - faults) / 5
+                    steady[c.name][f"faults a step, {kind}"] = (c.ask("faults") - faults) / 5
             for name, seconds in times.items():
-                found[name][f"ms a step, {kind}"] = 1e3 * statistics.median(seconds[3:])
+                steady[name][f"ms a step, {kind}"] = 1e3 * statistics.median(seconds[3:] or seconds)
+        table("steady training", steady)
     finally:
         for c in runs:
             c.end()
-    names = [c.name for c in runs]
-    print(f"\n{args.stops} stops, {args.steps} steps each, scale {args.scale}; MiB\n\n| |" + "|".join(f" {n} " for n in names) + "|" + "".join(f" ours / {n} |" for n in names[1:]))
-    print("|---|" + "---|" * (2 * len(names) - 1))
-    for row in found["ours"]:
-        values = [found[n][row] for n in names]
-        print(f"| {row} |" + "|".join(f" {v:.1f} " for v in values) + "|" + "".join(f" {values[0] / v:.2f} |" if v else " - |" for v in values[1:]), flush=True)
     return found
 
 

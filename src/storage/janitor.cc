@@ -1,5 +1,6 @@
 #include "storage/janitor.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #ifdef __GLIBC__
@@ -44,7 +45,15 @@ struct JanitorState final : private ForkGuarded {
     mutex.unlock();
   }
 
+  // A program may close the library; the thread needs its code.
+  static void StayLoaded() {
+    Dl_info self;
+    if (dladdr(reinterpret_cast<const void*>(&Janitor::Add), &self) == 0 || self.dli_fname == nullptr) return;
+    dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+
   void Start() {   // with the mutex
+    StayLoaded();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);   // signals are for the program's own threads

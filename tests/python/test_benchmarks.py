@@ -41,6 +41,16 @@ def test_an_unknown_operator_is_refused():
     assert done.returncode == 2 and "--only elsewhere: no operator's name holds that" in done.stderr
 
 
+def test_the_walk_tells_memory_and_times_of_each_build():
+    library = mx.libinfo.find_lib_path()[0]
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "memory.py"), "--walk", "--other", library, "--stops", "3", "--steps", "1", "--scale", "0.1", "--rest", "1",
+                           "--turns", "1"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    rows = {cells[1].strip(): [float(c) for c in cells[2:4]] for cells in (line.split("|") for line in done.stdout.splitlines()) if len(cells) > 3 and cells[2].strip(" -").replace(".", "").isdigit()}
+    assert {"peak", "resident", "resident 1 s later", "walk, faults", "faults a step, eager", "ms a step, hybridized"} <= set(rows), done.stdout
+    assert all(peak >= resident > 10 for peak, resident in zip(rows["peak"], rows["resident"])), done.stdout
+
+
 @pytest.mark.skipif(mx.context.num_gpus() > 0, reason="a GPU is here")
 @pytest.mark.parametrize("program", ["score", "train", "eager", "kernels", "memory", "rnn", "leak"])
 def test_a_gpu_where_there_is_none_is_one_clear_line(program):
