@@ -20,7 +20,7 @@ from files import DOORS
 
 ACCEPTED = (mx.MXNetError, TypeError, ValueError, IndexError, MemoryError, NotImplementedError, OverflowError, OSError)
 DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|rrelu|LeakyReLU|unique_zipfian|exponential|"
-                   r"poisson|laplace|gumbel|logistic|pareto|power$|rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters")
+                   r"poisson|laplace|gumbel|logistic|pareto|power$|rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters", re.I)
 
 
 # The library's messages; Python's about arguments; NumPy's about an array that it cannot hold.

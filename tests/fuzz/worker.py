@@ -9,7 +9,7 @@ import resource
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-ROOM = 6 << 30   # of address space: what asks for more gets a MemoryError
+ROOM = 2200 << 20   # of address space: 2**31 elements of any dtype are a MemoryError, not minutes of work
 
 
 def main():
