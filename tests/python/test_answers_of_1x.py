@@ -125,6 +125,9 @@ def test_integer_ranges_count_in_whole_steps(dtype):
     assert nd.arange(.5, 6.7, 1.3, dtype=dtype).asnumpy().tolist() == [0, 1, 2, 3, 4]
     assert nd.arange(.5, 6.7, 1.3, repeat=2, dtype=dtype).asnumpy().tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     assert nd.arange(5.5, .5, -1.2, dtype=dtype).asnumpy().tolist() == [5, 4, 3, 2, 1]
+    like = nd.zeros((5,), dtype=dtype)
+    assert nd.contrib.arange_like(like, start=.5, step=1.3).asnumpy().tolist() == [0, 1, 2, 3, 4]
+    assert nd.contrib.arange_like(like, start=5.5, step=-1.2).asnumpy().tolist() == [5, 4, 3, 2, 1]
     assert sym.arange(.5, 6.7, 1.3, dtype=dtype).eval(ctx=mx.cpu())[0].asnumpy().tolist() == [0, 1, 2, 3, 4]
 
 

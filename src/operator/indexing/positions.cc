@@ -1,4 +1,6 @@
 // index_copy, index_array, arange_like: rows replaced by index, and arrays of positions.
+#include <cmath>
+
 #include "operator/indexing/device_index.h"
 #include "operator/init/device_fill.h"
 #include "operator/matrix/axes.h"
@@ -131,7 +133,8 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .set_zero_gradient()
       .set_kernel([](KernelArgs& a) {
         const auto& p = a.param<ArangeLikeParam>();
-        if (a.req[0] != OpReq::kNull) FillRange(a.run, a.out[0], p.start, p.step, p.repeat);
+        const bool whole = !IsFloating(a.out[0].dtype);   // integers count in whole steps, as arange does
+        if (a.req[0] != OpReq::kNull) FillRange(a.run, a.out[0], whole ? std::trunc(p.start) : p.start, whole ? std::trunc(p.step) : p.step, p.repeat);
       });
   return true;
 }();
