@@ -4,12 +4,14 @@ import re
 
 from mxnet import _opgen, env
 
-SHAPES = [(), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (1, 1), (0, 3), (2, 0), (2, 3, 4), (1, 2, 5, 5), (2, 4, 6, 6), (2, 0, 4, 4), (1, 1, 4, 4, 4), (2, 3, 1, 1),
+SHAPES = [(), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (1, 1), (0, 3), (2, 0), (2, 3, 4),
+          (1, 2, 5, 5), (2, 4, 6, 6), (2, 0, 4, 4), (1, 1, 4, 4, 4), (2, 3, 1, 1),
           (1,) * 6, (2,) * 8, (1,) * 33, (5000,), (300, 300)]
 DTYPES = ["float32"] * 8 + ["float64", "float16", "bfloat16", "int32", "int64", "int8", "uint8", "bool"]
 INTS = [0, 1, 2, 3, -1, -2, 5, 7, 8, 64, -5, 2**31 - 1, -2**31, 2**31, 2**32 + 1, 2**63 - 1, -2**63, 2**63, "x", "", "None", 1.5, "nan", "1e3"]
 FLOATS = [0.0, -0.0, 1.0, 0.5, -1.0, 2.0, 1e-30, 1e30, 1e308, float("inf"), float("-inf"), float("nan"), "x", ""]
-TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1), (2, 3), (0, -1), (3, 2, 1), (2, 2, 2), (1, 0, 2, 3), (2**31,), (2**31, 2**31), (2**62, 4),
+TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1), (2, 3), (0, -1), (3, 2, 1), (2, 2, 2),
+          (1, 0, 2, 3), (2**31,), (2**31, 2**31), (2**62, 4),
           (-2**63, 1), (1,) * 40, "x", "(", "None", 5, (2**31 - 1,) * 2]
 # what is not asked: gives no answer to a call by itself, or ends the process on purpose
 LEFT_OUT = re.compile(r"^_backward_|^_Native|^_NDArray|^Custom$|^_Custom|^_npi_cvimread|^_cvimread")
@@ -87,7 +89,8 @@ class Cases:
         self.seed = seed
         self.names = operators()
         self.doors = sorted(DOORS)
-        self.variables = [row["name"] for row in env.list() if not row["fixed_after_start"] and row["type"] in ("int", "float", "bool", "bitmask", "enum", "string")]
+        kinds = ("int", "float", "bool", "bitmask", "enum", "string")
+        self.variables = [row["name"] for row in env.list() if not row["fixed_after_start"] and row["type"] in kinds]
 
     def line(self, n):
         rng = random.Random(f"{self.seed}/{n}")

@@ -24,7 +24,8 @@ DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|be
 
 
 # The library's messages; Python's about arguments; NumPy's about an array that it cannot hold.
-_NAMES = re.compile(r"^\[[\w ./<>-]+\]|accepted|multiple values for|positional argument|unexpected keyword|array is too big|Maximum allowed dimension|maximum supported dimension")
+_NAMES = re.compile(r"^\[[\w ./<>-]+\]|accepted|multiple values for|positional argument|unexpected keyword|"
+                    r"array is too big|Maximum allowed dimension|maximum supported dimension")
 
 
 class Wrong(Exception):

@@ -109,9 +109,13 @@ def fuzz(options):
     ends = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         lives = {}
+
+        def begin_life(begin, count):
+            arguments = ["--seed", str(options.seed), "--from", str(begin), "--count", str(count)]
+            lives[Life(folder, f"w{begin}", arguments)] = (begin, count)
         while True:
             while len(lives) < options.workers and time.monotonic() < ends:
-                lives[Life(folder, f"w{first}", ["--seed", str(options.seed), "--from", str(first), "--count", str(CHUNK)])] = (first, CHUNK)
+                begin_life(first, CHUNK)
                 first += CHUNK
             if not lives:
                 break
@@ -145,7 +149,7 @@ def fuzz(options):
                     lines = shortest(folder, line_of, begin, number)
                     show(end, lines or [f"# once, behind cases {begin} to {number} of seed {options.seed}", line], life.output()[-300:].strip())
                 if begin + count > number + 1:
-                    lives[Life(folder, f"w{number}r", ["--seed", str(options.seed), "--from", str(number + 1), "--count", str(begin + count - number - 1)])] = (number + 1, begin + count - number - 1)
+                    begin_life(number + 1, begin + count - number - 1)
             time.sleep(0.1)
     print(f"fuzz: {made} calls of seed {options.seed}, {found} found", flush=True)
     return 1 if found else 0

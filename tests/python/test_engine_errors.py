@@ -109,7 +109,8 @@ def test_training_goes_on_behind_a_bad_batch(hybrid, kvstore):
         net.initialize(mx.init.Xavier())
         if hybrid:
             net.hybridize(static_alloc=True, static_shape=True)
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=kvstore, update_on_kvstore=False if kvstore else None)
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9}, kvstore=kvstore,
+                                update_on_kvstore=False if kvstore else None)
         table = nd.arange(50).reshape((10, 5)) / 50
         caught = 0
         for rows in batches:
