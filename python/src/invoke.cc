@@ -110,7 +110,7 @@ using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 }  // namespace
 
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs) {
-  constexpr size_t kMaxEntries = 4096;
+  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;   // texts may be long
   static thread_local AttrsCache cache;
   static thread_local std::string key;
   const Py_ssize_t n = PyTuple_GET_SIZE(keys);
@@ -129,6 +129,7 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   CheckPublic(*attrs);
+  if (saved.size() > kMaxKey) return attrs;
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(saved, attrs);
   return attrs;

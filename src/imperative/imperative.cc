@@ -29,7 +29,7 @@ ImperativeState& Imperative::State() {
 }
 
 AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* keys, const char* const* values) {
-  constexpr size_t kMaxEntries = 4096;   // programs with ever-changing arguments must not grow without bound
+  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;   // programs with ever-changing, or long, arguments must not grow without bound
   static thread_local std::unordered_map<std::string, AttrsPtr> cache;
   static thread_local std::string key;
   key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
@@ -47,6 +47,7 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
     for (const auto& kv : dict)
       MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value) << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
+  if (key.size() > kMaxKey) return attrs;
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(key, attrs);
   return attrs;

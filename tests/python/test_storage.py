@@ -189,3 +189,26 @@ s = storage.stats(Context("cpu_shared", 0))
 print(s.limit_bytes, s.given_back_blocks, s.given_back_bytes)
 """)
     assert result.stdout.split() == ["0"] * 3, result.stderr
+
+
+def test_long_parameters_are_not_remembered():
+    """Parsed parameters are kept for 4,096 sets a thread; sets of some 60 KB each would be 250 MB and more."""
+    result = run("""
+import mxnet as mx
+def resident():
+    with open("/proc/self/status") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+x = mx.nd.ones((2, 3))
+def call(i):
+    try:
+        mx.nd.slice(x, begin=tuple(range(i, i + 5000)), end=tuple(range(i, i + 5000)))
+    except ValueError:
+        pass
+for i in range(20):
+    call(i)
+base = resident()
+for i in range(300):
+    call(i)
+print(resident() < base + 40)   # 93 MB when they are kept
+""")
+    assert result.stdout.split() == ["True"], result.stderr
