@@ -341,7 +341,7 @@ for strict in ("0", "1"):
         same[name + strict] = bits[0] == bits[1]
 tell(**same)
 """
-    same = run(program)
+    same = run_own(program)
     assert same["eager1"] and same["hybrid1"] and same["products1"]
     assert not same["eager0"] and not same["hybrid0"] and not same["products0"]
 

@@ -276,7 +276,7 @@ bool ActivationShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const bool known = ElemwiseShape(attrs, in, out);
   const int least = attrs.get<SoftmaxActivationParam>().mode == 0 ? 1 : 2;
   MXNET_CHECK_KIND((*in)[0].ndim() < 0 || (*in)[0].ndim() >= least, Value)
-      << Named(attrs) << "data has shape " << (*in)[0] << "; at least " << (least == 1 ? "one dimension is" : "two dimensions are") << " needed";
+      << Named(attrs) << "the input has shape " << (*in)[0] << "; at least " << (least == 1 ? "one dimension is" : "two dimensions are") << " needed";
   return known;
 }
 
@@ -315,7 +315,7 @@ MXNET_REGISTER_OP(_backward_SoftmaxActivation)
     .set_param<SoftmaxActivationParam>()
     .set_inputs({"ograd", "output"})
     .set_outputs({"data_grad"})
-    .set_infer_shape(ElemwiseShape)
+    .set_infer_shape(ActivationShape)
     .set_gradient(ActivationSecondGradient)
     .set_kernel([](KernelArgs& args) {
       if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
