@@ -29,7 +29,7 @@ NDArrayHandle New(const Shape& shape, int dev_type, int dev_id, int delay_alloc,
 
 // Sizes are counted in elements; as bytes they may wrap to the right number.
 void CheckCount(const NDArray& a, size_t elements) {
-  MXNET_CHECK_KIND(static_cast<int64_t>(elements) == a.shape().Size(), Value) << "[NDArray] got " << elements << " elements for an array of shape " << a.shape();
+  MXNET_CHECK_KIND(static_cast<int64_t>(elements) == a.shape().Size(), Value) << "[copy] got " << elements << " elements for an array of shape " << a.shape() << "; accepted: " << a.shape().Size();
 }
 
 }  // namespace

@@ -32,6 +32,15 @@ std::FILE* Open(const std::string& path) {
 
 RecordWriter::RecordWriter(const std::string& path) : file_(std::make_unique<NewFile>("RecordIO", LocalPath(path))) {}
 
+RecordWriter::~RecordWriter() {
+  if (std::uncaught_exceptions() != exceptions_) return;
+  try {
+    Close();
+  } catch (const Error&) {
+    // NewFile has left the old file in its place
+  }
+}
+
 void RecordWriter::Close() {
   const std::unique_ptr<NewFile> file = std::move(file_);
   if (file) file->Commit();

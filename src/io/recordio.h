@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <string>
 
@@ -22,7 +23,8 @@ class RecordWriter {
  public:
   /* The file takes its name when it is closed (base/new_file.h). Throws Error(kIO). `path` may begin with file://. */
   explicit RecordWriter(const std::string& path);
-  ~RecordWriter() = default;   // without Close the file is given up
+  /* Closes it, unless an exception is on its way: then the file is given up. Errors go unseen here: Close tells them. */
+  ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   /* Throws Error(kValue) for 2^29 bytes or more, Error(kIO) when the file cannot take it. */
@@ -35,6 +37,7 @@ class RecordWriter {
   void Put(const void* data, size_t size);
   void PutPart(uint32_t flag, const char* data, size_t size);
   std::unique_ptr<NewFile> file_;
+  const int exceptions_ = std::uncaught_exceptions();
   uint64_t position_ = 0;
 };
 

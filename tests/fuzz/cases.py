@@ -16,6 +16,9 @@ TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1),
 # what is not asked: gives no answer to a call by itself, or ends the process on purpose
 LEFT_OUT = re.compile(r"^_backward_|^_Native|^_NDArray|^Custom$|^_Custom|^_npi_cvimread|^_cvimread")
 
+# parameters that are not asked: with init_output=False a result joins what `out` holds, and without `out` that is unspecified, as in 1.x
+PARAMETERS_LEFT_OUT = {"init_output"}
+
 
 def operators():
     """One name per operator."""
@@ -63,6 +66,8 @@ def operator_line(rng, names):
     arrays = [_array(rng, base, dtype) for _ in range(max(count, 0))]
     params = {}
     for pname, kind, _ in info.params:
+        if pname in PARAMETERS_LEFT_OUT:
+            continue
         needed = "required" in kind
         if needed and rng.random() < 0.97 or not needed and rng.random() < 0.35:
             params[pname] = _value(rng, kind)

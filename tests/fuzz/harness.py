@@ -1,6 +1,6 @@
 """Hostile calls for some minutes: every operator through several doors, damaged files, the predict API, the environment.
 
-    ./dev fuzz [--minutes M] [--seed S] [--workers W] [--replay FILE] [--preset P]
+    ./dev fuzz [--minutes M] [--calls N] [--seed S] [--workers W] [--replay FILE] [--preset P]
 
 Workers make the calls; this process notices crashes, hangs, wrong errors, memory that was not written and memory beyond
 need, looks for the one call (or the shortest row of calls) that does it, and prints a line of Python for each. Case `n`
@@ -114,8 +114,8 @@ def fuzz(options):
             arguments = ["--seed", str(options.seed), "--from", str(begin), "--count", str(count)]
             lives[Life(folder, f"w{begin}", arguments)] = (begin, count)
         while True:
-            while len(lives) < options.workers and time.monotonic() < ends:
-                begin_life(first, CHUNK)
+            while len(lives) < options.workers and time.monotonic() < ends and first < options.calls:
+                begin_life(first, min(CHUNK, options.calls - first))
                 first += CHUNK
             if not lives:
                 break
@@ -179,6 +179,7 @@ def replay(path):
 def main():
     parser = argparse.ArgumentParser(prog="./dev fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--minutes", type=float, default=10, help="how long (10)")
+    parser.add_argument("--calls", type=int, default=sys.maxsize, help="end after so many calls, if they take less time (no limit)")
     parser.add_argument("--seed", type=int, default=1, help="another number, other calls (1)")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes that make calls")
     parser.add_argument("--replay", metavar="FILE", help="make the calls of a file, such as tests/fuzz/found.txt, instead")

@@ -31,8 +31,10 @@ def test_a_crash_a_hang_and_a_wrong_error_are_noticed(tmp_path):
         assert line in result.stdout
 
 
-def test_one_minute_finds_nothing():
-    result = harness("--minutes", "1", "--seed", "17", "--workers", "2")
+def test_the_calls_of_about_a_minute_find_nothing():
+    """So many and not so long: a faster machine makes no other calls."""
+    result = harness("--minutes", "10", "--calls", "16000", "--seed", "17", "--workers", "2", seconds=700)
+    assert "16000 calls of seed 17, 0 found" in result.stdout, result.stdout[-8000:] + result.stderr[-2000:]
     assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
 
 
