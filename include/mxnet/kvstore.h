@@ -70,7 +70,7 @@ class MXNET_DLL KVStore {
 
   /* First values. Throws Error(kValue) for a key that has one. */
   virtual void Init(const Keys& keys, const Arrays& values) = 0;
-  /* Equal keys (in any places) belong together: their values are added up. Shapes must be those of Init, dtypes equal among them. */
+  /* Equal keys (in any places) belong together: their values are added up. Shapes must be those of Init, values of other dtypes than the first are converted. */
   virtual void Push(const Keys& keys, const Arrays& values, int priority = 0) = 0;
   virtual void Pull(const Keys& keys, const Arrays& outs, int priority = 0) = 0;
   /* Push then Pull. */
