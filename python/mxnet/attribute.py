@@ -1,21 +1,7 @@
 """Attributes that symbols inherit from the scope in which they are created."""
-import threading
+from ._scopes import Scopes
 
 __all__ = ["AttrScope", "current"]
-
-
-class _Scopes(threading.local):
-    def __init__(self):
-        self.stack = [AttrScope()]
-
-    @property
-    def value(self):
-        """The innermost scope; assigning replaces it until the ``with`` block ends that is open (`AttrScope._current.value` of 1.x)."""
-        return self.stack[-1]
-
-    @value.setter
-    def value(self, scope):
-        self.stack[-1] = scope
 
 
 class _ScopeType(type):
@@ -26,7 +12,7 @@ class _ScopeType(type):
 
     @current.setter
     def current(cls, scope):
-        _scopes.stack[-1] = scope
+        _scopes.value = scope
 
 
 class AttrScope(metaclass=_ScopeType):
@@ -72,7 +58,7 @@ class AttrScope(metaclass=_ScopeType):
         self._attr = self._own
 
 
-_scopes = AttrScope._current = _Scopes()
+_scopes = AttrScope._current = Scopes(AttrScope)
 
 
 def current():

@@ -1,7 +1,7 @@
 """Devices on which arrays live and operators run."""
 import ctypes
-import threading
 
+from ._scopes import Scopes
 from .base import _LIB, check_call, error_class
 
 __all__ = ["Context", "cpu", "cpu_pinned", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
@@ -14,22 +14,6 @@ _NAME_TO_TYPE = {name: typeid for typeid, name in _TYPE_TO_NAME.items()}
 _INTERNED = {}
 
 
-class _Scopes(threading.local):
-    """The contexts entered by this thread; the last one is current."""
-
-    def __init__(self):
-        self.stack = [Context("cpu", 0)]
-
-    @property
-    def value(self):
-        """The current context; assigning replaces it until the ``with`` block ends that is open (`Context._default_ctx.value` of 1.x)."""
-        return self.stack[-1]
-
-    @value.setter
-    def value(self, ctx):
-        self.stack[-1] = Context(ctx)
-
-
 class _ContextType(type):
     @property
     def default_ctx(cls):
@@ -38,7 +22,7 @@ class _ContextType(type):
 
     @default_ctx.setter
     def default_ctx(cls, ctx):
-        _scopes.stack[-1] = Context(ctx)
+        _scopes.value = ctx
 
 
 class Context(metaclass=_ContextType):
@@ -129,7 +113,7 @@ class _UnpickledContext(Context):
         return hash(Context(self))
 
 
-_scopes = Context._default_ctx = _Scopes()
+_scopes = Context._default_ctx = Scopes(lambda: Context("cpu", 0), Context)
 
 
 def cpu(device_id=0):

@@ -187,15 +187,16 @@ class DataParallelExecutorManager:
         self.sym_gen = sym_gen
         self.execgrp = DataParallelExecutorGroup(symbol, self.arg_names, self.param_names, ctx, self.slices, train_data)
         self.curr_execgrp = None        # the group of the batch that was loaded
+        self._monitors = []
         if sym_gen is not None:
             self.execgrp_bucket = {train_data.default_bucket_key: self.execgrp}
 
     def install_monitor(self, monitor):
-        """Let `monitor` watch all executors; not with buckets."""
-        if self.sym_gen is not None:
-            raise NotImplementedError("[executor_manager] Monitoring is not implemented with bucketing")
-        for executor in self.execgrp.train_execs:
-            monitor.install(executor)
+        """Let `monitor` watch all executors, with buckets also those that are made later."""
+        self._monitors.append(monitor)
+        for group in {self.execgrp, *getattr(self, "execgrp_bucket", {}).values()}:
+            for executor in group.train_execs:
+                monitor.install(executor)
 
     def set_params(self, arg_params, aux_params):
         """Give values to parameters and auxiliary states on all devices; names that the network does not have are left out."""
@@ -234,6 +235,9 @@ class DataParallelExecutorManager:
                 symbol = self.sym_gen(key)
                 self.execgrp_bucket[key] = DataParallelExecutorGroup(symbol, symbol.list_arguments(), self.param_names, self.ctx, self.slices, data_batch,
                                                                      shared_group=self.execgrp)
+                for monitor in self._monitors:
+                    for executor in self.execgrp_bucket[key].train_execs:
+                        monitor.install(executor)
             self.curr_execgrp = self.execgrp_bucket[key]
         self.curr_execgrp.load_data_batch(data_batch)
 

@@ -1,21 +1,7 @@
 """Automatic names of symbols."""
-import threading
+from ._scopes import Scopes
 
 __all__ = ["NameManager", "Prefix", "current"]
-
-
-class _Scopes(threading.local):
-    def __init__(self):
-        self.stack = [NameManager()]
-
-    @property
-    def value(self):
-        """The innermost manager; assigning replaces it until the ``with`` block ends that is open (`NameManager._current.value` of 1.x)."""
-        return self.stack[-1]
-
-    @value.setter
-    def value(self, manager):
-        self.stack[-1] = manager
 
 
 class _ManagerType(type):
@@ -26,7 +12,7 @@ class _ManagerType(type):
 
     @current.setter
     def current(cls, manager):
-        _scopes.stack[-1] = manager
+        _scopes.value = manager
 
 
 class NameManager(metaclass=_ManagerType):
@@ -69,7 +55,7 @@ class Prefix(NameManager):
         return self._prefix + super().get(name, hint)
 
 
-_scopes = NameManager._current = _Scopes()
+_scopes = NameManager._current = Scopes(NameManager)
 
 
 def current():

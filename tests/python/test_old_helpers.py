@@ -97,8 +97,13 @@ def test_manager_with_buckets_and_monitor():
     assert sorted(manager.execgrp_bucket) == [4, 7]
     manager.execgrp_bucket[7].param_arrays[3][0][:] = 5       # one array for all buckets
     assert manager.param_arrays[3][0].asnumpy().tolist() == [5, 5, 5]
-    with pytest.raises(NotImplementedError):
-        manager.install_monitor(None)
+    monitor = mx.monitor.Monitor(1, pattern='fc_output')
+    manager.install_monitor(monitor)
+    for key in (4, 7, 9):       # the last bucket is made after the monitor came
+        manager.load_data_batch(mx.io.DataBatch(batch.data, batch.label, bucket_key=key, provide_data=train.provide_data, provide_label=train.provide_label))
+        monitor.tic()
+        manager.forward()
+        assert [row[1] for row in monitor.toc()] == ['fc_output'], key
     plain = DataParallelExecutorManager(network(), [mx.cpu()], train)
     monitor = mx.monitor.Monitor(1, pattern='fc_output')
     plain.install_monitor(monitor)
