@@ -57,7 +57,7 @@ def repeat(function):
 
 # The parent's side.
 
-def _die_with_parent():
+def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)   # PR_SET_PDEATHSIG: a stopped process would not see the end of its input
 
 
@@ -72,7 +72,7 @@ class Contestant:
         self.name = name
         self.log = tempfile.TemporaryFile("w+")
         self.process = subprocess.Popen([python, os.path.abspath(script), "--contestant", *arguments], env=env, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=_die_with_parent)
+                                        stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=die_with_parent)
 
     def ready(self):
         """What the contestant says about itself."""

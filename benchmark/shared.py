@@ -1,13 +1,16 @@
 """Training and inference on cores that other processes use, and under a quota of processor time,
-beside the original and one thread.
+beside the original and PyTorch; this library and PyTorch also with one thread.
 
-./dev bench shared [--oracle python of 1.9.1] [--base other libmxnet.so]
-                   [--neighbours 0 2 4] [--quotas 1 1.5] [--rounds 5] [--only program ...]
+./dev bench shared [--oracle python of 1.9.1] [--torch python of PyTorch] [--base other libmxnet.so]
+                   [--neighbours 0 2 4] [--quotas 1 1.5] [--rounds 5] [--slice 0.5]
+                   [--only program ...] [--json file]
 
 A neighbour is a process that computes all the time. A quota is that of a control group (cgroup v2
-or v1 `cpu`), which a user who may write there makes; elsewhere those rows are left out. Contestants
-take turns, so each meets the same neighbours alone. Figures: milliseconds a call, median over
-rounds."""
+or v1 `cpu`), which a user who may write there makes; elsewhere one line says that those rows are
+left out. Nobody else is given a setting: each contestant chooses its own threads. Contestants take
+turns, so each meets the same neighbours alone, and all compute the same (shared_programs.py), which
+is checked. Figures: milliseconds a call, median over rounds; then how many times faster this
+library is than 1.9.1 and PyTorch, the median over rounds of the quotients."""
 import argparse
 import os
 import statistics
@@ -17,161 +20,91 @@ import time
 
 import numpy as np
 
-from alternate import Contestant, Failed, answers, repeat, serve
+import report
+from alternate import Contestant, Failed, alternate, answers, die_with_parent, environments, ratio, repeat, serve
+from shared_programs import PROGRAMS
 
 BUSY = "x = 0\nwhile True: x += 1"
-CONTESTANTS = {"ours": {}, "ours, 1 thread": {"OMP_NUM_THREADS": "1"}, "base": {}, "1.9.1": {}}
+OTHERS = ("1.9.1", "torch")   # whom this library is compared with
 
 
-# Workloads: each a function of nothing, the same program for this library and the original.
-
-def small_cnn(mx, filters=8, images=32, side=28):
-    """A training step of two convolutions and two dense layers."""
-    net = mx.gluon.nn.HybridSequential()
-    for n in (filters, 2 * filters):
-        net.add(mx.gluon.nn.Conv2D(n, 3, padding=1, activation="relu"), mx.gluon.nn.MaxPool2D())
-    net.add(mx.gluon.nn.Dense(64, activation="relu"), mx.gluon.nn.Dense(10))
-    net.initialize()
-    net.hybridize(static_alloc=True, static_shape=True)
-    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
-    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-3})
-    rng = np.random.RandomState(0)
-    x, y = mx.nd.array(rng.rand(images, 1, side, side)), mx.nd.array(rng.randint(0, 10, images))
-
-    def step():
-        with mx.autograd.record():
-            loss = loss_of(net(x), y)
-        loss.backward()
-        trainer.step(images)
-        loss.asnumpy()
-    return step
-
-
-def lenet_fit(mx):
-    """An epoch of Module.fit over 640 images."""
-    import logging
-    logging.disable(logging.INFO)
-    x = mx.sym.Variable("data")
-    for n in (20, 50):
-        x = mx.sym.Activation(mx.sym.Convolution(x, kernel=(5, 5), num_filter=n), act_type="tanh")
-        x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2))
-    x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=500), act_type="tanh")
-    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=10), name="softmax")
-    rng = np.random.RandomState(0)
-    data = mx.io.NDArrayIter(rng.rand(640, 1, 28, 28).astype("float32"), rng.randint(0, 10, 640).astype("float32"), 64)
-    module = mx.mod.Module(net, context=mx.cpu())
-    return lambda: module.fit(data, num_epoch=1, optimizer_params={"learning_rate": 0.01})
-
-
-def wide_cnn(mx):
-    """The small net's step with 64 and 128 filters over 32 images of 56 x 56: loops of milliseconds."""
-    return small_cnn(mx, 64, 32, 56)
-
-
-def dense_inference(mx):
-    """16 dense layers of 512 over 8 rows."""
-    net = mx.gluon.nn.HybridSequential()
-    for _ in range(16):
-        net.add(mx.gluon.nn.Dense(512, activation="relu"))
-    net.initialize()
-    net.hybridize(static_alloc=True, static_shape=True)
-    x = mx.nd.ones((8, 512))
-    return lambda: net(x).asnumpy()
-
-
-def eager(mx):
-    """Twenty eager operators on 250,000 numbers, and a wait."""
-    x, y = mx.nd.ones((500, 500)), mx.nd.ones((500, 500))
-
-    def run():
-        z = x
-        for _ in range(10):
-            z = (z + y) * 0.5
-        z.wait_to_read()
-    return run
-
-
-# name -> (the program, calls in a round)
-WORKLOADS = {"small CNN, step": (small_cnn, 20), "LeNet, epoch": (lenet_fit, 1), "wide CNN, step": (wide_cnn, 1), "16 dense layers": (dense_inference, 40),
-             "20 eager operators": (eager, 40)}
-
-
-def contestant():
+def contestant(kind, only):
+    """Serves the programs with mxnet, this library's or 1.9.1's, or with torch."""
     send = answers()
-    import mxnet as mx
-    mx.random.seed(0)
-    programs = {name: repeat(make(mx)) for name, (make, _) in WORKLOADS.items() if not ONLY or name in ONLY}
-    for run in programs.values():
-        run(2)
-    serve(send, programs, {"version": mx.__version__})
+    module = __import__(kind)
+    made = {name: entry[kind == "torch"](module) for name, entry in PROGRAMS.items() if not only or name in only}
+    for run, _ in made.values():
+        repeat(run)(2)
+    serve(send, {name: repeat(run) for name, (run, _) in made.items()},
+          {"version": module.__version__, "numbers": {name: numbers() for name, (_, numbers) in made.items()}})
+
+
+def entries(args):
+    """contestant's name -> (interpreter, module, environment)"""
+    ours, plain = environments("wall")
+    found = {"ours": (sys.executable, "mxnet", ours), "ours, 1 thread": (sys.executable, "mxnet", dict(ours, OMP_NUM_THREADS="1"))}
+    if args.base:
+        found["base"] = sys.executable, "mxnet", dict(ours, MXNET_LIBRARY_PATH=args.base)
+    if args.oracle:
+        found["1.9.1"] = args.oracle, "mxnet", plain
+    if args.torch:
+        found["torch"] = args.torch, "torch", plain
+        found["torch, 1 thread"] = args.torch, "torch", dict(plain, OMP_NUM_THREADS="1")
+    return found
+
+
+def check(contestants):
+    """Every contestant's numbers are the first one's."""
+    first = contestants[0]
+    for c in contestants[1:]:
+        for name, expected in first.info["numbers"].items():
+            got = c.info["numbers"][name]
+            if len(got) != len(expected) or not np.allclose(got, expected, rtol=2e-3, atol=1e-6):
+                raise Failed(f"{name}: {c.name} computes {got}, {first.name} {expected}")
 
 
 # Control groups
 
+PERIOD = 0.1   # seconds
+
+
 class Quota:
-    """A control group that gives its processes so many processors' time; `folder` is None where none can be made."""
+    """A control group that gives its processes so many processors' time; `folder` is None where
+    none can be made."""
 
     def __init__(self, processors):
         self.folder = None
         second = os.path.exists("/sys/fs/cgroup/cgroup.controllers")
         folder = f"/sys/fs/cgroup/{'' if second else 'cpu/'}mxnet-bench-{os.getpid()}"
+        time_of = [int(1e6 * PERIOD * processors), int(1e6 * PERIOD)]
+        files = {"cpu.max": "{} {}"} if second else {"cpu.cfs_period_us": "{1}", "cpu.cfs_quota_us": "{0}"}
         try:
             os.mkdir(folder)
             self.folder = folder
-            with open(f"{folder}/{'cpu.max' if second else 'cpu.cfs_quota_us'}", "w") as f:
-                f.write(str(int(processors * 100000)))
+            for name, text in files.items():
+                with open(f"{folder}/{name}", "w") as f:
+                    f.write(text.format(*time_of))
         except OSError:
             self.end()
 
     def enter(self):
-        with open(f"{self.folder}/cgroup.procs", "w") as f:
-            f.write(str(os.getpid()))
+        """Puts this process into the group; False where that cannot be done."""
+        if not self.folder:
+            return False
+        try:
+            with open(f"{self.folder}/cgroup.procs", "w") as f:
+                f.write(str(os.getpid()))
+        except OSError:
+            self.end()
+        return bool(self.folder)
 
     def end(self):
+        folder, self.folder = self.folder, None
         for _ in range(50):   # processes that were killed leave it a moment later
             try:
-                return self.folder and os.rmdir(self.folder)
+                return folder and os.rmdir(folder)
             except OSError:
                 time.sleep(0.1)
-
-
-def measure(args, neighbours, quota):
-    """workload -> contestant -> milliseconds a call"""
-    group = Quota(quota) if quota else None
-    if group and not group.folder:
-        print(f"quota of {quota}: no control group can be made here; left out")
-        return {}
-    here = open("/proc/self/cgroup").read()
-    if group:
-        group.enter()   # what is started from here on is in the group
-    contestants, busy = [], []
-    try:
-        for name, env in CONTESTANTS.items():
-            if (name == "1.9.1" and not args.oracle) or (name == "base" and not args.base):
-                continue
-            env = dict(os.environ, **env, **({"MXNET_LIBRARY_PATH": args.base} if name == "base" else {}))
-            if name == "1.9.1":
-                env = {k: v for k, v in env.items() if k not in ("PYTHONPATH", "MXNET_LIBRARY_PATH")}
-            contestants.append(Contestant(name, args.oracle if name == "1.9.1" else sys.executable, __file__, args.only or [], env))
-            contestants[-1].ready()
-        busy = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(neighbours)]
-        times = {w: {c.name: [] for c in contestants} for w in WORKLOADS if not args.only or w in args.only}
-        for r in range(args.rounds + 1):
-            for w in times:
-                for c in contestants:
-                    wall = c.time(w, WORKLOADS[w][1])[0]
-                    if r:
-                        times[w][c.name].append(1e3 * wall)
-        return {w: {c: statistics.median(t) for c, t in row.items()} for w, row in times.items()}
-    finally:
-        for process in busy:
-            process.kill()
-            process.wait()
-        for c in contestants:
-            c.end()
-        if group:
-            leave(here)
-            group.end()
 
 
 def leave(groups):
@@ -184,29 +117,75 @@ def leave(groups):
                 f.write(str(os.getpid()))
 
 
+def measure(args, neighbours, quota):
+    """program -> contestant -> seconds a call in each round; None where no control group can be made"""
+    group = Quota(quota) if quota else None
+    here = open("/proc/self/cgroup").read()
+    if group and not group.enter():   # what is started from here on is in the group
+        return None
+    contestants, busy = [], []
+    try:
+        for name, (python, module, env) in entries(args).items():
+            contestants.append(Contestant(name, python, __file__, [module, *(args.only or [])], env))
+            contestants[-1].ready()
+        check(contestants)
+        busy = [subprocess.Popen([sys.executable, "-c", BUSY], preexec_fn=die_with_parent) for _ in range(neighbours)]
+        calls = {}
+        for w in args.only or PROGRAMS:
+            few = PROGRAMS[w][2]
+            calls[w] = {c.name: max(1, round(args.slice / c.time(w, few)[0])) for c in contestants}
+        # Under a quota nobody pays for what the one before used: the next slice begins with a new period.
+        return alternate(contestants, calls, args.rounds, step=lambda: time.sleep(2 * PERIOD if group else 0))
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+        for c in contestants:
+            c.end()
+        if group:
+            leave(here)
+            group.end()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--neighbours", type=int, nargs="*", default=[0, 2, 4])
-    parser.add_argument("--quotas", type=float, nargs="*", default=[1, 1.5])
+    parser.add_argument("--quotas", type=float, nargs="*", default=[1, 1.5], help="in processors")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--oracle", help="python of MXNet 1.9.1")
+    parser.add_argument("--slice", type=float, default=0.5, help="seconds that a contestant computes before the next one's turn, at least one call")
+    parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
+    parser.add_argument("--torch", help="interpreter with torch")
     parser.add_argument("--base", help="another libmxnet.so to compare with")
-    parser.add_argument("--only", nargs="*", choices=WORKLOADS, help="these workloads")
+    parser.add_argument("--only", nargs="*", choices=PROGRAMS, help="these programs")
+    parser.add_argument("--json", help="file for the figures")
+    parser.add_argument("--contestant", nargs="+", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    print("| load | program | " + " | ".join(f"{c}, ms" for c in CONTESTANTS if (c != "1.9.1" or args.oracle) and (c != "base" or args.base)) + " |")
+    if args.contestant:
+        contestant(args.contestant[0], args.contestant[1:])
+        return
+    names = list(entries(args))
+    others = [n for n in names if n in OTHERS]
+    columns = ["load", "program", *(f"{n}, ms" for n in names), *(f"{n} ÷ ours" for n in others)]
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|", flush=True)
+    figures, left_out = [], []
     for neighbours, quota in [(n, None) for n in args.neighbours] + [(0, q) for q in args.quotas]:
         try:
             rows = measure(args, neighbours, quota)
         except Failed as e:
             raise SystemExit(f"shared: {e}")
-        for w, row in rows.items():
-            load = f"quota of {quota}" if quota else f"{neighbours} neighbours"
-            print(f"| {load} | {w} | " + " | ".join(f"{t:.1f}" for t in row.values()) + " |", flush=True)
+        if rows is None:
+            left_out.append(quota)
+        load = f"quota of {quota:g}" if quota else f"{neighbours} neighbours"
+        for w, times in (rows or {}).items():
+            medians = {n: 1e3 * statistics.median(t) for n, t in times.items()}
+            ratios = {n: ratio(times, n, "ours") for n in others}
+            figures.append({"load": load, "program": w, "ms": medians, "over ours": ratios})
+            print(f"| {load} | {w} | {' | '.join([f'{t:.1f}' for t in medians.values()] + [f'{r:.2f}' for r in ratios.values()])} |", flush=True)
+    for quota in left_out:
+        print(f"\nquota of {quota:g}: left out, no control group of processor time can be made here")
+    if args.json:
+        report.save(args.json, {"mode": "shared", "rows": figures, "left_out": left_out})
 
 
 if __name__ == "__main__":
-    if "--contestant" in sys.argv:
-        ONLY = sys.argv[sys.argv.index("--contestant") + 1:]
-        contestant()
-    else:
-        main()
+    main()

@@ -51,6 +51,68 @@ def test_the_walk_tells_memory_and_times_of_each_build():
     assert all(peak >= resident > 10 for peak, resident in zip(rows["peak"], rows["resident"])), done.stdout
 
 
+def test_shared_cores_are_measured_with_every_load():
+    """Two programs with one neighbour: a row each. What contestants compute is compared, so both must agree."""
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "shared.py"), "--neighbours", "1", "--quotas", "--rounds", "1", "--slice", "0.01", "--only",
+                           "small CNN, step", "20 eager operators"], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
+    assert head == ["load", "program", "ours, ms", "ours, 1 thread, ms"]
+    assert [row[:2] for row in rows] == [["1 neighbours", "small CNN, step"], ["1 neighbours", "20 eager operators"]]
+    assert all(float(ms) > 0 for row in rows for ms in row[2:])
+
+
+def test_a_contestant_that_computes_something_else_is_an_error(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import shared
+
+    class Said:
+        def __init__(self, name, *numbers):
+            self.name, self.info = name, {"numbers": {"a program": list(numbers)}}
+    shared.check([Said("ours", 1.0, 2.0), Said("torch", 1.0, 2.001)])
+    for wrong in ((1.0, 2.1), (1.0,), (1.0, float("nan"))):
+        with pytest.raises(shared.Failed, match="a program: torch computes .*, ours "):
+            shared.check([Said("ours", 1.0, 2.0), Said("torch", *wrong)])
+
+
+def test_quotas_without_control_groups_are_left_out_in_one_line(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(BENCHMARK)
+    import shared
+
+    def refused(path):
+        raise PermissionError(path)
+    monkeypatch.setattr(os, "mkdir", refused)
+    monkeypatch.setattr(sys, "argv", ["shared.py", "--neighbours", "--quotas", "1.5"])
+    shared.main()
+    assert capsys.readouterr().out.splitlines()[2:] == ["", "quota of 1.5: left out, no control group of processor time can be made here"]
+
+
+def test_a_quota_holds():
+    """A process in a group of half a processor computes for about half of the time."""
+    program = """if True:
+        import sys, time
+        sys.path.insert(0, sys.argv[1])
+        import shared
+        here, group = open("/proc/self/cgroup").read(), shared.Quota(0.5)
+        if not group.enter():
+            raise SystemExit("none")
+        begin = time.perf_counter(), time.process_time()
+        while time.perf_counter() < begin[0] + 2:
+            pass
+        print((time.process_time() - begin[1]) / (time.perf_counter() - begin[0]))
+        folder = group.folder
+        shared.leave(here)
+        group.end()
+        import os
+        assert not os.path.exists(folder), folder
+        """
+    done = subprocess.run([sys.executable, "-c", program, BENCHMARK], capture_output=True, text=True, timeout=100)
+    if done.stderr == "none\n":
+        pytest.skip("no control group can be made here")
+    assert done.returncode == 0, done.stderr
+    assert 0 < float(done.stdout) < 0.65
+
+
 @pytest.mark.skipif(mx.context.num_gpus() > 0, reason="a GPU is here")
 @pytest.mark.parametrize("program", ["score", "train", "eager", "kernels", "memory", "rnn", "leak"])
 def test_a_gpu_where_there_is_none_is_one_clear_line(program):
