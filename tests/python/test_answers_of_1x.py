@@ -197,6 +197,15 @@ def test_dtypes_of_softmax_and_sums_of_squares():
     squares = sym.multi_sum_sq(V("a"), V("b"), num_arrays=2)
     assert squares.infer_type(a="float16") == ([np.float16, np.float16], [np.float32], [])
     assert squares.infer_type(b="float64") == ([np.float64, np.float64], [np.float32], [])
+    # integers of one type are inferred, and refused when called
+    assert squares.infer_type(a="int32", b="int32") == ([np.int32, np.int32], [np.float32], []) and squares.infer_type(a="uint8")[0] == [np.uint8, np.uint8]
+    assert sym.all_finite(V("a")).infer_type(a="int32") == ([np.int32], [np.float32], []) == sym.multi_all_finite(V("a"), num_arrays=1).infer_type(a="int32")
+    whole, real = nd.array([1, 2], dtype="int32"), nd.array([1, 2])
+    for call in (lambda: squares.infer_type(a="float32", b="int32"), lambda: squares.infer_type(a="int32", b="float32"), lambda: nd.multi_sum_sq(whole, whole, num_arrays=2),
+                 lambda: nd.multi_sum_sq(real, whole, num_arrays=2), lambda: nd.all_finite(whole), lambda: nd.multi_all_finite(whole, num_arrays=1),
+                 lambda: squares.bind(mx.cpu(), {"a": whole, "b": whole}).forward()[0].asnumpy()):
+        with pytest.raises(TypeError, match="accepted: float32, float64, float16, bfloat16"):
+            call()
 
 
 # ---- inference

@@ -83,10 +83,11 @@ bool OneNumberShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return AllKnown(*in);
 }
 
-/* The output is float32; the inputs are floating, each by itself. */
+/* The output is float32; the inputs are floating, each by itself. As in 1.x, integers of one type pass here too, and a call refuses them (set_dtypes). */
 bool SingleOutType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const bool alike = std::all_of(in->begin(), in->end(), [&](int t) { return t == (*in)[0]; });
   for (size_t i = 0; i < in->size(); ++i)
-    MXNET_CHECK_KIND((*in)[i] == kDTypeUnknown || IsFloating((*in)[i]), Type)
+    MXNET_CHECK_KIND((*in)[i] == kDTypeUnknown || IsFloating((*in)[i]) || alike, Type)
         << "[" << attrs.op->name << "] input " << i << " is " << DTypeName((*in)[i]) << "; accepted: float32, float64, float16, bfloat16";
   AssignType(attrs, "output", &(*out)[0], kFloat32);
   for (int t : *in)
@@ -222,6 +223,7 @@ MXNET_REGISTER_OP(all_finite)
     .set_inputs({"data"})
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_kernel(FiniteKernel<AllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_all_finite)
@@ -231,6 +233,7 @@ MXNET_REGISTER_OP(multi_all_finite)
     .set_list_inputs(Names<MultiAllFiniteParam>)
     .set_infer_shape(OneNumberShape)
     .set_infer_type(SingleOutType)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_kernel(FiniteKernel<MultiAllFiniteParam>);
 
 MXNET_REGISTER_OP(multi_sum_sq)
@@ -240,6 +243,7 @@ MXNET_REGISTER_OP(multi_sum_sq)
     .set_list_inputs(Names<NumArraysParam>)
     .set_infer_shape(SumSqShape)
     .set_infer_type(SumSqType)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_kernel(SumSqKernel);
 
 MXNET_REGISTER_OP(multi_lars)
