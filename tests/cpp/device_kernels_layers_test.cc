@@ -238,21 +238,26 @@ TEST_F(LayerKernels, Ctc) {
 TEST_F(LayerKernels, Pooling) {
   for (int dtype : kReal)
     for (const char* type : {"max", "avg", "sum", "lp"}) {
+      const bool slopes = std::string(type) == "max" || std::string(type) == "lp";
       AttrDict attrs = {{"pool_type", type}, {"kernel", "(3, 2)"}, {"stride", "(2, 1)"}, {"pad", "(1, 1)"}, {"p_value", "3"}};
       Check({"Pooling", {{2, 3, 7, 6}}, {dtype}, attrs}, 4);
       // few values: maxima stand in several places
       Check({"_backward_Pooling", {{2, 3, 4, 7}, {2, 3, 7, 6}, {2, 3, 4, 7}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
+      if (slopes) Check({"_backward_backward_Pooling", {{2, 3, 7, 6}, {2, 3, 7, 6}, {2, 3, 4, 7}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
       attrs["layout"] = "NHWC";
       attrs["count_include_pad"] = "0";
       Check({"Pooling", {{2, 7, 6, 3}}, {dtype}, attrs}, 4);
       Check({"_backward_Pooling", {{2, 4, 7, 3}, {2, 7, 6, 3}, {2, 4, 7, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
+      if (slopes) Check({"_backward_backward_Pooling", {{2, 7, 6, 3}, {2, 7, 6, 3}, {2, 4, 7, 3}}, {dtype}, attrs, OpReq::kWrite, 1, 2}, 20);
     }
   for (int dtype : {kFloat32, kFloat16})   // several channels of a pixel in an access
     for (const char* type : {"max", "avg", "sum", "lp"})
       for (bool misaligned : {false, true}) {
+        const bool slopes = std::string(type) == "max" || std::string(type) == "lp";
         const AttrDict attrs = {{"pool_type", type}, {"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"}, {"p_value", "2"}, {"layout", "NHWC"}};
         Check({"Pooling", {{2, 7, 6, 16}}, {dtype}, attrs, OpReq::kWrite, -3, 3, misaligned}, 4);
         Check({"_backward_Pooling", {{2, 4, 3, 16}, {2, 7, 6, 16}, {2, 4, 3, 16}}, {dtype}, attrs, OpReq::kWrite, 1, 2, misaligned}, 20);
+        if (slopes) Check({"_backward_backward_Pooling", {{2, 7, 6, 16}, {2, 7, 6, 16}, {2, 4, 3, 16}}, {dtype}, attrs, OpReq::kWrite, 1, 2, misaligned}, 20);
       }
   for (int dtype : {kInt8, kUint8}) Check({"Pooling", {{2, 3, 7, 6}}, {dtype}, {{"kernel", "(3, 3)"}, {"pooling_convention", "full"}, {"stride", "(2, 2)"}}});
   Check({"Pooling", {{2, 3, 9}}, {kFloat32}, {{"kernel", "(4,)"}, {"pool_type", "avg"}, {"pooling_convention", "same"}, {"stride", "(2,)"}}});
@@ -283,6 +288,7 @@ TEST_F(LayerKernels, ChannelsLast) {
       for (uint32_t out : {0u, 1u}) {
         Check({"_backward_BatchNorm", {image, image, c, c, c, c, c}, back, {{"fix_gamma", "0"}}, OpReq::kWrite, 0.1, 1, false, in, out}, 60);
         Check({"_backward_Pooling", {pooled, image, pooled}, {dtype}, {{"kernel", "(2, 2)"}, {"pool_type", "avg"}}, OpReq::kWrite, -3, 3, false, in, out}, 4);
+        Check({"_backward_backward_Pooling", {image, image, pooled}, {dtype}, {{"kernel", "(2, 2)"}}, OpReq::kWrite, -3, 3, false, in, out}, 0);
       }
   }
 }

@@ -373,6 +373,8 @@ TWICE = {
     "bilinear": (lambda a, w: nd.UpSampling(a, w, scale=2, sample_type="bilinear", num_filter=1, num_args=2), [R.random((1, 1, 2, 2)), R.random((1, 1, 4, 4))]),
     "average": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pool_type="avg"), [R.random((1, 1, 3, 3))]),
     "sum": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pool_type="sum", pad=(1, 1)), [R.random((1, 1, 3, 3))]),
+    "maximum": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pad=(1, 1)), [R.random((1, 1, 3, 3))]),
+    "norm": (lambda a: nd.Pooling(a, kernel=(2, 2), pool_type="lp", p_value=3), [R.standard_normal((1, 1, 3, 3))]),
     "adaptive": (lambda a: nd.contrib.AdaptiveAvgPooling2D(a * a, output_size=2), [R.random((1, 1, 3, 3))]),
 }
 

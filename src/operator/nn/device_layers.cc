@@ -412,6 +412,24 @@ void PoolBackwardOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBl
   });
 }
 
+void PoolGatherOnDevice(KernelArgs& a, const PoolDims& d, bool last, const TBlob& u, const TBlob& x, const TBlob& y, const TBlob& out) {
+  const std::string position = PositionText(x, y, d);
+  const int width = PoolWidth(d, last, {&u, &x, &y, &out});
+  rtc::Arguments args;
+  args.Add(u.dptr).Add(x.dptr).Add(y.dptr).Add(out.dptr);
+  AddPool(d, d.out, width, y.Size() / width, &args);
+  rtc::LaunchItems(a.run, {"pool_gather", {x.dtype}, PoolVariant(d, last, position, width)}, y.Size() / width, &args, [&] {
+    std::string body = PlaceText(last) + "    const Window w = WindowAt(a, q0, q1, q2);\n    A top[kWidth], sum[kWidth];\n    mx::LoadPack<kWidth>(a.y, item * kWidth, top);\n    bool open[kWidth];\n" +
+                       kEachPooled + "sum[j] = A(0), open[j] = top[j] != A(0) || " + (d.type == kPoolMax ? "true" : "false") + ";\n" +
+                       "    for (P x = w.b[0]; x < w.e[0]; ++x)\n      for (P y = w.b[1]; y < w.e[1]; ++y)\n        for (P z = w.b[2]; z < w.e[2]; ++z) {\n"
+                       "          const P at = " + At(last, "i", "x", "y", "z") + ";\n          A e[kWidth], g[kWidth];\n          mx::LoadPack<kWidth>(a.x, at, e);\n          mx::LoadPack<kWidth>(a.u, at, g);\n" + kEachPooled;
+    body += d.type == kPoolMax ? "if (open[j] && e[j] == top[j]) sum[j] = g[j], open[j] = false;\n"
+                               : "if (open[j]) {\n            const A slope = Power(e[j] / top[j], kP - 1);\n            sum[j] += e[j] < A(0) ? -(g[j] * slope) : g[j] * slope;\n          }\n";
+    return LoopText{std::string("const D0* u; const D0* x; const D0* y; D0* out; ") + kPoolMembers, RealText(x.dtype) + PoolFunctions(d, position, width),
+                    body + "        }\n    mx::StorePack<kWidth>(a.out, item * kWidth, sum);\n"};
+  });
+}
+
 void AdaptivePoolOnDevice(KernelArgs& a, const TBlob& image, const TBlob& small, bool backward) {
   rtc::Arguments args;
   args.Add(image.dptr).Add(small.dptr).Add(image.shape[2]).Add(image.shape[3]).Add(small.shape[2]).Add(small.shape[3]);

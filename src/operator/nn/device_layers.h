@@ -43,6 +43,8 @@ void RreluOnDevice(KernelArgs& args, bool drawn, const DeviceDraws& draws, doubl
 /* Pooling of planes (batch * channels) or of images whose channels lie last. dx gathers, so its sums have one order. */
 void PoolOnDevice(KernelArgs& args, const PoolDims& d, bool last, const TBlob& x, const TBlob& y);
 void PoolBackwardOnDevice(KernelArgs& args, const PoolDims& d, bool last, const TBlob& og, const TBlob& x, const TBlob& y, const TBlob& dx);
+/* pool_type max and lp: PoolBackwardOnDevice transposed, from u (shaped as x) to out (shaped as y). */
+void PoolGatherOnDevice(KernelArgs& args, const PoolDims& d, bool last, const TBlob& u, const TBlob& x, const TBlob& y, const TBlob& out);
 /* Averages over windows that divide images (planes, h, w); backward: from og to the gradient of the image. */
 void AdaptivePoolOnDevice(KernelArgs& args, const TBlob& image, const TBlob& small, bool backward);
 

@@ -143,6 +143,13 @@ void Forward(KernelArgs& args) {
   RunReal(args, [&](KernelArgs& a, auto) { run(a); });
 }
 
+template <typename F>
+void EachPlane(const PoolDims& d, bool last, F&& f) {   // work items of PoolBackward and PoolGather
+  const int64_t items = last ? d.batch * ((d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock) : d.batch * d.channels;
+  const int64_t work = d.OutSize() * d.kernel[0] * d.kernel[1] * d.kernel[2] * (last ? std::min(d.channels, kPoolChannelBlock) : 1);
+  ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), f);
+}
+
 void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
   if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
   if (args.run.ctx.is_gpu()) {
@@ -158,20 +165,69 @@ void Backward(KernelArgs& args) {   // ograd, data, output -> data_grad
     const void* og = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.OutSize());
     const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
     const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());
-    const int64_t items = last ? d.batch * ((d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock) : d.batch * d.channels;
-    const int64_t work = d.OutSize() * d.kernel[0] * d.kernel[1] * d.kernel[2] * (last ? std::min(d.channels, kPoolChannelBlock) : 1);
-    ParallelFor(items, std::max<int64_t>(1, 32768 / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-      MXNET_CPU_CALL(PoolBackward)(d, a.in[0].dtype, last, og, x, y, a.out[0].dptr, begin, end);
-    });
+    EachPlane(d, last, [&](int64_t begin, int64_t end) { MXNET_CPU_CALL(PoolBackward)(d, a.in[0].dtype, last, og, x, y, a.out[0].dptr, begin, end); });
   });
+}
+
+void Gather(KernelArgs& args) {   // ggrad, data, output -> ograd_grad
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const auto& p = args.param<PoolingParam>();
+    auto in_order = [&](const TBlob& b) { return p.channels_last() ? b : InOrderOnDevice(args, b, args.out[0].layout); };
+    const TBlob u = in_order(args.in[0]), x = in_order(args.in[1]), y = in_order(args.in[2]);
+    return PoolGatherOnDevice(args, DimsOf(p, x.shape, y.shape), Last(p, args.out[0]), u, x, y, args.out[0]);
+  }
+  RunReal(args, [](KernelArgs& a, auto) {
+    const auto& p = a.param<PoolingParam>();
+    const PoolDims d = DimsOf(p, a.in[1].shape, a.out[0].shape);
+    const bool last = Last(p, a.out[0]);
+    const void* u = InOrder(a, a.in[0], Last(p, a.in[0]), last, d.batch, d.channels, d.InSize());
+    const void* x = InOrder(a, a.in[1], Last(p, a.in[1]), last, d.batch, d.channels, d.InSize());
+    const void* y = InOrder(a, a.in[2], Last(p, a.in[2]), last, d.batch, d.channels, d.OutSize());
+    EachPlane(d, last, [&](int64_t begin, int64_t end) { MXNET_CPU_CALL(PoolGather)(d, a.in[0].dtype, last, u, x, y, a.out[0].dptr, begin, end); });
+  });
+}
+
+/*
+ * sum u * _backward_Pooling(og, x, y) is linear in og and u. Its gradients with respect to x and y, of pool_type lp, from those with
+ * respect to u (`by_u`) and og (`by_og`): slopes are sign(x) |x / y|^(p-1). Of maxima there are none.
+ */
+void SlopesChange(const PoolingParam& p, const NodeEntry& og, const NodeEntry& u, const NodeEntry& by_u, const NodeEntry& by_og, const Node& node, std::vector<NodeEntry>* grads) {
+  if (p.pool_type != kPoolLp || p.p_value.value() == 1) return;
+  const NodeEntry x = node.inputs[1], y = node.inputs[2];
+  const AttrDict zero = {{"scalar", "0"}, {"is_int", "0"}};
+  auto times = [](const NodeEntry& a, const NodeEntry& b) { return MakeOp("elemwise_mul", {a, b}); };
+  auto over = [&](const NodeEntry& a, const NodeEntry& b) {   // 0 where b is
+    return MakeOp("elemwise_div", {times(a, MakeOp("_not_equal_scalar", {b}, zero)), MakeOp("elemwise_add", {b, MakeOp("_equal_scalar", {b}, zero)})});
+  };
+  auto scaled = [](const NodeEntry& a, int by) { return MakeOp("_mul_scalar", {a}, {{"scalar", std::to_string(by)}, {"is_int", "0"}}); };
+  const int power = p.p_value.value() - 1;
+  if (power == 1) {   // with ones as data and output all slopes are 1
+    const NodeEntry sums{MakeNodeLike("_backward_Pooling", node, {over(og, y), MakeOp("ones_like", {x}), MakeOp("ones_like", {y})}), 0, 0};
+    (*grads)[1] = times(u, sums);
+  } else {
+    (*grads)[1] = scaled(times(u, over(by_u, x)), power);
+  }
+  (*grads)[2] = scaled(times(over(og, y), by_og), -power);
 }
 
 // ograd, data, output -> data_grad. Averages and sums are linear: what comes from above is pooled as data was.
 std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  const int type = node->attrs->get<PoolingParam>().pool_type;
-  MXNET_CHECK(type == kPoolAvg || type == kPoolSum) << "[_backward_Pooling] has a second gradient for pool_type avg and sum only";
+  const auto& p = node->attrs->get<PoolingParam>();
   std::vector<NodeEntry> grads(node->inputs.size());
-  grads[0] = NodeEntry{MakeNodeLike("Pooling", *node, {ograds[0]}), 0, 0};
+  if (p.pool_type == kPoolAvg || p.pool_type == kPoolSum) {
+    grads[0] = NodeEntry{MakeNodeLike("Pooling", *node, {ograds[0]}), 0, 0};
+    return grads;
+  }
+  grads[0] = NodeEntry{MakeNodeLike("_backward_backward_Pooling", *node, {ograds[0], node->inputs[1], node->inputs[2]}), 0, 0};
+  SlopesChange(p, node->inputs[0], ograds[0], NodeEntry{node, 0, 0}, grads[0], *node, &grads);
+  return grads;
+}
+
+std::vector<NodeEntry> ThirdGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  std::vector<NodeEntry> grads(node->inputs.size());
+  grads[0] = NodeEntry{MakeNodeLike("_backward_Pooling", *node, {ograds[0], node->inputs[1], node->inputs[2]}), 0, 0};
+  SlopesChange(node->attrs->get<PoolingParam>(), ograds[0], node->inputs[0], grads[0], NodeEntry{node, 0, 0}, *node, &grads);
   return grads;
 }
 
@@ -200,6 +256,18 @@ MXNET_REGISTER_OP(_backward_Pooling)
     .set_layout(LayoutRule::kChannelsLast)
     .set_gradient(SecondGradient)
     .set_kernel(Backward);
+
+MXNET_REGISTER_OP(_backward_backward_Pooling)
+    .describe("Gradient of _backward_Pooling, for pool_type max and lp, with respect to ograd: of ggrad what stands where data has its first maximum of each window, "
+              "or the sum of what each element contributes to the p-norm.")
+    .set_param<PoolingParam>()
+    .set_inputs({"ggrad", "data", "output"})
+    .set_outputs({"ograd_grad"})
+    .set_infer_shape(LikeInputsShape(2))
+    .set_infer_type(SameType)
+    .set_layout(LayoutRule::kChannelsLast)
+    .set_gradient(ThirdGradient)
+    .set_kernel(Gather);
 
 }  // namespace
 }  // namespace nn

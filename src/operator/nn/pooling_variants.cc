@@ -328,16 +328,48 @@ void OnePlaneBackward(const PoolDims& d, const T* og, const T* x, const T* y, T*
       }
 }
 
+// Planes as above. The places of maxima are those that OnePlaneBackward finds.
 template <typename T>
-void Backward(const PoolDims& d, bool last, const T* og, const T* x, const T* y, T* dx, int64_t begin, int64_t end) {
+void OnePlaneGather(const PoolDims& d, const T* u, const T* x, const T* y, T* out, int64_t step, int64_t width) {
+  int64_t o = 0;
+  for (int64_t od = 0; od < d.out[0]; ++od)
+    for (int64_t oh = 0; oh < d.out[1]; ++oh)
+      for (int64_t ow = 0; ow < d.out[2]; ++ow, ++o) {
+        const Window w = WindowAt(d, od, oh, ow);
+        const T* result = y + o * step;
+        T sum[kPoolChannelBlock], pending[kPoolChannelBlock];
+        std::fill(sum, sum + width, T(0));
+        std::fill(pending, pending + width, T(1));
+        for (int64_t id = w.begin[0]; id < w.end[0]; ++id)
+          for (int64_t ih = w.begin[1]; ih < w.end[1]; ++ih)
+            for (int64_t iw = w.begin[2]; iw < w.end[2]; ++iw) {
+              const int64_t at = ((id * d.in[1] + ih) * d.in[2] + iw) * step;
+              if (d.type == nn::kPoolLp) {
+                for (int64_t j = 0; j < width; ++j) sum[j] += u[at + j] * LpSlope(x[at + j], result[j], d.p);
+                continue;
+              }
+#pragma omp simd
+              for (int64_t j = 0; j < width; ++j) {
+                const T found = x[at + j] == result[j] ? pending[j] : T(0);
+                sum[j] = found != T(0) ? u[at + j] : sum[j];
+                pending[j] -= found;
+              }
+            }
+        std::copy(sum, sum + width, out + o * step);
+      }
+}
+
+// f(place of the first image element, place of the first result, step, width) of every plane or block of channels.
+template <typename F>
+void EachPlane(const PoolDims& d, bool last, int64_t begin, int64_t end, F&& f) {
   const int64_t blocks = (d.channels + kPoolChannelBlock - 1) / kPoolChannelBlock;
   for (int64_t i = begin; i < end; ++i) {
     if (!last) {
-      OnePlaneBackward(d, og + i * d.OutSize(), x + i * d.InSize(), y + i * d.OutSize(), dx + i * d.InSize(), 1, 1);
+      f(i * d.InSize(), i * d.OutSize(), int64_t{1}, int64_t{1});
       continue;
     }
     const int64_t n = i / blocks, c = i % blocks * kPoolChannelBlock, in = n * d.InSize() * d.channels + c, out = n * d.OutSize() * d.channels + c;
-    OnePlaneBackward(d, og + out, x + in, y + out, dx + in, d.channels, std::min(kPoolChannelBlock, d.channels - c));
+    f(in, out, d.channels, std::min(kPoolChannelBlock, d.channels - c));
   }
 }
 
@@ -375,7 +407,19 @@ void PoolForward(const nn::PoolDims& d, int dtype, bool last, const void* x, voi
 void PoolBackward(const nn::PoolDims& d, int dtype, bool last, const void* og, const void* x, const void* y, void* dx, int64_t begin, int64_t end) {
   auto run = [&](auto tag) {
     using T = decltype(tag);
-    Backward(d, last, static_cast<const T*>(og), static_cast<const T*>(x), static_cast<const T*>(y), static_cast<T*>(dx), begin, end);
+    EachPlane(d, last, begin, end, [&](int64_t in, int64_t out, int64_t step, int64_t width) {
+      OnePlaneBackward(d, static_cast<const T*>(og) + out, static_cast<const T*>(x) + in, static_cast<const T*>(y) + out, static_cast<T*>(dx) + in, step, width);
+    });
+  };
+  if (dtype == kFloat64) run(double{}); else run(float{});
+}
+
+void PoolGather(const nn::PoolDims& d, int dtype, bool last, const void* u, const void* x, const void* y, void* out, int64_t begin, int64_t end) {
+  auto run = [&](auto tag) {
+    using T = decltype(tag);
+    EachPlane(d, last, begin, end, [&](int64_t in, int64_t o, int64_t step, int64_t width) {
+      OnePlaneGather(d, static_cast<const T*>(u) + in, static_cast<const T*>(x) + in, static_cast<const T*>(y) + o, static_cast<T*>(out) + o, step, width);
+    });
   };
   if (dtype == kFloat64) run(double{}); else run(float{});
 }

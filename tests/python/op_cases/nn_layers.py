@@ -115,7 +115,7 @@ _DISTINCT = (np.random.RandomState(3).permutation(2 * 3 * 6 * 5).reshape(2, 3, 6
 
 
 def _pool(x=_DISTINCT, dtypes=FLOATS, **attrs):
-    return {"op": "Pooling", "inputs": [x], "attrs": attrs, "ref": pooling, "grad": True, "dtypes": dtypes, "tol": 4,
+    return {"op": "Pooling", "inputs": [x], "attrs": attrs, "ref": pooling, "grad": True, "grad2": True, "dtypes": dtypes, "tol": 4,
             "refuses": False}   # whether integers are accepted depends on pool_type
 
 
