@@ -315,6 +315,41 @@ def test_gradients_are_zero_where_nothing_flows(f):
         assert x.grad.asnumpy().tolist() == [expected] * 3
 
 
+# ---- powers of special numbers
+
+BASES = np.array([-np.inf, -3, -2.5, -2, -1, -0.5, -0.0, 0.0, 0.5, 1, 2, 2.5, 3, np.inf, np.nan], "float32")
+
+
+def test_powers_of_special_numbers():
+    a, b = (m.ravel() for m in np.meshgrid(BASES, BASES))
+    with np.errstate(all="ignore"):
+        expected, slope = np.power(a, b), b * np.power(a, b - 1)
+
+    def same(got, right):
+        np.testing.assert_allclose(got.asnumpy(), right, rtol=2e-6)
+        number = ~np.isnan(right)
+        assert (np.signbit(got.asnumpy()) == np.signbit(right))[number].all()
+    x, y = nd.array(a), nd.array(b)
+    x.attach_grad()
+    with autograd.record():
+        z = nd.broadcast_power(x, y)
+    z.backward()
+    same(z, expected)
+    same(x.grad, slope)
+    same((sym.broadcast_power(V("a"), V("b")) + 0 * V("c")).bind(mx.cpu(), {"a": x, "b": y, "c": nd.zeros_like(x)}).forward()[0], expected + 0)
+    for exponent in BASES[:-1]:
+        x = nd.array(BASES)
+        x.attach_grad()
+        with autograd.record():
+            z = x ** float(exponent)
+        z.backward()
+        full = np.full_like(BASES, exponent)    # of one exponent 0.5 NumPy makes a square root
+        with np.errstate(all="ignore"):
+            same(z, np.power(BASES, full))
+            same(x.grad, full * np.power(BASES, full - 1))
+            same(float(exponent) ** x, np.power(full, BASES))
+
+
 # ---- second gradients
 
 LINEAR = {

@@ -53,6 +53,17 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
   });
 }
 
+// power() of every base, as pow has it: behind a minus sign, 0 and infinity have powers that are no integers too.
+MXNET_FN float PowerOfAll(float a, float b) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float r = power(std::fabs(a), b), h = 0.5f * b;
+  const bool integer = std::rint(b) == b, even = std::rint(h) == h;
+  const float odd = integer ? -r : r, negative = even ? r : odd;
+  const float signed_r = std::copysign(1.0f, a) < 0.0f ? negative : r;
+  const bool real = !(a < 0.0f) || integer || a == -inf;
+  return real ? signed_r : std::numeric_limits<float>::quiet_NaN();
+}
+
 template <typename F>
 void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
   const float* x = static_cast<const float*>(in[0]);
@@ -69,11 +80,12 @@ void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
     return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x == -std::numeric_limits<float>::infinity() ? -x : std::sqrt(x) + 0.0f; });
   ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < m; ++i) y[i] = power(a[i], b[i]);
+    for (int64_t i = 0; i < m; ++i) y[i] = PowerOfAll(a[i], b[i]);
   });
 }
 
 // (gradient, a, b): the loops over arrays, with a scalar laid out.
+MXNET_FN float BaseSide(float g, float a, float b) { return g * (b * PowerOfAll(a, b - 1.0f)); }
 template <float (*Side)(float, float, float)>
 void LoopPowerGradient(const void* const* in, void* out, int64_t n, unsigned scalars) {
   const void* const base[2] = {in[1], in[2]};
@@ -97,7 +109,7 @@ Loop BinaryMathLoop(int index, int compute) {
 }
 Loop BinaryMathGradient(int index, int side, int compute) {
   if (compute == pointwise::kF32 && index == pointwise::k_power - pointwise::k_mod)
-    return side == 0 ? LoopPowerGradient<A_power::f<float>> : LoopPowerGradient<B_power::f<float>>;
+    return side == 0 ? LoopPowerGradient<BaseSide> : LoopPowerGradient<B_power::f<float>>;
   return kGradients[index][side][compute];
 }
 }  // namespace MXNET_CPU_VARIANT
