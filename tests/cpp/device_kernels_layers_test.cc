@@ -302,5 +302,27 @@ TEST_F(LayerKernels, MaximaAndTheirPlaces) {
   for (int dtype : {kFloat32, kFloat16}) Check({"_backward_Pooling", {{1, 5, 3, 8}, {1, 6, 6, 8}, {1, 5, 3, 8}}, {dtype}, last, OpReq::kWrite, 1, 1}, 2);
 }
 
+// Data of the values 0, 1 and 2 and maxima of 2: windows have one, several or none of them.
+TEST_F(LayerKernels, MaximaTakenAgain) {
+  auto few = [](int dtype, const Shape& shape, int step) {
+    std::vector<char> bytes(static_cast<size_t>(shape.Size()) * DTypeSize(dtype));
+    for (int64_t i = 0; i < shape.Size(); ++i) WriteElement(bytes.data(), dtype, i, step ? i * i / step % 3 : 2);
+    return bytes;
+  };
+  for (int dtype : kReal)
+    for (const char* layout : {"NCHW", "NHWC"})
+      for (const char* kernel : {"(3, 2)", "(2, 9)"}) {   // small and not
+        const bool last = layout[1] == 'H', wide = kernel[1] == '2';
+        const int64_t h = wide ? 9 : 8, w = wide ? 4 : 11;
+        const Shape x = last ? Shape{2, 10, 12, 8} : Shape{2, 8, 10, 12}, y = last ? Shape{2, h, w, 8} : Shape{2, 8, h, w};
+        Case c{"_backward_backward_Pooling", {x, x, y}, {dtype}, {{"kernel", kernel}, {"layout", layout}}};
+        c.given = {{1, few(dtype, x, 5)}, {2, few(dtype, y, 0)}};
+        Check(c, 0);
+        Case back{"_backward_Pooling", {y, x, y}, {dtype}, c.attrs};
+        back.given = c.given;
+        Check(back, 4);
+      }
+}
+
 }  // namespace
 }  // namespace mxnet
