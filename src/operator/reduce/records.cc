@@ -186,7 +186,8 @@ const bool kRegistered = [] {
       return (*out)[0] != kDTypeUnknown;
     });
     op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      return std::vector<NodeEntry>{Like(mean ? "mean" : "sum", node, {ograds[0]}), NodeEntry()};
+      const NodeEntry reduced = Like(mean ? "mean" : "sum", node, {ograds[0]});   // of all axes (1,), where the gradient may have been ()
+      return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? reduced : Simple("reshape_like", {reduced, node->inputs[0]}), NodeEntry()};
     });
     pointwise::Recipe recipe;
     recipe.kind = pointwise::Recipe::kCopy, recipe.mean = mean;

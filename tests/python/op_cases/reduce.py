@@ -91,7 +91,7 @@ def np_mean(x, **kw):
 
 
 CASES += numpy_reduction(["_np_sum", "_npi_sum"], np.sum, out_dtype=promoted, grad=True, grad2=True, tol=4)
-CASES += numpy_reduction(["_np_prod", "_np_product", "_npi_prod"], np.prod, rand(S, 0.7, 1.4), out_dtype=promoted, grad=True, tol=8)
+CASES += numpy_reduction(["_np_prod", "_np_product", "_npi_prod"], np.prod, rand(S, 0.7, 1.4), out_dtype=promoted, grad=True, grad2=True, tol=8)
 CASES += numpy_reduction(["_npi_mean"], np_mean, out_dtype=lambda d: d if d in FLOATS else "float32", grad=True, grad2=True, tol=4)
 CASES += numpy_reduction(["_np_max", "_np_amax", "_npi_max", "_npi_amax"], np.max, empty=False, grad=True)
 CASES += numpy_reduction(["_np_min", "_np_amin", "_npi_min", "_npi_amin"], np.min, empty=False, grad=True)
