@@ -196,7 +196,7 @@ def step(train_mode=True, steps=2, fused=None):
             y = net(x, length)
             loss = y * y * mx.nd.arange(y.size).reshape(y.shape)
         loss.backward()
-        results += [y.asnumpy(), x.grad.asnumpy()] + [p.grad().asnumpy() for _, p in sorted(net.collect_params().items()) if p.grad_req != "null"]
+        results += [y.asnumpy(), x.grad.asnumpy()] + [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
     kinds = [node["op"] for node in net.explain(runs=0).plan["nodes"]]
     if fused is not None:
         assert kinds.count("_fused_attention") == (2 if fused else 0), kinds

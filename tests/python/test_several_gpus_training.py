@@ -36,7 +36,7 @@ def train(contexts, store, on_store=None, optimizer="sgd", hybrid=True, steps=4,
     net.initialize(mx.init.Xavier(), ctx=contexts)
     net(mx.nd.zeros((1, 2, 6, 6), ctx=contexts[0]))
     rng = np.random.RandomState(9)
-    for name in sorted(net.collect_params()):
+    for name in net.collect_params():
         p = net.collect_params()[name]
         if name.endswith("weight"):
             p.set_data(mx.nd.array(rng.uniform(-0.3, 0.3, p.shape)))
