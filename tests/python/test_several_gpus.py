@@ -248,11 +248,17 @@ def test_errors_change_nothing(kind):
                  lambda: kv.pushpull(0, spread(np.ones(2, "float32")), out=None) or kv.pull(1, out=blank((2,))), lambda: kv.push(1, spread(np.ones(2, "float32")))):
         with pytest.raises(ValueError, match=r"\[kvstore\]"):
             call()
-    with pytest.raises(TypeError, match="accepted: one dtype"):
-        kv.pushpull(0, [mx.nd.ones((2,), ctx=GPUS[0]), mx.nd.ones((2,), ctx=GPUS[1], dtype="float16")])
     outs = blank((2,))
     kv.pull(0, out=outs)
     same(outs, FACTOR)
+
+
+def test_values_of_other_dtypes_are_converted(kind):
+    kv = mx.kv.create(kind)
+    kv.init(0, mx.nd.ones((2,), ctx=GPUS[0]))
+    outs = blank((2,))
+    kv.pushpull(0, [mx.nd.ones((2,), ctx=GPUS[0]), mx.nd.ones((2,), ctx=GPUS[1], dtype="float16")], out=outs)
+    same(outs, 2)
 
 
 def test_gradient_compression_on_gpus():
