@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/omp.h"
+#include "base/pin_library.h"
 #include "base/thread_team.h"
 
 namespace mxnet {
@@ -55,6 +56,7 @@ void detail::RestOpenMPSlow(bool rest) {
   Rest& state = Rest::Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   if (rest && !state.started) {
+    PinLibrary();
     try {
       std::thread([&state] { state.Loop(); }).detach();
       state.started = true;

@@ -1,6 +1,5 @@
 #include "base/thread_team.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -19,6 +18,7 @@
 
 #include "base/float_mode.h"
 #include "base/omp.h"
+#include "base/pin_library.h"
 
 namespace mxnet {
 namespace {
@@ -148,10 +148,7 @@ class Team {
     threads = std::min(threads, most_.load(std::memory_order_relaxed));
     if (started_.load(std::memory_order_relaxed) >= threads) return;
     std::lock_guard<std::mutex> lock(mutex_);
-    if (started_ == 0) {   // their code must stay where it is
-      Dl_info self;
-      if (dladdr(reinterpret_cast<void*>(&RunOnTeam), &self) && self.dli_fname) dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
+    if (started_ == 0) PinLibrary();
     try {
       for (; started_ < threads; ++started_) std::thread([this] { Loop(); }).detach();
     } catch (const std::system_error&) {

@@ -62,7 +62,7 @@ Pool::Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, 
 }
 
 Pool::~Pool() {
-  if (ages_) Janitor::Remove(this);
+  if (ages_) PurgeThread::Remove(this);
   RemoveForkGuarded(this);
   if (!closed_) ReleaseAll();
 }

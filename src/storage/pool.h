@@ -8,7 +8,7 @@
  *
  * What is held is bounded (cache_bound.h). Whoever needs new memory gives back the blocks that have lain in the cache for longest, as many as that needs; on
  * devices, where that waits for all work under way and new memory does so as well, only while the pool holds more than a quarter of the device. Blocks of the host's memory also go as soon as the bound has fallen below what is
- * held, and, in the process's own pools, when nobody has wanted them for some seconds (storage/janitor.h).
+ * held, and, in the process's own pools, when nobody has wanted them for some seconds (storage/purge_thread.h).
  *
  * THREADS  Everything may be called from any thread, but the destructor.
  * FORK     The child has the cache too, or an empty, closed pool when the backend does not survive.
@@ -29,7 +29,7 @@
 #include "engine/device_work.h"
 #include "storage/block_cache.h"
 #include "storage/cache_bound.h"
-#include "storage/janitor.h"
+#include "storage/purge_thread.h"
 #include "storage/spin_lock.h"
 
 namespace mxnet {

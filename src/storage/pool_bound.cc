@@ -36,7 +36,7 @@ void Pool::TakeExcessOfHost(Blocks* blocks) {
 }
 
 void Pool::Tidy(const Blocks& blocks) {
-  if (ages_) Janitor::Wake();
+  if (ages_) PurgeThread::Wake();
   if (__builtin_expect(!blocks.empty(), 0)) GiveBack(blocks);
 }
 
@@ -49,7 +49,7 @@ void Pool::GiveBack(const Blocks& blocks) {
 
 void Pool::KeepByAge() {
   ages_ = true;
-  Janitor::Add(this);
+  PurgeThread::Add(this);
 }
 
 bool Pool::Caches() {

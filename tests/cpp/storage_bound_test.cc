@@ -374,7 +374,7 @@ TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
   EXPECT_EQ(free_bytes, total_bytes);
 }
 
-/* A pool of the process's kind: a janitor comes by itself, also in a forked child, and a pool may go while it is there. */
+/* A pool of the process's kind: the purge thread comes by itself, also in a forked child, and a pool may go while it is there. */
 TEST(PoolBound, AJanitorComes) {
   for (int round = 0; round < 2; ++round) {
     auto device = std::make_shared<Addresses>();

@@ -5,8 +5,8 @@
  * THREADS  Everything may be called from any thread; Add and Remove not from Age.
  * FORK     The child's thread is started when something wakes it there.
  */
-#ifndef MXNET_STORAGE_JANITOR_H_
-#define MXNET_STORAGE_JANITOR_H_
+#ifndef MXNET_STORAGE_PURGE_THREAD_H_
+#define MXNET_STORAGE_PURGE_THREAD_H_
 
 #include <atomic>
 #include <cstddef>
@@ -25,7 +25,7 @@ class Aging {
   ~Aging() = default;
 };
 
-class Janitor {
+class PurgeThread {
  public:
   static void Add(Aging* pool);
   /* Waits until nobody is in pool->Age. */
@@ -38,7 +38,7 @@ class Janitor {
  private:
   static void WakeSlow();
   static std::atomic<bool> asleep_;
-  friend struct JanitorState;
+  friend struct PurgeState;
 };
 
 /* Returns what malloc has freed and kept, of all its arenas. */
@@ -46,4 +46,4 @@ void TrimMalloc();
 
 }  // namespace storage
 }  // namespace mxnet
-#endif  // MXNET_STORAGE_JANITOR_H_
+#endif  // MXNET_STORAGE_PURGE_THREAD_H_

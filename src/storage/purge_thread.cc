@@ -1,6 +1,5 @@
-#include "storage/janitor.h"
+#include "storage/purge_thread.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #ifdef __GLIBC__
@@ -17,22 +16,23 @@
 #include <vector>
 
 #include "base/fork_guard.h"
+#include "base/pin_library.h"
 
 namespace mxnet {
 namespace storage {
 
-std::atomic<bool> Janitor::asleep_{true};
+std::atomic<bool> PurgeThread::asleep_{true};
 
-struct JanitorState final : private ForkGuarded {
-  JanitorState() { AddForkGuarded(this, ForkLevel::kStorage); }
-  ~JanitorState() { RemoveForkGuarded(this); }
+struct PurgeState final : private ForkGuarded {
+  PurgeState() { AddForkGuarded(this, ForkLevel::kStorage); }
+  ~PurgeState() { RemoveForkGuarded(this); }
 
-  static JanitorState& Get() {
-    static auto* const state = new JanitorState;   // the thread runs until the very end
+  static PurgeState& Get() {
+    static auto* const state = new PurgeState;   // the thread runs until the very end
     return *state;
   }
 
-  static void SetAsleep(bool asleep) { Janitor::asleep_.store(asleep); }
+  static void SetAsleep(bool asleep) { PurgeThread::asleep_.store(asleep); }
 
   void ForkLock() override { mutex.lock(); }
   void ForkUnlock(bool child) override {
@@ -45,15 +45,8 @@ struct JanitorState final : private ForkGuarded {
     mutex.unlock();
   }
 
-  // A program may close the library; the thread needs its code.
-  static void StayLoaded() {
-    Dl_info self;
-    if (dladdr(reinterpret_cast<const void*>(&Janitor::Add), &self) == 0 || self.dli_fname == nullptr) return;
-    dlopen(self.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-  }
-
   void Start() {   // with the mutex
-    StayLoaded();
+    PinLibrary();
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);   // signals are for the program's own threads
@@ -86,7 +79,7 @@ struct JanitorState final : private ForkGuarded {
   }
 
   void Run() {
-    pthread_setname_np(pthread_self(), "mx_janitor");
+    pthread_setname_np(pthread_self(), "mx_purge");
     constexpr size_t kTrim = 1 << 20;
     constexpr int kEvery = 4;   // ticks: it stops all who want memory of malloc for some milliseconds
     size_t bytes = 0;
@@ -94,7 +87,7 @@ struct JanitorState final : private ForkGuarded {
     while (true) {
       {
         std::unique_lock<std::mutex> lock(mutex);
-        if (Janitor::asleep_.load()) changed.wait(lock, [] { return !Janitor::asleep_.load(); });
+        if (PurgeThread::asleep_.load()) changed.wait(lock, [] { return !PurgeThread::asleep_.load(); });
       }
       std::this_thread::sleep_for(kTick);
       const bool waiting = Each(true, &bytes);
@@ -116,8 +109,8 @@ struct JanitorState final : private ForkGuarded {
   bool running = false;
 };
 
-void Janitor::WakeSlow() {
-  JanitorState& state = JanitorState::Get();
+void PurgeThread::WakeSlow() {
+  PurgeState& state = PurgeState::Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   if (!asleep_.load()) return;
   asleep_.store(false);
@@ -125,14 +118,14 @@ void Janitor::WakeSlow() {
   state.changed.notify_all();
 }
 
-void Janitor::Add(Aging* pool) {
-  JanitorState& state = JanitorState::Get();
+void PurgeThread::Add(Aging* pool) {
+  PurgeState& state = PurgeState::Get();
   std::lock_guard<std::mutex> lock(state.mutex);
   state.pools.push_back(pool);
 }
 
-void Janitor::Remove(Aging* pool) {
-  JanitorState& state = JanitorState::Get();
+void PurgeThread::Remove(Aging* pool) {
+  PurgeState& state = PurgeState::Get();
   std::unique_lock<std::mutex> lock(state.mutex);
   state.pools.erase(std::remove(state.pools.begin(), state.pools.end(), pool), state.pools.end());
   state.changed.wait(lock, [&] { return state.in_age != pool; });
