@@ -1,9 +1,10 @@
-// Time per eager operator inside the library: Imperative::Invoke on tiny arrays, output allocated anew each time.
+// Time per eager operator inside the library: Imperative::Invoke on tiny arrays, output allocated
+// anew each time.
 //   ./dev bench eager_overhead
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 /*
- * What the engine costs: empty operations, one written variable, pushed by one thread and drained; a chain of waits; the
- * inline path. Prints the best and the median of `repeats` runs. Usage: engine_push [operations = 1000000] [repeats = 7]
+ * What the engine costs: empty operations, one written variable, pushed by one thread and drained;
+ * a chain of waits; the inline path. Prints the best and the median of `repeats` runs. Usage:
+ * engine_push [operations = 1000000] [repeats = 7]
  */
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,6 @@
-// What the machine can do at most, as one line of JSON: float32 multiply-adds of all threads together, copies and reads of memory, and how long a line of
-// cache takes from one thread to another and back. OMP_NUM_THREADS counts. With --handover only the last, in a moment.
+// What the machine can do at most, as one line of JSON: float32 multiply-adds of all threads
+// together, copies and reads of memory, and how long a line of cache takes from one thread to
+// another and back. OMP_NUM_THREADS counts. With --handover only the last, in a moment.
 #include <omp.h>
 #include <time.h>
 
@@ -20,16 +21,15 @@ double Now() {
   return t.tv_sec + 1e-9 * t.tv_nsec;
 }
 
-// 12 independent chains of vector multiply-adds: more than any core's latency times issue width. Returned so that nothing is optimised away.
-#define CHAINS(T, kRounds)                                        \
-  T acc[kChains];                                                 \
-  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) acc[i] = T{} + static_cast<float>(i); \
-  const T a = T{} + 0.999999f, b = T{} + 1e-6f;                   \
-  for (long r = 0; r < (kRounds); ++r)                            \
-    _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) acc[i] = acc[i] * a + b; \
-  float sum = 0;                                                  \
-  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i)      \
-    for (size_t j = 0; j < sizeof(T) / sizeof(float); ++j) sum += acc[i][j]; \
+// 12 independent chains of vector multiply-adds: more than any core's latency times issue width.
+// Returned so that nothing is optimised away.
+#define CHAINS(T, kRounds)                                                                                                            \
+  T acc[kChains];                                                                                                                     \
+  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) acc[i] = T{} + static_cast<float>(i);                                    \
+  const T a = T{} + 0.999999f, b = T{} + 1e-6f;                                                                                       \
+  for (long r = 0; r < (kRounds); ++r) _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) acc[i] = acc[i] * a + b;            \
+  float sum = 0;                                                                                                                      \
+  _Pragma("GCC unroll 12") for (int i = 0; i < kChains; ++i) for (size_t j = 0; j < sizeof(T) / sizeof(float); ++j) sum += acc[i][j]; \
   return sum;
 
 constexpr int kChains = 12;
@@ -44,7 +44,8 @@ __attribute__((target("avx2,fma"))) float Multiply8(long rounds) { CHAINS(F8, ro
 __attribute__((target("avx512f"))) float Multiply16(long rounds) { CHAINS(F16, rounds) }
 #endif
 
-// Least seconds of several tries in which every thread runs work(its number); a try takes as long as its slowest thread.
+// Least seconds of several tries in which every thread runs work(its number); a try takes as long
+// as its slowest thread.
 double Best(const std::function<void(int)>& work) {
   double best = 1e30;
   for (int i = 0; i < 7; ++i) {
@@ -61,12 +62,13 @@ double Best(const std::function<void(int)>& work) {
 }
 
 /*
- * Nanoseconds, the least of some tries; 0 with one thread. Virtual processors move: two that shared a last-level cache may not a minute later, and what threads exchange then takes four
- * times as long, which no contestant of a race can help.
+ * Nanoseconds, the least of some tries; 0 with one thread. Virtual processors move: two that shared
+ * a last-level cache may not a minute later, and what threads exchange then takes four times as
+ * long, which no contestant of a race can help.
  */
 double Handover() {
   if (omp_get_max_threads() < 2) return 0;
-  constexpr int kTurns = 10000;
+  constexpr int kUnroll = 10000;
   alignas(128) static std::atomic<int> turn;
   double best = 1e30;
   for (int i = 0; i < 5; ++i) {
@@ -77,15 +79,16 @@ double Handover() {
       const int self = omp_get_thread_num();
       const auto begin = std::chrono::steady_clock::now();
       if (omp_get_num_threads() == 2)
-        for (int t = self; t < 2 * kTurns; t += 2) {
-          while (turn.load(std::memory_order_acquire) != t) {}
+        for (int t = self; t < 2 * kUnroll; t += 2) {
+          while (turn.load(std::memory_order_acquire) != t) {
+          }
           turn.store(t + 1, std::memory_order_release);
         }
       if (self == 0) seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     }
     best = std::min(best, seconds);
   }
-  return best / kTurns * 1e9;
+  return best / kUnroll * 1e9;
 }
 
 }  // namespace
@@ -131,6 +134,7 @@ int main(int argc, char** argv) {
   });
   // A copy reads and writes: both are counted, what the caches fetch before they write is not.
   std::printf("{\"threads\": %d, \"fma_gflops\": %.1f, \"copy_gbs\": %.2f, \"read_gbs\": %.2f, \"handover_ns\": %.0f}\n", threads,
-              2.0 * kChains * lanes * rounds * threads / fma / 1e9, 2.0 * bytes * threads / copy / 1e9, 1.0 * bytes * threads / read / 1e9, Handover());
+              2.0 * kChains * lanes * rounds * threads / fma / 1e9, 2.0 * bytes * threads / copy / 1e9, 1.0 * bytes * threads / read / 1e9,
+              Handover());
   return 0;
 }

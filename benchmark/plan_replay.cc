@@ -1,4 +1,5 @@
-// Time to replay a compiled plan of 100 tiny operators, by Executor and CachedOp; and to compile it.
+// Time to replay a compiled plan of 100 tiny operators, by Executor and CachedOp; and to compile
+// it.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,10 +39,13 @@ int main() {
   std::printf("Executor forward, 100 operators of 4 elements: %.2f us\n", Microseconds([&] { executor->Forward(false); }, 5000));
   for (const char* fixed : {"false", "true"}) {
     auto op = CachedOp::Create(s, {{"static_alloc", fixed}});
-    std::printf("CachedOp static_alloc=%s: %.2f us\n", fixed, Microseconds([&] {
-      NDArray out;
-      op->Invoke({&x}, {&out});
-    }, 5000));
+    std::printf("CachedOp static_alloc=%s: %.2f us\n", fixed,
+                Microseconds(
+                    [&] {
+                      NDArray out;
+                      op->Invoke({&x}, {&out});
+                    },
+                    5000));
   }
   std::printf("bind: %.0f us\n", Microseconds([&] { Executor::Bind(s, Context::CPU(), {}, {x}, {}, {}, {})->Forward(false); }, 50));
   return 0;

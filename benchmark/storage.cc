@@ -1,4 +1,5 @@
-/* What Alloc and Free cost: served from the cache by one and several threads, and the first touch of large blocks. */
+/* What Alloc and Free cost: served from the cache by one and several threads, and the first touch
+ * of large blocks. */
 #include "mxnet/storage.h"
 
 #include <algorithm>

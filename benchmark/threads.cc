@@ -1,7 +1,9 @@
-// Inference through one plan from 1 to 8 threads: throughput, and latency at the median, the 99th percentile and the worst.
+// Inference through one plan from 1 to 8 threads: throughput, and latency at the median, the 99th
+// percentile and the worst.
 //   ./dev bench threads [seconds per row]
-// Doors: a CachedOp whose work the engine's workers do, a thread-safe CachedOp (callers compute), executors that share a plan (what
-// MXPredCreateMultiThread makes). Nets: a dense one of some 10 us, a convolutional one of some hundred us.
+// Doors: a CachedOp whose work the engine's workers do, a thread-safe CachedOp (callers compute),
+// executors that share a plan (what MXPredCreateMultiThread makes). Nets: a dense one of some 10
+// us, a convolutional one of some hundred us.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -102,7 +104,8 @@ void Measure(const Net& net, const char* door, int callers, double seconds, cons
   std::vector<double> all;
   for (const auto& t : times) all.insert(all.end(), t.begin(), t.end());
   std::sort(all.begin(), all.end());
-  std::printf("| %s | %s | %d | %.0f | %.0f | %.0f | %.0f |\n", net.name, door, callers, all.size() / elapsed, all[all.size() / 2], all[all.size() * 99 / 100], all.back());
+  std::printf("| %s | %s | %d | %.0f | %.0f | %.0f | %.0f |\n", net.name, door, callers, all.size() / elapsed, all[all.size() / 2],
+              all[all.size() * 99 / 100], all.back());
   std::fflush(stdout);
 }
 
@@ -114,7 +117,7 @@ int main(int argc, char** argv) {
   for (const Net& net : {Dense(), Convolutional()}) {
     const std::vector<NDArray> inputs = Inputs(net);
     const auto variables = net.symbol.ListInputs(Symbol::kAll);
-    auto own = [&] {   // shared weights, data of one's own
+    auto own = [&] {  // shared weights, data of one's own
       std::vector<NDArray> mine = inputs;
       for (size_t i = 0; i < mine.size(); ++i)
         if (variables[i]->name == "data") mine[i] = Filled(net.data);
@@ -133,8 +136,10 @@ int main(int argc, char** argv) {
     };
     const auto first = Executor::Bind(net.symbol, Context::CPU(), {}, inputs, {}, {}, {});
     for (int callers : {1, 2, 4, 8}) {
-      Measure(net, "engine's workers", callers, seconds, cached(CachedOp::Create(net.symbol, {{"static_alloc", "1"}, {"static_shape", "1"}})));
-      Measure(net, "thread-safe", callers, seconds, cached(CachedOp::Create(net.symbol, {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}})));
+      Measure(net, "engine's workers", callers, seconds,
+              cached(CachedOp::Create(net.symbol, {{"static_alloc", "1"}, {"static_shape", "1"}})));
+      Measure(net, "thread-safe", callers, seconds,
+              cached(CachedOp::Create(net.symbol, {{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}})));
       Measure(net, "shared plan", callers, seconds, [&](int) -> Caller {
         return [executor = first->SharePlan(own(), {})] {
           executor->Forward(false);

@@ -1,7 +1,11 @@
-// Convolutions of VGG-16, ResNet-50, AlexNet and Inception-v3: oneDNN's direct kernels against Winograd with 4, 6 and 8 points (methods 2, 4 and 6), alternating.
+// Convolutions of VGG-16, ResNet-50, AlexNet and Inception-v3: oneDNN's direct kernels against
+// Winograd with 4, 6 and 8 points (methods 2, 4 and 6), alternating.
 //   ./dev bench winograd [batch=1] [rounds=15] [forward|data|weight] [only: part of a layer's name]
-// GFLOP/s are those of the direct method. Times are the least of the rounds; `ratio` is the median over pairs of neighbouring runs,
-// in brackets by CPU time of all threads, which other programs on the machine disturb less.
+// GFLOP/s are those of the direct method. Times are the least of the rounds; `ratio` is the median
+// over pairs of neighbouring runs, in brackets by CPU time of all threads, which other programs on
+// the machine disturb less.
+#include "operator/nn/cpu_gemm/winograd.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,8 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/nn/packed.h"
-#include "operator/nn/winograd.h"
+#include "operator/nn/cpu_gemm/packed.h"
 
 using namespace mxnet;      // NOLINT
 using namespace mxnet::nn;  // NOLINT
@@ -26,11 +29,12 @@ struct Layer {
 };
 
 const Layer kLayers[] = {
-    {"vgg conv1_2", 224, 64, 64, 1},      {"vgg conv2_1", 112, 64, 128, 1},     {"vgg conv2_2", 112, 128, 128, 1}, {"vgg conv3_1", 56, 128, 256, 1},
-    {"vgg conv3_2,3", 56, 256, 256, 2},   {"vgg conv4_1", 28, 256, 512, 1},     {"vgg conv4_2,3", 28, 512, 512, 2}, {"vgg conv5", 14, 512, 512, 3},
-    {"resnet stage1", 56, 64, 64, 3},     {"resnet stage2", 28, 128, 128, 4},   {"resnet stage3", 14, 256, 256, 6}, {"resnet stage4", 7, 512, 512, 3},
-    {"alexnet conv2", 27, 64, 192, 1, 5, 5}, {"inception 5x5", 35, 48, 64, 3, 5, 5}, {"inception 1x7", 17, 192, 192, 8, 1, 7}, {"inception 7x1", 17, 160, 160, 8, 7, 1},
-    {"inception 1x3", 8, 384, 384, 4, 1, 3}, {"inception 3x1", 8, 384, 384, 4, 3, 1},
+    {"vgg conv1_2", 224, 64, 64, 1},          {"vgg conv2_1", 112, 64, 128, 1},        {"vgg conv2_2", 112, 128, 128, 1},
+    {"vgg conv3_1", 56, 128, 256, 1},         {"vgg conv3_2,3", 56, 256, 256, 2},      {"vgg conv4_1", 28, 256, 512, 1},
+    {"vgg conv4_2,3", 28, 512, 512, 2},       {"vgg conv5", 14, 512, 512, 3},          {"resnet stage1", 56, 64, 64, 3},
+    {"resnet stage2", 28, 128, 128, 4},       {"resnet stage3", 14, 256, 256, 6},      {"resnet stage4", 7, 512, 512, 3},
+    {"alexnet conv2", 27, 64, 192, 1, 5, 5},  {"inception 5x5", 35, 48, 64, 3, 5, 5},  {"inception 1x7", 17, 192, 192, 8, 1, 7},
+    {"inception 7x1", 17, 160, 160, 8, 7, 1}, {"inception 1x3", 8, 384, 384, 4, 1, 3}, {"inception 3x1", 8, 384, 384, 4, 3, 1},
 };
 
 struct Times {
@@ -88,12 +92,13 @@ int main(int argc, char** argv) {
     d.batch = batch, d.channels = layer.channels, d.filters = layer.filters;
     d.in[1] = d.in[2] = d.out[1] = d.out[2] = layer.size;
     d.kernel[1] = layer.window_h, d.kernel[2] = layer.window_w, d.pad[1] = layer.window_h / 2, d.pad[2] = layer.window_w / 2;
-    std::vector<float> src = Filled(batch * d.channels * d.InSize()), dst = Filled(batch * d.filters * d.OutSize()), weight = Filled(d.channels * d.filters * d.KernelSize()), bias = Filled(d.filters);
+    std::vector<float> src = Filled(batch * d.channels * d.InSize()), dst = Filled(batch * d.filters * d.OutSize()),
+                       weight = Filled(d.channels * d.filters * d.KernelSize()), bias = Filled(d.filters);
     call.pass = pass == "forward" ? ConvPass::kForward : pass == "data" ? ConvPass::kBackwardData : ConvPass::kBackwardWeights;
     call.src = {src.data(), true}, call.dst = {dst.data(), true}, call.weight = {weight.data(), false};
     if (call.pass == ConvPass::kForward) call.bias = bias.data();
     call.weight_input = 0;
-    const bool kept = call.pass == ConvPass::kForward;   // inference transforms weights once, training for every call
+    const bool kept = call.pass == ConvPass::kForward;  // inference transforms weights once, training for every call
     Workspace work;
     KernelArgs args;
     std::shared_ptr<OpState> state;
@@ -135,13 +140,14 @@ int main(int argc, char** argv) {
         b_least = {std::min(b_least.wall, b.wall), std::min(b_least.cpu, b.cpu)};
       }
       direct_best = std::min(direct_best, a_least.wall), best = std::min(best, b_least.wall);
-      std::printf("  F%d %8.3f -> %7.3f ms %4.0f -> %4.0f GFLOP/s %.2f (%.2f)", m, a_least.wall * 1e3, b_least.wall * 1e3, flops / a_least.wall * 1e-9,
-                  flops / b_least.wall * 1e-9, Median(wall), Median(cpu));
+      std::printf("  F%d %8.3f -> %7.3f ms %4.0f -> %4.0f GFLOP/s %.2f (%.2f)", m, a_least.wall * 1e3, b_least.wall * 1e3,
+                  flops / a_least.wall * 1e-9, flops / b_least.wall * 1e-9, Median(wall), Median(cpu));
       std::fflush(stdout);
     }
     std::printf("  rule %d, measured %d\n", static_cast<int>(MethodByRule(call, kept)), static_cast<int>(MethodByMeasurement(call, kept)));
     direct_total += layer.times * direct_best, best_total += layer.times * std::min(best, direct_best);
   }
-  std::printf("all: %.2f ms direct, %.2f ms with the best of both, ratio %.2f\n", direct_total * 1e3, best_total * 1e3, direct_total / best_total);
+  std::printf("all: %.2f ms direct, %.2f ms with the best of both, ratio %.2f\n", direct_total * 1e3, best_total * 1e3,
+              direct_total / best_total);
   return 0;
 }

@@ -153,7 +153,7 @@ PY
     bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
     grep first "$out/leak.log" >>"$out/summary.txt" 2>/dev/null || true
   fi
-  [[ ! -x $tests/device_kernels_cuda_test ]] || step device_kernels_cuda_test 120 "$tests/device_kernels_cuda_test"   # texts through NVRTC
+  [[ ! -x $tests/device_kernels_cuda_test ]] || step gpu_kernels_cuda_test 120 "$tests/device_kernels_cuda_test"   # texts through NVRTC
   for test in "$tests"/device_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
     name=$(basename "$test" _test)
     [[ -x $test && ! $name =~ ^(device_run|device_libraries_cuda|device_kernels_cuda)$ && $(left) -gt 60 ]] && step "${name}_test" 60 "$test"

@@ -1,8 +1,10 @@
 /*
- * Machine code for a Hopper GPU of kernels that a program used on a GPU made of the host, into a cache that a machine with a GPU reads as its own: compiling there costs
- * a tenth of a second for each.
+ * Machine code for a Hopper GPU of kernels that a program used on a GPU made of the host, into a
+ * cache that a machine with a GPU reads as its own: compiling there costs a tenth of a second for
+ * each.
  *
- *   precompile_kernels FROM TO    FROM: MXNET_HOME/rtc of runs with tests/host_gpu; TO: a folder for files of the same kind
+ *   precompile_kernels FROM TO    FROM: MXNET_HOME/rtc of runs with tests/host_gpu; TO: a folder
+ *                                 for files of the same kind
  *
  * Made for the NVRTC version at hand; another version on that machine compiles its own.
  */
@@ -18,12 +20,15 @@
 
 namespace {
 
-// The request in a cached file (rtc/cache.cc): what it was compiled with, line by line, then the source. False for other files.
+// The request in a cached file (rtc/cache.cc): what it was compiled with, line by line, then the
+// source. False for other files.
 bool Parse(const std::string& path, mxnet::rtc::CompileRequest* r) {
   std::ifstream in(path, std::ios::binary);
   char magic[8];
   uint64_t numbers[3];
-  if (!in.read(magic, sizeof magic) || std::memcmp(magic, "MXRTC", 5) != 0 || !in.read(reinterpret_cast<char*>(numbers), sizeof numbers) || numbers[0] > (1u << 24)) return false;
+  if (!in.read(magic, sizeof magic) || std::memcmp(magic, "MXRTC", 5) != 0 || !in.read(reinterpret_cast<char*>(numbers), sizeof numbers) ||
+      numbers[0] > (1u << 24))
+    return false;
   std::string text(numbers[0], '\0'), line;
   if (!in.read(&text[0], static_cast<std::streamsize>(text.size()))) return false;
   std::istringstream lines(text);
@@ -46,7 +51,8 @@ bool Parse(const std::string& path, mxnet::rtc::CompileRequest* r) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "precompile_kernels FROM TO: got %d arguments; accepted: a folder of cached kernels and one to write to\n", argc - 1);
+    std::fprintf(stderr, "precompile_kernels FROM TO: got %d arguments; accepted: a folder of cached kernels and one to write to\n",
+                 argc - 1);
     return 2;
   }
   int made = 0, others = 0;

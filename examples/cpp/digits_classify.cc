@@ -3,7 +3,8 @@
  *
  *   digits_classify digits-symbol.json digits-0000.params digits-test.params
  *
- * Prints the confusion matrix and latency percentiles of single images; exits with 1 when any answer differs from Python's.
+ * Prints the confusion matrix and latency percentiles of single images; exits with 1 when any
+ * answer differs from Python's.
  */
 #include <mxnet/c_predict_api.h>
 
@@ -66,7 +67,9 @@ int Run(char** argv, bool gpu) {
   const uint32_t index[] = {0, 4};
   const uint32_t shape[] = {1, images.shape[1], images.shape[2], images.shape[3]};
   PredictorHandle predictor = nullptr;
-  Check(MXPredCreate(symbol.c_str(), parameters.data(), static_cast<int>(parameters.size()), gpu ? 2 : 1, 0, 1, inputs, index, shape, &predictor), "MXPredCreate");
+  Check(MXPredCreate(symbol.c_str(), parameters.data(), static_cast<int>(parameters.size()), gpu ? 2 : 1, 0, 1, inputs, index, shape,
+                     &predictor),
+        "MXPredCreate");
 
   const uint32_t pixels = shape[1] * shape[2] * shape[3];
   std::vector<std::vector<int>> confusion(kClasses, std::vector<int>(kClasses, 0));
@@ -97,9 +100,10 @@ int Run(char** argv, bool gpu) {
   }
   std::sort(microseconds.begin(), microseconds.end());
   auto percentile = [&](double p) { return microseconds[std::min(microseconds.size() - 1, static_cast<size_t>(p * microseconds.size()))]; };
-  std::printf("accuracy %.4f on %u images; latency of one image: p50 %.1f us, p90 %.1f us, p99 %.1f us\n", right / static_cast<double>(images.shape[0]),
-              images.shape[0], percentile(0.50), percentile(0.90), percentile(0.99));
-  std::printf("C++ and Python %s\n", disagree == 0 ? "agree on every image" : ("DISAGREE on " + std::to_string(disagree) + " images").c_str());
+  std::printf("accuracy %.4f on %u images; latency of one image: p50 %.1f us, p90 %.1f us, p99 %.1f us\n",
+              right / static_cast<double>(images.shape[0]), images.shape[0], percentile(0.50), percentile(0.90), percentile(0.99));
+  std::printf("C++ and Python %s\n",
+              disagree == 0 ? "agree on every image" : ("DISAGREE on " + std::to_string(disagree) + " images").c_str());
   return disagree == 0 ? 0 : 1;
 }
 

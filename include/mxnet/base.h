@@ -1,6 +1,7 @@
 /*
  * Value types that every room shares: Context (where), DType (of what), Shape (how large).
- * Nothing here allocates for shapes of up to kInlineDims dimensions and nothing here is thread-aware: plain values.
+ * Nothing here allocates for shapes of up to kInlineDims dimensions and nothing here is
+ * thread-aware: plain values.
  */
 #ifndef MXNET_BASE_H_
 #define MXNET_BASE_H_
@@ -22,8 +23,20 @@ namespace mxnet {
 
 /* Numbers are those of the NDArray container format; they are written to files. */
 enum DType : int {
-  kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kUint8 = 3, kInt32 = 4, kInt8 = 5, kInt64 = 6,
-  kBool = 7, kInt16 = 8, kUint16 = 9, kUint32 = 10, kUint64 = 11, kBfloat16 = 12, kNumDTypes = 13,
+  kFloat32 = 0,
+  kFloat64 = 1,
+  kFloat16 = 2,
+  kUint8 = 3,
+  kInt32 = 4,
+  kInt8 = 5,
+  kInt64 = 6,
+  kBool = 7,
+  kInt16 = 8,
+  kUint16 = 9,
+  kUint32 = 10,
+  kUint64 = 11,
+  kBfloat16 = 12,
+  kNumDTypes = 13,
   kDTypeUnknown = -1
 };
 /* Bytes of one element; 0 for kDTypeUnknown and numbers outside the enum. */
@@ -46,10 +59,12 @@ struct Context {
   static Context CPUShared(int id = 0) { return {DeviceType::kCPUShared, id}; }
   /* Throws Error(kValue) for a device type that the enum does not have. */
   MXNET_DLL static Context Make(int dev_type, int dev_id);
-  /* Accepts "cpu(0)", "gpu(1)", "cpu_pinned(0)", "cpu_shared(0)", "cpu"; throws Error(kValue) otherwise. */
+  /* Accepts "cpu(0)", "gpu(1)", "cpu_pinned(0)", "cpu_shared(0)", "cpu"; throws Error(kValue)
+   * otherwise. */
   MXNET_DLL static Context FromString(const std::string& s);
   bool is_gpu() const { return dev_type == DeviceType::kGPU; }
-  /* Where operators on arrays of this context run: pinned and shared memory belong to the CPU's workers. */
+  /* Where operators on arrays of this context run: pinned and shared memory belong to the CPU's
+   * workers. */
   Context execution() const { return is_gpu() ? *this : CPU(0); }
   MXNET_DLL std::string str() const;
   bool operator==(const Context& o) const { return dev_type == o.dev_type && dev_id == o.dev_id; }
@@ -59,24 +74,33 @@ struct Context {
 
 /*
  * Tensor dimensions. ndim() == -1: rank unknown. A dimension of -1 (kUnknownDim): size unknown.
- * During inference the legacy (1.x) convention "0 means unknown" is translated at the C ABI, not here.
- * INVARIANT: the dimensions are in inline_ when heap_ is null (then ndim <= kInlineDims), else in heap_.
- * A moved-from shape has unknown rank.
+ * During inference the legacy (1.x) convention "0 means unknown" is translated at the C ABI, not
+ * here. INVARIANT: the dimensions are in inline_ when heap_ is null (then ndim <= kInlineDims),
+ * else in heap_. A moved-from shape has unknown rank.
  */
 class MXNET_DLL Shape {
  public:
   static constexpr int kInlineDims = 6;
   static constexpr int64_t kUnknownDim = -1;
 
-  Shape() : inline_{} {}                               // rank unknown
+  Shape() : inline_{} {}  // rank unknown
   explicit Shape(int ndim, int64_t fill = kUnknownDim) : inline_{} { Resize(ndim, fill); }
   Shape(std::initializer_list<int64_t> dims) : inline_{} { Assign(dims.begin(), static_cast<int>(dims.size())); }
   Shape(const int64_t* dims, int ndim) : inline_{} { Assign(dims, ndim); }
   explicit Shape(const std::vector<int64_t>& dims) : inline_{} { Assign(dims.data(), static_cast<int>(dims.size())); }
   Shape(const Shape& o) { CopyFrom(o); }
   Shape(Shape&& o) noexcept { Steal(&o); }
-  Shape& operator=(const Shape& o) { if (this != &o) CopyFrom(o); return *this; }
-  Shape& operator=(Shape&& o) noexcept { if (this != &o) { Release(); Steal(&o); } return *this; }
+  Shape& operator=(const Shape& o) {
+    if (this != &o) CopyFrom(o);
+    return *this;
+  }
+  Shape& operator=(Shape&& o) noexcept {
+    if (this != &o) {
+      Release();
+      Steal(&o);
+    }
+    return *this;
+  }
   ~Shape() { Release(); }
 
   int ndim() const { return ndim_; }
@@ -85,10 +109,12 @@ class MXNET_DLL Shape {
   bool known() const {
     if (ndim_ < 0) return false;
     const int64_t* d = dims();
-    for (int i = 0; i < ndim_; ++i) if (d[i] < 0) return false;
+    for (int i = 0; i < ndim_; ++i)
+      if (d[i] < 0) return false;
     return true;
   }
-  /* Number of elements; 1 for rank 0. Throws Error(kValue) when not known() and when it exceeds int64. */
+  /* Number of elements; 1 for rank 0. Throws Error(kValue) when not known() and when it exceeds
+   * int64. */
   int64_t Size() const {
     const int64_t* d = dims();
     int64_t size = 1;
@@ -96,7 +122,8 @@ class MXNET_DLL Shape {
     for (int i = 0; i < ndim_; ++i) odd |= (d[i] < 0) | __builtin_mul_overflow(size, d[i], &size);
     return __builtin_expect(odd, 0) ? SizeSlow(0, ndim_) : size;
   }
-  /* Product of dims [begin, end). REQUIRES: known(), 0 <= begin <= end <= ndim(). Throws Error(kValue) on overflow. */
+  /* Product of dims [begin, end). REQUIRES: known(), 0 <= begin <= end <= ndim(). Throws
+   * Error(kValue) on overflow. */
   int64_t Prod(int begin, int end) const {
     const int64_t* d = dims();
     int64_t size = 1;
@@ -114,11 +141,13 @@ class MXNET_DLL Shape {
     if (ndim_ != o.ndim_) return false;
     const int64_t* a = dims();
     const int64_t* b = o.dims();
-    for (int i = 0; i < ndim_; ++i) if (a[i] != b[i]) return false;
+    for (int i = 0; i < ndim_; ++i)
+      if (a[i] != b[i]) return false;
     return true;
   }
   bool operator!=(const Shape& o) const { return !(*this == o); }
-  /* `dims` may point into this shape; it is not read when ndim <= 0. Throws Error(kValue) for ndim < -1. */
+  /* `dims` may point into this shape; it is not read when ndim <= 0. Throws Error(kValue) for ndim
+   * < -1. */
   void Assign(const int64_t* dims, int ndim) {
     if (__builtin_expect(heap_ == nullptr && ndim >= 0 && ndim <= kInlineDims, 1)) {
       for (int i = 0; i < ndim; ++i) inline_[i] = dims[i];
@@ -140,7 +169,12 @@ class MXNET_DLL Shape {
   std::string str() const;
 
  private:
-  void Release() { if (__builtin_expect(heap_ != nullptr, 0)) { delete[] heap_; heap_ = nullptr; } }
+  void Release() {
+    if (__builtin_expect(heap_ != nullptr, 0)) {
+      delete[] heap_;
+      heap_ = nullptr;
+    }
+  }
   void CopyFrom(const Shape& o) {
     if (__builtin_expect(heap_ == nullptr && o.heap_ == nullptr, 1)) {
       ndim_ = o.ndim_;
@@ -163,23 +197,24 @@ class MXNET_DLL Shape {
 
   int ndim_ = -1;
   int64_t* heap_ = nullptr;
-  int64_t inline_[kInlineDims];   // copied as a whole, so constructors that do not fill it clear it
+  int64_t inline_[kInlineDims];  // copied as a whole, so constructors that do not fill it clear it
 };
 MXNET_DLL std::ostream& operator<<(std::ostream& os, const Shape& s);
 MXNET_DLL std::ostream& operator<<(std::ostream& os, const Context& c);
 using ShapeVector = std::vector<Shape>;
 
 /*
- * Merges what two sources know about one shape into *into. Returns false (and leaves *into unspecified) on a
- * contradiction. Unknown rank or dimensions yield to known ones.
+ * Merges what two sources know about one shape into *into. Returns false (and leaves *into
+ * unspecified) on a contradiction. Unknown rank or dimensions yield to known ones.
  */
 MXNET_DLL bool MergeShape(Shape* into, const Shape& from);
 /* Same for dtypes; kDTypeUnknown yields. */
 MXNET_DLL bool MergeDType(int* into, int from);
 
 /*
- * How a tensor's elements lie in memory. kPlain: row-major in the logical order of its shape. kChannelsLast: the
- * logical shape stays N,C,spatial..., memory is N,spatial...,C. Same number of bytes, so planning does not care.
+ * How a tensor's elements lie in memory. kPlain: row-major in the logical order of its shape.
+ * kChannelsLast: the logical shape stays N,C,spatial..., memory is N,spatial...,C. Same number of
+ * bytes, so planning does not care.
  */
 enum class Layout : uint8_t { kPlain = 0, kChannelsLast = 1 };
 
@@ -193,7 +228,10 @@ struct TBlob {
 
   int64_t Size() const { return shape.Size(); }
   size_t Bytes() const { return static_cast<size_t>(Size()) * DTypeSize(dtype); }
-  template <typename T> T* data() const { return static_cast<T*>(dptr); }
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(dptr);
+  }
 };
 
 /* A pointer and a length; C++17 has no std::span. */
@@ -203,7 +241,8 @@ struct Span {
   int count = 0;
   Span() = default;
   Span(T* p, int n) : ptr(p), count(n) {}
-  template <typename V> Span(V& v) : ptr(v.data()), count(static_cast<int>(v.size())) {}  // NOLINT: implicit on purpose
+  template <typename V>
+  Span(V& v) : ptr(v.data()), count(static_cast<int>(v.size())) {}  // NOLINT: implicit on purpose
   T& operator[](int i) const { return ptr[i]; }
   T* data() const { return ptr; }
   int size() const { return count; }

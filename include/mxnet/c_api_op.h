@@ -12,15 +12,17 @@
 extern "C" {
 #endif
 
-/* Numbers of the dtypes that the operator (a handle of NNGetOpHandle) accepts for input 0; none: no restriction. Static memory. */
+/* Numbers of the dtypes that the operator (a handle of NNGetOpHandle) accepts for input 0; none: no
+ * restriction. Static memory. */
 MXNET_DLL int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes);
 /*
- * Arrays from outside (not set by MXNDArraySetDeferredComputeVariable) that the graph recorded last on this thread reads, and the names of the variables that
- * stand for them. The handles are the caller's; a second call gives none.
+ * Arrays from outside (not set by MXNDArraySetDeferredComputeVariable) that the graph recorded last
+ * on this thread reads, and the names of the variables that stand for them. The handles are the
+ * caller's; a second call gives none.
  */
 MXNET_DLL int MXNDArrayTakeDeferredComputeConstants(int* out_size, void*** out_arrays, const char*** out_names);
 
 #ifdef __cplusplus
 }
 #endif
-#endif  /* MXNET_C_API_OP_H_ */
+#endif /* MXNET_C_API_OP_H_ */

@@ -1,6 +1,7 @@
 /*
- * Statistics of memory pools through C; MXStorageEmptyCache and MXGetGPU* are in c_api.h. Devices are numbered as in contexts:
- * dev_type 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared. Failures: see c_api_error.h.
+ * Statistics of memory pools through C; MXStorageEmptyCache and MXGetGPU* are in c_api.h. Devices
+ * are numbered as in contexts: dev_type 1 cpu, 2 gpu, 3 cpu_pinned, 5 cpu_shared. Failures: see
+ * c_api_error.h.
  */
 #ifndef MXNET_C_API_STORAGE_H_
 #define MXNET_C_API_STORAGE_H_
@@ -16,13 +17,14 @@ extern "C" {
 #endif
 
 /*
- * One consistent reading of a context's pool: used_bytes, cached_bytes, peak_bytes (of used and cached together), peak_used_bytes,
- * hits, misses, releases, in this order.
+ * One consistent reading of a context's pool: used_bytes, cached_bytes, peak_bytes (of used and
+ * cached together), peak_used_bytes, hits, misses, releases, in this order.
  */
 MXNET_DLL int MXStorageStats(int dev_type, int dev_id, uint64_t out[7]);
 /*
- * What a context's pool may hold, used and cached together, before it gives cached blocks back by itself, and the blocks and bytes that it has given back so:
- * limit_bytes, given_back_blocks, given_back_bytes, in this order. All 0 for cpu_shared, which caches nothing.
+ * What a context's pool may hold, used and cached together, before it gives cached blocks back by
+ * itself, and the blocks and bytes that it has given back so: limit_bytes, given_back_blocks,
+ * given_back_bytes, in this order. All 0 for cpu_shared, which caches nothing.
  */
 MXNET_DLL int MXStorageBound(int dev_type, int dev_id, uint64_t out[3]);
 /* The peaks start again at what is held now. */
@@ -33,4 +35,4 @@ MXNET_DLL int MXStoragePoolName(int dev_type, int dev_id, const char** out);
 #ifdef __cplusplus
 }
 #endif
-#endif  /* MXNET_C_API_STORAGE_H_ */
+#endif /* MXNET_C_API_STORAGE_H_ */

@@ -1,13 +1,16 @@
 /*
  * The one error type of the library.
  *
- * Every failure that a caller can cause is thrown as mxnet::Error. Its message starts with the `[name]` of
- * the operator or room that found it, says what was given, and then what is accepted. The C ABI turns it into
- * -1 plus MXGetLastError(); Python raises the class that `kind` stands for. With DMLC_LOG_STACK_TRACE_DEPTH=N
- * the place of the check and N native stack frames follow the message.
+ * Every failure that a caller can cause is thrown as mxnet::Error. Its message starts with the
+ * `[name]` of the operator or room that found it, says what was given, and then what is accepted.
+ * The C ABI turns it into -1 plus MXGetLastError(); Python raises the class that `kind` stands for.
+ * With DMLC_LOG_STACK_TRACE_DEPTH=N the place of the check and N native stack frames follow the
+ * message.
  *
- *   MXNET_CHECK(cond) << "[room] got " << x << "; accepted: ...";        // Kind::kGeneric -> MXNetError
- *   MXNET_CHECK_KIND(cond, Value) << ...                                 // Kind::kValue   -> ValueError
+ *   MXNET_CHECK(cond) << "[room] got " << x << "; accepted: ...";        // Kind::kGeneric ->
+ *   MXNetError
+ *   MXNET_CHECK_KIND(cond, Value) << ...                                 // Kind::kValue   ->
+ *   ValueError
  *   MXNET_THROW(Index) << ...                                            // unconditional
  */
 #ifndef MXNET_ERROR_H_
@@ -35,7 +38,8 @@ class MXNET_DLL Error : public std::runtime_error {
 };
 
 namespace detail {
-// Collects the message and throws at the end of the full expression, so that a message costs nothing unless it is needed.
+// Collects the message and throws at the end of the full expression, so that a message costs
+// nothing unless it is needed.
 class MXNET_DLL ErrorStream {
  public:
   ErrorStream(Error::Kind kind, const char* file, int line);
@@ -55,8 +59,7 @@ struct Voidify {
 }  // namespace mxnet
 
 #define MXNET_THROW(KIND) ::mxnet::detail::ErrorStream(::mxnet::Error::Kind::k##KIND, __FILE__, __LINE__).stream()
-#define MXNET_CHECK_KIND(cond, KIND) \
-  __builtin_expect(!!(cond), 1) ? (void)0 : ::mxnet::detail::Voidify() & MXNET_THROW(KIND)
+#define MXNET_CHECK_KIND(cond, KIND) __builtin_expect(!!(cond), 1) ? (void)0 : ::mxnet::detail::Voidify() & MXNET_THROW(KIND)
 #define MXNET_CHECK(cond) MXNET_CHECK_KIND(cond, Generic)
 
 #endif  // MXNET_ERROR_H_

@@ -1,9 +1,11 @@
 /*
- * The compiled graph. Executor (bind / simple_bind) and CachedOp (hybridized Gluon) are two doors to the same Plan.
+ * The compiled graph. Executor (bind / simple_bind) and CachedOp (hybridized Gluon) are two doors
+ * to the same Plan.
  *
- * A Plan is made once for a graph with known shapes, dtypes and contexts: passes, topological order, one arena with offsets,
- * layouts, bulks. Running it allocates nothing and touches the engine once per bulk. A Plan is immutable; each PlanInstance
- * owns one arena and the operators' states, so several threads may run one plan with an instance each.
+ * A Plan is made once for a graph with known shapes, dtypes and contexts: passes, topological
+ * order, one arena with offsets, layouts, bulks. Running it allocates nothing and touches the
+ * engine once per bulk. A Plan is immutable; each PlanInstance owns one arena and the operators'
+ * states, so several threads may run one plan with an instance each.
  */
 #ifndef MXNET_EXECUTOR_H_
 #define MXNET_EXECUTOR_H_
@@ -31,7 +33,8 @@ struct PlanStats {
 
 class MXNET_DLL Executor {
  public:
-  /* args/arg_grads/grad_req in ListInputNames(kReadOnlyArgs) order (a none array: no gradient), aux in kAuxStates order. */
+  /* args/arg_grads/grad_req in ListInputNames(kReadOnlyArgs) order (a none array: no gradient), aux
+   * in kAuxStates order. */
   static std::shared_ptr<Executor> Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx,
                                         const std::vector<NDArray>& args, const std::vector<NDArray>& arg_grads,
                                         const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
@@ -51,8 +54,9 @@ class MXNET_DLL Executor {
   virtual std::vector<std::string> ArgNames() const = 0;
   virtual std::vector<std::string> AuxNames() const = 0;
   /*
-   * An executor for inference by another thread: this one's compiled plan with an arena and outputs of its own, on arrays of the shapes and
-   * dtypes bound here (throws Error(kValue) otherwise). Both then compute on the threads that call Forward(false), side by side.
+   * An executor for inference by another thread: this one's compiled plan with an arena and outputs
+   * of its own, on arrays of the shapes and dtypes bound here (throws Error(kValue) otherwise).
+   * Both then compute on the threads that call Forward(false), side by side.
    */
   virtual std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& args, const std::vector<NDArray>& aux) = 0;
   // What was bound, in the orders above.
@@ -64,43 +68,48 @@ struct SimpleBindRequest {
   Symbol symbol;
   Context ctx;
   std::map<std::string, Context> group2ctx;
-  std::vector<OpReq> grad_req;                        // by argument
+  std::vector<OpReq> grad_req;  // by argument
   std::map<std::string, Shape> shapes;
-  std::map<std::string, int> dtypes;                  // where unknown: float32
-  std::vector<std::string> shared_arg_names;          // taken from `shared` as they are
-  std::map<std::string, NDArray>* shared_buffer = nullptr;   // memory for the other arguments; grows when too small
+  std::map<std::string, int> dtypes;                        // where unknown: float32
+  std::vector<std::string> shared_arg_names;                // taken from `shared` as they are
+  std::map<std::string, NDArray>* shared_buffer = nullptr;  // memory for the other arguments; grows when too small
   std::shared_ptr<Executor> shared;
 };
-/* Infers the rest, makes zero-filled arrays and binds them. Throws Error(kValue) when shapes stay unknown. */
+/* Infers the rest, makes zero-filled arrays and binds them. Throws Error(kValue) when shapes stay
+ * unknown. */
 MXNET_DLL std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& request);
 
-/* What a training step needs and what recomputing parts of its forward pass saves. Bytes are those of the arena: activations, gradients inside the graph. */
+/* What a training step needs and what recomputing parts of its forward pass saves. Bytes are those
+ * of the arena: activations, gradients inside the graph. */
 struct MemoryAdvice {
-  Symbol symbol;                       // the given one with `__force_mirroring__` on what is to be recomputed
+  Symbol symbol;  // the given one with `__force_mirroring__` on what is to be recomputed
   size_t arena_bytes = 0, lower_bound_bytes = 0;
-  size_t kept_bytes = 0;               // arena when nothing is recomputed
-  double step_ns = 0, extra_ns = 0;    // rough times of a step without recomputation and of the recomputation
+  size_t kept_bytes = 0;             // arena when nothing is recomputed
+  double step_ns = 0, extra_ns = 0;  // rough times of a step without recomputation and of the recomputation
   double step_flops = 0, extra_flops = 0;
-  std::vector<std::string> recomputed; // names of nodes
+  std::vector<std::string> recomputed;  // names of nodes
 };
 /*
- * The choice that fits `budget` bytes at the least extra time; budget 0: the one that needs least. Gradients of the arguments named `wanted` (empty: all).
- * Throws Error(kValue) naming the least possible bytes, or when shapes stay unknown.
+ * The choice that fits `budget` bytes at the least extra time; budget 0: the one that needs least.
+ * Gradients of the arguments named `wanted` (empty: all). Throws Error(kValue) naming the least
+ * possible bytes, or when shapes stay unknown.
  */
-MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, Shape>& shapes, const std::map<std::string, int>& dtypes,
-                                    const std::vector<std::string>& wanted, size_t budget);
+MXNET_DLL MemoryAdvice AdviseMemory(const Symbol& symbol, Context ctx, const std::map<std::string, Shape>& shapes,
+                                    const std::map<std::string, int>& dtypes, const std::vector<std::string>& wanted, size_t budget);
 
 class MXNET_DLL CachedOp {
  public:
   /*
-   * flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, data_indices, param_indices,
-   * is_dynamic;
-   * thread_safe: inference runs on the calling thread (several side by side share the cores) and is done when Invoke returns, unless
-   * something that it needs is in use. Any CachedOp may be called from several threads; without the flag the engine's workers compute.
+   * flags: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size,
+   * memory_budget, data_indices, param_indices, is_dynamic; thread_safe: inference runs on the
+   * calling thread (several side by side share the cores) and is done when Invoke returns, unless
+   * something that it needs is in use. Any CachedOp may be called from several threads; without the
+   * flag the engine's workers compute.
    */
   static std::shared_ptr<CachedOp> Create(const Symbol& symbol, const std::map<std::string, std::string>& flags);
   virtual ~CachedOp() = default;
-  /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when autograd is on. Thread-safe. */
+  /* inputs in ListInputNames(kAll) order. Outputs that are none are created. Records itself when
+   * autograd is on. Thread-safe. */
   virtual void Invoke(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx = nullptr) = 0;
   virtual Symbol symbol() const = 0;
   virtual Symbol OptimizedSymbol() const = 0;

@@ -1,6 +1,7 @@
 /*
- * Eager execution: runs one operator on arrays, records it when autograd is on, and differentiates what was recorded.
- * State is per thread. Errors of arguments, shapes and dtypes are thrown at once; errors of kernels stay with the outputs.
+ * Eager execution: runs one operator on arrays, records it when autograd is on, and differentiates
+ * what was recorded. State is per thread. Errors of arguments, shapes and dtypes are thrown at
+ * once; errors of kernels stay with the outputs.
  */
 #ifndef MXNET_IMPERATIVE_H_
 #define MXNET_IMPERATIVE_H_
@@ -23,40 +24,51 @@ struct ImperativeState {
 
 class MXNET_DLL Imperative {
  public:
-  static ImperativeState& State();       // of this thread
+  static ImperativeState& State();  // of this thread
 
-  /* Parsed parameters for an operator; equal arguments give the same object without parsing twice. */
+  /* Parsed parameters for an operator; equal arguments give the same object without parsing
+   * twice. */
   static AttrsPtr GetAttrs(const Op* op, int num_params, const char* const* keys, const char* const* values);
 
   /*
-   * Runs attrs->op. `outputs` holds num_outputs arrays; those that are none are created (shape inferred, on the inputs' context, or `ctx`
-   * when there are no inputs), others are written in place. Throws Error when shapes, dtypes or contexts do not fit.
+   * Runs attrs->op. `outputs` holds num_outputs arrays; those that are none are created (shape
+   * inferred, on the inputs' context, or `ctx` when there are no inputs), others are written in
+   * place. Throws Error when shapes, dtypes or contexts do not fit.
    */
-  static void Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx = nullptr);
+  static void Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                     const Context* ctx = nullptr);
 
-  /* Runs the operator without recording, with given requests (kAdd etc.). Used by autograd and the plan's fallback. */
-  static void Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req, const std::vector<NDArray>& outputs, bool is_train);
+  /* Runs the operator without recording, with given requests (kAdd etc.). Used by autograd and the
+   * plan's fallback. */
+  static void Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req,
+                  const std::vector<NDArray>& outputs, bool is_train);
 
   static void MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients);
   static void DropGrads(const std::vector<NDArray*>& variables);
   /* The gradient array attached to `variable`; none when it has none. */
   static NDArray Grad(const NDArray& variable);
-  /* Whether a backward pass has touched the gradient since SetFreshGrad(variable, false); false for what is not marked. */
+  /* Whether a backward pass has touched the gradient since SetFreshGrad(variable, false); false for
+   * what is not marked. */
   static bool HasFreshGrad(const NDArray& variable);
   static void SetFreshGrad(const NDArray& variable, bool fresh);
   /*
-   * Differentiates `heads` (weighted by `head_grads`; null entries mean ones). With `variables`, returns their gradients as fresh arrays;
-   * without, adds or writes into the marked gradients. `create_graph` records the backward pass itself.
+   * Differentiates `heads` (weighted by `head_grads`; null entries mean ones). With `variables`,
+   * returns their gradients as fresh arrays; without, adds or writes into the marked gradients.
+   * `create_graph` records the backward pass itself.
    */
   static std::vector<NDArray> Backward(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads,
                                        const std::vector<NDArray*>& variables, bool retain_graph, bool create_graph, bool is_train);
   /* The recorded computation of `array` as a graph entry whose leaves are variables. */
   static NodeEntry GetSymbolEntry(const NDArray& array);
 
-  /* Random state and its engine variable, per context. Seed() orders itself behind pending random operators. */
+  /* Random state and its engine variable, per context. Seed() orders itself behind pending random
+   * operators. */
   static void Seed(uint64_t seed);
   static void SeedContext(uint64_t seed, Context ctx);
-  struct RandomResource { RandomState state; Var* var; };
+  struct RandomResource {
+    RandomState state;
+    Var* var;
+  };
   static RandomResource* Random(Context ctx);
 
   /* Records a node with given arrays as one tape entry (CachedOp and custom functions use it). */

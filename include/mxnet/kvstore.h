@@ -1,17 +1,26 @@
 /*
- * Key-value stores: keep one value per key and bring the copies of it that devices and workers hold together.
+ * Key-value stores: keep one value per key and bring the copies of it that devices and workers hold
+ * together.
  *
- * A push adds up a key's values over the devices of this process, then, through the transport, over workers. The sum replaces what is stored, or
- * is handed to the updater, which changes what is stored. A pull copies what is stored into arrays.
+ * A push adds up a key's values over the devices of this process, then, through the transport, over
+ * workers. The sum replaces what is stored, or is handed to the updater, which changes what is
+ * stored. A pull copies what is stored into arrays.
  *
- *   local   (local_update_cpu, local_allreduce_cpu)    values are summed in CPU memory: MXNET_KVSTORE_REDUCTION_NTHREADS threads
- *                                                      for more than MXNET_KVSTORE_BIGARRAY_BOUND elements
- *   device  (local_allreduce_device)                   values are summed on one of their GPUs: each key has its home, and homes are spread over the GPUs
- *   nccl                                               as device; NVIDIA's library sums and sends what lies on several GPUs
+ *   local   (local_update_cpu, local_allreduce_cpu)    values are summed in CPU memory:
+ *           MXNET_KVSTORE_REDUCTION_NTHREADS threads
+ *                                                      for more than MXNET_KVSTORE_BIGARRAY_BOUND
+ *                                                      elements
+ *   device  (local_allreduce_device)                   values are summed on one of their GPUs: each
+ *   key has its home, and homes are spread over the GPUs
+ *   nccl                                               as device; NVIDIA's library sums and sends
+ *   what lies on several GPUs
  *
- * ORDER      All work goes through the engine: calls return before it is done, and arrays order it. Per key, calls take effect in call order.
- * THREADS    Calls on different keys may come from different threads; calls on one key, and SetUpdater, may not overlap.
- * FAILURE    Wrong arguments throw at once and leave the store as it was. Errors of the work itself stay with the arrays.
+ * ORDER      All work goes through the engine: calls return before it is done, and arrays order it.
+ *            Per key, calls take effect in call order.
+ * THREADS    Calls on different keys may come from different threads; calls on one key, and
+ *            SetUpdater, may not overlap.
+ * FAILURE    Wrong arguments throw at once and leave the store as it was. Errors of the work itself
+ *            stay with the arrays.
  */
 #ifndef MXNET_KVSTORE_H_
 #define MXNET_KVSTORE_H_
@@ -31,15 +40,16 @@ struct KVKey {
   bool named = false;
   int number = 0;
   std::string name;
-  KVKey(int n) : number(n) {}                                              // NOLINT: implicit on purpose
-  KVKey(std::string n) : named(true), name(std::move(n)) {}                // NOLINT
-  KVKey(const char* n) : KVKey(std::string(n)) {}                          // NOLINT
+  KVKey(int n) : number(n) {}                                // NOLINT: implicit on purpose
+  KVKey(std::string n) : named(true), name(std::move(n)) {}  // NOLINT
+  KVKey(const char* n) : KVKey(std::string(n)) {}            // NOLINT
   std::string str() const { return named ? name : std::to_string(number); }
 };
 
 /*
- * What differs between one process and many. Arrays are in this process; the calls are asynchronous: they read and write the
- * arrays through the engine. The local transport has one worker and does nothing.
+ * What differs between one process and many. Arrays are in this process; the calls are
+ * asynchronous: they read and write the arrays through the engine. The local transport has one
+ * worker and does nothing.
  */
 class KVTransport {
  public:
@@ -59,7 +69,8 @@ class KVTransport {
 
 class MXNET_DLL KVStore {
  public:
-  /* Changes *stored by what was pushed, e.g. an optimizer's step. Called on the thread that pushes, holding no lock. */
+  /* Changes *stored by what was pushed, e.g. an optimizer's step. Called on the thread that pushes,
+   * holding no lock. */
   using Updater = std::function<void(const KVKey& key, const NDArray& pushed, NDArray* stored)>;
   using Keys = std::vector<KVKey>;
   using Arrays = std::vector<NDArray*>;
@@ -70,7 +81,8 @@ class MXNET_DLL KVStore {
 
   /* First values. Throws Error(kValue) for a key that has one. */
   virtual void Init(const Keys& keys, const Arrays& values) = 0;
-  /* Equal keys (in any places) belong together: their values are added up. Shapes must be those of Init, values of other dtypes than the first are converted. */
+  /* Equal keys (in any places) belong together: their values are added up. Shapes must be those of
+   * Init, values of other dtypes than the first are converted. */
   virtual void Push(const Keys& keys, const Arrays& values, int priority = 0) = 0;
   virtual void Pull(const Keys& keys, const Arrays& outs, int priority = 0) = 0;
   /* Push then Pull. */
@@ -80,8 +92,9 @@ class MXNET_DLL KVStore {
   /* Empty: sums replace what is stored. */
   virtual void SetUpdater(Updater updater) = 0;
   /*
-   * {{"type", "2bit"}, {"threshold", "0.5"}}: each value that is pushed becomes -threshold, 0 or threshold; what that leaves out is added to
-   * the next push of the same device (Strom, Interspeech 2015). "none" ends it. Device stores and float32 only.
+   * {{"type", "2bit"}, {"threshold", "0.5"}}: each value that is pushed becomes -threshold, 0 or
+   * threshold; what that leaves out is added to the next push of the same device (Strom,
+   * Interspeech 2015). "none" ends it. Device stores and float32 only.
    */
   virtual void SetGradientCompression(const std::vector<std::pair<std::string, std::string>>& params) = 0;
 

@@ -1,14 +1,17 @@
 /*
  * NDArray: a tensor whose contents are computed asynchronously.
  *
- * An NDArray is a view (shape, dtype, byte offset) of a Chunk. A Chunk owns memory and the engine variable that orders
- * access to it; views of one chunk share both, so writing through one is seen through the other. Arrays are always
- * contiguous and row-major. Copying an NDArray copies the view, never the data.
+ * An NDArray is a view (shape, dtype, byte offset) of a Chunk. A Chunk owns memory and the engine
+ * variable that orders access to it; views of one chunk share both, so writing through one is seen
+ * through the other. Arrays are always contiguous and row-major. Copying an NDArray copies the
+ * view, never the data.
  *
- * THREADS    Different NDArray objects may be used from different threads even when they share a chunk. One NDArray
- *            object is not to be modified by two threads at once.
- * LIFETIME   The memory is given back after the last view is gone and everything pushed on the variable is done.
- * FAILURE    A failed write leaves the error in the variable; WaitToRead and SyncCopyToCPU rethrow it.
+ * THREADS    Different NDArray objects may be used from different threads even when they share a
+ *            chunk. One NDArray object is not to be modified by two threads at once.
+ * LIFETIME   The memory is given back after the last view is gone and everything pushed on the
+ *            variable is done.
+ * FAILURE    A failed write leaves the error in the variable; WaitToRead and SyncCopyToCPU rethrow
+ *            it.
  */
 #ifndef MXNET_NDARRAY_H_
 #define MXNET_NDARRAY_H_
@@ -30,8 +33,9 @@ namespace mxnet {
 enum class StorageType : int { kUndefined = -1, kDense = 0, kRowSparse = 1, kCSR = 2 };
 
 /*
- * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is null only while
- * allocation is delayed or for zero bytes. The layout never depends on build options.
+ * Memory and its variable. INVARIANT: `var` is valid for the chunk's whole life; `handle.dptr` is
+ * null only while allocation is delayed or for zero bytes. The layout never depends on build
+ * options.
  */
 struct Chunk {
   std::atomic<int> refs{1};
@@ -39,14 +43,16 @@ struct Chunk {
   StorageType stype = StorageType::kDense;
   Var* var = nullptr;
   Context ctx;
-  size_t bytes = 0;                        // to allocate when delayed
+  size_t bytes = 0;  // to allocate when delayed
   StorageHandle handle;
-  std::unique_ptr<std::function<void()>> external_deleter;   // set: the memory belongs to somebody else (DLPack, user buffers)
+  std::unique_ptr<std::function<void()>> external_deleter;  // set: the memory belongs to somebody else (DLPack, user buffers)
 
-  void Allocate();                         // serves a delayed allocation; no-op otherwise
+  void Allocate();  // serves a delayed allocation; no-op otherwise
   void AddRef() { refs.fetch_add(1, std::memory_order_relaxed); }
-  void Release() { if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) Destroy(); }
-  void Destroy();                          // gives memory and variable back once nothing pushed uses them
+  void Release() {
+    if (refs.fetch_sub(1, std::memory_order_acq_rel) == 1) Destroy();
+  }
+  void Destroy();  // gives memory and variable back once nothing pushed uses them
 
  private:
   void FreeMemory();
@@ -54,7 +60,7 @@ struct Chunk {
 
 class MXNET_DLL NDArray {
  public:
-  NDArray() = default;                                                           // none
+  NDArray() = default;  // none
   NDArray(const Shape& shape, Context ctx, int dtype = kFloat32, bool delay_alloc = false);
   /* Wraps memory that `deleter` gives back once nothing uses it. */
   NDArray(const TBlob& blob, std::function<void()> deleter);
@@ -74,7 +80,8 @@ class MXNET_DLL NDArray {
   Var* var() const { return chunk_->var; }
   size_t byte_offset() const { return byte_offset_; }
   Chunk* chunk() const { return chunk_; }
-  /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after a wait. */
+  /* Serves a delayed allocation. The pointer is only meaningful inside an engine operation or after
+   * a wait. */
   TBlob data() const;
   uint64_t version() const;
 
@@ -87,16 +94,18 @@ class MXNET_DLL NDArray {
   NDArray Copy(Context ctx) const;
 
   /* Views. Throw Error(kIndex)/Error(kValue) when out of range or of another size. */
-  NDArray Slice(int64_t begin, int64_t end) const;      // rows [begin, end) of dimension 0
-  NDArray At(int64_t index) const;                      // dimension 0 dropped
-  NDArray Reshape(const Shape& shape) const;            // same number of elements
+  NDArray Slice(int64_t begin, int64_t end) const;  // rows [begin, end) of dimension 0
+  NDArray At(int64_t index) const;                  // dimension 0 dropped
+  NDArray Reshape(const Shape& shape) const;        // same number of elements
   /* Resolves the codes 0, -1, -2, -3, -4 (`reverse`: from the right). */
   static Shape InferReshape(const Shape& from, const std::vector<int64_t>& codes, bool reverse);
   NDArray Detach() const;
-  /* Array whose rank was unknown at creation (outputs of value-dependent operators) gets its memory. REQUIRES: is_none(). */
+  /* Array whose rank was unknown at creation (outputs of value-dependent operators) gets its
+   * memory. REQUIRES: is_none(). */
   void Init(const Shape& shape, Context ctx, int dtype);
 
-  // Autograd and deferred compute: which graph entry computed this array. Owned by the imperative room.
+  // Autograd and deferred compute: which graph entry computed this array. Owned by the imperative
+  // room.
   NodeEntry autograd_entry;
   NodeEntry deferred_entry;
 
@@ -113,8 +122,9 @@ void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
 void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count);
 
 /*
- * Containers (file_formats.md). Saving writes a temporary file and renames it. Loading accepts every version, checks all
- * sizes against what is left of the input before it allocates, and throws Error(kIO) with the byte offset of what is malformed.
+ * Containers (file_formats.md). Saving writes a temporary file and renames it. Loading accepts
+ * every version, checks all sizes against what is left of the input before it allocates, and throws
+ * Error(kIO) with the byte offset of what is malformed.
  */
 void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names);
 void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::vector<std::string>* names);

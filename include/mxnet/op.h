@@ -1,20 +1,22 @@
 /*
  * The operator record: everything that the library knows about an operator, declared once.
  *
- * Python and C signatures, documentation, stubs, autograd, graph passes and the test harness are derived from it.
- * A record is built by chained setters at static initialisation and is immutable afterwards:
+ * Python and C signatures, documentation, stubs, autograd, graph passes and the test harness are
+ * derived from it. A record is built by chained setters at static initialisation and is immutable
+ * afterwards:
  *
  *   MXNET_REGISTER_OP(FullyConnected)
  *       .describe("...")
  *       .alias("_npx_fully_connected")
  *       .set_param<FullyConnectedParam>()                 // src/operator/param.h
- *       .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return a.get<FullyConnectedParam>().no_bias ? 2 : 3; })
- *       .set_infer_shape(FullyConnectedShape)
+ *       .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return
+ *       a.get<FullyConnectedParam>().no_bias ? 2 : 3; }) .set_infer_shape(FullyConnectedShape)
  *       .set_gradient(BackwardNode("_backward_FullyConnected", kGradInputs))
  *       .set_kernel(DeviceType::kCPU, FullyConnectedCPU);
  *
- * A kernel that is made of functions which exist for both devices (pointwise::Execute, reduce::Reduce, ...) is set without a device and serves both.
- * One for another device alone is registered from its own file (`_cuda.cc`): MXNET_REGISTER_OP_KERNEL(name, kGPU, fn).
+ * A kernel that is made of functions which exist for both devices (pointwise::Execute,
+ * reduce::Reduce, ...) is set without a device and serves both. One for another device alone is
+ * registered from its own file (`_cuda.cc`): MXNET_REGISTER_OP_KERNEL(name, kGPU, fn).
  */
 #ifndef MXNET_OP_H_
 #define MXNET_OP_H_
@@ -24,6 +26,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <typeindex>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,40 +43,50 @@ class Symbol;
 using NodePtr = std::shared_ptr<Node>;
 using AttrDict = std::map<std::string, std::string>;
 
-/* What one use of an operator was given. Shared and immutable: eager calls with equal arguments reuse one object. */
+/* What one use of an operator was given. Shared and immutable: eager calls with equal arguments
+ * reuse one object. */
 struct Attrs {
-  const Op* op = nullptr;                  // null: a variable
-  AttrDict dict;                           // as written by the user: operator parameters and hidden `__key__` ones
-  std::shared_ptr<const void> param;       // parsed parameters, of the type given to set_param
+  const Op* op = nullptr;             // null: a variable
+  AttrDict dict;                      // as written by the user: operator parameters and hidden `__key__` ones
+  std::shared_ptr<const void> param;  // parsed parameters, of the type given to set_param
   std::vector<std::shared_ptr<Symbol>> subgraphs;
-  template <typename P> const P& get() const { return *static_cast<const P*>(param.get()); }
-  /* What autograd found out about the gradient (bit i: it reads input i; bit 32+i: output i). 0 = not asked yet. */
+  template <typename P>
+  const P& get() const {
+    return *static_cast<const P*>(param.get());
+  }
+  /* What autograd found out about the gradient (bit i: it reads input i; bit 32+i: output i). 0 =
+   * not asked yet. */
   struct GradUse {
     mutable std::atomic<uint64_t> bits{0};
     GradUse() = default;
-    GradUse(const GradUse&) {}                 // a copy is for another operator: it must ask again
-    GradUse& operator=(const GradUse&) { bits = 0; return *this; }
+    GradUse(const GradUse&) {}  // a copy is for another operator: it must ask again
+    GradUse& operator=(const GradUse&) {
+      bits = 0;
+      return *this;
+    }
   } grad_use;
 };
 using AttrsPtr = std::shared_ptr<const Attrs>;
-/* Parses and checks. Throws Error(kValue) naming operator, parameter, value and what is accepted. Unknown keys that are not `__hidden__` are an error. */
+/* Parses and checks. Throws Error(kValue) naming operator, parameter, value and what is accepted.
+ * Unknown keys that are not `__hidden__` are an error. */
 MXNET_DLL AttrsPtr MakeAttrs(const Op* op, AttrDict dict);
 
 /* One output of one node. */
 struct NodeEntry {
   NodePtr node;
   uint32_t index = 0;
-  uint32_t version = 0;   // for variables: how often it was mutated before this use
+  uint32_t version = 0;  // for variables: how often it was mutated before this use
   explicit operator bool() const { return node != nullptr; }
 };
 
-/* A use of an operator in a graph, or a variable. Graphs are acyclic. Destruction of long chains does not recurse. */
+/* A use of an operator in a graph, or a variable. Graphs are acyclic. Destruction of long chains
+ * does not recurse. */
 struct MXNET_DLL Node {
   std::string name;
-  AttrsPtr attrs;                          // never null; attrs->op == null for a variable
+  AttrsPtr attrs;  // never null; attrs->op == null for a variable
   std::vector<NodeEntry> inputs;
   std::vector<NodePtr> control_deps;
-  std::shared_ptr<void> tape;              // autograd's record (imperative room); null in symbolic graphs
+  std::shared_ptr<void> tape;  // autograd's record (imperative room); null in symbolic graphs
   bool is_variable() const { return attrs->op == nullptr; }
   const Op* op() const { return attrs->op; }
   int num_outputs() const;
@@ -81,67 +95,86 @@ struct MXNET_DLL Node {
 };
 MXNET_DLL NodePtr MakeVariable(const std::string& name, AttrDict dict = {});
 MXNET_DLL NodePtr MakeNode(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
-/* Same parameters as `like` (its parsed struct is shared), another operator with the same parameter type. */
+/* Same parameters as `like` (its parsed struct is shared), another operator with the same parameter
+ * type. */
 MXNET_DLL NodePtr MakeNodeLike(const std::string& op, const Node& like, std::vector<NodeEntry> inputs);
 /* Output 0 of a new node. */
 MXNET_DLL NodeEntry MakeOp(const std::string& op, std::vector<NodeEntry> inputs, AttrDict dict = {}, const std::string& name = "");
 
 enum class OpReq : int { kNull = 0, kWrite = 1, kWriteInplace = 2, kAdd = 3 };
 
-/* State that a kernel keeps between calls of one node of one plan (primitives, packed weights, masks). Not shared between threads. */
+/* State that a kernel keeps between calls of one node of one plan (primitives, packed weights,
+ * masks). Not shared between threads. */
 struct OpState {
   virtual ~OpState() = default;
 };
 
 /*
- * Counter-based random numbers (Philox4x32-10, Salmon et al., SC'11). Take(n) reserves n 128-bit counters; equal seed and
- * equal sequence of Take calls give equal numbers on any number of threads. Calls are ordered by the engine.
+ * Counter-based random numbers (Philox4x32-10, Salmon et al., SC'11). Take(n) reserves n 128-bit
+ * counters; equal seed and equal sequence of Take calls give equal numbers on any number of
+ * threads. Calls are ordered by the engine.
  */
 class RandomState {
  public:
-  void Seed(uint64_t seed) { seed_ = seed; next_ = 0; }
+  void Seed(uint64_t seed) {
+    seed_ = seed;
+    next_ = 0;
+  }
   uint64_t seed() const { return seed_; }
-  uint64_t Take(uint64_t counters) { uint64_t at = next_; next_ += counters; return at; }
+  uint64_t Take(uint64_t counters) {
+    uint64_t at = next_;
+    next_ += counters;
+    return at;
+  }
 
  private:
   uint64_t seed_ = 0, next_ = 0;
 };
 
-/* All that a kernel sees. Kernels are stateless functions; they must be safe to run on several threads at once. */
+/* All that a kernel sees. Kernels are stateless functions; they must be safe to run on several
+ * threads at once. */
 struct KernelArgs {
   const Attrs* attrs = nullptr;
-  Span<const TBlob> in;                    // includes auxiliary states, which the kernel may write if the record says so
+  Span<const TBlob> in;  // includes auxiliary states, which the kernel may write if the record says so
   Span<const OpReq> req;
   Span<const TBlob> out;
   RunContext run;
   bool is_train = false;
-  std::shared_ptr<OpState>* state = nullptr;   // slot that lives as long as the plan's node; null in a one-off eager call
-  RandomState* random = nullptr;               // set iff the record says uses_random
-  /* Per input, a number that changes whenever its contents may have (Engine::Version). Empty: unknown, so nothing derived from an input may be kept. */
+  std::shared_ptr<OpState>* state = nullptr;  // slot that lives as long as the plan's node; null in a one-off eager call
+  RandomState* random = nullptr;              // set iff the record says uses_random
+  /* Per input, a number that changes whenever its contents may have (Engine::Version). Empty:
+   * unknown, so nothing derived from an input may be kept. */
   Span<const uint64_t> in_versions;
-  /* Scratch memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream has passed). One block per call of this function. */
+  /* Workspace memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream
+   * has passed). One block per call of this function. */
   std::function<void*(size_t bytes)> workspace;
-  template <typename P> const P& param() const { return attrs->get<P>(); }
+  template <typename P>
+  const P& param() const {
+    return attrs->get<P>();
+  }
 };
 using Kernel = std::function<void(KernelArgs&)>;
 
 /*
- * Inference fills in what it can, in both directions. Returns true when all inputs and outputs are known. Throws Error(kValue)
- * with the operator's name and both sides on a contradiction or an impossible shape.
+ * Inference fills in what it can, in both directions. Returns true when all inputs and outputs are
+ * known. Throws Error(kValue) with the operator's name and both sides on a contradiction or an
+ * impossible shape.
  */
 using InferShapeFn = std::function<bool(const Attrs&, ShapeVector* in, ShapeVector* out)>;
 using InferTypeFn = std::function<bool(const Attrs&, std::vector<int>* in, std::vector<int>* out)>;
 /*
- * Gradient as graph nodes, so that it differentiates again. `ograds` has one entry per output, never null (missing ones are
- * zeros). Returns one entry per input; a null entry means that no gradient flows there.
+ * Gradient as graph nodes, so that it differentiates again. `ograds` has one entry per output,
+ * never null (missing ones are zeros). Returns one entry per input; a null entry means that no
+ * gradient flows there.
  */
 using GradientFn = std::function<std::vector<NodeEntry>(const NodePtr& node, const std::vector<NodeEntry>& ograds)>;
-/* For operators whose output shapes depend on values (boolean_mask, unique): works on arrays, on the calling thread, waits as it needs. */
+/* For operators whose output shapes depend on values (boolean_mask, unique): works on arrays, on
+ * the calling thread, waits as it needs. */
 using ArrayFn = std::function<void(const Attrs&, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train)>;
 
 /* One parameter as signatures and documentation show it. */
 struct ParamInfo {
-  std::string name, type, description;     // type in the reference's notation: "float, optional, default=0.5"
+  std::string name, type, description;  // type in the reference's notation: "float, optional, default=0.5"
 };
 
 enum class LayoutRule : uint8_t {
@@ -154,7 +187,33 @@ enum class LayoutRule : uint8_t {
 /* Of an operator with LayoutRule::kImages; bit i: input or output i. */
 struct ImagePlaces {
   uint32_t in = 0, out = 0;
-  uint32_t like_output = 0;   // inputs that must lie as output 0 does
+  uint32_t like_output = 0;  // inputs that must lie as output 0 does
+};
+
+/*
+ * In which precision programs of mixed precision (mx.amp) run an operator. Most of it follows from
+ * the record (src/operator/precision.h); kFull is declared by operators that lose too much in
+ * float16.
+ */
+enum class Precision : int { kAny = 0, kLow = 1, kFull = 2, kWidest = 3 };
+
+/* kFull where `parameter` has one of the values. */
+struct PrecisionCondition {
+  std::string parameter;
+  std::vector<std::string> values;
+};
+
+/*
+ * How the backward pass computes an operator's result again, where running the operator a second
+ * time would do something else. Output 0 of a node is output 0 of operator `op` (of the same
+ * parameter type) on the node's inputs, the first `inputs` of them (-1: all), and on its outputs
+ * `reads`, which are therefore kept: BatchNorm's moving averages do not move twice, Dropout's mask
+ * is not drawn twice.
+ */
+struct RecomputeRule {
+  std::string op;  // empty: the operator itself
+  int inputs = -1;
+  std::vector<int> reads;
 };
 
 struct MXNET_DLL Op {
@@ -162,34 +221,46 @@ struct MXNET_DLL Op {
   std::string description;
   std::vector<std::string> aliases;
   std::vector<ParamInfo> params;
-  std::vector<std::string> input_names;            // longest form; variadic: {"data"} with num_args
-  std::string key_var_num_args;                    // "num_args" for variadic operators
+  std::vector<std::string> input_names;  // longest form; variadic: {"data"} with num_args
+  std::string key_var_num_args;          // "num_args" for variadic operators
   std::vector<std::string> output_names = {"output"};
-  std::function<std::shared_ptr<const void>(const AttrDict&)> parse;   // throws; empty: no parameters
-  std::function<int(const Attrs&)> num_inputs;     // empty: input_names.size()
-  std::function<int(const Attrs&)> num_outputs;    // empty: output_names.size()
-  std::function<int(const Attrs&)> num_visible_outputs;  // empty: all
-  std::function<std::vector<std::string>(const Attrs&)> list_inputs;   // empty: first num_inputs of input_names, or name0, name1.. when variadic
-  std::function<std::vector<std::string>(const Attrs&)> list_outputs;  // empty: output_names, or output0, output1...
-  std::function<std::vector<int>(const Attrs&)> mutate_inputs;         // auxiliary states and updated arrays; empty: none
+  std::function<std::shared_ptr<const void>(const AttrDict&)> parse;  // throws; empty: no parameters
+  std::function<int(const Attrs&)> num_inputs;                        // empty: input_names.size()
+  std::function<int(const Attrs&)> num_outputs;                       // empty: output_names.size()
+  std::function<int(const Attrs&)> num_visible_outputs;               // empty: all
+  std::function<std::vector<std::string>(const Attrs&)>
+      list_inputs;  // empty: first num_inputs of input_names, or name0, name1.. when variadic
+  std::function<std::vector<std::string>(const Attrs&)> list_outputs;     // empty: output_names, or output0, output1...
+  std::function<std::vector<int>(const Attrs&)> mutate_inputs;            // auxiliary states and updated arrays; empty: none
   std::function<std::vector<std::pair<int, int>>(const Attrs&)> inplace;  // (input, output) pairs that may share memory
-  InferShapeFn infer_shape;                        // never empty after registration of a public operator
-  InferTypeFn infer_type;                          // empty: all inputs and outputs share one dtype
-  GradientFn gradient;                             // empty: not differentiable (an error when asked for)
-  ArrayFn array_fn;                                // set instead of kernels for value-dependent shapes
-  std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;   // empty: one per output element
-  std::vector<int> dtypes;                         // accepted for input 0; empty: all. The harness checks both directions
+  InferShapeFn infer_shape;                                               // never empty after registration of a public operator
+  InferTypeFn infer_type;                                                 // empty: all inputs and outputs share one dtype
+  GradientFn gradient;                                                    // empty: not differentiable (an error when asked for)
+  ArrayFn array_fn;                                                       // set instead of kernels for value-dependent shapes
+  std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;  // empty: one per output element
+  std::vector<int> dtypes;  // accepted for input 0; empty: all. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
   ImagePlaces images;
-  int shape_only_from = -1;                        // this input and all behind it are looked at for their shape alone; -1: none
+  int shape_only_from = -1;  // this input and all behind it are looked at for their shape alone; -1: none
   bool uses_random = false;
-  bool supports_add = false;                       // kernels honour OpReq::kAdd; otherwise the caller adds through a temporary
-  bool zero_gradient = false;                      // differentiable everywhere with gradient 0 (comparisons, argmax): gradient gives null entries
-  bool stateful = false;                           // wants KernelArgs::state also in eager mode
-  bool depends_on_training = false;                // result differs between is_train true and false
-  bool dear = false;                               // recomputing it in the backward pass costs more than its result's memory is worth
+  bool supports_add = false;               // kernels honour OpReq::kAdd; otherwise the caller adds through a temporary
+  bool zero_gradient = false;              // differentiable everywhere with gradient 0 (comparisons, argmax): gradient gives null entries
+  bool stateful = false;                   // wants KernelArgs::state also in eager mode
+  bool depends_on_training = false;        // result differs between is_train true and false
+  bool expensive_to_recompute = false;     // recomputing it in the backward pass costs more than its result's memory is worth
+  Precision precision = Precision::kAny;   // as declared; see PrecisionOf
+  PrecisionCondition precision_condition;  // no values: none
+  RecomputeRule recompute;
+  /* What passes ask of an operator, one value of each type (src/operator/traits.h). */
+  std::unordered_map<std::type_index, std::shared_ptr<const void>> traits;
   std::map<DeviceType, Kernel> kernels;
 
+  /* Null when the record does not have that trait. */
+  template <typename T>
+  const T* trait() const {
+    const auto it = traits.find(std::type_index(typeid(T)));
+    return it == traits.end() ? nullptr : static_cast<const T*>(it->second.get());
+  }
   bool ReadsOnlyShape(int input) const { return shape_only_from >= 0 && input >= shape_only_from; }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
   int NumOutputs(const Attrs& a) const { return num_outputs ? num_outputs(a) : static_cast<int>(output_names.size()); }
@@ -199,62 +270,152 @@ struct MXNET_DLL Op {
   std::vector<int> MutateInputs(const Attrs& a) const { return mutate_inputs ? mutate_inputs(a) : std::vector<int>(); }
   /* Fast path: kernels.at(kCPU) without the map; null when there is none. */
   const Kernel* cpu_kernel = nullptr;
-  const Kernel* KernelFor(DeviceType dev) const;   // pinned and shared run on the CPU's; null when there is none
+  const Kernel* KernelFor(DeviceType dev) const;  // pinned and shared run on the CPU's; null when there is none
 
   /* Null / throws Error(kValue) with the nearest name when there is no such operator or alias. */
   static const Op* Find(const std::string& name);
   static const Op* Get(const std::string& name);
-  static std::vector<std::string> ListNames();     // names and aliases, sorted
+  static std::vector<std::string> ListNames();  // names and aliases, sorted
   static std::vector<const Op*> ListUnique();
 
   // Chained setters (definitions in src/operator/op.cc; set_param<P> in src/operator/param.h).
-  Op& describe(const std::string& text) { description = text; return *this; }
+  Op& describe(const std::string& text) {
+    description = text;
+    return *this;
+  }
   Op& alias(const std::string& other);
-  template <typename P> Op& set_param();
+  template <typename P>
+  Op& set_param();
   Op& set_inputs(std::vector<std::string> names, std::function<int(const Attrs&)> count = nullptr);
   Op& set_variadic(const std::string& input_name, std::function<int(const Attrs&)> count, const std::string& key = "num_args");
-  Op& set_outputs(std::vector<std::string> names, std::function<int(const Attrs&)> count = nullptr, std::function<int(const Attrs&)> visible = nullptr);
-  Op& set_num_outputs(std::function<int(const Attrs&)> count) { num_outputs = std::move(count); return *this; }
-  Op& set_list_inputs(std::function<std::vector<std::string>(const Attrs&)> f) { list_inputs = std::move(f); return *this; }
-  Op& set_list_outputs(std::function<std::vector<std::string>(const Attrs&)> f) { list_outputs = std::move(f); return *this; }
-  Op& set_mutate_inputs(std::vector<int> which) { mutate_inputs = [which](const Attrs&) { return which; }; return *this; }
-  Op& set_mutate_inputs(std::function<std::vector<int>(const Attrs&)> f) { mutate_inputs = std::move(f); return *this; }
-  Op& set_inplace(std::vector<std::pair<int, int>> pairs) { inplace = [pairs](const Attrs&) { return pairs; }; return *this; }
-  Op& set_inplace(std::function<std::vector<std::pair<int, int>>(const Attrs&)> f) { inplace = std::move(f); return *this; }
-  Op& set_infer_shape(InferShapeFn f) { infer_shape = std::move(f); return *this; }
-  Op& set_infer_type(InferTypeFn f) { infer_type = std::move(f); return *this; }
-  Op& set_gradient(GradientFn f) { gradient = std::move(f); return *this; }
+  Op& set_outputs(std::vector<std::string> names, std::function<int(const Attrs&)> count = nullptr,
+                  std::function<int(const Attrs&)> visible = nullptr);
+  Op& set_num_outputs(std::function<int(const Attrs&)> count) {
+    num_outputs = std::move(count);
+    return *this;
+  }
+  Op& set_list_inputs(std::function<std::vector<std::string>(const Attrs&)> f) {
+    list_inputs = std::move(f);
+    return *this;
+  }
+  Op& set_list_outputs(std::function<std::vector<std::string>(const Attrs&)> f) {
+    list_outputs = std::move(f);
+    return *this;
+  }
+  Op& set_mutate_inputs(std::vector<int> which) {
+    mutate_inputs = [which](const Attrs&) { return which; };
+    return *this;
+  }
+  Op& set_mutate_inputs(std::function<std::vector<int>(const Attrs&)> f) {
+    mutate_inputs = std::move(f);
+    return *this;
+  }
+  Op& set_inplace(std::vector<std::pair<int, int>> pairs) {
+    inplace = [pairs](const Attrs&) { return pairs; };
+    return *this;
+  }
+  Op& set_inplace(std::function<std::vector<std::pair<int, int>>(const Attrs&)> f) {
+    inplace = std::move(f);
+    return *this;
+  }
+  Op& set_infer_shape(InferShapeFn f) {
+    infer_shape = std::move(f);
+    return *this;
+  }
+  Op& set_infer_type(InferTypeFn f) {
+    infer_type = std::move(f);
+    return *this;
+  }
+  Op& set_gradient(GradientFn f) {
+    gradient = std::move(f);
+    return *this;
+  }
   Op& set_zero_gradient();
-  Op& set_array_fn(ArrayFn f) { array_fn = std::move(f); return *this; }
-  Op& set_flops(std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> f) { flops = std::move(f); return *this; }
-  Op& set_dtypes(std::vector<int> d) { dtypes = std::move(d); return *this; }
-  Op& set_layout(LayoutRule r) { layout = r; return *this; }
-  Op& set_images(ImagePlaces places) { layout = LayoutRule::kImages; images = places; return *this; }
-  Op& set_shape_only_from(int input) { shape_only_from = input; return *this; }
-  Op& set_dear() { dear = true; return *this; }
-  Op& set_uses_random() { uses_random = true; return *this; }
-  Op& set_supports_add() { supports_add = true; return *this; }
-  Op& set_stateful() { stateful = true; return *this; }
-  Op& set_depends_on_training() { depends_on_training = true; return *this; }
+  Op& set_array_fn(ArrayFn f) {
+    array_fn = std::move(f);
+    return *this;
+  }
+  Op& set_flops(std::function<double(const Attrs&, Span<const TBlob>, Span<const TBlob>)> f) {
+    flops = std::move(f);
+    return *this;
+  }
+  Op& set_dtypes(std::vector<int> d) {
+    dtypes = std::move(d);
+    return *this;
+  }
+  Op& set_layout(LayoutRule r) {
+    layout = r;
+    return *this;
+  }
+  Op& set_images(ImagePlaces places) {
+    layout = LayoutRule::kImages;
+    images = places;
+    return *this;
+  }
+  Op& set_shape_only_from(int input) {
+    shape_only_from = input;
+    return *this;
+  }
+  Op& set_expensive_to_recompute() {
+    expensive_to_recompute = true;
+    return *this;
+  }
+  Op& set_precision(Precision p) {
+    precision = p;
+    return *this;
+  }
+  Op& set_precision_condition(std::string parameter, std::vector<std::string> values) {
+    precision_condition = {std::move(parameter), std::move(values)};
+    return *this;
+  }
+  Op& set_recompute(RecomputeRule rule) {
+    recompute = std::move(rule);
+    return *this;
+  }
+  template <typename T>
+  Op& set_trait(T value) {
+    traits[std::type_index(typeid(T))] = std::make_shared<const T>(std::move(value));
+    return *this;
+  }
+  Op& set_uses_random() {
+    uses_random = true;
+    return *this;
+  }
+  Op& set_supports_add() {
+    supports_add = true;
+    return *this;
+  }
+  Op& set_stateful() {
+    stateful = true;
+    return *this;
+  }
+  Op& set_depends_on_training() {
+    depends_on_training = true;
+    return *this;
+  }
   Op& set_kernel(DeviceType dev, Kernel k);
-  /* One function for the CPU and for GPUs: it touches data only through functions that are given KernelArgs::run and go where that says. */
+  /* One function for the CPU and for GPUs: it touches data only through functions that are given
+   * KernelArgs::run and go where that says. */
   Op& set_kernel(Kernel k);
 
-  /* The record of that name, created on first mention (a `_cuda.cc` file may be initialised before the record's own). */
+  /* The record of that name, created on first mention (a `_cuda.cc` file may be initialised before
+   * the record's own). */
   static Op& Register(const std::string& name);
 };
 
 // ---- inference and gradient building blocks (src/operator/op_common.cc)
-bool ElemwiseShape(const Attrs&, ShapeVector* in, ShapeVector* out);     // all inputs and outputs alike
-bool SameType(const Attrs&, std::vector<int>* in, std::vector<int>* out);// all inputs and outputs alike
+bool ElemwiseShape(const Attrs&, ShapeVector* in, ShapeVector* out);       // all inputs and outputs alike
+bool SameType(const Attrs&, std::vector<int>* in, std::vector<int>* out);  // all inputs and outputs alike
 /* NumPy broadcasting of two shapes; throws Error(kValue) "[op] ... cannot be broadcast". */
 Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b);
-/* Checks one inferred value against another: *into = merged, throws Error(kValue) "[op] input `name` has shape.. expected.." */
+/* Checks one inferred value against another: *into = merged, throws Error(kValue) "[op] input
+ * `name` has shape.. expected.." */
 void AssignShape(const Attrs&, const char* what, Shape* into, const Shape& value);
 void AssignType(const Attrs&, const char* what, int* into, int value);
 
 enum GradUses : int { kGradInputs = 1, kGradOutputs = 2, kGradNoOgrad = 4 };
-/* One backward node with inputs [ograds][inputs if kGradInputs][outputs if kGradOutputs] whose outputs are the inputs' gradients, in order. */
+/* One backward node with inputs [ograds][inputs if kGradInputs][outputs if kGradOutputs] whose
+ * outputs are the inputs' gradients, in order. */
 GradientFn BackwardNode(const char* backward_op, int uses);
 /* As many null entries as inputs. */
 std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds);

@@ -1,12 +1,16 @@
 /*
  * What the profiler records and how it is told to.
  *
- * HOOKS      A scope object marks a duration on the calling thread, a function marks a moment. While nothing is recorded each costs one relaxed
- *            load. Otherwise an event of fixed size goes to a buffer that only this thread writes: no lock, no formatting. Names are pointers:
- *            a `const char*` given to a hook must stay valid for ever (operator names, string literals, __func__), others are interned first.
+ * HOOKS      A scope object marks a duration on the calling thread, a function marks a moment.
+ *            While nothing is recorded each costs one relaxed load. Otherwise an event of fixed
+ *            size goes to a buffer that only this thread writes: no lock, no formatting. Names are
+ *            pointers: a `const char*` given to a hook must stay valid for ever (operator names,
+ *            string literals, __func__), others are interned first.
  * THREADS    Everything may be called from any thread.
- * FORK       A child records nothing until it is told to; what the parent had recorded stays with the parent.
- * FILES      The trace (Chrome's trace-event JSON) is written to a temporary file and renamed, so that its name never holds half a trace.
+ * FORK       A child records nothing until it is told to; what the parent had recorded stays with
+ *            the parent.
+ * FILES      The trace (Chrome's trace-event JSON) is written to a temporary file and renamed, so
+ *            that its name never holds half a trace.
  */
 #ifndef MXNET_PROFILER_H_
 #define MXNET_PROFILER_H_
@@ -26,12 +30,12 @@ namespace profiler {
 
 /* What to record. The first four are the bits of MXNET_PROFILER_MODE. */
 enum What : uint32_t {
-  kSymbolic = 1,      // nodes of compiled plans, and their bulks
-  kImperative = 2,    // eager operators, copies and other work of the engine
-  kApi = 4,           // calls of the C interface
-  kMemory = 8,        // allocations and frees
-  kUser = 16,         // tasks, counters... of the program: whenever anything is recorded
-  kUndecided = 32     // nobody has looked at MXNET_PROFILER_AUTOSTART yet
+  kSymbolic = 1,    // nodes of compiled plans, and their bulks
+  kImperative = 2,  // eager operators, copies and other work of the engine
+  kApi = 4,         // calls of the C interface
+  kMemory = 8,      // allocations and frees
+  kUser = 16,       // tasks, counters... of the program: whenever anything is recorded
+  kUndecided = 32   // nobody has looked at MXNET_PROFILER_AUTOSTART yet
 };
 
 /* The set of What that is recorded now; 0 while stopped or paused. */
@@ -45,29 +49,31 @@ struct OpInfo;
 /* `node`: name in the graph, or null. */
 MXNET_DLL const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const char* node);
 
-/* A duration on a device's stream (src/profiler/device_spans.h). */
+/* A duration on a device's stream (src/profiler/gpu_spans.h). */
 class DeviceSpan;
 
 /* State that a scope keeps while it is open. */
 struct Open {
-  uint8_t kind = 0;          // 0: not open, and nothing below is set: a scope that records nothing costs nothing
+  uint8_t kind = 0;  // 0: not open, and nothing below is set: a scope that records nothing costs nothing
   bool record;
-  uint32_t seen;             // operators seen on this thread when the scope was opened
+  uint32_t seen;  // operators seen on this thread when the scope was opened
   int64_t begin;
   const void* what;
   const void* outer_label;
-  DeviceSpan* span;          // null: the host's clock
+  DeviceSpan* span;  // null: the host's clock
 };
 
 /* A kernel runs on this thread, or is put on the stream of `run`: then its time is the device's. */
 class OpScope {
  public:
-  /* Eager. GPU kernels whose stream tells no times are left to NameScope, during which the host waits for them. */
+  /* Eager. GPU kernels whose stream tells no times are left to NameScope, during which the host
+   * waits for them. */
   OpScope(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run) {
     if (__builtin_expect(Active() != 0, 0)) BeginEager(attrs, in, out, run);
   }
   /* A plan's node; `*info` is filled in at the first use. */
-  OpScope(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run) {
+  OpScope(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
+          const RunContext& run) {
     if (__builtin_expect(Active() != 0, 0)) BeginNode(info, attrs, in, out, node, run);
   }
   ~OpScope() {
@@ -78,7 +84,8 @@ class OpScope {
 
  private:
   void BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run);
-  void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run);
+  void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
+                 const RunContext& run);
   void End();
   Open open_;
 };
@@ -88,8 +95,8 @@ class MXNET_DLL NameScope {
  public:
   enum Kind : uint8_t {
     kApiCall = 1,
-    kWork = 2,        // work of the engine: recorded unless something inside it was, which says more
-    kPlanBulk = 3,    // several operators; `count` says how many
+    kWork = 2,      // work of the engine: recorded unless something inside it was, which says more
+    kPlanBulk = 3,  // several operators; `count` says how many
     kEagerBulk = 4
   };
   /* With `run`, of a GPU: what is put on its stream meanwhile. */
@@ -112,10 +119,11 @@ class MXNET_DLL NameScope {
 /* Ask before the next three: are allocations recorded? */
 bool DecideMemory();
 inline bool RecordsMemory() { return __builtin_expect((Active() & (kMemory | kUndecided)) != 0, 0) && DecideMemory(); }
-/* `used`: bytes of the context's pool that are handed out after this call, `held`: those and the cached ones. */
+/* `used`: bytes of the context's pool that are handed out after this call, `held`: those and the
+ * cached ones. */
 void RecordAlloc(const Context& ctx, const void* ptr, size_t bytes, size_t rounded, uint64_t used);
 void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t used);
-void RecordHeld(const Context& ctx, uint64_t held);
+void RecordRegisterRows(const Context& ctx, uint64_t held);
 
 /* Allocations of this thread count for `name` (a parameter, an arena) while it lives. */
 class MemoryScope {
@@ -146,11 +154,11 @@ class MemoryScope {
   static const void* ScopeHere();
   void End();
   bool open_ = false;
-  const void *outer_label_, *outer_scope_;   // not set unless open
+  const void *outer_label_, *outer_scope_;  // not set unless open
 };
 /*
- * What this thread's allocations count for from here on: "encoder:" in front of the operator's name, or, without the colon, all of it (a parameter).
- * "" = the operator's name alone.
+ * What this thread's allocations count for from here on: "encoder:" in front of the operator's
+ * name, or, without the colon, all of it (a parameter). "" = the operator's name alone.
  */
 void SetMemoryScope(const std::string& scope);
 
@@ -162,9 +170,9 @@ enum class ObjectKind : uint8_t { kTask, kFrame, kEvent, kCounter, kMarker };
 Object* NewObject(ObjectKind kind, const std::string& domain, const std::string& name);
 void DeleteObject(Object* object);
 void Start(Object* object);
-void Stop(Object* object);                                // without a Start: nothing
+void Stop(Object* object);  // without a Start: nothing
 void SetCounter(Object* object, uint64_t value);
-void AdjustCounter(Object* object, int64_t by);           // wraps around
+void AdjustCounter(Object* object, int64_t by);  // wraps around
 /* scope: global, process, thread, task or marker. Throws Error(kValue). */
 void Mark(const std::string& domain, const std::string& name, const std::string& scope);
 
@@ -172,15 +180,16 @@ void Mark(const std::string& domain, const std::string& name, const std::string&
 
 struct Config {
   std::string filename = "profile.json";
-  bool profile_all = false;                                // all of the next four
+  bool profile_all = false;  // all of the next four
   bool profile_symbolic = true, profile_imperative = true, profile_memory = true, profile_api = true;
   bool continuous_dump = true;
-  double dump_period = 1;                                  // seconds
+  double dump_period = 1;  // seconds
   bool aggregate_stats = false;
-  std::string gpu_memory_profile_filename_prefix;          // "": no list of allocations
-  bool server = false;                                     // profile_process
+  std::string gpu_memory_profile_filename_prefix;  // "": no list of allocations
+  bool server = false;                             // profile_process
 };
-/* Throws Error(kValue) naming the option, what was given and what is accepted. Options that are not given get their defaults. */
+/* Throws Error(kValue) naming the option, what was given and what is accepted. Options that are not
+ * given get their defaults. */
 Config ParseConfig(int num, const char* const* keys, const char* const* values);
 /* Takes effect at once, also while running. */
 void SetConfig(const Config& config);
@@ -188,7 +197,8 @@ void SetConfig(const Config& config);
 void SetRunning(bool running);
 bool Running();
 void SetPaused(bool paused);
-/* Writes what was recorded since the profile began. `finished` ends it. Throws Error(kGeneric) when nothing was ever recorded, Error(kIO). */
+/* Writes what was recorded since the profile began. `finished` ends it. Throws Error(kGeneric) when
+ * nothing was ever recorded, Error(kIO). */
 void Dump(bool finished);
 
 enum class SortBy : int { kTotal = 0, kAvg = 1, kMin = 2, kMax = 3, kCount = 4 };

@@ -1,22 +1,27 @@
 /*
  * Pooled memory for every kind of device memory.
  *
- * A pool (Naive, Round, Unpooled; one per context, chosen by MXNET_{CPU,CPU_PINNED,GPU}_MEM_POOL_*) rounds a
- * request, serves it from its cache of freed blocks of that rounded size, or asks the Backend for new memory. If
- * that would eat into the reserve, or the backend fails, the pool releases its cache and tries once more; then it
- * throws Error(kOutOfMemory) with requested, used, cached and total bytes.
+ * A pool (Naive, Round, Unpooled; one per context, chosen by MXNET_{CPU,CPU_PINNED,GPU}_MEM_POOL_*)
+ * rounds a request, serves it from its cache of freed blocks of that rounded size, or asks the
+ * Backend for new memory. If that would eat into the reserve, or the backend fails, the pool
+ * releases its cache and tries once more; then it throws Error(kOutOfMemory) with requested, used,
+ * cached and total bytes.
  *
  * THREADS    Everything may be called from any thread.
- * OWNERSHIP  A Handle is a plain value; exactly one Free per Alloc. Alloc(0) returns dptr == nullptr, Free of it is a no-op.
+ * OWNERSHIP  A Handle is a plain value; exactly one Free per Alloc. Alloc(0) returns dptr ==
+ *            nullptr, Free of it is a no-op.
  * ALIGNMENT  CPU blocks are aligned to 64 bytes (page-aligned from 2 MiB), GPU blocks to 256.
- * FORK       A child may use and free what it inherited; shared blocks stay with the process that created them. GPU
- *            and CUDA-pinned pools are closed in the child: Alloc throws, Free does nothing.
- * SHARED     A cpu_shared block is a POSIX shared memory object found by (shared_pid, shared_id). Its name is needed
- *            only until the last reader has opened it, and is removed then: when its creator has freed it and no
- *            message announced by Share() is waiting. Mappings outlive the name. Messages are for whoever started the
- *            sending process (by fork or spawn) and uses this library too; when that process ends, what was sent to it
- *            and not opened is removed. What crashes leave behind is removed by the next process that opens a segment or
- *            creates its first, and by processes that go on opening some, once a second.
+ * FORK       A child may use and free what it inherited; shared blocks stay with the process that
+ *            created them. GPU and CUDA-pinned pools are closed in the child: Alloc throws, Free
+ *            does nothing.
+ * SHARED     A cpu_shared block is a POSIX shared memory object found by (shared_pid, shared_id).
+ *            Its name is needed only until the last reader has opened it, and is removed then: when
+ *            its creator has freed it and no message announced by Share() is waiting. Mappings
+ *            outlive the name. Messages are for whoever started the sending process (by fork or
+ *            spawn) and uses this library too; when that process ends, what was sent to it and not
+ *            opened is removed. What crashes leave behind is removed by the next process that opens
+ *            a segment or creates its first, and by processes that go on opening some, once a
+ *            second.
  */
 #ifndef MXNET_STORAGE_H_
 #define MXNET_STORAGE_H_
@@ -31,12 +36,12 @@ namespace mxnet {
 
 struct StorageHandle {
   void* dptr = nullptr;
-  size_t size = 0;        // bytes asked for
-  size_t rounded = 0;     // bytes taken from the pool
+  size_t size = 0;     // bytes asked for
+  size_t rounded = 0;  // bytes taken from the pool
   Context ctx;
-  int shared_pid = -1;    // cpu_shared: who created the segment, and its number there
+  int shared_pid = -1;  // cpu_shared: who created the segment, and its number there
   int shared_id = -1;
-  void* stream = nullptr; // GPU: the stream whose order makes early reuse safe
+  void* stream = nullptr;  // GPU: the stream whose order makes early reuse safe
 };
 
 struct StorageStats {
@@ -44,9 +49,9 @@ struct StorageStats {
   uint64_t cached_bytes = 0;  // kept in the pool
   uint64_t peak_bytes = 0;    // largest used + cached since start or ResetPeak
   uint64_t peak_used_bytes = 0;
-  uint64_t hits = 0;          // requests served from the cache
-  uint64_t misses = 0;        // requests that went to the backend
-  uint64_t releases = 0;      // times the whole cache was given back
+  uint64_t hits = 0;      // requests served from the cache
+  uint64_t misses = 0;    // requests that went to the backend
+  uint64_t releases = 0;  // times the whole cache was given back
 };
 
 /* Raw memory of one context. Tests put a failing or counting one in its place. */
@@ -72,9 +77,10 @@ struct PoolOptions {
   size_t large_alloc_round_size = 2097152;
   int round_linear_cutoff = 24;
   /*
-   * The documented rounding, to the byte; 0 stays 0, and SIZE_MAX stands for a result that does not fit.
-   * Naive: multiple of page_size; results above large_alloc_round_size become multiples of it.
-   * Round: power of two up to 2^round_linear_cutoff, multiple of 2^round_linear_cutoff above. Unpooled: unchanged.
+   * The documented rounding, to the byte; 0 stays 0, and SIZE_MAX stands for a result that does not
+   * fit. Naive: multiple of page_size; results above large_alloc_round_size become multiples of it.
+   * Round: power of two up to 2^round_linear_cutoff, multiple of 2^round_linear_cutoff above.
+   * Unpooled: unchanged.
    */
   size_t Round(size_t bytes) const;
 };
@@ -85,20 +91,23 @@ class MXNET_DLL Storage {
   static Storage* Get();
   virtual ~Storage() = default;
 
-  /* Throws Error(kOutOfMemory), and Error(kValue) for a context that this build or machine does not have. */
+  /* Throws Error(kOutOfMemory), and Error(kValue) for a context that this build or machine does not
+   * have. */
   virtual StorageHandle Alloc(size_t bytes, Context ctx) = 0;
   virtual void Free(const StorageHandle& handle) = 0;
   /* Bypasses the cache: gives the block back to the backend. */
   virtual void DirectFree(const StorageHandle& handle) = 0;
   /*
-   * Announces one message that carries (shared_pid, shared_id) to another process: the segment can be opened
-   * even when its creator frees it first. Each OpenShared takes one announcement. Returns false when the name is
-   * gone already: copy into a new cpu_shared block and share that one. REQUIRES: handle.ctx is cpu_shared.
+   * Announces one message that carries (shared_pid, shared_id) to another process: the segment can
+   * be opened even when its creator frees it first. Each OpenShared takes one announcement. Returns
+   * false when the name is gone already: copy into a new cpu_shared block and share that one.
+   * REQUIRES: handle.ctx is cpu_shared.
    */
   virtual bool Share(const StorageHandle& handle) = 0;
   /*
-   * Maps the segment that another process created with Alloc(bytes, cpu_shared); Free unmaps it. Throws Error(kValue)
-   * when there is no such segment or it is smaller than `bytes`. 0 bytes: an empty handle, as from Alloc(0).
+   * Maps the segment that another process created with Alloc(bytes, cpu_shared); Free unmaps it.
+   * Throws Error(kValue) when there is no such segment or it is smaller than `bytes`. 0 bytes: an
+   * empty handle, as from Alloc(0).
    */
   virtual StorageHandle OpenShared(int shared_pid, int shared_id, size_t bytes) = 0;
   /* Gives cached blocks of `ctx` back to the system. */

@@ -1,4 +1,5 @@
-// Python's operators on arrays as type slots: which record each runs, and the parsed attributes of those with a number on one side.
+// Python's operators on arrays as type slots: which record each runs, and the parsed attributes of
+// those with a number on one side.
 #include <Python.h>
 
 #include <cstring>
@@ -33,8 +34,8 @@ Arith ariths[kNumArith] = {
     {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", nullptr, nullptr, nullptr},
 };
 
-/* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and in Symbol), integer arrays stay
- * integers, with the number cut to their dtype. */
+/* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and
+ * in Symbol), integer arrays stay integers, with the number cut to their dtype. */
 AttrsPtr ScalarAttrs(const Op* op, double value) {
   int64_t key;
   std::memcpy(&key, &value, sizeof(key));
@@ -103,16 +104,17 @@ PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   }
 }
 
-#define MXNET_BINARY(fn, id)                                                           \
-  PyObject* fn(PyObject* a, PyObject* b) { return Binary(id, a, b, nullptr); }         \
+#define MXNET_BINARY(fn, id)                                                   \
+  PyObject* fn(PyObject* a, PyObject* b) { return Binary(id, a, b, nullptr); } \
   PyObject* fn##InPlace(PyObject* a, PyObject* b) { return Binary(id, a, b, a); }
 MXNET_BINARY(NbSub, kSub)
 MXNET_BINARY(NbMul, kMul)
 MXNET_BINARY(NbDiv, kDiv)
 MXNET_BINARY(NbMod, kMod)
 PyObject* NbAdd(PyObject* a, PyObject* b) { return Binary(kAdd, a, b, nullptr); }
-/* A Python subclass inherits this slot as its sq_inplace_concat too (both are called __iadd__), and CPython takes that one's NotImplemented
- * for a result. So what `+=` cannot do goes the way of `+`, which asks the other operand and raises. */
+/* A Python subclass inherits this slot as its sq_inplace_concat too (both are called __iadd__), and
+ * CPython takes that one's NotImplemented for a result. So what `+=` cannot do goes the way of `+`,
+ * which asks the other operand and raises. */
 PyObject* NbAddInPlace(PyObject* a, PyObject* b) {
   PyObject* r = Binary(kAdd, a, b, a);
   if (r != Py_NotImplemented) return r;
@@ -154,21 +156,21 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
 }
 
 const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCompare)},
-                              {Py_nb_add, reinterpret_cast<void*>(NbAdd)},
-                              {Py_nb_subtract, reinterpret_cast<void*>(NbSub)},
-                              {Py_nb_multiply, reinterpret_cast<void*>(NbMul)},
-                              {Py_nb_true_divide, reinterpret_cast<void*>(NbDiv)},
-                              {Py_nb_remainder, reinterpret_cast<void*>(NbMod)},
-                              {Py_nb_power, reinterpret_cast<void*>(NbPow)},
-                              {Py_nb_inplace_add, reinterpret_cast<void*>(NbAddInPlace)},
-                              {Py_nb_inplace_subtract, reinterpret_cast<void*>(NbSubInPlace)},
-                              {Py_nb_inplace_multiply, reinterpret_cast<void*>(NbMulInPlace)},
-                              {Py_nb_inplace_true_divide, reinterpret_cast<void*>(NbDivInPlace)},
-                              {Py_nb_inplace_remainder, reinterpret_cast<void*>(NbModInPlace)},
-                              {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
-                              {Py_nb_negative, reinterpret_cast<void*>(NbNegative)},
-                              {Py_nb_absolute, reinterpret_cast<void*>(NbAbsolute)},
-                              {0, nullptr}};
+                             {Py_nb_add, reinterpret_cast<void*>(NbAdd)},
+                             {Py_nb_subtract, reinterpret_cast<void*>(NbSub)},
+                             {Py_nb_multiply, reinterpret_cast<void*>(NbMul)},
+                             {Py_nb_true_divide, reinterpret_cast<void*>(NbDiv)},
+                             {Py_nb_remainder, reinterpret_cast<void*>(NbMod)},
+                             {Py_nb_power, reinterpret_cast<void*>(NbPow)},
+                             {Py_nb_inplace_add, reinterpret_cast<void*>(NbAddInPlace)},
+                             {Py_nb_inplace_subtract, reinterpret_cast<void*>(NbSubInPlace)},
+                             {Py_nb_inplace_multiply, reinterpret_cast<void*>(NbMulInPlace)},
+                             {Py_nb_inplace_true_divide, reinterpret_cast<void*>(NbDivInPlace)},
+                             {Py_nb_inplace_remainder, reinterpret_cast<void*>(NbModInPlace)},
+                             {Py_nb_inplace_power, reinterpret_cast<void*>(NbPowInPlace)},
+                             {Py_nb_negative, reinterpret_cast<void*>(NbNegative)},
+                             {Py_nb_absolute, reinterpret_cast<void*>(NbAbsolute)},
+                             {0, nullptr}};
 
 }  // namespace
 

@@ -1,8 +1,9 @@
 /*
  * Shared by the files of the compiled binding.
  *
- * NDArrayBase is a plain CPython type (no pybind11 instance) because an eager operator's whole budget is under a microsecond: one small
- * object per result, arithmetic through type slots, parameters parsed once per distinct set of values.
+ * NDArrayBase is a plain CPython type (no pybind11 instance) because an eager operator's whole
+ * budget is under a microsecond: one small object per result, arithmetic through type slots,
+ * parameters parsed once per distinct set of values.
  */
 #ifndef MXNET_PYTHON_BINDING_H_
 #define MXNET_PYTHON_BINDING_H_
@@ -18,34 +19,36 @@
 #include "mxnet/op.h"
 
 namespace mxnet {
-void CheckPublic(const Attrs& attrs);   // src/operator/check.h, which no header that is installed can show
+void CheckPublic(const Attrs& attrs);  // src/operator/check.h, which no header that is installed can show
 
 namespace python {
 
 /* Thrown when a Python exception is already set. */
 struct PythonError {};
 
-/* INVARIANT: `array` is null only between tp_alloc and the end of construction, or when construction failed. */
+/* INVARIANT: `array` is null only between tp_alloc and the end of construction, or when
+ * construction failed. */
 struct PyNDArray {
-  PyObject_HEAD
-  NDArray* array;
+  PyObject_HEAD NDArray* array;
   PyObject* weakrefs;
   bool writable;
 };
 
-extern PyTypeObject* base_type;    // NDArrayBase
-extern PyTypeObject* array_type;   // the class of results (mx.nd.NDArray)
-extern PyObject* attr_to_str;      // Python function for values that have no obvious text
-extern PyObject* error_classes;    // tuple by Error::Kind
+extern PyTypeObject* base_type;     // NDArrayBase
+extern PyTypeObject* array_type;    // the class of results (mx.nd.NDArray)
+extern PyObject* attr_to_str;       // Python function for values that have no obvious text
+extern PyObject* error_classes;     // tuple by Error::Kind
 extern std::string package_folder;  // where the package's own Python files are, with a separator at the end
 
 inline NDArray* Get(PyObject* o) { return reinterpret_cast<PyNDArray*>(o)->array; }
 inline bool IsArray(PyObject* o) { return PyObject_TypeCheck(o, base_type); }
 
-/* What a forward that is being recorded reads of an array; the bits that mxnet._deferred_compute knows. */
+/* What a forward that is being recorded reads of an array; the bits that mxnet._deferred_compute
+ * knows. */
 enum TraceRead { kReadsShape = 1, kReadsDType = 2, kReadsContext = 4, kReadsRank = 16, kReadsValue = 32, kWritesInPlace = 64 };
-extern PyObject* trace_note;       // Python function (kind, array) that is told of it
-/* Called where such a read happens. False: the function raised. Costs one look at the thread's state while nothing is recorded. */
+extern PyObject* trace_note;  // Python function (kind, array) that is told of it
+/* Called where such a read happens. False: the function raised. Costs one look at the thread's
+ * state while nothing is recorded. */
 inline bool Noted(TraceRead kind, PyObject* array) {
   if (__builtin_expect(!Imperative::State().deferred_compute || !trace_note, 1)) return true;
   PyObject* done = PyObject_CallFunction(trace_note, "iO", static_cast<int>(kind), array);
@@ -60,10 +63,12 @@ PyObject* Wrap(NDArray* a);
 /* Throws Error(kValue) for an array that was made read-only. */
 void CheckWritable(PyObject* o);
 
-/* Where the user's program is: the innermost Python frame outside of this package, "file:line"; "" without the interpreter lock. */
+/* Where the user's program is: the innermost Python frame outside of this package, "file:line"; ""
+ * without the interpreter lock. */
 std::string CallSite();
 
-/* Lets other Python threads run while this one works in the library. `pushes`: it pushes operations, whose errors are to name the call site. */
+/* Lets other Python threads run while this one works in the library. `pushes`: it pushes
+ * operations, whose errors are to name the call site. */
 struct GilRelease {
   explicit GilRelease(bool wanted, bool pushes = false) : marked(wanted && pushes) {
     if (marked) MXEngineMarkCallSite(CallSite().c_str());
@@ -77,9 +82,12 @@ struct GilRelease {
   PyThreadState* state;
 };
 
-/* References to what a call uses while other Python threads run: they may empty the list that it came in. */
+/* References to what a call uses while other Python threads run: they may empty the list that it
+ * came in. */
 struct Kept {
-  ~Kept() { for (PyObject* o : objects) Py_DECREF(o); }
+  ~Kept() {
+    for (PyObject* o : objects) Py_DECREF(o);
+  }
   void Add(PyObject* o) {
     Py_INCREF(o);
     objects.push_back(o);
@@ -87,18 +95,22 @@ struct Kept {
   std::vector<PyObject*> objects;
 };
 
-/* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal length. */
+/* Parsed parameters, remembered per thread by value. `keys` and `values` are tuples of equal
+ * length. */
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs);
-/* Runs an operator. `out`: null, None, an array or a sequence of arrays. Returns a new reference. */
+/* Runs an operator. `out`: null, None, an array or a sequence of arrays. Returns a new
+ * reference. */
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out);
 
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
 const PyType_Slot* ArithmeticSlots();
-/* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions for the keys that they leave to it. */
+/* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions for the keys
+ * that they leave to it. */
 const PyType_Slot* IndexingSlots();
 PyObject* SetIndexing(PyObject* module, PyObject* args);
-/* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed) has whatever the memory held,
- * filled(op handle, value or None, shape tuple, device type, device id, dtype number) what _zeros, _ones or _full write. */
+/* Functions of the module: new_array(shape tuple, device type, device id, dtype number, delayed)
+ * has whatever the memory held, filled(op handle, value or None, shape tuple, device type, device
+ * id, dtype number) what _zeros, _ones or _full write. */
 PyObject* NewArray(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 PyObject* Filled(PyObject* module, PyObject* const* args, Py_ssize_t nargs);
 /* Adds the NDArrayBase type, which results have until Python names a subclass. */

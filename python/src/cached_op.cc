@@ -13,11 +13,11 @@ namespace python {
 namespace {
 
 struct PyCachedOp {
-  PyObject_HEAD
-  std::shared_ptr<CachedOp>* op;
+  PyObject_HEAD std::shared_ptr<CachedOp>* op;
 };
 
-/* CachedOp(sym, flags=(), thread_safe=False): `sym` has a `handle`, flags is a sequence of (name, value) pairs. */
+/* CachedOp(sym, flags=(), thread_safe=False): `sym` has a `handle`, flags is a sequence of (name,
+ * value) pairs. */
 int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"sym", "flags", "thread_safe", nullptr};
   PyObject *sym = nullptr, *flags = nullptr;
@@ -84,7 +84,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
     Kept kept;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
       PyObject* a = PyTuple_GET_ITEM(args, i);
-      if (!IsArray(a)) throw Error(Error::Kind::kType, "[CachedOp] input " + std::to_string(i) + " is a " + Py_TYPE(a)->tp_name + "; accepted: an NDArray");
+      if (!IsArray(a))
+        throw Error(Error::Kind::kType,
+                    "[CachedOp] input " + std::to_string(i) + " is a " + Py_TYPE(a)->tp_name + "; accepted: an NDArray");
       in.push_back(Get(a));
     }
     PyObject* given = kwargs ? PyDict_GetItemString(kwargs, "out") : nullptr;
@@ -103,7 +105,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
         }
       }
       for (Py_ssize_t i = 0; i < static_cast<Py_ssize_t>(out.size()); ++i) CheckWritable(IsArray(given) ? given : kept.objects[i]);
-      if (out.size() != num) throw Error(Error::Kind::kValue, "[CachedOp] got " + std::to_string(out.size()) + " arrays in `out`; accepted: " + std::to_string(num));
+      if (out.size() != num)
+        throw Error(Error::Kind::kValue,
+                    "[CachedOp] got " + std::to_string(out.size()) + " arrays in `out`; accepted: " + std::to_string(num));
     } else {
       for (size_t i = 0; i < num; ++i) {
         fresh.emplace_back(new NDArray());
@@ -111,7 +115,8 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
       }
     }
     {
-      // Compiling a plan or running a large graph inline takes long; other Python threads go on meanwhile.
+      // Compiling a plan or running a large graph inline takes long; other Python threads go on
+      // meanwhile.
       GilRelease unlocked(true, true);
       profiler::NameScope profiled(profiler::NameScope::kApiCall, "CachedOp::Invoke");
       (*c->op)->Invoke(in, out);
@@ -137,14 +142,19 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
 }
 
-/* Address of the std::shared_ptr<CachedOp>, which is what a CachedOpHandle of the C interface is. */
+/* Address of the std::shared_ptr<CachedOp>, which is what a CachedOpHandle of the C interface
+ * is. */
 PyObject* GetHandle(PyObject* self, void*) { return PyLong_FromVoidPtr(reinterpret_cast<PyCachedOp*>(self)->op); }
 
-PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {{"handle", GetHandle, nullptr, "Native handle, owned by this object.", nullptr},
+                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)}, {Py_tp_init, reinterpret_cast<void*>(Init)},
-                       {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},       {Py_tp_call, reinterpret_cast<void*>(Call)},
-                       {Py_tp_getset, getset},                                  {Py_tp_doc, const_cast<char*>("Compiled graph as a callable.")},
+PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(PyType_GenericNew)},
+                       {Py_tp_init, reinterpret_cast<void*>(Init)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
+                       {Py_tp_call, reinterpret_cast<void*>(Call)},
+                       {Py_tp_getset, getset},
+                       {Py_tp_doc, const_cast<char*>("Compiled graph as a callable.")},
                        {0, nullptr}};
 PyType_Spec spec = {"mxnet._cy3.ndarray.CachedOp", sizeof(PyCachedOp), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
 

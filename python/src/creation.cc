@@ -14,7 +14,8 @@ namespace {
 NDArray* Make(PyObject* const* args, bool delayed) {
   Shape shape(static_cast<int>(PyTuple_GET_SIZE(args[0])), 0);
   for (int i = 0; i < shape.ndim(); ++i) shape[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(args[0], i));
-  const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])), dtype = static_cast<int>(PyLong_AsLong(args[3]));
+  const int type = static_cast<int>(PyLong_AsLong(args[1])), id = static_cast<int>(PyLong_AsLong(args[2])),
+            dtype = static_cast<int>(PyLong_AsLong(args[3]));
   if (PyErr_Occurred()) throw PythonError();
   return new NDArray(shape, Context::Make(type, id), dtype, delayed);
 }
@@ -48,7 +49,8 @@ PyObject* Filled(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     target = Wrap(Make(args + 2, true));
     if (!target) return nullptr;
     const NDArray* a = Get(target);
-    const AttrsPtr attrs = FilledAttrs(op, a->shape().dims(), static_cast<size_t>(a->shape().ndim()), a->dtype(), valued ? &value : nullptr);
+    const AttrsPtr attrs =
+        FilledAttrs(op, a->shape().dims(), static_cast<size_t>(a->shape().ndim()), a->dtype(), valued ? &value : nullptr);
     PyObject* done = Invoke(attrs, nullptr, 0, target);
     Py_DECREF(target);
     return done;

@@ -1,5 +1,6 @@
-// x[key] and x[key] = value for the keys that loops are made of: integers, ranges and tuples of them, and one array of indices. Everything else, also every key
-// that is to be refused, goes to Python (mxnet.ndarray._indexing), which knows all rules.
+// x[key] and x[key] = value for the keys that loops are made of: integers, ranges and tuples of
+// them, and one array of indices. Everything else, also every key that is to be refused, goes to
+// Python (mxnet.ndarray._indexing), which knows all rules.
 #include <Python.h>
 
 #include <cstring>
@@ -14,11 +15,12 @@ namespace mxnet {
 namespace python {
 namespace {
 
-PyObject *get_item = nullptr, *set_item = nullptr;   // Python's own
+PyObject *get_item = nullptr, *set_item = nullptr;  // Python's own
 
 constexpr int kMostDims = 32;
 
-/* Positions begin, begin + step, ... (count of them) on each axis, and the shape without the axes that an integer chose. */
+/* Positions begin, begin + step, ... (count of them) on each axis, and the shape without the axes
+ * that an integer chose. */
 struct Selection {
   int64_t begin[kMostDims], step[kMostDims], count[kMostDims];
   int64_t total = 1;
@@ -68,7 +70,7 @@ bool Select(PyObject* key, const NDArray& a, Selection* s) {
     }
     s->total *= s->count[i];
   }
-  if (s->result.empty() && !Imperative::State().np_shape) s->result.push_back(1);   // 1.x: a scalar is an array of shape (1,)
+  if (s->result.empty() && !Imperative::State().np_shape) s->result.push_back(1);  // 1.x: a scalar is an array of shape (1,)
   return true;
 }
 
@@ -88,7 +90,9 @@ int64_t Offset(const Selection& s, const Shape& shape) {
 PyObject* View(PyObject* self, const Selection& s, int64_t offset) {
   const NDArray* a = Get(self);
   const Shape result = s.shape();
-  NDArray* view = new NDArray(s.total == a->shape().Size() ? a->Reshape(result) : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
+  NDArray* view =
+      new NDArray(s.total == a->shape().Size() ? a->Reshape(result)
+                                               : a->Reshape(Shape{a->shape().Size()}).Slice(offset, offset + s.total).Reshape(result));
   PyObject* o = Wrap(view);
   if (o) reinterpret_cast<PyNDArray*>(o)->writable = reinterpret_cast<PyNDArray*>(self)->writable;
   return o;
@@ -105,7 +109,7 @@ AttrsPtr SliceAttrs(const Op* op, const Selection& s, int ndim, const double* va
     std::string end = "(";
     for (int i = 0; i < ndim; ++i) {
       const int64_t e = s.begin[i] + s.count[i] * s.step[i];
-      end += (e < 0 ? "None" : std::to_string(e)) + ",";   // before the first element, of a reversed range
+      end += (e < 0 ? "None" : std::to_string(e)) + ",";  // before the first element, of a reversed range
     }
     AttrDict dict = {{"begin", Text(s.begin, ndim)}, {"end", end + ")"}, {"step", Text(s.step, ndim)}};
     if (value) dict["scalar"] = NumberText(*value);
@@ -124,12 +128,13 @@ bool CheckedIndices(const T* from, int64_t n, int64_t size, int64_t* to, bool* s
   return true;
 }
 
-/* x[indices] for whole rows, on the host, where indices can be looked at. Null without an exception: not for here. */
+/* x[indices] for whole rows, on the host, where indices can be looked at. Null without an
+ * exception: not for here. */
 PyObject* TakeRows(PyObject* self, PyObject* key) {
   NDArray *a = Get(self), *index = Get(key);
   if (index->is_none() || a->ctx().is_gpu() || index->ctx().is_gpu() || a->shape().ndim() < 1 || index->shape().ndim() < 1) return nullptr;
   const int64_t n = index->shape().Size(), size = a->shape()[0];
-  if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;   // beyond, float32 has gaps
+  if (n == 0 || size == 0 || size >= int64_t{1} << 24) return nullptr;  // beyond, float32 has gaps
   {
     GilRelease unlocked(true);
     index->WaitToRead();
@@ -263,7 +268,8 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
   }
 }
 
-const PyType_Slot slots[] = {{Py_mp_subscript, reinterpret_cast<void*>(GetItem)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)}, {0, nullptr}};
+const PyType_Slot slots[] = {
+    {Py_mp_subscript, reinterpret_cast<void*>(GetItem)}, {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)}, {0, nullptr}};
 
 }  // namespace
 

@@ -1,11 +1,11 @@
-// Eager operators: parameters parsed once per distinct set of values, outputs made or checked, errors turned into Python exceptions.
-#include "mxnet/imperative.h"
-
+// Eager operators: parameters parsed once per distinct set of values, outputs made or checked,
+// errors turned into Python exceptions.
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "binding.h"
+#include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -46,7 +46,8 @@ void SetError() {
 }
 
 void CheckWritable(PyObject* o) {
-  if (!reinterpret_cast<PyNDArray*>(o)->writable) throw Error(Error::Kind::kValue, "[NDArray] the array is read-only; accepted: a writable one as `out` or target of an assignment");
+  if (!reinterpret_cast<PyNDArray*>(o)->writable)
+    throw Error(Error::Kind::kValue, "[NDArray] the array is read-only; accepted: a writable one as `out` or target of an assignment");
 }
 
 namespace {
@@ -75,7 +76,7 @@ void AppendKey(std::string* key, PyObject* v) {
   } else if (v == Py_None) {
     key->push_back('n');
   } else if (PyTuple_CheckExact(v) || PyList_CheckExact(v)) {
-    Kept item;   // turning one into text may change the list
+    Kept item;  // turning one into text may change the list
     key->push_back('(');
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); ++i) {
       PyObject* element = PySequence_Fast_GET_ITEM(v, i);
@@ -110,7 +111,7 @@ using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 }  // namespace
 
 AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inputs) {
-  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;   // texts may be long
+  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;  // texts may be long
   static thread_local AttrsCache cache;
   static thread_local std::string key;
   const Py_ssize_t n = PyTuple_GET_SIZE(keys);
@@ -123,7 +124,7 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
   }
   auto it = cache.find(key);
   if (it != cache.end()) return it->second;
-  const std::string saved = key;   // parsing may come back here through attr_to_str
+  const std::string saved = key;  // parsing may come back here through attr_to_str
   AttrDict dict;
   for (Py_ssize_t i = 0; i < n; ++i) dict[ToText(PyTuple_GET_ITEM(keys, i))] = ToText(PyTuple_GET_ITEM(values, i));
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
@@ -136,16 +137,23 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
 }
 
 PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_inputs, PyObject* out) {
-  static thread_local std::vector<std::vector<NDArray*>> spare;   // buffers of finished calls; calls nest through array functions
+  static thread_local std::vector<std::vector<NDArray*>> spare;  // buffers of finished calls; calls nest through array functions
   struct Lease {
     std::vector<NDArray*> v;
-    Lease() { if (!spare.empty()) { v = std::move(spare.back()); spare.pop_back(); v.clear(); } }
+    Lease() {
+      if (!spare.empty()) {
+        v = std::move(spare.back());
+        spare.pop_back();
+        v.clear();
+      }
+    }
     ~Lease() { spare.push_back(std::move(v)); }
   } in, results;
   const Op* op = attrs->op;
   for (Py_ssize_t i = 0; i < num_inputs; ++i) {
     if (!IsArray(inputs[i]))
-      throw Error(Error::Kind::kType, "[" + op->name + "] input " + std::to_string(i) + " is a " + Py_TYPE(inputs[i])->tp_name + "; accepted: an NDArray");
+      throw Error(Error::Kind::kType,
+                  "[" + op->name + "] input " + std::to_string(i) + " is a " + Py_TYPE(inputs[i])->tp_name + "; accepted: an NDArray");
     in.v.push_back(Get(inputs[i]));
   }
   const int total = op->NumOutputs(*attrs), visible = op->NumVisibleOutputs(*attrs);
@@ -156,33 +164,41 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
     } else if (PyTuple_Check(out) || PyList_Check(out)) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) given.push_back(PySequence_Fast_GET_ITEM(out, i));
     } else {
-      throw Error(Error::Kind::kType, "[" + op->name + "] `out` is a " + std::string(Py_TYPE(out)->tp_name) + "; accepted: an NDArray or a list of them");
+      throw Error(Error::Kind::kType,
+                  "[" + op->name + "] `out` is a " + std::string(Py_TYPE(out)->tp_name) + "; accepted: an NDArray or a list of them");
     }
     if (static_cast<int>(given.size()) != visible && static_cast<int>(given.size()) != total)
-      throw Error(Error::Kind::kValue, "[" + op->name + "] got " + std::to_string(given.size()) + " arrays in `out`; accepted: " + std::to_string(visible));
+      throw Error(Error::Kind::kValue,
+                  "[" + op->name + "] got " + std::to_string(given.size()) + " arrays in `out`; accepted: " + std::to_string(visible));
     for (PyObject* o : given) {
-      if (!IsArray(o)) throw Error(Error::Kind::kType, "[" + op->name + "] `out` holds a " + std::string(Py_TYPE(o)->tp_name) + "; accepted: NDArrays");
+      if (!IsArray(o))
+        throw Error(Error::Kind::kType, "[" + op->name + "] `out` holds a " + std::string(Py_TYPE(o)->tp_name) + "; accepted: NDArrays");
       CheckWritable(o);
       if (!Noted(kWritesInPlace, o)) throw PythonError();
       results.v.push_back(Get(o));
     }
   }
-  struct Fresh {   // outputs made here, freed again when the operator throws
+  struct Fresh {  // outputs made here, freed again when the operator throws
     NDArray* small[4];
     std::vector<NDArray*> large;
     int count = 0;
     NDArray* Add() {
       NDArray* a = new NDArray();
-      if (count < 4) small[count] = a; else large.push_back(a);
+      if (count < 4)
+        small[count] = a;
+      else
+        large.push_back(a);
       ++count;
       return a;
     }
     NDArray*& At(int i) { return i < 4 ? small[i] : large[i - 4]; }
-    ~Fresh() { for (int i = 0; i < count; ++i) delete At(i); }
+    ~Fresh() {
+      for (int i = 0; i < count; ++i) delete At(i);
+    }
   } fresh;
   while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
   Kept kept;
-  if (op->array_fn) {   // runs without the interpreter lock
+  if (op->array_fn) {  // runs without the interpreter lock
     for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
     for (PyObject* o : given) kept.Add(o);
   }

@@ -1,12 +1,13 @@
-// mxnet._cy3.ndarray: the compiled binding of arrays and eager operators; what it is made of is in binding.h.
+// mxnet._cy3.ndarray: the compiled binding of arrays and eager operators; what it is made of is in
+// binding.h.
 #include <pybind11/pybind11.h>
 
 #include <cstring>
 #include <string>
 
 #include "binding.h"
-#include "mxnet/imperative.h"
 #include "mxnet/engine.h"
+#include "mxnet/imperative.h"
 
 namespace mxnet {
 namespace python {
@@ -21,10 +22,12 @@ const Op* OpFromHandle(PyObject* handle) {
   return op;
 }
 
-/* invoke(op_handle, inputs, keys, values, out): inputs is a tuple or list of arrays, keys and values are tuples. */
+/* invoke(op_handle, inputs, keys, values, out): inputs is a tuple or list of arrays, keys and
+ * values are tuples. */
 PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   try {
-    if (nargs < 4 || nargs > 5 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) || !PyTuple_Check(args[2]) || !PyTuple_Check(args[3])) {
+    if (nargs < 4 || nargs > 5 || !(PyTuple_Check(args[1]) || PyList_Check(args[1])) || !PyTuple_Check(args[2]) ||
+        !PyTuple_Check(args[3])) {
       PyErr_SetString(PyExc_TypeError, "invoke(op_handle, inputs, keys, values, out=None)");
       return nullptr;
     }
@@ -42,7 +45,7 @@ PyObject* PyInvoke(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 std::string CallSite() {
   if (!Py_IsInitialized() || !PyGILState_Check()) return "";
-  PyFrameObject* frame = PyEval_GetFrame();   // borrowed
+  PyFrameObject* frame = PyEval_GetFrame();  // borrowed
   Py_XINCREF(frame);
   std::string site;
   while (frame) {
@@ -88,7 +91,8 @@ PyObject* Configure(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* The switches of this thread. set_mode(recording, training): None leaves one alone; returns both as they were. */
+/* The switches of this thread. set_mode(recording, training): None leaves one alone; returns both
+ * as they were. */
 PyObject* SetMode(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 2) {
     PyErr_SetString(PyExc_TypeError, "set_mode(recording, training)");
@@ -114,9 +118,12 @@ PyObject* IsTraced(PyObject*, PyObject*) {
 }
 
 PyMethodDef functions[] = {
-    {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL, "new_array(shape tuple, device type, device id, dtype number, delayed)"},
-    {"filled", reinterpret_cast<PyCFunction>(Filled), METH_FASTCALL, "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)"},
-    {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL, "set_mode(recording, training): what they were; None leaves one alone."},
+    {"new_array", reinterpret_cast<PyCFunction>(NewArray), METH_FASTCALL,
+     "new_array(shape tuple, device type, device id, dtype number, delayed)"},
+    {"filled", reinterpret_cast<PyCFunction>(Filled), METH_FASTCALL,
+     "filled(op_handle, value or None, shape tuple, device type, device id, dtype number)"},
+    {"set_mode", reinterpret_cast<PyCFunction>(SetMode), METH_FASTCALL,
+     "set_mode(recording, training): what they were; None leaves one alone."},
     {"is_traced", IsTraced, METH_NOARGS, "Whether autograd records or deferred compute traces on this thread."},
     {"_set_indexing", SetIndexing, METH_VARARGS, "Sets Python's functions for x[key] and x[key] = value."},
     {"invoke", reinterpret_cast<PyCFunction>(PyInvoke), METH_FASTCALL, "invoke(op_handle, inputs, keys, values, out=None)"},

@@ -1,4 +1,5 @@
-// NDArrayBase: construction from a handle, properties, waiting, copies between array and plain memory, views.
+// NDArrayBase: construction from a handle, properties, waiting, copies between array and plain
+// memory, views.
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
@@ -17,7 +18,8 @@ PyObject* New(PyTypeObject* type, PyObject*, PyObject*) {
   return o;
 }
 
-/* NDArrayBase(handle, writable=True): takes over a handle, a ctypes.c_void_p (a number could be any address). None makes an array without shape and memory, as pickles of 1.x do. */
+/* NDArrayBase(handle, writable=True): takes over a handle, a ctypes.c_void_p (a number could be any
+ * address). None makes an array without shape and memory, as pickles of 1.x do. */
 int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"handle", "writable", nullptr};
   PyObject* handle = nullptr;
@@ -33,7 +35,8 @@ int Init(PyObject* self, PyObject* args, PyObject* kwargs) {
   PyObject* value = PyObject_HasAttrString(handle, "value") ? PyObject_GetAttrString(handle, "value") : nullptr;
   if (!value) {
     try {
-      throw Error(Error::Kind::kType, std::string("[NDArray] got a ") + Py_TYPE(handle)->tp_name + "; accepted: a handle (see mx.nd.array for values)");
+      throw Error(Error::Kind::kType,
+                  std::string("[NDArray] got a ") + Py_TYPE(handle)->tp_name + "; accepted: a handle (see mx.nd.array for values)");
     } catch (...) {
       SetError();
     }
@@ -65,7 +68,8 @@ void Dealloc(PyObject* self) {
 /* What was made while a graph was recorded has no values; its entry in that graph tells. */
 void CheckComputed(const NDArray& a) {
   MXNET_CHECK_KIND(!a.deferred_entry || a.deferred_entry.node->is_variable(), Value)
-      << "[NDArray] an array of shape " << a.shape() << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
+      << "[NDArray] an array of shape " << a.shape()
+      << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
 }
 
 NDArray* Checked(PyObject* self) {
@@ -140,7 +144,8 @@ PyObject* WaitToWrite(PyObject* self, PyObject*) {
   });
 }
 
-/* _copy_to(address, bytes) and _copy_from(address, bytes): blocking copies between the array and plain memory. */
+/* _copy_to(address, bytes) and _copy_from(address, bytes): blocking copies between the array and
+ * plain memory. */
 template <bool kTo>
 PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
   return Guard([&]() -> PyObject* {
@@ -155,10 +160,14 @@ PyObject* CopyMemory(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
     if (!kTo) CheckWritable(self);
     if (!Noted(kTo ? kReadsValue : kWritesInPlace, self)) return nullptr;
     if (kTo) CheckComputed(*a);
-    MXNET_CHECK_KIND(kTo || !a->deferred_entry || !Imperative::State().deferred_compute, Value) << "[NDArray] values written into a result of a recorded graph";
+    MXNET_CHECK_KIND(kTo || !a->deferred_entry || !Imperative::State().deferred_compute, Value)
+        << "[NDArray] values written into a result of a recorded graph";
     {
       GilRelease unlocked(true);
-      if (kTo) a->SyncCopyToCPU(p, bytes); else a->SyncCopyFromCPU(p, bytes);
+      if (kTo)
+        a->SyncCopyToCPU(p, bytes);
+      else
+        a->SyncCopyFromCPU(p, bytes);
     }
     Py_RETURN_NONE;
   });
@@ -191,7 +200,8 @@ PyObject* Detach(PyObject* self, PyObject*) {
   return Guard([&]() -> PyObject* { return Wrap(new NDArray(Checked(self)->Detach())); });
 }
 
-/* A view of what may not be written may not be written either. In a recorded graph nothing shares memory: Python asks for operators there. */
+/* A view of what may not be written may not be written either. In a recorded graph nothing shares
+ * memory: Python asks for operators there. */
 PyObject* WrapView(PyObject* self, NDArray view) {
   if (!Noted(kReadsValue, self)) return nullptr;
   PyObject* o = Wrap(new NDArray(std::move(view)));

@@ -1,4 +1,5 @@
-/* Attributes of operators whose parameters are numbers, remembered by these numbers: writing them as text and parsing that takes longer than most calls. */
+/* Attributes of operators whose parameters are numbers, remembered by these numbers: writing them
+ * as text and parsing that takes longer than most calls. */
 #ifndef MXNET_PYTHON_REMEMBERED_H_
 #define MXNET_PYTHON_REMEMBERED_H_
 

@@ -15,18 +15,16 @@ struct DTypeRow {
   const char* name;
   size_t size;
 };
-constexpr DTypeRow kDTypes[kNumDTypes] = {
-    {"float32", 4}, {"float64", 8}, {"float16", 2}, {"uint8", 1},  {"int32", 4},  {"int8", 1},    {"int64", 8},
-    {"bool", 1},    {"int16", 2},   {"uint16", 2},  {"uint32", 4}, {"uint64", 8}, {"bfloat16", 2}};
+constexpr DTypeRow kDTypes[kNumDTypes] = {{"float32", 4}, {"float64", 8}, {"float16", 2}, {"uint8", 1}, {"int32", 4},
+                                          {"int8", 1},    {"int64", 8},   {"bool", 1},    {"int16", 2}, {"uint16", 2},
+                                          {"uint32", 4},  {"uint64", 8},  {"bfloat16", 2}};
 
 struct DeviceRow {
   DeviceType type;
   const char* name;
 };
-constexpr DeviceRow kDevices[] = {{DeviceType::kCPU, "cpu"},
-                                  {DeviceType::kGPU, "gpu"},
-                                  {DeviceType::kCPUPinned, "cpu_pinned"},
-                                  {DeviceType::kCPUShared, "cpu_shared"}};
+constexpr DeviceRow kDevices[] = {
+    {DeviceType::kCPU, "cpu"}, {DeviceType::kGPU, "gpu"}, {DeviceType::kCPUPinned, "cpu_pinned"}, {DeviceType::kCPUShared, "cpu_shared"}};
 
 void CheckRank(int ndim) {
   MXNET_CHECK_KIND(ndim >= -1, Value) << "[shape] rank " << ndim << "; accepted: 0 or more, -1 for an unknown rank";
@@ -56,8 +54,7 @@ Context Context::Make(int dev_type, int dev_id) {
     MXNET_CHECK_KIND(dev_id >= 0, Value) << "[context] device number " << dev_id << "; accepted: 0 or more";
     return {row.type, dev_id};
   }
-  MXNET_THROW(Value) << "[context] device type " << dev_type
-                     << "; accepted: 1 (cpu), 2 (gpu), 3 (cpu_pinned), 5 (cpu_shared)";
+  MXNET_THROW(Value) << "[context] device type " << dev_type << "; accepted: 1 (cpu), 2 (gpu), 3 (cpu_pinned), 5 (cpu_shared)";
 }
 
 Context Context::FromString(const std::string& s) {
@@ -67,8 +64,8 @@ Context Context::FromString(const std::string& s) {
     if (name != row.name) continue;
     if (open == std::string::npos) return {row.type, 0};
     const std::string digits = s.back() == ')' ? s.substr(open + 1, s.size() - open - 2) : "";
-    const bool number = !digits.empty() && digits.size() <= 9 &&
-                        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool number =
+        !digits.empty() && digits.size() <= 9 && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (number) return {row.type, std::stoi(digits)};
   }
   MXNET_THROW(Value) << "[context] '" << s << "'; accepted: cpu, gpu, cpu_pinned or cpu_shared, with a device number as in gpu(0)";
@@ -105,7 +102,8 @@ void Shape::ResizeSlow(int ndim, int64_t fill) {
   if (ndim > 0) std::fill_n(this->dims(), ndim, fill);
 }
 
-// Comes here for unknown dimensions and when the running product left int64; the latter is fine if a dimension is 0.
+// Comes here for unknown dimensions and when the running product left int64; the latter is fine if
+// a dimension is 0.
 int64_t Shape::SizeSlow(int begin, int end) const {
   MXNET_CHECK_KIND(known(), Value) << "[shape] " << str() << " has no size; accepted: a shape whose rank and dimensions are all known";
   for (int i = begin; i < end; ++i)

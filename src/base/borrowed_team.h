@@ -1,14 +1,16 @@
 /*
  * Teams of threads on a thread that calls the library while engine workers have teams of their own.
  *
- * libgomp counts the threads of all teams of the process. As soon as there are more than processors, threads between two parallel loops spin for a microsecond
- * instead of milliseconds and then sleep, and waking them costs more than most loops take (two processors, Inception-BN: 7 ms an image became 10). So
- * an operator that runs on its caller, because it is short, opens a team only where nobody has one. It is kept, for a new one costs as much as a short loop
- * (softmax of 1536 rows of 128: 73 us on one thread, 79 with a new team, 40 with one that is there), until this thread next waits or runs one after another
- * thread has got a team.
+ * libgomp counts the threads of all teams of the process. As soon as there are more than
+ * processors, threads between two parallel loops spin for a microsecond instead of milliseconds and
+ * then sleep, and waking them costs more than most loops take (two processors, Inception-BN: 7 ms
+ * an image became 10). So an operator that runs on its caller, because it is short, opens a team
+ * only where nobody has one. It is kept, for a new one costs as much as a short loop (softmax of
+ * 1536 rows of 128: 73 us on one thread, 79 with a new team, 40 with one that is there), until this
+ * thread next waits or runs one after another thread has got a team.
  */
-#ifndef MXNET_SRC_BASE_BORROWED_TEAM_H_
-#define MXNET_SRC_BASE_BORROWED_TEAM_H_
+#ifndef MXNET_BASE_BORROWED_TEAM_H_
+#define MXNET_BASE_BORROWED_TEAM_H_
 
 #include "mxnet/base.h"
 
@@ -20,7 +22,8 @@ MXNET_DLL int OpenTeams();
 /* What a thread does that is about to wait. */
 void GiveBackKeptTeam();
 
-/* While it lives loops of this thread use its team, one that it opens if there is none, or no other thread. */
+/* While it lives loops of this thread use its team, one that it opens if there is none, or no other
+ * thread. */
 class BorrowedTeam {
  public:
   BorrowedTeam();
@@ -29,9 +32,9 @@ class BorrowedTeam {
   BorrowedTeam& operator=(const BorrowedTeam&) = delete;
 
  private:
-  bool had_;    // for good
+  bool had_;  // for good
   int limit_;
 };
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_BORROWED_TEAM_H_
+#endif  // MXNET_BASE_BORROWED_TEAM_H_

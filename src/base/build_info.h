@@ -1,6 +1,7 @@
-/* What this library was built with. Filled in by CMake (cmake/build_info.cc.in), so that no header depends on a build option. */
-#ifndef SRC_BASE_BUILD_INFO_H_
-#define SRC_BASE_BUILD_INFO_H_
+/* What this library was built with. Filled in by CMake (cmake/build_info.cc.in), so that no header
+ * depends on a build option. */
+#ifndef MXNET_BASE_BUILD_INFO_H_
+#define MXNET_BASE_BUILD_INFO_H_
 
 #include <cstddef>
 
@@ -14,4 +15,4 @@ struct BuildFeature {
 const BuildFeature* BuildFeatures(size_t* count);
 
 }  // namespace mxnet
-#endif  // SRC_BASE_BUILD_INFO_H_
+#endif  // MXNET_BASE_BUILD_INFO_H_

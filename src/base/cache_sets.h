@@ -6,9 +6,10 @@
 
 namespace mxnet {
 
-constexpr int64_t kCacheLine = 64;   // bytes
+constexpr int64_t kCacheLine = 64;  // bytes
 
-/* Do `rows` rows, read side by side and a multiple of `distance` bytes apart, push each other out of the first-level cache? Any thread; asks no system call. */
+/* Do `rows` rows, read side by side and a multiple of `distance` bytes apart, push each other out
+ * of the first-level cache? Any thread; asks no system call. */
 bool RowsCollide(int64_t distance, int rows);
 
 }  // namespace mxnet

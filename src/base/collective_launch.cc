@@ -2,7 +2,7 @@
 
 namespace mxnet {
 namespace {
-ForkMutex* const g_launching = new ForkMutex(ForkLevel::kDeviceWork);   // storage pools take it below their own
+ForkMutex* const g_launching = new ForkMutex(ForkLevel::kDeviceWork);  // storage pools take it below their own
 }
 
 ForkMutex& CollectiveLaunchMutex() { return *g_launching; }

@@ -1,6 +1,6 @@
 /* For files of the CUDA build alone. */
-#ifndef MXNET_SRC_BASE_CUDA_ERROR_H_
-#define MXNET_SRC_BASE_CUDA_ERROR_H_
+#ifndef MXNET_BASE_CUDA_ERROR_H_
+#define MXNET_BASE_CUDA_ERROR_H_
 
 #include <cuda_runtime_api.h>
 
@@ -29,9 +29,11 @@ inline bool IsDeviceFault(cudaError_t status) {
 inline std::string CudaErrorText(cudaError_t status) {
   std::string text = cudaGetErrorString(status);
   if (IsDeviceFault(status))
-    text += " (a kernel is at fault, of the operator that is named or of an earlier one: MXNET_ENGINE_TYPE=NaiveEngine tells which; this process cannot use the GPU any more)";
+    text +=
+        " (a kernel is at fault, of the operator that is named or of an earlier one: MXNET_ENGINE_TYPE=NaiveEngine tells which; this "
+        "process cannot use the GPU any more)";
   return text;
 }
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_CUDA_ERROR_H_
+#endif  // MXNET_BASE_CUDA_ERROR_H_

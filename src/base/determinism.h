@@ -1,18 +1,21 @@
 /*
  * MXNET_ENFORCE_DETERMINISM: the same bits in every run and for any number of threads.
  *
- * Loops whose items are independent need nothing: ParallelFor may divide them as it likes. A sum that is divided among threads has FixedParts parts, which
- * are added in order. A library that divides its work by the number of threads gets one thread (OmpScope sees to that) and parts of a size that depends
- * on the shapes alone, which ParallelFor distributes. What is chosen by measuring must be chosen by rule.
+ * Loops whose items are independent need nothing: ParallelFor may divide them as it likes. A sum
+ * that is divided among threads has FixedParts parts, which are added in order. A library that
+ * divides its work by the number of threads gets one thread (OmpScope sees to that) and parts of a
+ * size that depends on the shapes alone, which ParallelFor distributes. What is chosen by measuring
+ * must be chosen by rule.
  */
-#ifndef MXNET_SRC_BASE_DETERMINISM_H_
-#define MXNET_SRC_BASE_DETERMINISM_H_
+#ifndef MXNET_BASE_DETERMINISM_H_
+#define MXNET_BASE_DETERMINISM_H_
 
 #include "base/omp.h"
 
 namespace mxnet {
 
-/* Parts of a sum over at most `most` items: one per thread, or a fixed number. For ParallelFor(parts, 1, ...). */
+/* Parts of a sum over at most `most` items: one per thread, or a fixed number. For
+ * ParallelFor(parts, 1, ...). */
 inline int64_t FixedParts(int64_t most) {
   const int64_t wanted = Env::Get().enforce_determinism ? 16 : OmpMaxThreads();
   return most < 1 ? 1 : most < wanted ? most : wanted;
@@ -22,4 +25,4 @@ inline int64_t FixedParts(int64_t most) {
 inline int LibraryThreads(int threads = OmpMaxThreads()) { return Env::Get().enforce_determinism ? 1 : threads; }
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_DETERMINISM_H_
+#endif  // MXNET_BASE_DETERMINISM_H_

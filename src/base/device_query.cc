@@ -11,8 +11,7 @@ DeviceQuery& GpuQuery() {
 }  // namespace
 
 bool RegisterDeviceQuery(DeviceType type, DeviceQuery query) {
-  MXNET_CHECK_KIND(type == DeviceType::kGPU, Value) << "[device] query for device type " << static_cast<int>(type)
-                                                    << "; accepted: gpu (2)";
+  MXNET_CHECK_KIND(type == DeviceType::kGPU, Value) << "[device] query for device type " << static_cast<int>(type) << "; accepted: gpu (2)";
   GpuQuery() = query;
   return true;
 }

@@ -1,5 +1,6 @@
 /*
- * What the machine has, asked without opening a device. Builds with CUDA register an answer before main; others have none.
+ * What the machine has, asked without opening a device. Builds with CUDA register an answer before
+ * main; others have none.
  */
 #ifndef MXNET_BASE_DEVICE_QUERY_H_
 #define MXNET_BASE_DEVICE_QUERY_H_
@@ -11,7 +12,8 @@
 namespace mxnet {
 
 struct DeviceQuery {
-  /* 0 when there is no device; throws Error when devices cannot be counted (a driver that is too old, say). */
+  /* 0 when there is no device; throws Error when devices cannot be counted (a driver that is too
+   * old, say). */
   int (*count)() = nullptr;
   /* Throws Error(kValue) when there is no such device. */
   void (*mem_info)(int dev_id, size_t* free_bytes, size_t* total_bytes) = nullptr;
@@ -21,9 +23,11 @@ struct DeviceQuery {
 
 /* Returns true, for use in a static initialiser. */
 bool RegisterDeviceQuery(DeviceType type, DeviceQuery query);
-/* Devices of `type` on this machine that this build can use: 0 for GPUs without CUDA, 1 for the host's types. */
+/* Devices of `type` on this machine that this build can use: 0 for GPUs without CUDA, 1 for the
+ * host's types. */
 int DeviceCount(DeviceType type);
-/* Memory of a device with its own memory (GPU). Throws Error(kValue) when there is no such device. */
+/* Memory of a device with its own memory (GPU). Throws Error(kValue) when there is no such
+ * device. */
 void DeviceMemInfo(Context ctx, size_t* free_bytes, size_t* total_bytes);
 /* The number of the GPU that the memory is on; -1: none, or a build without CUDA. */
 int GpuOfMemory(const void* ptr);

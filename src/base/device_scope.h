@@ -1,12 +1,13 @@
 /* For files of the CUDA build alone. */
-#ifndef MXNET_SRC_BASE_DEVICE_SCOPE_H_
-#define MXNET_SRC_BASE_DEVICE_SCOPE_H_
+#ifndef MXNET_BASE_DEVICE_SCOPE_H_
+#define MXNET_BASE_DEVICE_SCOPE_H_
 
 #include <cuda_runtime_api.h>
 
 namespace mxnet {
 
-/* Makes `dev_id` current on the calling thread for one call sequence and puts the caller's device back. */
+/* Makes `dev_id` current on the calling thread for one call sequence and puts the caller's device
+ * back. */
 class DeviceScope {
  public:
   explicit DeviceScope(int dev_id) {
@@ -30,4 +31,4 @@ class DeviceScope {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_DEVICE_SCOPE_H_
+#endif  // MXNET_BASE_DEVICE_SCOPE_H_

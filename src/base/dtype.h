@@ -3,11 +3,11 @@
  *
  *   VisitDType(dtype, "cast", [&](auto tag) { using T = decltype(tag); Kernel<T>(...); });
  *
- * instantiates the body for all thirteen types; VisitFloating and VisitInteger for theirs. Other numbers throw
- * Error(kNotImplementedForDType) that starts with [op] and lists what is accepted.
+ * instantiates the body for all thirteen types; VisitFloating and VisitInteger for theirs. Other
+ * numbers throw Error(kNotImplementedForDType) that starts with [op] and lists what is accepted.
  */
-#ifndef MXNET_SRC_BASE_DTYPE_H_
-#define MXNET_SRC_BASE_DTYPE_H_
+#ifndef MXNET_BASE_DTYPE_H_
+#define MXNET_BASE_DTYPE_H_
 
 #include <cstdint>
 #include <utility>
@@ -17,10 +17,16 @@
 
 namespace mxnet {
 
-/* DTypeOf<float>::value == kFloat32; Acc: the type in which sums of T are accumulated (MXNET_SAFE_ACCUMULATION=1). */
-template <typename T> struct DTypeOf;
-#define MXNET_DTYPE_OF(T, number, acc) \
-  template <> struct DTypeOf<T> { static constexpr int value = number; using Acc = acc; };
+/* DTypeOf<float>::value == kFloat32; Acc: the type in which sums of T are accumulated
+ * (MXNET_SAFE_ACCUMULATION=1). */
+template <typename T>
+struct DTypeOf;
+#define MXNET_DTYPE_OF(T, number, acc)   \
+  template <>                            \
+  struct DTypeOf<T> {                    \
+    static constexpr int value = number; \
+    using Acc = acc;                     \
+  };
 MXNET_DTYPE_OF(float, kFloat32, double)
 MXNET_DTYPE_OF(double, kFloat64, double)
 MXNET_DTYPE_OF(float16, kFloat16, float)
@@ -73,4 +79,4 @@ void VisitDType(int dtype, const char* op, F&& f) {
 }
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_DTYPE_H_
+#endif  // MXNET_BASE_DTYPE_H_

@@ -49,7 +49,8 @@ constexpr Alias kAliases[] = {{"MXNET_EXEC_MATCH_RANGE", "NNVM_EXEC_MATCH_RANGE"
 // Accepted, without effect; the user is told why.
 constexpr const char* kRetired = "MXNET_CPU_NNPACK_NTHREADS";
 
-// Names that test suites around the library use; it does not read them and does not warn about them.
+// Names that test suites around the library use; it does not read them and does not warn about
+// them.
 constexpr const char* kForeignPrefixes[] = {"MXNET_TEST_", "MXNET_MODULE_SEED"};
 
 struct Setting {
@@ -265,7 +266,8 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-// People drop the end of a name more often than its beginning, so a common beginning counts half an edit per character.
+// People drop the end of a name more often than its beginning, so a common beginning counts half an
+// edit per character.
 std::string NearestName(const std::string& name) {
   std::string best;
   int64_t lowest = INT64_MAX;
@@ -286,7 +288,8 @@ void RequireKnown(const std::string& name) {
 }
 
 void WarnRetired() {
-  LogWarning(std::string("[environment] ") + kRetired + " has no effect: NNPACK is retired. CPU convolutions run in oneDNN; "
+  LogWarning(std::string("[environment] ") + kRetired +
+             " has no effect: NNPACK is retired. CPU convolutions run in oneDNN; "
              "OMP_NUM_THREADS sets the threads of an operator");
 }
 
@@ -318,8 +321,8 @@ class Environment {
     std::unique_ptr<Snapshot> next = Build(settings);
     for (size_t i = 0; i < next->values.size(); ++i) {
       MXNET_CHECK_KIND(kTable[i].change == kLive || next->values[i] == current_->values[i], Value)
-          << "[environment] " << name << " is fixed after start, at '" << current_->values[i] << "', and cannot become '"
-          << next->values[i] << "'; accepted: export it before the process starts";
+          << "[environment] " << name << " is fixed after start, at '" << current_->values[i] << "', and cannot become '" << next->values[i]
+          << "'; accepted: export it before the process starts";
     }
     if (name == kRetired && !text.empty()) WarnRetired();
     settings_ = std::move(settings);
@@ -332,8 +335,8 @@ class Environment {
     std::vector<EnvInfo> out;
     for (size_t i = 0; i < current_->values.size(); ++i) {
       const Row& row = kTable[i];
-      out.push_back({row.name, row.group, row.type, row.default_value, row.accepted, row.help, current_->values[i],
-                     current_->sources[i], row.change == kFixed});
+      out.push_back({row.name, row.group, row.type, row.default_value, row.accepted, row.help, current_->values[i], current_->sources[i],
+                     row.change == kFixed});
       for (const Alias& alias : kAliases) {
         if (row.name != std::string(alias.newer) || FindRow(alias.older) != nullptr) continue;
         const auto given = settings_.find(alias.older);
@@ -411,14 +414,16 @@ EnvInfo Env::Info(const std::string& name) {
   MXNET_THROW(Generic) << "[environment] " << name << " has no row";
 }
 
-// Environment may be under construction by the thread that asks, so only what is already published counts.
+// Environment may be under construction by the thread that asks, so only what is already published
+// counts.
 int StackTraceDepth() {
   const Env* env = Env::Peek();
   return env ? env->dmlc_log_stack_trace_depth : 0;
 }
 
 namespace {
-// Reads the environment at load, so that warnings come then and threads find it ready. The error, if any, is kept.
+// Reads the environment at load, so that warnings come then and threads find it ready. The error,
+// if any, is kept.
 const bool g_loaded = [] {
   try {
     Env::Get();

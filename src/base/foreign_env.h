@@ -1,6 +1,7 @@
-/* Variables of the environment that belong to other programs, so that they are in no table of ours: for messages. */
-#ifndef MXNET_SRC_BASE_FOREIGN_ENV_H_
-#define MXNET_SRC_BASE_FOREIGN_ENV_H_
+/* Variables of the environment that belong to other programs, so that they are in no table of ours:
+ * for messages. */
+#ifndef MXNET_BASE_FOREIGN_ENV_H_
+#define MXNET_BASE_FOREIGN_ENV_H_
 
 #include <string>
 
@@ -12,4 +13,4 @@ namespace mxnet {
 MXNET_DLL std::string ForeignVariable(const char* name);
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_FOREIGN_ENV_H_
+#endif  // MXNET_BASE_FOREIGN_ENV_H_

@@ -12,11 +12,12 @@
 namespace mxnet {
 namespace {
 
-/* INVARIANT: sorted by level. While a fork holds or waits for the objects' locks none is removed. */
+/* INVARIANT: sorted by level. While a fork holds or waits for the objects' locks none is
+ * removed. */
 using Objects = std::vector<std::pair<ForkLevel, ForkGuarded*>>;
 
 struct Registry {
-  std::mutex mutex;   // guards what follows
+  std::mutex mutex;  // guards what follows
   std::condition_variable forked;
   bool forking = false;
   Objects objects;
@@ -32,7 +33,8 @@ void Unlock(const Objects& objects, bool child) {
 }
 
 void BeforeFork() {
-  // The registry's own mutex comes last: a thread that holds a guarded lock may be about to add an object.
+  // The registry's own mutex comes last: a thread that holds a guarded lock may be about to add an
+  // object.
   Registry& registry = GetRegistry();
   std::unique_lock<std::mutex> hold(registry.mutex);
   registry.forked.wait(hold, [&] { return !registry.forking; });
@@ -52,12 +54,13 @@ void AfterFork(bool child) {
   Registry& registry = GetRegistry();
   Unlock(registry.objects, child);
   registry.forking = false;
-  if (child) new (&registry.forked) std::condition_variable;   // who waited is not here
+  if (child) new (&registry.forked) std::condition_variable;  // who waited is not here
   registry.mutex.unlock();
   registry.forked.notify_all();
 }
 
-const int installed = pthread_atfork(BeforeFork, [] { AfterFork(false); }, [] { AfterFork(true); });
+const int installed = pthread_atfork(
+    BeforeFork, [] { AfterFork(false); }, [] { AfterFork(true); });
 
 }  // namespace
 

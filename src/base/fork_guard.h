@@ -1,9 +1,9 @@
 /*
- * Keeps locks usable across fork(): the thread that forks first takes every registered lock, so the child gets what they
- * guard in a whole state, and both processes release them afterwards.
+ * Keeps locks usable across fork(): the thread that forks first takes every registered lock, so the
+ * child gets what they guard in a whole state, and both processes release them afterwards.
  *
- * LOCK ORDER: locks of a lower room are taken after those of a higher one, by a fork as by everybody else. Nothing that
- * is guarded takes another lock of its own level with its lock held.
+ * LOCK ORDER: locks of a lower room are taken after those of a higher one, by a fork as by
+ * everybody else. Nothing that is guarded takes another lock of its own level with its lock held.
  */
 #ifndef MXNET_BASE_FORK_GUARD_H_
 #define MXNET_BASE_FORK_GUARD_H_
@@ -12,7 +12,7 @@
 
 namespace mxnet {
 
-enum class ForkLevel { kCaller, kEngine, kOperator, kNDArray, kStorage, kDeviceWork, kEvents };   // in the order in which a fork takes them
+enum class ForkLevel { kCaller, kEngine, kOperator, kNDArray, kStorage, kDeviceWork, kEvents };  // in the order in which a fork takes them
 
 class ForkGuarded {
  public:
@@ -26,7 +26,8 @@ class ForkGuarded {
 void AddForkGuarded(ForkGuarded* object, ForkLevel level);
 void RemoveForkGuarded(ForkGuarded* object);
 
-/* A mutex that a fork waits for: the first choice for what workers or several callers share. Made as the library is loaded or leaked. */
+/* A mutex that a fork waits for: the first choice for what workers or several callers share. Made
+ * as the library is loaded or leaked. */
 class ForkMutex final : private ForkGuarded {
  public:
   explicit ForkMutex(ForkLevel level) { AddForkGuarded(this, level); }

@@ -4,8 +4,7 @@
 
 namespace mxnet {
 
-MXNET_CPU_DECLARE(void HalfToFloat(const float16* in, float* out, int64_t n);
-                  void FloatToHalf(const float* in, float16* out, int64_t n);
+MXNET_CPU_DECLARE(void HalfToFloat(const float16* in, float* out, int64_t n); void FloatToHalf(const float* in, float16* out, int64_t n);
                   void BfloatToFloat(const bfloat16* in, float* out, int64_t n);
                   void FloatToBfloat(const float* in, bfloat16* out, int64_t n);)
 

@@ -1,10 +1,11 @@
 /*
- * float16 (IEEE 754 binary16) and bfloat16 as storage types: arithmetic happens in float, through the implicit conversion.
- * Conversions round to nearest, ties to even; NaN stays NaN and becomes quiet; every float16 value survives float and back.
- * Kernels convert whole blocks (HalfToFloat and friends) rather than single elements.
+ * float16 (IEEE 754 binary16) and bfloat16 as storage types: arithmetic happens in float, through
+ * the implicit conversion. Conversions round to nearest, ties to even; NaN stays NaN and becomes
+ * quiet; every float16 value survives float and back. Kernels convert whole blocks (HalfToFloat and
+ * friends) rather than single elements.
  */
-#ifndef MXNET_SRC_BASE_HALF_H_
-#define MXNET_SRC_BASE_HALF_H_
+#ifndef MXNET_BASE_HALF_H_
+#define MXNET_BASE_HALF_H_
 
 #include <cstdint>
 #include <cstring>
@@ -33,7 +34,7 @@ inline float HalfBitsToFloat(uint16_t h) {
   constexpr uint32_t kRebias = 112u << 23;  // exponent bias 15 -> 127
   const uint32_t magnitude = (h & 0x7fffu) << 13;
   uint32_t out = magnitude + kRebias;
-  out = magnitude >= (31u << 23) ? magnitude + 2 * kRebias : out;       // infinity, NaN
+  out = magnitude >= (31u << 23) ? magnitude + 2 * kRebias : out;  // infinity, NaN
   out |= magnitude > (31u << 23) ? 0x400000u : 0u;
   const uint32_t subnormal = FloatBits(BitsFloat(magnitude + kRebias + (1u << 23)) - BitsFloat(kRebias + (1u << 23)));
   out = magnitude < (1u << 23) ? subnormal : out;
@@ -60,7 +61,8 @@ inline uint16_t FloatToBfloatBits(float f) {
   return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? bits >> 16 | 0x40u : rounded);
 }
 
-// Narrows so that rounding the result once more to 16 bits equals rounding the double directly (round to odd).
+// Narrows so that rounding the result once more to 16 bits equals rounding the double directly
+// (round to odd).
 inline float DoubleToOddFloat(double d) {
   const float f = static_cast<float>(d);
   const double back = f;
@@ -87,7 +89,11 @@ struct float16 {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
   float16(T value) : bits(detail::FloatToHalfBits(detail::ToRoundable(value))) {}  // NOLINT: implicit on purpose
   operator float() const { return detail::HalfBitsToFloat(bits); }                 // NOLINT
-  static float16 FromBits(uint16_t b) { float16 h; h.bits = b; return h; }
+  static float16 FromBits(uint16_t b) {
+    float16 h;
+    h.bits = b;
+    return h;
+  }
   float16& operator+=(float v) { return *this = float16(static_cast<float>(*this) + v); }
   float16& operator-=(float v) { return *this = float16(static_cast<float>(*this) - v); }
   float16& operator*=(float v) { return *this = float16(static_cast<float>(*this) * v); }
@@ -101,7 +107,11 @@ struct bfloat16 {
   template <typename T, typename = std::enable_if_t<std::is_arithmetic<T>::value>>
   bfloat16(T value) : bits(detail::FloatToBfloatBits(detail::ToRoundable(value))) {}  // NOLINT: implicit on purpose
   operator float() const { return detail::BfloatBitsToFloat(bits); }                  // NOLINT
-  static bfloat16 FromBits(uint16_t b) { bfloat16 h; h.bits = b; return h; }
+  static bfloat16 FromBits(uint16_t b) {
+    bfloat16 h;
+    h.bits = b;
+    return h;
+  }
   bfloat16& operator+=(float v) { return *this = bfloat16(static_cast<float>(*this) + v); }
   bfloat16& operator-=(float v) { return *this = bfloat16(static_cast<float>(*this) - v); }
   bfloat16& operator*=(float v) { return *this = bfloat16(static_cast<float>(*this) * v); }
@@ -111,7 +121,8 @@ struct bfloat16 {
 static_assert(sizeof(float16) == 2 && std::is_trivial<float16>::value, "float16 is a plain 16-bit value");
 static_assert(sizeof(bfloat16) == 2 && std::is_trivial<bfloat16>::value, "bfloat16 is a plain 16-bit value");
 
-/* Whole arrays, on this thread, with the best instructions of this CPU. `in` and `out` must not overlap. */
+/* Whole arrays, on this thread, with the best instructions of this CPU. `in` and `out` must not
+ * overlap. */
 MXNET_DLL void HalfToFloat(const float16* in, float* out, int64_t n);
 MXNET_DLL void FloatToHalf(const float* in, float16* out, int64_t n);
 MXNET_DLL void BfloatToFloat(const bfloat16* in, float* out, int64_t n);
@@ -150,4 +161,4 @@ struct numeric_limits<mxnet::bfloat16> {
 };
 
 }  // namespace std
-#endif  // MXNET_SRC_BASE_HALF_H_
+#endif  // MXNET_BASE_HALF_H_

@@ -2,8 +2,8 @@
  * How many threads a library with teams of its own (oneDNN) gets for a call. Its threads wait
  * for each other, so on shared cores (shared_cores.h) few are faster.
  */
-#ifndef MXNET_SRC_BASE_LIBRARY_THREADS_H_
-#define MXNET_SRC_BASE_LIBRARY_THREADS_H_
+#ifndef MXNET_BASE_LIBRARY_THREADS_H_
+#define MXNET_BASE_LIBRARY_THREADS_H_
 
 #include "base/determinism.h"
 
@@ -14,4 +14,4 @@ MXNET_DLL int LibraryTeam(double flops, int threads);
 inline int LibraryTeam(double flops) { return LibraryTeam(flops, OmpThreadsForFlops(flops)); }
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_LIBRARY_THREADS_H_
+#endif  // MXNET_BASE_LIBRARY_THREADS_H_

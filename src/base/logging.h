@@ -2,8 +2,8 @@
  * Messages to the user on stderr, one write per line so that lines of several threads do not mix.
  * Errors are thrown, not logged; see mxnet/error.h.
  */
-#ifndef MXNET_SRC_BASE_LOGGING_H_
-#define MXNET_SRC_BASE_LOGGING_H_
+#ifndef MXNET_BASE_LOGGING_H_
+#define MXNET_BASE_LOGGING_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ MXNET_DLL void LogInfo(const std::string& message);     // "[mxnet] message"
 MXNET_DLL void LogWarning(const std::string& message);  // "[mxnet] warning: message"
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_LOGGING_H_
+#endif  // MXNET_BASE_LOGGING_H_

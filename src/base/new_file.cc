@@ -39,14 +39,17 @@ bool KeepOwnerAndMode(int fd, const struct stat& old) {
 
 }  // namespace
 
-NewFile::NewFile(const std::string& room, const std::string& path) : room_(room), path_(path), target_(Follow(path)), owner_(getpid()) { Open(); }
+NewFile::NewFile(const std::string& room, const std::string& path) : room_(room), path_(path), target_(Follow(path)), owner_(getpid()) {
+  Open();
+}
 
 NewFile::~NewFile() {
   if (file_) Discard();
 }
 
 void NewFile::Fail(int error) {
-  MXNET_THROW(IO) << "[" << room_ << "] cannot write '" << path_ << "': " << std::strerror(error) << "; accepted: the name of a file that can be written";
+  MXNET_THROW(IO) << "[" << room_ << "] cannot write '" << path_ << "': " << std::strerror(error)
+                  << "; accepted: the name of a file that can be written";
 }
 
 void NewFile::Open() {
@@ -57,10 +60,10 @@ void NewFile::Open() {
   if (was_empty_) return OpenInPlace(O_WRONLY);
   // A file that the caller may not write is not replaced either.
   if (exists && access(target_.c_str(), W_OK) != 0) Fail(errno);
-  if (!OpenBeside(exists ? &old : nullptr)) OpenInPlace(O_WRONLY | O_CREAT | O_TRUNC);
+  if (!OpenSideStream(exists ? &old : nullptr)) OpenInPlace(O_WRONLY | O_CREAT | O_TRUNC);
 }
 
-bool NewFile::OpenBeside(const struct stat* old) {
+bool NewFile::OpenSideStream(const struct stat* old) {
   static std::atomic<unsigned> serial{0};
   int fd = -1;
   do {
@@ -100,7 +103,8 @@ void NewFile::Discard() {
 }
 
 void NewFile::Write(const void* data, size_t size) {
-  MXNET_CHECK_KIND(file_, IO) << "[" << room_ << "] '" << path_ << "' was given up after an error, or is closed; accepted: a file that is being written";
+  MXNET_CHECK_KIND(file_, IO) << "[" << room_ << "] '" << path_
+                              << "' was given up after an error, or is closed; accepted: a file that is being written";
   if (size == 0 || std::fwrite(data, 1, size, file_) == size) return;
   const int error = errno;
   Discard();

@@ -1,8 +1,9 @@
 /*
  * Files that are written as a whole: what the library saves goes through here.
  *
- * A reader of the name sees the old contents or the new ones, never a part: a new file is written beside the old one and
- * renamed when it is complete. It has the mode and the owner of the file that it replaces.
+ * A reader of the name sees the old contents or the new ones, never a part: a new file is written
+ * beside the old one and renamed when it is complete. It has the mode and the owner of the file
+ * that it replaces.
  *
  * What must stay the same file is written in place:
  *   - what is not a regular file (a device, a pipe, a socket);
@@ -10,8 +11,8 @@
  *   - a file beside which nothing can be made, or whose owner could not be kept.
  * A symbolic link stays: the file that it leads to is written.
  */
-#ifndef MXNET_SRC_BASE_NEW_FILE_H_
-#define MXNET_SRC_BASE_NEW_FILE_H_
+#ifndef MXNET_BASE_NEW_FILE_H_
+#define MXNET_BASE_NEW_FILE_H_
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -40,7 +41,7 @@ class NewFile {
 
  private:
   void Open();
-  bool OpenBeside(const struct stat* old);
+  bool OpenSideStream(const struct stat* old);
   void OpenInPlace(int flags);
   void Discard();
   [[noreturn]] void Fail(int error);
@@ -53,4 +54,4 @@ class NewFile {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_NEW_FILE_H_
+#endif  // MXNET_BASE_NEW_FILE_H_

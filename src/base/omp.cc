@@ -22,7 +22,7 @@ namespace mxnet {
 namespace {
 
 #ifdef __SANITIZE_THREAD__
-constexpr bool kSanitizeThread = true;   // it cannot see libgomp's barriers
+constexpr bool kSanitizeThread = true;  // it cannot see libgomp's barriers
 #else
 constexpr bool kSanitizeThread = false;
 #endif
@@ -31,11 +31,11 @@ constexpr int64_t kMostRanges = 1 << 20;
 constexpr double kSharedFlops = 5e7;
 
 thread_local int t_limit = 0;
-thread_local bool t_worker = false;    // has its name
-thread_local bool t_team = false;      // has opened a team that it has not given back
-thread_local bool t_kept = false;      // and will give it back when another thread has one
-std::atomic<int> g_teams{0};           // threads with t_team
-thread_local bool t_in_range = false;  // inside a function given to ParallelFor
+thread_local bool t_worker = false;     // has its name
+thread_local bool t_team = false;       // has opened a team that it has not given back
+thread_local bool t_kept = false;       // and will give it back when another thread has one
+std::atomic<int> g_teams{0};            // threads with t_team
+thread_local bool t_in_range = false;   // inside a function given to ParallelFor
 thread_local bool t_pool_lost = false;  // in a forked child: this thread's pool has no threads behind it
 bool g_pool_released = false;           // written by the forking thread only, around fork
 
@@ -57,7 +57,7 @@ int MostThreads() {
   return most;
 }
 
-std::atomic<int> g_asked{1};               // threads for which OpenMPCanStart knows the answer
+std::atomic<int> g_asked{1};  // threads for which OpenMPCanStart knows the answer
 std::atomic<bool> g_can_start{true};
 
 // libgomp ends the process when the system gives it no thread: so we ask first, once for each
@@ -87,7 +87,7 @@ void AfterForkInChild() {
   g_asked = 1;
   g_can_start = true;
   t_pool_lost = !g_pool_released;
-  g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);   // other threads are gone
+  g_teams.store(t_team ? 1 : 0, std::memory_order_relaxed);  // other threads are gone
 }
 const int g_registered = pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 
@@ -107,7 +107,7 @@ namespace {
 struct Loop {
   void (*fn)(const void*, int64_t, int64_t);
   const void* context;
-  int64_t base, extra;   // items of a range; the first `extra` ranges are one longer
+  int64_t base, extra;  // items of a range; the first `extra` ranges are one longer
   std::mutex mutex;
   std::exception_ptr error;
 
@@ -158,7 +158,9 @@ void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, in
     for (int k = 0; k < threads; ++k) loop.Range(k);
   } else {
     const uint64_t kind = reinterpret_cast<uintptr_t>(fn) ^ static_cast<uint64_t>(n) << 20 ^ static_cast<uint64_t>(threads) << 54;
-    RunOnTeam(threads, kSanitizeThread ? 0 : kind | 1, [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); }, &loop);
+    RunOnTeam(
+        threads, kSanitizeThread ? 0 : kind | 1, [](const void* body, int k) { static_cast<Loop*>(const_cast<void*>(body))->Range(k); },
+        &loop);
   }
   if (loop.error) std::rethrow_exception(loop.error);
 }

@@ -1,13 +1,14 @@
 /*
- * Threads inside one CPU operator. OpenMP pragmas, exceptions that must not leave a parallel region, and fork are handled
- * here, so kernels call ParallelFor and need no -fopenmp of their own.
+ * Threads inside one CPU operator. OpenMP pragmas, exceptions that must not leave a parallel
+ * region, and fork are handled here, so kernels call ParallelFor and need no -fopenmp of their own.
  *
- * FORK   libgomp's pool belongs to the thread that opened it and does not survive fork. The pool of the forking thread is
- *        released just before each fork, and both processes make a new one when they need it. Where that is impossible
- *        (fork inside a parallel region) the child's first thread computes alone.
+ * FORK   libgomp's pool belongs to the thread that opened it and does not survive fork. The pool of
+ *        the forking thread is released just before each fork, and both processes make a new one
+ *        when they need it. Where that is impossible (fork inside a parallel region) the child's
+ *        first thread computes alone.
  */
-#ifndef MXNET_SRC_BASE_OMP_H_
-#define MXNET_SRC_BASE_OMP_H_
+#ifndef MXNET_BASE_OMP_H_
+#define MXNET_BASE_OMP_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -21,19 +22,23 @@ int OmpThreadsSlow();
 void ParallelForImpl(int threads, int64_t n, void (*fn)(const void*, int64_t, int64_t), const void* context);
 }  // namespace detail
 
-/* Most threads an operator on this thread may use: OMP_NUM_THREADS, this thread's limit; 1 inside a parallel region. */
+/* Most threads an operator on this thread may use: OMP_NUM_THREADS, this thread's limit; 1 inside a
+ * parallel region. */
 inline int OmpMaxThreads() { return Env::Get().omp_num_threads == 1 ? 1 : detail::OmpThreadsSlow(); }
 
-/* Threads worth using for so many element operations: 1 below MXNET_CPU_PARALLEL_SIZE, else OmpMaxThreads(). */
+/* Threads worth using for so many element operations: 1 below MXNET_CPU_PARALLEL_SIZE, else
+ * OmpMaxThreads(). */
 inline int OmpThreads(int64_t work_elements) { return work_elements < Env::Get().cpu_parallel_size ? 1 : OmpMaxThreads(); }
 
-/* Limits what operators on the calling thread use, e.g. on engine workers that share the cores; 0 = no limit. Returns the previous limit. */
+/* Limits what operators on the calling thread use, e.g. on engine workers that share the cores; 0 =
+ * no limit. Returns the previous limit. */
 MXNET_DLL int SetThreadOmpLimit(int limit);
 
 /*
- * Calls fn(begin, end) for consecutive ranges that cover [0, n), on `threads` threads of which the caller is one; range k
- * of t is the same for every run. With threads <= 1 or n <= 1 it is the plain call fn(0, n); for n <= 0 nothing is called.
- * The first exception that a range throws is rethrown here after all have ended.
+ * Calls fn(begin, end) for consecutive ranges that cover [0, n), on `threads` threads of which the
+ * caller is one; range k of t is the same for every run. With threads <= 1 or n <= 1 it is the
+ * plain call fn(0, n); for n <= 0 nothing is called. The first exception that a range throws is
+ * rethrown here after all have ended.
  */
 template <typename F>
 void ParallelForThreads(int threads, int64_t n, F&& fn) {
@@ -49,8 +54,9 @@ void ParallelForThreads(int threads, int64_t n, F&& fn) {
 }
 
 /*
- * As above with at least `grain` items per thread: for loops whose items are rows or images, with grain = the items that
- * outweigh some microseconds. grain 0: the items are single elements and MXNET_CPU_PARALLEL_SIZE decides.
+ * As above with at least `grain` items per thread: for loops whose items are rows or images, with
+ * grain = the items that outweigh some microseconds. grain 0: the items are single elements and
+ * MXNET_CPU_PARALLEL_SIZE decides.
  */
 template <typename F>
 void ParallelFor(int64_t n, int64_t grain, F&& fn) {
@@ -65,10 +71,12 @@ void ParallelFor(int64_t n, int64_t grain, F&& fn) {
   ParallelForThreads(threads, n, fn);
 }
 
-/* Threads that pay for a computation of so many floating-point operations: waking a team costs some microseconds. */
+/* Threads that pay for a computation of so many floating-point operations: waking a team costs some
+ * microseconds. */
 inline int OmpThreadsForFlops(double flops) { return flops < 2e6 ? 1 : OmpMaxThreads(); }
 
-/* While it lives, libraries called on this thread that use OpenMP (oneDNN) see `threads` as their number of threads. */
+/* While it lives, libraries called on this thread that use OpenMP (oneDNN) see `threads` as their
+ * number of threads. */
 class OmpScope {
  public:
   explicit OmpScope(int threads = OmpMaxThreads());
@@ -84,4 +92,4 @@ class OmpScope {
 MXNET_DLL void SetThreadName(const char* name);
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_OMP_H_
+#endif  // MXNET_BASE_OMP_H_

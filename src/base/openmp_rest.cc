@@ -22,12 +22,12 @@ std::atomic<bool> g_openmp_rests{false};
 namespace {
 
 struct Rest {
-  std::mutex mutex;   // guards what follows
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   bool wanted = false, started = false;
 
   static Rest& Get() {
-    static Rest* rest = new Rest;   // its thread is there until the process is gone
+    static Rest* rest = new Rest;  // its thread is there until the process is gone
     return *rest;
   }
 

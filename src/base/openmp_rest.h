@@ -6,8 +6,8 @@
  * of ours keeps a team with that many threads, all of which sleep. Nothing happens where
  * GOMP_SPINCOUNT or OMP_WAIT_POLICY is set.
  */
-#ifndef MXNET_SRC_BASE_OPENMP_REST_H_
-#define MXNET_SRC_BASE_OPENMP_REST_H_
+#ifndef MXNET_BASE_OPENMP_REST_H_
+#define MXNET_BASE_OPENMP_REST_H_
 
 #include <atomic>
 
@@ -28,4 +28,4 @@ inline void RestOpenMP(bool rest) {
 void ForgetOpenMPRest();
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_OPENMP_REST_H_
+#endif  // MXNET_BASE_OPENMP_REST_H_

@@ -24,14 +24,14 @@ __thread uint64_t t_next_look = 0;
 
 namespace {
 
-constexpr int64_t kMillisecond = 1000000;                   // all times are nanoseconds
-constexpr uint64_t kLookTicks = 1 << 24;                    // 5 to 17 ms
+constexpr int64_t kMillisecond = 1000000;  // all times are nanoseconds
+constexpr uint64_t kLookTicks = 1 << 24;   // 5 to 17 ms
 // threads that waited so long within a window share their cores
 constexpr int64_t kWindow = 50 * kMillisecond, kMuch = 10 * kMillisecond;
 // the least between two looks; long enough for /proc/stat, which counts in hundredths
 constexpr int64_t kTurn = 20 * kMillisecond, kLong = 200 * kMillisecond;
 constexpr int64_t kHold = 500 * kMillisecond, kLongestHold = 8000 * kMillisecond;
-constexpr double kLittle = 0.15;                            // processors that others may use
+constexpr double kLittle = 0.15;  // processors that others may use
 
 int64_t Now(clockid_t clock = CLOCK_MONOTONIC) {
   timespec t;
@@ -54,7 +54,8 @@ ssize_t ReadFile(const char* name, char* to, size_t room) {
 int64_t RunDelay() {
   char text[128];
   long long ran, delayed;
-  return ReadFile("/proc/thread-self/schedstat", text, sizeof(text)) > 0 && std::sscanf(text, "%lld %lld", &ran, &delayed) == 2 ? delayed : -1;
+  return ReadFile("/proc/thread-self/schedstat", text, sizeof(text)) > 0 && std::sscanf(text, "%lld %lld", &ran, &delayed) == 2 ? delayed
+                                                                                                                                : -1;
 }
 
 int Affinity(cpu_set_t* set) {
@@ -94,7 +95,9 @@ class Others {
     for (std::string line; std::getline(file, line) && line.compare(0, 3, "cpu") == 0;) {
       int cpu;
       long long user, nice, system, idle, wait, irq, soft;
-      if (std::sscanf(line.c_str(), "cpu%d %lld %lld %lld %lld %lld %lld %lld", &cpu, &user, &nice, &system, &idle, &wait, &irq, &soft) != 8) continue;
+      if (std::sscanf(line.c_str(), "cpu%d %lld %lld %lld %lld %lld %lld %lld", &cpu, &user, &nice, &system, &idle, &wait, &irq, &soft) !=
+          8)
+        continue;
       if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &set)) continue;
       ticks += user + nice + system + irq + soft;
       ++found;
@@ -112,7 +115,7 @@ struct Watch {
   std::atomic<Cores> assumed{Cores::kMeasured};
   // begin of the window, and how long threads waited in it
   std::atomic<int64_t> window{0}, delay{0};
-  std::atomic<int64_t> next{0};               // when to look at the others again
+  std::atomic<int64_t> next{0};  // when to look at the others again
   // for how long shared cores stay so; when that ended last
   std::atomic<int64_t> hold{kHold}, left{0};
   std::atomic<int64_t> seen{0}, seen_own{0};  // when somebody looked last, and the time used until then
@@ -187,7 +190,7 @@ struct Watch {
   // our business.
   void Suspect(int64_t now) {
     int64_t due = next;
-    if (now < due || !next.compare_exchange_strong(due, now + kTurn)) return;   // one thread looks
+    if (now < due || !next.compare_exchange_strong(due, now + kTurn)) return;  // one thread looks
     if (!suspected || others.Since() > kHold) {
       suspected = true;
       others.Begin();
@@ -200,8 +203,10 @@ struct Watch {
     const double used = others.End(&mine);
     // a container may show its own processes only; but ours are not those that fill the processors
     const bool hidden = mine < Affinity(&set) - 0.5;
-    if (used < 0 || used > Free() + kLittle || hidden) Enter(now);
-    else next = now + 2 * kHold;
+    if (used < 0 || used > Free() + kLittle || hidden)
+      Enter(now);
+    else
+      next = now + 2 * kHold;
   }
 };
 
@@ -221,7 +226,8 @@ void LookAtCoresSlow() {
     return;
   }
   const int64_t now = Now();
-  if (watch.first.exchange(false) && watch.others.Since() > 100 * kMillisecond && watch.others.End() > watch.Free() + kLittle) watch.Enter(now);
+  if (watch.first.exchange(false) && watch.others.Since() > 100 * kMillisecond && watch.others.End() > watch.Free() + kLittle)
+    watch.Enter(now);
   if (watch.Away(now)) return;
   if (g_cores_shared) return watch.Look(now);
   static thread_local int64_t t_now = 0, t_delay = 0;
@@ -257,10 +263,11 @@ double GroupQuota(const char* groups, const char* root) {
     if (path == "/" || path[0] != '/') path.clear();
     for (bool more = true; more;) {
       if (second) {
-        double quota = 0, period = 0;   // "max 100000" gives none
+        double quota = 0, period = 0;  // "max 100000" gives none
         if (std::sscanf(first_line(mount + path + "/cpu.max").c_str(), "%lf %lf", &quota, &period) == 2) found(quota, period);
       } else {
-        found(std::atof(first_line(mount + path + "/cpu.cfs_quota_us").c_str()), std::atof(first_line(mount + path + "/cpu.cfs_period_us").c_str()));
+        found(std::atof(first_line(mount + path + "/cpu.cfs_quota_us").c_str()),
+              std::atof(first_line(mount + path + "/cpu.cfs_period_us").c_str()));
       }
       more = !path.empty();
       path.resize(more ? path.rfind('/') : 0);

@@ -14,8 +14,8 @@
  * OMP_WAIT_POLICY says it in advance: active, own cores; passive, shared ones. OMP_PROC_BIND and
  * GOMP_CPU_AFFINITY give threads to cores: their own.
  */
-#ifndef MXNET_SRC_BASE_SHARED_CORES_H_
-#define MXNET_SRC_BASE_SHARED_CORES_H_
+#ifndef MXNET_BASE_SHARED_CORES_H_
+#define MXNET_BASE_SHARED_CORES_H_
 
 #include <atomic>
 #include <chrono>
@@ -66,4 +66,4 @@ MXNET_DLL double GroupQuota(const char* groups, const char* root);
 }  // namespace detail
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_SHARED_CORES_H_
+#endif  // MXNET_BASE_SHARED_CORES_H_

@@ -12,14 +12,18 @@ namespace mxnet {
 inline int64_t Share(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 /*
- * Each of some shares has items 0 .. count - 1. A thread takes those of its own share in order, so that what it computed before is still in its cache; who has
- * none left takes the last one of the share with most: cores of a virtual machine are seldom equally fast, and equal shares end when the slowest one does.
+ * Each of some shares has items 0 .. count - 1. A thread takes those of its own share in order, so
+ * that what it computed before is still in its cache; who has none left takes the last one of the
+ * share with most: cores of a virtual machine are seldom equally fast, and equal shares end when
+ * the slowest one does.
  *
- * Every item is handed out once, whichever threads come. `Set` for all shares first, then `Next` from any number of threads; no locks, and no allocation up to kFew shares.
+ * Every item is handed out once, whichever threads come. `Set` for all shares first, then `Next`
+ * from any number of threads; no locks, and no allocation up to kFew shares.
  */
 class SharedItems {
  public:
-  explicit SharedItems(int shares) : shares_(shares), many_(shares > kFew ? new Range[shares] : nullptr), ranges_(many_ ? many_.get() : few_) {}
+  explicit SharedItems(int shares)
+      : shares_(shares), many_(shares > kFew ? new Range[shares] : nullptr), ranges_(many_ ? many_.get() : few_) {}
   SharedItems(const SharedItems&) = delete;
   SharedItems& operator=(const SharedItems&) = delete;
 
@@ -46,7 +50,7 @@ class SharedItems {
  private:
   static constexpr int kFew = 16;
   struct alignas(64) Range {
-    std::atomic<uint64_t> left{0};   // the next item in the lower half, the end in the upper one
+    std::atomic<uint64_t> left{0};  // the next item in the lower half, the end in the upper one
   };
   static int64_t Left(uint64_t range) { return static_cast<int64_t>(range >> 32) - static_cast<int64_t>(range & 0xffffffffu); }
 

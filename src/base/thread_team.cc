@@ -48,7 +48,7 @@ void Wake(std::atomic<uint32_t>* word, int count) {
   syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
-int g_forks = 0;   // of which this process is the child
+int g_forks = 0;  // of which this process is the child
 
 int64_t Now() { return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -84,7 +84,7 @@ struct alignas(128) Slot {
 class Team {
  public:
   static Team& Get() {
-    static Team* team = new Team;   // threads look at it until the process is gone
+    static Team* team = new Team;  // threads look at it until the process is gone
     return *team;
   }
 
@@ -101,7 +101,8 @@ class Team {
     slot->body = body;
     slot->float_control = detail::FloatControl();
     slot->left.store(static_cast<uint32_t>(ranges), std::memory_order_relaxed);
-    slot->ticket.store(((slot->ticket.load(std::memory_order_relaxed) >> kRangeBits) + 1) << kRangeBits | static_cast<uint64_t>(ranges), std::memory_order_release);
+    slot->ticket.store(((slot->ticket.load(std::memory_order_relaxed) >> kRangeBits) + 1) << kRangeBits | static_cast<uint64_t>(ranges),
+                       std::memory_order_release);
     // A thread says that it sleeps before it looks at `loops_` for the last time: either it sees
     // this loop or we see it.
     loops_.fetch_add(1, std::memory_order_seq_cst);
@@ -130,7 +131,7 @@ class Team {
 
  private:
   Slot* Acquire() {
-    static thread_local int t_slot = 0;   // the one that this thread had before
+    static thread_local int t_slot = 0;  // the one that this thread had before
     for (int i = 0; i < kSlots; ++i) {
       const int at = (t_slot + i) % kSlots;
       if (slots_[at].used.load(std::memory_order_relaxed) || slots_[at].used.exchange(true, std::memory_order_acquire)) continue;
@@ -160,7 +161,7 @@ class Team {
     SetThreadName("mx-omp");
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);   // the program's own threads handle its signals
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle its signals
     for (;;) {
       const uint32_t seen = loops_.load(std::memory_order_seq_cst);
       if (Help()) continue;
@@ -188,12 +189,12 @@ class Team {
     return any;
   }
 
-  std::atomic<uint32_t> loops_{0};   // begun so far
+  std::atomic<uint32_t> loops_{0};  // begun so far
   std::atomic<int> sleepers_{0};
-  std::atomic<int> high_{0};         // slots from here on were never used
+  std::atomic<int> high_{0};  // slots from here on were never used
   std::atomic<int> started_{0};
   std::atomic<int> most_{kMostThreads};
-  std::mutex mutex_;                 // held while threads are started
+  std::mutex mutex_;  // held while threads are started
   Slot slots_[kSlots];
 };
 
@@ -232,7 +233,7 @@ void RunOnTeam(int ranges, uint64_t kind, RangeFn fn, const void* body) {
     struct Timed {
       RangeFn fn;
       const void* body;
-      std::atomic<int64_t> time{0};   // of all threads together
+      std::atomic<int64_t> time{0};  // of all threads together
     } timed{fn, body};
     const auto run = [](const void* body, int k) {
       Timed& t = *static_cast<Timed*>(const_cast<void*>(body));
@@ -272,9 +273,9 @@ void TeamBeforeFork() { Team::Get().LockStart(); }
 void TeamAfterFork(bool child) {
   if (!child) return Team::Get().UnlockStart();
   ++g_forks;
-  Team* team = new (&Team::Get()) Team;   // what is there belongs to threads that are not
+  Team* team = new (&Team::Get()) Team;  // what is there belongs to threads that are not
 #ifdef __SANITIZE_THREAD__
-  team->StartNone();   // it allows a child of several threads none
+  team->StartNone();  // it allows a child of several threads none
 #else
   (void)team;
 #endif

@@ -11,8 +11,8 @@
  * Any number of threads may have loops at once, and a range may have loops itself. A process
  * without threads to spare computes on its callers.
  */
-#ifndef MXNET_SRC_BASE_THREAD_TEAM_H_
-#define MXNET_SRC_BASE_THREAD_TEAM_H_
+#ifndef MXNET_BASE_THREAD_TEAM_H_
+#define MXNET_BASE_THREAD_TEAM_H_
 
 #include <cstdint>
 
@@ -38,4 +38,4 @@ void TeamBeforeFork();
 void TeamAfterFork(bool child);
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_BASE_THREAD_TEAM_H_
+#endif  // MXNET_BASE_THREAD_TEAM_H_

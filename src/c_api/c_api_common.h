@@ -1,6 +1,7 @@
-/* Shared by the C ABI's files: handle casts and the thread's store of what was handed out by pointer. */
-#ifndef MXNET_SRC_C_API_C_API_COMMON_H_
-#define MXNET_SRC_C_API_C_API_COMMON_H_
+/* Shared by the C ABI's files: handle casts and the thread's store of what was handed out by
+ * pointer. */
+#ifndef MXNET_C_API_C_API_COMMON_H_
+#define MXNET_C_API_C_API_COMMON_H_
 
 #include <memory>
 #include <string>
@@ -13,7 +14,8 @@
 
 namespace mxnet {
 
-/* One T of each thread, on the heap: the library's thread-local block itself must stay small, or dlopen refuses it. */
+/* One T of each thread, on the heap: the library's thread-local block itself must stay small, or
+ * dlopen refuses it. */
 template <typename T>
 T& PerThread() {
   static thread_local std::unique_ptr<T> value;
@@ -57,14 +59,16 @@ inline NDArray* AsNDArray(NDArrayHandle h) {
   return static_cast<NDArray*>(h);
 }
 
-/* Of an array whose values are asked for: what is made while the graph of a hybridized block is recorded has none. */
+/* Of an array whose values are asked for: what is made while the graph of a hybridized block is
+ * recorded has none. */
 inline NDArray* Computed(NDArrayHandle handle) {
   NDArray* a = AsNDArray(handle);
   if (__builtin_expect(static_cast<bool>(a->deferred_entry), 0)) CheckComputed(*a);
   return a;
 }
 
-/* Of an array that has a shape: what MXNDArrayCreateNone makes has none before something is written to it. */
+/* Of an array that has a shape: what MXNDArrayCreateNone makes has none before something is written
+ * to it. */
 inline NDArray* WithMemory(NDArrayHandle handle) {
   NDArray* a = AsNDArray(handle);
   MXNET_CHECK_KIND(!a->is_none(), Value) << "[NDArray] the array has no shape and no memory yet; accepted: one that has";
@@ -80,4 +84,4 @@ inline std::vector<NDArray*> AsNDArrays(NDArrayHandle* handles, int64_t n) {
 
 }  // namespace mxnet
 
-#endif  // MXNET_SRC_C_API_C_API_COMMON_H_
+#endif  // MXNET_C_API_C_API_COMMON_H_

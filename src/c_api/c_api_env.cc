@@ -69,9 +69,9 @@ int MXListEnv(const char** out_json) {
   for (const mxnet::EnvInfo& info : mxnet::Env::List()) {
     json += json.size() > 1 ? ",\n" : "\n";
     json += "{\"name\": " + Quote(info.name) + ", \"group\": " + Quote(info.group) + ", \"type\": " + Quote(info.type) +
-            ", \"default\": " + Quote(info.default_value) + ", \"accepted\": " + Quote(info.accepted) +
-            ", \"value\": " + TypedValue(info) + ", \"source\": " + Quote(info.source) +
-            ", \"fixed_after_start\": " + (info.fixed_after_start ? "true" : "false") + ", \"help\": " + Quote(info.help) + "}";
+            ", \"default\": " + Quote(info.default_value) + ", \"accepted\": " + Quote(info.accepted) + ", \"value\": " + TypedValue(info) +
+            ", \"source\": " + Quote(info.source) + ", \"fixed_after_start\": " + (info.fixed_after_start ? "true" : "false") +
+            ", \"help\": " + Quote(info.help) + "}";
   }
   json += "\n]";
   *out_json = json.c_str();

@@ -54,7 +54,9 @@ void ThrowBadArray(int64_t count, const char* what) {
   MXNET_THROW(Value) << "[c_api] " << what << " is NULL, its number " << count << "; accepted: NULL only for none";
 }
 
-void ThrowNullElement(int64_t index, const char* what) { MXNET_THROW(Value) << "[c_api] number " << index << " of the " << what << " is NULL; accepted: a text"; }
+void ThrowNullElement(int64_t index, const char* what) {
+  MXNET_THROW(Value) << "[c_api] number " << index << " of the " << what << " is NULL; accepted: a text";
+}
 
 }  // namespace mxnet
 

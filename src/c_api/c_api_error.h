@@ -10,8 +10,8 @@
  *
  * tests/python/test_c_api_null.py calls every exported function with null pointers.
  */
-#ifndef MXNET_SRC_C_API_C_API_ERROR_H_
-#define MXNET_SRC_C_API_C_API_ERROR_H_
+#ifndef MXNET_C_API_C_API_ERROR_H_
+#define MXNET_C_API_C_API_ERROR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,8 @@
 
 namespace mxnet {
 
-/* Remembers the exception being handled as this thread's last error. Returns -1. Call it inside a catch block. */
+/* Remembers the exception being handled as this thread's last error. Returns -1. Call it inside a
+ * catch block. */
 MXNET_DLL int HandleApiException() noexcept;
 
 /* `index` counts in `names`, which commas separate. */
@@ -43,18 +44,30 @@ inline void Need(int64_t count, const void* array, const char* what) {
 
 }  // namespace mxnet
 
-/* Of a body that several functions of the interface share: `function` is the name of the one that was called. */
-#define API_BEGIN_AS(function, ...)                                                              \
-  try {                                                                                          \
-    ::mxnet::profiler::NameScope api_scope(::mxnet::profiler::NameScope::kApiCall, function);    \
+/* Of a body that several functions of the interface share: `function` is the name of the one that
+ * was called. */
+#define API_BEGIN_AS(function, ...)                                                           \
+  try {                                                                                       \
+    ::mxnet::profiler::NameScope api_scope(::mxnet::profiler::NameScope::kApiCall, function); \
     ::mxnet::CheckOutputs(function, #__VA_ARGS__, {__VA_ARGS__});
 #define API_BEGIN(...) API_BEGIN_AS(__func__, __VA_ARGS__)
 /* Not shown by the profiler: its own calls, and those that only read or set a flag. */
 #define API_BEGIN_UNSEEN(...) \
   try {                       \
     ::mxnet::CheckOutputs(__func__, #__VA_ARGS__, {__VA_ARGS__});
-#define API_END() } catch (...) { return ::mxnet::HandleApiException(); } return 0
+#define API_END()                         \
+  }                                       \
+  catch (...) {                           \
+    return ::mxnet::HandleApiException(); \
+  }                                       \
+  return 0
 /* With a statement that runs on failure, e.g. to free what was half made. */
-#define API_END_HANDLE_ERROR(finalize) } catch (...) { finalize; return ::mxnet::HandleApiException(); } return 0
+#define API_END_HANDLE_ERROR(finalize)    \
+  }                                       \
+  catch (...) {                           \
+    finalize;                             \
+    return ::mxnet::HandleApiException(); \
+  }                                       \
+  return 0
 
-#endif  // MXNET_SRC_C_API_C_API_ERROR_H_
+#endif  // MXNET_C_API_C_API_ERROR_H_

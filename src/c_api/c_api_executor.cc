@@ -67,7 +67,8 @@ struct BoundStore {
   static BoundStore& Get() { return PerThread<BoundStore>(); }
 };
 
-void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux, NDArrayHandle** aux_states) {
+void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux,
+               NDArrayHandle** aux_states) {
   BoundStore& store = BoundStore::Get();
   *num_in_args = static_cast<uint32_t>(e.args.size());
   *in_args = GiveArrays(e.args, &store.args);
@@ -76,7 +77,8 @@ void GiveBound(const Executor& e, uint32_t* num_in_args, NDArrayHandle** in_args
   *aux_states = GiveArrays(e.aux, &store.aux);
 }
 
-// In the 1.x convention a dimension of 0 is unknown; simple_bind and reshape need every given dimension or infer it.
+// In the 1.x convention a dimension of 0 is unknown; simple_bind and reshape need every given
+// dimension or infer it.
 template <typename Int>
 std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* data, const uint32_t* idx) {
   std::map<std::string, Shape> shapes;
@@ -84,7 +86,8 @@ std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* d
   Need(n, idx, "positions of shapes");
   Need(n > 0 ? idx[n] : 0, data, "dimensions");
   for (uint32_t i = 0; i < n; ++i) {
-    MXNET_CHECK_KIND(idx[i] <= idx[i + 1] && idx[i + 1] - idx[i] <= 64, Value) << "[bind] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
+    MXNET_CHECK_KIND(idx[i] <= idx[i + 1] && idx[i + 1] - idx[i] <= 64, Value)
+        << "[bind] shape " << i << " has dimensions " << idx[i] << " to " << idx[i + 1] << " of the list";
     Shape s(static_cast<int>(idx[i + 1] - idx[i]));
     for (int k = 0; k < s.ndim(); ++k) {
       const int64_t d = static_cast<int64_t>(data[idx[i] + k]);
@@ -96,12 +99,13 @@ std::map<std::string, Shape> Shapes(uint32_t n, const char** names, const Int* d
 }
 
 template <typename Int>
-int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_g2c, const char** g2c_keys, const int* g2c_types, const int* g2c_ids,
-                 uint32_t grad_req_len, const char** grad_req_names, const char** grad_req_types, uint32_t num_shapes, const char** shape_names, const Int* shape_data,
-                 const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_stypes, const char** stype_names,
-                 const int* stypes, uint32_t num_shared, const char** shared_names, int* buffer_len, const char** buffer_names, NDArrayHandle* buffer_handles,
-                 const char*** new_buffer_names, NDArrayHandle** new_buffer_handles, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads,
-                 uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared, ExecutorHandle* out) {
+int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_g2c, const char** g2c_keys,
+                 const int* g2c_types, const int* g2c_ids, uint32_t grad_req_len, const char** grad_req_names, const char** grad_req_types,
+                 uint32_t num_shapes, const char** shape_names, const Int* shape_data, const uint32_t* shape_idx, uint32_t num_dtypes,
+                 const char** dtype_names, const int* dtypes, uint32_t num_stypes, const char** stype_names, const int* stypes,
+                 uint32_t num_shared, const char** shared_names, int* buffer_len, const char** buffer_names, NDArrayHandle* buffer_handles,
+                 const char*** new_buffer_names, NDArrayHandle** new_buffer_handles, uint32_t* num_in_args, NDArrayHandle** in_args,
+                 NDArrayHandle** arg_grads, uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared, ExecutorHandle* out) {
   API_BEGIN_AS(function, num_in_args, in_args, arg_grads, num_aux, aux_states, out);
   SimpleBindRequest r;
   r.symbol = *AsSymbol(symbol_handle);
@@ -109,15 +113,16 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
   r.group2ctx = Groups(num_g2c, g2c_keys, g2c_types, g2c_ids);
   const std::vector<std::string> args = r.symbol.ListInputNames(Symbol::kReadOnlyArgs);
   NeedTexts(grad_req_len, grad_req_types, "grad_reqs");
-  if (grad_req_names) {   // by name; arguments that are not mentioned get no gradient
+  if (grad_req_names) {  // by name; arguments that are not mentioned get no gradient
     std::map<std::string, OpReq> by_name;
     NeedTexts(grad_req_len, grad_req_names, "names of grad_reqs");
     for (uint32_t i = 0; i < grad_req_len; ++i) by_name[grad_req_names[i]] = ToReq(std::string(grad_req_types[i]));
     for (const auto& a : args) r.grad_req.push_back(by_name.count(a) ? by_name[a] : OpReq::kNull);
-  } else if (grad_req_len == 0) {   // one for all
+  } else if (grad_req_len == 0) {  // one for all
     r.grad_req.assign(args.size(), grad_req_types ? ToReq(std::string(Text(grad_req_types[0], "the grad_req"))) : OpReq::kWrite);
   } else {
-    MXNET_CHECK_KIND(grad_req_len == args.size(), Value) << "[simple_bind] got " << grad_req_len << " grad_reqs; the symbol has " << args.size() << " arguments";
+    MXNET_CHECK_KIND(grad_req_len == args.size(), Value)
+        << "[simple_bind] got " << grad_req_len << " grad_reqs; the symbol has " << args.size() << " arguments";
     for (uint32_t i = 0; i < grad_req_len; ++i) r.grad_req.push_back(ToReq(std::string(grad_req_types[i])));
   }
   r.shapes = Shapes(num_shapes, shape_names, shape_data, shape_idx);
@@ -127,7 +132,8 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
   NeedTexts(num_stypes, stype_names, "names of storage types");
   Need(num_stypes, stypes, "storage types");
   for (uint32_t i = 0; i < num_stypes; ++i)
-    MXNET_CHECK_KIND(stypes[i] == 0, Value) << "[simple_bind] argument " << stype_names[i] << " has storage type " << stypes[i] << "; executors take dense arrays (0)";
+    MXNET_CHECK_KIND(stypes[i] == 0, Value) << "[simple_bind] argument " << stype_names[i] << " has storage type " << stypes[i]
+                                            << "; executors take dense arrays (0)";
   NeedTexts(num_shared, shared_names, "names of shared arguments");
   for (uint32_t i = 0; i < num_shared; ++i) r.shared_arg_names.push_back(shared_names[i]);
   std::map<std::string, NDArray> buffer;
@@ -160,19 +166,25 @@ int DoSimpleBind(const char* function, SymbolHandle symbol_handle, int dev_type,
 }
 
 template <typename Int>
-int DoReshape(const char* function, int partial_shaping, int allow_up_sizing, uint32_t num_shapes, const char** shape_names, const Int* shape_data, const uint32_t* shape_idx,
-              uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared,
-              ExecutorHandle* out) {
+int DoReshape(const char* function, int partial_shaping, int allow_up_sizing, uint32_t num_shapes, const char** shape_names,
+              const Int* shape_data, const uint32_t* shape_idx, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads,
+              uint32_t* num_aux, NDArrayHandle** aux_states, ExecutorHandle shared, ExecutorHandle* out) {
   API_BEGIN_AS(function, num_in_args, in_args, arg_grads, num_aux, aux_states, out);
-  auto made = std::make_unique<ExecutorPtr>(AsExecutor(shared)->Reshape(Shapes(num_shapes, shape_names, shape_data, shape_idx), partial_shaping != 0, allow_up_sizing != 0));
+  auto made = std::make_unique<ExecutorPtr>(
+      AsExecutor(shared)->Reshape(Shapes(num_shapes, shape_names, shape_data, shape_idx), partial_shaping != 0, allow_up_sizing != 0));
   GiveBound(**made, num_in_args, in_args, arg_grads, num_aux, aux_states);
   *out = made.release();
   API_END();
 }
 
 void GiveStats(const PlanStats& s, uint64_t* out) {
-  const uint64_t values[] = {s.arena_bytes, s.unshared_bytes, s.lower_bound_bytes, static_cast<uint64_t>(s.num_nodes), static_cast<uint64_t>(s.num_bulks),
-                             static_cast<uint64_t>(s.num_inplace), static_cast<uint64_t>(s.num_removed)};
+  const uint64_t values[] = {s.arena_bytes,
+                             s.unshared_bytes,
+                             s.lower_bound_bytes,
+                             static_cast<uint64_t>(s.num_nodes),
+                             static_cast<uint64_t>(s.num_bulks),
+                             static_cast<uint64_t>(s.num_inplace),
+                             static_cast<uint64_t>(s.num_removed)};
   std::copy(std::begin(values), std::end(values), out);
 }
 
@@ -204,7 +216,9 @@ int MXExecutorBackwardEx(ExecutorHandle handle, uint32_t len, NDArrayHandle* hea
   API_END();
 }
 
-int MXExecutorBackward(ExecutorHandle handle, uint32_t len, NDArrayHandle* head_grads) { return MXExecutorBackwardEx(handle, len, head_grads, 1); }
+int MXExecutorBackward(ExecutorHandle handle, uint32_t len, NDArrayHandle* head_grads) {
+  return MXExecutorBackwardEx(handle, len, head_grads, 1);
+}
 
 int MXExecutorOutputs(ExecutorHandle handle, uint32_t* out_size, NDArrayHandle** out) {
   API_BEGIN(out_size, out);
@@ -217,58 +231,65 @@ int MXExecutorOutputs(ExecutorHandle handle, uint32_t* out_size, NDArrayHandle**
   API_END();
 }
 
-int MXExecutorBindEX(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_map_keys, const char** map_keys, const int* map_dev_types, const int* map_dev_ids,
-                     uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store, uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states,
-                     ExecutorHandle shared_exec, ExecutorHandle* out) {
+int MXExecutorBindEX(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_map_keys, const char** map_keys,
+                     const int* map_dev_types, const int* map_dev_ids, uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store,
+                     uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states, ExecutorHandle shared_exec,
+                     ExecutorHandle* out) {
   API_BEGIN(out);
   std::vector<OpReq> req;
   Need(len, grad_req_type, "gradient requests");
   for (uint32_t i = 0; i < len; ++i) req.push_back(ToReq(grad_req_type[i]));
-  *out = new ExecutorPtr(Executor::Bind(*AsSymbol(symbol_handle), Context::Make(dev_type, dev_id), Groups(num_map_keys, map_keys, map_dev_types, map_dev_ids),
-                                        Arrays(len, in_args), Arrays(len, arg_grad_store), req, Arrays(aux_states_len, aux_states),
+  *out = new ExecutorPtr(Executor::Bind(*AsSymbol(symbol_handle), Context::Make(dev_type, dev_id),
+                                        Groups(num_map_keys, map_keys, map_dev_types, map_dev_ids), Arrays(len, in_args),
+                                        Arrays(len, arg_grad_store), req, Arrays(aux_states_len, aux_states),
                                         shared_exec ? AsExecutor(shared_exec) : nullptr));
   API_END();
 }
 
-int MXExecutorBindX(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_map_keys, const char** map_keys, const int* map_dev_types, const int* map_dev_ids,
-                    uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store, uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states,
-                    ExecutorHandle* out) {
-  return MXExecutorBindEX(symbol_handle, dev_type, dev_id, num_map_keys, map_keys, map_dev_types, map_dev_ids, len, in_args, arg_grad_store, grad_req_type, aux_states_len,
-                          aux_states, nullptr, out);
+int MXExecutorBindX(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t num_map_keys, const char** map_keys,
+                    const int* map_dev_types, const int* map_dev_ids, uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store,
+                    uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states, ExecutorHandle* out) {
+  return MXExecutorBindEX(symbol_handle, dev_type, dev_id, num_map_keys, map_keys, map_dev_types, map_dev_ids, len, in_args, arg_grad_store,
+                          grad_req_type, aux_states_len, aux_states, nullptr, out);
 }
 
-int MXExecutorBind(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t len, NDArrayHandle* in_args, NDArrayHandle* arg_grad_store, uint32_t* grad_req_type,
-                   uint32_t aux_states_len, NDArrayHandle* aux_states, ExecutorHandle* out) {
-  return MXExecutorBindX(symbol_handle, dev_type, dev_id, 0, nullptr, nullptr, nullptr, len, in_args, arg_grad_store, grad_req_type, aux_states_len, aux_states, out);
+int MXExecutorBind(SymbolHandle symbol_handle, int dev_type, int dev_id, uint32_t len, NDArrayHandle* in_args,
+                   NDArrayHandle* arg_grad_store, uint32_t* grad_req_type, uint32_t aux_states_len, NDArrayHandle* aux_states,
+                   ExecutorHandle* out) {
+  return MXExecutorBindX(symbol_handle, dev_type, dev_id, 0, nullptr, nullptr, nullptr, len, in_args, arg_grad_store, grad_req_type,
+                         aux_states_len, aux_states, out);
 }
 
-#define MXNET_SIMPLE_BIND(name, Int)                                                                                                                               \
-  int name(SymbolHandle symbol_handle, int dev_type, int dev_id, const uint32_t num_g2c_keys, const char** g2c_keys, const int* g2c_dev_types,                     \
-           const int* g2c_dev_ids, const uint32_t provided_grad_req_list_len, const char** provided_grad_req_names, const char** provided_grad_req_types,           \
-           const uint32_t num_provided_arg_shapes, const char** provided_arg_shape_names, const Int* provided_arg_shape_data,                                      \
-           const uint32_t* provided_arg_shape_idx, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names, const int* provided_arg_dtypes,   \
-           const uint32_t num_provided_arg_stypes, const char** provided_arg_stype_names, const int* provided_arg_stypes, const uint32_t num_shared_arg_names,      \
-           const char** shared_arg_name_list, int* shared_buffer_len, const char** shared_buffer_name_list, NDArrayHandle* shared_buffer_handle_list,              \
-           const char*** updated_shared_buffer_name_list, NDArrayHandle** updated_shared_buffer_handle_list, uint32_t* num_in_args, NDArrayHandle** in_args,        \
-           NDArrayHandle** arg_grads, uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec_handle, ExecutorHandle* out) {               \
-    return DoSimpleBind(#name, symbol_handle, dev_type, dev_id, num_g2c_keys, g2c_keys, g2c_dev_types, g2c_dev_ids, provided_grad_req_list_len, provided_grad_req_names,   \
-                        provided_grad_req_types, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx,               \
-                        num_provided_arg_dtypes, provided_arg_dtype_names, provided_arg_dtypes, num_provided_arg_stypes, provided_arg_stype_names,                 \
-                        provided_arg_stypes, num_shared_arg_names, shared_arg_name_list, shared_buffer_len, shared_buffer_name_list, shared_buffer_handle_list,    \
-                        updated_shared_buffer_name_list, updated_shared_buffer_handle_list, num_in_args, in_args, arg_grads, num_aux_states, aux_states,           \
-                        shared_exec_handle, out);                                                                                                                  \
+#define MXNET_SIMPLE_BIND(name, Int)                                                                                                      \
+  int name(SymbolHandle symbol_handle, int dev_type, int dev_id, const uint32_t num_g2c_keys, const char** g2c_keys,                      \
+           const int* g2c_dev_types, const int* g2c_dev_ids, const uint32_t provided_grad_req_list_len,                                   \
+           const char** provided_grad_req_names, const char** provided_grad_req_types, const uint32_t num_provided_arg_shapes,            \
+           const char** provided_arg_shape_names, const Int* provided_arg_shape_data, const uint32_t* provided_arg_shape_idx,             \
+           const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names, const int* provided_arg_dtypes,                 \
+           const uint32_t num_provided_arg_stypes, const char** provided_arg_stype_names, const int* provided_arg_stypes,                 \
+           const uint32_t num_shared_arg_names, const char** shared_arg_name_list, int* shared_buffer_len,                                \
+           const char** shared_buffer_name_list, NDArrayHandle* shared_buffer_handle_list, const char*** updated_shared_buffer_name_list, \
+           NDArrayHandle** updated_shared_buffer_handle_list, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads,  \
+           uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec_handle, ExecutorHandle* out) {                \
+    return DoSimpleBind(#name, symbol_handle, dev_type, dev_id, num_g2c_keys, g2c_keys, g2c_dev_types, g2c_dev_ids,                       \
+                        provided_grad_req_list_len, provided_grad_req_names, provided_grad_req_types, num_provided_arg_shapes,            \
+                        provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx, num_provided_arg_dtypes,               \
+                        provided_arg_dtype_names, provided_arg_dtypes, num_provided_arg_stypes, provided_arg_stype_names,                 \
+                        provided_arg_stypes, num_shared_arg_names, shared_arg_name_list, shared_buffer_len, shared_buffer_name_list,      \
+                        shared_buffer_handle_list, updated_shared_buffer_name_list, updated_shared_buffer_handle_list, num_in_args,       \
+                        in_args, arg_grads, num_aux_states, aux_states, shared_exec_handle, out);                                         \
   }
 MXNET_SIMPLE_BIND(MXExecutorSimpleBind, uint32_t)
 MXNET_SIMPLE_BIND(MXExecutorSimpleBindEx, int)
 MXNET_SIMPLE_BIND(MXExecutorSimpleBindEx64, int64_t)
 
-#define MXNET_RESHAPE(name, Int)                                                                                                                                  \
-  int name(int partial_shaping, int allow_up_sizing, int, int, uint32_t, const char**, const int*, const int*, const uint32_t num_provided_arg_shapes,            \
-           const char** provided_arg_shape_names, const Int* provided_arg_shape_data, const uint32_t* provided_arg_shape_idx, uint32_t* num_in_args,              \
-           NDArrayHandle** in_args, NDArrayHandle** arg_grads, uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec,                  \
-           ExecutorHandle* out) {                                                                                                                                \
-    return DoReshape(#name, partial_shaping, allow_up_sizing, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, provided_arg_shape_idx,        \
-                     num_in_args, in_args, arg_grads, num_aux_states, aux_states, shared_exec, out);                                                             \
+#define MXNET_RESHAPE(name, Int)                                                                                                          \
+  int name(int partial_shaping, int allow_up_sizing, int, int, uint32_t, const char**, const int*, const int*,                            \
+           const uint32_t num_provided_arg_shapes, const char** provided_arg_shape_names, const Int* provided_arg_shape_data,             \
+           const uint32_t* provided_arg_shape_idx, uint32_t* num_in_args, NDArrayHandle** in_args, NDArrayHandle** arg_grads,             \
+           uint32_t* num_aux_states, NDArrayHandle** aux_states, ExecutorHandle shared_exec, ExecutorHandle* out) {                       \
+    return DoReshape(#name, partial_shaping, allow_up_sizing, num_provided_arg_shapes, provided_arg_shape_names, provided_arg_shape_data, \
+                     provided_arg_shape_idx, num_in_args, in_args, arg_grads, num_aux_states, aux_states, shared_exec, out);              \
   }
 MXNET_RESHAPE(MXExecutorReshape, uint32_t)
 MXNET_RESHAPE(MXExecutorReshapeEx, int)
@@ -283,7 +304,10 @@ int MXExecutorGetOptimizedSymbol(ExecutorHandle handle, SymbolHandle* out) {
 int MXExecutorSetMonitorCallbackEX(ExecutorHandle handle, ExecutorMonitorCallback callback, void* callback_handle, bool monitor_all) {
   API_BEGIN();
   Executor::MonitorFn fn;
-  if (callback) fn = [callback, callback_handle](const char* name, const char*, const NDArray& array) { callback(name, new NDArray(array), callback_handle); };
+  if (callback)
+    fn = [callback, callback_handle](const char* name, const char*, const NDArray& array) {
+      callback(name, new NDArray(array), callback_handle);
+    };
   AsExecutor(handle)->SetMonitor(std::move(fn), monitor_all);
   API_END();
 }
@@ -298,8 +322,9 @@ int MXExecutorGetPlanStats(ExecutorHandle handle, uint64_t* out_values) {
   API_END();
 }
 
-int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names, const int64_t* shape_data, const uint32_t* shape_idx,
-                       uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_grads, const char** grad_names, uint64_t budget, SymbolHandle* out_symbol,
+int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t num_shapes, const char** shape_names,
+                       const int64_t* shape_data, const uint32_t* shape_idx, uint32_t num_dtypes, const char** dtype_names,
+                       const int* dtypes, uint32_t num_grads, const char** grad_names, uint64_t budget, SymbolHandle* out_symbol,
                        uint64_t* out_bytes, double* out_costs, uint32_t* out_num_names, const char*** out_names) {
   API_BEGIN(out_symbol, out_bytes, out_costs, out_num_names, out_names);
   std::map<std::string, int> types;
@@ -307,8 +332,8 @@ int MXSymbolPlanMemory(SymbolHandle symbol, int dev_type, int dev_id, uint32_t n
   Need(num_dtypes, dtypes, "dtypes");
   for (uint32_t i = 0; i < num_dtypes; ++i) types[dtype_names[i]] = dtypes[i];
   const std::vector<std::string> wanted = Names(num_grads, grad_names, "names of arguments");
-  MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id), Shapes(num_shapes, shape_names, shape_data, shape_idx), types, wanted,
-                                     static_cast<size_t>(budget));
+  MemoryAdvice advice = AdviseMemory(*AsSymbol(symbol), Context::Make(dev_type, dev_id),
+                                     Shapes(num_shapes, shape_names, shape_data, shape_idx), types, wanted, static_cast<size_t>(budget));
   const uint64_t bytes[] = {advice.arena_bytes, advice.lower_bound_bytes, advice.kept_bytes};
   std::copy(std::begin(bytes), std::end(bytes), out_bytes);
   const double costs[] = {advice.step_ns, advice.step_flops, advice.extra_ns, advice.extra_flops};
@@ -354,7 +379,8 @@ int MXFreeCachedOp(CachedOpHandle handle) {
   API_END();
 }
 
-int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, const int** out_stypes) {
+int MXInvokeCachedOpEx(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs,
+                       const int** out_stypes) {
   API_BEGIN(num_outputs, outputs);
   const CachedOpPtr& op = AsCachedOp(handle);
   const std::vector<NDArray*> in = AsNDArrays(inputs, num_inputs);

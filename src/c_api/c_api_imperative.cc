@@ -1,4 +1,5 @@
-// Operators by name, eager invocation, autograd, deferred compute, random seeds and the engine's knobs over the C ABI.
+// Operators by name, eager invocation, autograd, deferred compute, random seeds and the engine's
+// knobs over the C ABI.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -41,7 +42,8 @@ const OpText& TextOf(const Op* op) {
   auto& slot = texts[op];
   if (!slot) {
     slot.reset(new OpText());
-    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update: num_weights counts groups, not inputs)
+    // one formal input whose names depend on the parameters is a list, too (multi_sgd_update:
+    // num_weights counts groups, not inputs)
     const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);
@@ -98,8 +100,9 @@ int MXSymbolGetAtomicSymbolName(AtomicSymbolCreator creator, const char** name) 
   API_END();
 }
 
-int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char** name, const char** description, uint32_t* num_args, const char*** arg_names,
-                                const char*** arg_type_infos, const char*** arg_descriptions, const char** key_var_num_args, const char** return_type) {
+int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char** name, const char** description, uint32_t* num_args,
+                                const char*** arg_names, const char*** arg_type_infos, const char*** arg_descriptions,
+                                const char** key_var_num_args, const char** return_type) {
   API_BEGIN(name, description, num_args, arg_names, arg_type_infos, arg_descriptions, key_var_num_args);
   const Op* op = AsOp(creator);
   const OpText& text = TextOf(op);
@@ -114,10 +117,11 @@ int MXSymbolGetAtomicSymbolInfo(AtomicSymbolCreator creator, const char** name, 
   API_END();
 }
 
-int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, nn_uint* num_doc_args, const char*** arg_names, const char*** arg_type_infos,
-                const char*** arg_descriptions, const char** return_type) {
+int NNGetOpInfo(OpHandle op, const char** real_name, const char** description, nn_uint* num_doc_args, const char*** arg_names,
+                const char*** arg_type_infos, const char*** arg_descriptions, const char** return_type) {
   const char* key = nullptr;
-  return MXSymbolGetAtomicSymbolInfo(op, real_name, description, num_doc_args, arg_names, arg_type_infos, arg_descriptions, &key, return_type);
+  return MXSymbolGetAtomicSymbolInfo(op, real_name, description, num_doc_args, arg_names, arg_type_infos, arg_descriptions, &key,
+                                     return_type);
 }
 
 int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
@@ -128,8 +132,8 @@ int MXOpListDTypes(void* op, uint32_t* out_size, const int** out_dtypes) {
   API_END();
 }
 
-int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,
-                         const char** param_keys, const char** param_vals, const int** out_stypes) {
+int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs,
+                         int num_params, const char** param_keys, const char** param_vals, const int** out_stypes) {
   API_BEGIN(num_outputs, outputs);
   const Op* op = AsOp(creator);
   NeedTexts(num_params, param_keys, "parameter names");
@@ -153,7 +157,8 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
   std::vector<NDArray*> out;
   const bool given = *outputs != nullptr;
   if (given) {
-    MXNET_CHECK_KIND(*num_outputs == visible || *num_outputs == total, Value) << "[" << op->name << "] got " << *num_outputs << " arrays in `out`; accepted: " << visible;
+    MXNET_CHECK_KIND(*num_outputs == visible || *num_outputs == total, Value)
+        << "[" << op->name << "] got " << *num_outputs << " arrays in `out`; accepted: " << visible;
     for (int i = 0; i < *num_outputs; ++i) out.push_back(AsNDArray((*outputs)[i]));
   }
   while (static_cast<int>(out.size()) < total) {
@@ -175,8 +180,8 @@ int MXImperativeInvokeEx(AtomicSymbolCreator creator, int num_inputs, NDArrayHan
   API_END();
 }
 
-int MXImperativeInvoke(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs, int num_params,
-                       const char** param_keys, const char** param_vals) {
+int MXImperativeInvoke(AtomicSymbolCreator creator, int num_inputs, NDArrayHandle* inputs, int* num_outputs, NDArrayHandle** outputs,
+                       int num_params, const char** param_keys, const char** param_vals) {
   return MXImperativeInvokeEx(creator, num_inputs, inputs, num_outputs, outputs, num_params, param_keys, param_vals, nullptr);
 }
 
@@ -239,7 +244,8 @@ int MXAutogradMarkVariables(uint32_t num_var, NDArrayHandle* var_handles, uint32
   std::vector<OpReq> req;
   Need(num_var, reqs_array, "gradient requests");
   for (uint32_t i = 0; i < num_var; ++i) {
-    MXNET_CHECK_KIND(reqs_array[i] <= 3, Value) << "[autograd] grad_req number " << reqs_array[i] << "; accepted: 0 null, 1 write, 2 in place, 3 add";
+    MXNET_CHECK_KIND(reqs_array[i] <= 3, Value)
+        << "[autograd] grad_req number " << reqs_array[i] << "; accepted: 0 null, 1 write, 2 in place, 3 add";
     req.push_back(static_cast<OpReq>(reqs_array[i] == 2 ? 1 : reqs_array[i]));
   }
   Imperative::MarkVariables(AsNDArrays(var_handles, num_var), req, AsNDArrays(grad_handles, num_var));
@@ -252,14 +258,16 @@ int MXAutogradDropGrads(uint32_t num_var, NDArrayHandle* var_handles) {
   API_END();
 }
 
-int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDArrayHandle* ograd_handles, uint32_t num_variables, NDArrayHandle* var_handles,
-                         int retain_graph, int create_graph, int is_train, NDArrayHandle** grad_handles, int** grad_stypes) {
+int MXAutogradBackwardEx(uint32_t num_output, NDArrayHandle* output_handles, NDArrayHandle* ograd_handles, uint32_t num_variables,
+                         NDArrayHandle* var_handles, int retain_graph, int create_graph, int is_train, NDArrayHandle** grad_handles,
+                         int** grad_stypes) {
   API_BEGIN();
   std::vector<NDArray*> ograds;
   for (uint32_t i = 0; ograd_handles && i < num_output; ++i) ograds.push_back(static_cast<NDArray*>(ograd_handles[i]));
   std::vector<NDArray*> variables;
   if (num_variables) variables = AsNDArrays(var_handles, num_variables);
-  std::vector<NDArray> grads = Imperative::Backward(AsNDArrays(output_handles, num_output), ograds, variables, retain_graph != 0, create_graph != 0, is_train != 0);
+  std::vector<NDArray> grads =
+      Imperative::Backward(AsNDArrays(output_handles, num_output), ograds, variables, retain_graph != 0, create_graph != 0, is_train != 0);
   if (grad_handles) {
     ApiStore& store = ApiStore::Get();
     store.handles.clear();
@@ -275,7 +283,9 @@ int MXAutogradBackward(uint32_t num_output, NDArrayHandle* output_handles, NDArr
   return MXAutogradBackwardEx(num_output, output_handles, ograd_handles, 0, nullptr, retain_graph, false, true, nullptr, nullptr);
 }
 
-int MXAutogradComputeGradient(uint32_t num_output, NDArrayHandle* output_handles) { return MXAutogradBackward(num_output, output_handles, nullptr, 0); }
+int MXAutogradComputeGradient(uint32_t num_output, NDArrayHandle* output_handles) {
+  return MXAutogradBackward(num_output, output_handles, nullptr, 0);
+}
 
 int MXAutogradGetSymbol(NDArrayHandle handle, SymbolHandle* out) {
   API_BEGIN(out);
@@ -325,7 +335,8 @@ int MXNDArraySetDeferredComputeVariable(NDArrayHandle* arrays, SymbolHandle* var
   Need(num, variables, "variables");
   for (int i = 0; i < num; ++i) {
     const Symbol* s = static_cast<Symbol*>(variables[i]);
-    MXNET_CHECK_KIND(s && s->outputs.size() == 1 && s->outputs[0].node->is_variable(), Value) << "[deferred compute] symbol " << i << " is not a variable";
+    MXNET_CHECK_KIND(s && s->outputs.size() == 1 && s->outputs[0].node->is_variable(), Value)
+        << "[deferred compute] symbol " << i << " is not a variable";
     AsNDArray(arrays[i])->deferred_entry = s->outputs[0];
   }
   API_END();

@@ -17,7 +17,8 @@ KVStore::Keys AsKeys(const K* keys, uint32_t n) {
   Need(n, keys, "keys");
   all.reserve(n);
   for (uint32_t i = 0; i < n; ++i) {
-    if constexpr (!std::is_same<K, int>::value) MXNET_CHECK_KIND(keys[i] != nullptr, Value) << "[kvstore] key " << i << " is a null pointer";
+    if constexpr (!std::is_same<K, int>::value)
+      MXNET_CHECK_KIND(keys[i] != nullptr, Value) << "[kvstore] key " << i << " is a null pointer";
     all.emplace_back(keys[i]);
   }
   return all;
@@ -48,31 +49,32 @@ int MXKVStoreSetGradientCompression(KVStoreHandle handle, uint32_t num_params, c
 }
 
 // Each function for keys that are numbers has a twin (Ex) for keys that are names.
-#define MXNET_KV_KEYS(NAME, EX, K, CALL)                                                                        \
+#define MXNET_KV_KEYS(NAME, EX, K, CALL)                                                                    \
   int MXKVStore##NAME##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority) { \
-    API_BEGIN();                                                                                                \
-    AsStore(handle)->CALL(AsKeys(keys, num), AsNDArrays(vals, num), priority);                                  \
-    API_END();                                                                                                  \
+    API_BEGIN();                                                                                            \
+    AsStore(handle)->CALL(AsKeys(keys, num), AsNDArrays(vals, num), priority);                              \
+    API_END();                                                                                              \
   }
-#define MXNET_KV_TWO(NAME, EX, K)                                                                                                                       \
-  int MXKVStore##NAME##EX(KVStoreHandle handle, mx_uint vnum, K* vkeys, mx_uint onum, K* okeys, NDArrayHandle* vals, NDArrayHandle* outs, int priority) { \
-    API_BEGIN();                                                                                                                                        \
-    AsStore(handle)->NAME(AsKeys(vkeys, vnum), AsNDArrays(vals, vnum), AsKeys(okeys, onum), AsNDArrays(outs, onum), priority);                          \
-    API_END();                                                                                                                                          \
+#define MXNET_KV_TWO(NAME, EX, K)                                                                                                         \
+  int MXKVStore##NAME##EX(KVStoreHandle handle, mx_uint vnum, K* vkeys, mx_uint onum, K* okeys, NDArrayHandle* vals, NDArrayHandle* outs, \
+                          int priority) {                                                                                                 \
+    API_BEGIN();                                                                                                                          \
+    AsStore(handle)->NAME(AsKeys(vkeys, vnum), AsNDArrays(vals, vnum), AsKeys(okeys, onum), AsNDArrays(outs, onum), priority);            \
+    API_END();                                                                                                                            \
   }
-#define MXNET_KV_ALL(EX, K)                                                                                                                         \
-  int MXKVStoreInit##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals) {                                                         \
-    API_BEGIN();                                                                                                                                    \
-    AsStore(handle)->Init(AsKeys(keys, num), AsNDArrays(vals, num));                                                                                \
-    API_END();                                                                                                                                      \
-  }                                                                                                                                                 \
-  MXNET_KV_KEYS(Push, EX, K, Push)                                                                                                                  \
-  MXNET_KV_KEYS(Pull, EX, K, Pull)                                                                                                                  \
-  MXNET_KV_TWO(PushPull, EX, K)                                                                                                                     \
-  MXNET_KV_TWO(Broadcast, EX, K)                                                                                                                    \
-  /* stored values are dense, so none is left out */                                                                                                \
-  int MXKVStorePullWithSparse##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority, bool ignore_sparse) {             \
-    return MXKVStorePull##EX(handle, num, keys, vals, priority);                                                                                    \
+#define MXNET_KV_ALL(EX, K)                                                                                                             \
+  int MXKVStoreInit##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals) {                                             \
+    API_BEGIN();                                                                                                                        \
+    AsStore(handle)->Init(AsKeys(keys, num), AsNDArrays(vals, num));                                                                    \
+    API_END();                                                                                                                          \
+  }                                                                                                                                     \
+  MXNET_KV_KEYS(Push, EX, K, Push)                                                                                                      \
+  MXNET_KV_KEYS(Pull, EX, K, Pull)                                                                                                      \
+  MXNET_KV_TWO(PushPull, EX, K)                                                                                                         \
+  MXNET_KV_TWO(Broadcast, EX, K)                                                                                                        \
+  /* stored values are dense, so none is left out */                                                                                    \
+  int MXKVStorePullWithSparse##EX(KVStoreHandle handle, uint32_t num, K* keys, NDArrayHandle* vals, int priority, bool ignore_sparse) { \
+    return MXKVStorePull##EX(handle, num, keys, vals, priority);                                                                        \
   }
 
 MXNET_KV_ALL(, const int)
@@ -90,7 +92,8 @@ int MXKVStoreSetUpdaterEx(KVStoreHandle handle, MXKVStoreUpdater updater, MXKVSt
   } else {
     AsStore(handle)->SetUpdater([=](const KVKey& key, const NDArray& pushed, NDArray* stored) {
       MXNET_CHECK_KIND(key.named ? str_updater != nullptr : updater != nullptr, Value)
-          << "[kvstore] the updater takes " << (key.named ? "numbers" : "names") << " as keys; got " << key.str() << " (MXKVStoreSetUpdaterEx takes both kinds)";
+          << "[kvstore] the updater takes " << (key.named ? "numbers" : "names") << " as keys; got " << key.str()
+          << " (MXKVStoreSetUpdaterEx takes both kinds)";
       NDArray* recv = new NDArray(pushed);
       NDArray* local = new NDArray(*stored);
       if (key.named) {

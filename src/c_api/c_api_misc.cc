@@ -1,6 +1,8 @@
 /*
- * Functions of the caller's own on the engine. `ctx_handle` points to a mxnet::Context, `prop_handle` to a FnProperty or is null, variable
- * lists are arrays of mxnet::Var*. An asynchronous function gets the address of a mxnet::OnComplete that it must copy before it returns.
+ * Functions of the caller's own on the engine. `ctx_handle` points to a mxnet::Context,
+ * `prop_handle` to a FnProperty or is null, variable lists are arrays of mxnet::Var*. An
+ * asynchronous function gets the address of a mxnet::OnComplete that it must copy before it
+ * returns.
  */
 #include <algorithm>
 #include <memory>
@@ -28,12 +30,16 @@ struct Push {
   Context ctx;
   FnProperty prop;
   std::vector<Var*> reads, writes;
-  std::shared_ptr<void> param;   // its deleter runs after the function, also when that is skipped
+  std::shared_ptr<void> param;  // its deleter runs after the function, also when that is skipped
 
-  Push(void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, EngineFnPropertyHandle prop_handle, int num_reads, int num_writes)
-      : param(func_param, [deleter](void* p) { if (deleter) deleter(p); }) {
+  Push(void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, EngineFnPropertyHandle prop_handle, int num_reads,
+       int num_writes)
+      : param(func_param, [deleter](void* p) {
+          if (deleter) deleter(p);
+        }) {
     MXNET_CHECK_KIND(ctx_handle != nullptr, Value) << "[engine] the context handle is null";
-    MXNET_CHECK_KIND(num_reads >= 0 && num_writes >= 0, Value) << "[engine] got " << num_reads << " and " << num_writes << " variables; accepted: 0 or more";
+    MXNET_CHECK_KIND(num_reads >= 0 && num_writes >= 0, Value)
+        << "[engine] got " << num_reads << " and " << num_writes << " variables; accepted: 0 or more";
     ctx = *static_cast<const Context*>(ctx_handle);
     ctx = Context::Make(static_cast<int>(ctx.dev_type), ctx.dev_id);
     prop = prop_handle ? *static_cast<const FnProperty*>(prop_handle) : FnProperty::kNormal;
@@ -64,21 +70,22 @@ struct Push {
   void Async(EngineAsyncFunc f, int priority, const char* name, bool wait) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";
     auto p = param;
-    Engine::Get()->PushAsync([f, p](RunContext run, OnComplete done) { f(&run, &done, p.get()); }, ctx, std::move(reads), std::move(writes), prop, priority,
-                             Interned(name), wait);
+    Engine::Get()->PushAsync([f, p](RunContext run, OnComplete done) { f(&run, &done, p.get()); }, ctx, std::move(reads), std::move(writes),
+                             prop, priority, Interned(name), wait);
   }
   void Sync(EngineSyncFunc f, int priority, const char* name) {
     MXNET_CHECK_KIND(f != nullptr, Value) << "[engine] the function is null";
     auto p = param;
-    Engine::Get()->PushSync([f, p](RunContext run) { f(&run, p.get()); }, ctx, std::move(reads), std::move(writes), prop, priority, Interned(name));
+    Engine::Get()->PushSync([f, p](RunContext run) { f(&run, p.get()); }, ctx, std::move(reads), std::move(writes), prop, priority,
+                            Interned(name));
   }
 };
 
 }  // namespace
 
-int MXEnginePushAsync(EngineAsyncFunc async_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, EngineVarHandle const_vars_handle,
-                      int num_const_vars, EngineVarHandle mutable_vars_handle, int num_mutable_vars, EngineFnPropertyHandle prop_handle, int priority,
-                      const char* opr_name, bool wait) {
+int MXEnginePushAsync(EngineAsyncFunc async_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle,
+                      EngineVarHandle const_vars_handle, int num_const_vars, EngineVarHandle mutable_vars_handle, int num_mutable_vars,
+                      EngineFnPropertyHandle prop_handle, int priority, const char* opr_name, bool wait) {
   API_BEGIN();
   Push push(func_param, deleter, ctx_handle, prop_handle, num_const_vars, num_mutable_vars);
   push.Variables(const_vars_handle, num_const_vars, mutable_vars_handle, num_mutable_vars);
@@ -86,9 +93,9 @@ int MXEnginePushAsync(EngineAsyncFunc async_func, void* func_param, EngineFuncPa
   API_END();
 }
 
-int MXEnginePushSync(EngineSyncFunc sync_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, EngineVarHandle const_vars_handle,
-                     int num_const_vars, EngineVarHandle mutable_vars_handle, int num_mutable_vars, EngineFnPropertyHandle prop_handle, int priority,
-                     const char* opr_name) {
+int MXEnginePushSync(EngineSyncFunc sync_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle,
+                     EngineVarHandle const_vars_handle, int num_const_vars, EngineVarHandle mutable_vars_handle, int num_mutable_vars,
+                     EngineFnPropertyHandle prop_handle, int priority, const char* opr_name) {
   API_BEGIN();
   Push push(func_param, deleter, ctx_handle, prop_handle, num_const_vars, num_mutable_vars);
   push.Variables(const_vars_handle, num_const_vars, mutable_vars_handle, num_mutable_vars);
@@ -96,9 +103,9 @@ int MXEnginePushSync(EngineSyncFunc sync_func, void* func_param, EngineFuncParam
   API_END();
 }
 
-int MXEnginePushAsyncND(EngineAsyncFunc async_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, NDArrayHandle* const_nds_handle,
-                        int num_const_nds, NDArrayHandle* mutable_nds_handle, int num_mutable_nds, EngineFnPropertyHandle prop_handle, int priority,
-                        const char* opr_name, bool wait) {
+int MXEnginePushAsyncND(EngineAsyncFunc async_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle,
+                        NDArrayHandle* const_nds_handle, int num_const_nds, NDArrayHandle* mutable_nds_handle, int num_mutable_nds,
+                        EngineFnPropertyHandle prop_handle, int priority, const char* opr_name, bool wait) {
   API_BEGIN();
   Push push(func_param, deleter, ctx_handle, prop_handle, num_const_nds, num_mutable_nds);
   push.Arrays(const_nds_handle, num_const_nds, mutable_nds_handle, num_mutable_nds);
@@ -106,9 +113,9 @@ int MXEnginePushAsyncND(EngineAsyncFunc async_func, void* func_param, EngineFunc
   API_END();
 }
 
-int MXEnginePushSyncND(EngineSyncFunc sync_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle, NDArrayHandle* const_nds_handle,
-                       int num_const_nds, NDArrayHandle* mutable_nds_handle, int num_mutable_nds, EngineFnPropertyHandle prop_handle, int priority,
-                       const char* opr_name) {
+int MXEnginePushSyncND(EngineSyncFunc sync_func, void* func_param, EngineFuncParamDeleter deleter, ContextHandle ctx_handle,
+                       NDArrayHandle* const_nds_handle, int num_const_nds, NDArrayHandle* mutable_nds_handle, int num_mutable_nds,
+                       EngineFnPropertyHandle prop_handle, int priority, const char* opr_name) {
   API_BEGIN();
   Push push(func_param, deleter, ctx_handle, prop_handle, num_const_nds, num_mutable_nds);
   push.Arrays(const_nds_handle, num_const_nds, mutable_nds_handle, num_mutable_nds);

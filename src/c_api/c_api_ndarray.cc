@@ -29,7 +29,8 @@ NDArrayHandle New(const Shape& shape, int dev_type, int dev_id, int delay_alloc,
 
 // Sizes are counted in elements; as bytes they may wrap to the right number.
 void CheckCount(const NDArray& a, size_t elements) {
-  MXNET_CHECK_KIND(static_cast<int64_t>(elements) == a.shape().Size(), Value) << "[copy] got " << elements << " elements for an array of shape " << a.shape() << "; accepted: " << a.shape().Size();
+  MXNET_CHECK_KIND(static_cast<int64_t>(elements) == a.shape().Size(), Value)
+      << "[copy] got " << elements << " elements for an array of shape " << a.shape() << "; accepted: " << a.shape().Size();
 }
 
 }  // namespace
@@ -125,7 +126,9 @@ int MXNDArraySlice64(NDArrayHandle handle, int64_t begin, int64_t end, NDArrayHa
   API_END();
 }
 
-int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHandle* out) { return MXNDArraySlice64(handle, begin, end, out); }
+int MXNDArraySlice(NDArrayHandle handle, uint32_t begin, uint32_t end, NDArrayHandle* out) {
+  return MXNDArraySlice64(handle, begin, end, out);
+}
 
 int MXNDArrayAt64(NDArrayHandle handle, int64_t idx, NDArrayHandle* out) {
   API_BEGIN(out);
@@ -164,7 +167,9 @@ int MXNDArrayGetShapeEx64(NDArrayHandle handle, int* out_dim, const int64_t** ou
   API_END();
 }
 
-int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) { return MXNDArrayGetShapeEx64(handle, out_dim, out_pdata); }
+int MXNDArrayGetShape64(NDArrayHandle handle, int* out_dim, const int64_t** out_pdata) {
+  return MXNDArrayGetShapeEx64(handle, out_dim, out_pdata);
+}
 
 int MXNDArrayGetShapeEx(NDArrayHandle handle, int* out_dim, const int** out_pdata) {
   API_BEGIN(out_dim, out_pdata);
@@ -231,12 +236,14 @@ int MXNDArraySave(const char* fname, uint32_t num_args, NDArrayHandle* args, con
   API_END();
 }
 
-int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys) { return MXNDArraySave(fname, num_args, args, keys); }
+int MXNDArrayLegacySave(const char* fname, uint32_t num_args, NDArrayHandle* args, const char** keys) {
+  return MXNDArraySave(fname, num_args, args, keys);
+}
 
 namespace {
 
-void HandOut(const std::vector<NDArray>& arrays, const std::vector<std::string>& names, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size,
-             const char*** out_names) {
+void HandOut(const std::vector<NDArray>& arrays, const std::vector<std::string>& names, uint32_t* out_size, NDArrayHandle** out_arr,
+             uint32_t* out_name_size, const char*** out_names) {
   ApiStore& store = ApiStore::Get();
   store.strings = names;
   store.handles.clear();
@@ -258,7 +265,8 @@ int MXNDArrayLoad(const char* fname, uint32_t* out_size, NDArrayHandle** out_arr
   API_END();
 }
 
-int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size, const char*** out_names) {
+int MXNDArrayLoadFromBuffer(const void* buffer, size_t size, uint32_t* out_size, NDArrayHandle** out_arr, uint32_t* out_name_size,
+                            const char*** out_names) {
   API_BEGIN(out_size, out_arr, out_name_size, out_names);
   std::vector<NDArray> arrays;
   std::vector<std::string> names;
@@ -325,11 +333,14 @@ Function OfPython(const char* name) {
 
 // On any thread, also where there is no interpreter any more: then nobody misses the object.
 void ReleasePythonObject(void* object) {
-  const auto initialized = OfPython<int (*)()>("Py_IsInitialized"), finalizing = OfPython<int (*)()>("_Py_IsFinalizing"), finalizing_now = OfPython<int (*)()>("Py_IsFinalizing");
+  const auto initialized = OfPython<int (*)()>("Py_IsInitialized"), finalizing = OfPython<int (*)()>("_Py_IsFinalizing"),
+             finalizing_now = OfPython<int (*)()>("Py_IsFinalizing");
   const auto ensure = OfPython<int (*)()>("PyGILState_Ensure");
   const auto release = OfPython<void (*)(int)>("PyGILState_Release");
   const auto decref = OfPython<void (*)(void*)>("Py_DecRef");
-  if (!initialized || !ensure || !release || !decref || !initialized() || (finalizing && finalizing()) || (finalizing_now && finalizing_now())) return;
+  if (!initialized || !ensure || !release || !decref || !initialized() || (finalizing && finalizing()) ||
+      (finalizing_now && finalizing_now()))
+    return;
   const int state = ensure();
   decref(object);
   release(state);
@@ -343,13 +354,18 @@ int MXNDArrayFromCudaArray(void* data, int ndim, const int64_t* shape, int dtype
   blob.shape = ShapeOf(shape, ndim);
   blob.dtype = dtype;
   blob.dptr = data;
-  MXNET_CHECK_KIND(DTypeSize(dtype) > 0, Type) << "[__cuda_array_interface__] got dtype number " << dtype << "; accepted: 0 to " << kNumDTypes - 1;
+  MXNET_CHECK_KIND(DTypeSize(dtype) > 0, Type) << "[__cuda_array_interface__] got dtype number " << dtype << "; accepted: 0 to "
+                                               << kNumDTypes - 1;
   const int device = GpuOfMemory(data);
-  MXNET_CHECK_KIND(device >= 0, Value) << "[__cuda_array_interface__] the address " << data << " is on no GPU that this build can use; accepted: memory of a GPU, and a build with USE_CUDA=ON";
+  MXNET_CHECK_KIND(device >= 0, Value) << "[__cuda_array_interface__] the address " << data
+                                       << " is on no GPU that this build can use; accepted: memory of a GPU, and a build with USE_CUDA=ON";
   MXNET_CHECK_KIND(reinterpret_cast<uintptr_t>(data) % DTypeSize(dtype) == 0, Value)
-      << "[__cuda_array_interface__] the data lies at an address that is no multiple of the element's " << DTypeSize(dtype) << " bytes; copy it first";
+      << "[__cuda_array_interface__] the data lies at an address that is no multiple of the element's " << DTypeSize(dtype)
+      << " bytes; copy it first";
   blob.ctx = Context::GPU(device);
-  *out = new NDArray(FromDeviceMemory(blob, stream, [owner] { if (owner) ReleasePythonObject(owner); }));
+  *out = new NDArray(FromDeviceMemory(blob, stream, [owner] {
+    if (owner) ReleasePythonObject(owner);
+  }));
   API_END();
 }
 
@@ -386,8 +402,10 @@ int MXNDArrayGetSharedMemHandle(NDArrayHandle handle, int* shared_pid, int* shar
   };
   if (a->ctx().dev_type != DeviceType::kCPUShared) move_to_shared();
   a->WaitToRead();
-  MXNET_CHECK_KIND(a->byte_offset() == 0, Value) << "[NDArray] a view that does not start at the beginning of its memory cannot be shared; copy it first";
-  // An array that came from another process has lost its name when everybody it was sent to has opened it: send a copy.
+  MXNET_CHECK_KIND(a->byte_offset() == 0, Value)
+      << "[NDArray] a view that does not start at the beginning of its memory cannot be shared; copy it first";
+  // An array that came from another process has lost its name when everybody it was sent to has
+  // opened it: send a copy.
   if (!Storage::Get()->Share(a->chunk()->handle)) {
     move_to_shared();
     Storage::Get()->Share(a->chunk()->handle);

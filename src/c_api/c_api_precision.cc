@@ -1,19 +1,20 @@
 // Mixed precision over the C interface.
-#include "mxnet/c_api_plan.h"
-
 #include "c_api/c_api_symbol.h"
 #include "graph/json.h"
 #include "graph/reduce_precision.h"
+#include "mxnet/c_api_plan.h"
 #include "operator/precision.h"
 
 using namespace mxnet;
 
-int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, uint32_t num_args, const int* arg_type_data, uint32_t num_ind_ptr, const int* ind_ptr,
-                            const int* target_dtype, const int cast_optional_params, const uint32_t num_target_dtype_op_names, const uint32_t num_fp32_op_names,
-                            const uint32_t num_widest_dtype_op_names, const uint32_t num_conditional_fp32_op_names, const uint32_t num_excluded_symbols,
-                            const uint32_t num_model_params, const char** target_dtype_op_names, const char** fp32_op_names, const char** widest_dtype_op_names,
-                            const char** conditional_fp32_op_names, const char** excluded_symbols, const char** conditional_param_names,
-                            const char** conditional_param_vals, const char** model_param_names, const char** arg_names) {
+int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, uint32_t num_args, const int* arg_type_data,
+                            uint32_t num_ind_ptr, const int* ind_ptr, const int* target_dtype, const int cast_optional_params,
+                            const uint32_t num_target_dtype_op_names, const uint32_t num_fp32_op_names,
+                            const uint32_t num_widest_dtype_op_names, const uint32_t num_conditional_fp32_op_names,
+                            const uint32_t num_excluded_symbols, const uint32_t num_model_params, const char** target_dtype_op_names,
+                            const char** fp32_op_names, const char** widest_dtype_op_names, const char** conditional_fp32_op_names,
+                            const char** excluded_symbols, const char** conditional_param_names, const char** conditional_param_vals,
+                            const char** model_param_names, const char** arg_names) {
   API_BEGIN(ret_sym_handle);
   ReducePrecisionRequest r;
   MXNET_CHECK_KIND(target_dtype != nullptr, Value) << "[amp] target_dtype is NULL; accepted: the address of a dtype's number";
@@ -23,8 +24,10 @@ int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handl
   r.full = Names(num_fp32_op_names, fp32_op_names, "operators' names");
   r.widest = Names(num_widest_dtype_op_names, widest_dtype_op_names, "operators' names");
   MXNET_CHECK_KIND(num_conditional_fp32_op_names == 0 || num_ind_ptr > num_conditional_fp32_op_names, Value)
-      << "[amp] " << num_ind_ptr << " positions for the values of " << num_conditional_fp32_op_names << " conditional operators; one more than operators is accepted";
-  const std::vector<std::string> conditional = Names(num_conditional_fp32_op_names, conditional_fp32_op_names, "conditional operators' names");
+      << "[amp] " << num_ind_ptr << " positions for the values of " << num_conditional_fp32_op_names
+      << " conditional operators; one more than operators is accepted";
+  const std::vector<std::string> conditional =
+      Names(num_conditional_fp32_op_names, conditional_fp32_op_names, "conditional operators' names");
   NeedTexts(num_conditional_fp32_op_names, conditional_param_names, "conditions' parameters");
   Need(num_ind_ptr, ind_ptr, "positions of values");
   for (uint32_t i = 0; i < num_conditional_fp32_op_names; ++i) {
@@ -49,7 +52,9 @@ int MXListOpPrecisions(const char** out_json) {
   API_BEGIN(out_json);
   CheckPrecisions();
   std::string json = "{";
-  auto add = [&json](const std::string& name, const std::string& rest) { json += (json.size() > 1 ? ", " : "") + QuoteJson(name) + ": " + rest; };
+  auto add = [&json](const std::string& name, const std::string& rest) {
+    json += (json.size() > 1 ? ", " : "") + QuoteJson(name) + ": " + rest;
+  };
   for (const Op* op : Op::ListUnique()) {
     std::string rest;
     if (const PrecisionCondition* c = PrecisionConditionOf(*op)) {

@@ -98,7 +98,8 @@ int MXProfilePause(int paused) { return MXProcessProfilePause(paused, 0, nullptr
 int MXAggregateProfileStatsPrintEx(const char** out_str, int reset, int format, int sort_by, int ascending) {
   API_BEGIN_UNSEEN(out_str);
   MXNET_CHECK_KIND(format == 0 || format == 1, Value) << "[profiler] format " << format << "; accepted: 0 (table), 1 (json)";
-  MXNET_CHECK_KIND(sort_by >= 0 && sort_by <= 4, Value) << "[profiler] sort_by " << sort_by << "; accepted: 0 (total), 1 (avg), 2 (min), 3 (max), 4 (count)";
+  MXNET_CHECK_KIND(sort_by >= 0 && sort_by <= 4, Value)
+      << "[profiler] sort_by " << sort_by << "; accepted: 0 (total), 1 (avg), 2 (min), 3 (max), 4 (count)";
   std::string& text = ApiStore::Get().text;
   text = profiler::AggregateStats(format == 1, static_cast<profiler::SortBy>(sort_by), ascending != 0, reset != 0);
   *out_str = text.c_str();

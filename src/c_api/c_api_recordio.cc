@@ -12,7 +12,7 @@ namespace {
 struct Reader {
   explicit Reader(const char* path) : reader(path) {}
   RecordReader reader;
-  std::string record;   // the caller sees it until its next call
+  std::string record;  // the caller sees it until its next call
 };
 
 template <typename T>

@@ -8,7 +8,7 @@ using namespace mxnet;  // NOLINT
 
 namespace {
 
-using ModulePtr = std::shared_ptr<rtc::UserModule>;   // kernels keep their module
+using ModulePtr = std::shared_ptr<rtc::UserModule>;  // kernels keep their module
 
 template <typename T>
 T* As(void* handle, const char* what) {
@@ -23,10 +23,12 @@ std::vector<std::string> Texts(int count, const char** texts, const char* what) 
 
 }  // namespace
 
-int MXRtcCudaModuleCreate(const char* source, int num_options, const char** options, int num_exports, const char** exports, CudaModuleHandle* out) {
+int MXRtcCudaModuleCreate(const char* source, int num_options, const char** options, int num_exports, const char** exports,
+                          CudaModuleHandle* out) {
   API_BEGIN(out);
   MXNET_CHECK_KIND(source != nullptr, Value) << "[rtc] the source is NULL; accepted: a text";
-  *out = new ModulePtr(std::make_shared<rtc::UserModule>(source, Texts(num_options, options, "options"), Texts(num_exports, exports, "exports")));
+  *out = new ModulePtr(
+      std::make_shared<rtc::UserModule>(source, Texts(num_options, options, "options"), Texts(num_exports, exports, "exports")));
   API_END();
 }
 
@@ -36,10 +38,12 @@ int MXRtcCudaModuleFree(CudaModuleHandle handle) {
   API_END();
 }
 
-int MXRtcCudaKernelCreate(CudaModuleHandle handle, const char* name, int num_args, int* is_ndarray, int* is_const, int* arg_types, CudaKernelHandle* out) {
+int MXRtcCudaKernelCreate(CudaModuleHandle handle, const char* name, int num_args, int* is_ndarray, int* is_const, int* arg_types,
+                          CudaKernelHandle* out) {
   API_BEGIN(out);
   MXNET_CHECK_KIND(name && num_args >= 0 && (num_args == 0 || (is_ndarray && is_const && arg_types)), Value)
-      << "[rtc] a pointer is null or the number of arguments negative (" << num_args << "); accepted: a name, three arrays of num_args entries";
+      << "[rtc] a pointer is null or the number of arguments negative (" << num_args
+      << "); accepted: a name, three arrays of num_args entries";
   std::vector<rtc::UserArgument> arguments(num_args);
   for (int i = 0; i < num_args; ++i) arguments[i] = {is_ndarray[i] != 0, is_const[i] != 0, arg_types[i]};
   *out = new rtc::UserKernel(*As<ModulePtr>(handle, "a module"), name, std::move(arguments));
@@ -52,8 +56,8 @@ int MXRtcCudaKernelFree(CudaKernelHandle handle) {
   API_END();
 }
 
-int MXRtcCudaKernelCall(CudaKernelHandle handle, int dev_id, void** args, uint32_t grid_dim_x, uint32_t grid_dim_y, uint32_t grid_dim_z, uint32_t block_dim_x,
-                        uint32_t block_dim_y, uint32_t block_dim_z, uint32_t shared_mem) {
+int MXRtcCudaKernelCall(CudaKernelHandle handle, int dev_id, void** args, uint32_t grid_dim_x, uint32_t grid_dim_y, uint32_t grid_dim_z,
+                        uint32_t block_dim_x, uint32_t block_dim_y, uint32_t block_dim_z, uint32_t shared_mem) {
   API_BEGIN();
   rtc::LaunchShape shape;
   const uint32_t grid[3] = {grid_dim_x, grid_dim_y, grid_dim_z}, block[3] = {block_dim_x, block_dim_y, block_dim_z};

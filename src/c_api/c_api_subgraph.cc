@@ -1,8 +1,9 @@
-// Subgraph backends, and the passes of the plan compiler, which do what backends were for; parts of graphs.
+// Subgraph backends, and the passes of the plan compiler, which do what backends were for; parts of
+// graphs.
 #include <map>
 
 #include "c_api/c_api_symbol.h"
-#include "executor/passes.h"
+#include "executor/passes/core/passes.h"
 #include "graph/rewrite.h"
 #include "mxnet/c_api.h"
 #include "mxnet/ndarray.h"
@@ -11,7 +12,8 @@ using namespace mxnet;
 
 namespace {
 
-// What 1.9.1 fuses for these names, the plan compiler fuses in every graph: the symbol need not change.
+// What 1.9.1 fuses for these names, the plan compiler fuses in every graph: the symbol need not
+// change.
 const char* const kBackends[] = {"MKLDNN", "MKLDNN_QUANTIZE", "ONEDNN", "ONEDNN_QUANTIZE"};
 
 void CheckBackend(const char* backend) {
@@ -21,7 +23,8 @@ void CheckBackend(const char* backend) {
     if (name == b) return;
     accepted += (accepted.empty() ? "" : ", ") + std::string(b);
   }
-  MXNET_THROW(Value) << "[optimize_for] there is no backend '" << name << "'; accepted: " << accepted << " (docs/passes.md: what is fused without a backend)";
+  MXNET_THROW(Value) << "[optimize_for] there is no backend '" << name << "'; accepted: " << accepted
+                     << " (docs/passes.md: what is fused without a backend)";
 }
 
 }  // namespace
@@ -33,17 +36,18 @@ int MXGenBackendSubgraph(SymbolHandle sym_handle, const char* backend, SymbolHan
   API_END();
 }
 
-int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle, const mx_uint args_len,
-                         NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle, const mx_uint num_options, const char** keys,
-                         const char** vals, const uint32_t num_input_shapes, const char** input_shape_names, const int64_t* input_shape_data,
-                         const uint32_t* input_shape_idx, const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes,
-                         const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer, int* new_args_cnt,
-                         NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt, NDArrayHandle** new_aux_handle,
-                         char*** new_aux_names_handle) {
+int MXOptimizeForBackend(SymbolHandle sym_handle, const char* backend_name, const int dev_type, SymbolHandle* ret_sym_handle,
+                         const mx_uint args_len, NDArrayHandle* in_args_handle, const mx_uint aux_len, NDArrayHandle* in_aux_handle,
+                         const mx_uint num_options, const char** keys, const char** vals, const uint32_t num_input_shapes,
+                         const char** input_shape_names, const int64_t* input_shape_data, const uint32_t* input_shape_idx,
+                         const uint32_t num_input_dtypes, const char** input_dtype_names, const int* input_dtypes,
+                         const uint32_t num_input_stypes, const char** input_stype_names, const int* input_stypes, bool skip_infer,
+                         int* new_args_cnt, NDArrayHandle** new_args_handle, char*** new_arg_names_handle, int* new_aux_cnt,
+                         NDArrayHandle** new_aux_handle, char*** new_aux_names_handle) {
   API_BEGIN(ret_sym_handle, new_args_cnt, new_args_handle, new_arg_names_handle, new_aux_cnt, new_aux_handle, new_aux_names_handle);
   CheckBackend(backend_name);
   const Symbol& symbol = *AsSymbol(sym_handle);
-  if (!skip_infer) {   // contradicting shapes are found here, as they would be by a partitioner
+  if (!skip_infer) {  // contradicting shapes are found here, as they would be by a partitioner
     std::map<std::string, Shape> shapes;
     auto arrays = [&](const std::vector<std::string>& names, mx_uint count, NDArrayHandle* handles) {
       Need(count, handles, "arrays");

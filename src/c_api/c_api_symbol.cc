@@ -37,7 +37,8 @@ AttrDict Dict(uint32_t n, const char** keys, const char** vals) {
   return dict;
 }
 
-// The store's list of NAME, VALUE, NAME, VALUE...; hidden attributes appear under both spellings, as in 1.9.1.
+// The store's list of NAME, VALUE, NAME, VALUE...; hidden attributes appear under both spellings,
+// as in 1.9.1.
 int GiveAttrs(const char* function, SymbolHandle symbol, bool recursive, uint32_t* out_size, const char*** out) {
   API_BEGIN_AS(function, out_size, out);
   std::vector<std::string> flat;
@@ -63,7 +64,8 @@ int GiveNames(const char* function, SymbolHandle symbol, Symbol::ListOption opti
 }
 
 Symbol::ListOption ToListOption(int option) {
-  MXNET_CHECK_KIND(option >= 0 && option <= 2, Value) << "[Symbol] list option " << option << "; accepted: 0 (all), 1 (arguments), 2 (auxiliary states)";
+  MXNET_CHECK_KIND(option >= 0 && option <= 2, Value)
+      << "[Symbol] list option " << option << "; accepted: 0 (all), 1 (arguments), 2 (auxiliary states)";
   return static_cast<Symbol::ListOption>(option);
 }
 
@@ -86,7 +88,8 @@ int MXGenAtomicSymbolFromSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_h
       << "[symbol] got " << (symbol.outputs.empty() ? "a symbol without outputs" : "the variable '" + symbol.outputs[0].node->name + "'")
       << "; accepted: the result of an operator";
   const AttrsPtr& attrs = symbol.outputs[0].node->attrs;
-  MXNET_CHECK_KIND(attrs->subgraphs.empty(), Value) << "[symbol] " << attrs->op->name << " holds graphs of its own; accepted: operators that do not";
+  MXNET_CHECK_KIND(attrs->subgraphs.empty(), Value)
+      << "[symbol] " << attrs->op->name << " holds graphs of its own; accepted: operators that do not";
   *ret_sym_handle = new Symbol(Symbol::Atomic(attrs->op, attrs->dict));
   API_END();
 }
@@ -112,7 +115,9 @@ int MXSymbolCreateGroup(uint32_t num_symbols, SymbolHandle* symbols, SymbolHandl
   API_END();
 }
 
-int NNSymbolCreateGroup(nn_uint num_symbols, SymbolHandle* symbols, SymbolHandle* out) { return MXSymbolCreateGroup(num_symbols, symbols, out); }
+int NNSymbolCreateGroup(nn_uint num_symbols, SymbolHandle* symbols, SymbolHandle* out) {
+  return MXSymbolCreateGroup(num_symbols, symbols, out);
+}
 
 int MXSymbolFree(SymbolHandle symbol) {
   API_BEGIN();
@@ -156,10 +161,12 @@ int NNSymbolCompose(SymbolHandle sym, const char* name, nn_uint num_args, const 
 int NNAddControlDeps(SymbolHandle handle, SymbolHandle src_dep) {
   API_BEGIN();
   const Symbol *to = AsSymbol(handle), *from = AsSymbol(src_dep);
-  MXNET_CHECK_KIND(to->outputs.size() == 1 && from->outputs.size() == 1, Value) << "[Symbol] a control dependency joins two symbols of one output each";
+  MXNET_CHECK_KIND(to->outputs.size() == 1 && from->outputs.size() == 1, Value)
+      << "[Symbol] a control dependency joins two symbols of one output each";
   bool cycle = false;
   DFSVisit(from->outputs, [&](const NodePtr& n) { cycle = cycle || n == to->outputs[0].node; });
-  MXNET_CHECK_KIND(!cycle, Value) << "[Symbol] " << from->outputs[0].node->name << " is computed from " << to->outputs[0].node->name << "; it cannot come before it";
+  MXNET_CHECK_KIND(!cycle, Value) << "[Symbol] " << from->outputs[0].node->name << " is computed from " << to->outputs[0].node->name
+                                  << "; it cannot come before it";
   to->outputs[0].node->control_deps.push_back(from->outputs[0].node);
   API_END();
 }
@@ -243,7 +250,8 @@ int MXSymbolRemoveAmpCast(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle)
 int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape) {
   API_BEGIN(has_dynamic_shape);
   *has_dynamic_shape = false;
-  DFSVisit(AsSymbol(sym_handle)->outputs, [&](const NodePtr& n) { *has_dynamic_shape = *has_dynamic_shape || (!n->is_variable() && n->op()->array_fn); });
+  DFSVisit(AsSymbol(sym_handle)->outputs,
+           [&](const NodePtr& n) { *has_dynamic_shape = *has_dynamic_shape || (!n->is_variable() && n->op()->array_fn); });
   API_END();
 }
 
@@ -255,9 +263,13 @@ int MXSymbolGrad(SymbolHandle sym, uint32_t num_wrt, const char** wrt, SymbolHan
   API_END();
 }
 
-int MXSymbolListArguments(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(__func__, symbol, Symbol::kReadOnlyArgs, out_size, out_str_array); }
+int MXSymbolListArguments(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) {
+  return GiveNames(__func__, symbol, Symbol::kReadOnlyArgs, out_size, out_str_array);
+}
 
-int MXSymbolListAuxiliaryStates(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) { return GiveNames(__func__, symbol, Symbol::kAuxStates, out_size, out_str_array); }
+int MXSymbolListAuxiliaryStates(SymbolHandle symbol, uint32_t* out_size, const char*** out_str_array) {
+  return GiveNames(__func__, symbol, Symbol::kAuxStates, out_size, out_str_array);
+}
 
 int NNSymbolListInputNames(SymbolHandle symbol, int option, nn_uint* out_size, const char*** out_str_array) {
   API_BEGIN(out_size, out_str_array);
@@ -271,7 +283,9 @@ int MXSymbolListOutputs(SymbolHandle symbol, uint32_t* out_size, const char*** o
   API_END();
 }
 
-int NNSymbolListOutputNames(SymbolHandle symbol, nn_uint* out_size, const char*** out_str_array) { return MXSymbolListOutputs(symbol, out_size, out_str_array); }
+int NNSymbolListOutputNames(SymbolHandle symbol, nn_uint* out_size, const char*** out_str_array) {
+  return MXSymbolListOutputs(symbol, out_size, out_str_array);
+}
 
 int MXSymbolGetName(SymbolHandle symbol, const char** out, int* success) {
   API_BEGIN(out, success);
@@ -290,7 +304,9 @@ int MXSymbolGetAttr(SymbolHandle symbol, const char* key, const char** out, int*
   API_END();
 }
 
-int NNSymbolGetAttr(SymbolHandle symbol, const char* key, const char** out, int* success) { return MXSymbolGetAttr(symbol, key, out, success); }
+int NNSymbolGetAttr(SymbolHandle symbol, const char* key, const char** out, int* success) {
+  return MXSymbolGetAttr(symbol, key, out, success);
+}
 
 int MXSymbolSetAttr(SymbolHandle symbol, const char* key, const char* value) {
   API_BEGIN();
@@ -305,9 +321,15 @@ int NNSymbolSetAttrs(SymbolHandle symbol, nn_uint num_param, const char** keys, 
   API_END();
 }
 
-int MXSymbolListAttr(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(__func__, symbol, true, out_size, out); }
-int MXSymbolListAttrShallow(SymbolHandle symbol, uint32_t* out_size, const char*** out) { return GiveAttrs(__func__, symbol, false, out_size, out); }
-int NNSymbolListAttrs(SymbolHandle symbol, int recursive_option, nn_uint* out_size, const char*** out) { return GiveAttrs(__func__, symbol, recursive_option == 0, out_size, out); }
+int MXSymbolListAttr(SymbolHandle symbol, uint32_t* out_size, const char*** out) {
+  return GiveAttrs(__func__, symbol, true, out_size, out);
+}
+int MXSymbolListAttrShallow(SymbolHandle symbol, uint32_t* out_size, const char*** out) {
+  return GiveAttrs(__func__, symbol, false, out_size, out);
+}
+int NNSymbolListAttrs(SymbolHandle symbol, int recursive_option, nn_uint* out_size, const char*** out) {
+  return GiveAttrs(__func__, symbol, recursive_option == 0, out_size, out);
+}
 
 int MXSymbolPrint(SymbolHandle symbol, const char** out_str) {
   API_BEGIN(out_str);

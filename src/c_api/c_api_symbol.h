@@ -1,6 +1,6 @@
 /* Symbol handles and the packing that the symbol files of the C ABI share. */
-#ifndef MXNET_SRC_C_API_C_API_SYMBOL_H_
-#define MXNET_SRC_C_API_C_API_SYMBOL_H_
+#ifndef MXNET_C_API_C_API_SYMBOL_H_
+#define MXNET_C_API_C_API_SYMBOL_H_
 
 #include <string>
 #include <vector>
@@ -34,9 +34,10 @@ inline const char* GiveText(std::string text) {
   return store.text.c_str();
 }
 
-/* Attributes that users write without the underscores of the file format: lr_mult is kept as __lr_mult__. */
+/* Attributes that users write without the underscores of the file format: lr_mult is kept as
+ * __lr_mult__. */
 bool IsHiddenAttr(const std::string& key);
 
 }  // namespace mxnet
 
-#endif  // MXNET_SRC_C_API_C_API_SYMBOL_H_
+#endif  // MXNET_C_API_C_API_SYMBOL_H_

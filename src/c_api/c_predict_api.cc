@@ -20,9 +20,9 @@ struct Predictor {
   std::map<std::string, Shape> input_shapes;
   std::map<std::string, int> input_dtypes;
   std::shared_ptr<Executor> executor;
-  std::map<std::string, NDArray> by_name;           // arguments
-  std::set<std::string> zeros;                      // arguments that neither caller nor parameters gave (labels)
-  std::vector<std::vector<uint32_t>> out_shapes;    // as handed out
+  std::map<std::string, NDArray> by_name;         // arguments
+  std::set<std::string> zeros;                    // arguments that neither caller nor parameters gave (labels)
+  std::vector<std::vector<uint32_t>> out_shapes;  // as handed out
 };
 
 constexpr uint64_t kMissingMultiple = 16;
@@ -44,12 +44,14 @@ std::map<std::string, Shape> InputShapes(uint32_t n, const char** keys, const ui
   Need(n, indptr, "positions of shapes");
   Need(n > 0 ? indptr[n] : 0, data, "dimensions");
   for (uint32_t i = 0; i < n; ++i) {
-    MXNET_CHECK_KIND(indptr[i] <= indptr[i + 1] && indptr[i + 1] - indptr[i] <= 64, Value) << "[predictor] shape " << i << " has dimensions " << indptr[i] << " to " << indptr[i + 1];
+    MXNET_CHECK_KIND(indptr[i] <= indptr[i + 1] && indptr[i + 1] - indptr[i] <= 64, Value)
+        << "[predictor] shape " << i << " has dimensions " << indptr[i] << " to " << indptr[i + 1];
     Shape s(static_cast<int>(indptr[i + 1] - indptr[i]));
-    int64_t size = 8;   // bytes, of the widest dtype
+    int64_t size = 8;  // bytes, of the widest dtype
     for (int k = 0; k < s.ndim(); ++k) {
       s[k] = data[indptr[i] + k];
-      MXNET_CHECK_KIND(s[k] == 0 || !__builtin_mul_overflow(size, s[k], &size), Value) << "[predictor] the shape of input " << keys[i] << " has more elements than 64 bits count";
+      MXNET_CHECK_KIND(s[k] == 0 || !__builtin_mul_overflow(size, s[k], &size), Value)
+          << "[predictor] the shape of input " << keys[i] << " has more elements than 64 bits count";
     }
     shapes[keys[i]] = s;
   }
@@ -65,7 +67,7 @@ std::map<std::string, NDArray> Parameters(const void* bytes, int size) {
   std::vector<std::string> names;
   LoadNDArrays(bytes, static_cast<size_t>(size), &arrays, &names);
   for (size_t i = 0; i < names.size(); ++i) {
-    if (arrays[i].is_none()) continue;   // as if it were not there
+    if (arrays[i].is_none()) continue;  // as if it were not there
     const bool prefixed = names[i].compare(0, 4, "arg:") == 0 || names[i].compare(0, 4, "aux:") == 0;
     params[prefixed ? names[i].substr(4) : names[i]] = arrays[i];
   }
@@ -86,7 +88,8 @@ Symbol ChooseOutputs(const Symbol& symbol, uint32_t n, const char** keys) {
   return Symbol::Group(chosen);
 }
 
-/* Only what trains reads a label: by its name, as 1.x has it, or because every operator that takes it does so as one. */
+/* Only what trains reads a label: by its name, as 1.x has it, or because every operator that takes
+ * it does so as one. */
 bool IsLabel(const Symbol& symbol, const Node* variable) {
   const std::string& name = variable->name;
   if (name.size() >= 5 && name.compare(name.size() - 5, 5, "label") == 0) return true;
@@ -103,12 +106,15 @@ bool IsLabel(const Symbol& symbol, const Node* variable) {
   return used && only;
 }
 
-/* A file for another network, or a part of one, must not pass as a trained one. `whole`: the graph that the file belongs to. */
+/* A file for another network, or a part of one, must not pass as a trained one. `whole`: the graph
+ * that the file belongs to. */
 void CheckParameters(const Predictor& p, const Symbol& whole, const std::map<std::string, NDArray>& params) {
   std::string missing, extra;
   for (const auto& n : p.symbol.ListInputs(Symbol::kAll))
-    if (!p.input_shapes.count(n->name) && !params.count(n->name) && !IsLabel(p.symbol, n.get())) missing += (missing.empty() ? "" : ", ") + n->name;
-  MXNET_CHECK_KIND(missing.empty(), Value) << "[predictor] neither the inputs nor the parameters have " << missing << "; accepted without: labels alone";
+    if (!p.input_shapes.count(n->name) && !params.count(n->name) && !IsLabel(p.symbol, n.get()))
+      missing += (missing.empty() ? "" : ", ") + n->name;
+  MXNET_CHECK_KIND(missing.empty(), Value) << "[predictor] neither the inputs nor the parameters have " << missing
+                                           << "; accepted without: labels alone";
   const std::vector<std::string> known = whole.ListInputNames(Symbol::kAll);
   const std::set<std::string> names(known.begin(), known.end());
   for (const auto& kv : params)
@@ -116,7 +122,8 @@ void CheckParameters(const Predictor& p, const Symbol& whole, const std::map<std
   if (!extra.empty()) LogWarning("[predictor] the parameters have " + extra + ", which the graph does not use");
 }
 
-/* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype allow. `same`: a predictor whose plan it uses. */
+/* Binds `p`; parameters that it shares with `params` keep their memory when context and dtype
+ * allow. `same`: a predictor whose plan it uses. */
 void Bind(Predictor* p, const std::map<std::string, NDArray>& params, const Predictor* same = nullptr) {
   const IndexedGraph g(p->symbol.outputs);
   ShapeVector shapes(g.num_entries());
@@ -127,17 +134,24 @@ void Bind(Predictor* p, const std::map<std::string, NDArray>& params, const Pred
     auto s = p->input_shapes.find(name);
     auto t = p->input_dtypes.find(name);
     auto v = params.find(name);
-    if (s != p->input_shapes.end()) shapes[e] = s->second;
-    else if (v != params.end()) shapes[e] = v->second.shape();
-    if (t != p->input_dtypes.end()) dtypes[e] = t->second;
-    else if (v != params.end()) dtypes[e] = v->second.dtype();
+    if (s != p->input_shapes.end())
+      shapes[e] = s->second;
+    else if (v != params.end())
+      shapes[e] = v->second.shape();
+    if (t != p->input_dtypes.end())
+      dtypes[e] = t->second;
+    else if (v != params.end())
+      dtypes[e] = v->second.dtype();
   }
-  MXNET_CHECK_KIND(InferShapes(g, &shapes), Value) << "[predictor] the given input shapes and parameters do not determine all shapes; give the shape of every input";
+  MXNET_CHECK_KIND(InferShapes(g, &shapes), Value)
+      << "[predictor] the given input shapes and parameters do not determine all shapes; give the shape of every input";
   MXNET_CHECK_KIND(InferTypes(g, &dtypes, kFloat32), Value) << "[predictor] the given dtypes and parameters do not determine all dtypes";
-  // What neither caller nor parameters gave is a label, or forgotten. It starts at zero, but must not be far larger than all that was given.
+  // What neither caller nor parameters gave is a label, or forgotten. It starts at zero, but must
+  // not be far larger than all that was given.
   uint64_t given = 1 << 20, missing = 0;
   for (const auto& kv : p->input_shapes) given += static_cast<uint64_t>(kv.second.Size()) * 8;
-  for (const auto& kv : params) given += kv.second.is_none() ? 0 : static_cast<uint64_t>(kv.second.shape().Size()) * DTypeSize(kv.second.dtype());
+  for (const auto& kv : params)
+    given += kv.second.is_none() ? 0 : static_cast<uint64_t>(kv.second.shape().Size()) * DTypeSize(kv.second.dtype());
   auto arrays = [&](Symbol::ListOption option) {
     std::vector<NDArray> list;
     for (const auto& n : p->symbol.ListInputs(option)) {
@@ -153,7 +167,8 @@ void Bind(Predictor* p, const std::map<std::string, NDArray>& params, const Pred
             if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(d), &bytes)) bytes = UINT64_MAX / 2;
           missing = std::min(missing + bytes, UINT64_MAX / 2);
           MXNET_CHECK_KIND(missing <= kMissingMultiple * given, Value)
-              << "[predictor] the parameters lack " << n->name << " of shape " << shapes[e] << "; accepted: missing arrays (labels) of at most " << kMissingMultiple << " times what was given";
+              << "[predictor] the parameters lack " << n->name << " of shape " << shapes[e]
+              << "; accepted: missing arrays (labels) of at most " << kMissingMultiple << " times what was given";
         }
         NDArray a(shapes[e], p->ctx, dtypes[e]);
         if (v != params.end() && v->second.shape() == shapes[e]) {
@@ -187,9 +202,9 @@ std::map<std::string, NDArray> BoundParameters(const Predictor& p) {
   return params;
 }
 
-std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs, const char** keys,
-                                const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes, const char** dtype_names, const int* dtypes, uint32_t num_outputs,
-                                const char** output_keys) {
+std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_inputs,
+                                const char** keys, const uint32_t* indptr, const uint32_t* data, uint32_t num_dtypes,
+                                const char** dtype_names, const int* dtypes, uint32_t num_outputs, const char** output_keys) {
   auto p = std::make_unique<Predictor>();
   const Symbol whole = SymbolFromJSON(Text(json, "the symbol's JSON"));
   p->symbol = ChooseOutputs(whole, num_outputs, output_keys);
@@ -200,7 +215,8 @@ std::unique_ptr<Predictor> Make(const char* json, const void* param_bytes, int p
   for (uint32_t i = 0; i < num_dtypes; ++i) p->input_dtypes[dtype_names[i]] = dtypes[i];
   const auto known = p->symbol.ListInputNames(Symbol::kAll);
   for (const auto& kv : p->input_shapes)
-    MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value) << "[predictor] the graph has no input " << kv.first;
+    MXNET_CHECK_KIND(std::find(known.begin(), known.end(), kv.first) != known.end(), Value)
+        << "[predictor] the graph has no input " << kv.first;
   const std::map<std::string, NDArray> params = Parameters(param_bytes, param_size);
   CheckParameters(*p, whole, params);
   Bind(p.get(), params);
@@ -215,36 +231,44 @@ const NDArray& Output(Predictor* p, uint32_t index) {
 
 }  // namespace
 
-int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, const uint32_t num_input_nodes, const char** input_keys,
-                   const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names,
+int MXPredCreateEx(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id,
+                   const uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
+                   const uint32_t* input_shape_data, const uint32_t num_provided_arg_dtypes, const char** provided_arg_dtype_names,
                    const int* provided_arg_dtypes, PredictorHandle* out) {
   API_BEGIN(out);
-  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, num_provided_arg_dtypes,
-              provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr).release();
+  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data,
+              num_provided_arg_dtypes, provided_arg_dtype_names, provided_arg_dtypes, 0, nullptr)
+             .release();
   API_END();
 }
 
-int MXPredCreate(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
-                 const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle* out) {
-  return MXPredCreateEx(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr, out);
+int MXPredCreate(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes,
+                 const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle* out) {
+  return MXPredCreateEx(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+                        input_shape_data, 0, nullptr, nullptr, out);
 }
 
-int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
-                           const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, uint32_t num_output_nodes, const char** output_keys, PredictorHandle* out) {
+int MXPredCreatePartialOut(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id,
+                           uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
+                           const uint32_t* input_shape_data, uint32_t num_output_nodes, const char** output_keys, PredictorHandle* out) {
   API_BEGIN(out);
-  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr,
-              num_output_nodes, output_keys).release();
+  *out = Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data,
+              0, nullptr, nullptr, num_output_nodes, output_keys)
+             .release();
   API_END();
 }
 
-// One predictor per thread; parameters and the compiled plan are shared, inputs, outputs and intermediate memory are not. Each computes on
-// the thread that calls MXPredForward. A graph whose shapes depend on values has no plan to share.
-int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id, uint32_t num_input_nodes, const char** input_keys,
-                            const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
+// One predictor per thread; parameters and the compiled plan are shared, inputs, outputs and
+// intermediate memory are not. Each computes on the thread that calls MXPredForward. A graph whose
+// shapes depend on values has no plan to share.
+int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes, int param_size, int dev_type, int dev_id,
+                            uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr,
+                            const uint32_t* input_shape_data, int num_threads, PredictorHandle* out) {
   API_BEGIN(out);
   MXNET_CHECK_KIND(num_threads >= 1 && num_threads <= 4096, Value) << "[predictor] " << num_threads << " threads; accepted: 1 to 4096";
   std::vector<std::unique_ptr<Predictor>> made;
-  made.push_back(Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr, input_shape_data, 0, nullptr, nullptr, 0, nullptr));
+  made.push_back(Make(symbol_json_str, param_bytes, param_size, dev_type, dev_id, num_input_nodes, input_keys, input_shape_indptr,
+                      input_shape_data, 0, nullptr, nullptr, 0, nullptr));
   const auto params = BoundParameters(*made[0]);
   for (int i = 1; i < num_threads; ++i) {
     auto p = std::make_unique<Predictor>();
@@ -258,8 +282,8 @@ int MXPredCreateMultiThread(const char* symbol_json_str, const void* param_bytes
   API_END();
 }
 
-int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data, PredictorHandle handle,
-                  PredictorHandle* out) {
+int MXPredReshape(uint32_t num_input_nodes, const char** input_keys, const uint32_t* input_shape_indptr, const uint32_t* input_shape_data,
+                  PredictorHandle handle, PredictorHandle* out) {
   API_BEGIN(out);
   const Predictor* old = AsPredictor(handle);
   auto p = std::make_unique<Predictor>();
@@ -298,7 +322,8 @@ int MXPredSetInput(PredictorHandle handle, const char* key, const float* data, u
   Predictor* p = AsPredictor(handle);
   auto it = p->by_name.find(Text(key, "an input's name"));
   MXNET_CHECK_KIND(it != p->by_name.end(), Value) << "[predictor] the graph has no input " << key;
-  MXNET_CHECK_KIND(it->second.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] got " << size << " elements for input " << key << " of shape " << it->second.shape();
+  MXNET_CHECK_KIND(it->second.shape().Size() == static_cast<int64_t>(size), Value)
+      << "[predictor] got " << size << " elements for input " << key << " of shape " << it->second.shape();
   Need(size, data, "elements");
   it->second.SyncCopyFromCPU(data, static_cast<size_t>(size) * DTypeSize(it->second.dtype()));
   API_END();
@@ -319,7 +344,8 @@ int MXPredPartialForward(PredictorHandle handle, int step, int* step_left) {
 int MXPredGetOutput(PredictorHandle handle, uint32_t index, float* data, uint32_t size) {
   API_BEGIN();
   const NDArray& o = Output(AsPredictor(handle), index);
-  MXNET_CHECK_KIND(o.shape().Size() == static_cast<int64_t>(size), Value) << "[predictor] room for " << size << " elements of output " << index << " of shape " << o.shape();
+  MXNET_CHECK_KIND(o.shape().Size() == static_cast<int64_t>(size), Value)
+      << "[predictor] room for " << size << " elements of output " << index << " of shape " << o.shape();
   Need(size, data, "elements");
   o.SyncCopyToCPU(data, static_cast<size_t>(size) * DTypeSize(o.dtype()));
   API_END();
@@ -328,7 +354,10 @@ int MXPredGetOutput(PredictorHandle handle, uint32_t index, float* data, uint32_
 int MXPredSetMonitorCallback(PredictorHandle handle, PredMonitorCallback callback, void* callback_handle, bool monitor_all) {
   API_BEGIN();
   Executor::MonitorFn fn;
-  if (callback) fn = [callback, callback_handle](const char* name, const char*, const NDArray& array) { callback(name, new NDArray(array), callback_handle); };
+  if (callback)
+    fn = [callback, callback_handle](const char* name, const char*, const NDArray& array) {
+      callback(name, new NDArray(array), callback_handle);
+    };
   AsPredictor(handle)->executor->SetMonitor(std::move(fn), monitor_all);
   API_END();
 }
@@ -364,7 +393,8 @@ int MXNDListCreate(const char* nd_file_bytes, int nd_file_size, NDListHandle* ou
   API_END();
 }
 
-int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape, uint32_t* out_ndim) {
+int MXNDListGet(NDListHandle handle, uint32_t index, const char** out_key, const float** out_data, const uint32_t** out_shape,
+                uint32_t* out_ndim) {
   API_BEGIN(out_key, out_data, out_shape, out_ndim);
   MXNET_CHECK_KIND(handle != nullptr, Value) << "[NDList] got a null handle";
   const auto* list = static_cast<ArrayList*>(handle);

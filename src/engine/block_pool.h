@@ -1,7 +1,8 @@
 /*
- * Type-stable memory for variables and operations: a block, once made, stays a constructed T for the life of the
- * process and is handed out again. Each thread keeps up to two magazines of kMagazine free blocks, so that a block
- * freed by a worker returns to the pushing thread at the price of one lock per kMagazine blocks.
+ * Type-stable memory for variables and operations: a block, once made, stays a constructed T for
+ * the life of the process and is handed out again. Each thread keeps up to two magazines of
+ * kMagazine free blocks, so that a block freed by a worker returns to the pushing thread at the
+ * price of one lock per kMagazine blocks.
  *
  * T has a member `T* pool_next`, which belongs to the pool while the block is free.
  */
@@ -66,8 +67,8 @@ class BlockPool {
   };
   struct Shared {
     std::mutex mu;
-    std::vector<T*> full;     // chains of kMagazine blocks
-    T* loose = nullptr;       // chain of loose_count < kMagazine blocks
+    std::vector<T*> full;  // chains of kMagazine blocks
+    T* loose = nullptr;    // chain of loose_count < kMagazine blocks
     int loose_count = 0;
     std::vector<std::unique_ptr<T[]>> slabs;
   };

@@ -1,9 +1,10 @@
-/* Bulks: collecting operations of one thread, queueing them as one, running them with their failures kept apart. */
+/* Bulks: collecting operations of one thread, queueing them as one, running them with their
+ * failures kept apart. */
 #include <algorithm>
 #include <utility>
 
 #include "engine/dependency_engine.h"
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -71,7 +72,8 @@ bool DependencyEngine::AppendToBulk(ThreadState* state, SyncFn* fn, const Contex
   return true;
 }
 
-/* REQUIRES: state->lock held. Puts the open bulk and the deletions behind it into the queues of their variables. */
+/* REQUIRES: state->lock held. Puts the open bulk and the deletions behind it into the queues of
+ * their variables. */
 void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
   if (state->bulk == nullptr) return;
   BulkBody* body = state->bulk.get();
@@ -79,7 +81,7 @@ void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
   op->Reserve(static_cast<int>(body->vars.size()));
   for (const BulkBody::Use& use : body->vars) {
     op->Add(use.var, use.write);
-    op->entries[op->num_entries - 1].kept = use.kept || !use.write;   // of all uses together: is nothing replaced?
+    op->entries[op->num_entries - 1].kept = use.kept || !use.write;  // of all uses together: is nothing replaced?
   }
   VarEntry* e = op->entries;
   SortByVar(e, op->num_entries);
@@ -96,8 +98,8 @@ void DependencyEngine::CloseBulkLocked(ThreadState* state, OpList* ready) {
   op->bulk = std::move(state->bulk);
   state->bulk_open.store(false, std::memory_order_relaxed);
   BeforeSubmit(op);
-  // `started` is the owner's counter, but a bulk may be closed by another thread, and `lock` orders the two only among
-  // closers: count it where the closing thread counts.
+  // `started` is the owner's counter, but a bulk may be closed by another thread, and `lock` orders
+  // the two only among closers: count it where the closing thread counts.
   ThreadState* mine = State();
   Bump(&mine->started);
   Bump(&mine->pushed);
@@ -139,18 +141,18 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
   RunContext bulk_ctx = rctx;
   bulk_ctx.is_bulk = true;
   auto entry_of = [op](Var* v) {
-    return std::lower_bound(op->entries, op->entries + op->num_entries, v,
-                            [](const VarEntry& e, Var* var) { return e.var < var; });
+    return std::lower_bound(op->entries, op->entries + op->num_entries, v, [](const VarEntry& e, Var* var) { return e.var < var; });
   };
-  // From the first failure on, an entry's `error` is the state of its variable at this point of the bulk.
+  // From the first failure on, an entry's `error` is the state of its variable at this point of the
+  // bulk.
   bool errors = op->poisoned.load(std::memory_order_relaxed);
   auto leave = [&](const BulkBody::Item& item, ErrorRecord* outcome) {
     for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
       if (!body->vars[i].write) continue;
       VarEntry* e = entry_of(body->vars[i].var);
       const bool kept = body->vars[i].kept;
-      if (outcome != nullptr && kept && e->error != nullptr && !e->soft) continue;   // it had no contents before either
-      const bool soft = outcome != nullptr && kept && !e->var->scratch();
+      if (outcome != nullptr && kept && e->error != nullptr && !e->soft) continue;  // it had no contents before either
+      const bool soft = outcome != nullptr && kept && !e->var->workspace();
       if (e->error == outcome) {
         e->soft = e->soft && soft;
         continue;
@@ -184,7 +186,7 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
       }
       if (input != nullptr) {
         const auto use = body->vars.begin() + item.first_var;
-        const bool changes = std::any_of(use, use + item.num_vars, [](const BulkBody::Use& u) { return u.kept && !u.var->scratch(); });
+        const bool changes = std::any_of(use, use + item.num_vars, [](const BulkBody::Use& u) { return u.kept && !u.var->workspace(); });
         made.push_back({Inherit(input, op->seen_raised, changes), true});
         leave(item, made.back().record);
         continue;
@@ -199,9 +201,10 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     }
   }
   if (end != nullptr) {
-    if (errors) SyncQuietly(rctx);   // what failed may have left work on a second stream
+    if (errors) SyncQuietly(rctx);  // what failed may have left work on a second stream
     try {
-      op->work = end(rctx, body->items.empty() ? op->name : body->items.back().name, body->items.empty() ? op->site : body->items.back().site);
+      op->work =
+          end(rctx, body->items.empty() ? op->name : body->items.back().name, body->items.empty() ? op->site : body->items.back().site);
     } catch (...) {  // a device fault cannot be told apart: every result of the bulk is suspect
       SyncQuietly(rctx);
       for (const BulkBody::Item& item : body->items) fail(item);

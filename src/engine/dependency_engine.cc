@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/block_pool.h"
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "engine/stream.h"
 #include "mxnet/profiler.h"
 
@@ -15,7 +15,8 @@ namespace {
 using OpPool = BlockPool<Op>;
 using VarPool = BlockPool<Var>;
 
-/* Runs the closure of a deletion, which finds what is under way on the variable. REQUIRES: nobody else has the variable any more. */
+/* Runs the closure of a deletion, which finds what is under way on the variable. REQUIRES: nobody
+ * else has the variable any more. */
 __attribute__((noinline)) void DeleteBehind(Var* var, const Engine::SyncFn& fn, const RunContext& rctx) {
   std::vector<DeviceWorkPtr> under_way;
   var->CollectWork(true, &under_way);
@@ -38,7 +39,8 @@ void HoldOutcomes(Op* op) {
   }
 }
 
-/* Drops one holder and one reference. The last holder gone: overwritten everywhere, which clears the failure. */
+/* Drops one holder and one reference. The last holder gone: overwritten everywhere, which clears
+ * the failure. */
 void ReleaseOutcome(ErrorRecord* record) {
   if (record->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) record->cleared.store(true, std::memory_order_release);
   record->Unref();
@@ -61,7 +63,7 @@ DependencyEngine::~DependencyEngine() {
   }
 }
 
-// ---- operations -------------------------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 Op* DependencyEngine::NewOp(Op::Kind kind, const Context& ctx, FnProperty prop, int priority, const char* name) {
   Op* op = OpPool::Alloc();
@@ -115,7 +117,8 @@ void DependencyEngine::FillEntries(Op* op, const std::vector<Var*>& reads, const
     } else if (e[i].writes != 0 && last->writes != 0) {
       const char* name = op->name != nullptr ? op->name : "engine";
       FreeOp(op);
-      MXNET_THROW(Value) << "[" << name << "] a variable was pushed twice as written; accepted: each variable once among those that are written";
+      MXNET_THROW(Value) << "[" << name
+                         << "] a variable was pushed twice as written; accepted: each variable once among those that are written";
     } else if (e[i].writes != last->writes) {
       last->writes = 1;
       last->kept = true;
@@ -139,7 +142,8 @@ void DependencyEngine::Submit(Op* op) {
   int waiting = 0;
   for (int i = 0; i < n; ++i) waiting += !e[i].var->Enter(&e[i]);
   op->waiting.store(waiting, std::memory_order_relaxed);  // published by the unlocks below
-  // Entries may be reused as soon as the last of them can be granted: read the variables before unlocking.
+  // Entries may be reused as soon as the last of them can be granted: read the variables before
+  // unlocking.
   if (waiting == 0) {
     for (int i = 0; i < n; ++i) e[i].var->unlock();
     OpList ready;
@@ -211,8 +215,9 @@ std::vector<DeviceWorkPtr> DependencyEngine::UnderWay(Op* op) {
 }
 
 /*
- * The stream of `op` waits for what is under way on its variables and other streams; without a stream the host does. Asynchronous functions may
- * end without touching their stream, and what they write counts as done then: the host waits for them too.
+ * The stream of `op` waits for what is under way on its variables and other streams; without a
+ * stream the host does. Asynchronous functions may end without touching their stream, and what they
+ * write counts as done then: the host waits for them too.
  */
 void DependencyEngine::WaitForDevices(Op* op, const RunContext& rctx) {
   for (const DeviceWorkPtr& w : UnderWay(op)) {
@@ -236,10 +241,11 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
   }
   const bool check_inputs = op->poisoned.load(std::memory_order_relaxed) && op->prop != FnProperty::kNoSkip;
   if (check_inputs && op->kind != Op::kBulk && (failure = InputError(op)) != nullptr) {
-    const bool changes = std::any_of(op->entries, op->entries + op->num_entries, [](const VarEntry& e) { return e.kept && !e.var->scratch(); });
+    const bool changes =
+        std::any_of(op->entries, op->entries + op->num_entries, [](const VarEntry& e) { return e.kept && !e.var->workspace(); });
     failure = Inherit(failure, op->seen_raised, changes);
     op->refs.store(1, std::memory_order_relaxed);
-    if (op->behind_device.load(std::memory_order_relaxed)) SyncQuietly(rctx);   // it leaves no event behind what its stream waits for
+    if (op->behind_device.load(std::memory_order_relaxed)) SyncQuietly(rctx);  // it leaves no event behind what its stream waits for
     Complete(op, failure, &ready);
   } else if (op->kind == Op::kBulk) {
     RunBulk(op, rctx, end, &ready);
@@ -262,7 +268,8 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
       profiler::NameScope profiled(profiler::NameScope::kWork, op->name);
       op->async(rctx, OnComplete(&DependencyEngine::OnCompleteTrampoline, op));
     } catch (...) {
-      // The callback may already have reported the result; then the exception has no variable left to stay with.
+      // The callback may already have reported the result; then the exception has no variable left
+      // to stay with.
       SyncQuietly(rctx);
       ErrorRecord* late = NewError(std::current_exception(), op->name, op->site);
       if (!op->finished.exchange(true, std::memory_order_acq_rel)) {
@@ -280,14 +287,15 @@ void DependencyEngine::RunOp(Op* op, const RunContext& rctx, EndFn end) {
 void DependencyEngine::FailOp(Op* op, std::exception_ptr error) {
   OpList ready;
   op->refs.store(1, std::memory_order_relaxed);
-  if (op->behind_device.load(std::memory_order_relaxed)) FinishWork(UnderWay(op), false);   // what the variables keep is dropped with the next write
+  if (op->behind_device.load(std::memory_order_relaxed))
+    FinishWork(UnderWay(op), false);  // what the variables keep is dropped with the next write
   ErrorRecord* record = NewError(error, op->name, op->site);
   if (op->kind == Op::kBulk) {  // its outcomes are kept per entry
     DropEntryErrors(op);
     for (int i = 0; i < op->num_entries; ++i) {
       record->Ref();
       op->entries[i].error = record;
-      op->entries[i].soft = op->entries[i].kept && !op->entries[i].var->scratch();
+      op->entries[i].soft = op->entries[i].kept && !op->entries[i].var->workspace();
     }
     op->poisoned.store(true, std::memory_order_relaxed);
     Complete(op, nullptr, &ready);
@@ -315,14 +323,15 @@ void DependencyEngine::FinishAsync(Op* op, ErrorRecord* failure) {
 }
 
 /*
- * Ends an operation: leaves `failure` (one reference and one holder pass in) or success in what it wrote, lets the next
- * entries in, frees the block. For a bulk the outcome of each variable is already in its entry.
+ * Ends an operation: leaves `failure` (one reference and one holder pass in) or success in what it
+ * wrote, lets the next entries in, frees the block. For a bulk the outcome of each variable is
+ * already in its entry.
  */
 void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   const Op::Kind kind = op->kind;
   NaiveCaller* caller = op->caller;
-  // Closures go first: whatever they hold is released before anyone who waits for this operation continues. An
-  // asynchronous function may still be running.
+  // Closures go first: whatever they hold is released before anyone who waits for this operation
+  // continues. An asynchronous function may still be running.
   if (kind == Op::kBulk) {
     op->bulk.reset();
   } else if (kind != Op::kAsync) {
@@ -331,22 +340,23 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   const bool errors = op->poisoned.load(std::memory_order_relaxed);
   bool wrote = false;
   const DeviceWorkPtr work = std::move(op->work);
-  std::unique_ptr<VarWork> replaced;   // destroyed without a lock
-  // One variable of a bulk may clear a failure that another one is still to receive: count the receivers first.
+  std::unique_ptr<VarWork> replaced;  // destroyed without a lock
+  // One variable of a bulk may clear a failure that another one is still to receive: count the
+  // receivers first.
   if (errors && kind == Op::kBulk) HoldOutcomes(op);
   for (int i = 0; i < op->num_entries; ++i) {
     VarEntry* e = &op->entries[i];
     Var* var = e->var;
     ErrorRecord* outcome = failure;
-    bool soft = e->kept && !var->scratch();
-    bool own = false;   // comes with a reference
+    bool soft = e->kept && !var->workspace();
+    bool own = false;  // comes with a reference
     if (__builtin_expect(errors, 0)) {
       if (kind == Op::kBulk) {
         outcome = e->error;
         soft = e->soft;
         own = true;
       } else if (failure != nullptr && e->kept && e->error != nullptr && !e->soft) {
-        outcome = e->error;   // it had no contents before either
+        outcome = e->error;  // it had no contents before either
         soft = false;
         own = true;
       } else if (e->error != nullptr) {
@@ -389,7 +399,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
   if (caller != nullptr) CallerDone(caller);
 }
 
-// ---- pushing ----------------------------------------------------------------------------------------------------
+// ---- pushing ------------------------------------------------------------------------------------
 
 void DependencyEngine::CheckContext(const Context& ctx, const char* name) const {
   MXNET_CHECK_KIND(!ctx.is_gpu() || GetStreamHooks() != nullptr, Value)
@@ -397,8 +407,8 @@ void DependencyEngine::CheckContext(const Context& ctx, const char* name) const 
       << ", but this build has no GPU support; accepted: cpu(), or a build with USE_CUDA=ON";
 }
 
-void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop,
-                                 int priority, const char* name, bool) {
+void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
+                                 const char* name, bool) {
   CheckContext(ctx, name);
   ThreadState* state = State();
   if (state->bulk_open.load(std::memory_order_relaxed)) Flush(state);
@@ -412,8 +422,8 @@ void DependencyEngine::PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> read
   AfterSubmit();
 }
 
-void DependencyEngine::PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop,
-                                int priority, const char* name) {
+void DependencyEngine::PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
+                                const char* name) {
   CheckContext(ctx, name);
   ThreadState* state = State();
   if (state->bulk_size > 1 && (prop == FnProperty::kNormal || prop == FnProperty::kNoSkip)) {
@@ -465,15 +475,15 @@ bool DependencyEngine::TryAcquire(Var* const* reads, int num_reads, Var* const* 
   return false;
 }
 
-void DependencyEngine::ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error,
-                                      const char* name) {
+void DependencyEngine::ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept,
+                                      std::exception_ptr error, const char* name) {
   OpList ready;
   ErrorRecord* failure = error == nullptr ? nullptr : NewError(error, name, CallSite());
   for (int i = 0; i < num_writes; ++i) {
     Var* v = writes[i];
     if (failure != nullptr) failure->Ref();
     v->lock();
-    v->FinishWrite(1, failure, i < num_kept && !v->scratch(), &ready);
+    v->FinishWrite(1, failure, i < num_kept && !v->workspace(), &ready);
     v->unlock();
   }
   for (int i = 0; i < num_reads; ++i) {
@@ -489,16 +499,16 @@ void DependencyEngine::ReleaseChanged(Var* const* reads, int num_reads, Var* con
   if (__builtin_expect(!ready.empty(), 0)) Dispatch(&ready);
 }
 
-void ReleaseChanged(Engine* engine, Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error,
-                    const char* name) {
+void ReleaseChanged(Engine* engine, Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept,
+                    std::exception_ptr error, const char* name) {
   static_cast<DependencyEngine*>(engine)->ReleaseChanged(reads, num_reads, writes, num_writes, num_kept, std::move(error), name);
 }
 
-Var* NewScratchVariable(Engine* engine) { return static_cast<DependencyEngine*>(engine)->NewVariable(true); }
+Var* NewWorkspaceVariable(Engine* engine) { return static_cast<DependencyEngine*>(engine)->NewVariable(true); }
 
-Var* DependencyEngine::NewVariable(bool scratch) {
+Var* DependencyEngine::NewVariable(bool workspace) {
   Var* var = VarPool::Alloc();
-  var->Reset(scratch);
+  var->Reset(workspace);
   return var;
 }
 

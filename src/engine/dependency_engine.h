@@ -1,6 +1,7 @@
 /*
- * Everything that the three engines share: dependency tracking, completion, errors, bulking, waiting, fork. A subclass
- * only says where a ready operation runs (Schedule). The data structures and their invariants are described in var.h.
+ * Everything that the three engines share: dependency tracking, completion, errors, bulking,
+ * waiting, fork. A subclass only says where a ready operation runs (Schedule). The data structures
+ * and their invariants are described in var.h.
  */
 #ifndef MXNET_ENGINE_DEPENDENCY_ENGINE_H_
 #define MXNET_ENGINE_DEPENDENCY_ENGINE_H_
@@ -36,8 +37,8 @@ struct BulkBody {
 };
 
 /*
- * What an engine keeps per pushing or completing thread. Counters are written by their thread only; the bulk is guarded
- * by `lock`, because a thread that touches one of its variables flushes it.
+ * What an engine keeps per pushing or completing thread. Counters are written by their thread only;
+ * the bulk is guarded by `lock`, because a thread that touches one of its variables flushes it.
  */
 struct alignas(64) ThreadState {
   std::atomic<uint64_t> started{0}, finished{0};  // operations; the engine is quiescent when the sums are equal
@@ -47,12 +48,12 @@ struct alignas(64) ThreadState {
   SpinLock lock;
   Context bulk_ctx;
   int bulk_priority = 0;
-  uint64_t made = 0;              // operations
-  std::unique_ptr<BulkBody> bulk;   // null: nothing is open
+  uint64_t made = 0;                   // operations
+  std::unique_ptr<BulkBody> bulk;      // null: nothing is open
   std::atomic<bool> bulk_open{false};  // bulk != nullptr, readable without the lock (exact for the owner's own pushes)
-  std::vector<Op*> bulk_deletes;    // deletions of variables of the open bulk, pushed right after it
+  std::vector<Op*> bulk_deletes;       // deletions of variables of the open bulk, pushed right after it
 
-  std::atomic<bool> in_use{true};   // false: its thread has exited and another may take it over
+  std::atomic<bool> in_use{true};  // false: its thread has exited and another may take it over
   ThreadState* next = nullptr;
 };
 
@@ -61,8 +62,9 @@ inline void Bump(std::atomic<uint64_t>* counter, uint64_t by = 1) {  // single w
 }
 
 /*
- * This thread's state in the engine that it used last. Not initial-exec: one such variable moves all thread-local data of the
- * library into the loader's small reserve for opened libraries, and `import mxnet` fails.
+ * This thread's state in the engine that it used last. Not initial-exec: one such variable moves
+ * all thread-local data of the library into the loader's small reserve for opened libraries, and
+ * `import mxnet` fails.
  */
 struct StateCache {
   uint64_t engine_id;
@@ -76,18 +78,18 @@ class DependencyEngine : public Engine {
   ~DependencyEngine() override;
 
   Var* NewVariable() override { return NewVariable(false); }
-  Var* NewVariable(bool scratch);
+  Var* NewVariable(bool workspace);
   void DeleteVariable(SyncFn fn, Context ctx, Var* var) override;
   void PushAsync(AsyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                  const char* name, bool wait) override;
   void PushSync(SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, FnProperty prop, int priority,
                 const char* name) override;
   bool TryAcquire(Var* const* reads, int num_reads, Var* const* writes, int num_writes) override;
-  void Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error,
-               const char* name) override {
+  void Release(Var* const* reads, int num_reads, Var* const* writes, int num_writes, std::exception_ptr error, const char* name) override {
     ReleaseChanged(reads, num_reads, writes, num_writes, 0, error, name);
   }
-  void ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error, const char* name);
+  void ReleaseChanged(Var* const* reads, int num_reads, Var* const* writes, int num_writes, int num_kept, std::exception_ptr error,
+                      const char* name);
   void WaitForVar(Var* var, bool for_write) override;
   void WaitForAll() override;
   void Throw(Var* var) override;
@@ -97,7 +99,8 @@ class DependencyEngine : public Engine {
   void NotifyShutdown() override;
   EngineStats stats() const override;
 
-  /* Runs everything that is pending, then ends the workers; what is pushed later runs in the caller. Idempotent. */
+  /* Runs everything that is pending, then ends the workers; what is pushed later runs in the
+   * caller. Idempotent. */
   virtual void Shutdown() = 0;
 
   /* Fork: called with every other thread of the process alive (prepare, parent) or gone (child). */
@@ -106,7 +109,8 @@ class DependencyEngine : public Engine {
   virtual void ChildAfterFork();
 
   /*
-   * Waits until what was pushed on `var` is complete, and returns what devices still have to do. `raise`: the error that it keeps.
+   * Waits until what was pushed on `var` is complete, and returns what devices still have to do.
+   * `raise`: the error that it keeps.
    */
   std::vector<DeviceWorkPtr> Settle(Var* var, bool for_write, std::exception_ptr* raise);
   /* The failures that no wait has raised and no write has made good, oldest first. */
@@ -115,10 +119,12 @@ class DependencyEngine : public Engine {
   void ThreadExit(ThreadState* state);  // flushes its bulk and lets another thread take the state over
 
  protected:
-  /* `op` is ready. Called from any thread, without locks. Must run it (RunOp) or queue it. `may_keep`: this thread has
+  /* `op` is ready. Called from any thread, without locks. Must run it (RunOp) or queue it.
+   * `may_keep`: this thread has
      just finished a synchronous operation and will return to its worker loop at once. */
   virtual void Schedule(Op* op, bool may_keep) = 0;
-  /* Called after the fields of a pushed operation are set and before any other thread can see it. */
+  /* Called after the fields of a pushed operation are set and before any other thread can see
+   * it. */
   virtual void BeforeSubmit(Op*) {}
   /* Called on the pushing thread after the operation has been handed over (and maybe finished). */
   virtual void AfterSubmit() {}
@@ -126,9 +132,11 @@ class DependencyEngine : public Engine {
   /* Called when an operation of a NaiveCaller is done. */
   virtual void CallerDone(NaiveCaller*) {}
 
-  /* Returns what a function left under way on the context's streams, or null after waiting for it; may throw. */
+  /* Returns what a function left under way on the context's streams, or null after waiting for it;
+   * may throw. */
   using EndFn = DeviceWorkPtr (*)(const RunContext&, const char* name, const std::string& site);
-  /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `end`: null on the CPU. */
+  /* Runs a ready operation on this thread and, unless it is asynchronous, completes it. `end`: null
+   * on the CPU. */
   void RunOp(Op* op, const RunContext& rctx, EndFn end);
   /* Completes `op` with an error that arose before its function could run. */
   void FailOp(Op* op, std::exception_ptr error);
@@ -157,8 +165,8 @@ class DependencyEngine : public Engine {
   ErrorRecord* Keep(ErrorRecord* record);
   ErrorRecord* Inherit(ErrorRecord* input, uint64_t seen_raised, bool changes);
 
-  bool AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads,
-                    const std::vector<Var*>& writes, bool no_skip, int priority, const char* name);
+  bool AppendToBulk(ThreadState* state, SyncFn* fn, const Context& ctx, const std::vector<Var*>& reads, const std::vector<Var*>& writes,
+                    bool no_skip, int priority, const char* name);
   void CloseBulkLocked(ThreadState* state, OpList* ready);
   void Flush(ThreadState* state);
   void FlushAll();
@@ -169,16 +177,17 @@ class DependencyEngine : public Engine {
   void CheckContext(const Context& ctx, const char* name) const;
 
   const uint64_t id_;
-  std::atomic<ThreadState*> states_{nullptr};   // grows only; freed with the engine
+  std::atomic<ThreadState*> states_{nullptr};  // grows only; freed with the engine
   std::atomic<bool> bulking_off_{false};
   std::atomic<int> all_waiters_{0};
-  std::atomic<uint32_t> all_word_{0};           // futex of WaitForAll
-  std::atomic<int> callbacks_{0};               // OnComplete calls that still use the engine
+  std::atomic<uint32_t> all_word_{0};  // futex of WaitForAll
+  std::atomic<int> callbacks_{0};      // OnComplete calls that still use the engine
   std::mutex errors_mu_;
-  std::vector<ErrorRecord*> errors_;            // guarded by errors_mu_: may be unread, oldest first
+  std::vector<ErrorRecord*> errors_;  // guarded by errors_mu_: may be unread, oldest first
 };
 
-/* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must not wait. Not initial-exec, as above. */
+/* Depth of operations on this thread; an engine worker counts as one for good. Such a thread must
+ * not wait. Not initial-exec, as above. */
 extern __thread int tls_depth;
 struct InOperationScope {
   InOperationScope() { ++tls_depth; }
@@ -202,7 +211,8 @@ void UnregisterEngine(DependencyEngine* engine);
 void NotifyThreadExit(uint64_t engine_id, ThreadState* state);
 /* Waits for all work of the engine of Engine::Get, if it was ever made. */
 void FinishProcessEngine();
-/* True in a process that was forked from one that had an engine, or after Engine::MarkDataWorker. */
+/* True in a process that was forked from one that had an engine, or after
+ * Engine::MarkDataWorker. */
 bool IsDataWorker();
 void SetDataWorker();
 

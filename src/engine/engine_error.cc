@@ -8,7 +8,7 @@
 namespace mxnet {
 namespace {
 std::atomic<Engine::CallSiteFn> g_call_site{nullptr};
-thread_local bool marked = false;   // apart from the text, so that asking constructs nothing
+thread_local bool marked = false;  // apart from the text, so that asking constructs nothing
 thread_local std::string marked_site;
 }  // namespace
 
@@ -47,7 +47,8 @@ std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, 
     message = "an exception that is not a std::exception";
   }
   const std::string op = name != nullptr ? name : "";
-  // House style: a message starts with the [operator]. Kernels that follow it keep their own prefix.
+  // House style: a message starts with the [operator]. Kernels that follow it keep their own
+  // prefix.
   if (message.empty() || message[0] != '[') message = "[" + (op.empty() ? "engine" : op) + "] " + message;
   if (!op.empty() && message.compare(0, op.size() + 2, "[" + op + "]") != 0) message += "; raised in operator " + op;
   if (!site.empty()) message += "; called at " + site;

@@ -1,6 +1,7 @@
 /*
- * Live engines, and what a fork does to them. The child has one thread: it gets every lock free, every variable idle
- * (with an error in those that a lost operation was to write) and engines without workers, which are made on first use.
+ * Live engines, and what a fork does to them. The child has one thread: it gets every lock free,
+ * every variable idle (with an error in those that a lost operation was to write) and engines
+ * without workers, which are made on first use.
  */
 #include <algorithm>
 #include <atomic>
@@ -28,18 +29,19 @@ Registry& registry() {
 std::atomic<bool> g_data_worker{false};
 
 ErrorRecord* Lost() {
-  ErrorRecord* record = new ErrorRecord(std::make_exception_ptr(Error(
-      "[engine] the value was still being computed when the process was forked and stays with the parent process; accepted: "
-      "wait for arrays (waitall) before a fork whose child reads them")));
+  ErrorRecord* record = new ErrorRecord(std::make_exception_ptr(
+      Error("[engine] the value was still being computed when the process was forked and stays with the parent process; accepted: "
+            "wait for arrays (waitall) before a fork whose child reads them")));
   record->holders.store(1, std::memory_order_relaxed);
   return record;
 }
 
-// LOCK ORDER: registry, operation blocks, variable blocks, then what each engine's PrepareFork takes.
+// LOCK ORDER: registry, operation blocks, variable blocks, then what each engine's PrepareFork
+// takes.
 class Guard final : public ForkGuarded {
  public:
   void ForkLock() override {
-    SpinBudget();   // measured by the first thread that waits: the child would wait for one that it does not have
+    SpinBudget();  // measured by the first thread that waits: the child would wait for one that it does not have
     registry().mu.lock();
     BlockPool<Op>::Lock();
     BlockPool<Var>::Lock();

@@ -1,15 +1,16 @@
 /*
- * Runs every operation on the thread that pushes it, before the push returns. The dependency tracking is the same as
- * in the other engines, because several threads may push and asynchronous operations may be finished by others: a
- * pushing thread waits until its operation is ready, runs it and waits until it is complete. A push from inside an
- * operation that cannot run yet (its variables are held by that very operation, say) is left for the outermost push of
- * the same thread, which returns only when all of them are done.
+ * Runs every operation on the thread that pushes it, before the push returns. The dependency
+ * tracking is the same as in the other engines, because several threads may push and asynchronous
+ * operations may be finished by others: a pushing thread waits until its operation is ready, runs
+ * it and waits until it is complete. A push from inside an operation that cannot run yet (its
+ * variables are held by that very operation, say) is left for the outermost push of the same
+ * thread, which returns only when all of them are done.
  */
 #include <condition_variable>
 #include <mutex>
 
 #include "engine/dependency_engine.h"
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 
 namespace mxnet {
 namespace engine {

@@ -20,8 +20,9 @@ void Check(cudaError_t status, const char* what) {
 void SetDevice(int dev_id) {
   int count = 0;
   const cudaError_t counted = cudaGetDeviceCount(&count);
-  MXNET_CHECK(counted != cudaErrorInitializationError) << "[engine] gpu(" << dev_id << ") cannot be used: CUDA does not start here, as in a process forked after "
-                                                       << "CUDA was started; accepted: CPU memory here, or starting the process with 'spawn'";
+  MXNET_CHECK(counted != cudaErrorInitializationError)
+      << "[engine] gpu(" << dev_id << ") cannot be used: CUDA does not start here, as in a process forked after "
+      << "CUDA was started; accepted: CPU memory here, or starting the process with 'spawn'";
   Check(counted, "counting GPUs");
   MXNET_CHECK_KIND(dev_id >= 0 && dev_id < count, Value)
       << "[engine] gpu(" << dev_id << ") does not exist; this machine has " << count << " GPU(s)";
@@ -42,8 +43,8 @@ void Destroy(void* stream) { (void)cudaStreamDestroy(static_cast<cudaStream_t>(s
 void Synchronize(void* stream) { Check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)), "running on the GPU"); }
 
 /*
- * Events are used again by streams of their device; what already waits for one keeps to the work that it was recorded behind.
- * They stay until the process ends.
+ * Events are used again by streams of their device; what already waits for one keeps to the work
+ * that it was recorded behind. They stay until the process ends.
  */
 struct Event {
   cudaEvent_t event = nullptr;
@@ -53,7 +54,7 @@ struct Event {
 
 constexpr int kMostDevices = 64;
 ForkMutex* const g_events_mutex = new ForkMutex(ForkLevel::kEvents);
-std::vector<Event*>* const g_events = new std::vector<Event*>[2 * kMostDevices];   // free ones; guarded by g_events_mutex
+std::vector<Event*>* const g_events = new std::vector<Event*>[2 * kMostDevices];  // free ones; guarded by g_events_mutex
 
 std::vector<Event*>& FreeEvents(int dev, bool timing) { return g_events[dev % kMostDevices * 2 + timing]; }
 
@@ -104,7 +105,7 @@ void Wait(void* stream, void* event) {
 bool Passed(void* event) {
   const cudaError_t status = cudaEventQuery(static_cast<Event*>(event)->event);
   if (status == cudaErrorNotReady) {
-    cudaGetLastError();   // no failure: the next call must not find it
+    cudaGetLastError();  // no failure: the next call must not find it
     return false;
   }
   Check(status, "running on the GPU");
@@ -113,7 +114,8 @@ bool Passed(void* event) {
 
 void Finish(void* event) { Check(cudaEventSynchronize(static_cast<Event*>(event)->event), "running on the GPU"); }
 
-// DLPack's 1 and 2 are CUDA's own handles (cudaStreamLegacy, cudaStreamPerThread); they mean the current device's streams.
+// DLPack's 1 and 2 are CUDA's own handles (cudaStreamLegacy, cudaStreamPerThread); they mean the
+// current device's streams.
 void* RecordOn(int dev_id, void* stream) {
   const DeviceScope scope(dev_id);
   MXNET_CHECK(scope.ok()) << "[engine] gpu(" << dev_id << ") cannot be selected";
@@ -126,7 +128,8 @@ void WaitOn(int dev_id, void* stream, void* event) {
   Wait(stream, event);
 }
 
-const StreamHooks kCudaHooks = {SetDevice, Create, Destroy, Synchronize, Record, Wait, Passed, Finish, Release, RecordOn, WaitOn, MarkTime, Elapsed};
+const StreamHooks kCudaHooks = {SetDevice, Create,  Destroy,  Synchronize, Record,   Wait,   Passed,
+                                Finish,    Release, RecordOn, WaitOn,      MarkTime, Elapsed};
 
 struct Register {
   Register() { SetStreamHooks(&kCudaHooks); }

@@ -1,7 +1,7 @@
 #include <cuda_runtime_api.h>
 
-#include "engine/stream_order.h"
 #include "base/cuda_error.h"
+#include "engine/stream_order.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -19,7 +19,7 @@ void Order(void* later, void* earlier) {
   Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
   cudaError_t status = cudaEventRecord(event, static_cast<cudaStream_t>(earlier));
   if (status == cudaSuccess) status = cudaStreamWaitEvent(static_cast<cudaStream_t>(later), event, 0);
-  cudaEventDestroy(event);   // lives on until it has passed
+  cudaEventDestroy(event);  // lives on until it has passed
   Check(status, "ordering two streams");
 }
 

@@ -13,7 +13,8 @@ namespace mxnet {
 namespace engine {
 
 void SpinLock::LockSlow() {
-  // The holder may have been descheduled in the middle of its few instructions: after a short spin, give it the core.
+  // The holder may have been descheduled in the middle of its few instructions: after a short spin,
+  // give it the core.
   for (int spins = 0;; ++spins) {
     if (flag_.load(std::memory_order_relaxed) == 0 && flag_.exchange(1, std::memory_order_acquire) == 0) return;
     if (spins < 128) {

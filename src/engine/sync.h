@@ -1,6 +1,7 @@
 /*
- * The three ways in which the engine synchronises: a spinlock for sections of a few instructions, a futex word for
- * threads that have nothing to do, and a bounded spin in front of the futex. No operation takes a std::mutex.
+ * The three ways in which the engine synchronises: a spinlock for sections of a few instructions, a
+ * futex word for threads that have nothing to do, and a bounded spin in front of the futex. No
+ * operation takes a std::mutex.
  */
 #ifndef MXNET_ENGINE_SYNC_H_
 #define MXNET_ENGINE_SYNC_H_
@@ -19,7 +20,8 @@ inline void CpuPause() {
 #endif
 }
 
-/* REQUIRES: no user code, allocation of unbounded size or system call runs under it (unlock is a plain store). */
+/* REQUIRES: no user code, allocation of unbounded size or system call runs under it (unlock is a
+ * plain store). */
 class SpinLock {
  public:
   void lock() {
@@ -38,7 +40,8 @@ class SpinLock {
 void FutexWait(std::atomic<uint32_t>* word, uint32_t expected, int timeout_ms = -1);
 void FutexWake(std::atomic<uint32_t>* word, int count);
 
-/* Iterations of CpuPause worth spending before sleeping: about 5 microseconds, 0 on a machine with one core. */
+/* Iterations of CpuPause worth spending before sleeping: about 5 microseconds, 0 on a machine with
+ * one core. */
 int SpinBudget();
 
 /* One thread waits, one signals, once. The waiter may destroy it as soon as Wait returns. */

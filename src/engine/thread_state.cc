@@ -1,4 +1,5 @@
-/* Which ThreadState belongs to the calling thread, and what happens to it when the thread or the process's fork ends it. */
+/* Which ThreadState belongs to the calling thread, and what happens to it when the thread or the
+ * process's fork ends it. */
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,8 +21,9 @@ __thread bool tls_exited = false;
 struct ThreadStates {
   std::vector<std::pair<uint64_t, ThreadState*>> states;  // by engine id; an engine may be dead
   ~ThreadStates() {
-    // The main thread ends with the process, just before exit handlers destroy what libraries keep in function statics (oneDNN its compiled
-    // kernels), often before the handler of Engine::Get: what is in flight must be over by then.
+    // The main thread ends with the process, just before exit handlers destroy what libraries keep
+    // in function statics (oneDNN its compiled kernels), often before the handler of Engine::Get:
+    // what is in flight must be over by then.
     if (syscall(SYS_gettid) == getpid()) FinishProcessEngine();
     tls_exited = true;
     tls_state = {0, nullptr};
@@ -75,7 +77,8 @@ void DependencyEngine::ChildAfterFork() {
     s->started.store(0);
     s->finished.store(0);
     s->lock.Reset();
-    // Work of the parent, possibly in the middle of a change by a thread that does not exist here: leaked, not destroyed.
+    // Work of the parent, possibly in the middle of a change by a thread that does not exist here:
+    // leaked, not destroyed.
     s->bulk.release();
     s->bulk_open.store(false);
     new (&s->bulk_deletes) std::vector<Op*>();

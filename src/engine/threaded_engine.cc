@@ -2,8 +2,9 @@
  * The two engines with workers. They differ only in which pool an operation goes to:
  *
  *   ThreadedEngine            one pool for everything
- *   ThreadedEnginePerDevice   CPU; CPU priority (kCPUPrioritized, and kAsync, whose functions only start something and
- *                             must not wait behind kernels); per GPU: normal, copy (both directions), priority
+ *   ThreadedEnginePerDevice   CPU; CPU priority (kCPUPrioritized, and kAsync, whose functions only
+ *                             start something and must not wait behind kernels); per GPU: normal,
+ *                             copy (both directions), priority
  *
  * Pools are made when the first operation needs them, from the values that Env has then.
  */
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "engine/dependency_engine.h"
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "engine/stream.h"
 #include "engine/worker_pool.h"
 #include "mxnet/env.h"
@@ -101,11 +102,13 @@ class ThreadedEngineBase : public DependencyEngine {
     } catch (...) {
       return FailOp(op, std::current_exception());
     }
-    // What comes to the host is there when the operation is over: its readers on the CPU would hold up a worker otherwise.
+    // What comes to the host is there when the operation is over: its readers on the CPU would hold
+    // up a worker otherwise.
     RunOp(op, rctx, op->prop == FnProperty::kCopyFromGPU ? &EndOnHost : &EndOnStream);
   }
 
-  /* After Shutdown, typically from destructors at process exit. A chain runs in a loop, not in a recursion. */
+  /* After Shutdown, typically from destructors at process exit. A chain runs in a loop, not in a
+   * recursion. */
   void RunInCaller(Op* op) {
     static thread_local OpList* waiting = nullptr;
     if (waiting != nullptr) return waiting->Push(op);

@@ -70,11 +70,11 @@ void Var::SetError(ErrorRecord* outcome, bool soft) {
   old->Unref();
 }
 
-void Var::Reset(bool scratch) {
+void Var::Reset(bool workspace) {
   if (error_ != nullptr) error_->Unref();  // not an overwrite: WaitForAll still raises it
   error_ = nullptr;
   soft_ = false;
-  scratch_ = scratch;
+  workspace_ = workspace;
   work_ = nullptr;  // taken already
   live_ = !live_;
   writer_ = false;  // held by the deletion
@@ -92,7 +92,8 @@ void Var::ResetInChild(ErrorRecord* (*lost)()) {
   head_ = tail_ = nullptr;
   bulk_ = nullptr;
   if (live_) work_ = nullptr;  // the parent's streams are not here
-  // A record that another thread was replacing cannot be told from a good one: leak instead of releasing it.
+  // A record that another thread was replacing cannot be told from a good one: leak instead of
+  // releasing it.
   if (pending && live_) {
     error_ = lost();
     soft_ = false;

@@ -4,7 +4,7 @@
 
 #include "base/borrowed_team.h"
 #include "engine/dependency_engine.h"
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 
 namespace mxnet {
 namespace engine {
@@ -16,7 +16,8 @@ void DependencyEngine::CheckMayWait(const char* what) const {
 
 namespace {
 
-/* What a wait for the variable raises, null for nothing; the reference goes. Soft poison is over when another wait was first. */
+/* What a wait for the variable raises, null for nothing; the reference goes. Soft poison is over
+ * when another wait was first. */
 std::exception_ptr ToRaise(const FoundError& found) {
   if (found.record == nullptr) return nullptr;
   const bool first = found.record->Claim();
@@ -77,7 +78,8 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
   return under_way;
 }
 
-/* Waits for all of it. The first fault is raised, or kept for a later wait; one that the program has seen only `again`. */
+/* Waits for all of it. The first fault is raised, or kept for a later wait; one that the program
+ * has seen only `again`. */
 void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool raise, bool again) {
   std::exception_ptr fault;
   for (const DeviceWorkPtr& w : work) {
@@ -92,8 +94,8 @@ void DependencyEngine::FinishWork(const std::vector<DeviceWorkPtr>& work, bool r
 }
 
 bool DependencyEngine::Quiescent() const {
-  // Counters only grow and an operation is counted as started before it can finish. So if the sum of `finished`, read
-  // first, equals the sum of `started`, nothing was pending in between.
+  // Counters only grow and an operation is counted as started before it can finish. So if the sum
+  // of `finished`, read first, equals the sum of `started`, nothing was pending in between.
   uint64_t finished = 0, started = 0;
   ThreadState* head = states_.load(std::memory_order_acquire);
   for (ThreadState* s = head; s != nullptr; s = s->next) finished += s->finished.load(std::memory_order_seq_cst);
@@ -175,8 +177,9 @@ ErrorRecord* DependencyEngine::NewError(const std::exception_ptr& e, const char*
 }
 
 /*
- * The failure of an operation that is skipped because of `input`'s; one reference and one holder, as above. What it was to change keeps its contents and
- * would be readable at once if the program had been told of `input` when it pushed the operation: then the skipped change is told as well.
+ * The failure of an operation that is skipped because of `input`'s; one reference and one holder,
+ * as above. What it was to change keeps its contents and would be readable at once if the program
+ * had been told of `input` when it pushed the operation: then the skipped change is told as well.
  */
 ErrorRecord* DependencyEngine::Inherit(ErrorRecord* input, uint64_t seen_raised, bool changes) {
   if (changes && input->RaisedBefore(seen_raised)) return Keep(new ErrorRecord(input->error));
@@ -202,14 +205,15 @@ ErrorRecord* DependencyEngine::Keep(ErrorRecord* record) {
   return record;
 }
 
-// What is in flight ends here too: later, Python or the exit handlers of other libraries take away what it uses.
+// What is in flight ends here too: later, Python or the exit handlers of other libraries take away
+// what it uses.
 void DependencyEngine::NotifyShutdown() {
   bulking_off_.store(true, std::memory_order_relaxed);
   Drain();
   try {
     FinishWork(LastWork(), true);
   } catch (...) {
-    NewError(std::current_exception(), nullptr, "")->Unref();   // stays among those that are unread
+    NewError(std::current_exception(), nullptr, "")->Unref();  // stays among those that are unread
   }
 }
 

@@ -16,13 +16,12 @@ thread_local WorkerPool* tls_pool = nullptr;
 thread_local Op* tls_kept = nullptr;
 }  // namespace
 
-WorkerPool::WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run)
-    : name_(std::move(name)), run_(std::move(run)) {
+WorkerPool::WorkerPool(std::string name, int num_threads, std::function<void(Op*)> run) : name_(std::move(name)), run_(std::move(run)) {
   try {
     for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { Loop(); });
-  } catch (const std::exception& e) {   // a limit of processes or of address space
-    LogWarning("[engine] " + name_ + ": only " + std::to_string(threads_.size()) + " of " + std::to_string(num_threads) + " threads could be started (" + e.what() + ")" +
-               (threads_.empty() ? "; operations run on the threads that call" : ""));
+  } catch (const std::exception& e) {  // a limit of processes or of address space
+    LogWarning("[engine] " + name_ + ": only " + std::to_string(threads_.size()) + " of " + std::to_string(num_threads) +
+               " threads could be started (" + e.what() + ")" + (threads_.empty() ? "; operations run on the threads that call" : ""));
   }
   num_threads_ = static_cast<int>(threads_.size());
 }
@@ -32,16 +31,19 @@ void WorkerPool::Push(Op* op) {
   {
     std::lock_guard<SpinLock> hold(lock_);
     if (op->priority == 0) {
-      if (!fifo_.empty() && Before(*op, *fifo_.front())) fifo_.PushFront(op);
-      else fifo_.Push(op);
+      if (!fifo_.empty() && Before(*op, *fifo_.front()))
+        fifo_.PushFront(op);
+      else
+        fifo_.Push(op);
     } else {
       heap_.push_back({op->priority, seq_++, op});
       std::push_heap(heap_.begin(), heap_.end());
     }
     size = size_.fetch_add(1, std::memory_order_seq_cst) + 1;
   }
-  // A worker announces that it sleeps, or that it no longer spins, before it looks at size_ for the last time; the
-  // total order of these accesses means that either it sees the new size or we see the announcement.
+  // A worker announces that it sleeps, or that it no longer spins, before it looks at size_ for the
+  // last time; the total order of these accesses means that either it sees the new size or we see
+  // the announcement.
   if (sleepers_.load(std::memory_order_seq_cst) > 0 && size > spinners_.load(std::memory_order_seq_cst)) {
     word_.fetch_add(1, std::memory_order_seq_cst);
     FutexWake(&word_, 1);

@@ -1,8 +1,10 @@
-// CachedOp: a symbol as one operator. Plans are compiled per input signature; each caller takes an instance of its own.
+// CachedOp: a symbol as one operator. Plans are compiled per input signature; each caller takes an
+// instance of its own.
 //
-// On the autograd tape a call is one node of the hidden operator _CachedOp. Its gradient is normally the backward phase of the same plan
-// instance (_backward_CachedOp). When the backward pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead,
-// which differentiates again.
+// On the autograd tape a call is one node of the hidden operator _CachedOp. Its gradient is
+// normally the backward phase of the same plan instance (_backward_CachedOp). When the backward
+// pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead, which
+// differentiates again.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,7 +18,7 @@
 
 #include "executor/callers.h"
 #include "executor/explain.h"
-#include "executor/passes.h"
+#include "executor/passes/core/passes.h"
 #include "graph/gradient.h"
 #include "imperative/tape.h"
 #include "ndarray/run.h"
@@ -24,8 +26,9 @@
 namespace mxnet {
 namespace {
 
-// Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would fill the memory with them. Of more than a few plans the
-// folded weights must also fit so many bytes.
+// Plans kept per CachedOp: each has its packed and folded weights. Inputs of ever new shapes would
+// fill the memory with them. Of more than a few plans the folded weights must also fit so many
+// bytes.
 constexpr size_t kMostPlans = 32, kAnyPlans = 8, kMostFolded = size_t{1} << 30;
 
 bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True"; }
@@ -33,7 +36,8 @@ bool IsTrue(const std::string& s) { return s == "1" || s == "true" || s == "True
 int ParseInt(const std::string& key, const std::string& value) {
   char* end = nullptr;
   const long v = std::strtol(value.c_str(), &end, 10);
-  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && v >= 0 && v < (1 << 30), Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a whole number >= 0";
+  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && v >= 0 && v < (1 << 30), Value)
+      << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a whole number >= 0";
   return static_cast<int>(v);
 }
 
@@ -47,7 +51,8 @@ std::vector<int> ParseList(const std::string& key, const std::string& value) {
       i = static_cast<size_t>(end - value.c_str());
       continue;
     }
-    MXNET_CHECK_KIND(std::strchr("[](), L", value[i]), Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a list of input numbers";
+    MXNET_CHECK_KIND(std::strchr("[](), L", value[i]), Value)
+        << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a list of input numbers";
     ++i;
   }
   return list;
@@ -56,7 +61,8 @@ std::vector<int> ParseList(const std::string& key, const std::string& value) {
 size_t ParseBytes(const std::string& key, const std::string& value) {
   char* end = nullptr;
   const unsigned long long v = std::strtoull(value.c_str(), &end, 10);
-  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && value[0] != '-', Value) << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a number of bytes, 0: no limit";
+  MXNET_CHECK_KIND(end != value.c_str() && *end == '\0' && value[0] != '-', Value)
+      << "[CachedOp] flag " << key << " is '" << value << "'; accepted: a number of bytes, 0: no limit";
   return static_cast<size_t>(v);
 }
 
@@ -70,8 +76,9 @@ struct Compiled {
 };
 
 /*
- * Arenas of one CachedOp. Plans for different input shapes use the same ones, so that memory kept between calls is what the largest plan needs, once
- * for each call that is under way: between a recorded call and its backward pass an arena is taken.
+ * Arenas of one CachedOp. Plans for different input shapes use the same ones, so that memory kept
+ * between calls is what the largest plan needs, once for each call that is under way: between a
+ * recorded call and its backward pass an arena is taken.
  */
 class ArenaPool {
  public:
@@ -95,7 +102,8 @@ class ArenaPool {
   std::vector<std::shared_ptr<Arena>> idle_;
 };
 
-/* What a thread's last call left for its next one: a plan, the signature it is for, and an instance whose arena nobody else has. */
+/* What a thread's last call left for its next one: a plan, the signature it is for, and an instance
+ * whose arena nobody else has. */
 struct Warm {
   std::string key;
   std::shared_ptr<Compiled> compiled;
@@ -106,16 +114,17 @@ struct Warm {
 struct CallState {
   std::shared_ptr<CachedOpImpl> op;
   std::shared_ptr<Compiled> compiled;
-  std::shared_ptr<PlanInstance> instance;   // null once the backward pass has used it up
-  std::shared_ptr<PlanCall> forward;        // inputs and outputs, detached
-  std::vector<int> wanted;                  // inputs whose gradients the plan computes
+  std::shared_ptr<PlanInstance> instance;  // null once the backward pass has used it up
+  std::shared_ptr<PlanCall> forward;       // inputs and outputs, detached
+  std::vector<int> wanted;                 // inputs whose gradients the plan computes
   bool keep_arena = false;
 
   ~CallState();
   void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads);
 };
 
-/* Parameters of _CachedOp (`state` null when a backward pass made the node) and of _backward_CachedOp. */
+/* Parameters of _CachedOp (`state` null when a backward pass made the node) and of
+ * _backward_CachedOp. */
 struct CachedOpParam {
   std::shared_ptr<CachedOpImpl> op;
   std::shared_ptr<CallState> state;
@@ -125,25 +134,37 @@ AttrsPtr CallAttrs(const char* op, std::shared_ptr<CachedOpImpl> impl, std::shar
   auto attrs = std::make_shared<Attrs>();
   attrs->op = Op::Get(op);
   attrs->param = std::make_shared<CachedOpParam>(CachedOpParam{std::move(impl), std::move(state)});
-  attrs->grad_use.bits = ~uint64_t{0};   // not to be found out by building the gradient
+  attrs->grad_use.bits = ~uint64_t{0};  // not to be found out by building the gradient
   return attrs;
 }
 
 class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<CachedOpImpl> {
  public:
-  CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags) : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
+  CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags)
+      : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
     static const char* const kIgnored[] = {"param_indices", "is_dynamic"};
     for (const auto& kv : flags) {
-      if (kv.first == "static_alloc") static_alloc_ = IsTrue(kv.second);
-      else if (kv.first == "static_shape") static_shape_ = IsTrue(kv.second);
-      else if (kv.first == "inline_limit") inline_limit_ = ParseInt(kv.first, kv.second);
-      else if (kv.first == "forward_bulk_size") forward_bulk_ = ParseInt(kv.first, kv.second);
-      else if (kv.first == "backward_bulk_size") backward_bulk_ = ParseInt(kv.first, kv.second);
-      else if (kv.first == "data_indices") data_inputs_ = ParseList(kv.first, kv.second);
-      else if (kv.first == "memory_budget") memory_budget_ = ParseBytes(kv.first, kv.second);
-      else if (kv.first == "thread_safe") on_caller_ = IsTrue(kv.second);
-      else MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
-          << "[CachedOp] unknown flag " << kv.first << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, thread_safe, data_indices, param_indices, is_dynamic";
+      if (kv.first == "static_alloc")
+        static_alloc_ = IsTrue(kv.second);
+      else if (kv.first == "static_shape")
+        static_shape_ = IsTrue(kv.second);
+      else if (kv.first == "inline_limit")
+        inline_limit_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "forward_bulk_size")
+        forward_bulk_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "backward_bulk_size")
+        backward_bulk_ = ParseInt(kv.first, kv.second);
+      else if (kv.first == "data_indices")
+        data_inputs_ = ParseList(kv.first, kv.second);
+      else if (kv.first == "memory_budget")
+        memory_budget_ = ParseBytes(kv.first, kv.second);
+      else if (kv.first == "thread_safe")
+        on_caller_ = IsTrue(kv.second);
+      else
+        MXNET_CHECK_KIND(std::count(std::begin(kIgnored), std::end(kIgnored), kv.first), Value)
+            << "[CachedOp] unknown flag " << kv.first
+            << "; accepted: static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, memory_budget, thread_safe, "
+               "data_indices, param_indices, is_dynamic";
     }
     MXNET_CHECK_KIND(static_alloc_ || !static_shape_, Value) << "[CachedOp] static_shape=True needs static_alloc=True";
     dynamic_ = HasDynamicShape(symbol_);
@@ -190,8 +211,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
         continue;
       }
       MXNET_CHECK_KIND(outputs[i]->shape() == plan.output_shapes[i] && outputs[i]->dtype() == plan.output_dtypes[i], Value)
-          << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype()) << "; the result is " << plan.output_shapes[i] << ' '
-          << DTypeName(plan.output_dtypes[i]);
+          << "[CachedOp] output " << i << " is given as " << outputs[i]->shape() << ' ' << DTypeName(outputs[i]->dtype())
+          << "; the result is " << plan.output_shapes[i] << ' ' << DTypeName(plan.output_dtypes[i]);
       const bool shared = std::any_of(inputs.begin(), inputs.end(), [&](const NDArray* in) { return in->chunk() == outputs[i]->chunk(); });
       if (shared || outputs[i]->ctx() != where) {
         slot = NDArray(plan.output_shapes[i], where, plan.output_dtypes[i], true);
@@ -204,8 +225,10 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     call->free_after_forward = !static_alloc_ && !record;
     call->on_caller = on_caller_ && !record;
     const Monitor monitor = CurrentMonitor();
-    if (monitor) instance->RunMonitored(call, false, monitor);
-    else instance->Run(call, false);
+    if (monitor)
+      instance->RunMonitored(call, false, monitor);
+    else
+      instance->Run(call, false);
     for (auto& c : copied) CopyFromTo(c.first, *c.second);
     if (!record) return Keep(std::move(warm));
     auto state = std::make_shared<CallState>();
@@ -245,15 +268,19 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       std::lock_guard<std::mutex> lock(mutex_);
       if (last_) plan = last_->plan;
     }
-    MXNET_CHECK_KIND(plan, Value) << "[explain] nothing is compiled" << (dynamic_ ? ": this graph has shapes that depend on values, so it runs without a plan" : " yet; call it once before");
+    MXNET_CHECK_KIND(plan, Value) << "[explain] nothing is compiled"
+                                  << (dynamic_ ? ": this graph has shapes that depend on values, so it runs without a plan"
+                                               : " yet; call it once before");
     return ExplainPlan(*plan, symbol_.ListInputNames(Symbol::kAll), TimePlan(plan, inputs, runs));
   }
   void SetMonitor(Executor::MonitorFn fn, bool monitor_all) override {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Hooks of blocks see what operators get and give; variables as such are shown to executors' monitors alone.
+    // Hooks of blocks see what operators get and give; variables as such are shown to executors'
+    // monitors alone.
     if (fn) {
       const std::vector<std::string> names = symbol_.ListInputNames(Symbol::kAll);
-      fn = [fn = std::move(fn), hidden = std::set<std::string>(names.begin(), names.end())](const char* name, const char* op, const NDArray& array) {
+      fn = [fn = std::move(fn), hidden = std::set<std::string>(names.begin(), names.end())](const char* name, const char* op,
+                                                                                            const NDArray& array) {
         if (!hidden.count(name)) fn(name, op, array);
       };
     }
@@ -264,7 +291,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   int num_inputs() const { return static_cast<int>(variables_.size()); }
   int num_outputs() const { return static_cast<int>(symbol_.outputs.size()); }
 
-  /* The gradient as a CachedOp: which of [ograds][inputs] it takes, in order, and which input each of its outputs belongs to. */
+  /* The gradient as a CachedOp: which of [ograds][inputs] it takes, in order, and which input each
+   * of its outputs belongs to. */
   struct GradOp {
     std::shared_ptr<CachedOpImpl> op;
     std::vector<int> takes;
@@ -310,21 +338,27 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   }
 
   void Check(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) const {
-    MXNET_CHECK_KIND(inputs.size() == variables_.size(), Value) << "[CachedOp] got " << inputs.size() << " inputs; the graph has " << variables_.size();
-    MXNET_CHECK_KIND(outputs.size() == symbol_.outputs.size(), Value) << "[CachedOp] got room for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
+    MXNET_CHECK_KIND(inputs.size() == variables_.size(), Value)
+        << "[CachedOp] got " << inputs.size() << " inputs; the graph has " << variables_.size();
+    MXNET_CHECK_KIND(outputs.size() == symbol_.outputs.size(), Value)
+        << "[CachedOp] got room for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[CachedOp] input " << variables_[i]->name << " is an empty (none) array";
+      MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value)
+          << "[CachedOp] input " << variables_[i]->name << " is an empty (none) array";
       if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
       MXNET_CHECK_KIND(inputs[i]->ctx().execution() == inputs[0]->ctx().execution(), Value)
-          << "[CachedOp] input " << variables_[i]->name << " is on " << inputs[i]->ctx() << "; input " << variables_[0]->name << " is on " << inputs[0]->ctx() << "; all must be on one device";
+          << "[CachedOp] input " << variables_[i]->name << " is on " << inputs[i]->ctx() << "; input " << variables_[0]->name << " is on "
+          << inputs[0]->ctx() << "; all must be on one device";
     }
   }
 
   /*
-   * Plan and instance for a call, without a lock when this thread's last call had the same signature: its arena is then still this
-   * thread's, so that calls of different threads never wait for one another.
+   * Plan and instance for a call, without a lock when this thread's last call had the same
+   * signature: its arena is then still this thread's, so that calls of different threads never wait
+   * for one another.
    */
-  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted, bool watched) {
+  std::unique_ptr<Warm> Prepare(const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted,
+                                bool watched) {
     std::string key;
     auto put = [&key](const void* p, size_t n) { key.append(static_cast<const char*>(p), n); };
     const int head[4] = {static_cast<int>(where.dev_type), where.dev_id, is_train, watched};
@@ -335,7 +369,8 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       put(a->shape().dims(), sizeof(int64_t) * a->shape().ndim());
     }
     put(wanted.data(), wanted.size() * sizeof(int));
-    // acquire pairs with the release in Keep: what the slot's last user wrote into the instance is seen
+    // acquire pairs with the release in Keep: what the slot's last user wrote into the instance is
+    // seen
     std::unique_ptr<Warm> warm(warm_[CallerNumber() % kSlots].exchange(nullptr, std::memory_order_acquire));
     if (warm && warm->key == key) return warm;
     std::shared_ptr<Arena> arena = warm ? warm->instance->arena() : nullptr;
@@ -349,14 +384,14 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   void Keep(std::unique_ptr<Warm> warm) {
     Warm* none = nullptr;
     if (warm_[CallerNumber() % kSlots].compare_exchange_strong(none, warm.get(), std::memory_order_release, std::memory_order_relaxed)) {
-      warm.release();   // the slot owns it
+      warm.release();  // the slot owns it
     } else {
       Return(warm->instance);
     }
   }
 
-  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train, const std::vector<int>& wanted,
-                                 bool watched) {
+  std::shared_ptr<Compiled> Find(const std::string& key, const std::vector<NDArray*>& inputs, Context where, bool is_train,
+                                 const std::vector<int>& wanted, bool watched) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto& slot = compiled_[key];
     if (!slot) {
@@ -374,9 +409,9 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
       request.backward_bulk = backward_bulk_;
       if (!wanted.empty()) request.grad_req.assign(inputs.size(), OpReq::kNull);
       request.memory_budget = memory_budget_;
-      request.passing.assign(inputs.size(), 0);
+      request.per_call.assign(inputs.size(), 0);
       for (int i : data_inputs_)
-        if (i < static_cast<int>(inputs.size())) request.passing[i] = 1;
+        if (i < static_cast<int>(inputs.size())) request.per_call[i] = 1;
       for (int i : wanted) request.grad_req[i] = OpReq::kWrite;
       auto fresh = std::make_shared<Compiled>();
       try {
@@ -417,11 +452,11 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
   size_t memory_budget_ = 0;
   std::vector<int> data_inputs_;
   ArenaPool arenas_;
-  static constexpr int kSlots = 64;   // one per living thread that calls; threads with higher numbers share
+  static constexpr int kSlots = 64;  // one per living thread that calls; threads with higher numbers share
   std::array<std::atomic<Warm*>, kSlots> warm_{};
   std::atomic<bool> monitored_{false};
 
-  mutable std::mutex mutex_;   // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::unordered_map<std::string, std::shared_ptr<Compiled>> compiled_;
   uint64_t uses_ = 0;
   std::shared_ptr<Compiled> last_;
@@ -438,8 +473,8 @@ CallState::~CallState() {
 void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads) {
   const Plan& plan = *compiled->plan;
   if (!instance) {
-    // Differentiated before (retain_graph): the activations were used up then, so the forward pass is repeated, with the same random
-    // numbers and without touching the auxiliary states again.
+    // Differentiated before (retain_graph): the activations were used up then, so the forward pass
+    // is repeated, with the same random numbers and without touching the auxiliary states again.
     instance = op->Take(compiled.get());
     auto again = std::make_shared<PlanCall>(*forward);
     again->repeats = forward;
@@ -453,8 +488,8 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
   }
   auto call = std::make_shared<PlanCall>(*forward);
   for (size_t i = 0; i < ograds.size(); ++i) {
-    MXNET_CHECK_KIND(ograds[i]->shape() == plan.output_shapes[i], Value) << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has "
-                                                                         << plan.output_shapes[i];
+    MXNET_CHECK_KIND(ograds[i]->shape() == plan.output_shapes[i], Value)
+        << "[CachedOp] the gradient of output " << i << " has shape " << ograds[i]->shape() << "; the output has " << plan.output_shapes[i];
     call->arrays[plan.head_slot(static_cast<int>(i))] = AsGradientOf(plan.output_dtypes[i], plan.ctx, *ograds[i]).Detach();
   }
   for (size_t k = 0; k < wanted.size(); ++k) {
@@ -528,10 +563,15 @@ MXNET_REGISTER_OP(_CachedOp)
 MXNET_REGISTER_OP(_backward_CachedOp)
     .describe("The backward phase of a recorded CachedOp call.")
     .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 0; })
-    .set_outputs({"output"}, [](const Attrs& a) { return a.param && a.get<CachedOpParam>().state ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1; })
+    .set_outputs({"output"},
+                 [](const Attrs& a) {
+                   return a.param && a.get<CachedOpParam>().state ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1;
+                 })
     .set_infer_shape(UnknownShape)
     .set_infer_type(UnknownType)
-    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) { ParamOf(a, true).state->Backward(in, out); });
+    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+      ParamOf(a, true).state->Backward(in, out);
+    });
 
 }  // namespace
 
@@ -539,6 +579,8 @@ std::shared_ptr<CachedOp> CachedOp::Create(const mxnet::Symbol& symbol, const st
   return std::make_shared<CachedOpImpl>(symbol, flags);
 }
 
-std::string ExplainCachedOp(const CachedOp& op, const std::vector<NDArray>& inputs, int runs) { return dynamic_cast<const CachedOpImpl&>(op).Explain(inputs, runs); }
+std::string ExplainCachedOp(const CachedOp& op, const std::vector<NDArray>& inputs, int runs) {
+  return dynamic_cast<const CachedOpImpl&>(op).Explain(inputs, runs);
+}
 
 }  // namespace mxnet

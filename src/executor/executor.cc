@@ -1,11 +1,12 @@
-// Executor: a symbol bound to arrays. Plans for inference and training are compiled when first needed and share one arena.
+// Executor: a symbol bound to arrays. Plans for inference and training are compiled when first
+// needed and share one arena.
 #include <algorithm>
 #include <array>
 #include <map>
 #include <sstream>
 
 #include "executor/explain.h"
-#include "executor/placement.h"
+#include "executor/plan/placement.h"
 
 namespace mxnet {
 namespace {
@@ -25,18 +26,28 @@ class ModeScope {
 
 class ExecutorImpl : public Executor {
  public:
-  ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads, const std::vector<OpReq>& grad_req,
-               const std::vector<NDArray>& in_aux, ExecutorImpl* shared, std::shared_ptr<const Plan> inference_plan = nullptr, std::vector<Context> output_places = {})
-      : symbol_(symbol), ctx_(ctx), output_places_(std::move(output_places)), placed_(!output_places_.empty()), inference_plan_(std::move(inference_plan)), on_caller_(inference_plan_ != nullptr) {
+  ExecutorImpl(const Symbol& symbol, Context ctx, const std::vector<NDArray>& in_args, const std::vector<NDArray>& in_grads,
+               const std::vector<OpReq>& grad_req, const std::vector<NDArray>& in_aux, ExecutorImpl* shared,
+               std::shared_ptr<const Plan> inference_plan = nullptr, std::vector<Context> output_places = {})
+      : symbol_(symbol),
+        ctx_(ctx),
+        output_places_(std::move(output_places)),
+        placed_(!output_places_.empty()),
+        inference_plan_(std::move(inference_plan)),
+        on_caller_(inference_plan_ != nullptr) {
     args = in_args;
     aux = in_aux;
     arg_grads = in_grads;
     arg_grads.resize(args.size());
     const auto arg_nodes = symbol.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = symbol.ListInputs(Symbol::kAuxStates);
-    MXNET_CHECK_KIND(args.size() == arg_nodes.size(), Value) << "[bind] got " << args.size() << " arguments; the symbol has " << arg_nodes.size();
-    MXNET_CHECK_KIND(aux.size() == aux_nodes.size(), Value) << "[bind] got " << aux.size() << " auxiliary states; the symbol has " << aux_nodes.size();
-    MXNET_CHECK_KIND(in_grads.empty() || in_grads.size() == args.size(), Value) << "[bind] got " << in_grads.size() << " gradient arrays for " << args.size() << " arguments";
-    MXNET_CHECK_KIND(grad_req.empty() || grad_req.size() == args.size(), Value) << "[bind] got " << grad_req.size() << " grad_reqs for " << args.size() << " arguments";
+    MXNET_CHECK_KIND(args.size() == arg_nodes.size(), Value)
+        << "[bind] got " << args.size() << " arguments; the symbol has " << arg_nodes.size();
+    MXNET_CHECK_KIND(aux.size() == aux_nodes.size(), Value)
+        << "[bind] got " << aux.size() << " auxiliary states; the symbol has " << aux_nodes.size();
+    MXNET_CHECK_KIND(in_grads.empty() || in_grads.size() == args.size(), Value)
+        << "[bind] got " << in_grads.size() << " gradient arrays for " << args.size() << " arguments";
+    MXNET_CHECK_KIND(grad_req.empty() || grad_req.size() == args.size(), Value)
+        << "[bind] got " << grad_req.size() << " grad_reqs for " << args.size() << " arguments";
     arg_req_.assign(args.size(), OpReq::kNull);
     for (size_t i = 0; i < args.size(); ++i) {
       CheckArray(args[i], "argument", arg_nodes[i]->name);
@@ -45,8 +56,8 @@ class ExecutorImpl : public Executor {
       if (arg_req_[i] == OpReq::kNull) continue;
       CheckArray(arg_grads[i], "gradient", arg_nodes[i]->name);
       MXNET_CHECK_KIND(arg_grads[i].shape() == args[i].shape() && arg_grads[i].dtype() == args[i].dtype(), Value)
-          << "[bind] the gradient of " << arg_nodes[i]->name << " is " << arg_grads[i].shape() << ' ' << DTypeName(arg_grads[i].dtype()) << "; the argument is "
-          << args[i].shape() << ' ' << DTypeName(args[i].dtype());
+          << "[bind] the gradient of " << arg_nodes[i]->name << " is " << arg_grads[i].shape() << ' ' << DTypeName(arg_grads[i].dtype())
+          << "; the argument is " << args[i].shape() << ' ' << DTypeName(args[i].dtype());
       has_grads_ = true;
     }
     for (size_t i = 0; i < aux.size(); ++i) CheckArray(aux[i], "auxiliary state", aux_nodes[i]->name);
@@ -93,7 +104,8 @@ class ExecutorImpl : public Executor {
     const bool backward = is_train && has_grads_;
     Compiled* c = Get(is_train, backward);
     const int steps = c->plan()->forward.end;
-    MXNET_CHECK_KIND(step >= 0 && step < std::max(steps, 1), Value) << "[executor] partial forward step " << step << "; accepted: 0 to " << steps - 1;
+    MXNET_CHECK_KIND(step >= 0 && step < std::max(steps, 1), Value)
+        << "[executor] partial forward step " << step << "; accepted: 0 to " << steps - 1;
     if (steps == 0) return 0;
     if (step == 0 || !last_call_) {
       last_call_ = std::make_shared<PlanCall>();
@@ -110,13 +122,14 @@ class ExecutorImpl : public Executor {
   void Backward(const std::vector<NDArray>& head_grads, bool is_train) override {
     if (!has_grads_) return;
     if (dynamic_) {
-      if (!recorded_) ForwardDynamic(is_train && !forward_run_, true);   // a forward pass for inference is repeated as one
+      if (!recorded_) ForwardDynamic(is_train && !forward_run_, true);  // a forward pass for inference is repeated as one
       return BackwardDynamic(head_grads);
     }
     if (!last_) Forward(is_train);
     if (spent_ || arena_->holds != last_call_.get()) {
-      // What the backward pass needs was not kept (forward for inference), has been used up, or an executor that shares the arena ran: repeat the forward pass, with the same
-      // random numbers and without touching the auxiliary states again.
+      // What the backward pass needs was not kept (forward for inference), has been used up, or an
+      // executor that shares the arena ran: repeat the forward pass, with the same random numbers
+      // and without touching the auxiliary states again.
       Compiled* c = Get(last_->plan()->is_train, true);
       auto call = std::make_shared<PlanCall>();
       call->graphs = true;
@@ -126,7 +139,7 @@ class ExecutorImpl : public Executor {
       call->repeats = last_call_;
       c->Run(call, false);
       last_ = c;
-      arena_->holds = nullptr;   // this backward pass is pushed before anybody else can run; the next one repeats again
+      arena_->holds = nullptr;  // this backward pass is pushed before anybody else can run; the next one repeats again
     }
     const Plan& plan = *last_->plan();
     auto call = std::make_shared<PlanCall>();
@@ -134,11 +147,13 @@ class ExecutorImpl : public Executor {
     FillForward(call.get(), plan);
     for (int i = 0; i < plan.num_outputs; ++i) {
       const bool given = i < static_cast<int>(head_grads.size()) && !head_grads[i].is_none();
-      MXNET_CHECK(given || !plan.head_used[i]) << "[executor] output " << i << " (" << symbol_.ListOutputNames()[i]
-                                               << ") is no loss, so backward needs a head gradient for it; pass out_grads, or wrap the output in MakeLoss";
-      if (!plan.head_used[i]) continue;   // losses and blocked outputs: whatever is given, nobody reads it
+      MXNET_CHECK(given || !plan.head_used[i])
+          << "[executor] output " << i << " (" << symbol_.ListOutputNames()[i]
+          << ") is no loss, so backward needs a head gradient for it; pass out_grads, or wrap the output in MakeLoss";
+      if (!plan.head_used[i]) continue;  // losses and blocked outputs: whatever is given, nobody reads it
       MXNET_CHECK_KIND(head_grads[i].shape() == outputs_[i].shape(), Value)
-          << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has " << outputs_[i].shape();
+          << "[executor] head gradient " << i << " has shape " << head_grads[i].shape() << "; output " << i << " has "
+          << outputs_[i].shape();
       call->arrays[plan.head_slot(i)] = AsGradientOf(plan.output_dtypes[i], ctx_, head_grads[i]);
     }
     for (size_t i = 0; i < inputs_.size(); ++i)
@@ -156,13 +171,15 @@ class ExecutorImpl : public Executor {
       auto it = shapes.find(g.nodes[id].source->name);
       if (it != shapes.end()) all[g.eid(id, 0)] = it->second;
     }
-    MXNET_CHECK_KIND(InferShapes(g, &all), Value) << "[executor] reshape: the given shapes do not determine all others; give the shape of every input that changes";
+    MXNET_CHECK_KIND(InferShapes(g, &all), Value)
+        << "[executor] reshape: the given shapes do not determine all others; give the shape of every input that changes";
     std::unordered_map<const Node*, Shape> shape_of;
     for (uint32_t id : g.input_nodes) shape_of[g.nodes[id].source] = all[g.eid(id, 0)];
     auto fit = [&](const NDArray& old, const Shape& to, const std::string& name) -> NDArray {
       if (old.is_none() || old.shape() == to) return old;
-      MXNET_CHECK_KIND(partial_shaping || shapes.count(name), Value) << "[executor] reshape changes the shape of " << name << " from " << old.shape() << " to " << to
-                                                                    << ", which was not asked for; pass partial_shaping=True to allow that";
+      MXNET_CHECK_KIND(partial_shaping || shapes.count(name), Value)
+          << "[executor] reshape changes the shape of " << name << " from " << old.shape() << " to " << to
+          << ", which was not asked for; pass partial_shaping=True to allow that";
       if (to.Size() <= old.shape().Size()) return old.Reshape(Shape({old.shape().Size()})).Slice(0, to.Size()).Reshape(to);
       MXNET_CHECK_KIND(allow_up_sizing, Value) << "[executor] reshape makes " << name << " larger (" << old.shape() << " to " << to
                                                << "); pass allow_up_sizing=True to allocate anew";
@@ -181,15 +198,18 @@ class ExecutorImpl : public Executor {
   }
 
   std::shared_ptr<Executor> SharePlan(const std::vector<NDArray>& other_args, const std::vector<NDArray>& other_aux) override {
-    MXNET_CHECK_KIND(!dynamic_ && !has_grads_, Value) << "[executor] a plan is shared for inference only: bound without gradients, no value-dependent shapes, one device";
+    MXNET_CHECK_KIND(!dynamic_ && !has_grads_, Value)
+        << "[executor] a plan is shared for inference only: bound without gradients, no value-dependent shapes, one device";
     auto same = [](const std::vector<NDArray>& a, const std::vector<NDArray>& b) {
       return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](const NDArray& x, const NDArray& y) {
                return !y.is_none() && x.shape() == y.shape() && x.dtype() == y.dtype();
              });
     };
-    MXNET_CHECK_KIND(same(args, other_args) && same(aux, other_aux), Value) << "[executor] a plan is shared by arrays of the same shapes and dtypes; these differ from what is bound";
+    MXNET_CHECK_KIND(same(args, other_args) && same(aux, other_aux), Value)
+        << "[executor] a plan is shared by arrays of the same shapes and dtypes; these differ from what is bound";
     on_caller_ = true;
-    return std::make_shared<ExecutorImpl>(symbol_, ctx_, other_args, std::vector<NDArray>(), std::vector<OpReq>(), other_aux, nullptr, Get(false, false)->plan());
+    return std::make_shared<ExecutorImpl>(symbol_, ctx_, other_args, std::vector<NDArray>(), std::vector<OpReq>(), other_aux, nullptr,
+                                          Get(false, false)->plan());
   }
 
   std::string DebugStr() const override {
@@ -207,18 +227,17 @@ class ExecutorImpl : public Executor {
 
   PlanStats Stats() const override {
     if (dynamic_) return PlanStats();
-    return compiled_.rbegin()->second->plan()->stats;   // the training plan when there is one
+    return compiled_.rbegin()->second->plan()->stats;  // the training plan when there is one
   }
 
   std::string Explain(int runs) const {
-    MXNET_CHECK_KIND(!dynamic_, Value) << "[explain] this graph has shapes that depend on values or parts on several devices, so it runs without a plan";
+    MXNET_CHECK_KIND(!dynamic_, Value)
+        << "[explain] this graph has shapes that depend on values or parts on several devices, so it runs without a plan";
     const auto& plan = (last_ ? last_ : compiled_.rbegin()->second.get())->plan();
     return ExplainPlan(*plan, symbol_.ListInputNames(Symbol::kAll), TimePlan(plan, inputs_, runs));
   }
 
-  void SetMonitor(MonitorFn fn, bool monitor_all) override {
-    monitor_ = {std::move(fn), monitor_all};
-  }
+  void SetMonitor(MonitorFn fn, bool monitor_all) override { monitor_ = {std::move(fn), monitor_all}; }
 
   Symbol OptimizedSymbol() const override { return dynamic_ ? symbol_ : compiled_.rbegin()->second->plan()->optimized; }
 
@@ -230,7 +249,8 @@ class ExecutorImpl : public Executor {
 
   void CheckArray(const NDArray& a, const char* what, const std::string& name) const {
     MXNET_CHECK_KIND(!a.is_none(), Value) << "[bind] " << what << ' ' << name << " is missing";
-    MXNET_CHECK_KIND(placed_ || a.ctx().execution() == ctx_.execution(), Value) << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
+    MXNET_CHECK_KIND(placed_ || a.ctx().execution() == ctx_.execution(), Value)
+        << "[bind] " << what << ' ' << name << " is on " << a.ctx() << "; the executor is on " << ctx_;
   }
 
   /* The symbol with the nodes of its backward pass; the gradients are outputs behind its own. */
@@ -247,7 +267,8 @@ class ExecutorImpl : public Executor {
     return full;
   }
 
-  /* Where an output is not larger than that of an executor of the same symbol, it takes that one's memory. */
+  /* Where an output is not larger than that of an executor of the same symbol, it takes that one's
+   * memory. */
   void UseOutputsOf(const ExecutorImpl& other) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const NDArray &mine = outputs_[i], &theirs = other.outputs_[i];
@@ -257,7 +278,8 @@ class ExecutorImpl : public Executor {
     }
   }
 
-  /* The outputs of a graph whose parts are on several devices: as with a plan, the same arrays for every forward pass. */
+  /* The outputs of a graph whose parts are on several devices: as with a plan, the same arrays for
+   * every forward pass. */
   void ShapeOutputs() {
     const IndexedGraph g(symbol_.outputs);
     ShapeVector shapes(g.num_entries());
@@ -273,7 +295,8 @@ class ExecutorImpl : public Executor {
     InferShapes(g, &shapes);
     InferTypes(g, &dtypes, kFloat32);
     for (size_t i = 0; i < outputs_.size(); ++i) {
-      MXNET_CHECK_KIND(shapes[g.eid(g.outputs[i])].known(), Value) << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
+      MXNET_CHECK_KIND(shapes[g.eid(g.outputs[i])].known(), Value)
+          << "[bind] the shape of output " << i << " depends on values; accepted without group2ctx";
       const uint32_t e = g.eid(g.outputs[i]);
       outputs_[i] = NDArray(shapes[e], output_places_[i], dtypes[e], true);
     }
@@ -313,11 +336,14 @@ class ExecutorImpl : public Executor {
   }
 
   void RunPhase(Compiled* c, const std::shared_ptr<PlanCall>& call, bool backward) {
-    if (monitor_) c->RunMonitored(call, backward, monitor_);
-    else c->Run(call, backward);
+    if (monitor_)
+      c->RunMonitored(call, backward, monitor_);
+    else
+      c->Run(call, backward);
   }
 
-  // Graphs with value-dependent shapes run operator by operator, with the tape for the backward pass.
+  // Graphs with value-dependent shapes run operator by operator, with the tape for the backward
+  // pass.
   void ForwardDynamic(bool is_train, bool record) {
     ModeScope scope(record, is_train);
     std::vector<NDArray*> in, out;
@@ -333,7 +359,7 @@ class ExecutorImpl : public Executor {
       }
       Imperative::MarkVariables(marked, req, grads);
     }
-    if (!placed_) outputs_.assign(symbol_.outputs.size(), NDArray());   // shapes may be others
+    if (!placed_) outputs_.assign(symbol_.outputs.size(), NDArray());  // shapes may be others
     for (auto& a : values) in.push_back(&a);
     for (auto& a : outputs_) out.push_back(&a);
     Interpret(symbol_, in, out, ctx_, monitor_);
@@ -356,31 +382,32 @@ class ExecutorImpl : public Executor {
 
   Symbol symbol_;
   Context ctx_;
-  const std::vector<Context> output_places_;     // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
+  const std::vector<Context> output_places_;  // parts are on several devices, and copies between them in the graph; empty: all is on ctx_
   const bool placed_;
-  std::shared_ptr<const Plan> inference_plan_;   // another executor's, to be used as it is
+  std::shared_ptr<const Plan> inference_plan_;  // another executor's, to be used as it is
   bool on_caller_ = false;
   bool has_grads_ = false, dynamic_ = false;
-  bool forward_run_ = false, recorded_ = false;   // of a dynamic graph: whether it ran, and with the tape
+  bool forward_run_ = false, recorded_ = false;  // of a dynamic graph: whether it ran, and with the tape
   std::vector<OpReq> arg_req_;
-  std::vector<NDArray> inputs_, outputs_;    // inputs in ListInputs(kAll) order
+  std::vector<NDArray> inputs_, outputs_;  // inputs in ListInputs(kAll) order
   std::vector<OpReq> input_req_;
-  std::vector<int> input_arg_;               // index into args; -1: auxiliary
+  std::vector<int> input_arg_;  // index into args; -1: auxiliary
   std::shared_ptr<Arena> arena_;
-  std::map<std::array<bool, 3>, std::shared_ptr<Compiled>> compiled_;   // by (nobody watches, backward, is_train)
+  std::map<std::array<bool, 3>, std::shared_ptr<Compiled>> compiled_;  // by (nobody watches, backward, is_train)
   Compiled* last_ = nullptr;
   std::shared_ptr<PlanCall> last_call_;
-  bool spent_ = true;                        // the arena no longer holds what a backward pass needs
+  bool spent_ = true;  // the arena no longer holds what a backward pass needs
   Monitor monitor_;
 };
 
 }  // namespace
 
-std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx, const std::vector<NDArray>& args,
-                                         const std::vector<NDArray>& arg_grads, const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
+std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, const std::map<std::string, Context>& group2ctx,
+                                         const std::vector<NDArray>& args, const std::vector<NDArray>& arg_grads,
+                                         const std::vector<OpReq>& grad_req, const std::vector<NDArray>& aux,
                                          std::shared_ptr<Executor> shared) {
   if (HasPlaces(symbol, ctx, group2ctx)) {
-    Places bound;   // arrays stay where the caller has them
+    Places bound;  // arrays stay where the caller has them
     const auto note = [&](Symbol::ListOption kind, const std::vector<NDArray>& arrays) {
       const auto nodes = symbol.ListInputs(kind);
       for (size_t i = 0; i < std::min(nodes.size(), arrays.size()); ++i)
@@ -391,7 +418,8 @@ std::shared_ptr<Executor> Executor::Bind(const Symbol& symbol, Context ctx, cons
     const Places places = PlaceNodes(symbol, ctx, group2ctx, bound);
     std::vector<Context> of_outputs;
     for (const NodeEntry& e : symbol.outputs) of_outputs.push_back(places.at(e.node.get()));
-    return std::make_shared<ExecutorImpl>(WithCopies(symbol, places), ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()), nullptr, of_outputs);
+    return std::make_shared<ExecutorImpl>(WithCopies(symbol, places), ctx, args, arg_grads, grad_req, aux,
+                                          dynamic_cast<ExecutorImpl*>(shared.get()), nullptr, of_outputs);
   }
   return std::make_shared<ExecutorImpl>(symbol, ctx, args, arg_grads, grad_req, aux, dynamic_cast<ExecutorImpl*>(shared.get()));
 }

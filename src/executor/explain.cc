@@ -20,10 +20,12 @@ NDArray Filled(const char* op, const Shape& shape, Context ctx, int dtype) {
 
 bool CanTime(const engine::StreamHooks* hooks) { return hooks && hooks->mark_time && hooks->elapsed; }
 
-/* The nodes of one run: by the host's clock, or on a GPU by the clock of the device that comes to an event before and one behind each node on their stream. */
+/* The nodes of one run: by the host's clock, or on a GPU by the clock of the device that comes to
+ * an event before and one behind each node on their stream. */
 class NodeClock {
  public:
-  NodeClock(const RunContext& run, size_t nodes) : run_(run), hooks_(run.ctx.is_gpu() ? engine::GetStreamHooks() : nullptr), times_(nodes), start_(Clock::now()) {}
+  NodeClock(const RunContext& run, size_t nodes)
+      : run_(run), hooks_(run.ctx.is_gpu() ? engine::GetStreamHooks() : nullptr), times_(nodes), start_(Clock::now()) {}
   ~NodeClock() {
     for (const Span& s : spans_)
       for (void* event : {s.begin, s.end})
@@ -33,15 +35,17 @@ class NodeClock {
   NodeClock& operator=(const NodeClock&) = delete;
 
   /*
-   * Has the device wait so long, that the host can run ahead. A device that has nothing to do comes to the event before a node at once, and the node's time
-   * would be what the host takes to launch it.
+   * Has the device wait so long, that the host can run ahead. A device that has nothing to do comes
+   * to the event before a node at once, and the node's time would be what the host takes to launch
+   * it.
    */
   void Hold(double nanoseconds) {
     if (!hooks_ || nanoseconds <= 0) return;
     rtc::Arguments args;
-    args.Add(static_cast<int64_t>(nanoseconds * 2));   // no GPU has more than two cycles in a nanosecond
+    args.Add(static_cast<int64_t>(nanoseconds * 2));  // no GPU has more than two cycles in a nanosecond
     rtc::LaunchItems(run_, {"hold", {}}, 1, &args, [] {
-      return rtc::LoopText{"long long cycles;", "", "    const long long start = clock64();\n    while (clock64() - start < a.cycles) {\n    }\n"};
+      return rtc::LoopText{"long long cycles;", "",
+                           "    const long long start = clock64();\n    while (clock64() - start < a.cycles) {\n    }\n"};
     });
   }
   template <typename F>
@@ -72,7 +76,7 @@ class NodeClock {
     void *begin, *end;
   };
   const RunContext run_;
-  const engine::StreamHooks* const hooks_;   // null: the host's clock
+  const engine::StreamHooks* const hooks_;  // null: the host's clock
   std::vector<double> times_;
   std::vector<Span> spans_;
   const Clock::time_point start_;
@@ -83,14 +87,17 @@ class Writer {
   Writer(const Plan& plan, const std::vector<std::string>& names, const NodeTimes& times) : p_(plan), names_(names), times_(times) {}
 
   std::string Run() {
-    os_ << "{\"device\": " << QuoteJson(p_.ctx.str()) << ", \"clock\": \"" << (p_.ctx.is_gpu() ? "device" : "host") << "\", \"training\": " << Bool(p_.is_train) << ", \"backward\": " << Bool(p_.has_backward);
-    os_ << ",\n\"stats\": {\"arena_bytes\": " << p_.stats.arena_bytes << ", \"unshared_bytes\": " << p_.stats.unshared_bytes << ", \"lower_bound_bytes\": "
-        << p_.stats.lower_bound_bytes << ", \"constant_bytes\": " << p_.constant_bytes << ", \"num_nodes\": " << p_.stats.num_nodes << ", \"num_bulks\": "
-        << p_.stats.num_bulks << ", \"num_inplace\": " << p_.stats.num_inplace << ", \"num_removed\": " << p_.stats.num_removed << "}";
+    os_ << "{\"device\": " << QuoteJson(p_.ctx.str()) << ", \"clock\": \"" << (p_.ctx.is_gpu() ? "device" : "host")
+        << "\", \"training\": " << Bool(p_.is_train) << ", \"backward\": " << Bool(p_.has_backward);
+    os_ << ",\n\"stats\": {\"arena_bytes\": " << p_.stats.arena_bytes << ", \"unshared_bytes\": " << p_.stats.unshared_bytes
+        << ", \"lower_bound_bytes\": " << p_.stats.lower_bound_bytes << ", \"constant_bytes\": " << p_.constant_bytes
+        << ", \"num_nodes\": " << p_.stats.num_nodes << ", \"num_bulks\": " << p_.stats.num_bulks
+        << ", \"num_inplace\": " << p_.stats.num_inplace << ", \"num_removed\": " << p_.stats.num_removed << "}";
     os_ << ",\n\"passes\": [";
     Each(p_.passes.size(), [&](size_t i) {
       const PassRecord& r = p_.passes[i];
-      os_ << "{\"name\": " << QuoteJson(r.name) << ", \"changed\": " << r.changed << ", \"nodes_before\": " << r.nodes_before << ", \"nodes_after\": " << r.nodes_after << "}";
+      os_ << "{\"name\": " << QuoteJson(r.name) << ", \"changed\": " << r.changed << ", \"nodes_before\": " << r.nodes_before
+          << ", \"nodes_after\": " << r.nodes_after << "}";
     });
     os_ << "],\n\"bulks\": [";
     const size_t forward = p_.forward.bulks.size();
@@ -99,11 +106,13 @@ class Writer {
       os_ << "{\"phase\": \"" << (i < forward ? "forward" : "backward") << "\", \"begin\": " << b.begin << ", \"end\": " << b.end << "}";
     });
     os_ << "],\n\"nodes\": [\n";
-    Each(p_.nodes.size(), [&](size_t t) { Node(static_cast<int>(t)); }, ",\n");
+    Each(
+        p_.nodes.size(), [&](size_t t) { Node(static_cast<int>(t)); }, ",\n");
     os_ << "],\n\"blocks\": [";
     Each(p_.blocks.size(), [&](size_t i) {
       const MemoryBlock& b = p_.blocks[i];
-      os_ << "{\"offset\": " << p_.memory.offsets[i] << ", \"bytes\": " << b.bytes << ", \"first\": " << b.first << ", \"last\": " << b.last << "}";
+      os_ << "{\"offset\": " << p_.memory.offsets[i] << ", \"bytes\": " << b.bytes << ", \"first\": " << b.first << ", \"last\": " << b.last
+          << "}";
     });
     os_ << "]}";
     return os_.str();
@@ -124,31 +133,47 @@ class Writer {
     const Plan::Blob& b = p_.blobs[blob];
     os_ << "{\"shape\": [";
     Each(static_cast<size_t>(b.shape.shape.ndim()), [&](size_t i) { os_ << b.shape.shape[static_cast<int>(i)]; });
-    os_ << "], \"dtype\": \"" << DTypeName(b.shape.dtype) << "\", \"layout\": \"" << (b.shape.layout == Layout::kPlain ? "plain" : "channels-last") << "\", \"place\": ";
-    if (b.shape_only) os_ << "\"nowhere\"";
-    else if (b.slot < 0) os_ << (b.constant ? "\"constant\"" : "\"arena\"") << ", \"offset\": " << b.offset;
-    else if (b.slot < p_.num_inputs) os_ << "\"input\", \"name\": " << QuoteJson(names_[b.slot]);
-    else if (b.slot < p_.head_slot(0)) os_ << "\"output\", \"index\": " << b.slot - p_.num_inputs;
-    else if (b.slot < p_.grad_slot(0)) os_ << "\"head gradient\", \"index\": " << b.slot - p_.head_slot(0);
-    else os_ << "\"gradient\", \"name\": " << QuoteJson(names_[b.slot - p_.grad_slot(0)]);
-    if (req) os_ << ", \"request\": \"" << (*req == OpReq::kNull ? "none" : *req == OpReq::kWrite ? "write" : *req == OpReq::kAdd ? "add" : "in place") << "\"";
+    os_ << "], \"dtype\": \"" << DTypeName(b.shape.dtype) << "\", \"layout\": \""
+        << (b.shape.layout == Layout::kPlain ? "plain" : "channels-last") << "\", \"place\": ";
+    if (b.shape_only)
+      os_ << "\"nowhere\"";
+    else if (b.slot < 0)
+      os_ << (b.constant ? "\"constant\"" : "\"arena\"") << ", \"offset\": " << b.offset;
+    else if (b.slot < p_.num_inputs)
+      os_ << "\"input\", \"name\": " << QuoteJson(names_[b.slot]);
+    else if (b.slot < p_.head_slot(0))
+      os_ << "\"output\", \"index\": " << b.slot - p_.num_inputs;
+    else if (b.slot < p_.grad_slot(0))
+      os_ << "\"head gradient\", \"index\": " << b.slot - p_.head_slot(0);
+    else
+      os_ << "\"gradient\", \"name\": " << QuoteJson(names_[b.slot - p_.grad_slot(0)]);
+    if (req)
+      os_ << ", \"request\": \""
+          << (*req == OpReq::kNull    ? "none"
+              : *req == OpReq::kWrite ? "write"
+              : *req == OpReq::kAdd   ? "add"
+                                      : "in place")
+          << "\"";
     auto made = writer_.find(Key(b));
     if (!req && !b.shape_only && made != writer_.end()) os_ << ", \"made_by\": " << made->second;
     os_ << "}";
   }
 
   // Where a value lies tells, at every step, which node wrote it last.
-  std::pair<int, size_t> Key(const Plan::Blob& b) const { return b.slot >= 0 ? std::make_pair(b.slot, size_t{0}) : std::make_pair(b.constant ? -1 : -2, b.offset); }
+  std::pair<int, size_t> Key(const Plan::Blob& b) const {
+    return b.slot >= 0 ? std::make_pair(b.slot, size_t{0}) : std::make_pair(b.constant ? -1 : -2, b.offset);
+  }
 
   void Node(int t) {
     const Plan::Node& n = p_.nodes[t];
     const Op& op = *n.attrs->op;
     os_ << "{\"step\": " << t << ", \"op\": " << QuoteJson(op.name) << ", \"name\": " << QuoteJson(n.name) << ", \"phase\": \""
-        << (t >= p_.backward.begin && p_.has_backward ? "backward" : "forward") << "\", \"constant\": " << Bool(n.constant) << ", \"params\": {";
+        << (t >= p_.backward.begin && p_.has_backward ? "backward" : "forward") << "\", \"constant\": " << Bool(n.constant)
+        << ", \"params\": {";
     std::map<std::string, std::string> shown(n.attrs->dict.begin(), n.attrs->dict.end());
     bool first = true;
     for (const auto& kv : shown) {
-      if (kv.first.compare(0, 2, "__") == 0) continue;   // attributes of the graph
+      if (kv.first.compare(0, 2, "__") == 0) continue;  // attributes of the graph
       os_ << (first ? "" : ", ") << QuoteJson(kv.first) << ": " << QuoteJson(kv.second);
       first = false;
     }
@@ -158,7 +183,7 @@ class Writer {
     Each(static_cast<size_t>(n.num_out), [&](size_t o) { Tensor(n.out + static_cast<int>(o), &p_.reqs[n.req + o]); });
     os_ << "]";
     double bytes = 0;
-    const int turns = n.loop < 0 || n.constant ? 1 : p_.loops[n.loop].turns;
+    const int micro_batches = n.loop < 0 || n.constant ? 1 : p_.loops[n.loop].micro_batches;
     std::vector<TBlob> views;
     for (int i = n.in; i < n.in + n.num_in; ++i) {
       views.push_back(p_.blobs[i].shape);
@@ -169,9 +194,12 @@ class Writer {
       if (p_.reqs[n.req + o] != OpReq::kNull) bytes += static_cast<double>(views.back().Bytes());
     }
     os_.precision(17);
-    os_ << ", \"turns\": " << turns << ", \"bytes\": " << turns * bytes << ", \"flops\": ";
-    if (op.flops) os_ << turns * op.flops(*n.attrs, Span<const TBlob>(views.data(), n.num_in), Span<const TBlob>(views.data() + n.num_in, n.num_out));
-    else os_ << "null";
+    os_ << ", \"micro_batches\": " << micro_batches << ", \"bytes\": " << micro_batches * bytes << ", \"flops\": ";
+    if (op.flops)
+      os_ << micro_batches *
+                 op.flops(*n.attrs, Span<const TBlob>(views.data(), n.num_in), Span<const TBlob>(views.data() + n.num_in, n.num_out));
+    else
+      os_ << "null";
     os_.precision(9);
     os_ << ", \"nanoseconds\": [";
     Each(times_.size(), [&](size_t r) { os_ << times_[r][t]; });
@@ -200,7 +228,8 @@ std::string ExplainPlan(const Plan& plan, const std::vector<std::string>& input_
 NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<NDArray>& inputs, int runs) {
   const Plan& p = *plan;
   MXNET_CHECK_KIND(runs >= 0 && runs <= 1000, Value) << "[explain] runs=" << runs << "; accepted: 0 to 1000";
-  MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == p.num_inputs, Value) << "[explain] got " << inputs.size() << " inputs; the plan has " << p.num_inputs;
+  MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == p.num_inputs, Value)
+      << "[explain] got " << inputs.size() << " inputs; the plan has " << p.num_inputs;
   MXNET_CHECK_KIND(runs == 0 || !p.ctx.is_gpu() || CanTime(engine::GetStreamHooks()), Value)
       << "[explain] runs=" << runs << " on " << p.ctx << ", whose streams tell no times in this build; accepted there: runs=0";
   NodeTimes times;
@@ -209,17 +238,17 @@ NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<ND
   for (const Plan::Phase* phase : {&p.forward, &p.backward})
     for (int s : phase->whole.write_slots) written[s] = 1;
   auto call = std::make_shared<PlanCall>();
-  call->repeats = std::make_shared<PlanCall>();   // random numbers of its own, always the same
+  call->repeats = std::make_shared<PlanCall>();  // random numbers of its own, always the same
   call->arrays.resize(p.num_slots());
   for (int s = 0; s < p.num_slots(); ++s) {
     if (p.slot_blobs[s].empty()) continue;
     TBlob like = p.blobs[p.slot_blobs[s][0]].shape;
-    if (const int turns = p.blobs[p.slot_blobs[s][0]].turns; turns > 1) like.shape[0] *= turns;
+    if (const int micro_batches = p.blobs[p.slot_blobs[s][0]].micro_batches; micro_batches > 1) like.shape[0] *= micro_batches;
     const bool given = s < p.num_inputs && !inputs[s].is_none();
     if (given) {
       MXNET_CHECK_KIND(inputs[s].shape() == like.shape && inputs[s].dtype() == like.dtype, Value)
-          << "[explain] input " << s << " is " << inputs[s].shape() << ' ' << DTypeName(inputs[s].dtype()) << "; the plan was made for " << like.shape << ' '
-          << DTypeName(like.dtype);
+          << "[explain] input " << s << " is " << inputs[s].shape() << ' ' << DTypeName(inputs[s].dtype()) << "; the plan was made for "
+          << like.shape << ' ' << DTypeName(like.dtype);
       call->arrays[s] = written[s] ? inputs[s].Copy(inputs[s].ctx()) : inputs[s].Detach();
     } else {
       const bool head = s >= p.head_slot(0) && s < p.grad_slot(0);
@@ -241,7 +270,8 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
     writes.insert(writes.end(), more_writes.begin(), more_writes.end());
     std::sort(writes.begin(), writes.end());
     writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
-    reads.erase(std::remove_if(reads.begin(), reads.end(), [&](Var* v) { return std::binary_search(writes.begin(), writes.end(), v); }), reads.end());
+    reads.erase(std::remove_if(reads.begin(), reads.end(), [&](Var* v) { return std::binary_search(writes.begin(), writes.end(), v); }),
+                reads.end());
     std::sort(reads.begin(), reads.end());
     reads.erase(std::unique(reads.begin(), reads.end()), reads.end());
   }
@@ -249,7 +279,8 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
   Engine::Get()->PushSync(
       [self = shared_from_this(), call, runs, result](RunContext run) {
         const int nodes = static_cast<int>(self->plan_->nodes.size());
-        // Not counted: the first run packs weights, touches pages, compiles kernels and chooses engines. On a GPU another one shows how long the host takes to launch the nodes.
+        // Not counted: the first run packs weights, touches pages, compiles kernels and chooses
+        // engines. On a GPU another one shows how long the host takes to launch the nodes.
         const int before = run.ctx.is_gpu() ? 2 : 1;
         constexpr double kLongestHold = 1e8;
         double launching = 0;
@@ -260,8 +291,10 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           clock.Hold(std::min(1.5 * launching, kLongestHold));
           const auto node = [&](int t) {
             const auto run_node = [&] { self->ExecuteNodes(call.get(), t, t + 1, run); };
-            if (r > 0 && self->plan_->nodes[t].constant) run_node();   // up to date
-            else clock.Time(t, run_node);
+            if (r > 0 && self->plan_->nodes[t].constant)
+              run_node();  // up to date
+            else
+              clock.Time(t, run_node);
           };
           for (int t = 0; t < nodes; ++t) {
             if (self->plan_->nodes[t].loop < 0) {
@@ -269,11 +302,11 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
               continue;
             }
             const Plan::Loop& loop = self->plan_->loops[self->plan_->nodes[t].loop];
-            for (int turn = 0; turn < loop.turns; ++turn) {
+            for (int turn = 0; turn < loop.micro_batches; ++turn) {
               for (t = loop.begin; t < loop.end; ++t) node(t);
-              self->NextTurn(loop, 1);
+              self->NextMicroBatch(loop, 1);
             }
-            self->NextTurn(loop, -loop.turns);
+            self->NextMicroBatch(loop, -loop.micro_batches);
             t = loop.end - 1;
           }
           if (r == before - 1) launching = clock.HostTime();

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "executor/monitor_names.h"
-#include "executor/plan.h"
+#include "executor/plan/plan.h"
 
 namespace mxnet {
 
@@ -24,7 +24,8 @@ NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given) {
   return g.ctx().execution() == ctx.execution() ? g : g.Copy(ctx);
 }
 
-void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx, const Monitor& monitor) {
+void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context& ctx,
+               const Monitor& monitor) {
   const std::vector<NodePtr> variables = symbol.ListInputs(Symbol::kAll);
   std::unordered_map<const Node*, std::vector<NDArray>> values;
   std::unordered_map<const Node*, int> uses;
@@ -48,7 +49,8 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
       if (w != wanted.end()) made[o] = outputs[w->second]->Detach();
       out.push_back(&made[o]);
     }
-    // a rehash may have moved the map's nodes' owners, not the vectors themselves: pointers taken above stay valid
+    // a rehash may have moved the map's nodes' owners, not the vectors themselves: pointers taken
+    // above stay valid
     Imperative::Invoke(n->attrs, in, out, &ctx);
     if (monitor) {
       const auto in_names = ShownInputs(*n->attrs), out_names = n->op()->ListOutputs(*n->attrs);
@@ -63,7 +65,7 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
         monitor.fn((n->name + "_" + out_names[o]).c_str(), n->op()->name.c_str(), made[o]);
     }
     for (const auto& e : n->inputs)
-      if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();   // nobody reads it any more
+      if (--uses[e.node.get()] == 0) values.at(e.node.get()).clear();  // nobody reads it any more
   });
   for (size_t i = 0; i < outputs.size(); ++i) {
     const NodeEntry& e = symbol.outputs[i];

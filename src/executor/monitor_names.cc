@@ -9,7 +9,9 @@ namespace {
 
 constexpr char kBackward[] = "_backward", kGrad[] = "_grad";
 
-bool EndsWith(const std::string& s, const std::string& end) { return s.size() > end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0; }
+bool EndsWith(const std::string& s, const std::string& end) {
+  return s.size() > end.size() && s.compare(s.size() - end.size(), end.size(), end) == 0;
+}
 
 std::string Numbered(const char* what, int i) { return what + std::to_string(i); }
 
@@ -32,17 +34,19 @@ void ShowInput(const Plan& p, const Names& variables, int blob, const std::strin
 
 void ShowForward(const Plan& p, const Names& variables, const Plan::Node& n, std::vector<ShownValue>* shown) {
   const std::vector<std::string> in = ShownInputs(*n.attrs), out = n.attrs->op->ListOutputs(*n.attrs);
-  for (int i = 0; i < n.num_in; ++i) ShowInput(p, variables, n.in + i, n.name + "_" + (i < static_cast<int>(in.size()) ? in[i] : Numbered("input", i)), shown);
+  for (int i = 0; i < n.num_in; ++i)
+    ShowInput(p, variables, n.in + i, n.name + "_" + (i < static_cast<int>(in.size()) ? in[i] : Numbered("input", i)), shown);
   for (int o = 0; o < n.num_out; ++o)
     if (p.reqs[n.req + o] != OpReq::kNull)
       shown->push_back({n.name + "_" + (o < static_cast<int>(out.size()) ? out[o] : Numbered("output", o)), n.out + o, false, false});
 }
 
-/* The outputs of a gradient node stand for the inputs of the forward node: X_grad for X. An input that none of them stands for has gradient 0. */
+/* The outputs of a gradient node stand for the inputs of the forward node: X_grad for X. An input
+ * that none of them stands for has gradient 0. */
 void ShowGradients(const Plan& p, const Plan::Node& n, const Plan::Node& forward, std::vector<ShownValue>* shown) {
   const std::vector<std::string> in = forward.attrs->op->ListInputs(*forward.attrs), out = n.attrs->op->ListOutputs(*n.attrs);
   const std::vector<int> states = forward.attrs->op->MutateInputs(*forward.attrs);
-  std::vector<int> inputs;   // places in the forward node
+  std::vector<int> inputs;  // places in the forward node
   for (int i = 0; i < forward.num_in; ++i)
     if (std::find(states.begin(), states.end(), i) == states.end()) inputs.push_back(i);
   std::vector<int> output_of(inputs.size(), -1);
@@ -58,14 +62,16 @@ void ShowGradients(const Plan& p, const Plan::Node& n, const Plan::Node& forward
     output_of.resize(std::max<size_t>(n.num_out, 1));
     for (int o = 0; o < n.num_out; ++o) output_of[o] = o;
   }
-  int nodes = 0;   // that compute gradients of the forward node
+  int nodes = 0;  // that compute gradients of the forward node
   for (int t = p.backward.begin; t < p.backward.end; ++t) nodes += p.nodes[t].name == n.name;
   for (size_t k = 0; k < output_of.size(); ++k) {
-    if (output_of[k] < 0 && nodes > 1) continue;   // another node has it
+    if (output_of[k] < 0 && nodes > 1) continue;  // another node has it
     const std::string name = n.name + (output_of.size() == 1 ? "_output" : Numbered("_output", static_cast<int>(k)));
     const int o = output_of[k];
-    if (o < 0) shown->push_back({name, forward.in + inputs[k], false, true});
-    else if (p.reqs[n.req + o] != OpReq::kNull) shown->push_back({name, n.out + o, false, false});
+    if (o < 0)
+      shown->push_back({name, forward.in + inputs[k], false, true});
+    else if (p.reqs[n.req + o] != OpReq::kNull)
+      shown->push_back({name, n.out + o, false, false});
   }
 }
 

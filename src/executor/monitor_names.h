@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/plan.h"
+#include "executor/plan/plan.h"
 
 namespace mxnet {
 
@@ -16,12 +16,14 @@ struct ShownValue {
   std::string name;
   int blob;
   bool is_input;
-  bool is_zero;   // the gradient of an input that has none: 0 everywhere, of the shape of `blob`
+  bool is_zero;  // the gradient of an input that has none: 0 everywhere, of the shape of `blob`
 };
 
 /*
- * Inputs and outputs of node `t`, inputs first; `variables` are the names of the plan's inputs. The names are those of 1.9.1: a variable is shown as itself and as the input; operators
- * without names of their own for inputs have NAME_input0; the values of gradient nodes are numbered by the forward node's inputs.
+ * Inputs and outputs of node `t`, inputs first; `variables` are the names of the plan's inputs. The
+ * names are those of 1.9.1: a variable is shown as itself and as the input; operators without names
+ * of their own for inputs have NAME_input0; the values of gradient nodes are numbered by the
+ * forward node's inputs.
  */
 std::vector<ShownValue> ShownBy(const Plan& plan, const std::vector<std::string>& variables, int t, bool backward);
 /* Names of the inputs of a forward node, behind the node's own. */

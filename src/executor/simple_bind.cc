@@ -1,7 +1,7 @@
 // simple_bind: shapes and dtypes inferred, arrays made, everything bound.
 #include <algorithm>
 
-#include "executor/placement.h"
+#include "executor/plan/placement.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
@@ -16,11 +16,13 @@ NDArray Zeros(const Shape& shape, Context ctx, int dtype) {
   return a;
 }
 
-/* An array of this shape in the named buffer, which is replaced when it is too small or of another dtype. */
+/* An array of this shape in the named buffer, which is replaced when it is too small or of another
+ * dtype. */
 NDArray FromBuffer(std::map<std::string, NDArray>* buffer, const std::string& name, const Shape& shape, Context ctx, int dtype) {
   auto it = buffer->find(name);
   const int64_t size = shape.Size();
-  if (it != buffer->end() && !it->second.is_none() && it->second.dtype() == dtype && it->second.ctx() == ctx && it->second.shape().Size() >= size) {
+  if (it != buffer->end() && !it->second.is_none() && it->second.dtype() == dtype && it->second.ctx() == ctx &&
+      it->second.shape().Size() >= size) {
     const NDArray& b = it->second;
     if (b.shape() == shape) return b;
     return b.Reshape(Shape({b.shape().Size()})).Slice(0, size).Reshape(shape);
@@ -52,10 +54,12 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     eid[g.nodes[id].source] = e;
     if (!shapes[e].known()) unknown += (unknown.empty() ? "" : ", ") + g.nodes[id].source->name + ": " + shapes[e].str();
   }
-  MXNET_CHECK_KIND(known || unknown.empty(), Value) << "[simple_bind] these shapes cannot be inferred: " << unknown << "; give more input shapes";
+  MXNET_CHECK_KIND(known || unknown.empty(), Value)
+      << "[simple_bind] these shapes cannot be inferred: " << unknown << "; give more input shapes";
 
   const auto arg_nodes = r.symbol.ListInputs(Symbol::kReadOnlyArgs), aux_nodes = r.symbol.ListInputs(Symbol::kAuxStates);
-  MXNET_CHECK_KIND(r.grad_req.size() == arg_nodes.size(), Value) << "[simple_bind] got " << r.grad_req.size() << " grad_reqs; the symbol has " << arg_nodes.size() << " arguments";
+  MXNET_CHECK_KIND(r.grad_req.size() == arg_nodes.size(), Value)
+      << "[simple_bind] got " << r.grad_req.size() << " grad_reqs; the symbol has " << arg_nodes.size() << " arguments";
   std::map<std::string, size_t> shared_args, shared_aux;
   if (r.shared) {
     const auto names = r.shared->ArgNames();
@@ -74,7 +78,8 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     const bool shareable = std::find(r.shared_arg_names.begin(), r.shared_arg_names.end(), name) != r.shared_arg_names.end();
     auto s = shareable ? shared_args.find(name) : shared_args.end();
     const bool fits = s != shared_args.end() && r.shared->args[s->second].shape() == shape && r.shared->args[s->second].dtype() == dtype;
-    MXNET_CHECK_KIND(s == shared_args.end() || fits, Value) << "[simple_bind] shared argument " << name << " has shape " << r.shared->args[s->second].shape() << "; needed: " << shape;
+    MXNET_CHECK_KIND(s == shared_args.end() || fits, Value)
+        << "[simple_bind] shared argument " << name << " has shape " << r.shared->args[s->second].shape() << "; needed: " << shape;
     if (fits) {
       args.push_back(r.shared->args[s->second]);
     } else if (r.shared_buffer && !shareable) {
@@ -94,8 +99,10 @@ std::shared_ptr<Executor> SimpleBind(const SimpleBindRequest& r) {
     const uint32_t e = eid.at(n.get());
     profiler::MemoryScope memory(n->name);
     auto s = shared_aux.find(n->name);
-    if (s != shared_aux.end() && r.shared->aux[s->second].shape() == shapes[e] && r.shared->aux[s->second].dtype() == dtypes[e]) aux.push_back(r.shared->aux[s->second]);
-    else aux.push_back(Zeros(shapes[e], places.at(n.get()), dtypes[e]));
+    if (s != shared_aux.end() && r.shared->aux[s->second].shape() == shapes[e] && r.shared->aux[s->second].dtype() == dtypes[e])
+      aux.push_back(r.shared->aux[s->second]);
+    else
+      aux.push_back(Zeros(shapes[e], places.at(n.get()), dtypes[e]));
   }
   return Executor::Bind(r.symbol, r.ctx, r.group2ctx, args, grads, r.grad_req, aux, r.shared);
 }

@@ -8,7 +8,8 @@
 
 namespace mxnet {
 
-/* A variable that becomes the input of that name gets the `__init__` that the operator wishes, unless it has one. */
+/* A variable that becomes the input of that name gets the `__init__` that the operator wishes,
+ * unless it has one. */
 void WishInitialValue(const Attrs& attrs, const std::string& input, Node* variable);
 
 }  // namespace mxnet

@@ -1,7 +1,7 @@
 // Reverse-mode differentiation of a graph, as new nodes.
 //
-// Nodes are visited in reverse topological order; the gradients that reach one entry are summed once, when the entry's own node
-// is visited. Only nodes on a path from an x to a y take part.
+// Nodes are visited in reverse topological order; the gradients that reach one entry are summed
+// once, when the entry's own node is visited. Only nodes on a path from an x to a y take part.
 #include "graph/gradient.h"
 
 #include <map>
@@ -15,7 +15,8 @@ namespace {
 
 using EntryKey = std::pair<const Node*, uint32_t>;
 
-// Above this many terms a sum becomes a chain, so that terms can be dropped one by one (weights shared by many time steps).
+// Above this many terms a sum becomes a chain, so that terms can be dropped one by one (weights
+// shared by many time steps).
 constexpr size_t kMaxSumTerms = 8;
 
 NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
@@ -24,11 +25,12 @@ NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
   if (terms.size() > 2 && terms.size() <= kMaxSumTerms)
     return MakeOp("add_n", terms, {{"num_args", std::to_string(terms.size())}}, name + "_grad_sum");
   NodeEntry sum = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i) sum = MakeOp("elemwise_add", {sum, terms[i]}, {}, name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
+  for (size_t i = 1; i < terms.size(); ++i)
+    sum = MakeOp("elemwise_add", {sum, terms[i]}, {}, name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
   return sum;
 }
 
-constexpr char kNormAgain[] = "_backward_BatchNorm_again", kNormReluAgain[] = "_backward_BatchNormWithReLU_again";
+constexpr char kNormRecompute[] = "_backward_BatchNorm_recompute", kNormReluRecompute[] = "_backward_BatchNormWithReLU_recompute";
 bool IsRelu(const Node& n) {
   if (n.op()->name == "relu" || n.op()->name == "_npx_relu") return true;
   auto type = n.attrs->dict.find("act_type");
@@ -37,7 +39,8 @@ bool IsRelu(const Node& n) {
 
 class Pass {
  public:
-  Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::function<int(const NodeEntry&)>& dtype_of) : dtype_of_(dtype_of) {
+  Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::function<int(const NodeEntry&)>& dtype_of)
+      : dtype_of_(dtype_of) {
     for (const auto& x : xs) x_entries_.insert({EntryKey(x.node.get(), x.index), {}});
     DFSVisit(ys, [this](const NodePtr& n) {
       order_.push_back(n);
@@ -63,9 +66,9 @@ class Pass {
       for (size_t i = 0; i < num_inputs; ++i) copy->inputs.push_back(Mirrored(n->inputs[i]));
       if (rule)
         for (int o : rule->reads) copy->inputs.push_back({n, static_cast<uint32_t>(o), 0});
-      if (IsRelu(*n) && !copy->inputs[0].node->is_variable() && copy->inputs[0].node->op()->name == kNormAgain) {   // both in one go
+      if (IsRelu(*n) && !copy->inputs[0].node->is_variable() && copy->inputs[0].node->op()->name == kNormRecompute) {  // both in one go
         attrs = std::make_shared<Attrs>(*copy->inputs[0].node->attrs);
-        attrs->op = Op::Get(kNormReluAgain);
+        attrs->op = Op::Get(kNormReluRecompute);
         copy->attrs = std::move(attrs);
         copy->inputs = std::vector<NodeEntry>(copy->inputs[0].node->inputs);
       }
@@ -123,9 +126,11 @@ class Pass {
         << "; put BlockGrad around its result or ask for no gradient of what it computes from";
     if (!n->op()->gradient) return;
     for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
-      if (!ograds[i]) ograds[i] = MakeOp("zeros_like", {NodeEntry{n, static_cast<uint32_t>(i), 0}}, {}, n->name + "_zero_grad" + std::to_string(i));
+      if (!ograds[i])
+        ograds[i] = MakeOp("zeros_like", {NodeEntry{n, static_cast<uint32_t>(i), 0}}, {}, n->name + "_zero_grad" + std::to_string(i));
     std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
-    MXNET_CHECK(grads.size() == n->inputs.size()) << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
+    MXNET_CHECK(grads.size() == n->inputs.size())
+        << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
     if (dtype_of_)
       for (size_t i = 0; i < grads.size(); ++i) Convert(&grads[i], n->inputs[i]);
     Number(grads, n->name);
@@ -134,7 +139,8 @@ class Pass {
       if (!grads[i]) continue;
       const NodeEntry& in = n->inputs[i];
       result.alike.emplace_back(grads[i], in);
-      if (needed_.count(in.node.get()) || x_entries_.count({in.node.get(), in.index})) pending_[{in.node.get(), in.index}].push_back(grads[i]);
+      if (needed_.count(in.node.get()) || x_entries_.count({in.node.get(), in.index}))
+        pending_[{in.node.get(), in.index}].push_back(grads[i]);
     }
   }
 
@@ -162,8 +168,10 @@ class Pass {
       if (stack.size() > before) continue;
       std::vector<int> in, out(static_cast<size_t>(n->num_outputs()), kDTypeUnknown);
       for (const auto& i : n->inputs) in.push_back(Known(i));
-      if (n->op()->infer_type) n->op()->infer_type(*n->attrs, &in, &out);
-      else SameType(*n->attrs, &in, &out);
+      if (n->op()->infer_type)
+        n->op()->infer_type(*n->attrs, &in, &out);
+      else
+        SameType(*n->attrs, &in, &out);
       dtypes_[n] = std::move(out);
       stack.pop_back();
     }
@@ -203,14 +211,16 @@ class Pass {
       stack.pop_back();
       for (size_t i = 0; i < n->inputs.size(); ++i) {
         NodeEntry& e = n->inputs[i];
-        if (!forward_.count(e.node.get())) enter(e.node);
-        else if (!n->op()->ReadsOnlyShape(static_cast<int>(i))) e = Mirrored(e);   // a shape is known without computing anything
+        if (!forward_.count(e.node.get()))
+          enter(e.node);
+        else if (!n->op()->ReadsOnlyShape(static_cast<int>(i)))
+          e = Mirrored(e);  // a shape is known without computing anything
       }
     }
   }
 
-  const std::function<int(const NodeEntry&)> dtype_of_;   // may be null
-  std::unordered_map<const Node*, std::vector<int>> dtypes_;   // of new nodes
+  const std::function<int(const NodeEntry&)> dtype_of_;       // may be null
+  std::unordered_map<const Node*, std::vector<int>> dtypes_;  // of new nodes
   int now_ = 0;
   std::vector<NodePtr> order_;
   std::unordered_set<const Node*> forward_, needed_, redirected_;
@@ -233,8 +243,8 @@ GradientResult BuildGradient(const std::vector<NodeEntry>& ys, const std::vector
   return std::move(pass.result);
 }
 
-std::vector<NodeEntry> Gradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& head_grads,
-                                const std::function<bool(const Node&)>& mirror) {
+std::vector<NodeEntry> Gradient(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,
+                                const std::vector<NodeEntry>& head_grads, const std::function<bool(const Node&)>& mirror) {
   return BuildGradient(ys, xs, head_grads, mirror).grads;
 }
 

@@ -7,7 +7,10 @@
 namespace mxnet {
 
 void DFSVisit(const std::vector<NodeEntry>& heads, const std::function<void(const NodePtr&)>& visit) {
-  struct Frame { NodePtr node; size_t next; };
+  struct Frame {
+    NodePtr node;
+    size_t next;
+  };
   std::unordered_set<const Node*> seen;
   std::vector<Frame> stack;
   auto enter = [&](const NodePtr& n) {

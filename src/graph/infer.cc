@@ -17,7 +17,9 @@ std::string Text(const Shape& s) { return s.str(); }
 std::string Text(int t) { return DTypeName(t); }
 
 bool CallRecord(const Attrs& a, ShapeVector* in, ShapeVector* out) { return a.op->infer_shape ? a.op->infer_shape(a, in, out) : false; }
-bool CallRecord(const Attrs& a, std::vector<int>* in, std::vector<int>* out) { return a.op->infer_type ? a.op->infer_type(a, in, out) : SameType(a, in, out); }
+bool CallRecord(const Attrs& a, std::vector<int>* in, std::vector<int>* out) {
+  return a.op->infer_type ? a.op->infer_type(a, in, out) : SameType(a, in, out);
+}
 
 template <typename T>
 class Sweeper {
@@ -63,7 +65,10 @@ class Sweeper {
         const T& from = way ? v_[p.first] : v_[p.second];
         if (into == from) continue;
         T merged = into;
-        if (Merge(&merged, from) && !(merged == into)) { into = merged; changed = true; }
+        if (Merge(&merged, from) && !(merged == into)) {
+          into = merged;
+          changed = true;
+        }
       }
     }
     return changed;
@@ -77,9 +82,15 @@ class Sweeper {
     in_.clear();
     out_.clear();
     bool all = true;
-    for (const auto& e : info.inputs) { in_.push_back(v_[g_.eid(e)]); all = all && Known(in_.back()); }
-    for (size_t i = 0; i < nout; ++i) { out_.push_back(v_[g_.eid(id, i)]); all = all && Known(out_.back()); }
-    if (all && made_by_hint_[id]) {   // backward nodes need no inference of their own
+    for (const auto& e : info.inputs) {
+      in_.push_back(v_[g_.eid(e)]);
+      all = all && Known(in_.back());
+    }
+    for (size_t i = 0; i < nout; ++i) {
+      out_.push_back(v_[g_.eid(id, i)]);
+      all = all && Known(out_.back());
+    }
+    if (all && made_by_hint_[id]) {  // backward nodes need no inference of their own
       settled_[id] = 1;
       return false;
     }
@@ -92,8 +103,9 @@ class Sweeper {
     bool changed = false;
     auto put = [&](uint32_t eid, const T& learnt, const char* side, size_t i) {
       T merged = v_[eid];
-      MXNET_CHECK_KIND(Merge(&merged, learnt), Value) << "[" << attrs.op->name << "] " << side << ' ' << i << " of node " << info.source->name << " is "
-                                                     << Text(v_[eid]) << "; the operator needs " << Text(learnt);
+      MXNET_CHECK_KIND(Merge(&merged, learnt), Value)
+          << "[" << attrs.op->name << "] " << side << ' ' << i << " of node " << info.source->name << " is " << Text(v_[eid])
+          << "; the operator needs " << Text(learnt);
       if (merged == v_[eid]) return;
       v_[eid] = merged;
       changed = true;
@@ -125,7 +137,8 @@ Shape ParseShapeAttr(const std::string& text) {
   while (*p && *p != ')' && *p != ']') {
     char* end = nullptr;
     const long long d = std::strtoll(p, &end, 10);
-    MXNET_CHECK_KIND(end != p && d >= -1, Value) << "[Symbol] attribute __shape__ is '" << text << "'; expected a tuple such as (2, 3), 0 or -1 for an unknown dimension";
+    MXNET_CHECK_KIND(end != p && d >= -1, Value)
+        << "[Symbol] attribute __shape__ is '" << text << "'; expected a tuple such as (2, 3), 0 or -1 for an unknown dimension";
     dims.push_back(d == 0 ? Shape::kUnknownDim : d);
     p = end;
     if (*p == 'L') ++p;
@@ -142,7 +155,7 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
     const Shape wish = ParseShapeAttr(*text);
     if (wish.ndim() == 0) continue;
     Shape& have = (*shapes)[g.eid(id, 0)];
-    if (have.known()) continue;   // what the caller gives wins over what was declared
+    if (have.known()) continue;  // what the caller gives wins over what was declared
     Shape merged = have;
     have = MergeShape(&merged, wish) ? merged : wish;
   }
@@ -161,9 +174,10 @@ bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dty
     char* end = nullptr;
     long t = std::strtol(text->c_str(), &end, 10);
     if (*end != '\0' || end == text->c_str()) t = DTypeFromName(*text);
-    MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Value) << "[infer_type] variable " << g.nodes[id].source->name << " was declared with dtype " << *text;
+    MXNET_CHECK_KIND(t >= -1 && t < kNumDTypes, Value)
+        << "[infer_type] variable " << g.nodes[id].source->name << " was declared with dtype " << *text;
     int& have = (*dtypes)[g.eid(id, 0)];
-    if (!Known(have)) have = static_cast<int>(t);   // what the caller gives wins over what was declared
+    if (!Known(have)) have = static_cast<int>(t);  // what the caller gives wins over what was declared
   }
   sweeper.Run();
   if (default_dtype != kDTypeUnknown) {

@@ -1,4 +1,5 @@
-// Inference with side knowledge: pairs of entries that are known to be alike (a gradient and what it is the gradient of).
+// Inference with side knowledge: pairs of entries that are known to be alike (a gradient and what
+// it is the gradient of).
 #ifndef MXNET_GRAPH_INFER_H_
 #define MXNET_GRAPH_INFER_H_
 

@@ -25,7 +25,9 @@ class Parser {
   [[noreturn]] void Fail(const char* what) const {
     throw Error(Error::Kind::kValue, std::string("[symbol file] malformed JSON at byte ") + std::to_string(p_ - begin_) + ": " + what);
   }
-  void Space() { while (p_ != end_ && (*p_ == ' ' || *p_ == '\t' || *p_ == '\n' || *p_ == '\r')) ++p_; }
+  void Space() {
+    while (p_ != end_ && (*p_ == ' ' || *p_ == '\t' || *p_ == '\n' || *p_ == '\r')) ++p_;
+  }
   char Peek() {
     Space();
     if (p_ == end_) Fail("the text ends here");
@@ -49,23 +51,35 @@ class Parser {
       case '{':
         v.type = JsonValue::kObject;
         ++p_;
-        if (Peek() == '}') { ++p_; return v; }
+        if (Peek() == '}') {
+          ++p_;
+          return v;
+        }
         while (true) {
           if (Peek() != '"') Fail("expected a quoted key");
           std::string key = String();
           Expect(':', "expected ':'");
           v.members.emplace_back(std::move(key), Value(depth + 1));
-          if (Peek() == ',') { ++p_; continue; }
+          if (Peek() == ',') {
+            ++p_;
+            continue;
+          }
           Expect('}', "expected ',' or '}'");
           return v;
         }
       case '[':
         v.type = JsonValue::kArray;
         ++p_;
-        if (Peek() == ']') { ++p_; return v; }
+        if (Peek() == ']') {
+          ++p_;
+          return v;
+        }
         while (true) {
           v.items.push_back(Value(depth + 1));
-          if (Peek() == ',') { ++p_; continue; }
+          if (Peek() == ',') {
+            ++p_;
+            continue;
+          }
           Expect(']', "expected ',' or ']'");
           return v;
         }
@@ -73,7 +87,8 @@ class Parser {
         v.type = JsonValue::kString;
         v.text = String();
         return v;
-      case 't': case 'f':
+      case 't':
+      case 'f':
         v.type = JsonValue::kBool;
         v.boolean = *p_ == 't';
         if (!Word(v.boolean ? "true" : "false")) Fail("unknown word");
@@ -81,8 +96,7 @@ class Parser {
       case 'n':
         if (!Word("null")) Fail("unknown word");
         return v;
-      default:
-        return Number();
+      default: return Number();
     }
   }
 
@@ -93,7 +107,10 @@ class Parser {
     const char* digits = q;
     while (q != end_ && *q >= '0' && *q <= '9') ++q;
     if (q == digits) Fail("expected a value");
-    if (q != end_ && *q == '.') { ++q; while (q != end_ && *q >= '0' && *q <= '9') ++q; }
+    if (q != end_ && *q == '.') {
+      ++q;
+      while (q != end_ && *q >= '0' && *q <= '9') ++q;
+    }
     if (q != end_ && (*q == 'e' || *q == 'E')) {
       ++q;
       if (q != end_ && (*q == '+' || *q == '-')) ++q;
@@ -113,10 +130,14 @@ class Parser {
     for (int i = 0; i < 4; ++i) {
       const char c = *p_++;
       code = code * 16;
-      if (c >= '0' && c <= '9') code += c - '0';
-      else if (c >= 'a' && c <= 'f') code += c - 'a' + 10;
-      else if (c >= 'A' && c <= 'F') code += c - 'A' + 10;
-      else Fail("\\u needs four hexadecimal digits");
+      if (c >= '0' && c <= '9')
+        code += c - '0';
+      else if (c >= 'a' && c <= 'f')
+        code += c - 'a' + 10;
+      else if (c >= 'A' && c <= 'F')
+        code += c - 'A' + 10;
+      else
+        Fail("\\u needs four hexadecimal digits");
     }
     return code;
   }
@@ -190,7 +211,8 @@ const JsonValue* JsonValue::Find(const std::string& key) const {
 }
 
 int64_t JsonValue::Int(const char* what, int64_t low, int64_t high) const {
-  MXNET_CHECK_KIND(type == kNumber && number == std::floor(number) && number >= static_cast<double>(low) && number <= static_cast<double>(high), Value)
+  MXNET_CHECK_KIND(
+      type == kNumber && number == std::floor(number) && number >= static_cast<double>(low) && number <= static_cast<double>(high), Value)
       << "[symbol file] " << what << " must be a whole number from " << low << " to " << high;
   return static_cast<int64_t>(number);
 }

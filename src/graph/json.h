@@ -13,19 +13,21 @@ struct JsonValue {
   Type type = kNull;
   bool boolean = false;
   double number = 0;
-  std::string text;                                          // kString
-  std::vector<JsonValue> items;                              // kArray
-  std::vector<std::pair<std::string, JsonValue>> members;    // kObject, in file order
+  std::string text;                                        // kString
+  std::vector<JsonValue> items;                            // kArray
+  std::vector<std::pair<std::string, JsonValue>> members;  // kObject, in file order
 
   /* Null when there is no such member or this is no object. */
   const JsonValue* Find(const std::string& key) const;
-  /* Throws Error(kValue) "[symbol file] WHAT must be ..." unless this is an integer in [low, high]. */
+  /* Throws Error(kValue) "[symbol file] WHAT must be ..." unless this is an integer in [low,
+   * high]. */
   int64_t Int(const char* what, int64_t low, int64_t high) const;
   const std::string& String(const char* what) const;
   const std::vector<JsonValue>& Array(const char* what) const;
 };
 
-/* Throws Error(kValue) with the byte offset on anything that is not exactly one JSON value. Nesting is limited to 200. */
+/* Throws Error(kValue) with the byte offset on anything that is not exactly one JSON value. Nesting
+ * is limited to 200. */
 JsonValue ParseJson(const std::string& text);
 /* "text" with quotes and escapes. */
 std::string QuoteJson(const std::string& text);

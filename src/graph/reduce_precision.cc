@@ -53,8 +53,10 @@ class Reducer {
       for (size_t i = 0; i < n->inputs.size(); ++i) {
         const Node* in = n->inputs[i].node.get();
         if (!in->is_variable() || !r_.params.count(in->name)) continue;
-        if (low && !std::count(mutated.begin(), mutated.end(), static_cast<int>(i))) cast_.insert(in);
-        else others.insert(in);
+        if (low && !std::count(mutated.begin(), mutated.end(), static_cast<int>(i)))
+          cast_.insert(in);
+        else
+          others.insert(in);
       }
     });
     for (const auto& e : symbol_.outputs) others.insert(e.node.get());
@@ -98,28 +100,35 @@ class Reducer {
     const std::vector<int> wanted = in;
     if (!in.empty() && !op->dtypes.empty() && !std::count(op->dtypes.begin(), op->dtypes.end(), in[0])) return {};
     try {
-      if (op->infer_type) op->infer_type(*n.attrs, &in, &out);
-      else SameType(*n.attrs, &in, &out);
+      if (op->infer_type)
+        op->infer_type(*n.attrs, &in, &out);
+      else
+        SameType(*n.attrs, &in, &out);
     } catch (const Error&) {
       return {};
     }
     if (in != wanted) return {};
-    for (int& d : out) if (d == kDTypeUnknown) d = in.empty() ? kFloat32 : in[0];
+    for (int& d : out)
+      if (d == kDTypeUnknown) d = in.empty() ? kFloat32 : in[0];
     return out;
   }
 
   void Operator(const NodePtr& n) {
     const auto mutated = n->op()->MutateInputs(*n->attrs);
     std::vector<NodeEntry> inputs;
-    std::vector<int> free;   // inputs that may be cast
+    std::vector<int> free;  // inputs that may be cast
     for (size_t i = 0; i < n->inputs.size(); ++i) {
       inputs.push_back(Renewed(n->inputs[i]));
-      if (!std::count(mutated.begin(), mutated.end(), static_cast<int>(i)) && Castable(DType(inputs[i]))) free.push_back(static_cast<int>(i));
+      if (!std::count(mutated.begin(), mutated.end(), static_cast<int>(i)) && Castable(DType(inputs[i])))
+        free.push_back(static_cast<int>(i));
     }
-    auto cast_all = [&](int dtype) { for (int i : free) inputs[i] = Cast(inputs[i], dtype); };
+    auto cast_all = [&](int dtype) {
+      for (int i : free) inputs[i] = Cast(inputs[i], dtype);
+    };
     auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
     Kind kind = KindOf(*n);
-    if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty()) kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
+    if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
+      kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
     if (kind == Kind::kLow) {
       cast_all(r_.target);
     } else if (kind == Kind::kFull) {
@@ -128,7 +137,7 @@ class Reducer {
       if (free.size() == inputs.size()) {
         const std::string count = std::to_string(inputs.size());
         NodePtr cast = MakeNode("amp_multicast", inputs, {{"num_outputs", count}}, n->name + "_amp_multicast");
-        dtypes_[cast.get()].assign(inputs.size(), kFloat32);   // mixed: one of them is
+        dtypes_[cast.get()].assign(inputs.size(), kFloat32);  // mixed: one of them is
         for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = NodeEntry{cast, static_cast<uint32_t>(i), 0};
       } else {
         cast_all(kFloat32);
@@ -136,7 +145,8 @@ class Reducer {
     }
     NodePtr to = n;
     bool changed = false;
-    for (size_t i = 0; i < inputs.size(); ++i) changed = changed || inputs[i].node != n->inputs[i].node || inputs[i].index != n->inputs[i].index;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      changed = changed || inputs[i].node != n->inputs[i].node || inputs[i].index != n->inputs[i].index;
     if (changed) {
       to = std::make_shared<Node>();
       to->name = n->name;
@@ -154,9 +164,9 @@ class Reducer {
   const Symbol& symbol_;
   const ReducePrecisionRequest& r_;
   std::set<const Op*> low_, full_, widest_;
-  std::set<const Node*> cast_;                                     // variables that become 16-bit
-  std::unordered_map<const Node*, NodePtr> nodes_;                 // old -> new
-  std::unordered_map<const Node*, std::vector<int>> dtypes_;       // of new nodes' results
+  std::set<const Node*> cast_;                                // variables that become 16-bit
+  std::unordered_map<const Node*, NodePtr> nodes_;            // old -> new
+  std::unordered_map<const Node*, std::vector<int>> dtypes_;  // of new nodes' results
   std::map<std::tuple<const Node*, uint32_t, int>, NodeEntry> casts_;
   std::vector<NodePtr> keep_;
 };

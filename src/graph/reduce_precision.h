@@ -16,19 +16,21 @@ struct ReducePrecisionRequest {
     std::string op, parameter;
     std::vector<std::string> values;
   };
-  int target = kFloat16;                                   // or kBfloat16
-  std::vector<std::string> low, full, widest;              // operators by any of their names
-  std::vector<Condition> full_if;                          // full where the parameter has one of the values
-  std::set<std::string> excluded;                          // nodes that stay in float32
-  std::set<std::string> params;                            // variables that are the model's
-  bool cast_params = false;                                // params that only 16-bit operators read become 16-bit themselves (attribute __dtype__)
-  std::map<std::string, int> dtypes;                       // of variables; float32 where not given
+  int target = kFloat16;                       // or kBfloat16
+  std::vector<std::string> low, full, widest;  // operators by any of their names
+  std::vector<Condition> full_if;              // full where the parameter has one of the values
+  std::set<std::string> excluded;              // nodes that stay in float32
+  std::set<std::string> params;                // variables that are the model's
+  bool cast_params = false;                    // params that only 16-bit operators read become 16-bit themselves (attribute __dtype__)
+  std::map<std::string, int> dtypes;           // of variables; float32 where not given
 };
 
 /*
- * Operators of `low` get floating inputs in the target dtype, those of `full` (and excluded nodes) in float32, those of `widest` in the widest of their
- * inputs; all others run in what they are given, unless their dtype inference refuses that: then in the widest, or in float32 when they write auxiliary
- * states or do not compute in the target dtype. Integers and float64 are never cast. Casts are shared. Throws Error(kValue) on another target and on names of no operator.
+ * Operators of `low` get floating inputs in the target dtype, those of `full` (and excluded nodes)
+ * in float32, those of `widest` in the widest of their inputs; all others run in what they are
+ * given, unless their dtype inference refuses that: then in the widest, or in float32 when they
+ * write auxiliary states or do not compute in the target dtype. Integers and float64 are never
+ * cast. Casts are shared. Throws Error(kValue) on another target and on names of no operator.
  */
 Symbol ReducePrecision(const Symbol& symbol, const ReducePrecisionRequest& request);
 

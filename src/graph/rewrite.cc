@@ -9,7 +9,8 @@ namespace mxnet {
 Symbol RemoveAmpCast(const Symbol& symbol) {
   std::unordered_map<const Node*, NodePtr> renewed;
   std::function<NodeEntry(NodeEntry)> resolve = [&](NodeEntry e) {
-    while (!e.node->is_variable() && (e.node->op()->name == "amp_cast" || e.node->op()->name == "amp_multicast")) e = NodeEntry(e.node->inputs.at(e.index));
+    while (!e.node->is_variable() && (e.node->op()->name == "amp_cast" || e.node->op()->name == "amp_multicast"))
+      e = NodeEntry(e.node->inputs.at(e.index));
     auto it = renewed.find(e.node.get());
     return it == renewed.end() ? e : NodeEntry{it->second, e.index, e.version};
   };
@@ -29,7 +30,7 @@ Symbol RemoveAmpCast(const Symbol& symbol) {
     renewed[n.get()] = copy;
   });
   Symbol s;
-  for (const auto& e : symbol.outputs) {   // a head that is a cast says what dtype the result has: it stays
+  for (const auto& e : symbol.outputs) {  // a head that is a cast says what dtype the result has: it stays
     auto it = renewed.find(e.node.get());
     s.outputs.push_back(it == renewed.end() ? e : NodeEntry{it->second, e.index, e.version});
   }
@@ -78,7 +79,8 @@ Symbol CutSubgraph(const Symbol& symbol, std::vector<Symbol>* inputs) {
     renewed[n.get()] = copy;
   }
   Symbol cut;
-  for (const auto& e : symbol.outputs) cut.outputs.push_back(renewed.count(e.node.get()) ? NodeEntry{renewed[e.node.get()], e.index, e.version} : e);
+  for (const auto& e : symbol.outputs)
+    cut.outputs.push_back(renewed.count(e.node.get()) ? NodeEntry{renewed[e.node.get()], e.index, e.version} : e);
   return cut;
 }
 

@@ -55,11 +55,12 @@ void ComposeAtomic(Symbol* self, const std::vector<Symbol>& args, const std::vec
       MXNET_CHECK_KIND(at < n, Value) << "[" << op->name << "] there is no input " << keys[i] << "; inputs: " << ListNames(inputs);
     } else {
       ++position;
-      MXNET_CHECK_KIND(at < n, Value) << "[" << op->name << "] got " << args.size() << " inputs; accepted: " << n << " (" << ListNames(inputs) << ")";
+      MXNET_CHECK_KIND(at < n, Value) << "[" << op->name << "] got " << args.size() << " inputs; accepted: " << n << " ("
+                                      << ListNames(inputs) << ")";
     }
     MXNET_CHECK_KIND(!given[at], Value) << "[" << op->name << "] input " << inputs[at] << " is given twice";
-    MXNET_CHECK_KIND(args[i].outputs.size() == 1, Value) << "[" << op->name << "] input " << inputs[at] << " is a symbol with " << args[i].outputs.size()
-                                                         << " outputs; choose one of them, e.g. symbol[0]";
+    MXNET_CHECK_KIND(args[i].outputs.size() == 1, Value) << "[" << op->name << "] input " << inputs[at] << " is a symbol with "
+                                                         << args[i].outputs.size() << " outputs; choose one of them, e.g. symbol[0]";
     given[at] = args[i].outputs[0];
   }
   node->name = name;
@@ -73,27 +74,31 @@ void ComposeAtomic(Symbol* self, const std::vector<Symbol>& args, const std::vec
     }
     if (!given[i].node->is_variable()) continue;
     if (aux) ++given[i].version;
-    WishInitialValue(*node->attrs, inputs[i], given[i].node.get());   // also of a variable that the user made, unless the user says how
+    WishInitialValue(*node->attrs, inputs[i], given[i].node.get());  // also of a variable that the user made, unless the user says how
   }
   node->inputs = std::move(given);
 }
 
-// Replaces free variables of a finished graph. Builds new nodes on the way, so that other users of the old ones see no change.
+// Replaces free variables of a finished graph. Builds new nodes on the way, so that other users of
+// the old ones see no change.
 void ComposeGraph(Symbol* self, const std::vector<Symbol>& args, const std::vector<std::string>& keys, const std::string& name) {
   const std::vector<NodePtr> variables = self->ListInputs(Symbol::kAll);
   std::unordered_map<const Node*, NodeEntry> with;
   for (size_t i = 0; i < args.size(); ++i) {
     MXNET_CHECK_KIND(i < keys.size() && !keys[i].empty(), Value)
         << "[Symbol] got a positional input for a composed symbol; name the variable that it replaces: net(data=x)";
-    MXNET_CHECK_KIND(args[i].outputs.size() == 1, Value) << "[Symbol] input " << keys[i] << " has " << args[i].outputs.size() << " outputs; choose one of them";
+    MXNET_CHECK_KIND(args[i].outputs.size() == 1, Value)
+        << "[Symbol] input " << keys[i] << " has " << args[i].outputs.size() << " outputs; choose one of them";
     auto it = std::find_if(variables.begin(), variables.end(), [&](const NodePtr& v) { return v->name == keys[i]; });
-    MXNET_CHECK_KIND(it != variables.end(), Value) << "[Symbol] there is no variable " << keys[i] << "; variables: " << ListNames(self->ListInputNames(Symbol::kAll));
+    MXNET_CHECK_KIND(it != variables.end(), Value)
+        << "[Symbol] there is no variable " << keys[i] << "; variables: " << ListNames(self->ListInputNames(Symbol::kAll));
     with[it->get()] = args[i].outputs[0];
   }
   std::unordered_map<const Node*, NodePtr> renewed;
   auto replace = [&](const NodeEntry& e) -> NodeEntry {
     auto v = with.find(e.node.get());
-    if (v != with.end()) return NodeEntry{v->second.node, v->second.index, v->second.node->is_variable() ? std::max(e.version, v->second.version) : 0};
+    if (v != with.end())
+      return NodeEntry{v->second.node, v->second.index, v->second.node->is_variable() ? std::max(e.version, v->second.version) : 0};
     auto r = renewed.find(e.node.get());
     return r == renewed.end() ? e : NodeEntry{r->second, e.index, e.version};
   };
@@ -151,10 +156,13 @@ Symbol Symbol::Group(const std::vector<Symbol>& parts) {
 
 void Symbol::Compose(const std::vector<Symbol>& args, const std::vector<std::string>& keys, const std::string& name) {
   MXNET_CHECK_KIND(!outputs.empty(), Value) << "[Symbol] an empty symbol cannot be composed";
-  for (const auto& a : args) MXNET_CHECK_KIND(!IsAtomic(a) || a.outputs[0].node->op()->NumInputs(*a.outputs[0].node->attrs) == 0, Value)
-      << "[Symbol] an input is operator " << a.outputs[0].node->op()->name << " without its own inputs; compose it first";
-  if (IsAtomic(*this)) ComposeAtomic(this, args, keys, name);
-  else ComposeGraph(this, args, keys, name);
+  for (const auto& a : args)
+    MXNET_CHECK_KIND(!IsAtomic(a) || a.outputs[0].node->op()->NumInputs(*a.outputs[0].node->attrs) == 0, Value)
+        << "[Symbol] an input is operator " << a.outputs[0].node->op()->name << " without its own inputs; compose it first";
+  if (IsAtomic(*this))
+    ComposeAtomic(this, args, keys, name);
+  else
+    ComposeGraph(this, args, keys, name);
 }
 
 Symbol Symbol::Copy() const {
@@ -244,7 +252,8 @@ bool Symbol::GetAttr(const std::string& key, std::string* out) const {
 void Symbol::SetAttr(const std::string& key, const std::string& value) {
   MXNET_CHECK_KIND(!outputs.empty(), Value) << "[Symbol] an empty symbol has no attributes";
   Node* node = outputs[0].node.get();
-  for (const auto& e : outputs) MXNET_CHECK_KIND(e.node.get() == node, Value) << "[Symbol] attribute " << key << " is set on a group; choose one output";
+  for (const auto& e : outputs)
+    MXNET_CHECK_KIND(e.node.get() == node, Value) << "[Symbol] attribute " << key << " is set on a group; choose one output";
   if (key == "name") {
     node->name = value;
     return;

@@ -13,7 +13,7 @@
 namespace mxnet {
 namespace {
 
-constexpr int kWrapAt = 10;   // longer lists get one line per element, as the reference's writer does
+constexpr int kWrapAt = 10;  // longer lists get one line per element, as the reference's writer does
 
 std::string Indent(int n) { return std::string(static_cast<size_t>(n) * 2, ' '); }
 
@@ -96,7 +96,7 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool outermost) {
   WriteList(os, items, indent + 1);
   if (outermost) {
     os << ", \n" << Indent(indent + 1) << "\"attrs\": {";
-    const bool np_shape = Imperative::State().np_shape;   // readers take 0 in shapes for a size then
+    const bool np_shape = Imperative::State().np_shape;  // readers take 0 in shapes for a size then
     const std::string in = "\n" + Indent(indent + 2);
     if (np_shape) os << in << "\"is_np_shape\": [\"int\", 1], " << in;
     os << "\"mxnet_version\": [\"int\", " << MXNET_VERSION << "]" << (np_shape ? "\n" + Indent(indent + 1) : "") << '}';
@@ -140,7 +140,8 @@ class Reader {
  private:
   NodeEntry ReadEntry(const JsonValue& v, const char* what, size_t limit) {
     const auto& items = v.Array(what);
-    MXNET_CHECK_KIND(items.size() == 2 || items.size() == 3, Value) << "[symbol file] " << what << " must have 2 or 3 numbers; got " << items.size();
+    MXNET_CHECK_KIND(items.size() == 2 || items.size() == 3, Value)
+        << "[symbol file] " << what << " must have 2 or 3 numbers; got " << items.size();
     MXNET_CHECK_KIND(limit > 0, Value) << "[symbol file] " << what << " refers to a node before the first";
     // an input must come earlier in the file, so a cycle cannot be written
     const int64_t id = items[0].Int("a node number (inputs come before their users)", 0, static_cast<int64_t>(limit) - 1);
@@ -160,7 +161,8 @@ class Reader {
     const Op* record = nullptr;
     if (op_name != "null") {
       record = Op::Find(op_name);
-      MXNET_CHECK_KIND(record, Value) << "[symbol file] node " << n->name << " uses operator " << WithoutNumberDetail(op_name) << ", which this library does not have";
+      MXNET_CHECK_KIND(record, Value) << "[symbol file] node " << n->name << " uses operator " << WithoutNumberDetail(op_name)
+                                      << ", which this library does not have";
     }
     AttrDict dict;
     for (const char* key : {"param", "attr", "attrs"}) ReadDict(v, key, &dict);
@@ -195,7 +197,8 @@ class Reader {
     nodes_.push_back(std::move(n));
   }
 
-  // Hidden keys had no underscores before 0.9, and an operator node could carry those of its inputs (weight_lr_mult).
+  // Hidden keys had no underscores before 0.9, and an operator node could carry those of its inputs
+  // (weight_lr_mult).
   void Upgrade(const Op* record, AttrDict* dict) {
     if (version_ >= 900) return;
     AttrDict fresh;
@@ -206,7 +209,8 @@ class Reader {
         if (kv.first == h) {
           fresh["__" + h + "__"] = kv.second;
           done = true;
-        } else if (record && kv.first.size() > h.size() + 1 && kv.first.compare(kv.first.size() - h.size() - 1, std::string::npos, "_" + h) == 0) {
+        } else if (record && kv.first.size() > h.size() + 1 &&
+                   kv.first.compare(kv.first.size() - h.size() - 1, std::string::npos, "_" + h) == 0) {
           deferred_.push_back({kv.first.substr(0, kv.first.size() - h.size() - 1), "__" + h + "__", kv.second});
           done = true;
         }
@@ -216,7 +220,8 @@ class Reader {
     *dict = std::move(fresh);
   }
 
-  // A number among a node's parameters must not stand for far more than the file holds: lists are made of its inputs and outputs.
+  // A number among a node's parameters must not stand for far more than the file holds: lists are
+  // made of its inputs and outputs.
   void CheckCounts(const Node& n) {
     constexpr int64_t kMissingInputs = 64, kOutputs = 65536;
     const int64_t inputs = n.op()->NumInputs(*n.attrs), given = static_cast<int64_t>(n.inputs.size());
@@ -225,19 +230,22 @@ class Reader {
     const int64_t outputs = n.num_outputs();
     num_outputs_ += outputs;
     MXNET_CHECK_KIND(outputs >= 0 && num_outputs_ <= kOutputs + 64 * static_cast<int64_t>(nodes_.size()), Value)
-        << "[symbol file] node " << n.name << " (" << n.op()->name << ") has " << outputs << " outputs; accepted: " << kOutputs << " in a file, and 64 for each of its nodes";
+        << "[symbol file] node " << n.name << " (" << n.op()->name << ") has " << outputs << " outputs; accepted: " << kOutputs
+        << " in a file, and 64 for each of its nodes";
   }
 
   // Files before 0.9 do not list auxiliary states among the inputs.
   void CompleteInputs(Node* n) {
     const std::vector<std::string> names = n->op()->ListInputs(*n->attrs);
     MXNET_CHECK_KIND(n->inputs.size() <= names.size() || !n->op()->key_var_num_args.empty(), Value)
-        << "[symbol file] node " << n->name << " (" << n->op()->name << ") has " << n->inputs.size() << " inputs; accepted: " << names.size();
+        << "[symbol file] node " << n->name << " (" << n->op()->name << ") has " << n->inputs.size()
+        << " inputs; accepted: " << names.size();
     if (n->inputs.size() < names.size()) {
       const std::vector<int> mutated = n->op()->MutateInputs(*n->attrs);
       for (size_t i = n->inputs.size(); i < names.size(); ++i) {
         const bool aux = std::find(mutated.begin(), mutated.end(), static_cast<int>(i)) != mutated.end();
-        MXNET_CHECK_KIND(aux || version_ < 900, Value) << "[symbol file] node " << n->name << " (" << n->op()->name << ") lacks its input " << names[i];
+        MXNET_CHECK_KIND(aux || version_ < 900, Value)
+            << "[symbol file] node " << n->name << " (" << n->op()->name << ") lacks its input " << names[i];
         n->inputs.push_back({MakeVariable(n->name + "_" + names[i]), 0, aux ? 1u : 0u});
         WishInitialValue(*n->attrs, names[i], n->inputs.back().node.get());
       }
@@ -266,12 +274,15 @@ class Reader {
   void CheckRowPtr(const JsonValue* v) const {
     if (!v) return;
     const auto& items = v->Array("`node_row_ptr`");
-    MXNET_CHECK_KIND(items.size() == nodes_.size() + 1, Value) << "[symbol file] `node_row_ptr` has " << items.size() << " elements; expected " << nodes_.size() + 1;
+    MXNET_CHECK_KIND(items.size() == nodes_.size() + 1, Value)
+        << "[symbol file] `node_row_ptr` has " << items.size() << " elements; expected " << nodes_.size() + 1;
     int64_t last = 0;
     for (const auto& i : items) last = i.Int("an element of `node_row_ptr`", last, std::numeric_limits<int32_t>::max());
   }
 
-  struct Deferred { std::string input, key, value; };
+  struct Deferred {
+    std::string input, key, value;
+  };
   int version_, depth_;
   int64_t num_outputs_ = 0;
   std::vector<NodePtr> nodes_;
@@ -283,7 +294,8 @@ int FileVersion(const JsonValue& graph) {
   const JsonValue* v = attrs ? attrs->Find("mxnet_version") : nullptr;
   if (!v) return 800;
   const auto& pair = v->Array("`mxnet_version`");
-  MXNET_CHECK_KIND(pair.size() == 2 && pair[0].type == JsonValue::kString, Value) << "[symbol file] `mxnet_version` must be [\"int\", number]";
+  MXNET_CHECK_KIND(pair.size() == 2 && pair[0].type == JsonValue::kString, Value)
+      << "[symbol file] `mxnet_version` must be [\"int\", number]";
   return static_cast<int>(pair[1].Int("`mxnet_version`", 0, 1000000));
 }
 

@@ -11,7 +11,8 @@
 namespace mxnet {
 namespace {
 
-/* Which inputs and outputs the gradient of this operator reads: found by writing the gradient down once for stand-in variables. */
+/* Which inputs and outputs the gradient of this operator reads: found by writing the gradient down
+ * once for stand-in variables. */
 uint64_t GradUse(const AttrsPtr& attrs) {
   constexpr uint64_t kAsked = uint64_t{1} << 31, kAll = ~uint64_t{0};
   uint64_t bits = attrs->grad_use.bits.load(std::memory_order_relaxed);
@@ -39,9 +40,15 @@ uint64_t GradUse(const AttrsPtr& attrs) {
       std::unordered_set<const Node*> seen;
       auto look = [&](const NodeEntry& e) {
         if (!e.node) return;
-        if (e.node == node) { bits |= uint64_t{1} << (32 + e.index); return; }
+        if (e.node == node) {
+          bits |= uint64_t{1} << (32 + e.index);
+          return;
+        }
         auto it = input_of.find(e.node.get());
-        if (it != input_of.end()) { bits |= uint64_t{1} << it->second; return; }
+        if (it != input_of.end()) {
+          bits |= uint64_t{1} << it->second;
+          return;
+        }
         if (seen.insert(e.node.get()).second) stack.push_back(e);
       };
       for (const auto& h : heads) look(h);
@@ -49,7 +56,7 @@ uint64_t GradUse(const AttrsPtr& attrs) {
         NodeEntry e = stack.back();
         stack.pop_back();
         for (size_t i = 0; i < e.node->inputs.size(); ++i)
-          if (!e.node->op()->ReadsOnlyShape(static_cast<int>(i))) look(e.node->inputs[i]);   // a shape is on the tape anyway
+          if (!e.node->op()->ReadsOnlyShape(static_cast<int>(i))) look(e.node->inputs[i]);  // a shape is on the tape anyway
       }
     }
   }
@@ -87,12 +94,13 @@ NDArray FilledLike(const Tape::Output& o, const char* op) {
 
 }  // namespace
 
-void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const std::string& name) {
+void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                        const std::string& name) {
   bool any = false;
   for (NDArray* a : inputs) any |= static_cast<bool>(a->autograd_entry);
   if (!any) {
     for (NDArray* o : outputs)
-      if (o->autograd_entry && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();   // overwritten: its history is gone
+      if (o->autograd_entry && !IsTapeVariable(o->autograd_entry)) o->autograd_entry = NodeEntry();  // overwritten: its history is gone
     return;
   }
   const uint64_t use = GradUse(attrs);
@@ -123,13 +131,17 @@ void Imperative::Record(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i]->autograd_entry = NodeEntry{node, static_cast<uint32_t>(i), 0};
 }
 
-void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req, const std::vector<NDArray*>& gradients) {
+void Imperative::MarkVariables(const std::vector<NDArray*>& variables, const std::vector<OpReq>& req,
+                               const std::vector<NDArray*>& gradients) {
   MXNET_CHECK_KIND(variables.size() == req.size() && variables.size() == gradients.size(), Value)
-      << "[autograd] mark_variables got " << variables.size() << " variables, " << req.size() << " grad_reqs and " << gradients.size() << " gradients; the numbers must be equal";
+      << "[autograd] mark_variables got " << variables.size() << " variables, " << req.size() << " grad_reqs and " << gradients.size()
+      << " gradients; the numbers must be equal";
   for (size_t i = 0; i < variables.size(); ++i) {
-    MXNET_CHECK_KIND(!variables[i]->is_none() && !gradients[i]->is_none(), Value) << "[autograd] variable " << i << " or its gradient has no shape and no memory yet; accepted: arrays that have";
+    MXNET_CHECK_KIND(!variables[i]->is_none() && !gradients[i]->is_none(), Value)
+        << "[autograd] variable " << i << " or its gradient has no shape and no memory yet; accepted: arrays that have";
     MXNET_CHECK_KIND(variables[i]->shape() == gradients[i]->shape(), Value)
-        << "[autograd] variable " << i << " has shape " << variables[i]->shape() << ", its gradient " << gradients[i]->shape() << "; they must be equal";
+        << "[autograd] variable " << i << " has shape " << variables[i]->shape() << ", its gradient " << gradients[i]->shape()
+        << "; they must be equal";
     NodeEntry e = ConstantEntry(*variables[i]);
     e.node->name = "var" + std::to_string(i);
     Tape* t = TapeOf(e);
@@ -172,11 +184,12 @@ NDArray Cast(NDArray from, int dtype) {
 }
 
 /*
- * What the caller gave as gradient of a head, as the operators that read it need it: of the head's dtype, device and shape. A shape with as many elements
- * is taken for the head's, as 1.x did.
+ * What the caller gave as gradient of a head, as the operators that read it need it: of the head's
+ * dtype, device and shape. A shape with as many elements is taken for the head's, as 1.x did.
  */
 NDArray HeadGradient(const NDArray& head, const NDArray& given, size_t i) {
-  MXNET_CHECK_KIND(given.shape().Size() == head.shape().Size(), Value) << "[autograd] head " << i << " has shape " << head.shape() << ", its head gradient " << given.shape();
+  MXNET_CHECK_KIND(given.shape().Size() == head.shape().Size(), Value)
+      << "[autograd] head " << i << " has shape " << head.shape() << ", its head gradient " << given.shape();
   NDArray g = given;
   if (g.shape() != head.shape()) {
     static const AttrsPtr reshape_like = MakeAttrs(Op::Get("reshape_like"), {});
@@ -194,10 +207,12 @@ class BackwardPass {
  public:
   BackwardPass(bool create_graph, bool is_train) : create_graph_(create_graph), is_train_(is_train) {}
 
-  std::vector<NDArray> Run(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads, const std::vector<NDArray*>& variables, bool retain_graph) {
+  std::vector<NDArray> Run(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads,
+                           const std::vector<NDArray*>& variables, bool retain_graph) {
     Sort(heads);
     for (NDArray* v : variables) {
-      MXNET_CHECK_KIND(v->autograd_entry, Value) << "[autograd] grad: a variable of shape " << v->shape() << " takes no part in the recorded computation; call attach_grad() before recording";
+      MXNET_CHECK_KIND(v->autograd_entry, Value) << "[autograd] grad: a variable of shape " << v->shape()
+                                                 << " takes no part in the recorded computation; call attach_grad() before recording";
       wanted_.insert(v->autograd_entry.node.get());
     }
     for (size_t i = 0; i < heads.size(); ++i) {
@@ -216,7 +231,8 @@ class BackwardPass {
       Tape* tape = static_cast<Tape*>(node->tape.get());
       auto slot = grads_.find(node.get());
       if (slot == grads_.end()) {
-        // Reached by the recorded computation, but by no gradient (BlockGrad, comparisons): it is 0, and not what the pass before left there.
+        // Reached by the recorded computation, but by no gradient (BlockGrad, comparisons): it is
+        // 0, and not what the pass before left there.
         if (to_marked && node->is_variable() && tape->req != OpReq::kNull) DeliverZero(tape);
         continue;
       }
@@ -233,7 +249,8 @@ class BackwardPass {
       if (!retain_graph && !create_graph_ && !node->is_variable()) Consume(node.get(), tape);
     }
     for (size_t v = 0; v < variables.size(); ++v)
-      if (results[v].is_none()) results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], "_zeros");
+      if (results[v].is_none())
+        results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], "_zeros");
     if (create_graph_)
       for (size_t v = 0; v < variables.size(); ++v)
         if (!results[v].autograd_entry) results[v] = Constant(&results[v], variables[v]);
@@ -253,7 +270,8 @@ class BackwardPass {
     std::vector<NodeEntry> entries;
     for (NDArray* h : heads) {
       MXNET_CHECK_KIND(!h->is_none() && h->autograd_entry, Value)
-          << "[autograd] backward from an array that no recorded operation computed; compute it inside autograd.record() from arrays with attach_grad()";
+          << "[autograd] backward from an array that no recorded operation computed; compute it inside autograd.record() from arrays with "
+             "attach_grad()";
       entries.push_back(h->autograd_entry);
     }
     bool freed = false;
@@ -268,7 +286,8 @@ class BackwardPass {
     if (freed) CheckFreed(entries);
   }
 
-  // What an earlier pass freed may lie behind BlockGrad and the like, but no gradient may have to go through it.
+  // What an earlier pass freed may lie behind BlockGrad and the like, but no gradient may have to
+  // go through it.
   void CheckFreed(const std::vector<NodeEntry>& heads) {
     std::unordered_set<const Node*> reached;
     for (const auto& e : heads) reached.insert(e.node.get());
@@ -282,7 +301,8 @@ class BackwardPass {
     }
   }
 
-  // Gradients are only needed on paths that end in a variable with a gradient request or one that was asked for.
+  // Gradients are only needed on paths that end in a variable with a gradient request or one that
+  // was asked for.
   bool Needed(const NodeEntry& e) {
     if (!e.node->is_variable()) return true;
     return static_cast<Tape*>(e.node->tape.get())->req != OpReq::kNull || wanted_.count(e.node.get());
@@ -305,7 +325,7 @@ class BackwardPass {
 
   void Deliver(Tape* t, const NDArray& g) {
     t->fresh_grad = true;
-    if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;   // was computed in place
+    if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;  // was computed in place
     if (t->req == OpReq::kAdd) {
       static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
       NDArray target = t->grad;
@@ -322,7 +342,8 @@ class BackwardPass {
     }
   }
 
-  // A gradient in the dtype of what it belongs to: the mean of integers is a float, and so is what its gradient is computed from.
+  // A gradient in the dtype of what it belongs to: the mean of integers is a float, and so is what
+  // its gradient is computed from.
   NDArray InDTypeOf(const NodeEntry& of, NDArray g) {
     const int wanted = TapeOf(of)->outputs[of.index].dtype;
     return g.dtype() == wanted ? g : Cast(g, wanted);
@@ -341,13 +362,15 @@ class BackwardPass {
     if (made != values_.end()) return made->second[e.index];
     Tape* t = TapeOf(e);
     MXNET_CHECK(t && e.index < t->outputs.size() && !t->outputs[e.index].value.is_none())
-        << "[autograd] a value that the gradient needs was not kept (operator " << (e.node->is_variable() ? "variable" : e.node->op()->name) << ")";
+        << "[autograd] a value that the gradient needs was not kept (operator " << (e.node->is_variable() ? "variable" : e.node->op()->name)
+        << ")";
     NDArray a = t->outputs[e.index].value;
     if (create_graph_ && (!t->is_variable || t->req != OpReq::kNull || wanted_.count(e.node.get()))) a.autograd_entry = e;
     return a;
   }
 
-  // An array of that shape without memory, for operators that ask for nothing else; the value where it was kept.
+  // An array of that shape without memory, for operators that ask for nothing else; the value where
+  // it was kept.
   NDArray ShapeOf(const NodeEntry& e) {
     Tape* t = TapeOf(e);
     if (!t || values_.count(e.node.get()) || e.index >= t->outputs.size() || !t->outputs[e.index].value.is_none()) return ValueOf(e);
@@ -396,7 +419,8 @@ class BackwardPass {
       auto preset = preset_.find(n.get());
       // a sum over no dimension: what comes in is what goes out
       static const Op* const sum_like = Op::Get("_sum_like");
-      if (n->op() == sum_like && preset == preset_.end() && in_values[0].shape() == in_values[1].shape() && in_values[0].dtype() == in_values[1].dtype()) {
+      if (n->op() == sum_like && preset == preset_.end() && in_values[0].shape() == in_values[1].shape() &&
+          in_values[0].dtype() == in_values[1].dtype()) {
         made[0] = in_values[0];
         continue;
       }
@@ -437,10 +461,11 @@ class BackwardPass {
     }
   }
 
-  // A gradient that will be the only contribution to a marked variable is computed straight into its gradient array.
+  // A gradient that will be the only contribution to a marked variable is computed straight into
+  // its gradient array.
   void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
     if (create_graph_ || !wanted_.empty()) return;
-    const int dtype = TapeOf({node, 0, 0})->outputs[0].dtype;   // another one's gradient may have to be converted first
+    const int dtype = TapeOf({node, 0, 0})->outputs[0].dtype;  // another one's gradient may have to be converted first
     std::map<std::pair<const Node*, uint32_t>, int> made;
     for (const auto& g : igrads)
       if (g) ++made[{g.node.get(), g.index}];
@@ -448,15 +473,19 @@ class BackwardPass {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
       Tape* t = TapeOf(x);
-      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype || t->grad.dtype() != dtype) continue;
-      // operators on arrays make their results themselves, except the compiled graph, which computes into what it is given
+      if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype || t->grad.dtype() != dtype)
+        continue;
+      // operators on arrays make their results themselves, except the compiled graph, which
+      // computes into what it is given
       if (g.node->op()->array_fn && g.node->op()->name != "_backward_CachedOp") continue;
       // one output may be the gradient of several inputs
       if (made[{g.node.get(), g.index}] != 1) continue;
       preset_[g.node.get()].emplace_back(g.index, t->grad);
       static const Op* const sum_like = Op::Get("_sum_like");
       const NodeEntry& summed = g.node->inputs[0];
-      if (g.node->op() == sum_like && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape && summed.node->num_outputs() == 1) before_sum_.emplace(summed.node.get(), g.node.get());
+      if (g.node->op() == sum_like && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape &&
+          summed.node->num_outputs() == 1)
+        before_sum_.emplace(summed.node.get(), g.node.get());
     }
   }
 
@@ -469,8 +498,10 @@ class BackwardPass {
     std::vector<int> in_types, out_types(1, kDTypeUnknown);
     for (const NDArray& a : inputs) in_shapes.push_back(a.shape()), in_types.push_back(a.dtype());
     if (!n->op()->infer_shape || !n->op()->infer_shape(*n->attrs, &in_shapes, &out_shapes)) return;
-    if (!n->op()->infer_type) out_types[0] = in_types.empty() ? int{kDTypeUnknown} : in_types[0];
-    else if (!n->op()->infer_type(*n->attrs, &in_types, &out_types)) return;
+    if (!n->op()->infer_type)
+      out_types[0] = in_types.empty() ? int{kDTypeUnknown} : in_types[0];
+    else if (!n->op()->infer_type(*n->attrs, &in_types, &out_types))
+      return;
     if (out_shapes[0] != target.shape() || out_types[0] != target.dtype()) return;
     (*made)[0] = target;
     preset_.erase(through->second);
@@ -487,9 +518,9 @@ class BackwardPass {
   std::unordered_map<const Node*, int> uses_;
   std::unordered_set<const Node*> wanted_;
   std::unordered_map<const Node*, std::vector<NDArray>> grads_;
-  std::unordered_map<const Node*, std::vector<NDArray>> values_;                // of the gradient being evaluated
-  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, NDArray>>> preset_;   // outputs that are computed straight into gradients
-  std::unordered_map<const Node*, const Node*> before_sum_;                              // nodes whose result alone goes into a _sum_like with a preset output
+  std::unordered_map<const Node*, std::vector<NDArray>> values_;                       // of the gradient being evaluated
+  std::unordered_map<const Node*, std::vector<std::pair<uint32_t, NDArray>>> preset_;  // outputs that are computed straight into gradients
+  std::unordered_map<const Node*, const Node*> before_sum_;  // nodes whose result alone goes into a _sum_like with a preset output
 };
 
 /* Sets the thread's state for the pass and puts it back. */
@@ -508,9 +539,10 @@ class StateScope {
 
 }  // namespace
 
-std::vector<NDArray> Imperative::Backward(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads, const std::vector<NDArray*>& variables,
-                                          bool retain_graph, bool create_graph, bool is_train) {
-  MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == heads.size(), Value) << "[autograd] got " << heads.size() << " heads and " << head_grads.size() << " head gradients";
+std::vector<NDArray> Imperative::Backward(const std::vector<NDArray*>& heads, const std::vector<NDArray*>& head_grads,
+                                          const std::vector<NDArray*>& variables, bool retain_graph, bool create_graph, bool is_train) {
+  MXNET_CHECK_KIND(head_grads.empty() || head_grads.size() == heads.size(), Value)
+      << "[autograd] got " << heads.size() << " heads and " << head_grads.size() << " head gradients";
   StateScope scope(create_graph, is_train);
   BackwardPass pass(create_graph, is_train);
   return pass.Run(heads, head_grads, variables, retain_graph);
@@ -560,15 +592,19 @@ void CheckDeferredOutputs(const Attrs& attrs, const std::vector<NDArray*>& input
   for (const NDArray* o : outputs) {
     if (o->is_none()) continue;
     const bool outside = o->deferred_entry ? o->deferred_entry.node->is_variable() : o->version() > 0;
-    MXNET_CHECK_KIND(!outside, Value) << "[deferred compute] " << attrs.op->name << " writes into an input, a Parameter or an array from outside; a graph can only write into its own arrays";
+    MXNET_CHECK_KIND(!outside, Value)
+        << "[deferred compute] " << attrs.op->name
+        << " writes into an input, a Parameter or an array from outside; a graph can only write into its own arrays";
     MXNET_CHECK_KIND(inputs.empty() || inputs[0]->is_none() || inputs[0]->ctx().execution() == o->ctx().execution(), Value)
-        << "[deferred compute] " << attrs.op->name << " copies from " << inputs[0]->ctx() << " to " << o->ctx() << "; a graph has one device";
+        << "[deferred compute] " << attrs.op->name << " copies from " << inputs[0]->ctx() << " to " << o->ctx()
+        << "; a graph has one device";
   }
 }
 
 void CheckComputed(const NDArray& array) {
   MXNET_CHECK_KIND(!array.deferred_entry || array.deferred_entry.node->is_variable(), Value)
-      << "[deferred compute] an array of shape " << array.shape() << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
+      << "[deferred compute] an array of shape " << array.shape()
+      << " was made while the graph of a hybridized block was recorded and has no values; return it from forward";
 }
 
 std::vector<std::pair<std::string, NDArray>> TakeDeferredConstants() {

@@ -7,13 +7,15 @@ namespace mxnet {
 namespace {
 
 /*
- * Copies between devices and between views of one array are the array's own. On one device conversions are operators, and on the host all copies: they use
- * threads, and their results get memory in their turn.
+ * Copies between devices and between views of one array are the array's own. On one device
+ * conversions are operators, and on the host all copies: they use threads, and their results get
+ * memory in their turn.
  */
 void CopyOrCast(const NDArray& from, NDArray* to) {
   const bool cast = from.dtype() != to->dtype(), gpu = from.ctx().is_gpu() || to->ctx().is_gpu();
   if (from.shape() != to->shape() || (gpu ? !cast || from.ctx() != to->ctx() : from.chunk() == to->chunk())) return CopyFromTo(from, *to);
-  if (!cast) return Imperative::Run(Imperative::GetAttrs(Op::Get("_copy"), 0, nullptr, nullptr), {from.Detach()}, {OpReq::kWrite}, {*to}, false);
+  if (!cast)
+    return Imperative::Run(Imperative::GetAttrs(Op::Get("_copy"), 0, nullptr, nullptr), {from.Detach()}, {OpReq::kWrite}, {*to}, false);
   const char* key = "dtype";
   const char* value = DTypeName(to->dtype());
   NDArray source = from.Detach();

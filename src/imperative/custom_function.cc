@@ -1,4 +1,5 @@
-// Functions whose gradient the user computes (mx.autograd.Function): one tape entry whose backward calls back.
+// Functions whose gradient the user computes (mx.autograd.Function): one tape entry whose backward
+// calls back.
 #include "imperative/custom_function.h"
 
 #include "mxnet/imperative.h"
@@ -10,14 +11,15 @@ namespace {
 struct CustomFunctionParam {
   std::shared_ptr<CustomFunction> function;
   int num_inputs = 0, num_outputs = 0;
-  std::vector<Shape> shapes;   // of the inputs, and so of their gradients
+  std::vector<Shape> shapes;  // of the inputs, and so of their gradients
   std::vector<int> dtypes;
   std::vector<Context> contexts;
 };
 
 /* The node's parameters, which only a running program can give. */
 const CustomFunctionParam& ParamOf(const Attrs& a) {
-  MXNET_CHECK_KIND(a.param != nullptr, Value) << "[" << a.op->name << "] belongs to a running program; it cannot come from a file or be called by name";
+  MXNET_CHECK_KIND(a.param != nullptr, Value) << "[" << a.op->name
+                                              << "] belongs to a running program; it cannot come from a file or be called by name";
   return a.get<CustomFunctionParam>();
 }
 
@@ -52,7 +54,8 @@ MXNET_REGISTER_OP(_backward_CustomFunction)
 
 }  // namespace
 
-void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
+void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs,
+                          const std::vector<NDArray*>& outputs) {
   auto p = std::make_shared<CustomFunctionParam>();
   p->function = std::move(function);
   p->num_inputs = static_cast<int>(inputs.size());

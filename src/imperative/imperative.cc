@@ -11,8 +11,8 @@
 #include <unordered_map>
 
 #include "base/borrowed_team.h"
-#include "base/fork_guard.h"
 #include "base/float_mode.h"
+#include "base/fork_guard.h"
 #include "imperative/pushed_call.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
@@ -29,7 +29,7 @@ ImperativeState& Imperative::State() {
 }
 
 AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* keys, const char* const* values) {
-  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;   // programs with ever-changing, or long, arguments must not grow without bound
+  constexpr size_t kMaxEntries = 4096, kMaxKey = 1 << 14;  // programs with ever-changing, or long, arguments must not grow without bound
   static thread_local std::unordered_map<std::string, AttrsPtr> cache;
   static thread_local std::string key;
   key.assign(reinterpret_cast<const char*>(&op), sizeof(op));
@@ -45,7 +45,8 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
   for (int i = 0; i < num_params; ++i) dict[keys[i]] = values[i];
   if (!op->parse)
     for (const auto& kv : dict)
-      MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value) << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
+      MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value)
+          << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   if (key.size() > kMaxKey) return attrs;
   if (cache.size() >= kMaxEntries) cache.clear();
@@ -55,8 +56,9 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
 
 namespace {
 
-/* Buffers of one invocation, reused so that a small operator allocates nothing here. Invocations nest (array functions), hence a stack. */
-struct Scratch {
+/* Buffers of one invocation, reused so that a small operator allocates nothing here. Invocations
+ * nest (array functions), hence a stack. */
+struct CallBuffers {
   ShapeVector in_shapes, out_shapes;
   std::vector<int> in_types, out_types;
   std::vector<TBlob> in, out;
@@ -71,42 +73,43 @@ struct Scratch {
   }
 };
 
-class ScratchLease {
+class CallBuffersLease {
  public:
-  ScratchLease() {
+  CallBuffersLease() {
     auto& s = Stack();
     if (s.depth == s.items.size()) s.items.emplace_back();
-    scratch_ = &s.items[s.depth++];
+    buffers_ = &s.items[s.depth++];
   }
-  ~ScratchLease() { --Stack().depth; }
-  Scratch* operator->() { return scratch_; }
-  Scratch* get() { return scratch_; }
+  ~CallBuffersLease() { --Stack().depth; }
+  CallBuffers* operator->() { return buffers_; }
+  CallBuffers* get() { return buffers_; }
 
  private:
   struct State {
-    std::deque<Scratch> items;   // deque: growing keeps addresses
+    std::deque<CallBuffers> items;  // deque: growing keeps addresses
     size_t depth = 0;
   };
   static State& Stack() {
     static thread_local State state;
     return state;
   }
-  Scratch* scratch_;
+  CallBuffers* buffers_;
 };
 
 /*
- * MXNET_CPU_TEMP_COPY and MXNET_GPU_TEMP_COPY: how many operators hold scratch memory on the CPU, or on one GPU, at once; the next one waits. A kernel that
- * is called from inside another one shares its turn.
+ * MXNET_CPU_TEMP_COPY and MXNET_GPU_TEMP_COPY: how many operators hold workspace memory on the CPU,
+ * or on one GPU, at once; the next one waits. A kernel that is called from inside another one
+ * shares its turn.
  */
-class ScratchTurn {
+class WorkspaceTurn {
  public:
-  ~ScratchTurn() {
+  ~WorkspaceTurn() {
     if (!taken_ || --Depth() > 0) return;
     {
       std::lock_guard<std::mutex> lock(Shared().mutex);
       --Shared().holders[place_];
     }
-    Shared().free.notify_all();   // those that wait may wait for different devices
+    Shared().free.notify_all();  // those that wait may wait for different devices
   }
   void Take(Context ctx) {
     if (taken_) return;
@@ -128,8 +131,8 @@ class ScratchTurn {
   };
   static State& Shared() {
     static State* state = [] {
-      pthread_atfork(nullptr, nullptr, [] { new (&Shared()) State; });   // the holders are not in the child
-      return new State;   // used until the very end of the process
+      pthread_atfork(nullptr, nullptr, [] { new (&Shared()) State; });  // the holders are not in the child
+      return new State;                                                 // used until the very end of the process
     }();
     return *state;
   }
@@ -141,7 +144,8 @@ class ScratchTurn {
   int place_ = 0;
 };
 
-/* Scratch memory of a kernel call, given back when the call is over; on a GPU behind what is on the stream then. */
+/* Workspace memory of a kernel call, given back when the call is over; on a GPU behind what is on
+ * the stream then. */
 class Workspace {
  public:
   explicit Workspace(const RunContext& run) : run_(run) {}
@@ -156,12 +160,12 @@ class Workspace {
 
  private:
   const RunContext& run_;
-  ScratchTurn turn_;                    // given back after the blocks
+  WorkspaceTurn turn_;  // given back after the blocks
   std::vector<StorageHandle> blocks_;
 };
 
-void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out, RunContext run,
-                bool is_train, RandomState* random) {
+void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
+                RunContext run, bool is_train, RandomState* random) {
   FloatModeScope float_mode;
   Workspace workspace(run);
   std::shared_ptr<OpState> state;
@@ -181,8 +185,9 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
 }
 
 /*
- * What inference said for recent calls of this thread: eager loops ask the same question again and again. Direct-mapped; an entry keeps its Attrs
- * alive, so that a pointer is never reused for other attributes.
+ * What inference said for recent calls of this thread: eager loops ask the same question again and
+ * again. Direct-mapped; an entry keeps its Attrs alive, so that a pointer is never reused for other
+ * attributes.
  */
 struct Inferred {
   static constexpr int kMaxIn = 3, kMaxOut = 2;
@@ -196,7 +201,8 @@ struct Inferred {
     constexpr size_t kSlots = 64;
     static thread_local std::unique_ptr<Inferred[]> slots;
     if (!slots) slots.reset(new Inferred[kSlots]);
-    const size_t h = reinterpret_cast<size_t>(attrs) / 16 + (first.ndim() > 0 ? static_cast<size_t>(first[0]) * 7 + static_cast<size_t>(first[first.ndim() - 1]) : 0);
+    const size_t h = reinterpret_cast<size_t>(attrs) / 16 +
+                     (first.ndim() > 0 ? static_cast<size_t>(first[0]) * 7 + static_cast<size_t>(first[first.ndim() - 1]) : 0);
     return &slots[(h ^ h >> 6) % kSlots];
   }
   bool Matches(const AttrsPtr& a, const std::vector<NDArray*>& in, size_t outputs) const {
@@ -207,7 +213,8 @@ struct Inferred {
   }
 };
 
-/* An array without giving it memory if it has none yet: Late does that when the operator's turn comes. */
+/* An array without giving it memory if it has none yet: Late does that when the operator's turn
+ * comes. */
 TBlob PendingBlob(const NDArray& a) {
   if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
   TBlob b;
@@ -217,12 +224,15 @@ TBlob PendingBlob(const NDArray& a) {
   return b;
 }
 
-/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it has none yet (placeholders of the tape). */
+/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
+ * has none yet (placeholders of the tape). */
 TBlob InputBlob(const Op* op, size_t i, const NDArray& a) { return op->ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data(); }
 
-constexpr size_t kRefusable = size_t{4} << 30;   // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
+constexpr size_t kRefusable =
+    size_t{4} << 30;  // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
 
-/* A few blobs on the stack, made one by one: clearing room for the most there may be costs more than a small operator. */
+/* A few blobs on the stack, made one by one: clearing room for the most there may be costs more
+ * than a small operator. */
 template <int kMax>
 class FewBlobs {
  public:
@@ -242,27 +252,31 @@ class FewBlobs {
 };
 
 /*
- * The short way for operators that only read their inputs and make fresh outputs, when the answer of inference is remembered, the work is small and the
- * inputs are idle. Nobody else knows the outputs yet, so only the inputs are taken from the engine. Returns false when the long way is needed.
+ * The short way for operators that only read their inputs and make fresh outputs, when the answer
+ * of inference is remembered, the work is small and the inputs are idle. Nobody else knows the
+ * outputs yet, so only the inputs are taken from the engine. Returns false when the long way is
+ * needed.
  */
 bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train);
 
 void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Context* ctx, bool* have_ctx) {
   const Op* op = attrs.op;
   const int want = op->NumInputs(attrs);
-  MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == want, Value) << "[" << op->name << "] got " << inputs.size() << " inputs; it takes " << want;
+  MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == want, Value)
+      << "[" << op->name << "] got " << inputs.size() << " inputs; it takes " << want;
   for (size_t i = 0; i < inputs.size(); ++i) {
     MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
     if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
     const Context c = inputs[i]->ctx();
-    if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;   // `_backward_copyto`: where the result goes
+    if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
     if (!*have_ctx) {
       *ctx = ResultContext(c);
       *have_ctx = true;
     } else {
       // a user's function may have results on several devices
       MXNET_CHECK_KIND(c.execution() == ctx->execution() || op->name == "_backward_CustomFunction", Value)
-          << "[" << op->name << "] input " << i << " is on " << c << ", another one on " << *ctx << "; all must be on one device (copyto moves an array)";
+          << "[" << op->name << "] input " << i << " is on " << c << ", another one on " << *ctx
+          << "; all must be on one device (copyto moves an array)";
     }
   }
 }
@@ -323,7 +337,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   const Inferred* known = Inferred::Slot(attrs.get(), inputs[0]->shape());
   if (!known->Matches(attrs, inputs, outputs.size())) return false;
   const Context source = inputs[0]->ctx(), ctx = ResultContext(source);
-  if (source.is_gpu()) return false;   // remembered from a call on the CPU; this thread has no stream
+  if (source.is_gpu()) return false;  // remembered from a call on the CPU; this thread has no stream
   Var* reads[Inferred::kMaxIn];
   int num_reads = 0;
   for (NDArray* a : inputs) {
@@ -369,9 +383,11 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
   return true;
 }
 
-void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Context ctx) {
+void Remember(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx) {
   const Op* op = attrs->op;
-  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn || s.out.size() > Inferred::kMaxOut) return;
+  if (ctx.is_gpu() || op->uses_random || op->mutate_inputs || s.in.empty() || s.in.size() > Inferred::kMaxIn ||
+      s.out.size() > Inferred::kMaxOut)
+    return;
   Inferred* slot = Inferred::Slot(attrs.get(), s.in[0].shape);
   slot->attrs = attrs;
   slot->num_in = static_cast<int>(s.in.size());
@@ -389,18 +405,19 @@ void Remember(const AttrsPtr& attrs, const Scratch& s, const Kernel* kernel, Con
 
 }  // namespace
 
-/* Everything but recording. `outputs` are allocated here when none. `shapes_only`: they get shapes, dtypes and a device, and no values. */
-static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const std::vector<OpReq>* reqs,
-                    const Context* given_ctx, bool is_train, bool shapes_only = false) {
+/* Everything but recording. `outputs` are allocated here when none. `shapes_only`: they get shapes,
+ * dtypes and a device, and no values. */
+static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                    const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false) {
   const Op* op = attrs->op;
   Context ctx;
   bool have_ctx = false;
   CheckInputs(*attrs, inputs, &ctx, &have_ctx);
   if (!have_ctx) ctx = given_ctx ? *given_ctx : !outputs.empty() && !outputs[0]->is_none() ? outputs[0]->ctx() : RequestedContext(*attrs);
-  if (ctx.is_gpu() && inputs.empty()) Storage::Get()->Stats(ctx);   // throws where there is no such device; inputs would not be there either
+  if (ctx.is_gpu() && inputs.empty()) Storage::Get()->Stats(ctx);  // throws where there is no such device; inputs would not be there either
   const size_t num_out = outputs.size();
-  MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value) << "[" << op->name << "] got room for " << num_out << " outputs; it makes "
-                                                                             << op->NumOutputs(*attrs);
+  MXNET_CHECK_KIND(static_cast<int>(num_out) == op->NumOutputs(*attrs), Value)
+      << "[" << op->name << "] got room for " << num_out << " outputs; it makes " << op->NumOutputs(*attrs);
   profiler::MemoryScope memory(*attrs);
   if (op->array_fn && !shapes_only) {
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
@@ -408,9 +425,10 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     return;
   }
 
-  ScratchLease s;
+  CallBuffersLease s;
   s->Clear();
-  // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape argument.
+  // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape
+  // argument.
   s->in_shapes.resize(inputs.size());
   s->in_types.resize(inputs.size());
   s->out_shapes.resize(num_out);
@@ -434,12 +452,13 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   bool fresh = true;
   for (size_t i = 0; i < num_out; ++i) {
     if (outputs[i]->is_none()) {
-      // Memory comes in the operator's turn: a caller who runs ahead would hold that of all results which nobody wants any more.
+      // Memory comes in the operator's turn: a caller who runs ahead would hold that of all results
+      // which nobody wants any more.
       *outputs[i] = NDArray(s->out_shapes[i], ctx, s->out_types[i], true);
     } else {
       fresh = false;
-      MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value) << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx()
-                                                                              << ", the inputs on " << ctx;
+      MXNET_CHECK_KIND(outputs[i]->ctx().execution() == ctx.execution(), Value)
+          << "[" << op->name << "] output " << i << " is on " << outputs[i]->ctx() << ", the inputs on " << ctx;
     }
     if (outputs[i]->chunk()->bytes >= kRefusable && !shapes_only) outputs[i]->chunk()->Allocate();
   }
@@ -447,19 +466,20 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
 
   const Kernel* kernel = op->KernelFor(ctx.dev_type);
   if (kernel == nullptr) {
-    Storage::Get()->Stats(ctx);   // throws when this build or machine has no such device: the better reason
+    Storage::Get()->Stats(ctx);  // throws when this build or machine has no such device: the better reason
     MXNET_THROW(Generic) << "[" << op->name << "] has no GPU kernel in this build; accepted: cpu contexts";
   }
 
-  int64_t work = 0, largest = 0;   // elements
+  int64_t work = 0, largest = 0;  // elements
   for (size_t i = 0; i < inputs.size(); ++i) {
-    bool written = false;   // overlaps are told by addresses
+    bool written = false;  // overlaps are told by addresses
     for (size_t o = 0; o < num_out; ++o) written = written || inputs[i]->chunk() == outputs[o]->chunk();
     s->in.push_back(written ? InputBlob(op, i, *inputs[i]) : PendingBlob(*inputs[i]));
     work += s->in.back().Size();
     largest = std::max(largest, s->in.back().Size());
   }
-  // Outputs that overlap an input where the operator cannot work in place, and sums that the kernel cannot do itself, go through temporaries.
+  // Outputs that overlap an input where the operator cannot work in place, and sums that the kernel
+  // cannot do itself, go through temporaries.
   std::vector<std::pair<NDArray, size_t>> temporaries;
   for (size_t o = 0; o < num_out; ++o) {
     OpReq req = reqs ? (*reqs)[o] : OpReq::kWrite;
@@ -473,7 +493,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
         if (MayShare(*attrs, static_cast<int>(i), static_cast<int>(o), s->in[i], blob)) {
           if (req == OpReq::kWrite) req = OpReq::kWriteInplace;
         } else if (op->mutate_inputs && Contains(op->MutateInputs(*attrs), static_cast<int>(i))) {
-          continue;   // an update operator: the record says that this input is written
+          continue;  // an update operator: the record says that this input is written
         } else {
           through_temporary = true;
         }
@@ -488,7 +508,8 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     s->req.push_back(req);
   }
 
-  // First what is changed rather than replaced: inputs that the operator updates or that it is computed on top of, sums, parts of larger arrays.
+  // First what is changed rather than replaced: inputs that the operator updates or that it is
+  // computed on top of, sums, parts of larger arrays.
   const std::vector<int> mutated = op->MutateInputs(*attrs);
   for (int m : mutated) AddUnique(&s->writes, inputs[m]->var());
   if (!fresh) {
@@ -512,10 +533,12 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     if (!written) AddUnique(&s->reads, v);
   }
 
-  // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not hold what the caller's next operator reads. An eighth of a
-  // nanosecond per element touched, and 20 GFLOP/s where the record knows better.
+  // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
+  // hold what the caller's next operator reads. An eighth of a nanosecond per element touched, and
+  // 20 GFLOP/s where the record knows better.
   const double cost = 0.125 * static_cast<double>(work);
-  bool small = cost < kInlineNanoseconds && largest < Env::Get().cpu_parallel_size;   // larger ones want threads: those of a worker's team (BorrowedTeam)
+  bool small = cost < kInlineNanoseconds &&
+               largest < Env::Get().cpu_parallel_size;  // larger ones want threads: those of a worker's team (BorrowedTeam)
   if (op->flops && small) small = cost + 0.05 * op->flops(*attrs, s->in, s->out) < kInlineNanoseconds;
 
   if (!reqs && fresh && small) Remember(attrs, *s.get(), kernel, ctx);
@@ -537,11 +560,13 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     } catch (...) {
       error = std::current_exception();
     }
-    engine::ReleaseChanged(engine, s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()), num_kept, error, name);
+    engine::ReleaseChanged(engine, s->reads.data(), static_cast<int>(s->reads.size()), s->writes.data(), static_cast<int>(s->writes.size()),
+                           num_kept, error, name);
   } else {
     const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs.size(); ++i)
-      if (!s->in[i].dptr && !op->ReadsOnlyShape(static_cast<int>(i))) call->late.push_back({false, i, inputs[i]->chunk(), inputs[i]->byte_offset()});
+      if (!s->in[i].dptr && !op->ReadsOnlyShape(static_cast<int>(i)))
+        call->late.push_back({false, i, inputs[i]->chunk(), inputs[i]->byte_offset()});
     for (size_t o = 0; o < num_out; ++o)
       if (!s->out[o].dptr && s->req[o] != OpReq::kNull) call->late.push_back({true, o, outputs[o]->chunk(), outputs[o]->byte_offset()});
     call->attrs = attrs;
@@ -574,7 +599,8 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   }
 }
 
-void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, const Context* ctx) {
+void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+                        const Context* ctx) {
   const ImperativeState& state = State();
   if (state.deferred_compute) {
     CheckDeferredOutputs(*attrs, inputs, outputs);
@@ -584,12 +610,14 @@ void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inpu
   if (state.recording)
     for (NDArray* o : outputs)
       MXNET_CHECK(o->is_none() || !o->autograd_entry || IsTapeVariable(o->autograd_entry) == false || attrs->op->mutate_inputs)
-          << "[" << attrs->op->name << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
+          << "[" << attrs->op->name
+          << "] writing into an array with a gradient (+=, x[:]=, out=) while recording is not differentiable; use a new array";
   if (!ExecuteFresh(attrs, inputs, outputs, state.training)) Execute(attrs, inputs, outputs, nullptr, ctx, state.training);
   if (state.recording) Record(attrs, inputs, outputs);
 }
 
-void Imperative::Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req, const std::vector<NDArray>& outputs, bool is_train) {
+void Imperative::Run(const AttrsPtr& attrs, const std::vector<NDArray>& inputs, const std::vector<OpReq>& req,
+                     const std::vector<NDArray>& outputs, bool is_train) {
   std::vector<NDArray*> in, out;
   for (const auto& a : inputs) in.push_back(const_cast<NDArray*>(&a));
   for (const auto& a : outputs) out.push_back(const_cast<NDArray*>(&a));

@@ -7,10 +7,10 @@
 namespace mxnet {
 namespace {
 
-constexpr size_t kBatch = 32, kMost = 1024;   // calls that move between a thread and all; that wait for all
+constexpr size_t kBatch = 32, kMost = 1024;  // calls that move between a thread and all; that wait for all
 
 ForkMutex* const g_mutex = new ForkMutex(ForkLevel::kEvents);
-std::vector<PushedCall*>* const g_free = new std::vector<PushedCall*>;   // guarded by g_mutex
+std::vector<PushedCall*>* const g_free = new std::vector<PushedCall*>;  // guarded by g_mutex
 
 /* Callers take, workers give: a batch at a time goes between them. */
 struct Stash {

@@ -1,6 +1,6 @@
 /* What an eager call leaves for the engine's worker that runs it. */
-#ifndef MXNET_SRC_IMPERATIVE_PUSHED_CALL_H_
-#define MXNET_SRC_IMPERATIVE_PUSHED_CALL_H_
+#ifndef MXNET_IMPERATIVE_PUSHED_CALL_H_
+#define MXNET_IMPERATIVE_PUSHED_CALL_H_
 
 #include <atomic>
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace mxnet {
 
-/* A blob of a pushed operator that gets its memory in the operator's turn. The chunk lives until then: the engine deletes it behind the operator. */
+/* A blob of a pushed operator that gets its memory in the operator's turn. The chunk lives until
+ * then: the engine deletes it behind the operator. */
 struct Late {
   bool output;
   size_t index;
@@ -18,7 +19,8 @@ struct Late {
   size_t offset;
 };
 
-/* Used again and again: memory that one thread takes and another gives back costs both of them a lock, several times for each call. */
+/* Used again and again: memory that one thread takes and another gives back costs both of them a
+ * lock, several times for each call. */
 struct PushedCall {
   AttrsPtr attrs;
   const Kernel* kernel = nullptr;
@@ -27,10 +29,10 @@ struct PushedCall {
   std::vector<Late> late;
   bool is_train = false;
   RandomState* random = nullptr;
-  const void* memory_scope = nullptr;   // profiler::MemoryScope::Scope() of the caller
+  const void* memory_scope = nullptr;  // profiler::MemoryScope::Scope() of the caller
   std::atomic<int> refs{0};
 
-  static PushedCall* Take();       // empty
+  static PushedCall* Take();  // empty
   static void Give(PushedCall* call);
 };
 
@@ -50,4 +52,4 @@ class PushedCallPtr {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_IMPERATIVE_PUSHED_CALL_H_
+#endif  // MXNET_IMPERATIVE_PUSHED_CALL_H_

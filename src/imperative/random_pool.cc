@@ -13,7 +13,8 @@ namespace mxnet {
 
 namespace {
 
-/* Random resources by execution context: several per device (MXNET_*_PARALLEL_RAND_COPY), used in turn, so that random operators need not wait for each other. */
+/* Random resources by execution context: several per device (MXNET_*_PARALLEL_RAND_COPY), used in
+ * turn, so that random operators need not wait for each other. */
 struct RandomPool {
   ForkMutex mutex{ForkLevel::kCaller};
   uint64_t seed = 0;
@@ -23,7 +24,7 @@ struct RandomPool {
   };
   std::map<Context, PerContext> by_context;
   static RandomPool* Get() {
-    static RandomPool* pool = new RandomPool();   // outlives every array
+    static RandomPool* pool = new RandomPool();  // outlives every array
     return pool;
   }
   // Copy 0 has the user's seed itself; the others get streams that do not collide with it.

@@ -2,7 +2,8 @@
  * The autograd tape, private to the imperative room.
  *
  * Each recorded operation is a graph Node; what belongs to its execution hangs in Node::tape.
- * INVARIANT: an array is kept by a tape only if some gradient will read it (Attrs::grad_use tells) or if it is a marked variable.
+ * INVARIANT: an array is kept by a tape only if some gradient will read it (Attrs::grad_use tells)
+ * or if it is a marked variable.
  */
 #ifndef MXNET_IMPERATIVE_TAPE_H_
 #define MXNET_IMPERATIVE_TAPE_H_
@@ -19,11 +20,11 @@ namespace mxnet {
 
 struct Tape {
   bool is_variable = false;
-  bool released = false;             // a backward pass without retain_graph has consumed it
+  bool released = false;  // a backward pass without retain_graph has consumed it
   // variables
   NDArray grad;
-  OpReq req = OpReq::kNull;          // kNull: a constant that happened to take part
-  bool fresh_grad = false;           // a backward pass wrote or added to `grad` since the flag was last cleared
+  OpReq req = OpReq::kNull;  // kNull: a constant that happened to take part
+  bool fresh_grad = false;   // a backward pass wrote or added to `grad` since the flag was last cleared
   // outputs of the node (one for a variable): value if kept, and what is needed to make zeros of it
   struct Output {
     NDArray value;
@@ -41,13 +42,17 @@ inline bool IsTapeVariable(const NodeEntry& e) {
 }
 
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
-/* What computes `a` in the recorded graph: for an array from outside, a variable that stands for it (TakeDeferredConstants). */
+/* What computes `a` in the recorded graph: for an array from outside, a variable that stands for it
+ * (TakeDeferredConstants). */
 NodeEntry DeferredEntry(const NDArray& a);
-/* Throws Error(kValue) when a graph cannot say what writing into `outputs` (those that exist) does: inputs of the graph, arrays from outside of it, other devices. */
+/* Throws Error(kValue) when a graph cannot say what writing into `outputs` (those that exist) does:
+ * inputs of the graph, arrays from outside of it, other devices. */
 void CheckDeferredOutputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
-/* Throws Error(kValue) for an array that was made while a graph was recorded, and so has no values. */
+/* Throws Error(kValue) for an array that was made while a graph was recorded, and so has no
+ * values. */
 MXNET_DLL void CheckComputed(const NDArray& array);
-/* Arrays from outside that the graph recorded last on this thread reads, and the names of their variables. Taking them forgets them. */
+/* Arrays from outside that the graph recorded last on this thread reads, and the names of their
+ * variables. Taking them forgets them. */
 std::vector<std::pair<std::string, NDArray>> TakeDeferredConstants();
 
 }  // namespace mxnet

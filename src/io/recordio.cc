@@ -62,7 +62,8 @@ void RecordWriter::PutPart(uint32_t flag, const char* data, size_t size) {
 
 void RecordWriter::Write(const void* data, size_t size) {
   MXNET_CHECK_KIND(size <= kMaxLength, Value) << "[RecordIO] a record of " << size << " bytes; accepted: at most " << kMaxLength;
-  // An aligned magic number in the payload would look like the head of a record: the payload is cut there and the number left out.
+  // An aligned magic number in the payload would look like the head of a record: the payload is cut
+  // there and the number left out.
   const char* p = static_cast<const char*>(data);
   size_t from = 0;
   for (size_t at = 0; at + 4 <= size; at += 4) {
@@ -83,7 +84,8 @@ void RecordReader::Seek(uint64_t position) {
   struct stat info;
   MXNET_CHECK_KIND(fstat(fileno(file_), &info) == 0 && position <= static_cast<uint64_t>(info.st_size), IO)
       << "[RecordIO] " << path_ << " has " << info.st_size << " bytes; position " << position << " is beyond its end";
-  MXNET_CHECK_KIND(fseeko(file_, static_cast<off_t>(position), SEEK_SET) == 0, IO) << "[RecordIO] cannot go to byte " << position << " of " << path_ << ": " << std::strerror(errno);
+  MXNET_CHECK_KIND(fseeko(file_, static_cast<off_t>(position), SEEK_SET) == 0, IO)
+      << "[RecordIO] cannot go to byte " << position << " of " << path_ << ": " << std::strerror(errno);
   position_ = position;
 }
 
@@ -94,7 +96,7 @@ bool RecordReader::Read(std::string* record) {
   MXNET_CHECK_KIND(fstat(fileno(file_), &info) == 0, IO) << "[RecordIO] cannot tell the size of " << path_ << ": " << std::strerror(errno);
   const uint64_t file_size = static_cast<uint64_t>(info.st_size);
   if (start >= file_size) {
-    std::clearerr(file_);   // the file may grow
+    std::clearerr(file_);  // the file may grow
     return false;
   }
   uint64_t at = start;
@@ -105,7 +107,8 @@ bool RecordReader::Read(std::string* record) {
   };
   for (bool first = true;; first = false) {
     uint32_t head[2];
-    if (file_size - at < sizeof(head)) fail("the file ends inside the head of a record; 8 bytes are needed, " + std::to_string(file_size - at) + " are left");
+    if (file_size - at < sizeof(head))
+      fail("the file ends inside the head of a record; 8 bytes are needed, " + std::to_string(file_size - at) + " are left");
     if (std::fread(head, 1, sizeof(head), file_) != sizeof(head)) fail("cannot be read");
     if (head[0] != kRecordMagic) {
       char text[16];
@@ -114,17 +117,20 @@ bool RecordReader::Read(std::string* record) {
     }
     const uint32_t flag = head[1] >> kLengthBits, length = head[1] & kMaxLength;
     if (first ? flag != kWhole && flag != kBegin : flag != kMiddle && flag != kEnd)
-      fail("continuation flag " + std::to_string(flag) + (first ? "; a record begins with 0 or 1" : "; a record that has begun goes on with 2 or 3"));
+      fail("continuation flag " + std::to_string(flag) +
+           (first ? "; a record begins with 0 or 1" : "; a record that has begun goes on with 2 or 3"));
     at += sizeof(head);
     const uint64_t padded = (static_cast<uint64_t>(length) + 3) / 4 * 4;
-    if (file_size - at < padded) fail("a part of " + std::to_string(length) + " bytes, padded to 4, does not fit into the " + std::to_string(file_size - at) + " bytes that are left");
+    if (file_size - at < padded)
+      fail("a part of " + std::to_string(length) + " bytes, padded to 4, does not fit into the " + std::to_string(file_size - at) +
+           " bytes that are left");
     const size_t before = record->size();
     record->resize(before + padded);
     if (std::fread(&(*record)[before], 1, padded, file_) != padded) fail("cannot be read");
     record->resize(before + length);
     at += padded;
     if (flag == kWhole || flag == kEnd) break;
-    record->append(reinterpret_cast<const char*>(&kRecordMagic), 4);   // what the writer left out
+    record->append(reinterpret_cast<const char*>(&kRecordMagic), 4);  // what the writer left out
   }
   position_ = at;
   return true;

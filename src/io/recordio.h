@@ -1,11 +1,11 @@
 /*
- * RecordIO files (file_formats.md): a sequence of byte strings. Whatever a reader is given, it allocates no more than the file is
- * long, and says at which byte a file is malformed.
+ * RecordIO files (file_formats.md): a sequence of byte strings. Whatever a reader is given, it
+ * allocates no more than the file is long, and says at which byte a file is malformed.
  *
  * THREADS   One object is for one thread at a time.
  */
-#ifndef MXNET_SRC_IO_RECORDIO_H_
-#define MXNET_SRC_IO_RECORDIO_H_
+#ifndef MXNET_IO_RECORDIO_H_
+#define MXNET_IO_RECORDIO_H_
 
 #include <cstdint>
 #include <cstdio>
@@ -21,9 +21,11 @@ constexpr uint32_t kRecordMagic = 0xCED7230A;
 
 class RecordWriter {
  public:
-  /* The file takes its name when it is closed (base/new_file.h). Throws Error(kIO). `path` may begin with file://. */
+  /* The file takes its name when it is closed (base/new_file.h). Throws Error(kIO). `path` may
+   * begin with file://. */
   explicit RecordWriter(const std::string& path);
-  /* Closes it, unless an exception is on its way: then the file is given up. Errors go unseen here: Close tells them. */
+  /* Closes it, unless an exception is on its way: then the file is given up. Errors go unseen here:
+   * Close tells them. */
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
@@ -31,7 +33,7 @@ class RecordWriter {
   void Write(const void* data, size_t size);
   /* Where the next record begins. */
   uint64_t Tell() const { return position_; }
-  void Close();                // nothing happens the second time
+  void Close();  // nothing happens the second time
 
  private:
   void Put(const void* data, size_t size);
@@ -47,7 +49,8 @@ class RecordReader {
   ~RecordReader();
   RecordReader(const RecordReader&) = delete;
   RecordReader& operator=(const RecordReader&) = delete;
-  /* False at the end. Throws Error(kIO) with the byte offset; the reader then stands where it did before. */
+  /* False at the end. Throws Error(kIO) with the byte offset; the reader then stands where it did
+   * before. */
   bool Read(std::string* record);
   /* To the beginning of a record, as Tell gave it. Throws Error(kIO) beyond the end. */
   void Seek(uint64_t position);
@@ -60,4 +63,4 @@ class RecordReader {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_IO_RECORDIO_H_
+#endif  // MXNET_IO_RECORDIO_H_

@@ -31,7 +31,9 @@ void Ensure(NDArray* slot, const Shape& shape, Context ctx, int dtype) {
   if (slot->is_none() || slot->shape() != shape || slot->ctx() != ctx || slot->dtype() != dtype) *slot = NDArray(shape, ctx, dtype);
 }
 
-bool SameArray(const NDArray& a, const NDArray& b) { return a.chunk() == b.chunk() && a.byte_offset() == b.byte_offset() && a.dtype() == b.dtype(); }
+bool SameArray(const NDArray& a, const NDArray& b) {
+  return a.chunk() == b.chunk() && a.byte_offset() == b.byte_offset() && a.dtype() == b.dtype();
+}
 
 std::vector<Context> GpusOf(const std::vector<const NDArray*>& arrays) {
   std::vector<Context> gpus;
@@ -50,7 +52,8 @@ void Assign(const NDArray& from, const NDArray& to, int priority) {
   CopyFromTo(converted, to, priority);
 }
 
-LocalStore::LocalStore(std::string type, bool on_device) : type_(std::move(type)), on_device_(on_device), transport_(new LocalTransport()) {}
+LocalStore::LocalStore(std::string type, bool on_device)
+    : type_(std::move(type)), on_device_(on_device), transport_(new LocalTransport()) {}
 
 void LocalStore::Init(const Keys& keys, const Arrays& values) {
   CheckKeys("init", keys, values);
@@ -99,9 +102,11 @@ void LocalStore::SetGradientCompression(const std::vector<std::pair<std::string,
   for (const auto& p : params) {
     if (p.first == "type") {
       kind = p.second;
-      MXNET_CHECK_KIND(kind == "none" || kind == "2bit", Value) << "[kvstore] gradient compression type " << kind << "; accepted: none, 2bit";
+      MXNET_CHECK_KIND(kind == "none" || kind == "2bit", Value)
+          << "[kvstore] gradient compression type " << kind << "; accepted: none, 2bit";
     } else {
-      MXNET_CHECK_KIND(p.first == "threshold", Value) << "[kvstore] gradient compression has no parameter " << p.first << "; accepted: type, threshold";
+      MXNET_CHECK_KIND(p.first == "threshold", Value)
+          << "[kvstore] gradient compression has no parameter " << p.first << "; accepted: type, threshold";
       char* end = nullptr;
       threshold = std::strtof(p.second.c_str(), &end);
       MXNET_CHECK_KIND(end != p.second.c_str() && *end == '\0' && threshold > 0, Value)
@@ -112,13 +117,16 @@ void LocalStore::SetGradientCompression(const std::vector<std::pair<std::string,
 }
 
 void LocalStore::CheckKeys(const char* what, const Keys& keys, const Arrays& arrays) {
-  MXNET_CHECK_KIND(keys.size() == arrays.size(), Value) << "[kvstore] " << what << " got " << keys.size() << " keys and " << arrays.size() << " arrays; accepted: as many";
+  MXNET_CHECK_KIND(keys.size() == arrays.size(), Value)
+      << "[kvstore] " << what << " got " << keys.size() << " keys and " << arrays.size() << " arrays; accepted: as many";
   std::lock_guard<std::mutex> hold(mutex_);
   for (size_t i = 0; i < keys.size(); ++i) {
     if (!have_kind_) named_ = keys[i].named, have_kind_ = true;
-    MXNET_CHECK_KIND(keys[i].named == named_, Value) << "[kvstore] " << what << " got the " << (named_ ? "number " : "name ") << keys[i].str() << " as key; the keys of this store are "
-                                                     << (named_ ? "names" : "numbers");
-    MXNET_CHECK_KIND(arrays[i] && !arrays[i]->is_none(), Value) << "[kvstore] " << what << " of key " << keys[i].str() << " got an empty (none) array";
+    MXNET_CHECK_KIND(keys[i].named == named_, Value)
+        << "[kvstore] " << what << " got the " << (named_ ? "number " : "name ") << keys[i].str() << " as key; the keys of this store are "
+        << (named_ ? "names" : "numbers");
+    MXNET_CHECK_KIND(arrays[i] && !arrays[i]->is_none(), Value)
+        << "[kvstore] " << what << " of key " << keys[i].str() << " got an empty (none) array";
     MXNET_CHECK_KIND(arrays[i]->storage_type() == StorageType::kDense, Value)
         << "[kvstore] " << what << " of key " << keys[i].str() << " got a sparse array; accepted: dense ones (stype 'default')";
   }
@@ -140,7 +148,8 @@ std::vector<Pushed> LocalStore::Gather(const char* what, const Keys& keys, const
     if (place.second) pushed.push_back({&keys[i], Find(keys[i]), {}});
     Pushed& p = pushed[place.first->second];
     MXNET_CHECK_KIND(values[i]->shape() == p.entry->stored.shape(), Value)
-        << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has " << p.entry->stored.shape();
+        << "[kvstore] " << what << " to key " << keys[i].str() << " has shape " << values[i]->shape() << "; the stored value has "
+        << p.entry->stored.shape();
     if (!p.values.empty() && p.values[0]->dtype() != values[i]->dtype()) {
       p.converted.push_back(std::make_shared<NDArray>(values[i]->shape(), values[i]->ctx(), p.values[0]->dtype()));
       Assign(*values[i], *p.converted.back(), 0);
@@ -158,7 +167,8 @@ std::vector<Entry*> LocalStore::GatherOuts(const char* what, const Keys& keys, c
   for (size_t i = 0; i < keys.size(); ++i) {
     entries.push_back(Find(keys[i]));
     MXNET_CHECK_KIND(outs[i]->shape() == entries[i]->stored.shape(), Value)
-        << "[kvstore] " << what << " of key " << keys[i].str() << " into shape " << outs[i]->shape() << "; the stored value has " << entries[i]->stored.shape();
+        << "[kvstore] " << what << " of key " << keys[i].str() << " into shape " << outs[i]->shape() << "; the stored value has "
+        << entries[i]->stored.shape();
   }
   return entries;
 }
@@ -186,7 +196,7 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
     Entry* e = pushed[i].entry;
     NDArray sum = sums[i];
     if (transport_->size() > 1) {
-      if (SameArray(sum, *pushed[i].values[0])) {   // the caller's array must stay as it is
+      if (SameArray(sum, *pushed[i].values[0])) {  // the caller's array must stay as it is
         Ensure(&e->sum, sum.shape(), sum.ctx(), sum.dtype());
         CopyFromTo(sum, e->sum, priority);
         sum = e->sum;
@@ -196,7 +206,7 @@ void LocalStore::Keep(const std::vector<Pushed>& pushed, std::vector<NDArray> su
     if (updater_) {
       updater_(*pushed[i].key, sum, &e->stored);
     } else {
-      Assign(sum, e->stored, priority);   // nothing to do when the sum was made in place
+      Assign(sum, e->stored, priority);  // nothing to do when the sum was made in place
     }
   }
 }
@@ -212,7 +222,8 @@ void LocalStore::Spread(const std::vector<Entry*>& entries, const Arrays& outs, 
 }
 
 NDArray* LocalStore::SumSlot(Entry* e, Context where, int dtype) {
-  if (!updater_ && transport_->size() == 1 && e->stored.dtype() == dtype && e->stored.ctx().execution() == where.execution()) return &e->stored;
+  if (!updater_ && transport_->size() == 1 && e->stored.dtype() == dtype && e->stored.ctx().execution() == where.execution())
+    return &e->stored;
   Ensure(&e->sum, e->stored.shape(), where, dtype);
   return &e->sum;
 }
@@ -245,7 +256,7 @@ void LocalStore::AddUp(const std::vector<const NDArray*>& values, const NDArray&
   }
   std::vector<TBlob> in;
   std::vector<Var*> reads, writes{out.var()};
-  bool own = false;   // `out` is one of the values
+  bool own = false;  // `out` is one of the values
   for (const NDArray* v : values) {
     in.push_back(v->data());
     own = own || v->var() == out.var();
@@ -253,9 +264,9 @@ void LocalStore::AddUp(const std::vector<const NDArray*>& values, const NDArray&
   }
   const TBlob result = out.data();
   const double cost = 0.25 * static_cast<double>(result.Size()) * static_cast<double>(in.size());
-  RunOrPush([in, result](RunContext) { SumArrays(in, result); }, Context::CPU(), Span<Var* const>(reads.data(), static_cast<int>(reads.size())),
-            Span<Var* const>(writes.data(), 1), cost < kInlineNanoseconds, FnProperty::kCPUPrioritized, priority, "kvstore_sum",
-            own ? 1 : 0);
+  RunOrPush([in, result](RunContext) { SumArrays(in, result); }, Context::CPU(),
+            Span<Var* const>(reads.data(), static_cast<int>(reads.size())), Span<Var* const>(writes.data(), 1), cost < kInlineNanoseconds,
+            FnProperty::kCPUPrioritized, priority, "kvstore_sum", own ? 1 : 0);
 }
 
 std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<const NDArray*>& values, int priority) {
@@ -276,11 +287,13 @@ std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<con
     const Context where = v.ctx().execution();
     RunOrPush(
         [in, residual, out, threshold](RunContext run) {
-          if (run.ctx.is_gpu()) QuantizeTwoBitOnDevice(run, in, residual, out, threshold);
-          else QuantizeTwoBit(in, residual, out, threshold);
+          if (run.ctx.is_gpu())
+            QuantizeTwoBitOnDevice(run, in, residual, out, threshold);
+          else
+            QuantizeTwoBit(in, residual, out, threshold);
         },
-        where, Span<Var* const>(reads, 1),
-              Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds, where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize", 1);
+        where, Span<Var* const>(reads, 1), Span<Var* const>(writes, 2), static_cast<double>(in.Size()) < kInlineNanoseconds,
+        where.is_gpu() ? FnProperty::kNormal : FnProperty::kCPUPrioritized, priority, "kvstore_quantize", 1);
     result.push_back(&e->quantized[i]);
   }
   return result;

@@ -1,6 +1,6 @@
 /* The stores of one process: what they keep, and how sums are made where no library makes them. */
-#ifndef MXNET_SRC_KVSTORE_LOCAL_H_
-#define MXNET_SRC_KVSTORE_LOCAL_H_
+#ifndef MXNET_KVSTORE_LOCAL_H_
+#define MXNET_KVSTORE_LOCAL_H_
 
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@ namespace kvstore {
 /* What is kept for one key. Its address stays for the life of the store. */
 struct Entry {
   NDArray stored;
-  NDArray sum;                          // what the updater is given; reused
-  std::vector<NDArray> staging;         // values of other devices, where they are summed
-  std::map<Context, NDArray> partial;   // sums of several values of one device
-  std::vector<NDArray> residuals;       // of gradient compression, one per value
+  NDArray sum;                         // what the updater is given; reused
+  std::vector<NDArray> staging;        // values of other devices, where they are summed
+  std::map<Context, NDArray> partial;  // sums of several values of one device
+  std::vector<NDArray> residuals;      // of gradient compression, one per value
   std::vector<NDArray> quantized;
-  bool placed = false;                  // stored is on the GPU that is the key's home
+  bool placed = false;  // stored is on the GPU that is the key's home
 };
 
 /* The values of one key in one call. */
@@ -30,7 +30,7 @@ struct Pushed {
   const KVKey* key;
   Entry* entry;
   std::vector<const NDArray*> values;
-  std::vector<std::shared_ptr<NDArray>> converted;   // values of another dtype than the first one's, in that
+  std::vector<std::shared_ptr<NDArray>> converted;  // values of another dtype than the first one's, in that
 };
 
 /* Makes *slot an array for that if it is not one already. */
@@ -58,7 +58,8 @@ class LocalStore : public KVStore {
   KVTransport* transport() override { return transport_.get(); }
 
  protected:
-  /* The sum of each key's values, on its home. May be a value or, without an updater, the stored array itself. */
+  /* The sum of each key's values, on its home. May be a value or, without an updater, the stored
+   * array itself. */
   virtual std::vector<NDArray> Sum(const std::vector<Pushed>& pushed, int priority);
   /* outs[i] = entries[i]->stored. */
   virtual void Spread(const std::vector<Entry*>& entries, const Arrays& outs, int priority);
@@ -67,8 +68,9 @@ class LocalStore : public KVStore {
   std::vector<Pushed> Gather(const char* what, const Keys& keys, const Arrays& values);
   std::vector<Entry*> GatherOuts(const char* what, const Keys& keys, const Arrays& outs);
   /*
-   * Where a key's values are summed and its value is kept. Its first push settles it for values on GPUs: the one that has the fewest bytes of this
-   * store so far, so that all of them take part in adding, sending and, with an updater, updating.
+   * Where a key's values are summed and its value is kept. Its first push settles it for values on
+   * GPUs: the one that has the fewest bytes of this store so far, so that all of them take part in
+   * adding, sending and, with an updater, updating.
    */
   Context Home(const Pushed& pushed);
   NDArray SumAt(Context where, const Pushed& pushed, int priority);
@@ -89,8 +91,8 @@ class LocalStore : public KVStore {
   const bool on_device_;
   const std::unique_ptr<KVTransport> transport_;
   Updater updater_;
-  float threshold_ = 0;              // of gradient compression; 0: none
-  std::mutex mutex_;                 // guards what follows; entries themselves belong to whoever calls for their key
+  float threshold_ = 0;  // of gradient compression; 0: none
+  std::mutex mutex_;     // guards what follows; entries themselves belong to whoever calls for their key
   bool have_kind_ = false, named_ = false;
   std::map<std::string, std::unique_ptr<Entry>> entries_;
   std::map<Context, size_t> placed_bytes_;
@@ -101,4 +103,4 @@ std::unique_ptr<KVStore> CreateNcclStore(const std::string& type);
 
 }  // namespace kvstore
 }  // namespace mxnet
-#endif  // MXNET_SRC_KVSTORE_LOCAL_H_
+#endif  // MXNET_KVSTORE_LOCAL_H_

@@ -1,8 +1,9 @@
 /*
- * What the store of type nccl asks of NVIDIA's library. The table is empty in a build without CUDA; nccl_cuda.cc registers the real one, tests register others.
+ * What the store of type nccl asks of NVIDIA's library. The table is empty in a build without CUDA;
+ * nccl_cuda.cc registers the real one, tests register others.
  */
-#ifndef MXNET_SRC_KVSTORE_NCCL_H_
-#define MXNET_SRC_KVSTORE_NCCL_H_
+#ifndef MXNET_KVSTORE_NCCL_H_
+#define MXNET_KVSTORE_NCCL_H_
 
 #include <cstdint>
 #include <string>
@@ -15,23 +16,26 @@ namespace nccl {
 
 /* One operation of all devices of a clique; what is said of devices is in their order. */
 struct Call {
-  enum Kind { kReduce, kBroadcast, kAllReduce };   // sums
+  enum Kind { kReduce, kBroadcast, kAllReduce };  // sums
   Kind kind;
-  int root;                      // of a reduction or broadcast: number of a device in the clique
-  int64_t count;                 // elements
+  int root;       // of a reduction or broadcast: number of a device in the clique
+  int64_t count;  // elements
   int dtype;
-  std::vector<const void*> in;   // of a broadcast only the root's counts
-  std::vector<void*> out;        // of a reduction only the root's counts
+  std::vector<const void*> in;  // of a broadcast only the root's counts
+  std::vector<void*> out;       // of a reduction only the root's counts
 };
 
 struct Library {
   /* Finds and opens the library. Returns what is missing, or an empty text. */
   std::string (*open)() = nullptr;
-  /* The clique of these devices (two or more, each once, in rising order): made when first asked for, kept until the process ends. Throws Error. */
+  /* The clique of these devices (two or more, each once, in rising order): made when first asked
+   * for, kept until the process ends. Throws Error. */
   void* (*clique)(const std::vector<int>& devices) = nullptr;
   /*
-   * Puts the calls on all devices of a clique, behind what is on run.stream (a stream of its first device) and in front of what comes to it. Cliques share
-   * a stream on each device, and a lock keeps everybody's operations in one order. Throws Error, after which the clique is of no use any more.
+   * Puts the calls on all devices of a clique, behind what is on run.stream (a stream of its first
+   * device) and in front of what comes to it. Cliques share a stream on each device, and a lock
+   * keeps everybody's operations in one order. Throws Error, after which the clique is of no use
+   * any more.
    */
   void (*run)(void* clique, const std::vector<Call>& calls, const RunContext& run) = nullptr;
 };
@@ -44,4 +48,4 @@ bool Takes(int dtype);
 
 }  // namespace nccl
 }  // namespace mxnet
-#endif  // MXNET_SRC_KVSTORE_NCCL_H_
+#endif  // MXNET_KVSTORE_NCCL_H_

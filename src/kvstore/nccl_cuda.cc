@@ -1,9 +1,10 @@
 /*
- * NCCL, opened when a store first needs it: it is no part of the CUDA toolkit, and a program on one GPU shall run on a machine that lacks it. What the
- * process has already (PyTorch's, say) is used; then libnccl.so.2 where the loader finds it. Linked only when USE_CUDA=ON.
+ * NCCL, opened when a store first needs it: it is no part of the CUDA toolkit, and a program on one
+ * GPU shall run on a machine that lacks it. What the process has already (PyTorch's, say) is used;
+ * then libnccl.so.2 where the loader finds it. Linked only when USE_CUDA=ON.
  */
-#include <dlfcn.h>
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -35,14 +36,14 @@ struct Functions {
   decltype(&ncclAllReduce) all_reduce;
 };
 
-constexpr int kOldest = 21000;     // the first with bfloat16
-constexpr size_t kMostTogether = 256;   // calls of a group: what NCCL keeps for one grows with it
+constexpr int kOldest = 21000;         // the first with bfloat16
+constexpr size_t kMostTogether = 256;  // calls of a group: what NCCL keeps for one grows with it
 
 struct Clique {
   std::vector<int> devices;
   std::vector<ncclComm_t> comms;
   std::vector<void*> streams;
-  std::string broken;   // by what
+  std::string broken;  // by what
 };
 
 /* All of it is guarded by CollectiveLaunchMutex and stays until the process ends. */
@@ -50,7 +51,7 @@ struct State {
   bool open = false;
   Functions f = {};
   std::map<std::vector<int>, std::unique_ptr<Clique>> cliques;
-  std::map<int, void*> streams;   // of devices
+  std::map<int, void*> streams;  // of devices
 };
 State* const g_state = new State;
 
@@ -68,7 +69,8 @@ std::string Open() {
     library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
       const char* why = dlerror();
-      return std::string("libnccl.so.2 cannot be loaded (") + (why ? why : "no reason given") + "); the Python package nvidia-nccl-cu13 has it, as do NVIDIA's system packages";
+      return std::string("libnccl.so.2 cannot be loaded (") + (why ? why : "no reason given") +
+             "); the Python package nvidia-nccl-cu13 has it, as do NVIDIA's system packages";
     }
   }
   Functions f = {};
@@ -89,7 +91,8 @@ std::string Open() {
   find("ncclBroadcast", &f.broadcast);
   find("ncclAllReduce", &f.all_reduce);
   int version = 0;
-  if (f.get_version != nullptr && f.get_version(&version) == ncclSuccess && version < kOldest) return "version " + VersionText(version) + " is older than " + VersionText(kOldest);
+  if (f.get_version != nullptr && f.get_version(&version) == ncclSuccess && version < kOldest)
+    return "version " + VersionText(version) + " is older than " + VersionText(kOldest);
   if (lacking != nullptr) return std::string("the library has no ") + lacking + "; " + VersionText(kOldest) + " and later versions have it";
   s.f = f;
   s.open = true;
@@ -98,10 +101,11 @@ std::string Open() {
 
 void Check(ncclResult_t result, const char* what, ncclComm_t comm = nullptr) {
   if (result == ncclSuccess) return;
-  cudaGetLastError();   // the next call of the runtime must not find it
+  cudaGetLastError();  // the next call of the runtime must not find it
   const Functions& f = g_state->f;
   const char* more = f.last_error(comm);
-  MXNET_THROW(Generic) << "[kvstore] NCCL: " << what << " failed: " << f.error_string(result) << (more && *more ? ": " : "") << (more ? more : "");
+  MXNET_THROW(Generic) << "[kvstore] NCCL: " << what << " failed: " << f.error_string(result) << (more && *more ? ": " : "")
+                       << (more ? more : "");
 }
 
 std::string Text(const std::vector<int>& devices) {
@@ -111,7 +115,7 @@ std::string Text(const std::vector<int>& devices) {
 }
 
 void* CliqueOf(const std::vector<int>& devices) {
-  std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());   // makes memory, and waits for devices
+  std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());  // makes memory, and waits for devices
   State& s = *g_state;
   std::unique_ptr<Clique>& place = s.cliques[devices];
   if (place == nullptr) {
@@ -123,14 +127,14 @@ void* CliqueOf(const std::vector<int>& devices) {
       if (stream == nullptr) {
         const DeviceScope scope(dev);
         MXNET_CHECK(scope.ok()) << "[kvstore] gpu(" << dev << ") cannot be selected";
-        stream = engine::GetStreamHooks()->create(true);   // few blocks that others wait for: they go first
+        stream = engine::GetStreamHooks()->create(true);  // few blocks that others wait for: they go first
       }
       made->streams.push_back(stream);
     }
     int current = -1;
     if (cudaGetDevice(&current) != cudaSuccess) cudaGetLastError();
     const ncclResult_t result = s.f.init_all(made->comms.data(), static_cast<int>(devices.size()), devices.data());
-    if (current >= 0 && cudaSetDevice(current) != cudaSuccess) cudaGetLastError();   // it goes through all of them
+    if (current >= 0 && cudaSetDevice(current) != cudaSuccess) cudaGetLastError();  // it goes through all of them
     const std::string what = "joining " + Text(devices);
     Check(result, what.c_str());
     place = std::move(made);
@@ -174,19 +178,24 @@ void Launch(const Clique& c, const Call& call) {
   for (size_t i = 0; i < c.comms.size(); ++i) {
     const cudaStream_t stream = static_cast<cudaStream_t>(c.streams[i]);
     switch (call.kind) {
-      case Call::kReduce: Check(f.reduce(call.in[i], call.out[i], count, type, ncclSum, call.root, c.comms[i], stream), "a reduction", c.comms[i]); break;
+      case Call::kReduce:
+        Check(f.reduce(call.in[i], call.out[i], count, type, ncclSum, call.root, c.comms[i], stream), "a reduction", c.comms[i]);
+        break;
       case Call::kBroadcast: {
         const bool root = static_cast<int>(i) == call.root;
-        void* const out = call.out[i] != nullptr ? call.out[i] : const_cast<void*>(call.in[i]);   // a root that keeps what it has: in place
+        void* const out = call.out[i] != nullptr ? call.out[i] : const_cast<void*>(call.in[i]);  // a root that keeps what it has: in place
         Check(f.broadcast(root ? call.in[i] : out, out, count, type, call.root, c.comms[i], stream), "a broadcast", c.comms[i]);
         break;
       }
-      case Call::kAllReduce: Check(f.all_reduce(call.in[i], call.out[i], count, type, ncclSum, c.comms[i], stream), "a sum", c.comms[i]); break;
+      case Call::kAllReduce:
+        Check(f.all_reduce(call.in[i], call.out[i], count, type, ncclSum, c.comms[i], stream), "a sum", c.comms[i]);
+        break;
     }
   }
 }
 
-/* Without it, kernels that wait for others which will never come would hold their devices for ever. */
+/* Without it, kernels that wait for others which will never come would hold their devices for
+ * ever. */
 void Break(Clique* c, const std::string& why) {
   c->broken = why;
   for (ncclComm_t comm : c->comms) g_state->f.abort(comm);
@@ -217,7 +226,7 @@ void Run(void* clique, const std::vector<Call>& calls, const RunContext& run) {
       try {
         for (size_t i = begin; i < std::min(calls.size(), begin + kMostTogether); ++i) Launch(*c, calls[i]);
       } catch (const std::exception&) {
-        f.group_end();   // the thread leaves the group in any case
+        f.group_end();  // the thread leaves the group in any case
         throw;
       }
       Check(f.group_end(), "launching a group");

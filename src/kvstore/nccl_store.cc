@@ -7,7 +7,7 @@
 namespace mxnet {
 namespace nccl {
 namespace {
-Library g_library;   // changed while the library is loaded, and by tests
+Library g_library;  // changed while the library is loaded, and by tests
 }
 
 const Library& GetLibrary() { return g_library; }
@@ -21,10 +21,9 @@ bool Takes(int dtype) {
   switch (dtype) {
     case kInt16:
     case kUint16:
-    case kBool:   // "any" of several, which no sum is
+    case kBool:  // "any" of several, which no sum is
       return false;
-    default:
-      return true;
+    default: return true;
   }
 }
 
@@ -39,7 +38,8 @@ class Batch {
   explicit Batch(int priority) : priority_(priority) {}
 
   /* `arrays` lie on the clique's devices, in its order. */
-  void Add(const std::vector<int>& devices, nccl::Call::Kind kind, int root, const std::vector<const NDArray*>& in, const std::vector<const NDArray*>& out) {
+  void Add(const std::vector<int>& devices, nccl::Call::Kind kind, int root, const std::vector<const NDArray*>& in,
+           const std::vector<const NDArray*>& out) {
     Work& work = works_[devices];
     if (work.clique == nullptr) work.clique = nccl::GetLibrary().clique(devices);
     const NDArray& any = *in[static_cast<size_t>(root)];
@@ -65,8 +65,9 @@ class Batch {
                                       [&](Var* v) { return std::binary_search(work.writes.begin(), work.writes.end(), v); }),
                        work.reads.end());
       // A worker that has its streams for itself: computing goes on meanwhile.
-      Engine::Get()->PushSync([clique = work.clique, calls = std::move(work.calls)](RunContext run) { nccl::GetLibrary().run(clique, calls, run); },
-                              Context::GPU(w.first[0]), std::move(work.reads), std::move(work.writes), FnProperty::kGPUPrioritized, priority_, name);
+      Engine::Get()->PushSync(
+          [clique = work.clique, calls = std::move(work.calls)](RunContext run) { nccl::GetLibrary().run(clique, calls, run); },
+          Context::GPU(w.first[0]), std::move(work.reads), std::move(work.writes), FnProperty::kGPUPrioritized, priority_, name);
     }
     works_.clear();
   }
@@ -124,7 +125,7 @@ class NcclStore : public LocalStore {
       direct.push_back(std::move(d));
     }
     if (!Apart(direct)) direct.clear(), others = pushed;
-    if (!others.empty()) Keep(others, Sum(others, priority), priority);   // all values are read before anything is written
+    if (!others.empty()) Keep(others, Sum(others, priority), priority);  // all values are read before anything is written
     std::vector<bool> done(outs.size(), false);
     Batch batch(priority);
     for (const Direct& d : direct) batch.Add(d.devices, nccl::Call::kAllReduce, 0, d.in, d.out);
@@ -134,7 +135,7 @@ class NcclStore : public LocalStore {
       for (size_t i = 0; i < outs.size(); ++i) {
         if (entries[i] != d.pushed->entry) continue;
         const int at = PlaceOf(d.devices, outs[i]->ctx());
-        Assign(*d.out[at >= 0 ? static_cast<size_t>(at) : 0], *outs[i], priority);   // nothing to do for those of the operation itself
+        Assign(*d.out[at >= 0 ? static_cast<size_t>(at) : 0], *outs[i], priority);  // nothing to do for those of the operation itself
         done[i] = true;
       }
     }
@@ -176,7 +177,8 @@ class NcclStore : public LocalStore {
       const NDArray& from = e->stored;
       std::vector<const NDArray*> fit{&from};
       for (size_t i = 0; i < outs.size(); ++i)
-        if (entries[i] == e && outs[i]->ctx().is_gpu() && outs[i]->dtype() == from.dtype() && outs[i]->var() != from.var()) fit.push_back(outs[i]);
+        if (entries[i] == e && outs[i]->ctx().is_gpu() && outs[i]->dtype() == from.dtype() && outs[i]->var() != from.var())
+          fit.push_back(outs[i]);
       const std::vector<int> devices = from.ctx().is_gpu() && from.shape().Size() > 0 ? Numbers(GpusOf(fit)) : std::vector<int>();
       std::vector<const NDArray*> in(devices.size(), nullptr), first(devices.size(), nullptr);
       if (devices.size() > 1) {
@@ -204,15 +206,16 @@ class NcclStore : public LocalStore {
     const Pushed* pushed;
     Context home;
     std::vector<int> devices;
-    std::vector<const NDArray*> in, out;   // one of each device
+    std::vector<const NDArray*> in, out;  // one of each device
   };
 
   /* The devices whose values the library adds up; none where the store does it as `device` does. */
   static std::vector<int> Devices(const Pushed& p, Context home) {
     const std::vector<Context> gpus = GpusOf(p.values);
     const auto on_gpu = [](const NDArray* v) { return v->ctx().is_gpu(); };
-    const bool fits = gpus.size() > 1 && std::all_of(p.values.begin(), p.values.end(), on_gpu) && std::find(gpus.begin(), gpus.end(), home) != gpus.end() &&
-                      nccl::Takes(p.values[0]->dtype()) && p.values[0]->shape().Size() > 0;
+    const bool fits = gpus.size() > 1 && std::all_of(p.values.begin(), p.values.end(), on_gpu) &&
+                      std::find(gpus.begin(), gpus.end(), home) != gpus.end() && nccl::Takes(p.values[0]->dtype()) &&
+                      p.values[0]->shape().Size() > 0;
     return fits ? Numbers(gpus) : std::vector<int>();
   }
 
@@ -232,7 +235,8 @@ class NcclStore : public LocalStore {
     return one;
   }
 
-  /* No result lies where something else of the same operation is read or written; on its own device's value it may. */
+  /* No result lies where something else of the same operation is read or written; on its own
+   * device's value it may. */
   static bool Apart(const std::vector<Direct>& all) {
     struct Range {
       const char *begin, *end;

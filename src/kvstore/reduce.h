@@ -1,6 +1,6 @@
 /* Sums of arrays in CPU memory, and the compression of gradients. */
-#ifndef MXNET_SRC_KVSTORE_REDUCE_H_
-#define MXNET_SRC_KVSTORE_REDUCE_H_
+#ifndef MXNET_KVSTORE_REDUCE_H_
+#define MXNET_KVSTORE_REDUCE_H_
 
 #include <vector>
 
@@ -10,8 +10,9 @@
 namespace mxnet {
 
 /*
- * out = sum of inputs, all of one dtype and size. `out` may be one of the inputs. Order and rounding do not depend on the number of threads:
- * integers wrap, 16-bit floats are added in float32 and rounded once, bool is "any".
+ * out = sum of inputs, all of one dtype and size. `out` may be one of the inputs. Order and
+ * rounding do not depend on the number of threads: integers wrap, 16-bit floats are added in
+ * float32 and rounded once, bool is "any".
  */
 void SumArrays(const std::vector<TBlob>& in, const TBlob& out);
 
@@ -21,4 +22,4 @@ void QuantizeTwoBit(const TBlob& in, const TBlob& residual, const TBlob& out, fl
 void QuantizeTwoBitOnDevice(const RunContext& run, const TBlob& in, const TBlob& residual, const TBlob& out, float threshold);
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_KVSTORE_REDUCE_H_
+#endif  // MXNET_KVSTORE_REDUCE_H_

@@ -1,15 +1,14 @@
-#include "kvstore/reduce.h"
-
 #include <algorithm>
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "kvstore/reduce.h"
 #include "mxnet/env.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kBlock = 2048;   // an accumulator block stays in the first-level cache
+constexpr int64_t kBlock = 2048;  // an accumulator block stays in the first-level cache
 
 template <typename T, typename A>
 void SumRange(const std::vector<const T*>& in, T* out, int64_t begin, int64_t end) {
@@ -26,12 +25,24 @@ void SumRange(const std::vector<const T*>& in, T* out, int64_t begin, int64_t en
 }
 
 template <typename T>
-struct SumType { using type = T; };
-template <> struct SumType<float16> { using type = float; };
-template <> struct SumType<bfloat16> { using type = float; };
-template <> struct SumType<bool> { using type = int; };
+struct SumType {
+  using type = T;
+};
+template <>
+struct SumType<float16> {
+  using type = float;
+};
+template <>
+struct SumType<bfloat16> {
+  using type = float;
+};
+template <>
+struct SumType<bool> {
+  using type = int;
+};
 
-/* The reduction's own thread count, beyond its own bound: sums of one process overlap with operators that use all threads. */
+/* The reduction's own thread count, beyond its own bound: sums of one process overlap with
+ * operators that use all threads. */
 int ReductionThreads(int64_t n) { return n > Env::Get().kvstore_bigarray_bound ? Env::Get().kvstore_reduction_nthreads : 1; }
 
 }  // namespace

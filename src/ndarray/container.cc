@@ -1,4 +1,5 @@
-// The NDArray container (.params files): writing version 2 and 3, reading everything back to the oldest layout.
+// The NDArray container (.params files): writing version 2 and 3, reading everything back to the
+// oldest layout.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -16,8 +17,8 @@ constexpr uint32_t kMagicV1 = 0xF993FAC8, kMagicV2 = 0xF993FAC9, kMagicV3 = 0xF9
 constexpr int kMaxNdim = 64;
 
 /*
- * Reads from memory. INVARIANT: at_ <= size_. Every read is checked against what is left, so a size that a file claims never leads to a
- * larger allocation than the file itself could fill.
+ * Reads from memory. INVARIANT: at_ <= size_. Every read is checked against what is left, so a size
+ * that a file claims never leads to a larger allocation than the file itself could fill.
  */
 class Reader {
  public:
@@ -44,8 +45,8 @@ class Reader {
   }
   size_t left() const { return size_ - at_; }
   /*
-   * A few stored rows may stand for a huge dense array: all dense arrays made from sparse ones of one input take at most 4096 times its size
-   * (64 MiB for small inputs).
+   * A few stored rows may stand for a huge dense array: all dense arrays made from sparse ones of
+   * one input take at most 4096 times its size (64 MiB for small inputs).
    */
   void TakeDense(uint64_t bytes, const Shape& shape) {
     if (bytes > dense_left_) Fail("sparse array of shape " + shape.str() + " is too large to load as a dense one");
@@ -60,7 +61,8 @@ class Reader {
 
 Shape ReadShape(Reader* r, const char* what) {
   const int32_t ndim = r->Read<int32_t>(what);
-  if (ndim < -1 || ndim > kMaxNdim) r->Fail(std::string(what) + " claims " + std::to_string(ndim) + " dimensions; accepted: up to " + std::to_string(kMaxNdim));
+  if (ndim < -1 || ndim > kMaxNdim)
+    r->Fail(std::string(what) + " claims " + std::to_string(ndim) + " dimensions; accepted: up to " + std::to_string(kMaxNdim));
   if (ndim < 0) return Shape();
   Shape s(ndim);
   for (int i = 0; i < ndim; ++i) {
@@ -85,8 +87,9 @@ size_t CheckedBytes(Reader* r, const Shape& shape, int dtype) {
 NDArray ReadDense(Reader* r, const Shape& shape) {
   const int32_t dev_type = r->Read<int32_t>("context");
   const int32_t dev_id = r->Read<int32_t>("context");
-  (void)dev_id;   // arrays of other devices are loaded on the CPU: the machine that reads need not have them
-  if (dev_type != 1 && dev_type != 2 && dev_type != 3 && dev_type != 5) r->Fail("device type " + std::to_string(dev_type) + " does not exist");
+  (void)dev_id;  // arrays of other devices are loaded on the CPU: the machine that reads need not have them
+  if (dev_type != 1 && dev_type != 2 && dev_type != 3 && dev_type != 5)
+    r->Fail("device type " + std::to_string(dev_type) + " does not exist");
   const int32_t dtype = r->Read<int32_t>("type flag");
   const size_t bytes = CheckedBytes(r, shape, dtype);
   NDArray a(shape, Context::CPU(), dtype);
@@ -94,7 +97,8 @@ NDArray ReadDense(Reader* r, const Shape& shape) {
   return a;
 }
 
-/* Sparse arrays are stored as values plus indices; until sparse operators exist they are loaded as the dense array that they stand for. */
+/* Sparse arrays are stored as values plus indices; until sparse operators exist they are loaded as
+ * the dense array that they stand for. */
 NDArray ReadSparse(Reader* r, int stype) {
   const Shape storage_shape = ReadShape(r, "storage shape");
   const Shape shape = ReadShape(r, "shape");
@@ -128,20 +132,25 @@ NDArray ReadSparse(Reader* r, int stype) {
   if (dense_bytes == 0) return NDArray(shape, Context::CPU(), dtype);
   std::vector<char> dense(dense_bytes, 0);
   if (stype == 1) {
-    if (shape.ndim() < 1 || storage_shape.ndim() != shape.ndim()) r->Fail("row_sparse values of shape " + storage_shape.str() + " for an array of shape " + shape.str());
+    if (shape.ndim() < 1 || storage_shape.ndim() != shape.ndim())
+      r->Fail("row_sparse values of shape " + storage_shape.str() + " for an array of shape " + shape.str());
     const size_t row = static_cast<size_t>(shape.Prod(1, shape.ndim())) * item;
-    if (static_cast<int64_t>(aux[0].size()) > storage_shape[0] || row * aux[0].size() > value_bytes) r->Fail("row_sparse has more indices than rows");
+    if (static_cast<int64_t>(aux[0].size()) > storage_shape[0] || row * aux[0].size() > value_bytes)
+      r->Fail("row_sparse has more indices than rows");
     for (size_t i = 0; i < aux[0].size(); ++i) {
       if (aux[0][i] < 0 || aux[0][i] >= shape[0]) r->Fail("row index " + std::to_string(aux[0][i]) + " is outside shape " + shape.str());
       std::memcpy(dense.data() + row * aux[0][i], values + row * i, row);
     }
   } else {
-    if (shape.ndim() != 2 || static_cast<int64_t>(aux[0].size()) != shape[0] + 1) r->Fail("csr needs two dimensions and one index pointer per row plus one");
+    if (shape.ndim() != 2 || static_cast<int64_t>(aux[0].size()) != shape[0] + 1)
+      r->Fail("csr needs two dimensions and one index pointer per row plus one");
     for (int64_t i = 0; i < shape[0]; ++i) {
       const int64_t begin = aux[0][i], end = aux[0][i + 1];
-      if (begin < 0 || end < begin || end > static_cast<int64_t>(aux[1].size()) || static_cast<uint64_t>(end) * item > value_bytes) r->Fail("csr index pointers are not in order");
+      if (begin < 0 || end < begin || end > static_cast<int64_t>(aux[1].size()) || static_cast<uint64_t>(end) * item > value_bytes)
+        r->Fail("csr index pointers are not in order");
       for (int64_t k = begin; k < end; ++k) {
-        if (aux[1][k] < 0 || aux[1][k] >= shape[1]) r->Fail("column index " + std::to_string(aux[1][k]) + " is outside shape " + shape.str());
+        if (aux[1][k] < 0 || aux[1][k] >= shape[1])
+          r->Fail("column index " + std::to_string(aux[1][k]) + " is outside shape " + shape.str());
         std::memcpy(dense.data() + (i * shape[1] + aux[1][k]) * item, values + k * item, item);
       }
     }
@@ -178,7 +187,8 @@ void Append(std::string* out, T v) {
 }
 
 void AppendArray(std::string* out, const NDArray& a) {
-  // Version 2 cannot tell a scalar or an empty array from "no array"; everything else is written so that 1.x reads it.
+  // Version 2 cannot tell a scalar or an empty array from "no array"; everything else is written so
+  // that 1.x reads it.
   const bool numpy_rules = !a.is_none() && (a.shape().ndim() == 0 || a.shape().Size() == 0);
   Append<uint32_t>(out, numpy_rules ? kMagicV3 : kMagicV2);
   Append<int32_t>(out, 0);
@@ -210,7 +220,8 @@ NDArray LoadNDArrayRaw(const void* buffer, size_t size) {
 }
 
 void SaveNDArrays(const std::string& path, const std::vector<NDArray>& arrays, const std::vector<std::string>& names) {
-  MXNET_CHECK_KIND(names.empty() || names.size() == arrays.size(), Value) << "[save] got " << arrays.size() << " arrays and " << names.size() << " names";
+  MXNET_CHECK_KIND(names.empty() || names.size() == arrays.size(), Value)
+      << "[save] got " << arrays.size() << " arrays and " << names.size() << " names";
   NewFile file("save", path);
   std::string head;
   Append<uint64_t>(&head, kListMagic);
@@ -239,7 +250,8 @@ void LoadNDArrays(const void* buffer, size_t size, std::vector<NDArray>* arrays,
   names->clear();
   for (uint64_t i = 0; i < count; ++i) arrays->push_back(ReadOne(&r));
   const uint64_t num_names = r.Read<uint64_t>("name count");
-  if (num_names != 0 && num_names != count) r.Fail("name count is " + std::to_string(num_names) + "; accepted: 0 or " + std::to_string(count));
+  if (num_names != 0 && num_names != count)
+    r.Fail("name count is " + std::to_string(num_names) + "; accepted: 0 or " + std::to_string(count));
   for (uint64_t i = 0; i < num_names; ++i) {
     const uint64_t length = r.Read<uint64_t>("name length");
     r.Need(length, "name");
@@ -253,7 +265,8 @@ void LoadNDArrays(const std::string& path, std::vector<NDArray>* arrays, std::ve
   if (no_file) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + no_file.message());
   std::ifstream f(path, std::ios::binary);
   std::string data(static_cast<size_t>(size), '\0');
-  if (!f.read(&data[0], static_cast<std::streamsize>(size))) throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
+  if (!f.read(&data[0], static_cast<std::streamsize>(size)))
+    throw Error(Error::Kind::kIO, "[load] cannot read " + path + ": " + std::strerror(errno));
   LoadNDArrays(data.data(), data.size(), arrays, names);
 }
 

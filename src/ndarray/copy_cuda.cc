@@ -24,7 +24,7 @@ bool Enable(int dev_id, int peer) {
   bool on = false;
   if (cudaGetDevice(&before) == cudaSuccess && cudaSetDevice(dev_id) == cudaSuccess) {
     const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-    on = status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled;   // another library in the process may have been first
+    on = status == cudaSuccess || status == cudaErrorPeerAccessAlreadyEnabled;  // another library in the process may have been first
     if (status != cudaSuccess) cudaGetLastError();
     if (cudaSetDevice(before) != cudaSuccess) cudaGetLastError();
   } else {
@@ -42,9 +42,13 @@ void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t b
     status = stream != nullptr ? cudaMemcpyPeerAsync(dst, dst_ctx.dev_id, src, src_ctx.dev_id, bytes, static_cast<cudaStream_t>(stream))
                                : cudaMemcpyPeer(dst, dst_ctx.dev_id, src, src_ctx.dev_id, bytes);
   } else {
-    const cudaMemcpyKind kind = !dst_ctx.is_gpu() ? cudaMemcpyDeviceToHost : src_ctx.is_gpu() ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
-    // From and to pageable memory the driver does not return before that memory is read or written; from and to pinned memory it does.
-    status = stream != nullptr ? cudaMemcpyAsync(dst, src, bytes, kind, static_cast<cudaStream_t>(stream)) : cudaMemcpy(dst, src, bytes, kind);
+    const cudaMemcpyKind kind = !dst_ctx.is_gpu()  ? cudaMemcpyDeviceToHost
+                                : src_ctx.is_gpu() ? cudaMemcpyDeviceToDevice
+                                                   : cudaMemcpyHostToDevice;
+    // From and to pageable memory the driver does not return before that memory is read or written;
+    // from and to pinned memory it does.
+    status =
+        stream != nullptr ? cudaMemcpyAsync(dst, src, bytes, kind, static_cast<cudaStream_t>(stream)) : cudaMemcpy(dst, src, bytes, kind);
   }
   if (status != cudaSuccess) cudaGetLastError();
   MXNET_CHECK(status == cudaSuccess) << "[NDArray] copy of " << bytes << " bytes from " << src_ctx << " to " << dst_ctx

@@ -25,7 +25,8 @@ size_t CheckedBytes(const Shape& shape, int dtype) {
   const size_t item = DTypeSize(dtype);
   MXNET_CHECK_KIND(item > 0, Type) << "[NDArray] dtype number " << dtype << " does not exist; accepted: 0 to " << kNumDTypes - 1;
   const int64_t n = shape.Size();
-  MXNET_CHECK_KIND(static_cast<uint64_t>(n) <= (~size_t{0} >> 1) / item, Value) << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
+  MXNET_CHECK_KIND(static_cast<uint64_t>(n) <= (~size_t{0} >> 1) / item, Value)
+      << "[NDArray] shape " << shape << " needs more bytes than can be addressed";
   return static_cast<size_t>(n) * item;
 }
 
@@ -41,13 +42,14 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
 
 Chunk* NewChunk(const Shape& shape, int dtype, Context ctx) {
   const size_t bytes = CheckedBytes(shape, dtype);
-  Chunk* chunk = new Chunk;   // not make_unique, which would clear it first
+  Chunk* chunk = new Chunk;  // not make_unique, which would clear it first
   chunk->ctx = ctx;
   chunk->bytes = bytes;
   return chunk;
 }
 
-// Memory and variable of a chunk that nobody knows yet. A GPU's memory may still be in use by work under way: then the first writer waits for that.
+// Memory and variable of a chunk that nobody knows yet. A GPU's memory may still be in use by work
+// under way: then the first writer waits for that.
 void AllocateNew(Chunk* chunk) {
   chunk->delayed = true;
   std::vector<engine::DeviceWorkPtr> before;
@@ -59,7 +61,8 @@ void AllocateNew(Chunk* chunk) {
 
 ForkMutex* const g_allocating = new ForkMutex(ForkLevel::kNDArray);
 
-// A plan's worker binding its outputs and a caller handing one of them to the next operator may both come first: without the lock each got memory of its own.
+// A plan's worker binding its outputs and a caller handing one of them to the next operator may
+// both come first: without the lock each got memory of its own.
 template <typename MakeHandle>
 void Serve(Chunk* chunk, const MakeHandle& make) {
   if (!__atomic_load_n(&chunk->delayed, __ATOMIC_ACQUIRE)) return;
@@ -76,7 +79,9 @@ void Chunk::Allocate() {
 }
 
 void AllocateOn(Chunk* chunk, const RunContext& run) {
-  Serve(chunk, [&] { return chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx); });
+  Serve(chunk, [&] {
+    return chunk->ctx == run.ctx ? storage::AllocOnStream(chunk->bytes, run) : Storage::Get()->Alloc(chunk->bytes, chunk->ctx);
+  });
 }
 
 void Chunk::FreeMemory() {
@@ -101,8 +106,10 @@ void Chunk::Destroy() {
 NDArray::NDArray(const Shape& shape, Context ctx, int dtype, bool delay_alloc) : dtype_(dtype), shape_(shape) {
   std::unique_ptr<Chunk> chunk(NewChunk(shape, dtype, ctx));
   chunk->delayed = true;
-  if (!delay_alloc) AllocateNew(chunk.get());
-  else chunk->var = Engine::Get()->NewVariable();
+  if (!delay_alloc)
+    AllocateNew(chunk.get());
+  else
+    chunk->var = Engine::Get()->NewVariable();
   chunk_ = chunk.release();
 }
 
@@ -129,13 +136,22 @@ NDArray NDArray::FromShared(int shared_pid, int shared_id, const Shape& shape, i
 }
 
 NDArray::NDArray(const NDArray& o)
-    : autograd_entry(o.autograd_entry), deferred_entry(o.deferred_entry), chunk_(o.chunk_), byte_offset_(o.byte_offset_), dtype_(o.dtype_), shape_(o.shape_) {
+    : autograd_entry(o.autograd_entry),
+      deferred_entry(o.deferred_entry),
+      chunk_(o.chunk_),
+      byte_offset_(o.byte_offset_),
+      dtype_(o.dtype_),
+      shape_(o.shape_) {
   if (chunk_) chunk_->AddRef();
 }
 
 NDArray::NDArray(NDArray&& o) noexcept
-    : autograd_entry(std::move(o.autograd_entry)), deferred_entry(std::move(o.deferred_entry)), chunk_(o.chunk_), byte_offset_(o.byte_offset_),
-      dtype_(o.dtype_), shape_(std::move(o.shape_)) {
+    : autograd_entry(std::move(o.autograd_entry)),
+      deferred_entry(std::move(o.deferred_entry)),
+      chunk_(o.chunk_),
+      byte_offset_(o.byte_offset_),
+      dtype_(o.dtype_),
+      shape_(std::move(o.shape_)) {
   o.chunk_ = nullptr;
 }
 
@@ -188,32 +204,33 @@ void NDArray::WaitToWrite() const {
 
 void NDArray::SyncCopyFromCPU(const void* src, size_t bytes) {
   const TBlob dst = data();
-  MXNET_CHECK_KIND(bytes == dst.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes into an array of shape " << shape_ << " and dtype "
-                                                << DTypeName(dtype_) << "; it holds " << dst.Bytes();
+  MXNET_CHECK_KIND(bytes == dst.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes into an array of shape " << shape_
+                                                << " and dtype " << DTypeName(dtype_) << "; it holds " << dst.Bytes();
   if (bytes == 0) return;
   Var* v = var();
-  // Through the engine, so that the version advances and readers are ordered behind the copy; then wait, because `src` is the caller's.
-  RunOrPush([dst, src, bytes](RunContext run) { CopyBytes(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); }, dst.ctx.execution(),
-            Span<Var* const>(), Span<Var* const>(&v, 1), true, dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU",
-            CoversChunk(*this) ? 0 : 1);
+  // Through the engine, so that the version advances and readers are ordered behind the copy; then
+  // wait, because `src` is the caller's.
+  RunOrPush([dst, src, bytes](RunContext run) { CopyBytes(dst.dptr, dst.ctx, src, Context::CPU(), bytes, run.stream); },
+            dst.ctx.execution(), Span<Var* const>(), Span<Var* const>(&v, 1), true,
+            dst.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kNormal, 0, "SyncCopyFromCPU", CoversChunk(*this) ? 0 : 1);
   WaitToRead();
 }
 
 void NDArray::SyncCopyToCPU(void* dst, size_t bytes) const {
   WaitToRead();
   const TBlob src = data();
-  MXNET_CHECK_KIND(bytes == src.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes out of an array of shape " << shape_ << " and dtype "
-                                                << DTypeName(dtype_) << "; it holds " << src.Bytes();
+  MXNET_CHECK_KIND(bytes == src.Bytes(), Value) << "[NDArray] copy of " << bytes << " bytes out of an array of shape " << shape_
+                                                << " and dtype " << DTypeName(dtype_) << "; it holds " << src.Bytes();
   if (!src.ctx.is_gpu()) {
     if (bytes) std::memcpy(dst, src.dptr, bytes);
     return;
   }
-  struct Done {   // what the copy writes, for the engine: its failure stays there
+  struct Done {  // what the copy writes, for the engine: its failure stays there
     Var* const var = Engine::Get()->NewVariable();
     ~Done() { Engine::Get()->DeleteVariable({}, Context::CPU(), var); }
   } done;
-  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); }, src.ctx, {var()}, {done.var},
-                          FnProperty::kCopyFromGPU, 0, "SyncCopyToCPU");
+  Engine::Get()->PushSync([src, dst, bytes](RunContext run) { CopyBytes(dst, Context::CPU(), src.dptr, src.ctx, bytes, run.stream); },
+                          src.ctx, {var()}, {done.var}, FnProperty::kCopyFromGPU, 0, "SyncCopyToCPU");
   Engine::Get()->WaitForVar(done.var);
 }
 
@@ -226,8 +243,8 @@ NDArray NDArray::Copy(Context ctx) const {
 NDArray NDArray::Slice(int64_t begin, int64_t end) const {
   MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[slice] an array of shape " << shape_ << " has no rows";
   const int64_t n = shape_[0];
-  MXNET_CHECK_KIND(0 <= begin && begin <= end && end <= n, Index) << "[slice] rows [" << begin << ", " << end << ") of an array of shape " << shape_
-                                                                  << "; accepted: 0 <= begin <= end <= " << n;
+  MXNET_CHECK_KIND(0 <= begin && begin <= end && end <= n, Index)
+      << "[slice] rows [" << begin << ", " << end << ") of an array of shape " << shape_ << "; accepted: 0 <= begin <= end <= " << n;
   NDArray out = Detach();
   out.shape_[0] = end - begin;
   out.byte_offset_ += static_cast<size_t>(begin * shape_.Prod(1, shape_.ndim())) * DTypeSize(dtype_);
@@ -236,7 +253,8 @@ NDArray NDArray::Slice(int64_t begin, int64_t end) const {
 
 NDArray NDArray::At(int64_t index) const {
   MXNET_CHECK_KIND(!is_none() && shape_.ndim() > 0, Index) << "[at] an array of shape " << shape_ << " has no rows";
-  MXNET_CHECK_KIND(0 <= index && index < shape_[0], Index) << "[at] index " << index << " of an array of shape " << shape_ << "; accepted: 0 to " << shape_[0] - 1;
+  MXNET_CHECK_KIND(0 <= index && index < shape_[0], Index)
+      << "[at] index " << index << " of an array of shape " << shape_ << "; accepted: 0 to " << shape_[0] - 1;
   NDArray out = Slice(index, index + 1);
   out.shape_ = Shape(shape_.dims() + 1, shape_.ndim() - 1);
   return out;
@@ -244,8 +262,8 @@ NDArray NDArray::At(int64_t index) const {
 
 NDArray NDArray::Reshape(const Shape& shape) const {
   MXNET_CHECK_KIND(!is_none(), Value) << "[reshape] the array is empty (none)";
-  MXNET_CHECK_KIND(shape.known() && shape.Size() == shape_.Size(), Value) << "[reshape] shape " << shape_ << " to " << shape << "; the number of elements must stay "
-                                                                          << shape_.Size();
+  MXNET_CHECK_KIND(shape.known() && shape.Size() == shape_.Size(), Value)
+      << "[reshape] shape " << shape_ << " to " << shape << "; the number of elements must stay " << shape_.Size();
   NDArray out = Detach();
   out.shape_ = shape;
   return out;
@@ -320,7 +338,8 @@ Shape NDArray::InferReshape(const Shape& from, const std::vector<int64_t>& codes
   for (size_t i = 0; i < out.size(); ++i)
     if (static_cast<int>(i) != infer) known *= out[i];
   if (infer >= 0) {
-    if (known == 0 ? total != 0 : total % known != 0) fail("-1 cannot be resolved: " + std::to_string(total) + " elements over " + std::to_string(known));
+    if (known == 0 ? total != 0 : total % known != 0)
+      fail("-1 cannot be resolved: " + std::to_string(total) + " elements over " + std::to_string(known));
     out[infer] = known == 0 ? 0 : total / known;
   } else if (known != total) {
     fail("the result has " + std::to_string(known) + " elements; it must have " + std::to_string(total));
@@ -332,7 +351,8 @@ Shape NDArray::InferReshape(const Shape& from, const std::vector<int64_t>& codes
 void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
   MXNET_CHECK_KIND(!src.is_none() && !dst.is_none(), Value) << "[copyto] an empty (none) array has nothing to copy";
   if (src.var() == dst.var() && src.byte_offset() == dst.byte_offset() && src.dtype() == dst.dtype() && src.shape() == dst.shape()) return;
-  MXNET_CHECK_KIND(src.shape() == dst.shape(), Value) << "[copyto] source has shape " << src.shape() << ", destination " << dst.shape() << "; they must be equal";
+  MXNET_CHECK_KIND(src.shape() == dst.shape(), Value)
+      << "[copyto] source has shape " << src.shape() << ", destination " << dst.shape() << "; they must be equal";
   const TBlob from = src.data(), to = dst.data();
   const int64_t n = from.Size();
   if (n == 0) return;
@@ -340,7 +360,8 @@ void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
   Var* writes[1] = {dst.var()};
   const int num_reads = reads[0] == writes[0] ? 0 : 1;
   const bool gpu = from.ctx.is_gpu() || to.ctx.is_gpu();
-  MXNET_CHECK_KIND(!gpu || from.dtype == to.dtype, Type) << "[copyto] from " << DTypeName(from.dtype) << " to " << DTypeName(to.dtype) << " across devices; cast first";
+  MXNET_CHECK_KIND(!gpu || from.dtype == to.dtype, Type)
+      << "[copyto] from " << DTypeName(from.dtype) << " to " << DTypeName(to.dtype) << " across devices; cast first";
   const Context where = gpu ? (to.ctx.is_gpu() ? to.ctx : from.ctx) : Context::CPU();
   const FnProperty prop = !gpu ? FnProperty::kNormal : to.ctx.is_gpu() ? FnProperty::kCopyToGPU : FnProperty::kCopyFromGPU;
   auto fn = [from, to, n](RunContext run) {
@@ -348,13 +369,13 @@ void CopyFromTo(const NDArray& src, const NDArray& dst, int priority) {
       if (from.ctx.is_gpu() || to.ctx.is_gpu())
         CopyBytes(to.dptr, to.ctx, from.dptr, from.ctx, from.Bytes(), run.stream);
       else
-        std::memmove(to.dptr, from.dptr, from.Bytes());   // views of one chunk may overlap
+        std::memmove(to.dptr, from.dptr, from.Bytes());  // views of one chunk may overlap
     } else {
       ConvertElements(from.dptr, from.dtype, to.dptr, to.dtype, n);
     }
   };
-  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop, priority, "copyto",
-            num_reads == 0 || !CoversChunk(dst) ? 1 : 0);
+  RunOrPush(fn, where, Span<Var* const>(reads, num_reads), Span<Var* const>(writes, 1), from.Bytes() * 0.1 < kInlineNanoseconds, prop,
+            priority, "copyto", num_reads == 0 || !CoversChunk(dst) ? 1 : 0);
 }
 
 }  // namespace mxnet

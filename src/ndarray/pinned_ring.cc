@@ -13,7 +13,8 @@
 
 namespace mxnet {
 
-/* All rings, for those who need their memory more. A forked child has neither the memory nor the threads: it begins with none. */
+/* All rings, for those who need their memory more. A forked child has neither the memory nor the
+ * threads: it begins with none. */
 struct RingList final : ForkGuarded {
   RingList() { AddForkGuarded(this, ForkLevel::kStorage); }
   void ForkLock() override { mutex.lock(); }
@@ -29,7 +30,8 @@ struct RingList final : ForkGuarded {
   void TakeIdle(std::vector<Slot>* out) {
     for (PinnedRing* ring : rings) {
       if (!ring->busy_.try_lock()) continue;
-      auto idle = std::stable_partition(ring->slots_.begin(), ring->slots_.end(), [](const Slot& s) { return s.event != nullptr && !PinnedRing::Passed(s); });
+      auto idle = std::stable_partition(ring->slots_.begin(), ring->slots_.end(),
+                                        [](const Slot& s) { return s.event != nullptr && !PinnedRing::Passed(s); });
       out->insert(out->end(), idle, ring->slots_.end());
       ring->slots_.erase(idle, ring->slots_.end());
       ring->next_ = 0;
@@ -37,7 +39,7 @@ struct RingList final : ForkGuarded {
     }
   }
 
-  std::mutex mutex;   // guards what follows
+  std::mutex mutex;  // guards what follows
   std::vector<PinnedRing*> rings;
   uint64_t generation = 0;
 };
@@ -45,7 +47,7 @@ struct RingList final : ForkGuarded {
 namespace {
 
 constexpr int kCopiesWithoutAsking = 256;
-constexpr size_t kParallelBytes = size_t{16} << 20;   // of a copy: less is not worth the threads of another team
+constexpr size_t kParallelBytes = size_t{16} << 20;  // of a copy: less is not worth the threads of another team
 
 RingList* const g_rings = new RingList;
 const bool g_gives_back = (storage::SetSpareHolder(PinnedRing::GiveBackIdle), true);
@@ -83,7 +85,7 @@ PinnedRing::PinnedRing(size_t chunk_bytes, int most_chunks) : chunk_bytes_(chunk
 PinnedRing::~PinnedRing() {
   {
     std::lock_guard<std::mutex> lock(g_rings->mutex);
-    if (generation_ != g_rings->generation) return;   // all of it is the parent's
+    if (generation_ != g_rings->generation) return;  // all of it is the parent's
     g_rings->rings.erase(std::find(g_rings->rings.begin(), g_rings->rings.end(), this));
   }
   FinishAll();
@@ -115,7 +117,7 @@ bool PinnedRing::Passed(const Slot& slot) {
   try {
     return engine::GetStreamHooks()->passed(slot.event);
   } catch (const std::exception&) {
-    return false;   // whoever waits for it hears of the fault
+    return false;  // whoever waits for it hears of the fault
   }
 }
 
@@ -173,7 +175,7 @@ void PinnedRing::Put(Slot* slot, void* dst, Context dst_ctx, const void* src, Co
     slot->event = hooks->record(stream);
   } catch (...) {
     try {
-      hooks->synchronize(stream);   // the chunk may be in use, and no event says until when
+      hooks->synchronize(stream);  // the chunk may be in use, and no event says until when
     } catch (const std::exception&) {
       // the first error is told
     }
@@ -210,12 +212,15 @@ void PinnedRing::ToHost(char* dst, Context, const char* src, Context src_ctx, si
 bool PinnedRing::Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
   if (bytes == 0) return true;
   std::lock_guard<storage::SpinLock> owner(busy_);
-  if (__atomic_load_n(&g_rings->generation, __ATOMIC_RELAXED) != generation_) return false;   // the memory is the parent's; its hooks say what else is wrong
+  if (__atomic_load_n(&g_rings->generation, __ATOMIC_RELAXED) != generation_)
+    return false;  // the memory is the parent's; its hooks say what else is wrong
   if (rests_ > 0) --rests_;
   if (slots_.empty() && !Grow()) return false;
   try {
-    if (dst_ctx.is_gpu()) ToDevice(static_cast<char*>(dst), dst_ctx, static_cast<const char*>(src), src_ctx, bytes, stream);
-    else ToHost(static_cast<char*>(dst), dst_ctx, static_cast<const char*>(src), src_ctx, bytes, stream);
+    if (dst_ctx.is_gpu())
+      ToDevice(static_cast<char*>(dst), dst_ctx, static_cast<const char*>(src), src_ctx, bytes, stream);
+    else
+      ToHost(static_cast<char*>(dst), dst_ctx, static_cast<const char*>(src), src_ctx, bytes, stream);
   } catch (...) {
     FinishAll();
     throw;
@@ -225,7 +230,8 @@ bool PinnedRing::Copy(void* dst, Context dst_ctx, const void* src, Context src_c
 
 void CopyWithDevice(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
   const engine::StreamHooks* hooks = engine::GetStreamHooks();
-  if (bytes > PinnedRing::kDirectBytes && stream != nullptr && hooks != nullptr && hooks->record != nullptr && (Pageable(dst_ctx) || Pageable(src_ctx))) {
+  if (bytes > PinnedRing::kDirectBytes && stream != nullptr && hooks != nullptr && hooks->record != nullptr &&
+      (Pageable(dst_ctx) || Pageable(src_ctx))) {
     PinnedRing* ring = PinnedRing::OfThread();
     if (ring != nullptr && ring->Copy(dst, dst_ctx, src, src_ctx, bytes, stream)) return;
   }

@@ -1,6 +1,6 @@
 /*
- * How an operation on arrays reaches the engine: at once on the calling thread when it is small and everything that it touches is
- * idle, through a queue otherwise. The order is the same either way.
+ * How an operation on arrays reaches the engine: at once on the calling thread when it is small and
+ * everything that it touches is idle, through a queue otherwise. The order is the same either way.
  */
 #ifndef MXNET_NDARRAY_RUN_H_
 #define MXNET_NDARRAY_RUN_H_
@@ -16,13 +16,14 @@
 
 namespace mxnet {
 
-/* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one wake-up costs several microseconds). */
+/* Work estimated below this many nanoseconds is not worth a hand-over to another thread (one
+ * wake-up costs several microseconds). */
 constexpr double kInlineNanoseconds = 50000;
 
 /* The first `num_kept` of `writes` are changed rather than replaced (engine/change.h). */
 template <typename Fn>
-void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> writes, bool inline_ok,
-               FnProperty prop = FnProperty::kNormal, int priority = 0, const char* name = nullptr, int num_kept = 0) {
+void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> writes, bool inline_ok, FnProperty prop = FnProperty::kNormal,
+               int priority = 0, const char* name = nullptr, int num_kept = 0) {
   Engine* engine = Engine::Get();
   if (inline_ok && !ctx.is_gpu() && engine->TryAcquire(reads.ptr, reads.count, writes.ptr, writes.count)) {
     std::exception_ptr error;
@@ -43,24 +44,28 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
   engine->PushSync(std::forward<Fn>(fn), ctx, std::move(read), std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
 }
 
-/* Device memory copies, registered by the CUDA build. With a `stream`, which is null outside GPU workers, a copy is put there; without, it is over on return. */
+/* Device memory copies, registered by the CUDA build. With a `stream`, which is null outside GPU
+ * workers, a copy is put there; without, it is over on return. */
 struct DeviceCopy {
   void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) = nullptr;
   static DeviceCopy& Get();
 };
 
 /*
- * Memory for a delayed `chunk` that the operation which runs with `run` writes first: on a GPU also what earlier work on that stream still uses. No-op when
- * it has some. The chunk's variable must be one of the operation's.
+ * Memory for a delayed `chunk` that the operation which runs with `run` writes first: on a GPU also
+ * what earlier work on that stream still uses. No-op when it has some. The chunk's variable must be
+ * one of the operation's.
  */
 void AllocateOn(Chunk* chunk, const RunContext& run);
 
-/* Is it all of what its variable stands for? Writing a part changes the rest's array, but does not replace it. */
+/* Is it all of what its variable stands for? Writing a part changes the rest's array, but does not
+ * replace it. */
 inline bool CoversChunk(const NDArray& a) {
   return a.byte_offset() == 0 && static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()) >= a.chunk()->bytes;
 }
 
-/* Where the results of operators on arrays of `input` live: pinned and shared memory is for those who ask for it. */
+/* Where the results of operators on arrays of `input` live: pinned and shared memory is for those
+ * who ask for it. */
 inline Context ResultContext(Context input) { return input.dev_type == DeviceType::kCPU ? input : input.execution(); }
 
 }  // namespace mxnet

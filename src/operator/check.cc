@@ -9,10 +9,13 @@ namespace {
 template <typename T, typename Text>
 void Compare(const Attrs& attrs, const char* side, const std::vector<T>& given, const std::vector<T>& needed, Error::Kind kind, Text text) {
   for (size_t i = 0; i < given.size(); ++i)
-    if (!(given[i] == needed[i])) throw Error(kind, "[" + attrs.op->name + "] " + side + " " + std::to_string(i) + " is " + text(given[i]) + "; the operator needs " + text(needed[i]));
+    if (!(given[i] == needed[i]))
+      throw Error(kind, "[" + attrs.op->name + "] " + side + " " + std::to_string(i) + " is " + text(given[i]) + "; the operator needs " +
+                            text(needed[i]));
 }
 
-// Of an operator that gradients are made of, however deep ("_contrib_backward_gradientmultiplier" is one too).
+// Of an operator that gradients are made of, however deep ("_contrib_backward_gradientmultiplier"
+// is one too).
 bool OnlyInGradients(const Op& op) { return std::strstr(op.name.c_str(), "_backward_") != nullptr; }
 
 bool AllAlike(const Op& op) {
@@ -36,11 +39,14 @@ void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vecto
   MXNET_THROW(Type) << "[" << op->name << "] dtype " << DTypeName(given) << " is not supported; accepted: " << accepted;
 }
 
-void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types, const std::vector<int>& out_types) {
+void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types,
+               const std::vector<int>& out_types) {
   const Op* op = attrs.op;
   const int inputs = op->NumInputs(attrs), outputs = op->NumOutputs(attrs);
-  MXNET_CHECK_KIND(static_cast<int>(in_shapes.size()) == inputs, Value) << "[" << op->name << "] got " << in_shapes.size() << " inputs; it takes " << inputs;
-  MXNET_CHECK_KIND(static_cast<int>(out_shapes.size()) == outputs, Value) << "[" << op->name << "] got room for " << out_shapes.size() << " outputs; it makes " << outputs;
+  MXNET_CHECK_KIND(static_cast<int>(in_shapes.size()) == inputs, Value)
+      << "[" << op->name << "] got " << in_shapes.size() << " inputs; it takes " << inputs;
+  MXNET_CHECK_KIND(static_cast<int>(out_shapes.size()) == outputs, Value)
+      << "[" << op->name << "] got room for " << out_shapes.size() << " outputs; it makes " << outputs;
   if (op->infer_shape) {
     ShapeVector in = in_shapes, out = out_shapes;
     op->infer_shape(attrs, &in, &out);
@@ -49,8 +55,10 @@ void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVect
     Compare(attrs, "the shape of output", out_shapes, out, Error::Kind::kValue, text);
   }
   std::vector<int> in = in_types, out = out_types;
-  if (op->infer_type) op->infer_type(attrs, &in, &out);
-  else SameType(attrs, &in, &out);
+  if (op->infer_type)
+    op->infer_type(attrs, &in, &out);
+  else
+    SameType(attrs, &in, &out);
   const auto text = [](int t) { return std::string(DTypeName(t)); };
   Compare(attrs, "the dtype of input", in_types, in, Error::Kind::kType, text);
   Compare(attrs, "the dtype of output", out_types, out, Error::Kind::kType, text);
@@ -58,10 +66,11 @@ void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVect
 }
 
 void CheckPublic(const Attrs& attrs) {
-  constexpr int kMost = 1 << 20;   // of inputs or outputs
+  constexpr int kMost = 1 << 20;  // of inputs or outputs
   const Op& op = *attrs.op;
-  MXNET_CHECK_KIND(!OnlyInGradients(op) || AllAlike(op), Value)
-      << "[" << op.name << "] is made by gradients alone; accepted in files and by name: the operator that it belongs to, differentiated by autograd or an executor";
+  MXNET_CHECK_KIND(!OnlyInGradients(op) || AllAlike(op), Value) << "[" << op.name
+                                                                << "] is made by gradients alone; accepted in files and by name: the "
+                                                                   "operator that it belongs to, differentiated by autograd or an executor";
   if (!op.num_inputs && !op.num_outputs) return;
   const int inputs = op.NumInputs(attrs), outputs = op.NumOutputs(attrs);
   MXNET_CHECK_KIND(inputs >= 0 && inputs <= kMost && outputs >= 0 && outputs <= kMost, Value)

@@ -1,4 +1,5 @@
-// What every door asks before a kernel runs: do these shapes and dtypes fit the record? Eager calls, plans, and files whose graphs name operators ask here.
+// What every door asks before a kernel runs: do these shapes and dtypes fit the record? Eager
+// calls, plans, and files whose graphs name operators ask here.
 #ifndef MXNET_OPERATOR_CHECK_H_
 #define MXNET_OPERATOR_CHECK_H_
 
@@ -8,19 +9,24 @@
 
 namespace mxnet {
 
-/* The dtypes that the record accepts for its first input (of one without inputs: its first output). Throws Error(kType). */
+/* The dtypes that the record accepts for its first input (of one without inputs: its first output).
+ * Throws Error(kType). */
 void CheckDType(const Attrs& attrs, const std::vector<int>& in, const std::vector<int>& out);
 
 /*
- * All that a record says of a call whose shapes and dtypes are known: their number, what inference makes of them, and the accepted dtypes. A kernel that
- * passed reads and writes what it was given and nothing else. Throws Error(kValue/kType).
+ * All that a record says of a call whose shapes and dtypes are known: their number, what inference
+ * makes of them, and the accepted dtypes. A kernel that passed reads and writes what it was given
+ * and nothing else. Throws Error(kValue/kType).
  */
-void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types, const std::vector<int>& out_types);
+void CheckCall(const Attrs& attrs, const ShapeVector& in_shapes, const ShapeVector& out_shapes, const std::vector<int>& in_types,
+               const std::vector<int>& out_types);
 
 /*
- * Calls by name and nodes of files: what the numbers among their parameters may ask for, and which operators there are for others than the library.
- * Lists are made of a call's inputs and outputs, so their number is bounded. Most operators that only gradients are made of rely on the gradient pass for
- * their inputs' shapes: others get those alone whose record wants one shape and one dtype for everything. Throws Error(kValue).
+ * Calls by name and nodes of files: what the numbers among their parameters may ask for, and which
+ * operators there are for others than the library. Lists are made of a call's inputs and outputs,
+ * so their number is bounded. Most operators that only gradients are made of rely on the gradient
+ * pass for their inputs' shapes: others get those alone whose record wants one shape and one dtype
+ * for everything. Throws Error(kValue).
  */
 MXNET_DLL void CheckPublic(const Attrs& attrs);
 

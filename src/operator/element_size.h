@@ -9,7 +9,8 @@
 
 namespace mxnet {
 
-/* f(an unsigned integer that stands for elements of that size). No other size exists among dtypes. */
+/* f(an unsigned integer that stands for elements of that size). No other size exists among
+ * dtypes. */
 template <typename F>
 void VisitElement(size_t bytes, F&& f) {
   switch (bytes) {

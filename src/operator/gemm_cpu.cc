@@ -1,6 +1,4 @@
 // Matrix products through OpenBLAS, and the choice between it and oneDNN.
-#include "operator/gemm.h"
-
 #include <cblas.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
+#include "operator/gemm.h"
 
 // Absent from other BLAS libraries.
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
@@ -30,8 +29,8 @@ void Scale(int64_t m, int64_t n, T beta, T* c, int64_t ldc) {
 }
 
 blasint Int(int64_t v) {
-  MXNET_CHECK_KIND(v <= std::numeric_limits<blasint>::max(), Value) << "[gemm] size " << v << "; the BLAS library takes at most "
-                                                                   << std::numeric_limits<blasint>::max();
+  MXNET_CHECK_KIND(v <= std::numeric_limits<blasint>::max(), Value)
+      << "[gemm] size " << v << "; the BLAS library takes at most " << std::numeric_limits<blasint>::max();
   return static_cast<blasint>(std::max<int64_t>(v, 1));
 }
 
@@ -39,7 +38,7 @@ ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
 
 // OpenBLAS keeps threads of its own.
 void BlasThreads() {
-  static std::atomic<int> others{0};   // its threads before they were limited to one
+  static std::atomic<int> others{0};  // its threads before they were limited to one
   const bool single = Env::Get().enforce_determinism;
   if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
   std::lock_guard<ForkMutex> lock(*g_blas_threads);
@@ -49,48 +48,53 @@ void BlasThreads() {
   others = single ? before : 0;
 }
 
-void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
-          float* c, int64_t ldc) {
-  if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)) return;
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+          float beta, float* c, int64_t ldc) {
+  if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
+    return;
   BlasThreads();
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }
 
-void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta,
-          double* c, int64_t ldc) {
+void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+          double beta, double* c, int64_t ldc) {
   BlasThreads();
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }
 
 template <typename T>
-void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+void Product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda, const T* b, int64_t ldb, T beta, T* c,
+             int64_t ldc) {
   if (m <= 0 || n <= 0) return;
   if (k <= 0) return Scale(m, n, beta, c, ldc);
   if (!Env::Get().enforce_determinism) return Call(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-  // A library divides its work by the number of threads. Here it is divided by its size alone, into calls of one thread each.
-  constexpr int64_t kWorth = 1 << 20, kParts = 16, kUnit = 16;   // multiplications of a part, most parts, rows or columns
+  // A library divides its work by the number of threads. Here it is divided by its size alone, into
+  // calls of one thread each.
+  constexpr int64_t kWorth = 1 << 20, kParts = 16, kUnit = 16;  // multiplications of a part, most parts, rows or columns
   const int64_t length = std::max(m, n), worth = kWorth / std::min(m, n) / k + 1;
   const int64_t step = (std::max((length + kParts - 1) / kParts, worth) + kUnit - 1) / kUnit * kUnit;
   ParallelFor((length + step - 1) / step, 1, [&](int64_t begin, int64_t end) {
     for (int64_t first = begin * step; first < std::min(length, end * step); first += step) {
       const int64_t size = std::min(step, length - first);
-      if (m >= n) Call(ta, tb, size, n, k, alpha, a + (ta ? first : first * lda), lda, b, ldb, beta, c + first * ldc, ldc);
-      else Call(ta, tb, m, size, k, alpha, a, lda, b + (tb ? first * ldb : first), ldb, beta, c + first, ldc);
+      if (m >= n)
+        Call(ta, tb, size, n, k, alpha, a + (ta ? first : first * lda), lda, b, ldb, beta, c + first * ldc, ldc);
+      else
+        Call(ta, tb, m, size, k, alpha, a, lda, b + (tb ? first * ldb : first), ldb, beta, c + first, ldc);
     }
   });
 }
 
 }  // namespace
 
-void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
-          float* c, int64_t ldc) {
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
+          float beta, float* c, int64_t ldc) {
   Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb, double beta,
-          double* c, int64_t ldc) {
+void Gemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
+          double beta, double* c, int64_t ldc) {
   Product(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 

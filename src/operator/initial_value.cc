@@ -18,7 +18,7 @@ void NoteInitialValue(const std::string& op, InitialValueFn fn) { Noted()[op] = 
 std::string InitialValue(const Attrs& attrs, const std::string& input) {
   auto it = Noted().find(attrs.op->name);
   if (it != Noted().end()) return it->second(attrs, input);
-  if (input == "moving_mean") return "[\"zero\", {}]";   // of every operator that has them
+  if (input == "moving_mean") return "[\"zero\", {}]";  // of every operator that has them
   if (input == "moving_var") return "[\"one\", {}]";
   return "";
 }

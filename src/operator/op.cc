@@ -9,13 +9,14 @@
 namespace mxnet {
 namespace {
 
-// INVARIANT: entries are only added during static initialisation and library loading, under `mutex`; afterwards reading needs no lock.
+// INVARIANT: entries are only added during static initialisation and library loading, under
+// `mutex`; afterwards reading needs no lock.
 struct Registry {
   std::mutex mutex;
   std::vector<std::unique_ptr<Op>> ops;
-  std::unordered_map<std::string, Op*> by_name;   // names and aliases
+  std::unordered_map<std::string, Op*> by_name;  // names and aliases
   static Registry* Get() {
-    static Registry* r = new Registry();   // never destroyed: operators are used until the very end of the process
+    static Registry* r = new Registry();  // never destroyed: operators are used until the very end of the process
     return r;
   }
 };
@@ -119,7 +120,10 @@ const Op* Op::Get(const std::string& name) {
   size_t best = name.size() / 2 + 2;
   for (const auto& kv : Registry::Get()->by_name) {
     const size_t d = EditDistance(name, kv.first);
-    if (d < best) { best = d; nearest = kv.first; }
+    if (d < best) {
+      best = d;
+      nearest = kv.first;
+    }
   }
   MXNET_THROW(Value) << "[Op] there is no operator " << name << (nearest.empty() ? "" : "; the nearest name is " + nearest);
   return nullptr;
@@ -164,7 +168,7 @@ std::vector<std::string> Op::ListOutputs(const Attrs& a) const {
 AttrsPtr MakeAttrs(const Op* op, AttrDict dict) {
   auto a = std::make_shared<Attrs>();
   a->op = op;
-  if (op && op->parse) a->param = op->parse(dict);   // nodes of an operator without parameters carry any attribute
+  if (op && op->parse) a->param = op->parse(dict);  // nodes of an operator without parameters carry any attribute
   a->dict = std::move(dict);
   return a;
 }
@@ -172,7 +176,8 @@ AttrsPtr MakeAttrs(const Op* op, AttrDict dict) {
 int Node::num_outputs() const { return is_variable() ? 1 : op()->NumOutputs(*attrs); }
 
 Node::~Node() {
-  // A long chain of nodes must not be destroyed by recursion: nodes that only this one holds are moved to a list and emptied there.
+  // A long chain of nodes must not be destroyed by recursion: nodes that only this one holds are
+  // moved to a list and emptied there.
   std::vector<NodePtr> pending;
   auto take = [&pending](Node* n) {
     for (auto& e : n->inputs)

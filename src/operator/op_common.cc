@@ -46,10 +46,10 @@ Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b) {
     } else if (da == 1) {
       out[i] = db;
     } else if (da == Shape::kUnknownDim || db == Shape::kUnknownDim) {
-      out[i] = std::max(da, db);   // the known one: the unknown must be equal to it or 1
+      out[i] = std::max(da, db);  // the known one: the unknown must be equal to it or 1
     } else {
-      MXNET_THROW(Value) << "[" << op << "] shapes " << a << " and " << b << " cannot be broadcast: axis " << i << " has " << da << " and " << db
-                         << "; each pair must be equal or contain 1";
+      MXNET_THROW(Value) << "[" << op << "] shapes " << a << " and " << b << " cannot be broadcast: axis " << i << " has " << da << " and "
+                         << db << "; each pair must be equal or contain 1";
     }
   }
   return out;
@@ -57,14 +57,14 @@ Shape BroadcastShape(const std::string& op, const Shape& a, const Shape& b) {
 
 void AssignShape(const Attrs& attrs, const char* what, Shape* into, const Shape& value) {
   const Shape before = *into;
-  MXNET_CHECK_KIND(MergeShape(into, value), Value) << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " has shape " << before
-                                                   << "; expected " << value;
+  MXNET_CHECK_KIND(MergeShape(into, value), Value)
+      << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " has shape " << before << "; expected " << value;
 }
 
 void AssignType(const Attrs& attrs, const char* what, int* into, int value) {
   const int before = *into;
-  MXNET_CHECK_KIND(MergeDType(into, value), Type) << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " is " << DTypeName(before)
-                                                  << "; expected " << DTypeName(value);
+  MXNET_CHECK_KIND(MergeDType(into, value), Type)
+      << "[" << (attrs.op ? attrs.op->name : "graph") << "] " << what << " is " << DTypeName(before) << "; expected " << DTypeName(value);
 }
 
 GradientFn BackwardNode(const char* backward_op, int uses) {
@@ -82,6 +82,8 @@ GradientFn BackwardNode(const char* backward_op, int uses) {
   };
 }
 
-std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>&) { return std::vector<NodeEntry>(node->inputs.size()); }
+std::vector<NodeEntry> NoGradient(const NodePtr& node, const std::vector<NodeEntry>&) {
+  return std::vector<NodeEntry>(node->inputs.size());
+}
 
 }  // namespace mxnet

@@ -3,7 +3,8 @@
 
 namespace mxnet {
 
-// Accepts "(2,3)", "[2, 3]", "()", "2", with optional spaces, a trailing comma and an L behind numbers (Python 2 wrote those); None inside means an unknown size.
+// Accepts "(2,3)", "[2, 3]", "()", "2", with optional spaces, a trailing comma and an L behind
+// numbers (Python 2 wrote those); None inside means an unknown size.
 std::istream& operator>>(std::istream& is, Shape& s) {
   std::vector<int64_t> dims;
   is >> std::ws;
@@ -11,37 +12,57 @@ std::istream& operator>>(std::istream& is, Shape& s) {
   if (first == 'N') {
     std::string none(4, '\0');
     is.read(&none[0], 4);
-    if (none == "None") { s = Shape(); is.clear(); } else { is.setstate(std::ios::failbit); }
+    if (none == "None") {
+      s = Shape();
+      is.clear();
+    } else {
+      is.setstate(std::ios::failbit);
+    }
     return is;
   }
   if (first != '(' && first != '[') {
     int64_t only;
-    if (is >> only) { dims.push_back(only); s = Shape(dims); }
+    if (is >> only) {
+      dims.push_back(only);
+      s = Shape(dims);
+    }
     return is;
   }
   const char close = first == '(' ? ')' : ']';
   is.get();
   while (true) {
     is >> std::ws;
-    if (is.peek() == close) { is.get(); break; }
+    if (is.peek() == close) {
+      is.get();
+      break;
+    }
     if (is.peek() == 'N') {
       std::string none(4, '\0');
       is.read(&none[0], 4);
-      if (none != "None") { is.setstate(std::ios::failbit); return is; }
+      if (none != "None") {
+        is.setstate(std::ios::failbit);
+        return is;
+      }
       dims.push_back(Shape::kUnknownDim);
     } else {
       int64_t d;
       if (!(is >> d)) return is;
       if (is.peek() == 'L') is.get();
-      if (is.peek() == '.') {   // "2.0" as some front ends write it
+      if (is.peek() == '.') {  // "2.0" as some front ends write it
         is.get();
         while (is.peek() == '0') is.get();
       }
       dims.push_back(d);
     }
     is >> std::ws;
-    if (is.peek() == ',') { is.get(); continue; }
-    if (is.peek() == close) { is.get(); break; }
+    if (is.peek() == ',') {
+      is.get();
+      continue;
+    }
+    if (is.peek() == close) {
+      is.get();
+      break;
+    }
     is.setstate(std::ios::failbit);
     return is;
   }

@@ -1,17 +1,22 @@
 /*
- * Operator parameters as dmlc::Parameter structs, plus the field types that operators need beyond dmlc's:
- *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it as [], .set_default_none() as None
+ * Operator parameters as dmlc::Parameter structs, plus the field types that operators need beyond
+ * dmlc's:
+ *   Shape                 "(2,3)", "[2,3]", "2"; unset is Shape(): .set_default(Shape()) prints it
+ *                         as [], .set_default_none() as None
  *   dmlc::optional<T>     "None" or a T
  *   dmlc::optional<Shape> "None" or a Shape
  * Included by operator .cc files only (dmlc/parameter.h is slow to compile).
  *
  *   struct FooParam : public dmlc::Parameter<FooParam> {
  *     int axis;
- *     DMLC_DECLARE_PARAMETER(FooParam) { DMLC_DECLARE_FIELD(axis).set_default(-1).describe("..."); }
+ *     DMLC_DECLARE_PARAMETER(FooParam) { DMLC_DECLARE_FIELD(axis).set_default(-1).describe("...");
+ *     }
  *   };
- *   MXNET_REGISTER_OP(foo).set_param<FooParam>()...     // no DMLC_REGISTER_PARAMETER is needed: set_param instantiates the manager
+ *   MXNET_REGISTER_OP(foo).set_param<FooParam>()...     // no DMLC_REGISTER_PARAMETER is needed:
+ *   set_param instantiates the manager
  *
- * A dtype parameter is an int field made by MXNET_DTYPE_FIELD(dtype) (accepts the names, stores DType).
+ * A dtype parameter is an int field made by MXNET_DTYPE_FIELD(dtype) (accepts the names, stores
+ * DType).
  */
 #ifndef MXNET_OPERATOR_PARAM_H_
 #define MXNET_OPERATOR_PARAM_H_
@@ -36,11 +41,19 @@ std::istream& operator>>(std::istream& is, Shape& s);
 std::string ParamError(const std::string& op, const std::string& what);
 }  // namespace mxnet
 
-#define MXNET_DTYPE_ENUM(field)                                                                                    \
-  field.add_enum("float32", ::mxnet::kFloat32).add_enum("float64", ::mxnet::kFloat64).add_enum("float16", ::mxnet::kFloat16) \
-      .add_enum("uint8", ::mxnet::kUint8).add_enum("int32", ::mxnet::kInt32).add_enum("int8", ::mxnet::kInt8)      \
-      .add_enum("int64", ::mxnet::kInt64).add_enum("bool", ::mxnet::kBool).add_enum("bfloat16", ::mxnet::kBfloat16)\
-      .add_enum("int16", ::mxnet::kInt16).add_enum("uint16", ::mxnet::kUint16).add_enum("uint32", ::mxnet::kUint32)\
+#define MXNET_DTYPE_ENUM(field)                 \
+  field.add_enum("float32", ::mxnet::kFloat32)  \
+      .add_enum("float64", ::mxnet::kFloat64)   \
+      .add_enum("float16", ::mxnet::kFloat16)   \
+      .add_enum("uint8", ::mxnet::kUint8)       \
+      .add_enum("int32", ::mxnet::kInt32)       \
+      .add_enum("int8", ::mxnet::kInt8)         \
+      .add_enum("int64", ::mxnet::kInt64)       \
+      .add_enum("bool", ::mxnet::kBool)         \
+      .add_enum("bfloat16", ::mxnet::kBfloat16) \
+      .add_enum("int16", ::mxnet::kInt16)       \
+      .add_enum("uint16", ::mxnet::kUint16)     \
+      .add_enum("uint32", ::mxnet::kUint32)     \
       .add_enum("uint64", ::mxnet::kUint64)
 #define MXNET_DTYPE_FIELD(name) MXNET_DTYPE_ENUM(DMLC_DECLARE_FIELD(name))
 
@@ -62,7 +75,10 @@ class FieldEntry<::mxnet::Shape> : public FieldEntryBase<FieldEntry<::mxnet::Sha
   // 1.9.1 prints an unset shape as [] or as None, by operator.
   void PrintDefaultValueString(std::ostream& os) const override { PrintValue(os, default_value_); }
   void PrintValue(std::ostream& os, ::mxnet::Shape value) const override {
-    if (value.ndim() < 0) { os << (default_value_.ndim() < 0 && !none_ ? "[]" : "None"); return; }
+    if (value.ndim() < 0) {
+      os << (default_value_.ndim() < 0 && !none_ ? "[]" : "None");
+      return;
+    }
     os << '[';
     for (int i = 0; i < value.ndim(); ++i) os << (i ? "," : "") << value[i];
     os << ']';

@@ -1,6 +1,7 @@
 /*
- * Philox4x32-10 of many counters at once, for `*_variants.cc`: a variant is compiled once per instruction set, and these are its own. The numbers are those of
- * random_philox.h. Words lie in lanes of 64 bits, whose lower halves the processors multiply to 64 bits.
+ * Philox4x32-10 of many counters at once, for `*_variants.cc`: a variant is compiled once per
+ * instruction set, and these are its own. The numbers are those of random_philox.h. Words lie in
+ * lanes of 64 bits, whose lower halves the processors multiply to 64 bits.
  */
 #ifndef MXNET_OPERATOR_PHILOX_LANES_H_
 #define MXNET_OPERATOR_PHILOX_LANES_H_
@@ -19,8 +20,8 @@ namespace MXNET_CPU_VARIANT {
 namespace {
 
 constexpr int kPhiloxLanes = kVectorBytes / 8;
-constexpr int kPhiloxParts = 4;   // under way side by side, so that a processor need not wait for a product
-constexpr int kPhiloxWords = 4 * kPhiloxLanes * kPhiloxParts;   // of one call
+constexpr int kPhiloxParts = 4;                                // under way side by side, so that a processor need not wait for a product
+constexpr int kPhiloxWords = 4 * kPhiloxLanes * kPhiloxParts;  // of one call
 typedef uint64_t PhiloxVec __attribute__((vector_size(kPhiloxLanes * 8)));
 
 /* The lower halves times a factor; what is in the upper halves means nothing. */
@@ -47,7 +48,8 @@ inline __attribute__((always_inline)) PhiloxVec Interleave(PhiloxVec a, PhiloxVe
 #endif
 }
 
-/* The words of counters first, first + 1, ...: out[4 * i + w] is word w of counter first + i, for kPhiloxWords words. */
+/* The words of counters first, first + 1, ...: out[4 * i + w] is word w of counter first + i, for
+ * kPhiloxWords words. */
 inline __attribute__((always_inline)) void PhiloxWords(uint64_t seed, uint64_t first, uint32_t* out) {
   PhiloxVec c0[kPhiloxParts], c1[kPhiloxParts], c2[kPhiloxParts], c3[kPhiloxParts];
   PhiloxVec counter;
@@ -63,8 +65,8 @@ inline __attribute__((always_inline)) void PhiloxWords(uint64_t seed, uint64_t f
 #pragma GCC unroll 4
     for (int p = 0; p < kPhiloxParts; ++p) {
       const PhiloxVec p0 = TimesLower(c0[p], 0xD2511F53u), p1 = TimesLower(c2[p], 0xCD9E8D57u);
-      c0[p] = (p1 >> 32) ^ c1[p] ^ uint64_t{k0};
-      c2[p] = (p0 >> 32) ^ c3[p] ^ uint64_t{k1};
+      c0[p] = (p1 >> 32) ^ c1[p] ^ uint64_t { k0 };
+      c2[p] = (p0 >> 32) ^ c3[p] ^ uint64_t { k1 };
       c1[p] = p1, c3[p] = p0;
     }
     k0 += 0x9E3779B9u;
@@ -73,7 +75,8 @@ inline __attribute__((always_inline)) void PhiloxWords(uint64_t seed, uint64_t f
 #pragma GCC unroll 4
   for (int p = 0; p < kPhiloxParts; ++p) {
     const PhiloxVec a = (c0[p] & 0xffffffffu) | c1[p] << 32, b = (c2[p] & 0xffffffffu) | c3[p] << 32;
-    const PhiloxVec words[2] = {Interleave(a, b, false), Interleave(a, b, true)};   // of 64 bits each: words 0 and 1, then 2 and 3 of a counter
+    const PhiloxVec words[2] = {Interleave(a, b, false),
+                                Interleave(a, b, true)};  // of 64 bits each: words 0 and 1, then 2 and 3 of a counter
     std::memcpy(out + 4 * kPhiloxLanes * p, words, sizeof(words));
   }
 }

@@ -11,7 +11,7 @@ struct Declared {
   std::map<std::string, PrecisionCondition> conditions;
 };
 Declared& All() {
-  static Declared* all = new Declared;   // whichever file comes first makes it
+  static Declared* all = new Declared;  // whichever file comes first makes it
   return *all;
 }
 
@@ -23,7 +23,7 @@ bool HasWeights(const Op& op) {
 
 /* Do inputs of different floating dtypes go together? Asked of the record's own inference. */
 bool TakesMixedInputs(const Op& op) {
-  if (!op.parse && (op.num_inputs || op.num_outputs)) return true;   // known only to a running program
+  if (!op.parse && (op.num_inputs || op.num_outputs)) return true;  // known only to a running program
   const bool variadic = !op.key_var_num_args.empty();
   if (!variadic && op.input_names.size() < 2) return true;
   Attrs attrs;
@@ -35,8 +35,10 @@ bool TakesMixedInputs(const Op& op) {
     if (count < 2 || (!variadic && count != static_cast<int>(op.input_names.size()))) return true;
     std::vector<int> in(count, kFloat32), out(op.NumOutputs(attrs), kDTypeUnknown);
     in[0] = kFloat16;
-    if (op.infer_type) op.infer_type(attrs, &in, &out);
-    else SameType(attrs, &in, &out);
+    if (op.infer_type)
+      op.infer_type(attrs, &in, &out);
+    else
+      SameType(attrs, &in, &out);
     return true;
   } catch (const std::exception&) {
     return false;
@@ -69,8 +71,10 @@ Precision PrecisionOf(const Op& op) {
 
 void CheckPrecisions() {
   for (const auto& kv : All().fixed)
-    MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value) << "[amp] a precision is declared for " << kv.first << ", an alias of " << Op::Get(kv.first)->name;
-  for (const auto& kv : All().conditions) MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value) << "[amp] a precision is declared for the alias " << kv.first;
+    MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value)
+        << "[amp] a precision is declared for " << kv.first << ", an alias of " << Op::Get(kv.first)->name;
+  for (const auto& kv : All().conditions)
+    MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value) << "[amp] a precision is declared for the alias " << kv.first;
 }
 
 const PrecisionCondition* PrecisionConditionOf(const Op& op) {

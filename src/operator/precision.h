@@ -1,10 +1,13 @@
 /*
- * In which precision programs of mixed precision (mx.amp) run an operator: a part of its record, kept beside struct Op because only these programs ask.
+ * In which precision programs of mixed precision (mx.amp) run an operator: a part of its record,
+ * kept beside struct Op because only these programs ask.
  *
- * Most of it follows from the record. An operator that says how much it computes and has weights gains from 16-bit operands (kLow). One whose inputs must
- * share a dtype gets the widest of theirs (kWidest). An operator that loses too much in float16 (sums, exponentials, norms, losses) declares kFull in
- * its folder's precision_*.cc: MXNET_OPS_PRECISION(kFull, "softmax"), or for some values of one parameter MXNET_OP_PRECISION_IF(LeakyReLU, act_type, "elu,selu").
- * All others (kAny) run in what they are given.
+ * Most of it follows from the record. An operator that says how much it computes and has weights
+ * gains from 16-bit operands (kLow). One whose inputs must share a dtype gets the widest of theirs
+ * (kWidest). An operator that loses too much in float16 (sums, exponentials, norms, losses)
+ * declares kFull in its folder's precision_*.cc: MXNET_OPS_PRECISION(kFull, "softmax"), or for some
+ * values of one parameter MXNET_OP_PRECISION_IF(LeakyReLU, act_type, "elu,selu"). All others (kAny)
+ * run in what they are given.
  */
 #ifndef MXNET_OPERATOR_PRECISION_H_
 #define MXNET_OPERATOR_PRECISION_H_
@@ -17,14 +20,6 @@
 
 namespace mxnet {
 
-enum class Precision : int { kAny = 0, kLow = 1, kFull = 2, kWidest = 3 };
-
-/* kFull where `parameter` has one of the values. */
-struct PrecisionCondition {
-  std::string parameter;
-  std::vector<std::string> values;
-};
-
 Precision PrecisionOf(const Op& op);
 /* Null when there is none. */
 const PrecisionCondition* PrecisionConditionOf(const Op& op);
@@ -33,10 +28,11 @@ const PrecisionCondition* PrecisionConditionOf(const Op& op);
 void CheckPrecisions();
 
 bool DeclarePrecision(Precision precision, std::initializer_list<const char*> ops);
-bool DeclarePrecisionIf(const char* op, const char* parameter, const char* values);   // comma-separated
+bool DeclarePrecisionIf(const char* op, const char* parameter, const char* values);  // comma-separated
 
-#define MXNET_OPS_PRECISION(precision, ...) \
-  [[maybe_unused]] const bool MXNET_REG_CONCAT(mxnet_op_precision_, __COUNTER__) = ::mxnet::DeclarePrecision(::mxnet::Precision::precision, {__VA_ARGS__})
+#define MXNET_OPS_PRECISION(precision, ...)                                        \
+  [[maybe_unused]] const bool MXNET_REG_CONCAT(mxnet_op_precision_, __COUNTER__) = \
+      ::mxnet::DeclarePrecision(::mxnet::Precision::precision, {__VA_ARGS__})
 #define MXNET_OP_PRECISION_IF(op, parameter, values) \
   [[maybe_unused]] const bool MXNET_REG_CONCAT(mxnet_op_precision_, __COUNTER__) = ::mxnet::DeclarePrecisionIf(#op, #parameter, values)
 

@@ -1,7 +1,8 @@
 /*
- * Philox4x32-10: random numbers as a function of (seed, counter), so any thread computes any part of a sequence.
- * Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11. One counter gives four 32-bit words.
- * Kernels reserve counters with RandomState::Take and draw word i of element group g from counter `first + g`.
+ * Philox4x32-10: random numbers as a function of (seed, counter), so any thread computes any part
+ * of a sequence. Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11.
+ * One counter gives four 32-bit words. Kernels reserve counters with RandomState::Take and draw
+ * word i of element group g from counter `first + g`.
  */
 #ifndef MXNET_OPERATOR_RANDOM_PHILOX_H_
 #define MXNET_OPERATOR_RANDOM_PHILOX_H_
@@ -32,7 +33,9 @@ struct Philox {
   }
   /* Uniform in [0, 1), 24 and 53 bits. */
   static float ToFloat(uint32_t w) { return static_cast<float>(w >> 8) * 0x1p-24f; }
-  static double ToDouble(uint32_t high, uint32_t low) { return static_cast<double>((static_cast<uint64_t>(high) << 32 | low) >> 11) * 0x1p-53; }
+  static double ToDouble(uint32_t high, uint32_t low) {
+    return static_cast<double>((static_cast<uint64_t>(high) << 32 | low) >> 11) * 0x1p-53;
+  }
 };
 
 }  // namespace mxnet

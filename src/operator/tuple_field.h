@@ -1,9 +1,10 @@
 /*
- * Operator parameters that are lists of numbers: Tuple<float> values; prints as "tuple of <float>" in signatures, accepts
- * "(0.1, 0.2)", "[0.1]", "()" and a single number. Included by operator .cc files only, like param.h.
+ * Operator parameters that are lists of numbers: Tuple<float> values; prints as "tuple of <float>"
+ * in signatures, accepts "(0.1, 0.2)", "[0.1]", "()" and a single number. Included by operator .cc
+ * files only, like param.h.
  */
-#ifndef MXNET_SRC_OPERATOR_TUPLE_FIELD_H_
-#define MXNET_SRC_OPERATOR_TUPLE_FIELD_H_
+#ifndef MXNET_OPERATOR_TUPLE_FIELD_H_
+#define MXNET_OPERATOR_TUPLE_FIELD_H_
 
 #include <string>
 #include <type_traits>
@@ -33,10 +34,14 @@ std::istream& operator>>(std::istream& is, Tuple<T>& t) {
   if (list) is.get();
   while (true) {
     is >> std::ws;
-    if (list && is.peek() == close) { is.get(); break; }
+    if (list && is.peek() == close) {
+      is.get();
+      break;
+    }
     // nan and inf have no stream form
     std::string word;
-    for (int c = is.peek(); c != EOF && c != ',' && c != ')' && c != ']' && !std::isspace(c); c = is.peek()) word.push_back(static_cast<char>(is.get()));
+    for (int c = is.peek(); c != EOF && c != ',' && c != ')' && c != ']' && !std::isspace(c); c = is.peek())
+      word.push_back(static_cast<char>(is.get()));
     try {
       size_t used = 0;
       if constexpr (std::is_floating_point<T>::value) {
@@ -51,12 +56,18 @@ std::istream& operator>>(std::istream& is, Tuple<T>& t) {
     }
     is >> std::ws;
     if (!list) break;
-    if (is.peek() == ',') { is.get(); continue; }
-    if (is.peek() == close) { is.get(); break; }
+    if (is.peek() == ',') {
+      is.get();
+      continue;
+    }
+    if (is.peek() == close) {
+      is.get();
+      break;
+    }
     is.setstate(std::ios::failbit);
     return is;
   }
-  is.clear();   // a peek at the end has set eofbit, which is no error
+  is.clear();  // a peek at the end has set eofbit, which is no error
   t.values = std::move(values);
   return is;
 }
@@ -76,10 +87,12 @@ template <typename T>
 class FieldEntry<::mxnet::Tuple<T>> : public FieldEntryBase<FieldEntry<::mxnet::Tuple<T>>, ::mxnet::Tuple<T>> {
  public:
   FieldEntry() {
-    this->type_ = std::is_same<T, float>::value ? "tuple of <float>" : std::is_same<T, double>::value ? "tuple of <double>" : "tuple of <long>";
+    this->type_ = std::is_same<T, float>::value    ? "tuple of <float>"
+                  : std::is_same<T, double>::value ? "tuple of <double>"
+                                                   : "tuple of <long>";
   }
 };
 }  // namespace parameter
 }  // namespace dmlc
 
-#endif  // MXNET_SRC_OPERATOR_TUPLE_FIELD_H_
+#endif  // MXNET_OPERATOR_TUPLE_FIELD_H_

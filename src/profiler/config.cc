@@ -23,7 +23,7 @@ bool Text(const std::string& v, std::string* out) {
 struct Option {
   const char* name;
   const char* accepted;
-  bool (*set)(Config*, const std::string& value);   // false: not accepted
+  bool (*set)(Config*, const std::string& value);  // false: not accepted
 };
 
 const char kBool[] = "True or False";
@@ -64,7 +64,8 @@ Config ParseConfig(int num, const char* const* keys, const char* const* values) 
       names += std::string(names.empty() ? "" : ", ") + o.name;
     }
     MXNET_CHECK_KIND(found != nullptr, Value) << "[profiler] set_config has no option '" << key << "'; accepted: " << names;
-    MXNET_CHECK_KIND(found->set(&config, values[i]), Value) << "[profiler] set_config got " << key << "='" << values[i] << "'; accepted: " << found->accepted;
+    MXNET_CHECK_KIND(found->set(&config, values[i]), Value)
+        << "[profiler] set_config got " << key << "='" << values[i] << "'; accepted: " << found->accepted;
   }
   return config;
 }

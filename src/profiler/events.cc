@@ -28,7 +28,7 @@ ThreadLog::~ThreadLog() {
 
 void ThreadLog::Grow() {
   Chunk* made = new Chunk;
-  last_->next.store(made, std::memory_order_release);   // from here on the reader may free the old one
+  last_->next.store(made, std::memory_order_release);  // from here on the reader may free the old one
   last_ = made;
 }
 
@@ -48,7 +48,7 @@ void ThreadLog::Read(std::vector<Event>* out) {
 
 namespace {
 
-Recorder* g_recorder = nullptr;   // replaced in a forked child only, which has one thread then
+Recorder* g_recorder = nullptr;  // replaced in a forked child only, which has one thread then
 
 // Trivial, so that it outlives every thread-local object whose destructor may still free memory.
 thread_local ThreadState t_state;
@@ -66,7 +66,7 @@ struct ThreadEnd {
 }  // namespace
 
 Recorder& Recorder::Get() {
-  static Recorder* const first = g_recorder = new Recorder;   // never deleted: threads may record until the very end
+  static Recorder* const first = g_recorder = new Recorder;  // never deleted: threads may record until the very end
   (void)first;
   return *g_recorder;
 }
@@ -75,7 +75,7 @@ void Recorder::ResetInChild() {
   if (g_recorder == nullptr) return;
   Recorder* old = g_recorder;
   g_recorder = new Recorder;
-  g_recorder->parents = old;   // kept reachable; its locks may be held for ever
+  g_recorder->parents = old;  // kept reachable; its locks may be held for ever
   t_state = ThreadState();
 }
 

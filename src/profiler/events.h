@@ -1,5 +1,6 @@
 /*
- * Events on their way from the hooks to whoever writes them down: one unbounded queue per thread, written by that thread alone without a lock.
+ * Events on their way from the hooks to whoever writes them down: one unbounded queue per thread,
+ * written by that thread alone without a lock.
  */
 #ifndef MXNET_PROFILER_EVENTS_H_
 #define MXNET_PROFILER_EVENTS_H_
@@ -23,15 +24,15 @@ enum class Type : uint8_t { kOp, kWork, kApi, kPlanBulk, kEagerBulk, kAlloc, kFr
 
 struct Event {
   Type type;
-  uint8_t scope;        // marker: index into kMarkerScopes
-  int16_t dev_type;     // memory: where
+  uint8_t scope;     // marker: index into kMarkerScopes
+  int16_t dev_type;  // memory: where
   int32_t dev_id;
-  int64_t begin, end;   // nanoseconds of Now(); moments have end == begin
-  const void* what;     // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
-  uint64_t id;          // memory: address; task, frame: number of this use; bulk: operators
-  uint64_t bytes;       // memory: asked for; counter: value
-  uint64_t rounded;     // memory: taken
-  uint64_t total;       // memory: used or held afterwards
+  int64_t begin, end;  // nanoseconds of Now(); moments have end == begin
+  const void* what;    // OpInfo (kOp), const char* (kWork, kApi, bulks), Label (memory: who it counts for, or null; the program's objects)
+  uint64_t id;         // memory: address; task, frame: number of this use; bulk: operators
+  uint64_t bytes;      // memory: asked for; counter: value
+  uint64_t rounded;    // memory: taken
+  uint64_t total;      // memory: used or held afterwards
 };
 
 int64_t Now();
@@ -45,7 +46,7 @@ class ThreadLog {
 
   const int64_t tid;
   const std::string name;
-  std::atomic<bool> exited{false};     // its thread appends nothing more
+  std::atomic<bool> exited{false};  // its thread appends nothing more
 
   /* The thread's own. */
   void Append(const Event& event) {
@@ -69,17 +70,18 @@ class ThreadLog {
   };
   void Grow();
 
-  Chunk* first_;        // reader's
-  uint32_t read_ = 0;   // of first_
-  Chunk* last_;         // writer's
+  Chunk* first_;       // reader's
+  uint32_t read_ = 0;  // of first_
+  Chunk* last_;        // writer's
 };
 
-/* What a thread needs when it records. Null when the thread is past its end (destructors of thread-local objects). */
+/* What a thread needs when it records. Null when the thread is past its end (destructors of
+ * thread-local objects). */
 struct ThreadState {
   ThreadLog* log = nullptr;
-  uint32_t seen = 0;                 // operators: see NameScope::kWork
-  const Label* label = nullptr;      // who allocations count for
-  const Label* scope = nullptr;      // of SetMemoryScope
+  uint32_t seen = 0;             // operators: see NameScope::kWork
+  const Label* label = nullptr;  // who allocations count for
+  const Label* scope = nullptr;  // of SetMemoryScope
   bool ended = false;
 };
 ThreadState* Local();
@@ -88,7 +90,8 @@ void Record(const Event& event);
 
 const Label* Intern(const std::string& category, const std::string& name);
 
-/* What a trace says about it: name of the operator, members of a JSON object (without braces), bytes touched, floating-point operations. */
+/* What a trace says about it: name of the operator, members of a JSON object (without braces),
+ * bytes touched, floating-point operations. */
 struct OpText {
   const std::string* name;
   const std::string* args;

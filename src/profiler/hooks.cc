@@ -1,11 +1,11 @@
-// The slow halves of the hooks: something is recorded, or nobody has decided yet whether something is.
-#include "mxnet/profiler.h"
-
+// The slow halves of the hooks: something is recorded, or nobody has decided yet whether something
+// is.
 #include <unordered_map>
 
 #include "mxnet/engine.h"
 #include "mxnet/op.h"
-#include "profiler/device_spans.h"
+#include "mxnet/profiler.h"
+#include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"
 #include "profiler/session.h"
 
@@ -80,7 +80,8 @@ void OpScope::BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TB
   OpenOp(&open_, state, DescribeEager(attrs, in, out), kOpenEager, flags & kImperative, flags & kMemory, run);
 }
 
-void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node, const RunContext& run) {
+void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
+                        const RunContext& run) {
   const uint32_t flags = Decided();
   ThreadState* state = flags == 0 ? nullptr : Local();
   if (state == nullptr) return;
@@ -98,8 +99,10 @@ void OpScope::End() {
   const int64_t now = Now();
   state->label = static_cast<const Label*>(open_.outer_label);
   const Event e = Base(Type::kOp, open_.begin, now, open_.what);
-  if (open_.span) EndOnDevice(open_.span, e);
-  else if (open_.record) state->log->Append(e);
+  if (open_.span)
+    EndOnDevice(open_.span, e);
+  else if (open_.record)
+    state->log->Append(e);
 }
 
 void NameScope::Begin(Kind kind, const char* name, int64_t count, const RunContext* run) {
@@ -139,8 +142,10 @@ void NameScope::End() {
   }
   Event e = Base(type, open_.begin, Now(), open_.what);
   e.id = static_cast<uint64_t>(count_);
-  if (open_.span) EndOnDevice(open_.span, e);
-  else if (open_.record) state->log->Append(e);
+  if (open_.span)
+    EndOnDevice(open_.span, e);
+  else if (open_.record)
+    state->log->Append(e);
 }
 
 // ---- memory
@@ -164,7 +169,7 @@ void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t us
   Record(e);
 }
 
-void RecordHeld(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
+void RecordRegisterRows(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
 
 void MemoryScope::Begin(const std::string& name) {
   ThreadState* state = Local();
@@ -214,7 +219,7 @@ class Object {
   Object(ObjectKind k, const Label* l) : kind(k), label(l) {}
   const ObjectKind kind;
   const Label* const label;
-  std::atomic<int64_t> begin{0};        // 0: not started
+  std::atomic<int64_t> begin{0};  // 0: not started
   std::atomic<uint64_t> value{0};
 };
 

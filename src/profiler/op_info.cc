@@ -10,13 +10,13 @@ namespace profiler {
 
 struct OpInfo {
   const Op* op;
-  std::string node;             // "": eager
+  std::string node;  // "": eager
   int num_in;
-  std::vector<Shape> shapes;    // of the inputs, then of the outputs
+  std::vector<Shape> shapes;  // of the inputs, then of the outputs
   std::vector<int> dtypes;
   double bytes, flops;
   const Label* label;
-  mutable std::string args;     // made when a trace asks; one caller at a time
+  mutable std::string args;  // made when a trace asks; one caller at a time
 };
 
 namespace {
@@ -44,7 +44,7 @@ double Flops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
   if (attrs.op->flops) {
     try {
       return attrs.op->flops(attrs, in, out);
-    } catch (const std::exception&) {   // an estimate that cannot be made must not fail the operator
+    } catch (const std::exception&) {  // an estimate that cannot be made must not fail the operator
     }
   }
   double count = 0;
@@ -52,7 +52,8 @@ double Flops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
   return count;
 }
 
-/* Parameters decide how many operations it takes; holding them keeps the address from being given to others. */
+/* Parameters decide how many operations it takes; holding them keeps the address from being given
+ * to others. */
 struct Slot {
   std::shared_ptr<const void> param;
   const OpInfo* info = nullptr;
@@ -104,7 +105,8 @@ const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlo
 }
 
 const OpInfo* DescribeEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
-  const uint64_t hash = HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), reinterpret_cast<uintptr_t>(attrs.param.get())), in), out);
+  const uint64_t hash =
+      HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), reinterpret_cast<uintptr_t>(attrs.param.get())), in), out);
   Slot* slot = FindSlot(hash);
   if (slot->info && slot->info->op == attrs.op && slot->param == attrs.param && SameBlobs(*slot->info, in, out)) return slot->info;
   slot->info = Describe(attrs, in, out, nullptr);

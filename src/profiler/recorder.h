@@ -1,4 +1,5 @@
-/* What the recording threads share. Touched when a thread, a name or an operator with new shapes is seen for the first time. */
+/* What the recording threads share. Touched when a thread, a name or an operator with new shapes is
+ * seen for the first time. */
 #ifndef MXNET_PROFILER_RECORDER_H_
 #define MXNET_PROFILER_RECORDER_H_
 
@@ -16,7 +17,7 @@ namespace mxnet {
 namespace profiler {
 
 struct Recorder {
-  std::mutex mutex;   // guards everything below
+  std::mutex mutex;  // guards everything below
   std::vector<ThreadLog*> logs;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<Label>> labels;
   std::unordered_multimap<uint64_t, const OpInfo*> ops;

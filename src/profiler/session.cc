@@ -11,7 +11,7 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/storage.h"
-#include "profiler/device_spans.h"
+#include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"
 
 namespace mxnet {
@@ -25,7 +25,7 @@ void InChild() {
   Recorder::ResetInChild();
   ForgetDeviceSpans();
   if (g_session != nullptr) {
-    g_parents_session = g_session;     // its lock may be held for ever, its thread is gone
+    g_parents_session = g_session;  // its lock may be held for ever, its thread is gone
     g_session = new Session;
   }
   if (!(Active() & kUndecided)) active.store(0, std::memory_order_relaxed);
@@ -39,7 +39,7 @@ __attribute__((destructor)) void AtProcessExit() {
 
 Session& Session::Get() {
   static const bool first = [] {
-    g_session = new Session;           // never deleted: other threads may record until the very end
+    g_session = new Session;  // never deleted: other threads may record until the very end
     pthread_atfork(nullptr, nullptr, &InChild);
     return true;
   }();
@@ -120,7 +120,7 @@ void Session::SetPaused(bool paused) {
 
 void Session::Begin() {
   trace_.Begin(Now());
-  Drain();                    // stragglers of an earlier profile began before this one and are dropped
+  Drain();  // stragglers of an earlier profile began before this one and are dropped
   memory_.Clear();
   begun_ = true;
   unwritten_ = true;
@@ -132,7 +132,7 @@ void Session::Begin() {
 
 void Session::Drain(bool wait) {
   struct From {
-    size_t begin;             // in batch_
+    size_t begin;  // in batch_
     int64_t tid;
   };
   std::vector<From> from;
@@ -157,7 +157,8 @@ void Session::Drain(bool wait) {
   }
   const DeviceEvents device = TakeDeviceEvents(wait);
   for (const auto& row : device.rows) trace_.NameThread(row.first, row.second);
-  // By begin, an enclosing event before what it holds: what a reader expects, and allocations before their frees.
+  // By begin, an enclosing event before what it holds: what a reader expects, and allocations
+  // before their frees.
   std::vector<std::pair<const Event*, int64_t>> order;
   order.reserve(batch_.size());
   for (size_t f = 0; f < from.size(); ++f) {
@@ -188,7 +189,8 @@ void Session::Write() {
 
 void Session::Dump(bool finished) {
   std::lock_guard<std::mutex> hold(mutex_);
-  MXNET_CHECK(begun_) << "[profiler] dump: nothing has been recorded since the last finished dump; accepted: set_config and set_state('run') first";
+  MXNET_CHECK(begun_)
+      << "[profiler] dump: nothing has been recorded since the last finished dump; accepted: set_config and set_state('run') first";
   Drain(true);
   Write();
   if (!finished) return;
@@ -230,7 +232,7 @@ void Session::AtExit() noexcept {
 void Session::StartDumper() {
   if (dumper_ || !running_ || !config_.continuous_dump) return;
   dumper_ = true;
-  std::thread(&Session::Dumper, this).detach();   // ends by itself; at exit it may be in its sleep
+  std::thread(&Session::Dumper, this).detach();  // ends by itself; at exit it may be in its sleep
 }
 
 void Session::Dumper(Session* self) {

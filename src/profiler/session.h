@@ -1,4 +1,5 @@
-/* The running profile: reads the threads' events and turns them into trace, statistics and memory timeline. */
+/* The running profile: reads the threads' events and turns them into trace, statistics and memory
+ * timeline. */
 #ifndef MXNET_PROFILER_SESSION_H_
 #define MXNET_PROFILER_SESSION_H_
 
@@ -27,26 +28,27 @@ class Session {
   void SetPaused(bool paused);
   void Dump(bool finished);
   std::string Statistics(bool json, SortBy sort_by, bool ascending, bool reset);
-  /* The process ends: writes what a profile that nobody finished has recorded since it was last written. */
+  /* The process ends: writes what a profile that nobody finished has recorded since it was last
+   * written. */
   void AtExit() noexcept;
 
  private:
   // All of these REQUIRE mutex_ held.
-  void Publish();              // sets `active`
+  void Publish();  // sets `active`
   void Begin();
-  void Drain(bool wait = false);   // `wait`: for devices, so that what was put on their streams is in
+  void Drain(bool wait = false);  // `wait`: for devices, so that what was put on their streams is in
   void Write();
   void StartDumper();
 
-  static void Dumper(Session* self);   // body of the thread of continuous_dump
+  static void Dumper(Session* self);  // body of the thread of continuous_dump
 
-  std::mutex mutex_;           // guards everything below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
   Config config_;
   bool running_ = false, paused_ = false;
-  bool begun_ = false;         // a profile exists that no dump has finished
-  bool unwritten_ = false;     // something was recorded since the last Write
-  bool dumper_ = false;        // its thread exists
+  bool begun_ = false;      // a profile exists that no dump has finished
+  bool unwritten_ = false;  // something was recorded since the last Write
+  bool dumper_ = false;     // its thread exists
   Trace trace_;
   Aggregate aggregate_;
   MemoryTimeline memory_;

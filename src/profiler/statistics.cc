@@ -40,7 +40,9 @@ void Aggregate::Add(const Event& e) {
     case Type::kMarker: times[label->category][label->name].Add(0); break;
     case Type::kCounter: counters[label->category][label->name].Add(static_cast<double>(e.bytes)); break;
     case Type::kAlloc:
-    case Type::kFree: memory["Device Storage"]["Memory: " + DeviceName(e.dev_type, e.dev_id)].Add(static_cast<double>(e.total) * 1e-3); break;
+    case Type::kFree:
+      memory["Device Storage"]["Memory: " + DeviceName(e.dev_type, e.dev_id)].Add(static_cast<double>(e.total) * 1e-3);
+      break;
     case Type::kHeld: break;
   }
 }
@@ -85,7 +87,7 @@ void MemoryTimeline::Add(const Event& e, int64_t tid, Trace* trace, bool keep_li
     if (early != early_.end()) {
       const int64_t freed = early->second;
       early_.erase(early);
-      if (freed >= e.begin) {   // its end was read before its beginning
+      if (freed >= e.begin) {  // its end was read before its beginning
         holder.peak = std::max(holder.peak, holder.live + e.rounded);
         if (keep_list) rows_[row].end = freed;
         return;
@@ -155,14 +157,15 @@ std::vector<Line> Sorted(const StatTable& table, SortBy by, bool ascending) {
       default: return s.total;
     }
   };
-  std::stable_sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) { return ascending ? key(*a.stat) < key(*b.stat) : key(*a.stat) > key(*b.stat); });
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const Line& a, const Line& b) { return ascending ? key(*a.stat) < key(*b.stat) : key(*a.stat) > key(*b.stat); });
   return lines;
 }
 
 /* One column: heading, and the value of a line. */
 struct Column {
   const char* heading;
-  const char* key;      // in JSON
+  const char* key;  // in JSON
   double (*value)(const Stat&);
   bool integer;
 };
@@ -190,7 +193,7 @@ const std::vector<Column> kValues = {kCount,
                                      {"Avg", "Avg", [](const Stat& s) { return s.avg(); }, false}};
 
 struct Section {
-  const char* group;        // in JSON
+  const char* group;  // in JSON
   std::string title;
   const StatTable* table;
   std::vector<Column> columns;
@@ -275,7 +278,8 @@ std::string FormatStatistics(const Aggregate& aggregate, const MemoryTimeline& t
   for (const auto& kv : aggregate.times) {
     sections.push_back({"Time", kv.first, &kv.second, kTimes});
     if (kv.first != "operator") continue;
-    // Scripts split the lines of 1.9.1's table into six fields: the rates have a table of their own.
+    // Scripts split the lines of 1.9.1's table into six fields: the rates have a table of their
+    // own.
     std::vector<Column>& columns = sections.back().columns;
     if (!json) columns = {kCount};
     columns.push_back(kGflops);

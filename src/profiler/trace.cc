@@ -20,7 +20,9 @@ constexpr size_t kTextInMemory = size_t{32} << 20;
 /* Microseconds with three decimals, as the format wants its times. */
 struct Micros {
   char text[40];
-  explicit Micros(int64_t ns) { std::snprintf(text, sizeof(text), "%lld.%03d", static_cast<long long>(ns / 1000), static_cast<int>(ns % 1000)); }
+  explicit Micros(int64_t ns) {
+    std::snprintf(text, sizeof(text), "%lld.%03d", static_cast<long long>(ns / 1000), static_cast<int>(ns % 1000));
+  }
 };
 
 int UnnamedFile(const std::string& path) {
@@ -28,7 +30,7 @@ int UnnamedFile(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
-  std::string name = path + ".XXXXXX";   // file systems without O_TMPFILE
+  std::string name = path + ".XXXXXX";  // file systems without O_TMPFILE
   fd = mkostemp(&name[0], O_CLOEXEC);
   if (fd >= 0) unlink(name.c_str());
   return fd;
@@ -95,8 +97,8 @@ void Trace::Begin(int64_t origin) {
 }
 
 void Trace::Spill(const std::string& path) {
-  if (spill_ < 0 && (spill_ = UnnamedFile(path)) < 0) return;   // no place: it stays in memory
-  if (!WriteAll(spill_, text_.data(), text_.size())) {          // disk full: what was written in part is forgotten
+  if (spill_ < 0 && (spill_ = UnnamedFile(path)) < 0) return;  // no place: it stays in memory
+  if (!WriteAll(spill_, text_.data(), text_.size())) {         // disk full: what was written in part is forgotten
     if (ftruncate(spill_, static_cast<off_t>(spilled_)) == 0) lseek(spill_, 0, SEEK_END);
     return;
   }
@@ -106,8 +108,9 @@ void Trace::Spill(const std::string& path) {
 
 void Trace::AddCounter(const std::string& category, const std::string& name, const char* key, uint64_t value, int64_t at, int64_t tid) {
   const std::string label = JsonEscape(name);
-  text_ += ",\n{\"ph\": \"C\", \"name\": \"" + label + "\", \"cat\": \"" + JsonEscape(category) + "\", \"ts\": " + Micros(at - origin_).text + ", \"pid\": " +
-           std::to_string(getpid()) + ", \"tid\": " + std::to_string(tid) + ", \"args\": {\"" + (key ? key : label) + "\": " + std::to_string(value) + "}}";
+  text_ += ",\n{\"ph\": \"C\", \"name\": \"" + label + "\", \"cat\": \"" + JsonEscape(category) +
+           "\", \"ts\": " + Micros(at - origin_).text + ", \"pid\": " + std::to_string(getpid()) + ", \"tid\": " + std::to_string(tid) +
+           ", \"args\": {\"" + (key ? key : label) + "\": " + std::to_string(value) + "}}";
 }
 
 void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
@@ -123,7 +126,8 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
 
   const std::string where = std::string(", \"pid\": ") + std::to_string(getpid()) + ", \"tid\": " + std::to_string(tid);
   auto open = [&](const char* phase, const std::string& name, const std::string& category, int64_t at) {
-    text_ += std::string(",\n{\"ph\": \"") + phase + "\", \"name\": \"" + name + "\", \"cat\": \"" + category + "\", \"ts\": " + Micros(at - origin_).text + where;
+    text_ += std::string(",\n{\"ph\": \"") + phase + "\", \"name\": \"" + name + "\", \"cat\": \"" + category +
+             "\", \"ts\": " + Micros(at - origin_).text + where;
   };
   auto complete = [&](const std::string& name, const std::string& category) {
     open("X", name, category, e.begin);
@@ -158,7 +162,7 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
       text_ += "}";
       break;
     case Type::kTask:
-    case Type::kFrame: {   // these may overlap on one thread and end on another: asynchronous spans
+    case Type::kFrame: {  // these may overlap on one thread and end on another: asynchronous spans
       const std::string id = ", \"id\": " + std::to_string(e.id) + "}";
       open("b", JsonEscape(label->name), JsonEscape(label->category), e.begin);
       text_ += id;
@@ -168,26 +172,32 @@ void Trace::Add(const Event& e, int64_t tid, const std::string& path) {
     }
     case Type::kMarker:
       open("i", JsonEscape(label->name), JsonEscape(label->category), e.begin);
-      text_ += std::string(", \"s\": \"") + (e.scope == 0 ? "g" : e.scope == 1 ? "p" : "t") + "\", \"args\": {\"scope\": \"" + kMarkerScopes[e.scope] + "\"}}";
+      text_ += std::string(", \"s\": \"") +
+               (e.scope == 0   ? "g"
+                : e.scope == 1 ? "p"
+                               : "t") +
+               "\", \"args\": {\"scope\": \"" + kMarkerScopes[e.scope] + "\"}}";
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
 void Trace::Write(const std::string& path) {
   const std::string pid = std::to_string(getpid());
   std::string head = "{\"displayTimeUnit\": \"ms\",\n\"otherData\": {\"library\": \"mxnet\", \"started\": \"" + started_ +
-                     "\"},\n\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"ts\": 0, \"pid\": " + pid + ", \"tid\": 0, \"args\": {\"name\": \"mxnet " + pid + "\"}}";
+                     "\"},\n\"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"ts\": 0, \"pid\": " + pid +
+                     ", \"tid\": 0, \"args\": {\"name\": \"mxnet " + pid + "\"}}";
   for (const auto& t : threads_)
-    head += ",\n{\"ph\": \"M\", \"name\": \"thread_name\", \"ts\": 0, \"pid\": " + pid + ", \"tid\": " + std::to_string(t.first) + ", \"args\": {\"name\": \"" + JsonEscape(t.second) + "\"}}";
+    head += ",\n{\"ph\": \"M\", \"name\": \"thread_name\", \"ts\": 0, \"pid\": " + pid + ", \"tid\": " + std::to_string(t.first) +
+            ", \"args\": {\"name\": \"" + JsonEscape(t.second) + "\"}}";
   NewFile file("profiler", path);
   file.Write(head);
   char block[65536];
   for (uint64_t at = 0; at < spilled_;) {
     const ssize_t n = pread(spill_, block, std::min<uint64_t>(sizeof(block), spilled_ - at), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
-    MXNET_CHECK_KIND(n > 0, IO) << "[profiler] cannot read earlier events back: " << strerror(n < 0 ? errno : EIO) << "; accepted: a folder that keeps files";
+    MXNET_CHECK_KIND(n > 0, IO) << "[profiler] cannot read earlier events back: " << strerror(n < 0 ? errno : EIO)
+                                << "; accepted: a folder that keeps files";
     file.Write(block, static_cast<size_t>(n));
     at += static_cast<uint64_t>(n);
   }

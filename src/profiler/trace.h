@@ -1,4 +1,5 @@
-/* The trace file: Chrome's trace-event format in JSON, which Perfetto reads too. Guarded by its owner. */
+/* The trace file: Chrome's trace-event format in JSON, which Perfetto reads too. Guarded by its
+ * owner. */
 #ifndef MXNET_PROFILER_TRACE_H_
 #define MXNET_PROFILER_TRACE_H_
 
@@ -32,10 +33,10 @@ class Trace {
   void Spill(const std::string& path);
 
   int64_t origin_ = 0;
-  std::string started_;      // date and time
-  std::string text_;         // events, each with ",\n" in front
-  int spill_ = -1;           // earlier events
-  uint64_t spilled_ = 0;     // bytes in it
+  std::string started_;   // date and time
+  std::string text_;      // events, each with ",\n" in front
+  int spill_ = -1;        // earlier events
+  uint64_t spilled_ = 0;  // bytes in it
   std::map<int64_t, std::string> threads_;
 };
 

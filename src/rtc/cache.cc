@@ -19,7 +19,8 @@ namespace {
 
 constexpr char kMagic[8] = {'M', 'X', 'R', 'T', 'C', '0', '0', '1'};
 
-// FNV-1a. The name needs two of them; the request itself is in the file, so a collision costs time, not correctness.
+// FNV-1a. The name needs two of them; the request itself is in the file, so a collision costs time,
+// not correctness.
 uint64_t Hash(const std::string& text, uint64_t start) {
   uint64_t h = start;
   for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
@@ -29,7 +30,7 @@ constexpr uint64_t kStart = 0xcbf29ce484222325ull, kOtherStart = 0x84222325cbf29
 
 struct Header {
   char magic[8];
-  uint64_t request_bytes, payload_bytes, sum;   // sum over both
+  uint64_t request_bytes, payload_bytes, sum;  // sum over both
 };
 
 }  // namespace
@@ -60,7 +61,8 @@ bool CacheRead(const std::string& folder, const std::string& request, std::strin
   if (bytes.size() < sizeof(h)) return false;
   std::memcpy(&h, bytes.data(), sizeof(h));
   const uint64_t rest = bytes.size() - sizeof(h);
-  if (std::memcmp(h.magic, kMagic, sizeof(kMagic)) != 0 || h.request_bytes != request.size() || h.request_bytes > rest || h.payload_bytes != rest - h.request_bytes)
+  if (std::memcmp(h.magic, kMagic, sizeof(kMagic)) != 0 || h.request_bytes != request.size() || h.request_bytes > rest ||
+      h.payload_bytes != rest - h.request_bytes)
     return false;
   const std::string body = bytes.substr(sizeof(h));
   if (Hash(body, kStart) != h.sum || body.compare(0, request.size(), request) != 0) return false;

@@ -1,6 +1,8 @@
 /*
- * Compiled kernels on disk: one file per request under MXNET_HOME/rtc, named by a hash of the request. Several processes may use one
- * folder: files are written beside their final name and renamed. A file that is damaged, or belongs to another request with the same hash, counts as missing.
+ * Compiled kernels on disk: one file per request under MXNET_HOME/rtc, named by a hash of the
+ * request. Several processes may use one folder: files are written beside their final name and
+ * renamed. A file that is damaged, or belongs to another request with the same hash, counts as
+ * missing.
  */
 #ifndef MXNET_RTC_CACHE_H_
 #define MXNET_RTC_CACHE_H_
@@ -16,7 +18,8 @@ std::string CacheFolder();
 std::string CacheName(const std::string& request);
 /* False when there is no sound entry. Never throws. */
 bool CacheRead(const std::string& folder, const std::string& request, std::string* payload);
-/* Makes the folder when needed. Returns whether the entry is there now; a full or read-only disk is no error, only slower. Never throws. */
+/* Makes the folder when needed. Returns whether the entry is there now; a full or read-only disk is
+ * no error, only slower. Never throws. */
 bool CacheWrite(const std::string& folder, const std::string& request, const std::string& payload);
 
 }  // namespace rtc

@@ -1,5 +1,3 @@
-#include "rtc/compile.h"
-
 #include <nvrtc.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/cache.h"
+#include "rtc/compile.h"
 
 namespace mxnet {
 namespace rtc {
@@ -21,7 +20,9 @@ void Check(nvrtcResult result, const char* what, const std::string& name) {
 
 struct ProgramHolder {
   nvrtcProgram program = nullptr;
-  ~ProgramHolder() { if (program) nvrtcDestroyProgram(&program); }
+  ~ProgramHolder() {
+    if (program) nvrtcDestroyProgram(&program);
+  }
 };
 
 std::string Log(nvrtcProgram program) {
@@ -79,7 +80,8 @@ int KnownArchitecture(int number) {
     if (k <= number) best = std::max(best, k);
     oldest = std::min(oldest, k);
   }
-  MXNET_CHECK(best > 0) << "[rtc] a device of compute capability " << number / 10 << "." << number % 10 << "; accepted: " << oldest / 10 << "." << oldest % 10 << " or newer";
+  MXNET_CHECK(best > 0) << "[rtc] a device of compute capability " << number / 10 << "." << number % 10 << "; accepted: " << oldest / 10
+                        << "." << oldest % 10 << " or newer";
   return best;
 }
 
@@ -106,7 +108,9 @@ CompiledCode Compile(const CompileRequest& r) {
     std::fprintf(stderr, "[rtc] %s for %s\n%s\n", r.name.c_str(), r.architecture.c_str(), r.source.c_str());
     if (!log.empty()) std::fprintf(stderr, "[rtc] log of %s\n%s\n", r.name.c_str(), log.c_str());
   }
-  MXNET_CHECK(result == NVRTC_SUCCESS) << "[rtc] " << r.name << " does not compile for " << r.architecture << ": " << nvrtcGetErrorString(result) << "\n" << log;
+  MXNET_CHECK(result == NVRTC_SUCCESS) << "[rtc] " << r.name << " does not compile for " << r.architecture << ": "
+                                       << nvrtcGetErrorString(result) << "\n"
+                                       << log;
   CompiledCode out;
   size_t bytes = 0;
   if (r.architecture.compare(0, 3, "sm_") == 0) {

@@ -16,7 +16,7 @@ struct Table {
   std::mutex mutex;
   std::unordered_map<std::string, std::unique_ptr<Kernel>> by_signature;
   static Table* Get() {
-    static Table* t = new Table();   // kernels are launched until the very end of the process
+    static Table* t = new Table();  // kernels are launched until the very end of the process
     return t;
   }
 };

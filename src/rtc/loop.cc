@@ -10,9 +10,11 @@ namespace mxnet {
 namespace rtc {
 namespace {
 
-// Within a warp by shuffles (every lane ends with the same bits), between the eight warps through shared memory: two barriers, and an order that never changes.
+// Within a warp by shuffles (every lane ends with the same bits), between the eight warps through
+// shared memory: two barriers, and an order that never changes.
 const char* const kBlockText = R"TEXT(namespace mx {
-// for all threads of the block: the sum or the largest of v over them; a NaN is larger than everything
+// for all threads of the block: the sum or the largest of v over them; a NaN is larger than
+// everything
 template <typename A> __device__ __forceinline__ A BlockSum(A v, A* shared) {
   for (int lane = 16; lane > 0; lane /= 2) v += __shfl_xor_sync(0xffffffffu, v, lane);
   __syncthreads();
@@ -74,11 +76,16 @@ const Kernel& Find(const LoopKey& key, char shape, const MakeLoopText& make) {
     int n = 0;
     for (int d : key.dtypes) t += std::string("typedef ") + (d < 0 ? "int" : StorageName(d)) + " D" + std::to_string(n++) + ";\n";
     if (shape != 'r') t += std::string("typedef ") + (shape == 's' ? "unsigned" : "long long") + " I;\n";
-    t += text.functions + "struct Args { " + text.members + " long long count; };\nextern \"C\" __global__ void __launch_bounds__(256) " + key.name +
-         "(const __grid_constant__ Args a) {\n";
+    t += text.functions + "struct Args { " + text.members + " long long count; };\nextern \"C\" __global__ void __launch_bounds__(256) " +
+         key.name + "(const __grid_constant__ Args a) {\n";
     // not unrolled: most threads come by once
-    if (shape == 'r') t += "#pragma unroll 1\n  for (long long row = blockIdx.x; row < a.count; row += gridDim.x) {\n" + text.body + "  __syncthreads();\n  }\n}\n";
-    else t += "#pragma unroll 1\n  for (long long item = mx::ThreadIndex(); item < a.count; item += mx::ThreadCount()) {\n  const I i = static_cast<I>(item);\n" + text.body + "  }\n}\n";
+    if (shape == 'r')
+      t += "#pragma unroll 1\n  for (long long row = blockIdx.x; row < a.count; row += gridDim.x) {\n" + text.body +
+           "  __syncthreads();\n  }\n}\n";
+    else
+      t += "#pragma unroll 1\n  for (long long item = mx::ThreadIndex(); item < a.count; item += mx::ThreadCount()) {\n  const I i = "
+           "static_cast<I>(item);\n" +
+           text.body + "  }\n}\n";
     k->source = t;
   });
 }

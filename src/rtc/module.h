@@ -16,7 +16,8 @@ int CapabilityOf(int dev_id);
 /* Options that the library's own kernels are compiled with. */
 inline std::vector<std::string> KernelOptions() { return {"--std=c++17"}; }
 
-/* Loaded code; its functions serve every device of the architecture and are valid while the module lives. */
+/* Loaded code; its functions serve every device of the architecture and are valid while the module
+ * lives. */
 class Module {
  public:
   /* Throws Error(kGeneric) when there is no driver or the code is for another architecture. */

@@ -1,4 +1,5 @@
-/* Loads compiled kernels and launches them. cudaLibraryLoadData needs no libcuda at link time, so a CUDA build loads without a driver. */
+/* Loads compiled kernels and launches them. cudaLibraryLoadData needs no libcuda at link time, so a
+ * CUDA build loads without a driver. */
 #include <cuda_runtime_api.h>
 
 #include <mutex>
@@ -24,8 +25,10 @@ void Check(cudaError_t status, const char* what, const std::string& name) {
 
 int CapabilityOf(int dev_id) {
   int major = 0, minor = 0;
-  Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev_id), "asking for the architecture of device", std::to_string(dev_id));
-  Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev_id), "asking for the architecture of device", std::to_string(dev_id));
+  Check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, dev_id), "asking for the architecture of device",
+        std::to_string(dev_id));
+  Check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, dev_id), "asking for the architecture of device",
+        std::to_string(dev_id));
   return major * 10 + minor;
 }
 
@@ -38,7 +41,7 @@ Module::Module(const CompiledCode& code, const std::string& name) : name_(name) 
 
 Module::~Module() {
   std::lock_guard<ForkMutex> lock(CollectiveLaunchMutex());
-  if (cudaLibraryUnload(static_cast<cudaLibrary_t>(library_)) != cudaSuccess) cudaGetLastError();   // at process end the driver may be gone
+  if (cudaLibraryUnload(static_cast<cudaLibrary_t>(library_)) != cudaSuccess) cudaGetLastError();  // at process end the driver may be gone
 }
 
 void* Module::Function(const std::string& function) const {
@@ -49,7 +52,8 @@ void* Module::Function(const std::string& function) const {
 
 void LaunchFunction(void* function, const std::string& name, const LaunchShape& s, void** args, void* stream) {
   if (s.shared_bytes > 48 * 1024)
-    Check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(s.shared_bytes)), "giving shared memory to", name);
+    Check(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(s.shared_bytes)),
+          "giving shared memory to", name);
   Check(cudaLaunchKernel(function, dim3(s.grid[0], s.grid[1], s.grid[2]), dim3(s.block[0], s.block[1], s.block[2]), args, s.shared_bytes,
                          static_cast<cudaStream_t>(stream)),
         "launching", name);
@@ -59,7 +63,8 @@ namespace {
 
 void LaunchKernel(const Kernel& kernel, const LaunchShape& shape, void* args, size_t, const RunContext& run) {
   const int dev = run.ctx.dev_id;
-  MXNET_CHECK_KIND(dev >= 0 && dev < Kernel::kMaxDevices, Value) << "[rtc] device " << dev << "; accepted: 0 to " << Kernel::kMaxDevices - 1;
+  MXNET_CHECK_KIND(dev >= 0 && dev < Kernel::kMaxDevices, Value)
+      << "[rtc] device " << dev << "; accepted: 0 to " << Kernel::kMaxDevices - 1;
   void* function = kernel.loaded[dev].load(std::memory_order_acquire);
   if (!function) {
     // One at a time: two threads that meet the same new kernel would compile it twice.
@@ -72,7 +77,7 @@ void LaunchKernel(const Kernel& kernel, const LaunchShape& shape, void* args, si
       r.source = kernel.source;
       r.options = KernelOptions();
       r.architecture = CodeFor(CapabilityOf(dev));
-      const auto* module = new Module(CompileCached(r), kernel.name);   // stays loaded: kernels are launched until the end of the process
+      const auto* module = new Module(CompileCached(r), kernel.name);  // stays loaded: kernels are launched until the end of the process
       function = module->Function(kernel.name);
       kernel.loaded[dev].store(function, std::memory_order_release);
     }

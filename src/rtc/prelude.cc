@@ -92,7 +92,8 @@ template <int V, typename S, typename C> __device__ __forceinline__ void StorePa
   *reinterpret_cast<Pack<S, V>*>(p + i) = pack;
 }
 
-// Four neighbours from i on, `left` of them if there are fewer; in one access where the address allows it.
+// Four neighbours from i on, `left` of them if there are fewer; in one access where the address
+// allows it.
 template <typename C, typename S> __device__ __forceinline__ void LoadFour(const S* p, int64 i, int left, C* out) {
   if (left == 4 && reinterpret_cast<uint64>(p + i) % (4 * sizeof(S)) == 0) return LoadPack<4>(p, i, out);
 #pragma unroll
@@ -141,7 +142,8 @@ const char* StorageName(int dtype) {
 FastDivisor::FastDivisor(int64_t d) : divisor(d) {
   shift = 0;
   while ((int64_t{1} << shift) < d) ++shift;
-  multiplier = static_cast<int64_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - static_cast<uint64_t>(d))) / static_cast<uint64_t>(d) + 1);
+  multiplier =
+      static_cast<int64_t>(((uint64_t{1} << 32) * ((uint64_t{1} << shift) - static_cast<uint64_t>(d))) / static_cast<uint64_t>(d) + 1);
 }
 
 }  // namespace rtc

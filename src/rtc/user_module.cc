@@ -14,7 +14,7 @@ namespace rtc {
 namespace {
 
 std::atomic<const ModuleHooks*> g_hooks{nullptr};
-ForkMutex* const g_loading = new ForkMutex(ForkLevel::kOperator);   // of all modules; workers launch until the end of the process
+ForkMutex* const g_loading = new ForkMutex(ForkLevel::kOperator);  // of all modules; workers launch until the end of the process
 
 const ModuleHooks& Hooks() {
   const ModuleHooks* hooks = GetModuleHooks();
@@ -49,7 +49,8 @@ std::string UserModule::Find(const std::string& name) const {
   if (text && !HasEntry(code_.code, name)) {
     std::string list;
     for (const auto& e : exports_) list += ", " + e;
-    MXNET_THROW(Value) << "[rtc] the module has no kernel " << name << "; accepted: functions that are extern \"C\" __global__, and exports" << (list.empty() ? " (none were given)" : list);
+    MXNET_THROW(Value) << "[rtc] the module has no kernel " << name << "; accepted: functions that are extern \"C\" __global__, and exports"
+                       << (list.empty() ? " (none were given)" : list);
   }
   return name;
 }
@@ -64,17 +65,19 @@ UserKernel::UserKernel(std::shared_ptr<UserModule> module, const std::string& na
     : module_(std::move(module)), name_(name), mangled_(module_->Find(name)), arguments_(std::move(arguments)) {
   MXNET_CHECK_KIND(arguments_.size() <= Arguments::kMax, Value)
       << "[rtc] " << name << " with " << arguments_.size() << " arguments; accepted: at most " << Arguments::kMax;
-  for (const auto& a : arguments_) DTypeSize(a.dtype);   // throws for what is none
+  for (const auto& a : arguments_) DTypeSize(a.dtype);  // throws for what is none
 }
 
 void UserKernel::Launch(int dev_id, void* const* values, const LaunchShape& shape) const {
   const Context where = Context::GPU(dev_id);
   for (int k = 0; k < 3; ++k)
     MXNET_CHECK_KIND(shape.grid[k] > 0 && shape.block[k] > 0, Value)
-        << "[rtc] " << name_ << " with grid (" << shape.grid[0] << ", " << shape.grid[1] << ", " << shape.grid[2] << ") and block (" << shape.block[0] << ", "
-        << shape.block[1] << ", " << shape.block[2] << "); accepted: three numbers above 0 each";
-  MXNET_CHECK_KIND(uint64_t{shape.block[0]} * shape.block[1] * shape.block[2] <= 1024 && shape.block[0] <= 1024 && shape.block[1] <= 1024, Value)
-      << "[rtc] " << name_ << " with block (" << shape.block[0] << ", " << shape.block[1] << ", " << shape.block[2] << "); accepted: at most 1024 threads";
+        << "[rtc] " << name_ << " with grid (" << shape.grid[0] << ", " << shape.grid[1] << ", " << shape.grid[2] << ") and block ("
+        << shape.block[0] << ", " << shape.block[1] << ", " << shape.block[2] << "); accepted: three numbers above 0 each";
+  MXNET_CHECK_KIND(uint64_t{shape.block[0]} * shape.block[1] * shape.block[2] <= 1024 && shape.block[0] <= 1024 && shape.block[1] <= 1024,
+                   Value)
+      << "[rtc] " << name_ << " with block (" << shape.block[0] << ", " << shape.block[1] << ", " << shape.block[2]
+      << "); accepted: at most 1024 threads";
 
   std::vector<NDArray> arrays(arguments_.size());
   std::vector<uint64_t> numbers(arguments_.size(), 0);
@@ -88,16 +91,19 @@ void UserKernel::Launch(int dev_id, void* const* values, const LaunchShape& shap
     }
     const NDArray& array = *static_cast<const NDArray*>(values[i]);
     MXNET_CHECK_KIND(!array.is_none(), Value) << "[rtc] argument " << i << " of " << name_ << " is an array without a value";
-    MXNET_CHECK_KIND(array.storage_type() == StorageType::kDense, Type) << "[rtc] argument " << i << " of " << name_ << " is a sparse array; accepted: dense ones";
-    MXNET_CHECK_KIND(array.dtype() == a.dtype, Type)
-        << "[rtc] argument " << i << " of " << name_ << " is of " << DTypeName(array.dtype()) << "; accepted: " << DTypeName(a.dtype) << ", as the signature says";
-    MXNET_CHECK_KIND(array.ctx() == where, Value) << "[rtc] argument " << i << " of " << name_ << " is on " << array.ctx() << "; accepted: arrays on " << where;
+    MXNET_CHECK_KIND(array.storage_type() == StorageType::kDense, Type)
+        << "[rtc] argument " << i << " of " << name_ << " is a sparse array; accepted: dense ones";
+    MXNET_CHECK_KIND(array.dtype() == a.dtype, Type) << "[rtc] argument " << i << " of " << name_ << " is of " << DTypeName(array.dtype())
+                                                     << "; accepted: " << DTypeName(a.dtype) << ", as the signature says";
+    MXNET_CHECK_KIND(array.ctx() == where, Value)
+        << "[rtc] argument " << i << " of " << name_ << " is on " << array.ctx() << "; accepted: arrays on " << where;
     arrays[i] = array.Detach();
     (a.is_const ? reads : writes).push_back(array.var());
   }
   std::sort(writes.begin(), writes.end());
   writes.erase(std::unique(writes.begin(), writes.end()), writes.end());
-  reads.erase(std::remove_if(reads.begin(), reads.end(), [&](Var* v) { return std::binary_search(writes.begin(), writes.end(), v); }), reads.end());
+  reads.erase(std::remove_if(reads.begin(), reads.end(), [&](Var* v) { return std::binary_search(writes.begin(), writes.end(), v); }),
+              reads.end());
   // The operation owns the module: a user may drop it before the launch has happened.
   Engine::Get()->PushSync(
       [module = module_, name = name_, mangled = mangled_, arrays, numbers, shape](RunContext run) {

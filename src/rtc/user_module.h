@@ -1,6 +1,7 @@
 /*
- * Users' own CUDA C text: compiled when the module is made, loaded at the first launch, its kernels ordered by the engine like operators.
- * This header needs no CUDA: what compiles, loads and launches stands behind a table that the CUDA build fills in (user_module_cuda.cc).
+ * Users' own CUDA C text: compiled when the module is made, loaded at the first launch, its kernels
+ * ordered by the engine like operators. This header needs no CUDA: what compiles, loads and
+ * launches stands behind a table that the CUDA build fills in (user_module_cuda.cc).
  */
 #ifndef MXNET_RTC_USER_MODULE_H_
 #define MXNET_RTC_USER_MODULE_H_
@@ -27,7 +28,7 @@ struct ModuleHooks {
   void (*launch)(void* function, const std::string& name, const LaunchShape& shape, void** args, const RunContext& run);
 };
 const ModuleHooks* GetModuleHooks();
-void SetModuleHooks(const ModuleHooks* hooks);   // `hooks` must stay valid; null: none
+void SetModuleHooks(const ModuleHooks* hooks);  // `hooks` must stay valid; null: none
 
 /* Safe from several threads. */
 class UserModule {
@@ -35,8 +36,9 @@ class UserModule {
   /* Compiles. Throws Error(kGeneric): the text's errors, or a build without GPU support. */
   UserModule(const std::string& source, const std::vector<std::string>& options, const std::vector<std::string>& exports);
   /*
-   * `name`: of an extern "C" function, or one of the exports. Returns the name in the code. Throws Error(kValue) when the text defines no such kernel
-   * (machine code is not looked into: there the first launch tells).
+   * `name`: of an extern "C" function, or one of the exports. Returns the name in the code. Throws
+   * Error(kValue) when the text defines no such kernel (machine code is not looked into: there the
+   * first launch tells).
    */
   std::string Find(const std::string& name) const;
   /* Loads the code when needed. */
@@ -57,8 +59,9 @@ class UserKernel {
  public:
   UserKernel(std::shared_ptr<UserModule> module, const std::string& name, std::vector<UserArgument> arguments);
   /*
-   * Pushes a launch on gpu(dev_id) behind what writes the arrays. values[i]: an NDArray* for an array, else the address of a number of the
-   * argument's dtype, read before this returns. Throws Error(kValue, kType) for another device, dtype or an empty launch shape.
+   * Pushes a launch on gpu(dev_id) behind what writes the arrays. values[i]: an NDArray* for an
+   * array, else the address of a number of the argument's dtype, read before this returns. Throws
+   * Error(kValue, kType) for another device, dtype or an empty launch shape.
    */
   void Launch(int dev_id, void* const* values, const LaunchShape& shape) const;
 

@@ -1,6 +1,4 @@
 /* Compiles, loads and launches users' kernels. Linked only when USE_CUDA=ON. */
-#include "rtc/user_module.h"
-
 #include <cuda_runtime_api.h>
 #include <sys/stat.h>
 
@@ -9,12 +7,14 @@
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/module.h"
+#include "rtc/user_module.h"
 
 namespace mxnet {
 namespace rtc {
 namespace {
 
-/* PTX for the oldest device of the machine: drivers make code of it for each of them. Without a device, the oldest that NVRTC 13 knows. */
+/* PTX for the oldest device of the machine: drivers make code of it for each of them. Without a
+ * device, the oldest that NVRTC 13 knows. */
 std::string PtxArchitecture() {
   int count = 0, oldest = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
@@ -56,7 +56,7 @@ CompiledCode CompileUser(const std::string& source, const std::vector<std::strin
   const std::string include = Env::Get().cuda_home + "/include";
   for (const std::string& folder : {include, include + "/cccl"})
     if (IsFolder(folder)) r.options.push_back("--include-path=" + folder);
-  return Compile(r);   // not through the disk cache: headers may have changed behind the same text
+  return Compile(r);  // not through the disk cache: headers may have changed behind the same text
 }
 
 std::shared_ptr<void> Load(const CompiledCode& code) { return std::make_shared<Module>(code, "user_module.cu"); }

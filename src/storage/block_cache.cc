@@ -21,10 +21,14 @@ void BlockCache::Put(void* ptr, size_t size, uint32_t tick) {
   }
   const uint32_t below = bin->second.top;
   nodes_[at] = {ptr, bin, tick, below, kNone, newest_, kNone};
-  if (below != kNone) nodes_[below].above = at;
-  else --empty_bins_;
-  if (newest_ != kNone) nodes_[newest_].newer = at;
-  else oldest_ = at;
+  if (below != kNone)
+    nodes_[below].above = at;
+  else
+    --empty_bins_;
+  if (newest_ != kNone)
+    nodes_[newest_].newer = at;
+  else
+    oldest_ = at;
   newest_ = at;
   bin->second.top = at;
   bytes_ += size;
@@ -51,13 +55,19 @@ void BlockCache::TakeAll(std::vector<Block>* blocks) {
 BlockCache::Block BlockCache::Remove(uint32_t at) {
   Node& node = nodes_[at];
   const Block block{node.ptr, node.bin->first};
-  if (node.above != kNone) nodes_[node.above].below = node.below;
-  else node.bin->second.top = node.below;
+  if (node.above != kNone)
+    nodes_[node.above].below = node.below;
+  else
+    node.bin->second.top = node.below;
   if (node.below != kNone) nodes_[node.below].above = node.above;
-  if (node.older != kNone) nodes_[node.older].newer = node.newer;
-  else oldest_ = node.newer;
-  if (node.newer != kNone) nodes_[node.newer].older = node.older;
-  else newest_ = node.older;
+  if (node.older != kNone)
+    nodes_[node.older].newer = node.newer;
+  else
+    oldest_ = node.newer;
+  if (node.newer != kNone)
+    nodes_[node.newer].older = node.older;
+  else
+    newest_ = node.older;
   const bool emptied = node.bin->second.top == kNone;
   node.newer = free_;
   free_ = at;

@@ -1,8 +1,10 @@
 /*
  * Freed blocks by size, and by how long they have lain here.
  *
- * Blocks of one size are a stack: the one freed last, whose pages are still in the caches, is handed out first, and the oldest stay at the bottom. An entry is a
- * node in a slab that only grows to the most entries there ever were at once, so that Put and Take allocate nothing in a steady loop.
+ * Blocks of one size are a stack: the one freed last, whose pages are still in the caches, is
+ * handed out first, and the oldest stay at the bottom. An entry is a node in a slab that only grows
+ * to the most entries there ever were at once, so that Put and Take allocate nothing in a steady
+ * loop.
  *
  * THREADS  Used under the pool's lock.
  */
@@ -48,8 +50,8 @@ class BlockCache {
     void* ptr;
     Bins::iterator bin;
     uint32_t tick;
-    uint32_t below, above;     // in its bin
-    uint32_t older, newer;     // among all; `newer` of a free node: the next free one
+    uint32_t below, above;  // in its bin
+    uint32_t older, newer;  // among all; `newer` of a free node: the next free one
   };
 
   Block Remove(uint32_t at);

@@ -6,12 +6,13 @@
 namespace mxnet {
 namespace storage {
 
-void CacheBound::Turn(uint64_t used) {
+void CacheBound::EndWindow(uint64_t used) {
   last_peak_ = peak_;
   peak_ = used;
   traffic_ = 0;
   ++window_;
-  for (auto it = gone_.begin(); it != gone_.end();) it = !it->second.aged && window_ - it->second.window > 1 ? gone_.erase(it) : std::next(it);
+  for (auto it = gone_.begin(); it != gone_.end();)
+    it = !it->second.aged && window_ - it->second.window > 1 ? gone_.erase(it) : std::next(it);
 }
 
 void CacheBound::GaveBack(size_t size, bool aged, uint32_t tick) {
@@ -50,7 +51,8 @@ void CacheBound::Tick(uint32_t tick) {
     changed_at_ = tick;
     aged_ = regretted_ = 0;
   }
-  for (auto it = gone_.begin(); it != gone_.end();) it = it->second.aged && tick - it->second.tick > 8 * patience_ ? gone_.erase(it) : std::next(it);
+  for (auto it = gone_.begin(); it != gone_.end();)
+    it = it->second.aged && tick - it->second.tick > 8 * patience_ ? gone_.erase(it) : std::next(it);
 }
 
 }  // namespace storage

@@ -1,4 +1,5 @@
-/* The host's memory as a backend; also used for pinned memory by builds and machines without CUDA. */
+/* The host's memory as a backend; also used for pinned memory by builds and machines without
+ * CUDA. */
 #ifndef MXNET_STORAGE_CPU_BACKEND_H_
 #define MXNET_STORAGE_CPU_BACKEND_H_
 
@@ -12,9 +13,11 @@ namespace storage {
 
 class CpuBackend : public StorageBackend {
  public:
-  /* Refuses what exceeds the memory that is available: the kernel would promise it, and kill the process at first use. */
+  /* Refuses what exceeds the memory that is available: the kernel would promise it, and kill the
+   * process at first use. */
   void* Malloc(size_t bytes, size_t alignment) override;
-  /* Only the first `used` bytes of a new block will be touched soon: the last huge page that they reach into need not be there as a whole. */
+  /* Only the first `used` bytes of a new block will be touched soon: the last huge page that they
+   * reach into need not be there as a whole. */
   static void Spare(void* ptr, size_t used, size_t bytes);
   void Free(void* ptr, size_t bytes) override;
   void MemInfo(size_t* free_bytes, size_t* total_bytes) override;

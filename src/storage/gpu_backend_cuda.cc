@@ -34,10 +34,14 @@ void CheckDevice(int dev_id) {
   const auto version = [](int number) { return "CUDA " + std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); };
   int driver = 0;
   cudaDriverGetVersion(&driver);
-  std::string why = driver > 0 ? "NVIDIA's driver is for " + version(driver) + ", this library for " + version(CUDART_VERSION) : "NVIDIA's driver, libcuda.so.1, was not found";
+  std::string why = driver > 0 ? "NVIDIA's driver is for " + version(driver) + ", this library for " + version(CUDART_VERSION)
+                               : "NVIDIA's driver, libcuda.so.1, was not found";
   why += ForeignVariable("CUDA_VISIBLE_DEVICES");
-  MXNET_THROW(Value) << "[storage] gpu(" << dev_id << ") does not exist: there " << (count == 1 ? "is " : "are ") << (count ? std::to_string(count) : "no") << " usable GPU" << (count == 1 ? "" : "s") << " ("
-                     << why << "); accepted: " << (count > 1 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")" : count ? "gpu(0)" : "cpu contexts");
+  MXNET_THROW(Value) << "[storage] gpu(" << dev_id << ") does not exist: there " << (count == 1 ? "is " : "are ")
+                     << (count ? std::to_string(count) : "no") << " usable GPU" << (count == 1 ? "" : "s") << " (" << why << "); accepted: "
+                     << (count > 1 ? "gpu(0) to gpu(" + std::to_string(count - 1) + ")"
+                         : count   ? "gpu(0)"
+                                   : "cpu contexts");
 }
 
 void MemoryInfo(int dev_id, size_t* free_bytes, size_t* total_bytes) {
@@ -108,16 +112,16 @@ class PinnedBackend : public StorageBackend {
   const std::shared_ptr<StorageBackend> host_ = HostBackend();
 };
 
-const bool registered =
-    RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo, DeviceOf}) &&
-    RegisterBackend(DeviceType::kGPU, [](int dev_id) -> std::shared_ptr<StorageBackend> {
-      CheckDevice(dev_id);
-      return std::make_shared<GpuBackend>(dev_id);
-    }) &&
-    RegisterBackend(DeviceType::kCPUPinned, [](int) -> std::shared_ptr<StorageBackend> {
-      if (Count() == 0) return nullptr;  // nothing to copy to: plain memory does
-      return std::make_shared<PinnedBackend>();
-    });
+const bool registered = RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo, DeviceOf}) &&
+                        RegisterBackend(DeviceType::kGPU,
+                                        [](int dev_id) -> std::shared_ptr<StorageBackend> {
+                                          CheckDevice(dev_id);
+                                          return std::make_shared<GpuBackend>(dev_id);
+                                        }) &&
+                        RegisterBackend(DeviceType::kCPUPinned, [](int) -> std::shared_ptr<StorageBackend> {
+                          if (Count() == 0) return nullptr;  // nothing to copy to: plain memory does
+                          return std::make_shared<PinnedBackend>();
+                        });
 
 }  // namespace
 }  // namespace storage

@@ -64,8 +64,7 @@ void HostMemory::AddGroups(const std::string& mount, const std::string& path, bo
   for (std::string level = path;; level.resize(level.rfind('/'))) {
     const std::string dir = root_ + mount + (level == "/" ? "" : level) + "/";
     Group group = v2 ? Group{dir + "memory.max", dir + "memory.current", dir + "memory.stat", "inactive_file "}
-                     : Group{dir + "memory.limit_in_bytes", dir + "memory.usage_in_bytes", dir + "memory.stat",
-                             "total_inactive_file "};
+                     : Group{dir + "memory.limit_in_bytes", dir + "memory.usage_in_bytes", dir + "memory.stat", "total_inactive_file "};
     std::string text;
     uint64_t limit = 0;
     if (ReadFile(group.limit, &text) && FindNumber(text, "", &limit) && limit < kNoLimit) groups_.push_back(group);

@@ -1,6 +1,6 @@
 /*
- * How much memory this process may still take: what the kernel calls available, swap, and the limits of the control
- * groups (v1 and v2) that the process lives in.
+ * How much memory this process may still take: what the kernel calls available, swap, and the
+ * limits of the control groups (v1 and v2) that the process lives in.
  */
 #ifndef MXNET_STORAGE_HOST_MEMORY_H_
 #define MXNET_STORAGE_HOST_MEMORY_H_
@@ -18,16 +18,18 @@ namespace storage {
 
 class HostMemory final : private ForkGuarded {
  public:
-  /* `root` stands before every path that is read ("" for the real system): tests bring files of their own. */
+  /* `root` stands before every path that is read ("" for the real system): tests bring files of
+   * their own. */
   explicit HostMemory(std::string root = "");
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
 
   /*
-   * Answers from the last reading, corrected by what the caller has taken and given since. Files are read again when
-   * that is more than 1/64 of what was free, when the reading is older than 250 ms, or 1 ms when memory is tight (less than a
-   * quarter free). Total is 0 when the system does not tell.
+   * Answers from the last reading, corrected by what the caller has taken and given since. Files
+   * are read again when that is more than 1/64 of what was free, when the reading is older than 250
+   * ms, or 1 ms when memory is tight (less than a quarter free). Total is 0 when the system does
+   * not tell.
    */
   void Get(size_t* free_bytes, size_t* total_bytes);
   void Took(size_t bytes);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "mxnet/profiler.h"
 #include "storage/cpu_backend.h"
 #include "storage/device_memory.h"
@@ -36,7 +36,8 @@ std::string InUnits(size_t bytes, bool brackets = false) {
 
 bool IsPowerOfTwo(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// Not initial-exec: that would put the whole library into the static TLS block, which is too small for libraries that dlopen loads.
+// Not initial-exec: that would put the whole library into the static TLS block, which is too small
+// for libraries that dlopen loads.
 thread_local unsigned thread_number = 0;
 
 __attribute__((noinline)) unsigned NumberThread() {
@@ -89,9 +90,7 @@ void Pool::InitClasses() {
   }
 }
 
-int Pool::SlotCapacity(size_t rounded) const {
-  return static_cast<int>(std::clamp<size_t>(kSlotBytes / rounded, 4, kSlotItems));
-}
+int Pool::SlotCapacity(size_t rounded) const { return static_cast<int>(std::clamp<size_t>(kSlotBytes / rounded, 4, kSlotItems)); }
 
 Pool::Shard& Pool::MyShard() {
   const unsigned number = __builtin_expect(thread_number != 0, 1) ? thread_number : NumberThread();
@@ -114,7 +113,7 @@ void* Pool::Alloc(size_t bytes, size_t* rounded) {
 }
 
 void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkPtr> work) {
-  bool passed = true;   // as far as is known: asking each time would cost a call of the driver for each array that goes
+  bool passed = true;  // as far as is known: asking each time would cost a call of the driver for each array that goes
   for (const engine::DeviceWorkPtr& w : work) passed = passed && w->passed.load(std::memory_order_acquire);
   if (passed) return Free(ptr, rounded);
   {
@@ -127,8 +126,10 @@ void Pool::FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkP
 }
 
 /*
- * A block freed behind work under way. Without a stream any does: the latest, as others have more time to become free. For a stream: one that its own work used
- * last; else the oldest, when its work is over; else, when there are so many that streams need not wait for each other often, the oldest all the same.
+ * A block freed behind work under way. Without a stream any does: the latest, as others have more
+ * time to become free. For a stream: one that its own work used last; else the oldest, when its
+ * work is over; else, when there are so many that streams need not wait for each other often, the
+ * oldest all the same.
  */
 void* Pool::TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work) {
   constexpr int kManyOfOneSize = 4;
@@ -146,7 +147,7 @@ void* Pool::TakePending(size_t rounded, void* stream, std::vector<engine::Device
   if (chosen == pending_.size() && same_size > 0) {
     bool passed = true;
     for (const engine::DeviceWorkPtr& w : pending_[oldest].work) passed = passed && w->Passed();
-    if (passed || (same_size >= kManyOfOneSize && !engine::TakingDown::Active())) chosen = oldest;
+    if (passed || (same_size >= kManyOfOneSize && !engine::StreamCaptureScope::Active())) chosen = oldest;
   }
   if (chosen == pending_.size()) return nullptr;
   void* ptr = pending_[chosen].ptr;
@@ -172,7 +173,8 @@ void* Pool::AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector
   return Alloc(bytes, rounded);
 }
 
-/* Gives what nobody uses any more to the cache, or after waiting all of it; true if there was something. */
+/* Gives what nobody uses any more to the cache, or after waiting all of it; true if there was
+ * something. */
 bool Pool::Settle(bool wait) {
   std::vector<Pending> over;
   {
@@ -184,12 +186,15 @@ bool Pool::Settle(bool wait) {
     };
     size_t kept = 0;
     for (Pending& p : pending_) {
-      if (passed(p)) over.push_back(std::move(p));
-      else if (&pending_[kept++] != &p) pending_[kept - 1] = std::move(p);
+      if (passed(p))
+        over.push_back(std::move(p));
+      else if (&pending_[kept++] != &p)
+        pending_[kept - 1] = std::move(p);
     }
     pending_.resize(kept);
     num_pending_.store(kept, std::memory_order_relaxed);
-    settle_above_.store(std::max(kManyPending, 2 * kept), std::memory_order_relaxed);   // a device that is late is not asked about all of them at each free
+    settle_above_.store(std::max(kManyPending, 2 * kept),
+                        std::memory_order_relaxed);  // a device that is late is not asked about all of them at each free
   }
   for (Pending& p : over) {
     for (const engine::DeviceWorkPtr& w : p.work) {
@@ -234,7 +239,8 @@ void* Pool::TryCached(size_t bytes, size_t* rounded) {
   return ptr;
 }
 
-/* Takes one block for the caller and a few more for its shard: from the central cache, else from another shard. */
+/* Takes one block for the caller and a few more for its shard: from the central cache, else from
+ * another shard. */
 void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
   void* batch[kSlotItems];
   int count = 0;
@@ -248,7 +254,8 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
     mine->lock.unlock();
   };
   {
-    // Blocks change place under the central mutex only, so that a snapshot (Stats, ReleaseAll) sees all of them.
+    // Blocks change place under the central mutex only, so that a snapshot (Stats, ReleaseAll) sees
+    // all of them.
     std::lock_guard<std::mutex> guard(mutex_);
     while (count < wanted) {
       const Block block = central_.Take(rounded, rounded);
@@ -274,7 +281,8 @@ void* Pool::Refill(size_t rounded, int size_class, Shard* mine) {
   return batch[0];
 }
 
-/* A block of up to so many bytes serves a request as well. On devices, where most blocks are pending when they are asked for again, sizes are kept apart. */
+/* A block of up to so many bytes serves a request as well. On devices, where most blocks are
+ * pending when they are asked for again, sizes are kept apart. */
 size_t Pool::Most(size_t rounded) const { return rounded + (OnHost() && rounded >= kLargeBlock ? rounded / 8 : 0); }
 
 void* Pool::AllocLarge(size_t* rounded) {
@@ -314,7 +322,7 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
     }
   }
   GiveBack(excess);
-  const auto reuse = [&]() -> void* {   // what work under way still holds, once it has passed
+  const auto reuse = [&]() -> void* {  // what work under way still holds, once it has passed
     return num_pending_.load(std::memory_order_relaxed) > 0 && Settle(true) ? TryCached(bytes, taken) : nullptr;
   };
   if (EatsReserve(rounded)) {
@@ -335,14 +343,15 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
   std::lock_guard<std::mutex> guard(mutex_);
   held_ += rounded;
   peak_held_ = std::max(peak_held_, held_);
-  ShowHeld();
+  ShowRegisterRows();
   AddUsed(rounded);
   return ptr;
 }
 
-/* REQUIRES: mutex_ held. Asks for nothing to be decided: whoever decides may be waiting for this pool. */
-void Pool::ShowHeld() {
-  if (__builtin_expect((profiler::Active() & profiler::kMemory) != 0, 0)) profiler::RecordHeld(ctx_, held_);
+/* REQUIRES: mutex_ held. Asks for nothing to be decided: whoever decides may be waiting for this
+ * pool. */
+void Pool::ShowRegisterRows() {
+  if (__builtin_expect((profiler::Active() & profiler::kMemory) != 0, 0)) profiler::RecordRegisterRows(ctx_, held_);
 }
 
 void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {
@@ -351,12 +360,16 @@ void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {
   const StorageStats stats = Stats();
   std::ostringstream text;
   text << "[storage] out of memory on " << ctx_.str() << ": " << bytes << " bytes requested (";
-  if (rounded == SIZE_MAX) text << "more than any address space";
-  else text << InUnits(rounded) << rounded << " after rounding";
-  text << "), " << stats.used_bytes << " used" << InUnits(stats.used_bytes, true) << ", " << stats.cached_bytes << " cached" << InUnits(stats.cached_bytes, true) << ", " << free_bytes << " free"
-       << InUnits(free_bytes, true) << " of " << total_bytes << InUnits(total_bytes, true) << " in total";
+  if (rounded == SIZE_MAX)
+    text << "more than any address space";
+  else
+    text << InUnits(rounded) << rounded << " after rounding";
+  text << "), " << stats.used_bytes << " used" << InUnits(stats.used_bytes, true) << ", " << stats.cached_bytes << " cached"
+       << InUnits(stats.cached_bytes, true) << ", " << free_bytes << " free" << InUnits(free_bytes, true) << " of " << total_bytes
+       << InUnits(total_bytes, true) << " in total";
   const size_t known = free_bytes + stats.used_bytes + stats.cached_bytes;
-  if (ctx_.is_gpu() && known < total_bytes) text << ", the rest" << InUnits(total_bytes - known, true) << " held by others: other processes, libraries, the driver";
+  if (ctx_.is_gpu() && known < total_bytes)
+    text << ", the rest" << InUnits(total_bytes - known, true) << " held by others: other processes, libraries, the driver";
   throw Error(Error::Kind::kOutOfMemory, text.str() + "; accepted: a smaller request, or free arrays first");
 }
 
@@ -420,7 +433,7 @@ void Pool::DirectFree(void* ptr, size_t rounded) {
     std::lock_guard<std::mutex> guard(mutex_);
     if (closed_) return;
     held_ -= rounded;
-    ShowHeld();
+    ShowRegisterRows();
     used_.fetch_sub(rounded, std::memory_order_relaxed);
   }
   Unpoison(ptr, rounded);
@@ -448,7 +461,7 @@ size_t Pool::ReleaseAll() {
     if (blocks.empty()) return 0;
     for (const Block& block : blocks) bytes += block.size;
     held_ -= bytes;
-    ShowHeld();
+    ShowRegisterRows();
     ++releases_;
   }
   GiveBack(blocks);
@@ -497,7 +510,7 @@ void Pool::ForkUnlock(bool child) {
       for (int c = 0; c < num_classes_; ++c) shards_[i].slots[c].count.store(0, std::memory_order_relaxed);
     }
     central_ = BlockCache();
-    new std::vector<Pending>(std::move(pending_));   // leaked: their events are the parent's
+    new std::vector<Pending>(std::move(pending_));  // leaked: their events are the parent's
     pending_.clear();
     num_pending_.store(0, std::memory_order_relaxed);
     held_ = used_.load(std::memory_order_relaxed);

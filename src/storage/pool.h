@@ -1,14 +1,18 @@
 /*
  * One pool: rounding, cache of freed blocks and statistics of one context.
  *
- * Small blocks (rounded size up to 64 KiB) are cached in shards: a thread works on "its" shard under a spin lock, so
- * that threads rarely meet, and no state hangs on a thread that could exit. What a shard cannot hold goes to the
- * central cache, which also keeps every larger block; a shard that runs empty refills from there, then from the other
- * shards. Only when none of them has a block of the size is the backend asked, outside all locks.
+ * Small blocks (rounded size up to 64 KiB) are cached in shards: a thread works on "its" shard
+ * under a spin lock, so that threads rarely meet, and no state hangs on a thread that could exit.
+ * What a shard cannot hold goes to the central cache, which also keeps every larger block; a shard
+ * that runs empty refills from there, then from the other shards. Only when none of them has a
+ * block of the size is the backend asked, outside all locks.
  *
- * What is held is bounded (cache_bound.h). Whoever needs new memory gives back the blocks that have lain in the cache for longest, as many as that needs; on
- * devices, where that waits for all work under way and new memory does so as well, only while the pool holds more than a quarter of the device. Blocks of the host's memory also go as soon as the bound has fallen below what is
- * held, and, in the process's own pools, when nobody has wanted them for some seconds (storage/purge_thread.h).
+ * What is held is bounded (cache_bound.h). Whoever needs new memory gives back the blocks that have
+ * lain in the cache for longest, as many as that needs; on devices, where that waits for all work
+ * under way and new memory does so as well, only while the pool holds more than a quarter of the
+ * device. Blocks of the host's memory also go as soon as the bound has fallen below what is held,
+ * and, in the process's own pools, when nobody has wanted them for some seconds
+ * (storage/purge_thread.h).
  *
  * THREADS  Everything may be called from any thread, but the destructor.
  * FORK     The child has the cache too, or an empty, closed pool when the backend does not survive.
@@ -24,9 +28,9 @@
 #include <utility>
 #include <vector>
 
-#include "mxnet/storage.h"
 #include "base/fork_guard.h"
-#include "engine/device_work.h"
+#include "engine/gpu_work.h"
+#include "mxnet/storage.h"
 #include "storage/block_cache.h"
 #include "storage/cache_bound.h"
 #include "storage/purge_thread.h"
@@ -42,7 +46,8 @@ struct GivenBack {
 
 class Pool final : private ForkGuarded, private Aging {
  public:
-  /* host_memory: the CPU can touch the blocks (AddressSanitizer then watches those that are not handed out). */
+  /* host_memory: the CPU can touch the blocks (AddressSanitizer then watches those that are not
+   * handed out). */
   Pool(const PoolOptions& options, std::shared_ptr<StorageBackend> backend, Context ctx, bool host_memory);
   /* Gives the cache back to the backend. */
   ~Pool();
@@ -54,11 +59,13 @@ class Pool final : private ForkGuarded, private Aging {
   void Free(void* ptr, size_t rounded);
   void DirectFree(void* ptr, size_t rounded);
   /*
-   * Memory that `work` may still use. It counts as used until that has passed; meanwhile only AllocBehind hands it out. When a request finds no other
-   * block, what has passed is looked for, and before the pool refuses one it waits for all of it.
+   * Memory that `work` may still use. It counts as used until that has passed; meanwhile only
+   * AllocBehind hands it out. When a request finds no other block, what has passed is looked for,
+   * and before the pool refuses one it waits for all of it.
    */
   void FreeBehind(void* ptr, size_t rounded, std::vector<engine::DeviceWorkPtr> work);
-  /* As Alloc, but rather than new memory takes a block that is still in use, and says by what. `stream` not null: only one that this stream alone uses. */
+  /* As Alloc, but rather than new memory takes a block that is still in use, and says by what.
+   * `stream` not null: only one that this stream alone uses. */
   void* AllocBehind(size_t bytes, size_t* rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);
   /* Returns the bytes given back. */
   size_t ReleaseAll();
@@ -68,7 +75,8 @@ class Pool final : private ForkGuarded, private Aging {
   void ResetPeak();
   /* From here on blocks that nobody wants for some seconds go back. */
   void KeepByAge();
-  /* A tick of the clock has passed: gives back what has not been wanted for long enough, and says how many bytes; *waiting: is there more that could become old? */
+  /* A tick of the clock has passed: gives back what has not been wanted for long enough, and says
+   * how many bytes; *waiting: is there more that could become old? */
   size_t Age(bool* waiting) override;
   bool Caches() override;
   /* Rounded bytes handed out, as of some moment during the call. */
@@ -86,7 +94,8 @@ class Pool final : private ForkGuarded, private Aging {
   using Block = BlockCache::Block;
   using Blocks = std::vector<Block>;
 
-  // Cached blocks of one small size in one shard. `count` is written under the shard's lock and read without it as a hint.
+  // Cached blocks of one small size in one shard. `count` is written under the shard's lock and
+  // read without it as a hint.
   struct Slot {
     std::atomic<int> count{0};
     void* items[kSlotItems];
@@ -98,9 +107,7 @@ class Pool final : private ForkGuarded, private Aging {
   };
 
   void InitClasses();
-  int ClassOf(size_t rounded) const {
-    return shift_ > 0 ? static_cast<int>(rounded >> shift_) : 63 - __builtin_clzll(rounded);
-  }
+  int ClassOf(size_t rounded) const { return shift_ > 0 ? static_cast<int>(rounded >> shift_) : 63 - __builtin_clzll(rounded); }
   int SlotCapacity(size_t rounded) const;
   Shard& MyShard();
   void* Refill(size_t rounded, int size_class, Shard* mine);
@@ -110,16 +117,16 @@ class Pool final : private ForkGuarded, private Aging {
   size_t Most(size_t rounded) const;
   bool OnHost() const { return ctx_.dev_type == DeviceType::kCPU; }
   uint64_t Share() const;
-  void TakeExcess(uint64_t held, Blocks* blocks);   // under mutex_
-  void TakeExcessOfHost(Blocks* blocks);            // under mutex_
+  void TakeExcess(uint64_t held, Blocks* blocks);  // under mutex_
+  void TakeExcessOfHost(Blocks* blocks);           // under mutex_
   void Tidy(const Blocks& blocks);
   void GiveBack(const Blocks& blocks);
   void* TryCached(size_t bytes, size_t* rounded);
-  void* TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);   // under mutex_; null: none
+  void* TakePending(size_t rounded, void* stream, std::vector<engine::DeviceWorkPtr>* work);  // under mutex_; null: none
   bool Settle(bool wait);
   void* Miss(size_t bytes, size_t* taken);
   bool EatsReserve(size_t rounded);
-  void ShowHeld();
+  void ShowRegisterRows();
   [[noreturn]] void ThrowOutOfMemory(size_t bytes, size_t rounded);
   void AddUsed(size_t rounded);
   void LockAll();
@@ -137,7 +144,7 @@ class Pool final : private ForkGuarded, private Aging {
   size_t page_mask_ = 0;    // Naive: page_size - 1
   int shift_ = 0;           // Naive: log2(page_size); 0: classes are powers of two
   int num_classes_ = 0;
-  bool closed_ = false;     // a child of fork() whose backend did not survive
+  bool closed_ = false;  // a child of fork() whose backend did not survive
 
   std::unique_ptr<Shard[]> shards_;
 
@@ -148,7 +155,7 @@ class Pool final : private ForkGuarded, private Aging {
   alignas(64) std::mutex mutex_;  // taken before any shard's lock, and guards everything below
   BlockCache central_;
   CacheBound bound_;
-  uint64_t share_ = 0;      // of a device: that much may be held in any case; 0: not asked yet
+  uint64_t share_ = 0;  // of a device: that much may be held in any case; 0: not asked yet
   uint32_t tick_ = 0;
   bool ages_ = false;
   struct Pending {
@@ -156,7 +163,7 @@ class Pool final : private ForkGuarded, private Aging {
     size_t rounded;
     std::vector<engine::DeviceWorkPtr> work;
   };
-  std::vector<Pending> pending_;            // freed behind work under way, oldest first
+  std::vector<Pending> pending_;  // freed behind work under way, oldest first
   static constexpr size_t kManyPending = 64;
   std::atomic<size_t> num_pending_{0}, settle_above_{kManyPending};
   uint64_t held_ = 0;  // used + cached

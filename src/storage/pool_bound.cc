@@ -13,7 +13,8 @@ uint64_t Pool::Share() const {
   return total_bytes / 4;
 }
 
-/* The blocks that have lain in the cache for longest, as many as leave the pool within its bound when it holds `held`. */
+/* The blocks that have lain in the cache for longest, as many as leave the pool within its bound
+ * when it holds `held`. */
 void Pool::TakeExcess(uint64_t held, Blocks* blocks) {
   const uint64_t limit = bound_.limit();
   if (held <= share_) return;
@@ -27,7 +28,7 @@ void Pool::TakeExcess(uint64_t held, Blocks* blocks) {
     ++given_back_.blocks;
     given_back_.bytes += block.size;
   }
-  if (!blocks->empty()) ShowHeld();
+  if (!blocks->empty()) ShowRegisterRows();
 }
 
 /* On devices only whoever waits for new memory anyway gives back. */
@@ -75,7 +76,7 @@ size_t Pool::Age(bool* waiting) {
     given_back_.blocks += blocks.size();
     given_back_.bytes += bytes;
     *waiting = central_.count() > 0;
-    if (bytes > 0) ShowHeld();
+    if (bytes > 0) ShowRegisterRows();
   }
   GiveBack(blocks);
   return bytes;

@@ -28,7 +28,7 @@ struct PurgeState final : private ForkGuarded {
   ~PurgeState() { RemoveForkGuarded(this); }
 
   static PurgeState& Get() {
-    static auto* const state = new PurgeState;   // the thread runs until the very end
+    static auto* const state = new PurgeState;  // the thread runs until the very end
     return *state;
   }
 
@@ -37,7 +37,7 @@ struct PurgeState final : private ForkGuarded {
   void ForkLock() override { mutex.lock(); }
   void ForkUnlock(bool child) override {
     if (child) {
-      new (&changed) std::condition_variable;   // who waited is not here
+      new (&changed) std::condition_variable;  // who waited is not here
       running = false;
       in_age = nullptr;
       SetAsleep(true);
@@ -45,11 +45,11 @@ struct PurgeState final : private ForkGuarded {
     mutex.unlock();
   }
 
-  void Start() {   // with the mutex
+  void Start() {  // with the mutex
     PinLibrary();
     sigset_t all, before;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);   // signals are for the program's own threads
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the program's own threads
     try {
       std::thread([this] { Run(); }).detach();
       running = true;
@@ -59,17 +59,19 @@ struct PurgeState final : private ForkGuarded {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  bool Each(bool tick, size_t* bytes) {   // true: something is left that may grow old
+  bool Each(bool tick, size_t* bytes) {  // true: something is left that may grow old
     bool waiting = false;
     std::unique_lock<std::mutex> lock(mutex);
     const std::vector<Aging*> all = pools;
     for (Aging* pool : all) {
-      if (std::find(pools.begin(), pools.end(), pool) == pools.end()) continue;   // removed meanwhile
+      if (std::find(pools.begin(), pools.end(), pool) == pools.end()) continue;  // removed meanwhile
       in_age = pool;
       lock.unlock();
       bool more = false;
-      if (tick) *bytes += pool->Age(&more);
-      else more = pool->Caches();
+      if (tick)
+        *bytes += pool->Age(&more);
+      else
+        more = pool->Caches();
       waiting = waiting || more;
       lock.lock();
       in_age = nullptr;
@@ -81,7 +83,7 @@ struct PurgeState final : private ForkGuarded {
   void Run() {
     pthread_setname_np(pthread_self(), "mx_purge");
     constexpr size_t kTrim = 1 << 20;
-    constexpr int kEvery = 4;   // ticks: it stops all who want memory of malloc for some milliseconds
+    constexpr int kEvery = 4;  // ticks: it stops all who want memory of malloc for some milliseconds
     size_t bytes = 0;
     int since = kEvery;
     while (true) {
@@ -97,12 +99,12 @@ struct PurgeState final : private ForkGuarded {
       }
       if (waiting) continue;
       SetAsleep(true);
-      if (Each(false, &bytes)) SetAsleep(false);   // came after the tick, and before whoever brought it could see that nobody is awake
+      if (Each(false, &bytes)) SetAsleep(false);  // came after the tick, and before whoever brought it could see that nobody is awake
     }
   }
 
   static constexpr std::chrono::milliseconds kTick{250};
-  std::mutex mutex;   // guards what follows
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   std::vector<Aging*> pools;
   Aging* in_age = nullptr;

@@ -1,6 +1,7 @@
 /*
- * A thread that lets pools grow old: while one of them caches something it gives all a tick four times a second, otherwise it sleeps. What malloc holds back after
- * blocks have gone is returned to the system as well.
+ * A thread that lets pools grow old: while one of them caches something it gives all a tick four
+ * times a second, otherwise it sleeps. What malloc holds back after blocks have gone is returned to
+ * the system as well.
  *
  * THREADS  Everything may be called from any thread; Add and Remove not from Age.
  * FORK     The child's thread is started when something wakes it there.
@@ -16,7 +17,8 @@ namespace storage {
 
 class Aging {
  public:
-  /* A tick has passed. Returns the bytes that were given back; *waiting: something is left that will be some day. */
+  /* A tick has passed. Returns the bytes that were given back; *waiting: something is left that
+   * will be some day. */
   virtual size_t Age(bool* waiting) = 0;
   /* Is there something that may grow old? */
   virtual bool Caches() = 0;

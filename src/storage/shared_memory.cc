@@ -30,8 +30,9 @@ constexpr int kMostAncestors = 64;
 using Process = SharedMemory::Process;
 
 /*
- * The first page of a segment. `references` counts what still needs the name: the creator's mappings in the upper half, messages
- * announced by Share() and not yet opened in the lower. Who brings it to zero removes the name; it never leaves zero.
+ * The first page of a segment. `references` counts what still needs the name: the creator's
+ * mappings in the upper half, messages announced by Share() and not yet opened in the lower. Who
+ * brings it to zero removes the name; it never leaves zero.
  */
 struct SegmentHeader {
   std::atomic<uint64_t> magic;  // written last
@@ -81,7 +82,8 @@ bool ReadStart(int32_t pid, uint64_t* start) {
   return ReadProcess(pid, start, &parent);
 }
 
-// "dev inode" of the file that this code was loaded from, as /proc/<pid>/maps writes it; "" when it cannot be told.
+// "dev inode" of the file that this code was loaded from, as /proc/<pid>/maps writes it; "" when it
+// cannot be told.
 std::string LibraryFile(int32_t pid, const std::string& wanted) {
   FILE* maps = fopen(("/proc/" + std::to_string(pid) + "/maps").c_str(), "re");
   if (maps == nullptr) return "";
@@ -103,8 +105,8 @@ std::string LibraryFile(int32_t pid, const std::string& wanted) {
 }
 
 /*
- * Who receives what this process sends: whoever started it, by fork or by running the program anew, and uses this library
- * too. Others in between (a fork server, a shell) are passed over.
+ * Who receives what this process sends: whoever started it, by fork or by running the program anew,
+ * and uses this library too. Others in between (a fork server, a shell) are passed over.
  */
 Process FindOwner(const Process& self) {
   const std::string library = LibraryFile(self.pid, "");
@@ -262,16 +264,16 @@ StorageHandle SharedMemory::Alloc(size_t bytes, Context ctx) {
   MXNET_CHECK_KIND(raw >= 0, IO) << "[storage] cannot create shared memory: " << strerror(errno)
                                  << "; accepted: a writable /dev/shm and free file descriptors";
   const size_t total = handle.rounded + kHeaderBytes;
-  // Reserves the pages now: a full /dev/shm is an error here and would be SIGBUS at the first touch.
+  // Reserves the pages now: a full /dev/shm is an error here and would be SIGBUS at the first
+  // touch.
   int error = posix_fallocate(raw, 0, static_cast<off_t>(total));
   if (error == ENOSPC && Sweep() > 0) error = posix_fallocate(raw, 0, static_cast<off_t>(total));
   void* base = error == 0 ? mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, raw, 0) : MAP_FAILED;
   if (base == MAP_FAILED) {
     if (error == 0) error = errno;
     Unlink(handle.shared_pid, handle.shared_id);
-    MXNET_THROW(OutOfMemory) << "[storage] out of memory on " << ctx.str() << ": " << bytes << " bytes requested, "
-                             << Stats().used_bytes << " used by this process (" << strerror(error)
-                             << "); accepted: a smaller request, or a larger /dev/shm";
+    MXNET_THROW(OutOfMemory) << "[storage] out of memory on " << ctx.str() << ": " << bytes << " bytes requested, " << Stats().used_bytes
+                             << " used by this process (" << strerror(error) << "); accepted: a smaller request, or a larger /dev/shm";
   }
   auto* header = new (base) SegmentHeader;
   header->bytes = bytes;
@@ -306,11 +308,11 @@ StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
       << "alive, or was announced with Share and not opened yet";
   const size_t file_bytes = static_cast<size_t>(info.st_size);
   MXNET_CHECK_KIND(file_bytes > kHeaderBytes && bytes <= file_bytes - kHeaderBytes, Value)
-      << "[storage] shared memory segment " << name << " has " << (file_bytes > kHeaderBytes ? file_bytes - kHeaderBytes : 0)
-      << " bytes, " << bytes << " were asked for; accepted: at most its size";
+      << "[storage] shared memory segment " << name << " has " << (file_bytes > kHeaderBytes ? file_bytes - kHeaderBytes : 0) << " bytes, "
+      << bytes << " were asked for; accepted: at most its size";
   void* base = mmap(nullptr, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  MXNET_CHECK_KIND(base != MAP_FAILED, OutOfMemory) << "[storage] cannot map shared memory segment " << name << " of "
-                                                    << file_bytes << " bytes: " << strerror(errno);
+  MXNET_CHECK_KIND(base != MAP_FAILED, OutOfMemory)
+      << "[storage] cannot map shared memory segment " << name << " of " << file_bytes << " bytes: " << strerror(errno);
   auto* header = static_cast<SegmentHeader*>(base);
   if (header->magic.load(std::memory_order_acquire) != kMagic || bytes > header->bytes) {
     munmap(base, file_bytes);
@@ -338,8 +340,8 @@ StorageHandle SharedMemory::Open(int pid, int id, size_t bytes) {
 
 bool SharedMemory::Share(const StorageHandle& handle) {
   if (handle.dptr == nullptr) return true;  // nothing to keep
-  MXNET_CHECK_KIND(handle.shared_pid > 0, Value) << "[storage] Share of a block on " << handle.ctx.str()
-                                                 << "; accepted: a cpu_shared block";
+  MXNET_CHECK_KIND(handle.shared_pid > 0, Value)
+      << "[storage] Share of a block on " << handle.ctx.str() << "; accepted: a cpu_shared block";
   std::atomic<uint64_t>& count = HeaderOf(handle)->references;
   uint64_t references = count.load();
   do {

@@ -1,6 +1,7 @@
 /*
- * Memory shared between processes, as POSIX shared memory objects "/mxnet-<pid>-<id>". See SHARED in mxnet/storage.h
- * for who removes a name and when; SegmentHeader (in the .cc) holds the counts behind it.
+ * Memory shared between processes, as POSIX shared memory objects "/mxnet-<pid>-<id>". See SHARED
+ * in mxnet/storage.h for who removes a name and when; SegmentHeader (in the .cc) holds the counts
+ * behind it.
  *
  * THREADS  Everything may be called from any thread.
  */
@@ -12,8 +13,8 @@
 #include <mutex>
 #include <string>
 
-#include "mxnet/storage.h"
 #include "base/fork_guard.h"
+#include "mxnet/storage.h"
 
 namespace mxnet {
 namespace storage {

@@ -1,6 +1,7 @@
 /*
- * A lock for sections of a few instructions. Unlike std::mutex it may be released by a forked child on behalf of the
- * thread that held it in the parent's fork handler, and costs one atomic exchange when nobody waits.
+ * A lock for sections of a few instructions. Unlike std::mutex it may be released by a forked child
+ * on behalf of the thread that held it in the parent's fork handler, and costs one atomic exchange
+ * when nobody waits.
  */
 #ifndef MXNET_STORAGE_SPIN_LOCK_H_
 #define MXNET_STORAGE_SPIN_LOCK_H_

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
 #include "storage/backend_registry.h"
@@ -48,14 +48,14 @@ PoolOptions OptionsFromEnv(DeviceType type) {
   };
   switch (type) {
     case DeviceType::kGPU:
-      return make(env.gpu_mem_pool_type, env.gpu_mem_pool_reserve, env.gpu_mem_pool_page_size,
-                  env.gpu_mem_large_alloc_round_size, env.gpu_mem_pool_round_linear_cutoff);
+      return make(env.gpu_mem_pool_type, env.gpu_mem_pool_reserve, env.gpu_mem_pool_page_size, env.gpu_mem_large_alloc_round_size,
+                  env.gpu_mem_pool_round_linear_cutoff);
     case DeviceType::kCPUPinned:
       return make(env.cpu_pinned_mem_pool_type, env.cpu_pinned_mem_pool_reserve, env.cpu_pinned_mem_pool_page_size,
                   env.cpu_pinned_mem_large_alloc_round_size, env.cpu_pinned_mem_pool_round_linear_cutoff);
     default:
-      return make(env.cpu_mem_pool_type, env.cpu_mem_pool_reserve, env.cpu_mem_pool_page_size,
-                  env.cpu_mem_large_alloc_round_size, env.cpu_mem_pool_round_linear_cutoff);
+      return make(env.cpu_mem_pool_type, env.cpu_mem_pool_reserve, env.cpu_mem_pool_page_size, env.cpu_mem_large_alloc_round_size,
+                  env.cpu_mem_pool_round_linear_cutoff);
   }
 }
 
@@ -106,9 +106,7 @@ class PooledStorage : public Storage {
   StorageHandle OpenShared(int, int, size_t) override {
     MXNET_THROW(Value) << "[storage] OpenShared on a storage of one's own; accepted: Storage::Get()";
   }
-  bool Share(const StorageHandle&) override {
-    MXNET_THROW(Value) << "[storage] Share on a storage of one's own; accepted: Storage::Get()";
-  }
+  bool Share(const StorageHandle&) override { MXNET_THROW(Value) << "[storage] Share on a storage of one's own; accepted: Storage::Get()"; }
 
   void ReleaseAll(Context ctx) override { PoolOf(ctx)->ReleaseAll(); }
   StorageStats Stats(Context ctx) override { return PoolOf(ctx)->Stats(); }
@@ -200,9 +198,7 @@ class ProcessStorage final : public PooledStorage {
       if (!ctx.is_gpu()) TrimMalloc();
     }
   }
-  StorageStats Stats(Context ctx) override {
-    return ctx.dev_type == DeviceType::kCPUShared ? shared_.Stats() : PooledStorage::Stats(ctx);
-  }
+  StorageStats Stats(Context ctx) override { return ctx.dev_type == DeviceType::kCPUShared ? shared_.Stats() : PooledStorage::Stats(ctx); }
   void ResetPeak(Context ctx) override {
     if (ctx.dev_type == DeviceType::kCPUShared) {
       shared_.ResetPeak();
@@ -219,9 +215,9 @@ class ProcessStorage final : public PooledStorage {
     std::shared_ptr<StorageBackend> backend;
     if (const BackendFactory factory = FindBackend(ctx.dev_type)) backend = factory(ctx.dev_id);
     if (backend == nullptr) {
-      MXNET_CHECK_KIND(!ctx.is_gpu(), Value)
-          << "[storage] " << ctx.str() << " on a library that was built without CUDA; accepted: cpu, cpu_pinned and "
-          << "cpu_shared here, or a build with USE_CUDA=ON";
+      MXNET_CHECK_KIND(!ctx.is_gpu(), Value) << "[storage] " << ctx.str()
+                                             << " on a library that was built without CUDA; accepted: cpu, cpu_pinned and "
+                                             << "cpu_shared here, or a build with USE_CUDA=ON";
       backend = HostBackend();
     }
     auto pool = std::make_unique<Pool>(OptionsFromEnv(ctx.dev_type), std::move(backend), ctx, !ctx.is_gpu());
@@ -230,9 +226,7 @@ class ProcessStorage final : public PooledStorage {
   }
 
  private:
-  static bool IsShared(const StorageHandle& handle) {
-    return handle.ctx.dev_type == DeviceType::kCPUShared && handle.dptr != nullptr;
-  }
+  static bool IsShared(const StorageHandle& handle) { return handle.ctx.dev_type == DeviceType::kCPUShared && handle.dptr != nullptr; }
   SharedMemory shared_;
 
  public:
@@ -269,8 +263,7 @@ ProcessStorage* Process() { return static_cast<ProcessStorage*>(Storage::Get());
 
 class OwnStorage final : public PooledStorage {
  public:
-  OwnStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend)
-      : options_(options), backend_(std::move(backend)) {}
+  OwnStorage(const PoolOptions& options, std::shared_ptr<StorageBackend> backend) : options_(options), backend_(std::move(backend)) {}
 
  protected:
   std::unique_ptr<Pool> MakePool(Context ctx) override {
@@ -300,7 +293,7 @@ StorageHandle AllocBehind(size_t bytes, Context ctx, std::vector<engine::DeviceW
 
 StorageHandle AllocOnStream(size_t bytes, const RunContext& run) {
   if (run.stream == nullptr) return Storage::Get()->Alloc(bytes, run.ctx);
-  std::vector<engine::DeviceWorkPtr> before;   // what is on the same stream is in front
+  std::vector<engine::DeviceWorkPtr> before;  // what is on the same stream is in front
   const StorageHandle handle = Process()->AllocBehind(bytes, run.ctx, run.stream, &before);
   for (const engine::DeviceWorkPtr& w : before) {
     if (w->stream == run.stream || w->Passed()) continue;
@@ -319,7 +312,7 @@ void FreeOnStream(const StorageHandle& handle, const RunContext& run) {
   try {
     if (engine::DeviceWorkPtr end = engine::EndOnStream(run, "free", std::string())) work.push_back(std::move(end));
   } catch (const std::exception&) {
-    engine::SyncQuietly(run);   // the end of the operation will meet the same fault
+    engine::SyncQuietly(run);  // the end of the operation will meet the same fault
   }
   Process()->FreeBehind(handle, work);
 }

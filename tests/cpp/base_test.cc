@@ -164,7 +164,8 @@ TEST(Error, MessageCostsNothingUnlessNeeded) {
   EXPECT_EQ(evaluated, 1);
 }
 
-// The definition of round to nearest even, by comparing with the two neighbours among all representable values.
+// The definition of round to nearest even, by comparing with the two neighbours among all
+// representable values.
 template <typename T>
 void CheckNearest(float value, const std::vector<float>& sorted) {
   const float got = T(value);
@@ -358,13 +359,13 @@ TEST(Threads, Name) {
 }
 
 // Without the fork handler the child waits for threads that exist only in the parent.
-#ifndef __SANITIZE_THREAD__   // there loops have other threads, and a child has none
+#ifndef __SANITIZE_THREAD__  // there loops have other threads, and a child has none
 TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
-  const pid_t child = fork();   // nobody has a team there
+  const pid_t child = fork();  // nobody has a team there
   ASSERT_GE(child, 0);
   if (child == 0) {
     alarm(20);
-    int step = 0, failed = 0;   // the first that fails
+    int step = 0, failed = 0;  // the first that fails
     const auto expect = [&](bool good) {
       ++step;
       if (!good && !failed) failed = step;
@@ -379,12 +380,12 @@ TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
       const BorrowedTeam team;
       expect(loop() == 2);
     }
-    expect(OpenTeams() == 1);   // kept
+    expect(OpenTeams() == 1);  // kept
     GiveBackKeptTeam();
-    expect(OpenTeams() == 1);   // nobody else has one
+    expect(OpenTeams() == 1);  // nobody else has one
     std::atomic<int> stage{0};
     std::thread other([&] {
-      loop();   // for good
+      loop();  // for good
       stage = 1;
       while (stage != 2) std::this_thread::yield();
     });
@@ -394,12 +395,12 @@ TEST_F(ParallelForTest, BorrowedTeamsAreKeptWhereNobodyElseHasOne) {
     expect(OpenTeams() == 1);
     {
       const BorrowedTeam team;
-      expect(loop() == 1);      // no second team
+      expect(loop() == 1);  // no second team
     }
     expect(OmpMaxThreads() == 4);
     stage = 2;
     other.join();
-    expect(OpenTeams() == 0);   // a thread that ends takes its team along
+    expect(OpenTeams() == 0);  // a thread that ends takes its team along
     _exit(failed);
   }
   int status = 0;
@@ -434,10 +435,12 @@ TEST_F(ParallelForTest, ChildOfForkComputes) {
 }
 #endif
 
-// Whatever the cache: more rows at one distance collide sooner, lines that follow each other and rows a line off a page do not, and hundreds of rows in one set do.
+// Whatever the cache: more rows at one distance collide sooner, lines that follow each other and
+// rows a line off a page do not, and hundreds of rows in one set do.
 TEST(CacheSets, RowsCollide) {
   for (int64_t distance : {64, 192, 1024, 4096, 8192, 4096 * 3, 1 << 20})
-    for (int rows = 1; rows < 64; ++rows) EXPECT_LE(RowsCollide(distance, rows), RowsCollide(distance, rows + 1)) << distance << ' ' << rows;
+    for (int rows = 1; rows < 64; ++rows)
+      EXPECT_LE(RowsCollide(distance, rows), RowsCollide(distance, rows + 1)) << distance << ' ' << rows;
   for (int rows = 1; rows <= 14; ++rows) {
     EXPECT_FALSE(RowsCollide(kCacheLine, rows));
     EXPECT_FALSE(RowsCollide((1 << 16) + kCacheLine, rows));
@@ -446,7 +449,8 @@ TEST(CacheSets, RowsCollide) {
   EXPECT_TRUE(RowsCollide(1 << 20, 500));
 }
 
-// Shares of any sizes: every item is handed out once, one's own in order; a thread that comes alone gets all.
+// Shares of any sizes: every item is handed out once, one's own in order; a thread that comes alone
+// gets all.
 TEST(SharedItems, EachOnce) {
   std::mt19937 gen(5);
   for (int shares : {1, 2, 3, 16, 17, 40}) {

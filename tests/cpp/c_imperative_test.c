@@ -1,4 +1,5 @@
-/* Arrays, operators by name, autograd, containers, the kvstore, settings and errors, from plain C. */
+/* Arrays, operators by name, autograd, containers, the kvstore, settings and errors, from plain
+ * C. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,8 @@ static float At(NDArrayHandle a, int i) {
 }
 
 /* -1 on failure, as the C ABI; else *out is the first output, which the caller frees. */
-static int Call(const char* name, int num_in, NDArrayHandle* in, int num_params, const char** keys, const char** values, NDArrayHandle* out) {
+static int Call(const char* name, int num_in, NDArrayHandle* in, int num_params, const char** keys, const char** values,
+                NDArrayHandle* out) {
   OpHandle op;
   NDArrayHandle* outputs = NULL;
   int num_out = 0;

@@ -66,8 +66,10 @@ static void TestInference(SymbolHandle net) {
   const int *in_ndim, *out_ndim, *aux_ndim, **in_data, **out_data, **aux_data;
   const uint32_t *in_n, *out_n, *aux_n, **in_d, **out_d, **aux_d;
   int complete;
-  OK(MXSymbolInferShapeEx(net, 1, keys, ptr, known, &in, &in_ndim, &in_data, &out, &out_ndim, &out_data, &aux, &aux_ndim, &aux_data, &complete));
-  CHECK(complete && in == 3 && in_ndim[1] == 2 && in_data[1][0] == 2 && in_data[1][1] == 3 && out == 1 && out_data[0][0] == 4 && out_data[0][1] == 2 && aux == 0);
+  OK(MXSymbolInferShapeEx(net, 1, keys, ptr, known, &in, &in_ndim, &in_data, &out, &out_ndim, &out_data, &aux, &aux_ndim, &aux_data,
+                          &complete));
+  CHECK(complete && in == 3 && in_ndim[1] == 2 && in_data[1][0] == 2 && in_data[1][1] == 3 && out == 1 && out_data[0][0] == 4 &&
+        out_data[0][1] == 2 && aux == 0);
   OK(MXSymbolInferShape(net, 1, keys, ptr, unknown_batch, &in, &in_n, &in_d, &out, &out_n, &out_d, &aux, &aux_n, &aux_d, &complete));
   CHECK(!complete && out_n[0] == 2 && out_d[0][0] == 0 && out_d[0][1] == 2); /* 0: unknown */
 }

@@ -1,4 +1,5 @@
-/* The predict API from several threads: predictors of one plan, and predictors made and freed side by side. */
+/* The predict API from several threads: predictors of one plan, and predictors made and freed side
+ * by side. */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -104,7 +105,8 @@ static void* MakeAndUse(void* arg) {
     OK(MXPredFree(larger));
     OK(MXPredFree(predictor));
     /* errors are kept by thread */
-    if (MXPredCreate("{", bytes, (int)size, 1, 0, 1, inputs, pointers, shape, &predictor) != -1 || !strstr(MXGetLastError(), "JSON")) ++job->wrong;
+    if (MXPredCreate("{", bytes, (int)size, 1, 0, 1, inputs, pointers, shape, &predictor) != -1 || !strstr(MXGetLastError(), "JSON"))
+      ++job->wrong;
   }
   return NULL;
 }
@@ -156,7 +158,7 @@ int main(void) {
   close(fd);
   OK(MXNDArraySave(path, 4, params, names));
   for (t = 0; t < 4; ++t) OK(MXNDArrayFree(params[t]));
-  f = fopen(path, "rb");   /* saving has put another file in its place */
+  f = fopen(path, "rb"); /* saving has put another file in its place */
   if (!f) return 1;
   fseek(f, 0, SEEK_END);
   size = ftell(f);
@@ -173,7 +175,7 @@ int main(void) {
 
   OK(MXPredCreateMultiThread(json, bytes, (int)size, 1, 0, 1, inputs, pointers, shape, kThreads, many));
   wrong += Run(UseOne, many);
-  OK(MXPredFree(many[0]));   /* the first one made has no special part */
+  OK(MXPredFree(many[0])); /* the first one made has no special part */
   many[0] = many[1];
   for (t = 1; t < kThreads; ++t) {
     float y[3 * kClasses];

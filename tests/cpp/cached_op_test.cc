@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "executor/plan.h"
+#include "executor/plan/plan.h"
 #include "graph_helpers.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
@@ -45,7 +45,7 @@ TEST(CachedOp, AgreesWithOperatorsOneByOne) {
     const std::vector<float> xs = Values(x), ys = Values(y);
     for (int repeat = 0; repeat < 3; ++repeat) {
       for (bool twice : {false, true}) {
-        const std::vector<float> g = GradOf(run, x, twice);   // twice: retain_graph
+        const std::vector<float> g = GradOf(run, x, twice);  // twice: retain_graph
         for (size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], (1 - std::tanh(xs[i]) * std::tanh(xs[i])) * std::tanh(ys[i]), 1e-5);
       }
     }
@@ -54,7 +54,7 @@ TEST(CachedOp, AgreesWithOperatorsOneByOne) {
 
 TEST(CachedOp, SecondDerivatives) {
   const Symbol x = Var("x");
-  const Symbol s = Make("elemwise_mul", {Make("elemwise_mul", {x, x}, {}, "m1"), x}, {}, "m2");   // x^3
+  const Symbol s = Make("elemwise_mul", {Make("elemwise_mul", {x, x}, {}, "m1"), x}, {}, "m2");  // x^3
   auto op = CachedOp::Create(s, {{"static_alloc", "true"}});
   NDArray v = Array(Shape({2}), {2, 3}), grad = Filled(Shape({2}), 0);
   Imperative::MarkVariables({&v}, {OpReq::kWrite}, {&grad});
@@ -98,10 +98,12 @@ TEST(CachedOp, ManyThreadsOneOperator) {
 TEST(CachedOp, ItsHiddenOperatorsDoNotComeFromFiles) {
   for (const char* op : {"_CachedOp", "_backward_CachedOp"}) {
     const std::string error = ErrorOf([&] {
-      const Symbol s = SymbolFromJSON(std::string(R"({"nodes": [{"op": ")") + op + R"(", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})");
+      const Symbol s =
+          SymbolFromJSON(std::string(R"({"nodes": [{"op": ")") + op + R"(", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})");
       Executor::Bind(s, Context::CPU(), {}, {}, {}, {}, {})->Forward(false);
     });
-    EXPECT_TRUE(error.find("cannot come from a file") != std::string::npos || error.find("made by gradients alone") != std::string::npos) << error;
+    EXPECT_TRUE(error.find("cannot come from a file") != std::string::npos || error.find("made by gradients alone") != std::string::npos)
+        << error;
   }
 }
 

@@ -1,4 +1,5 @@
-// Casts of numbers that do not fit, and NaN: one answer for every way a conversion can go, on every instruction set, whatever the length.
+// Casts of numbers that do not fit, and NaN: one answer for every way a conversion can go, on every
+// instruction set, whatever the length.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,11 +19,15 @@ namespace mxnet {
 namespace {
 
 const double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-const std::vector<double> kValues = {0.0, 1.5, -1.5, kNan, 300.7, -129.2, 1e10, -1e10, 3e9, -3e9, kInf, -kInf, 2147483647.0, -2147483648.0, -2147483648.9, 2147483648.0, 4294967301.0,
-                                     70000.0, -70000.0, 1e19, -1e19, 9.3e18, 1.8e19, 2e19, -0.0, 127.9, 255.9, 1e-300, -kNan};
+const std::vector<double> kValues = {0.0,          1.5,     -1.5,     kNan,   300.7,        -129.2,        1e10,          -1e10,
+                                     3e9,          -3e9,    kInf,     -kInf,  2147483647.0, -2147483648.0, -2147483648.9, 2147483648.0,
+                                     4294967301.0, 70000.0, -70000.0, 1e19,   -1e19,        9.3e18,        1.8e19,        2e19,
+                                     -0.0,         127.9,   255.9,    1e-300, -kNan};
 
 template <typename T>
-double Wide(T v) { return static_cast<double>(v); }
+double Wide(T v) {
+  return static_cast<double>(v);
+}
 double Wide(float16 v) { return static_cast<double>(static_cast<float>(v)); }
 double Wide(bfloat16 v) { return static_cast<double>(static_cast<float>(v)); }
 
@@ -36,7 +41,8 @@ To Expected(double v) {
     const long double whole = std::trunc(static_cast<long double>(v));
     if (std::is_same<To, uint64_t>::value && whole >= 0x1p63L && whole < 0x1p64L) return static_cast<To>(static_cast<uint64_t>(whole));
     const long double limit = narrow ? 0x1p31L : 0x1p63L;
-    if (!(whole >= -limit && whole < limit)) return static_cast<To>(narrow ? int64_t{std::numeric_limits<int32_t>::min()} : std::numeric_limits<int64_t>::min());
+    if (!(whole >= -limit && whole < limit))
+      return static_cast<To>(narrow ? int64_t{std::numeric_limits<int32_t>::min()} : std::numeric_limits<int64_t>::min());
     return static_cast<To>(static_cast<int64_t>(whole));
   }
 }
@@ -47,8 +53,8 @@ void CheckAll(const char* way, const std::vector<From>& in, const std::vector<ch
   for (size_t i = 0; i < n; ++i) {
     const To expected = Expected<To>(Wide(in[i]));
     ASSERT_EQ(std::memcmp(&out[i * sizeof(To)], &expected, sizeof(To)), 0)
-        << way << " of " << Wide(in[i]) << " from " << DTypeName(DTypeOf<From>::value) << " to " << DTypeName(DTypeOf<To>::value) << " at " << i << " of " << n << "; expected "
-        << static_cast<double>(expected);
+        << way << " of " << Wide(in[i]) << " from " << DTypeName(DTypeOf<From>::value) << " to " << DTypeName(DTypeOf<To>::value) << " at "
+        << i << " of " << n << "; expected " << static_cast<double>(expected);
   }
 }
 
@@ -73,7 +79,8 @@ TEST(Casts, NumbersThatDoNotFitHaveOneAnswer) {
           VisitFloating(from, "test", [&](auto source) {
             VisitDType(to, "test", [&](auto target) {
               using From = decltype(source);
-              using To = std::conditional_t<std::is_integral<decltype(target)>::value, decltype(target), int32_t>;   // the others are not asked for
+              using To =
+                  std::conditional_t<std::is_integral<decltype(target)>::value, decltype(target), int32_t>;  // the others are not asked for
               std::vector<From> in(static_cast<size_t>(n));
               for (int64_t i = 0; i < n; ++i) in[i] = From(kValues[static_cast<size_t>(i * 7 + n) % kValues.size()]);
               std::vector<char> room(static_cast<size_t>(n) * sizeof(To));
@@ -98,7 +105,7 @@ TEST(Casts, NumbersThatDoNotFitHaveOneAnswer) {
   });
 }
 
-TEST(Casts, SumsAreOfTheResultsKind) {   // what is added to must not go through the other kind
+TEST(Casts, SumsAreOfTheResultsKind) {  // what is added to must not go through the other kind
   std::vector<float> sum = {10.5f, -2.25f, 1e9f};
   const std::vector<int32_t> more = {1, 2, 3};
   RunContext run;

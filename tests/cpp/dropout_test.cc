@@ -4,16 +4,18 @@
 #include <vector>
 
 #include "mxnet/base.h"
-#include "operator/nn/dropout_kernels.h"
+#include "operator/nn/activation/dropout_kernels.h"
 #include "operator/random_philox.h"
 
 namespace mxnet {
 namespace {
 
-constexpr uint64_t kSeed = 0x123456789abcdefull, kCounter = 0xfffffff0ull;   // the counters pass 2^32
+constexpr uint64_t kSeed = 0x123456789abcdefull, kCounter = 0xfffffff0ull;  // the counters pass 2^32
 constexpr float kScale = 1.25f;
 
-float Expected(uint64_t keep, int64_t i) { return Philox(kSeed, kCounter + static_cast<uint64_t>(i) / 4).word[i % 4] < keep ? kScale : 0.0f; }
+float Expected(uint64_t keep, int64_t i) {
+  return Philox(kSeed, kCounter + static_cast<uint64_t>(i) / 4).word[i % 4] < keep ? kScale : 0.0f;
+}
 
 template <typename F>
 void AtEveryLevel(const F& check) {
@@ -48,8 +50,9 @@ TEST(Dropout, AppliesFromAnyElementOn) {
           std::vector<float> x(400), y(400, 7.0f);
           for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
           MXNET_CPU_CALL(DropoutApply)(kSeed, kCounter, keep, kScale, first, x.data(), y.data(), n);
-          for (int64_t i = 0; i < 400; ++i) ASSERT_EQ(y[i], i < n ? x[i] * Expected(keep, first + i) : 7.0f) << i << " of " << n << " from " << first;
-          MXNET_CPU_CALL(DropoutApply)(kSeed, kCounter, keep, kScale, first, x.data(), x.data(), n);   // in place
+          for (int64_t i = 0; i < 400; ++i)
+            ASSERT_EQ(y[i], i < n ? x[i] * Expected(keep, first + i) : 7.0f) << i << " of " << n << " from " << first;
+          MXNET_CPU_CALL(DropoutApply)(kSeed, kCounter, keep, kScale, first, x.data(), x.data(), n);  // in place
           for (int64_t i = 0; i < n; ++i) ASSERT_EQ(x[i], y[i]);
         }
   });

@@ -1,10 +1,10 @@
 /* Bulks and priorities of the engines that have workers. */
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
-#include <algorithm>
 #include <thread>
 #include <vector>
 
@@ -24,7 +24,8 @@ class BulkTest : public ::testing::TestWithParam<const char*> {
   void TearDown() override {
     for (Var* v : v_) engine_->DeleteVariable({}, kCpu, v);
   }
-  void Push(std::vector<Var*> reads, std::vector<Var*> writes, std::function<void()> f = [] {}, Context ctx = kCpu) {
+  void Push(
+      std::vector<Var*> reads, std::vector<Var*> writes, std::function<void()> f = [] {}, Context ctx = kCpu) {
     engine_->PushSync([f](RunContext) { f(); }, ctx, reads, writes, FnProperty::kNormal, 0, "item");
   }
   static void Throws() { throw Error("broken"); }
@@ -78,8 +79,10 @@ TEST_P(BulkTest, FlushedAtSizeAtWaitAtAsyncAndByHand) {
 
 TEST_P(BulkTest, ContextIsThatOfExecution) {
   engine_->SetBulkSize(10);
-  Push({}, {v_[0]}, [] {}, Context::CPU());
-  Push({}, {v_[0]}, [] {}, Context::CPUPinned());  // runs on the CPU's workers too: same bulk
+  Push(
+      {}, {v_[0]}, [] {}, Context::CPU());
+  Push(
+      {}, {v_[0]}, [] {}, Context::CPUPinned());  // runs on the CPU's workers too: same bulk
   EXPECT_EQ(engine_->stats().bulks, 0u);
   engine_->PushSync([](RunContext) {}, kCpu, {}, {v_[0]}, FnProperty::kNormal, 5);  // another priority: another bulk
   EXPECT_EQ(engine_->stats().bulks, 1u);
@@ -102,9 +105,9 @@ TEST_P(BulkTest, FailureStaysWithWhatDependsOnIt) {
   int ran = 0;
   Push({}, {v_[0]}, [&] { ran += 1; });
   Push({v_[0]}, {v_[1]}, [] { Throws(); });
-  Push({v_[1]}, {v_[2]}, [&] { ran += 100; });       // skipped
-  Push({v_[0]}, {v_[3]}, [&] { ran += 10; });        // independent
-  Push({v_[2]}, {v_[4]}, [&] { ran += 100; });       // skipped
+  Push({v_[1]}, {v_[2]}, [&] { ran += 100; });  // skipped
+  Push({v_[0]}, {v_[3]}, [&] { ran += 10; });   // independent
+  Push({v_[2]}, {v_[4]}, [&] { ran += 100; });  // skipped
   engine_->FlushBulk();
   engine_->WaitForVar(v_[0]);
   engine_->WaitForVar(v_[3]);
@@ -130,16 +133,16 @@ TEST_P(BulkTest, FailureOverwrittenInTheSameBulk) {
 TEST_P(BulkTest, WhatIsChangedKeepsItsContents) {
   engine_->SetBulkSize(10);
   int ran = 0;
-  Push({}, {v_[0], v_[1]}, [&] { ++ran; });           // weight, other
-  Push({}, {v_[2]}, [] { Throws(); });                // gradient
-  Push({v_[2], v_[0]}, {v_[0]}, [&] { ran += 100; }); // update: skipped
-  Push({v_[0]}, {v_[3]}, [&] { ran += 100; });        // reads the weight in front of the wait: skipped
+  Push({}, {v_[0], v_[1]}, [&] { ++ran; });            // weight, other
+  Push({}, {v_[2]}, [] { Throws(); });                 // gradient
+  Push({v_[2], v_[0]}, {v_[0]}, [&] { ran += 100; });  // update: skipped
+  Push({v_[0]}, {v_[3]}, [&] { ran += 100; });         // reads the weight in front of the wait: skipped
   engine_->FlushBulk();
   EXPECT_TRUE(Raises(v_[3]));
-  EXPECT_FALSE(Raises(v_[0]));                        // told already, and it holds what it held
+  EXPECT_FALSE(Raises(v_[0]));  // told already, and it holds what it held
   EXPECT_TRUE(Raises(v_[2]));
   Push({v_[0]}, {v_[4]}, [&] { ++ran; });
-  Push({v_[2]}, {v_[2]}, [&] { ran += 100; });        // nothing to change: skipped
+  Push({v_[2]}, {v_[2]}, [&] { ran += 100; });  // nothing to change: skipped
   engine_->FlushBulk();
   EXPECT_FALSE(Raises(v_[4]));
   EXPECT_TRUE(Raises(v_[2]));
@@ -155,7 +158,7 @@ TEST_P(BulkTest, PoisonComesInFromOutside) {
   int ran = 0;
   Push({v_[0]}, {v_[1]}, [&] { ran += 100; });  // skipped
   Push({}, {v_[2]}, [&] { ran += 1; });
-  Push({}, {v_[0]}, [&] { ran += 10; });        // repairs the input
+  Push({}, {v_[0]}, [&] { ran += 10; });  // repairs the input
   Push({v_[0]}, {v_[3]}, [&] { ran += 1000; });
   engine_->WaitForVar(v_[2]);
   engine_->WaitForVar(v_[3]);
@@ -169,9 +172,20 @@ TEST_P(BulkTest, DeletingATemporaryKeepsTheBulkOpen) {
   engine_->SetBulkSize(10);
   int x = 0, seen = -1, deleted_at = -1, steps = 0;
   Var* temporary = engine_->NewVariable();
-  Push({}, {temporary}, [&] { x = 5; ++steps; });
-  Push({temporary}, {v_[0]}, [&] { seen = x; ++steps; });
-  engine_->DeleteVariable([&](RunContext) { x = -1; deleted_at = steps; }, kCpu, temporary);
+  Push({}, {temporary}, [&] {
+    x = 5;
+    ++steps;
+  });
+  Push({temporary}, {v_[0]}, [&] {
+    seen = x;
+    ++steps;
+  });
+  engine_->DeleteVariable(
+      [&](RunContext) {
+        x = -1;
+        deleted_at = steps;
+      },
+      kCpu, temporary);
   EXPECT_EQ(engine_->stats().bulks, 0u);
   Push({}, {v_[0]}, [&] { ++steps; });
   EXPECT_EQ(engine_->stats().bulks, 0u);
@@ -220,7 +234,8 @@ TEST_P(BulkTest, LargerPrioritiesRunEarlier) {
   std::vector<Var*> vars;
   for (size_t i = 0; i < priorities.size(); ++i) {
     vars.push_back(engine_->NewVariable());
-    engine_->PushSync([&order, i](RunContext) { order.push_back(static_cast<int>(i)); }, kCpu, {}, {vars[i]}, FnProperty::kNormal, priorities[i]);
+    engine_->PushSync([&order, i](RunContext) { order.push_back(static_cast<int>(i)); }, kCpu, {}, {vars[i]}, FnProperty::kNormal,
+                      priorities[i]);
   }
   go = true;
   engine_->WaitForAll();
@@ -233,7 +248,9 @@ TEST_P(BulkTest, ALongChainDoesNotStarveOtherThreads) {
   std::atomic<bool> go{false};
   std::atomic<int> chain{0};
   int when = -1;
-  Push({}, {v_[0]}, [&] { while (!go) std::this_thread::yield(); });
+  Push({}, {v_[0]}, [&] {
+    while (!go) std::this_thread::yield();
+  });
   for (int i = 0; i < 1000; ++i) Push({}, {v_[0]}, [&] { ++chain; });
   std::thread([&] { Push({}, {v_[1]}, [&] { when = chain; }); }).join();
   go = true;
@@ -241,12 +258,15 @@ TEST_P(BulkTest, ALongChainDoesNotStarveOtherThreads) {
   EXPECT_LE(when, 1);
 }
 
-// A program that runs ahead: what reads a result comes before what only begins, so few results live at once.
+// A program that runs ahead: what reads a result comes before what only begins, so few results live
+// at once.
 TEST_P(BulkTest, OneThreadsOperationsRunInItsOrder) {
   constexpr int kSteps = 200;
   std::atomic<bool> go{false};
-  int live = 0, most = 0;   // one worker
-  Push({}, {v_[0]}, [&] { while (!go) std::this_thread::yield(); });
+  int live = 0, most = 0;  // one worker
+  Push({}, {v_[0]}, [&] {
+    while (!go) std::this_thread::yield();
+  });
   std::vector<Var*> results;
   for (int i = 0; i < kSteps; ++i) {
     results.push_back(engine_->NewVariable());

@@ -1,6 +1,7 @@
 /*
- * The engine and its process: environment variables that size the pools, fork, exit with work pending, GPU workers (on
- * recorded fake streams). What needs its own environment or exit runs this program again with one DISABLED_ test.
+ * The engine and its process: environment variables that size the pools, fork, exit with work
+ * pending, GPU workers (on recorded fake streams). What needs its own environment or exit runs this
+ * program again with one DISABLED_ test.
  */
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -40,7 +41,8 @@ Result RunChild(const std::string& assignments, const std::string& name) {
   char self[4096];
   ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   self[n > 0 ? n : 0] = '\0';
-  const std::string command = assignments + " timeout 150 '" + self + "' --gtest_also_run_disabled_tests --gtest_filter='Child.DISABLED_" + name + "' 2>&1";
+  const std::string command =
+      assignments + " timeout 150 '" + self + "' --gtest_also_run_disabled_tests --gtest_filter='Child.DISABLED_" + name + "' 2>&1";
   Result r{-1, ""};
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return r;
@@ -55,8 +57,9 @@ bool Contains(const std::string& s, const std::string& part) { return s.find(par
 int Want() { return std::atoi(std::getenv("TEST_WANT")); }
 
 /*
- * How many of 3 * want independent operations run at once: the first ones wait for each other (up to 20 s) until `want`
- * are inside, then stay a little longer, so that one thread too many would be seen.
+ * How many of 3 * want independent operations run at once: the first ones wait for each other (up
+ * to 20 s) until `want` are inside, then stay a little longer, so that one thread too many would be
+ * seen.
  */
 int MostAtOnce(Engine* engine, int want, Context ctx, FnProperty prop) {
   std::atomic<int> inside{0}, most{0};
@@ -86,7 +89,7 @@ int ExitCode(pid_t pid) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
-// ---- environment ------------------------------------------------------------------------------------------------
+// ---- environment --------------------------------------------------------------------------------
 
 TEST(Child, DISABLED_Type) { std::printf("type=%s\n", Engine::Get()->type()); }
 TEST(Child, DISABLED_Cpu) { EXPECT_EQ(MostAtOnce(Engine::Get(), Want(), kCpu, FnProperty::kNormal), Want()); }
@@ -133,7 +136,7 @@ TEST(EngineEnvironment, WorkerCounts) {
   }
 }
 
-// ---- fork -------------------------------------------------------------------------------------------------------
+// ---- fork ---------------------------------------------------------------------------------------
 
 TEST(Child, DISABLED_Fork) {
   Engine* engine = Engine::Get();
@@ -246,7 +249,7 @@ TEST(EngineFork, UnderLoad) {
   }
 }
 
-// ---- exit -------------------------------------------------------------------------------------------------------
+// ---- exit ---------------------------------------------------------------------------------------
 
 struct PushesAtExit {  // destroyed after the engine has been shut down
   Var* var = nullptr;
@@ -277,7 +280,8 @@ TEST(Child, DISABLED_Exit) {
   // Returns with most of it pending.
 }
 
-// A library that keeps something in a function static, made by the first operation and destroyed at exit, ahead of the engine's own handler.
+// A library that keeps something in a function static, made by the first operation and destroyed at
+// exit, ahead of the engine's own handler.
 struct Kernels {
   std::atomic<bool> usable{true};
   ~Kernels() { usable = false; }
@@ -330,7 +334,7 @@ TEST(EngineIdle, WorkersDoNotBurnTheProcessor) {
   engine->DeleteVariable({}, kCpu, v);
 }
 
-// ---- GPU workers on fake streams ----------------------------------------------------------------------------------
+// ---- GPU workers on fake streams ----------------------------------------------------------------
 
 struct FakeStream {
   int dev;
@@ -368,7 +372,8 @@ void FakeSync(void* p) {
 }
 const engine::StreamHooks kFakeHooks = {FakeSetDevice, FakeCreate, FakeDestroy, FakeSync};
 
-/* Installs the fake device before the engine exists and checks that every stream was destroyed after it. */
+/* Installs the fake device before the engine exists and checks that every stream was destroyed
+ * after it. */
 struct WithFakeGpu {
   explicit WithFakeGpu(const char* type = "ThreadedEnginePerDevice") {
     g_fake.made.clear();
@@ -457,12 +462,14 @@ TEST(Child, DISABLED_GpuPools) {
       gpu.engine->WaitForVar(v);
       EXPECT_EQ(g_fake.syncs, env.gpu_worker_nstreams);
       gpu.engine->DeleteVariable({}, kCpu, v);
-    }).join();
+    })
+        .join();
   }
 }
 
 TEST(EngineEnvironment, GpuPoolsAndStreams) {
-  for (const char* assignments : {"", "MXNET_GPU_WORKER_NTHREADS=3 MXNET_GPU_COPY_NTHREADS=1", "MXNET_GPU_WORKER_NTHREADS=1 MXNET_GPU_COPY_NTHREADS=4 MXNET_GPU_WORKER_NSTREAMS=2"}) {
+  for (const char* assignments : {"", "MXNET_GPU_WORKER_NTHREADS=3 MXNET_GPU_COPY_NTHREADS=1",
+                                  "MXNET_GPU_WORKER_NTHREADS=1 MXNET_GPU_COPY_NTHREADS=4 MXNET_GPU_WORKER_NSTREAMS=2"}) {
     Result r = RunChild(assignments, "GpuPools");
     EXPECT_EQ(r.status, 0) << assignments << "\n" << r.output;
   }

@@ -1,10 +1,11 @@
 /*
  * Random dependency workloads against serial execution.
  *
- * Every operation mixes the values of the variables it reads and writes into those it writes, with plain unsynchronised
- * memory, so that a lost dependency changes the result (and is a race for ThreadSanitizer). Each variable also records who
- * touched it, in which order. Afterwards the records must (1) contain each pushing thread's operations in push order,
- * (2) fit one serial order of all operations, and (3) executing that serial order must give the same values.
+ * Every operation mixes the values of the variables it reads and writes into those it writes, with
+ * plain unsynchronised memory, so that a lost dependency changes the result (and is a race for
+ * ThreadSanitizer). Each variable also records who touched it, in which order. Afterwards the
+ * records must (1) contain each pushing thread's operations in push order, (2) fit one serial order
+ * of all operations, and (3) executing that serial order must give the same values.
  */
 #include <gtest/gtest.h>
 
@@ -30,15 +31,15 @@ const Context kCpu = Context::CPU();
 
 struct Cell {
   uint64_t value = 0;
-  std::vector<int> writers;        // operations in the order in which they wrote
-  std::atomic<int> inside{0};      // number of readers, or -1 for a writer
+  std::vector<int> writers;    // operations in the order in which they wrote
+  std::atomic<int> inside{0};  // number of readers, or -1 for a writer
 };
 
 struct Planned {
   int thread = 0;
-  int index = 0;                   // in its thread's push order
+  int index = 0;  // in its thread's push order
   std::vector<int> reads, writes;
-  std::vector<size_t> seen;        // for each of reads, then writes: writers before it
+  std::vector<size_t> seen;  // for each of reads, then writes: writers before it
   bool ran = false;
 };
 
@@ -176,11 +177,19 @@ class RandomWorkload : public ::testing::TestWithParam<std::tuple<const char*, i
       } else if (how < 8) {
         engine_->PushSync([this, id](RunContext) { Execute(id); }, kCpu, reads, writes, prop, priority, "sync");
       } else if (how < 9) {
-        engine_->PushAsync([this, id](RunContext, OnComplete done) { Execute(id); done(); }, kCpu, reads, writes, prop, priority, "async");
+        engine_->PushAsync(
+            [this, id](RunContext, OnComplete done) {
+              Execute(id);
+              done();
+            },
+            kCpu, reads, writes, prop, priority, "async");
       } else {
         engine_->PushAsync(
             [this, id](RunContext, OnComplete done) {
-              completer_->Add([this, id, done] { Execute(id); done(); });
+              completer_->Add([this, id, done] {
+                Execute(id);
+                done();
+              });
             },
             kCpu, reads, writes, chance(50) ? FnProperty::kAsync : prop, priority, "remote");
       }
@@ -197,8 +206,17 @@ class RandomWorkload : public ::testing::TestWithParam<std::tuple<const char*, i
     Var* var = engine_->NewVariable();
     int* memory = new int(0);
     engine_->PushSync([memory](RunContext) { *memory = 1; }, kCpu, reads, {var});
-    engine_->PushSync([this, memory](RunContext) { if (*memory != 1) ++violations_; }, kCpu, {var}, {});
-    engine_->DeleteVariable([this, memory](RunContext) { delete memory; ++temporaries_freed_; }, kCpu, var);
+    engine_->PushSync(
+        [this, memory](RunContext) {
+          if (*memory != 1) ++violations_;
+        },
+        kCpu, {var}, {});
+    engine_->DeleteVariable(
+        [this, memory](RunContext) {
+          delete memory;
+          ++temporaries_freed_;
+        },
+        kCpu, var);
   }
 
   /* What this thread pushed has run when the wait returns. */
@@ -230,7 +248,8 @@ class RandomWorkload : public ::testing::TestWithParam<std::tuple<const char*, i
         }
       }
     }
-    // Serial execution: an operation may run when each variable has seen exactly the writers that it saw.
+    // Serial execution: an operation may run when each variable has seen exactly the writers that
+    // it saw.
     std::vector<uint64_t> value(cells_.size(), 0);
     std::vector<size_t> written(cells_.size(), 0);
     std::deque<int> left;
@@ -285,8 +304,11 @@ TEST_P(RandomWorkload, EqualsASerialExecution) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RandomWorkload,
-                         ::testing::Combine(::testing::Values("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"), ::testing::Range(1, 9)),
-                         [](const auto& info) { return std::string(std::get<0>(info.param)) + "Seed" + std::to_string(std::get<1>(info.param)); });
+                         ::testing::Combine(::testing::Values("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"),
+                                            ::testing::Range(1, 9)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param)) + "Seed" + std::to_string(std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace mxnet

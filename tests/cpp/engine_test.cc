@@ -1,6 +1,4 @@
 /* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. */
-#include "engine/change.h"
-#include "engine/stream.h"
 #include "mxnet/engine.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +12,9 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "engine/change.h"
+#include "engine/stream.h"
 
 namespace mxnet {
 namespace {
@@ -90,9 +91,12 @@ class EngineTest : public ::testing::TestWithParam<const char*> {
     for (Var* v : vars) engine_->DeleteVariable({}, kCpu, v);
   }
   void Fail(std::vector<Var*> reads, std::vector<Var*> writes, const char* name, const char* message = "broken") {
-    engine_->PushSync([message](RunContext) { throw Error(Error::Kind::kIndex, message); }, kCpu, reads, writes, FnProperty::kNormal, 0, name);
+    engine_->PushSync([message](RunContext) { throw Error(Error::Kind::kIndex, message); }, kCpu, reads, writes, FnProperty::kNormal, 0,
+                      name);
   }
-  void Nothing(std::vector<Var*> reads, std::vector<Var*> writes) { engine_->PushSync([](RunContext) {}, kCpu, reads, writes); }
+  void Nothing(std::vector<Var*> reads, std::vector<Var*> writes) {
+    engine_->PushSync([](RunContext) {}, kCpu, reads, writes);
+  }
   std::unique_ptr<Engine> engine_;
 };
 
@@ -141,10 +145,18 @@ TEST_P(EngineTest, WaitForWriteWaitsForReaders) {
   std::atomic<bool> read_done{false};
   Nothing({}, {v});
   engine_->WaitForVar(v);
-  engine_->PushSync([&](RunContext) { gate.Wait(); read_done = true; }, kCpu, {v}, {});
+  engine_->PushSync(
+      [&](RunContext) {
+        gate.Wait();
+        read_done = true;
+      },
+      kCpu, {v}, {});
   engine_->WaitForVar(v);  // returns although the reader is still there
   EXPECT_FALSE(read_done);
-  std::thread opener([&] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); gate.Open(); });
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.Open();
+  });
   engine_->WaitForVar(v, true);
   EXPECT_TRUE(read_done);
   opener.join();
@@ -156,7 +168,14 @@ TEST_P(EngineTest, AsyncCompletedByAnotherThread) {
   Completer other;
   int value = 0;
   for (int i = 0; i < 20; ++i) {
-    engine_->PushAsync([&](RunContext, OnComplete done) { other.Add([&value, done] { ++value; done(); }); }, kCpu, {}, {v}, i % 2 ? FnProperty::kNormal : FnProperty::kAsync, 0, "async");
+    engine_->PushAsync(
+        [&](RunContext, OnComplete done) {
+          other.Add([&value, done] {
+            ++value;
+            done();
+          });
+        },
+        kCpu, {}, {v}, i % 2 ? FnProperty::kNormal : FnProperty::kAsync, 0, "async");
   }
   engine_->WaitForVar(v);
   EXPECT_EQ(value, 20);
@@ -165,14 +184,20 @@ TEST_P(EngineTest, AsyncCompletedByAnotherThread) {
 
 TEST_P(EngineTest, AsyncFailures) {
   Var* v = New();
-  engine_->PushAsync([](RunContext, OnComplete done) { done(std::make_exception_ptr(Error("late trouble"))); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "late");
+  engine_->PushAsync([](RunContext, OnComplete done) { done(std::make_exception_ptr(Error("late trouble"))); }, kCpu, {}, {v},
+                     FnProperty::kNormal, 0, "late");
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "late trouble"));
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "late trouble"));
   engine_->PushAsync([](RunContext, OnComplete) { throw Error("early trouble"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "early");
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(v); }), "early trouble"));
   engine_->WaitForAll();
   // Reported success first, then thrown: the variable is good and the operation counts once.
-  engine_->PushAsync([](RunContext, OnComplete done) { done(); throw Error("after the end"); }, kCpu, {}, {v}, FnProperty::kNormal, 0, "after");
+  engine_->PushAsync(
+      [](RunContext, OnComplete done) {
+        done();
+        throw Error("after the end");
+      },
+      kCpu, {}, {v}, FnProperty::kNormal, 0, "after");
   engine_->WaitForVar(v);
   EXPECT_EQ(engine_->Version(v), 3u);
   Delete({v});
@@ -209,7 +234,7 @@ TEST_P(EngineTest, GpuWithoutGpuBuildIsAnError) {
   engine::SetStreamHooks(built_with);
 }
 
-// ---- errors -----------------------------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 TEST_P(EngineTest, ErrorPoisonsSkipsAndStays) {
   Var *a = New(), *b = New(), *c = New(), *clean = New();
@@ -224,7 +249,7 @@ TEST_P(EngineTest, ErrorPoisonsSkipsAndStays) {
   EXPECT_EQ(ran, 10);
   for (Var* v : {c, a, c}) EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(v); }), message) << "never computed";
   EXPECT_EQ(MessageOf([&] { engine_->WaitForAll(); }), "") << "the program knows";
-  engine_->PushSync([&](RunContext) { ++ran; }, kCpu, {c}, {b});   // reading after the wait does not make it valid
+  engine_->PushSync([&](RunContext) { ++ran; }, kCpu, {c}, {b});  // reading after the wait does not make it valid
   EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(b); }), message);
   EXPECT_EQ(MessageOf([&] { engine_->WaitForAll(); }), "");
   EXPECT_EQ(ran, 10);
@@ -241,22 +266,31 @@ TEST_P(EngineTest, WhatIsChangedKeepsItsContents) {
   Nothing({}, {weight, gradient});
   update();
   Fail({weight}, {gradient, loss}, "bad batch");
-  update();                       // skipped
-  Nothing({weight}, {loss});      // so is what reads the weight before the program knows
+  update();                   // skipped
+  Nothing({weight}, {loss});  // so is what reads the weight before the program knows
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(loss); }), "bad batch"));
   EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(weight); }), "");
   EXPECT_EQ(updates, 1);
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(gradient); }), "bad batch"));
-  Nothing({weight}, {gradient, loss});   // the next batch
+  Nothing({weight}, {gradient, loss});  // the next batch
   update();
-  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(loss); engine_->WaitForVar(weight); engine_->WaitForAll(); }), "");
+  EXPECT_EQ(MessageOf([&] {
+              engine_->WaitForVar(loss);
+              engine_->WaitForVar(weight);
+              engine_->WaitForAll();
+            }),
+            "");
   EXPECT_EQ(updates, 2);
   // A change by what is known to have failed is told by itself, or it would be lost.
   Fail({}, {gradient}, "known");
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(gradient); }), "known"));
   update();
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(weight); }), "known"));
-  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(weight); engine_->WaitForAll(); }), "");
+  EXPECT_EQ(MessageOf([&] {
+              engine_->WaitForVar(weight);
+              engine_->WaitForAll();
+            }),
+            "");
   EXPECT_EQ(updates, 2);
   // A change that fails itself, queued and inline.
   Fail({weight}, {weight}, "no memory");
@@ -268,23 +302,27 @@ TEST_P(EngineTest, WhatIsChangedKeepsItsContents) {
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForAll(); }), "inline"));
   EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(weight); }), "");
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(loss); }), "inline"));
-  Nothing({loss}, {loss});   // changing what was never computed does not make it valid
+  Nothing({loss}, {loss});  // changing what was never computed does not make it valid
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(loss); }), "inline"));
   Delete({weight, gradient, loss});
 }
 
-TEST_P(EngineTest, ScratchIsWorthNothingAfterAFailure) {
-  Var* scratch = engine::NewScratchVariable(engine_.get());
+TEST_P(EngineTest, WorkspaceIsWorthNothingAfterAFailure) {
+  Var* workspace = engine::NewWorkspaceVariable(engine_.get());
   bool ran = false;
-  Nothing({}, {scratch});
-  Fail({scratch}, {scratch}, "second part");
+  Nothing({}, {workspace});
+  Fail({workspace}, {workspace}, "second part");
   EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForAll(); }), "second part"));
-  engine_->PushSync([&](RunContext) { ran = true; }, kCpu, {scratch}, {scratch});   // a third part
-  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(scratch); }), "second part"));
+  engine_->PushSync([&](RunContext) { ran = true; }, kCpu, {workspace}, {workspace});  // a third part
+  EXPECT_TRUE(Contains(MessageOf([&] { engine_->WaitForVar(workspace); }), "second part"));
   EXPECT_FALSE(ran);
-  Nothing({}, {scratch});
-  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(scratch); engine_->WaitForAll(); }), "");
-  Delete({scratch});
+  Nothing({}, {workspace});
+  EXPECT_EQ(MessageOf([&] {
+              engine_->WaitForVar(workspace);
+              engine_->WaitForAll();
+            }),
+            "");
+  Delete({workspace});
 }
 
 TEST_P(EngineTest, ErrorKeepsKindAndTellsOperatorAndCallSite) {
@@ -351,13 +389,18 @@ TEST_P(EngineTest, PoisonedAsyncIsSkipped) {
   Var *a = New(), *b = New();
   std::atomic<int> ran{0};
   Fail({}, {a}, "bad");
-  engine_->PushAsync([&](RunContext, OnComplete done) { ++ran; done(); }, kCpu, {a}, {b});
+  engine_->PushAsync(
+      [&](RunContext, OnComplete done) {
+        ++ran;
+        done();
+      },
+      kCpu, {a}, {b});
   EXPECT_NE(MessageOf([&] { engine_->WaitForVar(b); }), "");
   EXPECT_EQ(ran, 0);
   Delete({a, b});
 }
 
-// ---- waiting and pushing from inside ------------------------------------------------------------------------------
+// ---- waiting and pushing from inside ------------------------------------------------------------
 
 TEST_P(EngineTest, WaitingInsideAnOperationThrows) {
   Var *v = New(), *other = New();
@@ -415,7 +458,7 @@ TEST_P(EngineTest, ClosuresAreReleasedBeforeTheWaitReturns) {
   Delete({v});
 }
 
-// ---- inline path ------------------------------------------------------------------------------------------------
+// ---- inline path --------------------------------------------------------------------------------
 
 TEST_P(EngineTest, TryAcquireExcludesAndReleaseLetsIn) {
   Var *a = New(), *b = New();
@@ -459,7 +502,7 @@ TEST_P(EngineTest, ReleaseWithErrorPoisons) {
   Delete({a, b});
 }
 
-// ---- several threads --------------------------------------------------------------------------------------------
+// ---- several threads ----------------------------------------------------------------------------
 
 TEST_P(EngineTest, OppositeOrdersFromTwoThreadsDoNotDeadlock) {
   Var *a = New(), *b = New();
@@ -546,7 +589,12 @@ TEST_P(EngineTest, DestructorDrains) {
   for (int i = 0; i < 10; ++i) vars.push_back(New());
   engine_->SetBulkSize(7);
   for (int i = 0; i < 500; ++i) {
-    engine_->PushSync([&](RunContext) { ++done; std::this_thread::sleep_for(std::chrono::microseconds(20)); }, kCpu, {vars[i % 10]}, {vars[(i + 1) % 10]});
+    engine_->PushSync(
+        [&](RunContext) {
+          ++done;
+          std::this_thread::sleep_for(std::chrono::microseconds(20));
+        },
+        kCpu, {vars[i % 10]}, {vars[(i + 1) % 10]});
   }
   Completer other;
   engine_->PushAsync(

@@ -1,4 +1,5 @@
-// The environment table inside one process. What needs a fresh process (bad values, warnings) is in tests/python/test_env.py.
+// The environment table inside one process. What needs a fresh process (bad values, warnings) is in
+// tests/python/test_env.py.
 #include "mxnet/env.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ bool Has(const std::string& text, const std::string& part) { return text.find(pa
 
 TEST(Env, TableIsComplete) {
   const std::vector<EnvInfo> rows = Env::List();
-  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const EnvInfo& row) { return !Has(row.help, "An addition"); }), 97);   // two are names of earlier releases
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(), [](const EnvInfo& row) { return !Has(row.help, "An addition"); }),
+            97);  // two are names of earlier releases
   std::set<std::string> names;
   for (const EnvInfo& row : rows) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name << " twice";
@@ -157,7 +159,8 @@ TEST(Env, UnknownNameNamesTheNearest) {
   }
 }
 
-// Readers see whole values, old or new, while another thread switches; a reference that was handed out does not change.
+// Readers see whole values, old or new, while another thread switches; a reference that was handed
+// out does not change.
 TEST(Env, ReadersRunWhileSet) {
   Env::Set("MXNET_GLUON_REPO", "a");
   const Env& before = Env::Get();

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "executor/plan.h"
+#include "executor/plan/plan.h"
 #include "graph_helpers.h"
 
 using namespace mxnet;  // NOLINT
@@ -49,7 +49,7 @@ Results RunGraph(const Symbol& s, std::mt19937 random, OpReq req = OpReq::kWrite
   auto e = Executor::Bind(s, Context::CPU(), {}, args, grads, std::vector<OpReq>(args.size(), req), {});
   for (size_t i = 0; i < s.outputs.size(); ++i) heads.push_back(Random(shape, &random));
   Results run;
-  for (int twice = 0; twice < 2; ++twice) e->Forward(true);   // the second run replays the plan
+  for (int twice = 0; twice < 2; ++twice) e->Forward(true);  // the second run replays the plan
   e->Backward(heads);
   for (const auto& o : e->Outputs()) run.outputs.push_back(Values(o));
   for (const auto& g : grads) run.grads.push_back(Values(g));
@@ -97,7 +97,8 @@ TEST(Plan, RandomGraphsGiveTheSameHoweverTheyArePlanned) {
     const std::mt19937 data(static_cast<unsigned>(round));
     Results plain;
     {
-      EnvScope share("NNVM_EXEC_MATCH_RANGE", "0"), inplace("MXNET_EXEC_ENABLE_INPLACE", "0"), cse("MXNET_ELIMINATE_COMMON_EXPR", "0"), bulk("MXNET_EXEC_BULK_EXEC_TRAIN", "0");
+      EnvScope share("NNVM_EXEC_MATCH_RANGE", "0"), inplace("MXNET_EXEC_ENABLE_INPLACE", "0"), cse("MXNET_ELIMINATE_COMMON_EXPR", "0"),
+          bulk("MXNET_EXEC_BULK_EXEC_TRAIN", "0");
       plain = RunGraph(s, data);
     }
     const Results planned = RunGraph(s, data);
@@ -106,10 +107,12 @@ TEST(Plan, RandomGraphsGiveTheSameHoweverTheyArePlanned) {
     ASSERT_EQ(plain.outputs, planned.outputs);
     ASSERT_EQ(plain.grads.size(), planned.grads.size());
     for (size_t i = 0; i < plain.grads.size(); ++i)
-      for (size_t k = 0; k < plain.grads[i].size(); ++k) ASSERT_NEAR(plain.grads[i][k], planned.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
-    const Results added = RunGraph(s, data, OpReq::kAdd);   // onto ones
+      for (size_t k = 0; k < plain.grads[i].size(); ++k)
+        ASSERT_NEAR(plain.grads[i][k], planned.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
+    const Results added = RunGraph(s, data, OpReq::kAdd);  // onto ones
     for (size_t i = 0; i < plain.grads.size(); ++i)
-      for (size_t k = 0; k < plain.grads[i].size(); ++k) ASSERT_NEAR(plain.grads[i][k] + 1, added.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
+      for (size_t k = 0; k < plain.grads[i].size(); ++k)
+        ASSERT_NEAR(plain.grads[i][k] + 1, added.grads[i][k], 1e-4 * (1 + std::fabs(plain.grads[i][k])));
   }
 }
 
@@ -127,20 +130,23 @@ TEST(Plan, RandomPlansKeepLiveEntriesApart) {
     const auto plan = Plan::Compile(request);
     std::string why;
     ASSERT_TRUE(VerifyMemoryPlan(plan->blocks, plan->memory, &why)) << why;
-    // independently of the planner: whoever reads a place reads what the last writer of exactly that place left there
-    std::map<size_t, int> writer;   // offset -> node that wrote it last
+    // independently of the planner: whoever reads a place reads what the last writer of exactly
+    // that place left there
+    std::map<size_t, int> writer;  // offset -> node that wrote it last
     std::map<size_t, std::pair<size_t, int>> live;
     for (size_t t = 0; t < plan->nodes.size(); ++t) {
       const auto& node = plan->nodes[t];
       for (int i = 0; i < node.num_in; ++i) {
         const auto& b = plan->blobs[node.in + i];
-        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like") ASSERT_TRUE(writer.count(b.offset)) << node.name;
+        if (b.slot < 0 && node.attrs->op->name != "zeros_like" && node.attrs->op->name != "ones_like")
+          ASSERT_TRUE(writer.count(b.offset)) << node.name;
       }
       for (int o = 0; o < node.num_out; ++o) {
         const auto& b = plan->blobs[node.out + o];
         if (b.slot >= 0) continue;
         const size_t end = b.offset + b.shape.Bytes();
-        for (auto it = live.begin(); it != live.end();) it = it->first < end && b.offset < it->second.first ? (writer.erase(it->first), live.erase(it)) : std::next(it);
+        for (auto it = live.begin(); it != live.end();)
+          it = it->first < end && b.offset < it->second.first ? (writer.erase(it->first), live.erase(it)) : std::next(it);
         writer[b.offset] = static_cast<int>(t);
         live[b.offset] = {end, static_cast<int>(t)};
       }
@@ -186,7 +192,7 @@ TEST(Plan, GradientsMatchFiniteDifferences) {
 TEST(Plan, ALongChainSharesTwoBuffers) {
   EnvScope node_by_node("MXNET_PLAN_PASSES_OFF", "remove_identities");
   Symbol s = Var("x");
-  for (int i = 0; i < 50; ++i) s = Make("transpose", {s}, {}, "t" + std::to_string(i));   // cannot work in place
+  for (int i = 0; i < 50; ++i) s = Make("transpose", {s}, {}, "t" + std::to_string(i));  // cannot work in place
   PlanRequest request;
   request.symbol = s;
   request.shapes = {Shape({64, 64})};
@@ -237,10 +243,12 @@ TEST(Plan, MirroringKeepsLessAndComputesTheSame) {
   EXPECT_EQ(grads[0], grads[1]);
 }
 
-/* Everything that the layout (_to_layout) and folding passes treat: convolutions, normalisation, pooling, concatenation, sums, plain operators between. */
+/* Everything that the layout (_to_layout) and folding passes treat: convolutions, normalisation,
+ * pooling, concatenation, sums, plain operators between. */
 Symbol ConvolutionalNet(int concat_dim) {
   auto conv = [](Symbol in, const std::string& name, const char* filters, const char* kernel, const char* pad) {
-    return Make("Convolution", {in}, {{"kernel", kernel}, {"num_filter", filters}, {"pad", pad}, {"no_bias", name == "c2" ? "True" : "False"}}, name);
+    return Make("Convolution", {in},
+                {{"kernel", kernel}, {"num_filter", filters}, {"pad", pad}, {"no_bias", name == "c2" ? "True" : "False"}}, name);
   };
   Symbol s = Make("BatchNorm", {conv(Var("x"), "c1", "6", "(3, 3)", "(1, 1)")}, {{"fix_gamma", "False"}, {"eps", "1e-3"}}, "b1");
   s = Make("Activation", {s}, {{"act_type", "relu"}}, "r1");
@@ -269,8 +277,10 @@ Bound BindNet(const Symbol& s, bool with_grads) {
     args.push_back(Random(shape, &random));
     b.grads.push_back(with_grads ? Filled(shape, 0) : NDArray());
   }
-  for (const auto& n : s.ListInputs(Symbol::kAuxStates)) aux.push_back(Filled(shapes[g.eid(g.id.at(n.get()), 0)], n->name.find("var") != std::string::npos ? 0.7f : 0.3f));
-  b.executor = Executor::Bind(s, Context::CPU(), {}, args, b.grads, std::vector<OpReq>(args.size(), with_grads ? OpReq::kWrite : OpReq::kNull), aux);
+  for (const auto& n : s.ListInputs(Symbol::kAuxStates))
+    aux.push_back(Filled(shapes[g.eid(g.id.at(n.get()), 0)], n->name.find("var") != std::string::npos ? 0.7f : 0.3f));
+  b.executor =
+      Executor::Bind(s, Context::CPU(), {}, args, b.grads, std::vector<OpReq>(args.size(), with_grads ? OpReq::kWrite : OpReq::kNull), aux);
   return b;
 }
 
@@ -305,12 +315,13 @@ TEST(Plan, AdditionAndReluJoinTheConvolution) {
   };
   auto relu = [](Symbol in, const std::string& name) { return Make("Activation", {in}, {{"act_type", "relu"}}, name); };
   const Symbol a = relu(conv(Var("x"), "c1", "False"), "r1");
-  const Symbol b = relu(Make("elemwise_add", {a, conv(a, "c2", "True")}, {}, "s1"), "r2");              // a ends here
+  const Symbol b = relu(Make("elemwise_add", {a, conv(a, "c2", "True")}, {}, "s1"), "r2");  // a ends here
   const Symbol c = relu(Make("elemwise_add", {conv(b, "c3", "False"), conv(b, "c4", "True")}, {}, "s2"), "r3");
   const Symbol d = Make("elemwise_add", {conv(c, "c5", "True"), c}, {}, "s3");
-  const Symbol net = Symbol::Group({d, Make("tanh", {c}, {}, "t"), Make("elemwise_add", {b, conv(c, "c6", "True")}, {}, "s4")});   // b and c have other readers
+  const Symbol net = Symbol::Group(
+      {d, Make("tanh", {c}, {}, "t"), Make("elemwise_add", {b, conv(c, "c6", "True")}, {}, "s4")});  // b and c have other readers
   std::vector<std::vector<float>> results[3];
-  for (int way = 0; way < 3; ++way) {   // nothing fused, fused, fused without the library
+  for (int way = 0; way < 3; ++way) {  // nothing fused, fused, fused without the library
     EnvScope compiled("MXNET_ONEDNN_ENABLED", way == 0 ? "0" : "1");
     Bound bound = BindNet(net, false);
     const std::string text = bound.executor->DebugStr();
@@ -350,15 +361,16 @@ TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
   Bound unfolded = BindNet(ConvolutionalNet(1), true);
   auto forward_unfolded = [&] {
     unfolded.executor->Forward(false);
-    unfolded.executor->Backward({Filled(unfolded.executor->Outputs()[0].shape(), 1), Filled(unfolded.executor->Outputs()[1].shape(), 1)});   // repeats it without folding
+    unfolded.executor->Backward({Filled(unfolded.executor->Outputs()[0].shape(), 1),
+                                 Filled(unfolded.executor->Outputs()[1].shape(), 1)});  // repeats it without folding
     return outputs(unfolded);
   };
   std::mt19937 random(11);
   for (int round = 0; round < 3; ++round) {
     b.executor->Forward(false);
-    b.executor->Forward(false);   // the folded parameters are kept
+    b.executor->Forward(false);  // the folded parameters are kept
     ExpectNear(outputs(b), forward_unfolded(), 1e-4);
-    for (size_t i = 1; i < b.executor->args.size(); ++i) {   // new parameters
+    for (size_t i = 1; i < b.executor->args.size(); ++i) {  // new parameters
       const std::vector<float> fresh = Values(Random(b.executor->args[i].shape(), &random));
       for (Bound* x : {&b, &unfolded}) x->executor->args[i].SyncCopyFromCPU(fresh.data(), fresh.size() * sizeof(float));
     }
@@ -371,7 +383,8 @@ TEST(Plan, BatchNormIsFoldedAndFollowsItsParameters) {
 
 TEST(Executor, OutputsThatAreInputsOrTwice) {
   const Symbol x = Var("x"), y = Make("negative", {x});
-  auto e = Executor::Bind(Symbol::Group({x, y, y, x}), Context::CPU(), {}, {Filled(Shape({3}), 2)}, {Filled(Shape({3}), 0)}, {OpReq::kWrite}, {});
+  auto e = Executor::Bind(Symbol::Group({x, y, y, x}), Context::CPU(), {}, {Filled(Shape({3}), 2)}, {Filled(Shape({3}), 0)},
+                          {OpReq::kWrite}, {});
   e->Forward(true);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(Values(e->Outputs()[i]), std::vector<float>(3, i == 0 || i == 3 ? 2.f : -2.f));
   e->Backward({Filled(Shape({3}), 1), Filled(Shape({3}), 10), Filled(Shape({3}), 100), Filled(Shape({3}), 1000)});
@@ -381,12 +394,13 @@ TEST(Executor, OutputsThatAreInputsOrTwice) {
 TEST(Executor, RequestsAndMissingGradients) {
   const Symbol s = Make("elemwise_mul", {Var("a"), Make("BlockGrad", {Var("b")})});
   const Shape shape({2});
-  auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(shape, 3), Filled(shape, 4)}, {Filled(shape, 100), Filled(shape, 100)}, {OpReq::kAdd, OpReq::kWrite}, {});
+  auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(shape, 3), Filled(shape, 4)}, {Filled(shape, 100), Filled(shape, 100)},
+                          {OpReq::kAdd, OpReq::kWrite}, {});
   e->Forward(true);
   EXPECT_NE(ErrorOf([&] { e->Backward({}); }).find("needs a head gradient"), std::string::npos);
   e->Backward({Filled(shape, 1)});
   EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 104));
-  EXPECT_EQ(Values(e->arg_grads[1]), std::vector<float>(2, 0));   // no gradient flows: written as zero
+  EXPECT_EQ(Values(e->arg_grads[1]), std::vector<float>(2, 0));  // no gradient flows: written as zero
   // the activations are gone: repeated on demand
   e->Backward({Filled(shape, 1)});
   EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 108));
@@ -401,9 +415,12 @@ TEST(Executor, ChecksWhatIsBound) {
   EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two}, {}, {}, {}); }).find("got 1 arguments"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, three}, {}, {}, {}); }).find("elemwise_add"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, NDArray()}, {}, {}, {}); }).find("b is missing"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { Executor::Bind(s, Context::CPU(), {}, {two, two}, {three, NDArray()}, {}, {}); }).find("gradient of a"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] {
+              Executor::Bind(s, Context::CPU(), {}, {two, two}, {three, NDArray()}, {}, {});
+            }).find("gradient of a"),
+            std::string::npos);
   auto e = Executor::Bind(s, Context::CPU(), {}, {two, two}, {two, NDArray()}, {}, {});
-  e->Backward({Filled(Shape({2}), 3)});   // runs the forward pass that is missing
+  e->Backward({Filled(Shape({2}), 3)});  // runs the forward pass that is missing
   EXPECT_EQ(Values(e->arg_grads[0]), std::vector<float>(2, 3));
 }
 
@@ -427,9 +444,12 @@ TEST(Executor, MonitorAndPartialForward) {
   const Symbol s = Make("negative", {Make("tanh", {Var("x")}, {}, "t")}, {}, "n");
   auto e = Executor::Bind(s, Context::CPU(), {}, {Filled(Shape({2}), 0.5f)}, {}, {}, {});
   std::vector<std::string> seen;
-  e->SetMonitor([&](const char* name, const char* op, const NDArray& a) { seen.push_back(std::string(name) + ":" + op + ":" + std::to_string(Values(a)[0]).substr(0, 5)); }, true);
+  e->SetMonitor([&](const char* name, const char* op,
+                    const NDArray& a) { seen.push_back(std::string(name) + ":" + op + ":" + std::to_string(Values(a)[0]).substr(0, 5)); },
+                true);
   e->Forward(false);
-  EXPECT_EQ(seen, (std::vector<std::string>{"x:tanh:0.500", "t_input0:tanh:0.500", "t_output:tanh:0.462", "n_input0:negative:0.462", "n_output:negative:-0.46"}));
+  EXPECT_EQ(seen, (std::vector<std::string>{"x:tanh:0.500", "t_input0:tanh:0.500", "t_output:tanh:0.462", "n_input0:negative:0.462",
+                                            "n_output:negative:-0.46"}));
   e->SetMonitor(nullptr, false);
   e->args[0].SyncCopyFromCPU(std::vector<float>(2, 0).data(), 8);
   EXPECT_EQ(e->PartialForward(false, 0), 1);
@@ -437,13 +457,16 @@ TEST(Executor, MonitorAndPartialForward) {
   EXPECT_EQ(Values(e->Outputs()[0])[0], -0.f);
 }
 
-// Nodes that go over the batch in turns run as one step: with the first of them.
+// Nodes that go over the batch in micro_batches run as one step: with the first of them.
 TEST(Executor, PartialForwardOfLoops) {
-  const Symbol s = Make("relu", {Make("Pooling", {Make("tanh", {Var("x")}, {}, "t")}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}}, "p")}, {}, "r");
+  const Symbol s = Make(
+      "relu", {Make("Pooling", {Make("tanh", {Var("x")}, {}, "t")}, {{"kernel", "(3, 3)"}, {"pad", "(1, 1)"}, {"pool_type", "max"}}, "p")},
+      {}, "r");
   const NDArray x = Filled(Shape({16, 64, 128, 128}), 0.5f);
   auto e = Executor::Bind(s, Context::CPU(), {}, {x}, {}, {}, {});
-  ASSERT_NE(e->DebugStr().find(" turns"), std::string::npos) << e->DebugStr();
-  for (int step = 0; e->PartialForward(false, step); ++step) {}
+  ASSERT_NE(e->DebugStr().find(" micro_batches"), std::string::npos) << e->DebugStr();
+  for (int step = 0; e->PartialForward(false, step); ++step) {
+  }
   const std::vector<float> y = Values(e->Outputs()[0]);
   for (size_t i = 0; i < y.size(); i += 65537) ASSERT_FLOAT_EQ(y[i], std::tanh(0.5f)) << i;
 }

@@ -1,4 +1,5 @@
-/* A small device for storage tests: hands out real memory, counts, checks what comes back, and fails when full or told to. */
+/* A small device for storage tests: hands out real memory, counts, checks what comes back, and
+ * fails when full or told to. */
 #ifndef MXNET_TESTS_CPP_FAKE_DEVICE_H_
 #define MXNET_TESTS_CPP_FAKE_DEVICE_H_
 

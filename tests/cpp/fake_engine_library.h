@@ -1,4 +1,5 @@
-/* A library of convolution engines that computes on host memory what the problem says, with engines whose properties a test gives. */
+/* A library of convolution engines that computes on host memory what the problem says, with engines
+ * whose properties a test gives. */
 #ifndef MXNET_TESTS_CPP_FAKE_ENGINE_LIBRARY_H_
 #define MXNET_TESTS_CPP_FAKE_ENGINE_LIBRARY_H_
 
@@ -11,64 +12,65 @@
 #include <vector>
 
 #include "base/half.h"
-#include "operator/library/convolution.h"
+#include "operator/gpu_library/convolution.h"
 
 namespace mxnet {
 
 class FakeEngineLibrary {
  public:
   struct State {
-    std::vector<library::EngineConfig> engines;      // what the heuristics name; `workspace` is what `prepare` fills in
-    std::map<int64_t, float> times;                  // by engine; none: 1
-    std::set<int64_t> unprepared, failing;           // engines that `prepare` refuses, that fail when measured
-    std::set<int> refused;                           // dtypes that no engine takes
-    bool takes_last = true;                          // problems with channels last have engines
-    bool fuses = true;                               // graphs with something behind the convolution are supported
-    std::vector<library::ConvProblem> asked, run;    // problems of `candidates` and `run`
+    std::vector<gpu_library::EngineConfig> engines;    // what the heuristics name; `workspace` is what `prepare` fills in
+    std::map<int64_t, float> times;                    // by engine; none: 1
+    std::set<int64_t> unprepared, failing;             // engines that `prepare` refuses, that fail when measured
+    std::set<int> refused;                             // dtypes that no engine takes
+    bool takes_last = true;                            // problems with channels last have engines
+    bool fuses = true;                                 // graphs with something behind the convolution are supported
+    std::vector<gpu_library::ConvProblem> asked, run;  // problems of `candidates` and `run`
     std::vector<int> modes;
-    std::vector<int64_t> measured, used;             // engines
-    std::vector<void*> streams;                      // of `run`
+    std::vector<int64_t> measured, used;  // engines
+    std::vector<void*> streams;           // of `run`
   };
   static State& state() {
     static State s;
     return s;
   }
-  static library::EngineConfig Engine(int64_t number, uint32_t notes = 0, size_t workspace = 0) {
-    library::EngineConfig c;
+  static gpu_library::EngineConfig Engine(int64_t number, uint32_t notes = 0, size_t workspace = 0) {
+    gpu_library::EngineConfig c;
     c.engine = number, c.notes = notes, c.workspace = workspace;
     c.knobs = {{2, number + 10}};
     return c;
   }
 
-  FakeEngineLibrary() : before_(library::GetEngineLibrary()) {
+  FakeEngineLibrary() : before_(gpu_library::GetEngineLibrary()) {
     state() = State();
     state().engines = {Engine(1)};
-    library::ForgetEngines();
-    library::SetEngineLibrary(&kLibrary);
+    gpu_library::ForgetEngines();
+    gpu_library::SetEngineLibrary(&kLibrary);
   }
   ~FakeEngineLibrary() {
-    library::SetEngineLibrary(before_);
-    library::ForgetEngines();
+    gpu_library::SetEngineLibrary(before_);
+    gpu_library::ForgetEngines();
   }
 
  private:
-  static std::vector<library::EngineConfig> Candidates(const library::ConvProblem& problem, int mode, const RunContext&) {
+  static std::vector<gpu_library::EngineConfig> Candidates(const gpu_library::ConvProblem& problem, int mode, const RunContext&) {
     state().asked.push_back(problem);
     state().modes.push_back(mode);
     if (!state().fuses && (problem.addend || problem.bias || problem.relu)) return {};
     if (state().refused.count(problem.dtype) || (problem.channels_last && !state().takes_last)) return {};
-    std::vector<library::EngineConfig> named = state().engines;
+    std::vector<gpu_library::EngineConfig> named = state().engines;
     for (auto& c : named) {
       c.plan = std::make_shared<size_t>(c.workspace);
       c.workspace = 0;
     }
     return named;
   }
-  static bool Prepare(const library::ConvProblem&, library::EngineConfig* c, const RunContext&) {
+  static bool Prepare(const gpu_library::ConvProblem&, gpu_library::EngineConfig* c, const RunContext&) {
     c->workspace = *static_cast<size_t*>(c->plan.get());
     return !state().unprepared.count(c->engine);
   }
-  static float Time(const library::ConvProblem& problem, const library::EngineConfig& c, const library::ConvOperands& o, void* workspace, const RunContext& run) {
+  static float Time(const gpu_library::ConvProblem& problem, const gpu_library::EngineConfig& c, const gpu_library::ConvOperands& o,
+                    void* workspace, const RunContext& run) {
     EXPECT_EQ(workspace != nullptr, c.workspace > 0);
     state().measured.push_back(c.engine);
     if (state().failing.count(c.engine)) return -1;
@@ -76,14 +78,15 @@ class FakeEngineLibrary {
     auto it = state().times.find(c.engine);
     return it == state().times.end() ? 1 : it->second;
   }
-  static void Run(const library::ConvProblem& problem, const library::EngineConfig& c, const library::ConvOperands& o, void* workspace, const RunContext& run) {
+  static void Run(const gpu_library::ConvProblem& problem, const gpu_library::EngineConfig& c, const gpu_library::ConvOperands& o,
+                  void* workspace, const RunContext& run) {
     EXPECT_EQ(workspace != nullptr, c.workspace > 0);
     state().streams.push_back(run.stream);
     state().run.push_back(problem);
     state().used.push_back(c.engine);
     Compute(problem, o);
   }
-  static void Compute(const library::ConvProblem& problem, const library::ConvOperands& o) {
+  static void Compute(const gpu_library::ConvProblem& problem, const gpu_library::ConvOperands& o) {
     switch (problem.dtype) {
       case kFloat32: return Loops<float>(problem, o);
       case kFloat64: return Loops<double>(problem, o);
@@ -92,17 +95,19 @@ class FakeEngineLibrary {
     }
   }
   template <typename T>
-  static void Loops(const library::ConvProblem& p, const library::ConvOperands& o) {
+  static void Loops(const gpu_library::ConvProblem& p, const gpu_library::ConvOperands& o) {
     const nn::ConvDims& d = p.dims;
-    for (const void* x : {static_cast<const void*>(o.src), static_cast<const void*>(o.weight), static_cast<const void*>(o.dst)}) EXPECT_EQ(reinterpret_cast<uintptr_t>(x) % p.alignment, 0u);
+    for (const void* x : {static_cast<const void*>(o.src), static_cast<const void*>(o.weight), static_cast<const void*>(o.dst)})
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(x) % p.alignment, 0u);
     const int64_t group_in = d.channels / d.groups, group_out = d.filters / d.groups;
     auto at = [&](int64_t outer, int64_t c, int64_t channels, const int64_t* pos, const int64_t* size) {
       const int64_t inner = (pos[0] * size[1] + pos[1]) * size[2] + pos[2], all = size[0] * size[1] * size[2];
       return p.channels_last ? (outer * all + inner) * channels + c : (outer * channels + c) * all + inner;
     };
     auto number = [](const void* data, int64_t i) { return static_cast<double>(static_cast<const T*>(data)[i]); };
-    const int64_t result_size = p.pass == nn::ConvPass::kForward ? d.batch * d.filters * d.OutSize()
-                                : p.pass == nn::ConvPass::kBackwardData ? d.batch * d.channels * d.InSize() : d.filters * group_in * d.KernelSize();
+    const int64_t result_size = p.pass == nn::ConvPass::kForward        ? d.batch * d.filters * d.OutSize()
+                                : p.pass == nn::ConvPass::kBackwardData ? d.batch * d.channels * d.InSize()
+                                                                        : d.filters * group_in * d.KernelSize();
     std::vector<double> result(static_cast<size_t>(result_size), 0.0);
     for (int64_t n = 0; n < d.batch; ++n)
       for (int64_t f = 0; f < d.filters; ++f)
@@ -117,10 +122,14 @@ class FakeEngineLibrary {
               inside = inside && in[i] >= 0 && in[i] < d.in[i];
             }
             for (int64_t c = 0; inside && c < group_in; ++c) {
-              const int64_t s = at(n, f / group_out * group_in + c, d.channels, in, d.in), w = at(f, c, group_in, tap, d.kernel), t = at(n, f, d.filters, out, d.out);
-              if (p.pass == nn::ConvPass::kForward) result[t] += number(o.src, s) * number(o.weight, w);
-              else if (p.pass == nn::ConvPass::kBackwardData) result[s] += number(o.dst, t) * number(o.weight, w);
-              else result[w] += number(o.dst, t) * number(o.src, s);
+              const int64_t s = at(n, f / group_out * group_in + c, d.channels, in, d.in), w = at(f, c, group_in, tap, d.kernel),
+                            t = at(n, f, d.filters, out, d.out);
+              if (p.pass == nn::ConvPass::kForward)
+                result[t] += number(o.src, s) * number(o.weight, w);
+              else if (p.pass == nn::ConvPass::kBackwardData)
+                result[s] += number(o.dst, t) * number(o.weight, w);
+              else
+                result[w] += number(o.dst, t) * number(o.src, s);
             }
           }
         }
@@ -137,8 +146,8 @@ class FakeEngineLibrary {
     }
   }
 
-  static constexpr library::EngineLibrary kLibrary = {Candidates, Prepare, Time, Run};
-  const library::EngineLibrary* before_;
+  static constexpr gpu_library::EngineLibrary kLibrary = {Candidates, Prepare, Time, Run};
+  const gpu_library::EngineLibrary* before_;
 };
 
 }  // namespace mxnet

@@ -1,4 +1,5 @@
-/* Streams and events of a device that is late: what is put on a stream runs on the stream's own thread, or only when somebody waits for it. */
+/* Streams and events of a device that is late: what is put on a stream runs on the stream's own
+ * thread, or only when somebody waits for it. */
 #ifndef MXNET_TESTS_CPP_FAKE_STREAMS_H_
 #define MXNET_TESTS_CPP_FAKE_STREAMS_H_
 
@@ -19,8 +20,8 @@ namespace mxnet {
 class FakeStream {
  public:
   enum Kind {
-    kThread,   // in order, on a thread of its own
-    kLazy      // in order, on the thread that waits, no further than that has to
+    kThread,  // in order, on a thread of its own
+    kLazy     // in order, on the thread that waits, no further than that has to
   };
   explicit FakeStream(Kind kind = kThread) : kind_(kind) {
     if (kind == kThread) thread_ = std::thread([this] { Loop(); });
@@ -58,9 +59,9 @@ class FakeStream {
     return static_cast<size_t>(put_ - done_);
   }
 
-  inline static std::atomic<int> syncs{0}, waits{0}, finishes{0};   // calls so far
-  inline static std::atomic<int> events{0};                         // recorded and not released
-  inline static std::atomic<bool> fault{false};                     // who waits for an event hears of one
+  inline static std::atomic<int> syncs{0}, waits{0}, finishes{0};  // calls so far
+  inline static std::atomic<int> events{0};                        // recorded and not released
+  inline static std::atomic<bool> fault{false};                    // who waits for an event hears of one
 
  private:
   bool RunOne() {
@@ -96,7 +97,9 @@ struct FakeEvent {
 };
 
 inline const engine::StreamHooks kFakeStreams = {
-    [](int) {}, [](bool) -> void* { return new FakeStream; }, [](void* s) { delete static_cast<FakeStream*>(s); },
+    [](int) {},
+    [](bool) -> void* { return new FakeStream; },
+    [](void* s) { delete static_cast<FakeStream*>(s); },
     [](void* s) {
       ++FakeStream::syncs;
       FakeStream* stream = static_cast<FakeStream*>(s);

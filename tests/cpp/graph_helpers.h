@@ -1,4 +1,5 @@
-/* What tests of graphs, plans and operators share: small symbols, float32 arrays on the CPU, settings for one scope, messages of errors. */
+/* What tests of graphs, plans and operators share: small symbols, float32 arrays on the CPU,
+ * settings for one scope, messages of errors. */
 #ifndef MXNET_TESTS_CPP_GRAPH_HELPERS_H_
 #define MXNET_TESTS_CPP_GRAPH_HELPERS_H_
 
@@ -13,7 +14,8 @@
 
 namespace mxnet {
 
-inline Symbol Make(const std::string& op, const std::vector<Symbol>& inputs, AttrDict dict = {}, const std::string& name = "", const std::vector<std::string>& keys = {}) {
+inline Symbol Make(const std::string& op, const std::vector<Symbol>& inputs, AttrDict dict = {}, const std::string& name = "",
+                   const std::vector<std::string>& keys = {}) {
   Symbol s = Symbol::Atomic(Op::Get(op), std::move(dict));
   s.Compose(inputs, keys, name.empty() ? op : name);
   return s;
@@ -25,7 +27,9 @@ inline NDArray Array(const Shape& shape, const std::vector<float>& values) {
   return a;
 }
 
-inline NDArray Filled(const Shape& shape, float value) { return Array(shape, std::vector<float>(static_cast<size_t>(shape.Size()), value)); }
+inline NDArray Filled(const Shape& shape, float value) {
+  return Array(shape, std::vector<float>(static_cast<size_t>(shape.Size()), value));
+}
 
 inline NDArray Random(const Shape& shape, std::mt19937* random, float low = -1, float high = 1) {
   std::vector<float> values(static_cast<size_t>(shape.Size()));

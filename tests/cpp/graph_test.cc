@@ -32,8 +32,10 @@ ShapeVector Infer(const Symbol& s, const std::map<std::string, Shape>& known, bo
   const bool ok = InferShapes(g, &shapes);
   if (complete) *complete = ok;
   ShapeVector chosen;
-  if (outputs) for (const auto& e : g.outputs) chosen.push_back(shapes[g.eid(e)]);
-  else for (uint32_t id : g.input_nodes) chosen.push_back(shapes[g.eid(id, 0)]);
+  if (outputs)
+    for (const auto& e : g.outputs) chosen.push_back(shapes[g.eid(e)]);
+  else
+    for (uint32_t id : g.input_nodes) chosen.push_back(shapes[g.eid(id, 0)]);
   return chosen;
 }
 
@@ -43,11 +45,13 @@ MXNET_REGISTER_OP(_test_without_gradient).set_inputs({"data"}).set_infer_shape(E
 
 TEST(Symbol, MissingInputsBecomeVariables) {
   const Symbol net = SmallNet();
-  EXPECT_EQ(net.ListInputNames(Symbol::kReadOnlyArgs), (Names{"data", "conv_weight", "conv_bias", "bn_gamma", "bn_beta", "fc_weight", "fc_bias"}));
+  EXPECT_EQ(net.ListInputNames(Symbol::kReadOnlyArgs),
+            (Names{"data", "conv_weight", "conv_bias", "bn_gamma", "bn_beta", "fc_weight", "fc_bias"}));
   EXPECT_EQ(net.ListInputNames(Symbol::kAuxStates), (Names{"bn_moving_mean", "bn_moving_var"}));
   EXPECT_EQ(net.ListOutputNames(), (Names{"fc_output"}));
-  EXPECT_EQ(net.GetInternals().ListOutputNames().size(), 14u);   // 9 variables and 5 operators
-  // what was made up carries the node's parameters, as files of 1.9.1 have it; moving statistics say how they start
+  EXPECT_EQ(net.GetInternals().ListOutputNames().size(), 14u);  // 9 variables and 5 operators
+  // what was made up carries the node's parameters, as files of 1.9.1 have it; moving statistics
+  // say how they start
   std::map<std::string, std::string> attrs;
   for (const auto& kv : net.ListAttrs(true)) attrs[kv.first] = kv.second;
   EXPECT_EQ(attrs["conv_weight$num_filter"], "8");
@@ -56,9 +60,13 @@ TEST(Symbol, MissingInputsBecomeVariables) {
 
 TEST(Symbol, KeywordInputsAndErrors) {
   const AttrDict fc = {{"num_hidden", "3"}};
-  EXPECT_EQ(Make("FullyConnected", {Var("w"), Var("x")}, fc, "f", {"weight", "data"}).ListInputNames(Symbol::kAll), (Names{"x", "w", "f_bias"}));
+  EXPECT_EQ(Make("FullyConnected", {Var("w"), Var("x")}, fc, "f", {"weight", "data"}).ListInputNames(Symbol::kAll),
+            (Names{"x", "w", "f_bias"}));
   EXPECT_NE(ErrorOf([&] { Make("FullyConnected", {Var("x")}, fc, "f", {"dat"}); }).find("no input dat"), std::string::npos);
-  EXPECT_NE(ErrorOf([&] { Make("FullyConnected", {Var("a"), Var("b"), Var("c"), Var("d")}, fc, "f"); }).find("accepted: 3"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] {
+              Make("FullyConnected", {Var("a"), Var("b"), Var("c"), Var("d")}, fc, "f");
+            }).find("accepted: 3"),
+            std::string::npos);
   EXPECT_NE(ErrorOf([&] { Make("FullyConnected", {Var("a"), Var("b")}, fc, "f", {"data", "data"}); }).find("twice"), std::string::npos);
   const Symbol pair = Symbol::Group({Var("a"), Var("b")});
   EXPECT_NE(ErrorOf([&] { Make("Flatten", {pair}); }).find("2 outputs"), std::string::npos);
@@ -91,7 +99,7 @@ TEST(Symbol, VeryDeepGraphs) {
   for (int i = 0; i < 200000; ++i) s = Make("negative", {s});
   EXPECT_EQ(IndexedGraph(s.outputs).nodes.size(), 200001u);
   EXPECT_EQ(s.ListInputNames(Symbol::kAll), (Names{"x"}));
-}   // and destruction does not recurse
+}  // and destruction does not recurse
 
 TEST(Infer, ForwardBackwardAndPartial) {
   const Symbol net = SmallNet();
@@ -157,7 +165,7 @@ TEST(Gradient, MirroredNodesAreRepeatedInTheBackwardPass) {
     original = original || n.get() == a.outputs[0].node.get();
   });
   EXPECT_TRUE(repeated);
-  EXPECT_FALSE(original);   // nothing keeps the forward result
+  EXPECT_FALSE(original);  // nothing keeps the forward result
 }
 
 TEST(Json, RoundTrip) {
@@ -193,21 +201,36 @@ TEST(Json, FilesBeforeAuxiliaryStatesWereInputs) {
 TEST(Json, MalformedFilesAreRefused) {
   const std::string v = R"({"op": "null", "name": "a", "inputs": []})";
   const std::vector<std::string> bad = {
-      "", "nonsense", "[]", "{}", R"({"nodes": []})", R"({"nodes": [], "heads": []})", R"({"nodes": [], "heads": [[0, 0, 0]]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[1, 0, 0]]})",                                                        // no such node
-      R"({"nodes": [)" + v + R"(], "heads": [[0, 1, 0]]})",                                                        // no such output
-      R"({"nodes": [)" + v + R"(], "heads": [[-1, 0, 0]]})", R"({"nodes": [)" + v + R"(], "heads": [[0.5, 0, 0]]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[0]]})", R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0, 0]]})", R"({"nodes": [)" + v + R"(], "heads": [[1e300, 0, 0]]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "arg_nodes": [7]})", R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [0]})",
-      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [1, 0]})", R"({"nodes": [{"op": "null", "name": "a"}], "heads": [[0, 0, 0]]})",
+      "",
+      "nonsense",
+      "[]",
+      "{}",
+      R"({"nodes": []})",
+      R"({"nodes": [], "heads": []})",
+      R"({"nodes": [], "heads": [[0, 0, 0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[1, 0, 0]]})",  // no such node
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 1, 0]]})",  // no such output
+      R"({"nodes": [)" + v + R"(], "heads": [[-1, 0, 0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0.5, 0, 0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0, 0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[1e300, 0, 0]]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "arg_nodes": [7]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [0]})",
+      R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "node_row_ptr": [1, 0]})",
+      R"({"nodes": [{"op": "null", "name": "a"}], "heads": [[0, 0, 0]]})",
       R"({"nodes": [{"op": "no_such_operator", "name": "a", "inputs": []}], "heads": [[0, 0, 0]]})",
-      R"({"nodes": [{"op": "negative", "name": "a", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",              // its own input
-      R"({"nodes": [{"op": "negative", "name": "a", "inputs": [[1, 0, 0]]}, {"op": "negative", "name": "b", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",   // a cycle
+      R"({"nodes": [{"op": "negative", "name": "a", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",  // its own input
+      R"({"nodes": [{"op": "negative", "name": "a", "inputs": [[1, 0, 0]]}, {"op": "negative", "name": "b", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",  // a cycle
       R"({"nodes": [{"op": "null", "name": "a", "inputs": [[0, 0, 0]]}], "heads": [[0, 0, 0]]})",
-      R"({"nodes": [)" + v + R"(, {"op": "negative", "name": "b", "inputs": [[0, 0, 0], [0, 0, 0]]}], "heads": [[1, 0, 0]]})",   // too many inputs
-      R"({"nodes": [)" + v + R"(, {"op": "elemwise_add", "name": "b", "inputs": [[0, 0, 0]]}], "heads": [[1, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}})",
-      R"({"nodes": [)" + v + R"(, {"op": "FullyConnected", "name": "b", "attrs": {"num_hidden": "many"}, "inputs": [[0, 0, 0]]}], "heads": [[1, 0, 0]]})",
-      R"({"nodes": [{"op": "null", "name": 3, "inputs": []}], "heads": [[0, 0, 0]]})", R"({"nodes": [{"op": "null", "name": "a", "attrs": {"k": 1}, "inputs": []}], "heads": [[0, 0, 0]]})",
+      R"({"nodes": [)" + v +
+          R"(, {"op": "negative", "name": "b", "inputs": [[0, 0, 0], [0, 0, 0]]}], "heads": [[1, 0, 0]]})",  // too many inputs
+      R"({"nodes": [)" + v +
+          R"(, {"op": "elemwise_add", "name": "b", "inputs": [[0, 0, 0]]}], "heads": [[1, 0, 0]], "attrs": {"mxnet_version": ["int", 10901]}})",
+      R"({"nodes": [)" + v +
+          R"(, {"op": "FullyConnected", "name": "b", "attrs": {"num_hidden": "many"}, "inputs": [[0, 0, 0]]}], "heads": [[1, 0, 0]]})",
+      R"({"nodes": [{"op": "null", "name": 3, "inputs": []}], "heads": [[0, 0, 0]]})",
+      R"({"nodes": [{"op": "null", "name": "a", "attrs": {"k": 1}, "inputs": []}], "heads": [[0, 0, 0]]})",
       R"({"nodes": [)" + v + R"(], "heads": [[0, 0, 0]], "attrs": {"mxnet_version": 5}})"};
   for (const auto& text : bad) EXPECT_THROW(SymbolFromJSON(text), Error) << text;
   EXPECT_THROW(SymbolFromJSON(std::string(100000, '[')), Error);
@@ -223,7 +246,7 @@ TEST(Json, EveryTruncationAndRandomDamageIsHandled) {
     std::string damaged = text;
     for (int k = 0; k < 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
     try {
-      loaded += SymbolFromJSON(damaged).outputs.size() > 0;   // damage inside a name is no damage
+      loaded += SymbolFromJSON(damaged).outputs.size() > 0;  // damage inside a name is no damage
     } catch (const Error&) {
     }
   }
@@ -233,8 +256,9 @@ TEST(Json, EveryTruncationAndRandomDamageIsHandled) {
 
 TEST(Json, Strings) {
   EXPECT_EQ(ParseJson(R"("a\u00e9\ud83d\ude00\n\/")").text, "a\xC3\xA9\xF0\x9F\x98\x80\n/");
-  for (const char* bad : {R"("\u12")", R"("\ud800x")", R"("\q")", "\"open", "1.", "nul", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "1 2", "--1", "+1"}) {
-    if (std::string(bad) == "1.") continue;   // accepted, as the reference's reader does
+  for (const char* bad :
+       {R"("\u12")", R"("\ud800x")", R"("\q")", "\"open", "1.", "nul", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "1 2", "--1", "+1"}) {
+    if (std::string(bad) == "1.") continue;  // accepted, as the reference's reader does
     EXPECT_THROW(ParseJson(bad), Error) << bad;
   }
 }

@@ -50,7 +50,8 @@ TEST(HostGpuEvents, RefuseWhatCudaRefuses) {
   const Events cuda;
   cudaStream_t stream = nullptr;
   ASSERT_EQ(cuda.cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0), cudaSuccess);
-  cudaEvent_t good = cuda.Make(cudaEventDefault), untimed = cuda.Make(cudaEventDisableTiming), never = cuda.Make(cudaEventDefault), captured = cuda.Make(cudaEventDefault);
+  cudaEvent_t good = cuda.Make(cudaEventDefault), untimed = cuda.Make(cudaEventDisableTiming), never = cuda.Make(cudaEventDefault),
+              captured = cuda.Make(cudaEventDefault);
   for (cudaEvent_t e : {good, untimed}) ASSERT_EQ(cuda.cudaEventRecord(e, stream), cudaSuccess);
   ASSERT_EQ(cuda.cudaEventSynchronize(untimed), cudaSuccess);
   float ms = 0;

@@ -1,4 +1,5 @@
-/* For tests that call the GPU made of the host (tests/host_gpu) by its C functions: the library beside the program, memory of its device. */
+/* For tests that call the GPU made of the host (tests/host_gpu) by its C functions: the library
+ * beside the program, memory of its device. */
 #ifndef MXNET_TESTS_CPP_HOST_GPU_FUNCTIONS_CUDA_H_
 #define MXNET_TESTS_CPP_HOST_GPU_FUNCTIONS_CUDA_H_
 
@@ -15,7 +16,8 @@
 
 namespace host_gpu_test {
 
-template <typename Function> Function* Symbol(void* library, const char* name) {
+template <typename Function>
+Function* Symbol(void* library, const char* name) {
   void* found = dlsym(library, name);
   EXPECT_NE(found, nullptr) << name;
   return reinterpret_cast<Function*>(found);
@@ -47,7 +49,8 @@ inline const Runtime& Cuda() {
 }
 
 /* Values in the device's memory. */
-template <typename T> class OnDevice {
+template <typename T>
+class OnDevice {
  public:
   explicit OnDevice(const std::vector<T>& values) : count_(values.size()) {
     EXPECT_EQ(Cuda().malloc(&at_, count_ * sizeof(T)), cudaSuccess);

@@ -1,6 +1,7 @@
 /*
- * The libraries of the GPU made of the host (tests/host_gpu), asked by their C functions: cuDNN's descriptors against the real library, which checks them without
- * a device; products, convolutions and attention against plain loops.
+ * The libraries of the GPU made of the host (tests/host_gpu), asked by their C functions: cuDNN's
+ * descriptors against the real library, which checks them without a device; products, convolutions
+ * and attention against plain loops.
  */
 #include <cudnn.h>
 #include <dlfcn.h>
@@ -31,8 +32,11 @@ void* Nvidia() {
 
 struct Backend {
   explicit Backend(void* library)
-      : create(HOST_GPU_SYMBOL(library, cudnnBackendCreateDescriptor)), destroy(HOST_GPU_SYMBOL(library, cudnnBackendDestroyDescriptor)), set(HOST_GPU_SYMBOL(library, cudnnBackendSetAttribute)),
-        get(HOST_GPU_SYMBOL(library, cudnnBackendGetAttribute)), finalize(HOST_GPU_SYMBOL(library, cudnnBackendFinalize)) {}
+      : create(HOST_GPU_SYMBOL(library, cudnnBackendCreateDescriptor)),
+        destroy(HOST_GPU_SYMBOL(library, cudnnBackendDestroyDescriptor)),
+        set(HOST_GPU_SYMBOL(library, cudnnBackendSetAttribute)),
+        get(HOST_GPU_SYMBOL(library, cudnnBackendGetAttribute)),
+        finalize(HOST_GPU_SYMBOL(library, cudnnBackendFinalize)) {}
   decltype(&cudnnBackendCreateDescriptor) create;
   decltype(&cudnnBackendDestroyDescriptor) destroy;
   decltype(&cudnnBackendSetAttribute) set;
@@ -80,8 +84,10 @@ class Builder {
     int64_t count;
     std::vector<char> bytes;
   };
-  template <typename T> static Setting Of(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
-    return {name, type, static_cast<int64_t>(values.size()), std::vector<char>(reinterpret_cast<const char*>(values.data()), reinterpret_cast<const char*>(values.data() + values.size()))};
+  template <typename T>
+  static Setting Of(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+    return {name, type, static_cast<int64_t>(values.size()),
+            std::vector<char>(reinterpret_cast<const char*>(values.data()), reinterpret_cast<const char*>(values.data() + values.size()))};
   }
   static Setting Link(cudnnBackendAttributeName_t name, D d) { return Of<D>(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, {d}); }
 
@@ -94,60 +100,80 @@ class Builder {
     return Bad(b_.finalize(d)) ? nullptr : d;
   }
   D Tensor(const TensorSpec& t) {
-    std::vector<Setting> s = {Of<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, {t.uid}), Of<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, {t.type}),
-                              Of<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, {t.alignment}), Of(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, t.dims),
+    std::vector<Setting> s = {Of<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, {t.uid}),
+                              Of<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, {t.type}),
+                              Of<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, {t.alignment}),
+                              Of(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, t.dims),
                               Of(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, t.strides.empty() ? Packed(t.dims) : t.strides)};
     if (t.is_virtual) s.push_back(Of<char>(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, {1}));
     if (t.by_value) s.push_back(Of<char>(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, {1}));
     return Make(CUDNN_BACKEND_TENSOR_DESCRIPTOR, s);
   }
   D Convolution(const Dims& pad, const Dims& stride, const Dims& dilation, cudnnDataType_t compute = CUDNN_DATA_FLOAT) {
-    return Make(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
-                {Of<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {compute}),
-                 Of<cudnnConvolutionMode_t>(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, {CUDNN_CROSS_CORRELATION}),
-                 Of<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, {static_cast<int64_t>(stride.size())}), Of(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, dilation),
-                 Of(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, stride), Of(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, pad),
-                 Of(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, pad)});
+    return Make(
+        CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR,
+        {Of<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {compute}),
+         Of<cudnnConvolutionMode_t>(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, {CUDNN_CROSS_CORRELATION}),
+         Of<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, {static_cast<int64_t>(stride.size())}),
+         Of(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, dilation),
+         Of(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, stride),
+         Of(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, pad), Of(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, pad)});
   }
   // pass 0: forward, 1: data gradient, 2: weight gradient
   D Convolve(int pass, D how, D x, D w, D y) {
-    static const cudnnBackendDescriptorType_t kTypes[] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+    static const cudnnBackendDescriptorType_t kTypes[] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
+                                                          CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
                                                           CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR};
     static const cudnnBackendAttributeName_t kNames[][4] = {
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
-        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}};
+        {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY},
+        {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY}};
     const auto& n = kNames[pass];
     return refused_ ? nullptr : Make(kTypes[pass], {Link(n[0], how), Link(n[1], x), Link(n[2], w), Link(n[3], y)});
   }
   D Pointwise(cudnnPointwiseMode_t mode, D x, D b, D y) {
-    const D how = Make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, {Of<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, {mode}),
-                                                            Of<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
-    std::vector<Setting> s = {Link(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how), Link(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x), Link(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y)};
+    const D how = Make(CUDNN_BACKEND_POINTWISE_DESCRIPTOR,
+                       {Of<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, {mode}),
+                        Of<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
+    std::vector<Setting> s = {Link(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how), Link(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x),
+                              Link(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y)};
     if (b) s.push_back(Link(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b));
     return refused_ ? nullptr : Make(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, s);
   }
   D Product(D a, D b, D c) {
-    const D how = Make(CUDNN_BACKEND_MATMUL_DESCRIPTOR, {Of<cudnnDataType_t>(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
+    const D how =
+        Make(CUDNN_BACKEND_MATMUL_DESCRIPTOR, {Of<cudnnDataType_t>(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
     return refused_ ? nullptr
-                    : Make(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, {Link(CUDNN_ATTR_OPERATION_MATMUL_DESC, how), Link(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a), Link(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b),
-                                                                       Link(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c)});
+                    : Make(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR,
+                           {Link(CUDNN_ATTR_OPERATION_MATMUL_DESC, how), Link(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a),
+                            Link(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b), Link(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c)});
   }
   D Reduce(cudnnReduceTensorOp_t op, D x, D y) {
-    const D how = Make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR, {Of<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, {op}),
-                                                            Of<cudnnDataType_t>(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
+    const D how = Make(CUDNN_BACKEND_REDUCTION_DESCRIPTOR,
+                       {Of<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, {op}),
+                        Of<cudnnDataType_t>(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT})});
     return refused_ ? nullptr
                     : Make(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR,
-                           {Link(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how), Link(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x), Link(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y)});
+                           {Link(CUDNN_ATTR_OPERATION_REDUCTION_DESC, how), Link(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x),
+                            Link(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y)});
   }
-  D Reshape(D x, D y) { return refused_ ? nullptr : Make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR, {Link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x), Link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y)}); }
+  D Reshape(D x, D y) {
+    return refused_ ? nullptr
+                    : Make(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR,
+                           {Link(CUDNN_ATTR_OPERATION_RESHAPE_XDESC, x), Link(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, y)});
+  }
   D Stays(double probability, D seed, D offset, D y) {
-    const D how = Make(CUDNN_BACKEND_RNG_DESCRIPTOR, {Of<cudnnRngDistribution_t>(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_TYPE_RNG_DISTRIBUTION, {CUDNN_RNG_DISTRIBUTION_BERNOULLI}),
-                                                      Of<double>(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, CUDNN_TYPE_DOUBLE, {probability})});
+    const D how =
+        Make(CUDNN_BACKEND_RNG_DESCRIPTOR,
+             {Of<cudnnRngDistribution_t>(CUDNN_ATTR_RNG_DISTRIBUTION, CUDNN_TYPE_RNG_DISTRIBUTION, {CUDNN_RNG_DISTRIBUTION_BERNOULLI}),
+              Of<double>(CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY, CUDNN_TYPE_DOUBLE, {probability})});
     return refused_ ? nullptr
                     : Make(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR,
-                           {Link(CUDNN_ATTR_OPERATION_RNG_DESC, how), Link(CUDNN_ATTR_OPERATION_RNG_YDESC, y), Link(CUDNN_ATTR_OPERATION_RNG_SEED, seed), Link(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, offset)});
+                           {Link(CUDNN_ATTR_OPERATION_RNG_DESC, how), Link(CUDNN_ATTR_OPERATION_RNG_YDESC, y),
+                            Link(CUDNN_ATTR_OPERATION_RNG_SEED, seed), Link(CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC, offset)});
   }
   D Graph(const std::vector<D>& operations, cudnnHandle_t handle = nullptr) {
     std::vector<Setting> s = {Of(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, operations)};
@@ -167,66 +193,198 @@ struct Judged {
   const char* name;
   std::function<void(Builder&)> build;
 };
-D Simple(Builder& b, int pass, const Dims& x, const Dims& w, const Dims& y, const Dims& pad = kOne, const Dims& stride = kOne, const Dims& dilation = kOne) {
+D Simple(Builder& b, int pass, const Dims& x, const Dims& w, const Dims& y, const Dims& pad = kOne, const Dims& stride = kOne,
+         const Dims& dilation = kOne) {
   return b.Convolve(pass, b.Convolution(pad, stride, dilation), b.Tensor({1, x}), b.Tensor({2, w}), b.Tensor({3, y}));
 }
-D Behind(Builder& b, const TensorSpec& middle) {   // a convolution into `middle`
+D Behind(Builder& b, const TensorSpec& middle) {  // a convolution into `middle`
   return b.Convolve(0, b.Convolution(kOne, kOne, kOne), b.Tensor({1, {2, 8, 5, 5}}), b.Tensor({2, {4, 8, 3, 3}}), b.Tensor(middle));
 }
 const TensorSpec kMiddle = {100, {2, 4, 5, 5}, {}, CUDNN_DATA_FLOAT, true};
 
 const std::vector<Judged>& Good() {
   static const std::vector<Judged> cases = {
-      {"tensor", [](Builder& b) { b.Tensor({1, {2, 3, 4, 5}}); }},
-      {"tensor of eight dimensions", [](Builder& b) { b.Tensor({1, {1, 1, 1, 1, 1, 1, 1, 2}}); }},
-      {"number by value", [](Builder& b) { b.Tensor({-5, {1, 1, 1, 1}, {}, CUDNN_DATA_FLOAT, false, true}); }},
-      {"stride 0", [](Builder& b) { b.Tensor({1, {2, 3, 4, 5}, {0, 20, 5, 1}}); }},
-      {"half on 2 bytes", [](Builder& b) { b.Tensor({1, {2, 3}, {}, CUDNN_DATA_HALF, false, false, 2}); }},
-      {"forward", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5}); }},
-      {"groups", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 4, 3, 3}, {2, 4, 5, 5}); }},
-      {"data gradient", [](Builder& b) { Simple(b, 1, {2, 8, 6, 6}, {4, 8, 3, 3}, {2, 4, 3, 3}, {1, 1}, {2, 2}); }},
-      {"weight gradient", [](Builder& b) { Simple(b, 2, {2, 8, 7, 7}, {4, 8, 3, 3}, {2, 4, 5, 5}, {1, 1}, {1, 1}, {2, 2}); }},
-      {"one dimension", [](Builder& b) { Simple(b, 0, {2, 8, 5}, {4, 8, 3}, {2, 4, 5}, {1}, {1}, {1}); }},
-      {"add with a broadcast operand", [](Builder& b) { b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4, 5, 5}}), b.Tensor({2, {1, 4, 1, 1}}), b.Tensor({3, {2, 4, 5, 5}})); }},
-      {"product", [](Builder& b) { b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {1, 1, 5, 6}}), b.Tensor({3, {2, 3, 4, 6}})); }},
-      {"sum", [](Builder& b) { b.Reduce(CUDNN_REDUCE_TENSOR_ADD, b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 1}})); }},
-      {"dimensions exchanged", [](Builder& b) { b.Reshape(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 5, 4}, {60, 20, 1, 5}})); }},
-      {"graph", [](Builder& b) { b.Graph({Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5})}); }},
-      {"graph of two", [](Builder& b) { b.Graph({Behind(b, kMiddle), b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor(kMiddle), nullptr, b.Tensor({3, {2, 4, 5, 5}}))}); }},
-      {"graph in another order", [](Builder& b) { b.Graph({b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor(kMiddle), nullptr, b.Tensor({3, {2, 4, 5, 5}})), Behind(b, kMiddle)}); }},
+      {"tensor",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3, 4, 5}});
+       }},
+      {"tensor of eight dimensions",
+       [](Builder& b) {
+         b.Tensor({1, {1, 1, 1, 1, 1, 1, 1, 2}});
+       }},
+      {"number by value",
+       [](Builder& b) {
+         b.Tensor({-5, {1, 1, 1, 1}, {}, CUDNN_DATA_FLOAT, false, true});
+       }},
+      {"stride 0",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3, 4, 5}, {0, 20, 5, 1}});
+       }},
+      {"half on 2 bytes",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3}, {}, CUDNN_DATA_HALF, false, false, 2});
+       }},
+      {"forward",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5});
+       }},
+      {"groups",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 4, 3, 3}, {2, 4, 5, 5});
+       }},
+      {"data gradient",
+       [](Builder& b) {
+         Simple(b, 1, {2, 8, 6, 6}, {4, 8, 3, 3}, {2, 4, 3, 3}, {1, 1}, {2, 2});
+       }},
+      {"weight gradient",
+       [](Builder& b) {
+         Simple(b, 2, {2, 8, 7, 7}, {4, 8, 3, 3}, {2, 4, 5, 5}, {1, 1}, {1, 1}, {2, 2});
+       }},
+      {"one dimension",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5}, {4, 8, 3}, {2, 4, 5}, {1}, {1}, {1});
+       }},
+      {"add with a broadcast operand",
+       [](Builder& b) {
+         b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4, 5, 5}}), b.Tensor({2, {1, 4, 1, 1}}), b.Tensor({3, {2, 4, 5, 5}}));
+       }},
+      {"product",
+       [](Builder& b) {
+         b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {1, 1, 5, 6}}), b.Tensor({3, {2, 3, 4, 6}}));
+       }},
+      {"sum",
+       [](Builder& b) {
+         b.Reduce(CUDNN_REDUCE_TENSOR_ADD, b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 1}}));
+       }},
+      {"dimensions exchanged",
+       [](Builder& b) {
+         b.Reshape(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 5, 4}, {60, 20, 1, 5}}));
+       }},
+      {"graph",
+       [](Builder& b) {
+         b.Graph({Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5})});
+       }},
+      {"graph of two",
+       [](Builder& b) {
+         b.Graph({Behind(b, kMiddle), b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor(kMiddle), nullptr, b.Tensor({3, {2, 4, 5, 5}}))});
+       }},
+      {"graph in another order",
+       [](Builder& b) {
+         b.Graph({b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor(kMiddle), nullptr, b.Tensor({3, {2, 4, 5, 5}})), Behind(b, kMiddle)});
+       }},
       {"a result that nobody reads", [](Builder& b) { b.Graph({Behind(b, kMiddle)}); }}};
   return cases;
 }
 
 const std::vector<Judged>& Wrong() {
   static const std::vector<Judged> cases = {
-      {"fewer strides than dimensions", [](Builder& b) { b.Tensor({1, {2, 3, 4, 5}, {60, 20, 5}}); }},
-      {"negative dimension", [](Builder& b) { b.Tensor({1, {2, -1, 4, 5}, {60, 20, 5, 1}}); }},
-      {"negative stride", [](Builder& b) { b.Tensor({1, {2, 3, 4, 5}, {-60, 20, 5, 1}}); }},
-      {"nine dimensions", [](Builder& b) { b.Tensor({1, {1, 1, 1, 1, 1, 1, 1, 1, 2}}); }},
-      {"alignment 0", [](Builder& b) { b.Tensor({1, {2, 3}, {}, CUDNN_DATA_FLOAT, false, false, 0}); }},
-      {"float32 on 2 bytes", [](Builder& b) { b.Tensor({1, {2, 3}, {}, CUDNN_DATA_FLOAT, false, false, 2}); }},
-      {"padding -1", [](Builder& b) { b.Convolution({-1, 1}, kOne, kOne); }},
-      {"step 0", [](Builder& b) { b.Convolution(kOne, {0, 1}, kOne); }},
-      {"dilation 0", [](Builder& b) { b.Convolution(kOne, kOne, {0, 1}); }},
+      {"fewer strides than dimensions",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3, 4, 5}, {60, 20, 5}});
+       }},
+      {"negative dimension",
+       [](Builder& b) {
+         b.Tensor({1, {2, -1, 4, 5}, {60, 20, 5, 1}});
+       }},
+      {"negative stride",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3, 4, 5}, {-60, 20, 5, 1}});
+       }},
+      {"nine dimensions",
+       [](Builder& b) {
+         b.Tensor({1, {1, 1, 1, 1, 1, 1, 1, 1, 2}});
+       }},
+      {"alignment 0",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3}, {}, CUDNN_DATA_FLOAT, false, false, 0});
+       }},
+      {"float32 on 2 bytes",
+       [](Builder& b) {
+         b.Tensor({1, {2, 3}, {}, CUDNN_DATA_FLOAT, false, false, 2});
+       }},
+      {"padding -1",
+       [](Builder& b) {
+         b.Convolution({-1, 1}, kOne, kOne);
+       }},
+      {"step 0",
+       [](Builder& b) {
+         b.Convolution(kOne, {0, 1}, kOne);
+       }},
+      {"dilation 0",
+       [](Builder& b) {
+         b.Convolution(kOne, kOne, {0, 1});
+       }},
       {"one padding for two dimensions", [](Builder& b) { b.Convolution({1}, kOne, kOne); }},
-      {"size of the result", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5}); }},
-      {"filters", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 5, 5, 5}); }},
-      {"batch", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {1, 4, 5, 5}); }},
-      {"channels in groups", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {4, 3, 3, 3}, {2, 4, 5, 5}); }},
-      {"filters in groups", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5}, {6, 2, 3, 3}, {2, 6, 5, 5}); }},
-      {"numbers of dimensions", [](Builder& b) { Simple(b, 0, {2, 8, 5, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5}); }},
-      {"size of the gradient", [](Builder& b) { Simple(b, 1, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5}); }},
-      {"size of the other gradient", [](Builder& b) { Simple(b, 2, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5}); }},
-      {"add of one operand", [](Builder& b) { b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4}}), nullptr, b.Tensor({3, {2, 4}})); }},
-      {"add of different numbers of dimensions", [](Builder& b) { b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4, 5, 5}}), b.Tensor({2, {4, 5, 5}}), b.Tensor({3, {2, 4, 5, 5}})); }},
-      {"inner sizes", [](Builder& b) { b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 6}}), b.Tensor({3, {2, 3, 4, 6}})); }},
-      {"batches", [](Builder& b) { b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 2, 5, 6}}), b.Tensor({3, {2, 3, 4, 6}})); }},
-      {"sum to a part", [](Builder& b) { b.Reduce(CUDNN_REDUCE_TENSOR_ADD, b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 2}})); }},
-      {"another number of elements", [](Builder& b) { b.Reshape(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 5, 5}})); }},
-      {"an operation twice", [](Builder& b) { const D o = Behind(b, kMiddle); b.Graph({o, o}); }},
-      {"a result of two operations", [](Builder& b) { b.Graph({Behind(b, kMiddle), Behind(b, kMiddle)}); }},
-      {"virtual and not", [](Builder& b) { b.Graph({Behind(b, kMiddle), b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor({100, {2, 4, 5, 5}}), nullptr, b.Tensor({3, {2, 4, 5, 5}}))}); }},
+      {"size of the result",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5});
+       }},
+      {"filters",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 5, 5, 5});
+       }},
+      {"batch",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 8, 3, 3}, {1, 4, 5, 5});
+       }},
+      {"channels in groups",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {4, 3, 3, 3}, {2, 4, 5, 5});
+       }},
+      {"filters in groups",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5}, {6, 2, 3, 3}, {2, 6, 5, 5});
+       }},
+      {"numbers of dimensions",
+       [](Builder& b) {
+         Simple(b, 0, {2, 8, 5, 5, 5}, {4, 8, 3, 3}, {2, 4, 5, 5});
+       }},
+      {"size of the gradient",
+       [](Builder& b) {
+         Simple(b, 1, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5});
+       }},
+      {"size of the other gradient",
+       [](Builder& b) {
+         Simple(b, 2, {2, 8, 5, 5}, {4, 8, 3, 3}, {2, 4, 4, 5});
+       }},
+      {"add of one operand",
+       [](Builder& b) {
+         b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4}}), nullptr, b.Tensor({3, {2, 4}}));
+       }},
+      {"add of different numbers of dimensions",
+       [](Builder& b) {
+         b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor({1, {2, 4, 5, 5}}), b.Tensor({2, {4, 5, 5}}), b.Tensor({3, {2, 4, 5, 5}}));
+       }},
+      {"inner sizes",
+       [](Builder& b) {
+         b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 6}}), b.Tensor({3, {2, 3, 4, 6}}));
+       }},
+      {"batches",
+       [](Builder& b) {
+         b.Product(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 2, 5, 6}}), b.Tensor({3, {2, 3, 4, 6}}));
+       }},
+      {"sum to a part",
+       [](Builder& b) {
+         b.Reduce(CUDNN_REDUCE_TENSOR_ADD, b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 4, 2}}));
+       }},
+      {"another number of elements",
+       [](Builder& b) {
+         b.Reshape(b.Tensor({1, {2, 3, 4, 5}}), b.Tensor({2, {2, 3, 5, 5}}));
+       }},
+      {"an operation twice",
+       [](Builder& b) {
+         const D o = Behind(b, kMiddle);
+         b.Graph({o, o});
+       }},
+      {"a result of two operations",
+       [](Builder& b) {
+         b.Graph({Behind(b, kMiddle), Behind(b, kMiddle)});
+       }},
+      {"virtual and not",
+       [](Builder& b) {
+         b.Graph({Behind(b, kMiddle),
+                  b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor({100, {2, 4, 5, 5}}), nullptr, b.Tensor({3, {2, 4, 5, 5}}))});
+       }},
       {"a ring", [](Builder& b) {
          const D x = b.Tensor({100, {2, 4}, {}, CUDNN_DATA_FLOAT, true}), y = b.Tensor({101, {2, 4}, {}, CUDNN_DATA_FLOAT, true});
          b.Graph({b.Pointwise(CUDNN_POINTWISE_RELU_FWD, x, nullptr, y), b.Pointwise(CUDNN_POINTWISE_RELU_FWD, y, nullptr, x)});
@@ -289,8 +447,10 @@ cudnnStatus_t Execute(Builder& b, D plan, const std::vector<Pointer>& pointers, 
   std::vector<int64_t> uids;
   std::vector<void*> all;
   for (const Pointer& p : pointers) uids.push_back(p.uid), all.push_back(p.at);
-  const D pack = b.Make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, {Builder::Of(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, uids), Builder::Of(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, all),
-                                                                Builder::Of<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, {workspace})});
+  const D pack = b.Make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
+                        {Builder::Of(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, uids),
+                         Builder::Of(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, all),
+                         Builder::Of<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, {workspace})});
   return HOST_GPU_SYMBOL(StandIn(), cudnnBackendExecute)(Handle(), plan, pack);
 }
 
@@ -302,23 +462,30 @@ struct Planned {
 };
 std::vector<Planned> Plans(Builder& b, D graph) {
   const Backend& api = b.backend();
-  const D heuristics = b.Make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, {Builder::Link(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph), Builder::Of<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {CUDNN_HEUR_MODE_A})});
+  const D heuristics = b.Make(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR,
+                              {Builder::Link(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph),
+                               Builder::Of<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {CUDNN_HEUR_MODE_A})});
   int64_t count = 0;
   EXPECT_EQ(api.get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr), CUDNN_STATUS_SUCCESS);
   std::vector<D> configs(static_cast<size_t>(count));
   for (D& c : configs) EXPECT_EQ(api.create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &c), CUDNN_STATUS_SUCCESS);
-  EXPECT_EQ(api.get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configs.data()), CUDNN_STATUS_SUCCESS);
+  EXPECT_EQ(api.get(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configs.data()),
+            CUDNN_STATUS_SUCCESS);
   std::vector<Planned> plans;
   for (D c : configs) {
     Planned p;
-    p.plan = b.Make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, {Builder::Of<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, {Handle()}), Builder::Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, c)});
+    p.plan = b.Make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR,
+                    {Builder::Of<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, {Handle()}),
+                     Builder::Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, c)});
     int64_t n = 0;
     EXPECT_EQ(api.get(p.plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &n, &p.workspace), CUDNN_STATUS_SUCCESS);
     D engine = nullptr;
     EXPECT_EQ(api.create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine), CUDNN_STATUS_SUCCESS);
     EXPECT_EQ(api.get(c, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &n, &engine), CUDNN_STATUS_SUCCESS);
     p.notes.resize(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
-    EXPECT_EQ(api.get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, p.notes.data()), CUDNN_STATUS_SUCCESS);
+    EXPECT_EQ(
+        api.get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &n, p.notes.data()),
+        CUDNN_STATUS_SUCCESS);
     p.notes.resize(static_cast<size_t>(n));
     api.destroy(engine);
     plans.push_back(p);
@@ -334,10 +501,11 @@ int64_t Size(const Dims& dims) {
 }
 
 struct Layer {
-  Dims x, w, y, pad, stride, dilation;   // two spatial dimensions
+  Dims x, w, y, pad, stride, dilation;  // two spatial dimensions
 };
 // Six loops; what is asked for is written to its argument.
-void Loops(const Layer& l, const float* x, const float* w, const float* y, std::vector<float>* forward, std::vector<float>* data, std::vector<float>* weights) {
+void Loops(const Layer& l, const float* x, const float* w, const float* y, std::vector<float>* forward, std::vector<float>* data,
+           std::vector<float>* weights) {
   const int64_t groups = l.x[1] / l.w[1], filters = l.w[0] / groups;
   for (int64_t n = 0; n < l.y[0]; ++n)
     for (int64_t k = 0; k < l.y[1]; ++k)
@@ -348,8 +516,8 @@ void Loops(const Layer& l, const float* x, const float* w, const float* y, std::
               for (int64_t s = 0; s < l.w[3]; ++s) {
                 const int64_t i = p * l.stride[0] + r * l.dilation[0] - l.pad[0], j = q * l.stride[1] + s * l.dilation[1] - l.pad[1];
                 if (i < 0 || i >= l.x[2] || j < 0 || j >= l.x[3]) continue;
-                const int64_t at_x = ((n * l.x[1] + k / filters * l.w[1] + c) * l.x[2] + i) * l.x[3] + j, at_w = ((k * l.w[1] + c) * l.w[2] + r) * l.w[3] + s,
-                              at_y = ((n * l.y[1] + k) * l.y[2] + p) * l.y[3] + q;
+                const int64_t at_x = ((n * l.x[1] + k / filters * l.w[1] + c) * l.x[2] + i) * l.x[3] + j,
+                              at_w = ((k * l.w[1] + c) * l.w[2] + r) * l.w[3] + s, at_y = ((n * l.y[1] + k) * l.y[2] + p) * l.y[3] + q;
                 if (forward) (*forward)[static_cast<size_t>(at_y)] += x[at_x] * w[at_w];
                 if (data) (*data)[static_cast<size_t>(at_x)] += y[at_y] * w[at_w];
                 if (weights) (*weights)[static_cast<size_t>(at_w)] += y[at_y] * x[at_x];
@@ -366,25 +534,32 @@ std::vector<float> Laid(const std::vector<float>& v, const Dims& dims, bool last
       for (int64_t c = 0; c < dims[2]; ++c)
         for (int64_t d = 0; d < dims[3]; ++d, ++i) {
           const size_t at = static_cast<size_t>(a * strides[0] + b * strides[1] + c * strides[2] + d * strides[3]);
-          if (back) to[i] = v[at];
-          else to[at] = v[i];
+          if (back)
+            to[i] = v[at];
+          else
+            to[at] = v[i];
         }
   return to;
 }
 
 TEST(HostGpuCudnn, ConvolutionsAsSixLoops) {
   const Backend api(StandIn());
-  const Layer layers[] = {{{2, 6, 7, 8}, {4, 6, 3, 3}, {2, 4, 7, 8}, {1, 1}, {1, 1}, {1, 1}},   {{2, 6, 7, 8}, {4, 3, 3, 2}, {2, 4, 4, 4}, {1, 0}, {2, 2}, {1, 1}},
-                          {{1, 4, 9, 9}, {4, 1, 3, 3}, {1, 4, 5, 9}, {0, 2}, {1, 1}, {2, 2}}, {{2, 5, 4, 3}, {3, 5, 1, 1}, {2, 3, 4, 3}, {0, 0}, {1, 1}, {1, 1}}};
+  const Layer layers[] = {{{2, 6, 7, 8}, {4, 6, 3, 3}, {2, 4, 7, 8}, {1, 1}, {1, 1}, {1, 1}},
+                          {{2, 6, 7, 8}, {4, 3, 3, 2}, {2, 4, 4, 4}, {1, 0}, {2, 2}, {1, 1}},
+                          {{1, 4, 9, 9}, {4, 1, 3, 3}, {1, 4, 5, 9}, {0, 2}, {1, 1}, {2, 2}},
+                          {{2, 5, 4, 3}, {3, 5, 1, 1}, {2, 3, 4, 3}, {0, 0}, {1, 1}, {1, 1}}};
   for (const Layer& l : layers)
     for (bool last : {false, true}) {
-      const std::vector<float> x = Random(static_cast<size_t>(Size(l.x)), 1), w = Random(static_cast<size_t>(Size(l.w)), 2), dy = Random(static_cast<size_t>(Size(l.y)), 3);
+      const std::vector<float> x = Random(static_cast<size_t>(Size(l.x)), 1), w = Random(static_cast<size_t>(Size(l.w)), 2),
+                               dy = Random(static_cast<size_t>(Size(l.y)), 3);
       std::vector<float> y(dy.size()), dx(x.size()), dw(w.size());
       Loops(l, x.data(), w.data(), dy.data(), &y, &dx, &dw);
       auto strides = [last](const Dims& d) { return last ? ChannelsLast(d) : Packed(d); };
       for (int pass = 0; pass < 3; ++pass) {
         Builder b(api);
-        const D graph = b.Graph({b.Convolve(pass, b.Convolution(l.pad, l.stride, l.dilation), b.Tensor({1, l.x, strides(l.x)}), b.Tensor({2, l.w, strides(l.w)}), b.Tensor({3, l.y, strides(l.y)}))}, Handle());
+        const D graph = b.Graph({b.Convolve(pass, b.Convolution(l.pad, l.stride, l.dilation), b.Tensor({1, l.x, strides(l.x)}),
+                                            b.Tensor({2, l.w, strides(l.w)}), b.Tensor({3, l.y, strides(l.y)}))},
+                                Handle());
         ASSERT_FALSE(b.refused());
         const std::vector<Planned> plans = Plans(b, graph);
         EXPECT_GE(plans.size(), 4u);
@@ -427,40 +602,48 @@ TEST(HostGpuCudnn, FusedGraphsInHalf) {
   const Layer l = {{2, 6, 5, 5}, {4, 6, 3, 3}, {2, 4, 5, 5}, {1, 1}, {1, 1}, {1, 1}};
   const cudnnDataType_t half = CUDNN_DATA_HALF;
   const TensorSpec sum = {101, l.y, {}, CUDNN_DATA_FLOAT, true}, biased = {102, l.y, {}, CUDNN_DATA_FLOAT, true};
-  const D convolution = b.Convolve(0, b.Convolution(l.pad, l.stride, l.dilation), b.Tensor({1, l.x, {}, half}), b.Tensor({2, l.w, {}, half}), b.Tensor(kMiddle));
+  const D convolution = b.Convolve(0, b.Convolution(l.pad, l.stride, l.dilation), b.Tensor({1, l.x, {}, half}),
+                                   b.Tensor({2, l.w, {}, half}), b.Tensor(kMiddle));
   const D add = b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor(kMiddle), b.Tensor({4, l.y, {}, half}), b.Tensor(sum));
   const D bias = b.Pointwise(CUDNN_POINTWISE_ADD, b.Tensor(sum), b.Tensor({5, {1, 4, 1, 1}, {}, half}), b.Tensor(biased));
   const D relu = b.Pointwise(CUDNN_POINTWISE_RELU_FWD, b.Tensor(biased), nullptr, b.Tensor({3, l.y, {}, half}));
   const D graph = b.Graph({convolution, add, bias, relu}, Handle());
   ASSERT_FALSE(b.refused());
-  const std::vector<float> x = Random(static_cast<size_t>(Size(l.x)), 1), w = Random(static_cast<size_t>(Size(l.w)), 2), z = Random(static_cast<size_t>(Size(l.y)), 3), c = Random(4, 4);
+  const std::vector<float> x = Random(static_cast<size_t>(Size(l.x)), 1), w = Random(static_cast<size_t>(Size(l.w)), 2),
+                           z = Random(static_cast<size_t>(Size(l.y)), 3), c = Random(4, 4);
   std::vector<float> y(z.size());
   Loops(l, x.data(), w.data(), nullptr, &y, nullptr, nullptr);
   for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<float>(float16(std::max(0.f, y[i] + z[i] + c[i / 25 % 4])));
   auto narrow = [](const std::vector<float>& v) { return std::vector<float16>(v.begin(), v.end()); };
   for (const Planned& p : Plans(b, graph)) {
-    const OnDevice<float16> on_x(narrow(x)), on_w(narrow(w)), on_z(narrow(z)), on_c(narrow(c));   // the addend is the result's memory
+    const OnDevice<float16> on_x(narrow(x)), on_w(narrow(w)), on_z(narrow(z)), on_c(narrow(c));  // the addend is the result's memory
     const OnDevice<char> workspace(std::vector<char>(static_cast<size_t>(p.workspace) + 1));
-    ASSERT_EQ(Execute(b, p.plan, {{1, on_x.get()}, {2, on_w.get()}, {3, on_z.get()}, {4, on_z.get()}, {5, on_c.get()}}, workspace.get()), CUDNN_STATUS_SUCCESS);
+    ASSERT_EQ(Execute(b, p.plan, {{1, on_x.get()}, {2, on_w.get()}, {3, on_z.get()}, {4, on_z.get()}, {5, on_c.get()}}, workspace.get()),
+              CUDNN_STATUS_SUCCESS);
     const std::vector<float16> got = on_z.Values();
     EXPECT_EQ(std::vector<float>(got.begin(), got.end()), y);
   }
 }
 
-// Random numbers in two graphs: the same by the same seed and offset, others by others, as many ones as asked for.
+// Random numbers in two graphs: the same by the same seed and offset, others by others, as many
+// ones as asked for.
 TEST(HostGpuCudnn, RandomNumbersFollowSeedAndOffset) {
   const Backend api(StandIn());
   const Dims d = {2, 3, 40, 50}, one = {1, 1, 1, 1};
   auto draw = [&](int64_t seed, int64_t offset, double probability, float scale) {
     Builder b(api);
     const D stays = b.Tensor({100, d, {}, CUDNN_DATA_FLOAT, true}), factor = b.Tensor({3, one, {}, CUDNN_DATA_FLOAT, false, true});
-    const D graph = b.Graph({b.Stays(probability, b.Tensor({1, one, {}, CUDNN_DATA_INT64}), b.Tensor({2, one, {}, CUDNN_DATA_INT64}), stays), b.Pointwise(CUDNN_POINTWISE_MUL, stays, factor, b.Tensor({4, d}))}, Handle());
+    const D graph =
+        b.Graph({b.Stays(probability, b.Tensor({1, one, {}, CUDNN_DATA_INT64}), b.Tensor({2, one, {}, CUDNN_DATA_INT64}), stays),
+                 b.Pointwise(CUDNN_POINTWISE_MUL, stays, factor, b.Tensor({4, d}))},
+                Handle());
     EXPECT_FALSE(b.refused());
     const OnDevice<int64_t> on_seed({seed}), on_offset({offset});
     const OnDevice<float> out(std::vector<float>(static_cast<size_t>(Size(d))));
     const std::vector<Planned> plans = Plans(b, graph);
     EXPECT_FALSE(plans.empty());
-    for (const Planned& p : plans) EXPECT_EQ(Execute(b, p.plan, {{1, on_seed.get()}, {2, on_offset.get()}, {3, &scale}, {4, out.get()}}, nullptr), CUDNN_STATUS_SUCCESS);
+    for (const Planned& p : plans)
+      EXPECT_EQ(Execute(b, p.plan, {{1, on_seed.get()}, {2, on_offset.get()}, {3, &scale}, {4, out.get()}}, nullptr), CUDNN_STATUS_SUCCESS);
     return out.Values();
   };
   const std::vector<float> first = draw(7, int64_t{1} << 40, 0.75, 2);
@@ -468,7 +651,8 @@ TEST(HostGpuCudnn, RandomNumbersFollowSeedAndOffset) {
   EXPECT_NE(first, draw(8, int64_t{1} << 40, 0.75, 2));
   EXPECT_NE(first, draw(7, (int64_t{1} << 40) + 1, 0.75, 2));
   EXPECT_NEAR(static_cast<double>(std::count(first.begin(), first.end(), 2.f)) / static_cast<double>(first.size()), 0.75, 0.02);
-  EXPECT_EQ(std::count(first.begin(), first.end(), 2.f) + std::count(first.begin(), first.end(), 0.f), static_cast<std::ptrdiff_t>(first.size()));
+  EXPECT_EQ(std::count(first.begin(), first.end(), 2.f) + std::count(first.begin(), first.end(), 0.f),
+            static_cast<std::ptrdiff_t>(first.size()));
   Builder b(api);
   b.Stays(1.5, b.Tensor({1, one, {}, CUDNN_DATA_INT64}), b.Tensor({2, one, {}, CUDNN_DATA_INT64}), b.Tensor({4, d}));
   EXPECT_TRUE(b.refused());
@@ -479,26 +663,34 @@ TEST(HostGpuCudnn, AttentionAsLoops) {
   const Backend api(StandIn());
   Builder b(api);
   const int64_t n = 2, rows = 3, columns = 5, width = 8;
-  const Dims qd = {n, 1, rows, width}, kd = {n, 1, width, columns}, vd = {n, 1, columns, width}, sd = {n, 1, rows, columns}, rd = {n, 1, rows, 1};
+  const Dims qd = {n, 1, rows, width}, kd = {n, 1, width, columns}, vd = {n, 1, columns, width}, sd = {n, 1, rows, columns},
+             rd = {n, 1, rows, 1};
   int64_t next = 100;
   auto inside = [&](const Dims& d) { return b.Tensor({next++, d, {}, CUDNN_DATA_FLOAT, true}); };
-  const D q = b.Tensor({1, qd}), k = b.Tensor({2, kd, {columns * width, columns * width, 1, width}}), v = b.Tensor({3, vd}), scale = b.Tensor({5, {1, 1, 1, 1}, {}, CUDNN_DATA_FLOAT, false, true});
-  const D raw = inside(sd), scaled = inside(sd), largest = inside(rd), centred = inside(sd), e = inside(sd), sum = inside(rd), weights = inside(sd);
-  const D graph = b.Graph({b.Product(q, k, raw), b.Pointwise(CUDNN_POINTWISE_MUL, raw, scale, scaled), b.Reduce(CUDNN_REDUCE_TENSOR_MAX, scaled, largest), b.Pointwise(CUDNN_POINTWISE_SUB, scaled, largest, centred),
-                           b.Pointwise(CUDNN_POINTWISE_EXP, centred, nullptr, e), b.Reduce(CUDNN_REDUCE_TENSOR_ADD, e, sum), b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, weights),
-                           b.Product(weights, v, b.Tensor({4, qd}))}, Handle());
+  const D q = b.Tensor({1, qd}), k = b.Tensor({2, kd, {columns * width, columns * width, 1, width}}), v = b.Tensor({3, vd}),
+          scale = b.Tensor({5, {1, 1, 1, 1}, {}, CUDNN_DATA_FLOAT, false, true});
+  const D raw = inside(sd), scaled = inside(sd), largest = inside(rd), centred = inside(sd), e = inside(sd), sum = inside(rd),
+          weights = inside(sd);
+  const D graph = b.Graph({b.Product(q, k, raw), b.Pointwise(CUDNN_POINTWISE_MUL, raw, scale, scaled),
+                           b.Reduce(CUDNN_REDUCE_TENSOR_MAX, scaled, largest), b.Pointwise(CUDNN_POINTWISE_SUB, scaled, largest, centred),
+                           b.Pointwise(CUDNN_POINTWISE_EXP, centred, nullptr, e), b.Reduce(CUDNN_REDUCE_TENSOR_ADD, e, sum),
+                           b.Pointwise(CUDNN_POINTWISE_DIV, e, sum, weights), b.Product(weights, v, b.Tensor({4, qd}))},
+                          Handle());
   ASSERT_FALSE(b.refused());
-  const std::vector<float> hq = Random(static_cast<size_t>(n * rows * width), 1), hk = Random(static_cast<size_t>(n * columns * width), 2), hv = Random(static_cast<size_t>(n * columns * width), 3);
+  const std::vector<float> hq = Random(static_cast<size_t>(n * rows * width), 1), hk = Random(static_cast<size_t>(n * columns * width), 2),
+                           hv = Random(static_cast<size_t>(n * columns * width), 3);
   std::vector<double> want(hq.size());
   for (int64_t i = 0; i < n * rows; ++i) {
     const int64_t first = i / rows * columns;
     double total = 0;
     for (int64_t j = 0; j < columns; ++j) {
       double score = 0;
-      for (int64_t l = 0; l < width; ++l) score += static_cast<double>(hq[static_cast<size_t>(i * width + l)] * hk[static_cast<size_t>((first + j) * width + l)]);
+      for (int64_t l = 0; l < width; ++l)
+        score += static_cast<double>(hq[static_cast<size_t>(i * width + l)] * hk[static_cast<size_t>((first + j) * width + l)]);
       const double weight = std::exp(score / 2);
       total += weight;
-      for (int64_t l = 0; l < width; ++l) want[static_cast<size_t>(i * width + l)] += weight * static_cast<double>(hv[static_cast<size_t>((first + j) * width + l)]);
+      for (int64_t l = 0; l < width; ++l)
+        want[static_cast<size_t>(i * width + l)] += weight * static_cast<double>(hv[static_cast<size_t>((first + j) * width + l)]);
     }
     for (int64_t l = 0; l < width; ++l) want[static_cast<size_t>(i * width + l)] /= total;
   }

@@ -1,8 +1,8 @@
-// Eager operators and autograd: several threads against serial results, and errors that surface at the wait.
+// Eager operators and autograd: several threads against serial results, and errors that surface at
+// the wait.
 #include "mxnet/imperative.h"
 
 #include <gtest/gtest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,12 +57,18 @@ constexpr int kThreads = 4;
 
 }  // namespace
 
-// Every thread runs the same operators on the same inputs, small ones that run at once and large ones that are queued; all must see what one thread sees.
+// Every thread runs the same operators on the same inputs, small ones that run at once and large
+// ones that are queued; all must see what one thread sees.
 TEST(Imperative, ManyThreadsOnSharedInputs) {
-  struct Case { const char* op; std::vector<NDArray> in; AttrDict dict; };
+  struct Case {
+    const char* op;
+    std::vector<NDArray> in;
+    AttrDict dict;
+  };
   std::vector<Case> cases;
   for (int n : {3, 300}) {
-    NDArray a = Random(Shape{n, n}, 1), b = Random(Shape{n, n}, 2), bias = Random(Shape{n}, 3), image = Random(Shape{2, 3, n / 10 + 4, 8}, 4);
+    NDArray a = Random(Shape{n, n}, 1), b = Random(Shape{n, n}, 2), bias = Random(Shape{n}, 3),
+            image = Random(Shape{2, 3, n / 10 + 4, 8}, 4);
     NDArray kernel = Random(Shape{5, 3, 3, 3}, 5), channels = Random(Shape{5}, 6);
     cases.push_back({"elemwise_add", {a, b}, {}});
     cases.push_back({"broadcast_mul", {a, bias}, {}});
@@ -134,7 +140,8 @@ TEST(Imperative, EqualSeedsGiveEqualNumbersWhateverElseRuns) {
 
 // ---- autograd
 
-// Each thread records and differentiates its own net over shared weights. d sum(tanh(x w)) has a closed form in the recorded values.
+// Each thread records and differentiates its own net over shared weights. d sum(tanh(x w)) has a
+// closed form in the recorded values.
 TEST(Autograd, ManyThreadsOverSharedWeights) {
   NDArray w = Random(Shape{16, 16}, 9);
   auto gradient = [&w](int seed) {
@@ -216,7 +223,8 @@ TEST(ImperativeError, ArgumentsAreRefusedAtOnce) {
   EXPECT_NE(ErrorOf([&] { CallInto("sum", {a}, b); }).find("sum"), std::string::npos);
 }
 
-// An index that only the kernel can see to be wrong: the result is poisoned, and what depends on it; nothing else is. The first wait tells.
+// An index that only the kernel can see to be wrong: the result is poisoned, and what depends on
+// it; nothing else is. The first wait tells.
 TEST(ImperativeError, StaysWithWhatItPoisons) {
   for (int n : {4, 200000}) {
     const std::string wrong = std::to_string(2 * n);
@@ -289,7 +297,8 @@ TEST(ImperativeFork, ChildrenComputeWhileThreadsAllocate) {
 }
 
 int main(int argc, char** argv) {
-  // Several workers, so that operators of different threads really overlap; the variable is read at load, hence the second start.
+  // Several workers, so that operators of different threads really overlap; the variable is read at
+  // load, hence the second start.
   if (setenv("MXNET_CPU_WORKER_NTHREADS", "4", 0) == 0 && Env::Get().cpu_worker_nthreads < 2) {
     execv("/proc/self/exe", argv);
     return 1;

@@ -1,4 +1,6 @@
 // Weights kept in nodes' states: made once per version, one copy of what is equal.
+#include "operator/nn/cpu_gemm/kept_weights.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,8 +8,6 @@
 #include <memory>
 #include <thread>
 #include <vector>
-
-#include "operator/nn/kept_weights.h"
 
 namespace mxnet {
 namespace nn {
@@ -60,7 +60,7 @@ TEST(KeptWeights, MadeAgainForANewVersionAlone) {
   a.version = 2;
   EXPECT_EQ(-63.f, a.Kept()[3]);
   EXPECT_EQ(2, a.made);
-  EXPECT_EQ(4.f * 7, other[3]);   // b's copy has not changed
+  EXPECT_EQ(4.f * 7, other[3]);  // b's copy has not changed
   EXPECT_EQ(other, b.Kept());
   EXPECT_EQ(1, b.made);
 }
@@ -86,8 +86,8 @@ TEST(KeptWeights, ManyThreads) {
       for (int i = 0; i < kNodes; ++i) {
         nodes[t].push_back(std::make_unique<Node>(Numbers(300, static_cast<float>(i))));
         kept[t].push_back(nodes[t].back()->Kept());
-        Node passing(Numbers(300, static_cast<float>(1000 * t + i)));   // comes and goes
-        EXPECT_EQ(static_cast<float>(1000 * t + i) * 7, passing.Kept()[0]);
+        Node per_call(Numbers(300, static_cast<float>(1000 * t + i)));  // comes and goes
+        EXPECT_EQ(static_cast<float>(1000 * t + i) * 7, per_call.Kept()[0]);
       }
     });
   for (auto& t : threads) t.join();

@@ -1,4 +1,5 @@
-/* Stores of include/mxnet/kvstore.h, and RecordIO and engine functions of the C ABI that have no test elsewhere. */
+/* Stores of include/mxnet/kvstore.h, and RecordIO and engine functions of the C ABI that have no
+ * test elsewhere. */
 #include "mxnet/kvstore.h"
 
 #include <gtest/gtest.h>
@@ -58,11 +59,11 @@ TEST_P(Stores, SumsReplaceWhatIsStored) {
   kv->Pull({3}, {&out});
   EXPECT_EQ(Read(out), Values({1, 1}));
   kv->Push({3, 3}, {&two, &five});
-  kv->Push({3, 3}, {&two, &five});   // replaces, does not add
+  kv->Push({3, 3}, {&two, &five});  // replaces, does not add
   kv->Pull({3}, {&out});
   EXPECT_EQ(Read(out), Values({7, 10}));
   kv->Push({3}, {&two});
-  two.SyncCopyFromCPU(Values({0, 0}).data(), 8);   // the store has its own copy
+  two.SyncCopyFromCPU(Values({0, 0}).data(), 8);  // the store has its own copy
   kv->Pull({3}, {&out});
   EXPECT_EQ(Read(out), Values({2, 3}));
 }
@@ -155,18 +156,23 @@ TEST_P(Stores, ManyKeysManyRoundsKeepOrder) {
     kv->Init({k}, {&weights[k]});
   }
   for (int r = 0; r < rounds; ++r) {
-    for (int k = 0; k < keys; ++k) kv->PushPull({k, k}, {&grads[k], &weights[k]}, {k}, {&weights[k]}, -k);   // weight += grad
+    for (int k = 0; k < keys; ++k) kv->PushPull({k, k}, {&grads[k], &weights[k]}, {k}, {&weights[k]}, -k);  // weight += grad
   }
   for (int k = 0; k < keys; ++k)
     for (float v : Read(weights[k])) ASSERT_EQ(v, static_cast<float>(k + rounds));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Stores, ::testing::Values("local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"));
+INSTANTIATE_TEST_SUITE_P(All, Stores,
+                         ::testing::Values("local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"));
 
 TEST(KVStoreTest, TypesThatDoNotExist) {
   EXPECT_EQ(KVStore::Create("LOCAL")->type(), "local");
   for (const char* type : {"dist_sync", "dist_async", "foo", ""})
-    EXPECT_NE(ErrorOf([&] { KVStore::Create(type); }).find("accepted: local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device"), std::string::npos) << type;
+    EXPECT_NE(ErrorOf([&] {
+                KVStore::Create(type);
+              }).find("accepted: local, local_update_cpu, local_allreduce_cpu, device, local_allreduce_device"),
+              std::string::npos)
+        << type;
 }
 
 TEST(KVStoreTest, SumsDoNotDependOnThreads) {
@@ -247,7 +253,9 @@ TEST(KVStoreCTest, UpdatersByKindOfKey) {
   EXPECT_EQ(MXKVStorePushEx(names, 1, &name, &value, 0), -1);
   EXPECT_NE(std::string(MXGetLastError()).find("takes numbers as keys; got five"), std::string::npos);
   int rank = -1, size = -1, dead = -1, worker = -1;
-  ASSERT_EQ(MXKVStoreGetRank(names, &rank) | MXKVStoreGetGroupSize(names, &size) | MXKVStoreGetNumDeadNode(names, 0, &dead, 1) | MXKVStoreIsWorkerNode(&worker), 0);
+  ASSERT_EQ(MXKVStoreGetRank(names, &rank) | MXKVStoreGetGroupSize(names, &size) | MXKVStoreGetNumDeadNode(names, 0, &dead, 1) |
+                MXKVStoreIsWorkerNode(&worker),
+            0);
   EXPECT_EQ(rank + 10 * size + 100 * dead + 1000 * worker, 1010);
   EXPECT_EQ(MXKVStorePull(nullptr, 1, &five, &value, 0), -1);
   EXPECT_EQ(MXKVStoreFree(numbers) | MXKVStoreFree(names), 0);
@@ -258,7 +266,10 @@ TEST(EnginePushC, RunsInOrderAndFreesItsParameter) {
   NDArray a = Filled({1});
   NDArrayHandle handle = &a;
   const Context ctx = Context::CPU();
-  struct Param { NDArray* array; float add; };
+  struct Param {
+    NDArray* array;
+    float add;
+  };
   auto add = [](void*, void* p) {
     auto* param = static_cast<Param*>(p);
     param->array->data().data<float>()[0] += param->add;
@@ -267,7 +278,8 @@ TEST(EnginePushC, RunsInOrderAndFreesItsParameter) {
     delete static_cast<Param*>(p);
     ++freed;
   };
-  for (int i = 0; i < 10; ++i) ASSERT_EQ(MXEnginePushSyncND(add, new Param{&a, 2}, free_param, &ctx, nullptr, 0, &handle, 1, nullptr, 0, "add_two"), 0);
+  for (int i = 0; i < 10; ++i)
+    ASSERT_EQ(MXEnginePushSyncND(add, new Param{&a, 2}, free_param, &ctx, nullptr, 0, &handle, 1, nullptr, 0, "add_two"), 0);
   auto later = [](void*, void* done, void* p) {
     auto* param = static_cast<Param*>(p);
     param->array->data().data<float>()[0] *= param->add;
@@ -307,7 +319,8 @@ std::string Magic() { return std::string(reinterpret_cast<const char*>(&kRecordM
 TEST(RecordIOTest, RoundTripWithMagicInside) {
   TempFile file;
   const std::string m = Magic();
-  const std::vector<std::string> records = {"", "a", "abcd", m, m + m, "x" + m, "abcd" + m, m + "tail", "abcd" + m + m + "efg", std::string(100000, 'z'), "12345678" + m};
+  const std::vector<std::string> records = {
+      "", "a", "abcd", m, m + m, "x" + m, "abcd" + m, m + "tail", "abcd" + m + m + "efg", std::string(100000, 'z'), "12345678" + m};
   std::vector<uint64_t> places;
   {
     RecordWriter writer(file.path);
@@ -355,12 +368,15 @@ TEST(RecordIOTest, EveryTruncationAndEveryChangedByteIsHarmless) {
     file.Write(good.substr(0, n));
     RecordReader reader(file.path);
     std::string got;
-    const std::string error = ErrorOf([&] { while (reader.Read(&got)) {} });
+    const std::string error = ErrorOf([&] {
+      while (reader.Read(&got)) {
+      }
+    });
     EXPECT_EQ(error.empty(), n == 0 || n == 20) << n << ": " << error;
     if (!error.empty()) {
       EXPECT_NE(error.find(", byte "), std::string::npos) << error;
       EXPECT_TRUE(reader.Tell() == 0 || reader.Tell() == 20);
-      EXPECT_FALSE(ErrorOf([&] { reader.Read(&got); }).empty());   // it stands where it did
+      EXPECT_FALSE(ErrorOf([&] { reader.Read(&got); }).empty());  // it stands where it did
     }
   }
   for (size_t at = 0; at < good.size(); ++at) {
@@ -371,7 +387,9 @@ TEST(RecordIOTest, EveryTruncationAndEveryChangedByteIsHarmless) {
       RecordReader reader(file.path);
       std::string got;
       size_t largest = 0;
-      ErrorOf([&] { while (reader.Read(&got)) largest = std::max(largest, got.capacity()); });
+      ErrorOf([&] {
+        while (reader.Read(&got)) largest = std::max(largest, got.capacity());
+      });
       EXPECT_LE(largest, 4 * good.size());
     }
   }
@@ -386,7 +404,7 @@ TEST(RecordIOTest, WhatIsWrongIsNamed) {
   RecordReader big(file.path);
   EXPECT_NE(ErrorOf([&] { big.Read(&got); }).find("byte 8: a part of 536870911 bytes"), std::string::npos);
   EXPECT_NE(ErrorOf([&] { big.Seek(13); }).find("beyond its end"), std::string::npos);
-  file.Write(Magic() + std::string("\0\0\0\x40", 4));   // a middle part first
+  file.Write(Magic() + std::string("\0\0\0\x40", 4));  // a middle part first
   EXPECT_NE(ErrorOf([&] { RecordReader(file.path).Read(&got); }).find("continuation flag 2"), std::string::npos);
   file.Write("not a record");
   EXPECT_NE(ErrorOf([&] { RecordReader(file.path).Read(&got); }).find("byte 0: found 0x20746f6e"), std::string::npos);

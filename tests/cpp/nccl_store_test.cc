@@ -1,4 +1,5 @@
-/* What the store of type nccl asks of the library, on GPUs whose streams are threads: which devices, which operations, how many at once, in which place. */
+/* What the store of type nccl asks of the library, on GPUs whose streams are threads: which
+ * devices, which operations, how many at once, in which place. */
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,11 +24,13 @@ struct Asked {
   Devices devices;
   std::vector<nccl::Call> calls;
 };
-std::mutex g_mutex;   // guards what follows
+std::mutex g_mutex;  // guards what follows
 std::vector<Asked> g_asked;
 std::string g_missing, g_fails;
 
-const char* Name(nccl::Call::Kind kind) { return kind == nccl::Call::kReduce ? "reduce" : kind == nccl::Call::kBroadcast ? "broadcast" : "allreduce"; }
+const char* Name(nccl::Call::Kind kind) {
+  return kind == nccl::Call::kReduce ? "reduce" : kind == nccl::Call::kBroadcast ? "broadcast" : "allreduce";
+}
 
 void Compute(const nccl::Call& c) {
   const size_t count = static_cast<size_t>(c.count);
@@ -37,40 +40,42 @@ void Compute(const nccl::Call& c) {
     for (size_t i = 0; i < count; ++i) result[i] += static_cast<const float*>(c.in[k])[i];
   }
   for (size_t k = 0; k < c.out.size(); ++k)
-    if (c.out[k] != nullptr && (c.kind != nccl::Call::kReduce || static_cast<int>(k) == c.root)) std::copy(result.begin(), result.end(), static_cast<float*>(c.out[k]));
+    if (c.out[k] != nullptr && (c.kind != nccl::Call::kReduce || static_cast<int>(k) == c.root))
+      std::copy(result.begin(), result.end(), static_cast<float*>(c.out[k]));
 }
 
-const nccl::Library kFake = {
-    [] {
-      std::lock_guard<std::mutex> lock(g_mutex);
-      return g_missing;
-    },
-    [](const Devices& devices) -> void* { return new Devices(devices); },   // a handful
-    [](void* clique, const std::vector<nccl::Call>& calls, const RunContext& run) {
-      std::lock_guard<std::mutex> lock(g_mutex);
-      const Devices& devices = *static_cast<Devices*>(clique);
-      EXPECT_EQ(run.ctx, Context::GPU(devices[0]));
-      if (!g_fails.empty()) throw Error(g_fails);
-      g_asked.push_back({devices, calls});
-      for (const nccl::Call& c : calls) {
-        EXPECT_EQ(c.in.size(), devices.size());
-        EXPECT_EQ(c.out.size(), devices.size());
-        EXPECT_EQ(c.dtype, kFloat32);
-        static_cast<FakeStream*>(run.stream)->Put([c] { Compute(c); });
-      }
-    }};
+const nccl::Library kFake = {[] {
+                               std::lock_guard<std::mutex> lock(g_mutex);
+                               return g_missing;
+                             },
+                             [](const Devices& devices) -> void* { return new Devices(devices); },  // a handful
+                             [](void* clique, const std::vector<nccl::Call>& calls, const RunContext& run) {
+                               std::lock_guard<std::mutex> lock(g_mutex);
+                               const Devices& devices = *static_cast<Devices*>(clique);
+                               EXPECT_EQ(run.ctx, Context::GPU(devices[0]));
+                               if (!g_fails.empty()) throw Error(g_fails);
+                               g_asked.push_back({devices, calls});
+                               for (const nccl::Call& c : calls) {
+                                 EXPECT_EQ(c.in.size(), devices.size());
+                                 EXPECT_EQ(c.out.size(), devices.size());
+                                 EXPECT_EQ(c.dtype, kFloat32);
+                                 static_cast<FakeStream*>(run.stream)->Put([c] { Compute(c); });
+                               }
+                             }};
 
 class NcclStore : public testing::Test {
  protected:
-  static void SetUpTestSuite() {   // stays: workers give their streams back when the process ends
+  static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
     engine::SetStreamHooks(&kFakeStreams);
     storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
       static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 24));
       return *keep;
     });
     DeviceCopy::Get().copy = [](void* dst, Context, const void* src, Context, size_t bytes, void* stream) {
-      if (stream == nullptr) std::memcpy(dst, src, bytes);
-      else static_cast<FakeStream*>(stream)->Put([=] { std::memcpy(dst, src, bytes); });
+      if (stream == nullptr)
+        std::memcpy(dst, src, bytes);
+      else
+        static_cast<FakeStream*>(stream)->Put([=] { std::memcpy(dst, src, bytes); });
     };
     nccl::SetLibrary(kFake);
   }
@@ -134,7 +139,8 @@ TEST_F(NcclStore, KeysThatComeTogetherTravelTogetherAndEveryDeviceIsHome) {
   KVStore::Keys keys, each;
   for (int k = 0; k < 4; ++k) {
     keys.emplace_back(k);
-    for (int dev = 0; dev < 2; ++dev) each.emplace_back(k), values.push_back(On(dev, Values(5, static_cast<float>(k + 1)))), outs.push_back(On(dev, Values(5, 0)));
+    for (int dev = 0; dev < 2; ++dev)
+      each.emplace_back(k), values.push_back(On(dev, Values(5, static_cast<float>(k + 1)))), outs.push_back(On(dev, Values(5, 0)));
   }
   kv->Init(keys, {&values[0], &values[0], &values[0], &values[0]});
   kv->SetUpdater([](const KVKey&, const NDArray& pushed, NDArray* stored) {
@@ -142,8 +148,9 @@ TEST_F(NcclStore, KeysThatComeTogetherTravelTogetherAndEveryDeviceIsHome) {
     CopyFromTo(pushed, *stored);
   });
   kv->PushPull(each, Pointers(&values), each, Pointers(&outs));
-  EXPECT_EQ(AskedFor(), "reduce 0,1 root 0; reduce 0,1 root 1; reduce 0,1 root 0; reduce 0,1 root 1 | "
-                        "broadcast 0,1 root 0; broadcast 0,1 root 1; broadcast 0,1 root 0; broadcast 0,1 root 1");
+  EXPECT_EQ(AskedFor(),
+            "reduce 0,1 root 0; reduce 0,1 root 1; reduce 0,1 root 0; reduce 0,1 root 1 | "
+            "broadcast 0,1 root 0; broadcast 0,1 root 1; broadcast 0,1 root 0; broadcast 0,1 root 1");
   for (size_t i = 0; i < outs.size(); ++i) EXPECT_EQ(Read(outs[i]), Values(5, 2.0f * static_cast<float>(i / 2 + 1)));
 }
 
@@ -154,13 +161,13 @@ TEST_F(NcclStore, WithoutAnUpdaterThereAndBackIsOneOperation) {
   KVStore::Arrays all = Pointers(&a), more = Pointers(&b);
   all.insert(all.end(), more.begin(), more.end());
   kv->PushPull({"a", "a", "b", "b"}, all, {"a", "a", "b", "b"}, all);
-  const std::string asked = AskedFor();   // of two cliques, in any order
+  const std::string asked = AskedFor();  // of two cliques, in any order
   EXPECT_TRUE(asked == "allreduce 0,1 | allreduce 1,2" || asked == "allreduce 1,2 | allreduce 0,1") << asked;
   EXPECT_EQ(Read(a[0]), Values({3}));
   EXPECT_EQ(Read(a[1]), Values({3}));
   EXPECT_EQ(Read(b[0]), Values({7}));
   EXPECT_EQ(Read(b[1]), Values({7}));
-  kv->Pull({"a"}, {&out});   // what is stored follows
+  kv->Pull({"a"}, {&out});  // what is stored follows
   EXPECT_EQ(Read(out), Values({3}));
   EXPECT_EQ(AskedFor(), "broadcast 0,2 root 0");
 }
@@ -195,13 +202,14 @@ TEST_F(NcclStore, WhatOneDeviceHasNeedsNoLibrary) {
 }
 
 TEST_F(NcclStore, ManyRoundsKeepOrder) {
-  std::vector<NDArray> grads{On(0, Values(50, 1)), On(1, Values(50, 1)), On(2, Values(50, 1))}, weights{On(0, Values(50, 0)), On(1, Values(50, 0)), On(2, Values(50, 0))};
+  std::vector<NDArray> grads{On(0, Values(50, 1)), On(1, Values(50, 1)), On(2, Values(50, 1))},
+      weights{On(0, Values(50, 0)), On(1, Values(50, 0)), On(2, Values(50, 0))};
   kv->Init({0}, {&weights[0]});
   for (int round = 0; round < 40; ++round) {
     std::vector<NDArray> all{grads[0], grads[1], grads[2]};
     kv->PushPull({0, 0, 0}, Pointers(&all), {0, 0, 0}, Pointers(&weights), -round);
     for (size_t d = 0; d < 3; ++d) {
-      CopyFromTo(weights[d], grads[d]);   // 1, 3, 9, ... and halved by nobody
+      CopyFromTo(weights[d], grads[d]);  // 1, 3, 9, ... and halved by nobody
       if (round % 3 == 2) grads[d] = On(static_cast<int>(d), Values(50, 1));
     }
   }
@@ -232,7 +240,9 @@ TEST_F(NcclStore, SaysWhatIsMissing) {
     return std::string();
   };
   g_missing = "libnccl.so.2 cannot be loaded";
-  EXPECT_NE(why().find("[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: libnccl.so.2 cannot be loaded; accepted: device"), std::string::npos) << why();
+  EXPECT_NE(why().find("[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: libnccl.so.2 cannot be loaded; accepted: device"),
+            std::string::npos)
+      << why();
   const nccl::Library before = nccl::SetLibrary({});
   EXPECT_NE(why().find("this build has no CUDA; accepted: device"), std::string::npos) << why();
   nccl::SetLibrary(before);

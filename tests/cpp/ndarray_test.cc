@@ -1,8 +1,8 @@
-// NDArray: views, copies, conversions, containers under corruption, DLPack, and all of it from several threads.
+// NDArray: views, copies, conversions, containers under corruption, DLPack, and all of it from
+// several threads.
 #include "mxnet/ndarray.h"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <cmath>
@@ -105,7 +105,12 @@ TEST(NDArrayView, RefusesWhatIsOutOfRange) {
 }
 
 TEST(NDArrayView, ReshapeCodes) {
-  struct Case { Shape from; std::vector<int64_t> codes; bool reverse; Shape to; };
+  struct Case {
+    Shape from;
+    std::vector<int64_t> codes;
+    bool reverse;
+    Shape to;
+  };
   const Case cases[] = {
       {{2, 3, 4}, {4, 0, 2}, false, {4, 3, 2}},
       {{2, 3, 4}, {2, 0, 0}, false, {2, 3, 4}},
@@ -121,13 +126,17 @@ TEST(NDArrayView, ReshapeCodes) {
       {{10, 5, 4}, {-1, 0}, true, {50, 4}},
       {{1}, {}, false, Shape(0)},
   };
-  for (const Case& c : cases) EXPECT_EQ(NDArray::InferReshape(c.from, c.codes, c.reverse), c.to) << c.from << " " << Shape(c.codes) << c.reverse;
+  for (const Case& c : cases)
+    EXPECT_EQ(NDArray::InferReshape(c.from, c.codes, c.reverse), c.to) << c.from << " " << Shape(c.codes) << c.reverse;
   const std::pair<Shape, std::vector<int64_t>> bad[] = {
-      {{2, 3}, {-1, -1}}, {{2, 3}, {4}}, {{2, 3}, {-5}}, {{2, 3}, {-4, 1}}, {{2, 3}, {-4, -1, -1, 3}}, {{2, 3}, {0, 0, 0}}, {{2}, {-3}}, {{2, 3}, {-4, 5, -1, 3}}, {{}, {-4, 1, 1}}};
-  for (const auto& b : bad) EXPECT_EQ(KindOf([&] { NDArray::InferReshape(b.first, b.second, false); }), Error::Kind::kValue) << b.first << " " << Shape(b.second);
+      {{2, 3}, {-1, -1}},  {{2, 3}, {4}}, {{2, 3}, {-5}},           {{2, 3}, {-4, 1}}, {{2, 3}, {-4, -1, -1, 3}},
+      {{2, 3}, {0, 0, 0}}, {{2}, {-3}},   {{2, 3}, {-4, 5, -1, 3}}, {{}, {-4, 1, 1}}};
+  for (const auto& b : bad)
+    EXPECT_EQ(KindOf([&] { NDArray::InferReshape(b.first, b.second, false); }), Error::Kind::kValue) << b.first << " " << Shape(b.second);
 }
 
-// Every pair of dtypes on numbers that all of them hold; then the edges of the half formats and of integers.
+// Every pair of dtypes on numbers that all of them hold; then the edges of the half formats and of
+// integers.
 TEST(NDArrayConvert, EveryPairOfDTypes) {
   const std::vector<double> numbers = {0, 1, 2, 3, 5, 8, 64, 100, 127};
   const int64_t n = static_cast<int64_t>(numbers.size());
@@ -140,22 +149,26 @@ TEST(NDArrayConvert, EveryPairOfDTypes) {
       ConvertElements(source.data(), from, there.data(), to, n);
       ConvertElements(there.data(), to, back.data(), kFloat64, n);
       for (int64_t i = 0; i < n; ++i)
-        EXPECT_EQ(back[i], from == kBool || to == kBool ? static_cast<double>(numbers[i] != 0) : numbers[i]) << DTypeName(from) << " to " << DTypeName(to);
+        EXPECT_EQ(back[i], from == kBool || to == kBool ? static_cast<double>(numbers[i] != 0) : numbers[i])
+            << DTypeName(from) << " to " << DTypeName(to);
     }
   }
 }
 
 TEST(NDArrayConvert, Edges) {
   const float inf = std::numeric_limits<float>::infinity();
-  const std::vector<float> values = {65504.f, 65520.f, 65519.f, -1e30f, 6e-8f, 2e-8f, inf, std::nanf(""), 1.f + 1.f / 2048, 1.f + 3.f / 2048};
+  const std::vector<float> values = {65504.f, 65520.f, 65519.f,       -1e30f,           6e-8f,
+                                     2e-8f,   inf,     std::nanf(""), 1.f + 1.f / 2048, 1.f + 3.f / 2048};
   std::vector<float16> half(values.size());
   std::vector<float> back(values.size());
   ConvertElements(values.data(), kFloat32, half.data(), kFloat16, values.size());
   ConvertElements(half.data(), kFloat16, back.data(), kFloat32, values.size());
   const std::vector<float> expected = {65504.f, inf, 65504.f, -inf, 5.9604645e-8f, 0.f, inf, 0, 1.f, 1.f + 2.f / 1024};
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i == 7) EXPECT_TRUE(std::isnan(back[i]));
-    else EXPECT_EQ(back[i], expected[i]) << values[i];
+    if (i == 7)
+      EXPECT_TRUE(std::isnan(back[i]));
+    else
+      EXPECT_EQ(back[i], expected[i]) << values[i];
   }
   const std::vector<double> wide = {-1.0, 300.0, 1e30, -1e30, std::nan(""), 1.9, -1.9};
   std::vector<uint8_t> bytes(wide.size());
@@ -188,7 +201,8 @@ TEST(NDArrayCopy, DelayedAllocationTakesNoMemoryUntilUsed) {
   EXPECT_GE(Storage::Get()->Stats(Context::CPU()).used_bytes, before + (4u << 20));
 }
 
-// Threads copy between shared arrays and their views at random; each finds in the end what a lock-step execution gives for its own array.
+// Threads copy between shared arrays and their views at random; each finds in the end what a
+// lock-step execution gives for its own array.
 TEST(NDArrayCopy, FromSeveralThreads) {
   constexpr int kThreads = 4, kRows = 64, kRounds = 300;
   NDArray shared = Array(Shape{kRows, 256}, Range(kRows * 256), kFloat32);
@@ -243,7 +257,9 @@ std::string FileOf(const std::vector<NDArray>& arrays, const std::vector<std::st
 }
 
 template <typename T>
-void Put(std::string* s, T v) { s->append(reinterpret_cast<const char*>(&v), sizeof(T)); }
+void Put(std::string* s, T v) {
+  s->append(reinterpret_cast<const char*>(&v), sizeof(T));
+}
 
 /* A row_sparse array of shape (5, 2) that stores rows 1 and 3, as 1.x writes it. */
 std::string SparseBytes() {
@@ -312,7 +328,8 @@ TEST(Container, OlderLayoutsAndSparse) {
   EXPECT_EQ(Values<float>(LoadNDArrayRaw(sparse.data(), sparse.size())), (std::vector<float>{0, 0, 1, 2, 0, 0, 3, 4, 0, 0}));
 }
 
-// A file may be wrong in any way: it loads, or it is refused with the byte offset. Memory stays near what the file could fill.
+// A file may be wrong in any way: it loads, or it is refused with the byte offset. Memory stays
+// near what the file could fill.
 TEST(Container, FiveThousandCorruptions) {
   const std::string good = FileOf(EveryDType(), {});
   const std::string sparse = SparseBytes();
@@ -326,7 +343,9 @@ TEST(Container, FiveThousandCorruptions) {
     std::string bad = one ? sparse : good;
     switch (random() % 4) {
       case 0: bad.resize(random() % bad.size()); break;
-      case 1: for (int k = 0; k < 3; ++k) bad[random() % bad.size()] ^= static_cast<char>(1u << random() % 8); break;
+      case 1:
+        for (int k = 0; k < 3; ++k) bad[random() % bad.size()] ^= static_cast<char>(1u << random() % 8);
+        break;
       case 2: bad[random() % bad.size()] = static_cast<char>(random()); break;
       default: {
         const int64_t odd[] = {-1, 0, int64_t{1} << 62, INT64_MIN, 0x7fffffff, int64_t{1} << 33};
@@ -336,8 +355,10 @@ TEST(Container, FiveThousandCorruptions) {
     try {
       std::vector<NDArray> arrays;
       std::vector<std::string> names;
-      if (one) LoadNDArrayRaw(bad.data(), bad.size());
-      else LoadNDArrays(bad.data(), bad.size(), &arrays, &names);
+      if (one)
+        LoadNDArrayRaw(bad.data(), bad.size());
+      else
+        LoadNDArrays(bad.data(), bad.size(), &arrays, &names);
     } catch (const Error& e) {
       ++refused;
       ASSERT_EQ(e.kind(), Error::Kind::kIO) << e.what();

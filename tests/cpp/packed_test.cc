@@ -1,5 +1,6 @@
-// Packed and depthwise convolutions and dense layers against sums in float64: windows, borders, remainders, epilogues, instruction sets, threads, plans.
-#include "operator/nn/packed.h"
+// Packed and depthwise convolutions and dense layers against sums in float64: windows, borders,
+// remainders, epilogues, instruction sets, threads, plans.
+#include "operator/nn/cpu_gemm/packed.h"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +30,8 @@ struct Case {
   int64_t batch, h, w, c, k, kh, kw, stride_h, stride_w, pad_h, pad_w, dilate;
 };
 
-/* A convolution with its operands in memory of exactly their size, so that a sanitizer sees what is read beyond. */
+/* A convolution with its operands in memory of exactly their size, so that a sanitizer sees what is
+ * read beyond. */
 struct Problem {
   ConvCall call;
   std::vector<float> src, dst, weight, bias, addend;
@@ -58,8 +60,9 @@ struct Problem {
   std::string str() const {
     const ConvDims& d = call.dims;
     std::ostringstream s;
-    s << "batch " << d.batch << " data " << d.in[1] << "x" << d.in[2] << "x" << d.channels << " filters " << d.filters << " window " << d.kernel[1] << "x" << d.kernel[2]
-      << " stride " << d.stride[1] << "," << d.stride[2] << " pad " << d.pad[1] << "," << d.pad[2] << " dilate " << d.dilate[1] << " groups " << d.groups;
+    s << "batch " << d.batch << " data " << d.in[1] << "x" << d.in[2] << "x" << d.channels << " filters " << d.filters << " window "
+      << d.kernel[1] << "x" << d.kernel[2] << " stride " << d.stride[1] << "," << d.stride[2] << " pad " << d.pad[1] << "," << d.pad[2]
+      << " dilate " << d.dilate[1] << " groups " << d.groups;
     return s.str();
   }
   std::vector<double> Sums() const {
@@ -76,7 +79,8 @@ struct Problem {
               const int64_t i = ((n * d.in[1] + iy) * d.in[2] + ix) * d.channels, o = ((n * d.out[1] + y) * d.out[2] + x) * d.filters;
               for (int64_t k = 0; k < d.filters; ++k)
                 for (int64_t c = 0; c < cg; ++c) {
-                  const int64_t at = call.weight.channels_last ? ((k * d.kernel[1] + r) * d.kernel[2] + s) * cg + c : ((k * cg + c) * d.kernel[1] + r) * d.kernel[2] + s;
+                  const int64_t at = call.weight.channels_last ? ((k * d.kernel[1] + r) * d.kernel[2] + s) * cg + c
+                                                               : ((k * cg + c) * d.kernel[1] + r) * d.kernel[2] + s;
                   sums[o + k] += static_cast<double>(src[i + k / kg * cg + c]) * weight[at];
                 }
             }
@@ -96,13 +100,13 @@ struct Problem {
 };
 
 const float kInf = std::numeric_limits<float>::infinity();
-const PostOp kPosts[] = {{}, {PostKind::kRelu}, {PostKind::kClip, 0.f, 0.4f}, {PostKind::kTanh}};
+const EpilogueOp kEpilogues[] = {{}, {EpilogueKind::kRelu}, {EpilogueKind::kClip, 0.f, 0.4f}, {EpilogueKind::kTanh}};
 
-double Post(const PostOp& p, double v) {
+double Post(const EpilogueOp& p, double v) {
   switch (p.kind) {
-    case PostKind::kRelu: return v < 0 ? 0 : v;
-    case PostKind::kClip: return std::min<double>(std::max<double>(v, p.a), p.b);
-    case PostKind::kTanh: return std::tanh(v);
+    case EpilogueKind::kRelu: return v < 0 ? 0 : v;
+    case EpilogueKind::kClip: return std::min<double>(std::max<double>(v, p.a), p.b);
+    case EpilogueKind::kTanh: return std::tanh(v);
     default: return v;
   }
 }
@@ -112,7 +116,8 @@ struct Capped {
   ~Capped() { CapCpuLevel(DetectedCpuLevel()); }
 };
 
-/* Sums of float32 in order: an error of about sqrt(terms) roundings; 1e-6 of the largest possible sum's root is generous. */
+/* Sums of float32 in order: an error of about sqrt(terms) roundings; 1e-6 of the largest possible
+ * sum's root is generous. */
 void Check(Problem* p, const std::vector<double>& sums) {
   const ConvDims& d = p->call.dims;
   const double terms = static_cast<double>(d.channels / d.groups * d.KernelSize()), bound = 1e-6 * (2 + std::sqrt(terms) * 2);
@@ -120,8 +125,9 @@ void Check(Problem* p, const std::vector<double>& sums) {
   for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
     if (level > DetectedCpuLevel()) continue;
     Capped cap(level);
-    for (const PostOp& post : kPosts) {
-      const bool bias = ++variant % 2, add = variant / 2 % 2 && (d.groups < d.filters || d.groups == 1 || DepthwiseTakes(p->call, true)), inplace = variant / 4 % 2;
+    for (const EpilogueOp& post : kEpilogues) {
+      const bool bias = ++variant % 2, add = variant / 2 % 2 && (d.groups < d.filters || d.groups == 1 || DepthwiseTakes(p->call, true)),
+                 inplace = variant / 4 % 2;
       p->call.bias = bias ? p->bias.data() : nullptr;
       p->call.post = post;
       p->dst.assign(p->dst.size(), NAN);
@@ -129,7 +135,8 @@ void Check(Problem* p, const std::vector<double>& sums) {
       p->Run(!add ? nullptr : inplace ? p->dst.data() : p->addend.data());
       for (size_t i = 0; i < sums.size(); ++i) {
         const double expected = Post(post, sums[i] + (bias ? p->bias[i % d.filters] : 0.f) + (add ? p->addend[i] : 0.f));
-        ASSERT_NEAR(p->dst[i], expected, bound) << p->str() << " at " << i << " level " << static_cast<int>(level) << " post " << PostText(post) << " bias " << bias << " add " << add;
+        ASSERT_NEAR(p->dst[i], expected, bound) << p->str() << " at " << i << " level " << static_cast<int>(level) << " post "
+                                                << EpilogueText(post) << " bias " << bias << " add " << add;
       }
     }
   }
@@ -137,13 +144,32 @@ void Check(Problem* p, const std::vector<double>& sums) {
 
 TEST(Packed, Convolution) {
   const Case cases[] = {
-      {1, 7, 7, 16, 16, 1, 1, 1, 1, 0, 0, 1},   {2, 5, 9, 24, 40, 1, 1, 1, 1, 0, 0, 1},  {1, 1, 1, 33, 7, 1, 1, 1, 1, 0, 0, 1},  {1, 14, 15, 5, 1, 1, 1, 1, 1, 0, 0, 1},
-      {1, 9, 9, 20, 24, 1, 1, 2, 2, 0, 0, 1},   {2, 8, 7, 17, 33, 1, 1, 2, 3, 1, 1, 1},  {1, 10, 9, 16, 8, 3, 3, 1, 1, 1, 1, 1}, {2, 11, 8, 9, 31, 3, 3, 2, 2, 1, 1, 1},
-      {1, 12, 13, 3, 17, 3, 3, 2, 2, 1, 1, 1},  {1, 23, 25, 3, 64, 7, 7, 2, 2, 3, 3, 1}, {1, 31, 29, 3, 48, 11, 11, 4, 4, 2, 2, 1}, {1, 9, 10, 12, 19, 1, 7, 1, 1, 0, 3, 1},
-      {1, 10, 9, 12, 19, 7, 1, 1, 1, 3, 0, 1},  {1, 13, 11, 8, 50, 5, 5, 1, 1, 2, 2, 1}, {1, 13, 11, 10, 16, 3, 3, 1, 1, 2, 2, 2}, {1, 9, 9, 4, 10, 3, 3, 1, 1, 0, 0, 1},
-      {1, 6, 6, 2, 9, 3, 3, 1, 1, 2, 2, 1},     {1, 19, 21, 16, 100, 3, 3, 3, 1, 0, 1, 1}, {3, 4, 4, 700, 70, 1, 1, 1, 1, 0, 0, 1}, {1, 4, 5, 1, 3, 2, 2, 1, 1, 1, 0, 1},
-      // rows a page apart, which are copied with AVX-512: more pixels than fit at once, strided ones, windows with borders and lines of windows
-      {1, 15, 15, 1024, 64, 1, 1, 1, 1, 0, 0, 1}, {1, 9, 9, 512, 70, 1, 1, 2, 2, 0, 0, 1}, {1, 25, 41, 128, 64, 3, 3, 8, 8, 1, 1, 1}, {1, 25, 43, 128, 64, 3, 3, 8, 8, 0, 0, 1},
+      {1, 7, 7, 16, 16, 1, 1, 1, 1, 0, 0, 1},
+      {2, 5, 9, 24, 40, 1, 1, 1, 1, 0, 0, 1},
+      {1, 1, 1, 33, 7, 1, 1, 1, 1, 0, 0, 1},
+      {1, 14, 15, 5, 1, 1, 1, 1, 1, 0, 0, 1},
+      {1, 9, 9, 20, 24, 1, 1, 2, 2, 0, 0, 1},
+      {2, 8, 7, 17, 33, 1, 1, 2, 3, 1, 1, 1},
+      {1, 10, 9, 16, 8, 3, 3, 1, 1, 1, 1, 1},
+      {2, 11, 8, 9, 31, 3, 3, 2, 2, 1, 1, 1},
+      {1, 12, 13, 3, 17, 3, 3, 2, 2, 1, 1, 1},
+      {1, 23, 25, 3, 64, 7, 7, 2, 2, 3, 3, 1},
+      {1, 31, 29, 3, 48, 11, 11, 4, 4, 2, 2, 1},
+      {1, 9, 10, 12, 19, 1, 7, 1, 1, 0, 3, 1},
+      {1, 10, 9, 12, 19, 7, 1, 1, 1, 3, 0, 1},
+      {1, 13, 11, 8, 50, 5, 5, 1, 1, 2, 2, 1},
+      {1, 13, 11, 10, 16, 3, 3, 1, 1, 2, 2, 2},
+      {1, 9, 9, 4, 10, 3, 3, 1, 1, 0, 0, 1},
+      {1, 6, 6, 2, 9, 3, 3, 1, 1, 2, 2, 1},
+      {1, 19, 21, 16, 100, 3, 3, 3, 1, 0, 1, 1},
+      {3, 4, 4, 700, 70, 1, 1, 1, 1, 0, 0, 1},
+      {1, 4, 5, 1, 3, 2, 2, 1, 1, 1, 0, 1},
+      // rows a page apart, which are copied with AVX-512: more pixels than fit at once, strided
+      // ones, windows with borders and lines of windows
+      {1, 15, 15, 1024, 64, 1, 1, 1, 1, 0, 0, 1},
+      {1, 9, 9, 512, 70, 1, 1, 2, 2, 0, 0, 1},
+      {1, 25, 41, 128, 64, 3, 3, 8, 8, 1, 1, 1},
+      {1, 25, 43, 128, 64, 3, 3, 8, 8, 0, 0, 1},
   };
   bool weight_last = false;
   for (const Case& s : cases) {
@@ -153,13 +179,18 @@ TEST(Packed, Convolution) {
   }
 }
 
-// Groups that share a vector of filters, fill it, or are wider; filters and channels of other numbers.
+// Groups that share a vector of filters, fill it, or are wider; filters and channels of other
+// numbers.
 TEST(Packed, Groups) {
   struct Groups {
     int64_t groups, c, k;
   };
-  for (const Groups& s : {Groups{8, 4, 4}, {3, 4, 4}, {4, 8, 8}, {2, 16, 16}, {3, 20, 24}, {6, 5, 2}, {2, 7, 33}, {16, 1, 2}, {5, 2, 3}, {4, 3, 40}})
-    for (const Case& w : {Case{2, 9, 8, 0, 0, 3, 3, 1, 1, 1, 1, 1}, {1, 11, 10, 0, 0, 1, 1, 2, 2, 0, 0, 1}, {1, 8, 12, 0, 0, 5, 3, 2, 1, 2, 0, 1}, {1, 9, 9, 0, 0, 3, 3, 1, 1, 2, 2, 2}}) {
+  for (const Groups& s :
+       {Groups{8, 4, 4}, {3, 4, 4}, {4, 8, 8}, {2, 16, 16}, {3, 20, 24}, {6, 5, 2}, {2, 7, 33}, {16, 1, 2}, {5, 2, 3}, {4, 3, 40}})
+    for (const Case& w : {Case{2, 9, 8, 0, 0, 3, 3, 1, 1, 1, 1, 1},
+                          {1, 11, 10, 0, 0, 1, 1, 2, 2, 0, 0, 1},
+                          {1, 8, 12, 0, 0, 5, 3, 2, 1, 2, 0, 1},
+                          {1, 9, 9, 0, 0, 3, 3, 1, 1, 2, 2, 2}}) {
       Case both = w;
       both.c = s.groups * s.c, both.k = s.groups * s.k;
       Problem p(both, s.groups, s.c % 2);
@@ -181,8 +212,10 @@ TEST(Packed, Depthwise) {
 
 // An image whose channels are apart is put in order while its border is added.
 TEST(Packed, Planes) {
-  const Case cases[] = {{1, 12, 13, 3, 17, 3, 3, 2, 2, 1, 1, 1}, {2, 23, 25, 3, 64, 7, 7, 2, 2, 3, 3, 1}, {1, 31, 29, 3, 48, 11, 11, 4, 4, 2, 2, 1}, {2, 9, 10, 4, 10, 3, 3, 1, 1, 0, 0, 1},
-                        {1, 6, 7, 2, 9, 3, 3, 1, 1, 2, 2, 1},   {1, 8, 8, 7, 20, 2, 5, 1, 3, 1, 0, 1},     {1, 9, 5, 5, 16, 5, 3, 2, 1, 2, 1, 1},      {3, 6, 9, 6, 8, 1, 3, 1, 2, 0, 1, 1}};
+  const Case cases[] = {{1, 12, 13, 3, 17, 3, 3, 2, 2, 1, 1, 1},   {2, 23, 25, 3, 64, 7, 7, 2, 2, 3, 3, 1},
+                        {1, 31, 29, 3, 48, 11, 11, 4, 4, 2, 2, 1}, {2, 9, 10, 4, 10, 3, 3, 1, 1, 0, 0, 1},
+                        {1, 6, 7, 2, 9, 3, 3, 1, 1, 2, 2, 1},      {1, 8, 8, 7, 20, 2, 5, 1, 3, 1, 0, 1},
+                        {1, 9, 5, 5, 16, 5, 3, 2, 1, 2, 1, 1},     {3, 6, 9, 6, 8, 1, 3, 1, 2, 0, 1, 1}};
   for (const Case& s : cases) {
     Problem p(s, 1, s.c % 2);
     const std::vector<double> sums = p.Sums();
@@ -190,29 +223,34 @@ TEST(Packed, Planes) {
     std::vector<float> planes(p.src.size());
     for (int64_t n = 0; n < d.batch; ++n)
       for (int64_t i = 0; i < d.InSize(); ++i)
-        for (int64_t c = 0; c < d.channels; ++c) planes[(n * d.channels + c) * d.InSize() + i] = p.src[(n * d.InSize() + i) * d.channels + c];
+        for (int64_t c = 0; c < d.channels; ++c)
+          planes[(n * d.channels + c) * d.InSize() + i] = p.src[(n * d.InSize() + i) * d.channels + c];
     p.call.src = {planes.data(), false};
     ASSERT_TRUE(PackedTakes(p.call)) << p.str();
     Check(&p, sums);
   }
 }
 
-// The 1x1 convolution and the depthwise one behind it in one pass, divided by lines and by channels.
+// The 1x1 convolution and the depthwise one behind it in one pass, divided by lines and by
+// channels.
 TEST(Packed, ExpandDepthwise) {
   struct Pair {
     int64_t batch, h, w, c, filters, stride, pad;
   };
-  const Pair pairs[] = {{1, 7, 7, 20, 48, 1, 1},   {2, 5, 6, 3, 16, 1, 1},    {1, 14, 14, 33, 80, 2, 1}, {3, 9, 8, 16, 32, 2, 1}, {1, 3, 3, 8, 112, 1, 0},  {1, 61, 45, 5, 32, 1, 1},
-                        {2, 64, 33, 7, 48, 2, 1}, {1, 112, 112, 3, 16, 1, 1}, {1, 40, 90, 2, 64, 2, 0},  {1, 1, 9, 4, 16, 1, 1},  {1, 4, 300, 2, 32, 1, 1}, {2, 30, 2, 9, 96, 1, 1}};
+  const Pair pairs[] = {{1, 7, 7, 20, 48, 1, 1},  {2, 5, 6, 3, 16, 1, 1},   {1, 14, 14, 33, 80, 2, 1}, {3, 9, 8, 16, 32, 2, 1},
+                        {1, 3, 3, 8, 112, 1, 0},  {1, 61, 45, 5, 32, 1, 1}, {2, 64, 33, 7, 48, 2, 1},  {1, 112, 112, 3, 16, 1, 1},
+                        {1, 40, 90, 2, 64, 2, 0}, {1, 1, 9, 4, 16, 1, 1},   {1, 4, 300, 2, 32, 1, 1},  {2, 30, 2, 9, 96, 1, 1}};
   int variant = 0;
   for (const Pair& s : pairs) {
-    Problem a({s.batch, s.h, s.w, s.c, s.filters, 1, 1, 1, 1, 0, 0, 1}, 1, true), b({s.batch, s.h, s.w, s.filters, s.filters, 3, 3, s.stride, s.stride, s.pad, s.pad, 1}, s.filters, true);
+    Problem a({s.batch, s.h, s.w, s.c, s.filters, 1, 1, 1, 1, 0, 0, 1}, 1, true),
+        b({s.batch, s.h, s.w, s.filters, s.filters, 3, 3, s.stride, s.stride, s.pad, s.pad, 1}, s.filters, true);
     const std::vector<double> expanded = a.Sums();
-    for (const PostOp& post : {kPosts[0], kPosts[1], kPosts[2]}) {
+    for (const EpilogueOp& post : {kEpilogues[0], kEpilogues[1], kEpilogues[2]}) {
       const bool bias = ++variant % 2;
       a.call.bias = bias ? a.bias.data() : nullptr, a.call.post = post;
-      b.call.bias = bias ? nullptr : b.bias.data(), b.call.post = kPosts[variant % 3];
-      for (size_t i = 0; i < expanded.size(); ++i) b.src[i] = static_cast<float>(Post(post, expanded[i] + (bias ? a.bias[i % s.filters] : 0.f)));
+      b.call.bias = bias ? nullptr : b.bias.data(), b.call.post = kEpilogues[variant % 3];
+      for (size_t i = 0; i < expanded.size(); ++i)
+        b.src[i] = static_cast<float>(Post(post, expanded[i] + (bias ? a.bias[i % s.filters] : 0.f)));
       const std::vector<double> sums = b.Sums();
       for (CpuLevel level : {CpuLevel::kV2, CpuLevel::kV3, CpuLevel::kV4}) {
         if (level > DetectedCpuLevel()) continue;
@@ -230,13 +268,14 @@ TEST(Packed, ExpandDepthwise) {
           ASSERT_EQ(0, std::memcmp(first.data(), b.dst.data(), first.size() * sizeof(float))) << b.str() << " threads " << threads;
         }
         for (size_t i = 0; i < sums.size(); ++i)
-          ASSERT_NEAR(b.dst[i], Post(b.call.post, sums[i] + (bias ? 0.f : b.bias[i % s.filters])), 1e-5 + 3e-6 * std::sqrt(s.c)) << b.str() << " at " << i << " level " << static_cast<int>(level);
+          ASSERT_NEAR(b.dst[i], Post(b.call.post, sums[i] + (bias ? 0.f : b.bias[i % s.filters])), 1e-5 + 3e-6 * std::sqrt(s.c))
+              << b.str() << " at " << i << " level " << static_cast<int>(level);
       }
     }
   }
   Problem a({1, 5, 5, 8, 24, 1, 1, 1, 1, 0, 0, 1}, 1, true), b({1, 5, 5, 24, 24, 3, 3, 1, 1, 1, 1, 1}, 24, true);
-  EXPECT_TRUE(ExpandDepthwiseTakes(a.call, b.call) == (DetectedCpuLevel() != CpuLevel::kV4));   // whole vectors
-  a.call.post = {PostKind::kTanh};
+  EXPECT_TRUE(ExpandDepthwiseTakes(a.call, b.call) == (DetectedCpuLevel() != CpuLevel::kV4));  // whole vectors
+  a.call.post = {EpilogueKind::kTanh};
   EXPECT_FALSE(ExpandDepthwiseTakes(a.call, b.call));
 }
 
@@ -248,7 +287,8 @@ TEST(Packed, Dense) {
         std::vector<float> y(m * n, NAN), packed(PackedDenseSize(n, k));
         PackDense(w.data(), n, k, packed.data());
         DenseCall call;
-        call.m = m, call.n = n, call.k = k, call.data = x.data(), call.bias = b.data(), call.out = y.data(), call.post = {PostKind::kLeaky, 0.25f};
+        call.m = m, call.n = n, call.k = k, call.data = x.data(), call.bias = b.data(), call.out = y.data(),
+        call.post = {EpilogueKind::kLeaky, 0.25f};
         std::vector<std::vector<char>> blocks;
         PackedDense(call, packed.data(), a.data(), [&](size_t bytes) { return blocks.emplace_back(bytes, 0x7f).data(); });
         for (int64_t i = 0; i < m * n; ++i) {
@@ -260,7 +300,10 @@ TEST(Packed, Dense) {
 }
 
 TEST(Packed, SameBitsForAnyNumberOfThreads) {
-  const Case cases[] = {{1, 40, 40, 32, 48, 1, 1, 1, 1, 0, 0, 1}, {1, 7, 7, 160, 960, 1, 1, 1, 1, 0, 0, 1}, {1, 40, 41, 3, 40, 3, 3, 2, 2, 1, 1, 1}, {1, 30, 30, 64, 64, 3, 3, 1, 1, 1, 1, 1}};
+  const Case cases[] = {{1, 40, 40, 32, 48, 1, 1, 1, 1, 0, 0, 1},
+                        {1, 7, 7, 160, 960, 1, 1, 1, 1, 0, 0, 1},
+                        {1, 40, 41, 3, 40, 3, 3, 2, 2, 1, 1, 1},
+                        {1, 30, 30, 64, 64, 3, 3, 1, 1, 1, 1, 1}};
   for (const Case& s : cases)
     for (int64_t groups : {1, 64}) {
       if (groups > 1 && s.c != 64) continue;
@@ -276,13 +319,14 @@ TEST(Packed, SameBitsForAnyNumberOfThreads) {
     }
 }
 
-// NaN passes relu and clip, zero times what lies outside is zero, an infinite element reaches its own window only.
+// NaN passes relu and clip, zero times what lies outside is zero, an infinite element reaches its
+// own window only.
 TEST(Packed, NotFinite) {
   Problem p({1, 5, 5, 16, 16, 3, 3, 1, 1, 1, 1, 1}, 1, true), q({1, 5, 5, 16, 16, 3, 3, 1, 1, 1, 1, 1}, 16, true);
   for (Problem* one : {&p, &q}) {
     one->src[0] = NAN;
     one->src[one->src.size() - 1] = kInf;
-    one->call.post = {PostKind::kRelu};
+    one->call.post = {EpilogueKind::kRelu};
     one->Run(nullptr);
     EXPECT_TRUE(std::isnan(one->dst[0]));
     EXPECT_TRUE(std::isfinite(one->dst[2 * 16]));
@@ -299,7 +343,7 @@ TEST(Packed, NotTaken) {
   for (int64_t groups : {1, 16}) {
     EXPECT_TRUE(taken([](ConvCall*) {}, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->dtype = kFloat64; }, groups));
-    EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }, groups));   // too many channels to be put in order
+    EXPECT_FALSE(taken([](ConvCall* c) { c->src.channels_last = false; }, groups));  // too many channels to be put in order
     EXPECT_FALSE(taken([](ConvCall* c) { c->dst.channels_last = false; }, groups));
     EXPECT_FALSE(taken([](ConvCall* c) { c->pass = ConvPass::kBackwardData; }, groups));
     EXPECT_EQ(groups == 1, taken([](ConvCall* c) { c->dims.groups = 2; }, groups));
@@ -326,18 +370,18 @@ TEST(Packed, WeightsOfAPlan) {
       for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(p.dst[i], sums[i], 5e-5) << i;
     };
     EXPECT_EQ(groups > 1 ? ConvMethod::kDepthwise : ConvMethod::kPacked, MethodByRule(p.call, true));
-    ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
+    ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
     EXPECT_TRUE(state);
     expect();
     const std::vector<float> first = p.dst;
     for (float& w : p.weight) w = -w;
-    ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
-    EXPECT_EQ(first, p.dst);           // the version says: unchanged
+    ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
+    EXPECT_EQ(first, p.dst);  // the version says: unchanged
     versions[1] = 2;
-    ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
+    ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
     expect();
-    args.state = nullptr;              // an eager call
-    EXPECT_FALSE(OwnConvolution(args, p.call, nullptr));
+    args.state = nullptr;  // an eager call
+    EXPECT_FALSE(NativeConvolution(args, p.call, nullptr));
   }
   Env::Set("MXNET_ENFORCE_DETERMINISM", "");
 }

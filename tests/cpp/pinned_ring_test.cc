@@ -1,4 +1,5 @@
-/* Copies between pageable memory and a device through pinned chunks: devices that are as late as they may be, errors in the middle, no memory. */
+/* Copies between pageable memory and a device through pinned chunks: devices that are as late as
+ * they may be, errors in the middle, no memory. */
 #include "ndarray/pinned_ring.h"
 
 #include <gtest/gtest.h>
@@ -23,13 +24,14 @@
 namespace mxnet {
 namespace {
 
-constexpr size_t kPage = 4096;   // what the pool rounds to
+constexpr size_t kPage = 4096;  // what the pool rounds to
 constexpr int kChunks = 3;
 
-/* As CUDA copies: pinned memory when the stream comes to it; pageable memory is read before the call returns, or written when it does. */
+/* As CUDA copies: pinned memory when the stream comes to it; pageable memory is read before the
+ * call returns, or written when it does. */
 struct Copies {
   inline static std::atomic<int> number{0}, fail_at{-1};
-  inline static std::atomic<int> direct{0};            // of pageable memory
+  inline static std::atomic<int> direct{0};  // of pageable memory
   inline static std::atomic<size_t> most_under_way{0};
   static void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* s) {
     const int n = number++;
@@ -54,7 +56,7 @@ struct Copies {
   }
 };
 
-engine::StreamHooks g_hooks;   // kFakeStreams with a `record` that fails when told
+engine::StreamHooks g_hooks;  // kFakeStreams with a `record` that fails when told
 std::atomic<int> g_records{0}, g_record_fails_at{-1};
 
 FakeDevice* PinnedDevice() {
@@ -64,7 +66,7 @@ FakeDevice* PinnedDevice() {
 
 class PinnedRings : public testing::Test {
  protected:
-  static void SetUpTestSuite() {   // stays: workers give their streams back when the process ends
+  static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
     g_hooks = kFakeStreams;
     g_hooks.record = [](void* stream) {
       if (g_records++ == g_record_fails_at) throw Error("[engine] recording an event failed: fake refusal");
@@ -72,7 +74,8 @@ class PinnedRings : public testing::Test {
     };
     engine::SetStreamHooks(&g_hooks);
     DeviceCopy::Get().copy = Copies::Copy;
-    storage::RegisterBackend(DeviceType::kCPUPinned, [](int) { return std::shared_ptr<StorageBackend>(PinnedDevice(), [](StorageBackend*) {}); });
+    storage::RegisterBackend(DeviceType::kCPUPinned,
+                             [](int) { return std::shared_ptr<StorageBackend>(PinnedDevice(), [](StorageBackend*) {}); });
     storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
       static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));
       return *keep;
@@ -89,7 +92,8 @@ class PinnedRings : public testing::Test {
     for (char& c : v) c = static_cast<char>(random());
     return v;
   }
-  static bool Down(PinnedRing* ring, std::vector<char>* to, const std::vector<char>& from, FakeStream* stream, Context host = Context::CPU()) {
+  static bool Down(PinnedRing* ring, std::vector<char>* to, const std::vector<char>& from, FakeStream* stream,
+                   Context host = Context::CPU()) {
     return ring->Copy(to->data(), Context::GPU(0), from.data(), host, from.size(), stream);
   }
   static bool Up(PinnedRing* ring, std::vector<char>* to, const std::vector<char>& from, FakeStream* stream) {
@@ -98,14 +102,16 @@ class PinnedRings : public testing::Test {
   static int Total(size_t bytes) { return static_cast<int>((bytes + kPage - 1) / kPage); }
 };
 
-// Every size around the chunks' ends, in both directions, on two streams in turn; sources change as soon as a copy returns.
+// Every size around the chunks' ends, in both directions, on two streams in turn; sources change as
+// soon as a copy returns.
 TEST_F(PinnedRings, CopiesArriveWholeHoweverLate) {
   for (FakeStream::Kind kind : {FakeStream::kLazy, FakeStream::kThread}) {
     FakeStream one(kind), two(kind);
     {
       PinnedRing ring(kPage, kChunks);
       unsigned seed = 1;
-      for (size_t n : {size_t{0}, size_t{1}, kPage - 1, kPage, kPage + 1, 2 * kPage, 3 * kPage - 7, 3 * kPage, 3 * kPage + 1, 20 * kPage + 5}) {
+      for (size_t n :
+           {size_t{0}, size_t{1}, kPage - 1, kPage, kPage + 1, 2 * kPage, 3 * kPage - 7, 3 * kPage, 3 * kPage + 1, 20 * kPage + 5}) {
         std::vector<char> a = Bytes(n, ++seed), b = Bytes(n, ++seed);
         const std::vector<char> want_a = a, want_b = b;
         std::vector<char> device_a(n), device_b(n), back_a(n), back_b(n);
@@ -114,7 +120,7 @@ TEST_F(PinnedRings, CopiesArriveWholeHoweverLate) {
         ASSERT_TRUE(Down(&ring, &device_b, b, &two, Context::CPUShared()));
         std::fill(b.begin(), b.end(), 'y');
         ASSERT_TRUE(Up(&ring, &back_a, device_a, &one));
-        EXPECT_EQ(back_a, want_a) << n << " bytes";   // complete, without a wait
+        EXPECT_EQ(back_a, want_a) << n << " bytes";  // complete, without a wait
         std::fill(device_a.begin(), device_a.end(), 'z');
         ASSERT_TRUE(Up(&ring, &back_b, device_b, &two));
         EXPECT_EQ(back_b, want_b) << n << " bytes";
@@ -158,7 +164,8 @@ TEST_F(PinnedRings, HostAndDeviceWorkAtTheSameTime) {
   EXPECT_EQ(small.chunks(), 1u);
 }
 
-// Whatever fails, at whichever part: the error is told, nothing of the copy is under way, and the next copy is right.
+// Whatever fails, at whichever part: the error is told, nothing of the copy is under way, and the
+// next copy is right.
 TEST_F(PinnedRings, ErrorsInTheMiddle) {
   FakeStream stream(FakeStream::kLazy);
   const std::vector<char> source = Bytes(7 * kPage + 11, 5);
@@ -177,7 +184,7 @@ TEST_F(PinnedRings, ErrorsInTheMiddle) {
         ASSERT_TRUE(Up(&ring, &back, device, &stream));
         EXPECT_EQ(back, source);
         g_hooks.synchronize(&stream);
-        ASSERT_TRUE(Up(&ring, &back, device, &stream));   // leaves no event
+        ASSERT_TRUE(Up(&ring, &back, device, &stream));  // leaves no event
       }
     }
     FakeStream::fault = true;
@@ -238,15 +245,15 @@ TEST_F(PinnedRings, IdleChunksAreGivenBackBeforeARequestIsRefused) {
   std::vector<StorageHandle> pages;
   size_t free_bytes = 0, total = 0;
   memory->MemInfo(&free_bytes, &total);
-  const StorageHandle rest = Storage::Get()->Alloc(free_bytes & ~((size_t{2} << 20) - 1), pinned);   // large requests are rounded to 2 MiB
+  const StorageHandle rest = Storage::Get()->Alloc(free_bytes & ~((size_t{2} << 20) - 1), pinned);  // large requests are rounded to 2 MiB
   EXPECT_THROW(Storage::Get()->Alloc(size_t{2} << 20, pinned), Error);
   EXPECT_EQ(ring.chunks(), static_cast<size_t>(kChunks)) << "in use";
   memory->MemInfo(&free_bytes, &total);
-  while (free_bytes >= kPage) {   // the pool hands out single pages, and keeps none of its own
+  while (free_bytes >= kPage) {  // the pool hands out single pages, and keeps none of its own
     pages.push_back(Storage::Get()->Alloc(kPage, pinned));
     memory->MemInfo(&free_bytes, &total);
   }
-  stream.Wait(2);   // of three
+  stream.Wait(2);  // of three
   pages.push_back(Storage::Get()->Alloc(kPage, pinned));
   EXPECT_EQ(ring.chunks(), 1u);
   pages.push_back(Storage::Get()->Alloc(kPage, pinned));
@@ -280,7 +287,7 @@ TEST_F(PinnedRings, AnEmptiedCacheHoldsNoIdleChunks) {
   EXPECT_EQ(FakeStream::events, 0);
   EXPECT_EQ(Storage::Get()->Stats(pinned).used_bytes, 0u);
   EXPECT_EQ(Storage::Get()->Stats(pinned).cached_bytes, 0u);
-  ASSERT_TRUE(Up(&ring, &back, device, &stream));   // and goes on
+  ASSERT_TRUE(Up(&ring, &back, device, &stream));  // and goes on
   EXPECT_EQ(back, source);
 }
 
@@ -333,7 +340,8 @@ TEST_F(PinnedRings, AForkedChildLeavesTheParentsMemoryAlone) {
 
 // Arrays on the host, in pinned memory and on two devices, copied at random: as in order.
 TEST_F(PinnedRings, ArraysOfAllContexts) {
-  const std::vector<Context> contexts = {Context::CPU(), Context::CPU(), Context::CPUPinned(), Context::GPU(0), Context::GPU(0), Context::GPU(1)};
+  const std::vector<Context> contexts = {Context::CPU(),  Context::CPU(),  Context::CPUPinned(),
+                                         Context::GPU(0), Context::GPU(0), Context::GPU(1)};
   for (unsigned seed = 0; seed < 5; ++seed) {
     std::mt19937 random(seed);
     const size_t size = std::vector<size_t>{1000, PinnedRing::kDirectBytes + 1, PinnedRing::kChunkBytes + 17}[seed % 3];

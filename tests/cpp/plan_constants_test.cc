@@ -1,5 +1,6 @@
-// Constants of a plan that are dropped while nobody reads them and computed again when somebody asks.
-#include "executor/plan_constants.h"
+// Constants of a plan that are dropped while nobody reads them and computed again when somebody
+// asks.
+#include "executor/plan/plan_constants.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr int64_t kFloats = 1 << 16;
 
-/* Two constant nodes of one result; the second reads the first's. `readers` layers read the second's. */
+/* Two constant nodes of one result; the second reads the first's. `readers` layers read the
+ * second's. */
 struct Fixture {
   Plan plan;
   char* memory;
@@ -51,26 +53,29 @@ struct Fixture {
     computed.push_back(node);
     for (int64_t i = 0; i < kFloats; ++i) Data(node)[i] = node == 0 ? 7.f : Data(0)[i] + 1;
   }
-  PlanConstants Constants() { return PlanConstants(plan, memory, [this](int node) { Compute(node); }); }
+  PlanConstants Constants() {
+    return PlanConstants(plan, memory, [this](int node) { Compute(node); });
+  }
   bool All(int node, float value) {
-    for (int64_t i = 0; i < kFloats; ++i) if (Data(node)[i] != value) return false;
+    for (int64_t i = 0; i < kFloats; ++i)
+      if (Data(node)[i] != value) return false;
     return true;
   }
 };
 
 TEST(PlanConstants, DroppedAndComputedAgain) {
-  Fixture f(1, 192);   // the second piece does not begin with a page
+  Fixture f(1, 192);  // the second piece does not begin with a page
   PlanConstants constants = f.Constants();
   constants.Done(f.Data(1));
   EXPECT_EQ(f.bytes, constants.dropped_bytes());
   EXPECT_EQ(0.f, f.Data(1)[kFloats / 2]);
-  EXPECT_TRUE(f.All(0, 7));         // its neighbour on the same page is whole
-  constants.Done(f.Data(0));        // its only reader is the other node
+  EXPECT_TRUE(f.All(0, 7));   // its neighbour on the same page is whole
+  constants.Done(f.Data(0));  // its only reader is the other node
   EXPECT_EQ(2 * f.bytes, constants.dropped_bytes());
   f.computed.clear();
   constants.Need(f.Data(1));
   EXPECT_TRUE(f.All(1, 8));
-  EXPECT_EQ((std::vector<int>{0, 1}), f.computed);   // what it is computed from comes first
+  EXPECT_EQ((std::vector<int>{0, 1}), f.computed);  // what it is computed from comes first
   EXPECT_EQ(0u, constants.dropped_bytes());
   f.computed.clear();
   constants.Need(f.Data(1));

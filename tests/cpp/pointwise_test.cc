@@ -1,5 +1,5 @@
-// The pointwise table and the reductions below the operators: instruction sets agree, strides and dtypes against a plain
-// evaluation, symbolic derivatives against differences.
+// The pointwise table and the reductions below the operators: instruction sets agree, strides and
+// dtypes against a plain evaluation, symbolic derivatives against differences.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -47,7 +47,7 @@ double UlpDistance(float a, float b) {
 TEST(Pointwise, InstructionSetsAgree) {
   constexpr int kN = 1037;
   for (int row = 0; row < kEndBinary; ++row) {
-    if (row >= k_clip && row < k_add) continue;   // with parameters: covered by the operators' own tests
+    if (row >= k_clip && row < k_add) continue;  // with parameters: covered by the operators' own tests
     const std::vector<float> a = Numbers(kN, 0.1, 0.9, 1), b = Numbers(kN, 0.1, 0.9, 2);
     const void* in[2] = {a.data(), b.data()};
     std::vector<float> baseline(kN), best(kN);
@@ -61,13 +61,17 @@ TEST(Pointwise, InstructionSetsAgree) {
 }
 
 TEST(Pointwise, FloatFunctionsAreWithinTwoUlps) {
-  struct { int row; double (*exact)(double); double low, high; } const cases[] = {
-      {k_exp, std::exp, -80, 80},      {k_expm1, std::expm1, -3, 3},   {k_log, std::log, 0, 10},          {k_log, std::log, 0, 1e30},
-      {k_log1p, std::log1p, -0.9, 5},  {k_tanh, std::tanh, -9, 9},     {k_tanh, std::tanh, -0.01, 0.01}, {k_sinh, std::sinh, -80, 80},
-      {k_cosh, std::cosh, -80, 80},    {k_sin, std::sin, -100, 100},   {k_sin, std::sin, -1e6, 1e6},      {k_cos, std::cos, -100, 100},
-      {k_tan, std::tan, -100, 100},    {k_arcsin, std::asin, -1, 1},   {k_arccos, std::acos, -1, 1},      {k_arctan, std::atan, -20, 20},
-      {k_arcsinh, std::asinh, -9, 9},  {k_arccosh, std::acosh, 1, 99}, {k_arctanh, std::atanh, -1, 1},    {k_erf, std::erf, -5, 5},
-      {k_erf, std::erf, -0.01, 0.01},  {k_cbrt, std::cbrt, -999, 999}, {k_gammaln, std::lgamma, 0.1, 50}};
+  struct {
+    int row;
+    double (*exact)(double);
+    double low, high;
+  } const cases[] = {
+      {k_exp, std::exp, -80, 80},     {k_expm1, std::expm1, -3, 3},   {k_log, std::log, 0, 10},         {k_log, std::log, 0, 1e30},
+      {k_log1p, std::log1p, -0.9, 5}, {k_tanh, std::tanh, -9, 9},     {k_tanh, std::tanh, -0.01, 0.01}, {k_sinh, std::sinh, -80, 80},
+      {k_cosh, std::cosh, -80, 80},   {k_sin, std::sin, -100, 100},   {k_sin, std::sin, -1e6, 1e6},     {k_cos, std::cos, -100, 100},
+      {k_tan, std::tan, -100, 100},   {k_arcsin, std::asin, -1, 1},   {k_arccos, std::acos, -1, 1},     {k_arctan, std::atan, -20, 20},
+      {k_arcsinh, std::asinh, -9, 9}, {k_arccosh, std::acosh, 1, 99}, {k_arctanh, std::atanh, -1, 1},   {k_erf, std::erf, -5, 5},
+      {k_erf, std::erf, -0.01, 0.01}, {k_cbrt, std::cbrt, -999, 999}, {k_gammaln, std::lgamma, 0.1, 50}};
   constexpr int kN = 50000;
   for (const auto& c : cases) {
     const std::vector<float> x = Numbers(kN, c.low, c.high, 3);
@@ -98,7 +102,8 @@ TEST(Pointwise, BroadcastMatchesPlainIndexing) {
     const bool add = round % 2 != 0;
     const TBlob lhs = Blob(a.data(), shapes[0]), rhs = Blob(b.data(), shapes[1]);
     const Operand in[2] = {lhs, rhs};
-    Execute(ForwardLoop(k_sub, kF32), kF32, in, 2, kBinaryMasks, nullptr, Blob(result.data(), out, kFloat64), add ? OpReq::kAdd : OpReq::kWrite);
+    Execute(ForwardLoop(k_sub, kF32), kF32, in, 2, kBinaryMasks, nullptr, Blob(result.data(), out, kFloat64),
+            add ? OpReq::kAdd : OpReq::kWrite);
     for (int64_t i = 0; i < out.Size(); ++i) {
       int64_t at[2] = {0, 0}, rest = i, stride[2] = {1, 1};
       for (int d = ndim - 1; d >= 0; --d) {
@@ -130,7 +135,8 @@ TEST(Pointwise, ReductionsMatchPlainLoops) {
     }
     std::vector<float> x = Numbers(static_cast<int>(shape.Size()), -1, 1, 9), got(results);
     const reduce::Kind kind = round % 3 == 0 ? reduce::kSum : round % 3 == 1 ? reduce::kMax : reduce::kSumSquare;
-    reduce::Reduce(KernelArgs(), kind, Blob(x.data(), shape), reduced, reduce::Finish(), false, Blob(got.data(), Shape{results}), OpReq::kWrite);
+    reduce::Reduce(KernelArgs(), kind, Blob(x.data(), shape), reduced, reduce::Finish(), false, Blob(got.data(), Shape{results}),
+                   OpReq::kWrite);
     std::vector<double> expected(results, kind == reduce::kMax ? -9.0 : 0.0);
     for (int64_t i = 0; i < shape.Size(); ++i) {
       int64_t to = 0, stride = 1, rest = i;
@@ -144,7 +150,8 @@ TEST(Pointwise, ReductionsMatchPlainLoops) {
       const double v = x[i];
       expected[to] = kind == reduce::kMax ? std::max(expected[to], v) : expected[to] + (kind == reduce::kSum ? v : v * v);
     }
-    for (int64_t i = 0; i < results; ++i) ASSERT_NEAR(got[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << shape << " kind " << kind;
+    for (int64_t i = 0; i < results; ++i)
+      ASSERT_NEAR(got[i], expected[i], 1e-5 * (1 + std::fabs(expected[i]))) << shape << " kind " << kind;
   }
 }
 
@@ -192,7 +199,8 @@ TEST(Pointwise, BadExpressionsAreErrors) {
   for (const char* text : {"", "x +", "(x", "unknown(x)", "x ? 1", "x $ y", "exp(x,"}) EXPECT_THROW(Parse(text), Error) << text;
 }
 
-// Not a limit that a busy machine could miss, but the number to watch: the cost of a kernel on four elements.
+// Not a limit that a busy machine could miss, but the number to watch: the cost of a kernel on four
+// elements.
 TEST(Pointwise, SmallKernelsAreCheap) {
   const Op* op = Op::Get("elemwise_add");
   float a[4] = {1, 2, 3, 4}, b[4] = {4, 3, 2, 1}, c[4];

@@ -1,14 +1,13 @@
 /* Durations on streams of a device, over a device whose clock the test sets. */
-#include "profiler/device_spans.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 
-#include "engine/device_streams.h"
+#include "engine/gpu_streams.h"
 #include "engine/stream.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
+#include "profiler/gpu_spans.h"
 
 namespace mxnet {
 namespace profiler {
@@ -16,13 +15,13 @@ namespace {
 
 /* An event passes when its stream is let so far. */
 struct FakeMark {
-  int64_t time = 0;       // of the device
+  int64_t time = 0;  // of the device
   bool passed = false;
 };
 struct FakeLine {
   std::deque<FakeMark*> waiting;
 };
-int64_t g_clock = 0;      // the device's
+int64_t g_clock = 0;  // the device's
 bool g_fault = false;
 int g_live = 0, g_waits = 0;
 
@@ -75,7 +74,7 @@ class DeviceSpans : public testing::Test {
   }
   /* The device comes to the next event after so many nanoseconds. */
   void Go(int64_t after) {
-    while (line_.waiting.front()->passed) line_.waiting.pop_front();   // the first one was waited for
+    while (line_.waiting.front()->passed) line_.waiting.pop_front();  // the first one was waited for
     g_clock += after;
     line_.waiting.front()->time = g_clock;
     line_.waiting.front()->passed = true;
@@ -101,8 +100,8 @@ TEST_F(DeviceSpans, DurationsAreTheDevices) {
   DeviceSpan* inner = BeginOnDevice(run_);
   EndOnDevice(inner, Named("inner"));
   EndOnDevice(outer, Named("outer"));
-  EXPECT_TRUE(TakeDeviceEvents(false).events.empty());   // nothing has passed
-  Go(700000000);   // later than the host put it there
+  EXPECT_TRUE(TakeDeviceEvents(false).events.empty());  // nothing has passed
+  Go(700000000);                                        // later than the host put it there
   Go(5000);
   DeviceEvents got = TakeDeviceEvents(false);
   ASSERT_EQ(got.events.size(), 1u);
@@ -119,7 +118,7 @@ TEST_F(DeviceSpans, DurationsAreTheDevices) {
   ASSERT_EQ(got.rows.size(), 1u);
   EXPECT_EQ(got.rows[0].first, got.events[0].second);
   EXPECT_EQ(got.rows[0].second.rfind("gpu/0", 0), 0u);
-  EXPECT_EQ(g_live, 1);   // the last one, from which times are counted on
+  EXPECT_EQ(g_live, 1);  // the last one, from which times are counted on
 }
 
 TEST_F(DeviceSpans, NeverBeforeTheHostRecordedIt) {
@@ -130,7 +129,7 @@ TEST_F(DeviceSpans, NeverBeforeTheHostRecordedIt) {
   const int64_t start = Now();
   DeviceSpan* second = BeginOnDevice(run_);
   EndOnDevice(second, Named("second"));
-  Go(0);   // a clock that stands still
+  Go(0);  // a clock that stands still
   Go(3000000000);
   const DeviceEvents got = TakeDeviceEvents(false);
   ASSERT_EQ(got.events.size(), 1u);
@@ -193,14 +192,14 @@ TEST_F(DeviceSpans, NobodyWaitsForWhatIsMeasured) {
   g_waits = 0;
   EXPECT_NE(engine::EndOnStream(run_, "work", ""), nullptr);
   EXPECT_EQ(g_waits, 0);
-  hooks_.mark_time = nullptr;   // without times of the device the host's have to hold the work
+  hooks_.mark_time = nullptr;  // without times of the device the host's have to hold the work
   EXPECT_EQ(engine::EndOnStream(run_, "work", ""), nullptr);
   EXPECT_EQ(g_waits, 1);
   SetRunning(false);
 }
 
 TEST_F(DeviceSpans, NothingIsPutIntoACapture) {
-  const engine::TakingDown taking;
+  const engine::StreamCaptureScope taking;
   EXPECT_EQ(BeginOnDevice(run_), nullptr);
   EXPECT_EQ(g_live, 0);
 }

@@ -1,4 +1,7 @@
-/* The profiler from C++: threads that record while others read, fork, and what a scope costs when it records nothing. */
+/* The profiler from C++: threads that record while others read, fork, and what a scope costs when
+ * it records nothing. */
+#include "mxnet/profiler.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +18,6 @@
 #include "mxnet/executor.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
-#include "mxnet/profiler.h"
 #include "profiler/events.h"
 
 namespace mxnet {
@@ -46,8 +48,10 @@ bool LooksLikeJson(const std::string& text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -116,7 +120,7 @@ TEST_F(ProfilerTest, ThreadsRecordWhileAnotherReads) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&] {
       AddArrays(kTimes);
-      for (int i = 0; i < 3000; ++i) NameScope scope(NameScope::kApiCall, "probe");   // several blocks of a thread's queue
+      for (int i = 0; i < 3000; ++i) NameScope scope(NameScope::kApiCall, "probe");  // several blocks of a thread's queue
       --running;
     });
   }

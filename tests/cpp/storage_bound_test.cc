@@ -1,4 +1,5 @@
-/* What a pool gives back unasked: the cache of blocks, the bound, ageing, and pools that keep to them under walks, steady loops and threads. */
+/* What a pool gives back unasked: the cache of blocks, the bound, ageing, and pools that keep to
+ * them under walks, steady loops and threads. */
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ namespace {
 constexpr size_t kMiB = size_t{1} << 20;
 constexpr uint32_t kPatience = CacheBound::kLeastPatience;
 
-/* A device that hands out addresses and no memory, so that tests can walk through gigabytes; it counts and checks what comes back. */
+/* A device that hands out addresses and no memory, so that tests can walk through gigabytes; it
+ * counts and checks what comes back. */
 class Addresses : public StorageBackend {
  public:
   ~Addresses() override { EXPECT_TRUE(blocks_.empty()) << blocks_.size() << " blocks never came back"; }
@@ -68,7 +70,8 @@ PoolOptions Options(PoolType type = PoolType::kNaive) {
 }
 
 struct Fixture {
-  explicit Fixture(Context ctx = Context::CPU(), PoolType type = PoolType::kNaive) : device(std::make_shared<Addresses>()), pool(Options(type), device, ctx, false) {}
+  explicit Fixture(Context ctx = Context::CPU(), PoolType type = PoolType::kNaive)
+      : device(std::make_shared<Addresses>()), pool(Options(type), device, ctx, false) {}
   StorageHandle Take(size_t bytes) {
     StorageHandle h;
     h.size = bytes;
@@ -97,7 +100,7 @@ TEST(BlockCache, RandomCallsAgreeWithAModel) {
       size_t size;
       uint32_t tick;
     };
-    std::vector<Known> model;   // oldest first
+    std::vector<Known> model;  // oldest first
     uintptr_t next = 4096;
     uint32_t tick = 0;
     size_t bytes = 0;
@@ -111,7 +114,7 @@ TEST(BlockCache, RandomCallsAgreeWithAModel) {
       } else if (dice < 85) {
         const size_t most = dice < 60 ? size : size + size / 2;
         auto best = model.end();
-        for (auto it = model.begin(); it != model.end(); ++it)   // the smallest that fits, of these the newest
+        for (auto it = model.begin(); it != model.end(); ++it)  // the smallest that fits, of these the newest
           if (it->size >= size && it->size <= most && (best == model.end() || it->size <= best->size)) best = it;
         const BlockCache::Block block = cache.Take(size, most);
         ASSERT_EQ(static_cast<bool>(block), best != model.end());
@@ -159,7 +162,7 @@ TEST(CacheBound, FollowsWhatIsUsedLately) {
   EXPECT_EQ(bound.limit(), CacheBound::kLeast);
   bound.Served(1000 * kMiB, 1000 * kMiB);
   EXPECT_EQ(bound.limit(), 1000 * kMiB);
-  for (int i = 0; i < 100; ++i) bound.Served(100 * kMiB, 200 * kMiB);   // the program uses less from here on
+  for (int i = 0; i < 100; ++i) bound.Served(100 * kMiB, 200 * kMiB);  // the program uses less from here on
   EXPECT_EQ(bound.limit(), 200 * kMiB);
 }
 
@@ -171,13 +174,13 @@ TEST(CacheBound, SizesThatComeBackRaiseItAndNewOnesLowerIt) {
   bound.GaveBack(300 * kMiB, false, 0);
   bound.Missed(300 * kMiB, 0);
   EXPECT_EQ(bound.limit(), 1075 * kMiB);
-  bound.Missed(300 * kMiB, 0);   // given back once only
+  bound.Missed(300 * kMiB, 0);  // given back once only
   EXPECT_EQ(bound.limit(), 1000 * kMiB);
   for (int i = 0; i < 50; ++i) {
     bound.GaveBack(300 * kMiB, false, 0);
     bound.Missed(300 * kMiB, 0);
   }
-  EXPECT_EQ(bound.limit(), 2000 * kMiB);   // never more than twice the use
+  EXPECT_EQ(bound.limit(), 2000 * kMiB);  // never more than twice the use
 }
 
 TEST(CacheBound, PatienceGrowsForWhoComesBackAndShrinksAgain) {
@@ -186,7 +189,7 @@ TEST(CacheBound, PatienceGrowsForWhoComesBackAndShrinksAgain) {
   uint32_t tick = 10;
   for (int i = 0; i < 20; ++i, tick += 5) {
     for (int block = 0; block < 3; ++block) bound.GaveBack(kMiB, true, tick);
-    for (int block = 0; block < 3; ++block) bound.Missed(kMiB, tick + 1);   // of one step: they count once
+    for (int block = 0; block < 3; ++block) bound.Missed(kMiB, tick + 1);  // of one step: they count once
     if (i == 0) {
       EXPECT_EQ(bound.patience(), 2 * kPatience);
     }
@@ -217,7 +220,7 @@ TEST(PoolBound, AWalkThroughSizesHoldsNoMoreThanItUses) {
     }
     const StorageStats stats = f.pool.Stats();
     EXPECT_GT(walked, 20 * stats.peak_used_bytes);
-    EXPECT_LE(stats.peak_bytes, stats.peak_used_bytes * (type == PoolType::kNaive ? 1.05 : 1.25));   // Round: few sizes, which do come back
+    EXPECT_LE(stats.peak_bytes, stats.peak_used_bytes * (type == PoolType::kNaive ? 1.05 : 1.25));  // Round: few sizes, which do come back
     EXPECT_EQ(f.device->peak, stats.peak_bytes);
     EXPECT_GT(f.pool.BoundStats().blocks, 200u);
     for (uint32_t i = 0; i <= kPatience; ++i) f.Tick();
@@ -231,7 +234,7 @@ TEST(PoolBound, ASteadyLoopFindsEveryBlockAgain) {
   std::vector<size_t> forward(40), backward(40);
   for (size_t& s : forward) s = 70000 + random() % (8 * kMiB);
   for (size_t& s : backward) s = 70000 + random() % (8 * kMiB);
-  const auto step = [&] {   // sizes of one half of the step are of no use for the other
+  const auto step = [&] {  // sizes of one half of the step are of no use for the other
     std::vector<StorageHandle> live;
     for (size_t s : forward) live.push_back(f.Take(s));
     f.Give(&live);
@@ -251,7 +254,7 @@ TEST(PoolBound, AfterALargeStepASmallProgramHoldsLittle) {
   std::vector<StorageHandle> live;
   for (int i = 0; i < 100; ++i) live.push_back(f.Take(10 * kMiB));
   f.Give(&live);
-  EXPECT_EQ(f.pool.Stats().cached_bytes, 1000 * kMiB);   // a next step would find it
+  EXPECT_EQ(f.pool.Stats().cached_bytes, 1000 * kMiB);  // a next step would find it
   for (int i = 0; i < 10000; ++i) f.Give(f.Take(5 * kMiB));
   EXPECT_LE(f.pool.Stats().cached_bytes, CacheBound::kLeast);
   EXPECT_EQ(f.pool.Stats().peak_bytes, 1000 * kMiB);
@@ -264,7 +267,7 @@ TEST(PoolBound, ManySmallBlocksGoBackToo) {
   f.Give(&live);
   EXPECT_GT(f.pool.Stats().cached_bytes, 700 * kMiB);
   for (uint32_t i = 0; i <= kPatience; ++i) f.Tick();
-  EXPECT_LT(f.pool.Stats().cached_bytes, kMiB);   // what the shards hold
+  EXPECT_LT(f.pool.Stats().cached_bytes, kMiB);  // what the shards hold
 }
 
 TEST(PoolBound, AgeCountsFromTheLastUse) {
@@ -297,7 +300,7 @@ TEST(PoolBound, AnEighthMoreServesAsWell) {
   f.Give(a);
   const StorageHandle b = f.Take(29 * kMiB);
   EXPECT_EQ(b.dptr, a.dptr);
-  EXPECT_EQ(b.rounded, a.rounded);   // what it takes from the pool
+  EXPECT_EQ(b.rounded, a.rounded);  // what it takes from the pool
   f.Give(b);
   const StorageHandle c = f.Take(27 * kMiB);
   EXPECT_NE(c.dptr, a.dptr);
@@ -310,17 +313,18 @@ TEST(PoolBound, DevicesGiveBackOnlyForNewMemoryAndBeyondAQuarter) {
   std::vector<StorageHandle> live;
   for (int i = 0; i < 45; ++i) live.push_back(f.Take(20 * kMiB));
   f.Give(&live);
-  for (int i = 0; i < 10000; ++i) f.Give(f.Take(20 * kMiB));   // the bound falls, the device is left alone
+  for (int i = 0; i < 10000; ++i) f.Give(f.Take(20 * kMiB));  // the bound falls, the device is left alone
   EXPECT_EQ(f.device->frees, 0);
   EXPECT_EQ(f.pool.BoundStats().limit, 1000 * kMiB);
   f.Give(f.Take(90 * kMiB));
-  EXPECT_EQ(f.device->frees, 0);     // 990 MiB are less than a quarter
+  EXPECT_EQ(f.device->frees, 0);  // 990 MiB are less than a quarter
   f.Give(f.Take(30 * kMiB));
-  EXPECT_GT(f.device->frees, 40);    // now down to what is used lately
+  EXPECT_GT(f.device->frees, 40);  // now down to what is used lately
   EXPECT_LE(f.device->held, 256 * kMiB);
 }
 
-/* Threads take, mark and give blocks while time passes; nobody's block changes, and the books agree in the end. */
+/* Threads take, mark and give blocks while time passes; nobody's block changes, and the books agree
+ * in the end. */
 TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
   auto device = std::make_shared<FakeDevice>(size_t{2} << 30);
   Pool pool(Options(), device, Context::CPU(), true);
@@ -340,7 +344,7 @@ TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
       std::vector<std::pair<StorageHandle, unsigned char>> live;
       size_t scale = 1000;
       for (int step = 0; step < 4000; ++step) {
-        if (step % 100 == 0) scale = 1000u << random() % 12;   // other shapes
+        if (step % 100 == 0) scale = 1000u << random() % 12;  // other shapes
         if (live.size() < 24 && random() % 2 == 0) {
           StorageHandle h;
           h.size = 1 + random() % scale;
@@ -374,7 +378,8 @@ TEST(PoolBoundThreads, RandomWorkloadWhileBlocksAge) {
   EXPECT_EQ(free_bytes, total_bytes);
 }
 
-/* A pool of the process's kind: the purge thread comes by itself, also in a forked child, and a pool may go while it is there. */
+/* A pool of the process's kind: the purge thread comes by itself, also in a forked child, and a
+ * pool may go while it is there. */
 TEST(PoolBound, AJanitorComes) {
   for (int round = 0; round < 2; ++round) {
     auto device = std::make_shared<Addresses>();
@@ -383,7 +388,7 @@ TEST(PoolBound, AJanitorComes) {
     size_t rounded;
     void* ptr = pool.Alloc(5 * kMiB, &rounded);
     pool.Free(ptr, rounded);
-    if (round == 1) break;   // destroyed with its block in the cache
+    if (round == 1) break;  // destroyed with its block in the cache
     for (int i = 0; i < 600 && pool.Stats().cached_bytes > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     EXPECT_EQ(pool.Stats().cached_bytes, 0u);
     EXPECT_EQ(pool.BoundStats().blocks, 1u);

@@ -26,7 +26,8 @@ namespace {
 
 const Context kCpu = Context::CPU();
 
-// AddressSanitizer's own allocator may be locked by another thread at fork, and stays locked in the child.
+// AddressSanitizer's own allocator may be locked by another thread at fork, and stays locked in the
+// child.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr int kThreadsAtFork = 0;
 #else
@@ -203,7 +204,8 @@ TEST_F(HostMemoryTest, ReadsFilesRarely) {
   EXPECT_EQ(free_, 801000u * 1024);
 }
 
-/* ---- environment: this program again, with variables set; the disabled test below prints what it sees ---- */
+/* ---- environment: this program again, with variables set; the disabled test below prints what it
+ * sees ---- */
 
 void PrintRounding(Context ctx) {
   Storage* storage = Storage::Get();
@@ -223,9 +225,8 @@ TEST(StorageChild, DISABLED_PrintRounding) {
 
 // GPU variables need no GPU: a device of 100,000,000 bytes takes its place.
 TEST(StorageChild, DISABLED_PrintGpuRounding) {
-  storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-    return std::make_shared<FakeDevice>(100000000);
-  });
+  storage::RegisterBackend(DeviceType::kGPU,
+                           [](int) -> std::shared_ptr<StorageBackend> { return std::make_shared<FakeDevice>(100000000); });
   PrintRounding(Context::GPU());
 }
 
@@ -234,8 +235,8 @@ std::string ChildOutput(const std::string& environment, const std::string& test 
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   EXPECT_GT(n, 0);
   self[n > 0 ? n : 0] = '\0';
-  const std::string command = "env " + environment + " '" + self +
-                              "' --gtest_also_run_disabled_tests --gtest_filter=StorageChild." + test + " 2>&1";
+  const std::string command =
+      "env " + environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=StorageChild." + test + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   std::string text, found;
   char buffer[1024];

@@ -1,4 +1,5 @@
-/* Shared memory between processes: contents, who removes a name, and what crashes leave behind (nothing). */
+/* Shared memory between processes: contents, who removes a name, and what crashes leave behind
+ * (nothing). */
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -31,7 +32,8 @@ struct Message {
   int pid, id;
 };
 
-/* A process that runs `body`, which gets pipes to talk through, and ends as os._exit does: without exit handlers. */
+/* A process that runs `body`, which gets pipes to talk through, and ends as os._exit does: without
+ * exit handlers. */
 class Worker {
  public:
   explicit Worker(const std::function<void(int from_parent, int to_parent)>& body) {
@@ -280,7 +282,8 @@ TEST(Shared, ManyThreadsAndWorkers) {
 
 /* ---- processes that run this program anew: the disabled tests below ---- */
 
-/* Starts a worker that sends two segments which nobody opens, keeps one of its own, and ends as told. */
+/* Starts a worker that sends two segments which nobody opens, keeps one of its own, and ends as
+ * told. */
 TEST(SharedChild, DISABLED_LeaveSegments) {
   Worker worker([](int, int to) {
     for (int i = 0; i < 2; ++i) {
@@ -323,8 +326,7 @@ std::vector<Message> RunAnew(const std::string& test, const std::string& environ
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   EXPECT_GT(n, 0);
   self[n > 0 ? n : 0] = '\0';
-  const std::string command =
-      environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=SharedChild." + test;
+  const std::string command = environment + " '" + self + "' --gtest_also_run_disabled_tests --gtest_filter=SharedChild." + test;
   FILE* pipe = popen(command.c_str(), "r");
   std::string text;
   char buffer[1024];
@@ -334,8 +336,9 @@ std::vector<Message> RunAnew(const std::string& test, const std::string& environ
   const size_t at = text.find('<');
   EXPECT_NE(at, std::string::npos) << text;
   if (at != std::string::npos) {
-    EXPECT_EQ(sscanf(text.c_str() + at, "<%d %d %d %d %d %d", &found[0].pid, &found[0].id, &found[1].pid, &found[1].id,
-                     &found[2].pid, &found[2].id), 6);
+    EXPECT_EQ(sscanf(text.c_str() + at, "<%d %d %d %d %d %d", &found[0].pid, &found[0].id, &found[1].pid, &found[1].id, &found[2].pid,
+                     &found[2].id),
+              6);
   }
   return found;
 }

@@ -1,4 +1,5 @@
-/* Pools: rounding, cache, statistics, failures, threads and fork. The process's own storage: storage_process_test.cc. */
+/* Pools: rounding, cache, statistics, failures, threads and fork. The process's own storage:
+ * storage_process_test.cc. */
 #include "mxnet/storage.h"
 
 #include <gtest/gtest.h>
@@ -214,7 +215,9 @@ TEST(Pool, BlocksFreedByOneThreadServeAnother) {
     auto storage = CreateStorage(Options(PoolType::kNaive), std::make_shared<FakeDevice>(size_t{1} << 30));
     std::vector<StorageHandle> handles(1000);
     for (auto& h : handles) h = storage->Alloc(bytes, kCpu);
-    std::thread([&] { for (auto& h : handles) storage->Free(h); }).join();
+    std::thread([&] {
+      for (auto& h : handles) storage->Free(h);
+    }).join();
     EXPECT_EQ(storage->Stats(kCpu).cached_bytes, 1000 * handles[0].rounded);
     std::set<void*> distinct;
     std::thread([&] {
@@ -259,8 +262,8 @@ TEST(Pool, OutOfMemoryNamesTheNumbers) {
   } catch (const Error& e) {
     EXPECT_EQ(e.kind(), Error::Kind::kOutOfMemory);
     const std::string text = e.what();
-    for (const char* part : {"[storage]", "cpu(0)", "204799 bytes requested", "204800 after rounding", "245760 used",
-                             "0 cached", "163840 free", "409600 in total"}) {
+    for (const char* part : {"[storage]", "cpu(0)", "204799 bytes requested", "204800 after rounding", "245760 used", "0 cached",
+                             "163840 free", "409600 in total"}) {
       EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
     }
   }
@@ -292,7 +295,8 @@ TEST(Pool, ReleasesAndRetriesOnceWhenTheBackendFails) {
   storage->Free(storage->Alloc(1, kCpu));
 }
 
-/* Threads allocate, pass blocks to one another, check that nobody else wrote to a block they held, and free. */
+/* Threads allocate, pass blocks to one another, check that nobody else wrote to a block they held,
+ * and free. */
 void RandomWorkload(PoolType type, size_t total, size_t largest) {
   auto device = std::make_shared<FakeDevice>(total);
   auto storage = CreateStorage(Options(type, 5), device);

@@ -32,7 +32,8 @@ using Clock = std::chrono::steady_clock;
 
 template <typename F>
 void RunRanges(int ranges, F&& f, uint64_t kind = 0) {
-  RunOnTeam(ranges, kind, [](const void* body, int k) { (*static_cast<std::remove_reference_t<F>*>(const_cast<void*>(body)))(k); }, &f);
+  RunOnTeam(
+      ranges, kind, [](const void* body, int k) { (*static_cast<std::remove_reference_t<F>*>(const_cast<void*>(body)))(k); }, &f);
 }
 
 // The status of a child that runs `f`; alarm ends one that hangs.
@@ -70,8 +71,9 @@ int64_t Sum(int64_t n) {
 TEST_F(TeamTest, EachRangeOnce) {
   for (int ranges : {1, 2, 3, 7, 100, 5000}) {
     for (int repeat = 0; repeat < 50; ++repeat) {
-      std::vector<int> seen(ranges, 0);   // plain: ThreadSanitizer watches who writes them and who reads them afterwards
-      RunRanges(ranges, [&](int k) { ++seen[k]; }, repeat % 2 ? 77 : 0);
+      std::vector<int> seen(ranges, 0);  // plain: ThreadSanitizer watches who writes them and who reads them afterwards
+      RunRanges(
+          ranges, [&](int k) { ++seen[k]; }, repeat % 2 ? 77 : 0);
       for (int times : seen) ASSERT_EQ(times, 1);
     }
   }
@@ -80,7 +82,7 @@ TEST_F(TeamTest, EachRangeOnce) {
 TEST_F(TeamTest, OthersComeWhileTheCallerIsBusy) {
   std::atomic<int> inside{0};
   const auto end = Clock::now() + std::chrono::seconds(30);
-  RunRanges(2, [&](int) {   // each waits for the other
+  RunRanges(2, [&](int) {  // each waits for the other
     ++inside;
     while (inside < 2 && Clock::now() < end) std::this_thread::yield();
   });
@@ -94,7 +96,8 @@ TEST_F(TeamTest, RandomLoopsFromManyThreads) {
     callers.emplace_back([c, &wrong] {
       std::mt19937 random(c);
       for (int i = 0; i < 300; ++i) {
-        const int ranges = 1 + static_cast<int>(random() % 9), inner = 1 + static_cast<int>(random() % 4), work = static_cast<int>(random() % 2000);
+        const int ranges = 1 + static_cast<int>(random() % 9), inner = 1 + static_cast<int>(random() % 4),
+                  work = static_cast<int>(random() % 2000);
         const bool nested = random() % 4 == 0;
         std::vector<int64_t> sums(ranges, 0);
         RunRanges(ranges, [&](int k) {
@@ -102,8 +105,10 @@ TEST_F(TeamTest, RandomLoopsFromManyThreads) {
           const auto part = [&](int j) {
             for (int w = 0; w < work; ++w) parts[j] += (w ^ k) + j;
           };
-          if (nested) RunRanges(inner, part);
-          else for (int j = 0; j < inner; ++j) part(j);
+          if (nested)
+            RunRanges(inner, part);
+          else
+            for (int j = 0; j < inner; ++j) part(j);
           for (int64_t p : parts) sums[k] += p;
         });
         for (int k = 0; k < ranges; ++k) {
@@ -149,10 +154,11 @@ TEST_F(TeamTest, RangesAreThoseOfOwnCores) {
 TEST_F(TeamTest, ExceptionReachesTheCaller) {
   for (int repeat = 0; repeat < 50; ++repeat) {
     std::atomic<int> calls{0};
-    EXPECT_THROW(ParallelForThreads(4, 4, [&](int64_t begin, int64_t) {
-                   ++calls;
-                   if (begin % 2) MXNET_THROW(Index) << "[test] range " << begin;
-                 }),
+    EXPECT_THROW(ParallelForThreads(4, 4,
+                                    [&](int64_t begin, int64_t) {
+                                      ++calls;
+                                      if (begin % 2) MXNET_THROW(Index) << "[test] range " << begin;
+                                    }),
                  Error);
     EXPECT_EQ(calls, 4);
   }
@@ -219,8 +225,9 @@ TEST_F(TeamTest, ForkInARange) {
   EXPECT_EQ(status, 0);
 }
 
-#ifndef __SANITIZE_THREAD__   // it wants a thread of its own
-// Only a thread at a time for this user: loops are computed by their callers, on cores of our own too.
+#ifndef __SANITIZE_THREAD__  // it wants a thread of its own
+// Only a thread at a time for this user: loops are computed by their callers, on cores of our own
+// too.
 TEST_F(TeamTest, NoThreadsToBeHad) {
   for (Cores cores : {Cores::kOwn, Cores::kShared}) {
     const int status = InChild([cores] {
@@ -247,7 +254,8 @@ TEST_F(TeamTest, LibrariesGetFewThreadsForShortCalls) {
 
 TEST_F(TeamTest, NeighboursAreNoticed) {
   if (access("/proc/thread-self/schedstat", R_OK) != 0) GTEST_SKIP() << "the kernel does not say how long threads wait";
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY")) GTEST_SKIP() << "the environment decides";
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("OMP_PROC_BIND") || std::getenv("GOMP_CPU_AFFINITY"))
+    GTEST_SKIP() << "the environment decides";
   std::vector<pid_t> neighbours;
   for (int i = 0; i < 3 * static_cast<int>(std::thread::hardware_concurrency()); ++i) {
     const pid_t child = fork();
@@ -273,7 +281,8 @@ TEST(Quota, SmallestOfTheGroups) {
   ASSERT_NE(mkdtemp(root), nullptr);
   const std::string at = root;
   const auto write = [&](const std::string& name, const std::string& text) {
-    for (size_t slash = at.size() + 1; (slash = name.find('/', slash)) != std::string::npos; ++slash) mkdir(name.substr(0, slash).c_str(), 0700);
+    for (size_t slash = at.size() + 1; (slash = name.find('/', slash)) != std::string::npos; ++slash)
+      mkdir(name.substr(0, slash).c_str(), 0700);
     std::ofstream(name) << text;
   };
   EXPECT_EQ(detail::GroupQuota("0::/\n", root), 0);

@@ -1,4 +1,5 @@
-// One compiled plan, many threads: cached operators and executors that share weights, each call with an arena of its own.
+// One compiled plan, many threads: cached operators and executors that share weights, each call
+// with an arena of its own.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +24,8 @@ constexpr int kCalls = 40;
 #endif
 constexpr int kThreads = 6;
 
-/* Convolution, normalisation, pooling, two dense layers: about what an image classifier is made of. */
+/* Convolution, normalisation, pooling, two dense layers: about what an image classifier is made
+ * of. */
 Symbol Net() {
   Symbol x = Symbol::Variable("data");
   x = Make("Convolution", {x}, {{"kernel", "(3, 3)"}, {"num_filter", "8"}, {"pad", "(1, 1)"}}, "conv");
@@ -50,7 +52,8 @@ std::vector<NDArray> Parameters(const Symbol& net, Symbol::ListOption which, int
       continue;
     }
     const bool positive = n->name == "norm_gamma" || n->name == "norm_moving_var";
-    arrays.push_back(Random(shapes[g.eid(g.id.at(n.get()), 0)], static_cast<int>(arrays.size()) + 7, positive ? 0.5f : -0.5f, positive ? 1.5f : 0.5f));
+    arrays.push_back(
+        Random(shapes[g.eid(g.id.at(n.get()), 0)], static_cast<int>(arrays.size()) + 7, positive ? 0.5f : -0.5f, positive ? 1.5f : 0.5f));
   }
   return arrays;
 }
@@ -69,7 +72,8 @@ void InThreads(int count, const std::function<void(int)>& fn) {
 
 class CachedOpThreads : public ::testing::TestWithParam<std::map<std::string, std::string>> {};
 
-// Every thread has inputs of its own and, now and then, another batch size, so that plans are compiled while others run.
+// Every thread has inputs of its own and, now and then, another batch size, so that plans are
+// compiled while others run.
 TEST_P(CachedOpThreads, ResultsAreThoseOfOneThread) {
   const Symbol net = Net();
   std::vector<NDArray> weights = Parameters(net, Symbol::kAll, 2);
@@ -117,7 +121,8 @@ TEST_P(CachedOpThreads, CallsWithoutWaiting) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
-// Weights change while others infer: each result belongs to one state of the weight, never to a mixture.
+// Weights change while others infer: each result belongs to one state of the weight, never to a
+// mixture.
 TEST_P(CachedOpThreads, WeightsAreReplacedMeanwhile) {
   Symbol s = Make("FullyConnected", {Symbol::Variable("x"), Symbol::Variable("w")}, {{"num_hidden", "32"}, {"no_bias", "True"}}, "fc");
   auto op = CachedOp::Create(s, GetParam());
@@ -152,7 +157,8 @@ TEST_P(CachedOpThreads, WeightsAreReplacedMeanwhile) {
 INSTANTIATE_TEST_SUITE_P(Flags, CachedOpThreads,
                          ::testing::Values(std::map<std::string, std::string>{}, std::map<std::string, std::string>{{"thread_safe", "1"}},
                                            std::map<std::string, std::string>{{"static_alloc", "1"}, {"static_shape", "1"}},
-                                           std::map<std::string, std::string>{{"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}}));
+                                           std::map<std::string, std::string>{
+                                               {"static_alloc", "1"}, {"static_shape", "1"}, {"thread_safe", "1"}}));
 
 // Training through one CachedOp from several threads: each has its own tape.
 TEST(Threads, RecordedCalls) {

@@ -19,14 +19,15 @@ std::shared_ptr<rtc::UserModule> Make(const std::string& text, std::vector<std::
 }
 
 TEST(UserModuleCuda, FindsKernelsByNameAndByExport) {
-  for (const auto& options : {std::vector<std::string>{"-DOFFSET=1"}, {"-DOFFSET=1", "--gpu-architecture=compute_90"}, {"-arch", "compute_90a", "-DOFFSET=1"}}) {
+  for (const auto& options :
+       {std::vector<std::string>{"-DOFFSET=1"}, {"-DOFFSET=1", "--gpu-architecture=compute_90"}, {"-arch", "compute_90a", "-DOFFSET=1"}}) {
     const auto module = Make(kText, options);
     EXPECT_EQ(module->Find("axpy"), "axpy");
     EXPECT_NE(module->Find("scale<float>"), module->Find("scale<__half>"));
     EXPECT_THROW(module->Find("scale<double>"), Error);
     EXPECT_THROW(module->Find("axp"), Error);
   }
-  EXPECT_EQ(Make(kText, {"-DOFFSET=1", "-arch=sm_90"})->Find("axpy"), "axpy");   // machine code
+  EXPECT_EQ(Make(kText, {"-DOFFSET=1", "-arch=sm_90"})->Find("axpy"), "axpy");  // machine code
 }
 
 TEST(UserModuleCuda, ErrorsCarryTheLog) {
@@ -42,7 +43,8 @@ TEST(UserModuleCuda, HeadersComeFromCudaHome) {
   Make(kText);
   Env::Set("CUDA_HOME", "/nowhere");
   EXPECT_THROW(Make(kText), Error);
-  EXPECT_EQ(rtc::UserModule("extern \"C\" __global__ void one(int* x) { *x = 1; }", {}, {}).Find("one"), "one");   // what includes nothing needs no headers
+  EXPECT_EQ(rtc::UserModule("extern \"C\" __global__ void one(int* x) { *x = 1; }", {}, {}).Find("one"),
+            "one");  // what includes nothing needs no headers
   Env::Set("CUDA_HOME", "");
 }
 

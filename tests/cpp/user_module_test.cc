@@ -1,4 +1,5 @@
-/* Users' kernels over a device whose memory is the host's: signatures, order, what is refused. user_module_cuda_test.cc compiles real ones. */
+/* Users' kernels over a device whose memory is the host's: signatures, order, what is refused.
+ * user_module_cuda_test.cc compiles real ones. */
 #include "rtc/user_module.h"
 
 #include <gtest/gtest.h>
@@ -47,14 +48,16 @@ void Launch(void*, const std::string&, const rtc::LaunchShape& shape, void** arg
 }
 const rtc::ModuleHooks kHooks = {Compile, Load, Function, Launch};
 
-const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); }, [](void*) {}};
+const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
+                                      [](void*) {}};
 
 class UserModule : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    engine::SetStreamHooks(&kStreams);   // stays: workers give their streams back when the process ends
+    engine::SetStreamHooks(&kStreams);  // stays: workers give their streams back when the process ends
     storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-      static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));   // pools outlive the tests
+      static auto* const keep =
+          new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));  // pools outlive the tests
       return *keep;
     });
   }
@@ -69,7 +72,9 @@ class UserModule : public testing::Test {
     for (int i = 0; i < 4; ++i) static_cast<float*>(a.data().dptr)[i] = value;
     return a;
   }
-  static std::vector<rtc::UserArgument> Axpy() { return {{true, true, kFloat32}, {true, false, kFloat32}, {false, false, kFloat32}, {false, false, kInt64}}; }
+  static std::vector<rtc::UserArgument> Axpy() {
+    return {{true, true, kFloat32}, {true, false, kFloat32}, {false, false, kFloat32}, {false, false, kInt64}};
+  }
   static rtc::LaunchShape Shape() {
     rtc::LaunchShape s;
     s.block[0] = 4;
@@ -104,7 +109,7 @@ TEST_F(UserModule, LaunchesInOrderAndKeepsItsModule) {
     void* values[] = {&x, &y, &a, &n};
     for (int i = 0; i < 10; ++i) kernel.Launch(1, values, Shape());
     mangled.Launch(1, values, Shape());
-    a = 100;   // numbers are read before Launch returns
+    a = 100;  // numbers are read before Launch returns
     n = 0;
   }
   y.WaitToRead();
@@ -128,10 +133,13 @@ TEST_F(UserModule, OneArrayForReadingAndWriting) {
 }
 
 TEST_F(UserModule, WhatIsRefused) {
-  auto make = [](const std::string& text) { return std::make_shared<rtc::UserModule>(text, std::vector<std::string>{}, std::vector<std::string>{"scale<float>"}); };
+  auto make = [](const std::string& text) {
+    return std::make_shared<rtc::UserModule>(text, std::vector<std::string>{}, std::vector<std::string>{"scale<float>"});
+  };
   EXPECT_NE(Refusal([&] { make("broken"); }, Error::Kind::kGeneric).find("does not compile"), std::string::npos);
   auto module = make("text");
-  const std::string none = Refusal([&] { rtc::UserKernel(module, "axp", Axpy()); }, Error::Kind::kValue);   // a beginning of a name is no name
+  const std::string none =
+      Refusal([&] { rtc::UserKernel(module, "axp", Axpy()); }, Error::Kind::kValue);  // a beginning of a name is no name
   EXPECT_NE(none.find("no kernel axp"), std::string::npos) << none;
   EXPECT_NE(none.find("scale<float>"), std::string::npos) << none;
 

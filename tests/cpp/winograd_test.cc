@@ -1,4 +1,7 @@
-// Winograd convolutions against sums in float64: every tile size, instruction set and blocking; the gradient by the data; plans.
+// Winograd convolutions against sums in float64: every tile size, instruction set and blocking; the
+// gradient by the data; plans.
+#include "operator/nn/cpu_gemm/winograd.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +13,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
-#include "operator/nn/packed.h"
-#include "operator/nn/winograd.h"
+#include "operator/nn/cpu_gemm/packed.h"
 
 namespace mxnet {
 namespace nn {
@@ -27,7 +29,8 @@ struct Case {
   }
   std::string str() const {
     std::ostringstream s;
-    s << window_h << "x" << window_w << " batch " << batch << " data " << h << "x" << w << "x" << c << " filters " << k << " padding " << pad_h << "," << pad_w;
+    s << window_h << "x" << window_w << " batch " << batch << " data " << h << "x" << w << "x" << c << " filters " << k << " padding "
+      << pad_h << "," << pad_w;
     return s.str();
   }
 };
@@ -62,13 +65,14 @@ struct Problem {
   std::function<void*(size_t)> Workspace() {
     return [this](size_t bytes) -> void* {
       blocks.emplace_back(new char[bytes + 64]);
-      std::memset(blocks.back().get(), 0x7f, bytes + 64);   // 3.4e38: shows where it is read before it is written
+      std::memset(blocks.back().get(), 0x7f, bytes + 64);  // 3.4e38: shows where it is read before it is written
       return reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(blocks.back().get()) + 63) & ~uintptr_t{63});
     };
   }
   int64_t WeightAt(int64_t k, int64_t c, int r, int s) const {
     const ConvDims& d = call.dims;
-    return call.weight.channels_last ? ((k * d.kernel[1] + r) * d.kernel[2] + s) * d.channels + c : ((k * d.channels + c) * d.kernel[1] + r) * d.kernel[2] + s;
+    return call.weight.channels_last ? ((k * d.kernel[1] + r) * d.kernel[2] + s) * d.channels + c
+                                     : ((k * d.channels + c) * d.kernel[1] + r) * d.kernel[2] + s;
   }
   double Weight(int64_t k, int64_t c, int r, int s) const { return weight[WeightAt(k, c, r, s)]; }
   std::vector<double> Expected() const {
@@ -85,9 +89,12 @@ struct Problem {
               const int64_t i = ((n * d.in[1] + iy) * d.in[2] + ix) * d.channels, o = ((n * d.out[1] + y) * d.out[2] + x) * d.filters;
               for (int64_t k = 0; k < d.filters; ++k)
                 for (int64_t c = 0; c < d.channels; ++c) {
-                  if (forward) sums[o + k] += src[i + c] * Weight(k, c, r, s);
-                  else if (call.pass == ConvPass::kBackwardData) sums[i + c] += dst[o + k] * Weight(k, c, r, s);
-                  else sums[WeightAt(k, c, r, s)] += static_cast<double>(src[i + c]) * dst[o + k];
+                  if (forward)
+                    sums[o + k] += src[i + c] * Weight(k, c, r, s);
+                  else if (call.pass == ConvPass::kBackwardData)
+                    sums[i + c] += dst[o + k] * Weight(k, c, r, s);
+                  else
+                    sums[WeightAt(k, c, r, s)] += static_cast<double>(src[i + c]) * dst[o + k];
                 }
             }
     return sums;
@@ -110,12 +117,13 @@ struct Problem {
 };
 
 const Case kCases[] = {
-    {1, 8, 8, 16, 16, 1, 1},   {2, 7, 9, 5, 3, 1, 1},   {1, 1, 13, 8, 9, 1, 1}, {3, 5, 5, 17, 33, 0, 0},  {1, 6, 6, 32, 16, 2, 2},    {2, 14, 14, 24, 40, 1, 1},
-    {1, 61, 59, 16, 24, 1, 1}, {1, 4, 3, 300, 20, 1, 1}, {1, 13, 1, 7, 70, 1, 1}, {2, 3, 11, 64, 52, 0, 2}, {5, 29, 31, 33, 17, 1, 0}, {1, 7, 7, 512, 32, 1, 1},
-    {3, 19, 33, 40, 40, 1, 1},
-    {2, 9, 11, 7, 21, 2, 2, 5, 5},    {1, 27, 27, 64, 40, 2, 2, 5, 5}, {3, 6, 5, 33, 17, 0, 0, 5, 5}, {1, 4, 7, 130, 9, 3, 1, 5, 5}, {1, 35, 35, 48, 64, 2, 2, 5, 5},
-    {2, 8, 9, 20, 33, 0, 1, 1, 3},    {2, 9, 8, 33, 20, 1, 0, 3, 1},   {1, 1, 30, 16, 16, 0, 0, 1, 3}, {1, 17, 17, 40, 48, 0, 3, 1, 7}, {2, 17, 17, 48, 40, 3, 0, 7, 1},
-    {1, 5, 8, 19, 5, 0, 2, 1, 7},     {1, 61, 59, 16, 24, 3, 0, 7, 1},
+    {1, 8, 8, 16, 16, 1, 1},         {2, 7, 9, 5, 3, 1, 1},           {1, 1, 13, 8, 9, 1, 1},          {3, 5, 5, 17, 33, 0, 0},
+    {1, 6, 6, 32, 16, 2, 2},         {2, 14, 14, 24, 40, 1, 1},       {1, 61, 59, 16, 24, 1, 1},       {1, 4, 3, 300, 20, 1, 1},
+    {1, 13, 1, 7, 70, 1, 1},         {2, 3, 11, 64, 52, 0, 2},        {5, 29, 31, 33, 17, 1, 0},       {1, 7, 7, 512, 32, 1, 1},
+    {3, 19, 33, 40, 40, 1, 1},       {2, 9, 11, 7, 21, 2, 2, 5, 5},   {1, 27, 27, 64, 40, 2, 2, 5, 5}, {3, 6, 5, 33, 17, 0, 0, 5, 5},
+    {1, 4, 7, 130, 9, 3, 1, 5, 5},   {1, 35, 35, 48, 64, 2, 2, 5, 5}, {2, 8, 9, 20, 33, 0, 1, 1, 3},   {2, 9, 8, 33, 20, 1, 0, 3, 1},
+    {1, 1, 30, 16, 16, 0, 0, 1, 3},  {1, 17, 17, 40, 48, 0, 3, 1, 7}, {2, 17, 17, 48, 40, 3, 0, 7, 1}, {1, 5, 8, 19, 5, 0, 2, 1, 7},
+    {1, 61, 59, 16, 24, 3, 0, 7, 1},
 };
 
 /* Largest error over largest result: what docs/winograd.md promises. */
@@ -124,7 +132,8 @@ double Bound(int m, const Case& s) {
   return m == 2 ? 2e-6 : m == 4 ? 6e-6 : 4e-5;
 }
 
-void ExpectClose(const std::vector<float>& y, const std::vector<double>& expected, int m, const Case& s, const std::string& what = "", double bound = 0) {
+void ExpectClose(const std::vector<float>& y, const std::vector<double>& expected, int m, const Case& s, const std::string& what = "",
+                 double bound = 0) {
   ASSERT_EQ(y.size(), expected.size()) << s.str() << what;
   double worst = 0, scale = 1e-30;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -177,7 +186,8 @@ TEST(Winograd, BiasGradient) {
   for (int64_t rows : {1, 5, 63, 1000, 40000}) {
     const std::vector<float> y = Random(rows * 21, 6);
     std::vector<double> expected(21, 0.0);
-    for (int64_t i = 0; i < rows; ++i) for (int k = 0; k < 21; ++k) expected[k] += y[i * 21 + k];
+    for (int64_t i = 0; i < rows; ++i)
+      for (int k = 0; k < 21; ++k) expected[k] += y[i * 21 + k];
     std::vector<float> sums(21, NAN), again(21, NAN), block(2 * 64 * 21);
     const auto workspace = [&](size_t bytes) -> void* { return bytes <= block.size() * sizeof(float) ? block.data() : nullptr; };
     WinogradSumRows(y.data(), rows, 21, sums.data(), workspace);
@@ -223,7 +233,8 @@ TEST(Winograd, SameBitsForAnyNumberOfThreads) {
     }
 }
 
-// Weights of three bytes keep the bound of those of four; two are for bfloat16, whose numbers err by 2e-3.
+// Weights of three bytes keep the bound of those of four; two are for bfloat16, whose numbers err
+// by 2e-3.
 TEST(Winograd, CompactWeights) {
   for (const Case& s : kCases) {
     Problem p(s, ConvPass::kForward, false);
@@ -235,7 +246,7 @@ TEST(Winograd, CompactWeights) {
         const std::vector<float> plain = p.Run(m), compact = p.Run(m, {}, 3), half = p.Run(m, {}, 2);
         ExpectClose(compact, expected, m, s, " in 3 bytes, level " + std::to_string(static_cast<int>(level)));
         ExpectClose(half, expected, m, s, " in 2 bytes, level " + std::to_string(static_cast<int>(level)), 2e-3);
-        EXPECT_NE(plain, half) << s.str();   // else nothing was compact
+        EXPECT_NE(plain, half) << s.str();  // else nothing was compact
       }
     }
     const std::vector<float> all = p.Run(4, {}, 3);
@@ -245,7 +256,8 @@ TEST(Winograd, CompactWeights) {
   }
 }
 
-// Weights that differ much between channels: integers of one size would leave nothing of the small ones, which make all of the result.
+// Weights that differ much between channels: integers of one size would leave nothing of the small
+// ones, which make all of the result.
 TEST(Winograd, CompactWeightsOfDifferentSize) {
   const Case s{1, 14, 14, 40, 48, 1, 1};
   for (float large : {30.f, 1e5f, 1e20f, 1e-25f, 1e-29f}) {
@@ -262,7 +274,8 @@ TEST(Winograd, CompactWeightsOfDifferentSize) {
       ExpectClose(p.Run(m, {}, 3), expected, m, s, what, m == 6 ? 5e-4 : 1e-4);
       const std::vector<float> half = p.Run(m, {}, 2);
       ExpectClose(half, expected, m, s, what, m == 6 ? 1e-1 : 2.5e-2);
-      for (int64_t i = 0; i < s.h * s.w; ++i) for (int64_t k = 20; k < 23; ++k) ASSERT_NEAR(half[i * s.k + k], 0, 1e-30) << what;
+      for (int64_t i = 0; i < s.h * s.w; ++i)
+        for (int64_t k = 20; k < 23; ++k) ASSERT_NEAR(half[i * s.k + k], 0, 1e-30) << what;
     }
   }
 }
@@ -276,8 +289,10 @@ TEST(Winograd, CompactWeightsThatAreNotFinite) {
       p.weight[p.WeightAt(5, 7, 1, 1)] = strange;
       const std::vector<float> y = p.Run(4, {}, bytes);
       for (size_t i = 0; i < y.size(); ++i) {
-        if (i % s.k == 5) ASSERT_FALSE(std::isfinite(y[i])) << i;
-        else ASSERT_NEAR(y[i], expected[i], bytes == 3 ? 1e-3 : 0.3) << i;
+        if (i % s.k == 5)
+          ASSERT_FALSE(std::isfinite(y[i])) << i;
+        else
+          ASSERT_NEAR(y[i], expected[i], bytes == 3 ? 1e-3 : 0.3) << i;
       }
     }
 }
@@ -321,7 +336,7 @@ TEST(Winograd, RuleAndMeasurementChoose) {
   EXPECT_EQ(4, static_cast<int>(MethodByRule(large.call, true)));
   EXPECT_EQ(ConvMethod::kPacked, MethodByRule(small.call, true));
   const ConvMethod tiny = MethodByMeasurement(small.call, true), first = MethodByMeasurement(large.call, true);
-  EXPECT_TRUE(tiny == ConvMethod::kLibrary || tiny == ConvMethod::kPacked);   // too small for tiles
+  EXPECT_TRUE(tiny == ConvMethod::kLibrary || tiny == ConvMethod::kPacked);  // too small for tiles
   EXPECT_NE(ConvMethod::kDepthwise, first);
   EXPECT_EQ(first, MethodByMeasurement(large.call, true));
 }
@@ -343,7 +358,7 @@ TEST(Winograd, RuleDecidesInTraining) {
       Capped cap(level);
       library_calls = 0;
       const ConvMethod chosen = MethodByMeasurement(p.call, false);
-      if (pass != ConvPass::kBackwardWeights) {   // there products of our own take the library's place
+      if (pass != ConvPass::kBackwardWeights) {  // there products of our own take the library's place
         EXPECT_EQ(level >= CpuLevel::kV3, library_calls == 0);
       }
       if (level >= CpuLevel::kV3) {
@@ -352,18 +367,23 @@ TEST(Winograd, RuleDecidesInTraining) {
     }
   }
   EXPECT_EQ(6, static_cast<int>(MethodByRule(Problem({1, 224, 224, 64, 64, 1, 1}, ConvPass::kForward, false).call, false)));
-  EXPECT_EQ(4, static_cast<int>(MethodByRule(Problem({1, 224, 224, 64, 64, 1, 1}, ConvPass::kBackwardWeights, false).call, false)));   // 6x6 loses there
-  EXPECT_EQ(2, static_cast<int>(MethodByRule(Problem({16, 7, 7, 512, 512, 1, 1}, ConvPass::kBackwardWeights, false).call, false)));     // its sums come from memory
-  const auto pointwise = [](int64_t channels, int64_t filters, int64_t size) { return MethodByRule(Problem({1, size, size, channels, filters, 0, 0, 1, 1}, ConvPass::kForward, false).call, false); };
+  EXPECT_EQ(4, static_cast<int>(
+                   MethodByRule(Problem({1, 224, 224, 64, 64, 1, 1}, ConvPass::kBackwardWeights, false).call, false)));  // 6x6 loses there
+  EXPECT_EQ(2, static_cast<int>(MethodByRule(Problem({16, 7, 7, 512, 512, 1, 1}, ConvPass::kBackwardWeights, false).call,
+                                             false)));  // its sums come from memory
+  const auto pointwise = [](int64_t channels, int64_t filters, int64_t size) {
+    return MethodByRule(Problem({1, size, size, channels, filters, 0, 0, 1, 1}, ConvPass::kForward, false).call, false);
+  };
   EXPECT_EQ(ConvMethod::kPacked, pointwise(256, 64, 56));
   EXPECT_EQ(ConvMethod::kPacked, pointwise(2048, 512, 10));
-  EXPECT_EQ(ConvMethod::kLibrary, pointwise(16, 96, 56));   // packing would take longer than it saves
+  EXPECT_EQ(ConvMethod::kLibrary, pointwise(16, 96, 56));  // packing would take longer than it saves
   EXPECT_EQ(ConvMethod::kLibrary, pointwise(256, 64, 7));
-  g_hooks.convolution = nullptr;   // without the library, kernels that can compute it do
+  g_hooks.convolution = nullptr;  // without the library, kernels that can compute it do
   EXPECT_EQ(ConvMethod::kPacked, pointwise(16, 96, 56));
 }
 
-// As a plan calls it: transformed weights are kept in the node's state as long as the version stays.
+// As a plan calls it: transformed weights are kept in the node's state as long as the version
+// stays.
 TEST(Winograd, WeightsOfAPlan) {
   Env::Set("MXNET_ENFORCE_DETERMINISM", "1");
   const Case s{1, 28, 28, 64, 32, 1, 1};
@@ -374,19 +394,19 @@ TEST(Winograd, WeightsOfAPlan) {
   args.state = &state;
   args.in_versions = Span<const uint64_t>(versions, 2);
   args.workspace = p.Workspace();
-  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
   EXPECT_TRUE(state);
   const std::vector<float> first = p.dst;
   ExpectClose(first, p.Expected(), 4, s);
   for (float& w : p.weight) w = -w;
-  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
-  EXPECT_EQ(first, p.dst);           // the version says: unchanged
+  ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
+  EXPECT_EQ(first, p.dst);  // the version says: unchanged
   versions[1] = 2;
-  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
+  ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
   ExpectClose(p.dst, p.Expected(), 4, s);
   for (float& w : p.weight) w *= 2;
-  args.is_train = true;              // then nothing is kept
-  ASSERT_TRUE(OwnConvolution(args, p.call, nullptr));
+  args.is_train = true;  // then nothing is kept
+  ASSERT_TRUE(NativeConvolution(args, p.call, nullptr));
   ExpectClose(p.dst, p.Expected(), 4, s);
   Env::Set("MXNET_CPU_ALLOW_WINOGRAD", "0");
   EXPECT_EQ(ConvMethod::kPacked, MethodByRule(p.call, true));

@@ -20,12 +20,14 @@ std::atomic<int64_t> held{0}, peak{0};
 int64_t held_at_reset = 0;
 
 void* Counted(size_t bytes, size_t alignment, bool throws = true) {
-  void* p = alignment > 16 ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : std::malloc(bytes ? bytes : 1);
+  void* p =
+      alignment > 16 ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : std::malloc(bytes ? bytes : 1);
   if (!p) {
     if (throws) throw std::bad_alloc();
     return nullptr;
   }
-  const int64_t now = held.fetch_add(static_cast<int64_t>(malloc_usable_size(p)), std::memory_order_relaxed) + static_cast<int64_t>(malloc_usable_size(p));
+  const int64_t now =
+      held.fetch_add(static_cast<int64_t>(malloc_usable_size(p)), std::memory_order_relaxed) + static_cast<int64_t>(malloc_usable_size(p));
   int64_t before = peak.load(std::memory_order_relaxed);
   while (before < now && !peak.compare_exchange_weak(before, now, std::memory_order_relaxed)) {
   }
@@ -81,31 +83,49 @@ std::string Mutator::Next() {
 void Mutator::Change(std::string* s) {
   const size_t at = Below(s->size() + 1), left = s->size() - at;
   switch (Below(11)) {
-    case 0: if (left) (*s)[at] = static_cast<char>((*s)[at] ^ (1 << Below(8))); break;
-    case 1: if (left) (*s)[at] = static_cast<char>(random_()); break;
+    case 0:
+      if (left) (*s)[at] = static_cast<char>((*s)[at] ^ (1 << Below(8)));
+      break;
+    case 1:
+      if (left) (*s)[at] = static_cast<char>(random_());
+      break;
     case 2: s->resize(at); break;
     case 3: s->erase(at, Below(16) + 1); break;
     case 4: s->insert(at, tokens_[Below(tokens_.size())]); break;
-    case 5: {   // a token over what is there
+    case 5: {  // a token over what is there
       const std::string& t = tokens_[Below(tokens_.size())];
       s->replace(at, std::min(left, t.size()), t);
       break;
     }
-    case 6: s->insert(at, s->substr(at, Below(64))); break;   // repeat
-    case 7: {                                                 // a part of another input
+    case 6: s->insert(at, s->substr(at, Below(64))); break;  // repeat
+    case 7: {                                                // a part of another input
       const std::string& other = corpus_[Below(corpus_.size())];
       s->insert(at, other.substr(Below(other.size()), Below(200)));
       break;
     }
-    case 8: {   // a binary number of 4 or 8 bytes at the borders of its range
-      static const uint64_t kNumbers[] = {0, 1, 2, 63, 64, 65, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 1u << 20, 1ull << 33};
+    case 8: {  // a binary number of 4 or 8 bytes at the borders of its range
+      static const uint64_t kNumbers[] = {0,
+                                          1,
+                                          2,
+                                          63,
+                                          64,
+                                          65,
+                                          0x7fffffff,
+                                          0x80000000,
+                                          0xffffffff,
+                                          0x7fffffffffffffff,
+                                          0x8000000000000000,
+                                          0xffffffffffffffff,
+                                          1u << 20,
+                                          1ull << 33};
       const uint64_t v = kNumbers[Below(sizeof(kNumbers) / sizeof(*kNumbers))];
       const size_t n = std::min<size_t>(left, Below(2) ? 4 : 8), aligned = at / 4 * 4;
       std::memcpy(&(*s)[aligned], &v, std::min(n, s->size() - aligned));
       break;
     }
-    case 9: {   // a number in the text becomes another
-      static const char* const kNumbers[] = {"0", "-1", "1", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e400", "-0.5", "65536"};
+    case 9: {  // a number in the text becomes another
+      static const char* const kNumbers[] = {
+          "0", "-1", "1", "2147483647", "4294967296", "9223372036854775807", "99999999999999999999", "1e400", "-0.5", "65536"};
       const size_t digit = s->find_first_of("0123456789", at);
       if (digit == std::string::npos) break;
       size_t end = digit;
@@ -113,7 +133,7 @@ void Mutator::Change(std::string* s) {
       s->replace(digit, end - digit, kNumbers[Below(sizeof(kNumbers) / sizeof(*kNumbers))]);
       break;
     }
-    default: {   // two pieces change places
+    default: {  // two pieces change places
       const size_t other = Below(s->size() + 1), n = Below(40);
       const std::string piece = s->substr(at, n);
       s->erase(at, n);

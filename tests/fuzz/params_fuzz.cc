@@ -46,33 +46,119 @@ std::string List(const std::vector<std::string>& arrays, const std::vector<std::
   return b.str();
 }
 
-const std::string kValues(24, '\x3f');   // six float32
+const std::string kValues(24, '\x3f');  // six float32
 
-std::string Oldest() { return Bytes().Add<uint32_t>(2).Add<uint32_t>(2).Add<uint32_t>(3).Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(0).Raw(kValues).str(); }
-std::string V1() { return Bytes().Add<uint32_t>(0xF993FAC8).Add<int32_t>(2).Add<int64_t>(2).Add<int64_t>(3).Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(0).Raw(kValues).str(); }
-std::string V2(uint32_t magic = 0xF993FAC9) {
-  return Bytes().Add<uint32_t>(magic).Add<int32_t>(0).Add<int32_t>(2).Add<int64_t>(2).Add<int64_t>(3).Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(0).Raw(kValues).str();
+std::string Oldest() {
+  return Bytes().Add<uint32_t>(2).Add<uint32_t>(2).Add<uint32_t>(3).Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(0).Raw(kValues).str();
 }
-std::string V3Scalar() { return Bytes().Add<uint32_t>(0xF993FACA).Add<int32_t>(0).Add<int32_t>(0).Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(6).Add<int64_t>(5).str(); }
+std::string V1() {
+  return Bytes()
+      .Add<uint32_t>(0xF993FAC8)
+      .Add<int32_t>(2)
+      .Add<int64_t>(2)
+      .Add<int64_t>(3)
+      .Add<int32_t>(1)
+      .Add<int32_t>(0)
+      .Add<int32_t>(0)
+      .Raw(kValues)
+      .str();
+}
+std::string V2(uint32_t magic = 0xF993FAC9) {
+  return Bytes()
+      .Add<uint32_t>(magic)
+      .Add<int32_t>(0)
+      .Add<int32_t>(2)
+      .Add<int64_t>(2)
+      .Add<int64_t>(3)
+      .Add<int32_t>(1)
+      .Add<int32_t>(0)
+      .Add<int32_t>(0)
+      .Raw(kValues)
+      .str();
+}
+std::string V3Scalar() {
+  return Bytes()
+      .Add<uint32_t>(0xF993FACA)
+      .Add<int32_t>(0)
+      .Add<int32_t>(0)
+      .Add<int32_t>(1)
+      .Add<int32_t>(0)
+      .Add<int32_t>(6)
+      .Add<int64_t>(5)
+      .str();
+}
 std::string RowSparse() {
-  return Bytes().Add<uint32_t>(0xF993FAC9).Add<int32_t>(1).Add<int32_t>(2).Add<int64_t>(2).Add<int64_t>(3).Add<int32_t>(2).Add<int64_t>(9).Add<int64_t>(3)
-      .Add<int32_t>(1).Add<int32_t>(0).Add<int32_t>(0).Add<int32_t>(6).Add<int32_t>(1).Add<int64_t>(2).Raw(kValues).Add<int64_t>(1).Add<int64_t>(7).str();
+  return Bytes()
+      .Add<uint32_t>(0xF993FAC9)
+      .Add<int32_t>(1)
+      .Add<int32_t>(2)
+      .Add<int64_t>(2)
+      .Add<int64_t>(3)
+      .Add<int32_t>(2)
+      .Add<int64_t>(9)
+      .Add<int64_t>(3)
+      .Add<int32_t>(1)
+      .Add<int32_t>(0)
+      .Add<int32_t>(0)
+      .Add<int32_t>(6)
+      .Add<int32_t>(1)
+      .Add<int64_t>(2)
+      .Raw(kValues)
+      .Add<int64_t>(1)
+      .Add<int64_t>(7)
+      .str();
 }
 std::string Csr() {
-  return Bytes().Add<uint32_t>(0xF993FAC9).Add<int32_t>(2).Add<int32_t>(1).Add<int64_t>(6).Add<int32_t>(2).Add<int64_t>(3).Add<int64_t>(4).Add<int32_t>(1).Add<int32_t>(0)
-      .Add<int32_t>(0).Add<int32_t>(6).Add<int32_t>(1).Add<int64_t>(4).Add<int32_t>(6).Add<int32_t>(1).Add<int64_t>(6).Raw(kValues)
-      .Add<int64_t>(0).Add<int64_t>(2).Add<int64_t>(4).Add<int64_t>(6).Add<int64_t>(0).Add<int64_t>(1).Add<int64_t>(1).Add<int64_t>(2).Add<int64_t>(0).Add<int64_t>(3).str();
+  return Bytes()
+      .Add<uint32_t>(0xF993FAC9)
+      .Add<int32_t>(2)
+      .Add<int32_t>(1)
+      .Add<int64_t>(6)
+      .Add<int32_t>(2)
+      .Add<int64_t>(3)
+      .Add<int64_t>(4)
+      .Add<int32_t>(1)
+      .Add<int32_t>(0)
+      .Add<int32_t>(0)
+      .Add<int32_t>(6)
+      .Add<int32_t>(1)
+      .Add<int64_t>(4)
+      .Add<int32_t>(6)
+      .Add<int32_t>(1)
+      .Add<int64_t>(6)
+      .Raw(kValues)
+      .Add<int64_t>(0)
+      .Add<int64_t>(2)
+      .Add<int64_t>(4)
+      .Add<int64_t>(6)
+      .Add<int64_t>(0)
+      .Add<int64_t>(1)
+      .Add<int64_t>(1)
+      .Add<int64_t>(2)
+      .Add<int64_t>(0)
+      .Add<int64_t>(3)
+      .str();
 }
 
 std::vector<std::string> Corpus() {
-  return {List({Oldest(), Oldest()}, {"arg:a", "arg:b"}), List({V1()}, {"aux:x"}), List({V2(), V2(0xF993FACA), V3Scalar()}, {"a", "b", "c"}), List({RowSparse(), Csr()}, {"r", "c"}),
-          List({V2(), V2()}, {}), fuzz::Data("gluon_net-0000.params")};
+  return {
+      List({Oldest(), Oldest()}, {"arg:a", "arg:b"}), List({V1()}, {"aux:x"}), List({V2(), V2(0xF993FACA), V3Scalar()}, {"a", "b", "c"}),
+      List({RowSparse(), Csr()}, {"r", "c"}),         List({V2(), V2()}, {}),  fuzz::Data("gluon_net-0000.params")};
 }
 
 std::vector<std::string> Tokens() {
-  return {Bytes().Add<uint32_t>(0xF993FAC8).str(), Bytes().Add<uint32_t>(0xF993FAC9).str(), Bytes().Add<uint32_t>(0xF993FACA).str(), Bytes().Add<uint64_t>(0x112).str(),
-          Bytes().Add<int32_t>(-1).str(), Bytes().Add<int64_t>(-1).str(), Bytes().Add<int64_t>(int64_t{1} << 40).str(), Bytes().Add<int64_t>(INT64_MAX).str(), Bytes().Add<int32_t>(12).str(),
-          V2(), RowSparse(), Csr()};
+  return {Bytes().Add<uint32_t>(0xF993FAC8).str(),
+          Bytes().Add<uint32_t>(0xF993FAC9).str(),
+          Bytes().Add<uint32_t>(0xF993FACA).str(),
+          Bytes().Add<uint64_t>(0x112).str(),
+          Bytes().Add<int32_t>(-1).str(),
+          Bytes().Add<int64_t>(-1).str(),
+          Bytes().Add<int64_t>(int64_t{1} << 40).str(),
+          Bytes().Add<int64_t>(INT64_MAX).str(),
+          Bytes().Add<int32_t>(12).str(),
+          V2(),
+          RowSparse(),
+          Csr()};
 }
 
 void Read(const std::string& data) {
@@ -93,12 +179,14 @@ TEST(ParamsFuzz, WellFormedOnesLoad) {
 }
 
 TEST(ParamsFuzz, DamagedContainers) {
-  // the constant is what the reader of sparse arrays states: small files may stand for dense arrays of 64 MiB
+  // the constant is what the reader of sparse arrays states: small files may stand for dense arrays
+  // of 64 MiB
   fuzz::Mutator mutator(2, Corpus(), Tokens());
   fuzz::Run(&mutator, 6000, {8192, size_t{160} << 20}, Read);
 }
 
-// Without sparse arrays nothing stands for more than is there: a page of the pool for each array of a few bytes.
+// Without sparse arrays nothing stands for more than is there: a page of the pool for each array of
+// a few bytes.
 TEST(ParamsFuzz, DamagedDenseContainers) {
   auto corpus = Corpus();
   corpus.erase(corpus.begin() + 3);

@@ -42,7 +42,8 @@ std::string Params() {
   };
   const std::string path = ::testing::TempDir() + "fuzz_predict_" + std::to_string(getpid());
   SaveNDArrays(path, {filled({4, 2, 3, 3}), filled({4}), filled({4}), filled({4}), filled({4}), filled({4}), filled({5, 64}), filled({5})},
-               {"arg:conv_weight", "arg:conv_bias", "arg:norm_gamma", "arg:norm_beta", "aux:norm_moving_mean", "aux:norm_moving_var", "arg:fc_weight", "arg:fc_bias"});
+               {"arg:conv_weight", "arg:conv_bias", "arg:norm_gamma", "arg:norm_beta", "aux:norm_moving_mean", "aux:norm_moving_var",
+                "arg:fc_weight", "arg:fc_bias"});
   std::ifstream f(path, std::ios::binary);
   const std::string data(std::istreambuf_iterator<char>(f), {});
   std::remove(path.c_str());
@@ -70,7 +71,7 @@ void Predict(const std::string& json, const std::string& params) {
   for (uint32_t i = 0; i < ndim; ++i) n *= dims[i];
   int dtype = 0;
   ok(MXPredGetOutputType(p, 0, &dtype));
-  std::vector<double> y(static_cast<size_t>(n) + 1);   // wide enough for every dtype
+  std::vector<double> y(static_cast<size_t>(n) + 1);  // wide enough for every dtype
   ok(MXPredGetOutput(p, 0, reinterpret_cast<float*>(y.data()), n));
 }
 
@@ -79,14 +80,19 @@ constexpr fuzz::Budget kBudget{4096, 64 << 20};
 
 TEST(PredictFuzz, DamagedSymbols) {
   const std::string params = Params();
-  fuzz::Mutator mutator(6, {Net()}, {"\"conv\"", "\"data\"", "\"fc_weight\"", "\"relu\"", "\"op\": \"null\"", "\"(3, 3)\"", "\"(1, 1)\"", "\"2\"", "[0, 0, 0]", "[1, 0, 0]", "}, {", "\"attrs\": {}",
-                                     "\"num_filter\"", "\"kernel\"", "\"stride\"", "\"dilate\"", "\"num_group\"", "\"layout\"", "\"__shape__\"", "\"no_bias\"", "\"True\"", "\"axis\"", "\"-1\""});
+  fuzz::Mutator mutator(
+      6, {Net()},
+      {"\"conv\"",      "\"data\"",   "\"fc_weight\"", "\"relu\"",      "\"op\": \"null\"", "\"(3, 3)\"", "\"(1, 1)\"", "\"2\"",
+       "[0, 0, 0]",     "[1, 0, 0]",  "}, {",          "\"attrs\": {}", "\"num_filter\"",   "\"kernel\"", "\"stride\"", "\"dilate\"",
+       "\"num_group\"", "\"layout\"", "\"__shape__\"", "\"no_bias\"",   "\"True\"",         "\"axis\"",   "\"-1\""});
   fuzz::Run(&mutator, 300, kBudget, [&params](const std::string& json) { Predict(json, params); });
 }
 
 TEST(PredictFuzz, DamagedParameters) {
   const std::string net = Net();
-  fuzz::Mutator mutator(7, {Params()}, {"arg:", "aux:", "conv_weight", "fc_bias", std::string("\xc9\xfa\x93\xf9", 4), std::string("\x01\0\0\0", 4), std::string("\x0c\0\0\0", 4)});
+  fuzz::Mutator mutator(7, {Params()},
+                        {"arg:", "aux:", "conv_weight", "fc_bias", std::string("\xc9\xfa\x93\xf9", 4), std::string("\x01\0\0\0", 4),
+                         std::string("\x0c\0\0\0", 4)});
   fuzz::Run(&mutator, 300, kBudget, [&net](const std::string& params) { Predict(net, params); });
 }
 
@@ -94,7 +100,8 @@ TEST(PredictFuzz, ArgumentsThatNobodyMeans) {
   const std::string json = Net(), params = Params();
   PredictorHandle p = nullptr;
   const char* keys[] = {"data"};
-  const uint32_t pointers[] = {0, 4}, backwards[] = {4, 0}, many[] = {0, 1000}, huge[] = {0xffffffff, 2, 0xffffffff, 0xffffffff}, none[] = {0, 0, 0, 0}, shape[] = {1, 2, 6, 6};
+  const uint32_t pointers[] = {0, 4}, backwards[] = {4, 0}, many[] = {0, 1000}, huge[] = {0xffffffff, 2, 0xffffffff, 0xffffffff},
+                 none[] = {0, 0, 0, 0}, shape[] = {1, 2, 6, 6};
   const int size = static_cast<int>(params.size());
   EXPECT_EQ(MXPredCreate(json.c_str(), params.data(), size, 1, 0, 1, keys, backwards, shape, &p), -1);
   EXPECT_EQ(MXPredCreate(json.c_str(), params.data(), size, 1, 0, 1, keys, many, shape, &p), -1);

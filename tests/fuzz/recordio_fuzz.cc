@@ -1,4 +1,5 @@
-// RecordIO files. A reader takes no more than the file is long, goes back where it was after an error, and never stands still.
+// RecordIO files. A reader takes no more than the file is long, goes back where it was after an
+// error, and never stands still.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,8 +29,9 @@ TEST(RecordIOFuzz, DamagedFiles) {
   std::vector<std::string> corpus;
   corpus.push_back(Written({"", "a", "some text", std::string(300, 'x')}, path));
   corpus.push_back(Written({"head" + Magic() + "tail" + Magic(), Magic() + Magic(), std::string(1000, '\0')}, path));
-  fuzz::Mutator mutator(5, corpus, {Magic(), Magic() + std::string("\xff\xff\xff\x1f", 4), Magic() + std::string("\0\0\0\x20", 4), Magic() + std::string("\0\0\0\x40", 4),
-                                    Magic() + std::string("\0\0\0\x60", 4), std::string("\0\0\0\0", 4)});
+  fuzz::Mutator mutator(5, corpus,
+                        {Magic(), Magic() + std::string("\xff\xff\xff\x1f", 4), Magic() + std::string("\0\0\0\x20", 4),
+                         Magic() + std::string("\0\0\0\x40", 4), Magic() + std::string("\0\0\0\x60", 4), std::string("\0\0\0\0", 4)});
   fuzz::Run(&mutator, 600, {8, 64 << 10}, [&path](const std::string& data) {
     std::ofstream(path, std::ios::binary) << data;
     RecordReader reader(path);
@@ -45,7 +47,7 @@ TEST(RecordIOFuzz, DamagedFiles) {
     } catch (const Error&) {
       EXPECT_EQ(reader.Tell(), at);
       EXPECT_TRUE(record.empty());
-      EXPECT_THROW(reader.Read(&record), Error);   // the same again, not the next piece
+      EXPECT_THROW(reader.Read(&record), Error);  // the same again, not the next piece
       throw;
     }
   });

@@ -24,7 +24,8 @@ thread_local int t_device = 0;
 std::atomic<pid_t> g_owner{0};
 std::atomic<bool> g_broken{false};
 
-/* One arena for each device; blocks are multiples of 512 bytes. Invariant: `free` and `used` together cover it, and no two free blocks meet. */
+/* One arena for each device; blocks are multiples of 512 bytes. Invariant: `free` and `used`
+ * together cover it, and no two free blocks meet. */
 struct Arena {
   std::mutex mutex;
   char* base = nullptr;
@@ -144,7 +145,7 @@ cudaError_t Allocate(void** out, size_t bytes) {
   }
   if (!NullMode()) {
     const Touch touch;
-    std::memset(*out, 0xcb, size);   // nobody may count on zeros
+    std::memset(*out, 0xcb, size);  // nobody may count on zeros
   }
   return cudaSuccess;
 }
@@ -154,7 +155,7 @@ cudaError_t Release(void* pointer) {
   for (int d = 0; d < DeviceTotal(); ++d) {
     Arena& a = ArenaOf(d);
     if (p < a.base || p >= a.base + a.bytes) continue;
-    Drain(d);   // as the real one waits for its device
+    Drain(d);  // as the real one waits for its device
     std::lock_guard<std::mutex> lock(a.mutex);
     const auto found = a.used.find(p);
     if (found == a.used.end()) break;
@@ -212,7 +213,7 @@ cudaError_t CopyOn(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind
   const std::shared_ptr<Stream> s = Find(stream);
   if (!s) return cudaErrorInvalidResourceHandle;
   const bool captured = Capturing(*s);
-  if (!captured && from == Place::kPageable) {   // pageable memory is read before the call returns
+  if (!captured && from == Place::kPageable) {  // pageable memory is read before the call returns
     const auto copy = std::make_shared<std::vector<char>>(static_cast<const char*>(src), static_cast<const char*>(src) + bytes);
     const cudaError_t status = Submit(stream, "copy", [dst, copy, bytes] { Move(dst, copy->data(), bytes); });
     if (status != cudaSuccess) return status;
@@ -221,7 +222,7 @@ cudaError_t CopyOn(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind
     if (status != cudaSuccess) return status;
   }
   if (captured) return waits ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
-  if (waits || to == Place::kPageable) s->Wait(s->Last());   // ... or written
+  if (waits || to == Place::kPageable) s->Wait(s->Last());  // ... or written
   return cudaSuccess;
 }
 
@@ -275,7 +276,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     case cudaDevAttrMultiProcessorCount: *value = host_gpu::kMultiprocessors; break;
     case cudaDevAttrMaxThreadsPerBlock: *value = 1024; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 232448; break;
-    default: host_gpu::Complain("cudaDeviceGetAttribute", "an attribute that the stand-in does not know"); return Fail(cudaErrorInvalidValue);
+    default:
+      host_gpu::Complain("cudaDeviceGetAttribute", "an attribute that the stand-in does not know");
+      return Fail(cudaErrorInvalidValue);
   }
   return cudaSuccess;
 }
@@ -362,9 +365,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   *attributes = {};
   int device = 0;
   switch (host_gpu::PlaceOf(p, 1, &device)) {
-    case host_gpu::Place::kDevice: attributes->type = cudaMemoryTypeDevice; attributes->device = device; attributes->devicePointer = const_cast<void*>(p); break;
-    case host_gpu::Place::kPinned: attributes->type = cudaMemoryTypeHost; attributes->hostPointer = attributes->devicePointer = const_cast<void*>(p); break;
-    default: attributes->type = cudaMemoryTypeUnregistered; attributes->hostPointer = const_cast<void*>(p); break;
+    case host_gpu::Place::kDevice:
+      attributes->type = cudaMemoryTypeDevice;
+      attributes->device = device;
+      attributes->devicePointer = const_cast<void*>(p);
+      break;
+    case host_gpu::Place::kPinned:
+      attributes->type = cudaMemoryTypeHost;
+      attributes->hostPointer = attributes->devicePointer = const_cast<void*>(p);
+      break;
+    default:
+      attributes->type = cudaMemoryTypeUnregistered;
+      attributes->hostPointer = const_cast<void*>(p);
+      break;
   }
   return cudaSuccess;
 }
@@ -380,7 +393,8 @@ cudaError_t cudaMemcpy(void* dst, const void* src, size_t bytes, cudaMemcpyKind 
 cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device, size_t bytes, cudaStream_t stream) {
   HOST_GPU_ENTER();
   int to = -1, from = -1;
-  if (bytes && (host_gpu::PlaceOf(dst, bytes, &to) != host_gpu::Place::kDevice || host_gpu::PlaceOf(src, bytes, &from) != host_gpu::Place::kDevice || to != dst_device || from != src_device)) {
+  if (bytes && (host_gpu::PlaceOf(dst, bytes, &to) != host_gpu::Place::kDevice ||
+                host_gpu::PlaceOf(src, bytes, &from) != host_gpu::Place::kDevice || to != dst_device || from != src_device)) {
     host_gpu::Complain("cudaMemcpyPeer", "memory that is not on the device named");
     return Fail(cudaErrorInvalidValue);
   }

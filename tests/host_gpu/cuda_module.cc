@@ -15,7 +15,7 @@
 namespace host_gpu {
 namespace {
 
-struct Entry {   // as nvrtc.cc writes it
+struct Entry {  // as nvrtc.cc writes it
   const char* name;
   int count;
   const size_t* sizes;
@@ -26,13 +26,13 @@ struct Entry {   // as nvrtc.cc writes it
 }  // namespace host_gpu
 
 struct CUlib_st {
-  std::mutex mutex;   // one kernel of a module at a time: what a block shares is one set of variables
+  std::mutex mutex;  // one kernel of a module at a time: what a block shares is one set of variables
   std::map<std::string, CUkern_st*> kernels;
 };
 struct CUkern_st {
   CUlib_st* library;
   const host_gpu::Entry* entry;
-  int dynamic = 48 * 1024;   // most bytes of dynamic shared memory
+  int dynamic = 48 * 1024;  // most bytes of dynamic shared memory
 };
 
 namespace host_gpu {
@@ -57,11 +57,13 @@ size_t ImageBytes(const char* code) {
 }
 
 bool Fits(dim3 grid, dim3 block) {
-  return grid.x >= 1 && grid.y >= 1 && grid.z >= 1 && grid.x <= 2147483647u && grid.y <= 65535 && grid.z <= 65535 && block.x >= 1 && block.y >= 1 && block.z >= 1 && block.x <= 1024 &&
-         block.y <= 1024 && block.z <= 64 && uint64_t{block.x} * block.y * block.z <= 1024;
+  return grid.x >= 1 && grid.y >= 1 && grid.z >= 1 && grid.x <= 2147483647u && grid.y <= 65535 && grid.z <= 65535 && block.x >= 1 &&
+         block.y >= 1 && block.z >= 1 && block.x <= 1024 && block.y <= 1024 && block.z <= 64 &&
+         uint64_t{block.x} * block.y * block.z <= 1024;
 }
 
-/* A module's file, which stays until the process ends: dlopen takes a file of the same name or inode for one that it has loaded. */
+/* A module's file, which stays until the process ends: dlopen takes a file of the same name or
+ * inode for one that it has loaded. */
 std::string NewFile() {
   struct Folder {
     std::string path;
@@ -97,7 +99,8 @@ using host_gpu::Fail;
 
 extern "C" {
 
-cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**, unsigned) {
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**,
+                                unsigned) {
   HOST_GPU_ENTER();
   host_gpu::CheckNoLaunch("cudaLibraryLoadData");
   const char* image = host_gpu::Image(static_cast<const char*>(code));
@@ -122,7 +125,7 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJi
   *library = made;
   return cudaSuccess;
 }
-cudaError_t cudaLibraryUnload(cudaLibrary_t library) {   // what runs still runs: code stays mapped
+cudaError_t cudaLibraryUnload(cudaLibrary_t library) {  // what runs still runs: code stays mapped
   HOST_GPU_ENTER();
   host_gpu::CheckNoLaunch("cudaLibraryUnload");
   std::lock_guard<std::mutex> lock(host_gpu::g_kernels_mutex);
@@ -165,10 +168,11 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   // arguments are read before the call returns
   const host_gpu::Entry* entry = kernel->entry;
   auto values = std::make_shared<std::vector<std::vector<char>>>();
-  for (int i = 0; i < entry->count; ++i) values->emplace_back(static_cast<const char*>(args[i]), static_cast<const char*>(args[i]) + entry->sizes[i]);
+  for (int i = 0; i < entry->count; ++i)
+    values->emplace_back(static_cast<const char*>(args[i]), static_cast<const char*>(args[i]) + entry->sizes[i]);
   return host_gpu::Submit(stream, entry->name, [kernel, entry, values, grid, block, shared] {
     std::vector<void*> pointers;
-    std::vector<std::vector<char>> copy = *values;   // a kernel may change its arguments
+    std::vector<std::vector<char>> copy = *values;  // a kernel may change its arguments
     for (auto& v : copy) pointers.push_back(v.data());
     std::vector<char> dynamic(shared + 16);
     const unsigned g[3] = {grid.x, grid.y, grid.z}, b[3] = {block.x, block.y, block.z};

@@ -1,4 +1,5 @@
-/* Streams, events and graphs of the CUDA runtime. A stream is a thread that runs what was put on it, in order; HOST_GPU_LATE=N has it rest up to N microseconds before each piece. */
+/* Streams, events and graphs of the CUDA runtime. A stream is a thread that runs what was put on
+ * it, in order; HOST_GPU_LATE=N has it rest up to N microseconds before each piece. */
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -24,8 +25,8 @@ using Clock = std::chrono::steady_clock;
 
 std::mutex& g_streams_mutex = *new std::mutex;
 std::unordered_map<const void*, std::shared_ptr<Stream>>& g_streams = *new std::unordered_map<const void*, std::shared_ptr<Stream>>;
-std::map<int, std::shared_ptr<Stream>>& g_default = *new std::map<int, std::shared_ptr<Stream>>;   // by device
-std::mutex& g_capture_mutex = *new std::mutex;   // before a stream's
+std::map<int, std::shared_ptr<Stream>>& g_default = *new std::map<int, std::shared_ptr<Stream>>;  // by device
+std::mutex& g_capture_mutex = *new std::mutex;                                                    // before a stream's
 
 void Loop(const std::shared_ptr<Stream>& s) {
   for (;;) {
@@ -152,8 +153,8 @@ cudaError_t Submit(cudaStream_t stream, const char* kind, std::function<void()> 
 struct Mark {
   std::shared_ptr<Stream> stream;
   uint64_t upto = 0;
-  Clock::time_point when;             // written by the stream before `upto` is done
-  std::shared_ptr<Capture> capture;   // recorded in a capture: behind these nodes
+  Clock::time_point when;            // written by the stream before `upto` is done
+  std::shared_ptr<Capture> capture;  // recorded in a capture: behind these nodes
   std::set<int> behind;
 };
 
@@ -210,7 +211,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   std::unique_lock<std::mutex> lock(s->mutex);
   if (!s->started) return cudaSuccess;
   lock.unlock();
-  s->Put({});   // what is on it still runs
+  s->Put({});  // what is on it still runs
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
@@ -231,7 +232,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
   const auto s = Find(stream);
   if (!s) return Fail(cudaErrorInvalidResourceHandle);
   std::lock_guard<std::mutex> lock(host_gpu::g_capture_mutex);
-  *status = !s->capture ? cudaStreamCaptureStatusNone : s->capture->broken ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+  *status = !s->capture          ? cudaStreamCaptureStatusNone
+            : s->capture->broken ? cudaStreamCaptureStatusInvalidated
+                                 : cudaStreamCaptureStatusActive;
   return cudaSuccess;
 }
 
@@ -299,11 +302,11 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) 
   HOST_GPU_ENTER();
   if (!begin || !end) return Fail(cudaErrorInvalidResourceHandle);
   const auto a = host_gpu::MarkOf(begin), b = host_gpu::MarkOf(end);
-  const char* wrong = !begin->timing || !end->timing              ? "an event made with cudaEventDisableTiming"
-                      : !a || !b                                  ? "an event that was never recorded"
-                      : a->capture || b->capture                  ? "an event recorded in a capture"
-                      : begin->device != end->device              ? "events of two devices"
-                                                                  : nullptr;
+  const char* wrong = !begin->timing || !end->timing ? "an event made with cudaEventDisableTiming"
+                      : !a || !b                     ? "an event that was never recorded"
+                      : a->capture || b->capture     ? "an event recorded in a capture"
+                      : begin->device != end->device ? "events of two devices"
+                                                     : nullptr;
   if (wrong) {
     host_gpu::Complain("cudaEventElapsedTime", wrong);
     return Fail(cudaErrorInvalidResourceHandle);
@@ -326,7 +329,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         s->capture->broken = mark->capture->broken = true;
         return Fail(cudaErrorStreamCaptureMerge);
       }
-      s->capture = mark->capture;   // the stream joins
+      s->capture = mark->capture;  // the stream joins
       s->behind.insert(mark->behind.begin(), mark->behind.end());
       return cudaSuccess;
     }

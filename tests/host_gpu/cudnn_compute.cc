@@ -1,4 +1,5 @@
-// Graphs of operations, one after the other on the host: in float32, or float64 where anything is; what is in memory, or virtual, is rounded to its type.
+// Graphs of operations, one after the other on the host: in float32, or float64 where anything is;
+// what is in memory, or virtual, is rounded to its type.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,7 +12,8 @@ namespace cudnn {
 namespace {
 
 // Calls each(i, offset) for every element in row-major order of `dims`.
-template <typename Each> void Walk(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides, Each each) {
+template <typename Each>
+void Walk(const std::vector<int64_t>& dims, const std::vector<int64_t>& strides, Each each) {
   const size_t nd = dims.size();
   std::vector<int64_t> at(nd, 0);
   int64_t count = 1, offset = 0;
@@ -41,7 +43,7 @@ std::vector<int64_t> BroadcastStrides(const std::vector<int64_t>& from, const st
 
 // A convolution with three spatial dimensions, leading ones of size 1.
 struct Shape {
-  int64_t batch, groups, channels, filters;   // of a group
+  int64_t batch, groups, channels, filters;  // of a group
   int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
   bool flipped;
   int64_t InSize() const { return in[0] * in[1] * in[2]; }
@@ -54,14 +56,18 @@ Shape ShapeOf(const Operation& o, const Tensor& x, const Tensor& w, const Tensor
   const size_t nd = o.stride.size(), first = 3 - nd;
   for (size_t i = 0; i < 3; ++i) {
     const bool there = i >= first;
-    s.in[i] = there ? x.dims[2 + i - first] : 1, s.out[i] = there ? y.dims[2 + i - first] : 1, s.kernel[i] = there ? w.dims[2 + i - first] : 1;
-    s.stride[i] = there ? o.stride[i - first] : 1, s.dilation[i] = there ? o.dilation[i - first] : 1, s.pad[i] = there ? o.before[i - first] : 0;
+    s.in[i] = there ? x.dims[2 + i - first] : 1, s.out[i] = there ? y.dims[2 + i - first] : 1,
+    s.kernel[i] = there ? w.dims[2 + i - first] : 1;
+    s.stride[i] = there ? o.stride[i - first] : 1, s.dilation[i] = there ? o.dilation[i - first] : 1,
+    s.pad[i] = there ? o.before[i - first] : 0;
   }
   return s;
 }
 
-// Rows of (channel, position in the kernel), columns of results: data to columns, or columns added to data.
-template <typename T, bool kBack> void Columns(const Shape& s, T* data, T* columns) {
+// Rows of (channel, position in the kernel), columns of results: data to columns, or columns added
+// to data.
+template <typename T, bool kBack>
+void Columns(const Shape& s, T* data, T* columns) {
   T* column = columns;
   for (int64_t c = 0; c < s.channels; ++c)
     for (int64_t k = 0; k < s.KernelSize(); ++k) {
@@ -69,39 +75,51 @@ template <typename T, bool kBack> void Columns(const Shape& s, T* data, T* colum
       const int64_t kernel[3] = {position / (s.kernel[1] * s.kernel[2]), position / s.kernel[2] % s.kernel[1], position % s.kernel[2]};
       for (int64_t i = 0; i < s.out[0]; ++i)
         for (int64_t j = 0; j < s.out[1]; ++j) {
-          const int64_t z = i * s.stride[0] + kernel[0] * s.dilation[0] - s.pad[0], y = j * s.stride[1] + kernel[1] * s.dilation[1] - s.pad[1];
+          const int64_t z = i * s.stride[0] + kernel[0] * s.dilation[0] - s.pad[0],
+                        y = j * s.stride[1] + kernel[1] * s.dilation[1] - s.pad[1];
           T* row = data + ((c * s.in[0] + z) * s.in[1] + y) * s.in[2];
           const bool inside = z >= 0 && z < s.in[0] && y >= 0 && y < s.in[1];
           for (int64_t l = 0; l < s.out[2]; ++l, ++column) {
             const int64_t x = l * s.stride[2] + kernel[2] * s.dilation[2] - s.pad[2];
             const bool there = inside && x >= 0 && x < s.in[2];
-            if (!kBack) *column = there ? row[x] : T{0};
-            else if (there) row[x] += *column;
+            if (!kBack)
+              *column = there ? row[x] : T{0};
+            else if (there)
+              row[x] += *column;
           }
         }
     }
 }
 
-template <typename T> std::vector<T> Transposed(const T* from, int64_t rows, int64_t columns) {
+template <typename T>
+std::vector<T> Transposed(const T* from, int64_t rows, int64_t columns) {
   std::vector<T> to(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
   return to;
 }
 
-template <typename T> class Interpreter {
+template <typename T>
+class Interpreter {
  public:
-  Interpreter(const Graph& graph, const Pack& pack, const std::map<int64_t, double>& numbers, const Arithmetic& arithmetic) : graph_(graph), pack_(pack), numbers_(numbers), arithmetic_(arithmetic) {}
+  Interpreter(const Graph& graph, const Pack& pack, const std::map<int64_t, double>& numbers, const Arithmetic& arithmetic)
+      : graph_(graph), pack_(pack), numbers_(numbers), arithmetic_(arithmetic) {}
 
   void Run() {
     for (const Operation& o : graph_.operations) {
       std::vector<T> result;
-      if (IsConvolution(o)) result = Convolution(o);
-      else if (o.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR) result = Matmul(o);
-      else if (o.kind == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR) result = Reduction(o);
-      else if (o.kind == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR) result = Reshape(o);
-      else if (o.kind == CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR) result = Random(o);
-      else result = Pointwise(o);
+      if (IsConvolution(o))
+        result = Convolution(o);
+      else if (o.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)
+        result = Matmul(o);
+      else if (o.kind == CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR)
+        result = Reduction(o);
+      else if (o.kind == CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR)
+        result = Reshape(o);
+      else if (o.kind == CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR)
+        result = Random(o);
+      else
+        result = Pointwise(o);
       Keep(o.output, std::move(result));
     }
   }
@@ -143,8 +161,12 @@ template <typename T> class Interpreter {
   }
 
   std::vector<T> Convolution(const Operation& o) {
-    const bool data = o.kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, filter = o.kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
-    const Tensor &x = data ? o.output : o.inputs[0], &w = filter ? o.output : o.inputs[1], &y = data ? o.inputs[0] : filter ? o.inputs[1] : o.output;
+    const bool data = o.kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
+               filter = o.kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
+    const Tensor &x = data ? o.output : o.inputs[0], &w = filter ? o.output : o.inputs[1],
+                 &y = data     ? o.inputs[0]
+                      : filter ? o.inputs[1]
+                               : o.output;
     const Shape s = ShapeOf(o, x, w, y);
     std::vector<T> first = Factor(o.inputs[0]);
     const std::vector<T> second = Factor(o.inputs[1]);
@@ -153,7 +175,8 @@ template <typename T> class Interpreter {
     std::vector<T> columns(static_cast<size_t>(depth * out));
     for (int64_t n = 0; n < s.batch; ++n)
       for (int64_t g = 0; g < s.groups; ++g) {
-        const int64_t at_x = (n * s.groups + g) * s.channels * in, at_w = g * s.filters * depth, at_y = (n * s.groups + g) * s.filters * out;
+        const int64_t at_x = (n * s.groups + g) * s.channels * in, at_w = g * s.filters * depth,
+                      at_y = (n * s.groups + g) * s.filters * out;
         if (data) {
           const std::vector<T> turned = Transposed(&second[at_w], s.filters, depth);
           std::fill(columns.begin(), columns.end(), T{0});
@@ -210,7 +233,8 @@ template <typename T> class Interpreter {
       T& r = y[static_cast<size_t>(to)];
       const bool first = counts[static_cast<size_t>(to)]++ == 0;
       switch (o.reduction) {
-        case CUDNN_REDUCE_TENSOR_ADD: case CUDNN_REDUCE_TENSOR_AVG: r += v; break;
+        case CUDNN_REDUCE_TENSOR_ADD:
+        case CUDNN_REDUCE_TENSOR_AVG: r += v; break;
         case CUDNN_REDUCE_TENSOR_MUL: r = first ? v : r * v; break;
         case CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS: r = first ? (v == 0 ? T{1} : v) : v == 0 ? r : r * v; break;
         case CUDNN_REDUCE_TENSOR_MIN: r = first || v < r || std::isnan(v) ? v : r; break;
@@ -234,7 +258,7 @@ template <typename T> class Interpreter {
     std::vector<T> y(static_cast<size_t>(o.output.Count()));
     for (size_t i = 0; i < y.size(); ++i) {
       uint64_t x = given[0] ^ 0x686f7374677075;
-      for (const uint64_t part : {given[1], static_cast<uint64_t>(i)}) {   // SplitMix64 (Steele, Lea, Flood 2014)
+      for (const uint64_t part : {given[1], static_cast<uint64_t>(i)}) {  // SplitMix64 (Steele, Lea, Flood 2014)
         x += part + 0x9e3779b97f4a7c15;
         x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
         x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -263,10 +287,12 @@ template <typename T> class Interpreter {
     for (size_t i = 0; i < arity; ++i) {
       const std::vector<T>& values = Of(o.inputs[i]);
       operands[i].resize(y.size());
-      Walk(dims, BroadcastStrides(o.inputs[i].dims, dims), [&](int64_t j, int64_t from) { operands[i][static_cast<size_t>(j)] = values[static_cast<size_t>(from)]; });
+      Walk(dims, BroadcastStrides(o.inputs[i].dims, dims),
+           [&](int64_t j, int64_t from) { operands[i][static_cast<size_t>(j)] = values[static_cast<size_t>(from)]; });
     }
     const T alpha = static_cast<T>(o.alpha), beta = static_cast<T>(o.beta);
-    for (size_t i = 0; i < y.size(); ++i) y[i] = One(o, alpha * operands[0][i], arity > 1 ? beta * operands[1][i] : T{0}, arity > 2 ? operands[2][i] : T{0});
+    for (size_t i = 0; i < y.size(); ++i)
+      y[i] = One(o, alpha * operands[0][i], arity > 1 ? beta * operands[1][i] : T{0}, arity > 2 ? operands[2][i] : T{0});
     return y;
   }
 
@@ -305,11 +331,15 @@ template <typename T> class Interpreter {
       case CUDNN_POINTWISE_SIGMOID_FWD: return one / (one + std::exp(-x));
       case CUDNN_POINTWISE_ELU_FWD: return x > zero ? x : static_cast<T>(o.elu_alpha) * std::expm1(x);
       case CUDNN_POINTWISE_GELU_FWD: return x / 2 * (one + std::erf(x * static_cast<T>(0.7071067811865476)));
-      case CUDNN_POINTWISE_GELU_APPROX_TANH_FWD: return x / 2 * (one + std::tanh(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x)));
+      case CUDNN_POINTWISE_GELU_APPROX_TANH_FWD:
+        return x / 2 * (one + std::tanh(static_cast<T>(0.7978845608028654) * (x + static_cast<T>(0.044715) * x * x * x)));
       case CUDNN_POINTWISE_SOFTPLUS_FWD: return std::log1p(std::exp(static_cast<T>(o.softplus_beta) * x)) / static_cast<T>(o.softplus_beta);
       case CUDNN_POINTWISE_SWISH_FWD: return x / (one + std::exp(-static_cast<T>(o.swish_beta) * x));
       // x: the gradient, b: what went in
-      case CUDNN_POINTWISE_RELU_BWD: return b > static_cast<T>(o.lower) && b < static_cast<T>(o.upper) ? x : b <= static_cast<T>(o.lower) ? static_cast<T>(o.slope) * x : zero;
+      case CUDNN_POINTWISE_RELU_BWD:
+        return b > static_cast<T>(o.lower) && b < static_cast<T>(o.upper) ? x
+               : b <= static_cast<T>(o.lower)                             ? static_cast<T>(o.slope) * x
+                                                                          : zero;
       case CUDNN_POINTWISE_TANH_BWD: return x * (one - std::tanh(b) * std::tanh(b));
       case CUDNN_POINTWISE_SIGMOID_BWD: return x * (one / (one + std::exp(-b))) * (one - one / (one + std::exp(-b)));
       case CUDNN_POINTWISE_CMP_EQ: return x == b;
@@ -322,7 +352,7 @@ template <typename T> class Interpreter {
       case CUDNN_POINTWISE_LOGICAL_OR: return x != zero || b != zero;
       case CUDNN_POINTWISE_LOGICAL_NOT: return x == zero;
       case CUDNN_POINTWISE_BINARY_SELECT: return t != zero ? x : b;
-      default: return NAN;   // refused when the operation was finalized
+      default: return NAN;  // refused when the operation was finalized
     }
   }
 
@@ -336,8 +366,10 @@ template <typename T> class Interpreter {
 }  // namespace
 
 void Compute(const Graph& graph, const Pack& pack, const std::map<int64_t, double>& numbers, const Arithmetic& arithmetic) {
-  if (graph.wide) Interpreter<double>(graph, pack, numbers, arithmetic).Run();
-  else Interpreter<float>(graph, pack, numbers, arithmetic).Run();
+  if (graph.wide)
+    Interpreter<double>(graph, pack, numbers, arithmetic).Run();
+  else
+    Interpreter<float>(graph, pack, numbers, arithmetic).Run();
 }
 
 }  // namespace cudnn

@@ -1,4 +1,5 @@
-/* What the stand-in's parts of cuDNN's backend share: descriptors with their attributes, and what finalizing makes of them. */
+/* What the stand-in's parts of cuDNN's backend share: descriptors with their attributes, and what
+ * finalizing makes of them. */
 #ifndef MXNET_TESTS_HOST_GPU_CUDNN_DESCRIPTOR_H_
 #define MXNET_TESTS_HOST_GPU_CUDNN_DESCRIPTOR_H_
 
@@ -25,7 +26,7 @@ using Content = std::shared_ptr<Descriptor>;
 struct Attribute {
   cudnnBackendAttributeType_t type = CUDNN_TYPE_INT64;
   std::vector<char> bytes;
-  std::vector<Content> links;   // of CUDNN_TYPE_BACKEND_DESCRIPTOR, in place of bytes
+  std::vector<Content> links;  // of CUDNN_TYPE_BACKEND_DESCRIPTOR, in place of bytes
 };
 
 /* Null for what is no descriptor. */
@@ -38,7 +39,7 @@ struct Tensor {
   std::vector<int64_t> dims, strides;
   bool is_virtual = false, by_value = false;
   int64_t Count() const;
-  int64_t Extent() const;   // elements from the first to behind the last
+  int64_t Extent() const;  // elements from the first to behind the last
   bool Same(const Tensor& other) const;
   std::string Text() const;
 };
@@ -46,10 +47,11 @@ struct Tensor {
 struct Operation {
   cudnnBackendDescriptorType_t kind = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
   cudnnDataType_t compute = CUDNN_DATA_FLOAT;
-  // Inputs in the order of the operation's own: x, w of a convolution, or those two of its gradients that are given; x, b, t of a pointwise operation; seed, offset.
+  // Inputs in the order of the operation's own: x, w of a convolution, or those two of its
+  // gradients that are given; x, b, t of a pointwise operation; seed, offset.
   std::vector<Tensor> inputs;
   Tensor output;
-  double alpha = 1, beta = 0;         // convolutions; a pointwise operation's alpha1 and alpha2; random numbers: how many are 1
+  double alpha = 1, beta = 0;  // convolutions; a pointwise operation's alpha1 and alpha2; random numbers: how many are 1
   // convolutions
   std::vector<int64_t> dilation, stride, before, behind;
   bool flipped = false;
@@ -62,10 +64,10 @@ struct Operation {
 bool IsConvolution(const Operation& operation);
 
 struct Graph {
-  std::vector<Operation> operations;      // each behind those whose results it reads
+  std::vector<Operation> operations;  // each behind those whose results it reads
   std::map<int64_t, Tensor> tensors;
   bool has_handle = false;
-  bool wide = false;                      // anything is float64
+  bool wide = false;  // anything is float64
 };
 
 struct EngineInfo;
@@ -100,27 +102,31 @@ struct Descriptor {
   std::shared_ptr<const Pack> pack;
 
   bool Has(int name) const { return attributes.count(name) > 0; }
-  template <typename T> std::vector<T> Values(int name) const {
+  template <typename T>
+  std::vector<T> Values(int name) const {
     const auto found = attributes.find(name);
     if (found == attributes.end()) return {};
     const T* first = reinterpret_cast<const T*>(found->second.bytes.data());
     return std::vector<T>(first, first + found->second.bytes.size() / sizeof(T));
   }
-  template <typename T> T Value(int name, T otherwise) const {
+  template <typename T>
+  T Value(int name, T otherwise) const {
     const std::vector<T> all = Values<T>(name);
     return all.empty() ? otherwise : all.front();
   }
-  double Real(int name, double otherwise) const;    // given as float or as double
+  double Real(int name, double otherwise) const;  // given as float or as double
   std::vector<Content> Links(int name) const;
-  Content Link(int name) const;                     // null: none
-  template <typename T> void Keep(int name, cudnnBackendAttributeType_t of, const std::vector<T>& values) {
+  Content Link(int name) const;  // null: none
+  template <typename T>
+  void Keep(int name, cudnnBackendAttributeType_t of, const std::vector<T>& values) {
     Attribute& a = attributes[name];
     a.type = of;
     a.bytes.assign(reinterpret_cast<const char*>(values.data()), reinterpret_cast<const char*>(values.data() + values.size()));
   }
 };
 
-/* Each looks at what was set and makes of it what the descriptor stands for; for the types that its file is about. */
+/* Each looks at what was set and makes of it what the descriptor stands for; for the types that its
+ * file is about. */
 cudnnStatus_t FinalizeTensor(Descriptor* d);
 cudnnStatus_t FinalizeOperation(Descriptor* d);
 cudnnStatus_t FinalizeGraph(Descriptor* d);
@@ -130,7 +136,8 @@ cudnnStatus_t FinalizeConfig(Descriptor* d);
 cudnnStatus_t FinalizePlan(Descriptor* d);
 cudnnStatus_t FinalizePack(Descriptor* d);
 
-/* Computes on the calling thread. `inputs_in_tensor_float`, `inputs_in_half`: what the engine does to the factors of convolutions in float32. */
+/* Computes on the calling thread. `inputs_in_tensor_float`, `inputs_in_half`: what the engine does
+ * to the factors of convolutions in float32. */
 struct Arithmetic {
   bool inputs_in_tensor_float = false, inputs_in_half = false;
 };

@@ -1,6 +1,8 @@
-// Engines of cuDNN's backend: which the heuristics name for a graph, with notes and knobs, what they refuse after all, plans, and execution.
-// Numbers, notes and knobs are some of those that cuDNN 9.19 names for a Hopper GPU, with engines by Winograd, FFT and of narrower inputs beside them, so
-// that every filter meets something. HOST_GPU_CUDNN_REFUSE (fused, channels_last, half, attention, with commas) has plans refused.
+// Engines of cuDNN's backend: which the heuristics name for a graph, with notes and knobs, what
+// they refuse after all, plans, and execution. Numbers, notes and knobs are some of those that
+// cuDNN 9.19 names for a Hopper GPU, with engines by Winograd, FFT and of narrower inputs beside
+// them, so that every filter meets something. HOST_GPU_CUDNN_REFUSE (fused, channels_last, half,
+// attention, with commas) has plans refused.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -19,7 +21,7 @@ struct EngineInfo {
   int64_t index;
   unsigned kinds;
   std::vector<cudnnBackendNumericalNote_t> notes;
-  std::vector<std::map<int, int64_t>> configs;   // knobs
+  std::vector<std::map<int, int64_t>> configs;  // knobs
   enum { kNone, kSmall, kLarge } workspace;
   bool last_resort;
 };
@@ -30,42 +32,50 @@ constexpr char kFinalize[] = "cudnnBackendFinalize", kExecute[] = "cudnnBackendE
 
 const std::vector<EngineInfo>& Engines() {
   using I = EngineInfo;
-  constexpr auto kTc = CUDNN_NUMERICAL_NOTE_TENSOR_CORE, kNd = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, kFft = CUDNN_NUMERICAL_NOTE_FFT, kW = CUDNN_NUMERICAL_NOTE_WINOGRAD,
-                 kW4 = CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4, kDc = CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, kSnp = CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
-  static const std::vector<EngineInfo>* const engines = new std::vector<EngineInfo>{
-      {67, kForward, {kTc}, {{{2, 5}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
-      {38, kForward, {kTc}, {{{2, 1}, {14, 4}, {18, 0}}}, I::kSmall, false},
-      {71, kData, {kTc}, {{{2, 1}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
-      {68, kFilter, {kTc}, {{{2, 5}, {18, 1}}, {{2, 7}, {18, 1}}}, I::kSmall, false},
-      {28, kForward, {}, {{{2, 4}, {3, 0}}}, I::kSmall, true},
-      {25, kData, {kNd}, {{{2, 2}, {3, 0}}}, I::kNone, true},
-      {20, kFilter, {kNd}, {{{2, 6}, {3, 0}}}, I::kNone, true},
-      {6, kForward | kData, {kW, kW4}, {{}}, I::kSmall, false},
-      {4, kForward | kData | kFilter, {kFft}, {{}}, I::kLarge, false},
-      {30, kForward | kData | kFilter, {kTc, kDc}, {{{2, 3}}}, I::kNone, false},
-      {51, kFused, {kTc}, {{{2, 5}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
-      {44, kFused, {}, {{{2, 12}, {18, 0}}}, I::kSmall, false},
-      {11, kFused, {}, {{{2, 4}, {3, 0}}}, I::kSmall, true},
-      {2, kData, {}, {{{2, 1}, {3, 0}}}, I::kSmall, false},
-      {1, kForward | kData | kFilter, {}, {{}}, I::kSmall, true},
-      {0, kForward | kData | kFilter | kFused, {kSnp}, {{}}, I::kNone, true},
-      {2, kAttention, {kTc}, {{{24, 7}}}, I::kNone, false},
-      {1, kAttention, {kTc}, {{{24, 6}}, {{24, 3}}}, I::kSmall, false},
-      {6, kAttentionBackward, {kTc}, {{{24, 26}}}, I::kSmall, false},
-      {7, kAttentionBackward, {kTc}, {{{24, 28}}}, I::kNone, false},
-      {0, kOther, {}, {{}}, I::kNone, true}};
+  constexpr auto kTc = CUDNN_NUMERICAL_NOTE_TENSOR_CORE, kNd = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, kFft = CUDNN_NUMERICAL_NOTE_FFT,
+                 kW = CUDNN_NUMERICAL_NOTE_WINOGRAD, kW4 = CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4,
+                 kDc = CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, kSnp = CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP;
+  static const std::vector<EngineInfo>* const engines =
+      new std::vector<EngineInfo>{{67, kForward, {kTc}, {{{2, 5}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
+                                  {38, kForward, {kTc}, {{{2, 1}, {14, 4}, {18, 0}}}, I::kSmall, false},
+                                  {71, kData, {kTc}, {{{2, 1}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
+                                  {68, kFilter, {kTc}, {{{2, 5}, {18, 1}}, {{2, 7}, {18, 1}}}, I::kSmall, false},
+                                  {28, kForward, {}, {{{2, 4}, {3, 0}}}, I::kSmall, true},
+                                  {25, kData, {kNd}, {{{2, 2}, {3, 0}}}, I::kNone, true},
+                                  {20, kFilter, {kNd}, {{{2, 6}, {3, 0}}}, I::kNone, true},
+                                  {6, kForward | kData, {kW, kW4}, {{}}, I::kSmall, false},
+                                  {4, kForward | kData | kFilter, {kFft}, {{}}, I::kLarge, false},
+                                  {30, kForward | kData | kFilter, {kTc, kDc}, {{{2, 3}}}, I::kNone, false},
+                                  {51, kFused, {kTc}, {{{2, 5}, {28, 1}}, {{2, 4}, {28, 1}}}, I::kNone, false},
+                                  {44, kFused, {}, {{{2, 12}, {18, 0}}}, I::kSmall, false},
+                                  {11, kFused, {}, {{{2, 4}, {3, 0}}}, I::kSmall, true},
+                                  {2, kData, {}, {{{2, 1}, {3, 0}}}, I::kSmall, false},
+                                  {1, kForward | kData | kFilter, {}, {{}}, I::kSmall, true},
+                                  {0, kForward | kData | kFilter | kFused, {kSnp}, {{}}, I::kNone, true},
+                                  {2, kAttention, {kTc}, {{{24, 7}}}, I::kNone, false},
+                                  {1, kAttention, {kTc}, {{{24, 6}}, {{24, 3}}}, I::kSmall, false},
+                                  {6, kAttentionBackward, {kTc}, {{{24, 26}}}, I::kSmall, false},
+                                  {7, kAttentionBackward, {kTc}, {{{24, 28}}}, I::kNone, false},
+                                  {0, kOther, {}, {{}}, I::kNone, true}};
   return *engines;
 }
 
 Kind KindOf(const Graph& g) {
-  const auto is = [&g](cudnnBackendDescriptorType_t type) { return std::count_if(g.operations.begin(), g.operations.end(), [type](const Operation& o) { return o.kind == type; }); };
-  const auto convolutions = std::count_if(g.operations.begin(), g.operations.end(), IsConvolution), products = is(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  const auto is = [&g](cudnnBackendDescriptorType_t type) {
+    return std::count_if(g.operations.begin(), g.operations.end(), [type](const Operation& o) { return o.kind == type; });
+  };
+  const auto convolutions = std::count_if(g.operations.begin(), g.operations.end(), IsConvolution),
+             products = is(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
   const auto pointwise = is(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   if (convolutions == 1 && g.operations.size() == 1) {
     const auto kind = g.operations[0].kind;
-    return kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ? kForward : kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? kData : kFilter;
+    return kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR         ? kForward
+           : kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR ? kData
+                                                                                  : kFilter;
   }
-  if (convolutions == 1 && g.operations[0].kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR && static_cast<size_t>(pointwise) + 1 == g.operations.size()) return kFused;
+  if (convolutions == 1 && g.operations[0].kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+      static_cast<size_t>(pointwise) + 1 == g.operations.size())
+    return kFused;
   if (!convolutions && products == 2) return kAttention;
   if (!convolutions && products > 2) return kAttentionBackward;
   return kOther;
@@ -74,16 +84,23 @@ Kind KindOf(const Graph& g) {
 bool Has(const EngineInfo& e, cudnnBackendNumericalNote_t note) { return std::find(e.notes.begin(), e.notes.end(), note) != e.notes.end(); }
 
 // Of the graph's operations that multiply: their inputs.
-template <typename Test> bool AllFactors(const Graph& g, Test test) {
+template <typename Test>
+bool AllFactors(const Graph& g, Test test) {
   for (const Operation& o : g.operations)
     if (IsConvolution(o) || o.kind == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR)
       for (const Tensor& t : o.inputs)
         if (!test(t)) return false;
   return true;
 }
-bool InHalf(const Graph& g) { return AllFactors(g, [](const Tensor& t) { return t.number == Number::kHalf || t.number == Number::kBfloat16; }); }
-bool InFloat(const Graph& g) { return AllFactors(g, [](const Tensor& t) { return t.number == Number::kFloat; }); }
-bool ChannelsLast(const Graph& g) { return AllFactors(g, [](const Tensor& t) { return t.dims.size() > 2 && t.strides[1] == 1 && (t.dims[1] > 1 || t.strides[2] != 1); }); }
+bool InHalf(const Graph& g) {
+  return AllFactors(g, [](const Tensor& t) { return t.number == Number::kHalf || t.number == Number::kBfloat16; });
+}
+bool InFloat(const Graph& g) {
+  return AllFactors(g, [](const Tensor& t) { return t.number == Number::kFloat; });
+}
+bool ChannelsLast(const Graph& g) {
+  return AllFactors(g, [](const Tensor& t) { return t.dims.size() > 2 && t.strides[1] == 1 && (t.dims[1] > 1 || t.strides[2] != 1); });
+}
 
 // Empty, or why the engine does not compute the graph.
 std::string WhyNot(const EngineInfo& e, const Graph& g) {
@@ -106,14 +123,19 @@ std::string WhyNot(const EngineInfo& e, const Graph& g) {
   }
   if (kind == kOther) return "";
   const Operation& c = g.operations[0];
-  if (g.wide && (Has(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || Has(e, CUDNN_NUMERICAL_NOTE_FFT) || Has(e, CUDNN_NUMERICAL_NOTE_WINOGRAD) || kind == kFused)) return "float64";
+  if (g.wide && (Has(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) || Has(e, CUDNN_NUMERICAL_NOTE_FFT) || Has(e, CUDNN_NUMERICAL_NOTE_WINOGRAD) ||
+                 kind == kFused))
+    return "float64";
   if (Has(e, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS) && !InFloat(g)) return "nothing to convert";
   const Tensor& w = kind == kFilter ? c.output : c.inputs[1];
-  const bool simple = std::all_of(c.stride.begin(), c.stride.end(), [](int64_t v) { return v == 1; }) && std::all_of(c.dilation.begin(), c.dilation.end(), [](int64_t v) { return v == 1; });
+  const bool simple = std::all_of(c.stride.begin(), c.stride.end(), [](int64_t v) { return v == 1; }) &&
+                      std::all_of(c.dilation.begin(), c.dilation.end(), [](int64_t v) { return v == 1; });
   const bool three = std::all_of(w.dims.begin() + 2, w.dims.end(), [](int64_t v) { return v == 3; });
   if (Has(e, CUDNN_NUMERICAL_NOTE_WINOGRAD) && !(simple && three && w.dims.size() == 4)) return "not a kernel of 3 x 3 with steps of 1";
   if (Has(e, CUDNN_NUMERICAL_NOTE_FFT) && !(simple && w.dims.size() == 4 && w.dims[2] > 1)) return "not a large kernel with steps of 1";
-  if (Has(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && std::any_of(g.tensors.begin(), g.tensors.end(), [](const auto& t) { return !t.second.is_virtual && t.second.alignment < 16; })) return "an operand that may lie on less than 16 bytes";
+  if (Has(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) &&
+      std::any_of(g.tensors.begin(), g.tensors.end(), [](const auto& t) { return !t.second.is_virtual && t.second.alignment < 16; }))
+    return "an operand that may lie on less than 16 bytes";
   return "";
 }
 
@@ -165,7 +187,8 @@ Content ConfigContent(const Content& engine, const std::map<int, int64_t>& knobs
   choices.type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
   for (const auto& k : knobs) {
     Content choice = Made(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    choice->Keep<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, {static_cast<cudnnBackendKnobType_t>(k.first)});
+    choice->Keep<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE,
+                                         {static_cast<cudnnBackendKnobType_t>(k.first)});
     choice->Keep<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, {k.second});
     choices.links.push_back(choice);
   }
@@ -178,11 +201,14 @@ Content ConfigContent(const Content& engine, const std::map<int, int64_t>& knobs
 cudnnStatus_t FinalizeHeuristics(Descriptor* d) {
   const Content graph = d->Link(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   const auto mode = d->Value<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A);
-  if (!graph->graph->has_handle && !d->Has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP)) return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "engine heuristics: the graph has no handle, and no device is described");
-  if (mode < 0 || mode >= CUDNN_HEUR_MODES_COUNT) return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "engine heuristics: mode " + std::to_string(mode));
+  if (!graph->graph->has_handle && !d->Has(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP))
+    return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "engine heuristics: the graph has no handle, and no device is described");
+  if (mode < 0 || mode >= CUDNN_HEUR_MODES_COUNT)
+    return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "engine heuristics: mode " + std::to_string(mode));
   const Kind kind = KindOf(*graph->graph);
   const bool network = mode == CUDNN_HEUR_MODE_B;
-  if (network && kind & (kAttention | kAttentionBackward | kOther)) return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFinalize, "engine heuristics: mode B knows convolutions alone");
+  if (network && kind & (kAttention | kAttentionBackward | kOther))
+    return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFinalize, "engine heuristics: mode B knows convolutions alone");
   Attribute results;
   results.type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
   for (const EngineInfo& e : Engines()) {
@@ -220,9 +246,11 @@ cudnnStatus_t FinalizeConfig(Descriptor* d) {
     const int64_t value = k->Value<int64_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, 0);
     const std::vector<Content> infos = engine->Links(CUDNN_ATTR_ENGINE_KNOB_INFO);
     const bool fits = std::any_of(infos.begin(), infos.end(), [&](const Content& i) {
-      return i->Value<int>(CUDNN_ATTR_KNOB_INFO_TYPE, -1) == type && value >= i->Value<int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE, 0) && value <= i->Value<int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE, 0);
+      return i->Value<int>(CUDNN_ATTR_KNOB_INFO_TYPE, -1) == type && value >= i->Value<int64_t>(CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE, 0) &&
+             value <= i->Value<int64_t>(CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE, 0);
     });
-    if (!fits) return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFinalize, "engine config: knob " + std::to_string(type) + " = " + std::to_string(value));
+    if (!fits)
+      return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFinalize, "engine config: knob " + std::to_string(type) + " = " + std::to_string(value));
     knobs[type] = value;
   }
   d->config = std::make_shared<Config>(Config{*engine->engine, knobs});
@@ -232,7 +260,8 @@ cudnnStatus_t FinalizeConfig(Descriptor* d) {
 cudnnStatus_t FinalizePlan(Descriptor* d) {
   const std::shared_ptr<const Config> config = d->Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)->config;
   const Graph& g = *config->engine.graph;
-  if (!d->Has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) && !d->Has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP)) return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "execution plan: neither a handle nor a described device");
+  if (!d->Has(CUDNN_ATTR_EXECUTION_PLAN_HANDLE) && !d->Has(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP))
+    return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "execution plan: neither a handle nor a described device");
   auto refused = [](const std::string& why) { return Fail(CUDNN_STATUS_NOT_SUPPORTED, kFinalize, "execution plan: " + why); };
   const std::string why = WhyNot(*config->engine.info, g);
   if (!why.empty()) return refused(why);
@@ -253,9 +282,12 @@ cudnnStatus_t FinalizePack(Descriptor* d) {
   auto pack = std::make_shared<Pack>();
   const std::vector<int64_t> uids = d->Values<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const std::vector<void*> pointers = d->Values<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-  if (uids.size() != pointers.size()) return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "variant pack: " + std::to_string(uids.size()) + " numbers, " + std::to_string(pointers.size()) + " pointers");
+  if (uids.size() != pointers.size())
+    return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize,
+                "variant pack: " + std::to_string(uids.size()) + " numbers, " + std::to_string(pointers.size()) + " pointers");
   for (size_t i = 0; i < uids.size(); ++i)
-    if (!pack->pointers.emplace(uids[i], pointers[i]).second) return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "variant pack: the number " + std::to_string(uids[i]) + " twice");
+    if (!pack->pointers.emplace(uids[i], pointers[i]).second)
+      return Fail(CUDNN_STATUS_BAD_PARAM, kFinalize, "variant pack: the number " + std::to_string(uids[i]) + " twice");
   pack->workspace = d->Value<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr);
   d->pack = pack;
   return CUDNN_STATUS_SUCCESS;
@@ -275,7 +307,8 @@ std::vector<size_t> Elements(const Tensor& t) {
   }
   return all;
 }
-// Do two tensors have bytes in common? Those that lie between each other's elements (interleaved ones) have none.
+// Do two tensors have bytes in common? Those that lie between each other's elements (interleaved
+// ones) have none.
 bool ShareBytes(const Tensor& one, const char* at, const Tensor& other, const char* there) {
   std::vector<char> taken(static_cast<size_t>(one.Extent()) * SizeOf(one.number));
   for (size_t e : Elements(one)) std::fill_n(taken.begin() + static_cast<std::ptrdiff_t>(e), SizeOf(one.number), 1);
@@ -287,20 +320,24 @@ bool ShareBytes(const Tensor& one, const char* at, const Tensor& other, const ch
   return false;
 }
 
-// Whether what is written lies upon something else. An operand of pointwise operations may be the result itself, element for element.
+// Whether what is written lies upon something else. An operand of pointwise operations may be the
+// result itself, element for element.
 std::string Overlaps(const Graph& g, const Pack& pack) {
   for (const Operation& o : g.operations) {
     const Tensor& out = o.output;
     if (out.is_virtual) continue;
-    const char *to = static_cast<const char*>(pack.pointers.at(out.uid)), *end = to + static_cast<size_t>(out.Extent()) * SizeOf(out.number);
+    const char *to = static_cast<const char*>(pack.pointers.at(out.uid)),
+               *end = to + static_cast<size_t>(out.Extent()) * SizeOf(out.number);
     for (const auto& entry : g.tensors) {
       const Tensor& t = entry.second;
       if (t.is_virtual || t.by_value || t.uid == out.uid) continue;
-      const char *from = static_cast<const char*>(pack.pointers.at(t.uid)), *last = from + static_cast<size_t>(t.Extent()) * SizeOf(t.number);
+      const char *from = static_cast<const char*>(pack.pointers.at(t.uid)),
+                 *last = from + static_cast<size_t>(t.Extent()) * SizeOf(t.number);
       if (from >= end || last <= to || !ShareBytes(out, to, t, from)) continue;
       const bool same = from == to && t.dims == out.dims && t.strides == out.strides && t.type == out.type;
       const bool pointwise = std::all_of(g.operations.begin(), g.operations.end(), [&](const Operation& p) {
-        return p.kind == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR || std::none_of(p.inputs.begin(), p.inputs.end(), [&](const Tensor& i) { return i.uid == t.uid; });
+        return p.kind == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR ||
+               std::none_of(p.inputs.begin(), p.inputs.end(), [&](const Tensor& i) { return i.uid == t.uid; });
       });
       if (!same || !pointwise) return out.Text() + " is written upon " + t.Text();
     }
@@ -316,7 +353,8 @@ cudnnStatus_t Execute(cudnnHandle_t given, const Descriptor& plan, const Descrip
   auto bad = [](const std::string& why) { return Fail(CUDNN_STATUS_BAD_PARAM, kExecute, why); };
   const Handle* handle = HandleOf(given);
   if (!handle) return bad("not a handle");
-  if (!plan.plan || !variant.pack) return Fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, kExecute, "not a finalized plan and a finalized variant pack");
+  if (!plan.plan || !variant.pack)
+    return Fail(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, kExecute, "not a finalized plan and a finalized variant pack");
   const std::shared_ptr<const Graph> graph = plan.plan->config.engine.graph;
   const std::shared_ptr<const Pack> pack = variant.pack;
   std::map<int64_t, double> numbers;
@@ -334,13 +372,16 @@ cudnnStatus_t Execute(cudnnHandle_t given, const Descriptor& plan, const Descrip
       numbers[t.uid] = Load<double>(t.number, at->second, 0);
       continue;
     }
-    if (reinterpret_cast<uintptr_t>(at->second) % static_cast<uintptr_t>(t.alignment)) return bad(t.Text() + " is not aligned to " + std::to_string(t.alignment) + " bytes");
-    if (!OnDevice(at->second, bytes)) return bad(t.Text() + ": its " + std::to_string(bytes) + " bytes do not lie in one allocation of a device");
+    if (reinterpret_cast<uintptr_t>(at->second) % static_cast<uintptr_t>(t.alignment))
+      return bad(t.Text() + " is not aligned to " + std::to_string(t.alignment) + " bytes");
+    if (!OnDevice(at->second, bytes))
+      return bad(t.Text() + ": its " + std::to_string(bytes) + " bytes do not lie in one allocation of a device");
   }
   for (const auto& p : pack->pointers)
     if (!graph->tensors.count(p.first)) return bad("a pointer for " + std::to_string(p.first) + ", which is no tensor of the graph");
   const int64_t workspace = plan.plan->workspace;
-  if (workspace && (!pack->workspace || !OnDevice(pack->workspace, static_cast<size_t>(workspace)))) return bad("the workspace does not have the " + std::to_string(workspace) + " bytes that the plan asked for");
+  if (workspace && (!pack->workspace || !OnDevice(pack->workspace, static_cast<size_t>(workspace))))
+    return bad("the workspace does not have the " + std::to_string(workspace) + " bytes that the plan asked for");
   if (workspace && reinterpret_cast<uintptr_t>(pack->workspace) % 16) return bad("the workspace is not aligned to 16 bytes");
   const std::string overlaps = Overlaps(*graph, *pack);
   if (!overlaps.empty()) return bad(overlaps);
@@ -350,7 +391,7 @@ cudnnStatus_t Execute(cudnnHandle_t given, const Descriptor& plan, const Descrip
   arithmetic.inputs_in_half = Has(e, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
   arithmetic.inputs_in_tensor_float = !arithmetic.inputs_in_half && Has(e, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   const cudaError_t error = Submit(handle->stream, "cuDNN plan", [graph, pack, numbers, arithmetic, workspace] {
-    if (workspace) std::memset(pack->workspace, 0xff, static_cast<size_t>(workspace));   // whoever keeps something there loses it
+    if (workspace) std::memset(pack->workspace, 0xff, static_cast<size_t>(workspace));  // whoever keeps something there loses it
     Compute(*graph, *pack, numbers, arithmetic);
   });
   return error == cudaSuccess ? CUDNN_STATUS_SUCCESS : Fail(CUDNN_STATUS_EXECUTION_FAILED, kExecute, "the stream did not take the work");

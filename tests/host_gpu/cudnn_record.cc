@@ -1,4 +1,5 @@
-// HOST_GPU_CUDNN_GRAPHS=file: every operation graph that is finished, once each, as lines that judge/cudnn_judge.cc gives to the real cuDNN.
+// HOST_GPU_CUDNN_GRAPHS=file: every operation graph that is finished, once each, as lines that
+// judge/cudnn_judge.cc gives to the real cuDNN.
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -10,7 +11,8 @@ namespace host_gpu {
 namespace cudnn {
 namespace {
 
-// Descriptors before those that link to them: "<type> <attributes>", then each "<name> <type> <count>" with numbers of descriptors or bytes in hexadecimal digits.
+// Descriptors before those that link to them: "<type> <attributes>", then each "<name> <type>
+// <count>" with numbers of descriptors or bytes in hexadecimal digits.
 size_t Write(const Content& d, std::map<const Descriptor*, size_t>* known, std::string* text) {
   const auto found = known->find(d.get());
   if (found != known->end()) return found->second;
@@ -18,7 +20,7 @@ size_t Write(const Content& d, std::map<const Descriptor*, size_t>* known, std::
   size_t count = 0;
   std::string attributes;
   for (const auto& a : d->attributes) {
-    if (a.second.type == CUDNN_TYPE_HANDLE) continue;   // the judge has no device
+    if (a.second.type == CUDNN_TYPE_HANDLE) continue;  // the judge has no device
     ++count;
     attributes += " " + std::to_string(a.first) + " " + std::to_string(a.second.type);
     if (a.second.type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
@@ -27,7 +29,8 @@ size_t Write(const Content& d, std::map<const Descriptor*, size_t>* known, std::
     } else {
       attributes += " " + std::to_string(a.second.bytes.size()) + " ";
       char digits[3];
-      for (const char byte : a.second.bytes) std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte))), attributes += digits;
+      for (const char byte : a.second.bytes)
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte))), attributes += digits;
     }
   }
   *text += own + " " + std::to_string(count) + attributes + "\n";

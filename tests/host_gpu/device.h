@@ -20,9 +20,10 @@ namespace host_gpu {
 
 constexpr int kMultiprocessors = 132;
 
-int DeviceTotal();            // HOST_GPU_DEVICES
-int CurrentDevice();          // of the calling thread
-/* cudaSuccess, or what every call gets in a child of a process that had begun to use CUDA. Every interposed function asks first. */
+int DeviceTotal();    // HOST_GPU_DEVICES
+int CurrentDevice();  // of the calling thread
+/* cudaSuccess, or what every call gets in a child of a process that had begun to use CUDA. Every
+ * interposed function asks first. */
 cudaError_t Usable();
 /* A kernel has failed: from here on nothing is usable. */
 void Break();
@@ -54,7 +55,8 @@ class Counter {
 /* With HOST_GPU_TRACE a line to stderr. */
 void Trace(const char* what, const char* kind, const void* where);
 
-/* Begins a function that may wait for a device: a complaint while another thread launches a collective operation (nccl.cc), where that would never end. */
+/* Begins a function that may wait for a device: a complaint while another thread launches a
+ * collective operation (nccl.cc), where that would never end. */
 void CheckNoLaunch(const char* function);
 
 /* HOST_GPU_LATE: up to so many microseconds on the calling thread. */
@@ -71,7 +73,7 @@ class Touch {
 };
 
 enum class Place { kPageable, kPinned, kDevice };
-Place PlaceOf(const void* p, size_t bytes, int* device);   // kPageable too for what lies half outside
+Place PlaceOf(const void* p, size_t bytes, int* device);  // kPageable too for what lies half outside
 
 /* One operation in a captured graph. */
 struct Node {
@@ -96,8 +98,8 @@ struct Stream {
   bool started = false;
   // guarded by one mutex for all captures (cuda_stream.cc)
   std::shared_ptr<Capture> capture;
-  bool origin = false;      // of its capture
-  std::set<int> behind;     // nodes of the capture
+  bool origin = false;   // of its capture
+  std::set<int> behind;  // nodes of the capture
 
   void Put(std::function<void()> work);
   void Wait(uint64_t upto);
@@ -105,7 +107,8 @@ struct Stream {
   uint64_t Last();
 };
 
-/* The stream behind a handle (0: the current device's default stream); null for handles that are none. */
+/* The stream behind a handle (0: the current device's default stream); null for handles that are
+ * none. */
 std::shared_ptr<Stream> Find(cudaStream_t handle);
 bool Capturing(Stream& stream);
 /* Waits for everything on a device. */

@@ -10,9 +10,9 @@
 namespace host_gpu {
 
 /*
- * Whether HOST_GPU_<library>_REFUSE, a list with commas, has the word: what the library is to refuse, so that callers' other ways run. Read each time.
- * CUDNN: fused, channels_last, half, attention. CUBLASLT: bias, relu, bgrad.
- * NCCL: init, launch, async.
+ * Whether HOST_GPU_<library>_REFUSE, a list with commas, has the word: what the library is to
+ * refuse, so that callers' other ways run. Read each time. CUDNN: fused, channels_last, half,
+ * attention. CUBLASLT: bias, relu, bgrad. NCCL: init, launch, async.
  */
 inline bool Refuses(const char* library, const char* word) {
   const char* list = std::getenv((std::string("HOST_GPU_") + library + "_REFUSE").c_str());

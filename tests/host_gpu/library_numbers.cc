@@ -53,35 +53,51 @@ uint16_t ToHalf(float v) {
   const float size = std::fabs(v);
   if (std::isnan(v)) return 0x7e00;
   if (size >= 65520.f) return sign | 0x7c00;
-  if (size < 6.103515625e-05f) return sign | static_cast<uint16_t>(std::nearbyint(size * 16777216.f));   // subnormal: a multiple of 2^-24; 1024 of them are the least normal one
+  if (size < 6.103515625e-05f)
+    return sign | static_cast<uint16_t>(
+                      std::nearbyint(size * 16777216.f));  // subnormal: a multiple of 2^-24; 1024 of them are the least normal one
   const uint32_t bits = BitsOf(KeepUpperBits(size, 13));
   return sign | static_cast<uint16_t>((bits >> 13) - (112u << 10));
 }
 
-template <typename V> V Read(const void* array, int64_t index) {
+template <typename V>
+V Read(const void* array, int64_t index) {
   V v;
   std::memcpy(&v, static_cast<const char*>(array) + index * static_cast<int64_t>(sizeof v), sizeof v);
   return v;
 }
-template <typename V> void Write(void* array, int64_t index, V v) { std::memcpy(static_cast<char*>(array) + index * static_cast<int64_t>(sizeof v), &v, sizeof v); }
-template <typename V, typename T> V ToInteger(T v) {
+template <typename V>
+void Write(void* array, int64_t index, V v) {
+  std::memcpy(static_cast<char*>(array) + index * static_cast<int64_t>(sizeof v), &v, sizeof v);
+}
+template <typename V, typename T>
+V ToInteger(T v) {
   const double least = static_cast<double>(std::numeric_limits<V>::lowest()), most = static_cast<double>(std::numeric_limits<V>::max());
-  return std::isnan(v) ? V{0} : v >= most ? std::numeric_limits<V>::max() : v <= least ? std::numeric_limits<V>::lowest() : static_cast<V>(std::nearbyint(v));
+  return std::isnan(v) ? V{0}
+         : v >= most   ? std::numeric_limits<V>::max()
+         : v <= least  ? std::numeric_limits<V>::lowest()
+                       : static_cast<V>(std::nearbyint(v));
 }
 
 }  // namespace
 
 size_t SizeOf(Number type) {
   switch (type) {
-    case Number::kDouble: case Number::kInt64: return 8;
-    case Number::kFloat: case Number::kInt32: return 4;
-    case Number::kHalf: case Number::kBfloat16: return 2;
-    case Number::kInt8: case Number::kUint8: case Number::kBoolean: return 1;
+    case Number::kDouble:
+    case Number::kInt64: return 8;
+    case Number::kFloat:
+    case Number::kInt32: return 4;
+    case Number::kHalf:
+    case Number::kBfloat16: return 2;
+    case Number::kInt8:
+    case Number::kUint8:
+    case Number::kBoolean: return 1;
   }
   return 1;
 }
 
-template <typename T> T Load(Number type, const void* array, int64_t index) {
+template <typename T>
+T Load(Number type, const void* array, int64_t index) {
   switch (type) {
     case Number::kFloat: return static_cast<T>(Read<float>(array, index));
     case Number::kDouble: return static_cast<T>(Read<double>(array, index));
@@ -96,12 +112,15 @@ template <typename T> T Load(Number type, const void* array, int64_t index) {
   return T{0};
 }
 
-template <typename T> void Store(Number type, void* array, int64_t index, T value) {
+template <typename T>
+void Store(Number type, void* array, int64_t index, T value) {
   switch (type) {
     case Number::kFloat: return Write(array, index, static_cast<float>(value));
     case Number::kDouble: return Write(array, index, static_cast<double>(value));
     case Number::kHalf: return Write(array, index, ToHalf(static_cast<float>(value)));
-    case Number::kBfloat16: return Write(array, index, static_cast<uint16_t>(std::isnan(value) ? 0x7fc0u : BitsOf(KeepUpperBits(static_cast<float>(value), 16)) >> 16));
+    case Number::kBfloat16:
+      return Write(array, index,
+                   static_cast<uint16_t>(std::isnan(value) ? 0x7fc0u : BitsOf(KeepUpperBits(static_cast<float>(value), 16)) >> 16));
     case Number::kInt8: return Write(array, index, ToInteger<int8_t>(value));
     case Number::kUint8: return Write(array, index, ToInteger<uint8_t>(value));
     case Number::kInt32: return Write(array, index, ToInteger<int32_t>(value));
@@ -110,7 +129,8 @@ template <typename T> void Store(Number type, void* array, int64_t index, T valu
   }
 }
 
-template <typename T> T Rounded(Number type, T value) {
+template <typename T>
+T Rounded(Number type, T value) {
   char bytes[8];
   Store(type, bytes, 0, value);
   return Load<T>(type, bytes, 0);
@@ -121,7 +141,9 @@ float ToTensorFloat(float value) { return KeepUpperBits(value, 13); }
 namespace {
 
 // Four rows at a time against a piece of b that stays in the cache.
-template <typename T> inline __attribute__((always_inline)) void MultiplyBlocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb, T* c, int64_t ldc) {
+template <typename T>
+inline __attribute__((always_inline)) void MultiplyBlocks(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
+                                                          T* c, int64_t ldc) {
   constexpr int64_t kColumns = 512, kDepth = 128;
   for (int64_t j0 = 0; j0 < n; j0 += kColumns) {
     const int64_t columns = std::min(kColumns, n - j0);
@@ -129,7 +151,7 @@ template <typename T> inline __attribute__((always_inline)) void MultiplyBlocks(
       const int64_t end = std::min(k, k0 + kDepth);
       int64_t i = 0;
       for (; i + 4 <= m; i += 4) {
-        T *__restrict c0 = c + i * ldc + j0, *__restrict c1 = c0 + ldc, *__restrict c2 = c1 + ldc, *__restrict c3 = c2 + ldc;
+        T* __restrict c0 = c + i * ldc + j0, * __restrict c1 = c0 + ldc, * __restrict c2 = c1 + ldc, * __restrict c3 = c2 + ldc;
         const T* a0 = a + i * lda;
         for (int64_t l = k0; l < end; ++l) {
           const T* __restrict row = b + l * ldb + j0;
@@ -152,19 +174,24 @@ template <typename T> inline __attribute__((always_inline)) void MultiplyBlocks(
   }
 }
 
-HOST_GPU_CLONES void MultiplyFloats(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
+HOST_GPU_CLONES void MultiplyFloats(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c,
+                                    int64_t ldc) {
   MultiplyBlocks(m, n, k, a, lda, b, ldb, c, ldc);
 }
-HOST_GPU_CLONES void MultiplyDoubles(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc) {
+HOST_GPU_CLONES void MultiplyDoubles(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
+                                     int64_t ldc) {
   MultiplyBlocks(m, n, k, a, lda, b, ldb, c, ldc);
 }
 
 }  // namespace
 
-template <> void MultiplyAdd<float>(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
+template <>
+void MultiplyAdd<float>(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc) {
   MultiplyFloats(m, n, k, a, lda, b, ldb, c, ldc);
 }
-template <> void MultiplyAdd<double>(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c, int64_t ldc) {
+template <>
+void MultiplyAdd<double>(int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b, int64_t ldb, double* c,
+                         int64_t ldc) {
   MultiplyDoubles(m, n, k, a, lda, b, ldb, c, ldc);
 }
 

@@ -1,6 +1,8 @@
 /*
- * NCCL between the devices of one process. An operation's part on a device waits on its stream until the parts of all devices are there, as kernels do; a device
- * has one such part under way at a time, so that operations which come in different orders on two devices never end (and are reported after a minute).
+ * NCCL between the devices of one process. An operation's part on a device waits on its stream
+ * until the parts of all devices are there, as kernels do; a device has one such part under way at
+ * a time, so that operations which come in different orders on two devices never end (and are
+ * reported after a minute).
  */
 #include <nccl.h>
 
@@ -38,7 +40,7 @@ struct Meeting {
 struct Clique {
   explicit Clique(const int* list, int n) : devices(list, list + n) {}
   const std::vector<int> devices;
-  std::mutex mutex;   // guards what follows
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
   bool aborted = false;
   std::map<uint64_t, std::shared_ptr<Meeting>> meetings;
@@ -50,7 +52,7 @@ struct Clique {
 struct ncclComm {
   std::shared_ptr<host_gpu::Clique> clique;
   int rank = 0;
-  uint64_t next = 0;   // number of its next operation; belongs to who calls
+  uint64_t next = 0;  // number of its next operation; belongs to who calls
 };
 
 namespace host_gpu {
@@ -77,15 +79,22 @@ ncclResult_t Refuse(ncclResult_t result, const char* function, const char* text)
 
 size_t SizeOf(ncclDataType_t type) {
   switch (type) {
-    case ncclInt8: case ncclUint8: return 1;
-    case ncclFloat16: case ncclBfloat16: return 2;
-    case ncclInt32: case ncclUint32: case ncclFloat32: return 4;
-    case ncclInt64: case ncclUint64: case ncclFloat64: return 8;
+    case ncclInt8:
+    case ncclUint8: return 1;
+    case ncclFloat16:
+    case ncclBfloat16: return 2;
+    case ncclInt32:
+    case ncclUint32:
+    case ncclFloat32: return 4;
+    case ncclInt64:
+    case ncclUint64:
+    case ncclFloat64: return 8;
     default: return 0;
   }
 }
 
-template <typename T> void SumInto(T* sum, const void* more, size_t count) {
+template <typename T>
+void SumInto(T* sum, const void* more, size_t count) {
   const T* m = static_cast<const T*>(more);
   for (size_t i = 0; i < count; ++i) sum[i] = static_cast<T>(sum[i] + m[i]);
 }
@@ -97,16 +106,19 @@ void SumHalves(Number type, void* sum, const void* more, size_t count) {
   }
 }
 
-std::vector<char> Sum(const std::vector<Part>& parts) {   // in the order of ranks
+std::vector<char> Sum(const std::vector<Part>& parts) {  // in the order of ranks
   const size_t count = parts[0].count;
   std::vector<char> sum(count * SizeOf(parts[0].type));
   std::memcpy(sum.data(), parts[0].in, sum.size());
   for (size_t k = 1; k < parts.size(); ++k) {
     const void* more = parts[k].in;
     switch (parts[0].type) {
-      case ncclInt8: case ncclUint8: SumInto(reinterpret_cast<uint8_t*>(sum.data()), more, count); break;
-      case ncclInt32: case ncclUint32: SumInto(reinterpret_cast<uint32_t*>(sum.data()), more, count); break;
-      case ncclInt64: case ncclUint64: SumInto(reinterpret_cast<uint64_t*>(sum.data()), more, count); break;
+      case ncclInt8:
+      case ncclUint8: SumInto(reinterpret_cast<uint8_t*>(sum.data()), more, count); break;
+      case ncclInt32:
+      case ncclUint32: SumInto(reinterpret_cast<uint32_t*>(sum.data()), more, count); break;
+      case ncclInt64:
+      case ncclUint64: SumInto(reinterpret_cast<uint64_t*>(sum.data()), more, count); break;
       case ncclFloat32: SumInto(reinterpret_cast<float*>(sum.data()), more, count); break;
       case ncclFloat64: SumInto(reinterpret_cast<double*>(sum.data()), more, count); break;
       default: SumHalves(parts[0].type == ncclFloat16 ? Number::kHalf : Number::kBfloat16, sum.data(), more, count); break;
@@ -156,7 +168,7 @@ void Meet(const std::shared_ptr<Clique>& clique, uint64_t number, const Part& pa
   }
   if (!clique->changed.wait_for(lock, std::chrono::seconds(60), [&] { return meeting->done || clique->aborted; })) {
     Complain(part.function, "some devices never came: their operations are in another order, or were not all launched");
-    clique->aborted = true;   // so that the program ends
+    clique->aborted = true;  // so that the program ends
     clique->changed.notify_all();
   }
 }
@@ -182,7 +194,7 @@ ncclResult_t Flush() {
   for (const Queued& q : queue) {
     const std::shared_ptr<Clique> clique = q.comm->clique;
     const uint64_t number = q.comm->next++;
-    if (q.comm->rank > 0) Rest();   // the first devices have begun
+    if (q.comm->rank > 0) Rest();  // the first devices have begun
     Submit(q.stream, q.part.function, [clique, number, part = q.part] { Meet(clique, number, part); });
   }
   return ncclSuccess;
@@ -205,7 +217,8 @@ ncclResult_t Queue(ncclComm_t comm, cudaStream_t stream, Part part) {
   if (!s || s->device != device) return Refuse(ncclInvalidUsage, function, "a stream of another device than the communicator's");
   if (Capturing(*s)) return Refuse(ncclInvalidUsage, function, "the stand-in captures no collective operations");
   const size_t size = SizeOf(part.type), bytes = part.count * size;
-  if (size == 0 || part.root < 0 || part.root >= static_cast<int>(clique.devices.size())) return Refuse(ncclInvalidArgument, function, "a type or root that does not exist");
+  if (size == 0 || part.root < 0 || part.root >= static_cast<int>(clique.devices.size()))
+    return Refuse(ncclInvalidArgument, function, "a type or root that does not exist");
   if (part.count == 0) return Refuse(ncclInvalidArgument, function, "nothing to do: callers leave such operations out");
   const bool broadcast = std::strcmp(function, "ncclBroadcast") == 0, root = part.rank == part.root;
   const bool reads = !broadcast || root, writes = root || std::strcmp(function, "ncclReduce") != 0;
@@ -221,7 +234,8 @@ ncclResult_t Queue(ncclComm_t comm, cudaStream_t stream, Part part) {
 }  // namespace
 
 void CheckNoLaunch(const char* function) {
-  if (g_groups.load() > (t_depth > 0 ? 1 : 0)) Complain(function, "may wait for a device while another thread launches a collective operation");
+  if (g_groups.load() > (t_depth > 0 ? 1 : 0))
+    Complain(function, "may wait for a device while another thread launches a collective operation");
 }
 
 }  // namespace host_gpu
@@ -237,7 +251,10 @@ ncclResult_t ncclGetVersion(int* version) {
   return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclSuccess ? "no error" : result == ncclInvalidArgument ? "invalid argument" : result == ncclInvalidUsage ? "invalid usage" : "unhandled cuda error";
+  return result == ncclSuccess           ? "no error"
+         : result == ncclInvalidArgument ? "invalid argument"
+         : result == ncclInvalidUsage    ? "invalid usage"
+                                         : "unhandled cuda error";
 }
 const char* ncclGetLastError(ncclComm_t) { return host_gpu::t_why.c_str(); }
 
@@ -254,7 +271,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t* comms, int count, const int* devices) {
     comms[i]->clique = clique;
     comms[i]->rank = i;
   }
-  cudaSetDevice(devices[count - 1]);   // callers may not count on the one that they had
+  cudaSetDevice(devices[count - 1]);  // callers may not count on the one that they had
   return ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
@@ -286,7 +303,8 @@ ncclResult_t ncclGroupEnd() {
   return result;
 }
 
-ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm,
+                        cudaStream_t stream) {
   HOST_GPU_COUNT_CALL();
   if (op != ncclSum) return host_gpu::Refuse(ncclInvalidArgument, "ncclReduce", "the stand-in makes sums only");
   return Queue(comm, stream, {"ncclReduce", 0, in, out, count, type, root});
@@ -295,7 +313,8 @@ ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType
   HOST_GPU_COUNT_CALL();
   return Queue(comm, stream, {"ncclBroadcast", 0, in, out, count, type, root});
 }
-ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t comm,
+                           cudaStream_t stream) {
   HOST_GPU_COUNT_CALL();
   if (op != ncclSum) return host_gpu::Refuse(ncclInvalidArgument, "ncclAllReduce", "the stand-in makes sums only");
   return Queue(comm, stream, {"ncclAllReduce", 0, in, out, count, type, 0});

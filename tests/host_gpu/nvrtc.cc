@@ -1,4 +1,5 @@
-/* NVRTC: texts go to the host's C++ compiler; the "machine code" is a shared library whose table of kernels cuda_module.cc reads. */
+/* NVRTC: texts go to the host's C++ compiler; the "machine code" is a shared library whose table of
+ * kernels cuda_module.cc reads. */
 #include <nvrtc.h>
 #include <unistd.h>
 
@@ -12,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "../cpp/device_language.h"
+#include "../cpp/gpu_language.h"
 #include "host_gpu.h"
 
 struct _nvrtcProgram {
   std::string source, name, log, code, ptx;
-  std::vector<std::string> expressions;   // whose mangled names are wanted
+  std::vector<std::string> expressions;  // whose mangled names are wanted
   std::map<std::string, std::string> mangled;
   bool compiled = false;
 };
@@ -50,14 +51,36 @@ struct EmuEntry { const char* name; int count; const size_t* sizes; int (*run)(v
 // The conversions of 16-bit floats are the one text for the device's instruction set.
 void OnHost(std::string* text) {
   const size_t begin = text->find("namespace mx {"), end = text->find("}  // namespace mx\n");
-  if (begin == std::string::npos || end == std::string::npos || text->substr(begin, end - begin).find("cvt.rn.f16.f32") == std::string::npos) return;
+  if (begin == std::string::npos || end == std::string::npos ||
+      text->substr(begin, end - begin).find("cvt.rn.f16.f32") == std::string::npos)
+    return;
   text->replace(begin, end + std::strlen("}  // namespace mx\n") - begin, mxnet::kDeviceHalf);
 }
 
 bool Known(const std::string& option) {
-  static const char* const kKnown[] = {"--gpu-architecture", "-arch", "--std", "-std", "-D", "--define-macro", "-I", "--include-path", "--use_fast_math", "-use_fast_math", "--fmad", "-fmad",
-                                       "--device-as-default-execution-space", "-default-device", "-w", "--disable-warnings", "-lineinfo", "--generate-line-info", "--ftz", "--prec-div", "--prec-sqrt",
-                                       "--maxrregcount", "--extra-device-vectorization"};
+  static const char* const kKnown[] = {"--gpu-architecture",
+                                       "-arch",
+                                       "--std",
+                                       "-std",
+                                       "-D",
+                                       "--define-macro",
+                                       "-I",
+                                       "--include-path",
+                                       "--use_fast_math",
+                                       "-use_fast_math",
+                                       "--fmad",
+                                       "-fmad",
+                                       "--device-as-default-execution-space",
+                                       "-default-device",
+                                       "-w",
+                                       "--disable-warnings",
+                                       "-lineinfo",
+                                       "--generate-line-info",
+                                       "--ftz",
+                                       "--prec-div",
+                                       "--prec-sqrt",
+                                       "--maxrregcount",
+                                       "--extra-device-vectorization"};
   for (const char* k : kKnown)
     if (option.compare(0, std::strlen(k), k) == 0) return true;
   return false;
@@ -82,13 +105,16 @@ nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
   std::string body = p->source, flags;
   OnHost(&body);
   const bool sync = body.find("__syncthreads()") != std::string::npos || body.find("_sync(") != std::string::npos;
-  body = std::regex_replace(body, std::regex("extern\\s+__shared__\\s+([A-Za-z_][A-Za-z_0-9 ]*?)\\s+([A-Za-z_0-9]+)\\s*\\[\\s*\\]"), "$1* $2 = reinterpret_cast<$1*>(emu_dynamic)");
-  std::string table, entries;   // the second as PTX names them
+  body = std::regex_replace(body, std::regex("extern\\s+__shared__\\s+([A-Za-z_][A-Za-z_0-9 ]*?)\\s+([A-Za-z_0-9]+)\\s*\\[\\s*\\]"),
+                            "$1* $2 = reinterpret_cast<$1*>(emu_dynamic)");
+  std::string table, entries;  // the second as PTX names them
   int count = 0;
-  const std::regex kernel("extern\\s+\"C\"\\s+__global__\\s+void\\s+(?:__launch_bounds__\\s*\\([^)]*\\)\\s*)?([A-Za-z_][A-Za-z_0-9]*)\\s*\\(");
+  const std::regex kernel(
+      "extern\\s+\"C\"\\s+__global__\\s+void\\s+(?:__launch_bounds__\\s*\\([^)]*\\)\\s*)?([A-Za-z_][A-Za-z_0-9]*)\\s*\\(");
   for (std::sregex_iterator i(body.begin(), body.end(), kernel), end; i != end; ++i, ++count) {
     entries += ".visible .entry " + (*i)[1].str() + "(\n";
-    table += "{\"" + (*i)[1].str() + "\", EmuKernel<" + (*i)[1].str() + ">::kCount, EmuKernel<" + (*i)[1].str() + ">::kSizes, EmuKernel<" + (*i)[1].str() + ">::Run}, ";
+    table += "{\"" + (*i)[1].str() + "\", EmuKernel<" + (*i)[1].str() + ">::kCount, EmuKernel<" + (*i)[1].str() + ">::kSizes, EmuKernel<" +
+             (*i)[1].str() + ">::Run}, ";
   }
   for (const std::string& expression : p->expressions) {
     const std::string name = expression[0] == '&' ? expression.substr(1) : expression, mangled = "_Zemu" + std::to_string(count);
@@ -104,17 +130,25 @@ nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
       return NVRTC_ERROR_INVALID_OPTION;
     }
     const size_t equals = o.find('=');
-    if (o.compare(0, 2, "-D") == 0 || o.compare(0, 2, "-I") == 0) flags += " " + Quoted(o);
-    else if (o.compare(0, 14, "--define-macro") == 0 && equals != std::string::npos) flags += " " + Quoted("-D" + o.substr(equals + 1));
-    else if (o.compare(0, 14, "--include-path") == 0 && equals != std::string::npos) flags += " " + Quoted("-I" + o.substr(equals + 1));
+    if (o.compare(0, 2, "-D") == 0 || o.compare(0, 2, "-I") == 0)
+      flags += " " + Quoted(o);
+    else if (o.compare(0, 14, "--define-macro") == 0 && equals != std::string::npos)
+      flags += " " + Quoted("-D" + o.substr(equals + 1));
+    else if (o.compare(0, 14, "--include-path") == 0 && equals != std::string::npos)
+      flags += " " + Quoted("-I" + o.substr(equals + 1));
   }
   char made[] = "/tmp/host_gpu_XXXXXX";
   if (!mkdtemp(made)) return NVRTC_ERROR_INTERNAL_ERROR;
   const std::string folder = made, stem = folder + "/text";
-  std::ofstream(stem + ".cc") << mxnet::kDeviceLanguage << "static char* emu_dynamic;\n#define EMU_SYNC " << (sync ? "true" : "false") << "\n#line 1 \"" << p->name << "\"\n" << body << "\n"
-                              << kEntry << "extern \"C\" __attribute__((visibility(\"default\"))) EmuEntry emu_kernels[] = {" << table << "};\n"
+  std::ofstream(stem + ".cc") << mxnet::kDeviceLanguage << "static char* emu_dynamic;\n#define EMU_SYNC " << (sync ? "true" : "false")
+                              << "\n#line 1 \"" << p->name << "\"\n"
+                              << body << "\n"
+                              << kEntry << "extern \"C\" __attribute__((visibility(\"default\"))) EmuEntry emu_kernels[] = {" << table
+                              << "};\n"
                               << "extern \"C\" __attribute__((visibility(\"default\"))) int emu_kernel_count = " << count << ";\n";
-  const std::string command = "env -u LD_PRELOAD c++ -std=c++17 -O1 -w -fwrapv -fno-strict-aliasing -ffp-contract=off -fvisibility=hidden -shared -fPIC -s" + flags + " -o " + stem + ".so " + stem + ".cc -lm 2> " + stem + ".log";
+  const std::string command =
+      "env -u LD_PRELOAD c++ -std=c++17 -O1 -w -fwrapv -fno-strict-aliasing -ffp-contract=off -fvisibility=hidden -shared -fPIC -s" +
+      flags + " -o " + stem + ".so " + stem + ".cc -lm 2> " + stem + ".log";
   const int status = std::system(command.c_str());
   ReadAll(stem + ".log", &p->log);
   const bool ok = status == 0 && ReadAll(stem + ".so", &p->code);
@@ -136,13 +170,16 @@ nvrtcResult Give(const std::string& text, char* to) {
 
 extern "C" {
 
-nvrtcResult nvrtcVersion(int* major, int* minor) {   // no version that the disk cache could mistake for a real one
+nvrtcResult nvrtcVersion(int* major, int* minor) {  // no version that the disk cache could mistake for a real one
   *major = 1;
   *minor = 9;
   return NVRTC_SUCCESS;
 }
 const char* nvrtcGetErrorString(nvrtcResult result) {
-  return result == NVRTC_SUCCESS ? "NVRTC_SUCCESS" : result == NVRTC_ERROR_COMPILATION ? "NVRTC_ERROR_COMPILATION" : result == NVRTC_ERROR_INVALID_OPTION ? "NVRTC_ERROR_INVALID_OPTION" : "NVRTC_ERROR";
+  return result == NVRTC_SUCCESS                ? "NVRTC_SUCCESS"
+         : result == NVRTC_ERROR_COMPILATION    ? "NVRTC_ERROR_COMPILATION"
+         : result == NVRTC_ERROR_INVALID_OPTION ? "NVRTC_ERROR_INVALID_OPTION"
+                                                : "NVRTC_ERROR";
 }
 nvrtcResult nvrtcGetNumSupportedArchs(int* count) {
   *count = 3;
@@ -152,7 +189,8 @@ nvrtcResult nvrtcGetSupportedArchs(int* known) {
   known[0] = 75, known[1] = 90, known[2] = 121;
   return NVRTC_SUCCESS;
 }
-nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int headers, const char* const*, const char* const*) {
+nvrtcResult nvrtcCreateProgram(nvrtcProgram* program, const char* source, const char* name, int headers, const char* const*,
+                               const char* const*) {
   if (!program || !source || headers < 0) return NVRTC_ERROR_INVALID_INPUT;
   *program = new _nvrtcProgram;
   (*program)->source = source;

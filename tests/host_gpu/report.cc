@@ -1,11 +1,11 @@
-#include "device.h"
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
+
+#include "device.h"
 
 namespace host_gpu {
 
@@ -43,7 +43,8 @@ Counters& Counted() {
 }
 void PrintCounts() {
   std::lock_guard<std::mutex> lock(Counted().mutex);
-  for (const Counter* c : Counted().all) std::fprintf(stderr, "[host_gpu] %s: %llu calls\n", c->function, static_cast<unsigned long long>(c->calls()));
+  for (const Counter* c : Counted().all)
+    std::fprintf(stderr, "[host_gpu] %s: %llu calls\n", c->function, static_cast<unsigned long long>(c->calls()));
 }
 
 }  // namespace

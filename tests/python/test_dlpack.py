@@ -1,4 +1,4 @@
-"""Memory shared with NumPy and PyTorch, and what of DLPack's rules shows without a GPU (streams of devices: tests/cpp/device_exchange_test.cc)."""
+"""Memory shared with NumPy and PyTorch, and what of DLPack's rules shows without a GPU (streams of devices: tests/cpp/gpu_exchange_test.cc)."""
 import ctypes
 import enum
 import gc

@@ -1,4 +1,4 @@
-"""The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in tests/cpp/device_graphs_test.cc and device_exchange_test.cc."""
+"""The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in tests/cpp/gpu_graphs_test.cc and gpu_exchange_test.cc."""
 import glob
 import multiprocessing
 import os

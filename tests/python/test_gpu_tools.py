@@ -56,7 +56,7 @@ def test_a_python_without_numpy_leaves_the_cpp_parts(tmp_path, library):
     bare = program(tmp_path / "bare", "exit 1")
     code, text, files = check(tmp_path, "--library", library, "--python", str(bare))
     assert code == 1 and "has no numpy; Python tests and benchmarks are left out" in text and "operators, runtime: not run, no pytest" in text and "bench: not run" in text
-    assert "device_run_test: passed" in text and "device_run_test.log" in files and "summary.txt" in files
+    assert "gpu_run_test: passed" in text and "gpu_run_test.log" in files and "summary.txt" in files
     code, text, _ = check(tmp_path, "--library", library, "--python", "no-such-python")
     assert code == 1 and "no no-such-python here" in text
 
@@ -83,7 +83,7 @@ def test_the_sanitizer_watches_the_program_for_devices(tmp_path, library):
 
 def test_a_bundle_brings_library_and_tests(tmp_path, library):
     folder = tmp_path / "packed"
-    program(folder / "tests" / "device_run_test", 'echo "$LD_LIBRARY_PATH"')
+    program(folder / "tests" / "gpu_run_test", 'echo "$LD_LIBRARY_PATH"')
     (folder / "lib").mkdir()
     shutil.copy(library, folder / "lib" / "libmxnet.so")
     (folder / "commit").write_text("0123abc\n")
@@ -91,6 +91,6 @@ def test_a_bundle_brings_library_and_tests(tmp_path, library):
         bundle.add(folder, ".")
     bare = program(tmp_path / "bare", "exit 1")
     _, text, _ = check(tmp_path, "--bundle", str(tmp_path / "bundle.tar.xz"), "--python", str(bare), "--only", "tests")
-    assert "device_run_test: passed" in text and "0123abc" in text
-    path = (tmp_path / "out" / "device_run_test.log").read_text()
+    assert "gpu_run_test: passed" in text and "0123abc" in text
+    path = (tmp_path / "out" / "gpu_run_test.log").read_text()
     assert path.split(":")[0].strip().endswith("/lib") and not os.path.exists(path.split(":")[0].strip())   # unpacked, and gone again

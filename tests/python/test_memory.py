@@ -85,7 +85,7 @@ def test_force_mirroring_of_one_node(name, reader, unfused):
     """`reader` too: the backward pass reads its result, not that of `name`."""
     net = residual_net()
     kept, again = bound(net, data=(2, 3, 8, 8)), bound(forced(net, {name, reader}), data=(2, 3, 8, 8))
-    repeated = {"b1": "_backward_BatchNormWithReLU_again"}.get(name, f"{name}_mirror")    # relu joins the BatchNorm before it
+    repeated = {"b1": "_backward_BatchNormWithReLU_recompute"}.get(name, f"{name}_mirror")    # relu joins the BatchNorm before it
     assert repeated in again.debug_str() and repeated not in kept.debug_str()
     equal(step(kept), step(again))
 
@@ -193,7 +193,7 @@ def bottlenecks(count, filters=8):
 def test_fused_ends_of_residual_blocks_are_recomputed(variable, share, repeated):
     net = bottlenecks(4)
     kept, again = bound(net, data=(4, 3, 16, 16)), in_mode(lambda: bound(net, data=(4, 3, 16, 16)), **{variable: "1"})
-    assert all(f"_backward_{name}_again" in again.debug_str() for name in repeated) and "_again" not in kept.debug_str()
+    assert all(f"_backward_{name}_recompute" in again.debug_str() for name in repeated) and "_recompute" not in kept.debug_str()
     assert again.plan_stats()["arena_bytes"] < share * kept.plan_stats()["arena_bytes"]
     for _ in range(2):
         equal(step(kept), step(again))

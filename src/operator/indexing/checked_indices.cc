@@ -17,8 +17,10 @@ namespace {
   text << "[" << args.attrs->op->name << "] index " << value << " at position (";
   for (size_t d = 0; d < place.size(); ++d) text << (d ? ", " : "") << place[d];
   text << (place.size() == 1 ? ",)" : ")") << " is out of range; ";
-  if (range.size > range.low) text << "accepted: " << range.low << " to " << range.size - 1;
-  else text << "there is nothing to take from";
+  if (range.size > range.low)
+    text << "accepted: " << range.low << " to " << range.size - 1;
+  else
+    text << "there is nothing to take from";
   throw Error(Error::Kind::kIndex, text.str());
 }
 
@@ -26,7 +28,7 @@ namespace {
 template <typename T>
 int64_t FirstOutside(const T* in, int64_t n, const IndexRange& range, double* value) {
   for (int64_t i = 0; i < n; ++i) {
-    const double v = static_cast<double>(in[i]);   // whole numbers beyond 2^53 are out of any range
+    const double v = static_cast<double>(in[i]);  // whole numbers beyond 2^53 are out of any range
     if ((range.low == 0 ? v > -1 : v >= static_cast<double>(range.low)) && v < static_cast<double>(range.size)) continue;
     if (v == range.ignored) continue;
     *value = v;

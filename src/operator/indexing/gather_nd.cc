@@ -1,9 +1,10 @@
-// gather_nd, scatter_nd, their assignment forms, and conversions between index tuples and flat indices.
+// gather_nd, scatter_nd, their assignment forms, and conversions between index tuples and flat
+// indices.
 #include <algorithm>
 
-#include "operator/indexing/device_index.h"
+#include "operator/indexing/gpu_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -17,7 +18,8 @@ struct ScatterParam : public dmlc::Parameter<ScatterParam> {
 struct RavelParam : public dmlc::Parameter<RavelParam> {
   Shape shape;
   DMLC_DECLARE_PARAMETER(RavelParam) {
-    DMLC_DECLARE_FIELD(shape).set_default_none().describe("Shape of the array that is indexed; its first size is not needed and may be -1.");
+    DMLC_DECLARE_FIELD(shape).set_default_none().describe(
+        "Shape of the array that is indexed; its first size is not needed and may be -1.");
   }
 };
 
@@ -26,9 +28,10 @@ MXNET_REGISTER_PARAM(RavelParam);
 
 // indices (m, rest...) address the first m dimensions of `data`; what is left of it is one piece.
 void CheckIndices(const Attrs& attrs, const Shape& indices, const Shape& data) {
-  MXNET_CHECK_KIND(indices.ndim() > 1, Value) << "[" << attrs.op->name << "] indices have shape " << indices << "; they need at least 2 dimensions";
-  MXNET_CHECK_KIND(indices[0] <= data.ndim(), Value) << "[" << attrs.op->name << "] indices of shape " << indices << " address " << indices[0]
-                                                     << " dimensions; the array has " << data.ndim();
+  MXNET_CHECK_KIND(indices.ndim() > 1, Value) << "[" << attrs.op->name << "] indices have shape " << indices
+                                              << "; they need at least 2 dimensions";
+  MXNET_CHECK_KIND(indices[0] <= data.ndim(), Value) << "[" << attrs.op->name << "] indices of shape " << indices << " address "
+                                                     << indices[0] << " dimensions; the array has " << data.ndim();
 }
 
 Shape Gathered(const Shape& indices, const Shape& data) {
@@ -47,8 +50,8 @@ const int64_t* FlatIndices(KernelArgs& a, const TBlob& indices, const Shape& dat
     int64_t at = 0;
     for (int64_t d = 0; d < m; ++d) {
       const int64_t size = data[static_cast<int>(d)], given = in[d * n + i], index = given < 0 ? given + size : given;
-      MXNET_CHECK_KIND(index >= 0 && index < size, Index) << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << d
-                                                          << " with size " << size;
+      MXNET_CHECK_KIND(index >= 0 && index < size, Index)
+          << "[" << a.attrs->op->name << "] index " << given << " is out of bounds for axis " << d << " with size " << size;
       at = at * size + index;
     }
     flat[i] = at;
@@ -57,7 +60,7 @@ const int64_t* FlatIndices(KernelArgs& a, const TBlob& indices, const Shape& dat
 }
 
 struct Pieces {
-  int64_t count, size;   // pieces of the addressed array; elements of each
+  int64_t count, size;  // pieces of the addressed array; elements of each
 };
 Pieces PiecesOf(const Shape& data, const Shape& indices) {
   const int m = static_cast<int>(indices[0]);
@@ -82,7 +85,8 @@ bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 void GatherNd(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Pieces p = PiecesOf(a.in[0].shape, a.in[1].shape);
-  TakeRows(a.run, a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()), a.out[0].dptr);
+  TakeRows(a.run, a.in[0], 1, p.count, p.size, FlatIndices(a, a.in[1], a.in[0].shape), a.in[1].shape.Prod(1, a.in[1].shape.ndim()),
+           a.out[0].dptr);
 }
 
 // [ograd, indices, data] -> gradient of data
@@ -158,8 +162,8 @@ bool RavelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& target = RavelTarget(attrs);
   const Shape& data = (*in)[0];
   if (!data.known()) return false;
-  MXNET_CHECK_KIND(data.ndim() == 2 && data[0] == target.ndim(), Value) << "[" << attrs.op->name << "] data has shape " << data << "; it must be ("
-                                                                        << target.ndim() << ", n) for shape " << target;
+  MXNET_CHECK_KIND(data.ndim() == 2 && data[0] == target.ndim(), Value)
+      << "[" << attrs.op->name << "] data has shape " << data << "; it must be (" << target.ndim() << ", n) for shape " << target;
   AssignShape(attrs, "the result", &(*out)[0], Shape({data[1]}));
   return true;
 }
@@ -202,7 +206,8 @@ void Unravel(KernelArgs& a) {
       .set_infer_shape(GatherShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
+        return std::vector<NodeEntry>{
+            NodeEntry{MakeNodeLike("_backward_gather_nd", *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
       })
       .set_kernel(GatherNd);
   Op::Register("_backward_gather_nd")
@@ -212,7 +217,8 @@ void Unravel(KernelArgs& a) {
       .set_infer_shape(GatherBackShape)
       .set_infer_type(FirstType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{}, NodeEntry{}};
+        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("gather_nd", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry{},
+                                      NodeEntry{}};
       })
       .set_kernel(GatherBack);
   Op::Register("scatter_nd")
@@ -233,7 +239,8 @@ void Unravel(KernelArgs& a) {
       .set_inplace({{0, 0}})
       .set_infer_shape(ScatterSetShape)
       .set_infer_type(ScatterSetType)
-      // A piece that several indices address gives each of them the whole gradient, although only one was kept.
+      // A piece that several indices address gives each of them the whole gradient, although only
+      // one was kept.
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         const NodeEntry &rhs = node->inputs[1], &indices = node->inputs[2];
         NodeEntry lhs{MakeNodeLike("_scatter_set_nd", *node, {ograds[0], MakeOp("zeros_like", {rhs}), indices}), 0, 0};

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/dtype.h"
-#include "operator/init/device_fill.h"
-#include "operator/matrix/device_move.h"
+#include "operator/init/gpu_fill.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -35,15 +35,20 @@ struct HistogramParam : public dmlc::Parameter<HistogramParam> {
   dmlc::optional<int> bin_cnt;
   dmlc::optional<HistogramRange> range;
   DMLC_DECLARE_PARAMETER(HistogramParam) {
-    DMLC_DECLARE_FIELD(bin_cnt).set_default(dmlc::optional<int>()).describe("Number of bins of equal width; None reads the edges from the input bins.");
-    DMLC_DECLARE_FIELD(range).set_default(dmlc::optional<HistogramRange>()).describe("Lower bound of the first and upper bound of the last bin; needed with bin_cnt.");
+    DMLC_DECLARE_FIELD(bin_cnt)
+        .set_default(dmlc::optional<int>())
+        .describe("Number of bins of equal width; None reads the edges from the input bins.");
+    DMLC_DECLARE_FIELD(range)
+        .set_default(dmlc::optional<HistogramRange>())
+        .describe("Lower bound of the first and upper bound of the last bin; needed with bin_cnt.");
   }
 };
 MXNET_REGISTER_PARAM(HistogramParam);
 
 bool HistogramShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<HistogramParam>();
-  MXNET_CHECK_KIND(p.bin_cnt.has_value() == p.range.has_value(), Value) << "[" << attrs.op->name << "] bin_cnt and range must be given together or not at all";
+  MXNET_CHECK_KIND(p.bin_cnt.has_value() == p.range.has_value(), Value)
+      << "[" << attrs.op->name << "] bin_cnt and range must be given together or not at all";
   if (p.bin_cnt.has_value()) {
     const int64_t bins = p.bin_cnt.value();
     const HistogramRange r = p.range.value();
@@ -55,7 +60,8 @@ bool HistogramShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   }
   const Shape& edges = (*in)[1];
   if (!edges.known()) return false;
-  MXNET_CHECK_KIND(edges.ndim() == 1 && edges[0] >= 2, Value) << "[" << attrs.op->name << "] bins have shape " << edges << "; they must be a vector of at least 2 edges";
+  MXNET_CHECK_KIND(edges.ndim() == 1 && edges[0] >= 2, Value)
+      << "[" << attrs.op->name << "] bins have shape " << edges << "; they must be a vector of at least 2 edges";
   AssignShape(attrs, "the counts", &(*out)[0], Shape({edges[0] - 1}));
   AssignShape(attrs, "the edges", &(*out)[1], edges);
   return (*in)[0].known();
@@ -68,7 +74,8 @@ bool HistogramType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* o
   return (*in)[0] != kDTypeUnknown;
 }
 
-// Half-open bins, the last one closed. The edges are what is returned, rounded to the dtype of data, so that counts agree with them.
+// Half-open bins, the last one closed. The edges are what is returned, rounded to the dtype of
+// data, so that counts agree with them.
 template <typename T>
 void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* counts) {
   std::fill(counts, counts + bins, 0);
@@ -76,7 +83,8 @@ void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* coun
   for (int64_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(data[i]);
     if (!(v >= low && v <= high)) continue;
-    const T* above = std::upper_bound(edges, edges + bins + 1, data[i], [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
+    const T* above = std::upper_bound(edges, edges + bins + 1, data[i],
+                                      [](const T& a, const T& b) { return static_cast<double>(a) < static_cast<double>(b); });
     counts[std::min<int64_t>(std::max<int64_t>(above - edges - 1, 0), bins - 1)]++;
   }
 }
@@ -87,11 +95,14 @@ void CountOnDevice(KernelArgs& a, int64_t bins) {
   rtc::Arguments args;
   args.Add(a.in[0].dptr).Add(a.out[1].dptr).Add(a.out[0].dptr).Add(bins);
   rtc::LaunchItems(a.run, {"histogram", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
-    return rtc::LoopText{"const D0* data; const D0* edges; unsigned long long* counts; long long bins;", "",
-                         "    const double v = mx::Load<double>(a.data, i);\n    if (!(v >= mx::Load<double>(a.edges, 0) && v <= mx::Load<double>(a.edges, a.bins))) continue;\n"
-                         "    long long low = 0, high = a.bins + 1;\n"   // the first edge above v
-                         "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (mx::Load<double>(a.edges, middle) > v) high = middle;\n      else low = middle + 1;\n    }\n"
-                         "    const long long bin = low - 1 < 0 ? 0 : low - 1 > a.bins - 1 ? a.bins - 1 : low - 1;\n    atomicAdd(a.counts + bin, 1ull);\n"};
+    return rtc::LoopText{
+        "const D0* data; const D0* edges; unsigned long long* counts; long long bins;", "",
+        "    const double v = mx::Load<double>(a.data, i);\n    if (!(v >= mx::Load<double>(a.edges, 0) && v <= mx::Load<double>(a.edges, "
+        "a.bins))) continue;\n"
+        "    long long low = 0, high = a.bins + 1;\n"  // the first edge above v
+        "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (mx::Load<double>(a.edges, middle) > v) high "
+        "= middle;\n      else low = middle + 1;\n    }\n"
+        "    const long long bin = low - 1 < 0 ? 0 : low - 1 > a.bins - 1 ? a.bins - 1 : low - 1;\n    atomicAdd(a.counts + bin, 1ull);\n"};
   });
 }
 

@@ -1,4 +1,5 @@
-/* Index arrays of any dtype as int64, and what happens to indices that are out of range. What takes a KernelArgs works where its `run` says. */
+/* Index arrays of any dtype as int64, and what happens to indices that are out of range. What takes
+ * a KernelArgs works where its `run` says. */
 #ifndef MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_
 #define MXNET_OPERATOR_INDEXING_INDEX_COMMON_H_
 
@@ -10,22 +11,28 @@ namespace mxnet {
 
 enum class IndexMode : int { kClip = 0, kWrap = 1, kRaise = 2 };
 
-/* The index array as int64: itself when it is that, else a copy in the kernel's workspace. Floats are cut off towards zero; NaN becomes INT64_MIN. */
+/* The index array as int64: itself when it is that, else a copy in the kernel's workspace. Floats
+ * are cut off towards zero; NaN becomes INT64_MIN. */
 const int64_t* ReadIndices(KernelArgs& args, const TBlob& indices);
 
-/* Copies with every index in [0, size): clipped, wrapped, or refused with Error(kIndex). REQUIRES: size > 0 or the array is empty (else Error(kIndex)). */
+/* Copies with every index in [0, size): clipped, wrapped, or refused with Error(kIndex). REQUIRES:
+ * size > 0 or the array is empty (else Error(kIndex)). */
 const int64_t* ReadIndicesInRange(KernelArgs& args, const TBlob& indices, int64_t size, IndexMode mode);
 
 /* Writes int64 numbers in the dtype of `out`. */
 void ConvertIndices(const int64_t* values, const TBlob& out, int64_t n);
 
-/* out (outer, num, inner) = data (outer, size, inner) at index[0..num) of the middle dimension. REQUIRES: indices in range. */
+/* out (outer, num, inner) = data (outer, size, inner) at index[0..num) of the middle dimension.
+ * REQUIRES: indices in range. */
 void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, void* out);
 
-/* data (outer, size, inner) = 0, then += rows (outer, num, inner) at index. Sums have one order on any number of threads; half types are summed in float. */
-void AddRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, const TBlob& data);
+/* data (outer, size, inner) = 0, then += rows (outer, num, inner) at index. Sums have one order on
+ * any number of threads; half types are summed in float. */
+void AddRows(KernelArgs& args, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
+             const TBlob& data);
 
-/* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and the other way. The first size is not looked at. */
+/* Flat indices of an array of shape `target` from columns (ndim, n) of indices, and the other way.
+ * The first size is not looked at. */
 void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat);
 void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* flat, int64_t n, int64_t* columns);
 

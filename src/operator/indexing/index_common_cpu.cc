@@ -1,12 +1,11 @@
-#include "operator/indexing/index_common.h"
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/indexing/device_index.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/index_common.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
@@ -90,12 +89,16 @@ void TakeRows(const TBlob& data, int64_t outer, int64_t size, int64_t inner, con
     int64_t o = begin / num, i = begin % num;
     for (int64_t at = begin; at < end; ++at) {
       std::memcpy(to + at * row, from + (o * size + index[i]) * row, row);
-      if (++i == num) { i = 0; ++o; }
+      if (++i == num) {
+        i = 0;
+        ++o;
+      }
     }
   });
 }
 
-void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num, const TBlob& data) {
+void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64_t inner, const int64_t* index, int64_t num,
+             const TBlob& data) {
   if (a.run.ctx.is_gpu()) return AddRowsOnDevice(a, rows, outer, size, inner, index, num, data, false);
   const int64_t total = data.Size();
   VisitDType(data.dtype, a.attrs->op->name.c_str(), [&](auto tag) {
@@ -103,9 +106,11 @@ void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
     using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
     constexpr bool kWide = !std::is_same<T, Sum>::value;
     const T* from = static_cast<const T*>(rows);
-    Sum* to = kWide ? static_cast<Sum*>(a.workspace(static_cast<size_t>(std::max<int64_t>(total, 1)) * sizeof(Sum))) : reinterpret_cast<Sum*>(data.data<T>());
+    Sum* to = kWide ? static_cast<Sum*>(a.workspace(static_cast<size_t>(std::max<int64_t>(total, 1)) * sizeof(Sum)))
+                    : reinterpret_cast<Sum*>(data.data<T>());
     ZeroBytes(to, total * static_cast<int64_t>(sizeof(Sum)));
-    // Each thread owns a range of destination rows and reads all indices: no two threads write one element, and sums keep the order of the indices.
+    // Each thread owns a range of destination rows and reads all indices: no two threads write one
+    // element, and sums keep the order of the indices.
     const int threads = OmpThreads(outer * num * inner);
     ParallelForThreads(threads, size, [&](int64_t low, int64_t high) {
       for (int64_t o = 0; o < outer; ++o)
@@ -128,8 +133,9 @@ void AddRows(KernelArgs& a, const void* rows, int64_t outer, int64_t size, int64
 void RavelIndices(const RunContext& run, const Shape& target, const int64_t* columns, int64_t n, int64_t* flat) {
   if (run.ctx.is_gpu()) return RavelIndicesOnDevice(run, target, columns, n, flat);
   for (int64_t i = 0; i < n; ++i) {
-    uint64_t at = 0;   // wraps instead of overflowing when the given indices are far out of range
-    for (int d = 0; d < target.ndim(); ++d) at = at * (d == 0 ? 1 : static_cast<uint64_t>(target[d])) + static_cast<uint64_t>(columns[d * n + i]);
+    uint64_t at = 0;  // wraps instead of overflowing when the given indices are far out of range
+    for (int d = 0; d < target.ndim(); ++d)
+      at = at * (d == 0 ? 1 : static_cast<uint64_t>(target[d])) + static_cast<uint64_t>(columns[d * n + i]);
     flat[i] = static_cast<int64_t>(at);
   }
 }
@@ -144,7 +150,7 @@ void UnravelIndices(const RunContext& run, const Shape& target, const int64_t* f
       columns[d * n + i] = r;
       rest = (rest - r) / target[d];
     }
-    columns[i] = rest;   // the first size is not checked: it need not be known
+    columns[i] = rest;  // the first size is not checked: it need not be known
   }
 }
 

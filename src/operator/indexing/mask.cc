@@ -1,9 +1,10 @@
-// boolean_mask: the rows that a mask chooses; their number depends on its values, so arrays are read on the calling thread.
+// boolean_mask: the rows that a mask chooses; their number depends on its values, so arrays are
+// read on the calling thread.
 #include <cstring>
 
 #include "base/dtype.h"
 #include "mxnet/ndarray.h"
-#include "operator/indexing/device_index.h"
+#include "operator/indexing/gpu_index.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/move.h"
 #include "operator/param.h"
@@ -20,8 +21,9 @@ MXNET_REGISTER_PARAM(BooleanMaskParam);
 
 int CheckMask(const Attrs& attrs, const Shape& data, const Shape& index) {
   const int axis = CheckedAxis(attrs, attrs.get<BooleanMaskParam>().axis, data.ndim());
-  MXNET_CHECK_KIND(index.ndim() == 1 && index[0] == data[axis], Value) << "[" << attrs.op->name << "] index has shape " << index << "; it must be (" << data[axis]
-                                                                      << ",) for dimension " << axis << " of data with shape " << data;
+  MXNET_CHECK_KIND(index.ndim() == 1 && index[0] == data[axis], Value)
+      << "[" << attrs.op->name << "] index has shape " << index << "; it must be (" << data[axis] << ",) for dimension " << axis
+      << " of data with shape " << data;
   return axis;
 }
 
@@ -51,8 +53,9 @@ void Mask(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector
   Shape to = s;
   to[axis] = static_cast<int64_t>(at.size());
   if (out[0]->is_none()) out[0]->Init(to, data.ctx(), data.dtype());
-  MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value) << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype "
-                                                                                   << DTypeName(out[0]->dtype()) << "; the result is " << to << " of " << DTypeName(data.dtype());
+  MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)
+      << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
+      << to << " of " << DTypeName(data.dtype());
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(data.dtype()));
   const std::vector<char> from = HostCopy(data);
   std::vector<char> result(static_cast<size_t>(to.Size()) * DTypeSize(data.dtype()));
@@ -73,13 +76,16 @@ void MaskBack(KernelArgs& a) {
   const int axis = CheckMask(*a.attrs, s, index.shape);
   std::vector<int64_t> at;
   int64_t* before = nullptr;
-  if (a.run.ctx.is_gpu()) before = CountChosenOnDevice(a, index);
-  else at = Chosen(index.dptr, index.dtype, index.Size());
+  if (a.run.ctx.is_gpu())
+    before = CountChosenOnDevice(a, index);
+  else
+    at = Chosen(index.dptr, index.dtype, index.Size());
   int64_t n = static_cast<int64_t>(at.size());
   if (before) rtc::ReadBack(a.run, before + index.Size(), &n, sizeof(n));
   const int64_t outer = s.Prod(0, axis), piece = s.Prod(axis + 1, s.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype));
   MXNET_CHECK_KIND(g.shape.ndim() == s.ndim() && g.shape[axis] == n && static_cast<int64_t>(g.Bytes()) == outer * n * piece, Value)
-      << "[" << a.attrs->op->name << "] the gradient has shape " << g.shape << "; the mask chooses " << n << " entries of dimension " << axis;
+      << "[" << a.attrs->op->name << "] the gradient has shape " << g.shape << "; the mask chooses " << n << " entries of dimension "
+      << axis;
   if (before) return PutChosenOnDevice(a.run, g, before, outer, s[axis], n, piece, out);
   ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const char* from = g.data<char>();
@@ -108,7 +114,8 @@ void MaskBack(KernelArgs& a) {
         return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
       })
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_boolean_mask", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
+        return std::vector<NodeEntry>{
+            NodeEntry{MakeNodeLike("_backward_boolean_mask", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0}, NodeEntry{}};
       })
       .set_array_fn(Mask);
   Op::Register("_backward_boolean_mask")

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "operator/indexing/device_index.h"
-#include "operator/indexing/device_order.h"
-#include "operator/init/device_fill.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/gpu_order.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -19,21 +19,30 @@ struct SortParam : public dmlc::Parameter<SortParam> {
   dmlc::optional<int> axis;
   bool is_ascend;
   DMLC_DECLARE_PARAMETER(SortParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>(-1)).describe("The dimension that is sorted; None takes the array as a vector.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>(-1))
+        .describe("The dimension that is sorted; None takes the array as a vector.");
     DMLC_DECLARE_FIELD(is_ascend).set_default(true).describe("Smallest first.");
   }
 };
 
-#define MXNET_INDEX_DTYPE_FIELD(name)                                                                                                       \
-  DMLC_DECLARE_FIELD(name).add_enum("uint8", ::mxnet::kUint8).add_enum("int32", ::mxnet::kInt32).add_enum("int64", ::mxnet::kInt64)         \
-      .add_enum("float16", ::mxnet::kFloat16).add_enum("float32", ::mxnet::kFloat32).add_enum("float64", ::mxnet::kFloat64)
+#define MXNET_INDEX_DTYPE_FIELD(name)         \
+  DMLC_DECLARE_FIELD(name)                    \
+      .add_enum("uint8", ::mxnet::kUint8)     \
+      .add_enum("int32", ::mxnet::kInt32)     \
+      .add_enum("int64", ::mxnet::kInt64)     \
+      .add_enum("float16", ::mxnet::kFloat16) \
+      .add_enum("float32", ::mxnet::kFloat32) \
+      .add_enum("float64", ::mxnet::kFloat64)
 
 struct ArgSortParam : public dmlc::Parameter<ArgSortParam> {
   dmlc::optional<int> axis;
   bool is_ascend;
   int dtype;
   DMLC_DECLARE_PARAMETER(ArgSortParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>(-1)).describe("The dimension that is sorted; None takes the array as a vector.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>(-1))
+        .describe("The dimension that is sorted; None takes the array as a vector.");
     DMLC_DECLARE_FIELD(is_ascend).set_default(true).describe("Smallest first.");
     MXNET_INDEX_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
   }
@@ -45,7 +54,9 @@ struct TopkParam : public dmlc::Parameter<TopkParam> {
   bool is_ascend;
   int dtype;
   DMLC_DECLARE_PARAMETER(TopkParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>(-1)).describe("The dimension along which entries compete; None takes the array as a vector.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>(-1))
+        .describe("The dimension along which entries compete; None takes the array as a vector.");
     DMLC_DECLARE_FIELD(k).set_default(1).describe("Number of entries; all when less than 1.");
     DMLC_DECLARE_FIELD(ret_typ)
         .set_default(static_cast<int>(kIndices))
@@ -95,7 +106,9 @@ void Sort(KernelArgs& a) {
   OrderEntries(a, a.in[0], l.outer, l.size, l.inner, l.size, p.is_ascend, a.out[0].dptr, nullptr);
 }
 
-int64_t* Positions(KernelArgs& a, int64_t n) { return static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t))); }
+int64_t* Positions(KernelArgs& a, int64_t n) {
+  return static_cast<int64_t*>(a.workspace(static_cast<size_t>(std::max<int64_t>(n, 1)) * sizeof(int64_t)));
+}
 
 void ArgSort(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
@@ -114,8 +127,10 @@ bool TopkShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const int64_t k = TopkCount(attrs, LinesOf(attrs, p.axis, data).size);
   Shape to = data;
   if (p.ret_typ != kMask) {
-    if (p.axis.has_value()) to[CheckedAxis(attrs, p.axis.value(), data.ndim())] = k;
-    else to = Shape({k});
+    if (p.axis.has_value())
+      to[CheckedAxis(attrs, p.axis.value(), data.ndim())] = k;
+    else
+      to = Shape({k});
   }
   for (Shape& s : *out) AssignShape(attrs, "the result", &s, to);
   return true;
@@ -167,7 +182,10 @@ const int64_t* PositionsAgain(KernelArgs& a, Lines* lines, int64_t* k) {
     *k = lines->size;
   }
   bool ascending;
-  if constexpr (kTopk) ascending = a.param<TopkParam>().is_ascend; else ascending = a.param<SortParam>().is_ascend;
+  if constexpr (kTopk)
+    ascending = a.param<TopkParam>().is_ascend;
+  else
+    ascending = a.param<SortParam>().is_ascend;
   int64_t* at = Positions(a, lines->outer * *k * lines->inner);
   OrderEntries(a, data, lines->outer, lines->size, lines->inner, *k, ascending, nullptr, at);
   return at;
@@ -233,7 +251,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .alias("_npi_sort")
       .set_param<SortParam>()
       .set_inputs({"data"})
-      .set_outputs({"output0"})   // the reference hides the indices behind it
+      .set_outputs({"output0"})  // the reference hides the indices behind it
       .set_infer_shape(SortShape<SortParam>)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike("_backward_sort", *node, {ograds[0], node->inputs[0]}), 0, 0}};
@@ -258,7 +276,7 @@ void BackwardRecords(const std::string& backward, const std::string& gather) {
       .set_param<TopkParam>()
       .set_inputs({"data"})
       .set_num_outputs([](const Attrs& a) { return a.get<TopkParam>().ret_typ == kBoth ? 2 : 1; })
-      .set_list_outputs([](const Attrs& a) {   // the reference hides the indices behind the values
+      .set_list_outputs([](const Attrs& a) {  // the reference hides the indices behind the values
         const int type = a.get<TopkParam>().ret_typ;
         if (type == kBoth) return std::vector<std::string>{"output0", "output1"};
         return std::vector<std::string>{type == kIndices || type == kMask ? "output" : "output0"};

@@ -1,5 +1,3 @@
-#include "operator/indexing/order.h"
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -8,12 +6,13 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/indexing/order.h"
 
 namespace mxnet {
 namespace {
 
-// Unsigned numbers in the order of the values: comparing them is one instruction, whatever the dtype. Zeros of either sign are
-// equal, NaN is above everything and equal to itself.
+// Unsigned numbers in the order of the values: comparing them is one instruction, whatever the
+// dtype. Zeros of either sign are equal, NaN is above everything and equal to itself.
 inline uint32_t SortKey(float v) {
   if (v != v) return UINT32_MAX;
   uint32_t u;
@@ -31,14 +30,19 @@ inline uint64_t SortKey(double v) {
 inline uint32_t SortKey(float16 v) { return SortKey(static_cast<float>(v)); }
 inline uint32_t SortKey(bfloat16 v) { return SortKey(static_cast<float>(v)); }
 inline uint64_t SortKey(uint64_t v) { return v; }
-inline uint64_t SortKey(int64_t v) { return static_cast<uint64_t>(v) ^ uint64_t{1} << 63; }
+inline uint64_t SortKey(int64_t v) {
+  return static_cast<uint64_t>(v) ^ uint64_t { 1 } << 63;
+}
 template <typename T, typename = std::enable_if_t<std::is_integral<T>::value && sizeof(T) <= 4>>
 inline uint32_t SortKey(T v) {
-  if constexpr (std::is_signed<T>::value) return static_cast<uint32_t>(static_cast<int32_t>(v)) ^ 0x80000000u;
-  else return static_cast<uint32_t>(v);
+  if constexpr (std::is_signed<T>::value)
+    return static_cast<uint32_t>(static_cast<int32_t>(v)) ^ 0x80000000u;
+  else
+    return static_cast<uint32_t>(v);
 }
 
-// Key above, position below: unsigned 64-bit numbers for 32-bit keys, pairs for 64-bit ones. Equal keys keep the order of positions.
+// Key above, position below: unsigned 64-bit numbers for 32-bit keys, pairs for 64-bit ones. Equal
+// keys keep the order of positions.
 inline uint64_t Pack(uint32_t key, int64_t at) { return static_cast<uint64_t>(key) << 32 | static_cast<uint64_t>(at); }
 inline std::pair<uint64_t, int64_t> Pack(uint64_t key, int64_t at) { return {key, at}; }
 inline int64_t Position(uint64_t packed) { return static_cast<int64_t>(packed & UINT32_MAX); }
@@ -52,7 +56,8 @@ void SortFirst(std::vector<P>* line, int64_t k) {
   std::sort(begin, begin + k);
 }
 
-// By the keys in the upper halves, digit by digit from the lowest; each pass keeps the order of equal digits, so that of positions. `other`: as large as the line.
+// By the keys in the upper halves, digit by digit from the lowest; each pass keeps the order of
+// equal digits, so that of positions. `other`: as large as the line.
 template <int kBits>
 void RadixSort(std::vector<uint64_t>* line, std::vector<uint64_t>* other) {
   constexpr int kPasses = (32 + kBits - 1) / kBits;
@@ -64,7 +69,7 @@ void RadixSort(std::vector<uint64_t>* line, std::vector<uint64_t>* other) {
   for (int p = 0; p < kPasses; ++p) {
     uint32_t* first = &count[p * kDigits];
     const int shift = 32 + p * kBits;
-    if (first[(*line)[0] >> shift & (kDigits - 1)] == n) continue;   // all have this digit
+    if (first[(*line)[0] >> shift & (kDigits - 1)] == n) continue;  // all have this digit
     uint32_t before = 0;
     for (uint64_t d = 0; d < kDigits; ++d) {
       const uint32_t here = first[d];
@@ -76,7 +81,8 @@ void RadixSort(std::vector<uint64_t>* line, std::vector<uint64_t>* other) {
   }
 }
 
-// The k smallest of n keys with their positions, in order; few of many: most blocks are refused by one comparison. key(i): of entry i, in order of i.
+// The k smallest of n keys with their positions, in order; few of many: most blocks are refused by
+// one comparison. key(i): of entry i, in order of i.
 template <typename Key, typename P, typename F>
 void FirstFew(int64_t n, int64_t k, F&& key, P* best) {
   constexpr int64_t kBlock = 64;
@@ -101,14 +107,17 @@ void FirstFew(int64_t n, int64_t k, F&& key, P* best) {
   }
 }
 
-constexpr int64_t kRadixFrom = 100, kWideDigitsFrom = 1000;   // entries from which counting digits is faster than comparing, and fewer passes than smaller counts
+constexpr int64_t kRadixFrom = 100,
+                  kWideDigitsFrom =
+                      1000;  // entries from which counting digits is faster than comparing, and fewer passes than smaller counts
 
 template <typename T, bool kWide>
 void OrderLines(const T* data, int64_t outer, int64_t size, int64_t inner, int64_t k, bool ascending, T* values, int64_t* positions) {
   using Key = std::conditional_t<kWide, uint64_t, decltype(SortKey(T{}))>;
   using Packed = decltype(Pack(Key{}, 0));
   const Key flip = ascending ? 0 : static_cast<Key>(~Key{0});
-  const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / 16 / std::max<int64_t>(size, 1));   // comparing costs more than adding
+  const int64_t grain =
+      std::max<int64_t>(1, Env::Get().cpu_parallel_size / 16 / std::max<int64_t>(size, 1));  // comparing costs more than adding
   ParallelFor(outer * inner, grain, [&](int64_t begin, int64_t end) {
     const bool few = k * 16 <= size && k <= 32, radix = !kWide && sizeof(Key) == 4 && !few && k * 4 >= size && size >= kRadixFrom;
     std::vector<Packed> line(few ? k : size), other(radix ? size : 0);
@@ -121,8 +130,10 @@ void OrderLines(const T* data, int64_t outer, int64_t size, int64_t inner, int64
       } else {
         for (int64_t s = 0; s < size; ++s) line[s] = Pack(key(s), s);
         if constexpr (std::is_same<Packed, uint64_t>::value) {
-          if (radix) size < kWideDigitsFrom ? RadixSort<8>(&line, &other) : RadixSort<11>(&line, &other);
-          else SortFirst(&line, k);
+          if (radix)
+            size < kWideDigitsFrom ? RadixSort<8>(&line, &other) : RadixSort<11>(&line, &other);
+          else
+            SortFirst(&line, k);
         } else {
           SortFirst(&line, k);
         }
@@ -139,10 +150,12 @@ void OrderLines(const T* data, int64_t outer, int64_t size, int64_t inner, int64
 
 }  // namespace
 
-void OrderEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner, int64_t k, bool ascending, void* values, int64_t* positions) {
+void OrderEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner, int64_t k, bool ascending, void* values,
+                  int64_t* positions) {
   VisitDType(data.dtype, "sort", [&](auto tag) {
     using T = decltype(tag);
-    auto order = size <= static_cast<int64_t>(UINT32_MAX) ? OrderLines<T, false> : OrderLines<T, true>;   // do positions fit beside a 32-bit key?
+    auto order =
+        size <= static_cast<int64_t>(UINT32_MAX) ? OrderLines<T, false> : OrderLines<T, true>;  // do positions fit beside a 32-bit key?
     order(data.data<T>(), outer, size, inner, k, ascending, static_cast<T*>(values), positions);
   });
 }

@@ -1,4 +1,5 @@
-/* Kernels that read or write one entry along a dimension. Arrays are seen as (outer, size, inner). REQUIRES: indices in range. */
+/* Kernels that read or write one entry along a dimension. Arrays are seen as (outer, size, inner).
+ * REQUIRES: indices in range. */
 #ifndef MXNET_OPERATOR_INDEXING_PICK_H_
 #define MXNET_OPERATOR_INDEXING_PICK_H_
 
@@ -10,7 +11,8 @@ namespace mxnet {
 void PickEntries(const TBlob& data, int64_t outer, int64_t size, int64_t inner, const int64_t* index, void* out);
 /* data[o, index[o, i], i] = values[o, i] */
 void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, const int64_t* index, const TBlob& data);
-/* out[o, j, i] = data[o, index[o, j, i], i] for j in [0, k), and the other way; of several values for one place any is kept. */
+/* out[o, j, i] = data[o, index[o, j, i], i] for j in [0, k), and the other way; of several values
+ * for one place any is kept. */
 void TakeLines(const TBlob& data, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, void* out);
 void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, const TBlob& data);
 /* out[i, :] = off but for out[i, index[i]] = on where the index is in range. */

@@ -1,8 +1,7 @@
-#include "operator/indexing/pick.h"
-
 #include <algorithm>
 
 #include "base/omp.h"
+#include "operator/indexing/pick.h"
 #include "operator/init/fill.h"
 
 namespace mxnet {
@@ -50,7 +49,8 @@ void PutEntries(const void* values, int64_t outer, int64_t size, int64_t inner, 
   });
 }
 
-// Threads share whole (outer, size, inner) blocks' lines, so that two values for one place never race.
+// Threads share whole (outer, size, inner) blocks' lines, so that two values for one place never
+// race.
 template <typename F>
 static void EachLine(int64_t outer, int64_t size, int64_t inner, int64_t k, const int64_t* index, F&& f) {
   const int64_t grain = std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, k));
@@ -85,7 +85,7 @@ void PutLines(const void* values, int64_t outer, int64_t size, int64_t inner, in
 
 void FillOneHot(const TBlob& out, const int64_t* index, int64_t count, int64_t depth, double on, double off) {
   FillValue(out, off);
-  uint64_t value = 0;   // `on` in the dtype of out
+  uint64_t value = 0;  // `on` in the dtype of out
   TBlob one;
   one.dptr = &value;
   one.shape = Shape({1});

@@ -1,8 +1,8 @@
 // index_copy, index_array, arange_like: rows replaced by index, and arrays of positions.
 #include <cmath>
 
-#include "operator/indexing/device_index.h"
-#include "operator/init/device_fill.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 
@@ -26,7 +26,9 @@ struct ArangeLikeParam : public dmlc::Parameter<ArangeLikeParam> {
     DMLC_DECLARE_FIELD(step).set_default(1).describe("Distance between values.");
     DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Make a vector as long as this dimension; None makes an array of data's shape.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>())
+        .describe("Make a vector as long as this dimension; None makes an array of data's shape.");
   }
 };
 
@@ -38,7 +40,8 @@ bool IndexCopyShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   AssignShape(attrs, "old_tensor", &(*in)[0], (*out)[0]);
   const Shape &old = (*in)[0], &index = (*in)[1];
   if (!old.known() || !index.known()) return false;
-  MXNET_CHECK_KIND(index.ndim() == 1 && old.ndim() > 0, Value) << "[" << attrs.op->name << "] index_vector has shape " << index << "; it must be a vector";
+  MXNET_CHECK_KIND(index.ndim() == 1 && old.ndim() > 0, Value)
+      << "[" << attrs.op->name << "] index_vector has shape " << index << "; it must be a vector";
   Shape rows = old;
   rows[0] = index[0];
   AssignShape(attrs, "new_tensor", &(*in)[2], rows);
@@ -133,8 +136,9 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       .set_zero_gradient()
       .set_kernel([](KernelArgs& a) {
         const auto& p = a.param<ArangeLikeParam>();
-        const bool whole = !IsFloating(a.out[0].dtype);   // integers count in whole steps, as arange does
-        if (a.req[0] != OpReq::kNull) FillRange(a.run, a.out[0], whole ? std::trunc(p.start) : p.start, whole ? std::trunc(p.step) : p.step, p.repeat);
+        const bool whole = !IsFloating(a.out[0].dtype);  // integers count in whole steps, as arange does
+        if (a.req[0] != OpReq::kNull)
+          FillRange(a.run, a.out[0], whole ? std::trunc(p.start) : p.start, whole ? std::trunc(p.step) : p.step, p.repeat);
       });
   return true;
 }();

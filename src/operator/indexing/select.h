@@ -6,7 +6,8 @@
 
 namespace mxnet {
 
-/* Piece i of `count`, of piece_bytes each, comes from x where condition[i] is not zero (NaN is not zero), else from y. */
+/* Piece i of `count`, of piece_bytes each, comes from x where condition[i] is not zero (NaN is not
+ * zero), else from y. */
 void Select(const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece_bytes);
 
 }  // namespace mxnet

@@ -1,15 +1,14 @@
-#include "operator/indexing/select.h"
-
 #include <algorithm>
 #include <type_traits>
 
 #include "base/dtype.h"
 #include "base/omp.h"
+#include "operator/indexing/select.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kBlock = 4096;   // conditions turned into bytes at a time: one loop per dtype, one per element size
+constexpr int64_t kBlock = 4096;  // conditions turned into bytes at a time: one loop per dtype, one per element size
 
 void Truth(const TBlob& condition, int64_t begin, int64_t n, uint8_t* out) {
   VisitDType(condition.dtype, "where", [&](auto tag) {
@@ -26,7 +25,7 @@ void Truth(const TBlob& condition, int64_t begin, int64_t n, uint8_t* out) {
 template <typename T>
 void SelectBlock(const uint8_t* truth, const T* x, const T* y, T* out, int64_t n) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {   // both are read, so that there is no branch to guess
+  for (int64_t i = 0; i < n; ++i) {  // both are read, so that there is no branch to guess
     const T a = x[i], b = y[i], all = static_cast<T>(T(0) - static_cast<T>(truth[i]));
     out[i] = static_cast<T>(b ^ ((a ^ b) & all));
   }
@@ -46,11 +45,23 @@ void Select(const TBlob& condition, const void* x, const void* y, void* out, int
       const char *bx = px + at * piece, *by = py + at * piece;
       char* bo = po + at * piece;
       switch (piece) {
-        case 1: SelectBlock(truth, reinterpret_cast<const uint8_t*>(bx), reinterpret_cast<const uint8_t*>(by), reinterpret_cast<uint8_t*>(bo), n); break;
-        case 2: SelectBlock(truth, reinterpret_cast<const uint16_t*>(bx), reinterpret_cast<const uint16_t*>(by), reinterpret_cast<uint16_t*>(bo), n); break;
-        case 4: SelectBlock(truth, reinterpret_cast<const uint32_t*>(bx), reinterpret_cast<const uint32_t*>(by), reinterpret_cast<uint32_t*>(bo), n); break;
-        case 8: SelectBlock(truth, reinterpret_cast<const uint64_t*>(bx), reinterpret_cast<const uint64_t*>(by), reinterpret_cast<uint64_t*>(bo), n); break;
-        default: for (int64_t i = 0; i < n; ++i) std::memcpy(bo + i * piece, (truth[i] ? bx : by) + i * piece, piece);
+        case 1:
+          SelectBlock(truth, reinterpret_cast<const uint8_t*>(bx), reinterpret_cast<const uint8_t*>(by), reinterpret_cast<uint8_t*>(bo), n);
+          break;
+        case 2:
+          SelectBlock(truth, reinterpret_cast<const uint16_t*>(bx), reinterpret_cast<const uint16_t*>(by), reinterpret_cast<uint16_t*>(bo),
+                      n);
+          break;
+        case 4:
+          SelectBlock(truth, reinterpret_cast<const uint32_t*>(bx), reinterpret_cast<const uint32_t*>(by), reinterpret_cast<uint32_t*>(bo),
+                      n);
+          break;
+        case 8:
+          SelectBlock(truth, reinterpret_cast<const uint64_t*>(bx), reinterpret_cast<const uint64_t*>(by), reinterpret_cast<uint64_t*>(bo),
+                      n);
+          break;
+        default:
+          for (int64_t i = 0; i < n; ++i) std::memcpy(bo + i * piece, (truth[i] ? bx : by) + i * piece, piece);
       }
     }
   });

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/indexing/checked_indices.h"
-#include "operator/indexing/device_sequence.h"
+#include "operator/indexing/gpu_sequence.h"
 #include "operator/indexing/index_common.h"
 #include "operator/init/fill.h"
 #include "operator/matrix/axes.h"
@@ -16,8 +16,11 @@ struct SequenceParam : public dmlc::Parameter<SequenceParam> {
   bool use_sequence_length;
   int axis;
   DMLC_DECLARE_PARAMETER(SequenceParam) {
-    DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it all are as long as the array.");
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
+    DMLC_DECLARE_FIELD(use_sequence_length)
+        .set_default(false)
+        .describe("Read the length of each sequence; without it all are as long as the array.");
+    DMLC_DECLARE_FIELD(axis).set_default(0).describe(
+        "The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
   }
 };
 
@@ -28,7 +31,8 @@ struct SequenceMaskParam : public dmlc::Parameter<SequenceMaskParam> {
   DMLC_DECLARE_PARAMETER(SequenceMaskParam) {
     DMLC_DECLARE_FIELD(use_sequence_length).set_default(false).describe("Read the length of each sequence; without it nothing is masked.");
     DMLC_DECLARE_FIELD(value).set_default(0).describe("What stands behind the end of a sequence.");
-    DMLC_DECLARE_FIELD(axis).set_default(0).describe("The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
+    DMLC_DECLARE_FIELD(axis).set_default(0).describe(
+        "The dimension along which sequences run, 0 or 1; the other of the two counts the sequences.");
   }
 };
 
@@ -36,7 +40,9 @@ MXNET_REGISTER_PARAM(SequenceParam);
 MXNET_REGISTER_PARAM(SequenceMaskParam);
 
 template <typename P>
-int CountInputs(const Attrs& a) { return a.get<P>().use_sequence_length ? 2 : 1; }
+int CountInputs(const Attrs& a) {
+  return a.get<P>().use_sequence_length ? 2 : 1;
+}
 
 template <typename P>
 Sequences Find(const Attrs& attrs, const Shape& data) {
@@ -77,7 +83,7 @@ bool DataType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
   AssignType(attrs, "data", &(*in)[0], (*out)[0]);
   for (int& t : *in)
-    if (t == kDTypeUnknown) t = (*in)[0];   // lengths that nobody gives a dtype
+    if (t == kDTypeUnknown) t = (*in)[0];  // lengths that nobody gives a dtype
   for (int t : *in)
     if (t == kDTypeUnknown) return false;
   return true;
@@ -94,7 +100,8 @@ bool MaskShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 void Mask(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Sequences s = Find<SequenceMaskParam>(*a.attrs, a.in[0].shape);
-  if (a.run.ctx.is_gpu() && a.in.size() > 1) return MaskOnDevice(a.run, s, GivenLengths(a, 1), a.param<SequenceMaskParam>().value, a.in[0], a.out[0]);
+  if (a.run.ctx.is_gpu() && a.in.size() > 1)
+    return MaskOnDevice(a.run, s, GivenLengths(a, 1), a.param<SequenceMaskParam>().value, a.in[0], a.out[0]);
   CopyThrough(a);
   const int64_t* lengths = Lengths(a, s, 1, 0);
   if (!lengths || a.in[0].Size() == 0) return;
@@ -103,7 +110,7 @@ void Mask(KernelArgs& a) {
   const double value = a.param<SequenceMaskParam>().value;
   for (int64_t b = 0; b < s.batch; ++b) {
     TBlob piece = out;
-    if (s.step_stride == 1) {   // what is behind the end is one range
+    if (s.step_stride == 1) {  // what is behind the end is one range
       piece.dptr = out.data<char>() + (b * s.batch_stride + lengths[b]) * bytes;
       piece.shape = Shape({(s.steps - lengths[b]) * s.inner});
       FillValue(piece, value);
@@ -142,7 +149,8 @@ void Last(KernelArgs& a) {
   const Sequences s = Find<SequenceParam>(*a.attrs, a.in[0].shape);
   if (a.run.ctx.is_gpu()) return MoveOnDevice(a.run, SequenceMove::kLast, s, GivenLengths(a, 1), a.in[0], a.out[0]);
   const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(a.in[0].dtype));
-  EachLast(s, Lengths(a, s, 1, 1), [&](int64_t b, int64_t at) { std::memcpy(a.out[0].data<char>() + b * bytes, a.in[0].data<char>() + at * bytes, bytes); });
+  EachLast(s, Lengths(a, s, 1, 1),
+           [&](int64_t b, int64_t at) { std::memcpy(a.out[0].data<char>() + b * bytes, a.in[0].data<char>() + at * bytes, bytes); });
 }
 
 // [ograd, data(, sequence_length)] -> gradient of data
@@ -161,13 +169,15 @@ void LastBack(KernelArgs& a) {
   if (a.run.ctx.is_gpu()) return MoveOnDevice(a.run, SequenceMove::kLastBack, s, GivenLengths(a, 2), a.in[0], out);
   ZeroBytes(out.dptr, static_cast<int64_t>(out.Bytes()));
   const int64_t bytes = s.inner * static_cast<int64_t>(DTypeSize(out.dtype));
-  EachLast(s, Lengths(a, s, 2, 1), [&](int64_t b, int64_t at) { std::memcpy(out.data<char>() + at * bytes, a.in[0].data<char>() + b * bytes, bytes); });
+  EachLast(s, Lengths(a, s, 2, 1),
+           [&](int64_t b, int64_t at) { std::memcpy(out.data<char>() + at * bytes, a.in[0].data<char>() + b * bytes, bytes); });
 }
 
 // ---- SequenceReverse: its own gradient
 
 bool ReverseShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  MXNET_CHECK_KIND(attrs.get<SequenceParam>().axis == 0, Value) << "[" << attrs.op->name << "] axis=" << attrs.get<SequenceParam>().axis << "; accepted: 0";
+  MXNET_CHECK_KIND(attrs.get<SequenceParam>().axis == 0, Value)
+      << "[" << attrs.op->name << "] axis=" << attrs.get<SequenceParam>().axis << "; accepted: 0";
   AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
   AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
   return CheckSequences<SequenceParam>(attrs, in, 1);
@@ -214,7 +224,8 @@ IndexRange LengthRange(const KernelArgs& a) {
         const auto& p = node->attrs->get<SequenceMaskParam>();
         std::vector<NodeEntry> in = node->inputs, grads(node->num_inputs());
         in[0] = ograds[0];
-        grads[0] = MakeOp("SequenceMask", std::move(in), {{"use_sequence_length", p.use_sequence_length ? "True" : "False"}, {"axis", std::to_string(p.axis)}});
+        grads[0] = MakeOp("SequenceMask", std::move(in),
+                          {{"use_sequence_length", p.use_sequence_length ? "True" : "False"}, {"axis", std::to_string(p.axis)}});
         return grads;
       })
       .set_kernel(WithCheckedIndices(1, LengthRange<SequenceMaskParam, 0>, Mask));

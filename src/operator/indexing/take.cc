@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "operator/indexing/checked_indices.h"
-#include "operator/indexing/device_index.h"
+#include "operator/indexing/gpu_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -104,7 +104,8 @@ void TakeBackward(KernelArgs& a) {
 // Forward f(data, index) and backward b(ograd, index, data) are each other's gradient.
 GradientFn ToBackward(const char* backward) {
   return [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0}, NodeEntry{}};
+    return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(backward, *node, {ograds[0], node->inputs[1], node->inputs[0]}), 0, 0},
+                                  NodeEntry{}};
   };
 }
 GradientFn ToForward(const char* forward) {
@@ -129,12 +130,14 @@ bool PickShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   kept[axis] = 1;
   std::vector<int64_t> dims(data.begin(), data.end());
   dims.erase(dims.begin() + axis);
-  if (dims.empty() && (*in)[1].ndim() != 0) dims.push_back(1);   // one entry is an array of one, as in 1.x and 2.0
+  if (dims.empty() && (*in)[1].ndim() != 0) dims.push_back(1);  // one entry is an array of one, as in 1.x and 2.0
   const bool keep = attrs.get<PickParam>().keepdims;
   AssignShape(attrs, "the result", &(*out)[0], keep ? kept : Shape(dims));
   Shape& index = (*in)[1];
-  if (index.ndim_known() && index.ndim() == kept.ndim()) AssignShape(attrs, "index", &index, kept);
-  else AssignShape(attrs, "index", &index, Shape(dims));
+  if (index.ndim_known() && index.ndim() == kept.ndim())
+    AssignShape(attrs, "index", &index, kept);
+  else
+    AssignShape(attrs, "index", &index, Shape(dims));
   return data.known();
 }
 
@@ -306,7 +309,8 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_infer_shape(BatchTakeShape)
       .set_infer_type(BatchTakeType)
       .set_gradient(ToBackward("_backward_batch_take"))
-      .set_kernel(WithCheckedIndices(1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[a.in[0].shape.ndim() - 1]}; }, BatchTake));
+      .set_kernel(WithCheckedIndices(
+          1, [](const KernelArgs& a) { return IndexRange{a.in[0].shape[a.in[0].shape.ndim() - 1]}; }, BatchTake));
   Op::Register("_backward_batch_take")
       .describe("Gradient of batch_take.")
       .set_inputs({"ograd", "indices", "a"})
@@ -334,7 +338,8 @@ IndexRange PickRange(const KernelArgs& a) {
         return (*in)[0] != kDTypeUnknown;
       })
       .set_zero_gradient()
-      .set_kernel(WithCheckedIndices(0, [](const KernelArgs& a) { return IndexRange{a.param<OneHotParam>().depth}; }, OneHot));
+      .set_kernel(WithCheckedIndices(
+          0, [](const KernelArgs& a) { return IndexRange{a.param<OneHotParam>().depth}; }, OneHot));
   Op::Register("_onehot_encode")
       .describe("Rows of zeros with a one at the index, as large as rhs.")
       .set_inputs({"lhs", "rhs"})
@@ -342,7 +347,8 @@ IndexRange PickRange(const KernelArgs& a) {
       .set_infer_shape(OneHotEncodeShape)
       .set_infer_type(DataType<1>)
       .set_zero_gradient()
-      .set_kernel(WithCheckedIndices(0, [](const KernelArgs& a) { return IndexRange{a.out[0].shape[1]}; }, OneHotEncode));
+      .set_kernel(WithCheckedIndices(
+          0, [](const KernelArgs& a) { return IndexRange{a.out[0].shape[1]}; }, OneHotEncode));
   return true;
 }();
 

@@ -1,9 +1,9 @@
 // where: elements of x or y as a condition says; its NumPy form broadcasts.
 #include <algorithm>
 
-#include "operator/indexing/device_index.h"
+#include "operator/indexing/gpu_index.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -14,13 +14,15 @@ namespace {
 bool WhereShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape all = (*out)[0];
   for (int i : {1, 2})
-    MXNET_CHECK_KIND(MergeShape(&all, (*in)[i]), Value) << "[" << attrs.op->name << "] x has shape " << (*in)[1] << ", y " << (*in)[2] << "; both and the result must be equal";
+    MXNET_CHECK_KIND(MergeShape(&all, (*in)[i]), Value)
+        << "[" << attrs.op->name << "] x has shape " << (*in)[1] << ", y " << (*in)[2] << "; both and the result must be equal";
   (*in)[1] = (*in)[2] = (*out)[0] = all;
   Shape& condition = (*in)[0];
   if (!all.known() || !condition.ndim_known()) return false;
   if (condition.ndim() == 1 && all.ndim() != 1) {
     MXNET_CHECK_KIND(all.ndim() > 0 && MergeShape(&condition, Shape({all[0]})), Value)
-        << "[" << attrs.op->name << "] condition has shape " << condition << ", x " << all << "; a vector needs one entry for each row of x";
+        << "[" << attrs.op->name << "] condition has shape " << condition << ", x " << all
+        << "; a vector needs one entry for each row of x";
     return true;
   }
   AssignShape(attrs, "condition", &condition, all);
@@ -75,7 +77,8 @@ TBlob Expanded(KernelArgs& a, const TBlob& b, const Shape& whole) {
   full.dptr = a.workspace(full.Bytes());
   std::vector<int64_t> dense(whole.ndim());
   RowMajorStrides(whole, dense.data());
-  CopyStrided(a.run, b.dptr, BroadcastStrides(b.shape, whole).data(), full.dptr, dense.data(), whole.dims(), whole.ndim(), DTypeSize(b.dtype));
+  CopyStrided(a.run, b.dptr, BroadcastStrides(b.shape, whole).data(), full.dptr, dense.data(), whole.dims(), whole.ndim(),
+              DTypeSize(b.dtype));
   return full;
 }
 
@@ -114,7 +117,8 @@ void BroadcastWhereBack(KernelArgs& a) {
   for (int o : {0, 1}) {
     if (a.req[o] == OpReq::kNull) continue;
     Select(a.run, c, o == 0 ? g.dptr : zero, o == 0 ? zero : g.dptr, part, whole.Size(), static_cast<int64_t>(DTypeSize(g.dtype)));
-    AddStrided(a.run, part, dense.data(), a.out[o].dptr, BroadcastStrides(a.out[o].shape, whole).data(), whole.dims(), whole.ndim(), g.dtype);
+    AddStrided(a.run, part, dense.data(), a.out[o].dptr, BroadcastStrides(a.out[o].shape, whole).data(), whole.dims(), whole.ndim(),
+               g.dtype);
   }
 }
 

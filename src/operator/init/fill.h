@@ -6,7 +6,8 @@
 
 namespace mxnet {
 
-/* The value converted to the dtype: integers take the integral part, bool whether it is non-zero. */
+/* The value converted to the dtype: integers take the integral part, bool whether it is
+ * non-zero. */
 void FillValue(const TBlob& out, double value);
 /* out[i] = start + (i / repeat) * step. */
 void FillRange(const TBlob& out, double start, double step, int64_t repeat);

@@ -1,5 +1,3 @@
-#include "operator/init/fill.h"
-
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -7,6 +5,7 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "base/truncate.h"
+#include "operator/init/fill.h"
 
 namespace mxnet {
 namespace {

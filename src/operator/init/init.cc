@@ -1,7 +1,7 @@
 // Operators that make arrays out of nothing: zeros, ones, full, arange, linspace, eye.
 #include <cmath>
 
-#include "operator/init/device_fill.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/legacy_shape.h"
 #include "operator/param.h"
 
@@ -160,7 +160,8 @@ int64_t RangeLength(const Attrs& attrs, double* start) {
     *start = 0;
   }
   const double length = std::ceil((stop - *start) / p.step);
-  MXNET_CHECK_KIND(!std::isnan(length) && length < 9e15, Value) << "[" << attrs.op->name << "] range from " << *start << " to " << stop << " has too many values";
+  MXNET_CHECK_KIND(!std::isnan(length) && length < 9e15, Value)
+      << "[" << attrs.op->name << "] range from " << *start << " to " << stop << " has too many values";
   return length > 0 ? static_cast<int64_t>(length) : 0;
 }
 
@@ -169,8 +170,9 @@ bool RangeShape(const Attrs& attrs, ShapeVector*, ShapeVector* out, bool empty_a
   double start;
   int64_t n = RangeLength(attrs, &start);
   if (n < 0) return (*out)[0].known();
-  MXNET_CHECK_KIND(n > 0 || empty_allowed, Value) << "[" << attrs.op->name << "] start " << start << ", stop "
-                                                  << (p.stop.has_value() ? p.stop.value() : p.start) << ", step " << p.step << " is an empty range";
+  MXNET_CHECK_KIND(n > 0 || empty_allowed, Value)
+      << "[" << attrs.op->name << "] start " << start << ", stop " << (p.stop.has_value() ? p.stop.value() : p.start) << ", step " << p.step
+      << " is an empty range";
   MXNET_CHECK_KIND(!__builtin_mul_overflow(n, static_cast<int64_t>(p.repeat), &n), Value) << "[" << attrs.op->name << "] too many values";
   AssignShape(attrs, "the result", &(*out)[0], Shape({n}));
   return true;
@@ -184,7 +186,8 @@ void Range(KernelArgs& a) {
   const auto& p = a.param<RangeParam>();
   double start, step = p.step;
   RangeLength(*a.attrs, &start);
-  if (!IsFloating(a.out[0].dtype)) start = std::trunc(start), step = std::trunc(step);   // integers count in whole steps, as in 1.x and NumPy
+  if (!IsFloating(a.out[0].dtype))
+    start = std::trunc(start), step = std::trunc(step);  // integers count in whole steps, as in 1.x and NumPy
   FillRange(a.run, a.out[0], start, step, p.repeat);
 }
 
@@ -264,14 +267,18 @@ Op& ConstantRecord(Op& op, const char* text) {
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
   ConstantRecord<1>(Op::Register("_ones"), "An array of ones.");
   ConstantRecord<1>(Op::Register("_npi_ones"), "An array of ones.");
-  InitRecord(Op::Register("_zeros_without_dtype"), "An array of zeros whose element type follows from its use; float32 when nothing says it.")
+  InitRecord(Op::Register("_zeros_without_dtype"),
+             "An array of zeros whose element type follows from its use; float32 when nothing says it.")
       .set_param<InitWithoutDTypeParam>()
       .set_infer_shape(GivenShape<InitWithoutDTypeParam>)
       .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
         const int dtype = attrs.get<InitWithoutDTypeParam>().dtype;
-        MXNET_CHECK_KIND(dtype >= -1 && dtype < kNumDTypes, Type) << "[_zeros_without_dtype] dtype number " << dtype << "; accepted: -1 to " << kNumDTypes - 1;
-        if (dtype >= 0) AssignType(attrs, "the result", &(*out)[0], dtype);
-        else if ((*out)[0] == kDTypeUnknown) (*out)[0] = kFloat32;
+        MXNET_CHECK_KIND(dtype >= -1 && dtype < kNumDTypes, Type)
+            << "[_zeros_without_dtype] dtype number " << dtype << "; accepted: -1 to " << kNumDTypes - 1;
+        if (dtype >= 0)
+          AssignType(attrs, "the result", &(*out)[0], dtype);
+        else if ((*out)[0] == kDTypeUnknown)
+          (*out)[0] = kFloat32;
         return true;
       })
       .set_kernel(Constant<0>);

@@ -1,8 +1,9 @@
-// tile, repeat, reverse, depth_to_space, space_to_depth: results whose elements are the input's in another arrangement.
+// tile, repeat, reverse, depth_to_space, space_to_depth: results whose elements are the input's in
+// another arrangement.
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -11,7 +12,8 @@ namespace {
 struct TileParam : public dmlc::Parameter<TileParam> {
   Shape reps;
   DMLC_DECLARE_PARAMETER(TileParam) {
-    DMLC_DECLARE_FIELD(reps).describe("How often the array is laid out along each dimension; the shorter of shape and reps is filled up with ones on the left.");
+    DMLC_DECLARE_FIELD(reps).describe(
+        "How often the array is laid out along each dimension; the shorter of shape and reps is filled up with ones on the left.");
   }
 };
 
@@ -20,7 +22,9 @@ struct RepeatParam : public dmlc::Parameter<RepeatParam> {
   dmlc::optional<int> axis;
   DMLC_DECLARE_PARAMETER(RepeatParam) {
     DMLC_DECLARE_FIELD(repeats).describe("How often each entry stands in the result; not negative.");
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("The dimension whose entries are repeated; None takes the array as a vector.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>())
+        .describe("The dimension whose entries are repeated; None takes the array as a vector.");
   }
 };
 
@@ -77,7 +81,8 @@ bool TileShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const int r = i - (n - reps.ndim()), d = i - (n - data.ndim());
     const int64_t times = r < 0 ? 1 : reps[r], size = d < 0 ? 1 : data[d];
     if (size >= 0)
-      MXNET_CHECK_KIND(!__builtin_mul_overflow(times, size, &to[i]), Value) << "[" << attrs.op->name << "] reps " << reps << " is too large";
+      MXNET_CHECK_KIND(!__builtin_mul_overflow(times, size, &to[i]), Value)
+          << "[" << attrs.op->name << "] reps " << reps << " is too large";
   }
   AssignShape(attrs, "the result", &(*out)[0], to);
   return data.known() && (*out)[0].known();
@@ -110,11 +115,13 @@ bool RepeatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     const int axis = CheckedAxis(attrs, p.axis.value(), data.ndim());
     to = data;
     if (to[axis] >= 0)
-      MXNET_CHECK_KIND(!__builtin_mul_overflow(to[axis], static_cast<int64_t>(p.repeats), &to[axis]), Value) << "[" << attrs.op->name << "] repeats is too large";
+      MXNET_CHECK_KIND(!__builtin_mul_overflow(to[axis], static_cast<int64_t>(p.repeats), &to[axis]), Value)
+          << "[" << attrs.op->name << "] repeats is too large";
   } else {
     if (!data.known()) return false;
     int64_t size = data.Size();
-    MXNET_CHECK_KIND(!__builtin_mul_overflow(size, static_cast<int64_t>(p.repeats), &size), Value) << "[" << attrs.op->name << "] repeats is too large";
+    MXNET_CHECK_KIND(!__builtin_mul_overflow(size, static_cast<int64_t>(p.repeats), &size), Value)
+        << "[" << attrs.op->name << "] repeats is too large";
     to = Shape({size});
   }
   AssignShape(attrs, "the result", &(*out)[0], to);
@@ -127,7 +134,8 @@ template <WalkFn kWalk>
 void Spread(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
   const Walk w = kWalk(*a.attrs, a.in[0].shape, a.out[0].shape);
-  CopyStrided(a.run, a.in[0].dptr, w.small.data(), a.out[0].dptr, w.large.data(), w.shape.data(), static_cast<int>(w.shape.size()), DTypeSize(a.in[0].dtype));
+  CopyStrided(a.run, a.in[0].dptr, w.small.data(), a.out[0].dptr, w.large.data(), w.shape.data(), static_cast<int>(w.shape.size()),
+              DTypeSize(a.in[0].dtype));
 }
 
 // [ograd, data] -> gradient of data: the sum over the places where an element went.
@@ -137,7 +145,8 @@ void Gather(KernelArgs& a) {
   ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   if (a.in[0].Size() == 0) return;
   const Walk w = kWalk(*a.attrs, a.out[0].shape, a.in[0].shape);
-  AddStrided(a.run, a.in[0].dptr, w.large.data(), a.out[0].dptr, w.small.data(), w.shape.data(), static_cast<int>(w.shape.size()), a.in[0].dtype);
+  AddStrided(a.run, a.in[0].dptr, w.large.data(), a.out[0].dptr, w.small.data(), w.shape.data(), static_cast<int>(w.shape.size()),
+             a.in[0].dtype);
 }
 
 bool LikeSecond(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -185,13 +194,14 @@ void Reverse(KernelArgs& a) {
   RowMajorStrides(shape, to.data());
   from = to;
   int64_t offset = 0;
-  for (int64_t given : a.param<ReverseParam>().axis) {   // an axis named twice is turned twice
+  for (int64_t given : a.param<ReverseParam>().axis) {  // an axis named twice is turned twice
     const int axis = CheckedAxis(*a.attrs, given, n);
     offset += (shape[axis] - 1) * from[axis];
     from[axis] = -from[axis];
   }
   const size_t bytes = DTypeSize(a.in[0].dtype);
-  CopyStrided(a.run, a.in[0].data<char>() + offset * static_cast<int64_t>(bytes), from.data(), a.out[0].dptr, to.data(), shape.dims(), n, bytes);
+  CopyStrided(a.run, a.in[0].data<char>() + offset * static_cast<int64_t>(bytes), from.data(), a.out[0].dptr, to.data(), shape.dims(), n,
+              bytes);
 }
 
 // ---- blocks between channels and space
@@ -199,7 +209,8 @@ void Reverse(KernelArgs& a) {
 void CheckBlock(const Attrs& attrs, const Shape& s, bool channels) {
   const int64_t b = attrs.get<BlockParam>().block_size;
   MXNET_CHECK_KIND(b > 0 && b < 65536, Value) << "[" << attrs.op->name << "] block_size=" << b << "; accepted: 1 to 65535";
-  MXNET_CHECK_KIND(s.ndim() == 4, Value) << "[" << attrs.op->name << "] data has shape " << s << "; it needs 4 dimensions (batch, channel, height, width)";
+  MXNET_CHECK_KIND(s.ndim() == 4, Value) << "[" << attrs.op->name << "] data has shape " << s
+                                         << "; it needs 4 dimensions (batch, channel, height, width)";
   MXNET_CHECK_KIND(channels ? s[1] < 0 || s[1] % (b * b) == 0 : (s[2] < 0 || s[2] % b == 0) && (s[3] < 0 || s[3] % b == 0), Value)
       << "[" << attrs.op->name << "] data of shape " << s << " with block_size " << b << "; "
       << (channels ? "the channels must be a multiple of block_size squared" : "height and width must be multiples of block_size");
@@ -229,7 +240,7 @@ void DepthToSpace(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const int64_t b = a.param<BlockParam>().block_size;
   const Shape& s = a.in[0].shape;
-  const int axes[6] = {0, 3, 4, 1, 5, 2};   // n, b, b, c, h, w -> n, c, h, b, w, b
+  const int axes[6] = {0, 3, 4, 1, 5, 2};  // n, b, b, c, h, w -> n, c, h, b, w, b
   Permute(a.run, a.in[0].dptr, Shape({s[0], b, b, s[1] / (b * b), s[2], s[3]}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
 }
 
@@ -237,7 +248,7 @@ void SpaceToDepth(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const int64_t b = a.param<BlockParam>().block_size;
   const Shape& s = a.in[0].shape;
-  const int axes[6] = {0, 3, 5, 1, 2, 4};   // n, c, h, b, w, b -> n, b, b, c, h, w
+  const int axes[6] = {0, 3, 5, 1, 2, 4};  // n, c, h, b, w, b -> n, b, b, c, h, w
   Permute(a.run, a.in[0].dptr, Shape({s[0], s[1], s[2] / b, b, s[3] / b, b}), axes, a.out[0].dptr, DTypeSize(a.in[0].dtype));
 }
 
@@ -248,7 +259,9 @@ Op& OtherWay(Op& op, const char* text, const char* gradient) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  SpreadRecord<TileWalk, TileParam>("tile", "_backward_tile", "The array laid out several times along its dimensions.").alias("_npi_tile").set_infer_shape(TileShape);
+  SpreadRecord<TileWalk, TileParam>("tile", "_backward_tile", "The array laid out several times along its dimensions.")
+      .alias("_npi_tile")
+      .set_infer_shape(TileShape);
   SpreadRecord<RepeatWalk, RepeatParam>("repeat", "_backward_repeat", "Every entry several times in a row.")
       .alias("_np_repeat")
       .alias("_npi_repeat")

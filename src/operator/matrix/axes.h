@@ -13,7 +13,8 @@ inline int CheckedAxis(const Attrs& attrs, int64_t axis, int ndim, const char* w
   return static_cast<int>(axis < 0 ? axis + ndim : axis);
 }
 
-/* The result is as large as the input and has its elements in the same order: nothing to do in place, one memcpy otherwise. */
+/* The result is as large as the input and has its elements in the same order: nothing to do in
+ * place, one memcpy otherwise. */
 void CopyThrough(KernelArgs& args);
 
 /* Gradient of operators of that kind: the output's gradient in the shape of the input. */

@@ -1,8 +1,9 @@
-// Concat, stack and their NumPy forms; SliceChannel (split) and _split_v2. Each is the gradient of another.
+// Concat, stack and their NumPy forms; SliceChannel (split) and _split_v2. Each is the gradient of
+// another.
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -63,13 +64,14 @@ MXNET_REGISTER_PARAM(SplitParam);
 
 // ---- along an axis that exists
 
-// `out` and all inputs agree but for `axis`, where the sizes add up. Fills in one unknown size from the others.
+// `out` and all inputs agree but for `axis`, where the sizes add up. Fills in one unknown size from
+// the others.
 bool JoinShape(const Attrs& attrs, int dim, ShapeVector* parts, Shape* whole) {
   int ndim = whole->ndim();
   for (const Shape& s : *parts) {
     if (!s.ndim_known()) continue;
-    MXNET_CHECK_KIND(ndim < 0 || ndim == s.ndim(), Value) << "[" << attrs.op->name << "] an input has shape " << s << ", another array " << ndim
-                                                          << " dimensions; all must have the same number";
+    MXNET_CHECK_KIND(ndim < 0 || ndim == s.ndim(), Value) << "[" << attrs.op->name << "] an input has shape " << s << ", another array "
+                                                          << ndim << " dimensions; all must have the same number";
     ndim = s.ndim();
   }
   if (ndim < 0) return false;
@@ -80,8 +82,8 @@ bool JoinShape(const Attrs& attrs, int dim, ShapeVector* parts, Shape* whole) {
     Shape others = s;
     others[axis] = Shape::kUnknownDim;
     const Shape before = common;
-    MXNET_CHECK_KIND(MergeShape(&common, others), Value) << "[" << attrs.op->name << "] " << what << " has shape " << s << "; the others have " << before
-                                                         << " in dimensions other than " << axis;
+    MXNET_CHECK_KIND(MergeShape(&common, others), Value) << "[" << attrs.op->name << "] " << what << " has shape " << s
+                                                         << "; the others have " << before << " in dimensions other than " << axis;
   };
   for (const Shape& s : *parts) merge(s, "an input");
   merge(*whole, "the result");
@@ -119,7 +121,7 @@ struct Extents {
     const int ndim = b.shape.ndim();
     rows = b.shape.Prod(0, axis);
     inner = b.shape.Prod(axis + 1, ndim);
-    if (b.layout == Layout::kChannelsLast && ndim > 2) {   // batch, spatial dimensions, channels
+    if (b.layout == Layout::kChannelsLast && ndim > 2) {  // batch, spatial dimensions, channels
       rows = axis == 0 ? 1 : axis == 1 ? b.shape[0] * b.shape.Prod(2, ndim) : b.shape[0] * b.shape.Prod(2, axis);
       inner = axis == 0 ? b.shape.Prod(1, ndim) : axis == 1 ? 1 : b.shape.Prod(axis + 1, ndim) * b.shape[1];
     }
@@ -151,15 +153,21 @@ void Divide(const RunContext& run, const TBlob& whole, Span<const TBlob> parts, 
   }
 }
 
-bool ConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) { return JoinShape(attrs, attrs.get<ConcatParam>().dim, in, &(*out)[0]); }
+bool ConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  return JoinShape(attrs, attrs.get<ConcatParam>().dim, in, &(*out)[0]);
+}
 
-// Vectors whose sizes are not given have equal ones: they are the weights of both directions for the input of one layer.
+// Vectors whose sizes are not given have equal ones: they are the weights of both directions for
+// the input of one layer.
 bool RnnParamConcatShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& whole = (*out)[0];
   if (whole.known() && whole.ndim() == 1) {
     int64_t rest = whole[0], open = 0;
     for (const Shape& s : *in) {
-      if (s.known()) rest -= s.Size(); else ++open;
+      if (s.known())
+        rest -= s.Size();
+      else
+        ++open;
     }
     if (open > 1 && rest >= 0 && rest % open == 0) {
       for (Shape& s : *in)
@@ -222,7 +230,8 @@ Op& ConcatRecord(const char* name, const char* text) {
 bool StackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape common;
   for (const Shape& s : *in)
-    MXNET_CHECK_KIND(MergeShape(&common, s), Value) << "[" << attrs.op->name << "] inputs have shapes " << (*in)[0] << " and " << s << "; all must be equal";
+    MXNET_CHECK_KIND(MergeShape(&common, s), Value)
+        << "[" << attrs.op->name << "] inputs have shapes " << (*in)[0] << " and " << s << "; all must be equal";
   if (!common.ndim_known() && !(*out)[0].ndim_known()) return false;
   const int n = common.ndim_known() ? common.ndim() + 1 : (*out)[0].ndim();
   const int axis = CheckedAxis(attrs, attrs.get<StackParam>().axis, n);
@@ -240,7 +249,9 @@ void Stack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const TBlob& out = a.out[0];
   const int axis = CheckedAxis(*a.attrs, a.param<StackParam>().axis, out.shape.ndim());
-  const int64_t rows = out.shape.Prod(0, axis), row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype)), pitch = row * out.shape[axis];
+  const int64_t rows = out.shape.Prod(0, axis),
+                row = out.shape.Prod(axis + 1, out.shape.ndim()) * static_cast<int64_t>(DTypeSize(out.dtype)),
+                pitch = row * out.shape[axis];
   for (int i = 0; i < a.in.size(); ++i) CopyRows(a.run, a.in[i].dptr, row, out.data<char>() + i * row, pitch, row, rows);
 }
 
@@ -248,7 +259,7 @@ void Stack(KernelArgs& a) {
 
 Shape AtLeast(const Shape& s, int ndim, bool columns, bool depth) {
   if (s.ndim() >= ndim) return s;
-  if (depth) {   // dstack: (n,) -> (1, n, 1), (m, n) -> (m, n, 1)
+  if (depth) {  // dstack: (n,) -> (1, n, 1), (m, n) -> (m, n, 1)
     if (s.ndim() == 0) return Shape({1, 1, 1});
     return s.ndim() == 1 ? Shape({1, s[0], 1}) : Shape({s[0], s[1], 1});
   }
@@ -353,7 +364,8 @@ std::vector<int64_t> PartBounds(const Attrs& attrs, const SplitParam& p, int64_t
   at.push_back(size);
   bool rising = at[0] == 0;
   for (size_t i = 1; i < at.size(); ++i) rising &= at[i - 1] <= at[i];
-  MXNET_CHECK_KIND(rising, Value) << "[" << attrs.op->name << "] indices " << p.indices << "; they must begin with 0, not fall, and not exceed the size " << size;
+  MXNET_CHECK_KIND(rising, Value) << "[" << attrs.op->name << "] indices " << p.indices
+                                  << "; they must begin with 0, not fall, and not exceed the size " << size;
   return at;
 }
 
@@ -363,7 +375,8 @@ bool DivideShape(const Attrs& attrs, int axis, bool squeeze, const std::vector<i
     Shape part = whole;
     part[axis] = bounds[i + 1] - bounds[i];
     if (squeeze) {
-      MXNET_CHECK_KIND(part[axis] == 1, Value) << "[" << attrs.op->name << "] squeeze_axis needs parts of one entry; part " << i << " of " << whole << " has " << part[axis];
+      MXNET_CHECK_KIND(part[axis] == 1, Value) << "[" << attrs.op->name << "] squeeze_axis needs parts of one entry; part " << i << " of "
+                                               << whole << " has " << part[axis];
       std::vector<int64_t> dims(part.begin(), part.end());
       dims.erase(dims.begin() + axis);
       part = Shape(dims);
@@ -385,7 +398,7 @@ bool SplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   Shape& whole = (*in)[0];
   if (!whole.ndim_known()) return false;
   const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
-  for (const Shape& part : *out) {   // what is known of the parts, in other dimensions
+  for (const Shape& part : *out) {  // what is known of the parts, in other dimensions
     if (part.ndim() != whole.ndim() - (p.squeeze_axis ? 1 : 0)) continue;
     Shape from = p.squeeze_axis ? WithAxis(part, axis, 1) : part;
     from[axis] = Shape::kUnknownDim;
@@ -409,15 +422,15 @@ bool SliceChannelShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     if (!whole.ndim_known() && part.ndim_known()) whole = Shape(part.ndim() + (p.squeeze_axis ? 1 : 0));
   if (!whole.ndim_known()) return false;
   const int axis = CheckedAxis(attrs, p.axis, whole.ndim());
-  for (const Shape& part : *out) {   // what is known of the parts
+  for (const Shape& part : *out) {  // what is known of the parts
     if (!part.ndim_known()) continue;
     Shape from = p.squeeze_axis ? WithAxis(part, axis, 1) : part;
     if (from[axis] >= 0) from[axis] *= p.num_outputs;
     AssignShape(attrs, "data", &whole, from);
   }
   if (whole[axis] < 0) return false;
-  MXNET_CHECK_KIND(whole[axis] % p.num_outputs == 0, Value) << "[" << attrs.op->name << "] dimension " << axis << " of " << whole << " cannot be split into "
-                                                            << p.num_outputs << " equal parts";
+  MXNET_CHECK_KIND(whole[axis] % p.num_outputs == 0, Value)
+      << "[" << attrs.op->name << "] dimension " << axis << " of " << whole << " cannot be split into " << p.num_outputs << " equal parts";
   std::vector<int64_t> bounds;
   for (int i = 0; i <= p.num_outputs; ++i) bounds.push_back(whole[axis] / p.num_outputs * i);
   return DivideShape(attrs, axis, p.squeeze_axis, bounds, whole, out) && whole.known();
@@ -445,7 +458,7 @@ int SplitOutputs(const Attrs& a) {
 
 [[maybe_unused]] const bool registered = [] {
   ConcatRecord("Concat", "Puts arrays together along one dimension.")
-      .set_dear()
+      .set_expensive_to_recompute()
       .alias("concat")
       .alias("_npi_concatenate")
       .alias("_sparse_concat")
@@ -479,17 +492,20 @@ int SplitOutputs(const Attrs& a) {
         return AllOutputs(split, node->num_inputs());
       })
       .set_kernel(Stack);
-  ShorthandRecord<JoinKind::kV, ColumnStackParam>("_npi_vstack", "_backward_npi_vstack", "Puts arrays together along dimension 0; vectors become rows.");
-  ShorthandRecord<JoinKind::kH, ConcatParam>("_npi_hstack", "_backward_npi_hstack", "Puts arrays together along dimension 1, vectors along 0.");
+  ShorthandRecord<JoinKind::kV, ColumnStackParam>("_npi_vstack", "_backward_npi_vstack",
+                                                  "Puts arrays together along dimension 0; vectors become rows.");
+  ShorthandRecord<JoinKind::kH, ConcatParam>("_npi_hstack", "_backward_npi_hstack",
+                                             "Puts arrays together along dimension 1, vectors along 0.");
   ShorthandRecord<JoinKind::kD, ConcatParam>("_npi_dstack", "_backward_npi_dstack", "Puts arrays together along dimension 2.");
-  ShorthandRecord<JoinKind::kColumn, ColumnStackParam>("_npi_column_stack", "_backward_npi_column_stack", "Puts arrays together along dimension 1; vectors become columns.");
+  ShorthandRecord<JoinKind::kColumn, ColumnStackParam>("_npi_column_stack", "_backward_npi_column_stack",
+                                                       "Puts arrays together along dimension 1; vectors become columns.");
   Op::Register("SliceChannel")
       .describe("Splits into equal parts along one dimension.")
       .alias("split")
       .alias("_npx_slice_channel")
       .set_param<SliceChannelParam>()
       .set_inputs({"data"})
-      .set_outputs({"output0"}, [](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })   // numbered even if it is one
+      .set_outputs({"output0"}, [](const Attrs& a) { return a.get<SliceChannelParam>().num_outputs; })  // numbered even if it is one
       .set_infer_shape(SliceChannelShape)
       .set_gradient(SplitGradient<SliceChannelParam>)
       .set_kernel(SliceChannel);

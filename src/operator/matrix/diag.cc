@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -19,7 +19,9 @@ struct DiagParam : public dmlc::Parameter<DiagParam> {
 
 struct NumpyDiagParam : public dmlc::Parameter<NumpyDiagParam> {
   int64_t k;
-  DMLC_DECLARE_PARAMETER(NumpyDiagParam) { DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive."); }
+  DMLC_DECLARE_PARAMETER(NumpyDiagParam) {
+    DMLC_DECLARE_FIELD(k).set_default(0).describe("Which diagonal: above the main one when positive.");
+  }
 };
 
 struct DiagonalParam : public dmlc::Parameter<DiagonalParam> {
@@ -35,17 +37,24 @@ MXNET_REGISTER_PARAM(DiagParam);
 MXNET_REGISTER_PARAM(NumpyDiagParam);
 MXNET_REGISTER_PARAM(DiagonalParam);
 
-// One description of the three records. `flat`: any array is a vector (diagflat); `build`: vectors become matrices.
+// One description of the three records. `flat`: any array is a vector (diagflat); `build`: vectors
+// become matrices.
 struct Spec {
   int64_t k;
   int axis1, axis2;
   bool build, flat;
 };
 using SpecFn = Spec (*)(const Attrs&);
-Spec DiagSpec(const Attrs& a) { const auto& p = a.get<DiagParam>(); return {p.k, p.axis1, p.axis2, true, false}; }
+Spec DiagSpec(const Attrs& a) {
+  const auto& p = a.get<DiagParam>();
+  return {p.k, p.axis1, p.axis2, true, false};
+}
 Spec NumpyDiagSpec(const Attrs& a) { return {a.get<NumpyDiagParam>().k, 0, 1, true, false}; }
 Spec DiagFlatSpec(const Attrs& a) { return {a.get<NumpyDiagParam>().k, 0, 1, true, true}; }
-Spec DiagonalSpec(const Attrs& a) { const auto& p = a.get<DiagonalParam>(); return {p.offset, p.axis1, p.axis2, false, false}; }
+Spec DiagonalSpec(const Attrs& a) {
+  const auto& p = a.get<DiagonalParam>();
+  return {p.offset, p.axis1, p.axis2, false, false};
+}
 
 bool Builds(const Spec& s, const Shape& data) { return s.flat || (s.build && data.ndim() == 1); }
 
@@ -58,7 +67,8 @@ struct Diagonals {
 
 Diagonals Find(const Attrs& attrs, const Spec& s, const Shape& whole) {
   const int n = whole.ndim();
-  MXNET_CHECK_KIND(n >= 2, Value) << "[" << attrs.op->name << "] data has shape " << whole << "; it needs at least 2 dimensions" << (s.build ? ", or 1" : "");
+  MXNET_CHECK_KIND(n >= 2, Value) << "[" << attrs.op->name << "] data has shape " << whole << "; it needs at least 2 dimensions"
+                                  << (s.build ? ", or 1" : "");
   const int rows = CheckedAxis(attrs, s.axis1, n, "axis1"), cols = CheckedAxis(attrs, s.axis2, n, "axis2");
   MXNET_CHECK_KIND(rows != cols, Value) << "[" << attrs.op->name << "] axis1 and axis2 are both dimension " << rows << "; they must differ";
   std::vector<int64_t> strides(n), dims;
@@ -99,16 +109,20 @@ void Move(const RunContext& run, const Diagonals& d, const TBlob& whole, void* p
   std::vector<int64_t> dense(d.shape.ndim());
   RowMajorStrides(d.shape, dense.data());
   char* at = whole.data<char>() + d.offset * static_cast<int64_t>(bytes);
-  if (into) CopyStrided(run, part, dense.data(), at, d.strides.data(), d.shape.dims(), d.shape.ndim(), bytes);
-  else CopyStrided(run, at, d.strides.data(), part, dense.data(), d.shape.dims(), d.shape.ndim(), bytes);
+  if (into)
+    CopyStrided(run, part, dense.data(), at, d.strides.data(), d.shape.dims(), d.shape.ndim(), bytes);
+  else
+    CopyStrided(run, at, d.strides.data(), part, dense.data(), d.shape.dims(), d.shape.ndim(), bytes);
 }
 
 template <SpecFn kSpec>
 void Diag(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
-  if (Builds(s, a.in[0].shape)) Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
-  else Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
+  if (Builds(s, a.in[0].shape))
+    Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
+  else
+    Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
 }
 
 // [ograd, data] -> gradient of data
@@ -116,8 +130,10 @@ template <SpecFn kSpec>
 void DiagBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const Spec s = kSpec(*a.attrs);
-  if (Builds(s, a.out[0].shape)) Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
-  else Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
+  if (Builds(s, a.out[0].shape))
+    Move(a.run, Find(*a.attrs, s, a.in[0].shape), a.in[0], a.out[0].dptr, false);
+  else
+    Move(a.run, Find(*a.attrs, s, a.out[0].shape), a.out[0], a.in[0].dptr, true);
 }
 
 template <SpecFn kSpec, typename P>
@@ -149,7 +165,8 @@ Op& DiagRecord(const std::string& name, const char* text) {
 
 [[maybe_unused]] const bool registered = [] {
   DiagRecord<DiagSpec, DiagParam>("diag", "A matrix with the vector on a diagonal, or the diagonals of matrices.");
-  DiagRecord<NumpyDiagSpec, NumpyDiagParam>("_np_diag", "A matrix with the vector on a diagonal, or the diagonals of matrices.").alias("_npi_diag");
+  DiagRecord<NumpyDiagSpec, NumpyDiagParam>("_np_diag", "A matrix with the vector on a diagonal, or the diagonals of matrices.")
+      .alias("_npi_diag");
   DiagRecord<DiagFlatSpec, NumpyDiagParam>("_np_diagflat", "A matrix with all elements on a diagonal.").alias("_npi_diagflat");
   DiagRecord<DiagonalSpec, DiagonalParam>("_np_diagonal", "The diagonals of matrices.").alias("_npi_diagonal");
   return true;

@@ -1,4 +1,5 @@
-// dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the gradients of those.
+// dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
+// gradients of those.
 #include "operator/matrix/matmul.h"
 #include "operator/param.h"
 
@@ -9,8 +10,12 @@ struct DotParam : public dmlc::Parameter<DotParam> {
   bool transpose_a, transpose_b;
   dmlc::optional<int> forward_stype;
   DMLC_DECLARE_PARAMETER(DotParam) {
-    DMLC_DECLARE_FIELD(transpose_a).set_default(false).describe("Multiply with lhs transposed: its first dimension is summed over instead of its last.");
-    DMLC_DECLARE_FIELD(transpose_b).set_default(false).describe("Multiply with rhs transposed: its last dimension is summed over instead of its first.");
+    DMLC_DECLARE_FIELD(transpose_a)
+        .set_default(false)
+        .describe("Multiply with lhs transposed: its first dimension is summed over instead of its last.");
+    DMLC_DECLARE_FIELD(transpose_b)
+        .set_default(false)
+        .describe("Multiply with rhs transposed: its last dimension is summed over instead of its first.");
     DMLC_DECLARE_FIELD(forward_stype)
         .set_default(dmlc::optional<int>())
         .add_enum("default", static_cast<int>(0))
@@ -30,16 +35,19 @@ struct Views {
 
 Views DotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<DotParam>();
-  MXNET_CHECK_KIND(a.ndim() > 0 && b.ndim() > 0, Value) << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b << "; both need at least 1 dimension";
+  MXNET_CHECK_KIND(a.ndim() > 0 && b.ndim() > 0, Value)
+      << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b << "; both need at least 1 dimension";
   Views v;
   // of a vector there is only one dimension to sum over
   v.ta = p.transpose_a && a.ndim() > 1;
   v.tb = p.transpose_b && b.ndim() > 1;
-  MXNET_CHECK_KIND(a.ndim() > 1 || b.ndim() > 1 || !(p.transpose_a || p.transpose_b), Value) << "[" << attrs.op->name << "] vectors cannot be transposed";
+  MXNET_CHECK_KIND(a.ndim() > 1 || b.ndim() > 1 || !(p.transpose_a || p.transpose_b), Value)
+      << "[" << attrs.op->name << "] vectors cannot be transposed";
   const int an = a.ndim(), bn = b.ndim();
   const int64_t ka = v.ta ? a[0] : a[an - 1], kb = v.tb ? b[bn - 1] : b[0];
-  MXNET_CHECK_KIND(ka == kb, Value) << "[" << attrs.op->name << "] lhs of shape " << a << (v.ta ? " (transposed)" : "") << " and rhs of shape " << b
-                                    << (v.tb ? " (transposed)" : "") << ": sizes " << ka << " and " << kb << " of the summed dimensions must be equal";
+  MXNET_CHECK_KIND(ka == kb, Value) << "[" << attrs.op->name << "] lhs of shape " << a << (v.ta ? " (transposed)" : "")
+                                    << " and rhs of shape " << b << (v.tb ? " (transposed)" : "") << ": sizes " << ka << " and " << kb
+                                    << " of the summed dimensions must be equal";
   std::vector<int64_t> dims;
   for (int i = 0; i < an; ++i)
     if (i != (v.ta ? 0 : an - 1)) dims.push_back(a[i]);
@@ -48,7 +56,7 @@ Views DotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
   v.size.k = ka;
   v.size.m = v.ta ? a.Prod(1, an) : a.Prod(0, an - 1);
   v.size.n = v.tb ? b.Prod(0, bn - 1) : b.Prod(1, bn);
-  if (dims.empty()) dims.push_back(1);   // 1.x had no scalars
+  if (dims.empty()) dims.push_back(1);  // 1.x had no scalars
   v.out = Shape(dims);
   return v;
 }
@@ -56,10 +64,11 @@ Views DotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
 Views BatchDotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<DotParam>();
   const int n = a.ndim();
-  MXNET_CHECK_KIND(n >= 3 && n == b.ndim(), Value) << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b
-                                                   << "; both need the same number of dimensions, at least 3";
+  MXNET_CHECK_KIND(n >= 3 && n == b.ndim(), Value)
+      << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b << "; both need the same number of dimensions, at least 3";
   for (int i = 0; i < n - 2; ++i)
-    MXNET_CHECK_KIND(a[i] == b[i], Value) << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b << "; all dimensions but the last two must be equal";
+    MXNET_CHECK_KIND(a[i] == b[i], Value) << "[" << attrs.op->name << "] lhs has shape " << a << ", rhs " << b
+                                          << "; all dimensions but the last two must be equal";
   Views v;
   v.ta = p.transpose_a;
   v.tb = p.transpose_b;
@@ -68,8 +77,9 @@ Views BatchDotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
   v.size.k = v.ta ? a[n - 2] : a[n - 1];
   v.size.n = v.tb ? b[n - 2] : b[n - 1];
   const int64_t kb = v.tb ? b[n - 1] : b[n - 2];
-  MXNET_CHECK_KIND(v.size.k == kb, Value) << "[" << attrs.op->name << "] lhs of shape " << a << (v.ta ? " (transposed)" : "") << " and rhs of shape " << b
-                                          << (v.tb ? " (transposed)" : "") << ": sizes " << v.size.k << " and " << kb << " of the summed dimensions must be equal";
+  MXNET_CHECK_KIND(v.size.k == kb, Value) << "[" << attrs.op->name << "] lhs of shape " << a << (v.ta ? " (transposed)" : "")
+                                          << " and rhs of shape " << b << (v.tb ? " (transposed)" : "") << ": sizes " << v.size.k << " and "
+                                          << kb << " of the summed dimensions must be equal";
   v.out = a;
   v.out[n - 2] = v.size.m;
   v.out[n - 1] = v.size.n;
@@ -78,7 +88,8 @@ Views BatchDotViews(const Attrs& attrs, const Shape& a, const Shape& b) {
 
 using ViewFn = Views (*)(const Attrs&, const Shape&, const Shape&);
 
-// What is known of the result while sizes of the inputs are open; their numbers of dimensions are known.
+// What is known of the result while sizes of the inputs are open; their numbers of dimensions are
+// known.
 Shape OpenDot(const Attrs& attrs, const Shape& a, const Shape& b) {
   const auto& p = attrs.get<DotParam>();
   const int an = a.ndim(), bn = b.ndim();
@@ -106,7 +117,8 @@ Shape OpenBatchDot(const Attrs& attrs, const Shape& a, const Shape& b) {
 template <ViewFn kViews>
 bool DotShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (!(*in)[0].known() || !(*in)[1].known()) {
-    if ((*in)[0].ndim_known() && (*in)[1].ndim_known()) AssignShape(attrs, "the result", &(*out)[0], (kViews == DotViews ? OpenDot : OpenBatchDot)(attrs, (*in)[0], (*in)[1]));
+    if ((*in)[0].ndim_known() && (*in)[1].ndim_known())
+      AssignShape(attrs, "the result", &(*out)[0], (kViews == DotViews ? OpenDot : OpenBatchDot)(attrs, (*in)[0], (*in)[1]));
     return false;
   }
   AssignShape(attrs, "the result", &(*out)[0], kViews(attrs, (*in)[0], (*in)[1]).out);
@@ -123,7 +135,8 @@ void Dot(KernelArgs& a) {
 template <ViewFn kViews>
 double DotFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>) {
   const Views v = kViews(attrs, in[0].shape, in[1].shape);
-  return 2.0 * static_cast<double>(v.size.batch) * static_cast<double>(v.size.m) * static_cast<double>(v.size.n) * static_cast<double>(v.size.k);
+  return 2.0 * static_cast<double>(v.size.batch) * static_cast<double>(v.size.m) * static_cast<double>(v.size.n) *
+         static_cast<double>(v.size.k);
 }
 
 // [ograd, lhs, rhs] -> gradients of lhs and rhs
@@ -140,12 +153,16 @@ void DotBackward(KernelArgs& a) {
   const MatmulSize& s = v.size;
   auto size = [&](int64_t m, int64_t n, int64_t k) { return MatmulSize{s.batch, m, n, k}; };
   if (a.req[0] != OpReq::kNull) {
-    if (!v.ta) Matmul(a.run, g.dtype, false, !v.tb, size(s.m, s.k, s.n), g.dptr, rhs.dptr, a.out[0].dptr, a.workspace);
-    else Matmul(a.run, g.dtype, v.tb, true, size(s.k, s.m, s.n), rhs.dptr, g.dptr, a.out[0].dptr, a.workspace);
+    if (!v.ta)
+      Matmul(a.run, g.dtype, false, !v.tb, size(s.m, s.k, s.n), g.dptr, rhs.dptr, a.out[0].dptr, a.workspace);
+    else
+      Matmul(a.run, g.dtype, v.tb, true, size(s.k, s.m, s.n), rhs.dptr, g.dptr, a.out[0].dptr, a.workspace);
   }
   if (a.req[1] != OpReq::kNull) {
-    if (!v.tb) Matmul(a.run, g.dtype, !v.ta, false, size(s.k, s.n, s.m), lhs.dptr, g.dptr, a.out[1].dptr, a.workspace);
-    else Matmul(a.run, g.dtype, true, v.ta, size(s.n, s.k, s.m), g.dptr, lhs.dptr, a.out[1].dptr, a.workspace);
+    if (!v.tb)
+      Matmul(a.run, g.dtype, !v.ta, false, size(s.k, s.n, s.m), lhs.dptr, g.dptr, a.out[1].dptr, a.workspace);
+    else
+      Matmul(a.run, g.dtype, true, v.ta, size(s.n, s.k, s.m), g.dptr, lhs.dptr, a.out[1].dptr, a.workspace);
   }
 }
 
@@ -158,7 +175,8 @@ double BackwardFlops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob>
 template <ViewFn kViews>
 Op& DotRecord(const std::string& name, const std::string& backward, const char* text) {
   // The product is linear in either input: with u, w the gradients that reach those of lhs and rhs,
-  // the result is d(u, rhs) + d(lhs, w) for the gradient, and the same backward operator on (g, u, w) for lhs and rhs.
+  // the result is d(u, rhs) + d(lhs, w) for the gradient, and the same backward operator on (g, u,
+  // w) for lhs and rhs.
   Op::Register(backward)
       .describe("Gradients of " + name + ".")
       .set_param<DotParam>()
@@ -180,16 +198,18 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
       .set_infer_shape(DotShape<kViews>)
       .set_flops(DotFlops<kViews>)
-      .set_dear()
+      .set_expensive_to_recompute()
       .set_gradient(BackwardNode(Op::Register(backward).name.c_str(), kGradInputs))
       .set_kernel(Dot<kViews>);
 }
 
 [[maybe_unused]] const bool registered = [] {
-  DotRecord<DotViews>("dot", "_backward_dot",
-                      "Product of matrices. Of arrays with more dimensions the last of lhs and the first of rhs are summed over, of vectors the only one.")
+  DotRecord<DotViews>(
+      "dot", "_backward_dot",
+      "Product of matrices. Of arrays with more dimensions the last of lhs and the first of rhs are summed over, of vectors the only one.")
       .alias("_sparse_dot");
-  DotRecord<BatchDotViews>("batch_dot", "_backward_batch_dot", "Products of the matrices in the last two dimensions, one for each index of the others.")
+  DotRecord<BatchDotViews>("batch_dot", "_backward_batch_dot",
+                           "Products of the matrices in the last two dimensions, one for each index of the others.")
       .alias("_npx_batch_dot");
   return true;
 }();

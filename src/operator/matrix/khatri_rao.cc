@@ -18,8 +18,8 @@ bool KhatriRaoShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   int64_t rows = 1, columns = Shape::kUnknownDim;
   for (const Shape& s : *in) {
     if (!s.known()) return false;
-    MXNET_CHECK_KIND(s.ndim() == 2 && (columns < 0 || s[1] == columns), Value) << "[" << attrs.op->name << "] an input has shape " << s
-                                                                              << "; all must be matrices with the same number of columns";
+    MXNET_CHECK_KIND(s.ndim() == 2 && (columns < 0 || s[1] == columns), Value)
+        << "[" << attrs.op->name << "] an input has shape " << s << "; all must be matrices with the same number of columns";
     columns = s[1];
     MXNET_CHECK_KIND(!__builtin_mul_overflow(rows, s[0], &rows), Value) << "[" << attrs.op->name << "] the result has too many rows";
   }
@@ -27,7 +27,8 @@ bool KhatriRaoShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return true;
 }
 
-// Row r of the result is the elementwise product of one row of each input; the row of the last input changes fastest.
+// Row r of the result is the elementwise product of one row of each input; the row of the last
+// input changes fastest.
 void KhatriRao(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const int64_t rows = a.out[0].shape[0], columns = a.out[0].shape[1];
@@ -38,13 +39,22 @@ void KhatriRao(KernelArgs& a) {
     const int n = a.in.size();
     return rtc::LaunchItems(a.run, {"khatri_rao", {a.out[0].dtype}, n}, rows * columns, &args, [&] {
       const int dtype = a.out[0].dtype;
-      std::string members = "D0* out; long long columns;", body = "    I rest = i / static_cast<I>(a.columns);\n    const I c = i - rest * static_cast<I>(a.columns);\n    A v = A(1);\n";
+      std::string
+          members = "D0* out; long long columns;",
+          body = "    I rest = i / static_cast<I>(a.columns);\n    const I c = i - rest * static_cast<I>(a.columns);\n    A v = A(1);\n";
       for (int k = 0; k < n; ++k) members += " const D0* in" + std::to_string(k) + "; long long size" + std::to_string(k) + ";";
       for (int k = n - 1; k >= 0; --k) {
         const std::string number = std::to_string(k);
-        body += "    v *= mx::Load<A>(a.in" + number + ", (rest % static_cast<I>(a.size" + number + ")) * a.columns + c);\n    rest /= static_cast<I>(a.size" + number + ");\n";
+        body += "    v *= mx::Load<A>(a.in" + number + ", (rest % static_cast<I>(a.size" + number +
+                ")) * a.columns + c);\n    rest /= static_cast<I>(a.size" + number + ");\n";
       }
-      return rtc::LoopText{members, std::string("typedef ") + (dtype == kFloat64 ? "double" : IsFloating(dtype) ? "float" : "long long") + " A;\n", body + "    mx::Store(a.out, i, v);\n"};
+      return rtc::LoopText{members,
+                           std::string("typedef ") +
+                               (dtype == kFloat64   ? "double"
+                                : IsFloating(dtype) ? "float"
+                                                    : "long long") +
+                               " A;\n",
+                           body + "    mx::Store(a.out, i, v);\n"};
     });
   }
   VisitDType(a.out[0].dtype, "khatri_rao", [&](auto tag) {

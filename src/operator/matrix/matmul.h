@@ -1,7 +1,8 @@
 /*
- * Batches of matrix products: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k, op(b) k x n.
- * On the CPU float32 and float64 go to Gemm; half types are widened to float32 in `workspace` and the result is rounded once.
- * Many small products are spread over threads, large ones use threads inside.
+ * Batches of matrix products: c[i] = op(a[i]) * op(b[i]), row-major without gaps. op(a) is m x k,
+ * op(b) k x n. On the CPU float32 and float64 go to Gemm; half types are widened to float32 in
+ * `workspace` and the result is rounded once. Many small products are spread over threads, large
+ * ones use threads inside.
  */
 #ifndef MXNET_OPERATOR_MATRIX_MATMUL_H_
 #define MXNET_OPERATOR_MATRIX_MATMUL_H_

@@ -1,17 +1,16 @@
-#include "operator/matrix/matmul.h"
-
 #include <algorithm>
 
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/gemm.h"
-#include "operator/library/product.h"
+#include "operator/gpu_library/gemm.h"
+#include "operator/matrix/matmul.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kTiny = 2048;   // multiplications below which a library call costs more than the loops
+constexpr int64_t kTiny = 2048;  // multiplications below which a library call costs more than the loops
 
 template <typename T>
 void TinyGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
@@ -39,11 +38,13 @@ void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) 
   const int64_t work = s.m * s.n * s.k;
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (work <= kTiny) TinyGemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
-      else Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
+      if (work <= kTiny)
+        TinyGemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
+      else
+        Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
     }
   };
-  constexpr int64_t kWorthThread = 1 << 18;   // multiplications, some ten microseconds
+  constexpr int64_t kWorthThread = 1 << 18;  // multiplications, some ten microseconds
   const int threads = OmpMaxThreads();
   if (s.batch == 1 || s.batch * work < 2 * kWorthThread || (s.batch < threads && work >= kWorthThread)) return range(0, s.batch);
   ParallelForThreads(std::min<int64_t>(threads, s.batch), s.batch, range);
@@ -51,7 +52,8 @@ void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) 
 
 }  // namespace
 
-void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c, const std::function<void*(size_t)>& workspace) {
+void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c,
+            const std::function<void*(size_t)>& workspace) {
   if (s.batch * s.m * s.n == 0) return;
   if (s.k == 0) return ZeroBytes(c, s.batch * s.m * s.n * static_cast<int64_t>(DTypeSize(dtype)));
   if (dtype == kFloat32) return Batch(ta, tb, s, static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(c));
@@ -60,8 +62,10 @@ void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, con
   float* wide = static_cast<float*>(workspace(static_cast<size_t>(na + nb + nc) * sizeof(float)));
   auto widen = [&](const void* from, float* to, int64_t n) {
     ParallelFor(n, 0, [&](int64_t begin, int64_t end) {
-      if (dtype == kFloat16) HalfToFloat(static_cast<const float16*>(from) + begin, to + begin, end - begin);
-      else BfloatToFloat(static_cast<const bfloat16*>(from) + begin, to + begin, end - begin);
+      if (dtype == kFloat16)
+        HalfToFloat(static_cast<const float16*>(from) + begin, to + begin, end - begin);
+      else
+        BfloatToFloat(static_cast<const bfloat16*>(from) + begin, to + begin, end - begin);
     });
   };
   if (dtype != kFloat16 && dtype != kBfloat16) ThrowDType(dtype, "matmul", "float32, float64, float16, bfloat16");
@@ -70,16 +74,19 @@ void Matmul(int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, con
   float* result = wide + na + nb;
   Batch(ta, tb, s, wide, wide + na, result);
   ParallelFor(nc, 0, [&](int64_t begin, int64_t end) {
-    if (dtype == kFloat16) FloatToHalf(result + begin, static_cast<float16*>(c) + begin, end - begin);
-    else FloatToBfloat(result + begin, static_cast<bfloat16*>(c) + begin, end - begin);
+    if (dtype == kFloat16)
+      FloatToHalf(result + begin, static_cast<float16*>(c) + begin, end - begin);
+    else
+      FloatToBfloat(result + begin, static_cast<bfloat16*>(c) + begin, end - begin);
   });
 }
 
-void Matmul(const RunContext& run, int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c, const std::function<void*(size_t)>& workspace) {
+void Matmul(const RunContext& run, int dtype, bool ta, bool tb, const MatmulSize& s, const void* a, const void* b, void* c,
+            const std::function<void*(size_t)>& workspace) {
   if (!run.ctx.is_gpu()) return Matmul(dtype, ta, tb, s, a, b, c, workspace);
-  library::Product p;
+  gpu_library::Gemm p;
   p.dtype = dtype, p.trans_a = ta, p.trans_b = tb, p.batch = s.batch, p.m = s.m, p.n = s.n, p.k = s.k;
-  library::Multiply(run, workspace, p, a, b, c);
+  gpu_library::Multiply(run, workspace, p, a, b, c);
 }
 
 }  // namespace mxnet

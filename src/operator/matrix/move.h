@@ -1,6 +1,7 @@
 /*
- * Kernels that move elements without looking at them: they know an element's size (1, 2, 4 or 8 bytes), not its dtype.
- * All split their work over threads. Offsets and counts are in elements unless named bytes.
+ * Kernels that move elements without looking at them: they know an element's size (1, 2, 4 or 8
+ * bytes), not its dtype. All split their work over threads. Offsets and counts are in elements
+ * unless named bytes.
  */
 #ifndef MXNET_OPERATOR_MATRIX_MOVE_H_
 #define MXNET_OPERATOR_MATRIX_MOVE_H_
@@ -15,23 +16,28 @@ namespace mxnet {
 void CopyBytes(const void* src, void* dst, int64_t bytes);
 
 /*
- * Copies a box: out[i0, i1, ...] = src[sum of i_k * src_stride[k]] where out is addressed by dst_stride in the same way.
- * Neighbouring dimensions that are contiguous on both sides are merged first, so callers need not care. Strides may be
- * negative or 0 (source only).
+ * Copies a box: out[i0, i1, ...] = src[sum of i_k * src_stride[k]] where out is addressed by
+ * dst_stride in the same way. Neighbouring dimensions that are contiguous on both sides are merged
+ * first, so callers need not care. Strides may be negative or 0 (source only).
  */
-void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes);
+void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
+                 size_t elem_bytes);
 
-/* dst = src with axes permuted: dimension i of dst is dimension axes[i] of src. REQUIRES: dst does not overlap src. */
+/* dst = src with axes permuted: dimension i of dst is dimension axes[i] of src. REQUIRES: dst does
+ * not overlap src. */
 void Permute(const void* src, const Shape& src_shape, const int* axes, void* dst, size_t elem_bytes);
 
-/* `rows` pieces of row_bytes each; the next one begins pitch bytes behind the last. Concatenation and splitting along an axis. */
+/* `rows` pieces of row_bytes each; the next one begins pitch bytes behind the last. Concatenation
+ * and splitting along an axis. */
 void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, int64_t row_bytes, int64_t rows);
 
 /*
- * dst[...] += src[...] over a box as in CopyStrided, where dimensions of destination stride 0 sum. Works on one thread per piece
- * of the outermost dimension whose destination stride is not 0, so the sums have one order. Half types are summed in float.
+ * dst[...] += src[...] over a box as in CopyStrided, where dimensions of destination stride 0 sum.
+ * Works on one thread per piece of the outermost dimension whose destination stride is not 0, so
+ * the sums have one order. Half types are summed in float.
  */
-void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype);
+void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
+                int dtype);
 
 /* Zeroes memory, on several threads when large. */
 void ZeroBytes(void* dst, int64_t bytes);

@@ -1,5 +1,3 @@
-#include "operator/matrix/move.h"
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -8,16 +6,18 @@
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/element_size.h"
+#include "operator/matrix/move.h"
 #include "operator/matrix/strided_dims.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kTile = 32;   // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
+constexpr int64_t kTile = 32;  // a tile of 32 x 32 eight-byte elements is 8 KiB on either side: both stay in the first cache
 
 using Dim = StridedDim;
 
-// Calls fn(src_offset, dst_offset) for every index of the outer dimensions in [begin, end), counting in row-major order.
+// Calls fn(src_offset, dst_offset) for every index of the outer dimensions in [begin, end),
+// counting in row-major order.
 template <typename F>
 void ForOuter(const std::vector<Dim>& outer, int64_t begin, int64_t end, F&& fn) {
   const int n = static_cast<int>(outer.size());
@@ -48,10 +48,12 @@ int64_t Count(const std::vector<Dim>& dims) {
   return n;
 }
 
-constexpr int64_t kBytesEach = 1 << 16;   // what a thread must have to move that its hand-over is worth it
+constexpr int64_t kBytesEach = 1 << 16;  // what a thread must have to move that its hand-over is worth it
 
 // MXNET_CPU_PARALLEL_SIZE counts elements; those of four bytes where bytes are moved.
-int ThreadsForBytes(int64_t bytes) { return static_cast<int>(std::min<int64_t>(OmpThreads(bytes / 4), std::max<int64_t>(1, bytes / kBytesEach))); }
+int ThreadsForBytes(int64_t bytes) {
+  return static_cast<int>(std::min<int64_t>(OmpThreads(bytes / 4), std::max<int64_t>(1, bytes / kBytesEach)));
+}
 
 // Threads get whole outer iterations.
 template <typename F>
@@ -60,8 +62,9 @@ void ParallelOuter(const std::vector<Dim>& outer, int64_t bytes_each, F&& fn) {
   ParallelForThreads(ThreadsForBytes(n * bytes_each), n, [&](int64_t begin, int64_t end) { ForOuter(outer, begin, end, fn); });
 }
 
-// The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination. Each tile goes through a buffer, so that
-// both sides are touched line by line: with power-of-two strides the lines of a tile would evict each other.
+// The two inner dimensions: `rows` is contiguous in the source, `cols` in the destination. Each
+// tile goes through a buffer, so that both sides are touched line by line: with power-of-two
+// strides the lines of a tile would evict each other.
 template <typename T>
 void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
   alignas(64) T tile[kTile * kTile];
@@ -71,7 +74,7 @@ void TransposeTiles(const T* src, T* dst, Dim rows, Dim cols) {
       const int64_t nc = std::min(kTile, cols.size - c0);
       const T* s = src + r0 + c0 * cols.src;
       T* d = dst + r0 * rows.dst + c0;
-      if (nr < 8 || nc < 8) {   // slivers: the buffer would cost more than it saves
+      if (nr < 8 || nc < 8) {  // slivers: the buffer would cost more than it saves
         for (int64_t r = 0; r < nr; ++r)
           for (int64_t c = 0; c < nc; ++c) d[r * rows.dst + c] = s[c * cols.src + r];
         continue;
@@ -101,23 +104,27 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
     ParallelOuter(dims, bytes, [&](int64_t s, int64_t d) { std::memcpy(dst + d, src + s, static_cast<size_t>(bytes)); });
     return;
   }
-  // A dimension that is contiguous in the source while the last is contiguous in the destination: a matrix transposition.
+  // A dimension that is contiguous in the source while the last is contiguous in the destination: a
+  // matrix transposition.
   if (inner.dst == 1) {
     for (size_t k = dims.size(); k-- > 0;) {
       if (dims[k].src != 1) continue;
       Dim rows = dims[k];
       dims.erase(dims.begin() + k);
-      const int64_t outer = Count(dims), tiles = (rows.size + kTile - 1) / kTile;   // rows are split too, so that threads have something to share
-      ParallelForThreads(ThreadsForBytes(outer * rows.size * inner.size * static_cast<int64_t>(sizeof(T))), outer * tiles, [&](int64_t begin, int64_t end) {
-        for (int64_t at = begin; at < end;) {
-          const int64_t o = at / tiles, t0 = at % tiles, t1 = std::min(tiles, t0 + end - at);
-          ForOuter(dims, o, o + 1, [&](int64_t s, int64_t d) {
-            const int64_t first = t0 * kTile;
-            TransposeTiles(src + s + first, dst + d + first * rows.dst, Dim{std::min(t1 * kTile, rows.size) - first, 1, rows.dst}, inner);
-          });
-          at += t1 - t0;
-        }
-      });
+      const int64_t outer = Count(dims),
+                    tiles = (rows.size + kTile - 1) / kTile;  // rows are split too, so that threads have something to share
+      ParallelForThreads(ThreadsForBytes(outer * rows.size * inner.size * static_cast<int64_t>(sizeof(T))), outer * tiles,
+                         [&](int64_t begin, int64_t end) {
+                           for (int64_t at = begin; at < end;) {
+                             const int64_t o = at / tiles, t0 = at % tiles, t1 = std::min(tiles, t0 + end - at);
+                             ForOuter(dims, o, o + 1, [&](int64_t s, int64_t d) {
+                               const int64_t first = t0 * kTile;
+                               TransposeTiles(src + s + first, dst + d + first * rows.dst,
+                                              Dim{std::min(t1 * kTile, rows.size) - first, 1, rows.dst}, inner);
+                             });
+                             at += t1 - t0;
+                           }
+                         });
       return;
     }
   }
@@ -126,7 +133,7 @@ void CopyDims(const T* src, T* dst, std::vector<Dim> dims) {
     T* to = dst + d;
     if (inner.src == 0 && inner.dst == 1) {
       std::fill(to, to + inner.size, *from);
-    } else if (inner.src == -1 && inner.dst == 1) {   // steps that the compiler sees: whole vectors are turned around
+    } else if (inner.src == -1 && inner.dst == 1) {  // steps that the compiler sees: whole vectors are turned around
       for (int64_t i = 0; i < inner.size; ++i) to[i] = from[-i];
     } else {
       for (int64_t i = 0; i < inner.size; ++i) to[i * inner.dst] = from[i * inner.src];
@@ -140,7 +147,8 @@ void CopyBytes(const void* src, void* dst, int64_t bytes) {
   if (src == dst || bytes <= 0) return;
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
-  ParallelForThreads(ThreadsForBytes(bytes), bytes, [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
+  ParallelForThreads(ThreadsForBytes(bytes), bytes,
+                     [&](int64_t begin, int64_t end) { std::memcpy(to + begin, from + begin, end - begin); });
 }
 
 void ZeroBytes(void* dst, int64_t bytes) {
@@ -154,17 +162,25 @@ void CopyRows(const void* src, int64_t src_pitch, void* dst, int64_t dst_pitch, 
   const char* from = static_cast<const char*>(src);
   char* to = static_cast<char*>(dst);
   ParallelForThreads(ThreadsForBytes(rows * row_bytes), rows, [&](int64_t begin, int64_t end) {
-    switch (row_bytes) {   // single elements: a store, not a call
-      case 1: for (int64_t i = begin; i < end; ++i) to[i * dst_pitch] = from[i * src_pitch]; break;
-      case 4: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 4); break;
-      case 8: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 8); break;
-      default: for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, row_bytes);
+    switch (row_bytes) {  // single elements: a store, not a call
+      case 1:
+        for (int64_t i = begin; i < end; ++i) to[i * dst_pitch] = from[i * src_pitch];
+        break;
+      case 4:
+        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 4);
+        break;
+      case 8:
+        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, 8);
+        break;
+      default:
+        for (int64_t i = begin; i < end; ++i) std::memcpy(to + i * dst_pitch, from + i * src_pitch, row_bytes);
     }
   });
 }
 
-void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, int dtype) {
-  std::vector<Dim> dims, summed;   // dimensions of the destination, and those that are summed into one element of it
+void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
+                int dtype) {
+  std::vector<Dim> dims, summed;  // dimensions of the destination, and those that are summed into one element of it
   if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims, &summed)) return;
   const int64_t terms = Count(summed);
   VisitDType(dtype, "sum", [&](auto tag) {
@@ -172,7 +188,8 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
     using Sum = std::conditional_t<sizeof(T) == 2 && !std::is_integral<T>::value, float, T>;
     const T* from = static_cast<const T*>(src);
     T* to = static_cast<T*>(dst);
-    if (!dims.empty() && dims.back().src == 1 && dims.back().dst == 1 && dims.back().size >= 8) {   // neighbours on both sides: whole rows are added
+    if (!dims.empty() && dims.back().src == 1 && dims.back().dst == 1 &&
+        dims.back().size >= 8) {  // neighbours on both sides: whole rows are added
       constexpr int64_t kBlock = 512;
       const int64_t inner = dims.back().size;
       std::vector<Dim> outer(dims.begin(), dims.end() - 1);
@@ -201,7 +218,8 @@ void AddStrided(const void* src, const int64_t* src_stride, void* dst, const int
   });
 }
 
-void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim, size_t elem_bytes) {
+void CopyStrided(const void* src, const int64_t* src_stride, void* dst, const int64_t* dst_stride, const int64_t* shape, int ndim,
+                 size_t elem_bytes) {
   std::vector<Dim> dims;
   if (!MergedDims(src_stride, dst_stride, shape, ndim, &dims)) return;
   VisitElement(elem_bytes, [&](auto tag) {

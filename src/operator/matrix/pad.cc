@@ -25,7 +25,8 @@ struct PadParam : public dmlc::Parameter<PadParam> {
         .add_enum("edge", static_cast<int>(kEdge))
         .add_enum("reflect", static_cast<int>(kReflect))
         .describe("What stands around the array: one value, its border, or the array mirrored at its border.");
-    DMLC_DECLARE_FIELD(pad_width).describe("Entries before and behind each dimension: (before0, behind0, before1, ...). The first two dimensions take none.");
+    DMLC_DECLARE_FIELD(pad_width).describe(
+        "Entries before and behind each dimension: (before0, behind0, before1, ...). The first two dimensions take none.");
     DMLC_DECLARE_FIELD(constant_value).set_default(0).describe("The value for mode constant.");
   }
 };
@@ -37,7 +38,8 @@ bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (!data.ndim_known()) return false;
   const int n = data.ndim();
   MXNET_CHECK_KIND(n == 4 || n == 5, Value) << "[" << attrs.op->name << "] data has shape " << data << "; it needs 4 or 5 dimensions";
-  MXNET_CHECK_KIND(p.pad_width.ndim() == 2 * n, Value) << "[" << attrs.op->name << "] pad_width " << p.pad_width << "; data of shape " << data << " needs " << 2 * n << " numbers";
+  MXNET_CHECK_KIND(p.pad_width.ndim() == 2 * n, Value)
+      << "[" << attrs.op->name << "] pad_width " << p.pad_width << "; data of shape " << data << " needs " << 2 * n << " numbers";
   Shape to = data;
   for (int i = 0; i < n; ++i) {
     const int64_t before = p.pad_width[2 * i], behind = p.pad_width[2 * i + 1];
@@ -45,10 +47,13 @@ bool PadShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         << "[" << attrs.op->name << "] pad_width " << p.pad_width << "; numbers must not be negative and the first four must be 0";
     if (data[i] < 0) continue;
     MXNET_CHECK_KIND(p.mode != kReflect || std::max(before, behind) < std::max<int64_t>(data[i], 1), Value)
-        << "[" << attrs.op->name << "] reflecting " << std::max(before, behind) << " entries of dimension " << i << " with size " << data[i] << "; it must be larger";
-    MXNET_CHECK_KIND(p.mode == kConstant || data[i] > 0 || before + behind == 0, Value) << "[" << attrs.op->name << "] dimension " << i << " of " << data << " is empty";
+        << "[" << attrs.op->name << "] reflecting " << std::max(before, behind) << " entries of dimension " << i << " with size " << data[i]
+        << "; it must be larger";
+    MXNET_CHECK_KIND(p.mode == kConstant || data[i] > 0 || before + behind == 0, Value)
+        << "[" << attrs.op->name << "] dimension " << i << " of " << data << " is empty";
     int64_t size = 0;
-    MXNET_CHECK_KIND(!__builtin_add_overflow(before, behind, &size) && !__builtin_add_overflow(size, data[i], &to[i]), Value) << "[" << attrs.op->name << "] pad_width is too large";
+    MXNET_CHECK_KIND(!__builtin_add_overflow(before, behind, &size) && !__builtin_add_overflow(size, data[i], &to[i]), Value)
+        << "[" << attrs.op->name << "] pad_width is too large";
   }
   AssignShape(attrs, "the result", &(*out)[0], to);
   for (int i = 0; i < n; ++i) {
@@ -65,45 +70,53 @@ std::vector<int64_t> SourceIndices(const PadParam& p, int axis, int64_t size) {
   for (int64_t i = 0; i < total; ++i) {
     int64_t s = i - before;
     if (s < 0 || s >= size) {
-      if (p.mode == kConstant) s = -1;
-      else if (p.mode == kEdge) s = s < 0 ? 0 : size - 1;
-      else s = s < 0 ? -s : 2 * (size - 1) - s;
+      if (p.mode == kConstant)
+        s = -1;
+      else if (p.mode == kEdge)
+        s = s < 0 ? 0 : size - 1;
+      else
+        s = s < 0 ? -s : 2 * (size - 1) - s;
     }
     source[static_cast<size_t>(i)] = s;
   }
   return source;
 }
 
-// Calls fn(row of the padded array, row of the array or -1) for every row, on several threads by image.
+// Calls fn(row of the padded array, row of the array or -1) for every row, on several threads by
+// image.
 template <typename F>
 void EachRow(const PadParam& p, const Shape& small, const Shape& large, F&& fn) {
   const int n = small.ndim();
   std::vector<std::vector<int64_t>> source(n);
   for (int i = 2; i < n - 1; ++i) source[i] = SourceIndices(p, i, small[i]);
   const int64_t planes = small[0] * small[1], rows = large.Prod(2, n - 1), small_rows = small.Prod(2, n - 1);
-  ParallelFor(planes, std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, rows * large[n - 1])), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane)
-      for (int64_t r = 0; r < rows; ++r) {
-        int64_t from;
-        if (n == 4) {
-          from = source[2][static_cast<size_t>(r)];
-        } else {
-          const int64_t d = source[2][static_cast<size_t>(r / large[3])], h = source[3][static_cast<size_t>(r % large[3])];
-          from = d < 0 || h < 0 ? -1 : d * small[3] + h;
-        }
-        fn(plane * rows + r, from < 0 ? -1 : plane * small_rows + from);
-      }
-  });
+  ParallelFor(planes, std::max<int64_t>(1, Env::Get().cpu_parallel_size / std::max<int64_t>(1, rows * large[n - 1])),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t plane = begin; plane < end; ++plane)
+                  for (int64_t r = 0; r < rows; ++r) {
+                    int64_t from;
+                    if (n == 4) {
+                      from = source[2][static_cast<size_t>(r)];
+                    } else {
+                      const int64_t d = source[2][static_cast<size_t>(r / large[3])], h = source[3][static_cast<size_t>(r % large[3])];
+                      from = d < 0 || h < 0 ? -1 : d * small[3] + h;
+                    }
+                    fn(plane * rows + r, from < 0 ? -1 : plane * small_rows + from);
+                  }
+              });
 }
 
-// Images count as volumes of depth 1. [small, large] sizes and the entries before, for the device's kernels.
+// Images count as volumes of depth 1. [small, large] sizes and the entries before, for the device's
+// kernels.
 rtc::Arguments DeviceArguments(const PadParam& p, const TBlob& small, const TBlob& large) {
   const int n = small.shape.ndim();
   rtc::Arguments args;
   args.Add(small.dptr).Add(large.dptr);
   for (int i = n - 3; i < n; ++i) {
     const bool spatial = i >= 2;
-    args.Add(spatial ? small.shape[i] : int64_t{1}).Add(spatial ? large.shape[i] : int64_t{1}).Add(spatial ? p.pad_width[2 * i] : int64_t{0});
+    args.Add(spatial ? small.shape[i] : int64_t{1})
+        .Add(spatial ? large.shape[i] : int64_t{1})
+        .Add(spatial ? p.pad_width[2 * i] : int64_t{0});
   }
   return args;
 }
@@ -112,15 +125,20 @@ void PadOnDevice(KernelArgs& a, const PadParam& p) {
   rtc::Arguments args = DeviceArguments(p, a.in[0], a.out[0]);
   args.Add(p.constant_value);
   rtc::LaunchItems(a.run, {"pad", {a.in[0].dtype}, p.mode}, a.out[0].Size(), &args, [&] {
-    const std::string outside = p.mode == kConstant ? "-1" : p.mode == kEdge ? "(s < 0 ? 0 : size - 1)" : "(s < 0 ? -s : 2 * (size - 1) - s)";
+    const std::string outside = p.mode == kConstant ? "-1"
+                                : p.mode == kEdge   ? "(s < 0 ? 0 : size - 1)"
+                                                    : "(s < 0 ? -s : 2 * (size - 1) - s)";
     const bool real = IsFloating(a.in[0].dtype) || a.in[0].dtype == kBool;
-    return rtc::LoopText{std::string(kDeviceMembers) + " double value;",
-                         "__device__ __forceinline__ long long Source(long long s, long long size) { return s >= 0 && s < size ? s : " + outside + "; }\n",
-                         "    I rest = i;\n    const I w = rest % static_cast<I>(a.lw); rest /= static_cast<I>(a.lw);\n    const I h = rest % static_cast<I>(a.lh); rest /= static_cast<I>(a.lh);\n"
-                         "    const I d = rest % static_cast<I>(a.ld); rest /= static_cast<I>(a.ld);\n"
-                         "    const long long x = Source(static_cast<long long>(w) - a.bw, a.sw), y = Source(static_cast<long long>(h) - a.bh, a.sh), z = Source(static_cast<long long>(d) - a.bd, a.sd);\n"
-                         "    if (x >= 0 && y >= 0 && z >= 0) a.large[i] = a.small[((rest * a.sd + z) * a.sh + y) * a.sw + x];\n    else " +
-                             std::string(real ? "mx::Store(a.large, i, a.value);\n" : "a.large[i] = static_cast<D0>(static_cast<long long>(a.value));\n")};
+    return rtc::LoopText{
+        std::string(kDeviceMembers) + " double value;",
+        "__device__ __forceinline__ long long Source(long long s, long long size) { return s >= 0 && s < size ? s : " + outside + "; }\n",
+        "    I rest = i;\n    const I w = rest % static_cast<I>(a.lw); rest /= static_cast<I>(a.lw);\n    const I h = rest % "
+        "static_cast<I>(a.lh); rest /= static_cast<I>(a.lh);\n"
+        "    const I d = rest % static_cast<I>(a.ld); rest /= static_cast<I>(a.ld);\n"
+        "    const long long x = Source(static_cast<long long>(w) - a.bw, a.sw), y = Source(static_cast<long long>(h) - a.bh, a.sh), z = "
+        "Source(static_cast<long long>(d) - a.bd, a.sd);\n"
+        "    if (x >= 0 && y >= 0 && z >= 0) a.large[i] = a.small[((rest * a.sd + z) * a.sh + y) * a.sw + x];\n    else " +
+            std::string(real ? "mx::Store(a.large, i, a.value);\n" : "a.large[i] = static_cast<D0>(static_cast<long long>(a.value));\n")};
   });
 }
 
@@ -128,27 +146,41 @@ void PadBackOnDevice(KernelArgs& a, const PadParam& p) {
   rtc::Arguments args = DeviceArguments(p, a.out[0], a.in[0]);
   rtc::LaunchItems(a.run, {"pad_backward", {a.out[0].dtype}, p.mode}, a.out[0].Size(), &args, [&] {
     // the places that show an element along one dimension: number c of Places(...), or -1
-    std::string functions = std::string("typedef ") + (a.out[0].dtype == kFloat64 ? "double" : IsFloating(a.out[0].dtype) ? "float" : "long long") + " A;\n";
+    std::string functions = std::string("typedef ") +
+                            (a.out[0].dtype == kFloat64   ? "double"
+                             : IsFloating(a.out[0].dtype) ? "float"
+                                                          : "long long") +
+                            " A;\n";
     if (p.mode == kConstant) {
-      functions += "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 1; }\n"
-                   "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return s + before; }\n";
+      functions +=
+          "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 1; }\n"
+          "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return s + "
+          "before; }\n";
     } else if (p.mode == kEdge) {
-      functions += "__device__ __forceinline__ long long Places(long long s, long long size, long long large, long long before) {\n"
-                   "  return 1 + (s == 0 ? before : 0) + (s == size - 1 ? large - before - size : 0);\n}\n"
-                   "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return (s == 0 ? 0 : s + before) + c; }\n";
+      functions +=
+          "__device__ __forceinline__ long long Places(long long s, long long size, long long large, long long before) {\n"
+          "  return 1 + (s == 0 ? before : 0) + (s == size - 1 ? large - before - size : 0);\n}\n"
+          "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return (s == 0 ? "
+          "0 : s + before) + c; }\n";
     } else {
-      functions += "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 3; }\n"
-                   "__device__ __forceinline__ long long Place(long long c, long long s, long long size, long long large, long long before) {\n"
-                   "  if (c == 0) return s + before;\n  const long long at = c == 1 ? before - s : before + 2 * (size - 1) - s;\n"
-                   "  return (c == 1 ? s > 0 && at >= 0 : s < size - 1 && at < large) ? at : -1;\n}\n";
+      functions +=
+          "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 3; }\n"
+          "__device__ __forceinline__ long long Place(long long c, long long s, long long size, long long large, long long before) {\n"
+          "  if (c == 0) return s + before;\n  const long long at = c == 1 ? before - s : before + 2 * (size - 1) - s;\n"
+          "  return (c == 1 ? s > 0 && at >= 0 : s < size - 1 && at < large) ? at : -1;\n}\n";
     }
     return rtc::LoopText{kDeviceMembers, functions,
-                         "    I rest = i;\n    const long long w = rest % static_cast<I>(a.sw); rest /= static_cast<I>(a.sw);\n    const long long h = rest % static_cast<I>(a.sh); rest /= static_cast<I>(a.sh);\n"
+                         "    I rest = i;\n    const long long w = rest % static_cast<I>(a.sw); rest /= static_cast<I>(a.sw);\n    const "
+                         "long long h = rest % static_cast<I>(a.sh); rest /= static_cast<I>(a.sh);\n"
                          "    const long long d = rest % static_cast<I>(a.sd); rest /= static_cast<I>(a.sd);\n    A sum = A(0);\n"
-                         "    for (long long p = 0; p < Places(d, a.sd, a.ld, a.bd); ++p) {\n      const long long z = Place(p, d, a.sd, a.ld, a.bd);\n      if (z < 0) continue;\n"
-                         "      for (long long q = 0; q < Places(h, a.sh, a.lh, a.bh); ++q) {\n        const long long y = Place(q, h, a.sh, a.lh, a.bh);\n        if (y < 0) continue;\n"
-                         "        for (long long r = 0; r < Places(w, a.sw, a.lw, a.bw); ++r) {\n          const long long x = Place(r, w, a.sw, a.lw, a.bw);\n"
-                         "          if (x >= 0) sum += mx::Load<A>(a.large, ((rest * a.ld + z) * a.lh + y) * a.lw + x);\n        }\n      }\n    }\n    mx::Store(a.small, i, sum);\n"};
+                         "    for (long long p = 0; p < Places(d, a.sd, a.ld, a.bd); ++p) {\n      const long long z = Place(p, d, a.sd, "
+                         "a.ld, a.bd);\n      if (z < 0) continue;\n"
+                         "      for (long long q = 0; q < Places(h, a.sh, a.lh, a.bh); ++q) {\n        const long long y = Place(q, h, "
+                         "a.sh, a.lh, a.bh);\n        if (y < 0) continue;\n"
+                         "        for (long long r = 0; r < Places(w, a.sw, a.lw, a.bw); ++r) {\n          const long long x = Place(r, w, "
+                         "a.sw, a.lw, a.bw);\n"
+                         "          if (x >= 0) sum += mx::Load<A>(a.large, ((rest * a.ld + z) * a.lh + y) * a.lw + x);\n        }\n      "
+                         "}\n    }\n    mx::Store(a.small, i, sum);\n"};
   });
 }
 
@@ -168,12 +200,15 @@ void Pad(KernelArgs& a) {
     const char* from = a.in[0].data<char>() + from_row * width * bytes;
     std::memcpy(to + left * bytes, from, static_cast<size_t>(width * bytes));
     if (p.mode == kConstant) return;
-    for (int64_t c = 0; c < left; ++c) std::memcpy(to + c * bytes, from + columns[static_cast<size_t>(c)] * bytes, static_cast<size_t>(bytes));
-    for (int64_t c = left + width; c < wide; ++c) std::memcpy(to + c * bytes, from + columns[static_cast<size_t>(c)] * bytes, static_cast<size_t>(bytes));
+    for (int64_t c = 0; c < left; ++c)
+      std::memcpy(to + c * bytes, from + columns[static_cast<size_t>(c)] * bytes, static_cast<size_t>(bytes));
+    for (int64_t c = left + width; c < wide; ++c)
+      std::memcpy(to + c * bytes, from + columns[static_cast<size_t>(c)] * bytes, static_cast<size_t>(bytes));
   });
 }
 
-// [ograd, data] -> gradient of data: sums over the places where an element shows. Planes are separate, so threads never meet.
+// [ograd, data] -> gradient of data: sums over the places where an element shows. Planes are
+// separate, so threads never meet.
 void PadBack(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   if (a.run.ctx.is_gpu()) return PadBackOnDevice(a, a.param<PadParam>());
@@ -217,7 +252,7 @@ void PadBack(KernelArgs& a) {
         return (*in)[0].known() && (*in)[1].known();
       })
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        static const char* const modes[] = {"constant", "edge", "reflect"};   // the constant has no part in the gradient, so it is 0 here
+        static const char* const modes[] = {"constant", "edge", "reflect"};  // the constant has no part in the gradient, so it is 0 here
         const auto& p = node->attrs->get<PadParam>();
         return std::vector<NodeEntry>{MakeOp("Pad", {ograds[0]}, {{"mode", modes[p.mode]}, {"pad_width", p.pad_width.str()}}), NodeEntry{}};
       })

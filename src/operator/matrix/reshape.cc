@@ -3,7 +3,7 @@
 
 #include "mxnet/ndarray.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -26,9 +26,12 @@ struct ReshapeParam : public dmlc::Parameter<ReshapeParam> {
   bool keep_highest;
   DMLC_DECLARE_PARAMETER(ReshapeParam) {
     DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe(
-        "Sizes > 0, or codes: 0 copies this dimension, -1 is inferred, -2 copies all remaining dimensions, -3 merges two, -4 splits one into the next two sizes.");
+        "Sizes > 0, or codes: 0 copies this dimension, -1 is inferred, -2 copies all remaining dimensions, -3 merges two, -4 splits one "
+        "into the next two sizes.");
     DMLC_DECLARE_FIELD(reverse).set_default(false).describe("Resolve the codes from the last dimension to the first.");
-    DMLC_DECLARE_FIELD(target_shape).set_default(Shape()).describe("Older form of `shape`, used without it: one size may be 0 and is inferred.");
+    DMLC_DECLARE_FIELD(target_shape)
+        .set_default(Shape())
+        .describe("Older form of `shape`, used without it: one size may be 0 and is inferred.");
     DMLC_DECLARE_FIELD(keep_highest).set_default(false).describe("With `target_shape`: keep the first dimension of the input.");
   }
 };
@@ -65,7 +68,9 @@ struct ExpandDimsParam : public dmlc::Parameter<ExpandDimsParam> {
 struct SqueezeParam : public dmlc::Parameter<SqueezeParam> {
   dmlc::optional<Shape> axis;
   DMLC_DECLARE_PARAMETER(SqueezeParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Dimensions to remove, each of size 1; None removes all of size 1.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<Shape>())
+        .describe("Dimensions to remove, each of size 1; None removes all of size 1.");
   }
 };
 
@@ -109,7 +114,8 @@ Shape InferTarget(const Attrs& attrs, const Shape& from, const ReshapeParam& p) 
   return Shape(dims);
 }
 
-// Fills the one open dimension of `from` so that it has as many elements as `to`; does nothing where that is not possible.
+// Fills the one open dimension of `from` so that it has as many elements as `to`; does nothing
+// where that is not possible.
 void FillFromResult(Shape* from, const Shape& to) {
   if (!to.known() || !from->ndim_known()) return;
   int open = -1;
@@ -126,11 +132,12 @@ void FillFromResult(Shape* from, const Shape& to) {
   if (open >= 0 && known > 0 && to.Size() % known == 0) (*from)[open] = to.Size() / known;
 }
 
-// The codes of Reshape over dimensions of which some are open: so are those of the result that follow from them. Nothing where the codes do not fit.
+// The codes of Reshape over dimensions of which some are open: so are those of the result that
+// follow from them. Nothing where the codes do not fit.
 Shape OpenReshape(const Shape& from, const Shape& codes, bool reverse) {
   constexpr int64_t kOpen = Shape::kUnknownDim;
   std::vector<int64_t> src(from.begin(), from.end()), code(codes.begin(), codes.end()), out;
-  if (reverse) {   // a split is read from the right: not worth a guess
+  if (reverse) {  // a split is read from the right: not worth a guess
     if (std::find(code.begin(), code.end(), -4) != code.end()) return Shape();
     std::reverse(src.begin(), src.end());
     std::reverse(code.begin(), code.end());
@@ -175,7 +182,8 @@ bool ReshapeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     return false;
   }
   AssignShape(attrs, "the result", &(*out)[0],
-              by_target ? InferTarget(attrs, from, p) : NDArray::InferReshape(from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));
+              by_target ? InferTarget(attrs, from, p)
+                        : NDArray::InferReshape(from, std::vector<int64_t>(p.shape.begin(), p.shape.end()), p.reverse));
   return true;
 }
 
@@ -218,14 +226,23 @@ std::vector<int64_t> ResolveNumpyX(const Attrs& attrs, const Shape& from, const 
         out.push_back(-1);
         ++at;
         break;
-      case -2: need(1); out.push_back(src[at++]); break;
+      case -2:
+        need(1);
+        out.push_back(src[at++]);
+        break;
       case -3:
         need(1);
         if (src[at] != 1) FailReshape(attrs, from, codes, "-3 drops a dimension of size 1, this one has " + std::to_string(src[at]));
         ++at;
         break;
-      case -4: while (at < src.size()) out.push_back(src[at++]); break;
-      case -5: need(2); out.push_back(src[at] * src[at + 1]); at += 2; break;
+      case -4:
+        while (at < src.size()) out.push_back(src[at++]);
+        break;
+      case -5:
+        need(2);
+        out.push_back(src[at] * src[at + 1]);
+        at += 2;
+        break;
       case -6: {
         need(1);
         if (i + 2 >= code.size()) FailReshape(attrs, from, codes, "-6 must be followed by two sizes");
@@ -234,7 +251,8 @@ std::vector<int64_t> ResolveNumpyX(const Attrs& attrs, const Shape& from, const 
         const int64_t d = src[at++];
         if (a == -1 && b > 0 && d % b == 0) a = d / b;
         if (b == -1 && a > 0 && d % a == 0) b = d / a;
-        if (a <= 0 || b <= 0 || a > d || a * b != d) FailReshape(attrs, from, codes, "the two sizes behind -6 must multiply to " + std::to_string(d));
+        if (a <= 0 || b <= 0 || a > d || a * b != d)
+          FailReshape(attrs, from, codes, "the two sizes behind -6 must multiply to " + std::to_string(d));
         out.push_back(a);
         out.push_back(b);
         i += 2;
@@ -309,9 +327,10 @@ bool SqueezeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (p.axis.has_value()) {
     for (int64_t a : p.axis.value()) {
       const int axis = CheckedAxis(attrs, a, n);
-      MXNET_CHECK_KIND(!drop[axis], Value) << "[" << attrs.op->name << "] axis " << p.axis.value() << " names dimension " << axis << " twice";
-      MXNET_CHECK_KIND(from[axis] == 1 || from[axis] < 0, Value) << "[" << attrs.op->name << "] dimension " << axis << " of " << from << " has size "
-                                                                << from[axis] << "; only size 1 can be removed";
+      MXNET_CHECK_KIND(!drop[axis], Value) << "[" << attrs.op->name << "] axis " << p.axis.value() << " names dimension " << axis
+                                           << " twice";
+      MXNET_CHECK_KIND(from[axis] == 1 || from[axis] < 0, Value) << "[" << attrs.op->name << "] dimension " << axis << " of " << from
+                                                                 << " has size " << from[axis] << "; only size 1 can be removed";
       drop[axis] = true;
     }
   } else {
@@ -333,7 +352,10 @@ Op& ShapeOnly(Op& op, const char* text, const char* input) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  ShapeOnly(Op::Register("Reshape"), "The same elements in another shape.", "data").alias("reshape").set_param<ReshapeParam>().set_infer_shape(ReshapeShape);
+  ShapeOnly(Op::Register("Reshape"), "The same elements in another shape.", "data")
+      .alias("reshape")
+      .set_param<ReshapeParam>()
+      .set_infer_shape(ReshapeShape);
   ShapeOnly(Op::Register("_np_reshape"), "The same elements in another shape, as numpy.reshape.", "a")
       .set_param<NumpyReshapeParam>()
       .set_infer_shape(NumpyReshapeShape);

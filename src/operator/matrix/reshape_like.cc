@@ -1,5 +1,5 @@
 // reshape_like, shape_array, size_array: shapes as arguments and as values.
-#include "operator/init/device_fill.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
 
@@ -9,8 +9,12 @@ namespace {
 struct ReshapeLikeParam : public dmlc::Parameter<ReshapeLikeParam> {
   dmlc::optional<int> lhs_begin, lhs_end, rhs_begin, rhs_end;
   DMLC_DECLARE_PARAMETER(ReshapeLikeParam) {
-    DMLC_DECLARE_FIELD(lhs_begin).set_default(dmlc::optional<int>()).describe("First dimension of lhs to replace; None is 0, negative counts from the end.");
-    DMLC_DECLARE_FIELD(lhs_end).set_default(dmlc::optional<int>()).describe("Dimension of lhs behind the last to replace; None is the number of dimensions.");
+    DMLC_DECLARE_FIELD(lhs_begin)
+        .set_default(dmlc::optional<int>())
+        .describe("First dimension of lhs to replace; None is 0, negative counts from the end.");
+    DMLC_DECLARE_FIELD(lhs_end)
+        .set_default(dmlc::optional<int>())
+        .describe("Dimension of lhs behind the last to replace; None is the number of dimensions.");
     DMLC_DECLARE_FIELD(rhs_begin).set_default(dmlc::optional<int>()).describe("First dimension of rhs to take.");
     DMLC_DECLARE_FIELD(rhs_end).set_default(dmlc::optional<int>()).describe("Dimension of rhs behind the last to take.");
   }
@@ -21,8 +25,8 @@ MXNET_REGISTER_PARAM(ReshapeLikeParam);
 int Bound(const Attrs& attrs, const dmlc::optional<int>& given, int ndim, int fallback, const char* what) {
   if (!given.has_value()) return fallback;
   const int value = given.value() < 0 ? given.value() + ndim : given.value();
-  MXNET_CHECK_KIND(value >= 0 && value <= ndim, Value) << "[" << attrs.op->name << "] " << what << "=" << given.value() << "; an array of " << ndim
-                                                       << " dimensions accepts " << -ndim << " to " << ndim;
+  MXNET_CHECK_KIND(value >= 0 && value <= ndim, Value) << "[" << attrs.op->name << "] " << what << "=" << given.value() << "; an array of "
+                                                       << ndim << " dimensions accepts " << -ndim << " to " << ndim;
   return value;
 }
 
@@ -35,8 +39,9 @@ bool ReshapeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if (!whole) {
     const int lb = Bound(attrs, p.lhs_begin, lhs.ndim(), 0, "lhs_begin"), le = Bound(attrs, p.lhs_end, lhs.ndim(), lhs.ndim(), "lhs_end");
     const int rb = Bound(attrs, p.rhs_begin, rhs.ndim(), 0, "rhs_begin"), re = Bound(attrs, p.rhs_end, rhs.ndim(), rhs.ndim(), "rhs_end");
-    MXNET_CHECK_KIND(lb <= le && rb <= re, Value) << "[" << attrs.op->name << "] lhs_begin=" << lb << ", lhs_end=" << le << ", rhs_begin=" << rb
-                                                  << ", rhs_end=" << re << "; each begin must not lie behind its end";
+    MXNET_CHECK_KIND(lb <= le && rb <= re, Value)
+        << "[" << attrs.op->name << "] lhs_begin=" << lb << ", lhs_end=" << le << ", rhs_begin=" << rb << ", rhs_end=" << re
+        << "; each begin must not lie behind its end";
     std::vector<int64_t> dims(lhs.begin(), lhs.begin() + lb);
     dims.insert(dims.end(), rhs.begin() + rb, rhs.begin() + re);
     dims.insert(dims.end(), lhs.begin() + le, lhs.end());

@@ -1,9 +1,10 @@
-// slice, slice_axis, slice_like, their gradients, and assignment into slices. All are one box with a start and a step per dimension.
+// slice, slice_axis, slice_like, their gradients, and assignment into slices. All are one box with
+// a start and a step per dimension.
 #include <algorithm>
 
-#include "operator/init/device_fill.h"
+#include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/matrix/slice_param.h"
 
 namespace mxnet {
@@ -12,7 +13,8 @@ namespace {
 struct SliceParam : public dmlc::Parameter<SliceParam> {
   OptionalInts begin, end, step;
   DMLC_DECLARE_PARAMETER(SliceParam) {
-    DMLC_DECLARE_FIELD(begin).describe("First index by dimension; None takes the end from which the step leads away, negative counts from the end.");
+    DMLC_DECLARE_FIELD(begin).describe(
+        "First index by dimension; None takes the end from which the step leads away, negative counts from the end.");
     DMLC_DECLARE_FIELD(end).describe("Index that is not reached any more, by dimension; None goes to the end.");
     DMLC_DECLARE_FIELD(step).set_default(OptionalInts()).describe("Distance of indices by dimension, not 0; None or nothing is 1.");
   }
@@ -86,7 +88,7 @@ Box ResolveSlice(const Attrs& attrs, const Shape& whole, const OptionalInts& beg
     const uint64_t stride = s > 0 ? static_cast<uint64_t>(s) : uint64_t{0} - static_cast<uint64_t>(s);
     box.size[i] = span > 0 ? static_cast<int64_t>((static_cast<uint64_t>(span) + stride - 1) / stride) : 0;
     box.first[i] = b;
-    if (box.size[i] <= 1) box.step[i] = 1;   // a huge step must not overflow an offset
+    if (box.size[i] <= 1) box.step[i] = 1;  // a huge step must not overflow an offset
   }
   return box;
 }
@@ -109,9 +111,9 @@ Box SliceAxisBox(const Attrs& attrs, const Shape& whole, const Shape&) {
   if (length < 0) return box;
   const int64_t b = p.begin < 0 ? p.begin + length : p.begin;
   const int64_t e = !p.end.has_value() ? length : p.end.value() < 0 ? p.end.value() + length : p.end.value();
-  MXNET_CHECK_KIND(b >= 0 && b < e && e <= length, Value) << "[" << attrs.op->name << "] begin=" << p.begin << ", end=" << p.end << " of dimension " << axis
-                                                          << " with " << length << " entries; accepted: 0 <= begin < end <= " << length
-                                                          << ", negative ones count from the end";
+  MXNET_CHECK_KIND(b >= 0 && b < e && e <= length, Value)
+      << "[" << attrs.op->name << "] begin=" << p.begin << ", end=" << p.end << " of dimension " << axis << " with " << length
+      << " entries; accepted: 0 <= begin < end <= " << length << ", negative ones count from the end";
   box.first[axis] = b;
   box.size[axis] = e - b;
   return box;
@@ -121,9 +123,10 @@ Box SliceLikeBox(const Attrs& attrs, const Shape& whole, const Shape& like) {
   const auto& p = attrs.get<SliceLikeParam>();
   Box box(whole);
   auto cut = [&](int axis) {
-    MXNET_CHECK_KIND(axis < like.ndim(), Value) << "[" << attrs.op->name << "] axis " << axis << " does not exist in shape_like of shape " << like;
-    MXNET_CHECK_KIND(whole[axis] < 0 || like[axis] <= whole[axis], Value) << "[" << attrs.op->name << "] dimension " << axis << " of shape_like " << like
-                                                                          << " is larger than that of data " << whole;
+    MXNET_CHECK_KIND(axis < like.ndim(), Value)
+        << "[" << attrs.op->name << "] axis " << axis << " does not exist in shape_like of shape " << like;
+    MXNET_CHECK_KIND(whole[axis] < 0 || like[axis] <= whole[axis], Value)
+        << "[" << attrs.op->name << "] dimension " << axis << " of shape_like " << like << " is larger than that of data " << whole;
     box.size[axis] = like[axis];
   };
   if (p.axes.ndim() <= 0) {
@@ -200,7 +203,7 @@ bool TakeBackShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return (*in)[0].known() && (*out)[0].known();
 }
 
-bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {   // shape_like may have any dtype
+bool FirstType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {  // shape_like may have any dtype
   AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
   AssignType(attrs, "the first input", &(*in)[0], (*out)[0]);
   return (*in)[0] != kDTypeUnknown;
@@ -237,7 +240,8 @@ void AssignScalar(KernelArgs& a) {
   int64_t offset;
   Strides(box, out.shape, &offset, &strides);
   const size_t bytes = DTypeSize(out.dtype);
-  CopyStrided(a.run, one.dptr, same.data(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.data(), box.size.dims(), out.shape.ndim(), bytes);
+  CopyStrided(a.run, one.dptr, same.data(), out.data<char>() + offset * static_cast<int64_t>(bytes), strides.data(), box.size.dims(),
+              out.shape.ndim(), bytes);
 }
 
 std::string Text(const OptionalInts& v) {
@@ -247,7 +251,9 @@ std::string Text(const OptionalInts& v) {
 }
 
 template <typename P>
-AttrDict SliceDict(const P& p) { return {{"begin", Text(p.begin)}, {"end", Text(p.end)}, {"step", Text(p.step)}}; }
+AttrDict SliceDict(const P& p) {
+  return {{"begin", Text(p.begin)}, {"end", Text(p.end)}, {"step", Text(p.step)}};
+}
 
 // Gradient of lhs: zero where it was overwritten.
 template <typename P>
@@ -256,10 +262,8 @@ NodeEntry Cleared(const NodePtr& node, const NodeEntry& ograd) {
 }
 
 Op& TakeRecord(const char* name, const char* text, const char* backward) {
-  return Op::Register(name)
-      .describe(text)
-      .set_infer_type(FirstType)
-      .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  return Op::Register(name).describe(text).set_infer_type(FirstType).set_gradient(
+      [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         std::vector<NodeEntry> in = {ograds[0]}, grads(node->num_inputs());
         in.insert(in.end(), node->inputs.begin(), node->inputs.end());
         grads[0] = NodeEntry{MakeNodeLike(backward, *node, std::move(in)), 0, 0};
@@ -307,7 +311,9 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_inputs({"data", "shape_like"})
       .set_infer_shape(TakeShape<SliceLikeBox>)
       .set_kernel(Take<SliceLikeBox>);
-  TakeBackRecord<SliceLikeBox>("_backward_slice_like", "slice_like").set_param<SliceLikeParam>().set_inputs({"ograd", "data", "shape_like"});
+  TakeBackRecord<SliceLikeBox>("_backward_slice_like", "slice_like")
+      .set_param<SliceLikeParam>()
+      .set_inputs({"ograd", "data", "shape_like"});
   Op::Register("_slice_assign")
       .describe("lhs with a slice replaced by rhs.")
       .alias("_crop_assign")
@@ -329,7 +335,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
       .set_inplace({{0, 0}})
       .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         if (!ElemwiseShape(attrs, in, out)) return false;
-        SliceScalarBox(attrs, (*in)[0], Shape());   // refuses what does not fit
+        SliceScalarBox(attrs, (*in)[0], Shape());  // refuses what does not fit
         return true;
       })
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

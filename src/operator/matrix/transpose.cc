@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "operator/matrix/axes.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -11,7 +11,8 @@ namespace {
 struct TransposeParam : public dmlc::Parameter<TransposeParam> {
   Shape axes;
   DMLC_DECLARE_PARAMETER(TransposeParam) {
-    DMLC_DECLARE_FIELD(axes).set_default(Shape()).describe("Dimension i of the result is dimension axes[i] of the input; without it, the order is reversed.");
+    DMLC_DECLARE_FIELD(axes).set_default(Shape()).describe(
+        "Dimension i of the result is dimension axes[i] of the input; without it, the order is reversed.");
   }
 };
 
@@ -41,7 +42,8 @@ Axes TransposeAxes(const Attrs& attrs, int ndim) {
     for (int i = 0; i < ndim; ++i) axes[i] = ndim - 1 - i;
     return axes;
   }
-  MXNET_CHECK_KIND(given.ndim() == ndim, Value) << "[" << attrs.op->name << "] axes " << given << " for an array of " << ndim << " dimensions; each must be named once";
+  MXNET_CHECK_KIND(given.ndim() == ndim, Value)
+      << "[" << attrs.op->name << "] axes " << given << " for an array of " << ndim << " dimensions; each must be named once";
   std::vector<bool> seen(ndim, false);
   for (int i = 0; i < ndim; ++i) {
     axes[i] = CheckedAxis(attrs, given[i], ndim, "axes");
@@ -97,9 +99,15 @@ Op& PermuteRecord(const char* name, const char* text, const char* input, const c
 
 [[maybe_unused]] const bool registered = [] {
   PermuteRecord<TransposeAxes>("transpose", "Permutes the dimensions.", "data", "_backward_transpose").set_param<TransposeParam>();
-  PermuteRecord<TransposeAxes>("_np_transpose", "Permutes the dimensions.", "a", "_backward_transpose").alias("_npi_transpose").set_param<TransposeParam>();
-  PermuteRecord<InverseTransposeAxes>("_backward_transpose", "Undoes a transpose with the same axes.", "data", "transpose").set_param<TransposeParam>();
-  PermuteRecord<SwapAxes>("SwapAxis", "Exchanges two dimensions.", "data", "SwapAxis").alias("swapaxes").alias("_npi_swapaxes").set_param<SwapAxisParam>();
+  PermuteRecord<TransposeAxes>("_np_transpose", "Permutes the dimensions.", "a", "_backward_transpose")
+      .alias("_npi_transpose")
+      .set_param<TransposeParam>();
+  PermuteRecord<InverseTransposeAxes>("_backward_transpose", "Undoes a transpose with the same axes.", "data", "transpose")
+      .set_param<TransposeParam>();
+  PermuteRecord<SwapAxes>("SwapAxis", "Exchanges two dimensions.", "data", "SwapAxis")
+      .alias("swapaxes")
+      .alias("_npi_swapaxes")
+      .set_param<SwapAxisParam>();
   return true;
 }();
 

@@ -1,4 +1,5 @@
-// Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and the two phases of LAMB (You et al. 2020).
+// Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and the two phases of LAMB (You et
+// al. 2020).
 #include <cmath>
 #include <cstring>
 
@@ -8,8 +9,8 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_UPDATE_BETAS                                                                                 \
-  DMLC_DECLARE_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient.");      \
+#define MXNET_UPDATE_BETAS                                                                            \
+  DMLC_DECLARE_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient."); \
   DMLC_DECLARE_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square.")
 
 struct AdamParam : public dmlc::Parameter<AdamParam> {
@@ -103,14 +104,16 @@ InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
       } else if (!s.known()) {
         known = false;
       } else {
-        MXNET_CHECK_KIND(s.Size() == 1, Value) << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s << "; accepted: one element";
+        MXNET_CHECK_KIND(s.Size() == 1, Value) << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s
+                                               << "; accepted: one element";
       }
     }
     return known;
   };
 }
 
-/* The last input is the factor on the gradient; 0 or a number that is not finite (a loss scale that overflowed) skips the update. */
+/* The last input is the factor on the gradient; 0 or a number that is not finite (a loss scale that
+ * overflowed) skips the update. */
 template <bool kMaster>
 void AdamWKernel(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
@@ -170,14 +173,19 @@ void Lamb2Kernel(KernelArgs& a) {
   ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
 }
 
-[[maybe_unused]] Op& adam = SetUpdate<AdamParam>(Op::Register("adam_update"), UpdateRule::kAdam, {"weight", "grad", "mean", "var"})
-    .alias("_sparse_adam_update")
-    .describe("Adam (Kingma and Ba, ICLR 2015): with g = clip(rescale_grad*grad + wd*weight), mean = beta1*mean + (1-beta1)*g, var = beta2*var + (1-beta2)*g*g; "
-              "weight -= lr*mean/(sqrt(var) + epsilon). The caller corrects the bias through lr. `mean` and `var` are updated in place.");
+[[maybe_unused]] Op& adam =
+    SetUpdate<AdamParam>(Op::Register("adam_update"), UpdateRule::kAdam, {"weight", "grad", "mean", "var"})
+        .alias("_sparse_adam_update")
+        .describe(
+            "Adam (Kingma and Ba, ICLR 2015): with g = clip(rescale_grad*grad + wd*weight), mean = beta1*mean + (1-beta1)*g, var = "
+            "beta2*var + (1-beta2)*g*g; "
+            "weight -= lr*mean/(sqrt(var) + epsilon). The caller corrects the bias through lr. `mean` and `var` are updated in place.");
 
 MXNET_REGISTER_OP(_adamw_update)
-    .describe("AdamW (Loshchilov and Hutter, ICLR 2019): Adam's means of g = clip(rescale_grad*grad); weight -= eta*(lr*mean/(sqrt(var) + epsilon) + wd*weight). "
-              "`rescale_grad` is an array of one element; when it is 0 or not finite nothing is updated. `mean` and `var` are updated in place.")
+    .describe(
+        "AdamW (Loshchilov and Hutter, ICLR 2019): Adam's means of g = clip(rescale_grad*grad); weight -= eta*(lr*mean/(sqrt(var) + "
+        "epsilon) + wd*weight). "
+        "`rescale_grad` is an array of one element; when it is 0 or not finite nothing is updated. `mean` and `var` are updated in place.")
     .set_param<AdamWParam>()
     .set_inputs({"weight", "grad", "mean", "var", "rescale_grad"})
     .set_mutate_inputs({2, 3})
@@ -188,7 +196,8 @@ MXNET_REGISTER_OP(_adamw_update)
     .set_kernel(AdamWKernel<false>);
 
 MXNET_REGISTER_OP(_mp_adamw_update)
-    .describe("_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the result.")
+    .describe(
+        "_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the result.")
     .set_param<AdamWParam>()
     .set_inputs({"weight", "grad", "mean", "var", "weight32", "rescale_grad"})
     .set_mutate_inputs({2, 3, 4})
@@ -198,20 +207,26 @@ MXNET_REGISTER_OP(_mp_adamw_update)
     .set_dtypes(MasterDTypes())
     .set_kernel(AdamWKernel<true>);
 
-[[maybe_unused]] Op& lamb1 = SetUpdate<Lamb1Param>(Op::Register("lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var"})
-    .set_inplace({{1, 0}})
-    .describe("LAMB (You et al., ICLR 2020), direction of the step: Adam's means of clip(rescale_grad*grad), divided by 1 - beta^t with bias_correction; "
-              "mean/(sqrt(var) + epsilon) + wd*weight. `mean` and `var` are updated in place, the weight is not.");
+[[maybe_unused]] Op& lamb1 =
+    SetUpdate<Lamb1Param>(Op::Register("lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var"})
+        .set_inplace({{1, 0}})
+        .describe(
+            "LAMB (You et al., ICLR 2020), direction of the step: Adam's means of clip(rescale_grad*grad), divided by 1 - beta^t with "
+            "bias_correction; "
+            "mean/(sqrt(var) + epsilon) + wd*weight. `mean` and `var` are updated in place, the weight is not.");
 
-[[maybe_unused]] Op& mp_lamb1 = SetUpdate<Lamb1Param>(Op::Register("mp_lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var", "weight32"}, true)
-    .set_mutate_inputs({2, 3})
-    .set_inplace(std::vector<std::pair<int, int>>{})
-    .set_infer_type(UpdateType({2, 3, 4}, true))
-    .describe("lamb_update_phase1 for 16-bit weights: reads `weight32`, the means and the result are float32.");
+[[maybe_unused]] Op& mp_lamb1 =
+    SetUpdate<Lamb1Param>(Op::Register("mp_lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var", "weight32"}, true)
+        .set_mutate_inputs({2, 3})
+        .set_inplace(std::vector<std::pair<int, int>>{})
+        .set_infer_type(UpdateType({2, 3, 4}, true))
+        .describe("lamb_update_phase1 for 16-bit weights: reads `weight32`, the means and the result are float32.");
 
 MXNET_REGISTER_OP(lamb_update_phase2)
-    .describe("LAMB (You et al., ICLR 2020), the step: weight -= lr*ratio*g, where g is the direction of phase 1 and ratio = r1/r2, the norms of weight "
-              "(cut to [lower_bound, upper_bound]) and of g; 1 when either is 0.")
+    .describe(
+        "LAMB (You et al., ICLR 2020), the step: weight -= lr*ratio*g, where g is the direction of phase 1 and ratio = r1/r2, the norms of "
+        "weight "
+        "(cut to [lower_bound, upper_bound]) and of g; 1 when either is 0.")
     .set_param<Lamb2Param>()
     .set_inputs({"weight", "g", "r1", "r2"})
     .set_inplace({{0, 0}})
@@ -220,7 +235,9 @@ MXNET_REGISTER_OP(lamb_update_phase2)
     .set_kernel(Lamb2Kernel<false>);
 
 MXNET_REGISTER_OP(mp_lamb_update_phase2)
-    .describe("lamb_update_phase2 for 16-bit weights: `g`, the norms and `weight32` are float32; `weight32` is updated in place and rounded into the result.")
+    .describe(
+        "lamb_update_phase2 for 16-bit weights: `g`, the norms and `weight32` are float32; `weight32` is updated in place and rounded into "
+        "the result.")
     .set_param<Lamb2Param>()
     .set_inputs({"weight", "g", "r1", "r2", "weight32"})
     .set_mutate_inputs({4})

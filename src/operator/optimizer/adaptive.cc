@@ -1,4 +1,5 @@
-// RMSProp (Tieleman and Hinton 2012; Graves 2013), FTRL-proximal (McMahan et al. 2013) and FTML (Zheng and Kwok 2017).
+// RMSProp (Tieleman and Hinton 2012; Graves 2013), FTRL-proximal (McMahan et al. 2013) and FTML
+// (Zheng and Kwok 2017).
 #include <cmath>
 
 #include "operator/optimizer/update.h"
@@ -6,8 +7,10 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_UPDATE_CLIP_WEIGHTS \
-  DMLC_DECLARE_FIELD(clip_weights).set_default(-1.0f).describe("The new weights are cut to [-clip_weights, clip_weights]; negative: they are not.")
+#define MXNET_UPDATE_CLIP_WEIGHTS  \
+  DMLC_DECLARE_FIELD(clip_weights) \
+      .set_default(-1.0f)          \
+      .describe("The new weights are cut to [-clip_weights, clip_weights]; negative: they are not.")
 
 struct RmsPropParam : public dmlc::Parameter<RmsPropParam> {
   float lr, gamma1, epsilon, wd, rescale_grad, clip_gradient, clip_weights;
@@ -21,7 +24,8 @@ struct RmsPropParam : public dmlc::Parameter<RmsPropParam> {
     MXNET_UPDATE_CLIP_WEIGHTS;
   }
   void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = gamma1, h[5] = epsilon, h[6] = UpdateBound(clip_weights);
+    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = gamma1, h[5] = epsilon,
+    h[6] = UpdateBound(clip_weights);
   }
 };
 
@@ -53,9 +57,7 @@ struct FtrlParam : public dmlc::Parameter<FtrlParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = lamda1, h[5] = beta;
-  }
+  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = lamda1, h[5] = beta; }
 };
 
 struct FtmlParam : public dmlc::Parameter<FtmlParam> {
@@ -70,7 +72,8 @@ struct FtmlParam : public dmlc::Parameter<FtmlParam> {
     DMLC_DECLARE_FIELD(t).describe("Number of this update, from 1.");
     MXNET_UPDATE_WD;
     MXNET_UPDATE_RESCALE;
-    DMLC_DECLARE_FIELD(clip_grad).set_default(-1.0f).describe("The rescaled gradient is cut to [-clip_grad, clip_grad]; negative: it is not.");
+    DMLC_DECLARE_FIELD(clip_grad).set_default(-1.0f).describe(
+        "The rescaled gradient is cut to [-clip_grad, clip_grad]; negative: it is not.");
   }
   void Fill(double* h) const {
     h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_grad), h[4] = beta1, h[5] = beta2, h[6] = epsilon;
@@ -84,19 +87,24 @@ MXNET_REGISTER_PARAM(RmsPropAlexParam);
 MXNET_REGISTER_PARAM(FtrlParam);
 MXNET_REGISTER_PARAM(FtmlParam);
 
-[[maybe_unused]] Op& rmsprop = SetUpdate<RmsPropParam>(Op::Register("rmsprop_update"), UpdateRule::kRmsProp, {"weight", "grad", "n"})
-    .describe("RMSProp (Tieleman and Hinton 2012): with g = clip(rescale_grad*grad + wd*weight), n = gamma1*n + (1-gamma1)*g*g; "
-              "weight -= lr*g/sqrt(n + epsilon). `n` is updated in place.");
+[[maybe_unused]] Op& rmsprop =
+    SetUpdate<RmsPropParam>(Op::Register("rmsprop_update"), UpdateRule::kRmsProp, {"weight", "grad", "n"})
+        .describe(
+            "RMSProp (Tieleman and Hinton 2012): with g = clip(rescale_grad*grad + wd*weight), n = gamma1*n + (1-gamma1)*g*g; "
+            "weight -= lr*g/sqrt(n + epsilon). `n` is updated in place.");
 
-[[maybe_unused]] Op& alex = SetUpdate<RmsPropAlexParam>(Op::Register("rmspropalex_update"), UpdateRule::kRmsPropAlex, {"weight", "grad", "n", "g", "delta"})
-    .describe("Centred RMSProp with momentum (Graves 2013, arXiv:1308.0850, equations 38 to 45). `n`, `g` and `delta` are updated in place.");
+[[maybe_unused]] Op& alex =
+    SetUpdate<RmsPropAlexParam>(Op::Register("rmspropalex_update"), UpdateRule::kRmsPropAlex, {"weight", "grad", "n", "g", "delta"})
+        .describe(
+            "Centred RMSProp with momentum (Graves 2013, arXiv:1308.0850, equations 38 to 45). `n`, `g` and `delta` are updated in place.");
 
-[[maybe_unused]] Op& ftrl = SetUpdate<FtrlParam>(Op::Register("ftrl_update"), UpdateRule::kFtrl, {"weight", "grad", "z", "n"})
-    .alias("_sparse_ftrl_update")
-    .describe("Follow the regularized leader, proximal form (McMahan et al., KDD 2013). `z` and `n` are updated in place.");
+[[maybe_unused]] Op& ftrl =
+    SetUpdate<FtrlParam>(Op::Register("ftrl_update"), UpdateRule::kFtrl, {"weight", "grad", "z", "n"})
+        .alias("_sparse_ftrl_update")
+        .describe("Follow the regularized leader, proximal form (McMahan et al., KDD 2013). `z` and `n` are updated in place.");
 
 [[maybe_unused]] Op& ftml = SetUpdate<FtmlParam>(Op::Register("ftml_update"), UpdateRule::kFtml, {"weight", "grad", "d", "v", "z"})
-    .describe("Follow the moving leader (Zheng and Kwok, ICML 2017). `d`, `v` and `z` are updated in place.");
+                                .describe("Follow the moving leader (Zheng and Kwok, ICML 2017). `d`, `v` and `z` are updated in place.");
 
 }  // namespace
 }  // namespace mxnet

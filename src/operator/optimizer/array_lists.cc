@@ -1,4 +1,5 @@
-// Operators over lists of arrays that optimizers and loss scaling need: are all numbers finite, squared norms, LARS rates, reset.
+// Operators over lists of arrays that optimizers and loss scaling need: are all numbers finite,
+// squared norms, LARS rates, reset.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -7,8 +8,8 @@
 
 #include "base/dtype.h"
 #include "base/omp.h"
-#include "operator/init/device_fill.h"
-#include "operator/matrix/device_move.h"
+#include "operator/init/gpu_fill.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
 #include "rtc/loop.h"
@@ -19,7 +20,9 @@ namespace {
 struct AllFiniteParam : public dmlc::Parameter<AllFiniteParam> {
   bool init_output;
   DMLC_DECLARE_PARAMETER(AllFiniteParam) {
-    DMLC_DECLARE_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+    DMLC_DECLARE_FIELD(init_output)
+        .set_default(true)
+        .describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
   }
 };
 
@@ -28,7 +31,9 @@ struct MultiAllFiniteParam : public dmlc::Parameter<MultiAllFiniteParam> {
   bool init_output;
   DMLC_DECLARE_PARAMETER(MultiAllFiniteParam) {
     DMLC_DECLARE_FIELD(num_arrays).set_default(1).describe("Number of arrays.");
-    DMLC_DECLARE_FIELD(init_output).set_default(true).describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
+    DMLC_DECLARE_FIELD(init_output)
+        .set_default(true)
+        .describe("False: a result that already is 0 stays 0, so that several calls accumulate.");
   }
 };
 
@@ -83,7 +88,8 @@ bool OneNumberShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return AllKnown(*in);
 }
 
-/* The output is float32; the inputs are floating, each by itself. As in 1.x, integers of one type pass here too, and a call refuses them (set_dtypes). */
+/* The output is float32; the inputs are floating, each by itself. As in 1.x, integers of one type
+ * pass here too, and a call refuses them (set_dtypes). */
 bool SingleOutType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const bool alike = std::all_of(in->begin(), in->end(), [&](int t) { return t == (*in)[0]; });
   for (size_t i = 0; i < in->size(); ++i)
@@ -104,14 +110,17 @@ void FiniteKernel(KernelArgs& a) {
     } else {
       rtc::Arguments args;
       args.Add(a.out[0].dptr);
-      rtc::LaunchItems(a.run, {"finite_so_far", {}}, 1, &args, [] { return rtc::LoopText{"float* out;", "", "    if (*a.out != 0.0f) *a.out = 1.0f;\n"}; });
+      rtc::LaunchItems(a.run, {"finite_so_far", {}}, 1, &args, [] {
+        return rtc::LoopText{"float* out;", "", "    if (*a.out != 0.0f) *a.out = 1.0f;\n"};
+      });
     }
     for (const TBlob& array : a.in) {
       rtc::Arguments args;
       args.Add(array.dptr).Add(a.out[0].dptr);
-      rtc::LaunchItems(a.run, {"all_finite", {array.dtype}}, array.Size(), &args, [&] {   // whoever finds something writes the same
+      rtc::LaunchItems(a.run, {"all_finite", {array.dtype}}, array.Size(), &args, [&] {  // whoever finds something writes the same
         const std::string type = array.dtype == kFloat64 ? "double" : "float";
-        return rtc::LoopText{"const D0* in; float* out;", "", "    const " + type + " v = mx::Load<" + type + ">(a.in, i);\n    if (!(v - v == 0)) *a.out = 0.0f;\n"};
+        return rtc::LoopText{"const D0* in; float* out;", "",
+                             "    const " + type + " v = mx::Load<" + type + ">(a.in, i);\n    if (!(v - v == 0)) *a.out = 0.0f;\n"};
       });
     }
     return;
@@ -124,7 +133,7 @@ void FiniteKernel(KernelArgs& a) {
       using T = decltype(tag);
       const T* p = array.data<T>();
       ParallelFor(array.Size(), 0, [&](int64_t begin, int64_t end) {
-        constexpr int64_t kBlock = 4096;   // one infinity ends the search soon
+        constexpr int64_t kBlock = 4096;  // one infinity ends the search soon
         for (int64_t i = begin; i < end && finite.load(std::memory_order_relaxed); i += kBlock) {
           // 0 * x is 0 for finite x and NaN otherwise, so a sum over a block tells
           double sum = 0;
@@ -144,7 +153,8 @@ void SumSqKernel(KernelArgs& a) {
       TBlob sum = a.out[0];
       sum.dptr = a.out[0].data<float>() + k;
       sum.shape = Shape{1};
-      reduce::Reduce(a, reduce::kSumSquare, a.in[k], std::vector<char>(a.in[k].shape.ndim(), 1), reduce::Finish(), false, sum, OpReq::kWrite);
+      reduce::Reduce(a, reduce::kSumSquare, a.in[k], std::vector<char>(a.in[k].shape.ndim(), 1), reduce::Finish(), false, sum,
+                     OpReq::kWrite);
       continue;
     }
     double total = 0;
@@ -191,8 +201,10 @@ void LarsKernel(KernelArgs& a) {
     args.Add(a.out[0].dptr).Add(static_cast<double>(p.eta)).Add(static_cast<double>(p.eps)).Add(static_cast<double>(p.rescale_grad));
     return rtc::LaunchItems(a.run, {"multi_lars", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
       return rtc::LoopText{"const D0* lrs; const D0* weights; const D0* grads; const D0* wds; D0* out; double eta, eps, rescale;", "",
-                           "    const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)), grad = ::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;\n"
-                           "    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * weight + a.eps) : lr);\n"};
+                           "    const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)), grad = "
+                           "::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;\n"
+                           "    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * "
+                           "weight + a.eps) : lr);\n"};
     });
   }
   VisitFloating(a.in[0].dtype, "multi_lars", [&](auto tag) {
@@ -247,8 +259,10 @@ MXNET_REGISTER_OP(multi_sum_sq)
     .set_kernel(SumSqKernel);
 
 MXNET_REGISTER_OP(multi_lars)
-    .describe("Learning rates by layer-wise adaptive rate scaling (You et al. 2017, arXiv:1708.03888): lr * eta*|w| / (|g| + wd*|w| + eps), with |w| and "
-              "|g| from sums of squares and |g| rescaled; lr itself where either norm is 0. All arrays have one element per layer.")
+    .describe(
+        "Learning rates by layer-wise adaptive rate scaling (You et al. 2017, arXiv:1708.03888): lr * eta*|w| / (|g| + wd*|w| + eps), with "
+        "|w| and "
+        "|g| from sums of squares and |g| rescaled; lr itself where either norm is 0. All arrays have one element per layer.")
     .set_param<LarsParam>()
     .set_inputs({"lrs", "weights_sum_sq", "grads_sum_sq", "wds"})
     .set_infer_shape(ElemwiseShape)

@@ -66,7 +66,8 @@ MXNET_REGISTER_PARAM(MultiSgdMomParam);
 MXNET_REGISTER_PARAM(PreloadedSgdParam);
 MXNET_REGISTER_PARAM(PreloadedSgdMomParam);
 
-/* Inputs come as groups, one per weight: weight, grad (, mom) (, weight32); preloaded: two arrays with all rates and decays follow. */
+/* Inputs come as groups, one per weight: weight, grad (, mom) (, weight32); preloaded: two arrays
+ * with all rates and decays follow. */
 struct Groups {
   bool momentum, master, preloaded;
   int stride() const { return 2 + momentum + master; }
@@ -85,7 +86,8 @@ bool MultiShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   if constexpr (!kPreloaded) {
     const P& p = attrs.get<P>();
     MXNET_CHECK_KIND(p.lrs.size() == n && p.wds.size() == n, Value)
-        << "[" << attrs.op->name << "] got " << p.lrs.size() << " learning rates (lrs) and " << p.wds.size() << " decays (wds); accepted: num_weights = " << n << " of each";
+        << "[" << attrs.op->name << "] got " << p.lrs.size() << " learning rates (lrs) and " << p.wds.size()
+        << " decays (wds); accepted: num_weights = " << n << " of each";
   }
   bool known = true;
   for (int w = 0; w < n; ++w) {
@@ -99,7 +101,8 @@ bool MultiShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return known;
 }
 
-/* Every weight may have a dtype of its own: the reference requires one for all, which this contains. */
+/* Every weight may have a dtype of its own: the reference requires one for all, which this
+ * contains. */
 InferTypeFn MultiType(Groups g) {
   return [g](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     const int n = static_cast<int>(out->size()), stride = g.stride();
@@ -112,7 +115,8 @@ InferTypeFn MultiType(Groups g) {
       known &= UpdateType(singles)(attrs, &group, &result);
       const std::vector<int>& accepted = g.master ? MasterDTypes() : UpdateDTypes();
       MXNET_CHECK_KIND(!known || std::find(accepted.begin(), accepted.end(), result[0]) != accepted.end(), Type)
-          << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0]) << "; accepted: " << (g.master ? "float32, float16, bfloat16" : "float32, float64, float16, bfloat16");
+          << "[" << attrs.op->name << "] weight " << w << " is " << DTypeName(result[0])
+          << "; accepted: " << (g.master ? "float32, float16, bfloat16" : "float32, float64, float16, bfloat16");
       std::copy(group.begin(), group.end(), in->begin() + w * stride);
       (*out)[w] = result[0];
     }
@@ -158,7 +162,8 @@ void MultiKernel(KernelArgs& a) {
     std::vector<int64_t> sizes(n);
     for (int w = 0; w < n; ++w) sizes[w] = ends[w] - (w ? ends[w - 1] : 0);
     const float* rates = kPreloaded ? a.in[n * stride].template data<float>() : nullptr;
-    return UpdateOnDevice(a.run, updates.data(), sizes.data(), n, rates, kPreloaded ? a.in[n * stride + 1].template data<float>() : nullptr);
+    return UpdateOnDevice(a.run, updates.data(), sizes.data(), n, rates,
+                          kPreloaded ? a.in[n * stride + 1].template data<float>() : nullptr);
   }
   ParallelFor(total, 0, [&](int64_t begin, int64_t end) {
     size_t w = std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin();
@@ -212,12 +217,20 @@ void Register(const char* name, const char* text) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  Register<MultiSgdParam, false, false, false>("multi_sgd_update", "sgd_update of several weights; `data` is weight, grad of each in turn.");
-  Register<MultiSgdMomParam, true, false, false>("multi_sgd_mom_update", "sgd_mom_update of several weights; `data` is weight, grad, mom of each in turn. Each mom is updated in place.");
-  Register<MultiSgdParam, false, true, false>("multi_mp_sgd_update", "mp_sgd_update of several weights; `data` is weight, grad, weight32 of each in turn. Each weight32 is updated in place.");
+  Register<MultiSgdParam, false, false, false>("multi_sgd_update",
+                                               "sgd_update of several weights; `data` is weight, grad of each in turn.");
+  Register<MultiSgdMomParam, true, false, false>(
+      "multi_sgd_mom_update",
+      "sgd_mom_update of several weights; `data` is weight, grad, mom of each in turn. Each mom is updated in place.");
+  Register<MultiSgdParam, false, true, false>(
+      "multi_mp_sgd_update",
+      "mp_sgd_update of several weights; `data` is weight, grad, weight32 of each in turn. Each weight32 is updated in place.");
   Register<MultiSgdMomParam, true, true, false>("multi_mp_sgd_mom_update",
-                                                "mp_sgd_mom_update of several weights; `data` is weight, grad, mom, weight32 of each in turn. Each mom and weight32 is updated in place.");
-  const char* rates = "As the operator without preloaded_, with learning rates and decays in two arrays of num_weights float32 numbers at the end of `data`.";
+                                                "mp_sgd_mom_update of several weights; `data` is weight, grad, mom, weight32 of each in "
+                                                "turn. Each mom and weight32 is updated in place.");
+  const char* rates =
+      "As the operator without preloaded_, with learning rates and decays in two arrays of num_weights float32 numbers at the end of "
+      "`data`.";
   Register<PreloadedSgdParam, false, false, true>("preloaded_multi_sgd_update", rates);
   Register<PreloadedSgdMomParam, true, false, true>("preloaded_multi_sgd_mom_update", rates);
   Register<PreloadedSgdParam, false, true, true>("preloaded_multi_mp_sgd_update", rates);

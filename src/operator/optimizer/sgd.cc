@@ -1,4 +1,5 @@
-// Stochastic gradient descent: plain, with momentum (Polyak 1964), Nesterov's (Sutskever et al. 2013), by sign (Bernstein et al. 2018).
+// Stochastic gradient descent: plain, with momentum (Polyak 1964), Nesterov's (Sutskever et al.
+// 2013), by sign (Bernstein et al. 2018).
 #include "operator/optimizer/update.h"
 
 namespace mxnet {
@@ -14,9 +15,7 @@ struct SgdParam : public dmlc::Parameter<SgdParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_LAZY;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient);
-  }
+  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient); }
 };
 
 struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
@@ -30,9 +29,7 @@ struct SgdMomParam : public dmlc::Parameter<SgdMomParam> {
     MXNET_UPDATE_CLIP;
     MXNET_UPDATE_LAZY;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum;
-  }
+  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum; }
 };
 
 struct NagParam : public dmlc::Parameter<NagParam> {
@@ -44,9 +41,7 @@ struct NagParam : public dmlc::Parameter<NagParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum;
-  }
+  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient), h[4] = momentum; }
 };
 
 struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
@@ -57,9 +52,7 @@ struct SignSgdParam : public dmlc::Parameter<SignSgdParam> {
     MXNET_UPDATE_RESCALE;
     MXNET_UPDATE_CLIP;
   }
-  void Fill(double* h) const {
-    h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient);
-  }
+  void Fill(double* h) const { h[0] = lr, h[1] = wd, h[2] = rescale_grad, h[3] = UpdateBound(clip_gradient); }
 };
 
 struct SignumParam : public dmlc::Parameter<SignumParam> {
@@ -84,32 +77,46 @@ MXNET_REGISTER_PARAM(SignSgdParam);
 MXNET_REGISTER_PARAM(SignumParam);
 
 [[maybe_unused]] Op& sgd = SetUpdate<SgdParam>(Op::Register("sgd_update"), UpdateRule::kSgd, {"weight", "grad"})
-    .alias("_sparse_sgd_update")
-    .describe("Gradient descent: weight = (1 - lr*wd)*weight - lr*clip(rescale_grad*grad).");
+                               .alias("_sparse_sgd_update")
+                               .describe("Gradient descent: weight = (1 - lr*wd)*weight - lr*clip(rescale_grad*grad).");
 
 [[maybe_unused]] Op& sgd_mom = SetUpdate<SgdMomParam>(Op::Register("sgd_mom_update"), UpdateRule::kSgdMom, {"weight", "grad", "mom"})
-    .alias("_sparse_sgd_mom_update")
-    .describe("Gradient descent with momentum (Polyak 1964): mom = momentum*mom - lr*(clip(rescale_grad*grad) + wd*weight); weight += mom. `mom` is updated in place.");
+                                   .alias("_sparse_sgd_mom_update")
+                                   .describe(
+                                       "Gradient descent with momentum (Polyak 1964): mom = momentum*mom - lr*(clip(rescale_grad*grad) + "
+                                       "wd*weight); weight += mom. `mom` is updated in place.");
 
 [[maybe_unused]] Op& mp_sgd = SetUpdate<SgdParam>(Op::Register("mp_sgd_update"), UpdateRule::kSgd, {"weight", "grad", "weight32"}, true)
-    .describe("sgd_update for 16-bit weights: computed on the float32 copy `weight32`, which is updated in place and rounded into the result.");
+                                  .describe(
+                                      "sgd_update for 16-bit weights: computed on the float32 copy `weight32`, which is updated in place "
+                                      "and rounded into the result.");
 
-[[maybe_unused]] Op& mp_sgd_mom = SetUpdate<SgdMomParam>(Op::Register("mp_sgd_mom_update"), UpdateRule::kSgdMom, {"weight", "grad", "mom", "weight32"}, true)
-    .describe("sgd_mom_update for 16-bit weights: computed on the float32 copies `weight32` and `mom`, updated in place; the weight is rounded into the result.");
+[[maybe_unused]] Op& mp_sgd_mom =
+    SetUpdate<SgdMomParam>(Op::Register("mp_sgd_mom_update"), UpdateRule::kSgdMom, {"weight", "grad", "mom", "weight32"}, true)
+        .describe(
+            "sgd_mom_update for 16-bit weights: computed on the float32 copies `weight32` and `mom`, updated in place; the weight is "
+            "rounded into the result.");
 
 [[maybe_unused]] Op& nag = SetUpdate<NagParam>(Op::Register("nag_mom_update"), UpdateRule::kNag, {"weight", "grad", "mom"})
-    .describe("Nesterov's accelerated gradient (Sutskever et al., ICML 2013): with g = clip(rescale_grad*grad) + wd*weight, mom = momentum*mom - lr*g; "
-              "weight += momentum*mom - lr*g. `mom` is updated in place.");
+                               .describe(
+                                   "Nesterov's accelerated gradient (Sutskever et al., ICML 2013): with g = clip(rescale_grad*grad) + "
+                                   "wd*weight, mom = momentum*mom - lr*g; "
+                                   "weight += momentum*mom - lr*g. `mom` is updated in place.");
 
-[[maybe_unused]] Op& mp_nag = SetUpdate<NagParam>(Op::Register("mp_nag_mom_update"), UpdateRule::kNag, {"weight", "grad", "mom", "weight32"}, true)
-    .describe("nag_mom_update for 16-bit weights: computed on the float32 copies `weight32` and `mom`, updated in place; the weight is rounded into the result.");
+[[maybe_unused]] Op& mp_nag =
+    SetUpdate<NagParam>(Op::Register("mp_nag_mom_update"), UpdateRule::kNag, {"weight", "grad", "mom", "weight32"}, true)
+        .describe(
+            "nag_mom_update for 16-bit weights: computed on the float32 copies `weight32` and `mom`, updated in place; the weight is "
+            "rounded into the result.");
 
 [[maybe_unused]] Op& signsgd = SetUpdate<SignSgdParam>(Op::Register("signsgd_update"), UpdateRule::kSignSgd, {"weight", "grad"})
-    .describe("signSGD (Bernstein et al., ICML 2018): weight = (1 - lr*wd)*weight - lr*sign(grad).");
+                                   .describe("signSGD (Bernstein et al., ICML 2018): weight = (1 - lr*wd)*weight - lr*sign(grad).");
 
-[[maybe_unused]] Op& signum = SetUpdate<SignumParam>(Op::Register("signum_update"), UpdateRule::kSignum, {"weight", "grad", "mom"})
-    .describe("Signum (Bernstein et al., ICML 2018): mom = momentum*mom - (1-momentum)*(wd*weight + clip(rescale_grad*grad)); "
-              "weight = (1 - lr*wd_lh)*weight + lr*sign(mom). `mom` is updated in place.");
+[[maybe_unused]] Op& signum =
+    SetUpdate<SignumParam>(Op::Register("signum_update"), UpdateRule::kSignum, {"weight", "grad", "mom"})
+        .describe(
+            "Signum (Bernstein et al., ICML 2018): mom = momentum*mom - (1-momentum)*(wd*weight + clip(rescale_grad*grad)); "
+            "weight = (1 - lr*wd_lh)*weight + lr*sign(mom). `mom` is updated in place.");
 
 }  // namespace
 }  // namespace mxnet

@@ -1,20 +1,24 @@
-/* What the records of update operators share: their usual fields, and a kernel made from a rule and a parameter struct. */
-#ifndef MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_
-#define MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_
+/* What the records of update operators share: their usual fields, and a kernel made from a rule and
+ * a parameter struct. */
+#ifndef MXNET_OPERATOR_OPTIMIZER_UPDATE_H_
+#define MXNET_OPERATOR_OPTIMIZER_UPDATE_H_
 
 #include <limits>
 #include <vector>
 
 #include "base/omp.h"
-#include "operator/optimizer/device_update.h"
+#include "operator/optimizer/gpu_update.h"
 #include "operator/optimizer/update_rules.h"
 #include "operator/param.h"
 
 #define MXNET_UPDATE_LR DMLC_DECLARE_FIELD(lr).describe("Learning rate.")
-#define MXNET_UPDATE_WD DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")
+#define MXNET_UPDATE_WD \
+  DMLC_DECLARE_FIELD(wd).set_default(0.0f).describe("Weight decay: the share of the weight that is added to the gradient.")
 #define MXNET_UPDATE_RESCALE DMLC_DECLARE_FIELD(rescale_grad).set_default(1.0f).describe("The gradient is multiplied by this first.")
-#define MXNET_UPDATE_CLIP \
-  DMLC_DECLARE_FIELD(clip_gradient).set_default(-1.0f).describe("The rescaled gradient is cut to [-clip_gradient, clip_gradient]; negative: it is not.")
+#define MXNET_UPDATE_CLIP           \
+  DMLC_DECLARE_FIELD(clip_gradient) \
+      .set_default(-1.0f)           \
+      .describe("The rescaled gradient is cut to [-clip_gradient, clip_gradient]; negative: it is not.")
 #define MXNET_UPDATE_LAZY \
   DMLC_DECLARE_FIELD(lazy_update).set_default(true).describe("With row_sparse gradients: only rows that have a gradient are touched.")
 
@@ -23,7 +27,8 @@ namespace mxnet {
 /* The reference's "negative means no bound", also for NaN. */
 inline double UpdateBound(float clip) { return clip >= 0 ? clip : std::numeric_limits<double>::infinity(); }
 
-/* P has `void Fill(double* h) const`, in the order of UpdateRule. Arrays: weight, grad, `states` states, then the float32 master if `master`. */
+/* P has `void Fill(double* h) const`, in the order of UpdateRule. Arrays: weight, grad, `states`
+ * states, then the float32 master if `master`. */
 template <typename P>
 Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
   return [rule, states, master](KernelArgs& a) {
@@ -42,7 +47,8 @@ Kernel UpdateKernel(UpdateRule rule, int states, bool master) {
   };
 }
 
-/* Inputs listed in `singles` are float32 (all: the output too, when `out_single`), the others share the output's dtype. */
+/* Inputs listed in `singles` are float32 (all: the output too, when `out_single`), the others share
+ * the output's dtype. */
 inline InferTypeFn UpdateType(std::vector<int> singles, bool out_single = false) {
   return [singles, out_single](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     std::vector<int> rest, none;
@@ -75,16 +81,22 @@ inline const std::vector<int>& MasterDTypes() {
   return all;
 }
 
-/* Everything of a record but name and text: `inputs` are weight, grad, the states and (with `master`) weight32. */
+/* Everything of a record but name and text: `inputs` are weight, grad, the states and (with
+ * `master`) weight32. */
 template <typename P>
 Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool master = false) {
   const int n = static_cast<int>(inputs.size()), states = n - 2 - master;
   std::vector<int> mutated, singles;
   for (int i = 2; i < n; ++i) mutated.push_back(i);
   if (master) singles = mutated;
-  op.set_param<P>().set_inputs(std::move(inputs)).set_mutate_inputs(mutated).set_inplace({{0, 0}}).set_infer_shape(ElemwiseShape).set_infer_type(UpdateType(singles));
+  op.set_param<P>()
+      .set_inputs(std::move(inputs))
+      .set_mutate_inputs(mutated)
+      .set_inplace({{0, 0}})
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type(UpdateType(singles));
   return op.set_dtypes(master ? MasterDTypes() : UpdateDTypes()).set_kernel(UpdateKernel<P>(rule, states, master));
 }
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_OPTIMIZER_UPDATE_H_
+#endif  // MXNET_OPERATOR_OPTIMIZER_UPDATE_H_

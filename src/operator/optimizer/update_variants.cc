@@ -1,4 +1,5 @@
-// The loops of all parameter updates. float16 and bfloat16 are computed in float and rounded once per array.
+// The loops of all parameter updates. float16 and bfloat16 are computed in float and rounded once
+// per array.
 #include <cmath>
 
 #include "base/half.h"
@@ -9,8 +10,14 @@ namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-template <typename T> struct ComputeType { using type = float; };
-template <> struct ComputeType<double> { using type = double; };
+template <typename T>
+struct ComputeType {
+  using type = float;
+};
+template <>
+struct ComputeType<double> {
+  using type = double;
+};
 
 #define MXNET_UPDATE_FORMULAS(...) __VA_ARGS__
 #include "operator/optimizer/update_formulas.inc"
@@ -28,7 +35,7 @@ void Loop(const UpdateArgs& a, int64_t begin, int64_t end) {
   W* s0 = static_cast<W*>(a.state[0]);
   W* s1 = static_cast<W*>(a.state[1]);
   W* s2 = static_cast<W*>(a.state[2]);
-#pragma GCC ivdep   // arrays are apart or the same
+#pragma GCC ivdep  // arrays are apart or the same
   for (int64_t i = begin; i < end; ++i) {
     C s[3] = {};
     if constexpr (R::kStates > 0) s[0] = static_cast<C>(s0[i]);
@@ -66,7 +73,7 @@ void WithMaster(const UpdateArgs& a, int64_t begin, int64_t end) {
 void RunLamb1(const UpdateArgs& a, int64_t begin, int64_t end) {
   if (!a.master) return SameDType<Lamb1>(a, begin, end);
   UpdateArgs b = a;
-  b.weight = a.master;   // read only: the direction is the output
+  b.weight = a.master;  // read only: the direction is the output
   switch (a.dtype) {
     case kFloat32: return Loop<Lamb1, float, float, float, false>(b, begin, end);
     case kFloat16: return Loop<Lamb1, float, float16, float, false>(b, begin, end);

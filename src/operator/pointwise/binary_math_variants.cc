@@ -25,13 +25,15 @@ void ForBlocks(const void* const* in, void* out, int64_t n, unsigned scalars, F&
     block(scalars == 1 ? same : a + i, scalars == 2 ? same : b + i, y + i, n - i < kBlock ? n - i : kBlock);
 }
 
-// Exact in double where the quotient has at most 28 bits: then its product with the divisor is, and so is the difference. The rest is libm's.
+// Exact in double where the quotient has at most 28 bits: then its product with the divisor is, and
+// so is the difference. The rest is libm's.
 MXNET_FN bool ShortQuotient(float a, float b) {
-  return std::fabs(static_cast<double>(a)) < 0x1p28 * std::fabs(static_cast<double>(b)) && std::fabs(b) < std::numeric_limits<float>::infinity();
+  return std::fabs(static_cast<double>(a)) < 0x1p28 * std::fabs(static_cast<double>(b)) &&
+         std::fabs(b) < std::numeric_limits<float>::infinity();
 }
 MXNET_FN float ShortRemainder(float a, float b) {
   const double x = std::fabs(static_cast<double>(a)), y = std::fabs(static_cast<double>(b));
-  double r = x - std::trunc(x / y) * y;   // the quotient may have been rounded to the next integer
+  double r = x - std::trunc(x / y) * y;  // the quotient may have been rounded to the next integer
   r = r < 0.0 ? r + y : r;
   r = r >= y ? r - y : r;
   return std::copysign(static_cast<float>(r), a);
@@ -41,7 +43,7 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
   ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
     int all = 1;
     for (int64_t i = 0; i < m; ++i) all &= ShortQuotient(a[i], b[i]);
-    float x[kBlock], d[kBlock];   // y may be one of them
+    float x[kBlock], d[kBlock];  // y may be one of them
     if (!all) std::copy_n(a, m, x), std::copy_n(b, m, d);
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; ++i) {
@@ -53,7 +55,8 @@ void LoopRemainder(const void* const* in, void* out, int64_t n, unsigned scalars
   });
 }
 
-// power() of every base, as pow has it: behind a minus sign, 0 and infinity have powers that are no integers too.
+// power() of every base, as pow has it: behind a minus sign, 0 and infinity have powers that are no
+// integers too.
 MXNET_FN float PowerOfAll(float a, float b) {
   const float inf = std::numeric_limits<float>::infinity();
   const float r = power(std::fabs(a), b), h = 0.5f * b;
@@ -73,11 +76,19 @@ void EachPower(const void* const* in, void* out, int64_t n, F&& f) {
 }
 void LoopPower(const void* const* in, void* out, int64_t n, unsigned scalars) {
   const float exponent = scalars == 2 ? *static_cast<const float*>(in[1]) : 0.0f;
-  if (exponent == 2.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x * x; });
-  if (exponent == 3.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x * x * x; });
-  if (exponent == -1.0f) return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return 1.0f / x; });
-  if (exponent == 0.5f)   // of -0 and of minus infinity pow differs from the root
-    return EachPower(in, out, n, [](float x) __attribute__((always_inline)) { return x == -std::numeric_limits<float>::infinity() ? -x : std::sqrt(x) + 0.0f; });
+  if (exponent == 2.0f)
+    return EachPower(
+        in, out, n, [](float x) __attribute__((always_inline)) { return x * x; });
+  if (exponent == 3.0f)
+    return EachPower(
+        in, out, n, [](float x) __attribute__((always_inline)) { return x * x * x; });
+  if (exponent == -1.0f)
+    return EachPower(
+        in, out, n, [](float x) __attribute__((always_inline)) { return 1.0f / x; });
+  if (exponent == 0.5f)  // of -0 and of minus infinity pow differs from the root
+    return EachPower(
+        in, out, n,
+        [](float x) __attribute__((always_inline)) { return x == -std::numeric_limits<float>::infinity() ? -x : std::sqrt(x) + 0.0f; });
   ForBlocks(in, out, n, scalars, [](const float* a, const float* b, float* y, int64_t m) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < m; ++i) y[i] = PowerOfAll(a[i], b[i]);

@@ -1,6 +1,6 @@
 /* Blockwise conversion between stored dtypes and the types that loops compute in. */
-#ifndef MXNET_SRC_OPERATOR_POINTWISE_CONVERT_H_
-#define MXNET_SRC_OPERATOR_POINTWISE_CONVERT_H_
+#ifndef MXNET_OPERATOR_POINTWISE_CONVERT_H_
+#define MXNET_OPERATOR_POINTWISE_CONVERT_H_
 
 #include <cstdint>
 
@@ -9,13 +9,13 @@
 namespace mxnet {
 
 MXNET_CPU_DECLARE(
-  /* Truncate<int32_t> of n elements. */
-  void FloatToInt(const float* in, int32_t* out, int64_t n);
-)
+    /* Truncate<int32_t> of n elements. */
+    void FloatToInt(const float* in, int32_t* out, int64_t n);)
 
 namespace pointwise {
 
-/* n elements; in and out must not overlap. Floating values become integers as base/truncate.h says; bool is `!= 0`. */
+/* n elements; in and out must not overlap. Floating values become integers as base/truncate.h says;
+ * bool is `!= 0`. */
 using ConvertFn = void (*)(const void* in, void* out, int64_t n);
 /* From `dtype` into the compute type; null for numbers outside the enum. */
 ConvertFn LoadFn(int dtype, int compute);
@@ -27,4 +27,4 @@ inline int64_t ComputeSize(int compute) { return compute == kF32 || compute == k
 
 }  // namespace pointwise
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_POINTWISE_CONVERT_H_
+#endif  // MXNET_OPERATOR_POINTWISE_CONVERT_H_

@@ -1,5 +1,3 @@
-#include "operator/pointwise/convert.h"
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -8,6 +6,7 @@
 #include "base/half.h"
 #include "base/truncate.h"
 #include "mxnet/base.h"
+#include "operator/pointwise/convert.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "base/omp.h"
-#include "operator/pointwise/device_program.h"
 #include "operator/pointwise/gather.h"
+#include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/tune.h"
 
 namespace mxnet {
@@ -19,8 +19,8 @@ int64_t IntegerNumber(int compute, double v) {
 
 namespace {
 
-constexpr int64_t kBlock = 512;    // elements converted or gathered at a time: all buffers stay in the first-level cache
-constexpr int64_t kLongRow = 16;   // rows from this length on are handed to the loop without gathering
+constexpr int64_t kBlock = 512;   // elements converted or gathered at a time: all buffers stay in the first-level cache
+constexpr int64_t kLongRow = 16;  // rows from this length on are handed to the loop without gathering
 
 union Element {
   float f32;
@@ -72,7 +72,8 @@ void MakePlan(const Operand* in, int count, const Shape& out, Plan* plan) {
   for (int k = 0; k < count; ++k) std::reverse(plan->stride[k], plan->stride[k] + plan->ndim);
 }
 
-// A position in the plan's outer dimensions (all but the innermost) and the operands' offsets there.
+// A position in the plan's outer dimensions (all but the innermost) and the operands' offsets
+// there.
 struct Walker {
   const Plan& plan;
   int count;
@@ -119,8 +120,8 @@ struct Job {
   int compute, count;
   const Operand* in;
   unsigned masks;
-  const Element* params;   // p, q, r as elements
-  const void* param_array; // the same, packed in the compute type
+  const Element* params;    // p, q, r as elements
+  const void* param_array;  // the same, packed in the compute type
   const TBlob* out;
   OpReq req;
   Element scalars[kMaxOperands];
@@ -152,7 +153,7 @@ void RunRows(const Job& job, int64_t begin, int64_t end, unsigned mask) {
     for (int k = 0; k < job.count; ++k)
       ptrs[k] = job.in[k].ptr ? static_cast<const char*>(job.in[k].ptr) + (walker.offset[k] + column * plan.stride[k][plan.ndim - 1]) * size
                               : static_cast<const void*>(&job.scalars[k]);
-    if (job.count == 1 && mask == 1) {   // one number for the whole row: computed once
+    if (job.count == 1 && mask == 1) {  // one number for the whole row: computed once
       alignas(8) char value[8];
       job.Call(ptrs, value, 1, 0);
       FillElements(out + i * size, n, value, static_cast<size_t>(size));
@@ -199,19 +200,24 @@ void RunBlocks(const Job& job, int64_t begin, int64_t end) {
         Gather(job.plan, k, in.ptr, in_size, i, n, to);
         source = to;
       }
-      if (in.dtype != own) LoadFn(in.dtype, job.compute)(source, buffers[k], n);
-      else ptrs[k] = source;
+      if (in.dtype != own)
+        LoadFn(in.dtype, job.compute)(source, buffers[k], n);
+      else
+        ptrs[k] = source;
     }
     void* out = static_cast<char*>(job.out->dptr) + i * out_size;
     void* to = direct_out ? out : result;
     job.Call(ptrs, to, n, mask);
-    if (job.req == OpReq::kAdd) AddBlock(job.compute, result, out, job.out->dtype, n);
-    else if (!direct_out) StoreFn(job.out->dtype, job.compute)(result, out, n);
+    if (job.req == OpReq::kAdd)
+      AddBlock(job.compute, result, out, job.out->dtype, n);
+    else if (!direct_out)
+      StoreFn(job.out->dtype, job.compute)(result, out, n);
   }
 }
 
-// Bytes that come from beyond the caches set a limit to what one thread does, however simple its loop is.
-constexpr double kPerByte = 0.05;   // nanoseconds
+// Bytes that come from beyond the caches set a limit to what one thread does, however simple its
+// loop is.
+constexpr double kPerByte = 0.05;  // nanoseconds
 
 int Threads(Loop loop, int compute, const Operand* in, int count, unsigned mask, const TBlob& out, int64_t total) {
   const int dtype = in[0].ptr ? in[0].dtype : out.dtype;
@@ -255,19 +261,23 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
     native = native && in[k].dtype == own;
     if (*in[k].shape == out.shape) continue;
     const int64_t n = in[k].shape->Size();
-    if (n == 1) mask |= 1u << k;
-    else if (n != total) flat = false;
+    if (n == 1)
+      mask |= 1u << k;
+    else if (n != total)
+      flat = false;
   }
   if (total == 1) mask = 0;
   if (native && flat && (masks >> mask & 1u)) {
     auto run = [&](int64_t begin, int64_t end) {
       const void* ptrs[kMaxOperands] = {};
       for (int k = 0; k < count; ++k)
-        ptrs[k] = !in[k].ptr ? static_cast<const void*>(&scalars[k])
-                             : static_cast<const char*>(in[k].ptr) + (mask >> k & 1u ? 0 : begin * size);
+        ptrs[k] =
+            !in[k].ptr ? static_cast<const void*>(&scalars[k]) : static_cast<const char*>(in[k].ptr) + (mask >> k & 1u ? 0 : begin * size);
       if (params) {
-        if (count == 1) for (int i = 0; i < 3; ++i) ptrs[1 + i] = &param_elements[i];
-        else ptrs[2] = param_array;
+        if (count == 1)
+          for (int i = 0; i < 3; ++i) ptrs[1 + i] = &param_elements[i];
+        else
+          ptrs[2] = param_array;
       }
       loop(ptrs, static_cast<char*>(out.dptr) + begin * size, end - begin, mask);
     };
@@ -296,14 +306,18 @@ void Execute(Loop loop, int compute, const Operand* in, int count, unsigned mask
   for (int k = 0; k < count; ++k) row_mask |= job.plan.stride[k][job.plan.ndim - 1] == 0 ? 1u << k : 0u;
   const bool rows = native && job.plan.dim[job.plan.ndim - 1] >= kLongRow && ((masks >> row_mask & 1u) || count == 1);
   ParallelForThreads(Threads(loop, compute, in, count, 0, out, total), total, [&](int64_t begin, int64_t end) {
-    if (rows) RunRows(job, begin, end, row_mask);
-    else RunBlocks(job, begin, end);
+    if (rows)
+      RunRows(job, begin, end, row_mask);
+    else
+      RunBlocks(job, begin, end);
   });
 }
 
 void Execute(const RunContext& run, const Function& f, int compute, const Operand* in, int count, unsigned masks, const double* params,
              const TBlob& out, OpReq req) {
-  if (!run.ctx.is_gpu()) return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out, req);
+  if (!run.ctx.is_gpu())
+    return Execute(f.gradient ? GradientLoop(f.row, f.side, compute) : ForwardLoop(f.row, compute), compute, in, count, masks, params, out,
+                   req);
   DeviceProgram program;
   program.compute = compute;
   program.name = "pointwise_" + DeviceName(f);
@@ -323,7 +337,7 @@ void Execute(const RunContext& run, const Function& f, int compute, const Operan
     t.dptr = const_cast<void*>(in[k].ptr);
     t.dtype = in[k].dtype;
     t.shape = *in[k].shape;
-    t.layout = out.layout;   // Execute's contract: operands of one layout
+    t.layout = out.layout;  // Execute's contract: operands of one layout
     step.from.push_back({DeviceValue::kInput, count_tensors++});
   }
   if (params) {
@@ -337,21 +351,25 @@ void ExecuteCast(const RunContext& run, const TBlob& in, const TBlob& out, OpReq
   // float <-> float through the wider of the two, integer <-> integer exactly
   const bool fin = IsFloating(in.dtype), fout = IsFloating(out.dtype);
   int compute = fin ? (in.dtype == kFloat64 || (fout && out.dtype == kFloat64) ? kF64 : kF32) : ComputeFor(in.dtype, true);
-  if (req == OpReq::kAdd && fin != fout) compute = fout ? (out.dtype == kFloat64 ? kF64 : kF32) : ComputeFor(out.dtype, true);   // the sum is of the result's kind
+  if (req == OpReq::kAdd && fin != fout)
+    compute = fout ? (out.dtype == kFloat64 ? kF64 : kF32) : ComputeFor(out.dtype, true);  // the sum is of the result's kind
   const int own = ComputeDType(compute);
   if (run.ctx.is_gpu()) {
     if (req == OpReq::kWriteInplace && in.dptr == out.dptr && in.dtype == out.dtype) return;
     const Operand operand(in);
     return Execute(run, Forward(k_identity), compute, &operand, 1, kUnaryMasks, nullptr, out, req);
   }
-  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own)) {   // one conversion, or a plain copy
+  if (req != OpReq::kAdd && (in.dtype == own || out.dtype == own)) {  // one conversion, or a plain copy
     if (req == OpReq::kNull || (in.dptr == out.dptr && in.dtype == out.dtype)) return;
     const ConvertFn convert = in.dtype == own ? StoreFn(out.dtype, compute) : LoadFn(in.dtype, compute);
     const size_t in_size = DTypeSize(in.dtype), out_size = DTypeSize(out.dtype);
     const int64_t total = out.Size();
     const double bytes = static_cast<double>(in_size + out_size);
-    const int threads = total < kTuneFrom || !Tuned(in.dtype) ? OmpThreads(total)
-        : ThreadsForCost(static_cast<double>(total) * std::max(ConvertCost(in.dtype, compute, true) + ConvertCost(out.dtype, compute, false), bytes * kPerByte));
+    const int threads =
+        total < kTuneFrom || !Tuned(in.dtype)
+            ? OmpThreads(total)
+            : ThreadsForCost(static_cast<double>(total) *
+                             std::max(ConvertCost(in.dtype, compute, true) + ConvertCost(out.dtype, compute, false), bytes * kPerByte));
     ParallelForThreads(threads, total, [&](int64_t begin, int64_t end) {
       convert(static_cast<const char*>(in.dptr) + begin * in_size, static_cast<char*>(out.dptr) + begin * out_size, end - begin);
     });

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <unordered_map>
 
@@ -62,11 +62,13 @@ class Parser {
     MXNET_THROW(Generic) << "[pointwise] expression `" << text_ << "`: expected " << wanted << " at `" << at_ << "`";
     std::abort();
   }
-  void Skip() { while (std::isspace(static_cast<unsigned char>(*at_))) ++at_; }
+  void Skip() {
+    while (std::isspace(static_cast<unsigned char>(*at_))) ++at_;
+  }
   bool Take(const char* token) {
     Skip();
     const size_t n = std::char_traits<char>::length(token);
-    if (std::strncmp(at_, token, n) != 0) return false;   // not beyond the end of the text
+    if (std::strncmp(at_, token, n) != 0) return false;  // not beyond the end of the text
     at_ += n;
     return true;
   }
@@ -80,35 +82,49 @@ class Parser {
   ExprPtr Equality() {
     ExprPtr e = Relation();
     for (;;) {
-      if (Take("==")) e = Operator('=', e, Relation());
-      else if (Take("!=")) e = Operator('!', e, Relation());
-      else return e;
+      if (Take("=="))
+        e = Operator('=', e, Relation());
+      else if (Take("!="))
+        e = Operator('!', e, Relation());
+      else
+        return e;
     }
   }
   ExprPtr Relation() {
     ExprPtr e = Sum();
     for (;;) {
-      if (Take("<=")) e = Operator('l', e, Sum());
-      else if (Take(">=")) e = Operator('g', e, Sum());
-      else if (Take("<")) e = Operator('<', e, Sum());
-      else if (Take(">")) e = Operator('>', e, Sum());
-      else return e;
+      if (Take("<="))
+        e = Operator('l', e, Sum());
+      else if (Take(">="))
+        e = Operator('g', e, Sum());
+      else if (Take("<"))
+        e = Operator('<', e, Sum());
+      else if (Take(">"))
+        e = Operator('>', e, Sum());
+      else
+        return e;
     }
   }
   ExprPtr Sum() {
     ExprPtr e = Product();
     for (;;) {
-      if (Take("+")) e = Add(e, Product());
-      else if (Take("-")) e = Sub(e, Product());
-      else return e;
+      if (Take("+"))
+        e = Add(e, Product());
+      else if (Take("-"))
+        e = Sub(e, Product());
+      else
+        return e;
     }
   }
   ExprPtr Product() {
     ExprPtr e = Unary();
     for (;;) {
-      if (Take("*")) e = Mul(e, Unary());
-      else if (Take("/")) e = Div(e, Unary());
-      else return e;
+      if (Take("*"))
+        e = Mul(e, Unary());
+      else if (Take("/"))
+        e = Div(e, Unary());
+      else
+        return e;
     }
   }
   ExprPtr Unary() {
@@ -136,7 +152,7 @@ class Parser {
     do args.push_back(Select());
     while (Take(","));
     if (!Take(")")) Fail("`)`");
-    if (name == "T") return args[0];   // a literal of the compute type
+    if (name == "T") return args[0];  // a literal of the compute type
     if (FindRow(name) < 0) Fail("a function of the table");
     return MakeExpr(Expr::kCall, name, std::move(args));
   }
@@ -159,9 +175,7 @@ ExprPtr Substitute(const ExprPtr& e, const std::map<std::string, ExprPtr>& with)
 bool IsComparison(const Expr& e) { return e.kind == Expr::kOperator && std::string("<>lg=!").find(e.name) != std::string::npos; }
 
 // ---- emission
-NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
-  return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}});
-}
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}}); }
 NodeEntry AsEntry(const Value& v, const NodeEntry& like) {
   if (!v.is_number) return v.entry;
   NodeEntry zero = MakeOp("zeros_like", {like});
@@ -169,27 +183,28 @@ NodeEntry AsEntry(const Value& v, const NodeEntry& like) {
 }
 
 // names of the operators behind a binary row: both arrays; array and scalar; scalar and array
-struct BinaryOps { const char *both, *right, *left; };
+struct BinaryOps {
+  const char *both, *right, *left;
+};
 BinaryOps OpsFor(const std::string& name) {
-  static const std::map<std::string, BinaryOps> ops = {
-      {"+", {"broadcast_add", "_plus_scalar", "_plus_scalar"}},
-      {"*", {"broadcast_mul", "_mul_scalar", "_mul_scalar"}},
-      {"/", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
-      {"divide", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
-      {"<", {"broadcast_lesser", "_lesser_scalar", "_greater_scalar"}},
-      {">", {"broadcast_greater", "_greater_scalar", "_lesser_scalar"}},
-      {"l", {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"}},
-      {"g", {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"}},
-      {"=", {"broadcast_equal", "_equal_scalar", "_equal_scalar"}},
-      {"!", {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"}},
-      {"power", {"broadcast_power", "_power_scalar", "_rpower_scalar"}},
-      {"hypot", {"broadcast_hypot", "_hypot_scalar", "_hypot_scalar"}},
-      {"maximum", {"broadcast_maximum", "_maximum_scalar", "_maximum_scalar"}},
-      {"minimum", {"broadcast_minimum", "_minimum_scalar", "_minimum_scalar"}},
-      {"mod", {"broadcast_mod", "_mod_scalar", "_rmod_scalar"}},
-      {"copysign", {"_npi_copysign", "_npi_copysign_scalar", "_npi_rcopysign_scalar"}},
-      {"arctan2", {"_npi_arctan2", "_npi_arctan2_scalar", "_npi_rarctan2_scalar"}},
-      {"logaddexp", {"_npi_logaddexp", "_npi_logaddexp_scalar", "_npi_logaddexp_scalar"}}};
+  static const std::map<std::string, BinaryOps> ops = {{"+", {"broadcast_add", "_plus_scalar", "_plus_scalar"}},
+                                                       {"*", {"broadcast_mul", "_mul_scalar", "_mul_scalar"}},
+                                                       {"/", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
+                                                       {"divide", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
+                                                       {"<", {"broadcast_lesser", "_lesser_scalar", "_greater_scalar"}},
+                                                       {">", {"broadcast_greater", "_greater_scalar", "_lesser_scalar"}},
+                                                       {"l", {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"}},
+                                                       {"g", {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"}},
+                                                       {"=", {"broadcast_equal", "_equal_scalar", "_equal_scalar"}},
+                                                       {"!", {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"}},
+                                                       {"power", {"broadcast_power", "_power_scalar", "_rpower_scalar"}},
+                                                       {"hypot", {"broadcast_hypot", "_hypot_scalar", "_hypot_scalar"}},
+                                                       {"maximum", {"broadcast_maximum", "_maximum_scalar", "_maximum_scalar"}},
+                                                       {"minimum", {"broadcast_minimum", "_minimum_scalar", "_minimum_scalar"}},
+                                                       {"mod", {"broadcast_mod", "_mod_scalar", "_rmod_scalar"}},
+                                                       {"copysign", {"_npi_copysign", "_npi_copysign_scalar", "_npi_rcopysign_scalar"}},
+                                                       {"arctan2", {"_npi_arctan2", "_npi_arctan2_scalar", "_npi_rarctan2_scalar"}},
+                                                       {"logaddexp", {"_npi_logaddexp", "_npi_logaddexp_scalar", "_npi_logaddexp_scalar"}}};
   auto it = ops.find(name);
   MXNET_CHECK(it != ops.end()) << "[pointwise] no operator computes `" << name << "` on graph nodes";
   return it->second;
@@ -284,9 +299,8 @@ ExprPtr Derivative(const ExprPtr& e, const std::string& name) {
       for (size_t i = 0; i < e->args.size(); ++i) {
         const ExprPtr inner = Derivative(e->args[i], name);
         if (IsNumber(inner, 0)) continue;
-        const ExprPtr outer = e->args.size() == 1
-                                  ? Substitute(Parse(row.derivative[0]), {{"x", e->args[0]}, {"y", e}})
-                                  : Substitute(Parse(row.derivative[i]), {{"a", e->args[0]}, {"b", e->args[1]}});
+        const ExprPtr outer = e->args.size() == 1 ? Substitute(Parse(row.derivative[0]), {{"x", e->args[0]}, {"y", e}})
+                                                  : Substitute(Parse(row.derivative[i]), {{"a", e->args[0]}, {"b", e->args[1]}});
         sum = Add(sum, Mul(outer, inner));
       }
       return sum;

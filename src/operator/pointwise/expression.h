@@ -1,9 +1,10 @@
 /*
- * The texts of the table as expression trees: parsed, differentiated and rebuilt from graph nodes. This is what makes every
- * gradient of a pointwise operator differentiable again without a second set of formulas.
+ * The texts of the table as expression trees: parsed, differentiated and rebuilt from graph nodes.
+ * This is what makes every gradient of a pointwise operator differentiable again without a second
+ * set of formulas.
  */
-#ifndef MXNET_SRC_OPERATOR_POINTWISE_EXPRESSION_H_
-#define MXNET_SRC_OPERATOR_POINTWISE_EXPRESSION_H_
+#ifndef MXNET_OPERATOR_POINTWISE_EXPRESSION_H_
+#define MXNET_OPERATOR_POINTWISE_EXPRESSION_H_
 
 #include <map>
 #include <memory>
@@ -18,11 +19,12 @@ namespace pointwise {
 struct Expr;
 using ExprPtr = std::shared_ptr<const Expr>;
 
-/* Immutable. kind: number, name, call (of a row or `?:`), or one of the operator characters + - * / < > l(<=) g(>=) =(==) !(!=). */
+/* Immutable. kind: number, name, call (of a row or `?:`), or one of the operator characters + - * /
+ * < > l(<=) g(>=) =(==) !(!=). */
 struct Expr {
   enum Kind { kNumber, kName, kCall, kSelect, kOperator } kind = kNumber;
   double number = 0;
-  std::string name;              // of a name, a called function or an operator
+  std::string name;  // of a name, a called function or an operator
   std::vector<ExprPtr> args;
 };
 
@@ -42,8 +44,17 @@ struct Value {
   NodeEntry entry;
   double number = 0;
   bool is_number = false;
-  static Value Of(NodeEntry e) { Value v; v.entry = std::move(e); return v; }
-  static Value Of(double d) { Value v; v.number = d; v.is_number = true; return v; }
+  static Value Of(NodeEntry e) {
+    Value v;
+    v.entry = std::move(e);
+    return v;
+  }
+  static Value Of(double d) {
+    Value v;
+    v.number = d;
+    v.is_number = true;
+    return v;
+  }
 };
 using Bindings = std::map<std::string, Value>;
 /* Output 0 of a new node of an operator without parameters. */
@@ -54,4 +65,4 @@ Value EmitMultiply(const Value& a, const Value& b);
 
 }  // namespace pointwise
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_POINTWISE_EXPRESSION_H_
+#endif  // MXNET_OPERATOR_POINTWISE_EXPRESSION_H_

@@ -1,14 +1,19 @@
 /*
- * The vocabulary of the pointwise table on the CPU: what an expression such as `exp(x)` or `x > T(0) ? x : T(0)` may call.
+ * The vocabulary of the pointwise table on the CPU: what an expression such as `exp(x)` or `x >
+ * T(0) ? x : T(0)` may call.
  *
- * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... } }, once per instruction set,
- * so that loops over these functions are vectorized by the compiler: float functions are free of branches and calls.
- * Many are evaluated in double from series good to 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of
- * small angles are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names exist in the NVRTC prelude; the parser of expression.cc knows them too.
- * Bits are moved in unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
- * Series are Chebyshev fits made for this file (interval and degree are given by the argument reductions).
+ * Included by the *_variants.cc files inside namespace mxnet::MXNET_CPU_VARIANT { namespace { ... }
+ * }, once per instruction set, so that loops over these functions are vectorized by the compiler:
+ * float functions are free of branches and calls. Many are evaluated in double from series good to
+ * 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small angles
+ * are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names
+ * exist in the NVRTC prelude; the parser of expression.cc knows them too. Bits are moved in
+ * unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
+ * Series are Chebyshev fits made for this file (interval and degree are given by the argument
+ * reductions).
  */
-// No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including file.
+// No include guard on purpose: see above. Needs <cmath>, <cstdint> and <limits> from the including
+// file.
 #define MXNET_FN inline __attribute__((always_inline))  // a call stops vectorization
 
 template <typename To, typename From>
@@ -95,7 +100,8 @@ MXNET_FN double SeriesAtan(double x) {
   return x == 0.0 ? x : r;
 }
 
-// sine and cosine of the same argument; |x| < 2^28 (the caller leaves the rest to libm, a block at a time)
+// sine and cosine of the same argument; |x| < 2^28 (the caller leaves the rest to libm, a block at
+// a time)
 struct SinCos {
   double sin, cos;
 };
@@ -169,9 +175,10 @@ MXNET_FN float log1p(float x) {  // the logarithm of the rounded sum, and what r
 MXNET_FN float expm1(float x) { return static_cast<float>(SeriesExpm1(x)); }
 MXNET_FN float sin(float x) { return static_cast<float>(SeriesSinCos(x).sin); }
 MXNET_FN float cos(float x) { return static_cast<float>(SeriesSinCos(x).cos); }
-// For |x| <= kSmallAngle: pi/2 in parts of 11, 11, 11 and 24 bits, so that the first three products are exact.
+// For |x| <= kSmallAngle: pi/2 in parts of 11, 11, 11 and 24 bits, so that the first three products
+// are exact.
 constexpr float kSmallAngle = 8192.0f;
-MXNET_FN float SmallSinCos(float x, int32_t quarter) {   // sin(x + quarter * pi/2)
+MXNET_FN float SmallSinCos(float x, int32_t quarter) {  // sin(x + quarter * pi/2)
   const float shifted = x * 0.636619772f + 0x1.8p23f;
   const float n = shifted - 0x1.8p23f;
   const int32_t quadrant = BitCast<int32_t>(shifted) + quarter;
@@ -239,7 +246,7 @@ MXNET_FN float erf(float x) {
   p = p * z - 0.026854212011f;
   p = p * z + 0.11283594715f;
   p = p * z - 0.37612626667f;
-  p = p * z + 0.1283791658f;   // 2/sqrt(pi) - 1: adding x itself keeps its digits
+  p = p * z + 0.1283791658f;  // 2/sqrt(pi) - 1: adding x itself keeps its digits
   const float t = 1.0f / (1.0f + 0.5f * (a > 4.0f ? 4.0f : a));
   float q = 0.094896343769f;
   q = q * t - 0.38576763127f;
@@ -305,7 +312,7 @@ MXNET_FN double exp(double x) {
   p = p * r + 0.5;
   p = (p * r) * r + r + 1.0;
   const int64_t e = BitCast<int64_t>(shifted) - BitCast<int64_t>(0x1.8p52);
-  const double up = n < 0.0 ? 0x1p-600 : 0x1p600;   // in two steps, for subnormal results and those close to overflow
+  const double up = n < 0.0 ? 0x1p-600 : 0x1p600;  // in two steps, for subnormal results and those close to overflow
   const int64_t rest = e - (n < 0.0 ? -600 : 600);
   const bool far = std::fabs(n) > 600.0;
   const double scaled = p * BitCast<double>(static_cast<uint64_t>((far ? rest : e) + 1023) << 52);
@@ -412,8 +419,8 @@ inline double SlowErfinv(double x) {  // Giles' starting value ("Approximating t
   }
   return std::copysign(y, x);
 }
-#define MXNET_RARE(name, single, fn)                                              \
-  MXNET_FN float name(float x) { return static_cast<float>(single(x)); }       \
+#define MXNET_RARE(name, single, fn)                                     \
+  MXNET_FN float name(float x) { return static_cast<float>(single(x)); } \
   MXNET_FN double name(double x) { return fn(x); }
 MXNET_RARE(digamma, SeriesDigamma, SlowDigamma)
 MXNET_RARE(trigamma, SeriesTrigamma, SlowTrigamma)
@@ -424,43 +431,110 @@ MXNET_RARE(erfinv, SeriesErfinv, SlowErfinv)
 #undef MXNET_RARE
 
 // ---- exact in every type
-template <typename T> MXNET_FN T sqrt(T x) { return std::sqrt(x); }
-template <typename T> MXNET_FN T round_even(T x) { return std::nearbyint(x); }
-template <typename T> MXNET_FN T floor(T x) { return std::floor(x); }
-template <typename T> MXNET_FN T ceil(T x) { return std::ceil(x); }
-template <typename T> MXNET_FN T trunc(T x) { return std::trunc(x); }
+template <typename T>
+MXNET_FN T sqrt(T x) {
+  return std::sqrt(x);
+}
+template <typename T>
+MXNET_FN T round_even(T x) {
+  return std::nearbyint(x);
+}
+template <typename T>
+MXNET_FN T floor(T x) {
+  return std::floor(x);
+}
+template <typename T>
+MXNET_FN T ceil(T x) {
+  return std::ceil(x);
+}
+template <typename T>
+MXNET_FN T trunc(T x) {
+  return std::trunc(x);
+}
 // the reference's rint: halves go down
-template <typename T> MXNET_FN T rint(T x) {
+template <typename T>
+MXNET_FN T rint(T x) {
   const T f = std::floor(x);
   return x - f <= T(0.5) ? f : f + T(1);
 }
 // half away from zero
-template <typename T> MXNET_FN T round(T x) {
+template <typename T>
+MXNET_FN T round(T x) {
   const T t = std::trunc(x);
   return std::copysign(std::fabs(x - t) >= T(0.5) ? std::fabs(t) + T(1) : std::fabs(t), x);
 }
-template <typename T> MXNET_FN T square(T x) { return x * x; }
-template <typename T> MXNET_FN T abs(T x) { return std::fabs(x); }
-template <typename T> MXNET_FN T sign(T x) { return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0); }
-template <typename T> MXNET_FN T copysign(T a, T b) { return std::copysign(a, b); }
-template <typename T> MXNET_FN T isfinite(T x) { return x - x == T(0) ? T(1) : T(0); }
-template <typename T> MXNET_FN T isnan(T x) { return x != x ? T(1) : T(0); }
-template <typename T> MXNET_FN T isinf(T x) { return std::fabs(x) == std::numeric_limits<T>::infinity() ? T(1) : T(0); }
-template <typename T> MXNET_FN T arctan2(T a, T b) { return std::atan2(a, b); }
-template <typename T> MXNET_FN T ldexp(T a, T b) { return a * power(T(2), b); }
-// remainder with the sign of the dividend; of the divisor (0 for a divisor of 0, as in the reference)
-template <typename T> MXNET_FN T fmod(T a, T b) { return std::fmod(a, b); }
-template <typename T> MXNET_FN T mod(T a, T b) {
+template <typename T>
+MXNET_FN T square(T x) {
+  return x * x;
+}
+template <typename T>
+MXNET_FN T abs(T x) {
+  return std::fabs(x);
+}
+template <typename T>
+MXNET_FN T sign(T x) {
+  return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
+}
+template <typename T>
+MXNET_FN T copysign(T a, T b) {
+  return std::copysign(a, b);
+}
+template <typename T>
+MXNET_FN T isfinite(T x) {
+  return x - x == T(0) ? T(1) : T(0);
+}
+template <typename T>
+MXNET_FN T isnan(T x) {
+  return x != x ? T(1) : T(0);
+}
+template <typename T>
+MXNET_FN T isinf(T x) {
+  return std::fabs(x) == std::numeric_limits<T>::infinity() ? T(1) : T(0);
+}
+template <typename T>
+MXNET_FN T arctan2(T a, T b) {
+  return std::atan2(a, b);
+}
+template <typename T>
+MXNET_FN T ldexp(T a, T b) {
+  return a * power(T(2), b);
+}
+// remainder with the sign of the dividend; of the divisor (0 for a divisor of 0, as in the
+// reference)
+template <typename T>
+MXNET_FN T fmod(T a, T b) {
+  return std::fmod(a, b);
+}
+template <typename T>
+MXNET_FN T mod(T a, T b) {
   const T r = std::fmod(a, b);
   return b == T(0) ? T(0) : r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
 }
-template <typename T> MXNET_FN T floor_divide(T a, T b) { return std::floor(a / b); }
+template <typename T>
+MXNET_FN T floor_divide(T a, T b) {
+  return std::floor(a / b);
+}
 // NaN wins / loses
-template <typename T> MXNET_FN T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <typename T> MXNET_FN T minimum(T a, T b) { return a < b || a != a ? a : b; }
-template <typename T> MXNET_FN T fmax(T a, T b) { return a >= b || b != b ? a : b; }
-template <typename T> MXNET_FN T fmin(T a, T b) { return a <= b || b != b ? a : b; }
-template <typename T> MXNET_FN T divide(T a, T b) { return a / b; }
+template <typename T>
+MXNET_FN T maximum(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <typename T>
+MXNET_FN T minimum(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <typename T>
+MXNET_FN T fmax(T a, T b) {
+  return a >= b || b != b ? a : b;
+}
+template <typename T>
+MXNET_FN T fmin(T a, T b) {
+  return a <= b || b != b ? a : b;
+}
+template <typename T>
+MXNET_FN T divide(T a, T b) {
+  return a / b;
+}
 
 // Whether a finite |x| above `limit` occurs: as integers, magnitudes compare like the numbers.
 MXNET_FN bool AnyAbove(const float* x, int64_t n, float limit) {

@@ -1,10 +1,12 @@
 /*
- * The gamma function, its relatives and the inverse error function for float arguments: in double, without branches, rounded once. Part of functions.h, which includes
- * it behind the series that it calls; as there, the fits are made for this file.
+ * The gamma function, its relatives and the inverse error function for float arguments: in double,
+ * without branches, rounded once. Part of functions.h, which includes it behind the series that it
+ * calls; as there, the fits are made for this file.
  */
 // No include guard on purpose: see functions.h.
 
-// The gamma function and its relatives by recurrence to an interval, and reflection for negative arguments.
+// The gamma function and its relatives by recurrence to an interval, and reflection for negative
+// arguments.
 MXNET_FN double SinPi(double x) {  // of the distance to the nearest integer, which decides the sign
   const double n = std::rint(x), s = SeriesSinCos((x - n) * 3.1415926535897932).sin;
   return std::rint(0.5 * n) == 0.5 * n ? s : -s;
@@ -52,7 +54,8 @@ MXNET_FN double SeriesGamma(double x) {
   const double s = SinPi(x), reflected = s == 0.0 ? std::numeric_limits<double>::quiet_NaN() : 3.1415926535897932 / (s * r);
   return x == 0.0 ? 1.0 / x : negative ? reflected : r;
 }
-// psi to 1e-13 behind six steps of the recurrence as one fraction (Abramowitz & Stegun 6.3.5, 6.3.18; reflection 6.3.7)
+// psi to 1e-13 behind six steps of the recurrence as one fraction (Abramowitz & Stegun 6.3.5,
+// 6.3.18; reflection 6.3.7)
 MXNET_FN double SeriesDigamma(double x) {
   const bool negative = x < 0.0;
   double z = negative ? 1.0 - x : x, above = 0.0, below = 1.0;
@@ -63,7 +66,8 @@ MXNET_FN double SeriesDigamma(double x) {
     z = step ? z + 1.0 : z;
   }
   const double w = 1.0 / (z * z);
-  const double tail = w * (1.0 / 12 - w * (1.0 / 120 - w * (1.0 / 252 - w * (1.0 / 240 - w * (1.0 / 132 - w * (691.0 / 32760 - w * (1.0 / 12)))))));
+  const double tail =
+      w * (1.0 / 12 - w * (1.0 / 120 - w * (1.0 / 252 - w * (1.0 / 240 - w * (1.0 / 132 - w * (691.0 / 32760 - w * (1.0 / 12)))))));
   const double r = SeriesLog(z) - 0.5 / z - tail - above / below;
   const SinCos v = SeriesSinCos((x - std::rint(x)) * 3.1415926535897932);
   const double reflected = r - 3.1415926535897932 * v.cos / v.sin;
@@ -82,12 +86,14 @@ MXNET_FN double SeriesTrigamma(double x) {
     z = step ? z + 1.0 : z;
   }
   const double w = 1.0 / (z * z);
-  const double tail = w * (1.0 / 6 - w * (1.0 / 30 - w * (1.0 / 42 - w * (1.0 / 30 - w * (5.0 / 66 - w * (691.0 / 2730 - w * (7.0 / 6)))))));
+  const double tail =
+      w * (1.0 / 6 - w * (1.0 / 30 - w * (1.0 / 42 - w * (1.0 / 30 - w * (5.0 / 66 - w * (691.0 / 2730 - w * (7.0 / 6)))))));
   const double r = (1.0 + tail) / z + 0.5 * w + above / below;
   const double s = SinPi(x), reflected = 9.8696044010893586 / (s * s) - r;
   return negative ? reflected : r;
 }
-// erfinv(x) / x over w = -log(1 - x^2), in two pieces as M. Giles does ("Approximating the erfinv function", 2011); the fits are our own, to 4e-11
+// erfinv(x) / x over w = -log(1 - x^2), in two pieces as M. Giles does ("Approximating the erfinv
+// function", 2011); the fits are our own, to 4e-11
 MXNET_FN double SeriesErfinv(double x) {
   const double w = -SeriesLog((1.0 - x) * (1.0 + x));
   const double c = (w < 6.0 ? w : 6.0) - 3.0;

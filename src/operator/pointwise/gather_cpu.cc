@@ -1,8 +1,7 @@
-#include "operator/pointwise/gather.h"
-
 #include <algorithm>
 
 #include "operator/element_size.h"
+#include "operator/pointwise/gather.h"
 
 namespace mxnet {
 namespace pointwise {

@@ -1,5 +1,6 @@
-// Loop bodies shared by the *_variants.cc files; included inside their anonymous namespace, after functions.h.
-// E::f is the row's expression. `ivdep`: out may equal an input, but only element for element.
+// Loop bodies shared by the *_variants.cc files; included inside their anonymous namespace, after
+// functions.h. E::f is the row's expression. `ivdep`: out may equal an input, but only element for
+// element.
 
 template <class E, typename T>
 void Loop1(const void* const* in, void* out, int64_t n, unsigned) {
@@ -70,20 +71,43 @@ void LoopGradient3(const void* const* in, void* out, int64_t n, unsigned scalars
 
 #define MXNET_UNARY_STRUCT(name, types, expression, uses, derivative) \
   struct F_##name {                                                   \
-    template <typename T> static MXNET_FN T f(T x) { return expression; } \
+    template <typename T>                                             \
+    static MXNET_FN T f(T x) {                                        \
+      return expression;                                              \
+    }                                                                 \
   };
 #define MXNET_UNARY_ENTRY(name, types, expression, uses, derivative) {Loop1<F_##name, float>, Loop1<F_##name, double>},
 
 // gradient structs and entries by what the derivative reads
 #define MXNET_GRAD_STRUCT(name, types, expression, uses, derivative) MXNET_GRAD_STRUCT_##uses(name, derivative)
 #define MXNET_GRAD_STRUCT_X(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T x) { return g * (derivative); } };
+  struct G_##name {                           \
+    template <typename T>                     \
+    static MXNET_FN T f(T g, T x) {           \
+      return g * (derivative);                \
+    }                                         \
+  };
 #define MXNET_GRAD_STRUCT_Y(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T y) { return g * (derivative); } };
+  struct G_##name {                           \
+    template <typename T>                     \
+    static MXNET_FN T f(T g, T y) {           \
+      return g * (derivative);                \
+    }                                         \
+  };
 #define MXNET_GRAD_STRUCT_XY(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T x, T y) { return g * (derivative); } };
+  struct G_##name {                            \
+    template <typename T>                      \
+    static MXNET_FN T f(T g, T x, T y) {       \
+      return g * (derivative);                 \
+    }                                          \
+  };
 #define MXNET_GRAD_STRUCT_C(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g) { return g * (derivative); } };
+  struct G_##name {                           \
+    template <typename T>                     \
+    static MXNET_FN T f(T g) {                \
+      return g * (derivative);                \
+    }                                         \
+  };
 #define MXNET_GRAD_STRUCT_Z(name, derivative)
 #define MXNET_GRAD_STRUCT_P(name, derivative)
 #define MXNET_GRAD_STRUCT_N(name, derivative)

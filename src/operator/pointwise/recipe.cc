@@ -6,7 +6,10 @@ namespace mxnet {
 namespace pointwise {
 namespace {
 
-struct Noted { Recipe recipe; RecipeFn fn; };
+struct Noted {
+  Recipe recipe;
+  RecipeFn fn;
+};
 std::unordered_map<std::string, Noted>& Recipes() {
   static auto* recipes = new std::unordered_map<std::string, Noted>();
   return *recipes;

@@ -1,6 +1,6 @@
 /* What the files of records share: dtype sets, kernels and gradients over rows of the table. */
-#ifndef MXNET_SRC_OPERATOR_POINTWISE_RECORDS_H_
-#define MXNET_SRC_OPERATOR_POINTWISE_RECORDS_H_
+#ifndef MXNET_OPERATOR_POINTWISE_RECORDS_H_
+#define MXNET_OPERATOR_POINTWISE_RECORDS_H_
 
 #include <string>
 #include <vector>
@@ -11,26 +11,30 @@
 namespace mxnet {
 namespace pointwise {
 
-std::vector<int> FloatTypes();        // float32, float64, float16, bfloat16
-std::vector<int> NumberTypes();       // and uint8, int8, int32, int64
-std::vector<int> NumberOrBoolTypes(); // and bool
-std::vector<int> IntegerTypes();      // uint8, int8, int32, int64, bool
+std::vector<int> FloatTypes();         // float32, float64, float16, bfloat16
+std::vector<int> NumberTypes();        // and uint8, int8, int32, int64
+std::vector<int> NumberOrBoolTypes();  // and bool
+std::vector<int> IntegerTypes();       // uint8, int8, int32, int64, bool
 
 /* Space-separated names become aliases. */
 void AddAliases(Op* op, const char* names);
 
-/* p, q, r of rows with parameters, for data of this dtype (kDTypeUnknown while graphs are differentiated). */
+/* p, q, r of rows with parameters, for data of this dtype (kDTypeUnknown while graphs are
+ * differentiated). */
 using ParamsFn = void (*)(const Attrs& attrs, int dtype, double* params);
 
-/* out = row(x); gives shape and type inference (dtype kept), kernel, in-place pair, layout and gradient. */
+/* out = row(x); gives shape and type inference (dtype kept), kernel, in-place pair, layout and
+ * gradient. */
 Op& RegisterUnary(const std::string& name, int row, const char* input_name = "data");
-/* The same for a row with parameters; `_backward_NAME` comes with it. The caller sets the parameter struct on both. */
+/* The same for a row with parameters; `_backward_NAME` comes with it. The caller sets the parameter
+ * struct on both. */
 struct ParamOps {
-  Op *forward, *backward;   // backward is null when the row's gradient is zero
+  Op *forward, *backward;  // backward is null when the row's gradient is zero
 };
 ParamOps RegisterUnaryParam(const std::string& name, int row, ParamsFn params);
 
-/* Of an operator with a number as one operand. Exactly that number: read from text it may be off by some units in the last place of a double. */
+/* Of an operator with a number as one operand. Exactly that number: read from text it may be off by
+ * some units in the last place of a double. */
 AttrsPtr NumberAttrs(const std::string& op, double number);
 
 /* Output bool, whatever the input. */
@@ -38,13 +42,16 @@ bool BoolOutputType(const Attrs&, std::vector<int>* in, std::vector<int>* out);
 /* Broadcast of all inputs. */
 bool BroadcastInputsShape(const Attrs&, ShapeVector* in, ShapeVector* out);
 std::string DTypeList(const std::vector<int>& dtypes);
-/* NumPy's promotion among bool, integers and floats of one signedness; kDTypeUnknown when 1.x refuses the pair (uint8 with signed). */
+/* NumPy's promotion among bool, integers and floats of one signedness; kDTypeUnknown when 1.x
+ * refuses the pair (uint8 with signed). */
 int PromoteTypes(int a, int b);
 
-/* Second derivatives: gradient of a node (g, operands...) whose output is g * text, with respect to g and every operand. */
-std::vector<NodeEntry> GradientOfBackward(const NodePtr& node, const NodeEntry& ograd, const char* text, const std::vector<const char*>& operands,
+/* Second derivatives: gradient of a node (g, operands...) whose output is g * text, with respect to
+ * g and every operand. */
+std::vector<NodeEntry> GradientOfBackward(const NodePtr& node, const NodeEntry& ograd, const char* text,
+                                          const std::vector<const char*>& operands,
                                           const std::vector<std::pair<const char*, double>>& constants, bool broadcast);
 
 }  // namespace pointwise
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_POINTWISE_RECORDS_H_
+#endif  // MXNET_OPERATOR_POINTWISE_RECORDS_H_

@@ -1,4 +1,5 @@
-// Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with their dtype rules.
+// Binary operators on two arrays: elementwise (equal shapes), broadcasting, and NumPy names with
+// their dtype rules.
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/recipe.h"
@@ -9,10 +10,10 @@ namespace pointwise {
 namespace {
 
 enum class Result {
-  kSame,        // both inputs and the output share one dtype
-  kBool,        // inputs share one dtype, output is bool
-  kPromote,     // NumPy's promotion of mixed inputs
-  kTrueDivide   // promotion, then float32 for integers
+  kSame,       // both inputs and the output share one dtype
+  kBool,       // inputs share one dtype, output is bool
+  kPromote,    // NumPy's promotion of mixed inputs
+  kTrueDivide  // promotion, then float32 for integers
 };
 
 struct Entry {
@@ -115,8 +116,8 @@ InferTypeFn PromotedType(Result result, bool bool_allowed) {
     }
     const int t = ResultType(result, a, b);
     MXNET_CHECK_KIND(t != kDTypeUnknown && (bool_allowed || t != kBool), Type)
-        << "[" << attrs.op->name << "] inputs are " << DTypeName(a) << " and " << DTypeName(b) << "; accepted: pairs with a common type among "
-        << DTypeList(bool_allowed ? NumberOrBoolTypes() : NumberTypes());
+        << "[" << attrs.op->name << "] inputs are " << DTypeName(a) << " and " << DTypeName(b)
+        << "; accepted: pairs with a common type among " << DTypeList(bool_allowed ? NumberOrBoolTypes() : NumberTypes());
     AssignType(attrs, "output", &(*out)[0], t);
     return true;
   };
@@ -130,13 +131,16 @@ GradientFn BinaryGradient(int id, bool broadcast, bool promotes) {
   const Row& row = GetRow(id);
   const std::string side_names[2] = {std::string("_backward_") + row.name + "_lhs", std::string("_backward_") + row.name + "_rhs"};
   if (row.uses[0] == 'L') {
-    bool wants[2][2];   // by side: which operands the derivative depends on. The gradient stands in for others, so that nobody keeps them for it
+    bool
+        wants[2]
+             [2];  // by side: which operands the derivative depends on. The gradient stands in for others, so that nobody keeps them for it
     for (int side = 0; side < 2; ++side)
       for (int operand = 0; operand < 2; ++operand) wants[side][operand] = Mentions(Parse(row.derivative[side]), operand ? "b" : "a");
     return [side_names, broadcast, wants](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       std::vector<NodeEntry> grads;
       for (int side = 0; side < 2; ++side) {
-        NodeEntry g = Simple(side_names[side], {ograds[0], wants[side][0] ? node->inputs[0] : ograds[0], wants[side][1] ? node->inputs[1] : ograds[0]});
+        NodeEntry g = Simple(side_names[side],
+                             {ograds[0], wants[side][0] ? node->inputs[0] : ograds[0], wants[side][1] ? node->inputs[1] : ograds[0]});
         grads.push_back(broadcast ? Simple("_sum_like", {g, node->inputs[side]}) : g);
       }
       return grads;
@@ -145,7 +149,8 @@ GradientFn BinaryGradient(int id, bool broadcast, bool promotes) {
   if (id == k_mul && promotes)
     return [](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       std::vector<NodeEntry> grads;
-      for (int side = 0; side < 2; ++side) grads.push_back(Simple("_sum_like", {Simple("_npi_multiply", {ograds[0], node->inputs[1 - side]}), node->inputs[side]}));
+      for (int side = 0; side < 2; ++side)
+        grads.push_back(Simple("_sum_like", {Simple("_npi_multiply", {ograds[0], node->inputs[1 - side]}), node->inputs[side]}));
       return grads;
     };
   const ExprPtr d[2] = {Parse(row.derivative[0]), Parse(row.derivative[1])};
@@ -193,18 +198,25 @@ const bool kRegistered = [] {
     const Row& row = GetRow(e.row);
     Op& op = Op::Register(e.name);
     AddAliases(&op, e.aliases);
-    op.describe("Computes " + std::string(row.expression) + " for every pair of elements" + (e.broadcast ? ", broadcasting the inputs." : " of two equally shaped inputs."));
+    op.describe("Computes " + std::string(row.expression) + " for every pair of elements" +
+                (e.broadcast ? ", broadcasting the inputs." : " of two equally shaped inputs."));
     op.set_inputs({e.inputs[0], e.inputs[1]}).set_infer_shape(e.broadcast ? BroadcastInputsShape : ElemwiseShape);
     op.set_inplace({{0, 0}, {1, 0}}).set_supports_add();
     if (!e.broadcast) op.set_layout(LayoutRule::kAgnostic);
     const bool promotes = e.result == Result::kPromote || e.result == Result::kTrueDivide;
     const bool no_bool = e.row == k_sub || e.row == k_mod || e.row == k_fmod || e.row == k_floor_divide;
-    if (promotes) op.set_infer_type(PromotedType(e.result, !no_bool));
-    else if (e.result == Result::kBool) op.set_infer_type(BoolOutputType);
-    else op.set_infer_type(SameType);
-    if (row.types == 'B') op.set_dtypes(IntegerTypes());
-    else if (promotes || IsComparisonOrLogic(e.row)) op.set_dtypes(NumberOrBoolTypes());
-    else op.set_dtypes(NumberTypes());
+    if (promotes)
+      op.set_infer_type(PromotedType(e.result, !no_bool));
+    else if (e.result == Result::kBool)
+      op.set_infer_type(BoolOutputType);
+    else
+      op.set_infer_type(SameType);
+    if (row.types == 'B')
+      op.set_dtypes(IntegerTypes());
+    else if (promotes || IsComparisonOrLogic(e.row))
+      op.set_dtypes(NumberOrBoolTypes());
+    else
+      op.set_dtypes(NumberTypes());
 
     const int id = e.row;
     const Result result = e.result;

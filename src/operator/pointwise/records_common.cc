@@ -48,7 +48,7 @@ int PromoteTypes(int a, int b) {
   if (b == kBool) return a;
   if (IsFloating(a) && IsFloating(b)) {
     if (DTypeSize(a) != DTypeSize(b)) return DTypeSize(a) > DTypeSize(b) ? a : b;
-    return kFloat32;   // float16 with bfloat16
+    return kFloat32;  // float16 with bfloat16
   }
   if (IsFloating(a)) return a;
   if (IsFloating(b)) return b;
@@ -56,13 +56,14 @@ int PromoteTypes(int a, int b) {
   return DTypeSize(a) > DTypeSize(b) ? a : b;
 }
 
-std::vector<NodeEntry> GradientOfBackward(const NodePtr& node, const NodeEntry& ograd, const char* text, const std::vector<const char*>& operands,
+std::vector<NodeEntry> GradientOfBackward(const NodePtr& node, const NodeEntry& ograd, const char* text,
+                                          const std::vector<const char*>& operands,
                                           const std::vector<std::pair<const char*, double>>& constants, bool broadcast) {
   auto fit = [&](const NodeEntry& e, const NodeEntry& like) { return broadcast ? Simple("_sum_like", {e, like}) : e; };
   std::vector<NodeEntry> grads(node->inputs.size());
   std::vector<NodeEntry> again = node->inputs;
   again[0] = ograd;
-  auto linear = std::make_shared<Node>();   // the node is linear in its gradient
+  auto linear = std::make_shared<Node>();  // the node is linear in its gradient
   linear->attrs = node->attrs;
   linear->inputs = again;
   grads[0] = fit({linear, 0, 0}, node->inputs[0]);
@@ -106,7 +107,12 @@ void DescribeBackward(Op* op, const Row& row) {
   op->describe("gradient * (" + std::string(row.derivative[0]) + ")");
   std::vector<std::string> names = {"ograd"};
   for (const char* operand : Operands(row.uses)) names.push_back(operand);
-  op->set_inputs(names).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op->set_inputs(names)
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type(SameType)
+      .set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic)
+      .set_supports_add();
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
-// Operators that copy, convert or fill: identities with special gradients, casts, zeros_like and ones_like, add_n.
+// Operators that copy, convert or fill: identities with special gradients, casts, zeros_like and
+// ones_like, add_n.
 #include <algorithm>
 #include <cstring>
 
 #include "base/omp.h"
-#include "operator/matrix/device_move.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
-#include "operator/pointwise/device_program.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
+#include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
 #include "rtc/loop.h"
@@ -37,8 +38,12 @@ struct MakeLossParam : public dmlc::Parameter<MakeLossParam> {
   DMLC_DECLARE_PARAMETER(MakeLossParam) {
     DMLC_DECLARE_FIELD(grad_scale).set_default(1).describe("The gradient that every element starts with.");
     DMLC_DECLARE_FIELD(valid_thresh).set_default(0).describe("With normalization 'valid': elements above this count.");
-    DMLC_DECLARE_FIELD(normalization).add_enum("null", 0).add_enum("batch", 1).add_enum("valid", 2).set_default(0).describe(
-        "What the gradient is divided by: nothing, the batch size, or the number of valid elements.");
+    DMLC_DECLARE_FIELD(normalization)
+        .add_enum("null", 0)
+        .add_enum("batch", 1)
+        .add_enum("valid", 2)
+        .set_default(0)
+        .describe("What the gradient is divided by: nothing, the batch size, or the number of valid elements.");
   }
 };
 MXNET_REGISTER_PARAM(CastParam);
@@ -53,15 +58,20 @@ void CopyKernel(KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0])
 Op& RegisterCopy(const std::string& name, const char* input_name, const char* description) {
   Op& op = Op::Register(name);
   op.describe(description);
-  return op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
-      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_kernel(CopyKernel);
+  return op.set_inputs({input_name})
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type(SameType)
+      .set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic)
+      .set_supports_add()
+      .set_kernel(CopyKernel);
 }
 
 std::vector<NodeEntry> PassGradient(const NodePtr&, const std::vector<NodeEntry>& ograds) { return ograds; }
 
 // out (=, +=) value
 void FillKernel(const RunContext& run, const TBlob& out, OpReq req, double value) {
-  if (out.dtype == kInt64 || out.dtype == kUint64) {   // exactly
+  if (out.dtype == kInt64 || out.dtype == kUint64) {  // exactly
     const Operand in(value);
     Execute(run, Forward(k_identity), kI64, &in, 1, kUnaryMasks, nullptr, out, req);
     return;
@@ -73,8 +83,14 @@ void FillKernel(const RunContext& run, const TBlob& out, OpReq req, double value
 Op& RegisterFillLike(const std::string& name, double value) {
   Op& op = Op::Register(name);
   op.describe(value ? "Ones in the shape and dtype of the input." : "Zeros in the shape and dtype of the input.");
-  return op.set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}})
-      .set_layout(LayoutRule::kAgnostic).set_supports_add().set_zero_gradient().set_shape_only_from(0)
+  return op.set_inputs({"data"})
+      .set_infer_shape(ElemwiseShape)
+      .set_infer_type(SameType)
+      .set_inplace({{0, 0}})
+      .set_layout(LayoutRule::kAgnostic)
+      .set_supports_add()
+      .set_zero_gradient()
+      .set_shape_only_from(0)
       .set_kernel([value](KernelArgs& a) {
         if (a.req[0] == OpReq::kNull) return;
         if (value == 0 && !a.run.ctx.is_gpu()) {
@@ -134,7 +150,9 @@ void AddNOnDevice(KernelArgs& a, int compute) {
     program.compute = compute;
     if (count == 1) program.steps.push_back({Forward(k_identity), {{DeviceValue::kInput, 0}}});
     for (int k = 1; k < count; ++k)
-      program.steps.push_back({Forward(k_add), {k == 1 ? DeviceValue{DeviceValue::kInput, 0} : DeviceValue{DeviceValue::kStep, k - 2}, {DeviceValue::kInput, k}}});
+      program.steps.push_back(
+          {Forward(k_add),
+           {k == 1 ? DeviceValue{DeviceValue::kInput, 0} : DeviceValue{DeviceValue::kStep, k - 2}, {DeviceValue::kInput, k}}});
     RunProgram(program, Span<const TBlob>(a.in.data() + first, count), nullptr, a.out[0], first > 0 ? OpReq::kAdd : a.req[0], a.run);
   }
 }
@@ -199,8 +217,10 @@ const bool kRegistered = [] {
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
     op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers.\n\n"
-                                 "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest number, of which narrower types keep\n"
-                                 "the low bits: -2147483648 for int32, 0 for int8 and uint8. uint64 also takes numbers from 2^63 to 2^64; bool is whether a number is not 0."
+                                 "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest "
+                                 "number, of which narrower types keep\n"
+                                 "the low bits: -2147483648 for int32, 0 for int8 and uint8. uint64 also takes numbers from 2^63 to 2^64; "
+                                 "bool is whether a number is not 0."
                                : "Converts between float16, bfloat16 and float32; other dtypes pass unchanged.");
     AddAliases(&op, name[0] == 'C' ? "cast _npi_cast _npx_cast" : "_npi_amp_cast");
   }
@@ -211,7 +231,7 @@ MXNET_REGISTER_OP(_backward_cast)
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
     .set_shape_only_from(1)
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {   // data may have another shape: only its dtype matters
+    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {  // data may have another shape: only its dtype matters
       AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
       AssignShape(attrs, "gradient", &(*in)[0], (*out)[0]);
       return (*in)[0].known() && (*in)[1].known();
@@ -231,7 +251,8 @@ MXNET_REGISTER_OP(amp_multicast)
     .describe("Converts all float16, bfloat16 and float32 inputs to one of their dtypes: the widest, or the narrowest.")
     .alias("_npi_amp_multicast")
     .set_param<AmpMulticastParam>()
-    .set_variadic("data", [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; }, "num_outputs")
+    .set_variadic(
+        "data", [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; }, "num_outputs")
     .set_list_inputs([](const Attrs& a) {
       std::vector<std::string> names;
       for (int i = 0; i < a.get<AmpMulticastParam>().num_outputs; ++i) names.push_back("data_" + std::to_string(i));
@@ -247,22 +268,25 @@ MXNET_REGISTER_OP(amp_multicast)
     });
 
 Op& add_n = Op::Register("add_n")
-    .describe("Sum of equally shaped arrays.")
-    .alias("ElementWiseSum").alias("_npx_add_n").alias("_sparse_ElementWiseSum").alias("_sparse_add_n")
-    .set_param<AddNParam>()
-    .set_variadic("args", [](const Attrs& a) { return a.get<AddNParam>().num_args; })
-    .set_infer_shape(ElemwiseShape)
-    .set_infer_type(SameType)
-    .set_inplace({{0, 0}})
-    .set_dtypes(NumberTypes())
-    .set_layout(LayoutRule::kAgnostic)
-    .set_supports_add()
-    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      return std::vector<NodeEntry>(node->inputs.size(), ograds[0]);
-    })
-    .set_kernel(AddNKernel);
+                .describe("Sum of equally shaped arrays.")
+                .alias("ElementWiseSum")
+                .alias("_npx_add_n")
+                .alias("_sparse_ElementWiseSum")
+                .alias("_sparse_add_n")
+                .set_param<AddNParam>()
+                .set_variadic("args", [](const Attrs& a) { return a.get<AddNParam>().num_args; })
+                .set_infer_shape(ElemwiseShape)
+                .set_infer_type(SameType)
+                .set_inplace({{0, 0}})
+                .set_dtypes(NumberTypes())
+                .set_layout(LayoutRule::kAgnostic)
+                .set_supports_add()
+                .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+                  return std::vector<NodeEntry>(node->inputs.size(), ograds[0]);
+                })
+                .set_kernel(AddNKernel);
 const bool kAddNSignature = [] {
-  add_n.params.clear();   // the number of arrays is counted by the front ends and not an argument in the reference's list
+  add_n.params.clear();  // the number of arrays is counted by the front ends and not an argument in the reference's list
   NoteRecipe("add_n", Recipe::kSum);
   for (const char* name : {"Cast", "amp_cast", "_backward_cast"}) NoteRecipe(name, Recipe::kCopy);
   return true;
@@ -293,7 +317,8 @@ MXNET_REGISTER_OP(_npi_bitwise_not)
     .set_kernel([](KernelArgs& a) {
       const int compute = ComputeFor(a.in[0].dtype, true);
       const Operand in(a.in[0]);
-      Execute(a.run, Forward(a.in[0].dtype == kBool ? k_logical_not : k_bitwise_not), compute, &in, 1, kUnaryMasks, nullptr, a.out[0], a.req[0]);
+      Execute(a.run, Forward(a.in[0].dtype == kBool ? k_logical_not : k_bitwise_not), compute, &in, 1, kUnaryMasks, nullptr, a.out[0],
+              a.req[0]);
     });
 
 MXNET_REGISTER_OP(MakeLoss)
@@ -317,12 +342,15 @@ void LossGradientOnDevice(KernelArgs& a, double scale, double threshold) {
   count.Add(a.in[0].dptr).Add(valid).Add(threshold);
   fill.Add(a.out[0].dptr).Add(valid).Add(scale);
   rtc::LaunchItems(a.run, {"count_above", {a.in[0].dtype}}, a.in[0].Size(), &count, [] {
-    return rtc::LoopText{"const D0* in; unsigned long long* valid; double threshold;", "", "    if (mx::Load<double>(a.in, i) > a.threshold) atomicAdd(a.valid, 1ull);\n"};
+    return rtc::LoopText{"const D0* in; unsigned long long* valid; double threshold;", "",
+                         "    if (mx::Load<double>(a.in, i) > a.threshold) atomicAdd(a.valid, 1ull);\n"};
   });
   const bool add = a.req[0] == OpReq::kAdd;
   rtc::LaunchItems(a.run, {"fill_divided", {a.out[0].dtype}, add}, a.req[0] == OpReq::kNull ? 0 : a.out[0].Size(), &fill, [&] {
-    return rtc::LoopText{"D0* out; const long long* valid; double scale;", "",
-                         std::string("    const double v = a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1);\n    mx::Store(a.out, i, ") + (add ? "mx::Load<double>(a.out, i) + v" : "v") + ");\n"};
+    return rtc::LoopText{
+        "D0* out; const long long* valid; double scale;", "",
+        std::string("    const double v = a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1);\n    mx::Store(a.out, i, ") +
+            (add ? "mx::Load<double>(a.out, i) + v" : "v") + ");\n"};
   });
 }
 

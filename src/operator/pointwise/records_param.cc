@@ -1,4 +1,5 @@
-// Unary operators with parameters: clip, smooth_l1, hard_sigmoid, quadratic, nan_to_num, around, div_sqrt_dim.
+// Unary operators with parameters: clip, smooth_l1, hard_sigmoid, quadratic, nan_to_num, around,
+// div_sqrt_dim.
 #include <cmath>
 #include <limits>
 
@@ -26,7 +27,9 @@ struct HardSigmoidParam : public dmlc::Parameter<HardSigmoidParam> {
 };
 struct SmoothL1Param : public dmlc::Parameter<SmoothL1Param> {
   float scalar;
-  DMLC_DECLARE_PARAMETER(SmoothL1Param) { DMLC_DECLARE_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2."); }
+  DMLC_DECLARE_PARAMETER(SmoothL1Param) {
+    DMLC_DECLARE_FIELD(scalar).set_default(1).describe("sigma: the quadratic part ends at 1/sigma^2.");
+  }
 };
 struct QuadraticParam : public dmlc::Parameter<QuadraticParam> {
   float a, b, c;
@@ -43,13 +46,19 @@ struct NanToNumParam : public dmlc::Parameter<NanToNumParam> {
   DMLC_DECLARE_PARAMETER(NanToNumParam) {
     DMLC_DECLARE_FIELD(copy).set_default(true).describe("Whether the front end makes a new array.");
     DMLC_DECLARE_FIELD(nan).set_default(0).describe("Replaces NaN.");
-    DMLC_DECLARE_FIELD(posinf).set_default(dmlc::optional<double>()).describe("Replaces infinity; None: the largest finite number of the dtype.");
-    DMLC_DECLARE_FIELD(neginf).set_default(dmlc::optional<double>()).describe("Replaces -infinity; None: the smallest finite number of the dtype.");
+    DMLC_DECLARE_FIELD(posinf)
+        .set_default(dmlc::optional<double>())
+        .describe("Replaces infinity; None: the largest finite number of the dtype.");
+    DMLC_DECLARE_FIELD(neginf)
+        .set_default(dmlc::optional<double>())
+        .describe("Replaces -infinity; None: the smallest finite number of the dtype.");
   }
 };
 struct AroundParam : public dmlc::Parameter<AroundParam> {
   int decimals;
-  DMLC_DECLARE_PARAMETER(AroundParam) { DMLC_DECLARE_FIELD(decimals).set_default(0).describe("Decimal places to keep; negative: places left of the point."); }
+  DMLC_DECLARE_PARAMETER(AroundParam) {
+    DMLC_DECLARE_FIELD(decimals).set_default(0).describe("Decimal places to keep; negative: places left of the point.");
+  }
 };
 MXNET_REGISTER_PARAM(ClipParam);
 MXNET_REGISTER_PARAM(HardSigmoidParam);
@@ -90,9 +99,10 @@ const bool kRegistered = [] {
   SetParam<HardSigmoidParam>(hard_sigmoid);
   hard_sigmoid.forward->set_dtypes(FloatTypes());
 
-  ParamOps smooth_l1 = RegisterUnaryParam("smooth_l1", k_smooth_l1, [](const Attrs& a, int, double* p) { p[0] = a.get<SmoothL1Param>().scalar; });
+  ParamOps smooth_l1 =
+      RegisterUnaryParam("smooth_l1", k_smooth_l1, [](const Attrs& a, int, double* p) { p[0] = a.get<SmoothL1Param>().scalar; });
   SetParam<SmoothL1Param>(smooth_l1);
-  smooth_l1.forward->params[0].type = "float";   // as the reference lists it, although a default exists
+  smooth_l1.forward->params[0].type = "float";  // as the reference lists it, although a default exists
   AddAliases(smooth_l1.forward, "_npx_smooth_l1");
 
   ParamOps quadratic = RegisterUnaryParam("_contrib_quadratic", k_quadratic, [](const Attrs& a, int, double* p) {
@@ -111,7 +121,8 @@ const bool kRegistered = [] {
   });
   SetParam<NanToNumParam>(nan_to_num);
 
-  ParamOps around = RegisterUnaryParam("_npi_around", k_around, [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
+  ParamOps around = RegisterUnaryParam("_npi_around", k_around,
+                                       [](const Attrs& a, int, double* p) { p[0] = std::pow(10.0, a.get<AroundParam>().decimals); });
   SetParam<AroundParam>(around);
   around.forward->set_inputs({"x"});
   return true;

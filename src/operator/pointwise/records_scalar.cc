@@ -13,7 +13,8 @@ struct ScalarParam : public dmlc::Parameter<ScalarParam> {
   bool is_int;
   DMLC_DECLARE_PARAMETER(ScalarParam) {
     DMLC_DECLARE_FIELD(scalar).set_default(1).describe("The other operand.");
-    DMLC_DECLARE_FIELD(is_int).set_default(true).describe("Whether `scalar` was given as an integer; a fraction turns integer arrays into float64.");
+    DMLC_DECLARE_FIELD(is_int).set_default(true).describe(
+        "Whether `scalar` was given as an integer; a fraction turns integer arrays into float64.");
   }
 };
 MXNET_REGISTER_PARAM(ScalarParam);
@@ -34,7 +35,7 @@ struct Entry {
   int row;
   const char* name;
   const char* aliases;
-  bool reverse;   // scalar on the left
+  bool reverse;  // scalar on the left
   Result result;
 };
 
@@ -107,7 +108,8 @@ const Entry kEntries[] = {
     {k_lcm, "_npi_lcm_scalar", "", false, Result::kScalar},
 };
 
-// The dtype that array and number meet in: a fraction makes integers float64, any number makes bool int64.
+// The dtype that array and number meet in: a fraction makes integers float64, any number makes bool
+// int64.
 int MeetingType(int dtype, bool is_int) {
   if (dtype == kDTypeUnknown || IsFloating(dtype)) return dtype;
   if (!is_int) return kFloat64;
@@ -123,8 +125,8 @@ int ResultType(Result result, int dtype, bool is_int) {
 InferTypeFn ScalarType(Result result, bool integer_only) {
   return [result, integer_only](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     const bool is_int = attrs.get<ScalarParam>().is_int;
-    MXNET_CHECK_KIND(!integer_only || is_int, Type)
-        << "[" << attrs.op->name << "] scalar " << attrs.get<ScalarParam>().scalar << " is not an integer; accepted: integers (is_int=True)";
+    MXNET_CHECK_KIND(!integer_only || is_int, Type) << "[" << attrs.op->name << "] scalar " << attrs.get<ScalarParam>().scalar
+                                                    << " is not an integer; accepted: integers (is_int=True)";
     int& a = (*in)[0];
     if (a == kDTypeUnknown && IsFloating((*out)[0]) && result != Result::kBool && (is_int || (*out)[0] != kFloat64)) a = (*out)[0];
     const int t = integer_only && a == kBool ? int{kBool} : ResultType(result, a, is_int);
@@ -139,7 +141,7 @@ GradientFn ScalarGradient(int id, bool reverse) {
   const Row& row = GetRow(id);
   if (row.uses[0] == 'L') {
     const std::string backward = BackwardName(row, reverse);
-    const bool wants = Mentions(Parse(row.derivative[reverse ? 1 : 0]), reverse ? "b" : "a");   // else nobody keeps the data for it
+    const bool wants = Mentions(Parse(row.derivative[reverse ? 1 : 0]), reverse ? "b" : "a");  // else nobody keeps the data for it
     return [backward, wants](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{{MakeNodeLike(backward, *node, {ograds[0], wants ? node->inputs[0] : ograds[0]}), 0, 0}};
     };
@@ -162,7 +164,11 @@ void RegisterBackward(int id, bool reverse) {
   const Row& row = GetRow(id);
   Op& op = Op::Register(BackwardName(row, reverse));
   op.describe("gradient * (" + std::string(row.derivative[reverse ? 1 : 0]) + ")").set_param<ScalarParam>();
-  op.set_inputs({"ograd", "data"}).set_infer_shape(ElemwiseShape).set_inplace({{0, 0}, {1, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op.set_inputs({"ograd", "data"})
+      .set_infer_shape(ElemwiseShape)
+      .set_inplace({{0, 0}, {1, 0}})
+      .set_layout(LayoutRule::kAgnostic)
+      .set_supports_add();
   op.set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
     if ((*in)[1] == kDTypeUnknown) (*in)[1] = (*in)[0];
     AssignType(attrs, "output", &(*out)[0], (*in)[0]);
@@ -171,7 +177,8 @@ void RegisterBackward(int id, bool reverse) {
   });
   op.set_gradient([id, reverse](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const double s = node->attrs->get<ScalarParam>().scalar;
-    return GradientOfBackward(node, ograds[0], GetRow(id).derivative[reverse ? 1 : 0], {reverse ? "b" : "a"}, {{reverse ? "a" : "b", s}}, false);
+    return GradientOfBackward(node, ograds[0], GetRow(id).derivative[reverse ? 1 : 0], {reverse ? "b" : "a"}, {{reverse ? "a" : "b", s}},
+                              false);
   });
   op.set_kernel([id, reverse](KernelArgs& a) {
     const int compute = ComputeFor(a.out[0].dtype, false);
@@ -191,9 +198,10 @@ const bool kRegistered = [] {
     const Row& row = GetRow(e.row);
     Op& op = Op::Register(e.name);
     AddAliases(&op, e.aliases);
-    std::string text;   // the row's expression with the number in place of one operand
+    std::string text;  // the row's expression with the number in place of one operand
     for (const char* c = row.expression; *c; ++c) {
-      const bool alone = (c == row.expression || !std::isalnum(static_cast<unsigned char>(c[-1]))) && !std::isalnum(static_cast<unsigned char>(c[1]));
+      const bool alone =
+          (c == row.expression || !std::isalnum(static_cast<unsigned char>(c[-1]))) && !std::isalnum(static_cast<unsigned char>(c[1]));
       text += alone && *c == (e.reverse ? 'a' : 'b') ? "scalar" : alone && *c == (e.reverse ? 'b' : 'a') ? "x" : std::string(1, *c);
     }
     op.describe("Computes " + text + " for every element x.");
@@ -228,7 +236,8 @@ const bool kRegistered = [] {
   }
   // Forward: the data itself; backward: the gradient times the number.
   Op& multiplier = Op::Register("_contrib_gradientmultiplier");
-  multiplier.describe("Passes the data on; multiplies the gradient by `scalar` on the way back (gradient reversal with a negative number).");
+  multiplier.describe(
+      "Passes the data on; multiplies the gradient by `scalar` on the way back (gradient reversal with a negative number).");
   multiplier.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}});
   multiplier.set_layout(LayoutRule::kAgnostic).set_supports_add().set_dtypes(NumberTypes());
   multiplier.set_kernel([](KernelArgs& a) { ExecuteCast(a.run, a.in[0], a.out[0], a.req[0]); });

@@ -7,9 +7,9 @@ namespace {
 
 struct Entry {
   int row;
-  const char* legacy;          // null: none
+  const char* legacy;  // null: none
   const char* aliases;
-  const char* numpy;           // a record of its own, because its input is called x; null: none
+  const char* numpy;  // a record of its own, because its input is called x; null: none
   const char* numpy_aliases;
 };
 
@@ -70,7 +70,10 @@ const Entry kEntries[] = {
 };
 
 // NumPy's predicates: any dtype in, bool out.
-const struct { int row; const char* name; } kPredicates[] = {
+const struct {
+  int row;
+  const char* name;
+} kPredicates[] = {
     {k_logical_not, "_npi_logical_not"}, {k_isnan, "_npi_isnan"},       {k_isinf, "_npi_isinf"},
     {k_isfinite, "_npi_isfinite"},       {k_isposinf, "_npi_isposinf"}, {k_isneginf, "_npi_isneginf"},
 };
@@ -83,7 +86,10 @@ const bool kRegistered = [] {
   }
   Op::Register("logical_not").set_dtypes(NumberOrBoolTypes());
   for (const auto& p : kPredicates)
-    RegisterUnary(p.name, p.row, "x").set_infer_type(BoolOutputType).set_inplace(std::vector<std::pair<int, int>>{}).set_dtypes(NumberOrBoolTypes());
+    RegisterUnary(p.name, p.row, "x")
+        .set_infer_type(BoolOutputType)
+        .set_inplace(std::vector<std::pair<int, int>>{})
+        .set_dtypes(NumberOrBoolTypes());
   return true;
 }();
 

@@ -10,8 +10,8 @@ namespace {
 #define MXNET_ROW_BINARY(name, types, expression, kind, da, db) {#name, #types[0], #expression, #kind, {#da, #db}},
 #define MXNET_ROW_INTEGER(name, types, expression) {#name, #types[0], #expression, "Z", {nullptr, nullptr}},
 const Row kRows[] = {MXNET_UNARY_EXACT(MXNET_ROW_UNARY) MXNET_UNARY_EXP(MXNET_ROW_UNARY) MXNET_UNARY_TRIG(MXNET_ROW_UNARY)
-                         MXNET_UNARY_PARAM(MXNET_ROW_UNARY) MXNET_BINARY_ARITHMETIC(MXNET_ROW_BINARY)
-                             MXNET_BINARY_MATH(MXNET_ROW_BINARY) MXNET_BINARY_INTEGER(MXNET_ROW_INTEGER)};
+                         MXNET_UNARY_PARAM(MXNET_ROW_UNARY) MXNET_BINARY_ARITHMETIC(MXNET_ROW_BINARY) MXNET_BINARY_MATH(MXNET_ROW_BINARY)
+                             MXNET_BINARY_INTEGER(MXNET_ROW_INTEGER)};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ int FindRow(const std::string& name) {
   static const auto* index = [] {
     auto* m = new std::unordered_map<std::string, int>();
     for (int i = 0; i < kEndInteger; ++i) (*m)[kRows[i].name] = i;
-    (*m)["divide"] = k_div;   // the functions behind `/` and unary identity have names of their own in texts
+    (*m)["divide"] = k_div;  // the functions behind `/` and unary identity have names of their own in texts
     return m;
   }();
   auto it = index->find(name);

@@ -1,6 +1,6 @@
 /* The table as data: what records, symbolic differentiation and run-time compilation read. */
-#ifndef MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
-#define MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
+#ifndef MXNET_OPERATOR_POINTWISE_ROWS_H_
+#define MXNET_OPERATOR_POINTWISE_ROWS_H_
 
 #include <string>
 
@@ -11,10 +11,10 @@ namespace pointwise {
 
 struct Row {
   const char* name;
-  char types;                  // 'F', 'I', 'B'
+  char types;  // 'F', 'I', 'B'
   const char* expression;
-  const char* uses;            // unary: "X" "Y" "XY" "C" "Z" "P" "XG" "YG"; binary: "L" "G" "Z"
-  const char* derivative[2];   // [1]: d/db of binary rows
+  const char* uses;           // unary: "X" "Y" "XY" "C" "Z" "P" "XG" "YG"; binary: "L" "G" "Z"
+  const char* derivative[2];  // [1]: d/db of binary rows
   bool exact() const { return types != 'F'; }
   bool gate() const { return uses[0] != '\0' && uses[1] == 'G'; }
 };
@@ -25,4 +25,4 @@ int FindRow(const std::string& name);
 
 }  // namespace pointwise
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_POINTWISE_ROWS_H_
+#endif  // MXNET_OPERATOR_POINTWISE_ROWS_H_

@@ -22,7 +22,7 @@ double Now() { return std::chrono::duration<double, std::nano>(std::chrono::stea
 // The shortest of some runs: whatever else the machine does only makes a run longer.
 template <typename F>
 double Measure(F&& run) {
-  run();   // caches and pages
+  run();  // caches and pages
   double best = 1e30;
   for (int i = 0; i < 4; ++i) {
     const double start = Now();
@@ -33,7 +33,8 @@ double Measure(F&& run) {
   return best;
 }
 
-// Costs by key. Slots are taken and never given back; the number of loops is known to be smaller. Two threads may measure the same: either is right.
+// Costs by key. Slots are taken and never given back; the number of loops is known to be smaller.
+// Two threads may measure the same: either is right.
 class Costs {
  public:
   template <typename F>
@@ -65,10 +66,13 @@ Costs& Table() {
   return *costs;
 }
 
-// Numbers between 1/2 and 3/2 (integers: 1 to 8): ordinary arguments of every function in the table.
+// Numbers between 1/2 and 3/2 (integers: 1 to 8): ordinary arguments of every function in the
+// table.
 template <typename T>
 void FillAs(void* data, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(data)[i] = std::is_integral<T>::value ? static_cast<T>(1 + i % 8) : static_cast<T>(0.5 + static_cast<double>(i % 97) / 97);
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(data)[i] =
+        std::is_integral<T>::value ? static_cast<T>(1 + i % 8) : static_cast<T>(0.5 + static_cast<double>(i % 97) / 97);
 }
 void Fill(int compute, void* data, int64_t n) {
   switch (compute) {
@@ -81,10 +85,11 @@ void Fill(int compute, void* data, int64_t n) {
 
 double TeamCost(int threads) {
   constexpr int kMost = 256;
-  static std::atomic<float> costs[kMost + 1];   // 0: not measured
+  static std::atomic<float> costs[kMost + 1];  // 0: not measured
   std::atomic<float>& cost = costs[std::min(threads, kMost)];
   if (cost.load(std::memory_order_relaxed) == 0) {
-    // On a busy machine a thread may be away for milliseconds, and a new one may share its creator's core until the system moves it: that is not what a team costs.
+    // On a busy machine a thread may be away for milliseconds, and a new one may share its
+    // creator's core until the system moves it: that is not what a team costs.
     const double until = Now() + 100e6;
     double best;
     do best = Measure([threads] { ParallelForThreads(threads, threads, [](int64_t, int64_t) {}); });
@@ -111,7 +116,7 @@ uint32_t TunedTypes(const Env& env) {
 }  // namespace
 
 bool Tuned(int dtype) {
-  static thread_local const Env* seen = nullptr;   // settings are never changed in place
+  static thread_local const Env* seen = nullptr;  // settings are never changed in place
   static thread_local uint32_t types = 0;
   const Env& env = Env::Get();
   if (seen != &env) {

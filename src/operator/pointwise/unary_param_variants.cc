@@ -8,7 +8,12 @@ using pointwise::Loop;
 #include "operator/pointwise/functions.h"
 #include "operator/pointwise/loop_templates.h"
 #define MXNET_STRUCT(name, types, expression, uses, derivative) \
-  struct F_##name { template <typename T> static MXNET_FN T f(T x, T p, T q, T r) { return expression; } };
+  struct F_##name {                                             \
+    template <typename T>                                       \
+    static MXNET_FN T f(T x, T p, T q, T r) {                   \
+      return expression;                                        \
+    }                                                           \
+  };
 #define MXNET_ENTRY(name, types, expression, uses, derivative) {LoopParam<F_##name, float>, LoopParam<F_##name, double>},
 MXNET_UNARY_PARAM(MXNET_STRUCT)
 constexpr Loop kLoops[][2] = {MXNET_UNARY_PARAM(MXNET_ENTRY)};
@@ -25,16 +30,43 @@ void LoopGradientParam(const void* const* in, void* out, int64_t n, unsigned) {
   for (int64_t i = 0; i < n; ++i) y[i] = E::f(g[i], x[i], p, q, r);
 }
 #define MXNET_PG_STRUCT(name, types, expression, uses, derivative) MXNET_PG_STRUCT_##uses(name, derivative)
-#define MXNET_PG_STRUCT_X(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T x, T p, T q, T r) { return g * (derivative); } };
-#define MXNET_PG_STRUCT_Y(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T y, T p, T q, T r) { return g * (derivative); } };
-#define MXNET_PG_STRUCT_C(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T p, T q, T r) { return g * (derivative); } };
-#define MXNET_PG_STRUCT_XG(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T x, T p, T q, T r) { const T d = derivative; return d == T(0) ? T(0) : g * d; } };
-#define MXNET_PG_STRUCT_YG(name, derivative) \
-  struct G_##name { template <typename T> static MXNET_FN T f(T g, T y, T p, T q, T r) { const T d = derivative; return d == T(0) ? T(0) : g * d; } };
+#define MXNET_PG_STRUCT_X(name, derivative)        \
+  struct G_##name {                                \
+    template <typename T>                          \
+    static MXNET_FN T f(T g, T x, T p, T q, T r) { \
+      return g * (derivative);                     \
+    }                                              \
+  };
+#define MXNET_PG_STRUCT_Y(name, derivative)        \
+  struct G_##name {                                \
+    template <typename T>                          \
+    static MXNET_FN T f(T g, T y, T p, T q, T r) { \
+      return g * (derivative);                     \
+    }                                              \
+  };
+#define MXNET_PG_STRUCT_C(name, derivative)   \
+  struct G_##name {                           \
+    template <typename T>                     \
+    static MXNET_FN T f(T g, T p, T q, T r) { \
+      return g * (derivative);                \
+    }                                         \
+  };
+#define MXNET_PG_STRUCT_XG(name, derivative)       \
+  struct G_##name {                                \
+    template <typename T>                          \
+    static MXNET_FN T f(T g, T x, T p, T q, T r) { \
+      const T d = derivative;                      \
+      return d == T(0) ? T(0) : g * d;             \
+    }                                              \
+  };
+#define MXNET_PG_STRUCT_YG(name, derivative)       \
+  struct G_##name {                                \
+    template <typename T>                          \
+    static MXNET_FN T f(T g, T y, T p, T q, T r) { \
+      const T d = derivative;                      \
+      return d == T(0) ? T(0) : g * d;             \
+    }                                              \
+  };
 #define MXNET_PG_STRUCT_Z(name, derivative)
 #define MXNET_PG_ENTRY(name, types, expression, uses, derivative) MXNET_PG_ENTRY_##uses(name)
 #define MXNET_PG_ENTRY_X(name) {LoopGradientParam<G_##name, float>, LoopGradientParam<G_##name, double>},

@@ -8,7 +8,8 @@ using pointwise::Loop;
 #include "operator/pointwise/functions.h"
 #include "operator/pointwise/loop_templates.h"
 
-// Of sine and cosine by blocks: angles that need exact reduction are libm's. `Exact` is the derivative.
+// Of sine and cosine by blocks: angles that need exact reduction are libm's. `Exact` is the
+// derivative.
 template <class E, double (*Exact)(double)>
 void LoopAngles(const void* const* in, void* out, int64_t n, unsigned) {
   constexpr int64_t kBlock = 1024;

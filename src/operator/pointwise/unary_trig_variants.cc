@@ -8,7 +8,8 @@ using pointwise::Loop;
 #include "operator/pointwise/functions.h"
 #include "operator/pointwise/loop_templates.h"
 
-// Sine and cosine by blocks: small angles in float, larger ones in double, what needs exact reduction by libm.
+// Sine and cosine by blocks: small angles in float, larger ones in double, what needs exact
+// reduction by libm.
 template <class E, double (*Exact)(double), int Quarter>
 void LoopAngles(const void* const* in, void* out, int64_t n, unsigned) {
   constexpr int64_t kBlock = 1024;
@@ -36,7 +37,7 @@ Loop UnaryTrigLoop(int index, int compute) {
   if (compute == pointwise::kF32) {
     if (index == pointwise::k_sin - pointwise::k_sin) return LoopAngles<F_sin, std::sin, 0>;
     if (index == pointwise::k_cos - pointwise::k_sin) return LoopAngles<F_cos, std::cos, 1>;
-    if (index == pointwise::k_tan - pointwise::k_sin) return LoopAngles<F_tan, std::tan, -1>;   // no quarter: tangent
+    if (index == pointwise::k_tan - pointwise::k_sin) return LoopAngles<F_tan, std::tan, -1>;  // no quarter: tangent
   }
   return kLoops[index][compute];
 }

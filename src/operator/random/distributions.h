@@ -1,5 +1,6 @@
 /*
- * Samplers over a counter-based stream. A sample is a function of (seed, counter) alone, so the result does not depend on threads.
+ * Samplers over a counter-based stream. A sample is a function of (seed, counter) alone, so the
+ * result does not depend on threads.
  */
 #ifndef MXNET_OPERATOR_RANDOM_DISTRIBUTIONS_H_
 #define MXNET_OPERATOR_RANDOM_DISTRIBUTIONS_H_

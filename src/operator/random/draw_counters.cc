@@ -1,14 +1,17 @@
-// _draw_counters: for computations that need the same random numbers more than once, forward and backward or when they are done again.
+// _draw_counters: for computations that need the same random numbers more than once, forward and
+// backward or when they are done again.
 #include "mxnet/error.h"
 #include "operator/param.h"
-#include "operator/random/device_random.h"
+#include "operator/random/gpu_random.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
 
 struct DrawCountersParam : public dmlc::Parameter<DrawCountersParam> {
   int64_t counters;
-  DMLC_DECLARE_PARAMETER(DrawCountersParam) { DMLC_DECLARE_FIELD(counters).set_lower_bound(0).describe("How many counters nobody else gets."); }
+  DMLC_DECLARE_PARAMETER(DrawCountersParam) {
+    DMLC_DECLARE_FIELD(counters).set_lower_bound(0).describe("How many counters nobody else gets.");
+  }
 };
 MXNET_REGISTER_PARAM(DrawCountersParam);
 
@@ -21,7 +24,8 @@ void DrawCounters(KernelArgs& args) {
     rtc::Arguments a;
     DrawsOnDevice(args.random, counters).AddTo(&a.Add(args.out[0].dptr));
     return rtc::LaunchItems(args.run, {"draw_counters", {}}, 1, &a, [] {
-      return rtc::LoopText{std::string("unsigned long long* out; ") + kDrawMembers, PhiloxText(), "    a.out[0] = mx::Seed(a);\n    a.out[1] = a.out[2] = mx::First(a);\n    a.out[3] = 0;\n"};
+      return rtc::LoopText{std::string("unsigned long long* out; ") + kDrawMembers, PhiloxText(),
+                           "    a.out[0] = mx::Seed(a);\n    a.out[1] = a.out[2] = mx::First(a);\n    a.out[3] = 0;\n"};
     });
   }
   uint64_t* out = args.out[0].data<uint64_t>();
@@ -31,8 +35,10 @@ void DrawCounters(KernelArgs& args) {
 }
 
 MXNET_REGISTER_OP(_draw_counters)
-    .describe("Reserves counters of the random generator (Philox4x32-10) and tells where they begin, for operators that draw the same numbers more than once; made by the plan compiler.\n\n"
-              "The bits of seed, first counter, first counter, 0: what libraries read lies at multiples of 16 bytes.")
+    .describe(
+        "Reserves counters of the random generator (Philox4x32-10) and tells where they begin, for operators that draw the same numbers "
+        "more than once; made by the plan compiler.\n\n"
+        "The bits of seed, first counter, first counter, 0: what libraries read lies at multiples of 16 bytes.")
     .set_param<DrawCountersParam>()
     .set_inputs({})
     .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {

@@ -11,7 +11,7 @@ namespace MXNET_CPU_VARIANT {
 namespace {
 #include "operator/pointwise/functions.h"
 
-constexpr int kCounters = kPhiloxWords / 4;   // of one call
+constexpr int kCounters = kPhiloxWords / 4;  // of one call
 
 // The first two words of each counter as one number of 64 bits.
 inline void Wide(uint64_t seed, uint64_t first, uint64_t* wide) {
@@ -26,7 +26,7 @@ inline void Unit(bool normal, const uint32_t* words, float* v) {
   float radius[kPhiloxWords / 2], angle[kPhiloxWords / 2];
   for (int i = 0; i < kPhiloxWords / 2; ++i) radius[i] = v[2 * i], angle[i] = 6.2831853f * v[2 * i + 1];
   float c[kPhiloxWords / 2], s[kPhiloxWords / 2];
-  for (int i = 0; i < kPhiloxWords / 2; ++i) {   // Box and Muller, 1958
+  for (int i = 0; i < kPhiloxWords / 2; ++i) {  // Box and Muller, 1958
     const float r = std::sqrt(-2.0f * log(1.0f - radius[i]));
     c[i] = r * SmallSinCos(angle[i], 1);
     s[i] = r * SmallSinCos(angle[i], 0);
@@ -37,7 +37,8 @@ inline void Unit(bool normal, const uint32_t* words, float* v) {
 }  // namespace
 
 void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, float* y, int64_t n) {
-  const float end = a + b, last = !normal && b > 0 ? std::nextafter(end, a) : std::numeric_limits<float>::infinity();   // rounding must not reach the excluded end
+  const float end = a + b, last = !normal && b > 0 ? std::nextafter(end, a)
+                                                   : std::numeric_limits<float>::infinity();  // rounding must not reach the excluded end
   uint32_t words[kPhiloxWords];
   float v[kPhiloxWords];
   for (int64_t i = 0; i < n; i += kPhiloxWords) {
@@ -48,8 +49,10 @@ void DrawFloats(bool normal, uint64_t seed, uint64_t first, float a, float b, fl
       const float x = a + b * v[j];
       v[j] = x > last ? last : x;
     }
-    if (m == kPhiloxWords) for (int j = 0; j < kPhiloxWords; ++j) y[i + j] = v[j];
-    else for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
+    if (m == kPhiloxWords)
+      for (int j = 0; j < kPhiloxWords; ++j) y[i + j] = v[j];
+    else
+      for (int64_t j = 0; j < m; ++j) y[i + j] = v[j];
   }
 }
 

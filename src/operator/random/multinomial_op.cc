@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "base/dtype.h"
-#include "operator/indexing/device_index.h"
-#include "operator/indexing/device_order.h"
-#include "operator/matrix/device_move.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/indexing/gpu_order.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
-#include "operator/random/device_random.h"
 #include "operator/random/distributions.h"
-#include "operator/reduce/device_scan.h"
+#include "operator/random/gpu_random.h"
+#include "operator/reduce/gpu_scan.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -23,8 +23,14 @@ struct MultinomialParam : public dmlc::Parameter<MultinomialParam> {
   DMLC_DECLARE_PARAMETER(MultinomialParam) {
     DMLC_DECLARE_FIELD(shape).set_default(Shape()).describe("shape of the draws of each row");
     DMLC_DECLARE_FIELD(get_prob).set_default(false).describe("also return the logarithm of each draw's probability");
-    DMLC_DECLARE_FIELD(dtype).add_enum("uint8", kUint8).add_enum("int32", kInt32).add_enum("float16", kFloat16).add_enum("float32", kFloat32)
-        .add_enum("float64", kFloat64).set_default(kInt32).describe("dtype of the drawn indices");
+    DMLC_DECLARE_FIELD(dtype)
+        .add_enum("uint8", kUint8)
+        .add_enum("int32", kInt32)
+        .add_enum("float16", kFloat16)
+        .add_enum("float32", kFloat32)
+        .add_enum("float64", kFloat64)
+        .set_default(kInt32)
+        .describe("dtype of the drawn indices");
   }
 };
 MXNET_REGISTER_PARAM(MultinomialParam);
@@ -32,8 +38,8 @@ MXNET_REGISTER_PARAM(MultinomialParam);
 bool MultinomialShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& data = (*in)[0];
   if (!data.known()) return false;
-  MXNET_CHECK_KIND(data.ndim() >= 1 && data[data.ndim() - 1] > 0, Value) << "[" << attrs.op->name << "] data has shape " << data
-                                                                        << "; accepted: at least one dimension, the last one not empty";
+  MXNET_CHECK_KIND(data.ndim() >= 1 && data[data.ndim() - 1] > 0, Value)
+      << "[" << attrs.op->name << "] data has shape " << data << "; accepted: at least one dimension, the last one not empty";
   std::vector<int64_t> dims(data.begin(), data.end() - 1);
   const Shape& extra = attrs.get<MultinomialParam>().shape;
   if (extra.ndim() > 0) dims.insert(dims.end(), extra.begin(), extra.end());
@@ -60,12 +66,16 @@ void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_
   a.Add(data.dptr).Add(cumulative.dptr).Add(out.dptr).Add(args.out.size() > 1 ? args.out[1].dptr : nullptr).Add(classes).Add(draws);
   counters.AddTo(&a);
   rtc::LaunchItems(args.run, {"multinomial", {data.dtype, out.dtype}}, out.Size(), &a, [] {
-    return rtc::LoopText{std::string("const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; ") + kDrawMembers, SamplersText(),
-                         "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream s(mx::Seed(a), mx::First(a) + i);\n"
-                         "    const double u = s.Uniform() * sums[a.classes - 1];\n    long long low = 0, high = a.classes;\n"   // the first sum above u
-                         "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (sums[middle] > u) high = middle;\n      else low = middle + 1;\n    }\n"
-                         "    const long long c = low < a.classes ? low : a.classes - 1;\n    mx::Store(a.out, i, c);\n"
-                         "    if (a.logarithm) mx::Store(a.logarithm, i, ::log(mx::Load<double>(a.data, row * a.classes + c)));\n"};
+    return rtc::LoopText{
+        std::string("const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; ") + kDrawMembers,
+        SamplersText(),
+        "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream "
+        "s(mx::Seed(a), mx::First(a) + i);\n"
+        "    const double u = s.Uniform() * sums[a.classes - 1];\n    long long low = 0, high = a.classes;\n"  // the first sum above u
+        "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (sums[middle] > u) high = middle;\n      "
+        "else low = middle + 1;\n    }\n"
+        "    const long long c = low < a.classes ? low : a.classes - 1;\n    mx::Store(a.out, i, c);\n"
+        "    if (a.logarithm) mx::Store(a.logarithm, i, ::log(mx::Load<double>(a.data, row * a.classes + c)));\n"};
   });
 }
 
@@ -74,16 +84,20 @@ void MultinomialBackwardOnDevice(KernelArgs& args, int64_t classes, int64_t rows
   ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
   rtc::Arguments a;
   a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(out.dptr).Add(classes).Add(draws);
-  rtc::LaunchItems(args.run, {"multinomial_backward", {args.in[0].dtype, args.in[1].dtype, args.in[2].dtype}}, rows, &a, [] {   // draws of a row may meet
-    return rtc::LoopText{"const D0* og; const D1* data; const D2* drawn; D1* out; long long classes, draws;", "",
-                         "    for (long long d = 0; d < a.draws; ++d) {\n      long long c = mx::Load<long long>(a.drawn, i * a.draws + d);\n      c = c < 0 ? 0 : c < a.classes ? c : a.classes - 1;\n"
-                         "      const long long at = i * a.classes + c;\n      mx::Store(a.out, at, mx::Load<float>(a.out, at) + mx::Load<float>(a.og, i * a.draws + d) / mx::Load<float>(a.data, at));\n    }\n"};
-  });
+  rtc::LaunchItems(
+      args.run, {"multinomial_backward", {args.in[0].dtype, args.in[1].dtype, args.in[2].dtype}}, rows, &a, [] {  // draws of a row may meet
+        return rtc::LoopText{"const D0* og; const D1* data; const D2* drawn; D1* out; long long classes, draws;", "",
+                             "    for (long long d = 0; d < a.draws; ++d) {\n      long long c = mx::Load<long long>(a.drawn, i * a.draws "
+                             "+ d);\n      c = c < 0 ? 0 : c < a.classes ? c : a.classes - 1;\n"
+                             "      const long long at = i * a.classes + c;\n      mx::Store(a.out, at, mx::Load<float>(a.out, at) + "
+                             "mx::Load<float>(a.og, i * a.draws + d) / mx::Load<float>(a.data, at));\n    }\n"};
+      });
 }
 
 void Multinomial(KernelArgs& args) {
   const TBlob& data = args.in[0];
-  const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(), draws = rows ? n / rows : 0;
+  const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(),
+                draws = rows ? n / rows : 0;
   if (args.run.ctx.is_gpu()) return MultinomialOnDevice(args, classes, rows, draws, DrawsOnDevice(args.random, static_cast<uint64_t>(n)));
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   std::vector<double> cumulative(static_cast<size_t>(classes));
@@ -108,10 +122,12 @@ void Multinomial(KernelArgs& args) {
   });
 }
 
-/* d log p[c] / d p: 1/p[c] at what was drawn. Inputs: gradient of the logarithms, data, drawn indices. */
+/* d log p[c] / d p: 1/p[c] at what was drawn. Inputs: gradient of the logarithms, data, drawn
+ * indices. */
 void MultinomialBackward(KernelArgs& args) {
   const TBlob &ograd = args.in[0], &data = args.in[1], &drawn = args.in[2], &out = args.out[0];
-  const int64_t classes = data.shape[data.shape.ndim() - 1], n = drawn.Size(), rows = classes ? data.Size() / classes : 0, draws = rows ? n / rows : 0;
+  const int64_t classes = data.shape[data.shape.ndim() - 1], n = drawn.Size(), rows = classes ? data.Size() / classes : 0,
+                draws = rows ? n / rows : 0;
   if (args.run.ctx.is_gpu()) return MultinomialBackwardOnDevice(args, classes, rows, draws);
   VisitFloating(data.dtype, "_backward_sample_multinomial", [&](auto tag) {
     using P = decltype(tag);
@@ -119,8 +135,10 @@ void MultinomialBackward(KernelArgs& args) {
       using T = decltype(in_tag);
       std::memset(out.dptr, 0, out.Bytes());
       for (int64_t i = 0; i < n; ++i) {
-        const int64_t c = static_cast<int64_t>(drawn.data<T>()[i]), at = i / draws * classes + std::max<int64_t>(0, std::min(c, classes - 1));
-        out.data<P>()[at] = static_cast<P>(static_cast<float>(out.data<P>()[at]) + static_cast<float>(ograd.data<P>()[i]) / static_cast<float>(data.data<P>()[at]));
+        const int64_t c = static_cast<int64_t>(drawn.data<T>()[i]),
+                      at = i / draws * classes + std::max<int64_t>(0, std::min(c, classes - 1));
+        out.data<P>()[at] = static_cast<P>(static_cast<float>(out.data<P>()[at]) +
+                                           static_cast<float>(ograd.data<P>()[i]) / static_cast<float>(data.data<P>()[at]));
       }
     });
   });
@@ -154,7 +172,8 @@ MXNET_REGISTER_OP(_backward_sample_multinomial)
     })
     .set_kernel(MultinomialBackward);
 
-/* Rows in the order of random numbers: another permutation than on the CPU, whose swaps go one after the other. */
+/* Rows in the order of random numbers: another permutation than on the CPU, whose swaps go one
+ * after the other. */
 void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
   const TBlob& data = args.in[0];
   TBlob keys;
@@ -166,7 +185,8 @@ void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
   DrawsOnDevice(args.random, static_cast<uint64_t>(rows)).AddTo(&a.Add(keys.dptr));
   rtc::LaunchItems(args.run, {"shuffle_keys", {}}, rows, &a, [] {
     return rtc::LoopText{std::string("unsigned long long* keys; ") + kDrawMembers, PhiloxText(),
-                         "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    a.keys[i] = static_cast<unsigned long long>(r.w[0]) << 32 | r.w[1];\n"};
+                         "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    a.keys[i] = static_cast<unsigned long "
+                         "long>(r.w[0]) << 32 | r.w[1];\n"};
   });
   OrderEntriesOnDevice(args, keys, 1, rows, 1, rows, true, nullptr, order);
   TakeRows(args.run, data, 1, rows, rows ? data.Size() / rows : 0, order, rows, args.out[0].dptr);

@@ -1,74 +1,80 @@
-// Random draws: with numbers as parameters (_random_*), with arrays as parameters (_sample_*), in another array's shape (_random_*_like).
+// Random draws: with numbers as parameters (_random_*), with arrays as parameters (_sample_*), in
+// another array's shape (_random_*_like).
 #include <algorithm>
 #include <type_traits>
 
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/param.h"
-#include "operator/random/device_random.h"
 #include "operator/random/distributions.h"
 #include "operator/random/draw_kernels.h"
+#include "operator/random/gpu_random.h"
 
 namespace mxnet {
 namespace {
 
-#define MXNET_FLOAT_OR_NONE(field)                                                                                          \
-  DMLC_DECLARE_FIELD(field).add_enum("None", kDTypeUnknown).add_enum("float32", kFloat32).add_enum("float64", kFloat64)    \
-      .add_enum("float16", kFloat16).set_default(kDTypeUnknown).describe("dtype of the result; float32 when None")
+#define MXNET_FLOAT_OR_NONE(field)     \
+  DMLC_DECLARE_FIELD(field)            \
+      .add_enum("None", kDTypeUnknown) \
+      .add_enum("float32", kFloat32)   \
+      .add_enum("float64", kFloat64)   \
+      .add_enum("float16", kFloat16)   \
+      .set_default(kDTypeUnknown)      \
+      .describe("dtype of the result; float32 when None")
 
-#define MXNET_COMMON_FIELDS                                                                                 \
-  DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");                             \
-  DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");                    \
+#define MXNET_COMMON_FIELDS                                                              \
+  DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");          \
+  DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)"); \
   MXNET_FLOAT_OR_NONE(dtype);
 
-struct Numbers2 {   // what kernels need, whatever the parameters are called
+struct Numbers2 {  // what kernels need, whatever the parameters are called
   double a, b;
 };
 
-#define MXNET_TWO_FIELDS(P, T, a, da, b, db)                                         \
-  struct P##Param : public dmlc::Parameter<P##Param> {                               \
-    T a;                                                                             \
-    float b;                                                                         \
-    Shape shape;                                                                     \
-    std::string ctx;                                                                 \
-    int dtype;                                                                       \
-    DMLC_DECLARE_PARAMETER(P##Param) {                                               \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
-      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution"); \
-      MXNET_COMMON_FIELDS                                                            \
-    }                                                                                \
+#define MXNET_TWO_FIELDS(P, T, a, da, b, db)                                              \
+  struct P##Param : public dmlc::Parameter<P##Param> {                                    \
+    T a;                                                                                  \
+    float b;                                                                              \
+    Shape shape;                                                                          \
+    std::string ctx;                                                                      \
+    int dtype;                                                                            \
+    DMLC_DECLARE_PARAMETER(P##Param) {                                                    \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");    \
+      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution");    \
+      MXNET_COMMON_FIELDS                                                                 \
+    }                                                                                     \
     Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
-  };                                                                                 \
-  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                       \
-    T a;                                                                             \
-    float b;                                                                         \
-    DMLC_DECLARE_PARAMETER(P##LikeParam) {                                           \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
-      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution"); \
-    }                                                                                \
+  };                                                                                      \
+  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                            \
+    T a;                                                                                  \
+    float b;                                                                              \
+    DMLC_DECLARE_PARAMETER(P##LikeParam) {                                                \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");    \
+      DMLC_DECLARE_FIELD(b).set_default(db).describe("parameter of the distribution");    \
+    }                                                                                     \
     Numbers2 numbers() const { return {static_cast<double>(a), static_cast<double>(b)}; } \
-  };                                                                                 \
-  MXNET_REGISTER_PARAM(P##Param);                                                    \
+  };                                                                                      \
+  MXNET_REGISTER_PARAM(P##Param);                                                         \
   MXNET_REGISTER_PARAM(P##LikeParam);
 
-#define MXNET_ONE_FIELD(P, a, da)                                                    \
-  struct P##Param : public dmlc::Parameter<P##Param> {                               \
-    float a;                                                                         \
-    Shape shape;                                                                     \
-    std::string ctx;                                                                 \
-    int dtype;                                                                       \
-    DMLC_DECLARE_PARAMETER(P##Param) {                                               \
-      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); \
-      MXNET_COMMON_FIELDS                                                            \
-    }                                                                                \
-    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }               \
-  };                                                                                 \
-  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                       \
-    float a;                                                                         \
+#define MXNET_ONE_FIELD(P, a, da)                                                                                             \
+  struct P##Param : public dmlc::Parameter<P##Param> {                                                                        \
+    float a;                                                                                                                  \
+    Shape shape;                                                                                                              \
+    std::string ctx;                                                                                                          \
+    int dtype;                                                                                                                \
+    DMLC_DECLARE_PARAMETER(P##Param) {                                                                                        \
+      DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution");                                        \
+      MXNET_COMMON_FIELDS                                                                                                     \
+    }                                                                                                                         \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                                        \
+  };                                                                                                                          \
+  struct P##LikeParam : public dmlc::Parameter<P##LikeParam> {                                                                \
+    float a;                                                                                                                  \
     DMLC_DECLARE_PARAMETER(P##LikeParam) { DMLC_DECLARE_FIELD(a).set_default(da).describe("parameter of the distribution"); } \
-    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }               \
-  };                                                                                 \
-  MXNET_REGISTER_PARAM(P##Param);                                                    \
+    Numbers2 numbers() const { return {static_cast<double>(a), 0.0}; }                                                        \
+  };                                                                                                                          \
+  MXNET_REGISTER_PARAM(P##Param);                                                                                             \
   MXNET_REGISTER_PARAM(P##LikeParam);
 
 MXNET_TWO_FIELDS(Uniform, float, low, 0.0f, high, 1.0f)
@@ -89,7 +95,11 @@ struct RandintParam : public dmlc::Parameter<RandintParam> {
     DMLC_DECLARE_FIELD(high).describe("one more than the largest value");
     DMLC_DECLARE_FIELD(shape).set_default_none().describe("shape of the result");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("device of the result, e.g. cpu(0)");
-    DMLC_DECLARE_FIELD(dtype).add_enum("None", kDTypeUnknown).add_enum("int32", kInt32).add_enum("int64", kInt64).set_default(kDTypeUnknown)
+    DMLC_DECLARE_FIELD(dtype)
+        .add_enum("None", kDTypeUnknown)
+        .add_enum("int32", kInt32)
+        .add_enum("int64", kInt64)
+        .set_default(kDTypeUnknown)
         .describe("dtype of the result; int32 when None");
   }
 };
@@ -110,7 +120,8 @@ MXNET_REGISTER_PARAM(SampleParam);
 template <typename P>
 bool DrawShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   const Shape& given = attrs.get<P>().shape;
-  // without a shape (and without an array to fill) a single value is drawn, as an array of shape (1,)
+  // without a shape (and without an array to fill) a single value is drawn, as an array of shape
+  // (1,)
   if (given.ndim_known() && given.ndim() > 0)
     AssignShape(attrs, "output", &(*out)[0], given);
   else if (!(*out)[0].known())
@@ -127,7 +138,7 @@ bool RandintShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 /* Which parameters a distribution has. Written so that NaN is refused. */
 struct Domain {
-  const char *first, *second;   // names; null: the distribution has one parameter
+  const char *first, *second;  // names; null: the distribution has one parameter
   bool (*accepts)(Numbers2);
   const char* accepted;
 };
@@ -156,17 +167,22 @@ bool DrawType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
 // ---- kernels
 
 bool DeviceKind(SampleFn sample, DeviceDraw* kind) {
-  if (sample == SampleUniform) *kind = DeviceDraw::kUniform;
-  else if (sample == SampleNormal) *kind = DeviceDraw::kNormal;
-  else if (sample == SampleExponential) *kind = DeviceDraw::kExponential;
-  else return false;
+  if (sample == SampleUniform)
+    *kind = DeviceDraw::kUniform;
+  else if (sample == SampleNormal)
+    *kind = DeviceDraw::kNormal;
+  else if (sample == SampleExponential)
+    *kind = DeviceDraw::kExponential;
+  else
+    return false;
   return true;
 }
 
 /* As distributions.inc calls it. */
 const char* SamplerName(SampleFn sample) {
-  const std::pair<SampleFn, const char*> names[] = {{SampleUniform, "SampleUniform"}, {SampleNormal, "SampleNormal"}, {SampleExponential, "SampleExponential"},
-                                                    {SampleGamma, "SampleGamma"}, {SamplePoisson, "SamplePoisson"}, {SampleNegativeBinomial, "SampleNegativeBinomial"}};
+  const std::pair<SampleFn, const char*> names[] = {
+      {SampleUniform, "SampleUniform"}, {SampleNormal, "SampleNormal"},   {SampleExponential, "SampleExponential"},
+      {SampleGamma, "SampleGamma"},     {SamplePoisson, "SamplePoisson"}, {SampleNegativeBinomial, "SampleNegativeBinomial"}};
   for (const auto& n : names)
     if (n.first == sample) return n.second;
   return "SampleGeneralizedNegativeBinomial";
@@ -195,10 +211,11 @@ void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   });
 }
 
-/* Pieces of the result, made in a buffer of what the loop computes in where the result is of another type: draw(first element, elements, where). */
+/* Pieces of the result, made in a buffer of what the loop computes in where the result is of
+ * another type: draw(first element, elements, where). */
 template <typename Made, typename T, typename F>
 void DrawPieces(T* y, int64_t n, F&& draw) {
-  constexpr int64_t kPiece = 512;   // a multiple of what a loop draws at a time
+  constexpr int64_t kPiece = 512;  // a multiple of what a loop draws at a time
   ParallelForThreads(OmpThreads(n), (n + kPiece - 1) / kPiece, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin * kPiece; i < std::min(end * kPiece, n); i += kPiece) {
       const int64_t m = std::min(kPiece, n - i);
@@ -213,7 +230,8 @@ void DrawPieces(T* y, int64_t n, F&& draw) {
   });
 }
 
-/* Four values from one counter, computed in float: uniform and normal are what networks are initialised with. */
+/* Four values from one counter, computed in float: uniform and normal are what networks are
+ * initialised with. */
 template <bool kNormal, typename T>
 void DrawFours(KernelArgs& args, Numbers2 p, uint64_t seed, uint64_t first) {
   const float a = static_cast<float>(p.a), b = static_cast<float>(kNormal ? p.b : p.b - p.a);
@@ -227,12 +245,18 @@ void DrawFast(KernelArgs& args, Numbers2 p) {
   const TBlob& out = args.out[0];
   const uint64_t counters = static_cast<uint64_t>((out.Size() + 3) / 4);
   if (out.dtype == kFloat64) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
-  if (args.run.ctx.is_gpu()) return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.random, counters), p.a, p.b, out);
+  if (args.run.ctx.is_gpu())
+    return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.random, counters), p.a, p.b,
+                        out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(counters);
-  if (out.dtype == kFloat32) DrawFours<kNormal, float>(args, p, seed, first);
-  else if (out.dtype == kFloat16) DrawFours<kNormal, float16>(args, p, seed, first);
-  else if (out.dtype == kBfloat16) DrawFours<kNormal, bfloat16>(args, p, seed, first);
-  else ThrowDType(out.dtype, args.attrs->op->name.c_str(), "float32, float64, float16, bfloat16");
+  if (out.dtype == kFloat32)
+    DrawFours<kNormal, float>(args, p, seed, first);
+  else if (out.dtype == kFloat16)
+    DrawFours<kNormal, float16>(args, p, seed, first);
+  else if (out.dtype == kBfloat16)
+    DrawFours<kNormal, bfloat16>(args, p, seed, first);
+  else
+    ThrowDType(out.dtype, args.attrs->op->name.c_str(), "float32, float64, float16, bfloat16");
 }
 
 void DrawIntegers(KernelArgs& args) {
@@ -267,7 +291,8 @@ void DrawFromArrays(KernelArgs& args, SampleFn sample) {
   const TBlob &first_param = args.in[0], &out = args.out[0];
   const int64_t n = out.Size(), pairs = first_param.Size(), repeat = pairs ? n / pairs : 0;
   if (args.run.ctx.is_gpu())
-    return SampleOnDevice(args.run, SamplerName(sample), DrawsOnDevice(args.random, static_cast<uint64_t>(n)), first_param, args.in.size() > 1 ? &args.in[1] : nullptr, out);
+    return SampleOnDevice(args.run, SamplerName(sample), DrawsOnDevice(args.random, static_cast<uint64_t>(n)), first_param,
+                          args.in.size() > 1 ? &args.in[1] : nullptr, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   VisitDType(first_param.dtype, args.attrs->op->name.c_str(), [&](auto in_tag) {
     using In = decltype(in_tag);
@@ -306,7 +331,8 @@ bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 }
 
 template <typename P, typename L, typename F>
-void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, const Domain& domain, SampleFn sample, F draw) {
+void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, const Domain& domain,
+                    SampleFn sample, F draw) {
   auto draw_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     CheckDomain<P>(attrs, domain);
     return DrawShape<P>(attrs, in, out);
@@ -315,44 +341,77 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
     CheckDomain<L>(attrs, domain);
     return ElemwiseShape(attrs, in, out);
   };
-  Op::Register("_random_" + name).describe("Draws from " + what + ".").set_param<P>().set_inputs({}).set_uses_random().set_zero_gradient()
+  Op::Register("_random_" + name)
+      .describe("Draws from " + what + ".")
+      .set_param<P>()
+      .set_inputs({})
+      .set_uses_random()
+      .set_zero_gradient()
       .alias("random_" + name)
-      .set_infer_shape(draw_shape).set_infer_type(DrawType<P, kFloat32>)
+      .set_infer_shape(draw_shape)
+      .set_infer_type(DrawType<P, kFloat32>)
       .set_kernel([draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
-  Op::Register("_random_" + name + "_like").describe("Draws from " + what + ", in the shape and dtype of `data`.").set_param<L>().set_inputs({"data"})
-      .set_uses_random().set_zero_gradient().set_infer_shape(like_shape).set_infer_type(SameType)
+  Op::Register("_random_" + name + "_like")
+      .describe("Draws from " + what + ", in the shape and dtype of `data`.")
+      .set_param<L>()
+      .set_inputs({"data"})
+      .set_uses_random()
+      .set_zero_gradient()
+      .set_infer_shape(like_shape)
+      .set_infer_type(SameType)
       .set_kernel([draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
-  Op::Register("_sample_" + name).describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
-      .set_param<SampleParam>().set_inputs(inputs).alias("sample_" + name).set_uses_random().set_zero_gradient()
-      .set_infer_shape(SampleShape).set_infer_type(SampleType)
+  Op::Register("_sample_" + name)
+      .describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
+      .set_param<SampleParam>()
+      .set_inputs(inputs)
+      .alias("sample_" + name)
+      .set_uses_random()
+      .set_zero_gradient()
+      .set_infer_shape(SampleShape)
+      .set_infer_type(SampleType)
       .set_kernel([sample](KernelArgs& a) { DrawFromArrays(a, sample); });
 }
 
 template <SampleFn kSample>
-void DrawWith(KernelArgs& args, Numbers2 p) { Draw(args, kSample, p); }
+void DrawWith(KernelArgs& args, Numbers2 p) {
+  Draw(args, kSample, p);
+}
 
 const bool registered [[maybe_unused]] = [] {
   RegisterFamily<UniformParam, UniformLikeParam>("uniform", {"low", "high"}, "a uniform distribution on [low, high)",
-                                              {"low", "high", [](Numbers2 p) { return p.a <= p.b; }, "low <= high"}, SampleUniform, DrawFast<false>);
+                                                 {"low", "high", [](Numbers2 p) { return p.a <= p.b; }, "low <= high"}, SampleUniform,
+                                                 DrawFast<false>);
   RegisterFamily<NormalParam, NormalLikeParam>("normal", {"mu", "sigma"}, "a normal distribution",
-                                            {"loc", "scale", [](Numbers2 p) { return p.b >= 0; }, "scale >= 0"}, SampleNormal, DrawFast<true>);
+                                               {"loc", "scale", [](Numbers2 p) { return p.b >= 0; }, "scale >= 0"}, SampleNormal,
+                                               DrawFast<true>);
   RegisterFamily<GammaParam, GammaLikeParam>("gamma", {"alpha", "beta"}, "a gamma distribution with shape alpha and scale beta",
-                                          {"alpha", "beta", [](Numbers2 p) { return p.a > 0 && p.b > 0; }, "positive numbers"}, SampleGamma, DrawWith<SampleGamma>);
+                                             {"alpha", "beta", [](Numbers2 p) { return p.a > 0 && p.b > 0; }, "positive numbers"},
+                                             SampleGamma, DrawWith<SampleGamma>);
   RegisterFamily<ExponentialParam, ExponentialLikeParam>("exponential", {"lam"}, "an exponential distribution with rate lam",
-                                                      {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential, DrawWaits);
+                                                         {"lam", nullptr, [](Numbers2 p) { return p.a > 0; }, "lam > 0"}, SampleExponential,
+                                                         DrawWaits);
   RegisterFamily<PoissonParam, PoissonLikeParam>("poisson", {"lam"}, "a Poisson distribution with mean lam",
-                                              {"lam", nullptr, [](Numbers2 p) { return p.a >= 0; }, "lam >= 0"}, SamplePoisson, DrawWith<SamplePoisson>);
-  RegisterFamily<NegativeBinomialParam, NegativeBinomialLikeParam>("negative_binomial", {"k", "p"}, "a negative binomial distribution (failures before the k-th success of probability p)",
-                                                                   {"k", "p", [](Numbers2 p) { return p.a >= 0 && p.b > 0 && p.b <= 1; }, "k >= 0 and 0 < p <= 1"},
-                                                                   SampleNegativeBinomial, DrawWith<SampleNegativeBinomial>);
+                                                 {"lam", nullptr, [](Numbers2 p) { return p.a >= 0; }, "lam >= 0"}, SamplePoisson,
+                                                 DrawWith<SamplePoisson>);
+  RegisterFamily<NegativeBinomialParam, NegativeBinomialLikeParam>(
+      "negative_binomial", {"k", "p"}, "a negative binomial distribution (failures before the k-th success of probability p)",
+      {"k", "p", [](Numbers2 p) { return p.a >= 0 && p.b > 0 && p.b <= 1; }, "k >= 0 and 0 < p <= 1"}, SampleNegativeBinomial,
+      DrawWith<SampleNegativeBinomial>);
   RegisterFamily<GeneralizedNegativeBinomialParam, GeneralizedNegativeBinomialLikeParam>(
       "generalized_negative_binomial", {"mu", "alpha"}, "a negative binomial distribution with mean mu and dispersion alpha",
       {"mu", "alpha", [](Numbers2 p) { return p.a >= 0 && p.b >= 0; }, "numbers of at least 0"}, SampleGeneralizedNegativeBinomial,
       DrawWith<SampleGeneralizedNegativeBinomial>);
   Op::Register("_random_uniform").alias("uniform");
   Op::Register("_random_normal").alias("normal");
-  Op::Register("_random_randint").describe("Draws integers from [low, high), all equally likely.").set_param<RandintParam>().set_inputs({}).alias("random_randint")
-      .set_uses_random().set_zero_gradient().set_infer_shape(RandintShape).set_infer_type(DrawType<RandintParam, kInt32>)
+  Op::Register("_random_randint")
+      .describe("Draws integers from [low, high), all equally likely.")
+      .set_param<RandintParam>()
+      .set_inputs({})
+      .alias("random_randint")
+      .set_uses_random()
+      .set_zero_gradient()
+      .set_infer_shape(RandintShape)
+      .set_infer_type(DrawType<RandintParam, kInt32>)
       .set_kernel(DrawIntegers);
   return true;
 }();

@@ -8,7 +8,9 @@ namespace reduce {
 
 struct BroadcastToParam : public dmlc::Parameter<BroadcastToParam> {
   Shape shape;
-  DMLC_DECLARE_PARAMETER(BroadcastToParam) { DMLC_DECLARE_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension."); }
+  DMLC_DECLARE_PARAMETER(BroadcastToParam) {
+    DMLC_DECLARE_FIELD(shape).set_default(Shape(0)).describe("The wanted shape; in broadcast_to, 0 keeps a dimension.");
+  }
 };
 struct BroadcastAxisParam : public dmlc::Parameter<BroadcastAxisParam> {
   Shape axis, size;
@@ -21,7 +23,9 @@ struct BroadcastLikeParam : public dmlc::Parameter<BroadcastLikeParam> {
   dmlc::optional<Shape> lhs_axes, rhs_axes;
   DMLC_DECLARE_PARAMETER(BroadcastLikeParam) {
     DMLC_DECLARE_FIELD(lhs_axes).set_default(dmlc::optional<Shape>()).describe("Axes of lhs to repeat; None: all.");
-    DMLC_DECLARE_FIELD(rhs_axes).set_default(dmlc::optional<Shape>()).describe("Axes of rhs that give the sizes, one for each of lhs_axes.");
+    DMLC_DECLARE_FIELD(rhs_axes)
+        .set_default(dmlc::optional<Shape>())
+        .describe("Axes of rhs that give the sizes, one for each of lhs_axes.");
   }
 };
 MXNET_REGISTER_PARAM(BroadcastToParam);
@@ -41,16 +45,16 @@ GradientFn Gradient(bool two_inputs) {
 }
 
 void CheckDim(const Attrs& attrs, const Shape& from, int axis, int64_t size) {
-  MXNET_CHECK_KIND(from[axis] == size || from[axis] == 1, Value)
-      << "[" << attrs.op->name << "] axis " << axis << " of shape " << from << " cannot become " << size << "; only axes of size 1 are repeated";
+  MXNET_CHECK_KIND(from[axis] == size || from[axis] == 1, Value) << "[" << attrs.op->name << "] axis " << axis << " of shape " << from
+                                                                 << " cannot become " << size << "; only axes of size 1 are repeated";
 }
 
 bool ToShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
   if (!s.known()) return false;
   Shape target = attrs.get<BroadcastToParam>().shape;
-  MXNET_CHECK_KIND(target.ndim() == s.ndim(), Value) << "[" << attrs.op->name << "] data has shape " << s << ", shape is " << target
-                                                     << "; both must have the same number of dimensions";
+  MXNET_CHECK_KIND(target.ndim() == s.ndim(), Value)
+      << "[" << attrs.op->name << "] data has shape " << s << ", shape is " << target << "; both must have the same number of dimensions";
   for (int d = 0; d < s.ndim(); ++d) {
     if (target[d] == 0) target[d] = s[d];
     CheckDim(attrs, s, d, target[d]);
@@ -74,13 +78,16 @@ bool AxisShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const Shape& s = (*in)[0];
   if (!s.known()) return false;
   const BroadcastAxisParam& p = attrs.get<BroadcastAxisParam>();
-  MXNET_CHECK_KIND(p.axis.ndim() == p.size.ndim(), Value) << "[" << attrs.op->name << "] axis " << p.axis << " and size " << p.size << "; one size for each axis";
+  MXNET_CHECK_KIND(p.axis.ndim() == p.size.ndim(), Value)
+      << "[" << attrs.op->name << "] axis " << p.axis << " and size " << p.size << "; one size for each axis";
   Shape target = s;
   for (int i = 0; i < p.axis.ndim(); ++i) {
     const int64_t axis = p.axis[i];
-    MXNET_CHECK_KIND(axis >= -s.ndim() && axis < s.ndim(), Value) << "[" << attrs.op->name << "] axis " << axis << " of shape " << s << " is out of range";
+    MXNET_CHECK_KIND(axis >= -s.ndim() && axis < s.ndim(), Value)
+        << "[" << attrs.op->name << "] axis " << axis << " of shape " << s << " is out of range";
     const int d = static_cast<int>(axis < 0 ? axis + s.ndim() : axis);
-    MXNET_CHECK_KIND(s[d] == 1, Value) << "[" << attrs.op->name << "] axis " << d << " of shape " << s << " has size " << s[d] << "; only size 1 is repeated";
+    MXNET_CHECK_KIND(s[d] == 1, Value) << "[" << attrs.op->name << "] axis " << d << " of shape " << s << " has size " << s[d]
+                                       << "; only size 1 is repeated";
     target[d] = p.size[i];
   }
   AssignShape(attrs, "output", &(*out)[0], target);
@@ -109,7 +116,7 @@ bool LikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     }
   }
   for (int d = 0; d < lhs.ndim(); ++d) {
-    if (target[d] < 0 && lhs[d] != 1) target[d] = lhs[d];   // only dimensions of size 1 are repeated
+    if (target[d] < 0 && lhs[d] != 1) target[d] = lhs[d];  // only dimensions of size 1 are repeated
     if (target[d] >= 0) CheckDim(attrs, lhs, d, target[d]);
   }
   AssignShape(attrs, "output", &(*out)[0], target);
@@ -125,22 +132,40 @@ bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 
 MXNET_REGISTER_OP(broadcast_to)
     .describe("Repeats dimensions of size 1 up to the given shape.")
-    .set_param<BroadcastToParam>().set_inputs({"data"}).set_infer_shape(ToShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(Kernel);
+    .set_param<BroadcastToParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(ToShape)
+    .set_supports_add()
+    .set_gradient(Gradient(false))
+    .set_kernel(Kernel);
 MXNET_REGISTER_OP(_npi_broadcast_to)
     .describe("Repeats dimensions of size 1, and adds leading ones, up to the given shape.")
-    .set_param<BroadcastToParam>().set_inputs({"array"}).set_infer_shape(NpToShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(Kernel);
+    .set_param<BroadcastToParam>()
+    .set_inputs({"array"})
+    .set_infer_shape(NpToShape)
+    .set_supports_add()
+    .set_gradient(Gradient(false))
+    .set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_axis)
     .describe("Repeats the given axes of size 1.")
     .alias("broadcast_axes")
-    .set_param<BroadcastAxisParam>().set_inputs({"data"}).set_infer_shape(AxisShape).set_supports_add()
-    .set_gradient(Gradient(false)).set_kernel(Kernel);
+    .set_param<BroadcastAxisParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(AxisShape)
+    .set_supports_add()
+    .set_gradient(Gradient(false))
+    .set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_like)
     .describe("Repeats dimensions of size 1 of lhs up to the shape of rhs, or of some of its axes.")
     .alias("_npx_broadcast_like")
-    .set_param<BroadcastLikeParam>().set_inputs({"lhs", "rhs"}).set_shape_only_from(1).set_infer_shape(LikeShape).set_infer_type(LhsType).set_supports_add()
-    .set_gradient(Gradient(true)).set_kernel(Kernel);
+    .set_param<BroadcastLikeParam>()
+    .set_inputs({"lhs", "rhs"})
+    .set_shape_only_from(1)
+    .set_infer_shape(LikeShape)
+    .set_infer_type(LhsType)
+    .set_supports_add()
+    .set_gradient(Gradient(true))
+    .set_kernel(Kernel);
 
 [[maybe_unused]] const bool recipes = [] {
   for (const char* name : {"broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "_backward_sum_like"})

@@ -22,8 +22,12 @@ struct L2NormalizationParam : public dmlc::Parameter<L2NormalizationParam> {
   int mode;
   DMLC_DECLARE_PARAMETER(L2NormalizationParam) {
     DMLC_DECLARE_FIELD(eps).set_default(1e-10f).describe("Added to the sum of squares.");
-    DMLC_DECLARE_FIELD(mode).add_enum("instance", 0).add_enum("channel", 1).add_enum("spatial", 2).set_default(0).describe(
-        "What shares one norm: a whole sample, the channels of a position, or the positions of a channel.");
+    DMLC_DECLARE_FIELD(mode)
+        .add_enum("instance", 0)
+        .add_enum("channel", 1)
+        .add_enum("spatial", 2)
+        .set_default(0)
+        .describe("What shares one norm: a whole sample, the channels of a position, or the positions of a channel.");
   }
 };
 MXNET_REGISTER_PARAM(MomentsParam);
@@ -60,13 +64,16 @@ void Variance(const KernelArgs& call, const TBlob& in, const std::vector<char>& 
   }
   if (req == OpReq::kNull) return;
   const Operand operands[2] = {in, centre};
-  pointwise::Execute(call.run, pointwise::Forward(pointwise::k_sub), compute, operands, 2, pointwise::kBinaryMasks, nullptr, deviation, OpReq::kWrite);
+  pointwise::Execute(call.run, pointwise::Forward(pointwise::k_sub), compute, operands, 2, pointwise::kBinaryMasks, nullptr, deviation,
+                     OpReq::kWrite);
   Reduce(call, kSumSquare, deviation, reduced, finish, true, out, req);
 }
 
 namespace {
 
-std::vector<char> MomentsReduced(const Attrs& attrs, int ndim) { return ReducedDims(attrs.op->name, attrs.get<MomentsParam>().axes, false, true, ndim); }
+std::vector<char> MomentsReduced(const Attrs& attrs, int ndim) {
+  return ReducedDims(attrs.op->name, attrs.get<MomentsParam>().axes, false, true, ndim);
+}
 
 MXNET_REGISTER_OP(moments)
     .describe("Mean and (biased) variance over axes.")
@@ -102,8 +109,9 @@ MXNET_REGISTER_OP(moments)
 // Dimensions that share one norm.
 std::vector<char> NormReduced(const Attrs& attrs, const Shape& shape) {
   const int mode = attrs.get<L2NormalizationParam>().mode;
-  MXNET_CHECK_KIND(shape.ndim() >= (mode == 0 ? 1 : 3), Value) << "[L2Normalization] data has shape " << shape << "; mode "
-                                                             << (mode == 0 ? "instance needs at least 1 dimension" : "channel or spatial needs at least 3 dimensions");
+  MXNET_CHECK_KIND(shape.ndim() >= (mode == 0 ? 1 : 3), Value)
+      << "[L2Normalization] data has shape " << shape << "; mode "
+      << (mode == 0 ? "instance needs at least 1 dimension" : "channel or spatial needs at least 3 dimensions");
   std::vector<char> reduced(shape.ndim(), 0);
   for (int d = 1; d < shape.ndim(); ++d) reduced[d] = mode == 0 || (mode == 1) == (d == 1);
   return reduced;
@@ -129,11 +137,12 @@ MXNET_REGISTER_OP(L2Normalization)
       const AttrDict& axes = modes[p.mode];
       char eps[32];
       std::snprintf(eps, sizeof(eps), "%.9g", p.eps);
-      NodeEntry inverse = Simple("rsqrt", {MakeOp("_plus_scalar", {MakeOp("sum", {Simple("square", {x})}, axes)}, {{"scalar", eps}, {"is_int", "0"}})});
+      NodeEntry inverse =
+          Simple("rsqrt", {MakeOp("_plus_scalar", {MakeOp("sum", {Simple("square", {x})}, axes)}, {{"scalar", eps}, {"is_int", "0"}})});
       NodeEntry along = MakeOp("sum", {Mul(g, x)}, axes);
       NodeEntry cube = Mul(Mul(inverse, inverse), inverse);
-      return std::vector<NodeEntry>{Simple(
-          "elemwise_sub", {Simple("broadcast_mul", {g, inverse}), Simple("broadcast_mul", {x, Mul(along, cube)})})};
+      return std::vector<NodeEntry>{
+          Simple("elemwise_sub", {Simple("broadcast_mul", {g, inverse}), Simple("broadcast_mul", {x, Mul(along, cube)})})};
     })
     .set_kernel([](KernelArgs& a) {
       const TBlob& x = a.in[0];
@@ -148,7 +157,8 @@ MXNET_REGISTER_OP(L2Normalization)
       finish.sqrt = true;
       Reduce(a, kSumSquare, x, reduced, finish, false, norm, OpReq::kWrite);
       const Operand operands[2] = {x, norm};
-      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_div), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0], a.req[0]);
+      pointwise::Execute(a.run, pointwise::Forward(pointwise::k_div), compute, operands, 2, pointwise::kBinaryMasks, nullptr, a.out[0],
+                         a.req[0]);
     });
 
 }  // namespace

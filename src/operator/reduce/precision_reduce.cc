@@ -1,4 +1,5 @@
-// What the operators of this folder need from programs of mixed precision, where it does not follow from their records.
+// What the operators of this folder need from programs of mixed precision, where it does not follow
+// from their records.
 #include "operator/precision.h"
 
 namespace mxnet {

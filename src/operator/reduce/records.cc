@@ -27,10 +27,12 @@ std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy) {
   std::vector<int64_t> dims;
   for (int d = 0; d < in.ndim(); ++d) {
-    if (!reduced[d]) dims.push_back(in[d]);
-    else if (keepdims) dims.push_back(1);
+    if (!reduced[d])
+      dims.push_back(in[d]);
+    else if (keepdims)
+      dims.push_back(1);
   }
-  if (dims.empty() && legacy) dims.push_back(1);   // 1.x has no zero-dimensional results here
+  if (dims.empty() && legacy) dims.push_back(1);  // 1.x has no zero-dimensional results here
   return Shape(dims);
 }
 
@@ -38,10 +40,13 @@ void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<cha
   int64_t results = 1;
   bool empty = false;
   for (int d = 0; d < in.ndim(); ++d) {
-    if (!reduced[d]) results *= in[d];
-    else empty = empty || in[d] == 0;
+    if (!reduced[d])
+      results *= in[d];
+    else
+      empty = empty || in[d] == 0;
   }
-  MXNET_CHECK_KIND(!empty || results == 0, Value) << "[" << op << "] an array of shape " << in << " has nothing to reduce; axes that are reduced must not be empty";
+  MXNET_CHECK_KIND(!empty || results == 0, Value)
+      << "[" << op << "] an array of shape " << in << " has nothing to reduce; axes that are reduced must not be empty";
 }
 
 void BroadcastReduced(const RunContext& run, const TBlob& reduced_data, const Shape& kept, const TBlob& out, OpReq req) {
@@ -54,7 +59,9 @@ void BroadcastReduced(const RunContext& run, const TBlob& reduced_data, const Sh
 
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b) { return Simple("_equal", {a, b}); }
 // Whole numbers leave integers what they are.
-NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", s == std::floor(s) ? "1" : "0"}}); }
+NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
+  return MakeOp(op, {x}, {{"scalar", std::to_string(s)}, {"is_int", s == std::floor(s) ? "1" : "0"}});
+}
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
 
 NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread) {
@@ -64,7 +71,8 @@ NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, cons
   NodeEntry weighted = Mul(ograd, prod(safe));
   NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
   NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
-  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}), Mul(spread(with_one_zero), zero)});
+  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}),
+                                 Mul(spread(with_one_zero), zero)});
 }
 
 double CountOf(const Shape& shape, const std::vector<char>& reduced) {
@@ -102,10 +110,11 @@ InferShapeFn ReduceShape(bool refuses_empty) {
 }
 
 // Node of another reduction with the same axes.
-NodeEntry Like(const char* op, const NodePtr& node, std::vector<NodeEntry> inputs) { return {MakeNodeLike(op, *node, std::move(inputs)), 0, 0}; }
+NodeEntry Like(const char* op, const NodePtr& node, std::vector<NodeEntry> inputs) {
+  return {MakeNodeLike(op, *node, std::move(inputs)), 0, 0};
+}
 // A reduced entry, repeated in the shape of the data.
 NodeEntry Spread(const NodePtr& node, const NodeEntry& e) { return Like("_backward_sum", node, {e, node->inputs[0]}); }
-
 
 struct Entry {
   const char* name;
@@ -140,7 +149,7 @@ std::vector<NodeEntry> ReduceGradient(const Entry& e, const NodePtr& node, const
       NodeEntry factors = Simple("where", {number, x, Simple("ones_like", {x})});
       return {Mul(ProductGradient(g, factors, sum, prod, spread), number)};
     }
-    default: return {Mul(Spread(node, g), EqualMask(x, Spread(node, y)))};   // every element that attains the extreme
+    default: return {Mul(Spread(node, g), EqualMask(x, Spread(node, y)))};  // every element that attains the extreme
   }
 }
 
@@ -162,11 +171,16 @@ const bool kRegistered = [] {
     op.set_gradient([entry](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(*entry, node, ograds); });
   }
 
-  // (ograd, data) -> ograd repeated in the shape of data, divided by the number of repetitions for mean
+  // (ograd, data) -> ograd repeated in the shape of data, divided by the number of repetitions for
+  // mean
   for (const char* name : {"_backward_sum", "_backward_mean"}) {
     const bool mean = std::string(name) == "_backward_mean";
     Op& op = Op::Register(name);
-    op.describe("Repeats the gradient of a reduction in the shape of the data.").set_param<ReduceParam>().set_inputs({"ograd", "data"}).set_supports_add().set_shape_only_from(1);
+    op.describe("Repeats the gradient of a reduction in the shape of the data.")
+        .set_param<ReduceParam>()
+        .set_inputs({"ograd", "data"})
+        .set_supports_add()
+        .set_shape_only_from(1);
     op.set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const Shape data = (*in)[1];
       AssignShape(attrs, "output", &(*out)[0], data);
@@ -186,8 +200,9 @@ const bool kRegistered = [] {
       return (*out)[0] != kDTypeUnknown;
     });
     op.set_gradient([mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      const NodeEntry reduced = Like(mean ? "mean" : "sum", node, {ograds[0]});   // of all axes (1,), where the gradient may have been ()
-      return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? reduced : Simple("reshape_like", {reduced, node->inputs[0]}), NodeEntry()};
+      const NodeEntry reduced = Like(mean ? "mean" : "sum", node, {ograds[0]});  // of all axes (1,), where the gradient may have been ()
+      return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? reduced : Simple("reshape_like", {reduced, node->inputs[0]}),
+                                    NodeEntry()};
     });
     pointwise::Recipe recipe;
     recipe.kind = pointwise::Recipe::kCopy, recipe.mean = mean;
@@ -216,11 +231,14 @@ bool NormType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   return (*in)[0] != kDTypeUnknown && (*out)[0] != kDTypeUnknown;
 }
 
-std::vector<char> NormReduced(const Attrs& attrs, int ndim) { return ReducedDims(attrs.op->name, attrs.get<NormParam>().axis, false, true, ndim); }
+std::vector<char> NormReduced(const Attrs& attrs, int ndim) {
+  return ReducedDims(attrs.op->name, attrs.get<NormParam>().axis, false, true, ndim);
+}
 
 MXNET_REGISTER_OP(norm)
     .describe("L1 or L2 norm over axes; sums of integers are taken exactly and rounded down.")
-    .alias("_npx_norm").alias("_sparse_norm")
+    .alias("_npx_norm")
+    .alias("_sparse_norm")
     .set_param<NormParam>()
     .set_inputs({"data"})
     .set_dtypes(pointwise::NumberOrBoolTypes())
@@ -251,7 +269,8 @@ MXNET_REGISTER_OP(norm)
     .set_kernel([](KernelArgs& a) {
       Finish finish;
       finish.sqrt = a.param<NormParam>().ord == 2;
-      Reduce(a, finish.sqrt ? kSumSquare : kSumAbs, a.in[0], NormReduced(*a.attrs, a.in[0].shape.ndim()), finish, finish.sqrt, a.out[0], a.req[0]);
+      Reduce(a, finish.sqrt ? kSumSquare : kSumAbs, a.in[0], NormReduced(*a.attrs, a.in[0].shape.ndim()), finish, finish.sqrt, a.out[0],
+             a.req[0]);
     });
 
 // ---- the gradient of broadcasting

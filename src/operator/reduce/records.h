@@ -1,6 +1,6 @@
 /* Parameters and helpers that the files of reduction records share. */
-#ifndef MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
-#define MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
+#ifndef MXNET_OPERATOR_REDUCE_RECORDS_H_
+#define MXNET_OPERATOR_REDUCE_RECORDS_H_
 
 #include <functional>
 #include <string>
@@ -16,7 +16,9 @@ struct ReduceParam : public dmlc::Parameter<ReduceParam> {
   dmlc::optional<Shape> axis;
   bool keepdims, exclude;
   DMLC_DECLARE_PARAMETER(ReduceParam) {
-    DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None or (): all. Negative ones count from the end.");
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<Shape>())
+        .describe("Axes to reduce; None or (): all. Negative ones count from the end.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
     DMLC_DECLARE_FIELD(exclude).set_default(false).describe("Reduce all axes but the given ones.");
   }
@@ -29,9 +31,15 @@ struct NormParam : public dmlc::Parameter<NormParam> {
   DMLC_DECLARE_PARAMETER(NormParam) {
     DMLC_DECLARE_FIELD(ord).set_default(2).describe("1: sum of magnitudes; 2: root of the sum of squares.");
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<Shape>()).describe("Axes to reduce; None: all.");
-    DMLC_DECLARE_FIELD(out_dtype).set_default(dmlc::optional<int>())
-        .add_enum("float16", kFloat16).add_enum("float32", kFloat32).add_enum("float64", kFloat64)
-        .add_enum("int32", kInt32).add_enum("int64", kInt64).add_enum("int8", kInt8).describe("None: that of the input.");
+    DMLC_DECLARE_FIELD(out_dtype)
+        .set_default(dmlc::optional<int>())
+        .add_enum("float16", kFloat16)
+        .add_enum("float32", kFloat32)
+        .add_enum("float64", kFloat64)
+        .add_enum("int32", kInt32)
+        .add_enum("int64", kInt64)
+        .add_enum("int8", kInt8)
+        .describe("None: that of the input.");
     DMLC_DECLARE_FIELD(keepdims).set_default(false).describe("Whether reduced axes stay with size 1.");
   }
 };
@@ -45,20 +53,20 @@ void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<cha
 /* out (=, +=) data, seen as shape `kept`, broadcast to out. */
 void BroadcastReduced(const RunContext& run, const TBlob& data, const Shape& kept, const TBlob& out, OpReq req);
 
-
 // ---- pieces of gradients as graph nodes
 using MapFn = std::function<NodeEntry(const NodeEntry&)>;
-double CountOf(const Shape& shape, const std::vector<char>& reduced);   // elements behind one result
-AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims);    // arguments of sum, _backward_sum, _backward_mean
+double CountOf(const Shape& shape, const std::vector<char>& reduced);  // elements behind one result
+AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims);   // arguments of sum, _backward_sum, _backward_mean
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b);
 NodeEntry Scalar(const char* op, const NodeEntry& x, double s);
-NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);                  // equal shapes
+NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);  // equal shapes
 /*
- * Gradient of a product: ograd times the product without the element itself, also where factors are 0. `sum` and `prod` reduce as
- * the operator does, `spread` repeats a reduced entry in the shape of the data.
+ * Gradient of a product: ograd times the product without the element itself, also where factors are
+ * 0. `sum` and `prod` reduce as the operator does, `spread` repeats a reduced entry in the shape of
+ * the data.
  */
 NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread);
 
 }  // namespace reduce
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_REDUCE_RECORDS_H_
+#endif  // MXNET_OPERATOR_REDUCE_RECORDS_H_

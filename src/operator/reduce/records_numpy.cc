@@ -1,4 +1,5 @@
-// NumPy's reductions: zero-dimensional results, dtype and initial arguments; variance and standard deviation; any and all.
+// NumPy's reductions: zero-dimensional results, dtype and initial arguments; variance and standard
+// deviation; any and all.
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
@@ -8,9 +9,14 @@
 namespace mxnet {
 namespace reduce {
 
-#define MXNET_NP_DTYPES(field)                                                                                              \
-  field.set_default(dmlc::optional<int>()).add_enum("float16", kFloat16).add_enum("float32", kFloat32).add_enum("float64", kFloat64) \
-      .add_enum("int32", kInt32).add_enum("int64", kInt64).add_enum("int8", kInt8)
+#define MXNET_NP_DTYPES(field)             \
+  field.set_default(dmlc::optional<int>()) \
+      .add_enum("float16", kFloat16)       \
+      .add_enum("float32", kFloat32)       \
+      .add_enum("float64", kFloat64)       \
+      .add_enum("int32", kInt32)           \
+      .add_enum("int64", kInt64)           \
+      .add_enum("int8", kInt8)
 
 struct NpSumParam : public dmlc::Parameter<NpSumParam> {
   dmlc::optional<Shape> axis;
@@ -95,7 +101,9 @@ bool NpSumType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 }
 
 template <typename P>
-bool AxisIsEmpty(const P& p) { return p.axis.has_value() && p.axis.value().ndim() == 0; }
+bool AxisIsEmpty(const P& p) {
+  return p.axis.has_value() && p.axis.value().ndim() == 0;
+}
 
 // A reduced entry repeated in the shape (and dtype) of the data.
 template <typename P>
@@ -124,13 +132,15 @@ void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
     const NpSumParam& p = node->attrs->get<NpSumParam>();
     const NodeEntry& x = node->inputs[0];
     const NodeEntry g = p.dtype.has_value() ? CastLike(ograds[0], x) : ograds[0];
-    if (AxisIsEmpty(p)) return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
+    if (AxisIsEmpty(p))
+      return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
     if (mean) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g, "_backward_mean")};
     if (kind == kSum) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g)};
     AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
     if (p.initial.has_value()) with_initial["initial"] = std::to_string(p.initial.value());
     return std::vector<NodeEntry>{ProductGradient(
-        g, x, [&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); }, [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
+        g, x, [&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
+        [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
         [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); })};
   });
 }
@@ -149,8 +159,7 @@ void RegisterMax(const char* name, const char* aliases, Kind kind) {
   });
   op.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const NodeEntry y{node, 0, 0};
-    return std::vector<NodeEntry>{
-        Mul(Spread<NpMaxParam>(node, ograds[0]), EqualMask(node->inputs[0], Spread<NpMaxParam>(node, y)))};
+    return std::vector<NodeEntry>{Mul(Spread<NpMaxParam>(node, ograds[0]), EqualMask(node->inputs[0], Spread<NpMaxParam>(node, y)))};
   });
 }
 

@@ -7,20 +7,21 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "operator/pointwise/convert.h"
-#include "operator/reduce/device_reduce.h"
+#include "operator/reduce/gpu_reduce.h"
 
 namespace mxnet {
 namespace reduce {
 namespace {
 
 constexpr int kMaxDims = 32;
-constexpr int64_t kRowBlock = 256;       // results that one job of the row pattern accumulates at a time
-constexpr int64_t kColumnBlock = 512;    // the same for the column pattern
-constexpr int64_t kFlushRows = 256;      // rows summed in float before they move to double
-constexpr int64_t kSplit = 1 << 16;      // elements from which one long row is split into parts
+constexpr int64_t kRowBlock = 256;     // results that one job of the row pattern accumulates at a time
+constexpr int64_t kColumnBlock = 512;  // the same for the column pattern
+constexpr int64_t kFlushRows = 256;    // rows summed in float before they move to double
+constexpr int64_t kSplit = 1 << 16;    // elements from which one long row is split into parts
 constexpr int64_t kConvertBlock = 1024;
 
-// Dimensions with neighbours of one kind merged and size 1 dropped, so kinds alternate; the innermost two are the kernel's.
+// Dimensions with neighbours of one kind merged and size 1 dropped, so kinds alternate; the
+// innermost two are the kernel's.
 struct Plan {
   int ndim = 0;
   int64_t dim[kMaxDims], stride[kMaxDims];
@@ -53,8 +54,8 @@ Plan MakePlan(const Shape& shape, const std::vector<char>& reduced) {
 struct Job {
   const Loops* loops;
   const TBlob* in;
-  int compute;              // of pointwise::Compute
-  bool native;              // in's dtype is the compute type
+  int compute;  // of pointwise::Compute
+  bool native;  // in's dtype is the compute type
   size_t in_size, compute_size;
   pointwise::ConvertFn load;
 
@@ -136,7 +137,8 @@ struct Odometer {
 
 double MergeInitial(Kind kind, double value, double initial) {
   switch (kind) {
-    case kSum: case kSumSquare: return value + initial;
+    case kSum:
+    case kSumSquare: return value + initial;
     case kProd: return value * initial;
     case kMax: return value > initial || value != value ? value : initial;
     case kMin: return value < initial || value != value ? value : initial;
@@ -149,20 +151,25 @@ struct Sink {
   const Finish* finish;
   const TBlob* out;
   OpReq req;
-  bool integer;   // accumulators are int64_t
+  bool integer;  // accumulators are int64_t
 
   // Results [first, first + n) from their accumulators (modified).
   void Store(int64_t first, int64_t n, char* acc) const {
     const int compute = integer ? pointwise::kI64 : pointwise::kF64;
     if (!integer) {
       double* v = reinterpret_cast<double*>(acc);
-      if (finish->has_initial) for (int64_t i = 0; i < n; ++i) v[i] = MergeInitial(kind, v[i], finish->initial);
-      if (finish->divisor != 1) for (int64_t i = 0; i < n; ++i) v[i] /= finish->divisor;
-      if (finish->sqrt) for (int64_t i = 0; i < n; ++i) v[i] = std::sqrt(v[i]);
+      if (finish->has_initial)
+        for (int64_t i = 0; i < n; ++i) v[i] = MergeInitial(kind, v[i], finish->initial);
+      if (finish->divisor != 1)
+        for (int64_t i = 0; i < n; ++i) v[i] /= finish->divisor;
+      if (finish->sqrt)
+        for (int64_t i = 0; i < n; ++i) v[i] = std::sqrt(v[i]);
     } else {
       int64_t* v = reinterpret_cast<int64_t*>(acc);
-      if (finish->has_initial) for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(MergeInitial(kind, static_cast<double>(v[i]), finish->initial));
-      if (finish->sqrt) for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(std::sqrt(static_cast<double>(v[i])));
+      if (finish->has_initial)
+        for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(MergeInitial(kind, static_cast<double>(v[i]), finish->initial));
+      if (finish->sqrt)
+        for (int64_t i = 0; i < n; ++i) v[i] = static_cast<int64_t>(std::sqrt(static_cast<double>(v[i])));
     }
     char* to = static_cast<char*>(out->dptr) + first * DTypeSize(out->dtype);
     if (req == OpReq::kAdd) {
@@ -171,8 +178,10 @@ struct Sink {
         const int64_t m = std::min(kColumnBlock, n - i);
         pointwise::LoadFn(out->dtype, compute)(to + i * DTypeSize(out->dtype), old, m);
         for (int64_t j = 0; j < m; ++j) {
-          if (integer) reinterpret_cast<uint64_t*>(acc)[i + j] += reinterpret_cast<uint64_t*>(old)[j];
-          else reinterpret_cast<double*>(acc)[i + j] += reinterpret_cast<double*>(old)[j];
+          if (integer)
+            reinterpret_cast<uint64_t*>(acc)[i + j] += reinterpret_cast<uint64_t*>(old)[j];
+          else
+            reinterpret_cast<double*>(acc)[i + j] += reinterpret_cast<double*>(old)[j];
         }
       }
     }
@@ -180,7 +189,8 @@ struct Sink {
   }
 };
 
-// One result from a long contiguous run: parts of fixed size in parallel, merged in order, so the number of threads does not matter.
+// One result from a long contiguous run: parts of fixed size in parallel, merged in order, so the
+// number of threads does not matter.
 void ReduceAll(const Job& job, const Sink& sink, int64_t n) {
   const int64_t parts = (n + kSplit - 1) / kSplit;
   std::vector<int64_t> storage(parts);
@@ -189,10 +199,13 @@ void ReduceAll(const Job& job, const Sink& sink, int64_t n) {
   ParallelForThreads(parts > 1 ? OmpThreads(n) : 1, parts, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) job.Rows(k * kSplit, 1, std::min(kSplit, n - k * kSplit), acc + k * 8);
   });
-  // `flush` merges compute-type partials; the parts are accumulators already, so they are merged as a row of the wide type
+  // `flush` merges compute-type partials; the parts are accumulators already, so they are merged as
+  // a row of the wide type
   const int wide = sink.integer ? 2 : 1;
   alignas(8) char result[8];
-  const Kind merge = sink.kind == kNanSum || sink.kind == kSumAbs || sink.kind == kSumSquare ? kSum : sink.kind == kNanProd ? kProd : sink.kind;
+  const Kind merge = sink.kind == kNanSum || sink.kind == kSumAbs || sink.kind == kSumSquare ? kSum
+                     : sink.kind == kNanProd                                                 ? kProd
+                                                                                             : sink.kind;
   const Loops* merging = MXNET_CPU_CALL(ReduceLoops)(merge, wide);
   merging->start(nullptr, result, 1);
   merging->rows(acc, 1, parts, result);
@@ -202,7 +215,7 @@ void ReduceAll(const Job& job, const Sink& sink, int64_t n) {
 // Innermost dimension reduced: results are rows.
 void ReduceRows(const Plan& plan, const Job& job, const Sink& sink) {
   const int64_t n = plan.dim[plan.ndim - 1];
-  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;   // a kept dimension, because kinds alternate
+  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;  // a kept dimension, because kinds alternate
   Odometer outer_kept(plan, std::max(plan.ndim - 2, 0), false), outer_reduced(plan, std::max(plan.ndim - 2, 0), true);
   const int64_t blocks = (rows + kRowBlock - 1) / kRowBlock, jobs = blocks * outer_kept.size;
   // few results: smaller blocks, so that all threads get some
@@ -226,7 +239,7 @@ void ReduceRows(const Plan& plan, const Job& job, const Sink& sink) {
 // Innermost dimension kept: results are columns.
 void ReduceColumns(const Plan& plan, const Job& job, const Sink& sink) {
   const int64_t n = plan.dim[plan.ndim - 1];
-  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;   // reduced
+  const int64_t rows = plan.ndim > 1 ? plan.dim[plan.ndim - 2] : 1;  // reduced
   Odometer outer_kept(plan, std::max(plan.ndim - 2, 0), false), outer_reduced(plan, std::max(plan.ndim - 2, 0), true);
   const int64_t blocks = (n + kColumnBlock - 1) / kColumnBlock;
   ParallelForThreads(OmpThreads(plan.total), blocks * outer_kept.size, [&](int64_t begin, int64_t end) {
@@ -256,7 +269,8 @@ void StoreNeutral(const Job& job, const Sink& sink, int64_t results) {
 
 }  // namespace
 
-void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float, const TBlob& out, OpReq req) {
+void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vector<char>& reduced, const Finish& finish, bool as_float,
+            const TBlob& out, OpReq req) {
   if (req == OpReq::kNull) return;
   if (call.run.ctx.is_gpu()) return ReduceOnDevice(call.run, call.workspace, kind, in, reduced, finish, as_float, out, req);
   const Plan plan = MakePlan(in.shape, reduced);
@@ -275,20 +289,23 @@ void Reduce(const KernelArgs& call, Kind kind, const TBlob& in, const std::vecto
   if (plan.results == 0) return;
   if (plan.total == 0) return StoreNeutral(job, sink, plan.results);
   if (plan.results == 1) return ReduceAll(job, sink, plan.total);
-  if (plan.reduced[plan.ndim - 1]) ReduceRows(plan, job, sink);
-  else ReduceColumns(plan, job, sink);
+  if (plan.reduced[plan.ndim - 1])
+    ReduceRows(plan, job, sink);
+  else
+    ReduceColumns(plan, job, sink);
 }
 
 std::vector<int> NormalizeAxes(const std::string& op, const Shape& axes, int ndim) {
   std::vector<int> result;
   for (int64_t axis : axes) {
-    MXNET_CHECK_KIND(axis >= -ndim && axis < ndim, Value) << "[" << op << "] axis " << axis << " of an array of " << ndim << " dimensions; accepted: "
-                                                          << -ndim << " to " << ndim - 1;
+    MXNET_CHECK_KIND(axis >= -ndim && axis < ndim, Value)
+        << "[" << op << "] axis " << axis << " of an array of " << ndim << " dimensions; accepted: " << -ndim << " to " << ndim - 1;
     result.push_back(static_cast<int>(axis < 0 ? axis + ndim : axis));
   }
   std::sort(result.begin(), result.end());
   for (size_t i = 1; i < result.size(); ++i)
-    MXNET_CHECK_KIND(result[i] != result[i - 1], Value) << "[" << op << "] axis " << result[i] << " is given twice in " << axes << "; each may be given once";
+    MXNET_CHECK_KIND(result[i] != result[i - 1], Value)
+        << "[" << op << "] axis " << result[i] << " is given twice in " << axes << "; each may be given once";
   return result;
 }
 

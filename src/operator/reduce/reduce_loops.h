@@ -1,10 +1,10 @@
 /*
  * Serial reduction loops, one pair per kind and compute type (pointwise::kF32, kF64, kI64).
- * Without safe accumulation, partial results of float are gathered in double every few hundred elements, so errors do not grow
- * with the length.
+ * Without safe accumulation, partial results of float are gathered in double every few hundred
+ * elements, so errors do not grow with the length.
  */
-#ifndef MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_
-#define MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_
+#ifndef MXNET_OPERATOR_REDUCE_REDUCE_LOOPS_H_
+#define MXNET_OPERATOR_REDUCE_REDUCE_LOOPS_H_
 
 #include <cstdint>
 
@@ -16,9 +16,11 @@ namespace reduce {
 enum Kind : int { kSum = 0, kProd, kNanSum, kNanProd, kMax, kMin, kSumAbs, kSumSquare, kAny, kAll, kNumKinds };
 
 struct Loops {
-  /* acc[r] = merge(acc[r], all of x[r * n .. r * n + n)) for r < rows; acc is double (int64_t for kI64). */
+  /* acc[r] = merge(acc[r], all of x[r * n .. r * n + n)) for r < rows; acc is double (int64_t for
+   * kI64). */
   void (*rows)(const void* x, int64_t rows, int64_t n, void* acc);
-  /* part[j] = merge(part[j], x[r * stride + j]) for r < rows, j < n; part is of the type accumulated in. */
+  /* part[j] = merge(part[j], x[r * stride + j]) for r < rows, j < n; part is of the type
+   * accumulated in. */
   void (*columns)(const void* x, int64_t rows, int64_t stride, int64_t n, void* part);
   /* acc[j] = merge(acc[j], part[j]), then part[j] = the neutral element. */
   void (*flush)(void* part, void* acc, int64_t n);
@@ -28,8 +30,9 @@ struct Loops {
 
 }  // namespace reduce
 
-// compute: 0 float, 1 double, 2 int64, 3 float data accumulated in double from the first addition on
+// compute: 0 float, 1 double, 2 int64, 3 float data accumulated in double from the first addition
+// on
 MXNET_CPU_DECLARE(const reduce::Loops* ReduceLoops(int kind, int compute);)
 
 }  // namespace mxnet
-#endif  // MXNET_SRC_OPERATOR_REDUCE_REDUCE_LOOPS_H_
+#endif  // MXNET_OPERATOR_REDUCE_REDUCE_LOOPS_H_

@@ -16,20 +16,32 @@ namespace mxnet {
 namespace MXNET_CPU_VARIANT {
 namespace {
 
-template <typename T> using Acc = std::conditional_t<std::is_same<T, float>::value, double, T>;
-template <typename T> constexpr T Infinity() {
+template <typename T>
+using Acc = std::conditional_t<std::is_same<T, float>::value, double, T>;
+template <typename T>
+constexpr T Infinity() {
   return std::numeric_limits<T>::has_infinity ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
 }
-template <typename T> constexpr T MinusInfinity() {
+template <typename T>
+constexpr T MinusInfinity() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-template <typename T> struct VectorOf { typedef T type __attribute__((vector_size(kVectorBytes))); };
+template <typename T>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+};
 
 // NaN wins.
-template <typename V> inline V Larger(V a, V x) { return a == a ? (a > x ? a : x) : a; }
-template <typename V> inline V Smaller(V a, V x) { return a == a ? (a < x ? a : x) : a; }
-#ifdef __AVX512F__   // max and min give their second operand when one is NaN: one comparison is left
+template <typename V>
+inline V Larger(V a, V x) {
+  return a == a ? (a > x ? a : x) : a;
+}
+template <typename V>
+inline V Smaller(V a, V x) {
+  return a == a ? (a < x ? a : x) : a;
+}
+#ifdef __AVX512F__  // max and min give their second operand when one is NaN: one comparison is left
 using Floats = VectorOf<float>::type;
 inline Floats Larger(Floats a, Floats x) {
   return reinterpret_cast<Floats>(_mm512_mask_mov_ps(_mm512_max_ps(a, x), _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a));
@@ -39,30 +51,58 @@ inline Floats Smaller(Floats a, Floats x) {
 }
 #endif
 
-// Kinds work on scalars and on vectors V of them: Step takes an element in, Merge another partial result.
-#define MXNET_KIND(name, neutral, step, merge)                                          \
-  struct name {                                                                          \
-    template <typename T> static constexpr T Neutral() { return neutral; }               \
-    template <typename V> static inline V Step(V a, V x) { return step; }                \
-    template <typename V> static inline V Merge(V a, V x) { return merge; }              \
+// Kinds work on scalars and on vectors V of them: Step takes an element in, Merge another partial
+// result.
+#define MXNET_KIND(name, neutral, step, merge) \
+  struct name {                                \
+    template <typename T>                      \
+    static constexpr T Neutral() {             \
+      return neutral;                          \
+    }                                          \
+    template <typename V>                      \
+    static inline V Step(V a, V x) {           \
+      return step;                             \
+    }                                          \
+    template <typename V>                      \
+    static inline V Merge(V a, V x) {          \
+      return merge;                            \
+    }                                          \
   };
 MXNET_KIND(Sum, T(0), a + x, a + x)
-MXNET_KIND(Prod, T(1), a * x, a * x)
+MXNET_KIND(Prod, T(1), a* x, a* x)
 MXNET_KIND(NanSum, T(0), x == x ? a + x : a, a + x)
-MXNET_KIND(NanProd, T(1), x == x ? a * x : a, a * x)
+MXNET_KIND(NanProd, T(1), x == x ? a * x : a, a* x)
 MXNET_KIND(Max, MinusInfinity<T>(), Larger(a, x), Larger(a, x))
 MXNET_KIND(Min, Infinity<T>(), Smaller(a, x), Smaller(a, x))
 MXNET_KIND(SumAbs, T(0), a + (x < 0 ? -x : x), a + x)
 MXNET_KIND(SumSquare, T(0), a + x * x, a + x)
 struct Any {
-  template <typename T> static constexpr T Neutral() { return T(0); }
-  template <typename V> static inline V Step(V a, V x) { return x != 0 ? V{} + 1 : a; }
-  template <typename V> static inline V Merge(V a, V x) { return x != 0 ? V{} + 1 : a; }
+  template <typename T>
+  static constexpr T Neutral() {
+    return T(0);
+  }
+  template <typename V>
+  static inline V Step(V a, V x) {
+    return x != 0 ? V{} + 1 : a;
+  }
+  template <typename V>
+  static inline V Merge(V a, V x) {
+    return x != 0 ? V{} + 1 : a;
+  }
 };
 struct All {
-  template <typename T> static constexpr T Neutral() { return T(1); }
-  template <typename V> static inline V Step(V a, V x) { return x != 0 ? a : V{}; }
-  template <typename V> static inline V Merge(V a, V x) { return x != 0 ? a : V{}; }
+  template <typename T>
+  static constexpr T Neutral() {
+    return T(1);
+  }
+  template <typename V>
+  static inline V Step(V a, V x) {
+    return x != 0 ? a : V{};
+  }
+  template <typename V>
+  static inline V Merge(V a, V x) {
+    return x != 0 ? a : V{};
+  }
 };
 
 template <typename V, typename T, typename In>
@@ -71,7 +111,7 @@ inline V LoadVector(const In* p) {
     V v;
     std::memcpy(&v, p, sizeof(v));
     return v;
-#ifdef __AVX512F__   // the compiler's own conversion goes by halves
+#ifdef __AVX512F__  // the compiler's own conversion goes by halves
   } else if constexpr (std::is_same<In, float>::value) {
     return reinterpret_cast<V>(_mm512_cvtps_pd(_mm256_loadu_ps(p)));
 #elif defined(__AVX__)
@@ -103,7 +143,9 @@ struct WideLanes {
   static constexpr int kParts = sizeof(Acc<T>) / sizeof(T), kEach = kVectorBytes / sizeof(Acc<T>);
   W part[kParts];
   template <class K>
-  void Start() { for (W& w : part) w = W{} + K::template Neutral<Acc<T>>(); }
+  void Start() {
+    for (W& w : part) w = W{} + K::template Neutral<Acc<T>>();
+  }
   template <class K>
   void Merge(V v) {
     typedef T Part __attribute__((vector_size(kEach * sizeof(T))));
@@ -125,7 +167,7 @@ template <class K, typename In, typename T>
 Acc<T> Row(const In* x, int64_t n, Acc<T> acc) {
   using V = typename VectorOf<T>::type;
   constexpr int kLanes = kVectorBytes / sizeof(T);
-  constexpr int64_t kChunk = 1024;   // elements between two visits to the wide accumulator
+  constexpr int64_t kChunk = 1024;  // elements between two visits to the wide accumulator
   if (n >= kLanes / 2) {
     const V neutral = V{} + K::template Neutral<T>();
     WideLanes<T> wide;
@@ -175,7 +217,8 @@ void Columns(const void* data, int64_t rows, int64_t stride, int64_t n, void* re
       std::memcpy(part + j, &v, sizeof(v));
     }
     for (; j < n; ++j)
-      part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], T(x0[j])), T(x1[j])), T(x2[j])), T(x3[j]));
+      part[j] = K::template Step<T>(K::template Step<T>(K::template Step<T>(K::template Step<T>(part[j], T(x0[j])), T(x1[j])), T(x2[j])),
+                                    T(x3[j]));
   }
   for (; r < rows; ++r)
     for (int64_t j = 0; j < n; ++j) part[j] = K::template Step<T>(part[j], T(x[r * stride + j]));
@@ -199,7 +242,8 @@ template <class K, typename In, typename T>
 constexpr reduce::Loops Make() {
   return {Rows<K, In, T>, Columns<K, In, T>, Flush<K, T>, Start<K, T>};
 }
-#define MXNET_KIND_ENTRY(K) {Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>()}
+#define MXNET_KIND_ENTRY(K) \
+  { Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>() }
 constexpr reduce::Loops kLoops[reduce::kNumKinds][4] = {
     MXNET_KIND_ENTRY(Sum), MXNET_KIND_ENTRY(Prod),   MXNET_KIND_ENTRY(NanSum),    MXNET_KIND_ENTRY(NanProd), MXNET_KIND_ENTRY(Max),
     MXNET_KIND_ENTRY(Min), MXNET_KIND_ENTRY(SumAbs), MXNET_KIND_ENTRY(SumSquare), MXNET_KIND_ENTRY(Any),     MXNET_KIND_ENTRY(All)};

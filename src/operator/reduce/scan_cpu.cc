@@ -9,8 +9,8 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
 #include "operator/pointwise/records.h"
-#include "operator/reduce/device_reduce.h"
-#include "operator/reduce/device_scan.h"
+#include "operator/reduce/gpu_reduce.h"
+#include "operator/reduce/gpu_scan.h"
 #include "operator/reduce/reduce.h"
 
 namespace mxnet {
@@ -29,9 +29,15 @@ struct CumsumParam : public dmlc::Parameter<CumsumParam> {
   dmlc::optional<int> dtype;
   DMLC_DECLARE_PARAMETER(CumsumParam) {
     DMLC_DECLARE_FIELD(axis).set_default(dmlc::optional<int>()).describe("Axis to sum along; None: the flattened array.");
-    DMLC_DECLARE_FIELD(dtype).set_default(dmlc::optional<int>())
-        .add_enum("float16", kFloat16).add_enum("float32", kFloat32).add_enum("float64", kFloat64)
-        .add_enum("int32", kInt32).add_enum("int64", kInt64).add_enum("int8", kInt8).describe("Of the result; None: that of the input, int64 for bool.");
+    DMLC_DECLARE_FIELD(dtype)
+        .set_default(dmlc::optional<int>())
+        .add_enum("float16", kFloat16)
+        .add_enum("float32", kFloat32)
+        .add_enum("float64", kFloat64)
+        .add_enum("int32", kInt32)
+        .add_enum("int64", kInt64)
+        .add_enum("int8", kInt8)
+        .describe("Of the result; None: that of the input, int64 for bool.");
   }
 };
 MXNET_REGISTER_PARAM(ArgParam);
@@ -58,9 +64,11 @@ AxisView ViewOf(const Shape& s, const dmlc::optional<int>& axis, const std::stri
 
 // ---- argmax, argmin. The first of equals wins; the first NaN wins over everything.
 template <typename T>
-bool Better(T x, T best, bool max) { return (max ? x > best : x < best) || (x != x && best == best); }
+bool Better(T x, T best, bool max) {
+  return (max ? x > best : x < best) || (x != x && best == best);
+}
 
-constexpr int64_t kBlock = 256;   // columns searched side by side
+constexpr int64_t kBlock = 256;  // columns searched side by side
 
 // `load` brings n elements from an element offset as T
 template <typename T, typename Load>
@@ -140,12 +148,15 @@ bool ArgShape(const Attrs& attrs, const dmlc::optional<int>& axis, bool keepdims
   for (int i = 0; i < s.ndim(); ++i) {
     const bool searched = d < 0 || i == d;
     if (!searched) results *= s[i];
-    if (!searched) dims.push_back(s[i]);
-    else if (keepdims) dims.push_back(1);
+    if (!searched)
+      dims.push_back(s[i]);
+    else if (keepdims)
+      dims.push_back(1);
   }
   if (dims.empty() && legacy) dims.push_back(1);
   const int64_t length = d < 0 ? s.Size() : s[d];
-  MXNET_CHECK_KIND(length != 0 || results == 0, Value) << "[" << attrs.op->name << "] an array of shape " << s << " has nothing to search; the axis must not be empty";
+  MXNET_CHECK_KIND(length != 0 || results == 0, Value)
+      << "[" << attrs.op->name << "] an array of shape " << s << " has nothing to search; the axis must not be empty";
   AssignShape(attrs, "output", &(*out)[0], Shape(dims));
   return true;
 }
@@ -156,12 +167,15 @@ bool IndexType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) 
 }
 
 const bool kRegistered = [] {
-  const struct { const char* name; bool max, legacy; } entries[] = {
-      {"argmax", true, true}, {"argmin", false, true}, {"_npi_argmax", true, false}, {"_npi_argmin", false, false}};
+  const struct {
+    const char* name;
+    bool max, legacy;
+  } entries[] = {{"argmax", true, true}, {"argmin", false, true}, {"_npi_argmax", true, false}, {"_npi_argmin", false, false}};
   for (const auto& e : entries) {
     const bool max = e.max, legacy = e.legacy;
     Op& op = Op::Register(e.name);
-    op.describe(std::string("Index of the ") + (max ? "largest" : "smallest") + " element along an axis; the first of equals, NaN counting as the extreme." +
+    op.describe(std::string("Index of the ") + (max ? "largest" : "smallest") +
+                " element along an axis; the first of equals, NaN counting as the extreme." +
                 (legacy ? " The index has the dtype of the data." : ""));
     op.set_param<ArgParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberTypes()).set_supports_add().set_zero_gradient();
     op.set_infer_shape([legacy](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -181,7 +195,8 @@ MXNET_REGISTER_OP(argmax_channel)
     .set_supports_add()
     .set_zero_gradient()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      MXNET_CHECK_KIND(!(*in)[0].ndim_known() || (*in)[0].ndim() >= 2, Value) << "[argmax_channel] data has shape " << (*in)[0] << "; at least 2 dimensions are needed";
+      MXNET_CHECK_KIND(!(*in)[0].ndim_known() || (*in)[0].ndim() >= 2, Value)
+          << "[argmax_channel] data has shape " << (*in)[0] << "; at least 2 dimensions are needed";
       return ArgShape(attrs, dmlc::optional<int>(1), false, true, in, out);
     })
     .set_kernel([](KernelArgs& a) { ArgKernel(a, dmlc::optional<int>(1), true); });
@@ -198,7 +213,7 @@ void Cumsum(const TBlob& in, const TBlob& out, int compute, const AxisView& v, b
       for (int64_t c = 0; c < v.inner; c += kBlock) {
         const int64_t n = std::min(kBlock, v.inner - c);
         std::fill_n(sum, n, Sum(0));
-        if (v.inner == 1) {   // along memory: blocks of the axis itself
+        if (v.inner == 1) {  // along memory: blocks of the axis itself
           for (int64_t done = 0; done < v.length; done += kBlock) {
             const int64_t m = std::min(kBlock, v.length - done);
             const int64_t first = o * v.length + (reverse ? v.length - done - m : done);
@@ -231,16 +246,21 @@ Kernel CumsumKernel(bool reverse) {
     if (a.req[0] == OpReq::kNull || a.in[0].Size() == 0) return;
     const AxisView v = ViewOf(a.in[0].shape, a.param<CumsumParam>().axis, a.attrs->op->name);
     if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, reverse, false}, a.in[0], a.out[0]);
-    const int wider = IsFloating(a.out[0].dtype) ? (a.out[0].dtype == kFloat64 || a.in[0].dtype == kFloat64 ? int{kFloat64} : int{kFloat32}) : int{kInt64};
-    if (wider == kFloat32) Cumsum<float, double>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
-    else if (wider == kFloat64) Cumsum<double, double>(a.in[0], a.out[0], pointwise::kF64, v, reverse);
-    else Cumsum<int64_t, uint64_t>(a.in[0], a.out[0], pointwise::kI64, v, reverse);
+    const int wider = IsFloating(a.out[0].dtype) ? (a.out[0].dtype == kFloat64 || a.in[0].dtype == kFloat64 ? int{kFloat64} : int{kFloat32})
+                                                 : int{kInt64};
+    if (wider == kFloat32)
+      Cumsum<float, double>(a.in[0], a.out[0], pointwise::kF32, v, reverse);
+    else if (wider == kFloat64)
+      Cumsum<double, double>(a.in[0], a.out[0], pointwise::kF64, v, reverse);
+    else
+      Cumsum<int64_t, uint64_t>(a.in[0], a.out[0], pointwise::kI64, v, reverse);
   };
 }
 
 MXNET_REGISTER_OP(_np_cumsum)
     .describe("Running sum along an axis, or of the flattened array.")
-    .alias("cumsum").alias("_npi_cumsum")
+    .alias("cumsum")
+    .alias("_npi_cumsum")
     .set_param<CumsumParam>()
     .set_inputs({"a"})
     .set_dtypes(pointwise::NumberOrBoolTypes())
@@ -288,11 +308,13 @@ MXNET_REGISTER_OP(_backward_cumsum)
     .set_kernel([](KernelArgs& a) {
       if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
       TBlob g = a.in[0];
-      g.shape = a.out[0].shape;   // a flattened gradient counts like the data
+      g.shape = a.out[0].shape;  // a flattened gradient counts like the data
       const AxisView v = ViewOf(g.shape, a.param<CumsumParam>().axis, a.attrs->op->name);
       if (a.run.ctx.is_gpu()) return ScanOnDevice(a, {v.outer, v.length, v.inner, true, false}, g, a.out[0]);
-      if (a.out[0].dtype == kFloat64 || g.dtype == kFloat64) Cumsum<double, double>(g, a.out[0], pointwise::kF64, v, true);
-      else Cumsum<float, double>(g, a.out[0], pointwise::kF32, v, true);
+      if (a.out[0].dtype == kFloat64 || g.dtype == kFloat64)
+        Cumsum<double, double>(g, a.out[0], pointwise::kF64, v, true);
+      else
+        Cumsum<float, double>(g, a.out[0], pointwise::kF32, v, true);
     });
 
 }  // namespace

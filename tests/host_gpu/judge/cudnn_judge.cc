@@ -1,12 +1,15 @@
 /*
- * What the real cuDNN makes of the graphs that a run on the GPU made of the host has finished: which engines it names on a Hopper GPU, which is told in numbers, and for which
- * of them it finishes a plan. No device is needed, only a libcuda.so.1 that can be loaded (the toolkit's stub).
+ * What the real cuDNN makes of the graphs that a run on the GPU made of the host has finished:
+ * which engines it names on a Hopper GPU, which is told in numbers, and for which of them it
+ * finishes a plan. No device is needed, only a libcuda.so.1 that can be loaded (the toolkit's
+ * stub).
  *
  *   HOST_GPU_CUDNN_GRAPHS=graphs.txt LD_PRELOAD=.../libhost_gpu.so python ...
  *   cudnn_judge graphs.txt [configs to look at in each list]
  *
- * A line for each graph: refused while it was put together, or how many configs are named and the first whose plan is finished (or compiled, and only not loaded for want of a
- * driver: workspace -1), of all, without tensor cores, and deterministic.
+ * A line for each graph: refused while it was put together, or how many configs are named and the
+ * first whose plan is finished (or compiled, and only not loaded for want of a driver: workspace
+ * -1), of all, without tensor cores, and deterministic.
  */
 #include <cudnn.h>
 #include <dlfcn.h>
@@ -20,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/library/hopper_properties.h"
+#include "operator/gpu_library/hopper_properties.h"
 
 namespace {
 
@@ -33,7 +36,8 @@ std::string LastError() {
 }
 
 bool Set(D d, int name, int type, int64_t count, const void* values) {
-  return cudnnBackendSetAttribute(d, static_cast<cudnnBackendAttributeName_t>(name), static_cast<cudnnBackendAttributeType_t>(type), count, values) == CUDNN_STATUS_SUCCESS;
+  return cudnnBackendSetAttribute(d, static_cast<cudnnBackendAttributeName_t>(name), static_cast<cudnnBackendAttributeType_t>(type), count,
+                                  values) == CUDNN_STATUS_SUCCESS;
 }
 D Create(int type) {
   D d = nullptr;
@@ -48,8 +52,11 @@ int64_t Number(D d, cudnnBackendAttributeName_t name) {
 
 size_t SizeOfElement(int type) {
   switch (type) {
-    case CUDNN_TYPE_INT64: case CUDNN_TYPE_DOUBLE: case CUDNN_TYPE_VOID_PTR: return 8;
-    case CUDNN_TYPE_BOOLEAN: case CUDNN_TYPE_CHAR: return 1;
+    case CUDNN_TYPE_INT64:
+    case CUDNN_TYPE_DOUBLE:
+    case CUDNN_TYPE_VOID_PTR: return 8;
+    case CUDNN_TYPE_BOOLEAN:
+    case CUDNN_TYPE_CHAR: return 1;
     default: return 4;
   }
 }
@@ -91,7 +98,7 @@ struct Judged {
 
 std::string Judge(D graph, D device, int64_t most) {
   Judged any, plain, deterministic;
-  std::string text, why;   // why the first plan was refused
+  std::string text, why;  // why the first plan was refused
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     const D heuristics = Create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     Set(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &graph);
@@ -102,20 +109,25 @@ std::string Judge(D graph, D device, int64_t most) {
     if (cudnnBackendFinalize(heuristics) == CUDNN_STATUS_SUCCESS) {
       cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, &count, nullptr);
       for (int64_t i = 0; i < count; ++i) configs.push_back(Create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
-      if (count) cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configs.data());
+      if (count)
+        cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, count, &count, configs.data());
     }
     for (int64_t i = 0; i < count; ++i) {
-      const D config = configs[static_cast<size_t>(i)], engine = Create(CUDNN_BACKEND_ENGINE_DESCRIPTOR), plan = Create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+      const D config = configs[static_cast<size_t>(i)], engine = Create(CUDNN_BACKEND_ENGINE_DESCRIPTOR),
+              plan = Create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
       D into = engine;
       int64_t one = 0, noted = 0;
       cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
       cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &one, &into);
-      cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &noted, notes);
+      cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &noted,
+                               notes);
       auto has = [&](cudnnBackendNumericalNote_t note) { return std::find(notes, notes + noted, note) != notes + noted; };
-      const bool without = !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS), ordered = !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+      const bool without = !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS),
+                 ordered = !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
       const bool wanted = any.engine < 0 || (without && plain.engine < 0) || (ordered && deterministic.engine < 0) || i < most;
       const bool made = wanted && Set(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &config) &&
-                        Set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &device) && cudnnBackendFinalize(plan) == CUDNN_STATUS_SUCCESS;
+                        Set(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &device) &&
+                        cudnnBackendFinalize(plan) == CUDNN_STATUS_SUCCESS;
       const std::string error = wanted && !made ? LastError() : "";
       if (why.empty()) why = error;
       // all that a compiled engine lacks is a driver that loads its code; 34: the library is a stub
@@ -134,16 +146,20 @@ std::string Judge(D graph, D device, int64_t most) {
     cudnnBackendDestroyDescriptor(heuristics);
     text += (mode == CUDNN_HEUR_MODE_A ? "named " : ", last resort ") + std::to_string(count) + " finished " + std::to_string(finished);
   }
-  return text + "; first " + any.Text() + ", without tensor cores " + plain.Text() + ", deterministic " + deterministic.Text() + (any.engine < 0 && !why.empty() ? " (" + why + ")" : "");
+  return text + "; first " + any.Text() + ", without tensor cores " + plain.Text() + ", deterministic " + deterministic.Text() +
+         (any.engine < 0 && !why.empty() ? " (" + why + ")" : "");
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count < 2) return std::fprintf(stderr, "usage: cudnn_judge graphs.txt [configs]\n"), 2;
-  if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) && !dlopen("/usr/local/cuda/lib64/stubs/libcuda.so", RTLD_NOW | RTLD_GLOBAL)) return std::fprintf(stderr, "no libcuda.so.1, and no stub of it\n"), 2;
+  if (!dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) && !dlopen("/usr/local/cuda/lib64/stubs/libcuda.so", RTLD_NOW | RTLD_GLOBAL))
+    return std::fprintf(stderr, "no libcuda.so.1, and no stub of it\n"), 2;
   const D device = Create(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  if (!Set(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, static_cast<int64_t>(std::strlen(mxnet::library::kHopperProperties)), mxnet::library::kHopperProperties) || cudnnBackendFinalize(device) != CUDNN_STATUS_SUCCESS)
+  if (!Set(device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+           static_cast<int64_t>(std::strlen(mxnet::gpu_library::kHopperProperties)), mxnet::gpu_library::kHopperProperties) ||
+      cudnnBackendFinalize(device) != CUDNN_STATUS_SUCCESS)
     return std::fprintf(stderr, "the device: %s\n", LastError().c_str()), 2;
   std::ifstream file(arguments[1]);
   std::string word;
@@ -173,15 +189,21 @@ int main(int count, char** arguments) {
           words += Words(type, name, bytes);
         }
         const bool linked = kind == CUDNN_TYPE_BACKEND_DESCRIPTOR;
-        if (why.empty() && !Set(d, name, kind, static_cast<int64_t>(linked ? links.size() : size / SizeOfElement(kind)), linked ? static_cast<const void*>(links.data()) : bytes.data()))
+        if (why.empty() && !Set(d, name, kind, static_cast<int64_t>(linked ? links.size() : size / SizeOfElement(kind)),
+                                linked ? static_cast<const void*>(links.data()) : bytes.data()))
           why = "attribute " + std::to_string(name) + ": " + LastError();
       }
-      if (type == CUDNN_BACKEND_TENSOR_DESCRIPTOR) words += "]";
-      else if (type >= CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR && type != CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) words += " op" + std::to_string(type);
-      if (why.empty() && cudnnBackendFinalize(d) != CUDNN_STATUS_SUCCESS) why = "descriptor of type " + std::to_string(type) + ": " + LastError();
+      if (type == CUDNN_BACKEND_TENSOR_DESCRIPTOR)
+        words += "]";
+      else if (type >= CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR && type != CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR)
+        words += " op" + std::to_string(type);
+      if (why.empty() && cudnnBackendFinalize(d) != CUDNN_STATUS_SUCCESS)
+        why = "descriptor of type " + std::to_string(type) + ": " + LastError();
     }
     refused += !why.empty();
-    std::printf("%s |%s\n", why.empty() ? Judge(all.back(), device, count > 2 ? std::atoll(arguments[2]) : 0).c_str() : ("REFUSED: " + why).c_str(), words.c_str());
+    std::printf("%s |%s\n",
+                why.empty() ? Judge(all.back(), device, count > 2 ? std::atoll(arguments[2]) : 0).c_str() : ("REFUSED: " + why).c_str(),
+                words.c_str());
     std::fflush(stdout);
     for (D d : all) cudnnBackendDestroyDescriptor(d);
   }

@@ -1,0 +1,191 @@
+// The plan compiler's passes: their list, their order, and how people look at what they do.
+#include <algorithm>
+#include <iostream>
+#include <set>
+#include <sstream>
+
+#include "executor/passes/fusion/fold_rnn.h"
+#include "executor/passes/fusion/fuse_layer_norm.h"
+#include "executor/passes/fusion/fuse_softmax.h"
+#include "executor/plan/plan.h"
+#include "mxnet/env.h"
+
+namespace mxnet {
+namespace {
+
+std::vector<NodeEntry> Heads(const PassGraph& graph) {
+  std::vector<NodeEntry> heads = graph.outputs;
+  heads.insert(heads.end(), graph.grads.begin(), graph.grads.end());
+  return heads;
+}
+
+int CountNodes(const PassGraph& graph) {
+  int count = 0;
+  DFSVisit(Heads(graph), [&](const NodePtr& n) { count += !n->is_variable(); });
+  return count;
+}
+
+/* Names in a comma-separated variable. */
+std::set<std::string> NamesIn(const char* variable, const std::string& text, bool all_is_a_name) {
+  std::set<std::string> names;
+  std::istringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) {
+    name.erase(std::remove(name.begin(), name.end(), ' '), name.end());
+    if (name.empty()) continue;
+    bool known = all_is_a_name && name == "all";
+    std::string accepted = all_is_a_name ? "all" : "";
+    for (const Pass& p : PlanPasses()) {
+      known = known || name == p.name;
+      accepted += (accepted.empty() ? "" : ", ") + std::string(p.name);
+    }
+    MXNET_CHECK_KIND(known, Value) << "[plan] " << variable << " names the pass '" << name << "'; accepted: " << accepted;
+    names.insert(name);
+  }
+  return names;
+}
+
+bool InferenceOnCpu(const PassContext& c) { return c.inference() && c.on_cpu(); }
+bool OneDnn() { return Env::Get().onednn_enabled; }
+// Fused layers are oneDNN's on the CPU; on a GPU they are always there.
+bool FusedLayers(const PassContext& c) { return c.inference() && (!c.on_cpu() || OneDnn()); }
+
+}  // namespace
+
+const std::vector<Pass>& PlanPasses() {
+  static const std::vector<Pass> passes = {
+      {"settle_shapes", "Sources whose shape only their users tell (`begin_state` of recurrent cells) get it as a parameter.",
+       [](const PassContext&) { return true; }, SettleShapes, true, true},
+      {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.",
+       [](const PassContext&) { return true; }, FuseBatchNormRelu, true},
+      {"fuse_batch_norm_add_relu",
+       "Training: BatchNorm, a sum and a relu, the end of a residual block, are one operator, forward and backward.",
+       [](const PassContext& c) { return c.has_backward; }, FuseBatchNormAddRelu, true},
+      {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext&) { return true; },
+       FuseLayerNorm, true},
+      {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.",
+       [](const PassContext&) { return true; }, FuseSoftmax, true},
+      {"fuse_attention_training",
+       "Training: softmax(q k + mask) v, also of interleaved projections and of what a length or a mask says counts, is one operator, "
+       "forward and backward, where no gradient of the mask is wanted, with the dropout of the weights; scores are never stored.",
+       [](const PassContext& c) { return c.has_backward; }, FuseAttention, true},
+      {"detach_shapes", "What is read for its shape and dtype alone is not computed or kept for that, nor in the way of other passes.",
+       [](const PassContext&) { return true; }, DetachShapes},
+      {"remove_identities", "Copies, Dropout outside training, casts, reshapes, broadcasts, sums and transposes that change nothing go.",
+       [](const PassContext&) { return true; }, RemoveIdentities},
+      {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; },
+       FoldConstants},
+      {"fold_rnn_parameters", "Inference: the parameters of recurrent layers are put together once per plan.",
+       [](const PassContext& c) { return c.inference(); }, FoldRnnParameters},
+      {"common_expressions", "Nodes that compute the same from the same become one.",
+       [](const PassContext&) { return Env::Get().eliminate_common_expr; },
+       [](PassGraph* g, PassContext*) { return EliminateCommonExpressions(g); }},
+      {"keep_casts", "Inference: weights and biases that are cast to another dtype are cast once per plan.",
+       [](const PassContext& c) { return c.inference(); }, KeepCasts},
+      {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", [](const PassContext& c) { return c.inference(); },
+       FuseGelu},
+      {"fuse_attention", "Inference: the same is one operator whose scores stay in the cache, without splitting the heads apart.",
+       [](const PassContext& c) { return c.inference(); }, FuseAttention},
+      {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.",
+       [](const PassContext& c) { return c.inference(); }, FoldScaleShift},
+      {"fuse_convolution", "Inference: an addition and an activation behind a convolution become part of it.", FusedLayers,
+       FuseConvolution},
+      {"fuse_expansion", "Inference: a 1x1 convolution goes into the 3x3 depthwise convolution that alone reads it.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
+      {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense},
+      {"fuse_pointwise",
+       "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over cache-sized tiles, on a GPU "
+       "one kernel.",
+       [](const PassContext&) { return Env::Get().use_fusion; }, FusePointwise},
+      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return !c.on_cpu() || OneDnn(); },
+       ChooseLayouts, false, true},
+      {"micro_batch",
+       "Inference: layers of images go over a large batch some examples at a time, so that what one writes is still in the cache when the "
+       "next one reads it.",
+       [](const PassContext& c) { return InferenceOnCpu(c) && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0; },
+       MicroBatch},
+  };
+  return passes;
+}
+
+bool PassContext::inference() const { return !request.is_train && !has_backward; }
+bool PassContext::on_cpu() const { return !request.ctx.is_gpu(); }
+bool PassContext::all_inputs_are(int dtype) const {
+  return std::all_of(request.dtypes.begin(), request.dtypes.end(), [dtype](int t) { return t == dtype; });
+}
+
+const GraphInfo& PassContext::info(const PassGraph& graph) {
+  if (!info_) info_ = InferGraph(graph, *variables_);
+  return *info_;
+}
+
+std::unique_ptr<GraphInfo> InferGraph(const PassGraph& graph, const VariableTypes& variables) {
+  auto info = std::make_unique<GraphInfo>(Heads(graph));
+  const IndexedGraph& g = info->g;
+  info->shapes.assign(g.num_entries(), Shape());
+  info->dtypes.assign(g.num_entries(), kDTypeUnknown);
+  for (uint32_t id : g.input_nodes) {
+    auto known = variables.find(g.nodes[id].source);
+    if (known == variables.end()) continue;
+    info->shapes[g.eid(id, 0)] = known->second.shape;
+    info->dtypes[g.eid(id, 0)] = known->second.dtype;
+  }
+  auto demand = [&](bool complete, const char* what, auto is_known) {
+    if (complete) return;
+    for (uint32_t id = 0; id < g.nodes.size(); ++id)
+      for (uint32_t e = g.entry_ptr[id]; e < g.entry_ptr[id + 1]; ++e)
+        MXNET_CHECK_KIND(is_known(e), Value) << "[plan] the " << what << " of output " << e - g.entry_ptr[id] << " of node "
+                                             << g.nodes[id].source->name << " ("
+                                             << (g.nodes[id].source->is_variable() ? "variable" : g.nodes[id].source->op()->name)
+                                             << ") cannot be inferred; give the " << what << "s of all inputs";
+  };
+  demand(InferShapes(g, &info->shapes, graph.alike), "shape", [&](uint32_t e) { return info->shapes[e].known(); });
+  demand(InferTypes(g, &info->dtypes, kDTypeUnknown, graph.alike), "dtype", [&](uint32_t e) { return info->dtypes[e] != kDTypeUnknown; });
+  return info;
+}
+
+std::string GraphText(const PassGraph& graph) {
+  std::ostringstream os;
+  DFSVisit(Heads(graph), [&](const NodePtr& n) {
+    if (n->is_variable()) return;
+    os << "  " << n->name << " = " << n->op()->name << '(';
+    for (size_t i = 0; i < n->inputs.size(); ++i) {
+      const NodeEntry& e = n->inputs[i];
+      os << (i ? ", " : "") << e.node->name;
+      if (e.index) os << '[' << e.index << ']';
+    }
+    os << ')';
+    for (const auto& kv : n->attrs->dict)
+      if (kv.first.compare(0, 2, "__") != 0) os << ' ' << kv.first << '=' << kv.second;
+    auto layout = graph.layouts.find({n.get(), 0});
+    if (layout != graph.layouts.end() && layout->second == Layout::kChannelsLast) os << " -> channels last";
+    os << '\n';
+  });
+  return os.str();
+}
+
+void RunPasses(PassGraph* graph, PassContext* context, bool early, std::vector<PassRecord>* records) {
+  const auto off = NamesIn("MXNET_PLAN_PASSES_OFF", Env::Get().plan_passes_off, false);
+  const auto shown = NamesIn("MXNET_PLAN_LOG_PASSES", Env::Get().plan_log_passes, true);
+  for (const Pass& pass : PlanPasses()) {
+    if (pass.early != early || off.count(pass.name) || (context->request.every_result && !pass.keeps_results) || !pass.wanted(*context))
+      continue;
+    const bool show = !context->quiet && (shown.count("all") || shown.count(pass.name));
+    const std::string before = show ? GraphText(*graph) : "";
+    PassRecord record;
+    record.name = pass.name;
+    record.nodes_before = CountNodes(*graph);
+    record.changed = pass.run(graph, context);
+    if (record.changed) context->Forget();
+    record.nodes_after = CountNodes(*graph);
+    if (show) {
+      std::ostringstream os;  // one write: plans are compiled on several threads
+      os << "[plan] pass " << pass.name << ": " << record.changed << " changes, " << record.nodes_before << " -> " << record.nodes_after
+         << " nodes\n";
+      if (record.changed) os << "before:\n" << before << "after:\n" << GraphText(*graph);
+      std::cerr << os.str();
+    }
+    records->push_back(std::move(record));
+  }
+}
+
+}  // namespace mxnet

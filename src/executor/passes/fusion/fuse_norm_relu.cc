@@ -1,0 +1,69 @@
+// BatchNorm with a relu behind it, or with a sum and a relu, becomes one operator before the
+// gradient is made: the plain result of BatchNorm is never stored, and the backward pass computes
+// the relu's mask again from the data, or has it as bits.
+#include "executor/passes/core/passes.h"
+#include "operator/nn/common/epilogue.h"
+
+namespace mxnet {
+namespace {
+
+/* A BatchNorm whose one result has one reader. */
+bool IsOnlyNorm(const NodeEntry& e, EntryUsers* users) {
+  const Node& norm = *e.node;
+  if (norm.is_variable() || norm.op()->name != "BatchNorm" || norm.num_outputs() != 3 || norm.op()->NumVisibleOutputs(*norm.attrs) != 1)
+    return false;
+  return e.index == 0 && (*users)[{&norm, 0}] == 1 && !(*users)[{&norm, 1}] && !(*users)[{&norm, 2}];
+}
+
+bool IsRelu(const Node& n) {
+  nn::EpilogueOp post;
+  return nn::EpilogueOf(n, &post) && post.kind == nn::EpilogueKind::kRelu;
+}
+
+}  // namespace
+
+int FuseBatchNormRelu(PassGraph* g, PassContext* context) {
+  if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
+  EntryUsers users = CountUsers(*g);
+  int fused = 0;
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    if (!IsRelu(*n) || !IsOnlyNorm(original->inputs[0], &users)) return n;
+    const Node& norm = *original->inputs[0].node;
+    if (context->inference() && FoldsIntoLayer(norm, context->info(*g).shape(norm.inputs[0]).ndim())) return n;
+    NodePtr made = MakeNodeLike("_contrib_BatchNormWithReLU", norm, n->inputs[0].node->inputs);
+    made->name = n->name;
+    ++fused;
+    return made;
+  });
+  return fused;
+}
+
+int FuseBatchNormAddRelu(PassGraph* g, PassContext* context) {
+  if (RecomputeNamed(g->outputs, context->request)) return 0;
+  EntryUsers users = CountUsers(*g);
+  bool any = false;
+  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || (!n->is_variable() && n->op()->name == "BatchNorm"); });
+  if (!any) return 0;
+  const GraphInfo& info = context->info(*g);
+  int fused = 0;
+  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
+    if (!IsRelu(*n)) return n;
+    const NodeEntry sum = original->inputs[0];
+    if (!IsResultOf(sum, {"elemwise_add", "broadcast_add", "_npi_add"}) || users[{sum.node.get(), 0}] != 1) return n;
+    for (int side = 0; side < 2; ++side) {
+      const NodeEntry &e = sum.node->inputs[side], &addend = sum.node->inputs[1 - side];
+      if (!IsOnlyNorm(e, &users) || !(info.shape(addend) == info.shape(e)) || info.dtype(addend) != info.dtype(e)) continue;
+      const Node& now = *n->inputs[0].node;  // the sum, with inputs as they have become
+      std::vector<NodeEntry> inputs = now.inputs[side].node->inputs;
+      inputs.insert(inputs.begin() + 3, now.inputs[1 - side]);
+      NodePtr made = MakeNodeLike("_fused_batch_norm_add_relu", *e.node, std::move(inputs));
+      made->name = n->name;
+      ++fused;
+      return made;
+    }
+    return n;
+  });
+  return fused;
+}
+
+}  // namespace mxnet

@@ -1,0 +1,137 @@
+// Activation: relu, sigmoid, softrelu, softsign, tanh.
+#include "operator/nn/activation/activation_kernels.h"
+#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/common/half_pieces.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/param.h"
+#include "operator/pointwise/recipe.h"
+
+namespace mxnet {
+namespace nn {
+
+struct ActivationParam : public dmlc::Parameter<ActivationParam> {
+  int act_type;
+  DMLC_DECLARE_PARAMETER(ActivationParam) {
+    DMLC_DECLARE_FIELD(act_type)
+        .add_enum("relu", kActRelu)
+        .add_enum("sigmoid", kActSigmoid)
+        .add_enum("tanh", kActTanh)
+        .add_enum("softrelu", kActSoftRelu)
+        .add_enum("softsign", kActSoftSign)
+        .describe("The function.");
+  }
+};
+MXNET_REGISTER_PARAM(ActivationParam);
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, false);
+  if (IsHalf(args.in[0].dtype)) {
+    const int type = args.param<ActivationParam>().act_type;
+    return ForPieces<1, 1>({args.in[0]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {
+      MXNET_CPU_CALL(ActivationForward)(type, kFloat32, v[0], v[1], n, 0.0);
+    });
+  }
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const T* x = a.in[0].data<T>();
+    T* y = a.out[0].data<T>();
+    const int type = a.param<ActivationParam>().act_type, dtype = a.in[0].dtype;
+    ParallelFor(a.out[0].Size(), kGrain, [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(ActivationForward)(type, dtype, x + b, y + b, e - b, 0.0);
+    });
+  });
+}
+
+void Backward(KernelArgs& args) {  // ograd, value -> data_grad
+  if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) return ActivationOnDevice(args, args.param<ActivationParam>().act_type, 0, true);
+  if (IsHalf(args.in[0].dtype)) {
+    const int type = args.param<ActivationParam>().act_type;
+    return ForPieces<2, 1>({args.in[0], args.in[1]}, {args.out[0]}, args.out[0].Size(), [&](float* const* v, int64_t, int64_t n) {
+      MXNET_CPU_CALL(ActivationBackward)(type, kFloat32, v[0], v[1], v[2], n, 0.0);
+    });
+  }
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const T *og = a.in[0].data<T>(), *value = a.in[1].data<T>();
+    T* dx = a.out[0].data<T>();
+    const int type = a.param<ActivationParam>().act_type, dtype = a.in[0].dtype;
+    ParallelFor(a.out[0].Size(), kGrain, [&](int64_t b, int64_t e) {
+      MXNET_CPU_CALL(ActivationBackward)(type, dtype, og + b, value + b, dx + b, e - b, 0.0);
+    });
+  });
+}
+
+// What the derivative is computed from: the output, except for softsign.
+std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const bool from_input = node->attrs->get<ActivationParam>().act_type == kActSoftSign;
+  NodePtr back = MakeNodeLike("_backward_Activation", *node, {ograds[0], from_input ? node->inputs[0] : NodeEntry{node, 0, 0}});
+  return {NodeEntry{back, 0, 0}};
+}
+
+// The node is og * d(v). With respect to og it is linear; with respect to v the derivative of d is
+// built from pointwise operators.
+std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const NodeEntry og = node->inputs[0], v = node->inputs[1];
+  const NodeEntry to_og{MakeNodeLike("_backward_Activation", *node, {ograds[0], v}), 0, 0};
+  NodeEntry slope;
+  switch (node->attrs->get<ActivationParam>().act_type) {
+    case kActSigmoid: slope = MakeOp("_rminus_scalar", {MakeOp("_mul_scalar", {v}, {{"scalar", "2"}})}, {{"scalar", "1"}}); break;
+    case kActTanh: slope = MakeOp("_mul_scalar", {v}, {{"scalar", "-2"}}); break;
+    case kActSoftRelu: slope = MakeOp("exp", {MakeOp("negative", {v})}); break;
+    case kActSoftSign: {
+      const NodeEntry d = MakeOp("_plus_scalar", {MakeOp("abs", {v})}, {{"scalar", "1"}});
+      slope = MakeOp("elemwise_mul",
+                     {MakeOp("_mul_scalar", {MakeOp("sign", {v})}, {{"scalar", "-2"}}), MakeOp("_power_scalar", {d}, {{"scalar", "-3"}})});
+      break;
+    }
+    default: return {to_og, NodeEntry()};  // relu bends only at 0
+  }
+  return {to_og, MakeOp("elemwise_mul", {MakeOp("elemwise_mul", {og, ograds[0]}), slope})};
+}
+
+[[maybe_unused]] const bool fusable = [] {
+  pointwise::Recipe recipe;
+  const pointwise::RecipeFn type = [](const Attrs& attrs, int, pointwise::Recipe* r) {
+    return r->row = attrs.get<ActivationParam>().act_type, true;
+  };
+  recipe.kind = pointwise::Recipe::kActivation;
+  pointwise::NoteRecipe("Activation", recipe, type);
+  recipe.kind = pointwise::Recipe::kActivationGradient, recipe.count = 2;
+  pointwise::NoteRecipe("_backward_Activation", recipe, type);
+  return true;
+}();
+
+MXNET_REGISTER_OP(Activation)
+    .describe(
+        "Element by element: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), softrelu log(1 + exp(x)), softsign x / (1 + |x|), tanh.\n\n"
+        "The output has the shape and dtype of data: float16, bfloat16, float32 or float64.")
+    .alias("_npx_activation")
+    .set_param<ActivationParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(ElemwiseShape)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_layout(LayoutRule::kAgnostic)
+    .set_inplace({{0, 0}})
+    .set_gradient(Gradient)
+    .set_kernel(Forward);
+
+MXNET_REGISTER_OP(_backward_Activation)
+    .describe("Gradient of Activation with respect to data.")
+    .set_param<ActivationParam>()
+    .set_inputs({"ograd", "value"})
+    .set_outputs({"data_grad"})
+    .set_infer_shape(ElemwiseShape)
+    .set_layout(LayoutRule::kAgnostic)
+    .set_inplace({{0, 0}, {1, 0}})
+    .set_gradient(SecondGradient)
+    .set_kernel(Backward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,43 @@
+/* What the fused forms of convolution and dense layers share: the layer, the addition and the
+ * activation behind it, as one node made by the plan compiler. */
+#ifndef MXNET_OPERATOR_NN_COMMON_FUSED_H_
+#define MXNET_OPERATOR_NN_COMMON_FUSED_H_
+
+#include "mxnet/op.h"
+#include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/nn_common.h"
+
+namespace mxnet {
+namespace nn {
+
+/* `layer` on the first inputs, plus the last input when `add`, then `post`. */
+struct FusedParam {
+  AttrsPtr layer;
+  bool add = false;
+  EpilogueOp post;
+  int LayerInputs() const { return layer->op->NumInputs(*layer); }
+};
+
+/* The record of `name`: parameters of `layer` and with_add and post; float32 and the 16-bit dtypes,
+ * whose bias may be float32; the result may take the addend's memory. The kernel is the caller's to
+ * set. */
+Op& RegisterFused(const char* name, const char* layer);
+
+/* f(args, reference): first on 16-bit tensors as they are, without the reference; where it returns
+ * false, and for float32, on float32. Throws Error(kType) for other dtypes. */
+template <typename F>
+void RunFused(KernelArgs& args, const F& f) {
+  const int dtype = args.out[0].dtype;
+  MXNET_CHECK_KIND(dtype == kFloat32 || IsHalf(dtype), Type)
+      << Named(*args.attrs) << "dtype " << DTypeName(dtype) << "; accepted: float32, float16, bfloat16";
+  if (IsHalf(dtype) && f(args, false)) return;
+  RunReal(args, [&](KernelArgs& a, auto) { f(a, true); });
+}
+
+/* out = addend, where the two are not the same memory already: what a kernel that accumulates
+ * starts from. */
+void BeginWithAddend(const TBlob& addend, const TBlob& out);
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_COMMON_FUSED_H_

@@ -1,0 +1,347 @@
+// Convolution and Deconvolution on the CPU: a vector library where it takes the case, im2col and
+// matrix products otherwise (Chellapilla et al., "High performance convolutional neural networks
+// for document processing", 2006).
+#include <algorithm>
+
+#include "operator/gemm.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/convolution/convolution.h"
+#include "operator/nn/cpu_gemm/packed.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+// Rows of `col` are (channel, kernel position), columns are output positions. One item of work is
+// one row.
+template <typename T, typename F>
+void EachRow(const ConvDims& d, int64_t channels, T* col, F&& f) {
+  const int64_t rows = channels * d.KernelSize();
+  ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, d.OutSize())), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      int64_t rest = r;
+      const int64_t kw = rest % d.kernel[2];
+      rest /= d.kernel[2];
+      const int64_t kh = rest % d.kernel[1];
+      rest /= d.kernel[1];
+      const int64_t kd = rest % d.kernel[0];
+      rest /= d.kernel[0];
+      f(rest, kd, kh, kw, col + r * d.OutSize());
+    }
+  });
+}
+
+template <typename T>
+void Im2col(const ConvDims& d, int64_t channels, const T* image, T* col) {
+  EachRow(d, channels, col, [&](int64_t c, int64_t kd, int64_t kh, int64_t kw, T* row) {
+    const T* plane = image + c * d.InSize();
+    for (int64_t od = 0; od < d.out[0]; ++od) {
+      const int64_t id = od * d.stride[0] - d.pad[0] + kd * d.dilate[0];
+      for (int64_t oh = 0; oh < d.out[1]; ++oh) {
+        const int64_t ih = oh * d.stride[1] - d.pad[1] + kh * d.dilate[1];
+        if (id < 0 || id >= d.in[0] || ih < 0 || ih >= d.in[1]) {
+          std::fill(row, row + d.out[2], T(0));
+        } else {
+          const T* line = plane + (id * d.in[1] + ih) * d.in[2];
+          for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+            const int64_t iw = ow * d.stride[2] - d.pad[2] + kw * d.dilate[2];
+            row[ow] = iw >= 0 && iw < d.in[2] ? line[iw] : T(0);
+          }
+        }
+        row += d.out[2];
+      }
+    }
+  });
+}
+
+// Adds columns back into the image. Channels are independent, kernel positions of one channel are
+// not.
+template <typename T>
+void Col2im(const ConvDims& d, int64_t channels, const T* col, T* image) {
+  const int64_t positions = d.KernelSize() * d.OutSize();
+  ParallelFor(channels, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, positions)), [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      T* plane = image + c * d.InSize();
+      const T* row = col + c * positions;
+      std::fill(plane, plane + d.InSize(), T(0));
+      for (int64_t kd = 0; kd < d.kernel[0]; ++kd)
+        for (int64_t kh = 0; kh < d.kernel[1]; ++kh)
+          for (int64_t kw = 0; kw < d.kernel[2]; ++kw)
+            for (int64_t od = 0; od < d.out[0]; ++od)
+              for (int64_t oh = 0; oh < d.out[1]; ++oh, row += d.out[2]) {
+                const int64_t id = od * d.stride[0] - d.pad[0] + kd * d.dilate[0], ih = oh * d.stride[1] - d.pad[1] + kh * d.dilate[1];
+                if (id < 0 || id >= d.in[0] || ih < 0 || ih >= d.in[1]) continue;
+                T* line = plane + (id * d.in[1] + ih) * d.in[2];
+                for (int64_t ow = 0; ow < d.out[2]; ++ow) {
+                  const int64_t iw = ow * d.stride[2] - d.pad[2] + kw * d.dilate[2];
+                  if (iw >= 0 && iw < d.in[2]) line[iw] += row[ow];
+                }
+              }
+    }
+  });
+}
+
+// (outer, a, b) -> (outer, b, a)
+template <typename T>
+void SwapInner(const T* from, int64_t outer, int64_t a, int64_t b, T* to) {
+  ParallelFor(outer * a, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, b)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* row = from + i * b;
+      T* column = to + (i / a) * a * b + i % a;
+      for (int64_t j = 0; j < b; ++j) column[j * a] = row[j];
+    }
+  });
+}
+
+// A tensor as (outer, channels, inner) planes: itself, or a workspace copy when channels are last
+// in memory.
+template <typename T>
+class Planes {
+ public:
+  Planes(KernelArgs& args, const Ordered& t, int64_t outer, int64_t channels, int64_t inner, bool read)
+      : memory_(static_cast<T*>(t.ptr)),
+        outer_(outer),
+        channels_(channels),
+        inner_(inner),
+        copied_(t.channels_last && channels > 1 && inner > 1) {
+    data = memory_;
+    if (!copied_) return;
+    data = Workspace<T>(args, outer * channels * inner);
+    if (read) SwapInner(memory_, outer, inner, channels, data);
+  }
+  void Store() {
+    if (copied_) SwapInner(data, outer_, channels_, inner_, memory_);
+  }
+  T* data;
+
+ private:
+  T* memory_;
+  int64_t outer_, channels_, inner_;
+  bool copied_;
+};
+
+bool Pointwise(const ConvDims& d) {
+  return d.KernelSize() == 1 && d.InSize() == d.OutSize() && d.stride[0] * d.stride[1] * d.stride[2] == 1 &&
+         d.pad[0] + d.pad[1] + d.pad[2] == 0;
+}
+
+template <typename T>
+void ReferenceConvolution(KernelArgs& args, const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  const bool forward = call.pass == ConvPass::kForward, to_data = call.pass == ConvPass::kBackwardData,
+             to_weights = call.pass == ConvPass::kBackwardWeights;
+  const int64_t cg = d.channels / d.groups, kg = d.filters / d.groups, rows = cg * d.KernelSize(), positions = d.OutSize();
+  Planes<T> src(args, call.src, d.batch, d.channels, d.InSize(), !to_data), dst(args, call.dst, d.batch, d.filters, positions, !forward);
+  Planes<T> weight(args, call.weight, d.filters, cg, d.KernelSize(), !to_weights);
+  const bool pointwise = Pointwise(d);
+  T* workspace = pointwise || (to_weights && !call.weight.ptr) ? nullptr : Workspace<T>(args, rows * positions);
+  T* bias = static_cast<T*>(call.bias);
+  if (to_weights && weight.data) std::fill(weight.data, weight.data + d.filters * rows, T(0));
+  if (to_weights && bias) std::fill(bias, bias + d.filters, T(0));
+  for (int64_t n = 0; n < d.batch; ++n) {
+    for (int64_t g = 0; g < d.groups; ++g) {
+      T* x = src.data ? src.data + (n * d.channels + g * cg) * d.InSize() : nullptr;
+      T* y = dst.data + (n * d.filters + g * kg) * positions;
+      T* w = weight.data ? weight.data + g * kg * rows : nullptr;
+      if (forward) {
+        if (!pointwise) Im2col(d, cg, x, workspace);
+        if (bias)
+          for (int64_t k = 0; k < kg; ++k) std::fill(y + k * positions, y + (k + 1) * positions, bias[g * kg + k]);
+        Gemm(false, false, kg, positions, rows, w, pointwise ? x : workspace, bias ? T(1) : T(0), y);
+      } else if (to_data) {
+        Gemm(true, false, rows, positions, kg, w, y, T(0), pointwise ? x : workspace);
+        if (!pointwise) Col2im(d, cg, workspace, x);
+      } else {
+        if (w) {
+          if (!pointwise) Im2col(d, cg, x, workspace);
+          Gemm(false, true, kg, rows, positions, y, pointwise ? x : workspace, T(1), w);
+        }
+        if (bias)
+          for (int64_t k = 0; k < kg; ++k) {
+            T sum = 0;
+            for (int64_t i = 0; i < positions; ++i) sum += y[k * positions + i];
+            bias[g * kg + k] += sum;
+          }
+      }
+    }
+  }
+  if (forward) dst.Store();
+  if (to_data) src.Store();
+  if (to_weights && weight.data) weight.Store();
+}
+
+bool TryHook(KernelArgs& args, const ConvCall& call) {
+  if (NativeConvolution(args, call, nullptr) || GemmConvolution(args, call)) return true;
+  auto hook = ActiveHooks().convolution;
+  // On planes a 1x1 convolution is a matrix product as it stands; primitives would first reorder
+  // the data.
+  if (call.dtype == kFloat32 && Pointwise(call.dims) && call.dims.groups == 1 && !call.src.channels_last && !call.dst.channels_last)
+    return false;
+  return hook && hook(args, call);
+}
+
+template <typename P>
+struct Operands {
+  ConvCall call;
+  bool last;
+  Operands(const P& p, const TBlob& data, const TBlob& out) : last(ChannelsLastAttr(p.layout)) {
+    call.dims = DimsOf(p, data.shape, out.shape);
+    call.dtype = data.dtype;
+  }
+  Ordered Of(const TBlob& b) const { return {b.dptr, last || b.layout == Layout::kChannelsLast}; }
+};
+
+// The half types go to the hook as they are first; only when it refuses them are they widened.
+template <typename F>
+void HalfFirst(KernelArgs& args, F&& run) {
+  if (IsHalf(args.in[0].dtype) && run(args, false)) return;
+  RunReal(args, [&](KernelArgs& a, auto) { run(a, true); });
+}
+
+bool Dispatch(KernelArgs& args, const ConvCall& call, bool reference) {
+  if (TryHook(args, call)) return true;
+  if (!reference) return false;
+  if (call.dtype == kFloat64)
+    ReferenceConvolution<double>(args, call);
+  else
+    ReferenceConvolution<float>(args, call);
+  return true;
+}
+
+// Gradient of a bias, or its addition, for tensors (batch, channels, inner) in either order.
+template <typename T>
+void SumOverChannels(const T* y, bool last, int64_t batch, int64_t channels, int64_t inner, T* sums) {
+  std::fill(sums, sums + channels, T(0));
+  if (last) {
+    for (int64_t i = 0; i < batch * inner; ++i)
+      for (int64_t c = 0; c < channels; ++c) sums[c] += y[i * channels + c];
+    return;
+  }
+  for (int64_t i = 0; i < batch * channels; ++i) {
+    T sum = 0;
+    for (int64_t j = 0; j < inner; ++j) sum += y[i * inner + j];
+    sums[i % channels] += sum;
+  }
+}
+
+template <typename T>
+void AddToChannels(const T* bias, bool last, int64_t batch, int64_t channels, int64_t inner, T* y) {
+  const int64_t rows = last ? batch * inner : batch * channels, width = last ? channels : inner;
+  ParallelFor(rows, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, width)), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = 0; j < width; ++j) y[i * width + j] += last ? bias[j] : bias[i % channels];
+  });
+}
+
+void ConvolutionForward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  HalfFirst(args, [](KernelArgs& a, bool reference) {
+    Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[0], a.out[0]);
+    o.call.src = o.Of(a.in[0]), o.call.weight = o.Of(a.in[1]), o.call.dst = o.Of(a.out[0]);
+    o.call.bias = a.in.size() > 2 ? a.in[2].dptr : nullptr;
+    o.call.weight_input = 1;
+    return Dispatch(a, o.call, reference);
+  });
+}
+
+void Zero(const TBlob& b) {
+  if (b.dptr) std::memset(b.dptr, 0, b.Bytes());
+}
+
+// `args` as if only the outputs of `mask` were wanted: widening writes back every wanted output, so
+// a call must not see those that it does not compute.
+class Only {
+ public:
+  Only(const KernelArgs& args, unsigned mask) : args_(args), req_(args.req.ptr, args.req.ptr + args.req.size()) {
+    for (size_t i = 0; i < req_.size(); ++i)
+      if (!(mask >> i & 1u)) req_[i] = OpReq::kNull;
+    args_.req = Span<const OpReq>(req_.data(), static_cast<int>(req_.size()));
+  }
+  KernelArgs& args() { return args_; }
+
+ private:
+  KernelArgs args_;
+  std::vector<OpReq> req_;
+};
+
+// Without elements in the gradient there is nothing to compute, but the results are defined: zero.
+bool ZeroWithoutElements(KernelArgs& args) {
+  if (args.in[0].Size() && args.in[1].Size()) return false;
+  for (int i = 0; i < args.out.size(); ++i)
+    if (Wanted(args, i)) Zero(args.out[i]);
+  return true;
+}
+
+void ConvolutionBackward(KernelArgs& args) {
+  if (ZeroWithoutElements(args)) return;
+  const bool bias = args.out.size() > 2 && Wanted(args, 2);
+  if (Wanted(args, 0))
+    HalfFirst(Only(args, 0b1).args(), [](KernelArgs& a, bool reference) {
+      Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[1], a.in[0]);
+      o.call.pass = ConvPass::kBackwardData;
+      o.call.src = o.Of(a.out[0]), o.call.weight = o.Of(a.in[2]), o.call.dst = o.Of(a.in[0]);
+      return Dispatch(a, o.call, reference);
+    });
+  if (Wanted(args, 1) || bias)
+    HalfFirst(Only(args, 0b110).args(), [&](KernelArgs& a, bool reference) {
+      Operands<ConvolutionParam> o(a.param<ConvolutionParam>(), a.in[1], a.in[0]);
+      o.call.pass = ConvPass::kBackwardWeights;
+      o.call.src = o.Of(a.in[1]), o.call.dst = o.Of(a.in[0]);
+      o.call.weight = Wanted(a, 1) ? o.Of(a.out[1]) : Ordered();
+      o.call.bias = bias ? a.out[2].dptr : nullptr;
+      return Dispatch(a, o.call, reference);
+    });
+}
+
+void DeconvolutionForward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.in[0].Size() == 0) {
+    Zero(args.out[0]);
+    return;
+  }
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    Operands<DeconvolutionParam> o(a.param<DeconvolutionParam>(), a.in[0], a.out[0]);
+    o.call.pass = ConvPass::kBackwardData;
+    o.call.src = o.Of(a.out[0]), o.call.weight = o.Of(a.in[1]), o.call.dst = o.Of(a.in[0]);
+    o.call.weight_input = 1;
+    RunConvolution(a, o.call);
+    if (a.in.size() > 2)
+      AddToChannels(a.in[2].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(),
+                    a.out[0].data<T>());
+  });
+}
+
+void DeconvolutionBackward(KernelArgs& args) {
+  if (ZeroWithoutElements(args)) return;
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    Operands<DeconvolutionParam> o(a.param<DeconvolutionParam>(), a.in[1], a.in[0]);
+    o.call.src = o.Of(a.in[0]);  // the convolution whose data gradient this layer is reads our gradient
+    if (Wanted(a, 0)) {
+      o.call.pass = ConvPass::kForward;
+      o.call.weight = o.Of(a.in[2]), o.call.dst = o.Of(a.out[0]);
+      RunConvolution(a, o.call);
+    }
+    if (Wanted(a, 1)) {
+      o.call.pass = ConvPass::kBackwardWeights;
+      o.call.weight = o.Of(a.out[1]), o.call.dst = o.Of(a.in[1]);
+      RunConvolution(a, o.call);
+    }
+    if (a.out.size() > 2 && Wanted(a, 2))
+      SumOverChannels(a.in[0].data<T>(), o.call.src.channels_last, o.call.dims.batch, o.call.dims.channels, o.call.dims.InSize(),
+                      a.out[2].data<T>());
+  });
+}
+
+MXNET_REGISTER_OP_KERNEL(Convolution, kCPU, ConvolutionForward);
+MXNET_REGISTER_OP_KERNEL(_backward_Convolution, kCPU, ConvolutionBackward);
+MXNET_REGISTER_OP_KERNEL(Deconvolution, kCPU, DeconvolutionForward);
+MXNET_REGISTER_OP_KERNEL(_backward_Deconvolution, kCPU, DeconvolutionBackward);
+
+}  // namespace
+
+void RunConvolution(KernelArgs& args, const ConvCall& call) { Dispatch(args, call, true); }
+
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,115 @@
+// This library's own convolutions and dense layers: which method, with which weights.
+#include <algorithm>
+
+#include "base/cpu_dispatch.h"
+#include "base/omp.h"
+#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/cpu_gemm/packed.h"
+#include "operator/nn/cpu_gemm/packed_bfloat.h"
+#include "operator/nn/cpu_gemm/plan_weights.h"
+#include "operator/nn/cpu_gemm/winograd.h"
+#include "operator/nn/dense/small_m_gemm.h"
+
+namespace mxnet {
+namespace nn {
+namespace {
+
+// A dense layer with few rows, or a 1x1 convolution of few pixels: weights are read as they lie.
+void FewRows(KernelArgs& args, const DenseCall& call, const float* addend) {
+  NeedWeights(call.weight);
+  const int64_t m = call.m, n = call.n, k = call.k;
+  float* y = static_cast<float*>(call.out);
+  if (addend == y) {
+    float* added = static_cast<float*>(args.workspace(static_cast<size_t>(m * n) * sizeof(float)));
+    std::copy(y, y + m * n, added);
+    addend = added;
+  }
+  ParallelFor(n, std::max<int64_t>(8, 65536 / std::max<int64_t>(k, 1)), [&](int64_t begin, int64_t end) {
+    MXNET_CPU_CALL(SmallMGemm)
+    (m, n, k, static_cast<const float*>(call.data), static_cast<const float*>(call.weight), static_cast<const float*>(call.bias), y, begin,
+     end);
+    for (int64_t i = 0; i < m; ++i) {
+      float* row = y + i * n;
+      if (addend)
+        for (int64_t j = begin; j < end; ++j) row[j] += addend[i * n + j];
+      if (call.post) ApplyPost(call.post, row + begin, row + begin, end - begin);
+    }
+  });
+}
+
+// Is the convolution a dense layer, its pixels being the rows?
+bool IsDense(const ConvCall& call) {
+  const ConvDims& d = call.dims;
+  if (call.pass != ConvPass::kForward || d.groups != 1 || d.KernelSize() != 1 || d.InSize() != d.OutSize()) return false;
+  for (int i = 0; i < 3; ++i)
+    if (d.stride[i] != 1 || d.pad[i] != 0) return false;
+  return (call.src.channels_last && call.dst.channels_last) || d.InSize() == 1;
+}
+
+// Derived weights differ with the method and the vectors' length.
+uint64_t Form(ConvMethod method) { return static_cast<uint64_t>(method) << 8 | static_cast<uint64_t>(CurrentCpuLevel()); }
+
+bool Convolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+  if (call.weight.ptr && call.dtype == kBfloat16) return BfloatConvolution(args, call, addend);
+  if (!call.weight.ptr || call.dtype != kFloat32) return false;
+  const int64_t pixels = call.dims.batch * call.dims.OutSize();
+  if (IsSmallMGemm(pixels, call.dims.filters, call.dims.channels) && IsDense(call)) {
+    DenseCall dense;
+    dense.m = pixels, dense.n = call.dims.filters, dense.k = call.dims.channels;
+    dense.data = call.src.ptr, dense.weight = call.weight.ptr, dense.bias = call.bias, dense.out = call.dst.ptr, dense.post = call.post;
+    FewRows(args, dense, static_cast<const float*>(addend));
+    return true;
+  }
+  if (!args.state) return false;
+  const bool kept = KeepsWeights(args, call.weight_input);
+  ConvMethod method = Env::Get().enforce_determinism ? MethodByRule(call, kept) : MethodByMeasurement(call, kept);
+  const float* added = static_cast<const float*>(addend);
+  if (method == ConvMethod::kDepthwise && !DepthwiseTakes(call, added != nullptr)) return false;
+  const auto weights = [&](int64_t size, void (*pack)(const ConvCall&, float*)) {
+    return KeptWeights(args, call.weight_input, call.weight.ptr, Form(method), size, [&](float* packed) { pack(call, packed); });
+  };
+  switch (method) {
+    case ConvMethod::kLibrary: return false;
+    case ConvMethod::kPacked: PackedRun(call, weights(PackedSize(call), PackWeights), added, args.workspace); return true;
+    case ConvMethod::kDepthwise: DepthwiseRun(call, weights(DepthwiseSize(call), PackDepthwise), added); return true;
+    default: WinogradConvolution(args, call, addend, static_cast<int>(method), Form(method)); return true;
+  }
+}
+
+bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (call.dtype == kBfloat16) return BfloatDense(args, call, addend);
+  if (call.dtype != kFloat32 || call.m == 0) return false;
+  if (IsSmallMGemm(call.m, call.n, call.k)) {
+    FewRows(args, call, static_cast<const float*>(addend));
+    return true;
+  }
+  if (!KeepsWeights(args, call.weight_input) || Env::Get().onednn_force_fc_ab_format || call.k == 0) return false;
+  ConvCall like;  // a 1x1 convolution of one line
+  like.dims.batch = 1, like.dims.channels = call.k, like.dims.filters = call.n, like.dims.in[2] = like.dims.out[2] = call.m;
+  like.src = {const_cast<void*>(call.data), true}, like.weight = {const_cast<void*>(call.weight), true}, like.dst = {call.out, true};
+  like.bias = const_cast<void*>(call.bias);
+  // By rule: a trial would compare with the vector library's convolution, which is not what
+  // computes dense layers (and took a third of its time at 32 x 9216 x 4096).
+  if (MethodByRule(like, true) != ConvMethod::kPacked) return false;
+  const float* packed = KeptWeights(args, call.weight_input, call.weight, Form(ConvMethod::kPacked), PackedDenseSize(call.n, call.k),
+                                    [&](float* to) { PackDense(static_cast<const float*>(call.weight), call.n, call.k, to); });
+  PackedDense(call, packed, static_cast<const float*>(addend), args.workspace);
+  return true;
+}
+
+}  // namespace
+
+bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
+  if (Convolution(args, call, addend)) return true;
+  if (call.weight.ptr) NeedWeights(call.weight.ptr);  // others read them as they lie
+  return false;
+}
+
+bool NativeDense(KernelArgs& args, const DenseCall& call, const void* addend) {
+  if (Dense(args, call, addend)) return true;
+  NeedWeights(call.weight);
+  return false;
+}
+
+}  // namespace nn
+}  // namespace mxnet

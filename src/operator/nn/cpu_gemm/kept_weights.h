@@ -1,0 +1,30 @@
+/*
+ * Weights in the form that a kernel wants them, kept in the state of an inference plan's node while
+ * the version of the original stays. Nodes whose weights in that form are equal share one copy:
+ * plans of several batch sizes, of several threads, of several predictors of one model.
+ */
+#ifndef MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_
+#define MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+namespace nn {
+
+/* Are derived weights kept between calls? Else (training, no state, unknown version) they are made
+ * in workspace memory for each. */
+bool KeepsWeights(const KernelArgs& args, int weight_input);
+
+/*
+ * `size` floats, 64-byte aligned, that `fill` made from `source`, the contents of input
+ * `weight_input`. `form` says what it makes of them: it must differ between forms of the same size.
+ */
+const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
+                         const std::function<void(float*)>& fill);
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_CPU_GEMM_KEPT_WEIGHTS_H_

@@ -1,0 +1,264 @@
+// Winograd convolutions: blocks of tiles and threads, transformed weights kept in a plan.
+#include <algorithm>
+#include <memory>
+
+#include "base/cpu_dispatch.h"
+#include "base/omp.h"
+#include "base/shared_items.h"
+#include "operator/nn/cpu_gemm/kept_weights.h"
+#include "operator/nn/cpu_gemm/winograd.h"
+
+namespace mxnet {
+
+MXNET_CPU_DECLARE(MXNET_WINOGRAD_KERNELS)
+
+namespace nn {
+namespace {
+
+constexpr int64_t kBlock = 24;    // tiles transformed, multiplied and transformed back by one thread while they are in its cache
+constexpr int64_t kFilters = 64;  // filters whose products are transformed back together
+constexpr int64_t kSharedBytes =
+    10 << 20;  // of tiles that threads share when weights are what has to be read most; in the last-level cache
+constexpr int64_t kCopyBytes = 768 << 10, kMostCopies = 8;  // of tiles that each thread transforms for itself
+constexpr int64_t kSharedBlock = 60;                        // of these, tiles multiplied and transformed back at a time
+constexpr int64_t kSharedFilters = 32;
+constexpr int64_t kLargeBytes = 4 << 20;     // weights that do not stay in a cache until they are wanted again
+constexpr int64_t kGradientBytes = 8 << 20;  // of tiles that a weight gradient sums at a time
+constexpr int64_t kGap = 16;                 // floats between tiles: powers of two would fall into the same sets of the cache
+
+int64_t RoundUp(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+WinogradPart Part(float* ptr, const WinogradDims& d, int64_t channels) { return {ptr, d.Points() * channels + kGap, channels}; }
+int64_t PartSize(const WinogradDims& d, int64_t channels, int64_t tiles) { return RoundUp((d.Points() * channels + kGap) * tiles, 16); }
+
+int64_t Panels(const WinogradDims& d) { return (d.k + MXNET_CPU_CALL(WinogradShape)().panel - 1) / MXNET_CPU_CALL(WinogradShape)().panel; }
+int64_t PlainBytes(const WinogradDims& d) {
+  return Panels(d) * MXNET_CPU_CALL(WinogradShape)().panel * d.c * d.Points() * static_cast<int64_t>(sizeof(float));
+}
+
+double Flops(const WinogradDims& d) { return 2.0 * d.Points() * d.Tiles() * d.c * d.k; }
+
+}  // namespace
+
+bool WinogradDimsOf(const ConvCall& call, int m, WinogradDims* dims, WinogradFilter* filter) {
+  const ConvDims& c = call.dims;
+  if (call.dtype != kFloat32 || c.groups != 1 || !call.src.channels_last || !call.dst.channels_last) return false;
+  if (c.in[0] != 1 || c.out[0] != 1 || c.kernel[0] != 1) return false;
+  for (int i = 0; i < 3; ++i)
+    if (c.stride[i] != 1 || (i && c.dilate[i] != 1) || (!i && c.pad[i] != 0)) return false;
+  const int64_t rh = c.kernel[1], rw = c.kernel[2], r = std::max(rh, rw);
+  const bool square = rh == rw && (r == 3 || r == 5), line = std::min(rh, rw) == 1 && (r == 3 || r == 7);
+  const int points = r == 7 ? m + 4 : m + 2;  // two outputs at least
+  if ((!square && !line) || points <= r || (line && r == 3 && m != 4)) return false;
+  const bool forward = call.pass != ConvPass::kBackwardData;
+  dims->points = points, dims->window_h = static_cast<int>(rh), dims->window_w = static_cast<int>(rw);
+  dims->batch = c.batch;
+  dims->c = forward ? c.channels : c.filters;
+  dims->k = forward ? c.filters : c.channels;
+  dims->h = forward ? c.in[1] : c.out[1], dims->w = forward ? c.in[2] : c.out[2];
+  dims->oh = forward ? c.out[1] : c.in[1], dims->ow = forward ? c.out[2] : c.in[2];
+  dims->pad_h = forward ? c.pad[1] : rh - 1 - c.pad[1], dims->pad_w = forward ? c.pad[2] : rw - 1 - c.pad[2];
+  filter->ptr = static_cast<const float*>(call.weight.ptr);
+  const bool last = call.weight.channels_last;
+  filter->k = rh * rw * c.channels, filter->c = last ? 1 : rh * rw, filter->r = last ? rw * c.channels : rw,
+  filter->s = last ? c.channels : 1;
+  filter->rotated = !forward;
+  if (!forward) std::swap(filter->k, filter->c);
+  return true;
+}
+
+void WinogradKeepCompact(int bytes, WinogradDims* dims) {
+  if (PlainBytes(*dims) > kLargeBytes) dims->weight_bytes = bytes;
+}
+
+int64_t WinogradWeightSize(const WinogradDims& d) { return Panels(d) * d.Points() * MXNET_CPU_CALL(WinogradChunk)(d); }
+
+void WinogradTransformWeights(const WinogradDims& d, const WinogradFilter& f, float* u) {
+  const int panel = MXNET_CPU_CALL(WinogradShape)().panel;
+  const int64_t panels = Panels(d), items = panels * d.c;
+  if (d.weight_bytes != 4) {
+    WinogradDims plain = d;
+    plain.weight_bytes = 4;
+    const int64_t size = d.Points() * MXNET_CPU_CALL(WinogradChunk)(plain), compact = d.Points() * MXNET_CPU_CALL(WinogradChunk)(d);
+    ParallelFor(panels, 1, [&](int64_t begin, int64_t end) {
+      const std::unique_ptr<float[]> made(new float[size]);
+      for (int64_t p = begin; p < end; ++p) {
+        WinogradDims own = plain;
+        own.k = std::min<int64_t>(panel, d.k - p * panel);
+        WinogradFilter first = f;
+        first.ptr += p * panel * f.k;
+        MXNET_CPU_CALL(WinogradWeights)(own, first, 0, 1, 0, d.c, made.get());
+        MXNET_CPU_CALL(WinogradCompact)(d, made.get(), u + p * compact);
+      }
+    });
+    return;
+  }
+  ParallelFor(items, 64, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t p = begin / d.c, c = begin % d.c, stop = std::min(d.c, c + end - begin);
+      MXNET_CPU_CALL(WinogradWeights)(d, f, p, p + 1, c, stop, u);
+      begin += stop - c;
+    }
+  });
+}
+
+void WinogradRun(const WinogradDims& d, const float* x, const float* u, const WinogradEpilogue& e, float* y,
+                 const std::function<void*(size_t)>& workspace) {
+  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
+  const int64_t channels = RoundUp(d.c, g.lanes), panels = Panels(d), tiles = d.Tiles();
+  const int threads = OmpThreadsForFlops(Flops(d));
+  const auto products = [&](const WinogradPart& v, int64_t begin, int64_t end, int64_t p, int64_t stop, int64_t step, float* buffer) {
+    const WinogradPart m = Part(buffer, d, step * g.panel);
+    for (; p < stop; p += step) {
+      const int64_t next = std::min(stop, p + step);
+      MXNET_CPU_CALL(WinogradGemms)(d, v, end - begin, u, p, next, m);
+      MXNET_CPU_CALL(WinogradOutput)(d, m, begin, end, p * g.panel, std::min(d.k, next * g.panel), e, y);
+    }
+  };
+  const int64_t block = RoundUp(kBlock, g.rows);
+  // Large weights are read from far away: once per many tiles, each thread its own filters. Small
+  // ones once per block of each thread, whose tiles then need not come from another core's cache.
+  const bool local = tiles >= 2 * block * threads || (threads > 1 && tiles >= 3 * g.rows / 2 * threads && d.k <= 4 * tiles);
+  if (local && PlainBytes(d) <= kLargeBytes) {
+    const int64_t step = std::min(panels, std::max<int64_t>(1, kFilters / g.panel));
+    const int64_t v_size = PartSize(d, channels, block), m_size = PartSize(d, step * g.panel, block);
+    float* buffers = static_cast<float*>(workspace((v_size + m_size) * threads * sizeof(float)));
+    const int64_t blocks = RoundUp(RoundUp(tiles, block) / block, threads);  // of nearly equal size
+    DividedItems items(threads, blocks);
+    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+      for (int64_t id = first; id < last; ++id) {
+        float* own = buffers + id * (v_size + m_size);
+        const WinogradPart v = Part(own, d, channels);
+        for (int64_t b; items.Next(id, &b);) {
+          const int64_t begin = Share(tiles, blocks, b), end = Share(tiles, blocks, b + 1);
+          MXNET_CPU_CALL(WinogradInput)(d, x, begin, end, v);
+          products(v, begin, end, 0, panels, step, own + v_size);
+        }
+      }
+    });
+    return;
+  }
+  const int64_t step = std::max<int64_t>(1, std::min<int64_t>(kSharedFilters / g.panel, panels / threads));
+  const int64_t most = std::max(block, kSharedBytes / (4 * d.Points() * channels)), turns = RoundUp(tiles, most) / most;
+  const int64_t shared = std::min(tiles, RoundUp(RoundUp(tiles, turns) / turns, g.rows));
+  const int64_t parts = RoundUp(shared, kSharedBlock) / kSharedBlock,
+                part_tiles = std::min(shared, RoundUp(RoundUp(shared, parts) / parts, g.rows));
+  const int64_t v_size = PartSize(d, channels, shared), m_size = PartSize(d, step * g.panel, part_tiles);
+  // Tiles that fit into a thread's cache are transformed by each thread: reading what another one
+  // wrote takes longer, above all where threads have no cache in common.
+  const int64_t copies = threads > 1 && threads <= kMostCopies && v_size * sizeof(float) <= kCopyBytes ? threads : 1;
+  float* buffers = static_cast<float*>(workspace((v_size * copies + m_size * threads) * sizeof(float)));
+  // Groups that do not go round are cut into parts of the tiles; not all of them, for each part
+  // reads the group's weights.
+  const int64_t groups = RoundUp(panels, step) / step, rest = groups < 8 * threads ? groups % threads : 0, whole = groups - rest,
+                cuts = rest ? threads / rest : 1;
+  for (int64_t begin = 0; begin < tiles; begin += shared) {
+    const int64_t count = std::min(shared, tiles - begin);
+    if (copies == 1) {
+      const WinogradPart v = Part(buffers, d, channels);
+      ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
+        MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
+      });
+    }
+    SharedItems items(threads);  // whole groups, then parts of one
+    for (int i = 0; i < threads; ++i)
+      items.Set(
+          i, Share(whole, threads, i + 1) - Share(whole, threads, i) + Share(rest * cuts, threads, i + 1) - Share(rest * cuts, threads, i));
+    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+      for (int64_t id = first; id < last; ++id) {
+        const WinogradPart v = Part(buffers + (copies > 1 ? id * v_size : 0), d, channels);
+        if (copies > 1) MXNET_CPU_CALL(WinogradInput)(d, x, begin, begin + count, v);
+        const auto group = [&](int64_t index, int64_t from, int64_t stop) {
+          for (; from < stop; from += part_tiles) {
+            const WinogradPart part{v.ptr + from * v.tile_stride, v.tile_stride, v.point_stride};
+            const int64_t p = index * step;
+            products(part, begin + from, begin + std::min(stop, from + part_tiles), p, std::min(panels, p + step), step,
+                     buffers + v_size * copies + id * m_size);
+          }
+        };
+        int share;
+        for (int64_t item; items.Next(static_cast<int>(id), &share, &item);) {
+          const int64_t first_group = Share(whole, threads, share), groups_of = Share(whole, threads, share + 1) - first_group;
+          if (item < groups_of) {
+            group(first_group + item, 0, count);
+          } else {
+            const int64_t i = Share(rest * cuts, threads, share) + item - groups_of;
+            group(whole + i / cuts, Share(count, cuts, i % cuts), Share(count, cuts, i % cuts + 1));
+          }
+        }
+      }
+    });
+  }
+}
+
+void WinogradRunWeights(const WinogradDims& d, const float* x, const float* dy, const WinogradFilterGradient& f,
+                        const std::function<void*(size_t)>& workspace) {
+  const WinogradGeometry g = MXNET_CPU_CALL(WinogradShape)();
+  const int64_t channels = RoundUp(d.c, g.lanes), filters = RoundUp(d.k, g.panel), tiles = d.Tiles(), points = d.Points();
+  const int threads = OmpThreadsForFlops(Flops(d));
+  const int64_t together = std::min(tiles, std::max<int64_t>(48, kGradientBytes / (4 * points * (channels + filters))));
+  const auto part = [&](float* ptr, int64_t width) { return WinogradPart{ptr, width + kGap, (width + kGap) * together}; };
+  float* u = static_cast<float*>(workspace(points * (d.c * filters + (channels + filters + 2 * kGap) * together) * sizeof(float)));
+  const WinogradPart v = part(u + points * d.c * filters, channels), w = part(v.ptr + points * v.point_stride, filters);
+  for (int64_t begin = 0; begin < tiles; begin += together) {
+    const int64_t count = std::min(together, tiles - begin);
+    ParallelForThreads(threads, count, [&](int64_t first, int64_t last) {
+      MXNET_CPU_CALL(WinogradInput)(d, x, begin + first, begin + last, {v.ptr + first * v.tile_stride, v.tile_stride, v.point_stride});
+      MXNET_CPU_CALL(WinogradGradient)(d, dy, begin + first, begin + last, {w.ptr + first * w.tile_stride, w.tile_stride, w.point_stride});
+    });
+    DividedItems items(threads, points);
+    ParallelForThreads(threads, threads, [&](int64_t first, int64_t last) {
+      for (int64_t id = first; id < last; ++id)
+        for (int64_t point; items.Next(id, &point);) MXNET_CPU_CALL(WinogradSums)(d, v, w, count, point, point + 1, begin > 0, u);
+    });
+  }
+  ParallelForThreads(threads, d.c, [&](int64_t first, int64_t last) { MXNET_CPU_CALL(WinogradWeightGradient)(d, u, first, last, f); });
+}
+
+void WinogradSumRows(const float* y, int64_t rows, int64_t width, float* sums, const std::function<void*(size_t)>& workspace) {
+  constexpr int64_t kPieces = 64, kRun = 128;  // the same for any number of threads; short runs keep float32 exact enough
+  float* partial = static_cast<float*>(workspace(2 * kPieces * width * sizeof(float)));
+  ParallelFor(kPieces, std::max<int64_t>(1, kPieces * 65536 / std::max<int64_t>(1, rows * width)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      float *piece = partial + 2 * p * width, *run = piece + width;
+      std::fill(piece, piece + width, 0.f);
+      for (int64_t i = Share(rows, kPieces, p), stop = Share(rows, kPieces, p + 1); i < stop;) {
+        std::fill(run, run + width, 0.f);
+        for (const int64_t until = std::min(stop, i + kRun); i < until; ++i)
+          for (int64_t k = 0; k < width; ++k) run[k] += y[i * width + k];
+        for (int64_t k = 0; k < width; ++k) piece[k] += run[k];
+      }
+    }
+  });
+  std::fill(sums, sums + width, 0.f);
+  for (int64_t p = 0; p < kPieces; ++p)
+    for (int64_t k = 0; k < width; ++k) sums[k] += partial[2 * p * width + k];
+}
+
+void WinogradConvolution(KernelArgs& args, const ConvCall& call, const void* addend, int m, uint64_t form) {
+  WinogradDims d;
+  WinogradFilter f;
+  WinogradDimsOf(call, m, &d, &f);
+  const float *src = static_cast<const float*>(call.src.ptr), *dst = static_cast<const float*>(call.dst.ptr);
+  if (call.pass == ConvPass::kBackwardWeights) {
+    WinogradRunWeights(d, src, dst, {const_cast<float*>(f.ptr), f.k, f.c, f.r, f.s}, args.workspace);
+    if (call.bias) WinogradSumRows(dst, d.batch * d.oh * d.ow, d.k, static_cast<float*>(call.bias), args.workspace);
+    return;
+  }
+  if (call.pass == ConvPass::kForward && KeepsWeights(args, call.weight_input)) WinogradKeepCompact(3, &d);
+  const float* u =
+      KeptWeights(args, call.weight_input, f.ptr, form, WinogradWeightSize(d), [&](float* to) { WinogradTransformWeights(d, f, to); });
+  WinogradEpilogue e;
+  e.bias = static_cast<const float*>(call.bias);
+  e.addend = static_cast<const float*>(addend);
+  e.relu = call.post.kind == EpilogueKind::kRelu;
+  const bool forward = call.pass == ConvPass::kForward;
+  float* y = static_cast<float*>(forward ? call.dst.ptr : call.src.ptr);
+  WinogradRun(d, forward ? src : dst, u, e, y, args.workspace);
+  if (forward && call.post && !e.relu)
+    ParallelFor(d.batch * d.oh * d.ow * d.k, 0,
+                [&](int64_t begin, int64_t end) { ApplyPost(call.post, y + begin, y + begin, end - begin); });
+}
+
+}  // namespace nn
+}  // namespace mxnet

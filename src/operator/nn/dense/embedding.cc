@@ -1,0 +1,169 @@
+// Embedding: rows of a matrix by index.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/dtype.h"
+#include "operator/indexing/checked_indices.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace nn {
+
+struct EmbeddingParam : public dmlc::Parameter<EmbeddingParam> {
+  int input_dim, output_dim, dtype;
+  bool sparse_grad;
+  DMLC_DECLARE_PARAMETER(EmbeddingParam) {
+    DMLC_DECLARE_FIELD(input_dim).set_lower_bound(1).describe("Number of rows of the weight.");
+    DMLC_DECLARE_FIELD(output_dim).set_lower_bound(1).describe("Length of a row.");
+    DMLC_DECLARE_FIELD(dtype)
+        .add_enum("float32", kFloat32)
+        .add_enum("float64", kFloat64)
+        .add_enum("float16", kFloat16)
+        .add_enum("bfloat16", kBfloat16)
+        .add_enum("uint8", kUint8)
+        .add_enum("int8", kInt8)
+        .add_enum("int32", kInt32)
+        .add_enum("int64", kInt64)
+        .set_default(kFloat32)
+        .describe("Dtype of the weight when nothing else says it.");
+    DMLC_DECLARE_FIELD(sparse_grad).set_default(false).describe("Gradient of the weight as row_sparse.");
+  }
+};
+MXNET_REGISTER_PARAM(EmbeddingParam);
+
+namespace {
+
+// Row numbers, cut to [0, rows). NaN counts as 0.
+const int64_t* Rows(KernelArgs& args, const TBlob& data, int64_t rows) {
+  const int64_t n = data.Size();
+  int64_t* out = Workspace<int64_t>(args, n);
+  VisitDType(data.dtype, "Embedding", [&](auto tag) {
+    using S = decltype(tag);
+    const S* in = data.data<S>();
+    for (int64_t i = 0; i < n; ++i) {
+      if (std::is_integral<S>::value) {
+        const int64_t v = static_cast<int64_t>(in[i]);
+        out[i] = std::min(std::max<int64_t>(v, 0), rows - 1);
+      } else {
+        const double v = static_cast<double>(static_cast<double>(in[i]));
+        out[i] = v > 0 ? static_cast<int64_t>(std::min(v, static_cast<double>(rows - 1))) : 0;
+      }
+    }
+  });
+  return out;
+}
+
+void Forward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) {
+    const TBlob& weight = args.in[1];
+    const int64_t* rows = ReadIndicesInRange(args, args.in[0], weight.shape[0], IndexMode::kClip);
+    return TakeRows(args.run, weight, 1, weight.shape[0], weight.shape[1], rows, args.in[0].Size(), args.out[0].dptr);
+  }
+  const int64_t* rows = Rows(args, args.in[0], args.in[1].shape[0]);
+  const size_t bytes = static_cast<size_t>(args.in[1].shape[1]) * DTypeSize(args.in[1].dtype);
+  const char* weight = static_cast<const char*>(args.in[1].dptr);
+  char* out = static_cast<char*>(args.out[0].dptr);
+  ParallelFor(args.in[0].Size(), std::max<int64_t>(1, 65536 / static_cast<int64_t>(bytes)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) std::memcpy(out + i * bytes, weight + rows[i] * bytes, bytes);
+  });
+}
+
+void Backward(KernelArgs& args) {  // ograd, data -> weight_grad
+  if (args.req[0] == OpReq::kNull) return;
+  if (args.run.ctx.is_gpu()) {
+    const TBlob& grad = args.out[0];
+    const int64_t* rows = ReadIndicesInRange(args, args.in[1], grad.shape[0], IndexMode::kClip);
+    return AddRowsOnDevice(args, args.in[0].dptr, 1, grad.shape[0], grad.shape[1], rows, args.in[1].Size(), grad,
+                           args.req[0] == OpReq::kAdd);
+  }
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const int64_t rows = a.out[0].shape[0], width = a.out[0].shape[1], n = a.in[1].Size();
+    const int64_t* row = Rows(a, a.in[1], rows);
+    const T* og = a.in[0].data<T>();
+    T* dw = a.out[0].data<T>();
+    if (a.req[0] != OpReq::kAdd) std::memset(dw, 0, a.out[0].Bytes());
+    // columns are divided among threads, so that every sum has one owner and a fixed order
+    ParallelFor(width, std::max<int64_t>(8, 65536 / std::max<int64_t>(1, n)), [&](int64_t b, int64_t e) {
+      for (int64_t i = 0; i < n; ++i) {
+        T* to = dw + row[i] * width;
+        const T* from = og + i * width;
+        for (int64_t j = b; j < e; ++j) to[j] += from[j];
+      }
+    });
+  });
+}
+
+bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<EmbeddingParam>();
+  AssignShape(attrs, "weight", &(*in)[1], Shape{p.input_dim, p.output_dim});
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) {
+    if ((*out)[0].ndim() >= 1) (*in)[0] = Shape((*out)[0].dims(), (*out)[0].ndim() - 1);
+    return (*in)[0].known() && (*out)[0].known();
+  }
+  Shape expected(data.ndim() + 1);
+  for (int i = 0; i < data.ndim(); ++i) expected[i] = data[i];
+  expected[data.ndim()] = p.output_dim;
+  AssignShape(attrs, "output", &(*out)[0], expected);
+  for (int i = 0; i < data.ndim(); ++i) (*in)[0][i] = (*out)[0][i];
+  return (*in)[0].known() && (*out)[0].known();
+}
+
+bool ForwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+  if ((*out)[0] == kDTypeUnknown) (*out)[0] = attrs.get<EmbeddingParam>().dtype;
+  AssignType(attrs, "weight", &(*in)[1], (*out)[0]);
+  if ((*in)[0] == kDTypeUnknown) (*in)[0] = kFloat32;
+  return true;
+}
+
+bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<EmbeddingParam>();
+  AssignShape(attrs, "weight_grad", &(*out)[0], Shape{p.input_dim, p.output_dim});
+  return (*in)[0].known() && (*in)[1].known();
+}
+
+bool BackwardType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "weight_grad", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "ograd", &(*in)[0], (*out)[0]);
+  return (*out)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
+}
+
+MXNET_REGISTER_OP(Embedding)
+    .set_expensive_to_recompute()
+    .describe(
+        "Rows of weight (input_dim, output_dim) chosen by the integers in data; the output has data's shape followed by output_dim.\n\n"
+        "Indices below 0 or beyond the last row are cut to the nearest row. data may have any dtype; fractions are cut off.")
+    .alias("_npx_embedding")
+    .alias("_sparse_Embedding")
+    .set_param<EmbeddingParam>()
+    .set_inputs({"data", "weight"})
+    .set_infer_shape(ForwardShape)
+    .set_infer_type(ForwardType)
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+      return {NodeEntry(), NodeEntry{MakeNodeLike("_backward_Embedding", *node, {ograds[0], node->inputs[0]}), 0, 0}};
+    })
+    .set_kernel(WithCheckedIndices(
+        0, [](const KernelArgs& a) { return IndexRange{a.in[1].shape[0]}; }, Forward));
+
+MXNET_REGISTER_OP(_backward_Embedding)
+    .describe("Gradient of Embedding with respect to weight: rows of the output's gradient, added up by index.")
+    .set_param<EmbeddingParam>()
+    .set_inputs({"ograd", "data"})
+    .set_outputs({"weight_grad"})
+    .set_infer_shape(BackwardShape)
+    .set_infer_type(BackwardType)
+    .set_supports_add()
+    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+      return {NodeEntry{MakeNodeLike("Embedding", *node, {node->inputs[1], ograds[0]}), 0, 0}, NodeEntry()};
+    })
+    .set_kernel(Backward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

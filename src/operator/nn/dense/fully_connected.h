@@ -1,0 +1,23 @@
+/* Parameters of FullyConnected. */
+#ifndef MXNET_OPERATOR_NN_DENSE_FULLY_CONNECTED_H_
+#define MXNET_OPERATOR_NN_DENSE_FULLY_CONNECTED_H_
+
+#include "operator/param.h"
+
+namespace mxnet {
+namespace nn {
+
+struct FullyConnectedParam : public dmlc::Parameter<FullyConnectedParam> {
+  int num_hidden;
+  bool no_bias, flatten;
+  DMLC_DECLARE_PARAMETER(FullyConnectedParam) {
+    DMLC_DECLARE_FIELD(num_hidden).set_lower_bound(1).describe("Number of output features.");
+    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
+    DMLC_DECLARE_FIELD(flatten).set_default(true).describe(
+        "Treat all dimensions of data behind the first as one; otherwise only the last is transformed.");
+  }
+};
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_DENSE_FULLY_CONNECTED_H_

@@ -1,0 +1,395 @@
+// GroupNorm (Wu and He, ECCV 2018), InstanceNorm (Ulyanov et al. 2016) and LRN (Krizhevsky et al.,
+// NIPS 2012).
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "operator/matrix/gpu_move.h"
+#include "operator/nn/common/nn_common.h"
+#include "operator/nn/norm/gpu_norm.h"
+#include "operator/nn/norm/lrn_kernels.h"
+#include "operator/nn/norm/norm_kernels.h"
+#include "operator/param.h"
+
+namespace mxnet {
+namespace nn {
+
+struct GroupNormParam : public dmlc::Parameter<GroupNormParam> {
+  int num_groups;
+  float eps;
+  bool output_mean_var;
+  DMLC_DECLARE_PARAMETER(GroupNormParam) {
+    DMLC_DECLARE_FIELD(num_groups).set_default(1).set_lower_bound(1).describe("Number of groups that the channels are divided into.");
+    DMLC_DECLARE_FIELD(eps).set_default(1e-5f).describe("Added to the variance.");
+    DMLC_DECLARE_FIELD(output_mean_var)
+        .set_default(false)
+        .describe("Also return the mean and the standard deviation sqrt(variance + eps).");
+  }
+};
+struct InstanceNormParam : public dmlc::Parameter<InstanceNormParam> {
+  float eps;
+  DMLC_DECLARE_PARAMETER(InstanceNormParam) { DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance."); }
+};
+struct LRNParam : public dmlc::Parameter<LRNParam> {
+  float alpha, beta, knorm;
+  uint32_t nsize;
+  DMLC_DECLARE_PARAMETER(LRNParam) {
+    DMLC_DECLARE_FIELD(alpha).set_default(1e-4f).describe("Weight of the squares.");
+    DMLC_DECLARE_FIELD(beta).set_default(0.75f).describe("Exponent.");
+    DMLC_DECLARE_FIELD(knorm).set_default(2.0f).describe("Constant term.");
+    DMLC_DECLARE_FIELD(nsize).describe("Number of channels in the window, odd.");
+  }
+};
+MXNET_REGISTER_PARAM(GroupNormParam);
+MXNET_REGISTER_PARAM(InstanceNormParam);
+MXNET_REGISTER_PARAM(LRNParam);
+
+namespace {
+
+int64_t Grain(int64_t n) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, n)); }
+
+// (batch, groups, channels per group, inner); a group's elements are neighbours.
+struct View {
+  int64_t batch, groups, per_group, inner;
+  bool shared;  // one gamma per group instead of per channel
+  View(const Shape& s, int64_t g, const Shape& gamma)
+      : batch(s[0]), groups(g), per_group(g > 0 ? s[1] / g : 0), inner(s.Prod(2, s.ndim())) {
+    shared = gamma[0] == groups && per_group != 1;
+  }
+  int64_t size() const { return per_group * inner; }
+  int64_t Gamma(int64_t group, int64_t channel) const { return shared ? group : group * per_group + channel; }
+};
+
+RowNorm OnDevice(const View& v, double eps) {
+  RowNorm r{v.batch * v.groups, v.size(), 1};
+  r.parameter = v.shared ? RowNorm::kGroup : RowNorm::kChannel;
+  r.groups = v.groups, r.per_group = v.per_group, r.span = v.inner;
+  r.eps = eps;
+  return r;
+}
+
+template <typename T>
+void Moments(int dtype, const T* x, int64_t n, double eps, double* mean, double* inv_std) {
+  const double first = static_cast<double>(x[0]);
+  double sum = 0, squares = 0;
+  MXNET_CPU_CALL(NormMoments)(dtype, x, n, first, &sum, &squares);
+  *mean = sum / static_cast<double>(n);
+  *inv_std = 1.0 / std::sqrt(std::max(0.0, squares / static_cast<double>(n) - (*mean - first) * (*mean - first)) + eps);
+}
+
+template <typename T>
+void ForwardOf(KernelArgs& a, const View& v, double eps) {
+  const int dtype = a.in[0].dtype;
+  const T *x = a.in[0].data<T>(), *gamma = a.in[1].data<T>(), *beta = a.in[2].data<T>();
+  T* y = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
+  T *mean_out = a.out.size() > 1 && Wanted(a, 1) ? a.out[1].data<T>() : nullptr,
+    *std_out = a.out.size() > 2 && Wanted(a, 2) ? a.out[2].data<T>() : nullptr;
+  ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) {
+      double mean, inv_std;
+      Moments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      if (mean_out) mean_out[r] = static_cast<T>(mean);
+      if (std_out) std_out[r] = static_cast<T>(1.0 / inv_std);
+      for (int64_t c = 0; y && c < v.per_group; ++c) {
+        const int64_t k = v.Gamma(r % v.groups, c), at = r * v.size() + c * v.inner;
+        const double s = static_cast<double>(gamma[k]) * inv_std;
+        MXNET_CPU_CALL(NormScale)(dtype, x + at, y + at, v.inner, s, static_cast<double>(beta[k]) - s * mean, false);
+      }
+    }
+  });
+}
+
+template <typename T>
+void BackwardOf(KernelArgs& a, const View& v, double eps) {  // ograd, data, gamma -> data_grad, gamma_grad, beta_grad
+  const int dtype = a.in[1].dtype;
+  const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>(), *gamma = a.in[2].data<T>();
+  T* dx = Wanted(a, 0) ? a.out[0].data<T>() : nullptr;
+  const int64_t channels = v.groups * v.per_group;
+  std::vector<double> sums(v.batch * channels, 0.0),
+      products(v.batch * channels, 0.0);  // of g and g * (x - mean) * inv_std, per batch element and channel
+  ParallelFor(v.batch * v.groups, Grain(v.size()), [&](int64_t b, int64_t e) {
+    for (int64_t r = b; r < e; ++r) {
+      double mean, inv_std, sum = 0, product = 0;
+      Moments(dtype, x + r * v.size(), v.size(), eps, &mean, &inv_std);
+      for (int64_t c = 0; c < v.per_group; ++c) {
+        const int64_t at = r * v.size() + c * v.inner, k = r * v.per_group + c;
+        MXNET_CPU_CALL(NormGradientSums)(dtype, og + at, x + at, v.inner, mean, &sums[k], &products[k], nullptr);
+        const double weight = static_cast<double>(gamma[v.Gamma(r % v.groups, c)]);
+        sum += weight * sums[k];
+        product += weight * products[k];
+        products[k] *= inv_std;
+      }
+      if (!dx) continue;
+      const double n = static_cast<double>(v.size()), slope = -inv_std * inv_std * inv_std * product / n,
+                   shift = -inv_std * sum / n - slope * mean;
+      for (int64_t c = 0; c < v.per_group; ++c) {
+        const int64_t at = r * v.size() + c * v.inner;
+        MXNET_CPU_CALL(NormGradient)
+        (dtype, og + at, x + at, dx + at, v.inner, static_cast<double>(gamma[v.Gamma(r % v.groups, c)]) * inv_std, slope, shift, nullptr);
+      }
+    }
+  });
+  for (int k = 1; k < 3; ++k) {
+    if (!Wanted(a, k)) continue;
+    const std::vector<double>& from = k == 1 ? products : sums;
+    std::vector<double> total(a.out[k].Size(), 0.0);
+    for (int64_t b = 0; b < v.batch; ++b)
+      for (int64_t c = 0; c < channels; ++c) total[v.Gamma(c / v.per_group, c % v.per_group)] += from[b * channels + c];
+    for (size_t i = 0; i < total.size(); ++i) a.out[k].data<T>()[i] = static_cast<T>(total[i]);
+  }
+}
+
+void ZeroParameterGradients(KernelArgs& args) {
+  for (int i = 1; i < 3; ++i)
+    if (Wanted(args, i)) ZeroBytes(args.run, args.out[i].dptr, static_cast<int64_t>(args.out[i].Bytes()));
+}
+
+bool ShapeOf(const Attrs& attrs, int64_t groups, bool by_group, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "data", &(*in)[0], (*out)[0]);
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  MXNET_CHECK_KIND(data.ndim() >= 2, Value) << Named(attrs) << "data has shape " << data << "; (batch, channels, ...) is needed";
+  if (data[1] < 0) return false;
+  if (groups <= 0) groups = data[1];
+  MXNET_CHECK_KIND(data[1] % groups == 0, Value)
+      << Named(attrs) << "num_groups " << groups << " does not divide the " << data[1] << " channels of data";
+  // 1.x has one gamma and beta per group, 2.0 one per channel: both are taken, the first is what is
+  // inferred
+  for (int i = 1; i < 3; ++i) {
+    const bool per_channel =
+        !by_group || ((*in)[i].ndim() == 1 && (*in)[i][0] == data[1]) || ((*in)[3 - i].ndim() == 1 && (*in)[3 - i][0] == data[1]);
+    AssignShape(attrs, i == 1 ? "gamma" : "beta", &(*in)[i], Shape{per_channel ? data[1] : groups});
+  }
+  if (out->size() > 1) {
+    AssignShape(attrs, "mean", &(*out)[1], Shape{data[0], groups});
+    AssignShape(attrs, "std", &(*out)[2], Shape{data[0], groups});
+  }
+  return data.known();
+}
+
+bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "data_grad", &(*out)[0], (*in)[1]);
+  AssignShape(attrs, "gamma_grad", &(*out)[1], (*in)[2]);
+  AssignShape(attrs, "beta_grad", &(*out)[2], (*in)[2]);
+  return (*out)[0].known() && (*out)[1].known();
+}
+
+GradientFn GradientBy(const char* backward) {
+  return [backward](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+    NodePtr back = MakeNodeLike(backward, *node, {ograds[0], node->inputs[0], node->inputs[1]});
+    return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}};
+  };
+}
+
+MXNET_REGISTER_OP(GroupNorm)
+    .describe(
+        "Channels (dimension 1) are divided into num_groups; each group of each batch element is normalized to mean 0 and variance 1 "
+        "(biased), then multiplied\n"
+        "by gamma and shifted by beta.\n\ngamma and beta have shape (num_groups,), as in 1.x, or (channels,). With output_mean_var the "
+        "mean and\n"
+        "sqrt(variance + eps), both (batch, num_groups), are returned too. float16, bfloat16, float32 and float64.")
+    .alias("_npx_group_norm")
+    .set_param<GroupNormParam>()
+    .set_inputs({"data", "gamma", "beta"})
+    .set_outputs({"output", "mean", "std"}, nullptr, [](const Attrs& a) { return a.get<GroupNormParam>().output_mean_var ? 3 : 1; })
+    .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) {
+      return ShapeOf(a, a.get<GroupNormParam>().num_groups, true, in, out);
+    })
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_gradient(GradientBy("_backward_GroupNorm"))
+    .set_kernel([](KernelArgs& args) {
+      if (args.in[0].Size() == 0) return;
+      if (args.run.ctx.is_gpu())
+        return RowNormOnDevice(args, OnDevice(View(args.in[0].shape, args.param<GroupNormParam>().num_groups, args.in[1].shape),
+                                              args.param<GroupNormParam>().eps));
+      RunReal(args, [](KernelArgs& a, auto tag) {
+        const auto& p = a.param<GroupNormParam>();
+        ForwardOf<decltype(tag)>(a, View(a.in[0].shape, p.num_groups, a.in[1].shape), p.eps);
+      });
+    });
+
+MXNET_REGISTER_OP(_backward_GroupNorm)
+    .describe("Gradients of GroupNorm with respect to data, gamma and beta.")
+    .set_param<GroupNormParam>()
+    .set_inputs({"ograd", "data", "gamma"})
+    .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
+    .set_infer_shape(BackwardShape)
+    .set_kernel([](KernelArgs& args) {
+      if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
+      if (args.run.ctx.is_gpu())
+        return RowNormBackwardOnDevice(args, OnDevice(View(args.in[1].shape, args.param<GroupNormParam>().num_groups, args.in[2].shape),
+                                                      args.param<GroupNormParam>().eps));
+      RunReal(args, [](KernelArgs& a, auto tag) {
+        const auto& p = a.param<GroupNormParam>();
+        BackwardOf<decltype(tag)>(a, View(a.in[1].shape, p.num_groups, a.in[2].shape), p.eps);
+      });
+    });
+
+MXNET_REGISTER_OP(InstanceNorm)
+    .describe(
+        "Each channel of each batch element is normalized to mean 0 and variance 1 (biased), then multiplied by gamma and shifted by beta, "
+        "both (channels,).\n\n"
+        "data has shape (batch, channels, ...). float16, bfloat16, float32 and float64.")
+    .alias("_npx_instance_norm")
+    .set_param<InstanceNormParam>()
+    .set_inputs({"data", "gamma", "beta"})
+    .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, 0, false, in, out); })
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_gradient(GradientBy("_backward_InstanceNorm"))
+    .set_kernel([](KernelArgs& args) {
+      if (args.in[0].Size() == 0) return;
+      if (args.run.ctx.is_gpu())
+        return RowNormOnDevice(
+            args, OnDevice(View(args.in[0].shape, args.in[0].shape[1], args.in[1].shape), args.param<InstanceNormParam>().eps));
+      RunReal(args, [](KernelArgs& a, auto tag) {
+        ForwardOf<decltype(tag)>(a, View(a.in[0].shape, a.in[0].shape[1], a.in[1].shape), a.param<InstanceNormParam>().eps);
+      });
+    });
+
+MXNET_REGISTER_OP(_backward_InstanceNorm)
+    .describe("Gradients of InstanceNorm with respect to data, gamma and beta.")
+    .set_param<InstanceNormParam>()
+    .set_inputs({"ograd", "data", "gamma"})
+    .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
+    .set_infer_shape(BackwardShape)
+    .set_kernel([](KernelArgs& args) {
+      if (args.in[1].Size() == 0) return ZeroParameterGradients(args);
+      if (args.run.ctx.is_gpu())
+        return RowNormBackwardOnDevice(
+            args, OnDevice(View(args.in[1].shape, args.in[1].shape[1], args.in[2].shape), args.param<InstanceNormParam>().eps));
+      RunReal(args, [](KernelArgs& a, auto tag) {
+        BackwardOf<decltype(tag)>(a, View(a.in[1].shape, a.in[1].shape[1], a.in[2].shape), a.param<InstanceNormParam>().eps);
+      });
+    });
+
+// ---- LRN: y = x / (knorm + alpha / nsize * sum of squares over neighbouring channels) ^ beta
+LrnCall CallOf(const LRNParam& p, const Shape& s) {
+  return {s[1],
+          s.Prod(2, s.ndim()),
+          static_cast<int64_t>(p.nsize / 2),
+          static_cast<double>(p.knorm),
+          static_cast<double>(p.alpha) / p.nsize,
+          static_cast<double>(p.beta)};
+}
+
+// f(first element, positions) for runs of neighbouring positions of one example.
+template <typename F>
+void EachRun(const Shape& s, F&& f) {
+  const int64_t inner = s.Prod(2, s.ndim()), runs = (inner + kLrnPositions - 1) / kLrnPositions;
+  ParallelFor(s[0] * runs, Grain(s[1] * std::min(inner, kLrnPositions)), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const int64_t first = i % runs * kLrnPositions;
+      f(i / runs * s[1] * inner + first, std::min(kLrnPositions, inner - first));
+    }
+  });
+}
+
+// norm[i] = knorm + alpha / nsize * sum of squares; then y, or with `og` the gradient of x, whose
+// sums read the norms of the neighbours.
+void LrnOnDevice(KernelArgs& args, const TBlob* og, const TBlob& x, const TBlob& out) {
+  const auto& p = args.param<LRNParam>();
+  const int dtype = x.dtype, wide = dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
+  const std::string functions = std::string("typedef ") + (dtype == kFloat64 ? "double" : "float") + " A;\n";
+  const char* const window =
+      "    const long long c = i / static_cast<I>(a.inner) % static_cast<I>(a.channels), low = c < a.half ? -c : -a.half, high = c + "
+      "a.half < a.channels ? a.half : a.channels - 1 - c;\n"
+      "    A sum = A(0);\n    for (long long k = low; k <= high; ++k) {\n      const long long at = i + k * a.inner;\n";
+  void* norm = args.workspace(static_cast<size_t>(x.Size()) * DTypeSize(wide));
+  auto arguments = [&] {
+    rtc::Arguments a;
+    a.Add(og ? og->dptr : nullptr)
+        .Add(x.dptr)
+        .Add(norm)
+        .Add(out.dptr)
+        .Add(x.shape[1])
+        .Add(x.shape.Prod(2, x.shape.ndim()))
+        .Add(static_cast<int64_t>(p.nsize / 2))
+        .Add(static_cast<double>(p.knorm))
+        .Add(static_cast<double>(p.alpha) / p.nsize)
+        .Add(static_cast<double>(p.beta));
+    return a;
+  };
+  const char* const members = "const D0* g; const D0* x; D1* norm; D0* out; long long channels, inner, half; double knorm, alpha, beta;";
+  rtc::Arguments first = arguments(), second = arguments();
+  rtc::LaunchItems(args.run, {"lrn_norm", {dtype, wide}}, x.Size(), &first, [&] {
+    return rtc::LoopText{members, functions,
+                         std::string(window) +
+                             "      const A v = mx::Load<A>(a.x, at);\n      sum += v * v;\n    }\n    a.norm[i] = static_cast<A>(a.knorm) "
+                             "+ static_cast<A>(a.alpha) * sum;\n"};
+  });
+  rtc::LaunchItems(args.run, {og ? "lrn_backward" : "lrn", {dtype, wide}}, x.Size(), &second, [&] {
+    std::string body = "    mx::Store(a.out, i, mx::Load<A>(a.x, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)));\n";
+    if (og)
+      body = std::string(window) +
+             "      sum += mx::Load<A>(a.g, at) * mx::Load<A>(a.x, at) * ::pow(a.norm[at], -static_cast<A>(a.beta) - A(1));\n    }\n"
+             "    mx::Store(a.out, i, mx::Load<A>(a.g, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)) - A(2) * static_cast<A>(a.alpha) * "
+             "static_cast<A>(a.beta) * mx::Load<A>(a.x, i) * sum);\n";
+    return rtc::LoopText{members, functions, body};
+  });
+}
+
+void LrnForward(KernelArgs& args) {
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return LrnOnDevice(args, nullptr, args.in[0], args.out[0]);
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const auto& p = a.param<LRNParam>();
+    const T* x = a.in[0].data<T>();
+    T* y = a.out[0].data<T>();
+    const LrnCall call = CallOf(p, a.in[0].shape);
+    const int dtype = a.in[0].dtype;
+    EachRun(a.in[0].shape, [&](int64_t at, int64_t n) { MXNET_CPU_CALL(LrnForward)(call, dtype, x + at, y + at, n); });
+  });
+}
+
+void LrnBackward(KernelArgs& args) {  // ograd, data -> data_grad
+  if (args.req[0] == OpReq::kNull || args.out[0].Size() == 0) return;
+  if (args.run.ctx.is_gpu()) return LrnOnDevice(args, &args.in[0], args.in[1], args.out[0]);
+  RunReal(args, [](KernelArgs& a, auto tag) {
+    using T = decltype(tag);
+    const auto& p = a.param<LRNParam>();
+    const T *og = a.in[0].data<T>(), *x = a.in[1].data<T>();
+    T* dx = a.out[0].data<T>();
+    const LrnCall call = CallOf(p, a.in[1].shape);
+    const int dtype = a.in[1].dtype;
+    EachRun(a.in[1].shape, [&](int64_t at, int64_t n) {
+      thread_local std::vector<double> workspace;
+      workspace.resize(static_cast<size_t>(2 * call.channels * kLrnPositions));
+      MXNET_CPU_CALL(LrnBackward)(call, dtype, og + at, x + at, dx + at, n, workspace.data());
+    });
+  });
+}
+
+bool LrnShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const bool known = ElemwiseShape(attrs, in, out);
+  const uint32_t n = attrs.get<LRNParam>().nsize;
+  MXNET_CHECK_KIND(n % 2 == 1, Value) << Named(attrs) << "nsize " << n << "; an odd number is needed";
+  MXNET_CHECK_KIND((*in)[0].ndim() < 0 || (*in)[0].ndim() >= 2, Value)
+      << Named(attrs) << "data has shape " << (*in)[0] << "; (batch, channels, ...) is needed";
+  return known;
+}
+
+MXNET_REGISTER_OP(LRN)
+    .describe(
+        "Local response normalization over neighbouring channels: data / (knorm + alpha / nsize * sum of nsize squares) ^ beta.\n\n"
+        "data has shape (batch, channels, ...). float16, bfloat16, float32 and float64.")
+    .set_param<LRNParam>()
+    .set_inputs({"data"})
+    .set_infer_shape(LrnShape)
+    .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+    .set_gradient(BackwardNode("_backward_LRN", kGradInputs))
+    .set_kernel(LrnForward);
+
+MXNET_REGISTER_OP(_backward_LRN)
+    .describe("Gradient of LRN with respect to data.")
+    .set_param<LRNParam>()
+    .set_inputs({"ograd", "data"})
+    .set_outputs({"data_grad"})
+    .set_infer_shape(ElemwiseShape)
+    .set_kernel(LrnBackward);
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet

@@ -1,0 +1,109 @@
+// Local response normalization: sums that slide over the channels, for many positions at a time.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "mxnet/base.h"
+#include "operator/nn/norm/lrn_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+
+using nn::kLrnPositions;
+using nn::LrnCall;
+
+// norm ^ -beta; norms of float data are far from what double holds at most
+template <typename T>
+inline __attribute__((always_inline)) double Falling(double norm, double beta) {
+  if constexpr (std::is_same<T, float>::value)
+    return SeriesExp(-beta * SeriesLog(norm));
+  else
+    return std::pow(norm, -beta);
+}
+
+// use(c, sums): the sums of value(c, j) over the window around each channel. Each value is added
+// and taken away once.
+template <typename V, typename U>
+inline void Slide(const LrnCall& call, int64_t n, V&& value, U&& use) {
+  double sums[kLrnPositions] = {};
+  for (int64_t c = 0; c < std::min(call.half, call.channels); ++c)
+    for (int64_t j = 0; j < n; ++j) sums[j] += value(c, j);
+  for (int64_t c = 0; c < call.channels; ++c) {
+    const int64_t in = c + call.half, out = c - call.half - 1;
+    if (in < call.channels)
+      for (int64_t j = 0; j < n; ++j) sums[j] += value(in, j);
+    if (out >= 0)
+      for (int64_t j = 0; j < n; ++j) sums[j] -= value(out, j);
+    use(c, sums);
+  }
+}
+
+template <typename T>
+void Forward(const LrnCall& call, const T* x, T* y, int64_t n) {
+  auto square = [&](int64_t c, int64_t j) __attribute__((always_inline)) {
+    const double v = static_cast<double>(x[c * call.step + j]);
+    return v * v;
+  };
+  Slide(call, n, square, [&](int64_t c, const double* sums) {
+    const T* from = x + c * call.step;
+    T* to = y + c * call.step;
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      const double sum = sums[j] > 0.0 ? sums[j] : sums[j] != sums[j] ? sums[j] : 0.0;
+      to[j] = static_cast<T>(static_cast<double>(from[j]) * Falling<T>(call.knorm + call.alpha * sum, call.beta));
+    }
+  });
+}
+
+template <typename T>
+void Backward(const LrnCall& call, const T* og, const T* x, T* dx, int64_t n, double* workspace) {
+  double *own = workspace, *products = workspace + call.channels * kLrnPositions;  // norm ^ -beta, and what it gives to its neighbours
+  auto square = [&](int64_t c, int64_t j) __attribute__((always_inline)) {
+    const double v = static_cast<double>(x[c * call.step + j]);
+    return v * v;
+  };
+  Slide(call, n, square, [&](int64_t c, const double* sums) {
+    const T *data = x + c * call.step, *up = og + c * call.step;
+    double *f = own + c * kLrnPositions, *p = products + c * kLrnPositions;
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j) {
+      const double sum = sums[j] > 0.0 ? sums[j] : sums[j] != sums[j] ? sums[j] : 0.0;
+      const double norm = call.knorm + call.alpha * sum;
+      f[j] = Falling<T>(norm, call.beta);
+      p[j] = static_cast<double>(up[j]) * static_cast<double>(data[j]) * f[j] / norm;
+    }
+  });
+  const double factor = 2.0 * call.alpha * call.beta;
+  auto product = [&](int64_t c, int64_t j) __attribute__((always_inline)) { return products[c * kLrnPositions + j]; };
+  Slide(call, n, product, [&](int64_t c, const double* sums) {
+    const T *data = x + c * call.step, *up = og + c * call.step;
+    const double* f = own + c * kLrnPositions;
+    T* to = dx + c * call.step;
+#pragma omp simd
+    for (int64_t j = 0; j < n; ++j)
+      to[j] = static_cast<T>(static_cast<double>(up[j]) * f[j] - factor * static_cast<double>(data[j]) * sums[j]);
+  });
+}
+
+}  // namespace
+
+void LrnForward(const nn::LrnCall& call, int dtype, const void* x, void* y, int64_t n) {
+  if (dtype == kFloat64)
+    Forward(call, static_cast<const double*>(x), static_cast<double*>(y), n);
+  else
+    Forward(call, static_cast<const float*>(x), static_cast<float*>(y), n);
+}
+
+void LrnBackward(const nn::LrnCall& call, int dtype, const void* og, const void* x, void* dx, int64_t n, double* workspace) {
+  if (dtype == kFloat64)
+    Backward(call, static_cast<const double*>(og), static_cast<const double*>(x), static_cast<double*>(dx), n, workspace);
+  else
+    Backward(call, static_cast<const float*>(og), static_cast<const float*>(x), static_cast<float*>(dx), n, workspace);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

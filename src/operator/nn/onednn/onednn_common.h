@@ -1,0 +1,94 @@
+/*
+ * oneDNN for the *_onednn.cc files of this folder.
+ *
+ * Primitives are kept per thread, keyed by what they depend on (Key), the least recently used being
+ * dropped beyond MXNET_ONEDNN_CACHE_NUM. A kept entry owns memory objects that are pointed at new
+ * buffers for every call, so an entry must not leave its thread. Scratchpads are given by the
+ * caller (KernelArgs::workspace).
+ */
+#ifndef MXNET_OPERATOR_NN_ONEDNN_ONEDNN_COMMON_H_
+#define MXNET_OPERATOR_NN_ONEDNN_ONEDNN_COMMON_H_
+
+#include <dnnl.hpp>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+
+#include "mxnet/op.h"
+#include "operator/nn/common/epilogue.h"
+
+namespace mxnet {
+namespace nn {
+
+dnnl::engine& OnednnEngine();
+dnnl::stream& OnednnStream();  // this thread's
+
+/* False: the type is not computed in on this machine (float64; half types without instructions). */
+bool OnednnType(int dtype, dnnl::memory::data_type* type);
+
+/* result = post(result, plus what was there when `accumulate`) */
+void SetPost(dnnl::primitive_attr* attr, bool accumulate, const EpilogueOp& post);
+
+class Key {
+ public:
+  template <typename T>
+  Key& Add(const T& plain) {
+    static_assert(std::is_trivially_copyable<T>::value, "bytes are compared");
+    bytes_.append(reinterpret_cast<const char*>(&plain), sizeof(T));
+    return *this;
+  }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+struct CacheEntry {
+  virtual ~CacheEntry() = default;
+};
+/* This thread's entry for `key`; made by `make` when there is none. `make` may return null for "not
+ * supported", which is kept too. */
+CacheEntry* CachedEntry(const Key& key, const std::function<std::unique_ptr<CacheEntry>()>& make);
+/* Entries that this thread keeps. For tests. */
+size_t CachedEntries();
+
+/*
+ * One operand of a primitive: the order in which the caller has it and the one that the primitive
+ * wants, with the reorder in between where they differ.
+ */
+struct Operand {
+  dnnl::memory user, inner;
+  dnnl::reorder to_inner, to_user;
+  bool differs = false;
+  /* `from_user`: inputs; `into_user`: outputs. */
+  void Init(const dnnl::memory::desc& user_desc, const dnnl::memory::desc& inner_desc);
+  size_t InnerBytes() const { return inner.get_desc().get_size(); }
+  /* Points the operand at `ptr`; returns the memory for the primitive. An input is converted, into
+   * `buffer` or else workspace memory. */
+  dnnl::memory& Input(KernelArgs& args, const void* ptr);
+  dnnl::memory& Output(KernelArgs& args, void* ptr);
+  void StoreOutput();
+  /* Converts an input from `ptr` into `buffer` (InnerBytes()) now. */
+  void Pack(const void* ptr, void* buffer);
+  dnnl::memory& UsePacked(void* buffer);
+};
+
+/* Packed weights in the state of a plan's node. */
+struct PackedState : OpState {
+  const void* source = nullptr;
+  uint64_t version = 0;
+  std::string layout;  // key of the primitive that they were packed for
+  std::unique_ptr<char[]> memory;
+  char* aligned = nullptr;
+  size_t bytes = 0;
+};
+/*
+ * The weight as the primitive wants it: packed once per version in the state of an inference plan,
+ * else converted for this call.
+ */
+dnnl::memory& Weight(KernelArgs& args, Operand* weight, const void* ptr, int input, const Key& key);
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_ONEDNN_ONEDNN_COMMON_H_

@@ -1,0 +1,53 @@
+/* Inner loops of RNN for several instruction sets: products with packed weights, and gate functions
+ * on a stretch of units of one sequence at one step. */
+#ifndef MXNET_OPERATOR_NN_RNN_RNN_KERNELS_H_
+#define MXNET_OPERATOR_NN_RNN_RNN_KERNELS_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+
+namespace nn {
+struct CellClip {  // limits of the lstm cell state
+  bool on = false, nan = false;
+  double low = 0, high = 0;
+};
+
+/*
+ * Packed matrices B(k, n): columns are padded to a multiple of kPackColumns; the columns from a
+ * multiple of kPackColumns on begin at that column times k. What lies between depends on the
+ * instruction set, so packing and product must be of one run.
+ */
+constexpr int64_t kPackColumns = 32;
+inline int64_t PackedColumns(int64_t n) { return (n + kPackColumns - 1) / kPackColumns * kPackColumns; }
+inline int64_t PackedSize(int64_t n, int64_t k) { return PackedColumns(n) * k; }
+}  // namespace nn
+
+MXNET_CPU_DECLARE(
+    /* B(kk, j) = b[kk * ld + j], or b[j * ld + kk] if transposed. */
+    void PackColumns(bool transposed, int64_t n, int64_t k, const float* b, int64_t ld, float* packed);
+    /* C(m, n) += A(m, k) B(k, n) */
+    void PackedGemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* packed, float* c, int64_t ldc);
+
+    /* Arrays of float32 or float64; n units, gate g of unit j is at gates[g * stride + j]. */
+    /* gates: i f g o before (in) and after (out) their functions; cell: state before (in) and after
+   * (out); kept, hidden: copies for the gradient and the state. */
+    void LstmRow(int dtype, int64_t n, int64_t stride, const nn::CellClip& clip, void* gates, void* cell, void* kept, void* hidden);
+    /* up: gradient of hidden; dcell: gradient of the cell state after (in) and before (out); kept,
+   * before: cell states after and before. */
+    void LstmRowGradient(int dtype, int64_t n, const nn::CellClip& clip, const void* gates, const void* kept, const void* before,
+                         const void* up, void* dcell, void* dgates);
+    /* gates: r z n, input part (in), results (out); recurrent: hidden part; kept: its candidate. */
+    void GruRow(int dtype, int64_t n, int64_t stride, void* gates, const void* recurrent, const void* before, void* kept, void* hidden);
+    /* up: gradient of hidden; before: state before; dgates, drecurrent: gradients of input and
+     * hidden
+   * parts; keep: what goes on to the state before. */
+    void GruRowGradient(int dtype, int64_t n, const void* gates, const void* kept, const void* before, const void* up, void* dgates,
+                        void* drecurrent, void* keep);
+    void TanhRow(int dtype, int64_t n, void* gates, void* hidden); void ReluRow(int dtype, int64_t n, void* gates, void* hidden);
+    void PlainRowGradient(int dtype, int64_t n, bool relu, const void* gates, const void* up, void* dgates);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_NN_RNN_RNN_KERNELS_H_

@@ -1,0 +1,192 @@
+// Softmax loops: maximum, sum of exponentials, scaling; rows when the axis is last, else blocks of
+// neighbouring columns.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "mxnet/base.h"
+#include "operator/nn/softmax/softmax_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+
+using nn::SoftmaxCall;
+constexpr int64_t kBlock = 256;
+
+template <typename T>
+constexpr T kLowest = -std::numeric_limits<T>::infinity();
+
+// The elements of one contiguous row that count.
+template <typename T, typename Sum>
+void Row(const T* x, T* y, int64_t n, T scale, bool log_form) {
+  T top = kLowest<T>;
+#pragma omp simd reduction(max : top)
+  for (int64_t i = 0; i < n; ++i) top = x[i] * scale > top ? x[i] * scale : top;
+  if (!(top > kLowest<T>)) top = T(0);  // all elements are -inf (or NaN): no inf - inf
+  Sum sum = 0;
+  if (log_form) {
+    for (int64_t b = 0; b < n; b += kBlock) {
+      const int64_t e = std::min(n, b + kBlock);
+      T part = 0;
+#pragma omp simd reduction(+ : part)
+      for (int64_t i = b; i < e; ++i) part += exp(x[i] * scale - top);
+      sum += part;
+    }
+    const T shift = top + static_cast<T>(std::log(sum));
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * scale - shift;
+    return;
+  }
+  for (int64_t b = 0; b < n; b += kBlock) {
+    const int64_t e = std::min(n, b + kBlock);
+    T part = 0;
+#pragma omp simd reduction(+ : part)
+    for (int64_t i = b; i < e; ++i) {
+      y[i] = exp(x[i] * scale - top);
+      part += y[i];
+    }
+    sum += part;
+  }
+  const T factor = static_cast<T>(Sum(1) / sum);
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] *= factor;
+}
+
+// Columns [0, width) of a slice, `stride` apart along the axis; width <= kBlock.
+template <typename T, typename Sum, bool kAll, bool kLog>
+void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_t* lengths, const unsigned char* mask) {
+  const T scale = static_cast<T>(c.scale);
+  T top[kBlock];
+  Sum sum[kBlock];
+  std::fill(top, top + width, kLowest<T>);
+  std::fill(sum, sum + width, Sum(0));
+  auto counts = [&](int64_t i, int64_t j) { return (!lengths || i < lengths[j]) && (!mask || mask[i * c.inner + j]); };
+  for (int64_t i = 0; i < c.length; ++i) {
+    const T* row = x + i * c.inner;
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) {
+      const T v = row[j] * scale;
+      top[j] = (kAll || counts(i, j)) && v > top[j] ? v : top[j];
+    }
+  }
+  for (int64_t j = 0; j < width; ++j) top[j] = top[j] > kLowest<T> ? top[j] : T(0);
+  for (int64_t i = 0; i < c.length; ++i) {
+    const T* row = x + i * c.inner;
+    T* out = y + i * c.inner;
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) {
+      const T shifted = row[j] * scale - top[j];
+      const T e = exp(shifted);
+      const bool in = kAll || counts(i, j);
+      sum[j] += in ? e : T(0);
+      out[j] = in ? (kLog ? shifted : e) : T(0);
+    }
+  }
+  for (int64_t j = 0; j < width; ++j) sum[j] = kLog ? std::log(sum[j]) : sum[j] > Sum(0) || sum[j] != sum[j] ? Sum(1) / sum[j] : Sum(0);
+  for (int64_t i = 0; i < c.length; ++i) {
+    T* out = y + i * c.inner;
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) {
+      if (!kLog)
+        out[j] = static_cast<T>(out[j] * sum[j]);
+      else
+        out[j] = kAll || counts(i, j) ? static_cast<T>(out[j] - sum[j]) : (mask ? kLowest<T> : T(0));
+    }
+  }
+}
+
+template <typename T, typename Sum>
+void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int64_t end) {
+  const T* x = static_cast<const T*>(xv);
+  T* y = static_cast<T*>(yv);
+  const int64_t slice = c.length * c.inner;
+  for (int64_t o = begin; o < end; ++o) {
+    if (c.inner == 1 && !c.mask) {
+      const int64_t count = c.lengths ? std::max<int64_t>(0, std::min(c.lengths[o], c.length)) : c.length;
+      Row<T, Sum>(x + o * slice, y + o * slice, count, static_cast<T>(c.scale), c.log);
+      std::fill(y + o * slice + count, y + (o + 1) * slice, T(0));
+      continue;
+    }
+    const bool all = !c.lengths && !c.mask;
+    const auto columns = all     ? (c.log ? Columns<T, Sum, true, true> : Columns<T, Sum, true, false>)
+                         : c.log ? Columns<T, Sum, false, true>
+                                 : Columns<T, Sum, false, false>;
+    for (int64_t j = c.first; j < c.Last(); j += kBlock)
+      columns(c, x + o * slice + j, y + o * slice + j, std::min(kBlock, c.Last() - j), c.lengths ? c.lengths + o * c.inner + j : nullptr,
+              c.mask ? c.mask + o * slice + j : nullptr);
+  }
+}
+
+template <typename T, typename Sum>
+void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, int64_t begin, int64_t end) {
+  const T scale = static_cast<T>(c.scale);
+  const int64_t slice = c.length * c.inner;
+  for (int64_t o = begin; o < end; ++o) {
+    for (int64_t first = c.first; first < c.Last(); first += kBlock) {
+      const int64_t width = std::min(kBlock, c.Last() - first), at = o * slice + first;
+      const T *og = static_cast<const T*>(ogv) + at, *y = static_cast<const T*>(yv) + at;
+      T* dx = static_cast<T*>(dxv) + at;
+      if (c.inner == 1) {
+        Sum sum = 0;
+        for (int64_t b = 0; b < c.length; b += kBlock) {
+          const int64_t e = std::min(c.length, b + kBlock);
+          T part = 0;
+          if (c.log) {
+#pragma omp simd reduction(+ : part)
+            for (int64_t i = b; i < e; ++i) part += og[i];
+          } else {
+#pragma omp simd reduction(+ : part)
+            for (int64_t i = b; i < e; ++i) part += og[i] * y[i];
+          }
+          sum += part;
+        }
+        const T s = static_cast<T>(sum);
+        if (c.log) {
+#pragma omp simd
+          for (int64_t i = 0; i < c.length; ++i) dx[i] = scale * (og[i] - exp(y[i]) * s);
+        } else {
+#pragma omp simd
+          for (int64_t i = 0; i < c.length; ++i) dx[i] = scale * y[i] * (og[i] - s);
+        }
+        continue;
+      }
+      Sum sum[kBlock];
+      std::fill(sum, sum + width, Sum(0));
+      for (int64_t i = 0; i < c.length; ++i)
+        for (int64_t j = 0; j < width; ++j) sum[j] += c.log ? og[i * c.inner + j] : og[i * c.inner + j] * y[i * c.inner + j];
+      for (int64_t i = 0; i < c.length; ++i)
+        for (int64_t j = 0; j < width; ++j) {
+          const int64_t k = i * c.inner + j;
+          const T s = static_cast<T>(sum[j]);
+          dx[k] = scale * (c.log ? og[k] - exp(y[k]) * s : y[k] * (og[k] - s));
+        }
+    }
+  }
+}
+
+}  // namespace
+
+void SoftmaxForward(const nn::SoftmaxCall& c, int dtype, const void* x, void* y, int64_t begin, int64_t end) {
+  if (dtype == kFloat64)
+    Forward<double, double>(c, x, y, begin, end);
+  else if (c.safe)
+    Forward<float, double>(c, x, y, begin, end);
+  else
+    Forward<float, float>(c, x, y, begin, end);
+}
+
+void SoftmaxBackward(const nn::SoftmaxCall& c, int dtype, const void* og, const void* y, void* dx, int64_t begin, int64_t end) {
+  if (dtype == kFloat64)
+    Backward<double, double>(c, og, y, dx, begin, end);
+  else if (c.safe)
+    Backward<float, double>(c, og, y, dx, begin, end);
+  else
+    Backward<float, float>(c, og, y, dx, begin, end);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet

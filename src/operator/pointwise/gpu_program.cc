@@ -1,0 +1,341 @@
+#include "operator/pointwise/gpu_program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "operator/pointwise/execute.h"
+#include "operator/pointwise/gpu_activation.h"
+#include "rtc/prelude.h"
+
+namespace mxnet {
+namespace pointwise {
+namespace {
+
+constexpr int kMaxWalkDims = 8;
+constexpr int64_t kLarge = int64_t{1} << 31;
+
+std::string N(int i) { return std::to_string(i); }
+bool Walked(Access a) { return a == Access::kRows || a == Access::kRepeated || a == Access::kAny; }
+
+std::string ValueText(const DeviceValue& v) {
+  switch (v.kind) {
+    case DeviceValue::kInput: return "x" + N(v.index);
+    case DeviceValue::kStep: return "s" + N(v.index);
+    default: return "T(a.n" + N(v.index) + ")";
+  }
+}
+
+// Offsets of the walked inputs for the elements that start at i.
+std::string WalkText(const DeviceVariant& v) {
+  std::string text;
+  const char* index = v.large ? "long long" : "unsigned";
+  text += std::string("      ") + index + " rest = static_cast<" + index + ">(i), q, at;\n";
+  for (size_t k = 0; k < v.access.size(); ++k)
+    if (Walked(v.access[k])) text += "      long long o" + N(static_cast<int>(k)) + " = 0;\n";
+  for (int d = v.ndim - 1; d >= 0; --d) {
+    if (d == 0)
+      text += "      at = rest;\n";
+    else if (v.large)
+      text += "      q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
+    else
+      text += "      q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) +
+              "); rest = q;\n";
+    for (size_t k = 0; k < v.access.size(); ++k) {
+      if (!Walked(v.access[k])) continue;
+      if (d == v.ndim - 1 && v.access[k] == Access::kRepeated) continue;
+      const std::string i = N(static_cast<int>(k));
+      text += "      o" + i + " += " + (d == v.ndim - 1 && v.access[k] == Access::kRows ? std::string("at") : "at * a.t" + i + "_" + N(d)) +
+              ";\n";
+    }
+  }
+  return text;
+}
+
+bool IsShort(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
+// Whether the step's result is rounded to 16 bits before anything is made of it.
+bool Rounded(const DeviceProgram& p, const DeviceVariant& v, size_t step) {
+  const Function& f = p.steps[step].function;
+  const bool last = step + 1 == p.steps.size();
+  return p.compute == kF32 && (!f.gradient || f.row >= kActivations) &&
+         (p.steps[step].round_to >= 0 ? IsShort(p.steps[step].round_to) : last && !v.add && IsShort(v.out_dtype));
+}
+
+// How much code a step's functions become: texts with several elements have each of them several
+// times.
+int Costs(const DeviceProgram& p) {
+  static const std::pair<const char*, int> kCosts[] = {{"gamma", 16},     {"erfinv", 16}, {"pow", 8},     {"cbrt", 4},     {"sin", 8},
+                                                       {"cos", 8},        {"tan(", 8},    {"hypot", 4},   {"mod", 8},      {"lcm", 16},
+                                                       {"gcd", 16},       {"ldexp", 8},   {"exp", 2},     {"log", 2},      {"erf", 3},
+                                                       {"normal_cdf", 3}, {"tanh", 3},    {"sigmoid", 2}, {"softrelu", 4}, {"arc", 4}};
+  int total = 0;
+  for (const DeviceStep& s : p.steps) {
+    std::string text = DeviceDefinition(s.function);
+    text.erase(0, text.find('{', text.find('(')));  // behind the name
+    ++total;
+    for (const auto& c : kCosts)
+      for (size_t at = text.find(c.first); at != std::string::npos; at = text.find(c.first, at + 1)) total += c.second;
+  }
+  return total;
+}
+
+}  // namespace
+
+std::string DeviceProgram::Signature() const {
+  std::string s = name + "/" + N(compute);
+  for (const DeviceStep& step : steps) {
+    s += ";" + DeviceName(step.function) + "," + N(step.params) + "," + N(step.round_to);
+    for (const DeviceValue& v : step.from) s += std::string(",") + "isn"[v.kind] + N(v.index);
+  }
+  return s;
+}
+
+std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
+  const int inputs = static_cast<int>(v.dtypes.size());
+  const std::string width = N(v.width), out_type = rtc::StorageName(v.out_dtype);
+  std::string text = rtc::Prelude() + DeviceFunctions(p.compute);
+  std::set<std::string> defined;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const bool rounded = Rounded(p, v, i);
+    if (defined.insert((rounded ? "rounded " : "") + DeviceName(p.steps[i].function)).second)
+      text += DeviceDefinition(p.steps[i].function, rounded);
+  }
+
+  text += "using mx::T;\nstruct Args {\n";
+  for (int k = 0; k < inputs; ++k) text += std::string("  const ") + rtc::StorageName(v.dtypes[k]) + "* in" + N(k) + ";\n";
+  text += "  " + out_type + "* out;\n  long long n;\n";
+  for (int i = 0; i < p.numbers; ++i) text += std::string(p.compute >= kI32 ? "  long long n" : "  double n") + N(i) + ";\n";
+  for (int d = 1; d < v.ndim; ++d) text += "  long long d" + N(d) + ", m" + N(d) + ", h" + N(d) + ";\n";
+  for (int k = 0; k < inputs; ++k)
+    for (int d = 0; d < v.ndim; ++d)
+      if (Walked(v.access[k])) text += "  long long t" + N(k) + "_" + N(d) + ";\n";
+  text += "};\n";
+
+  text += "__device__ __forceinline__ T Element(const Args& a";
+  for (int k = 0; k < inputs; ++k) text += ", T x" + N(k);
+  text += ") {\n";
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const DeviceStep& s = p.steps[i];
+    std::string call = std::string(Rounded(p, v, i) ? "mx::rounded::" : "mx::") + DeviceName(s.function) + "(";
+    for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
+    for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : "T(a.n" + N(s.params + j) + ")") + (j < 2 ? ", " : ")");
+    if (s.round_to >= 0) {
+      const std::string type = rtc::StorageName(s.round_to);
+      call = "mx::Convert<T, " + type + ">::Load(mx::Narrow<" + type + ", T>::Store(" + call + "))";
+    }
+    text += "  const T s" + N(static_cast<int>(i)) + " = " + call + ";\n";
+  }
+  text += "  return s" + N(static_cast<int>(p.steps.size()) - 1) + ";\n}\n";
+
+  text += "extern \"C\" __global__ void __launch_bounds__(256) " + p.name + "(const __grid_constant__ Args a) {\n";
+  const std::string turns = N(v.turns);
+  for (int k = 0; k < inputs; ++k)
+    if (v.access[k] == Access::kSingle) text += "  const T c" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", 0);\n";
+  // what is under way is held as it was stored, and converted when it is used
+  auto storage = [&](int k) { return std::string(rtc::StorageName(v.dtypes[k])); };
+  auto call = [&](bool tail) {
+    std::string c = "Element(a";
+    for (int k = 0; k < inputs; ++k) {
+      const std::string x = "x" + N(k);
+      c += v.access[k] == Access::kSingle ? ", c" + N(k)
+           : tail                         ? ", " + x
+                  : ", mx::Convert<T, " + storage(k) + ">::Load(" + x + (v.access[k] == Access::kRepeated ? "[u])" : "[u].v[j])");
+    }
+    return c + ")";
+  };
+  const bool tail = v.width > 1 && v.ndim == 0;
+  // a block has neighbouring elements; its threads have neighbouring accesses of each turn. All
+  // loads of a turn come before the first store.
+  const std::string each = "#pragma unroll\n    for (int u = 0; u < " + turns +
+                           "; ++u) {\n      const long long i = base + (u * 256 + static_cast<int>(threadIdx.x)) * " + width +
+                           ";\n      if (i " + (tail ? "+ " + width + " <= a.n" : std::string("< a.n")) + ") {\n";
+  text += "  constexpr int kTile = 256 * " + turns + " * " + width +
+          ";\n"
+          "#pragma unroll 1\n  for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long "
+          "long>(gridDim.x) * kTile) {\n";
+  for (int k = 0; k < inputs; ++k) {
+    if (v.access[k] == Access::kSingle) continue;
+    text += "    " + (v.access[k] == Access::kRepeated ? storage(k) : "mx::Pack<" + storage(k) + ", " + width + ">") + " x" + N(k) + "[" +
+            turns + "];\n";
+  }
+  const std::string results = "mx::Pack<" + out_type + ", " + width + ">";
+  if (v.add) text += "    " + results + " z[" + turns + "];\n";
+  text += each;
+  if (v.ndim > 0) text += WalkText(v);
+  for (int k = 0; k < inputs; ++k) {
+    const std::string i = N(k), at = (v.access[k] == Access::kAlong ? "i" : "o" + i);
+    if (v.access[k] == Access::kRepeated)
+      text += "      x" + i + "[u] = a.in" + i + "[" + at + "];\n";
+    else if (v.access[k] != Access::kSingle)
+      text += "      x" + i + "[u] = *reinterpret_cast<const mx::Pack<" + storage(k) + ", " + width + ">*>(a.in" + i + " + " + at + ");\n";
+  }
+  if (v.add) text += "      z[u] = *reinterpret_cast<const " + results + "*>(a.out + i);\n";
+  text += "    } }\n" + each + "      T y[" + width + "];\n#pragma unroll\n      for (int j = 0; j < " + width +
+          "; ++j) y[j] = " + (v.add ? "mx::Convert<T, " + out_type + ">::Load(z[u].v[j]) + " : "") + call(false) +
+          ";\n      mx::StorePack<" + width + ">(a.out, i, y);\n    } }\n";
+  text += "  }\n";
+  if (tail) {  // the last elements, fewer than an access has
+    text += "  const long long rest = a.n - a.n % " + width + " + threadIdx.x;\n  if (blockIdx.x == 0 && rest < a.n) {\n";
+    for (int k = 0; k < inputs; ++k)
+      if (v.access[k] == Access::kAlong) text += "    const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", rest);\n";
+    text += "    T y = " + call(true) + ";\n";
+    if (v.add) text += "    y = mx::Load<T>(a.out, rest) + y;\n";
+    text += "    mx::Store(a.out, rest, y);\n  }\n";
+  }
+  return text + "}\n";
+}
+
+int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
+  int loads = v.add ? 1 : 0;
+  size_t bytes = DTypeSize(v.out_dtype);  // of an element of what is loaded
+  for (size_t k = 0; k < v.access.size(); ++k) {
+    if (v.access[k] == Access::kSingle || v.access[k] == Access::kRepeated) continue;
+    ++loads;
+    bytes = std::max(bytes, DTypeSize(v.dtypes[k]));
+  }
+  const int narrow = static_cast<size_t>(v.width) * bytes < 8 ? 2 : 1;
+  const int wanted = (loads <= 1 ? 4 : loads <= 3 ? 2 : 1) * narrow;
+  int turns = 1;
+  while (turns < wanted && 2 * turns * v.width * Costs(p) <= 64) turns *= 2;
+  return turns;
+}
+
+namespace {
+
+// The output's dimensions in memory order, merged where every walked input allows it, and the
+// inputs' steps along them.
+struct Walk {
+  std::vector<int64_t> dim;
+  std::vector<std::vector<int64_t>> step;  // [input][dim]; empty for inputs that are not walked
+};
+
+std::vector<int> MemoryOrder(int ndim, Layout layout) {
+  std::vector<int> order;
+  for (int i = 0; i < ndim; ++i) order.push_back(i);
+  if (layout == Layout::kChannelsLast && ndim > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return order;
+}
+
+// Steps of `in` along the output's logical dimensions.
+std::vector<int64_t> Steps(const TBlob& in, const Shape& out) {
+  const int shift = out.ndim() - in.shape.ndim();
+  std::vector<int64_t> step(out.ndim(), 0);
+  const std::vector<int> memory = MemoryOrder(in.shape.ndim(), in.layout);
+  int64_t running = 1;
+  for (size_t i = memory.size(); i-- > 0;) {
+    const int d = memory[i];
+    step[d + shift] = in.shape[d] == 1 ? 0 : running;
+    running *= in.shape[d];
+  }
+  return step;
+}
+
+Walk MakeWalk(Span<const TBlob> in, const std::vector<Access>& access, const TBlob& out) {
+  Walk w;
+  w.step.resize(in.size());
+  std::vector<std::vector<int64_t>> steps(in.size());
+  for (int k = 0; k < in.size(); ++k)
+    if (Walked(access[k])) steps[k] = Steps(in[k], out.shape);
+  for (int d : MemoryOrder(out.shape.ndim(), out.layout)) {
+    const int64_t size = out.shape[d];
+    if (size == 1) continue;
+    bool merge = !w.dim.empty();
+    for (int k = 0; merge && k < in.size(); ++k)
+      if (Walked(access[k])) merge = w.step[k].back() == steps[k][d] * size;
+    if (merge)
+      w.dim.back() *= size;
+    else
+      w.dim.push_back(size);
+    for (int k = 0; k < in.size(); ++k) {
+      if (!Walked(access[k])) continue;
+      if (merge)
+        w.step[k].back() = steps[k][d];
+      else
+        w.step[k].push_back(steps[k][d]);
+    }
+  }
+  return w;
+}
+
+bool Aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
+
+// The widest access that every tensor allows: 16 bytes of the largest element.
+int Width(Span<const TBlob> in, const std::vector<Access>& access, const Walk& walk, const TBlob& out) {
+  size_t largest = DTypeSize(out.dtype);
+  for (int k = 0; k < in.size(); ++k)
+    if (access[k] != Access::kSingle) largest = std::max(largest, DTypeSize(in[k].dtype));
+  for (int width = static_cast<int>(16 / largest); width > 1; width /= 2) {
+    bool fits = Aligned(out.dptr, width * DTypeSize(out.dtype)) && (walk.dim.empty() || walk.dim.back() % width == 0);
+    for (int k = 0; fits && k < in.size(); ++k) {
+      const size_t bytes = width * DTypeSize(in[k].dtype);
+      if (access[k] == Access::kAny) fits = false;
+      if (access[k] == Access::kAlong || access[k] == Access::kRows) fits = Aligned(in[k].dptr, bytes);
+      if (access[k] == Access::kRows)
+        for (size_t d = 0; fits && d + 1 < walk.step[k].size(); ++d) fits = walk.step[k][d] % width == 0;
+    }
+    if (fits) return width;
+  }
+  return 1;
+}
+
+}  // namespace
+
+void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numbers, const TBlob& out, OpReq req, const RunContext& run) {
+  if (req == OpReq::kNull) return;
+  const int64_t total = out.Size();
+  if (total == 0) return;
+  DeviceVariant v;
+  v.out_dtype = out.dtype;
+  v.add = req == OpReq::kAdd;
+  v.large = total >= kLarge;
+  for (const TBlob& b : in) {
+    v.dtypes.push_back(b.dtype);
+    const int64_t n = b.Size();
+    const bool same_order = b.layout == out.layout || out.shape.ndim() < 3;
+    v.access.push_back(n == total && same_order ? Access::kAlong : n == 1 ? Access::kSingle : Access::kAny);
+  }
+  Walk walk;
+  if (std::find(v.access.begin(), v.access.end(), Access::kAny) != v.access.end()) walk = MakeWalk(in, v.access, out);
+  v.ndim = static_cast<int>(walk.dim.size());
+  MXNET_CHECK_KIND(v.ndim <= kMaxWalkDims, Value)
+      << "[" << p.name << "] broadcasting over " << v.ndim << " dimensions on a GPU; at most " << kMaxWalkDims;
+  for (int k = 0; k < in.size(); ++k) {
+    if (v.access[k] != Access::kAny) continue;
+    const int64_t inner = walk.step[k].back();
+    v.access[k] = inner == 1 ? Access::kRows : inner == 0 ? Access::kRepeated : Access::kAny;
+  }
+  v.width = Width(in, v.access, walk, out);
+
+  std::string signature = p.Signature() + "|" + N(v.out_dtype) + (v.add ? "+" : "=") + (v.large ? "L" : "") + N(v.ndim) + "w" +
+                          N(v.width);  // the turns follow from all of these
+  for (size_t k = 0; k < v.dtypes.size(); ++k) signature += "," + N(v.dtypes[k]) + static_cast<char>(v.access[k]);
+  const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
+    v.turns = TurnsFor(p, v);
+    k->name = p.name;
+    k->source = ProgramText(p, v);
+    k->per_thread = v.width * v.turns;
+  });
+
+  rtc::Arguments args;
+  for (const TBlob& b : in) args.Add(b.dptr);
+  args.Add(out.dptr).Add(total);
+  for (int i = 0; i < p.numbers; ++i) {
+    if (p.compute >= kI32)
+      args.Add(IntegerNumber(p.compute, numbers[i]));
+    else
+      args.Add(p.compute == kF32 ? static_cast<double>(static_cast<float>(numbers[i])) : numbers[i]);
+  }
+  for (int d = 1; d < v.ndim; ++d) {
+    if (v.large) {
+      args.Add(walk.dim[d]).Add(int64_t{0}).Add(int64_t{0});
+    } else {
+      const rtc::FastDivisor divisor(walk.dim[d]);
+      args.Add(divisor.divisor).Add(divisor.multiplier).Add(divisor.shift);
+    }
+  }
+  for (const auto& steps : walk.step)
+    for (int64_t s : steps) args.Add(s);
+  rtc::Launch(kernel, rtc::Cover((total + kernel.per_thread - 1) / kernel.per_thread), &args, run);
+}
+
+}  // namespace pointwise
+}  // namespace mxnet
