@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--contestant", help=argparse.SUPPRESS)
     add_ctx(parser)
     parser.add_argument("--json", help="file for the figures")
-    parser.add_argument("--write-docs", action="store_true", help="with --ctx gpu: the table into docs/gpu_perf.md")
+    parser.add_argument("--write-docs", action="store_true", help="with --ctx gpu: the table into docs/gpu/figures.md")
     args = parser.parse_args()
     if args.contestant:
         contestant(args.contestant, args.ctx)

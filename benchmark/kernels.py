@@ -336,7 +336,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="only compare results with the reference")
     parser.add_argument("--no-check", action="store_true", help="only time")
     parser.add_argument("--json", help="file for the figures")
-    parser.add_argument("--write-docs", action="store_true", help="with --ctx gpu: the table into docs/gpu_perf.md")
+    parser.add_argument("--write-docs", action="store_true", help="with --ctx gpu: the table into docs/gpu/figures.md")
     parser.add_argument("--contestant", choices=("ours", "torch"), help=argparse.SUPPRESS)
     args = parser.parse_args()
     gpu = args.ctx == "gpu"

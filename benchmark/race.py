@@ -45,7 +45,7 @@ def parse(doc, mode, models, batch, rounds):
     parser.add_argument("--slice", type=float, default=1.0, help="seconds that a contestant computes before the next one's turn, at least one call")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cache", default=os.path.join(ROOT, "build", "networks"), help="folder for the networks' weights (up to 3 GB)")
-    parser.add_argument("--write-docs", action="store_true", help=f"the results into docs/perf/{mode}.md and .svg and the table into docs/perf.md; with --ctx gpu into docs/gpu_perf.md alone")
+    parser.add_argument("--write-docs", action="store_true", help=f"the results into docs/perf/{mode}.md and .svg and the table into docs/perf.md; with --ctx gpu into docs/gpu/figures.md alone")
     parser.add_argument("--dtype", default="float32", help=f"on the CPU {' or '.join(contestants.DTYPES[mode])}, on a GPU {', '.join(contestants_gpu.DTYPES[mode])}: "
                         "16-bit types by mx.amp and by each framework's own means; those that have none are left out")
     parser.add_argument("--each-call", action="store_true", help="on a GPU: wait for every call's result, not only behind a slice's last one")

@@ -140,8 +140,8 @@ def save(path, figures):
 
 
 def write_gpu(root, section, text):
-    """`text` between the section's markers in docs/gpu_perf.md, which gets them at its end where it has none."""
-    page = os.path.join(root, "docs", "gpu_perf.md")
+    """`text` between the section's markers in docs/gpu/figures.md, which gets them at its end where it has none."""
+    page = os.path.join(root, "docs", "gpu", "figures.md")
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     with open(page) as f:
         before = f.read()

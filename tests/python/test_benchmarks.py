@@ -137,17 +137,17 @@ def test_options_that_do_not_go_together(arguments, told):
 def test_figures_of_a_gpu_go_to_their_own_page(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARK)
     import report
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    with open(os.path.join(BENCHMARK, "..", "docs", "gpu_perf.md")) as f:
-        (docs / "gpu_perf.md").write_text(f.read())
+    docs = tmp_path / "docs" / "gpu"
+    docs.mkdir(parents=True)
+    with open(os.path.join(BENCHMARK, "..", "docs", "gpu", "figures.md")) as f:
+        (docs / "figures.md").write_text(f.read())
     for text in ("first", "second"):
         report.write_gpu(str(tmp_path), "score tf32", f"{text} table")
         report.write_gpu(str(tmp_path), "elsewhere", f"{text} addition")
-    page = (docs / "gpu_perf.md").read_text()
+    page = (docs / "figures.md").read_text()
     assert "<!-- score tf32: begin -->\nsecond table\n<!-- score tf32: end -->" in page and "<!-- elsewhere: begin -->\nsecond addition\n<!-- elsewhere: end -->" in page
     assert "first" not in page.split("## Inference")[1] and page.count("elsewhere: begin") == 1 and page.count("## Training") == 1
-    assert os.listdir(docs) == ["gpu_perf.md"]
+    assert os.listdir(docs) == ["figures.md"]
 
 
 def test_operators_of_a_gpu_on_the_cpu(monkeypatch):
