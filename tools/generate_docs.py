@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the library: docs/env_var.md, docs/operators.md, docs/passes.md, and type stubs of the operator modules.
+"""Writes what is derived from the library: the pages env_var.md, operators.md and passes.md in docs,
+and type stubs of the operator modules.
 
     ./dev docs [--check]
 
@@ -48,6 +49,52 @@ def default_of(type_text):
 
 # ---- pages
 
+PASSES_PAGE = """\
+# Passes of the plan compiler
+
+Generated from the library by `./dev docs`; do not edit.
+
+A bound symbol or a hybridized block becomes a plan. On the way these passes rewrite its graph, in
+this order. All of them are on.
+
+- `MXNET_PLAN_PASSES_OFF=name,name` leaves some out.
+- `MXNET_PLAN_LOG_PASSES=name` (or `all`) prints the graph before and after.
+- `executor.debug_str()`, `executor.plan_stats()` and `executor.get_optimized_symbol()` say what
+  they did to one plan. [explain](explain.md) shows it as a page.
+
+Saved parameters never change. A plan holds only what its outputs and the wanted gradients need:
+nodes that nobody reads are gone before the first pass and after each.
+
+How far results with passes may be from those without:
+
+- Inference of whole networks in float32 agrees to 1e-5 of the largest result.
+- What one pass makes agrees with what it replaces to 2e-5, relative and absolute, and so do its
+  gradients. Behind convolutions in training it is 1e-4.
+- Pointwise groups and removed identities agree to the bit.
+- In training, rounding grows where BatchNorm divides by the deviation of few values, as it does
+  between any two orders of summation.
+
+These tests check that: `test_passes.py`, `test_pointwise_passes.py`, `test_norm_passes.py`,
+`test_attention_passes.py`, `test_attention_dropout.py` and `test_interleaved_passes.py` in
+`tests/python`. [How to write a pass](guide/write_a_pass.md) has an example.
+""".split("\n")
+
+def wrapped(text):
+    """Lines of at most 100 columns, none of which begins as a list, heading or quotation does."""
+    lines = []
+    for line in text.split("\n"):
+        together = r"(?:`[^`]*`|\S)+" if not line.startswith("`") else r"\S+"   # a signature may be cut
+        words = re.findall(together, line) if len(line) > 100 else [line]
+        lines.append(words[0] if words else "")
+        for word in words[1:]:
+            begins_block = re.fullmatch(r"[-+*=]+|[#>|].*|\d+[.)]", word)
+            if len(lines[-1]) + 1 + len(word) > 100 and not begins_block:
+                lines.append(word)
+            else:
+                lines[-1] += " " + word
+    return lines
+
+
 def cell(text):
     return text.replace("|", "\\|").replace("\n", " ")
 
@@ -59,12 +106,13 @@ def operator_section(info, aliases):
             continue
         default = default_of(kind)
         arguments.append(name if default is None else f"{name}={default}")
-    lines = ["", f"## {info.name}", "", f"`{info.name}({', '.join(arguments)})`", "", info.doc or ""]
+    signature = f"`{info.name}({', '.join(arguments)})`"
+    lines = ["", f"## {info.name}", "", *wrapped(signature), "", *wrapped(info.doc or "")]
     if aliases:
-        lines += ["", "Also called: " + ", ".join(f"`{a}`" for a in aliases) + "."]
+        lines += ["", *wrapped("Also called: " + ", ".join(f"`{a}`" for a in aliases) + ".")]
     accepted = dtypes(info)
     if accepted:
-        lines += ["", "Dtypes: " + ", ".join(accepted) + "."]
+        lines += ["", *wrapped("Dtypes: " + ", ".join(accepted) + ".")]
     if info.params:
         lines += ["", "| parameter | type | meaning |", "|---|---|---|"]
         lines += [f"| `{name}` | {cell(kind)} | {cell(doc)} |" for name, kind, doc in info.params]
@@ -74,9 +122,10 @@ def operator_section(info, aliases):
 def operators_page():
     listed = list(records())
     lines = ["# Operators", "", "Generated from the operator records by `./dev docs`; do not edit.", "",
-             f"{len(listed)} operators under {sum(1 + len(a) for _, a in listed)} names. `mx.nd.NAME` runs one at once, `mx.sym.NAME` puts it into a graph;",
-             "names that begin with `_` live in `mx.nd._internal` or in the module that their prefix names (`_contrib_`, `_linalg_`, `_random_`, ...).",
-             "Arrays come first, then parameters. *Dtypes* are those accepted for the first array; where none are named, any."]
+             f"{len(listed)} operators under {sum(1 + len(a) for _, a in listed)} names. `mx.nd.NAME` runs one at once,",
+             "`mx.sym.NAME` puts it into a graph. Names that begin with `_` live in `mx.nd._internal`, or in the",
+             "module that their prefix names (`_contrib_`, `_linalg_`, `_random_`, ...). Arrays come first, then",
+             "parameters. *Dtypes* are those accepted for the first array; where none are named, any."]
     for info, aliases in listed:
         lines += operator_section(info, aliases)
     return "\n".join(lines) + "\n"
@@ -86,16 +135,7 @@ def passes_page():
     count, texts = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
     check_call(_LIB.MXListPlanPasses(ctypes.byref(count), ctypes.byref(texts)))
     words = [texts[i].decode() for i in range(count.value)]
-    lines = ["# Passes of the plan compiler", "", "Generated from the library by `./dev docs`; do not edit.", "",
-             "A bound symbol or hybridized block becomes a plan; on the way these passes rewrite its graph, in this order. All of them are on:",
-             "`MXNET_PLAN_PASSES_OFF=name,name` leaves some out, `MXNET_PLAN_LOG_PASSES=name` (or `all`) prints the graph before and after.",
-             "What they did to one plan: `executor.debug_str()`, `executor.plan_stats()`, `executor.get_optimized_symbol()`. Saved parameters never change.", "",
-             "A plan holds only what its outputs and the wanted gradients need: nodes that nobody reads are gone before the first pass and after each.",
-             "float32 results of whole networks agree with those without passes to 1e-5 of the largest result in inference; what one pass makes agrees with what it",
-             "replaces to 2e-5 (relative and absolute; 1e-4 behind convolutions in training; pointwise groups and removed identities to the bit), gradients too:",
-             "`tests/python/test_passes.py`, `test_pointwise_passes.py`, `test_norm_passes.py`, `test_attention_passes.py`, `test_attention_dropout.py` and `test_interleaved_passes.py` check that. In training, rounding",
-             "grows where BatchNorm divides by the deviation of few values, as between any two orders of summation.", "",
-             "| pass | what it does |", "|---|---|"]
+    lines = [*PASSES_PAGE, "| pass | what it does |", "|---|---|"]
     lines += [f"| `{name}` | {cell(text)} |" for name, text in zip(words[::2], words[1::2])]
     return "\n".join(lines) + "\n"
 

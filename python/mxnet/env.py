@@ -62,13 +62,15 @@ def _code(text):
 
 def _markdown(rows):
     lines = ["# Environment variables", "",
-             "Generated from `include/mxnet/env_table.inc` by `python -m mxnet.env --markdown`; do not edit.", "",
-             "A variable is read once, when the library is loaded. An empty value means the default. A value that is not accepted",
-             "stops the import with the variable, its value and what is accepted; a name that begins with `MXNET_` and is not listed",
-             "here is reported once, with the nearest name. `python -m mxnet.env` lists values in effect and their source.", "",
-             "`mx.util.set_env(name, value)` and `MXSetEnv` change a variable of the running process, except those marked *start*.",
-             "`cores` is the number of processors that the process may use, `all` every bit. A default of `= NAME` follows that",
-             "variable. Of an older and a newer name of the same setting the newer one wins."]
+             "Generated from `include/mxnet/env_table.inc` by `./dev docs`; do not edit.", "",
+             "A variable is read once, when the library is loaded. An empty value means the default. A value",
+             "that is not accepted stops the import; the error says what is accepted. A name that begins with",
+             "`MXNET_` and is not listed here is reported once, with the nearest name. `python -m mxnet.env`",
+             "lists the values in effect and where they come from.", "",
+             "`mx.util.set_env(name, value)` and `MXSetEnv` change a variable of the running process, except",
+             "those marked *start*. `cores` is the number of processors that the process may use, `all` every",
+             "bit. A default of `= NAME` follows that variable. Of an older and a newer name of the same",
+             "setting the newer one wins."]
     groups = [*dict.fromkeys(row["group"] for row in rows)]      # a group is one table wherever its rows stand
     group = None
     for row in sorted(rows, key=lambda row: groups.index(row["group"])):
