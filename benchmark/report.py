@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import tempfile
+import textwrap
 
 COLORS = ("#d62728", "#8c8c8c", "#4d4d4d", "#f2a65a", "#b5651d", "#e3c57b", "#4c78a8", "#59a14f")
 
@@ -98,8 +99,13 @@ def measured_limits(root, threads, *options):
 
 def markdown(mode, rows, names, description, notes, seconds):
     title = {"score": "Inference", "train": "Training"}[mode]
-    return "\n".join([f"# {title}", "", *(line + "  " for line in description), "", tables(mode, rows, names), "",
-                      *(f"Left out: {n}  " for n in notes), f"Total time: {seconds / 60:.1f} min.", ""])
+
+    def items(texts):
+        return [line for text in texts
+                for line in textwrap.wrap(f"- {text}", 98, subsequent_indent="  ", break_on_hyphens=False)]
+
+    return "\n".join([f"# {title}", "", *items(description), "", tables(mode, rows, names), "",
+                      *items([f"Left out: {n}" for n in notes]), f"Total time: {seconds / 60:.1f} min.", ""])
 
 
 def svg(mode, rows, names):
