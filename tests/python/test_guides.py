@@ -27,3 +27,11 @@ def test_block_runs(source, line, tmp_path):
     program.write_text("\n" * (line - 1) + source)   # so that errors name the page's lines
     done = subprocess.run([sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+
+
+def test_readme_links_every_page():
+    with open(os.path.join(TREE, "README.md"), encoding="utf-8") as f:
+        linked = set(re.findall(r"\]\(([^)#]+\.md)\)", f.read()))
+    pages = glob.glob(os.path.join(TREE, "docs", "**", "*.md"), recursive=True)
+    missing = {os.path.relpath(page, TREE) for page in pages} - linked
+    assert not missing, f"README.md does not link {sorted(missing)}"
