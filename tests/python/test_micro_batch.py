@@ -10,9 +10,9 @@ from test_passes import bind, off, run
 SIZE = 112   # 16 channels of such images are 0.8 MB: a batch of 24 is more than what a node may fill of any cache
 
 
-def turns(e):
+def micro_batches(e):
     """{name of a node: how often it runs} of the nodes that run more than once."""
-    return {m.group(1): int(m.group(2)) for m in re.finditer(r'"(\w+)" \(.*\) in (\d+) turns', e.debug_str())}
+    return {m.group(1): int(m.group(2)) for m in re.finditer(r'"(\w+)" \(.*\) in (\d+) micro_batches', e.debug_str())}
 
 
 def conv(x, name, filters=16, size=3, **kwargs):
@@ -29,11 +29,11 @@ def stack(x, tag=""):
 def compare(net, shapes, sliced=True, **kwargs):
     with off("micro_batch"):
         plain = bind(net, shapes, **kwargs)
-        assert not turns(plain)
+        assert not micro_batches(plain)
         expected = run(plain)
     e = bind(net, shapes, **kwargs)
     actual = run(e)
-    assert bool(turns(e)) == sliced, e.debug_str()
+    assert bool(micro_batches(e)) == sliced, e.debug_str()
     for a, b in zip(actual, expected):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4 * max(1, abs(b).max()))
     again = run(e)   # pointers are where they were
@@ -48,8 +48,8 @@ def test_results_and_memory(batch):
     net = mx.sym.FullyConnected(mx.sym.Pooling(stack(mx.sym.var("data")), global_pool=True, pool_type="avg", kernel=(1, 1)), num_hidden=5, name="head")
     e, plain = compare(net, {"data": (batch, 3, SIZE * (1 if batch > 2 else 4), SIZE * (1 if batch > 2 else 4))})
     assert e.plan_stats()["arena_bytes"] < 0.8 * plain.plan_stats()["arena_bytes"]
-    assert "head" not in turns(e)
-    assert all(batch % t == 0 for t in turns(e).values())
+    assert "head" not in micro_batches(e)
+    assert all(batch % t == 0 for t in micro_batches(e).values())
 
 
 def test_a_small_batch_is_computed_at_once():
@@ -62,7 +62,7 @@ def test_results_from_the_middle():
     first = conv(x, "first")
     second = conv(mx.sym.relu(first), "second")
     third = conv(mx.sym.tanh(second), "third", filters=4)
-    whole = mx.sym.sum(second, axis=0)    # reads what a run wrote in turns
+    whole = mx.sym.sum(second, axis=0)    # reads what a run wrote batch by batch
     compare(mx.sym.Group([third, first, whole, mx.sym.FullyConnected(third + 1, num_hidden=3)]), {"data": (24, 3, SIZE, SIZE)})
 
 
@@ -82,8 +82,8 @@ def test_what_mixes_examples_is_computed_at_once():
         e, _ = compare(net, {"data": (24, 3, SIZE, SIZE)})
         for line in e.debug_str().splitlines():
             mixes = any(f" {op} " in line for op in ("softmax", "reverse", "sum", "broadcast_add")) or "dim=0" in line
-            assert not (mixes and "turns" in line), (what, line)
-        assert not any(name.startswith(("concat", "batchnorm")) for name in turns(e)), (what, turns(e))
+            assert not (mixes and "micro_batches" in line), (what, line)
+        assert not any(name.startswith(("concat", "batchnorm")) for name in micro_batches(e)), (what, micro_batches(e))
 
 
 def test_other_inputs_and_new_parameters():
@@ -111,10 +111,10 @@ def test_explain_counts_the_whole_batch():
     x = mx.nd.random.uniform(shape=(24, 3, SIZE, SIZE))
     plan = net.explain(x, runs=1).plan
     nodes = [n for n in plan["nodes"] if "onvolution" in n["op"]]
-    assert len(nodes) == 2 and all(n["turns"] > 1 and n["nanoseconds"] for n in nodes)
+    assert len(nodes) == 2 and all(n["micro_batches"] > 1 and n["nanoseconds"] for n in nodes)
     for n, (c, k) in zip(nodes, ((3, 16), (16, 8))):
         assert n["flops"] >= 2 * 24 * SIZE * SIZE * 9 * c * k
-        assert n["inputs"][0]["shape"][0] * n["turns"] == 24
+        assert n["inputs"][0]["shape"][0] * n["micro_batches"] == 24
         assert n["bytes"] >= 4 * 24 * SIZE * SIZE * (c + k)
     np.testing.assert_array_equal(net(x[5:6]).asnumpy().shape, (1, 8, SIZE, SIZE))
 
@@ -123,7 +123,7 @@ def test_monitors_and_single_nodes():
     net = conv(mx.sym.relu(conv(mx.sym.var("data"), "a")), "b", filters=8)
     e = bind(net, {"data": (24, 3, SIZE, SIZE)})
     expected = run(e)[0]
-    assert turns(e)
+    assert micro_batches(e)
     seen = []
     e.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
     np.testing.assert_allclose(run(e)[0], expected, rtol=1e-4, atol=1e-3)
@@ -131,7 +131,7 @@ def test_monitors_and_single_nodes():
     mx.util.set_env("MXNET_EXEC_BULK_EXEC_INFERENCE", "0")
     try:
         single = bind(net, {"data": (24, 3, SIZE, SIZE)})
-        assert not turns(single)   # every node is an operation of the engine's own
+        assert not micro_batches(single)   # every node is an operation of the engine's own
         np.testing.assert_allclose(run(single)[0], expected, rtol=1e-4, atol=1e-3)
     finally:
         mx.util.set_env("MXNET_EXEC_BULK_EXEC_INFERENCE", "1")
