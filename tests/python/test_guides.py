@@ -1,4 +1,5 @@
-"""Each ```python block of README.md and docs/guide runs as a program of its own; shell blocks are not run."""
+"""Each ```python block of README.md and docs/guide runs as a program of its own; shell blocks do
+not run."""
 import glob
 import os
 import re
