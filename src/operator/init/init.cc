@@ -4,6 +4,7 @@
 #include "operator/init/gpu_fill.h"
 #include "operator/legacy_shape.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -256,6 +257,7 @@ Op& InitRecord(Op& op, const char* text) { return op.describe(text).set_inputs({
 template <int kValue>
 Op& ConstantRecord(Op& op, const char* text) {
   return InitRecord(op, text)
+      .set_trait(Role::kConstant)
       .set_param<InitParam>()
       .set_infer_shape(GivenShape<InitParam>)
       .set_infer_type(GivenType<InitParam>)
@@ -269,6 +271,7 @@ Op& ConstantRecord(Op& op, const char* text) {
   ConstantRecord<1>(Op::Register("_npi_ones"), "An array of ones.");
   InitRecord(Op::Register("_zeros_without_dtype"),
              "An array of zeros whose element type follows from its use; float32 when nothing says it.")
+      .set_trait(Role::kConstant)
       .set_param<InitWithoutDTypeParam>()
       .set_infer_shape(GivenShape<InitWithoutDTypeParam>)
       .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
@@ -284,6 +287,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_kernel(Constant<0>);
   InitRecord(Op::Register("_full"), "An array whose elements all have one value.")
       .alias("_npi_full")
+      .set_trait(Role::kConstant)
       .set_param<FullParam>()
       .set_infer_shape(GivenShape<FullParam>)
       .set_infer_type(GivenType<FullParam>)
@@ -292,6 +296,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       });
   Op::Register("_npi_full_like")
       .describe("An array of one value with the shape of another.")
+      .set_trait(Role::kConstant)
       .set_param<FullLikeParam>()
       .set_inputs({"a"})
       .set_shape_only_from(0)

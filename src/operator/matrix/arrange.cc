@@ -5,6 +5,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -265,6 +266,11 @@ Op& OtherWay(Op& op, const char* text, const char* gradient) {
   SpreadRecord<RepeatWalk, RepeatParam>("repeat", "_backward_repeat", "Every entry several times in a row.")
       .alias("_np_repeat")
       .alias("_npi_repeat")
+      .set_trait(Role::kRepeat)
+      .set_trait(ViewOf<RepeatView>{[](const Attrs& a) {
+        const auto& axis = a.get<RepeatParam>().axis;
+        return axis.has_value() ? RepeatView{axis.value()} : RepeatView{};
+      }})
       .set_infer_shape(RepeatShape);
   for (const char* name : {"reverse", "_npi_flip"})
     OtherWay(Op::Register(name), "The order of entries turned around along some dimensions.", name)

@@ -2,6 +2,7 @@
 // gradients of those.
 #include "operator/matrix/matmul.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -210,7 +211,12 @@ Op& DotRecord(const std::string& name, const std::string& backward, const char* 
       .alias("_sparse_dot");
   DotRecord<BatchDotViews>("batch_dot", "_backward_batch_dot",
                            "Products of the matrices in the last two dimensions, one for each index of the others.")
-      .alias("_npx_batch_dot");
+      .alias("_npx_batch_dot")
+      .set_trait(Role::kBatchedMatrixProduct)
+      .set_trait(ViewOf<MatrixProductView>{[](const Attrs& a) {
+        const auto& p = a.get<DotParam>();
+        return MatrixProductView{p.transpose_a, p.transpose_b};
+      }});
   return true;
 }();
 

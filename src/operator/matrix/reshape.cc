@@ -5,6 +5,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 
@@ -348,7 +349,13 @@ bool SqueezeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 Op& ShapeOnly(Op& op, const char* text, const char* input) {
-  return op.describe(text).set_inputs({input}).set_inplace({{0, 0}}).set_gradient(ReshapeBack).set_kernel(CopyThrough);
+  return op.describe(text)
+      .set_inputs({input})
+      .set_inplace({{0, 0}})
+      .set_gradient(ReshapeBack)
+      .set_kernel(CopyThrough)
+      .set_trait(Role::kReshape)
+      .set_trait(GivesInput{});
 }
 
 [[maybe_unused]] const bool registered = [] {

@@ -2,6 +2,7 @@
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/axes.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -90,6 +91,8 @@ void SizeArray(KernelArgs& a) {
       .set_param<ReshapeLikeParam>()
       .set_inputs({"lhs", "rhs"})
       .set_inplace({{0, 0}})
+      .set_trait(Role::kReshape)
+      .set_trait(GivesInput{})
       .set_infer_shape(ReshapeLikeShape)
       .set_infer_type(LhsType)
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -6,6 +6,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/matrix/slice_param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -307,6 +308,7 @@ Op& TakeBackRecord(const char* name, const char* forward) {
   TakeRecord("slice_like", "The leading entries of dimensions, as many as another array has.", "_backward_slice_like")
       .alias("_npx_slice_like")
       .set_shape_only_from(1)
+      .set_trait(GivesInput{})
       .set_param<SliceLikeParam>()
       .set_inputs({"data", "shape_like"})
       .set_infer_shape(TakeShape<SliceLikeBox>)

@@ -4,6 +4,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -86,11 +87,22 @@ void PermuteKernel(KernelArgs& a) {
 }
 
 template <Axes (*kAxes)(const Attrs&, int)>
+bool MovesNothing(const Attrs& attrs, const Shape& shape, bool) {
+  const Axes axes = kAxes(attrs, shape.ndim());
+  for (int i = 0; i < shape.ndim(); ++i)
+    if (axes[i] != i) return false;
+  return true;
+}
+
+template <Axes (*kAxes)(const Attrs&, int)>
 Op& PermuteRecord(const char* name, const char* text, const char* input, const char* gradient) {
   return Op::Register(name)
       .describe(text)
       .set_inputs({input})
       .set_infer_shape(PermuteShape<kAxes>)
+      .set_trait(Role::kTranspose)
+      .set_trait(Permutation{kAxes})
+      .set_trait(GivesInput{MovesNothing<kAxes>})
       .set_gradient([gradient](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
         return std::vector<NodeEntry>{NodeEntry{MakeNodeLike(gradient, *node, {ograds[0]}), 0, 0}};
       })

@@ -7,6 +7,7 @@
 
 #include "mxnet/op.h"
 #include "operator/pointwise/rows.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -36,6 +37,9 @@ ParamOps RegisterUnaryParam(const std::string& name, int row, ParamsFn params);
 /* Of an operator with a number as one operand. Exactly that number: read from text it may be off by
  * some units in the last place of a double. */
 AttrsPtr NumberAttrs(const std::string& op, double number);
+
+/* What operators over a row compute (src/operator/traits.h). */
+Role RoleOfRow(int row);
 
 /* Output bool, whatever the input. */
 bool BoolOutputType(const Attrs&, std::vector<int>* in, std::vector<int>* out);

@@ -201,7 +201,7 @@ const bool kRegistered = [] {
     op.describe("Computes " + std::string(row.expression) + " for every pair of elements" +
                 (e.broadcast ? ", broadcasting the inputs." : " of two equally shaped inputs."));
     op.set_inputs({e.inputs[0], e.inputs[1]}).set_infer_shape(e.broadcast ? BroadcastInputsShape : ElemwiseShape);
-    op.set_inplace({{0, 0}, {1, 0}}).set_supports_add();
+    op.set_inplace({{0, 0}, {1, 0}}).set_supports_add().set_trait(RoleOfRow(e.row));
     if (!e.broadcast) op.set_layout(LayoutRule::kAgnostic);
     const bool promotes = e.result == Result::kPromote || e.result == Result::kTrueDivide;
     const bool no_bool = e.row == k_sub || e.row == k_mod || e.row == k_fmod || e.row == k_floor_divide;

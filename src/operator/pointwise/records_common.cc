@@ -147,7 +147,7 @@ Op& RegisterUnary(const std::string& name, int id, const char* input_name) {
   Op& op = Op::Register(name);
   op.describe("Computes " + std::string(row.expression) + " for every element x.");
   op.set_inputs({input_name}).set_infer_shape(ElemwiseShape).set_infer_type(SameType).set_inplace({{0, 0}}).set_dtypes(NumberTypes());
-  op.set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_trait(RoleOfRow(id));
   const bool exact = row.exact();
   op.set_kernel([id, exact](KernelArgs& a) {
     const int compute = ComputeFor(a.in[0].dtype, exact);

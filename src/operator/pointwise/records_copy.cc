@@ -91,6 +91,7 @@ Op& RegisterFillLike(const std::string& name, double value) {
       .set_supports_add()
       .set_zero_gradient()
       .set_shape_only_from(0)
+      .set_trait(Role::kConstant)
       .set_kernel([value](KernelArgs& a) {
         if (a.req[0] == OpReq::kNull) return;
         if (value == 0 && !a.run.ctx.is_gpu()) {
@@ -198,10 +199,14 @@ bool LhsType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 }
 
 const bool kRegistered = [] {
-  AddAliases(&RegisterCopy("_copy", "data", "A copy.").set_gradient(PassGradient), "identity");
-  RegisterCopy("_np_copy", "a", "A copy.").set_gradient(PassGradient);
-  RegisterCopy("_npi_copy", "a", "A copy.").set_gradient(PassGradient);
-  AddAliases(&RegisterCopy("BlockGrad", "data", "A copy through which no gradient flows.").set_zero_gradient(),
+  AddAliases(&RegisterCopy("_copy", "data", "A copy.").set_gradient(PassGradient).set_trait(Role::kCopy).set_trait(GivesInput{}),
+             "identity");
+  for (const char* name : {"_np_copy", "_npi_copy"})
+    RegisterCopy(name, "a", "A copy.").set_gradient(PassGradient).set_trait(Role::kCopy).set_trait(GivesInput{});
+  AddAliases(&RegisterCopy("BlockGrad", "data", "A copy through which no gradient flows.")
+                  .set_zero_gradient()
+                  .set_trait(Role::kStopGradient)
+                  .set_trait(GivesInput{}),
              "stop_gradient _npx_stop_gradient _sparse_stop_gradient");
   AddAliases(&RegisterCopy("make_loss", "data", "A copy whose gradient is 1, whatever comes from above: the end of a symbolic loss.")
                   .set_outputs({"loss"})
@@ -216,6 +221,7 @@ const bool kRegistered = [] {
     Op& op = Op::Register(name);
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
+    op.set_trait(Role::kCast).set_trait(GivesInput{});
     op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers.\n\n"
                                  "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest "
                                  "number, of which narrower types keep\n"
@@ -231,6 +237,8 @@ MXNET_REGISTER_OP(_backward_cast)
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
     .set_shape_only_from(1)
+    .set_trait(Role::kCast)
+    .set_trait(GivesInput{})
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {  // data may have another shape: only its dtype matters
       AssignShape(attrs, "output", &(*out)[0], (*in)[0]);
       AssignShape(attrs, "gradient", &(*in)[0], (*out)[0]);
@@ -261,6 +269,7 @@ MXNET_REGISTER_OP(amp_multicast)
     .set_outputs({"output"}, [](const Attrs& a) { return a.get<AmpMulticastParam>().num_outputs; })
     .set_infer_shape(MulticastShape)
     .set_infer_type(MulticastType)
+    .set_trait(Role::kCastTogether)
     .set_supports_add()
     .set_gradient(CastGradient)
     .set_kernel([](KernelArgs& a) {
@@ -298,6 +307,7 @@ MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
     .set_shape_only_from(1)
     .set_infer_shape(LikeShape)
     .set_infer_type(LhsType)
+    .set_trait(GivesInput{})
     .set_inplace({{0, 0}})
     .set_supports_add()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

@@ -208,6 +208,7 @@ const bool kRegistered = [] {
     op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
     op.set_infer_type(ScalarType(e.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
     op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes());
+    op.set_trait(WithNumber{RoleOfRow(e.row), e.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 
     const int id = e.row;
     const Result result = e.result;

@@ -36,6 +36,15 @@ Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepd
   return Shape(dims);
 }
 
+Role RoleOfReduction(Kind kind, bool mean) {
+  switch (kind) {
+    case kSum: return mean ? Role::kMean : Role::kSum;
+    case kMax: return Role::kMax;
+    case kMin: return Role::kMin;
+    default: return Role::kNone;
+  }
+}
+
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced) {
   int64_t results = 1;
   bool empty = false;
@@ -159,6 +168,9 @@ const bool kRegistered = [] {
     pointwise::AddAliases(&op, e.aliases);
     op.describe(e.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
     op.set_infer_shape(ReduceShape(e.kind == kMax || e.kind == kMin));
+    op.set_trait(RoleOfReduction(e.kind, e.mean)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
+      return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
+    }});
     const Kind kind = e.kind;
     const bool mean = e.mean;
     op.set_kernel([kind, mean](KernelArgs& a) {
@@ -284,6 +296,7 @@ std::vector<char> Repeated(const Shape& data, const Shape& like) {
 
 MXNET_REGISTER_OP(_sum_like)
     .set_shape_only_from(1)
+    .set_trait(GivesInput{})
     .describe("Sums the first input down to the shape of the second, undoing broadcasting; a copy when the shapes are equal.")
     .set_inputs({"data", "like"})
     .set_inplace({{0, 0}})
@@ -316,6 +329,8 @@ MXNET_REGISTER_OP(_sum_like)
 // (data, like) -> data broadcast to the shape of like
 MXNET_REGISTER_OP(_backward_sum_like)
     .set_shape_only_from(1)
+    .set_trait(Role::kBroadcast)
+    .set_trait(GivesInput{})
     .describe("Broadcasts the first input to the shape of the second.")
     .set_inputs({"data", "like"})
     .set_supports_add()

@@ -8,6 +8,7 @@
 
 #include "operator/param.h"
 #include "operator/reduce/reduce.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace reduce {
@@ -48,6 +49,8 @@ struct NormParam : public dmlc::Parameter<NormParam> {
 std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
 /* `legacy`: a result without dimensions becomes (1,). */
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
+/* What reductions of a kind compute (src/operator/traits.h). */
+Role RoleOfReduction(Kind kind, bool mean);
 /* Throws Error(kValue) when results would have nothing to come from (max of nothing). */
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);
 /* out (=, +=) data, seen as shape `kept`, broadcast to out. */

@@ -113,12 +113,18 @@ NodeEntry Spread(const NodePtr& node, const NodeEntry& e, const char* op = "_bac
 }
 NodeEntry CastLike(const NodeEntry& e, const NodeEntry& like) { return Simple("_backward_cast", {e, like}); }
 
+template <typename P>
+ReductionView ReadReduction(const Attrs& attrs, int ndim) {
+  return {Reduced<P>(attrs, ndim), attrs.get<P>().keepdims, attrs.get<P>().initial.has_value()};
+}
+
 void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
   Op& op = Op::Register(name);
   pointwise::AddAliases(&op, aliases);
   op.describe(mean ? "Arithmetic mean over axes." : kind == kSum ? "Sum over axes." : "Product over axes.");
   op.set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
+  op.set_trait(RoleOfReduction(kind, mean)).set_trait(Reduction{ReadReduction<NpSumParam>});
   op.set_kernel([kind, mean](KernelArgs& a) {
     const NpSumParam& p = a.param<NpSumParam>();
     const std::vector<char> reduced = Reduced<NpSumParam>(*a.attrs, a.in[0].shape.ndim());
@@ -150,6 +156,7 @@ void RegisterMax(const char* name, const char* aliases, Kind kind) {
   pointwise::AddAliases(&op, aliases);
   op.describe(kind == kMax ? "Largest element over axes; NaN when there is one." : "Smallest element over axes; NaN when there is one.");
   op.set_param<NpMaxParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add().set_infer_shape(NpMaxShape);
+  op.set_trait(RoleOfReduction(kind, false)).set_trait(Reduction{ReadReduction<NpMaxParam>});
   op.set_kernel([kind](KernelArgs& a) {
     const NpMaxParam& p = a.param<NpMaxParam>();
     Finish finish;

@@ -5,6 +5,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -107,11 +108,21 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
   return true;
 }();
 
+Role RoleOfType(const Attrs& a) {
+  switch (a.get<ActivationParam>().act_type) {
+    case kActRelu: return Role::kRelu;
+    case kActSigmoid: return Role::kSigmoid;
+    case kActTanh: return Role::kTanh;
+    default: return Role::kNone;
+  }
+}
+
 MXNET_REGISTER_OP(Activation)
     .describe(
         "Element by element: relu max(x, 0), sigmoid 1 / (1 + exp(-x)), softrelu log(1 + exp(x)), softsign x / (1 + |x|), tanh.\n\n"
         "The output has the shape and dtype of data: float16, bfloat16, float32 or float64.")
     .alias("_npx_activation")
+    .set_trait(RoleByParameters{RoleOfType})
     .set_param<ActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)

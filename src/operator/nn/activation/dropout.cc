@@ -12,6 +12,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/recompute.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -41,6 +42,11 @@ namespace {
 constexpr int64_t kGrain = 1 << 14;
 
 bool Active(const KernelArgs& a) { return a.is_train || a.param<DropoutParam>().mode == kAlways; }
+
+DropoutView ReadDropout(const Attrs& a) {
+  const auto& p = a.get<DropoutParam>();
+  return {p.p, p.mode == kAlways, p.axes.ndim() > 0};
+}
 
 // out = data * mask, the mask broadcast along axes of size 1.
 template <typename T>
@@ -166,6 +172,9 @@ MXNET_REGISTER_OP(Dropout)
         "identity otherwise.\n\n"
         "Along `axes` one decision is shared. float16, bfloat16, float32 and float64.")
     .alias("_npx_dropout")
+    .set_trait(Role::kDropout)
+    .set_trait(ViewOf<DropoutView>{ReadDropout})
+    .set_trait(GivesInput{[](const Attrs& a, const Shape&, bool training) { return ReadDropout(a).DropsNothing(training); }})
     .set_param<DropoutParam>()
     .set_inputs({"data"})
     .set_outputs({"output", "mask"}, nullptr, [](const Attrs&) { return 1; })

@@ -10,6 +10,7 @@
 #include "operator/param.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/random_philox.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -315,6 +316,7 @@ MXNET_REGISTER_OP(LeakyReLU)
         "drawn from [lower_bound, upper_bound) in training and their mean otherwise (Xu et al. 2015).\n\n"
         "gamma has shape (channels,), (1,) or that of data. float16, bfloat16, float32 and float64.")
     .alias("_npx_leaky_relu")
+    .set_trait(RoleByParameters{[](const Attrs& a) { return Type(a) == kGelu ? Role::kGelu : Role::kNone; }})
     .set_param<LeakyReLUParam>()
     .set_inputs({"data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_outputs({"output", "mask"}, Outputs)

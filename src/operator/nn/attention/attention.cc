@@ -15,6 +15,7 @@
 #include "operator/nn/activation/dropout_kernels.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/softmax_kernels.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -407,6 +408,7 @@ Op& WithParser(Op& op) {
         .set_infer_type(InferAttentionType)
         .set_dtypes({kFloat32, kFloat16, kBfloat16})
         .set_expensive_to_recompute()
+        .set_trait(Role::kAttention)
         .set_flops([](const Attrs& a, Span<const TBlob> in, Span<const TBlob>) { return Flops(a, in, 0, false); })
         .set_gradient(Gradient)
         .set_kernel(Forward);

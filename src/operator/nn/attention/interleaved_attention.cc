@@ -2,6 +2,7 @@
 #include "operator/nn/attention/interleaved_attention.h"
 
 #include "operator/nn/common/nn_common.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -11,6 +12,11 @@ MXNET_REGISTER_PARAM(InterleavedParam);
 namespace {
 
 int Heads(const Attrs& a) { return a.get<InterleavedParam>().heads; }
+
+template <bool kSelf>
+InterleavedView ReadInterleaved(const Attrs& a) {
+  return {Heads(a), kSelf};
+}
 
 // Checks (steps, batch, heads * parts * size); returns false when something is open.
 bool CheckProjection(const Attrs& attrs, const char* name, const Shape& s, int parts) {
@@ -75,6 +81,8 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_qk)
         "queries_keys_values: (steps, batch, heads * 3 * size), per head the query, the key and the value. Output: (batch * heads, steps, "
         "steps).")
     .alias("_npx_interleaved_matmul_selfatt_qk")
+    .set_trait(Role::kAttentionScores)
+    .set_trait(ViewOf<InterleavedView>{ReadInterleaved<true>})
     .set_param<InterleavedParam>()
     .set_inputs({"queries_keys_values"})
     .set_infer_shape(SelfScoresShape)
@@ -87,6 +95,8 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_selfatt_valatt)
         "queries_keys_values: (steps, batch, heads * 3 * size); attention: (batch * heads, steps, steps). Output: (steps, batch, heads * "
         "size).")
     .alias("_npx_interleaved_matmul_selfatt_valatt")
+    .set_trait(Role::kAttentionValues)
+    .set_trait(ViewOf<InterleavedView>{ReadInterleaved<true>})
     .set_param<InterleavedParam>()
     .set_inputs({"queries_keys_values", "attention"})
     .set_infer_shape(SelfValuesShape)
@@ -99,6 +109,8 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_qk)
         "queries: (query steps, batch, heads * size); keys_values: (steps, batch, heads * 2 * size), per head the key and the value.\n"
         "Output: (batch * heads, query steps, steps).")
     .alias("_npx_interleaved_matmul_encdec_qk")
+    .set_trait(Role::kAttentionScores)
+    .set_trait(ViewOf<InterleavedView>{ReadInterleaved<false>})
     .set_param<InterleavedParam>()
     .set_inputs({"queries", "keys_values"})
     .set_infer_shape(CrossScoresShape)
@@ -111,6 +123,8 @@ MXNET_REGISTER_OP(_contrib_interleaved_matmul_encdec_valatt)
         "keys_values: (steps, batch, heads * 2 * size); attention: (batch * heads, query steps, steps). Output: (query steps, batch, heads "
         "* size).")
     .alias("_npx_interleaved_matmul_encdec_valatt")
+    .set_trait(Role::kAttentionValues)
+    .set_trait(ViewOf<InterleavedView>{ReadInterleaved<false>})
     .set_param<InterleavedParam>()
     .set_inputs({"keys_values", "attention"})
     .set_infer_shape(CrossValuesShape)

@@ -2,6 +2,7 @@
 #include "operator/nn/convolution/convolution.h"
 
 #include "operator/nn/common/nn_common.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -195,6 +196,7 @@ MXNET_REGISTER_OP(Convolution)
         "are the\n"
         "last dimension of data, weight and output. float16, bfloat16, float32 and float64.")
     .alias("_npx_convolution")
+    .set_trait(Role::kConvolution)
     .set_param<ConvolutionParam>()
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)
     .set_infer_shape(ConvolutionShape)

@@ -2,6 +2,7 @@
 #include "operator/nn/dense/fully_connected.h"
 
 #include "operator/nn/common/nn_common.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -64,6 +65,7 @@ MXNET_REGISTER_OP(FullyConnected)
         "with\n"
         "flatten=False, that of data with the last dimension replaced by num_hidden. float16, bfloat16, float32 and float64.")
     .alias("_npx_fully_connected")
+    .set_trait(Role::kDense)
     .alias("_sparse_FullyConnected")
     .set_param<FullyConnectedParam>()
     .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return a.get<FullyConnectedParam>().no_bias ? 2 : 3; })

@@ -7,6 +7,7 @@
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/recompute.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -254,7 +255,7 @@ void Register(const char* name, const char* backward, const char* again, const s
 
 [[maybe_unused]] const bool registered = [] {
   Register<false>("BatchNorm", "_backward_BatchNorm", "_backward_BatchNorm_recompute", kText);
-  Op::Register("BatchNorm").set_expensive_to_recompute().alias("_npx_batch_norm");
+  Op::Register("BatchNorm").set_expensive_to_recompute().alias("_npx_batch_norm").set_trait(Role::kBatchNorm);
   Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", "_backward_BatchNormWithReLU_recompute",
                  std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
   Op::Register("_contrib_BatchNormWithReLU").set_expensive_to_recompute().alias("_npx_batch_norm_with_relu");

@@ -9,6 +9,7 @@
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -168,6 +169,7 @@ MXNET_REGISTER_OP(LayerNorm)
         "With output_mean_var the mean and sqrt(variance + eps) are returned too, with a dimension of size 1 at the axis. float16, "
         "bfloat16, float32, float64.")
     .alias("_npx_layer_norm")
+    .set_trait(Role::kLayerNorm)
     .set_param<LayerNormParam>()
     .set_inputs({"data", "gamma", "beta"})
     .set_outputs({"output", "mean", "std"}, nullptr, [](const Attrs& a) { return a.get<LayerNormParam>().output_mean_var ? 3 : 1; })

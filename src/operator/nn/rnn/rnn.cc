@@ -3,6 +3,7 @@
 #include "operator/nn/rnn/rnn.h"
 
 #include "operator/nn/common/nn_common.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -116,6 +117,7 @@ MXNET_REGISTER_OP(RNN)
         "with state_outputs the last states follow. With sequence_length outputs behind the end are 0. float16, bfloat16, float32, "
         "float64.")
     .alias("_npx_rnn")
+    .set_trait(Role::kRnn)
     .set_param<RNNParam>()
     .set_inputs({"data", "parameters", "state", "state_cell", "sequence_length"}, Inputs)
     .set_list_inputs(InputNames)

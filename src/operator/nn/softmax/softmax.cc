@@ -4,6 +4,7 @@
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -214,6 +215,11 @@ constexpr char kBackwardSoftmax[] = "_backward_softmax", kBackwardLogSoftmax[] =
 
 int Inputs(const Attrs& a) { return UsesLength(a) ? 2 : 1; }
 
+SoftmaxView ReadSoftmax(const Attrs& a) {
+  const auto& p = a.get<SoftmaxParam>();
+  return {p.axis, p.temperature.has_value(), p.dtype.has_value(), UsesLength(a)};
+}
+
 Op& Record(const char* name, std::vector<std::string> inputs, const char* text) {
   return Op::Register(name)
       .describe(std::string(text) +
@@ -273,11 +279,15 @@ std::vector<NodeEntry> LogSoftmaxSecondGradient(const NodePtr& node, const std::
 [[maybe_unused]] const bool registered = [] {
   Record("softmax", {"data", "length"}, "exp(data / temperature), divided by its sum along an axis.")
       .alias("_npx_softmax")
+      .set_trait(Role::kSoftmax)
+      .set_trait(ViewOf<SoftmaxView>{ReadSoftmax})
       .set_expensive_to_recompute()
       .set_gradient(Gradient<kBackwardSoftmax>)
       .set_kernel(Forward<kSoftmax>);
   Record("log_softmax", {"data"}, "The logarithm of softmax, computed without taking the logarithm of small numbers.")
       .alias("_npx_log_softmax")
+      .set_trait(Role::kLogSoftmax)
+      .set_trait(ViewOf<SoftmaxView>{ReadSoftmax})
       .set_expensive_to_recompute()
       .set_gradient(Gradient<kBackwardLogSoftmax>)
       .set_kernel(Forward<kLogSoftmax>);
@@ -503,6 +513,11 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   };
   forward("masked_softmax", "softmax over the elements whose mask is true; the others become 0.")
       .set_gradient(gradient("_backward_masked_softmax"))
+      .set_trait(Role::kMaskedSoftmax)
+      .set_trait(ViewOf<SoftmaxView>{[](const Attrs& a) {
+        const auto& p = a.get<MaskedSoftmaxParam>();
+        return SoftmaxView{p.axis, p.temperature.has_value()};
+      }})
       .set_kernel(MaskedForward<kSoftmax>);
   forward("masked_log_softmax", "log_softmax over the elements whose mask is true; the others become -inf.")
       .set_gradient(gradient("_backward_masked_log_softmax"))

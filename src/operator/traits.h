@@ -1,0 +1,192 @@
+/*
+ * What graph passes ask of an operator. A pass never looks at an operator's name or at the text of
+ * its attributes: it asks for the operator's role and for views of its parsed parameters.
+ *
+ * A role says what is computed, whatever the operator is called: elemwise_add, broadcast_add and
+ * _npi_add have the role kAdd. A record declares it with `.set_trait(Role::kAdd)`. Where the role
+ * depends on parameters (Activation with act_type relu), the record declares a RoleByParameters.
+ *
+ * A view is a small struct with the parameters that passes need, in their terms. A record that
+ * owns the parameter struct declares how it is read:
+ *   .set_trait(ViewOf<SoftmaxView>{[](const Attrs& a) {
+ *     const auto& p = a.get<SoftmaxParam>();
+ *     return SoftmaxView{p.axis, p.temperature.has_value(), p.dtype.has_value()};
+ *   }})
+ * and a pass asks `if (const auto softmax = View<SoftmaxView>(node))`.
+ *
+ * A trait without parameters is an empty struct; passes ask `op->trait<T>() != nullptr`.
+ */
+#ifndef MXNET_OPERATOR_TRAITS_H_
+#define MXNET_OPERATOR_TRAITS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+/*
+ * Roles are about output 0. An operator has a role only if it computes exactly that from all its
+ * inputs: operators with a number as one operand (_plus_scalar) have a WithNumber instead.
+ */
+enum class Role : uint8_t {
+  kNone,
+  // Two arrays, element by element. Of one shape or broadcast: the shapes tell.
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kMaximum,
+  kMinimum,
+  kPower,
+  // One array, element by element.
+  kNegative,
+  kReciprocal,
+  kSqrt,
+  kRsqrt,
+  kSquare,
+  kExp,
+  kLog,
+  kErf,
+  kTanh,
+  kSigmoid,
+  kRelu,
+  kGelu,
+  // The elements as they are, or in another dtype.
+  kCopy,
+  kStopGradient,
+  kCast,          // input 0 in the dtype of output 0
+  kCastTogether,  // several arrays, each to a common dtype: output i is input i
+  // The same elements in the same order, another shape (Reshape, expand_dims, squeeze, ...).
+  kReshape,
+  kTranspose,  // see PermutationOf
+  kBroadcast,  // repeats dimensions of size 1, possibly after adding leading ones
+  kRepeat,     // repeats elements along an axis; see RepeatView
+  kSlice,
+  // Over axes; see ReductionView.
+  kSum,
+  kMean,
+  kMax,
+  kMin,
+  // An array of one value that does not depend on any input's contents.
+  kConstant,
+  // Layers.
+  kBatchedMatrixProduct,  // of the last two dimensions; see MatrixProductView
+  kSoftmax,
+  kLogSoftmax,
+  kMaskedSoftmax,
+  kDropout,
+  kLayerNorm,
+  kBatchNorm,
+  kDense,
+  kConvolution,
+  kAttention,        // the fused form
+  kAttentionScores,  // queries times keys of interleaved projections; see InterleavedView
+  kAttentionValues,  // weights times values of interleaved projections
+  kRnn,
+};
+
+struct RoleByParameters {
+  Role (*of)(const Attrs&);
+};
+
+/* kNone for variables and for operators that declare nothing. */
+Role RoleOf(const Node& node);
+/* Is `e` the first result of an operator with this role? */
+inline bool IsResultOf(const NodeEntry& e, Role role) { return e.index == 0 && RoleOf(*e.node) == role; }
+
+template <typename V>
+struct ViewOf {
+  V (*read)(const Attrs&);
+};
+template <typename V>
+std::optional<V> View(const Node& node) {
+  if (node.is_variable()) return std::nullopt;
+  const auto* view = node.op()->trait<ViewOf<V>>();
+  return view ? std::optional<V>(view->read(*node.attrs)) : std::nullopt;
+}
+
+// ---- numbers as operands
+
+/* role(x, number), or role(number, x) where the number comes first. */
+struct WithNumber {
+  Role role;
+  bool number_first;
+  double (*number)(const Attrs&);
+};
+/* The number beside which `node` computes role(x, number); nothing where it does not. */
+std::optional<double> NumberBeside(const Node& node, Role role, bool number_first = false);
+
+/* y = scale * x + shift with numbers. */
+struct Affine {
+  double scale = 1, shift = 0;
+};
+/* Of a node that adds, subtracts, multiplies or divides by a number, or negates. */
+std::optional<Affine> AffineOf(const Node& node);
+
+/* The c of y = x^c: square, sqrt, rsqrt, reciprocal, a power with a number, 1 / x. */
+std::optional<double> ExponentOf(const Node& node);
+
+// ---- moves and reductions
+
+/* Dimension i of the result is dimension axes[i] of the input. */
+struct Permutation {
+  std::vector<int> (*axes)(const Attrs&, int ndim);
+};
+/* Empty when the node is no transpose. */
+std::vector<int> PermutationOf(const Node& node, int ndim);
+
+struct ReductionView {
+  std::vector<char> reduced;  // by dimension of the input
+  bool keepdims = false;
+  bool initial = false;  // a number takes part
+};
+struct Reduction {
+  ReductionView (*of)(const Attrs&, int ndim);
+};
+std::optional<ReductionView> ReductionOf(const Node& node, int ndim);
+
+struct RepeatView {
+  std::optional<int> axis;  // none: of the flat array
+};
+
+// ---- layers
+
+struct MatrixProductView {
+  bool transpose_a = false, transpose_b = false;
+};
+
+struct SoftmaxView {
+  int axis = -1;
+  bool temperature = false, dtype = false, length = false;  // given?
+};
+
+struct DropoutView {
+  float p = 0;
+  bool always = false;  // in inference too
+  bool shares = false;  // one decision for several elements
+  /* Does it give what it gets? */
+  bool DropsNothing(bool training) const { return p == 0 || (!training && !always); }
+};
+
+/* Products of interleaved projections: queries, keys and values of one sequence side by side, or
+ * queries apart from keys and values. */
+struct InterleavedView {
+  int heads = 1;
+  bool self = false;  // one sequence
+};
+
+// ---- traits that tell passes what they may do
+
+/*
+ * Output 0 is input 0 unchanged where both have one shape and dtype, nobody reads the other outputs
+ * and `when` says so (null: always).
+ */
+struct GivesInput {
+  bool (*when)(const Attrs&, const Shape& shape, bool training) = nullptr;
+};
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_TRAITS_H_
