@@ -14,8 +14,9 @@
  */
 MXNET_C_DLL int MXExecutorExplain(ExecutorHandle handle, int runs, const char** out_json);
 MXNET_C_DLL int MXCachedOpExplain(CachedOpHandle handle, int num_inputs, NDArrayHandle* inputs, int runs, const char** out_json);
-/* {operator: [precision, parameter, [values]]} as JSON: 1 gains from 16 bits, 2 needs float32 (with
- * a parameter: for these values), 3 inputs share the widest dtype. */
+/* {operator: [precision, parameter, [values], is a loss]} as JSON: 1 gains from 16 bits, 2 needs
+ * float32 (with a parameter: for these values), 3 inputs share the widest dtype; a loss is the
+ * network's output at the same time, and true for the operator's own name, not for an alias. */
 MXNET_C_DLL int MXListOpPrecisions(const char** out_json);
 MXNET_C_DLL int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handle, uint32_t num_args, const int* arg_type_data,
                                         uint32_t num_ind_ptr, const int* ind_ptr, const int* target_dtype, const int cast_optional_params,

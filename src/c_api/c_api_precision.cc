@@ -50,7 +50,6 @@ int MXReducePrecisionSymbol(SymbolHandle sym_handle, SymbolHandle* ret_sym_handl
 
 int MXListOpPrecisions(const char** out_json) {
   API_BEGIN(out_json);
-  CheckPrecisions();
   std::string json = "{";
   auto add = [&json](const std::string& name, const std::string& rest) {
     json += (json.size() > 1 ? ", " : "") + QuoteJson(name) + ": " + rest;
@@ -60,12 +59,12 @@ int MXListOpPrecisions(const char** out_json) {
     if (const PrecisionCondition* c = PrecisionConditionOf(*op)) {
       rest = "[2, " + QuoteJson(c->parameter) + ", [";
       for (size_t i = 0; i < c->values.size(); ++i) rest += (i ? ", " : "") + QuoteJson(c->values[i]);
-      rest += "]]";
+      rest += "]";
     } else {
-      rest = "[" + std::to_string(static_cast<int>(PrecisionOf(*op))) + ", \"\", []]";
+      rest = "[" + std::to_string(static_cast<int>(PrecisionOf(*op))) + ", \"\", []";
     }
-    add(op->name, rest);
-    for (const auto& alias : op->aliases) add(alias, rest);
+    add(op->name, rest + (op->trait<LossAndOutput>() ? ", true]" : ", false]"));
+    for (const auto& alias : op->aliases) add(alias, rest + ", false]");
   }
   *out_json = GiveText(json + "}");
   API_END();

@@ -3,7 +3,6 @@
 #ifndef MXNET_OPERATOR_INITIAL_VALUE_H_
 #define MXNET_OPERATOR_INITIAL_VALUE_H_
 
-#include <functional>
 #include <string>
 
 #include "mxnet/op.h"
@@ -12,9 +11,11 @@ namespace mxnet {
 
 /* The attribute `__init__` that a variable without one gets when it becomes the input of that name;
  * empty: no wish. */
-using InitialValueFn = std::function<std::string(const Attrs& attrs, const std::string& input)>;
-/* Called by records while the library is loaded. */
-void NoteInitialValue(const std::string& op, InitialValueFn fn);
+using InitialValueFn = std::string (*)(const Attrs& attrs, const std::string& input);
+/* The trait of records that have such wishes. */
+struct InitialValues {
+  InitialValueFn of;
+};
 std::string InitialValue(const Attrs& attrs, const std::string& input);
 
 }  // namespace mxnet

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "operator/record_check.h"
+
 namespace mxnet {
 namespace {
 
@@ -20,6 +22,23 @@ struct Registry {
     return r;
   }
 };
+
+const Op* FindRegistered(const std::string& name) {
+  const auto& map = Registry::Get()->by_name;
+  const auto it = map.find(name);
+  return it == map.end() ? nullptr : it->second;
+}
+
+/* The registry for whoever asks for a record: all of them have been checked. A typo in one of them
+ * is an error of each use. */
+Registry* Checked() {
+  static Registry* const checked = [] {
+    Registry* r = Registry::Get();
+    for (const auto& op : r->ops) CheckRecord(*op, FindRegistered);
+    return r;
+  }();
+  return checked;
+}
 
 // Levenshtein distance, for suggestions in error messages.
 size_t EditDistance(const std::string& a, const std::string& b) {
@@ -108,9 +127,8 @@ const Kernel* Op::KernelFor(DeviceType dev) const {
 }
 
 const Op* Op::Find(const std::string& name) {
-  const auto& map = Registry::Get()->by_name;
-  auto it = map.find(name);
-  return it == map.end() ? nullptr : it->second;
+  Checked();
+  return FindRegistered(name);
 }
 
 const Op* Op::Get(const std::string& name) {
@@ -118,7 +136,7 @@ const Op* Op::Get(const std::string& name) {
   if (op) return op;
   std::string nearest;
   size_t best = name.size() / 2 + 2;
-  for (const auto& kv : Registry::Get()->by_name) {
+  for (const auto& kv : Checked()->by_name) {
     const size_t d = EditDistance(name, kv.first);
     if (d < best) {
       best = d;
@@ -131,14 +149,14 @@ const Op* Op::Get(const std::string& name) {
 
 std::vector<std::string> Op::ListNames() {
   std::vector<std::string> names;
-  for (const auto& kv : Registry::Get()->by_name) names.push_back(kv.first);
+  for (const auto& kv : Checked()->by_name) names.push_back(kv.first);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::vector<const Op*> Op::ListUnique() {
   std::vector<const Op*> ops;
-  for (const auto& op : Registry::Get()->ops) ops.push_back(op.get());
+  for (const auto& op : Checked()->ops) ops.push_back(op.get());
   std::sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) { return a->name < b->name; });
   return ops;
 }

@@ -1,19 +1,7 @@
 #include "operator/precision.h"
 
-#include <map>
-#include <sstream>
-
 namespace mxnet {
 namespace {
-
-struct Declared {
-  std::map<std::string, Precision> fixed;
-  std::map<std::string, PrecisionCondition> conditions;
-};
-Declared& All() {
-  static Declared* all = new Declared;  // whichever file comes first makes it
-  return *all;
-}
 
 bool HasWeights(const Op& op) {
   for (const std::string& name : op.input_names)
@@ -47,39 +35,16 @@ bool TakesMixedInputs(const Op& op) {
 
 }  // namespace
 
-bool DeclarePrecision(Precision precision, std::initializer_list<const char*> ops) {
-  for (const char* op : ops) All().fixed[op] = precision;
-  return true;
-}
-
-bool DeclarePrecisionIf(const char* op, const char* parameter, const char* values) {
-  PrecisionCondition& c = All().conditions[op];
-  c.parameter = parameter;
-  std::istringstream list(values);
-  for (std::string value; std::getline(list, value, ',');) c.values.push_back(value);
-  return true;
-}
-
 Precision PrecisionOf(const Op& op) {
-  auto it = All().fixed.find(op.name);
-  if (it != All().fixed.end()) return it->second;
+  if (op.precision != Precision::kAny) return op.precision;
   if (op.name.compare(0, 9, "_backward") == 0 || op.mutate_inputs || !op.gradient) return Precision::kAny;
   if (op.flops && HasWeights(op)) return Precision::kLow;
   if (op.name.compare(0, 4, "amp_") != 0 && !TakesMixedInputs(op)) return Precision::kWidest;
   return Precision::kAny;
 }
 
-void CheckPrecisions() {
-  for (const auto& kv : All().fixed)
-    MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value)
-        << "[amp] a precision is declared for " << kv.first << ", an alias of " << Op::Get(kv.first)->name;
-  for (const auto& kv : All().conditions)
-    MXNET_CHECK_KIND(Op::Get(kv.first)->name == kv.first, Value) << "[amp] a precision is declared for the alias " << kv.first;
-}
-
 const PrecisionCondition* PrecisionConditionOf(const Op& op) {
-  auto it = All().conditions.find(op.name);
-  return it == All().conditions.end() ? nullptr : &it->second;
+  return op.precision_condition.values.empty() ? nullptr : &op.precision_condition;
 }
 
 }  // namespace mxnet

@@ -3,18 +3,19 @@
 #ifndef MXNET_OPERATOR_RECOMPUTE_H_
 #define MXNET_OPERATOR_RECOMPUTE_H_
 
-#include <string>
-#include <vector>
-
 #include "mxnet/op.h"
 
 namespace mxnet {
 
-void SetRecomputeRule(const std::string& op, RecomputeRule rule);
 /* Null: the operator itself is run again, where that is allowed. */
-const RecomputeRule* FindRecomputeRule(const Op& op);
+inline const RecomputeRule* FindRecomputeRule(const Op& op) { return op.recompute.op.empty() ? nullptr : &op.recompute; }
+
 /* Can its output `index` be computed again at all? */
-bool CanRecompute(const Attrs& attrs, int index);
+inline bool CanRecompute(const Attrs& attrs, int index) {
+  if (!attrs.op || attrs.op->array_fn || !attrs.subgraphs.empty()) return false;
+  if (FindRecomputeRule(*attrs.op)) return index == 0;
+  return !attrs.op->uses_random && attrs.op->MutateInputs(attrs).empty();
+}
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_RECOMPUTE_H_

@@ -6,7 +6,6 @@ import json
 import logging
 
 from .. import ndarray as nd, symbol as sym
-from .._opgen import op_info
 from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
 from ..ndarray import NDArray
@@ -24,7 +23,7 @@ _amp_initialized = False    # of 1.x: whether init was called; clients look at i
 
 @functools.lru_cache(None)
 def _precisions():
-    """{operator or alias: (class, parameter, values)} from the operators' records."""
+    """{operator or alias: (class, parameter, values, is a loss and the output in one)}, read from the operators' records."""
     text = ctypes.c_char_p()
     check_call(_LIB.MXListOpPrecisions(ctypes.byref(text)))
     return {name: tuple(row) for name, row in json.loads(py_str(text.value)).items()}
@@ -40,7 +39,7 @@ def _check_target(target_dtype, where):
 
 def _of_class(wanted, target_dtype, where):
     _check_target(target_dtype, where)
-    return [name for name, (kind, parameter, _) in _precisions().items() if kind == wanted and not parameter and not name.startswith("_backward")]
+    return [name for name, (kind, parameter, _, _) in _precisions().items() if kind == wanted and not parameter and not name.startswith("_backward")]
 
 
 def list_lp16_ops(target_dtype):
@@ -66,13 +65,13 @@ def list_widest_type_cast(target_dtype):
 def list_conditional_fp32_ops(target_dtype):
     """[(operator, parameter, values)]: operators that run in float32 when the parameter has one of these values."""
     _check_target(target_dtype, "list_conditional_fp32_ops")
-    return [(name, parameter, list(values)) for name, (_, parameter, values) in _precisions().items() if parameter]
+    return [(name, parameter, list(values)) for name, (_, parameter, values, _) in _precisions().items() if parameter]
 
 
 def list_loss_output_functions(target_dtype):
     """Operators that are a loss and the network's output in one; :func:`scale_loss` does not reach their gradients."""
     _check_target(target_dtype, "list_loss_output_functions")
-    return [name for name in _precisions() if name.endswith("Output") and not name.startswith("_") and op_info(name).inputs == ["data", "label"]]
+    return [name for name, (_, _, _, is_loss) in _precisions().items() if is_loss]
 
 
 def list_lp16_use_fp32_params(target_dtype):

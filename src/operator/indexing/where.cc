@@ -126,6 +126,7 @@ void BroadcastWhereBack(KernelArgs& a) {
   Op::Register("where")
       .describe("x where condition is not zero, else y. A vector as condition chooses whole rows.")
       .alias("_sparse_where")
+      .set_precision(Precision::kWidest)  // the condition may have any dtype, the two it chooses from share one
       .set_inputs({"condition", "x", "y"})
       .set_infer_shape(WhereShape)
       .set_infer_type(WhereType)

@@ -1,5 +1,5 @@
-/* What fusion needs to know of a pointwise operator: which loop it runs, on what. Noted where the
- * operator's kernel is registered. */
+/* What fusion needs to know of a pointwise operator: which loop it runs, on what. A trait of its
+ * record. */
 #ifndef MXNET_OPERATOR_POINTWISE_RECIPE_H_
 #define MXNET_OPERATOR_POINTWISE_RECIPE_H_
 
@@ -28,11 +28,17 @@ struct Recipe {
 };
 /* Fills in what depends on the parameters; false: not in this case. */
 using RecipeFn = std::function<bool(const Attrs& attrs, int dtype, Recipe* recipe)>;
-/* `prepared` is what fn starts from. */
-void NoteRecipe(const std::string& op, const Recipe& prepared, RecipeFn fn = nullptr);
-void NoteRecipe(const std::string& op, Recipe::Kind kind);
+/* The trait. */
+struct FusionRecipe {
+  Recipe prepared;          // what `fill` starts from
+  RecipeFn fill = nullptr;  // null: `prepared` is all
+};
+FusionRecipe RecipeOfKind(Recipe::Kind kind);
 /* The recipe for data of a floating dtype; false when the operator has none. */
 bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe);
+/* Throws Error(kValue) when the record has a recipe that no loop follows: a row that does not exist,
+ * an operand that is no input, ... */
+void CheckRecipe(const Op& op);
 
 }  // namespace pointwise
 }  // namespace mxnet

@@ -23,6 +23,7 @@ struct Entry {
   bool broadcast;
   Result result;
   const char* inputs[2] = {"lhs", "rhs"};
+  Precision precision = Precision::kAny;
 };
 
 const Entry kEntries[] = {
@@ -33,10 +34,10 @@ const Entry kEntries[] = {
     {k_div, "elemwise_div", "_div _Div _sparse_elemwise_div", false, Result::kSame},
     {k_div, "_scatter_elemwise_div", "", false, Result::kSame},
     {k_mod, "_mod", "_Mod", false, Result::kSame},
-    {k_power, "_power", "_Power", false, Result::kSame},
+    {k_power, "_power", "_Power", false, Result::kSame, {"lhs", "rhs"}, Precision::kFull},
     {k_maximum, "_maximum", "_Maximum", false, Result::kSame},
     {k_minimum, "_minimum", "_Minimum", false, Result::kSame},
-    {k_hypot, "_hypot", "_Hypot", false, Result::kSame},
+    {k_hypot, "_hypot", "_Hypot", false, Result::kSame, {"lhs", "rhs"}, Precision::kFull},
     {k_equal, "_equal", "_Equal", false, Result::kSame},
     {k_not_equal, "_not_equal", "_Not_Equal", false, Result::kSame},
     {k_greater, "_greater", "_Greater", false, Result::kSame},
@@ -52,10 +53,10 @@ const Entry kEntries[] = {
     {k_mul, "broadcast_mul", "_sparse_broadcast_mul", true, Result::kSame},
     {k_div, "broadcast_div", "_sparse_broadcast_div", true, Result::kSame},
     {k_mod, "broadcast_mod", "", true, Result::kSame},
-    {k_power, "broadcast_power", "", true, Result::kSame},
+    {k_power, "broadcast_power", "", true, Result::kSame, {"lhs", "rhs"}, Precision::kFull},
     {k_maximum, "broadcast_maximum", "_npi_maximum", true, Result::kSame},
     {k_minimum, "broadcast_minimum", "_npi_minimum", true, Result::kSame},
-    {k_hypot, "broadcast_hypot", "", true, Result::kSame},
+    {k_hypot, "broadcast_hypot", "", true, Result::kSame, {"lhs", "rhs"}, Precision::kFull},
     {k_equal, "broadcast_equal", "", true, Result::kSame},
     {k_not_equal, "broadcast_not_equal", "", true, Result::kSame},
     {k_greater, "broadcast_greater", "_npx_broadcast_greater", true, Result::kSame},
@@ -73,14 +74,14 @@ const Entry kEntries[] = {
     {k_mod, "_npi_mod", "", true, Result::kPromote},
     {k_fmod, "_npi_fmod", "", true, Result::kPromote},
     {k_floor_divide, "_npi_floor_divide", "", true, Result::kPromote},
-    {k_power, "_npi_power", "", true, Result::kPromote},
+    {k_power, "_npi_power", "", true, Result::kPromote, {"lhs", "rhs"}, Precision::kFull},
     {k_fmax, "_npi_fmax", "", true, Result::kSame},
     {k_fmin, "_npi_fmin", "", true, Result::kSame},
     {k_logaddexp, "_npi_logaddexp", "", true, Result::kSame, {"x1", "x2"}},
     {k_copysign, "_npi_copysign", "", true, Result::kSame},
     {k_ldexp, "_npi_ldexp", "", true, Result::kSame},
     {k_arctan2, "_npi_arctan2", "", true, Result::kSame, {"x1", "x2"}},
-    {k_hypot, "_npi_hypot", "", true, Result::kSame, {"x1", "x2"}},
+    {k_hypot, "_npi_hypot", "", true, Result::kSame, {"x1", "x2"}, Precision::kFull},
     {k_equal, "_npi_equal", "", true, Result::kBool},
     {k_not_equal, "_npi_not_equal", "", true, Result::kBool},
     {k_greater, "_npi_greater", "", true, Result::kBool},
@@ -189,7 +190,7 @@ void RegisterSide(int id, int side) {
   });
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = side, recipe.count = 3, recipe.masks = kGradientMasks;
-  NoteRecipe(op.name, recipe);
+  op.set_trait(FusionRecipe{recipe});
 }
 
 const bool kRegistered = [] {
@@ -217,6 +218,7 @@ const bool kRegistered = [] {
       op.set_dtypes(NumberOrBoolTypes());
     else
       op.set_dtypes(NumberTypes());
+    op.set_precision(e.precision);
 
     const int id = e.row;
     const Result result = e.result;
@@ -229,7 +231,7 @@ const bool kRegistered = [] {
     if (row.types != 'B' && result != Result::kBool) {
       Recipe recipe;
       recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
-      NoteRecipe(e.name, recipe);
+      op.set_trait(FusionRecipe{recipe});
     }
 
     if (row.uses[0] == 'Z') {

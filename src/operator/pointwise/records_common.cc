@@ -138,7 +138,7 @@ static std::string BackwardName(int id) {
   });
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.count = count;
-  NoteRecipe(name, recipe);
+  op.set_trait(FusionRecipe{recipe});
   return name;
 }
 
@@ -156,7 +156,7 @@ Op& RegisterUnary(const std::string& name, int id, const char* input_name) {
   });
   Recipe recipe;
   recipe.row = id;
-  NoteRecipe(name, recipe);
+  op.set_trait(FusionRecipe{recipe});
   switch (row.uses[0]) {
     case 'Z': op.set_zero_gradient(); break;
     case 'N': break;
@@ -188,7 +188,7 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
   Recipe recipe;
   recipe.row = id, recipe.has_params = true;
   const RecipeFn fill = [params](const Attrs& attrs, int dtype, Recipe* r) { return params(attrs, dtype, r->params), true; };
-  NoteRecipe(name, recipe, fill);
+  op.set_trait(FusionRecipe{recipe, fill});
   if (row.uses[0] == 'Z') {
     op.set_zero_gradient();
     return {&op, nullptr};
@@ -216,7 +216,7 @@ ParamOps RegisterUnaryParam(const std::string& name, int id, ParamsFn params) {
     Execute(a.run, Gradient(id, 0), compute, in, count, kUnaryMasks, p, a.out[0], a.req[0]);
   });
   recipe.kind = Recipe::kGradient, recipe.count = count;
-  NoteRecipe(backward_name, recipe, fill);
+  backward.set_trait(FusionRecipe{recipe, fill});
   return {&op, &backward};
 }
 

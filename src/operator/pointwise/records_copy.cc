@@ -210,6 +210,7 @@ const bool kRegistered = [] {
              "stop_gradient _npx_stop_gradient _sparse_stop_gradient");
   AddAliases(&RegisterCopy("make_loss", "data", "A copy whose gradient is 1, whatever comes from above: the end of a symbolic loss.")
                   .set_outputs({"loss"})
+                  .set_precision(Precision::kFull)
                   .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
                     return std::vector<NodeEntry>{Simple("ones_like", {node->inputs[0]})};
                   }),
@@ -221,7 +222,7 @@ const bool kRegistered = [] {
     Op& op = Op::Register(name);
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
-    op.set_trait(Role::kCast).set_trait(GivesInput{});
+    op.set_trait(Role::kCast).set_trait(GivesInput{}).set_trait(RecipeOfKind(Recipe::kCopy));
     op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers.\n\n"
                                  "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest "
                                  "number, of which narrower types keep\n"
@@ -253,6 +254,7 @@ MXNET_REGISTER_OP(_backward_cast)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_backward_cast", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
+    .set_trait(RecipeOfKind(Recipe::kCopy))
     .set_kernel(CopyKernel);
 
 MXNET_REGISTER_OP(amp_multicast)
@@ -293,11 +295,10 @@ Op& add_n = Op::Register("add_n")
                 .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
                   return std::vector<NodeEntry>(node->inputs.size(), ograds[0]);
                 })
+                .set_trait(RecipeOfKind(Recipe::kSum))
                 .set_kernel(AddNKernel);
 const bool kAddNSignature = [] {
   add_n.params.clear();  // the number of arrays is counted by the front ends and not an argument in the reference's list
-  NoteRecipe("add_n", Recipe::kSum);
-  for (const char* name : {"Cast", "amp_cast", "_backward_cast"}) NoteRecipe(name, Recipe::kCopy);
   return true;
 }();
 
@@ -338,6 +339,7 @@ MXNET_REGISTER_OP(MakeLoss)
     .set_infer_shape(ElemwiseShape)
     .set_inplace({{0, 0}})
     .set_dtypes(FloatTypes())
+    .set_precision(Precision::kFull)
     .set_supports_add()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>&) {
       return std::vector<NodeEntry>{{MakeNodeLike("_backward_MakeLoss", *node, {node->inputs[0]}), 0, 0}};

@@ -103,7 +103,7 @@ const bool kRegistered = [] {
       RegisterUnaryParam("smooth_l1", k_smooth_l1, [](const Attrs& a, int, double* p) { p[0] = a.get<SmoothL1Param>().scalar; });
   SetParam<SmoothL1Param>(smooth_l1);
   smooth_l1.forward->params[0].type = "float";  // as the reference lists it, although a default exists
-  AddAliases(smooth_l1.forward, "_npx_smooth_l1");
+  AddAliases(&smooth_l1.forward->set_precision(Precision::kFull), "_npx_smooth_l1");
 
   ParamOps quadratic = RegisterUnaryParam("_contrib_quadratic", k_quadratic, [](const Attrs& a, int, double* p) {
     const QuadraticParam& q = a.get<QuadraticParam>();

@@ -37,6 +37,7 @@ struct Entry {
   const char* aliases;
   bool reverse;  // scalar on the left
   Result result;
+  Precision precision = Precision::kAny;
 };
 
 const Entry kEntries[] = {
@@ -45,14 +46,14 @@ const Entry kEntries[] = {
     {k_sub, "_rminus_scalar", "_RMinusScalar", true, Result::kScalar},
     {k_mul, "_mul_scalar", "_MulScalar", false, Result::kScalar},
     {k_div, "_div_scalar", "_DivScalar", false, Result::kScalar},
-    {k_div, "_rdiv_scalar", "_RDivScalar", true, Result::kScalar},
+    {k_div, "_rdiv_scalar", "_RDivScalar", true, Result::kScalar, Precision::kFull},
     {k_mod, "_mod_scalar", "_ModScalar", false, Result::kScalar},
     {k_mod, "_rmod_scalar", "_RModScalar", true, Result::kScalar},
-    {k_power, "_power_scalar", "_PowerScalar", false, Result::kScalar},
-    {k_power, "_rpower_scalar", "_RPowerScalar", true, Result::kScalar},
+    {k_power, "_power_scalar", "_PowerScalar", false, Result::kScalar, Precision::kFull},
+    {k_power, "_rpower_scalar", "_RPowerScalar", true, Result::kScalar, Precision::kFull},
     {k_maximum, "_maximum_scalar", "_MaximumScalar _npi_maximum_scalar", false, Result::kScalar},
     {k_minimum, "_minimum_scalar", "_MinimumScalar _npi_minimum_scalar", false, Result::kScalar},
-    {k_hypot, "_hypot_scalar", "_HypotScalar _npi_hypot_scalar", false, Result::kScalar},
+    {k_hypot, "_hypot_scalar", "_HypotScalar _npi_hypot_scalar", false, Result::kScalar, Precision::kFull},
     {k_equal, "_equal_scalar", "_EqualScalar", false, Result::kScalar},
     {k_not_equal, "_not_equal_scalar", "_NotEqualScalar", false, Result::kScalar},
     {k_greater, "_greater_scalar", "_GreaterScalar", false, Result::kScalar},
@@ -77,8 +78,8 @@ const Entry kEntries[] = {
     {k_fmod, "_npi_rfmod_scalar", "", true, Result::kScalar},
     {k_floor_divide, "_npi_floor_divide_scalar", "", false, Result::kScalar},
     {k_floor_divide, "_npi_rfloor_divide_scalar", "", true, Result::kScalar},
-    {k_power, "_npi_power_scalar", "", false, Result::kScalar},
-    {k_power, "_npi_rpower_scalar", "", true, Result::kScalar},
+    {k_power, "_npi_power_scalar", "", false, Result::kScalar, Precision::kFull},
+    {k_power, "_npi_rpower_scalar", "", true, Result::kScalar, Precision::kFull},
     {k_fmax, "_npi_fmax_scalar", "", false, Result::kScalar},
     {k_fmin, "_npi_fmin_scalar", "", false, Result::kScalar},
     {k_logaddexp, "_npi_logaddexp_scalar", "", false, Result::kScalar},
@@ -189,7 +190,7 @@ void RegisterBackward(int id, bool reverse) {
   Recipe recipe;
   recipe.kind = Recipe::kGradient, recipe.row = id, recipe.side = reverse ? 1 : 0, recipe.count = 3, recipe.masks = kGradientMasks;
   recipe.operand[1] = reverse ? Recipe::kNumber : 1, recipe.operand[2] = reverse ? 1 : Recipe::kNumber;
-  NoteRecipe(op.name, recipe, NumberOf);
+  op.set_trait(FusionRecipe{recipe, NumberOf});
 }
 
 const bool kRegistered = [] {
@@ -207,7 +208,7 @@ const bool kRegistered = [] {
     op.describe("Computes " + text + " for every element x.");
     op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
     op.set_infer_type(ScalarType(e.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
-    op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes());
+    op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes()).set_precision(e.precision);
     op.set_trait(WithNumber{RoleOfRow(e.row), e.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 
     const int id = e.row;
@@ -224,7 +225,7 @@ const bool kRegistered = [] {
       Recipe recipe;
       recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
       recipe.operand[0] = reverse ? Recipe::kNumber : 0, recipe.operand[1] = reverse ? 0 : Recipe::kNumber;
-      NoteRecipe(e.name, recipe, NumberOf);
+      op.set_trait(FusionRecipe{recipe, NumberOf});
     }
     if (row.uses[0] == 'Z') {
       op.set_zero_gradient();

@@ -139,6 +139,7 @@ MXNET_REGISTER_OP(broadcast_to)
     .set_trait(GivesInput{})
     .set_supports_add()
     .set_gradient(Gradient(false))
+    .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel(Kernel);
 MXNET_REGISTER_OP(_npi_broadcast_to)
     .describe("Repeats dimensions of size 1, and adds leading ones, up to the given shape.")
@@ -149,6 +150,7 @@ MXNET_REGISTER_OP(_npi_broadcast_to)
     .set_trait(GivesInput{})
     .set_supports_add()
     .set_gradient(Gradient(false))
+    .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_axis)
     .describe("Repeats the given axes of size 1.")
@@ -160,6 +162,7 @@ MXNET_REGISTER_OP(broadcast_axis)
     .set_trait(GivesInput{})
     .set_supports_add()
     .set_gradient(Gradient(false))
+    .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel(Kernel);
 MXNET_REGISTER_OP(broadcast_like)
     .describe("Repeats dimensions of size 1 of lhs up to the shape of rhs, or of some of its axes.")
@@ -173,13 +176,8 @@ MXNET_REGISTER_OP(broadcast_like)
     .set_infer_type(LhsType)
     .set_supports_add()
     .set_gradient(Gradient(true))
+    .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel(Kernel);
-
-[[maybe_unused]] const bool recipes = [] {
-  for (const char* name : {"broadcast_to", "_npi_broadcast_to", "broadcast_axis", "broadcast_like", "_backward_sum_like"})
-    pointwise::NoteRecipe(name, pointwise::Recipe::kCopy);
-  return true;
-}();
 
 }  // namespace
 }  // namespace reduce

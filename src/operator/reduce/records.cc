@@ -167,7 +167,8 @@ const bool kRegistered = [] {
     Op& op = Op::Register(e.name);
     pointwise::AddAliases(&op, e.aliases);
     op.describe(e.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
-    op.set_infer_shape(ReduceShape(e.kind == kMax || e.kind == kMin));
+    const bool extreme = e.kind == kMax || e.kind == kMin;
+    op.set_infer_shape(ReduceShape(extreme)).set_precision(extreme ? Precision::kAny : Precision::kFull);
     op.set_trait(RoleOfReduction(e.kind, e.mean)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
       return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
     }});
@@ -216,10 +217,10 @@ const bool kRegistered = [] {
       return std::vector<NodeEntry>{node->attrs->get<ReduceParam>().keepdims ? reduced : Simple("reshape_like", {reduced, node->inputs[0]}),
                                     NodeEntry()};
     });
-    pointwise::Recipe recipe;
-    recipe.kind = pointwise::Recipe::kCopy, recipe.mean = mean;
-    recipe.seen_as = [](const Attrs& attrs, const Shape& result) { return KeptShape(result, Reduced(attrs, result.ndim())); };
-    pointwise::NoteRecipe(name, recipe);
+    pointwise::FusionRecipe recipe = pointwise::RecipeOfKind(pointwise::Recipe::kCopy);
+    recipe.prepared.mean = mean;
+    recipe.prepared.seen_as = [](const Attrs& attrs, const Shape& result) { return KeptShape(result, Reduced(attrs, result.ndim())); };
+    op.set_trait(recipe);
     op.set_kernel([mean](KernelArgs& a) {
       const Shape& shape = a.out[0].shape;
       const std::vector<char> reduced = Reduced(*a.attrs, shape.ndim());
@@ -253,6 +254,7 @@ MXNET_REGISTER_OP(norm)
     .alias("_sparse_norm")
     .set_param<NormParam>()
     .set_inputs({"data"})
+    .set_precision(Precision::kFull)
     .set_dtypes(pointwise::NumberOrBoolTypes())
     .set_supports_add()
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
@@ -347,6 +349,7 @@ MXNET_REGISTER_OP(_backward_sum_like)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       return std::vector<NodeEntry>{Simple("_sum_like", {ograds[0], node->inputs[0]}), NodeEntry()};
     })
+    .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel([](KernelArgs& a) { BroadcastReduced(a.run, a.in[0], a.in[0].shape, a.out[0], a.req[0]); });
 
 }  // namespace

@@ -118,7 +118,7 @@ ReductionView ReadReduction(const Attrs& attrs, int ndim) {
   return {Reduced<P>(attrs, ndim), attrs.get<P>().keepdims, attrs.get<P>().initial.has_value()};
 }
 
-void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
+Op& RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
   Op& op = Op::Register(name);
   pointwise::AddAliases(&op, aliases);
   op.describe(mean ? "Arithmetic mean over axes." : kind == kSum ? "Sum over axes." : "Product over axes.");
@@ -149,6 +149,7 @@ void RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
         [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
         [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); })};
   });
+  return op;
 }
 
 void RegisterMax(const char* name, const char* aliases, Kind kind) {
@@ -198,7 +199,7 @@ void RegisterVar(const char* name, bool root) {
   Op& op = Op::Register(name);
   op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
   op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberTypes()).set_supports_add();
-  op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType);
+  op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType).set_precision(Precision::kFull);
   op.set_kernel([root](KernelArgs& a) {
     Finish finish;
     finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);
@@ -225,11 +226,11 @@ void RegisterVar(const char* name, bool root) {
 }
 
 const bool kRegistered = [] {
-  RegisterSum("_np_sum", "", kSum, false);
+  RegisterSum("_np_sum", "", kSum, false).set_precision(Precision::kFull);
   RegisterSum("_npi_sum", "", kSum, false);
-  RegisterSum("_np_prod", "_np_product", kProd, false);
+  RegisterSum("_np_prod", "_np_product", kProd, false).set_precision(Precision::kFull);
   RegisterSum("_npi_prod", "", kProd, false);
-  RegisterSum("_npi_mean", "", kSum, true);
+  RegisterSum("_npi_mean", "", kSum, true).set_precision(Precision::kFull);
   RegisterMax("_np_max", "_np_amax", kMax);
   RegisterMax("_npi_max", "_npi_amax", kMax);
   RegisterMax("_np_min", "_np_amin", kMin);

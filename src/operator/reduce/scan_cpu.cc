@@ -263,6 +263,7 @@ MXNET_REGISTER_OP(_np_cumsum)
     .alias("_npi_cumsum")
     .set_param<CumsumParam>()
     .set_inputs({"a"})
+    .set_precision(Precision::kFull)
     .set_dtypes(pointwise::NumberOrBoolTypes())
     .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
       const CumsumParam& p = attrs.get<CumsumParam>();

@@ -96,17 +96,12 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
   return {to_og, MakeOp("elemwise_mul", {MakeOp("elemwise_mul", {og, ograds[0]}), slope})};
 }
 
-[[maybe_unused]] const bool fusable = [] {
-  pointwise::Recipe recipe;
-  const pointwise::RecipeFn type = [](const Attrs& attrs, int, pointwise::Recipe* r) {
-    return r->row = attrs.get<ActivationParam>().act_type, true;
-  };
-  recipe.kind = pointwise::Recipe::kActivation;
-  pointwise::NoteRecipe("Activation", recipe, type);
-  recipe.kind = pointwise::Recipe::kActivationGradient, recipe.count = 2;
-  pointwise::NoteRecipe("_backward_Activation", recipe, type);
-  return true;
-}();
+pointwise::FusionRecipe FusedAs(pointwise::Recipe::Kind kind, int operands) {
+  pointwise::FusionRecipe recipe = pointwise::RecipeOfKind(kind);
+  recipe.prepared.count = operands;
+  recipe.fill = [](const Attrs& attrs, int, pointwise::Recipe* r) { return r->row = attrs.get<ActivationParam>().act_type, true; };
+  return recipe;
+}
 
 Role RoleOfType(const Attrs& a) {
   switch (a.get<ActivationParam>().act_type) {
@@ -130,6 +125,8 @@ MXNET_REGISTER_OP(Activation)
     .set_layout(LayoutRule::kAgnostic)
     .set_inplace({{0, 0}})
     .set_gradient(Gradient)
+    .set_precision_condition("act_type", {"softrelu"})
+    .set_trait(FusedAs(pointwise::Recipe::kActivation, 1))
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Activation)
@@ -141,6 +138,7 @@ MXNET_REGISTER_OP(_backward_Activation)
     .set_layout(LayoutRule::kAgnostic)
     .set_inplace({{0, 0}, {1, 0}})
     .set_gradient(SecondGradient)
+    .set_trait(FusedAs(pointwise::Recipe::kActivationGradient, 2))
     .set_kernel(Backward);
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/recompute.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -166,6 +165,12 @@ bool BackwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return (*in)[0].known() && (*in)[1].known();
 }
 
+pointwise::FusionRecipe GradientTimesMask() {
+  pointwise::FusionRecipe recipe;
+  recipe.prepared.row = pointwise::k_mul, recipe.prepared.count = 2, recipe.prepared.masks = pointwise::kBinaryMasks;
+  return recipe;
+}
+
 MXNET_REGISTER_OP(Dropout)
     .describe(
         "Sets elements to 0 with probability p and multiplies the others by 1 / (1 - p), in training or (mode='always') always; the "
@@ -186,6 +191,7 @@ MXNET_REGISTER_OP(Dropout)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], NodeEntry{node, 1, 0}}), 0, 0}};
     })
+    .set_recompute({"_backward_Dropout", 1, {1}})  // data times the mask, too
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_Dropout)
@@ -199,16 +205,8 @@ MXNET_REGISTER_OP(_backward_Dropout)
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_Dropout", *node, {ograds[0], node->inputs[1]}), 0, 0}, NodeEntry()};
     })
+    .set_trait(GradientTimesMask())
     .set_kernel(Backward);
-
-[[maybe_unused]] const bool fused = [] {
-  pointwise::Recipe product;
-  product.row = pointwise::k_mul, product.count = 2, product.masks = pointwise::kBinaryMasks;
-  pointwise::NoteRecipe("_backward_Dropout", product);
-  return true;
-}();
-
-[[maybe_unused]] const bool recomputed = (SetRecomputeRule("Dropout", {"_backward_Dropout", 1, {1}}), true);  // data times the mask too
 
 }  // namespace
 }  // namespace nn

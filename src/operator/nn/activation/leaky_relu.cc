@@ -286,26 +286,18 @@ std::vector<NodeEntry> SecondGradient(const NodePtr& node, const std::vector<Nod
 
 int Outputs(const Attrs& a) { return Type(a) == kRrelu ? 2 : 1; }
 
-[[maybe_unused]] const bool slopes = [] {
-  NoteInitialValue("LeakyReLU", [](const Attrs&, const std::string& input) {
-    return std::string(input == "gamma" ? "[\"Constant\", {\"value\": 0.25}]" : "");
-  });
-  return true;
-}();
+std::string InitialSlope(const Attrs&, const std::string& input) { return input == "gamma" ? "[\"Constant\", {\"value\": 0.25}]" : ""; }
 
-[[maybe_unused]] const bool fusable = [] {
-  pointwise::Recipe recipe;
-  const pointwise::RecipeFn type = [](const Attrs& attrs, int, pointwise::Recipe* r) {
+pointwise::FusionRecipe FusedAs(pointwise::Recipe::Kind kind, int operands) {
+  pointwise::FusionRecipe recipe = pointwise::RecipeOfKind(kind);
+  recipe.prepared.count = operands;
+  recipe.fill = [](const Attrs& attrs, int, pointwise::Recipe* r) {
     const auto& p = attrs.get<LeakyReLUParam>();
     r->row = LoopOf(p.act_type), r->params[0] = static_cast<double>(p.slope);
     return p.act_type != kPrelu && p.act_type != kRrelu;
   };
-  recipe.kind = pointwise::Recipe::kActivation;
-  pointwise::NoteRecipe("LeakyReLU", recipe, type);
-  recipe.kind = pointwise::Recipe::kActivationGradient, recipe.count = 2;
-  pointwise::NoteRecipe("_backward_LeakyReLU", recipe, type);
-  return true;
-}();
+  return recipe;
+}
 
 MXNET_REGISTER_OP(LeakyReLU)
     .describe(
@@ -328,6 +320,9 @@ MXNET_REGISTER_OP(LeakyReLU)
     .set_uses_random()
     .set_depends_on_training()
     .set_gradient(Gradient)
+    .set_precision_condition("act_type", {"elu", "selu"})
+    .set_trait(InitialValues{InitialSlope})
+    .set_trait(FusedAs(pointwise::Recipe::kActivation, 1))
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_LeakyReLU)
@@ -337,6 +332,7 @@ MXNET_REGISTER_OP(_backward_LeakyReLU)
     .set_outputs({"data_grad", "gamma_grad"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_infer_shape(LikeInputsShape(1))
     .set_gradient(SecondGradient)
+    .set_trait(FusedAs(pointwise::Recipe::kActivationGradient, 2))
     .set_kernel(Backward);
 
 }  // namespace

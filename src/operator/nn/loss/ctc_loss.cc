@@ -292,6 +292,7 @@ MXNET_REGISTER_OP(CTCLoss)
     .set_outputs({"output0"})  // the reference hides another output behind it
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
       std::vector<NodeEntry> inputs = {ograds[0]};

@@ -9,6 +9,7 @@
 #include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
+#include "operator/precision.h"
 
 namespace mxnet {
 namespace nn {
@@ -116,6 +117,8 @@ Op& Record(const char* name, const char* text, Kernel kernel) {
       .set_param<P>()
       .set_inputs({"data", "label"})
       .set_infer_type(OutputType)
+      .set_precision(Precision::kFull)
+      .set_trait(LossAndOutput{})
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
       .set_gradient([backward](const NodePtr& node, const std::vector<NodeEntry>&) -> std::vector<NodeEntry> {
         return {NodeEntry{MakeNodeLike(backward, *node, {node->inputs[1], NodeEntry{node, 0, 0}}), 0, 0}, NodeEntry()};

@@ -10,6 +10,7 @@
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/nn/softmax/softmax.h"
 #include "operator/param.h"
+#include "operator/precision.h"
 
 namespace mxnet {
 namespace nn {
@@ -195,6 +196,8 @@ MXNET_REGISTER_OP(SoftmaxOutput)
     .set_inputs({"data", "label"})
     .set_infer_shape(ForwardShape)
     .set_infer_type(ForwardType)
+    .set_precision(Precision::kFull)
+    .set_trait(LossAndOutput{})
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       std::vector<NodeEntry> inputs = {node->inputs[1], NodeEntry{node, 0, 0}};
@@ -284,6 +287,7 @@ MXNET_REGISTER_OP(softmax_cross_entropy)
     .set_inputs({"data", "label"})
     .set_infer_shape(CrossEntropyShape)
     .set_infer_type(ForwardType)
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       return {NodeEntry{MakeNodeLike("_backward_softmax_cross_entropy", *node, {ograds[0], node->inputs[0], node->inputs[1]}), 0, 0},

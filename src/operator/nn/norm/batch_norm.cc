@@ -6,7 +6,6 @@
 
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/norm/gpu_norm.h"
-#include "operator/recompute.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -227,6 +226,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_gradient(Gradient<kRelu>)
+      .set_recompute({again, 3, {1, 2}})
       .set_kernel(Forward<kRelu>);
   Op::Register(again)
       .describe(std::string("The output of ") + name +
@@ -237,7 +237,6 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_infer_type(BatchNormRecomputeType)
       .set_layout(LayoutRule::kChannelsLast)
       .set_kernel(Again<kRelu>);
-  SetRecomputeRule(name, {again, 3, {1, 2}});
   std::vector<std::string> inputs = {"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "inv_std"};
   if (kRelu) inputs.push_back("beta");
   Op::Register(backward)

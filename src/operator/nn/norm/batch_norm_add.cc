@@ -6,7 +6,6 @@
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/norm/batch_norm.h"
 #include "operator/nn/norm/gpu_norm.h"
-#include "operator/recompute.h"
 
 namespace mxnet {
 namespace nn {
@@ -237,6 +236,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_depends_on_training()
       .set_expensive_to_recompute()
       .set_gradient(Gradient)
+      .set_recompute({kRecompute, 4, {1, 2}})
       .set_kernel(Forward);
   Op::Register(kRecompute)
       .describe(std::string("The output of ") + kName +
@@ -248,7 +248,6 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_inplace({{kAddend, 0}})
       .set_layout(LayoutRule::kChannelsLast)
       .set_kernel(Again);
-  SetRecomputeRule(kName, {kRecompute, 4, {1, 2}});
   Op::Register(kBackward)
       .describe(std::string("Gradients of ") + kName + " with respect to data, gamma, beta and the addend.")
       .set_param<BatchNormParam>()

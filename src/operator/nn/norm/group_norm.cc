@@ -197,6 +197,7 @@ MXNET_REGISTER_OP(GroupNorm)
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) {
       return ShapeOf(a, a.get<GroupNormParam>().num_groups, true, in, out);
     })
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(GradientBy("_backward_GroupNorm"))
     .set_kernel([](KernelArgs& args) {
@@ -236,6 +237,7 @@ MXNET_REGISTER_OP(InstanceNorm)
     .set_param<InstanceNormParam>()
     .set_inputs({"data", "gamma", "beta"})
     .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) { return ShapeOf(a, 0, false, in, out); })
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(GradientBy("_backward_InstanceNorm"))
     .set_kernel([](KernelArgs& args) {
@@ -378,6 +380,7 @@ MXNET_REGISTER_OP(LRN)
     .set_param<LRNParam>()
     .set_inputs({"data"})
     .set_infer_shape(LrnShape)
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_LRN", kGradInputs))
     .set_kernel(LrnForward);

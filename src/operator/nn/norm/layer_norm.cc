@@ -174,6 +174,7 @@ MXNET_REGISTER_OP(LayerNorm)
     .set_inputs({"data", "gamma", "beta"})
     .set_outputs({"output", "mean", "std"}, nullptr, [](const Attrs& a) { return a.get<LayerNormParam>().output_mean_var ? 3 : 1; })
     .set_infer_shape(ForwardShape)
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       NodePtr back = MakeNodeLike("_backward_LayerNorm", *node, {ograds[0], node->inputs[0], node->inputs[1]});

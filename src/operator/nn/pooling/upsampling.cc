@@ -230,12 +230,9 @@ std::vector<std::string> InputNames(const Attrs& a) {
   return names;
 }
 
-[[maybe_unused]] const bool filters = [] {
-  NoteInitialValue("UpSampling", [](const Attrs& a, const std::string& input) {
-    return std::string(input == "weight" && a.get<UpSamplingParam>().bilinear() ? "[\"bilinear\", {}]" : "");
-  });
-  return true;
-}();
+std::string InitialFilter(const Attrs& a, const std::string& input) {
+  return input == "weight" && a.get<UpSamplingParam>().bilinear() ? "[\"bilinear\", {}]" : "";
+}
 
 MXNET_REGISTER_OP(UpSampling)
     .describe(
@@ -250,6 +247,7 @@ MXNET_REGISTER_OP(UpSampling)
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_UpSampling", kGradInputs))
+    .set_trait(InitialValues{InitialFilter})
     .set_kernel(Forward);
 
 MXNET_REGISTER_OP(_backward_UpSampling)

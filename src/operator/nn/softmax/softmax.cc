@@ -231,6 +231,7 @@ Op& Record(const char* name, std::vector<std::string> inputs, const char* text) 
       .set_list_inputs([](const Attrs& a) {
         return UsesLength(a) ? std::vector<std::string>{"data", "length"} : std::vector<std::string>{"data"};
       })
+      .set_precision(Precision::kFull)
       .set_infer_shape(ForwardShape)
       .set_infer_type(ForwardType)
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16});
@@ -337,6 +338,7 @@ MXNET_REGISTER_OP(SoftmaxActivation)
     .set_param<SoftmaxActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ActivationShape)
+    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_gradient(BackwardNode("_backward_SoftmaxActivation", kGradOutputs))
     .set_kernel([](KernelArgs& args) {
@@ -487,6 +489,7 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
         .alias(std::string("_npx_") + name)
         .set_param<MaskedSoftmaxParam>()
         .set_inputs({"data", "mask"})
+        .set_precision(Precision::kFull)
         .set_infer_shape(MaskedShape)
         .set_infer_type(MaskedType)
         .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16});
