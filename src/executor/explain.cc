@@ -7,14 +7,15 @@
 
 #include "engine/stream.h"
 #include "graph/json.h"
+#include "operator/graph_operators.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
 namespace {
 
-NDArray Filled(const char* op, const Shape& shape, Context ctx, int dtype) {
+NDArray Filled(double value, const Shape& shape, Context ctx, int dtype) {
   NDArray a(shape, ctx, dtype);
-  if (shape.Size() > 0) Imperative::Run(MakeAttrs(Op::Get(op), {{"dtype", DTypeName(dtype)}}), {}, {OpReq::kWrite}, {a}, false);
+  if (shape.Size() > 0) Imperative::Run(graph_ops::Filled(value, dtype), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 
@@ -252,7 +253,7 @@ NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<ND
       call->arrays[s] = written[s] ? inputs[s].Copy(inputs[s].ctx()) : inputs[s].Detach();
     } else {
       const bool head = s >= p.head_slot(0) && s < p.grad_slot(0);
-      call->arrays[s] = Filled(head ? "_ones" : "_zeros", like.shape, p.ctx, like.dtype);
+      call->arrays[s] = Filled(head ? 1 : 0, like.shape, p.ctx, like.dtype);
     }
   }
   auto instance = std::make_shared<PlanInstance>(plan, std::make_shared<Arena>(p.ctx));

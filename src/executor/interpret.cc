@@ -3,6 +3,7 @@
 
 #include "executor/monitor_names.h"
 #include "executor/plan/plan.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 
@@ -15,10 +16,8 @@ bool HasDynamicShape(const Symbol& symbol) {
 NDArray AsGradientOf(int dtype, Context ctx, const NDArray& given) {
   NDArray g = given;
   if (g.dtype() != dtype) {
-    const char* key = "dtype";
-    const char* value = DTypeName(dtype);
     NDArray cast(g.shape(), g.ctx(), dtype, true);
-    Imperative::Run(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {g.Detach()}, {OpReq::kWrite}, {cast}, false);
+    Imperative::Run(graph_ops::CastAttrs(dtype), {g.Detach()}, {OpReq::kWrite}, {cast}, false);
     g = cast;
   }
   return g.ctx().execution() == ctx.execution() ? g : g.Copy(ctx);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/shown_inputs.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -88,7 +89,7 @@ std::vector<ShownValue> ShownBy(const Plan& p, const std::vector<std::string>& v
   const Plan::Node& n = p.nodes[t];
   std::vector<ShownValue> shown;
   // users did not write these, and do not look for them
-  if (n.attrs->op->name == "_to_layout" || (backward && EndsWith(n.name, kNoGrad))) return shown;
+  if (n.attrs->op->trait<HiddenFromMonitors>() || (backward && EndsWith(n.name, kNoGrad))) return shown;
   const Plan::Node* forward = backward ? ForwardOf(p, n) : nullptr;
   if (!forward) {
     ShowForward(p, variables, n, &shown);

@@ -5,14 +5,14 @@
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 namespace {
 
 NDArray Zeros(const Shape& shape, Context ctx, int dtype) {
   NDArray a(shape, ctx, dtype);
-  static const AttrsPtr zeros = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
-  if (shape.Size() > 0) Imperative::Run(zeros, {}, {OpReq::kWrite}, {a}, false);
+  if (shape.Size() > 0) Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 

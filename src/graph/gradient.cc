@@ -8,7 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "operator/graph_operators.h"
 #include "operator/recompute.h"
+#include "operator/traits.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -23,19 +26,15 @@ NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
   if (terms.empty()) return {};
   if (terms.size() == 1) return terms[0];
   if (terms.size() > 2 && terms.size() <= kMaxSumTerms)
-    return MakeOp("add_n", terms, {{"num_args", std::to_string(terms.size())}}, name + "_grad_sum");
+    return graph_ops::SumOf(terms, name + "_grad_sum");
   NodeEntry sum = terms[0];
   for (size_t i = 1; i < terms.size(); ++i)
-    sum = MakeOp("elemwise_add", {sum, terms[i]}, {}, name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
+    sum = graph_ops::AddOf(sum, terms[i], name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
   return sum;
 }
 
-constexpr char kNormRecompute[] = "_backward_BatchNorm_recompute", kNormReluRecompute[] = "_backward_BatchNormWithReLU_recompute";
-bool IsRelu(const Node& n) {
-  if (n.op()->name == "relu" || n.op()->name == "_npx_relu") return true;
-  auto type = n.attrs->dict.find("act_type");
-  return n.op()->name == "Activation" && type != n.attrs->dict.end() && type->second == "relu";
-}
+/* What computes relu of this result in one go with it; null: nothing does. */
+const WithRelu* ReluInOne(const NodeEntry& e) { return e.node->is_variable() || e.index != 0 ? nullptr : e.node->op()->trait<WithRelu>(); }
 
 class Pass {
  public:
@@ -66,18 +65,20 @@ class Pass {
       for (size_t i = 0; i < num_inputs; ++i) copy->inputs.push_back(Mirrored(n->inputs[i]));
       if (rule)
         for (int o : rule->reads) copy->inputs.push_back({n, static_cast<uint32_t>(o), 0});
-      if (IsRelu(*n) && !copy->inputs[0].node->is_variable() && copy->inputs[0].node->op()->name == kNormRecompute) {  // both in one go
-        attrs = std::make_shared<Attrs>(*copy->inputs[0].node->attrs);
-        attrs->op = Op::Get(kNormReluRecompute);
-        copy->attrs = std::move(attrs);
-        copy->inputs = std::vector<NodeEntry>(copy->inputs[0].node->inputs);
+      if (RoleOf(*n) == Role::kRelu) {
+        if (const WithRelu* both = ReluInOne(copy->inputs[0])) {
+          attrs = std::make_shared<Attrs>(*copy->inputs[0].node->attrs);
+          attrs->op = Op::Get(both->op);
+          copy->attrs = std::move(attrs);
+          copy->inputs = std::vector<NodeEntry>(copy->inputs[0].node->inputs);
+        }
       }
       mirrors_[n.get()] = std::move(copy);
     }
   }
 
   void Seed(const NodeEntry& y, NodeEntry head) {
-    if (!head) head = MakeOp("ones_like", {y}, {}, y.node->name + "_head_grad");
+    if (!head) head = graph_ops::OnesLike(y, y.node->name + "_head_grad");
     pending_[{y.node.get(), y.index}].push_back(head);
     if (dtype_of_) dtypes_[head.node.get()] = {dtype_of_(y)};
     result.alike.emplace_back(head, y);
@@ -127,7 +128,7 @@ class Pass {
     if (!n->op()->gradient) return;
     for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
       if (!ograds[i])
-        ograds[i] = MakeOp("zeros_like", {NodeEntry{n, static_cast<uint32_t>(i), 0}}, {}, n->name + "_zero_grad" + std::to_string(i));
+        ograds[i] = graph_ops::ZerosLike({n, static_cast<uint32_t>(i), 0}, n->name + "_zero_grad" + std::to_string(i));
     std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
     MXNET_CHECK(grads.size() == n->inputs.size())
         << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";
@@ -149,7 +150,7 @@ class Pass {
     if (!*grad) return;
     const int is = DTypeOf(*grad), wanted = dtype_of_(of);
     if (is == kDTypeUnknown || wanted == kDTypeUnknown || is == wanted) return;
-    *grad = MakeOp("_backward_cast", {*grad, of}, {}, grad->node->name + "_cast");
+    *grad = graph_ops::CastGradient(*grad, of, grad->node->name + "_cast");
     dtypes_[grad->node.get()] = {wanted};
   }
 

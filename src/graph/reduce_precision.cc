@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operator/graph_operators.h"
+
 namespace mxnet {
 namespace {
 
@@ -86,7 +88,7 @@ class Reducer {
     NodeEntry& made = casts_[{e.node.get(), e.index, dtype}];
     if (!made) {
       const std::string name = e.node->is_variable() ? e.node->name : Symbol{{e}}.ListOutputNames()[0];
-      made = MakeOp("amp_cast", {e}, {{"dtype", DTypeName(dtype)}}, name + "_amp_cast_" + DTypeName(dtype));
+      made = graph_ops::CastTo(e, dtype, name + "_amp_cast_" + DTypeName(dtype));
       dtypes_[made.node.get()] = {dtype};
     }
     return made;
@@ -135,8 +137,7 @@ class Reducer {
       cast_all(kFloat32);
     } else if (kind == Kind::kWidest && mixed()) {
       if (free.size() == inputs.size()) {
-        const std::string count = std::to_string(inputs.size());
-        NodePtr cast = MakeNode("amp_multicast", inputs, {{"num_outputs", count}}, n->name + "_amp_multicast");
+        NodePtr cast = graph_ops::CastToWidest(inputs, n->name + "_amp_multicast");
         dtypes_[cast.get()].assign(inputs.size(), kFloat32);  // mixed: one of them is
         for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = NodeEntry{cast, static_cast<uint32_t>(i), 0};
       } else {

@@ -4,12 +4,15 @@
 #include <unordered_set>
 #include <utility>
 
+#include "operator/graph_operators.h"
+#include "operator/traits_graph.h"
+
 namespace mxnet {
 
 Symbol RemoveAmpCast(const Symbol& symbol) {
   std::unordered_map<const Node*, NodePtr> renewed;
   std::function<NodeEntry(NodeEntry)> resolve = [&](NodeEntry e) {
-    while (!e.node->is_variable() && (e.node->op()->name == "amp_cast" || e.node->op()->name == "amp_multicast"))
+    while (!e.node->is_variable() && e.node->op()->trait<MixedPrecisionCast>())
       e = NodeEntry(e.node->inputs.at(e.index));
     auto it = renewed.find(e.node.get());
     return it == renewed.end() ? e : NodeEntry{it->second, e.index, e.version};
@@ -97,11 +100,11 @@ Symbol GradientSymbol(const Symbol& symbol, const std::vector<std::string>& wrt)
     MXNET_CHECK_KIND(it != arguments.end(), Value) << "[grad] got '" << name << "'; accepted: the arguments " << accepted;
     xs.push_back({it->second, 0, 0});
   }
-  for (const NodeEntry& y : symbol.outputs) heads.push_back({MakeNode("ones_like", {y}), 0, 0});
+  for (const NodeEntry& y : symbol.outputs) heads.push_back(graph_ops::OnesLike(y));
   Symbol gradient;
   gradient.outputs = Gradient(symbol.outputs, xs, heads);
   for (size_t i = 0; i < xs.size(); ++i)
-    if (!gradient.outputs[i]) gradient.outputs[i] = {MakeNode("zeros_like", {xs[i]}), 0, 0};
+    if (!gradient.outputs[i]) gradient.outputs[i] = graph_ops::ZerosLike(xs[i]);
   return gradient;
 }
 

@@ -7,6 +7,8 @@
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
+#include "operator/graph_operators.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -84,11 +86,10 @@ NodeEntry ConstantEntry(const NDArray& a) {
   return {node, 0, 0};
 }
 
-NDArray FilledLike(const Tape::Output& o, const char* op) {
+NDArray FilledLike(const Tape::Output& o, double value) {
   NDArray a(o.shape, o.ctx, o.dtype);
   if (o.shape.Size() == 0) return a;
-  AttrsPtr attrs = MakeAttrs(Op::Get(op), {{"dtype", DTypeName(o.dtype)}});
-  Imperative::Run(attrs, {}, {OpReq::kWrite}, {a}, false);
+  Imperative::Run(graph_ops::Filled(value, o.dtype), {}, {OpReq::kWrite}, {a}, false);
   return a;
 }
 
@@ -176,10 +177,8 @@ void Imperative::SetFreshGrad(const NDArray& variable, bool fresh) {
 namespace {
 
 NDArray Cast(NDArray from, int dtype) {
-  const char* key = "dtype";
-  const char* value = DTypeName(dtype);
   NDArray to;
-  Imperative::Invoke(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {&from}, {&to});
+  Imperative::Invoke(graph_ops::CastAttrs(dtype), {&from}, {&to});
   return to;
 }
 
@@ -192,9 +191,8 @@ NDArray HeadGradient(const NDArray& head, const NDArray& given, size_t i) {
       << "[autograd] head " << i << " has shape " << head.shape() << ", its head gradient " << given.shape();
   NDArray g = given;
   if (g.shape() != head.shape()) {
-    static const AttrsPtr reshape_like = MakeAttrs(Op::Get("reshape_like"), {});
     NDArray like = head.Detach(), same;
-    Imperative::Invoke(reshape_like, {&g, &like}, {&same});
+    Imperative::Invoke(graph_ops::ReshapeLike(), {&g, &like}, {&same});
     g = same;
   }
   if (g.dtype() != head.dtype()) g = Cast(g, head.dtype());
@@ -220,7 +218,7 @@ class BackwardPass {
       if (i < head_grads.size() && head_grads[i] && !head_grads[i]->is_none()) {
         g = HeadGradient(*heads[i], *head_grads[i], i);
       } else {
-        g = FilledLike(DescribeOutput(*heads[i], false), "_ones");
+        g = FilledLike(DescribeOutput(*heads[i], false), 1);
       }
       Accumulate(heads[i]->autograd_entry, std::move(g));
     }
@@ -250,7 +248,7 @@ class BackwardPass {
     }
     for (size_t v = 0; v < variables.size(); ++v)
       if (results[v].is_none())
-        results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], "_zeros");
+        results[v] = FilledLike(TapeOf(variables[v]->autograd_entry)->outputs[variables[v]->autograd_entry.index], 0);
     if (create_graph_)
       for (size_t v = 0; v < variables.size(); ++v)
         if (!results[v].autograd_entry) results[v] = Constant(&results[v], variables[v]);
@@ -260,9 +258,8 @@ class BackwardPass {
  private:
   // A gradient that depends on no variable can still be differentiated: the derivative is 0.
   static NDArray Constant(NDArray* gradient, NDArray* variable) {
-    static const AttrsPtr like = MakeAttrs(Op::Get("_identity_with_attr_like_rhs"), {});
     NDArray connected;
-    Imperative::Invoke(like, {gradient, variable}, {&connected});
+    Imperative::Invoke(graph_ops::ConnectedTo(), {gradient, variable}, {&connected});
     return connected;
   }
 
@@ -317,9 +314,8 @@ class BackwardPass {
       slot = std::move(g);
       return;
     }
-    static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
     NDArray sum;
-    Imperative::Invoke(add, {&slot, &g}, {&sum});
+    Imperative::Invoke(graph_ops::AddGradients(), {&slot, &g}, {&sum});
     slot = std::move(sum);
   }
 
@@ -327,7 +323,7 @@ class BackwardPass {
     t->fresh_grad = true;
     if (g.chunk() == t->grad.chunk() && g.byte_offset() == t->grad.byte_offset()) return;  // was computed in place
     if (t->req == OpReq::kAdd) {
-      static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
+      const AttrsPtr& add = graph_ops::AddGradients();
       NDArray target = t->grad;
       if (create_graph_) {
         NDArray sum;
@@ -352,8 +348,7 @@ class BackwardPass {
   void DeliverZero(Tape* t) {
     t->fresh_grad = true;
     if (t->req == OpReq::kAdd || t->grad.shape().Size() == 0) return;
-    static const AttrsPtr zeros = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
-    Imperative::Run(zeros, {}, {OpReq::kWrite}, {t->grad}, is_train_);
+    Imperative::Run(graph_ops::Zeros(), {}, {OpReq::kWrite}, {t->grad}, is_train_);
     t->grad.autograd_entry = NodeEntry();
   }
 
@@ -392,7 +387,7 @@ class BackwardPass {
     static const AttrsPtr variable = MakeAttrs(nullptr, {});
     for (size_t i = 0; i < ograds.size(); ++i) {
       NDArray g = (*ograd_arrays)[i];
-      if (g.is_none()) g = FilledLike(tape->outputs[i], "_zeros");
+      if (g.is_none()) g = FilledLike(tape->outputs[i], 0);
       auto v = std::make_shared<Node>();
       v->attrs = variable;
       values_[v.get()] = {g};
@@ -418,8 +413,7 @@ class BackwardPass {
       for (auto& a : made) out.push_back(&a);
       auto preset = preset_.find(n.get());
       // a sum over no dimension: what comes in is what goes out
-      static const Op* const sum_like = Op::Get("_sum_like");
-      if (n->op() == sum_like && preset == preset_.end() && in_values[0].shape() == in_values[1].shape() &&
+      if (n->op() == graph_ops::SumLike() && preset == preset_.end() && in_values[0].shape() == in_values[1].shape() &&
           in_values[0].dtype() == in_values[1].dtype()) {
         made[0] = in_values[0];
         continue;
@@ -475,15 +469,12 @@ class BackwardPass {
       Tape* t = TapeOf(x);
       if (t->req != OpReq::kWrite || uses_[x.node.get()] != 1 || t->grad.dtype() != t->outputs[0].dtype || t->grad.dtype() != dtype)
         continue;
-      // operators on arrays make their results themselves, except the compiled graph, which
-      // computes into what it is given
-      if (g.node->op()->array_fn && g.node->op()->name != "_backward_CachedOp") continue;
+      if (g.node->op()->array_fn && !g.node->op()->trait<WritesGivenOutputs>()) continue;  // makes its results itself
       // one output may be the gradient of several inputs
       if (made[{g.node.get(), g.index}] != 1) continue;
       preset_[g.node.get()].emplace_back(g.index, t->grad);
-      static const Op* const sum_like = Op::Get("_sum_like");
       const NodeEntry& summed = g.node->inputs[0];
-      if (g.node->op() == sum_like && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape &&
+      if (g.node->op() == graph_ops::SumLike() && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape &&
           summed.node->num_outputs() == 1)
         before_sum_.emplace(summed.node.get(), g.node.get());
     }

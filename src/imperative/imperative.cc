@@ -19,6 +19,8 @@
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
 #include "operator/check.h"
+#include "operator/graph_operators.h"
+#include "operator/traits_graph.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -273,8 +275,7 @@ void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Contex
       *ctx = ResultContext(c);
       *have_ctx = true;
     } else {
-      // a user's function may have results on several devices
-      MXNET_CHECK_KIND(c.execution() == ctx->execution() || op->name == "_backward_CustomFunction", Value)
+      MXNET_CHECK_KIND(c.execution() == ctx->execution() || op->trait<TakesSeveralDevices>(), Value)
           << "[" << op->name << "] input " << i << " is on " << c << ", another one on " << *ctx
           << "; all must be on one device (copyto moves an array)";
     }
@@ -591,8 +592,7 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
   for (auto& t : temporaries) {
     const OpReq req = reqs ? (*reqs)[t.second] : OpReq::kWrite;
     if (req == OpReq::kAdd) {
-      static const AttrsPtr add = MakeAttrs(Op::Get("_grad_add"), {});
-      Execute(add, {outputs[t.second], &t.first}, {outputs[t.second]}, nullptr, nullptr, is_train);
+      Execute(graph_ops::AddGradients(), {outputs[t.second], &t.first}, {outputs[t.second]}, nullptr, nullptr, is_train);
     } else {
       CopyFromTo(t.first, *outputs[t.second]);
     }

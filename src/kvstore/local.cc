@@ -9,6 +9,7 @@
 #include "mxnet/engine.h"
 #include "mxnet/imperative.h"
 #include "ndarray/run.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 namespace kvstore {
@@ -46,9 +47,8 @@ void Assign(const NDArray& from, const NDArray& to, int priority) {
   const bool gpu = from.ctx().is_gpu() || to.ctx().is_gpu();
   if (!gpu || from.dtype() == to.dtype()) return CopyFromTo(from, to, priority);
   // Arrays travel in their own dtype, and are converted where they come from.
-  static const Op* op = Op::Get("_copyto");
   NDArray converted = from.ctx() == to.ctx() ? to : NDArray(from.shape(), from.ctx(), to.dtype());
-  Imperative::Run(MakeAttrs(op, {}), {from}, {OpReq::kWrite}, {converted}, false);
+  Imperative::Run(graph_ops::CopyAcross(), {from}, {OpReq::kWrite}, {converted}, false);
   CopyFromTo(converted, to, priority);
 }
 
@@ -247,11 +247,9 @@ NDArray LocalStore::SumAt(Context where, const Pushed& pushed, int priority) {
 
 void LocalStore::AddUp(const std::vector<const NDArray*>& values, const NDArray& out, int priority) {
   if (out.ctx().is_gpu()) {
-    static const Op* op = Op::Get("add_n");
     std::vector<NDArray> in;
     for (const NDArray* v : values) in.push_back(*v);
-    const AttrsPtr attrs = MakeAttrs(op, {{"num_args", std::to_string(in.size())}});
-    Imperative::Run(attrs, in, {OpReq::kWrite}, {out}, false);
+    Imperative::Run(graph_ops::Sum(static_cast<int>(in.size())), in, {OpReq::kWrite}, {out}, false);
     return;
   }
   std::vector<TBlob> in;
@@ -277,7 +275,7 @@ std::vector<const NDArray*> LocalStore::Quantize(Entry* e, const std::vector<con
     MXNET_CHECK_KIND(v.dtype() == kFloat32, Type) << "[kvstore] gradient compression of " << DTypeName(v.dtype()) << "; accepted: float32";
     if (e->residuals[i].is_none()) {
       Ensure(&e->residuals[i], v.shape(), v.ctx(), kFloat32);
-      Imperative::Run(MakeAttrs(Op::Get("_zeros"), {}), {}, {OpReq::kWrite}, {e->residuals[i]}, false);
+      Imperative::Run(graph_ops::Filled(0, kFloat32), {}, {OpReq::kWrite}, {e->residuals[i]}, false);
     }
     Ensure(&e->quantized[i], v.shape(), v.ctx(), kFloat32);
     const TBlob in = v.data(), residual = e->residuals[i].data(), out = e->quantized[i].data();

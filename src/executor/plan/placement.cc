@@ -6,6 +6,7 @@
 
 #include "mxnet/error.h"
 #include "mxnet/op.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 namespace {
@@ -69,7 +70,7 @@ Symbol WithCopies(const Symbol& symbol, const Places& places) {
           << at << "; accepted: both in one ctx_group";
       NodeEntry& copy = copies[{from, e.index, at.str()}];
       if (!copy) {
-        copy = MakeOp("_to_context", {e}, {{"ctx", at.str()}});
+        copy = graph_ops::CopyTo(e, at);
         copy.node->name = from->name + "_on_" + at.str();
       }
       e = copy;

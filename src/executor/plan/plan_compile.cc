@@ -10,6 +10,8 @@
 #include "graph/gradient.h"
 #include "mxnet/env.h"
 #include "operator/check.h"
+#include "operator/graph_operators.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -106,7 +108,7 @@ class Compiler {
     graph_.sequence = std::move(made.sequence);
     graph_.grads.clear();
     for (size_t k = 0; k < xs.size(); ++k)
-      graph_.grads.push_back(made.grads[k] ? made.grads[k] : MakeOp("zeros_like", {xs[k]}, {}, xs[k].node->name + kNoGrad));
+      graph_.grads.push_back(made.grads[k] ? made.grads[k] : graph_ops::ZerosLike(xs[k], xs[k].node->name + kNoGrad));
   }
 
   void ChooseWhatToRecompute(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads) {
@@ -128,12 +130,12 @@ class Compiler {
     p_.recompute = wanted ? ChooseRecomputed(question) : RecomputeNearlyFree(question);
   }
 
-  NodeEntry Wrap(const char* op, std::vector<NodeEntry> in, const std::string& name, const NodeEntry& like) {
-    NodeEntry e = MakeOp(op, std::move(in), {}, name);
+  /* `made` stands for `like` from now on. */
+  NodeEntry InPlaceOf(const NodeEntry& like, NodeEntry made) {
     auto s = graph_.sequence.find(like.node.get());
-    if (s != graph_.sequence.end()) graph_.sequence[e.node.get()] = s->second;
-    graph_.alike.emplace_back(e, like);
-    return e;
+    if (s != graph_.sequence.end()) graph_.sequence[made.node.get()] = s->second;
+    graph_.alike.emplace_back(made, like);
+    return made;
   }
 
   // Every result gets an entry of its own that an operator writes, so that it can be computed
@@ -149,7 +151,7 @@ class Compiler {
     std::set<EntryKey> taken;
     for (int i = 0; i < p_.num_outputs; ++i) {
       NodeEntry& e = graph_.outputs[i];
-      if (e.node->is_variable() || taken.count(KeyOf(e))) e = Wrap("_copy", {e}, "_output" + std::to_string(i), e);
+      if (e.node->is_variable() || taken.count(KeyOf(e))) e = InPlaceOf(e, graph_ops::CopyOf(e, "_output" + std::to_string(i)));
       taken.insert(KeyOf(e));
       result_slot_[KeyOf(e)] = p_.output_slot(i);
     }
@@ -166,10 +168,10 @@ class Compiler {
           variable_slot_[before.get()] = slot;
           extra_variables_.push_back(before);
           graph_.alike.emplace_back(NodeEntry{before, 0, 0}, NodeEntry{inputs_[input], 0, 0});
-          e = Wrap("_grad_add", {NodeEntry{before, 0, 0}, e}, name, e);
+          e = InPlaceOf(e, graph_ops::AddGradient({before, 0, 0}, e, name));
         }
       } else if (!own) {
-        e = Wrap("_copy", {e}, name, e);
+        e = InPlaceOf(e, graph_ops::CopyOf(e, name));
       }
       taken.insert(KeyOf(e));
       result_slot_[KeyOf(e)] = slot;
@@ -283,7 +285,7 @@ class Compiler {
       for (uint32_t e = g_->entry_ptr[order_[t]]; e < g_->entry_ptr[order_[t] + 1]; ++e) {
         if (!WritesByExample(shapes_[e])) continue;
         made_in[e] = LoopAt(t);
-        if (slot_[e] < 0) parts_[e] = p_.loops[LoopAt(t)].micro_batches;  // until it micro_batches out to be wanted elsewhere
+        if (slot_[e] < 0) parts_[e] = p_.loops[LoopAt(t)].micro_batches;  // until it turns out to be wanted elsewhere
       }
     }
     for (int t = 0; t < static_cast<int>(order_.size()); ++t) {
@@ -446,9 +448,7 @@ class Compiler {
         AddBlob(id, o, WritesByExample(shapes_[e]) ? LoopAt(t) : -1);
         OpReq req = inplace_[e] ? OpReq::kWriteInplace : OpReq::kWrite;
         if (add_directly_.count({info.source, static_cast<uint32_t>(o)})) req = OpReq::kAdd;
-        // only backward operators, and RNN for what it keeps for them, promise to look at this:
-        // other hidden forward outputs that nobody reads are still written
-        const bool looks = t >= num_forward_ || node.attrs->op->name == "RNN";
+        const bool looks = t >= num_forward_ || node.attrs->op->trait<HonoursNullOutputs>();
         if (looks && slot_[e] < 0 && uses_[e] < 0) req = OpReq::kNull;
         p_.reqs.push_back(req);
       }

@@ -11,6 +11,7 @@
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/traits_graph.h"
 #include "rtc/loop.h"
 
 namespace mxnet {
@@ -222,6 +223,7 @@ const bool kRegistered = [] {
     Op& op = Op::Register(name);
     op.set_param<CastParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape).set_infer_type(name[0] == 'C' ? CastType : AmpCastType);
     op.set_layout(LayoutRule::kAgnostic).set_supports_add().set_gradient(CastGradient).set_kernel(CopyKernel);
+    if (name[0] == 'a') op.set_trait(MixedPrecisionCast{});
     op.set_trait(Role::kCast).set_trait(GivesInput{}).set_trait(RecipeOfKind(Recipe::kCopy));
     op.describe(name[0] == 'C' ? "Converts to another dtype; fractions are truncated towards zero for integers.\n\n"
                                  "NaN, and numbers that int32 (int64 for int64, uint32 and uint64) cannot hold, become its smallest "
@@ -274,6 +276,7 @@ MXNET_REGISTER_OP(amp_multicast)
     .set_trait(Role::kCastTogether)
     .set_supports_add()
     .set_gradient(CastGradient)
+    .set_trait(MixedPrecisionCast{})
     .set_kernel([](KernelArgs& a) {
       for (int i = 0; i < a.in.size(); ++i) ExecuteCast(a.run, a.in[i], a.out[i], a.req[i]);
     });

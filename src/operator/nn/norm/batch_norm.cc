@@ -7,6 +7,7 @@
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/traits.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace nn {
@@ -257,6 +258,7 @@ void Register(const char* name, const char* backward, const char* again, const s
   Op::Register("BatchNorm").set_expensive_to_recompute().alias("_npx_batch_norm").set_trait(Role::kBatchNorm);
   Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", "_backward_BatchNormWithReLU_recompute",
                  std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
+  Op::Register("_backward_BatchNorm_recompute").set_trait(WithRelu{"_backward_BatchNormWithReLU_recompute"});
   Op::Register("_contrib_BatchNormWithReLU").set_expensive_to_recompute().alias("_npx_batch_norm_with_relu");
   return true;
 }();

@@ -4,6 +4,7 @@
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace nn {
@@ -129,6 +130,7 @@ MXNET_REGISTER_OP(RNN)
     .set_flops(Flops)
     .set_uses_random()
     .set_depends_on_training()
+    .set_trait(HonoursNullOutputs{})  // of what it keeps for the backward pass
     .set_gradient(Gradient);
 
 MXNET_REGISTER_OP(_backward_RNN)

@@ -1,0 +1,72 @@
+#include "operator/graph_operators.h"
+
+#include <unordered_map>
+
+namespace mxnet {
+namespace graph_ops {
+
+NodeEntry ZerosLike(const NodeEntry& like, const std::string& name) { return MakeOp("zeros_like", {like}, {}, name); }
+NodeEntry OnesLike(const NodeEntry& like, const std::string& name) { return MakeOp("ones_like", {like}, {}, name); }
+NodeEntry CopyOf(const NodeEntry& e, const std::string& name) { return MakeOp("_copy", {e}, {}, name); }
+NodeEntry AddOf(const NodeEntry& a, const NodeEntry& b, const std::string& name) { return MakeOp("elemwise_add", {a, b}, {}, name); }
+NodeEntry SumOf(const std::vector<NodeEntry>& terms, const std::string& name) {
+  return MakeOp("add_n", terms, {{"num_args", std::to_string(terms.size())}}, name);
+}
+NodeEntry AddGradient(const NodeEntry& before, const NodeEntry& gradient, const std::string& name) {
+  return MakeOp("_grad_add", {before, gradient}, {}, name);
+}
+NodeEntry CastGradient(const NodeEntry& gradient, const NodeEntry& of, const std::string& name) {
+  return MakeOp("_backward_cast", {gradient, of}, {}, name);
+}
+NodeEntry CastTo(const NodeEntry& e, int dtype, const std::string& name) {
+  return MakeOp("amp_cast", {e}, {{"dtype", DTypeName(dtype)}}, name);
+}
+NodePtr CastToWidest(const std::vector<NodeEntry>& inputs, const std::string& name) {
+  return MakeNode("amp_multicast", inputs, {{"num_outputs", std::to_string(inputs.size())}}, name);
+}
+NodeEntry CopyTo(const NodeEntry& e, const Context& ctx) { return MakeOp("_to_context", {e}, {{"ctx", ctx.str()}}); }
+
+const AttrsPtr& Zeros() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
+  return attrs;
+}
+AttrsPtr Filled(double value, int dtype) {
+  return MakeAttrs(Op::Get(value == 0 ? "_zeros" : "_ones"), {{"dtype", DTypeName(dtype)}});
+}
+AttrsPtr CastAttrs(int dtype) {
+  static thread_local std::unordered_map<int, AttrsPtr> known;  // gradients of mixed precision ask again and again
+  AttrsPtr& attrs = known[dtype];
+  if (!attrs) attrs = MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(dtype)}});
+  return attrs;
+}
+AttrsPtr Sum(int terms) {
+  static const Op* const op = Op::Get("add_n");
+  return MakeAttrs(op, {{"num_args", std::to_string(terms)}});
+}
+const AttrsPtr& Copy() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_copy"), {});
+  return attrs;
+}
+const AttrsPtr& CopyAcross() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_copyto"), {});
+  return attrs;
+}
+const AttrsPtr& AddGradients() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_grad_add"), {});
+  return attrs;
+}
+const AttrsPtr& ReshapeLike() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("reshape_like"), {});
+  return attrs;
+}
+const AttrsPtr& ConnectedTo() {
+  static const AttrsPtr attrs = MakeAttrs(Op::Get("_identity_with_attr_like_rhs"), {});
+  return attrs;
+}
+const Op* SumLike() {
+  static const Op* const op = Op::Get("_sum_like");
+  return op;
+}
+
+}  // namespace graph_ops
+}  // namespace mxnet
