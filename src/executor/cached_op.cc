@@ -1,10 +1,9 @@
 // CachedOp: a symbol as one operator. Plans are compiled per input signature; each caller takes an
 // instance of its own.
 //
-// On the autograd tape a call is one node of the hidden operator _CachedOp. Its gradient is
-// normally the backward phase of the same plan instance (_backward_CachedOp). When the backward
-// pass is itself recorded, the gradient is a CachedOp of the gradient's symbol instead, which
-// differentiates again.
+// On the autograd tape a call is one node (operator/runtime/compiled_graph.h). Its gradient is
+// normally the backward phase of the same plan instance. When the backward pass is itself recorded,
+// the gradient is a CachedOp of the gradient's symbol instead, which differentiates again.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "graph/gradient.h"
 #include "imperative/tape.h"
 #include "ndarray/run.h"
+#include "operator/runtime/compiled_graph.h"
 
 namespace mxnet {
 namespace {
@@ -111,7 +111,7 @@ struct Warm {
 };
 
 /* One recorded call, until its backward pass. */
-struct CallState {
+struct CallState : RecordedCall {
   std::shared_ptr<CachedOpImpl> op;
   std::shared_ptr<Compiled> compiled;
   std::shared_ptr<PlanInstance> instance;  // null once the backward pass has used it up
@@ -119,26 +119,12 @@ struct CallState {
   std::vector<int> wanted;                 // inputs whose gradients the plan computes
   bool keep_arena = false;
 
-  ~CallState();
-  void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads);
+  ~CallState() override;
+  int num_gradients() const override { return static_cast<int>(wanted.size()); }
+  void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& grads) override;
 };
 
-/* Parameters of _CachedOp (`state` null when a backward pass made the node) and of
- * _backward_CachedOp. */
-struct CachedOpParam {
-  std::shared_ptr<CachedOpImpl> op;
-  std::shared_ptr<CallState> state;
-};
-
-AttrsPtr CallAttrs(const char* op, std::shared_ptr<CachedOpImpl> impl, std::shared_ptr<CallState> state) {
-  auto attrs = std::make_shared<Attrs>();
-  attrs->op = Op::Get(op);
-  attrs->param = std::make_shared<CachedOpParam>(CachedOpParam{std::move(impl), std::move(state)});
-  attrs->grad_use.bits = ~uint64_t{0};  // not to be found out by building the gradient
-  return attrs;
-}
-
-class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<CachedOpImpl> {
+class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_shared_from_this<CachedOpImpl> {
  public:
   CachedOpImpl(const Symbol& symbol, const std::map<std::string, std::string>& flags)
       : symbol_(symbol), variables_(symbol.ListInputs(Symbol::kAll)) {
@@ -238,7 +224,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     state->forward = call;
     state->wanted = std::move(wanted);
     state->keep_arena = static_alloc_;
-    Imperative::Record(CallAttrs("_CachedOp", shared_from_this(), std::move(state)), inputs, outputs, "cached_op");
+    Imperative::Record(CompiledGraphAttrs({shared_from_this(), std::move(state)}), inputs, outputs, "cached_op");
   }
 
   /* An instance that nobody uses, on `arena` or, without one, on an arena that nobody uses. */
@@ -288,8 +274,10 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     monitored_.store(static_cast<bool>(monitor_), std::memory_order_release);
   }
 
-  int num_inputs() const { return static_cast<int>(variables_.size()); }
-  int num_outputs() const { return static_cast<int>(symbol_.outputs.size()); }
+  int num_inputs() const override { return static_cast<int>(variables_.size()); }
+  int num_outputs() const override { return static_cast<int>(symbol_.outputs.size()); }
+  void Call(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) override;
+  std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) override;
 
   /* The gradient as a CachedOp: which of [ograds][inputs] it takes, in order, and which input each
    * of its outputs belongs to. */
@@ -298,7 +286,7 @@ class CachedOpImpl : public CachedOp, public std::enable_shared_from_this<Cached
     std::vector<int> takes;
     std::vector<int> gives;
   };
-  const GradOp& Gradient() {
+  const GradOp& GradientGraph() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (grad_) return *grad_;
     auto made = std::make_unique<GradOp>();
@@ -503,75 +491,38 @@ void CallState::Backward(const std::vector<NDArray*>& ograds, const std::vector<
   instance = nullptr;
 }
 
-/* The node's parameters, which only a running program can give. */
-const CachedOpParam& ParamOf(const Attrs& attrs, bool backward) {
-  MXNET_CHECK_KIND(attrs.param && (!backward || attrs.get<CachedOpParam>().state), Value)
-      << "[" << attrs.op->name << "] belongs to a running program; it cannot come from a file or be called by name";
-  return attrs.get<CachedOpParam>();
+void CachedOpImpl::Call(const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train) {
+  const ImperativeState saved = Imperative::State();
+  Imperative::State().recording = false;
+  Imperative::State().training = is_train;
+  try {
+    Invoke(inputs, outputs, nullptr);
+  } catch (...) {
+    Imperative::State() = saved;
+    throw;
+  }
+  Imperative::State() = saved;
 }
 
-std::vector<NodeEntry> CachedOpGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  const auto& param = ParamOf(*node->attrs, false);
+std::vector<NodeEntry> CachedOpImpl::Gradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const auto call = std::static_pointer_cast<CallState>(CompiledGraphOf(*node->attrs).call);
   std::vector<NodeEntry> grads(node->inputs.size());
   auto made = std::make_shared<Node>();
   std::vector<int> gives;
-  if (param.state && !Imperative::State().recording) {
-    made->attrs = CallAttrs("_backward_CachedOp", param.op, param.state);
+  if (call && !Imperative::State().recording) {
+    made->attrs = BackwardOfCallAttrs({shared_from_this(), call});
     made->inputs = ograds;
-    gives = param.state->wanted;
+    gives = call->wanted;
   } else {
-    const auto& g = param.op->Gradient();
+    const GradOp& g = GradientGraph();
     if (!g.op) return grads;
-    made->attrs = CallAttrs("_CachedOp", g.op, nullptr);
-    for (int t : g.takes) made->inputs.push_back(t < param.op->num_outputs() ? ograds[t] : node->inputs[t - param.op->num_outputs()]);
+    made->attrs = CompiledGraphAttrs({g.op, nullptr});
+    for (int t : g.takes) made->inputs.push_back(t < num_outputs() ? ograds[t] : node->inputs[t - num_outputs()]);
     gives = g.gives;
   }
   for (size_t k = 0; k < gives.size(); ++k) grads[gives[k]] = {made, static_cast<uint32_t>(k), 0};
   return grads;
 }
-
-// Every call has shapes of its own, known only to the plan; the arrays carry them.
-bool UnknownShape(const Attrs&, ShapeVector*, ShapeVector*) { return false; }
-bool UnknownType(const Attrs&, std::vector<int>*, std::vector<int>*) { return false; }
-
-MXNET_REGISTER_OP(_CachedOp)
-    .describe("A compiled graph as one operator; made by CachedOp, not by users.")
-    .set_inputs({"data"}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_inputs() : 0; })
-    .set_list_inputs([](const Attrs& a) {
-      std::vector<std::string> names;
-      for (int i = 0; a.param && i < a.get<CachedOpParam>().op->num_inputs(); ++i) names.push_back("data" + std::to_string(i));
-      return names;
-    })
-    .set_outputs({"output"}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 1; })
-    .set_infer_shape(UnknownShape)
-    .set_infer_type(UnknownType)
-    .set_gradient(CachedOpGradient)
-    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool is_train) {
-      // Whoever invoked this node records it; the plan inside must not record itself as well.
-      ImperativeState saved = Imperative::State();
-      Imperative::State().recording = false;
-      Imperative::State().training = is_train;
-      try {
-        ParamOf(a, false).op->Invoke(in, out, nullptr);
-      } catch (...) {
-        Imperative::State() = saved;
-        throw;
-      }
-      Imperative::State() = saved;
-    });
-
-MXNET_REGISTER_OP(_backward_CachedOp)
-    .describe("The backward phase of a recorded CachedOp call.")
-    .set_inputs({}, [](const Attrs& a) { return a.param ? a.get<CachedOpParam>().op->num_outputs() : 0; })
-    .set_outputs({"output"},
-                 [](const Attrs& a) {
-                   return a.param && a.get<CachedOpParam>().state ? static_cast<int>(a.get<CachedOpParam>().state->wanted.size()) : 1;
-                 })
-    .set_infer_shape(UnknownShape)
-    .set_infer_type(UnknownType)
-    .set_array_fn([](const Attrs& a, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
-      ParamOf(a, true).state->Backward(in, out);
-    });
 
 }  // namespace
 

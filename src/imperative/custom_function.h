@@ -2,24 +2,20 @@
 #define MXNET_IMPERATIVE_CUSTOM_FUNCTION_H_
 
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "mxnet/ndarray.h"
+#include "mxnet/imperative.h"
+#include "operator/runtime/custom_function.h"
 
 namespace mxnet {
 
-/* The user's side of a recorded function. Backward writes `igrads` from `ograds`; it throws what
- * went wrong. */
-class CustomFunction {
- public:
-  virtual ~CustomFunction() = default;
-  virtual void Backward(const std::vector<NDArray*>& ograds, const std::vector<NDArray*>& igrads, bool is_train) = 0;
-};
-
 /* Makes `outputs`, already computed, depend on `inputs` for autograd. Does nothing when no input is
  * tracked. */
-void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs,
-                          const std::vector<NDArray*>& outputs);
+inline void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs,
+                                 const std::vector<NDArray*>& outputs) {
+  Imperative::Record(CustomFunctionAttrs(std::move(function), inputs, outputs.size()), inputs, outputs);
+}
 
 }  // namespace mxnet
 #endif  // MXNET_IMPERATIVE_CUSTOM_FUNCTION_H_

@@ -20,6 +20,7 @@
 #include "ndarray/run.h"
 #include "operator/check.h"
 #include "operator/graph_operators.h"
+#include "operator/runtime/array_call.h"
 #include "operator/traits_graph.h"
 #include "storage/device_memory.h"
 
@@ -598,6 +599,8 @@ static void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, 
     }
   }
 }
+
+[[maybe_unused]] static const bool runs_for_array_functions = SetRunOnArrays(Imperative::Run);
 
 void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                         const Context* ctx) {

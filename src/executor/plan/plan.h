@@ -211,8 +211,6 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   std::unique_ptr<DeviceGraphs> graphs_;  // null until a phase has run as CUDA graphs; gone before the memory that they know
 };
 
-/* The same tensor from one layout into another, on the CPU. */
-void ConvertLayout(const TBlob& from, const TBlob& to);
 /* Copies between blobs of one size, converting layouts; inside an engine operation. */
 void CopyBlob(const TBlob& from, const TBlob& to, RunContext run);
 

@@ -13,6 +13,7 @@
 #include "executor/plan/plan_workspace.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
+#include "operator/matrix/to_layout.h"
 #include "operator/random/gpu_random.h"
 #include "rtc/capture.h"
 #include "storage/device_memory.h"

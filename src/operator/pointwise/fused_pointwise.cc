@@ -8,13 +8,13 @@
 #include <unordered_map>
 
 #include "base/omp.h"
-#include "mxnet/graph.h"
 #include "operator/nn/activation/activation_kernels.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
+#include "operator/runtime/subgraph.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -55,22 +55,26 @@ struct Program : OpState {
   int buffers = 0, compute = kF32;
 };
 
-/* Dtypes of a fused graph's entries, from those of its inputs; unknown ones stay. */
-std::vector<int> GraphTypes(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& inputs) {
-  std::vector<int> dtypes(g.num_entries(), kDTypeUnknown);
-  const auto variables = graph.ListInputs(Symbol::kAll);
-  MXNET_CHECK_KIND(variables.size() == inputs.size(), Value)
-      << "[_fused_pointwise] " << inputs.size() << " inputs; its graph has " << variables.size();
-  for (size_t i = 0; i < inputs.size(); ++i) dtypes[g.eid(g.id.at(variables[i].get()), 0)] = inputs[i];
-  InferTypes(g, &dtypes, kDTypeUnknown);
-  return dtypes;
-}
+/* The graph of a fused node. Its operators have one output each. */
+struct FusedGraph : Subgraph {
+  SubgraphTypes types;
 
-const Symbol& GraphOf(const Attrs& attrs) {
-  MXNET_CHECK_KIND(attrs.subgraphs.size() == 1 && attrs.subgraphs[0]->outputs.size() == 1, Value)
-      << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
-  return *attrs.subgraphs[0];
-}
+  FusedGraph(const Attrs& attrs, const std::vector<int>& input_types) : Subgraph(Read(attrs)) {
+    types = InferSubgraphTypes(attrs, *attrs.subgraphs[0], input_types);
+  }
+  int dtype(const Node* n) const { return types.at(n)[0]; }
+  const NodePtr& root() const { return outputs[0].node; }
+
+ private:
+  static Subgraph Read(const Attrs& attrs) {
+    MXNET_CHECK_KIND(attrs.subgraphs.size() == 1, Value)
+        << "[_fused_pointwise] " << attrs.subgraphs.size() << " graphs; it needs one, with one output";
+    Subgraph graph = ReadSubgraph(*attrs.subgraphs[0]);
+    MXNET_CHECK_KIND(graph.outputs.size() == 1, Value)
+        << "[_fused_pointwise] its graph has " << graph.outputs.size() << " outputs; it needs one";
+    return graph;
+  }
+};
 
 Recipe StepRecipe(const Node& n, int dtype) {
   Recipe recipe;
@@ -79,11 +83,11 @@ Recipe StepRecipe(const Node& n, int dtype) {
 }
 
 /* That of the result, but for a float64 graph whose last step is a cast. */
-int ComputeOf(const Symbol& graph, const IndexedGraph& g, const std::vector<int>& dtypes) {
-  const NodeEntry& result = graph.outputs[0];
-  const int dtype = dtypes[g.eid(g.outputs[0])];
-  if (result.node->is_variable() || StepRecipe(*result.node, dtype).kind != Recipe::kCopy) return ComputeFor(dtype, false);
-  return dtypes[g.eid(g.nodes[g.id.at(result.node.get())].inputs[0])] == kFloat64 ? int{kF64} : ComputeFor(dtype, false);
+int ComputeOf(const FusedGraph& graph) {
+  const Node& result = *graph.root();
+  const int dtype = graph.dtype(&result);
+  if (result.is_variable() || StepRecipe(result, dtype).kind != Recipe::kCopy) return ComputeFor(dtype, false);
+  return graph.dtype(result.inputs[0].node.get()) == kFloat64 ? int{kF64} : ComputeFor(dtype, false);
 }
 
 void Put(int compute, double v, void* to) {
@@ -95,13 +99,11 @@ void Put(int compute, double v, void* to) {
 
 // A loop's scalar operand must be one that it knows; others are spread over a buffer.
 std::shared_ptr<Program> Compile(const Attrs& attrs, const std::vector<int>& inputs) {
-  const Symbol& graph = GraphOf(attrs);
-  const IndexedGraph g(graph.outputs);
-  const std::vector<int> dtypes = GraphTypes(graph, g, inputs);
-  const Node* const root = graph.outputs[0].node.get();
+  const FusedGraph graph(attrs, inputs);
+  const Node* const root = graph.root().get();
   auto program = std::make_shared<Program>();
   program->dtypes = inputs;
-  program->compute = ComputeOf(graph, g, dtypes);
+  program->compute = ComputeOf(graph);
   std::vector<std::pair<const Node*, Recipe>> order;
   std::unordered_map<const Node*, const Node*> same;  // a cast to the compute type gives what it gets
   auto source = [&](const NodeEntry& e) {
@@ -109,26 +111,24 @@ std::shared_ptr<Program> Compile(const Attrs& attrs, const std::vector<int>& inp
     return it == same.end() ? e.node.get() : it->second;
   };
   std::unordered_map<const Node*, int> uses, input, buffer;
-  DFSVisit(graph.outputs, [&](const NodePtr& n) {
-    if (n->is_variable()) return;
-    const int dtype = dtypes[g.eid(g.id.at(n.get()), 0)];
+  for (const NodePtr& n : graph.nodes) {
+    if (n->is_variable()) continue;
+    const int dtype = graph.dtype(n.get());
     const Recipe recipe = StepRecipe(*n, dtype);
     if (recipe.kind == Recipe::kCopy && dtype == ComputeDType(program->compute) && n.get() != root) {
       same[n.get()] = source(n->inputs.at(0));
-      return;
+      continue;
     }
     order.emplace_back(n.get(), recipe);
     for (const auto& e : n->inputs) ++uses[source(e)];
-  });
-  // inputs are numbered as ListInputs does, not as they are met
-  const auto variables = graph.ListInputs(Symbol::kAll);
-  for (size_t i = 0; i < variables.size(); ++i) input[variables[i].get()] = static_cast<int>(i);
+  }
+  for (size_t i = 0; i < graph.inputs.size(); ++i) input[graph.inputs[i].get()] = static_cast<int>(i);
   std::vector<int> free;
   for (const auto& member : order) {
     const Node* n = member.first;
     Step step;
     step.recipe = member.second;
-    step.dtype = dtypes[g.eid(g.id.at(n), 0)];
+    step.dtype = graph.dtype(n);
     const Recipe& r = step.recipe;
     for (int i = 0; i < 3; ++i) Put(program->compute, r.params[i], step.numbers + i * ComputeSize(program->compute));
     if (r.kind == Recipe::kForward) step.loop = ForwardLoop(r.row, program->compute);
@@ -418,24 +418,21 @@ struct DeviceFusion : OpState {
 };
 
 std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::vector<int>& inputs) {
-  const Symbol& graph = GraphOf(attrs);
+  const FusedGraph graph(attrs, inputs);
   auto fusion = std::make_shared<DeviceFusion>();
   DeviceProgram& p = fusion->program;
   fusion->dtypes = inputs;
-  const IndexedGraph g(graph.outputs);
-  const std::vector<int> dtypes = GraphTypes(graph, g, inputs);
   p.name = "fused_pointwise";
-  p.compute = ComputeOf(graph, g, dtypes);
+  p.compute = ComputeOf(graph);
   std::unordered_map<const Node*, DeviceValue> place;
-  const auto variables = graph.ListInputs(Symbol::kAll);
-  for (size_t i = 0; i < variables.size(); ++i) place[variables[i].get()] = {DeviceValue::kInput, static_cast<int>(i)};
+  for (size_t i = 0; i < graph.inputs.size(); ++i) place[graph.inputs[i].get()] = {DeviceValue::kInput, static_cast<int>(i)};
   auto number = [&](double v) {
     fusion->numbers.push_back(v);
     return DeviceValue{DeviceValue::kNumber, p.numbers++};
   };
-  DFSVisit(graph.outputs, [&](const NodePtr& n) {
-    if (n->is_variable()) return;
-    const int dtype = dtypes[g.eid(g.id.at(n.get()), 0)];
+  for (const NodePtr& n : graph.nodes) {
+    if (n->is_variable()) continue;
+    const int dtype = graph.dtype(n.get());
     const Recipe r = StepRecipe(*n, dtype);
     DeviceStep step;
     auto add_step = [&] {
@@ -444,7 +441,7 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
       step.from = {place[n.get()]};
     };
     auto finish = [&] {
-      if (n != graph.outputs[0].node && dtype != ComputeDType(p.compute)) step.round_to = dtype;
+      if (n != graph.root() && dtype != ComputeDType(p.compute)) step.round_to = dtype;
       add_step();
     };
     if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) {
@@ -454,7 +451,8 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
         step.from.push_back(place.at(n->inputs[k].node.get()));
         if (k + 1 < n->inputs.size()) add_step();
       }
-      return finish();
+      finish();
+      continue;
     }
     const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
     if (activation)
@@ -468,7 +466,7 @@ std::shared_ptr<DeviceFusion> CompileForDevice(const Attrs& attrs, const std::ve
       for (double v : r.params) number(v);
     }
     finish();
-  });
+  }
   return fusion;
 }
 
@@ -525,16 +523,13 @@ bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 // The dtype of the inputs, unless casts within say otherwise.
 bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   if (attrs.subgraphs.size() != 1) return SameType(attrs, in, out);
-  const Symbol& graph = *attrs.subgraphs[0];
-  const IndexedGraph g(graph.outputs);
-  const std::vector<int> dtypes = GraphTypes(graph, g, *in);
-  const auto variables = graph.ListInputs(Symbol::kAll);
+  const FusedGraph graph(attrs, *in);
   bool known = true;
   for (size_t i = 0; i < in->size(); ++i) {
-    AssignType(attrs, "an input", &(*in)[i], dtypes[g.eid(g.id.at(variables[i].get()), 0)]);
+    AssignType(attrs, "an input", &(*in)[i], graph.dtype(graph.inputs[i].get()));
     known = known && (*in)[i] != kDTypeUnknown;
   }
-  AssignType(attrs, "output", &(*out)[0], dtypes[g.eid(g.outputs[0])]);
+  AssignType(attrs, "output", &(*out)[0], graph.dtype(graph.root().get()));
   return known && (*out)[0] != kDTypeUnknown;
 }
 

@@ -1,7 +1,7 @@
 // Copies between arrays of any devices and dtypes as differentiable operators.
-#include "mxnet/imperative.h"
-#include "mxnet/op.h"
+#include "operator/graph_operators.h"
 #include "operator/param.h"
+#include "operator/runtime/array_call.h"
 
 namespace mxnet {
 namespace {
@@ -14,12 +14,8 @@ namespace {
 void CopyOrCast(const NDArray& from, NDArray* to) {
   const bool cast = from.dtype() != to->dtype(), gpu = from.ctx().is_gpu() || to->ctx().is_gpu();
   if (from.shape() != to->shape() || (gpu ? !cast || from.ctx() != to->ctx() : from.chunk() == to->chunk())) return CopyFromTo(from, *to);
-  if (!cast)
-    return Imperative::Run(Imperative::GetAttrs(Op::Get("_copy"), 0, nullptr, nullptr), {from.Detach()}, {OpReq::kWrite}, {*to}, false);
-  const char* key = "dtype";
-  const char* value = DTypeName(to->dtype());
-  NDArray source = from.Detach();
-  Imperative::Run(Imperative::GetAttrs(Op::Get("Cast"), 1, &key, &value), {source}, {OpReq::kWrite}, {*to}, false);
+  const AttrsPtr attrs = cast ? graph_ops::CastAttrs(to->dtype()) : graph_ops::Copy();
+  RunOnArrays(attrs, {from.Detach()}, {OpReq::kWrite}, {*to}, false);
 }
 
 void Copy(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {

@@ -1,8 +1,8 @@
 // Functions whose gradient the user computes (mx.autograd.Function): one tape entry whose backward
 // calls back.
-#include "imperative/custom_function.h"
+#include "operator/runtime/custom_function.h"
 
-#include "mxnet/imperative.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -50,16 +50,16 @@ MXNET_REGISTER_OP(_backward_CustomFunction)
     .describe("Calls the user's backward function.")
     .set_inputs({}, [](const Attrs& a) { return ParamOf(a).num_outputs; })
     .set_num_outputs([](const Attrs& a) { return ParamOf(a).num_inputs; })
+    .set_trait(TakesSeveralDevices{})
     .set_array_fn(Backward);
 
 }  // namespace
 
-void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs,
-                          const std::vector<NDArray*>& outputs) {
+AttrsPtr CustomFunctionAttrs(std::shared_ptr<CustomFunction> function, const std::vector<NDArray*>& inputs, size_t num_outputs) {
   auto p = std::make_shared<CustomFunctionParam>();
   p->function = std::move(function);
   p->num_inputs = static_cast<int>(inputs.size());
-  p->num_outputs = static_cast<int>(outputs.size());
+  p->num_outputs = static_cast<int>(num_outputs);
   for (NDArray* a : inputs) {
     p->shapes.push_back(a->shape());
     p->dtypes.push_back(a->dtype());
@@ -68,7 +68,7 @@ void RecordCustomFunction(std::shared_ptr<CustomFunction> function, const std::v
   auto attrs = std::make_shared<Attrs>();
   attrs->op = Op::Get("_CustomFunction");
   attrs->param = std::move(p);
-  Imperative::Record(attrs, inputs, outputs);
+  return attrs;
 }
 
 }  // namespace mxnet

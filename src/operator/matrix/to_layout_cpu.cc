@@ -3,8 +3,9 @@
 #include <cstring>
 
 #include "base/omp.h"
-#include "executor/plan/plan.h"
 #include "operator/matrix/gpu_move.h"
+#include "operator/matrix/to_layout.h"
+#include "operator/traits_graph.h"
 
 namespace mxnet {
 namespace {
@@ -49,6 +50,7 @@ MXNET_REGISTER_OP(_to_layout)
     .describe("The same values in another memory layout; the layout pass of compiled graphs puts it in.")
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
+    .set_trait(HiddenFromMonitors{})
     .set_kernel([](KernelArgs& args) {
       if (args.run.ctx.is_gpu())
         ConvertLayoutOnDevice(args.run, args.in[0], args.out[0]);

@@ -1,0 +1,24 @@
+#include "operator/runtime/subgraph.h"
+
+namespace mxnet {
+namespace {
+
+SubgraphFunctions given;
+
+}  // namespace
+
+bool SetSubgraphFunctions(const SubgraphFunctions& functions) {
+  given = functions;
+  return true;
+}
+
+Subgraph ReadSubgraph(const Symbol& graph) { return given.read(graph); }
+
+SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const Symbol& graph, const std::vector<int>& inputs) {
+  const size_t variables = given.read(graph).inputs.size();
+  MXNET_CHECK_KIND(variables == inputs.size(), Value)
+      << "[" << attrs.op->name << "] " << inputs.size() << " inputs; its graph has " << variables;
+  return given.infer_types(graph, inputs);
+}
+
+}  // namespace mxnet
