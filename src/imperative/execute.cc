@@ -1,0 +1,370 @@
+// The long way of an eager operator: inference, allocation, dispatch to a kernel through the engine.
+#include "imperative/execute.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "base/borrowed_team.h"
+#include "imperative/kernel_call.h"
+#include "imperative/pushed_call.h"
+#include "imperative/tape.h"
+#include "mxnet/env.h"
+#include "mxnet/imperative.h"
+#include "mxnet/profiler.h"
+#include "ndarray/run.h"
+#include "operator/check.h"
+#include "operator/graph_operators.h"
+#include "operator/traits_graph.h"
+
+namespace mxnet {
+namespace {
+
+/* Invocations nest (array functions), hence a stack. */
+class CallBuffersLease {
+ public:
+  CallBuffersLease() {
+    auto& s = Stack();
+    if (s.depth == s.items.size()) s.items.emplace_back();
+    buffers_ = &s.items[s.depth++];
+  }
+  ~CallBuffersLease() { --Stack().depth; }
+  CallBuffers* operator->() const { return buffers_; }
+  CallBuffers& operator*() const { return *buffers_; }
+
+ private:
+  struct State {
+    std::deque<CallBuffers> items;  // deque: growing keeps addresses
+    size_t depth = 0;
+  };
+  static State& Stack() {
+    static thread_local State state;
+    return state;
+  }
+  CallBuffers* buffers_;
+};
+
+constexpr size_t kRefusable =
+    size_t{4} << 30;  // bytes of one array that may well be more than there is: asked for at once, so that the call itself fails
+
+void CheckInputs(const Attrs& attrs, const std::vector<NDArray*>& inputs, Context* ctx, bool* have_ctx) {
+  const Op* op = attrs.op;
+  const int want = op->NumInputs(attrs);
+  MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == want, Value)
+      << "[" << op->name << "] got " << inputs.size() << " inputs; it takes " << want;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value) << "[" << op->name << "] input " << i << " is an empty (none) array";
+    if (inputs[i]->deferred_entry && !Imperative::State().deferred_compute) CheckComputed(*inputs[i]);
+    const Context c = inputs[i]->ctx();
+    if (op->array_fn && op->ReadsOnlyShape(static_cast<int>(i))) continue;  // `_backward_copyto`: where the result goes
+    if (!*have_ctx) {
+      *ctx = ResultContext(c);
+      *have_ctx = true;
+    } else {
+      MXNET_CHECK_KIND(c.execution() == ctx->execution() || op->trait<TakesSeveralDevices>(), Value)
+          << "[" << op->name << "] input " << i << " is on " << c << ", another one on " << *ctx
+          << "; all must be on one device (copyto moves an array)";
+    }
+  }
+}
+
+bool Overlap(const TBlob& a, const TBlob& b) {
+  const char *pa = static_cast<char*>(a.dptr), *pb = static_cast<char*>(b.dptr);
+  return pa && pb && pa < pb + b.Bytes() && pb < pa + a.Bytes();
+}
+
+/* True when output o may be computed on top of input i although they overlap. */
+bool MayShare(const Attrs& attrs, int i, int o, const TBlob& in, const TBlob& out) {
+  if (in.dptr != out.dptr || in.shape != out.shape || in.dtype != out.dtype || !attrs.op->inplace) return false;
+  for (const auto& p : attrs.op->inplace(attrs))
+    if (p.first == i && p.second == o) return true;
+  return false;
+}
+
+/* Operators without inputs say in a parameter where their output is to be. */
+Context RequestedContext(const Attrs& attrs) {
+  auto it = attrs.dict.find("ctx");
+  return it == attrs.dict.end() || it->second.empty() || it->second == "None" ? Context::CPU() : Context::FromString(it->second);
+}
+
+bool Contains(const std::vector<int>& v, int x) {
+  for (int y : v)
+    if (x == y) return true;
+  return false;
+}
+
+bool ThroughTemporary(const std::vector<std::pair<NDArray, size_t>>& temporaries, size_t output) {
+  for (const auto& t : temporaries)
+    if (t.second == output) return true;
+  return false;
+}
+
+/* Does the result depend on what the array holds, or leave some of it as it is? */
+bool ChangesOutput(const NDArray& out, OpReq req, const std::vector<NDArray*>& inputs) {
+  if (req == OpReq::kAdd || req == OpReq::kNull || !CoversChunk(out)) return true;
+  for (const NDArray* in : inputs)
+    if (in->var() == out.var()) return true;
+  return false;
+}
+
+void AddUnique(std::vector<Var*>* list, Var* v) {
+  for (Var* x : *list)
+    if (x == v) return;
+  list->push_back(v);
+}
+
+/* One call, step by step. */
+class Execution {
+ public:
+  Execution(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+            const std::vector<OpReq>* reqs, Context ctx, bool is_train)
+      : attrs_(attrs), op_(attrs->op), inputs_(inputs), outputs_(outputs), reqs_(reqs), ctx_(ctx), is_train_(is_train) {
+    s_->Clear();
+  }
+
+  void Run(bool shapes_only) {
+    Infer();
+    MakeOutputs(shapes_only);
+    if (shapes_only) return;
+    const Kernel* kernel = FindKernel();
+    DescribeInputs();
+    DescribeOutputs();
+    CollectVariables();
+    const bool small = IsSmall();
+    if (!reqs_ && fresh_ && small) RememberFresh(attrs_, *s_, kernel, ctx_);
+    Engine* engine = Engine::Get();
+    if (!ctx_.execution().is_gpu() && small &&
+        engine->TryAcquire(s_->reads.data(), static_cast<int>(s_->reads.size()), s_->writes.data(), static_cast<int>(s_->writes.size())))
+      CallHere(engine, *kernel);
+    else
+      Push(engine, kernel);
+    FinishTemporaries();
+  }
+
+ private:
+  OpReq Requested(size_t output) const { return reqs_ ? (*reqs_)[output] : OpReq::kWrite; }
+
+  // Shapes and dtypes. What the caller gave as output takes part: `_zeros(out=x)` needs no shape
+  // argument.
+  void Infer() {
+    const size_t num_out = outputs_.size();
+    s_->in_shapes.resize(inputs_.size());
+    s_->in_types.resize(inputs_.size());
+    s_->out_shapes.resize(num_out);
+    s_->out_types.resize(num_out);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      s_->in_shapes[i] = inputs_[i]->shape();
+      s_->in_types[i] = inputs_[i]->dtype();
+    }
+    for (size_t i = 0; i < num_out; ++i) {
+      const bool none = outputs_[i]->is_none();
+      s_->out_shapes[i] = none ? Shape() : outputs_[i]->shape();
+      s_->out_types[i] = none ? int{kDTypeUnknown} : outputs_[i]->dtype();
+    }
+    MXNET_CHECK(op_->infer_shape) << "[" << op_->name << "] has no shape inference";
+    bool known = op_->infer_shape(*attrs_, &s_->in_shapes, &s_->out_shapes);
+    MXNET_CHECK_KIND(known, Value) << "[" << op_->name << "] output shape cannot be told from the inputs; give `shape` or `out`";
+    known = op_->infer_type ? op_->infer_type(*attrs_, &s_->in_types, &s_->out_types) : SameType(*attrs_, &s_->in_types, &s_->out_types);
+    MXNET_CHECK_KIND(known, Type) << "[" << op_->name << "] output dtype cannot be told from the inputs; give `dtype` or `out`";
+    CheckDType(*attrs_, s_->in_types, s_->out_types);
+  }
+
+  void MakeOutputs(bool shapes_only) {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i]->is_none()) {
+        // Memory comes in the operator's turn: a caller who runs ahead would hold that of all
+        // results which nobody wants any more.
+        *outputs_[i] = NDArray(s_->out_shapes[i], ctx_, s_->out_types[i], true);
+      } else {
+        fresh_ = false;
+        MXNET_CHECK_KIND(outputs_[i]->ctx().execution() == ctx_.execution(), Value)
+            << "[" << op_->name << "] output " << i << " is on " << outputs_[i]->ctx() << ", the inputs on " << ctx_;
+      }
+      if (outputs_[i]->chunk()->bytes >= kRefusable && !shapes_only) outputs_[i]->chunk()->Allocate();
+    }
+  }
+
+  const Kernel* FindKernel() const {
+    const Kernel* kernel = op_->KernelFor(ctx_.dev_type);
+    if (kernel == nullptr) {
+      Storage::Get()->Stats(ctx_);  // throws when this build or machine has no such device: the better reason
+      MXNET_THROW(Generic) << "[" << op_->name << "] has no GPU kernel in this build; accepted: cpu contexts";
+    }
+    return kernel;
+  }
+
+  void DescribeInputs() {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      bool written = false;  // overlaps are told by addresses
+      for (NDArray* o : outputs_) written = written || inputs_[i]->chunk() == o->chunk();
+      s_->in.push_back(written ? InputBlob(op_, i, *inputs_[i]) : PendingBlob(*inputs_[i]));
+      Count(s_->in.back());
+    }
+  }
+
+  // Outputs that overlap an input where the operator cannot work in place, and sums that the kernel
+  // cannot do itself, go through temporaries.
+  void DescribeOutputs() {
+    for (size_t o = 0; o < outputs_.size(); ++o) {
+      OpReq req = Requested(o);
+      TBlob blob = PendingBlob(*outputs_[o]);
+      Count(blob);
+      const bool overlaps = req != OpReq::kNull && SettleOverlaps(o, blob, &req);
+      if (overlaps || (Requested(o) == OpReq::kAdd && !op_->supports_add)) {
+        temporaries_.emplace_back(NDArray(outputs_[o]->shape(), ctx_, outputs_[o]->dtype()), o);
+        blob = temporaries_.back().first.data();
+        req = OpReq::kWrite;
+      }
+      s_->out.push_back(std::move(blob));
+      s_->req.push_back(req);
+    }
+  }
+
+  // Whether output o lies on an input that it must not be computed over; where it may be, `req`
+  // says so.
+  bool SettleOverlaps(size_t o, const TBlob& blob, OpReq* req) const {
+    bool overlaps = false;
+    for (size_t i = 0; i < s_->in.size(); ++i) {
+      if (inputs_[i]->chunk() != outputs_[o]->chunk() || !Overlap(s_->in[i], blob)) continue;
+      if (MayShare(*attrs_, static_cast<int>(i), static_cast<int>(o), s_->in[i], blob)) {
+        if (*req == OpReq::kWrite) *req = OpReq::kWriteInplace;
+      } else if (op_->mutate_inputs && Contains(op_->MutateInputs(*attrs_), static_cast<int>(i))) {
+        continue;  // an update operator: the record says that this input is written
+      } else {
+        overlaps = true;
+      }
+    }
+    return overlaps;
+  }
+
+  // First what is changed rather than replaced: inputs that the operator updates or that it is
+  // computed on top of, sums, parts of larger arrays.
+  void CollectVariables() {
+    for (int m : op_->MutateInputs(*attrs_)) AddUnique(&s_->writes, inputs_[m]->var());
+    if (!fresh_) {
+      for (size_t o = 0; o < outputs_.size(); ++o)
+        if (!ThroughTemporary(temporaries_, o) && ChangesOutput(*outputs_[o], s_->req[o], inputs_))
+          AddUnique(&s_->writes, outputs_[o]->var());
+    }
+    num_kept_ = static_cast<int>(s_->writes.size());
+    for (size_t o = 0; o < outputs_.size(); ++o)
+      if (!ThroughTemporary(temporaries_, o)) AddUnique(&s_->writes, outputs_[o]->var());
+    for (auto& t : temporaries_) AddUnique(&s_->writes, t.first.var());
+    if (op_->uses_random) {
+      Imperative::RandomResource* r = Imperative::Random(ctx_.execution());
+      random_ = &r->state;
+      AddUnique(&s_->writes, r->var);
+    }
+    for (NDArray* in : inputs_) {
+      Var* v = in->var();
+      bool written = false;
+      for (Var* w : s_->writes) written |= w == v;
+      if (!written) AddUnique(&s_->reads, v);
+    }
+  }
+
+  void Count(const TBlob& blob) {
+    work_ += blob.Size();
+    largest_ = std::max(largest_, blob.Size());
+  }
+
+  // A rough cost decides whether a hand-over pays: what it costs in time, and in caches that do not
+  // hold what the caller's next operator reads. An eighth of a nanosecond per element touched, and
+  // 20 GFLOP/s where the record knows better.
+  bool IsSmall() const {
+    const double cost = 0.125 * static_cast<double>(work_);
+    if (cost >= kInlineNanoseconds || largest_ >= Env::Get().cpu_parallel_size)
+      return false;  // larger ones want threads: those of a worker's team (BorrowedTeam)
+    return !op_->flops || cost + 0.05 * op_->flops(*attrs_, s_->in, s_->out) < kInlineNanoseconds;
+  }
+
+  /* The engine's variables are this thread's. */
+  void CallHere(Engine* engine, const Kernel& kernel) {
+    std::exception_ptr error;
+    const BorrowedTeam team;
+    try {
+      RunContext run;
+      run.ctx = ctx_.execution();
+      for (size_t i = 0; i < inputs_.size(); ++i) s_->in[i] = s_->in[i].dptr ? s_->in[i] : InputBlob(op_, i, *inputs_[i]);
+      for (size_t o = 0; o < outputs_.size(); ++o)
+        if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) s_->out[o] = outputs_[o]->data();
+      CallKernel(kernel, *attrs_, s_->in, s_->req, s_->out, run, is_train_, random_);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    engine::ReleaseChanged(engine, s_->reads.data(), static_cast<int>(s_->reads.size()), s_->writes.data(),
+                           static_cast<int>(s_->writes.size()), num_kept_, error, op_->name.c_str());
+  }
+
+  void Push(Engine* engine, const Kernel* kernel) {
+    const PushedCallPtr call(PushedCall::Take());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (!s_->in[i].dptr && !op_->ReadsOnlyShape(static_cast<int>(i)))
+        call->late.push_back({false, i, inputs_[i]->chunk(), inputs_[i]->byte_offset()});
+    for (size_t o = 0; o < outputs_.size(); ++o)
+      if (!s_->out[o].dptr && s_->req[o] != OpReq::kNull) call->late.push_back({true, o, outputs_[o]->chunk(), outputs_[o]->byte_offset()});
+    call->attrs = attrs_;
+    call->kernel = kernel;
+    call->in.assign(s_->in.begin(), s_->in.end());
+    call->out.assign(s_->out.begin(), s_->out.end());
+    call->req.assign(s_->req.begin(), s_->req.end());
+    call->is_train = is_train_;
+    call->random = random_;
+    call->memory_scope = profiler::MemoryScope::Scope();
+    auto fn = [call](RunContext run) {
+      profiler::MemoryScope memory(*call->attrs, call->memory_scope);
+      for (const Late& l : call->late) {
+        AllocateOn(l.chunk, run);
+        (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
+      }
+      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
+    };
+    s_->reads.insert(s_->reads.end(), s_->writes.begin(), s_->writes.begin() + num_kept_);
+    engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());
+  }
+
+  void FinishTemporaries() {
+    for (auto& t : temporaries_) {
+      if (Requested(t.second) == OpReq::kAdd)
+        Execute(graph_ops::AddGradients(), {outputs_[t.second], &t.first}, {outputs_[t.second]}, nullptr, nullptr, is_train_);
+      else
+        CopyFromTo(t.first, *outputs_[t.second]);
+    }
+  }
+
+  const AttrsPtr& attrs_;
+  const Op* const op_;
+  const std::vector<NDArray*>&inputs_, &outputs_;
+  const std::vector<OpReq>* const reqs_;
+  const Context ctx_;
+  const bool is_train_;
+  CallBuffersLease s_;
+  bool fresh_ = true;               // all outputs are made by this call
+  int64_t work_ = 0, largest_ = 0;  // elements
+  std::vector<std::pair<NDArray, size_t>> temporaries_;
+  int num_kept_ = 0;  // the first of s_->writes are changed rather than replaced
+  RandomState* random_ = nullptr;
+};
+
+}  // namespace
+
+void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only) {
+  const Op* op = attrs->op;
+  Context ctx;
+  bool have_ctx = false;
+  CheckInputs(*attrs, inputs, &ctx, &have_ctx);
+  if (!have_ctx) ctx = given_ctx ? *given_ctx : !outputs.empty() && !outputs[0]->is_none() ? outputs[0]->ctx() : RequestedContext(*attrs);
+  if (ctx.is_gpu() && inputs.empty()) Storage::Get()->Stats(ctx);  // throws where there is no such device; inputs would not be there either
+  MXNET_CHECK_KIND(static_cast<int>(outputs.size()) == op->NumOutputs(*attrs), Value)
+      << "[" << op->name << "] got room for " << outputs.size() << " outputs; it makes " << op->NumOutputs(*attrs);
+  profiler::MemoryScope memory(*attrs);
+  if (op->array_fn && !shapes_only) {
+    profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
+    op->array_fn(*attrs, inputs, outputs, is_train);
+    return;
+  }
+  Execution(attrs, inputs, outputs, reqs, ctx, is_train).Run(shapes_only);
+}
+
+}  // namespace mxnet

@@ -1,0 +1,44 @@
+/* How Imperative runs an operator, apart from recording. */
+#ifndef MXNET_IMPERATIVE_EXECUTE_H_
+#define MXNET_IMPERATIVE_EXECUTE_H_
+
+#include <vector>
+
+#include "mxnet/ndarray.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+/* Buffers of one invocation, reused so that a small operator allocates nothing there. */
+struct CallBuffers {
+  ShapeVector in_shapes, out_shapes;
+  std::vector<int> in_types, out_types;
+  std::vector<TBlob> in, out;
+  std::vector<OpReq> req;
+  std::vector<Var*> reads, writes;
+  void Clear() {
+    in.clear();
+    out.clear();
+    req.clear();
+    reads.clear();
+    writes.clear();
+  }
+};
+
+/* `outputs` are allocated here when none. `shapes_only`: they get shapes, dtypes and a device, and
+ * no values. */
+void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+             const std::vector<OpReq>* reqs, const Context* given_ctx, bool is_train, bool shapes_only = false);
+
+/*
+ * The short way for operators that only read their inputs and make fresh outputs, when the answer
+ * of inference is remembered, the work is small and the inputs are idle. Nobody else knows the
+ * outputs yet, so only the inputs are taken from the engine. Returns false when the long way is
+ * needed: Execute.
+ */
+bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs, bool is_train);
+/* After inference: the next call with these shapes may take the short way. */
+void RememberFresh(const AttrsPtr& attrs, const CallBuffers& s, const Kernel* kernel, Context ctx);
+
+}  // namespace mxnet
+#endif  // MXNET_IMPERATIVE_EXECUTE_H_

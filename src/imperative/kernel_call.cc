@@ -1,0 +1,108 @@
+#include "imperative/kernel_call.h"
+
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "base/float_mode.h"
+#include "mxnet/env.h"
+#include "mxnet/profiler.h"
+#include "storage/device_memory.h"
+
+namespace mxnet {
+namespace {
+
+/*
+ * MXNET_CPU_TEMP_COPY and MXNET_GPU_TEMP_COPY: how many operators hold workspace memory on the CPU,
+ * or on one GPU, at once; the next one waits. A kernel that is called from inside another one
+ * shares its turn.
+ */
+class WorkspaceTurn {
+ public:
+  ~WorkspaceTurn() {
+    if (!taken_ || --Depth() > 0) return;
+    {
+      std::lock_guard<std::mutex> lock(Shared().mutex);
+      --Shared().holders[place_];
+    }
+    Shared().free.notify_all();  // those that wait may wait for different devices
+  }
+  void Take(Context ctx) {
+    if (taken_) return;
+    taken_ = true;
+    if (Depth()++ > 0) return;
+    place_ = ctx.is_gpu() ? 1 + ctx.dev_id % kGpus : 0;
+    const int most = ctx.is_gpu() ? Env::Get().gpu_temp_copy : Env::Get().cpu_temp_copy;
+    std::unique_lock<std::mutex> lock(Shared().mutex);
+    Shared().free.wait(lock, [&] { return Shared().holders[place_] < most; });
+    ++Shared().holders[place_];
+  }
+
+ private:
+  static constexpr int kGpus = 32;
+  struct State {
+    std::mutex mutex;
+    std::condition_variable free;
+    int holders[1 + kGpus] = {};
+  };
+  static State& Shared() {
+    static State* state = [] {
+      pthread_atfork(nullptr, nullptr, [] { new (&Shared()) State; });  // the holders are not in the child
+      return new State;                                                 // used until the very end of the process
+    }();
+    return *state;
+  }
+  static int& Depth() {
+    static thread_local int depth = 0;
+    return depth;
+  }
+  bool taken_ = false;
+  int place_ = 0;
+};
+
+/* Workspace memory of a kernel call, given back when the call is over; on a GPU behind what is on
+ * the stream then. */
+class Workspace {
+ public:
+  explicit Workspace(const RunContext& run) : run_(run) {}
+  ~Workspace() {
+    for (const auto& h : blocks_) storage::FreeOnStream(h, run_);
+  }
+  void* Get(size_t bytes) {
+    turn_.Take(run_.ctx);
+    blocks_.push_back(storage::AllocOnStream(bytes, run_));
+    return blocks_.back().dptr;
+  }
+
+ private:
+  const RunContext& run_;
+  WorkspaceTurn turn_;  // given back after the blocks
+  std::vector<StorageHandle> blocks_;
+};
+
+}  // namespace
+
+void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
+                RunContext run, bool is_train, RandomState* random) {
+  FloatModeScope float_mode;
+  Workspace workspace(run);
+  std::shared_ptr<OpState> state;
+  KernelArgs args;
+  args.attrs = &attrs;
+  args.in = in;
+  args.req = req;
+  args.out = out;
+  args.run = run;
+  args.is_train = is_train;
+  args.random = random;
+  if (attrs.op->stateful) args.state = &state;
+  Workspace* w = &workspace;
+  args.workspace = [w](size_t bytes) { return w->Get(bytes); };
+  profiler::OpScope profiled(attrs, in, out, run);
+  kernel(args);
+}
+
+}  // namespace mxnet

@@ -1,0 +1,33 @@
+/* A kernel called for an eager operator: what it is given. */
+#ifndef MXNET_IMPERATIVE_KERNEL_CALL_H_
+#define MXNET_IMPERATIVE_KERNEL_CALL_H_
+
+#include "mxnet/ndarray.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+/* With workspace memory, a state of its own where the record wants one, and a span of the
+ * profiler. */
+void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
+                RunContext run, bool is_train, RandomState* random);
+
+/* An array without giving it memory if it has none yet: Late does that when the operator's turn
+ * comes. */
+inline TBlob PendingBlob(const NDArray& a) {
+  if (!__atomic_load_n(&a.chunk()->delayed, __ATOMIC_ACQUIRE)) return a.data();
+  TBlob b;
+  b.shape = a.shape();
+  b.dtype = a.dtype();
+  b.ctx = a.ctx();
+  return b;
+}
+
+/* What the kernel sees of an input. One that it looks at for its shape alone gets no memory if it
+ * has none yet (placeholders of the tape). */
+inline TBlob InputBlob(const Op* op, size_t i, const NDArray& a) {
+  return op->ReadsOnlyShape(static_cast<int>(i)) ? PendingBlob(a) : a.data();
+}
+
+}  // namespace mxnet
+#endif  // MXNET_IMPERATIVE_KERNEL_CALL_H_
