@@ -1,5 +1,5 @@
 /*
- * The autograd tape, private to the imperative room.
+ * The autograd tape, private to this folder.
  *
  * Each recorded operation is a graph Node; what belongs to its execution hangs in Node::tape.
  * INVARIANT: an array is kept by a tape only if some gradient will read it (Attrs::grad_use tells)
@@ -40,6 +40,8 @@ inline bool IsTapeVariable(const NodeEntry& e) {
   Tape* t = TapeOf(e);
   return t && t->is_variable && t->req != OpReq::kNull;
 }
+
+Tape::Output DescribeOutput(const NDArray& a, bool keep);
 
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs);
 /* What computes `a` in the recorded graph: for an array from outside, a variable that stands for it
