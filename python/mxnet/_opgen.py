@@ -4,6 +4,7 @@ import functools
 import keyword
 import warnings
 
+from ._binding import invoke
 from .base import OpHandle, _LIB, _MXTypeError, _Null, c_str, check_call, py_str
 
 
@@ -66,7 +67,6 @@ def ndarray_function(name):
 
     Inputs come first, then parameters, in the record's order; each may be given by position or by keyword.
     """
-    from .ndarray._internal import invoke
     info = op_info(name)
     params = [_identifier(p[0]) for p in info.params]
     real = {_identifier(p[0]): p[0] for p in info.params}

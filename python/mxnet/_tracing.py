@@ -3,7 +3,10 @@
 A graph holds operators. What Python reads beside them decides for what else the graph is right: `watch.reads` collects it, and :class:`TraceStopped` ends a
 recording that asks for what no graph can tell.
 """
+import ctypes
 import threading
+
+from .base import _LIB, check_call
 
 __all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
@@ -32,6 +35,12 @@ def _stop(why):
         raise TraceStopped(f'[hybridize] {why} while the graph of a hybridized block is recorded; a block that does this runs operator by operator')
 
 
+def _is_recording():
+    state = ctypes.c_bool()
+    check_call(_LIB.MXAutogradIsRecording(ctypes.byref(state)))
+    return state.value
+
+
 def note(kind, array=None):
     """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a graph cannot tell it."""
     watch.reads |= kind
@@ -42,8 +51,9 @@ def note(kind, array=None):
     elif kind == CHANGE:
         _stop('an attribute of a block is set')
     elif kind == IN_PLACE and watch.aliases and id(array) in watch.aliases:
-        from .autograd import is_recording
-        if not is_recording():    # recorded operations never share memory
+        if watch.on:
+            watch.reads |= MODE
+        if not _is_recording():    # recorded operations never share memory
             _stop('an array is written that shares memory with another one')
 
 

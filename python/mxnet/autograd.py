@@ -2,10 +2,11 @@
 import ctypes
 import threading
 
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native, CheckedValueError, _MXValueError, error_class
-from .ndarray import NDArray, _GRAD_REQ_MAP
-from .ndarray._internal import set_mode
 from . import _tracing as _dc
+from ._binding import set_mode
+from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
+from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native, CheckedValueError
+from .ndarray import NDArray
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
            "set_recording", "set_training", "train_mode"]
@@ -84,67 +85,13 @@ def predict_mode():
     return _Scope(None, False)
 
 
-def _arrays(arrays, what):
-    """A list of NDArrays from one or an iterable of them. The list keeps them alive while their handles are used: an iterable may make them as it goes."""
-    arrays = [arrays] if isinstance(arrays, NDArray) else list(arrays)
-    for a in arrays:
-        if not isinstance(a, NDArray):
-            raise TypeError(f"[autograd] {what} holds a {type(a).__name__}; accepted: NDArrays")
-    return arrays
-
-
-def mark_variables(variables, gradients, grad_reqs="write"):
-    """Makes arrays variables whose gradients are written to (or added into) `gradients`."""
-    if _dc.watch.on:
-        _dc.note(_dc.SWITCH)
-    variables, gradients = _arrays(variables, "variables"), _arrays(gradients, "gradients")
-    if isinstance(grad_reqs, str):
-        grad_reqs = [grad_reqs] * len(variables)
-    unknown = [r for r in grad_reqs if r not in _GRAD_REQ_MAP]
-    if unknown:
-        raise error_class(ValueError, KeyError)(f"[autograd] grad_req {unknown[0]!r}; accepted: {', '.join(_GRAD_REQ_MAP)}")
-    if not len(variables) == len(gradients) == len(grad_reqs):
-        raise ValueError(f"[autograd] got {len(variables)} variables, {len(gradients)} gradients and {len(grad_reqs)} grad_reqs")
-    reqs = (ctypes.c_uint * len(variables))(*[_GRAD_REQ_MAP[r] for r in grad_reqs])
-    check_call(_LIB.MXAutogradMarkVariables(ctypes.c_uint(len(variables)), c_handle_array(variables), reqs, c_handle_array(gradients)))
-
-
-def _heads(heads, head_grads):
-    """Lists of heads and of their gradients (or None)."""
-    if _dc.watch.on:
-        _dc.note(_dc.SWITCH)
-    heads = _arrays(heads, "heads")
-    if not heads:
-        raise _MXValueError("[autograd] got no heads; accepted: one array or more")
-    if head_grads is None:
-        return heads, None
-    head_grads = [head_grads] if isinstance(head_grads, NDArray) else list(head_grads)
-    if len(head_grads) != len(heads):
-        raise CheckedValueError(f"[autograd] got {len(heads)} heads and {len(head_grads)} head gradients")
-    for g in head_grads:
-        if g is not None and not isinstance(g, NDArray):
-            raise TypeError(f"[autograd] head_grads holds a {type(g).__name__}; accepted: NDArrays, and None for ones")
-    return heads, None if all(g is None for g in head_grads) else c_handle_array(head_grads)
-
-
-def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
-    """Computes the gradients of `heads` with respect to all marked variables, into the variables' gradient arrays.
-
-    `head_grads` weigh the heads (ones if None). `retain_graph` keeps what was recorded for another pass.
-    Raises ValueError for a head that was not recorded.
-    """
-    heads, ograds = _heads(heads, head_grads)
-    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
-                  ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None)
-
-
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
     """Returns the gradients of `heads` with respect to `variables` (an array or a list) as a list of new arrays.
 
     With `create_graph` the gradients are recorded themselves, so that they can be differentiated again.
     """
-    heads, ograds = _heads(heads, head_grads)
-    variables = _arrays(variables, "variables")
+    heads, ograds = heads_of(heads, head_grads)
+    variables = arrays_of(variables, "variables")
     if not variables:
         raise CheckedValueError("[autograd] grad needs at least one variable")
     if retain_graph is None:

@@ -322,10 +322,9 @@ class Executor:
 
     def get_optimized_symbol(self):
         """The symbol after graph optimisation."""
-        from .symbol import Symbol
         handle = SymbolHandle()
         check_call(_LIB.MXExecutorGetOptimizedSymbol(self.handle, ctypes.byref(handle)))
-        return Symbol(handle)
+        return type(self._symbol)(handle)
 
     def plan_stats(self):
         """Figures of the compiled plan: bytes of the arena, without sharing, and of the largest live set; nodes, bulks, in-place results, removed nodes."""

@@ -3,6 +3,8 @@ import ctypes
 import numbers
 
 from .. import _tracing
+from .._dtypes import ITEM_BYTES, NAMES
+from .._methods import PYTHON_OPERATORS
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
@@ -53,7 +55,6 @@ def _wrap(address):
 
 def filled(op_handle, value, shape, device_type, device_id, dtype):
     """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new array."""
-    from .._dtypes import NAMES
     keys, values = ("shape", "dtype"), (shape, NAMES[dtype])
     if value is not None:
         keys, values = keys + ("value",), values + (repr(float(value)),)
@@ -227,7 +228,6 @@ class NDArrayBase:
         check_call(_LIB.MXNDArrayWaitToWrite(ctypes.c_void_p(self._handle)))
 
     def _item_bytes(self):
-        from .._dtypes import ITEM_BYTES
         return ITEM_BYTES[self._dtype_id]
 
     def _copy_to(self, address, size):
@@ -267,30 +267,6 @@ class NDArrayBase:
                                            ctypes.c_bool(reverse), ctypes.byref(out)))
         return _class(out, self.writable)
 
-    __add__ = _binary("broadcast_add", "_plus_scalar")
-    __radd__ = _binary("broadcast_add", "_plus_scalar")
-    __sub__ = _binary("broadcast_sub", "_minus_scalar")
-    __rsub__ = _binary("broadcast_sub", "_rminus_scalar")
-    __mul__ = _binary("broadcast_mul", "_mul_scalar")
-    __rmul__ = _binary("broadcast_mul", "_mul_scalar")
-    __truediv__ = _binary("broadcast_div", "_div_scalar")
-    __rtruediv__ = _binary("broadcast_div", "_rdiv_scalar")
-    __mod__ = _binary("broadcast_mod", "_mod_scalar")
-    __rmod__ = _binary("broadcast_mod", "_rmod_scalar")
-    __pow__ = _binary("broadcast_power", "_power_scalar")
-    __rpow__ = _binary("broadcast_power", "_rpower_scalar")
-    __iadd__ = _binary("broadcast_add", "_plus_scalar", True)
-    __isub__ = _binary("broadcast_sub", "_minus_scalar", True)
-    __imul__ = _binary("broadcast_mul", "_mul_scalar", True)
-    __itruediv__ = _binary("broadcast_div", "_div_scalar", True)
-    __imod__ = _binary("broadcast_mod", "_mod_scalar", True)
-    __ipow__ = _binary("broadcast_power", "_power_scalar", True)
-    __eq__ = _binary("broadcast_equal", "_equal_scalar")
-    __ne__ = _binary("broadcast_not_equal", "_not_equal_scalar")
-    __lt__ = _binary("broadcast_lesser", "_lesser_scalar")
-    __le__ = _binary("broadcast_lesser_equal", "_lesser_equal_scalar")
-    __gt__ = _binary("broadcast_greater", "_greater_scalar")
-    __ge__ = _binary("broadcast_greater_equal", "_greater_equal_scalar")
     __hash__ = object.__hash__
 
     def __neg__(self):
@@ -298,6 +274,17 @@ class NDArrayBase:
 
     def __abs__(self):
         return invoke(_op("abs"), (self,), (), ())
+
+
+def _add_operators():
+    for method, row in PYTHON_OPERATORS.items():
+        setattr(NDArrayBase, f"__{method}__", _binary(row.arrays, row.number))
+        if not row.compares:
+            setattr(NDArrayBase, f"__r{method}__", _binary(row.arrays, row.left))
+            setattr(NDArrayBase, f"__i{method}__", _binary(row.arrays, row.number, in_place=True))
+
+
+_add_operators()
 
 
 class CachedOp:

@@ -5,9 +5,9 @@ import warnings
 from collections import OrderedDict
 
 from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, symbol
+from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..ndarray import NDArray
-from ..ndarray._internal import set_mode
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
 from .parameter import DeferredInitializationError, _generation

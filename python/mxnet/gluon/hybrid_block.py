@@ -5,9 +5,9 @@ import warnings
 import weakref
 
 from .. import autograd, ndarray as nd, symbol
+from .._binding import set_mode
 from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
-from ..ndarray._internal import set_mode
 from ..symbol import Symbol
 from . import _trace
 from ._state import is_ours, is_own_attribute, token

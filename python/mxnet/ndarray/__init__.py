@@ -1,8 +1,8 @@
 """Arrays and eager operators: ``mx.nd``."""
 import importlib as _importlib
 
+from .._binding import CachedOp
 from . import _internal
-from ._internal import CachedOp
 from . import ndarray
 from .ndarray import *  # noqa: F403
 from .ndarray import NDArray, _GRAD_REQ_MAP, _STORAGE_TYPE_ID_TO_STR, _STORAGE_TYPE_STR_TO_ID, _new_empty_handle

@@ -4,10 +4,9 @@ import numpy as np
 from .. import _dtypes
 from ..base import _LIB, check_call, mx_real_t, CheckedValueError, _MXTypeError, error_class
 from ..context import current_context
-from . import _internal
+from ._array import NDArray
 from ._dlpack import from_dlpack
-from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled
-from .ndarray import NDArray
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, from_values
 
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
 
@@ -32,16 +31,7 @@ def array(source_array, ctx=None, dtype=None):
     shares = hasattr(source_array, "__dlpack__") or hasattr(source_array, "__cuda_array_interface__")
     if shares and not isinstance(source_array, np.ndarray) and not hasattr(source_array, "__array__"):
         return from_dlpack(source_array).as_in_context(ctx).astype(dtype)
-    try:
-        values = np.asarray(source_array)
-    except ValueError:
-        values = None
-    if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
-        raise TypeError(f"[array] got a {type(source_array).__name__} that is no rectangular collection of numbers; accepted: numbers, nested lists of equal lengths, arrays")
-    values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[_dtypes.number(dtype)]).reshape(values.shape)
-    out = _new_array(values.shape, ctx, dtype)
-    out._copy_from(values.ctypes.data, values.nbytes)
-    return out
+    return from_values(source_array, ctx, dtype)
 
 
 def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
@@ -178,10 +168,4 @@ def waitall():
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple). Returns a list."""
-    if isinstance(indices_or_sections, int):
-        if axis < -ary.ndim or axis >= ary.ndim:
-            raise ValueError(f"[split_v2] axis {axis} for an array of shape {ary.shape}")
-        if ary.shape[axis] % indices_or_sections:
-            raise ValueError(f"[split_v2] {ary.shape[axis]} elements along axis {axis} cannot be split into {indices_or_sections} equal sections")
-        return _internal._split_v2(ary, sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, indices=())
-    return _internal._split_v2(ary, indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)
+    return NDArray.split_v2(ary, indices_or_sections, axis, squeeze_axis)

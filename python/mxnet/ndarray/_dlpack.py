@@ -1,17 +1,17 @@
-"""Memory shared with other libraries: DLPack capsules and ``__cuda_array_interface__``."""
+"""Memory taken from and given to other libraries: DLPack capsules and ``__cuda_array_interface__``."""
 import ctypes
-import weakref
 
 import numpy as np
 
 from .. import _dtypes
 from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError
-from .ndarray import NDArray
+from ..context import gpu
+from ._array import NDArray
+from ._capsule import PLAIN, VERSIONED, export, stream_number
+from ._native import _new_array
 
 __all__ = ["from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write"]
 
-_capsule_new = ctypes.pythonapi.PyCapsule_New
-_capsule_new.restype, _capsule_new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _capsule_name = ctypes.pythonapi.PyCapsule_SetName
@@ -21,48 +21,11 @@ _capsule_is.restype, _capsule_is.argtypes = ctypes.c_int, [ctypes.py_object, cty
 _incref, _decref = ctypes.pythonapi.Py_IncRef, ctypes.pythonapi.Py_DecRef
 _incref.restype = _decref.restype = None
 _incref.argtypes = _decref.argtypes = [ctypes.py_object]
-_free_unused_capsule = ctypes.cast(_LIB.MXNDArrayFreeDLPackCapsule, ctypes.c_void_p)
-# What a capsule holds: name before and after a consumer took it, and who reads it.
-_PLAIN = (b"dltensor", b"used_dltensor", lambda pointer, out: _LIB.MXNDArrayFromDLPackEx(pointer, ctypes.c_bool(False), out))
-_VERSIONED = (b"dltensor_versioned", b"used_dltensor_versioned", lambda pointer, out: _LIB.MXNDArrayFromDLPackVersioned(pointer, out))
-_HOST_WAITS, _LEGACY_STREAM, _NO_ORDER = 0, 1, -1
+# Names of a capsule before and after a consumer took it, and who reads it.
+_FORMS = ((VERSIONED, b"used_" + VERSIONED, lambda pointer, out: _LIB.MXNDArrayFromDLPackVersioned(pointer, out)),
+          (PLAIN, b"used_" + PLAIN, lambda pointer, out: _LIB.MXNDArrayFromDLPackEx(pointer, ctypes.c_bool(False), out)))
+_LEGACY_STREAM, _NO_ORDER = 1, -1
 _CUDA = 2
-
-
-def stream_number(stream, on_gpu, who, default):
-    """The consumer's or producer's `stream` as the library takes it; `default` stands for None on a GPU."""
-    if stream is None:
-        return default if on_gpu else _HOST_WAITS
-    if isinstance(stream, bool) or not hasattr(stream, "__index__"):
-        raise TypeError(f"[{who}] stream={stream!r}; accepted: None or an int")
-    stream = stream.__index__()
-    if not on_gpu:
-        raise ValueError(f"[{who}] stream={stream} for an array that is not on a GPU; accepted: None")
-    if stream == 0 or not -1 <= stream < 2 ** 63:
-        raise ValueError(f"[{who}] stream={stream}; accepted: None, -1 (no order), 1 (legacy default stream), 2 (per-thread default stream) or a stream's address")
-    return stream
-
-
-def export(data, stream=_HOST_WAITS, versioned=False, copied=False):
-    """Capsule of `data`; `stream` as `stream_number` gives it."""
-    tensor = ctypes.c_void_p()
-    handle, stream = ctypes.c_void_p(data.handle), ctypes.c_int64(stream)
-    if versioned:
-        check_call(_LIB.MXNDArrayToDLPackVersioned(handle, stream, ctypes.c_bool(copied), ctypes.byref(tensor)))
-    else:
-        check_call(_LIB.MXNDArrayToDLPackForStream(handle, stream, ctypes.byref(tensor)))
-    return _capsule_new(tensor, (_VERSIONED if versioned else _PLAIN)[0], _free_unused_capsule)
-
-
-_lent = {}
-
-
-def lend(array):
-    """For consumers that hold the Python object `array` while they use its memory, and may drop it with kernels under way: as with DLPack the memory is used again when these have passed."""
-    if id(array) in _lent:
-        return
-    _lent[id(array)] = export(array)    # whose end does it
-    weakref.finalize(array, _lent.pop, id(array)).atexit = False
 
 
 def to_dlpack_for_write(data):
@@ -86,7 +49,7 @@ def from_dlpack(dlpack):
         dlpack = _ask(dlpack)
     elif hasattr(dlpack, "__cuda_array_interface__"):
         return _from_cuda_array(dlpack)
-    for name, used, read in (_VERSIONED, _PLAIN):
+    for name, used, read in _FORMS:
         if _capsule_is(dlpack, used):
             raise ValueError("[from_dlpack] the capsule is used up; each can be consumed once")
         if _capsule_is(dlpack, name):
@@ -121,9 +84,7 @@ def _from_cuda_array(producer):
             raise ValueError(f"[{who}] strides {tuple(strides)} of shape {shape} are not row-major; make the array contiguous first")
         expected *= size
     if 0 in shape:
-        from ..context import gpu
-        from ._creation import empty
-        return empty(shape, gpu(0), dtype.name)
+        return _new_array(shape, gpu(0), dtype.name)
     handle = NDArrayHandle()
     _incref(producer)
     try:

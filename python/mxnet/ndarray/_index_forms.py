@@ -3,6 +3,7 @@ import numpy as np
 
 from .. import _dtypes
 from ..base import integer_types
+from ._array import NDArray
 
 __all__ = ["get_indexing_dispatch_code", "get_oshape_of_gather_nd_op", "indexing_key_expand_implicit_axes"]
 
@@ -14,7 +15,6 @@ _DTYPE_NP_TO_MX = {kind: number for number, kind in _DTYPE_MX_TO_NP.items()}
 
 
 def _is_array(x):
-    from . import NDArray
     return isinstance(x, (NDArray, np.ndarray))
 
 

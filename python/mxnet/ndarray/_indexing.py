@@ -8,17 +8,15 @@ from math import prod
 
 import numpy as np
 
+from .._dtypes import name as _name
 from .._tracing import is_deferred_compute, note_alias
 from ..base import integer_types, error_class
-
-
-def _call(*args, **kwargs):
-    from .ndarray import _call as call
-    return call(*args, **kwargs)
+from ._array import NDArray
+from ._creation import array, empty
+from ._native import _call, _recording
 
 
 def _is_array(k):
-    from .ndarray import NDArray
     return isinstance(k, (NDArray, np.ndarray, list, tuple))
 
 
@@ -133,12 +131,11 @@ def _get(a, key):
 
 
 def _np_shape():
-    from ..util import is_np_shape
+    from ..util import is_np_shape   # `import mxnet` does without that module
     return is_np_shape()
 
 
 def _rows(a, begin, end):
-    from .ndarray import _recording
     if _recording():
         return _call("slice_axis", (a,), axis=0, begin=begin, end=end)
     return a._slice(begin, end)
@@ -164,12 +161,10 @@ def _basic_get(a, keys):
             return _reshape(a, result) if result != a.shape else _view(a)
         return _reshape(_rows(a, begin[0], end[0]), result)
     if 0 in kept:
-        from .ndarray import empty
         return empty(result, a.context, a.dtype)
     # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`, everything behind it.
     first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
     if a.ndim and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step):
-        from .ndarray import _recording
         if not _recording():
             offset = 0
             for b, size in zip(begin, a.shape):
@@ -184,7 +179,6 @@ def _full_behind(a, axis, begin, kept, step):
 
 
 def _view(a):
-    from .ndarray import _recording
     return _call("identity", (a,)) if _recording() else a._slice(0, a.shape[0])
 
 
@@ -199,7 +193,6 @@ def _plan(a, keys):
     For a key with arrays: integer index arrays per axis (broadcast together), and where their axes stand in the result.
     Returns (list of int64 arrays, one per axis of `a`, broadcastable to the result), result shape.
     """
-    from .ndarray import NDArray
     arrays, axis = [], 0
     entries = []
     for k in keys:
@@ -273,10 +266,8 @@ def _flat(a, index, result):
 
 
 def _advanced_get(a, keys):
-    from .ndarray import array
     index, result, arrays, entries, _ = _plan(a, keys)
     if 0 in result:
-        from .ndarray import empty
         return empty(result, a.context, a.dtype)
     # rows picked by one array are a plain take
     if len(arrays) == 1 and entries[0][0] == "array" and all(e[0] == "slice" and len(e[2]) == a.shape[e[1]] and _forward(e[2]) for e in entries[1:]):
@@ -291,7 +282,6 @@ def _forward(positions):
 
 def setitem(a, key, value):
     """``a[key] = value``; `value`: number, array or nested list, broadcast to the selection."""
-    from .ndarray import NDArray, _recording, array
     if not a.writable:
         raise ValueError("[indexing] the array is read-only")
     if _recording() and _has_history(a):
@@ -351,11 +341,6 @@ def _number(value):
         return float(value)
     except (TypeError, ValueError):
         raise TypeError(f"[indexing] a value {value!r} of type {type(value).__name__}; accepted: numbers, arrays and nested lists of numbers") from None
-
-
-def _name(dtype):
-    from .._dtypes import name
-    return name(dtype)
 
 
 def _has_history(a):

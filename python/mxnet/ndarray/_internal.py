@@ -1,55 +1,5 @@
-"""Chooses the binding (compiled or ctypes) and gives access to every operator, also those whose names begin with an underscore."""
-import ctypes as _ctypes
-
-from .._dtypes import name as _dtype_name
-from ..base import _KINDS, _LIB, _PACKAGE, c_str as _c_str, check_call as _check_call
-
-
-
-def _switched_on(variable):
-    text = _ctypes.c_char_p()   # not through mxnet.env: `python -m mxnet.env` must not find itself imported
-    _check_call(_LIB.MXGetEnv(_c_str(variable), _ctypes.byref(text)))
-    return text.value in (b"1", b"true")
-
-
-_backend = None
-if _switched_on("MXNET_ENABLE_CYTHON"):
-    try:
-        from .._cy3 import ndarray as _backend
-    except ImportError as _error:
-        if _switched_on("MXNET_ENFORCE_CYTHON"):
-            raise ImportError(f"[binding] MXNET_ENFORCE_CYTHON=1, but mxnet._cy3 cannot be imported: {_error}; build it with ./dev build, or unset the variable") from _error
-if _backend is None:
-    from .._ctypes import ndarray as _backend
-
-NDArrayBase = _backend.NDArrayBase
-CachedOp = _backend.CachedOp
-invoke = _backend.invoke
-new_array = _backend.new_array
-filled = _backend.filled
-set_mode = _backend.set_mode
-is_traced = _backend.is_traced
-_set_ndarray_class = _backend._set_ndarray_class
-_set_indexing = _backend._set_indexing
-_set_trace_note = _backend._set_trace_note
-
-
-def _attr_to_str(value):
-    """A parameter value as the text that the native parser reads."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, (tuple, list)):
-        return "(" + ", ".join(_attr_to_str(v) for v in value) + ("," if len(value) == 1 else "") + ")"
-    if isinstance(value, type) or (hasattr(value, "itemsize") and hasattr(value, "name")):
-        return _dtype_name(value)
-    if hasattr(value, "item") and not hasattr(value, "__len__"):
-        return str(value.item())
-    return str(value)
-
-
-_backend._configure(_attr_to_str, _KINDS, _PACKAGE)
-
-from ._namespace import attach as _attach  # noqa: E402  (needs nothing of the above; kept below so that a missing library is reported first)
-
+"""Every operator as a function of arrays, also those whose names begin with an underscore."""
+from .._binding import CachedOp, NDArrayBase, _set_ndarray_class, invoke  # noqa: F401  (programs of 1.x take them from here)
+from ._namespace import attach as _attach
 
 __getattr__, __dir__ = _attach(__name__, "")

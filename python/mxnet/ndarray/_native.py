@@ -1,10 +1,12 @@
 """Running an operator and making a native array, below the class NDArray."""
 import ctypes
 
+import numpy as np
+
 from .. import _dtypes, _opgen
+from .._binding import filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 from ..base import NDArrayHandle, _LIB, check_call, _MXTypeError, _MXValueError
 from ..context import Context
-from ._internal import filled, invoke, is_traced as _recording, new_array   # noqa: F401  (_recording: for the modules of arrays)
 
 _handle_of = {}
 
@@ -42,6 +44,24 @@ def _device(ctx):
 def _new_array(shape, ctx, dtype, delay=False):
     """An array of the class of results, with whatever the memory held; with `delay` the memory comes with the first use."""
     return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay)
+
+
+def from_values(source, ctx, dtype):
+    """An array with the values of a number, nested lists or a NumPy array; TypeError for what is no rectangular collection of numbers."""
+    number = _dtypes.number(dtype)
+    if number == 12:
+        return _call("Cast", (from_values(source, ctx, "float32"),), dtype="bfloat16")
+    try:
+        values = np.asarray(source)
+    except ValueError:
+        values = None
+    if values is None or values.dtype.kind not in "fiubV" or values.dtype.kind == "V" and values.dtype.name != "bfloat16":
+        raise TypeError(f"[array] got a {type(source).__name__} that is no rectangular collection of numbers; "
+                        "accepted: numbers, nested lists of equal lengths, arrays")
+    values = np.ascontiguousarray(values, dtype=_dtypes.TYPES[number]).reshape(values.shape)
+    out = _new_array(values.shape, ctx, dtype)
+    out._copy_from(values.ctypes.data, values.nbytes)
+    return out
 
 
 def _new_filled(name, shape, ctx, dtype, value=None):

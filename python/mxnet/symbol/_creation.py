@@ -5,19 +5,24 @@ import numpy as np
 
 from . import _functions
 from .. import _dtypes
-from .symbol import Symbol
+from .._methods import ARITHMETIC
+from ._symbol import Symbol
 
 __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros"]
 
 
-def _either(name, array_op, left_scalar, right_scalar, plain, hint, left_hint, right_hint):
+def _either(name, op, plain):
+    """The function `name` of two symbols or numbers: the operator `op`, or `plain` of two numbers."""
+    row = next(row for row in ARITHMETIC if row.symbols == op)
+    number_hint, left_hint = ("_" + op.replace("_", "") for op in (row.number, row.left))   # what automatic names begin with
+
     def function(left, right):
         if isinstance(left, Symbol) and isinstance(right, Symbol):
-            return _functions.invoke(array_op, hint, [left, right])
+            return _functions.invoke(row.symbols, row.symbols, [left, right])
         if isinstance(left, Symbol) and isinstance(right, numbers.Number):
-            return _functions.invoke(left_scalar, left_hint, [left], scalar=right)
+            return _functions.invoke(row.number, number_hint, [left], scalar=right)
         if isinstance(left, numbers.Number) and isinstance(right, Symbol):
-            return _functions.invoke(right_scalar, right_hint, [right], scalar=left)
+            return _functions.invoke(row.left, left_hint, [right], scalar=left)
         if isinstance(left, numbers.Number) and isinstance(right, numbers.Number):
             return plain(left, right)
         raise TypeError(f"[{name}] types ({type(left)}, {type(right)}) not supported; accepted: symbols and numbers")
@@ -26,10 +31,10 @@ def _either(name, array_op, left_scalar, right_scalar, plain, hint, left_hint, r
     return function
 
 
-_pow = _either("pow", "_power", "_power_scalar", "_rpower_scalar", lambda a, b: a ** b, "_power", "_powerscalar", "_rpowerscalar")
-maximum = _either("maximum", "_maximum", "_maximum_scalar", "_maximum_scalar", max, "_maximum", "_maximumscalar", "_maximumscalar")
-minimum = _either("minimum", "_minimum", "_minimum_scalar", "_minimum_scalar", min, "_minimum", "_minimumscalar", "_minimumscalar")
-hypot = _either("hypot", "_hypot", "_hypot_scalar", "_hypot_scalar", np.hypot, "_hypot", "_hypotscalar", "_hypotscalar")
+_pow = _either("pow", "_power", lambda a, b: a ** b)
+maximum = _either("maximum", "_maximum", max)
+minimum = _either("minimum", "_minimum", min)
+hypot = _either("hypot", "_hypot", np.hypot)
 
 
 def pow(base, exp):
@@ -85,6 +90,4 @@ def histogram(a, bins=10, range=None, **kwargs):
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
     """Splits along `axis` into equal sections (an int) or at positions (a tuple)."""
-    if isinstance(indices_or_sections, numbers.Integral):
-        return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(), axis=axis, squeeze_axis=squeeze_axis, sections=indices_or_sections)
-    return _functions.invoke("_split_v2", "_split_v2", [ary], indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis, sections=0)
+    return Symbol.split_v2(ary, indices_or_sections, axis, squeeze_axis)

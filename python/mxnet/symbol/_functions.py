@@ -4,12 +4,12 @@ import keyword
 import sys
 
 from .. import _opgen
+from .._binding import attr_to_str
 from ..attribute import AttrScope
 from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
-from ..ndarray._internal import _attr_to_str
 
-_symbol_class = None   # set by symbol.py
+_symbol_class = None   # set by _symbol.py
 
 
 def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
@@ -19,8 +19,8 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
     automatic name begins with.
     """
     attributes = AttrScope.current.get(attr)
-    text = {k: _attr_to_str(v) for k, v in attributes.items()}
-    text.update(zip(keys, (_attr_to_str(v) for v in values)))
+    text = {k: attr_to_str(v) for k, v in attributes.items()}
+    text.update(zip(keys, (attr_to_str(v) for v in values)))
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)), c_str_array(list(text)), c_str_array(list(text.values())),
                                                ctypes.byref(handle)))

@@ -1,0 +1,470 @@
+"""NDArray: a tensor on a device whose contents are computed asynchronously."""
+import ctypes
+
+import numpy as np
+
+from .. import _dtypes
+from .. import _tape
+from .._binding import NDArrayBase, _set_ndarray_class, _set_trace_note
+from .._methods import ARRAY_METHODS, METHODS, PYTHON_OPERATORS
+from .._tracing import VALUE, is_deferred_compute, note, note_alias
+from ..base import NDArrayHandle, _LIB, check_call, CheckedTypeError, error_class
+from ..context import Context
+from . import _internal
+from ._capsule import export, lend, stream_number
+from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, _recording, from_values
+
+__all__ = ["NDArray"]
+
+_UFUNCS = {ufunc: f"__{method}__" for method, row in PYTHON_OPERATORS.items() for ufunc in row.ufuncs}
+_context_of = {}   # (kind, number) -> Context; asked for by every compiled call
+
+
+class NDArray(NDArrayBase):
+    """Multi-dimensional array on one device.
+
+    Operations return at once and run in the background; reading values (``asnumpy``, ``asscalar``, printing) waits for them and raises
+    what they failed with. Views made by slicing rows and by ``reshape`` share memory with the array.
+    """
+
+    __module__ = "mxnet.ndarray.ndarray"   # its home in 1.x, and where pickles look for it
+    __slots__ = []
+    __array_priority__ = 1000.0   # NumPy leaves mixed arithmetic to us
+
+    # ---- what it is
+
+    @property
+    def dtype(self):
+        """NumPy scalar type of the elements (``mx.nd.bfloat16`` for bfloat16)."""
+        return _dtypes.type_of(self._dtype_id) if self._dtype_id >= 0 else None
+
+    @property
+    def context(self):
+        """Device of the array."""
+        ids = self._ctx_ids
+        found = _context_of.get(ids)
+        if found is None:
+            found = _context_of[ids] = Context(Context.devtype2str[ids[0]], ids[1])
+        return found
+
+    ctx = context
+    device = context
+
+    @property
+    def stype(self):
+        """Storage type: 'default' for dense arrays."""
+        return "default"
+
+    @property
+    def T(self):
+        """Transposed array (axes reversed)."""
+        return self if self.ndim < 2 else _call("transpose", (self,))
+
+    def __len__(self):
+        if self.ndim < 1:
+            raise error_class(TypeError, IndexError)("[len] an array without dimensions has no length")
+        return self.shape[0]
+
+    def __bool__(self):
+        if self.size == 0:
+            return False
+        if self.size == 1:
+            return bool(self.asscalar())
+        raise ValueError(f"[bool] an array of shape {self.shape} has more than one truth value; accepted: size 1 (compare, or use asnumpy().any())")
+
+    def __int__(self):
+        return int(self.asscalar())
+
+    def __float__(self):
+        return float(self.asscalar())
+
+    def __index__(self):
+        value = self.asscalar()
+        if not isinstance(value, (np.integer, np.bool_)):
+            raise TypeError(f"[index] an array of dtype {self.dtype} is no index; accepted: an integer array of size 1")
+        return int(value)
+
+    def __repr__(self):
+        if self.ndim < 0:
+            return "<NDArray empty>"
+        return f"\n{self.asnumpy()}\n<{type(self).__name__} {'x'.join(str(d) for d in self.shape)} @{self.context}>"
+
+    __str__ = __repr__
+
+    def __iter__(self):
+        if self.ndim < 1:
+            raise TypeError("[iter] an array without dimensions cannot be iterated")
+        for i in range(self.shape[0]):
+            yield self[i]
+
+    def __contains__(self, value):
+        return bool((self.asnumpy() == value).any())
+
+    # ---- values out
+
+    def asnumpy(self):
+        """Copies the values to a NumPy array (bfloat16 arrives as float32). Waits for pending writes."""
+        number = self._dtype_id
+        if number < 0:
+            raise ValueError("[asnumpy] the array is empty (none)")
+        if number == 12:
+            return self.astype("float32").asnumpy()
+        out = np.empty(self.shape, dtype=_dtypes.TYPES[number])
+        self._copy_to(out.ctypes.data, out.nbytes)
+        return out
+
+    def asscalar(self):
+        """The value of an array of size 1 as a NumPy scalar."""
+        if self.size != 1:
+            raise error_class(ValueError, TypeError)(f"[asscalar] an array of shape {self.shape} has {self.size} elements; accepted: 1")
+        value = self._value()
+        return self.asnumpy().reshape(())[()] if value is None else _dtypes.TYPES[self._dtype_id](value)
+
+    item = asscalar
+
+    def tolist(self):
+        """The values as nested lists."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("[__array__] values are copied to NumPy; copy=False cannot be granted (DLPack shares memory)")
+        out = self.asnumpy()
+        return out if dtype is None else out.astype(dtype, copy=False)
+
+    # ---- copies
+
+    def copy(self):
+        """A new array with the same contents, on the same device."""
+        return _call("_copy", (self,)) if self._ctx_ids[0] < 3 else self.copyto(self.context)   # results of operators are in ordinary memory
+
+    def copyto(self, other):
+        """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the target."""
+        if isinstance(other, NDArrayBase):
+            if other.handle == self.handle:
+                return other
+            return _call("_copyto", (self,), other)
+        if isinstance(other, Context):
+            target = _new_array(self.shape, other, self.dtype, True)
+            return _call("_copyto", (self,), target)
+        raise TypeError(f"[copyto] got {type(other).__name__}; accepted: NDArray or Context")
+
+    def as_in_context(self, context):
+        """The array itself when it is on that device, a copy there otherwise."""
+        return self if self.context == context else self.copyto(context)
+
+    as_in_ctx = as_in_context
+    to_device = as_in_context
+
+    def astype(self, dtype, copy=True):
+        """Array of another dtype; itself when `copy` is false and the dtype is the same."""
+        if not copy and self._dtype_id == _dtypes.number(dtype):
+            return self
+        return _call("Cast", (self,), dtype=_dtypes.name(dtype))
+
+    def as_nd_ndarray(self):
+        """The array as ``mx.nd.NDArray``: itself."""
+        return self
+
+    def tostype(self, stype):
+        """Array of another storage type."""
+        _dense_only("tostype", stype)
+        return self
+
+    def detach(self):
+        """View of the same memory that autograd does not follow."""
+        if is_deferred_compute():
+            out = _call("BlockGrad", (self,))
+            note_alias(self, out)
+            return out
+        return self._detach()
+
+    # ---- autograd
+
+    @property
+    def grad(self):
+        """Gradient array attached by ``attach_grad``; None without one."""
+        handle = NDArrayHandle()
+        check_call(_LIB.MXNDArrayGetGrad(ctypes.c_void_p(self.handle), ctypes.byref(handle)))
+        return type(self)(handle) if handle.value else None
+
+    def attach_grad(self, grad_req="write", stype=None):
+        """Makes the array a variable of autograd with a gradient of zeros; `grad_req`: 'write', 'add' or 'null'."""
+        if stype not in (None, "default"):
+            raise ValueError(f"[attach_grad] stype={stype!r}; accepted: 'default'")
+        ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
+        grad = _new_filled("_zeros", self.shape, ctx, self.dtype)
+        _tape.mark_variables([self], [grad], [grad_req])
+
+    @property
+    def _fresh_grad(self):
+        """Whether a backward pass touched the gradient since this was last set to False; the Trainer's test for stale gradients."""
+        state = ctypes.c_int()
+        check_call(_LIB.MXNDArrayGetGradState(ctypes.c_void_p(self.handle), ctypes.byref(state)))
+        return bool(state.value)
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, state):
+        check_call(_LIB.MXNDArraySetGradState(ctypes.c_void_p(self.handle), ctypes.c_int(bool(state))))
+
+    def drop_grad(self):
+        """Takes the gradient away again."""
+        check_call(_LIB.MXAutogradDropGrads(ctypes.c_uint(1), ctypes.byref(ctypes.c_void_p(self.handle))))
+
+    def backward(self, out_grad=None, retain_graph=False, train_mode=True):
+        """Differentiates this array with respect to the variables that it was computed from.
+
+        `out_grad`: gradient of the array itself, ones if None. See :func:`mxnet.autograd.backward`.
+        """
+        _tape.backward([self], [out_grad], retain_graph, train_mode)
+
+    # ---- shape
+
+    def reshape(self, *shape, **kwargs):
+        """Array of another shape, sharing memory (while autograd records: as a recorded operation).
+
+        Codes in `shape`: 0 copies a dimension, -1 infers one, -2 copies the rest, -3 merges two, -4 splits one into the two sizes behind it.
+        ``reverse=True`` reads them from the right.
+        """
+        if shape and "shape" in kwargs:
+            raise TypeError("[reshape] got the shape twice, by position and by keyword")
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        elif not shape:
+            shape = kwargs.pop("shape", None)
+            if shape is None:
+                raise CheckedTypeError("[reshape] needs a shape")
+        reverse = bool(kwargs.pop("reverse", False))
+        if kwargs:
+            raise TypeError(f"[reshape] got unexpected arguments {', '.join(kwargs)}; accepted: shape, reverse")
+        shape = _as_shape(shape)
+        if _recording():
+            out = _call("Reshape", (self,), shape=shape, reverse=reverse)
+            if is_deferred_compute():
+                note_alias(self, out)
+            return out
+        return self._reshape_view(shape, reverse)
+
+    def expand_dims(self, axis, inplace=False):
+        """Array with a dimension of size 1 inserted at `axis`."""
+        if not inplace:
+            return _call("expand_dims", (self,), axis=axis)
+        shape = list(self.shape)
+        axis = axis + self.ndim + 1 if axis < 0 else axis
+        if not 0 <= axis <= self.ndim:
+            raise ValueError(f"[expand_dims] axis {axis} for an array of shape {self.shape}")
+        shape.insert(axis, 1)
+        return self._reshape_exact(shape)
+
+    def flatten(self, inplace=False):
+        """Array of two dimensions: the first one, and all others merged."""
+        if not inplace:
+            return _call("Flatten", (self,))
+        return self.reshape((0, -1))
+
+    def squeeze(self, axis=None, inplace=False):
+        """Array without its dimensions of size 1 (or without those of `axis`)."""
+        if not inplace:
+            return _call("squeeze", (self,), axis=axis)
+        return self._reshape_exact(_call("squeeze", (self,), axis=axis).shape)   # the operator knows which axes can go
+
+    def _reshape_exact(self, shape):
+        # sizes only: 0 means zero elements here, not "copy"
+        if 0 in shape:
+            return _call("_np_reshape", (self,), newshape=tuple(shape))
+        return self.reshape(tuple(shape))
+
+    def transpose(self, *axes, **kwargs):
+        """Array with permuted axes, reversed by default."""
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            axes = axes[0] or ()
+        axes = kwargs.pop("axes", None) or axes
+        if kwargs:
+            raise TypeError(f"[transpose] got unexpected arguments {', '.join(kwargs)}; accepted: axes")
+        return _call("transpose", (self,), axes=tuple(axes) if axes else None)
+
+    def broadcast_to(self, shape):
+        """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0 keeps a dimension."""
+        shape = _as_shape(shape)
+        missing = len(shape) - self.ndim
+        array = self._reshape_exact((1,) * missing + self.shape) if missing > 0 else self
+        return _call("broadcast_to", (array,), shape=shape)
+
+    def broadcast_like(self, other, lhs_axes=None, rhs_axes=None):
+        """Array expanded to the shape of `other`."""
+        return _call("broadcast_like", (self, other), lhs_axes=lhs_axes, rhs_axes=rhs_axes)
+
+    def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
+        """``mx.nd.split_v2`` with this array as first argument."""
+        if isinstance(indices_or_sections, int):
+            if axis < -self.ndim or axis >= self.ndim:
+                raise ValueError(f"[split_v2] axis {axis} for an array of shape {self.shape}")
+            if self.shape[axis] % indices_or_sections:
+                raise ValueError(f"[split_v2] {self.shape[axis]} elements along axis {axis} cannot be split "
+                                 f"into {indices_or_sections} equal sections")
+            return _call("_split_v2", (self,), indices=(), axis=axis, squeeze_axis=squeeze_axis, sections=indices_or_sections)
+        return _call("_split_v2", (self,), indices=(0,) + tuple(indices_or_sections), axis=axis, squeeze_axis=squeeze_axis)
+
+    def slice_assign(self, rhs, begin, end, step):
+        """Writes `rhs` into a strided slice of this array."""
+        return _call("_slice_assign", (self, rhs), self, begin=begin, end=end, step=step)
+
+    def slice_assign_scalar(self, value, begin, end, step):
+        """Writes a number into a strided slice of this array."""
+        return _call("_slice_assign_scalar", (self,), self, scalar=float(value), begin=begin, end=end, step=step)
+
+    def diag(self, k=0, **kwargs):
+        """Diagonal of the array, or a matrix with it as diagonal."""
+        return _call("diag", (self,), k=k, **kwargs)
+
+    # ---- logical negation and the rest of the operators
+
+    def __invert__(self):
+        return _call("logical_not", (self,))
+
+    def __floordiv__(self, other):
+        return (self / other).floor()
+
+    def __matmul__(self, other):
+        return _call("dot", (self, other))
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __copy__(self):
+        return self.copy()
+
+    # ---- exchange
+
+    # The layout of 1.x: its pickles (optimizer states, datasets, ...) are read here, and ours there.
+    def __reduce__(self):
+        return type(self), (None,), self.__getstate__()
+
+    def __getstate__(self):
+        if is_deferred_compute():
+            note(VALUE, self)
+        if self.ndim < 0:
+            return {"handle": None}
+        state = {"handle": bytearray(_raw_bytes(self))}
+        if self._ctx_ids[0] == 2:
+            state["context"] = self.context   # 1.x does not look at it
+        return state
+
+    def __setstate__(self, state):
+        data = state["handle"]
+        if data is None:
+            NDArrayBase.__init__(self, None)
+            return
+        data, handle = bytes(data), NDArrayHandle()
+        check_call(_LIB.MXNDArrayLoadFromRawBytes(data, ctypes.c_size_t(len(data)), ctypes.byref(handle)))
+        NDArrayBase.__init__(self, handle)
+        if "context" in state:
+            moved = self.copyto(state["context"])
+            NDArrayBase.__init__(self, _shared_handle(moved))
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`, which may be the CPU, want one.
+
+        On a GPU the consumer's CUDA `stream` waits for what is under way on the array: None or 1 is the legacy default stream, 2 the per-thread one; with -1
+        nothing waits. Elsewhere it must be None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or later.
+        Raises BufferError for other devices, and for the CPU with ``copy=False``.
+        """
+        if is_deferred_compute():
+            note(VALUE, self)
+        own, source = self.__dlpack_device__(), self
+        number = stream_number(stream, own[0] == 2, "__dlpack__", 1)
+        if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
+            if int(dl_device[0]) != 1 or copy is False:
+                raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}, copy={copy}; accepted: the array's own, {own}, or a copy on the CPU, (1, 0)")
+            source, number = self.as_in_context(Context("cpu")), 0
+        elif copy:
+            source = self.copy()
+        return export(source, number, max_version is not None and max_version[0] >= 1, source is not self)
+
+    def __dlpack_device__(self):
+        """DLPack's numbers of the device: kind (1 CPU, 2 CUDA, 3 pinned CPU memory) and index."""
+        kind, number = self._ctx_ids
+        return ({2: 2, 3: 3}.get(kind, 1), number if kind == 2 else 0)
+
+    @property
+    def __cuda_array_interface__(self):
+        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute.
+
+        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry. With DLPack it is the consumer's stream that waits. The consumer keeps the array
+        object for as long as it uses the memory, which is used again when what is on the legacy default stream at the object's end has passed.
+        """
+        kind, _ = self._ctx_ids
+        if kind != 2:
+            raise AttributeError(f"[__cuda_array_interface__] of an array on {self.context}; accepted: arrays on gpu contexts")
+        if self.dtype == "bfloat16":
+            raise AttributeError("[__cuda_array_interface__] of bfloat16, which NumPy's type strings do not have; use DLPack")
+        data = ctypes.c_void_p()
+        check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
+        self.wait_to_write()   # consumers may write: readers have to be done too
+        lend(self)
+        return {"shape": self.shape, "typestr": np.dtype(self.dtype).str, "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
+
+    def to_dlpack_for_read(self):
+        """DLPack capsule of this array, for reading."""
+        return export(self)
+
+    def to_dlpack_for_write(self):
+        """DLPack capsule of this array, for writing."""
+        return export(self)
+
+    def __array_function__(self, function, types, args, kwargs):
+        # NumPy functions work on values: arrays become NumPy arrays, the result stays one.
+        def convert(x):
+            if isinstance(x, NDArray):
+                return x.asnumpy()
+            if isinstance(x, (list, tuple)):
+                return type(x)(convert(v) for v in x)
+            return x
+        return function(*[convert(a) for a in args], **{k: convert(v) for k, v in kwargs.items()})
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        if method != "__call__" or kwargs.get("out") is not None:
+            return NotImplemented
+        if ufunc.__name__ in _UFUNCS and len(inputs) == 2 and not kwargs:
+            method, context, dtype = _UFUNCS[ufunc.__name__], self.context, self.dtype
+            a, b = (from_values(x, context, dtype) if isinstance(x, np.ndarray) else x for x in inputs)
+            if isinstance(a, NDArray):
+                return getattr(a, method)(b)
+            return getattr(from_values(np.asarray(a), context, dtype), method)(b)
+        return ufunc(*[x.asnumpy() if isinstance(x, NDArray) else x for x in inputs], **kwargs)
+
+
+_set_ndarray_class(NDArray)
+_set_trace_note(note)
+
+
+def _method(name):
+    """The operator `name` as a method."""
+    function = None
+
+    def call(self, *args, **kwargs):
+        nonlocal function
+        if function is None:
+            function = getattr(_internal, name)
+        return function(self, *args, **kwargs)
+    call.__name__ = name
+    call.__doc__ = f"``mx.nd.{name}`` with this array as first argument."
+    return call
+
+
+for _name in METHODS + ARRAY_METHODS:
+    if not hasattr(NDArray, _name):
+        setattr(NDArray, _name, _method(_name))
+
+
+def _raw_bytes(a):
+    size, data = ctypes.c_size_t(), ctypes.POINTER(ctypes.c_char)()
+    check_call(_LIB.MXNDArraySaveRawBytes(ctypes.c_void_p(a.handle), ctypes.byref(size), ctypes.byref(data)))
+    return ctypes.string_at(data, size.value)
+
+
+def _shared_handle(a):
+    """A handle of its own on the memory of `a`."""
+    handle = NDArrayHandle()
+    check_call(_LIB.MXNDArrayDetach(ctypes.c_void_p(a.handle), ctypes.byref(handle)))
+    return handle

@@ -1,0 +1,542 @@
+"""Symbols: expressions over named variables that are bound to arrays later."""
+import ctypes
+import numbers
+
+import numpy as np
+
+from . import _functions, op as _op
+from .. import _dtypes
+from .._methods import METHODS, PYTHON_OPERATORS
+from ..attribute import AttrScope
+from ..base import NotImplementedForSymbol, SymbolHandle, _LIB, c_handle_array, c_str, c_str_array, check_call, py_str, CheckedTypeError
+from ..context import current_context
+from ..executor import Executor
+from ._inference import SymbolInference
+
+__all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json"]
+
+_STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
+
+
+class SymbolBase:
+    """Owner of a native symbol handle."""
+
+    __module__ = "mxnet.symbol.symbol"   # its home in 1.x
+    __slots__ = ["handle", "__weakref__"]
+
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __del__(self, _free=_LIB.MXSymbolFree):
+        if getattr(self, "handle", None):
+            _free(self.handle)
+
+    def _compose(self, inputs, name):
+        """Connects inputs: a list, or a dictionary by name."""
+        values = list(inputs.values()) if isinstance(inputs, dict) else list(inputs)
+        keys = c_str_array(list(inputs)) if isinstance(inputs, dict) else None
+        check_call(_LIB.MXSymbolCompose(self.handle, c_str(name), ctypes.c_uint(len(values)), keys, c_handle_array(values)))
+
+
+def _strings(function, handle):
+    size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(function(handle, ctypes.byref(size), ctypes.byref(array)))
+    return [py_str(array[i]) for i in range(size.value)]
+
+
+def _pairs(function, handle):
+    size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+    check_call(function(handle, ctypes.byref(size), ctypes.byref(array)))
+    return [(py_str(array[2 * i]), py_str(array[2 * i + 1])) for i in range(size.value)]
+
+
+def _binary(row):
+    """The method of a Python operator with the symbol on its left."""
+    hint = row.number.removesuffix("_scalar")   # what automatic names begin with, as in 1.x
+    scalar_hint = row.number if row.compares else "_" + row.number.replace("_", "")
+
+    def method(self, other):
+        if isinstance(other, Symbol):
+            return _functions.invoke(row.symbols, hint, [self, other])
+        if isinstance(other, (bool, np.bool_)):
+            other = int(other)
+        if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
+            return _functions.invoke(row.number, scalar_hint, [self], scalar=str(other))
+        raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
+    return method
+
+
+def _reflected(row):
+    """The method of a Python operator with a number on its left."""
+    hint = row.left if row.method == "pow" else "_" + row.left.replace("_", "")
+
+    def method(self, other):
+        if isinstance(other, (bool, np.bool_)):
+            other = int(other)
+        if isinstance(other, numbers.Number) or np.isscalar(other) and not isinstance(other, str):
+            return _functions.invoke(row.left, hint, [self], scalar=str(other))
+        raise TypeError(f"[Symbol] {type(other)} not supported as operand; accepted: a Symbol or a number")
+    return method
+
+
+def _backend_name(backend):
+    if not isinstance(backend, str):
+        raise CheckedTypeError(f"[optimize_for] backend={backend!r}; accepted: the name of a subgraph backend, 'MKLDNN' or 'ONEDNN'")
+    return c_str(backend)
+
+
+class Symbol(SymbolInference, SymbolBase):
+    """An expression over variables. Symbols are made by :func:`var`, operators (``mx.sym.FullyConnected``) and arithmetic.
+
+    A symbol has one or more outputs; indexing by number, slice or output name chooses some of them.
+    """
+
+    __module__ = "mxnet.symbol.symbol"   # its home in 1.x, and where pickles look for it
+    __slots__ = []
+    __array_priority__ = 1000.0
+
+    def __repr__(self):
+        if self.name is None:
+            return f"<{type(self).__name__} group [{', '.join(str(s.name) for s in self)}]>"
+        return f"<{type(self).__name__} {self.name}>"
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __len__(self):
+        count = ctypes.c_uint()
+        check_call(_LIB.MXSymbolGetNumOutputs(self.handle, ctypes.byref(count)))
+        return count.value
+
+    def __getitem__(self, index):
+        count = len(self)
+        if isinstance(index, slice):
+            return Group([self[i] for i in range(*index.indices(count))])
+        if isinstance(index, str):
+            names = self.list_outputs()
+            found = [i for i, n in enumerate(names) if n == index]
+            if not found:
+                raise ValueError(f'[Symbol] Cannot find output that matches name "{index}"; outputs: {", ".join(names)}')
+            if len(found) > 1:
+                raise ValueError(f'[Symbol] There are multiple outputs with name "{index}"; choose by number: {found}')
+            index = found[0]
+        if not isinstance(index, numbers.Integral):
+            raise TypeError(f"[Symbol] index {index!r}; accepted: a number, a slice or the name of an output")
+        if index < 0:
+            index += count
+        if not 0 <= index < count:
+            raise IndexError(f"[Symbol] output {index} of a symbol with {count} outputs")
+        if count == 1:
+            return self
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetOutput(self.handle, ctypes.c_uint(index), ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def __call__(self, *args, **kwargs):
+        """A copy with inputs replaced: ``net(data=other)``."""
+        symbol = self.__copy__()
+        name = kwargs.pop("name", "") or ""
+        if args and kwargs:
+            raise TypeError("[Symbol] got positional and keyword inputs; accepted: one kind")
+        for value in [*args, *kwargs.values()]:
+            if not isinstance(value, Symbol):
+                raise TypeError(f"[Symbol] an input is a {type(value).__name__}; accepted: a Symbol")
+        symbol._compose(kwargs if kwargs else args, name)
+        return symbol
+
+    def __copy__(self):
+        return self.__deepcopy__(None)
+
+    def __deepcopy__(self, _):
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolCopy(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    # The layout of 1.x: its pickles are read here, and ours there.
+    def __reduce__(self):
+        return type(self), (None,), self.__getstate__()
+
+    def __getstate__(self):
+        return {"handle": None if self.handle is None else self.tojson(remove_amp_cast=False)}
+
+    def __setstate__(self, state):
+        text, before = state["handle"], self.handle
+        self.handle = None if text is None else load_json(text)._release()
+        if before is not None:
+            check_call(_LIB.MXSymbolFree(before))
+
+    def as_nd_ndarray(self):
+        """The symbol as one of ``mx.sym``: itself."""
+        return self
+
+    def __bool__(self):
+        raise NotImplementedForSymbol(self.__bool__, "bool")
+
+    __hash__ = object.__hash__
+
+    # ---- arithmetic; the operators of two operands follow the class
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __abs__(self):
+        return self.abs()
+
+    def _in_place(self, *args):
+        raise NotImplementedForSymbol(self.__iadd__, "+=", *args)
+
+    __iadd__ = __isub__ = __imul__ = __itruediv__ = __imod__ = __ipow__ = __setitem__ = _in_place
+
+    # ---- names and attributes
+    @property
+    def name(self):
+        """Name of the node; None for a group."""
+        text, success = ctypes.c_char_p(), ctypes.c_int()
+        check_call(_LIB.MXSymbolGetName(self.handle, ctypes.byref(text), ctypes.byref(success)))
+        return py_str(text.value) if success.value else None
+
+    def attr(self, key):
+        """The attribute's text, or None."""
+        text, success = ctypes.c_char_p(), ctypes.c_int()
+        check_call(_LIB.MXSymbolGetAttr(self.handle, c_str(key), ctypes.byref(text), ctypes.byref(success)))
+        return py_str(text.value) if success.value else None
+
+    def list_attr(self, recursive=False):
+        """Attributes of this node as a dictionary; :meth:`attr_dict` has those of all nodes."""
+        if recursive:
+            raise DeprecationWarning("[Symbol] list_attr(recursive=True) has gone; accepted: attr_dict()")
+        return dict(_pairs(_LIB.MXSymbolListAttrShallow, self.handle))
+
+    def attr_dict(self):
+        """Attributes of all nodes: {node: {key: value}}."""
+        result = {}
+        for key, value in _pairs(_LIB.MXSymbolListAttr, self.handle):
+            node, _, attribute = key.partition("$")
+            result.setdefault(node, {})[attribute] = value
+        return result
+
+    def _set_attr(self, **kwargs):
+        for key, value in kwargs.items():
+            if not isinstance(value, str):
+                raise ValueError(f"[Symbol] attribute {key}={value!r}; Set Attr only accepts string values")
+            check_call(_LIB.MXSymbolSetAttr(self.handle, c_str(key), c_str(value)))
+
+    def list_arguments(self):
+        """Names of the variables that are no auxiliary states, in depth-first order."""
+        return _strings(_LIB.MXSymbolListArguments, self.handle)
+
+    def list_outputs(self):
+        """Names of the outputs."""
+        return _strings(_LIB.MXSymbolListOutputs, self.handle)
+
+    def list_auxiliary_states(self):
+        """Names of variables that operators change, such as moving averages."""
+        return _strings(_LIB.MXSymbolListAuxiliaryStates, self.handle)
+
+    def list_inputs(self):
+        """Names of all variables."""
+        size, array = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
+        check_call(_LIB.NNSymbolListInputNames(self.handle, ctypes.c_int(0), ctypes.byref(size), ctypes.byref(array)))
+        return [py_str(array[i]) for i in range(size.value)]
+
+    def get_internals(self):
+        """All outputs of all nodes as one group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetInternals(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def get_children(self):
+        """Inputs of the node as a group; None for a variable."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetChildren(self.handle, ctypes.byref(handle)))
+        children = type(self)(handle)
+        return children if len(children) else None
+
+    def get_inputs(self):
+        """All variables as a group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGetInputs(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def has_dynamic_shape(self):
+        """Does an operator in it have results whose shape depends on values?"""
+        found = ctypes.c_bool()
+        check_call(_LIB.MXCheckDynamicShapeOp(self.handle, ctypes.byref(found)))
+        return found.value
+
+    def gradient(self, wrt):
+        """The gradients of the outputs, their head gradients being 1, with respect to the arguments named in `wrt`, as a group."""
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolGrad(self.handle, ctypes.c_uint(len(wrt)), c_str_array(list(wrt)), ctypes.byref(handle)))
+        return type(self)(handle)
+
+    # ---- files
+    def debug_str(self):
+        """The graph as text."""
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXSymbolPrint(self.handle, ctypes.byref(text)))
+        return py_str(text.value)
+
+    def get_backend_symbol(self, backend):
+        """This graph for a subgraph backend: `MKLDNN` or `ONEDNN`, also with `_QUANTIZE`.
+
+        What 1.9.1 fuses for these names, plans fuse in every graph (docs/passes.md), so the graph is copied as it is.
+
+        Raises
+        ------
+        ValueError
+            for other names.
+        """
+        handle = SymbolHandle()
+        check_call(_LIB.MXGenBackendSubgraph(self.handle, _backend_name(backend), ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, stype_dict=None, skip_infer=False, **kwargs):
+        """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend have nothing to act on.
+
+        Parameters
+        ----------
+        args, aux : list or dict of str to NDArray, optional
+            Their shapes, and those of `shape_dict`, are checked against the graph unless `skip_infer`. They stay as they are.
+
+        Raises
+        ------
+        ValueError
+            for unknown backends, and for shapes that contradict each other.
+        """
+        def handles(names, arrays):
+            if isinstance(arrays, dict):
+                arrays = [arrays.get(n) for n in names]
+            return c_handle_array(arrays or [])
+        given = [handles(self.list_arguments(), args), handles(self.list_auxiliary_states(), aux)]
+        shapes = shape_dict or {}
+        ends = [0]
+        for shape in shapes.values():
+            ends.append(ends[-1] + len(shape))
+        sizes = [d for shape in shapes.values() for d in shape]
+        handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
+        arrays = [x for g in given for x in (ctypes.c_uint(len(g)), g)]
+        check_call(_LIB.MXOptimizeForBackend(
+            self.handle, _backend_name(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
+            ctypes.c_uint(len(shapes)), c_str_array(list(shapes)), (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
+            ctypes.c_uint(0), None, None, ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer),
+            ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]), ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
+        return type(self)(handle)
+
+    def _without_amp_cast(self):
+        handle = SymbolHandle()
+        check_call(_LIB.MXSymbolRemoveAmpCast(self.handle, ctypes.byref(handle)))
+        return type(self)(handle)
+
+    def tojson(self, remove_amp_cast=True):
+        """The graph as JSON; :func:`load_json` reads it."""
+        symbol = self._without_amp_cast() if remove_amp_cast else self
+        text = ctypes.c_char_p()
+        check_call(_LIB.MXSymbolSaveToJSON(symbol.handle, ctypes.byref(text)))
+        return py_str(text.value)
+
+    def save(self, fname, remove_amp_cast=True):
+        """Writes the graph to a file; :func:`load` reads it."""
+        if not isinstance(fname, str):
+            raise TypeError(f"[Symbol] save to {fname!r}; accepted: the name of a file")
+        symbol = self._without_amp_cast() if remove_amp_cast else self
+        check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(fname)))
+
+    # ---- binding
+    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None, shared_arg_names=None, shared_exec=None, shared_buffer=None,
+                    **kwargs):
+        """Makes zero-filled arrays for all variables and binds them.
+
+        Parameters
+        ----------
+        ctx : Context
+        grad_req : 'write', 'add' or 'null', or a list by argument, or a dictionary by name
+        type_dict : dict of name to dtype; what cannot be inferred is float32
+        shared_arg_names, shared_exec : arguments that are taken from another executor; its memory for intermediate results is used too
+        shared_buffer : dict of name to NDArray, memory for the other arguments; replaced there when too small
+        **kwargs : shapes of some variables
+
+        Raises
+        ------
+        ValueError : when shapes stay unknown
+        """
+        return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, kwargs)
+
+    def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
+        """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are written to `args_grad`."""
+        return Executor._bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+
+    def eval(self, ctx=None, **kwargs):
+        """Binds the given arrays, runs forward and returns the outputs."""
+        return self.bind(ctx or current_context(), kwargs).forward()
+
+    # ---- operators as methods; see mx.sym.NAME
+    def astype(self, dtype, **kwargs):
+        """The values in another dtype."""
+        return _functions.invoke("Cast", "cast", [self], dtype=_dtypes.name(dtype), **kwargs)
+
+    def reshape(self, *shape, **kwargs):
+        """The values in another shape; the codes 0, -1, -2, -3, -4 are those of NDArray.reshape."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = shape[0]
+        shape = kwargs.pop("shape", shape)
+        return _functions.invoke("Reshape", "reshape", [self], shape=tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), **kwargs)
+
+    def expand_dims(self, axis, inplace=False, **kwargs):
+        """With a new axis of size 1."""
+        del inplace
+        return _functions.invoke("expand_dims", "expand_dims", [self], axis=axis, **kwargs)
+
+    def flatten(self, inplace=False, **kwargs):
+        """As a matrix; the first dimension stays."""
+        del inplace
+        return _functions.invoke("Flatten", "flatten", [self], **kwargs)
+
+    def squeeze(self, axis=None, inplace=False, **kwargs):
+        """Without axes of size 1."""
+        del inplace
+        return _functions.invoke("squeeze", "squeeze", [self], axis=axis, **kwargs)
+
+    def transpose(self, *axes, **kwargs):
+        """With axes permuted."""
+        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
+            axes = axes[0]
+        axes = kwargs.pop("axes", axes)
+        return _functions.invoke("transpose", "transpose", [self], axes=tuple(axes), **kwargs) if axes else _functions.invoke("transpose", "transpose", [self], **kwargs)
+
+    def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
+        """See :func:`mx.sym.split_v2`."""
+        if isinstance(indices_or_sections, numbers.Integral):
+            indices, sections = (), indices_or_sections
+        else:
+            indices, sections = (0,) + tuple(indices_or_sections), 0
+        return _functions.invoke("_split_v2", "_split_v2", [self], indices=indices, axis=axis, squeeze_axis=squeeze_axis, sections=sections)
+
+    def diag(self, k=0, **kwargs):
+        """The diagonal, or a matrix with this diagonal."""
+        return _functions.invoke("diag", "diag", [self], k=k, **kwargs)
+
+
+def _release(self):
+    handle, self.handle = self.handle, None
+    return handle
+
+
+Symbol._release = _release
+_functions._symbol_class = Symbol
+
+
+def _forwarded(name):
+    def method(self, *args, **kwargs):
+        return getattr(_op, name)(self, *args, **kwargs)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``mx.sym.{name}`` of this symbol."
+    return method
+
+
+for _name in METHODS:
+    setattr(Symbol, _name, _forwarded(_name))
+
+
+def _add_operators():
+    for name, row in PYTHON_OPERATORS.items():
+        method = _binary(row)
+        setattr(Symbol, f"__{name}__", method)
+        if not row.compares:
+            setattr(Symbol, f"__r{name}__", method if row.left == row.number else _reflected(row))
+    Symbol.__div__, Symbol.__rdiv__ = Symbol.__truediv__, Symbol.__rtruediv__
+
+
+_add_operators()
+
+
+def _unavailable(name):
+    def method(self, *args):
+        raise NotImplementedForSymbol(getattr(self, name), None, *args)
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Raises NotImplementedForSymbol: a symbol holds no values."
+    return method
+
+
+for _name in ("wait_to_read", "asnumpy", "asscalar", "copy", "as_in_context", "detach", "backward"):
+    setattr(Symbol, _name, _unavailable(_name))
+
+
+def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, init=None, stype=None, profiler_scope=None, **kwargs):
+    """A variable.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str
+    shape : tuple, optional; 0 for an unknown dimension
+    lr_mult, wd_mult : float, optional factors on learning rate and weight decay
+    dtype : optional
+    init : Initializer or its description, optional
+    stype : 'default', 'row_sparse' or 'csr', optional
+    **kwargs : further attributes, spelled ``__name__``
+
+    Raises
+    ------
+    TypeError : if the name is not a string
+    ValueError : for an attribute without the underscores
+    """
+    if not isinstance(name, str):
+        raise TypeError("[var] Expect a string for variable `name`")
+    attributes = dict(AttrScope.current.get(attr))
+    if shape is not None:
+        attributes["__shape__"] = str(tuple(shape) if not isinstance(shape, int) else (shape,))
+    if lr_mult is not None:
+        attributes["__lr_mult__"] = str(lr_mult)
+    if wd_mult is not None:
+        attributes["__wd_mult__"] = str(wd_mult)
+    if dtype is not None:
+        attributes["__dtype__"] = str(_dtypes.number(dtype))
+    if init is not None:
+        attributes["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype is not None:
+        if stype not in _STORAGE:
+            raise ValueError(f"[var] stype {stype!r}; accepted: {', '.join(_STORAGE)}")
+        attributes["__storage_type__"] = str(_STORAGE[stype])
+    if profiler_scope is not None:
+        attributes["__profiler_scope__"] = profiler_scope
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ValueError(f"[var] Attribute name={key} is not supported. Additional attributes must start and end with double underscores, e.g, __yourattr__")
+        attributes[key] = str(value)
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateVariable(c_str(name), ctypes.byref(handle)))
+    symbol = Symbol(handle)
+    symbol._set_attr(**attributes)
+    return symbol
+
+
+Variable = var
+
+
+def Group(symbols, create_fn=Symbol):
+    """One symbol with the outputs of several."""
+    symbols = list(symbols)
+    if not symbols or any(not isinstance(s, Symbol) for s in symbols):
+        raise TypeError("[Group] Expected a list of symbols as input; accepted: one or more Symbols")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateGroup(ctypes.c_uint(len(symbols)), c_handle_array(symbols), ctypes.byref(handle)))
+    return create_fn(handle)
+
+
+def load(fname):
+    """Reads a symbol file of MXNet 0.8 to 2.0."""
+    if not isinstance(fname, str):
+        raise TypeError(f"[load] {fname!r}; fname need to be string")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateFromFile(c_str(fname), ctypes.byref(handle)))
+    return Symbol(handle)
+
+
+def load_json(json_str):
+    """The symbol that :meth:`Symbol.tojson` wrote."""
+    if not isinstance(json_str, str):
+        raise TypeError(f"[load_json] {type(json_str).__name__}; accepted: a string")
+    handle = SymbolHandle()
+    check_call(_LIB.MXSymbolCreateFromJSON(c_str(json_str), ctypes.byref(handle)))
+    return Symbol(handle)
