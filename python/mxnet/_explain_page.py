@@ -1,7 +1,7 @@
 """The page of :meth:`mxnet.explain.Explanation.html`: HTML with drawings in SVG, nothing else."""
 from html import escape
 
-from .explain import achieved, bandwidth, duration, size, tensor
+from ._explain_words import achieved, bandwidth, duration, size, tensor
 
 STYLE = """
 :root { --ink: #1c2430; --soft: #667080; --line: #dde2ea; --paper: #ffffff; --card: #f6f8fb; --bar: #3b76c4; --warn: #c2413b }

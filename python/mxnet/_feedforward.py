@@ -5,10 +5,12 @@ import warnings
 import numpy as np
 
 from . import metric as metrics
+from ._model import load_checkpoint, save_checkpoint
 from .callback import LogValidationMetricsCallback
 from .context import Context, cpu
 from .initializer import Uniform
 from .io import DataIter, NDArrayIter, ResizeIter
+from .module import Module
 from .ndarray import NDArray
 
 __all__ = ["FeedForward"]
@@ -80,7 +82,6 @@ class FeedForward:
         return NDArrayIter(X, y, size, shuffle=is_train, last_batch_handle="roll_over" if is_train else "pad")
 
     def _module(self, data, for_training):
-        from .module import Module
         arguments = self.symbol.list_arguments()
         label_names = [desc[0] for desc in data.provide_label if desc[0] in arguments]
         module = Module(self.symbol, [desc[0] for desc in data.provide_data], label_names, context=self.ctx)
@@ -114,7 +115,6 @@ class FeedForward:
         """
         if self.num_epoch is None:
             raise ValueError("[FeedForward] num_epoch is needed for training")
-        from .module import Module
         data = self._iterator(X, y, True)
         if isinstance(eval_data, (tuple, list)):
             eval_data = self._iterator(*eval_data, False)
@@ -163,7 +163,6 @@ class FeedForward:
 
     def save(self, prefix, epoch=None, remove_amp_cast=True):
         """Write the network and its parameters; see `mxnet.model.save_checkpoint`. The epoch is `num_epoch` by default."""
-        from .model import save_checkpoint
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
             raise ValueError("[FeedForward] the epoch is needed for the name of the file")
@@ -172,7 +171,6 @@ class FeedForward:
     @staticmethod
     def load(prefix, epoch, ctx=None, **kwargs):
         """A network from what :meth:`save` wrote; `kwargs` go to the constructor."""
-        from .model import load_checkpoint
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
 

@@ -7,6 +7,7 @@ import json
 import os
 from statistics import median
 
+from ._explain_words import achieved, bandwidth, duration, size, tensor
 from ._files import write_file
 from .base import _LIB, c_handle_array, check_call, py_str
 
@@ -48,7 +49,7 @@ class Explanation:
 
     def html(self):
         """The page, as text: figures, passes, time by operator, the arena over time, every node. It refers to nothing outside itself."""
-        from ._explain_page import render
+        from ._explain_page import render    # drawn seldom
         return render(self)
 
     def svg(self):
@@ -98,49 +99,6 @@ class Explanation:
             constant = " (constant)" if node["constant"] else ""
             lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: {', '.join(map(tensor, node['inputs']))} -> {', '.join(map(tensor, node['outputs']))}{about}")
         return "\n".join(lines)
-
-
-def size(count):
-    """Bytes for people."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if unit == "bytes" or count == int(count) else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.2f} GiB"
-
-
-def duration(nanoseconds):
-    """A time for people."""
-    for unit, scale in (("s", 1e9), ("ms", 1e6), ("\u00b5s", 1e3)):
-        if nanoseconds >= scale:
-            return f"{nanoseconds / scale:.3g} {unit}"
-    return f"{nanoseconds:.0f} ns"
-
-
-def achieved(node):
-    """GFLOP/s of a timed node whose operator says how much it computes; else None."""
-    if not node["flops"] or not node["median_ns"] or node["constant"]:
-        return None
-    return node["flops"] / node["median_ns"]
-
-
-def bandwidth(node):
-    """GB/s of a timed node, every tensor that it reads or writes counted once; else None."""
-    if not node["bytes"] or not node["median_ns"] or node["constant"]:
-        return None
-    return node["bytes"] / node["median_ns"]
-
-
-def tensor(t):
-    """One tensor in few characters: shape, dtype unless float32, layout unless plain, where it lies."""
-    place = {"input": t.get("name"), "gradient": f"gradient of {t.get('name')}", "arena": f"@{t.get('offset')}"}.get(t["place"], t["place"])
-    text = "x".join(map(str, t["shape"])) or "scalar"
-    if t["dtype"] != "float32":
-        text += " " + t["dtype"]
-    if t["layout"] != "plain":
-        text += " " + t["layout"]
-    request = t.get("request", "write")
-    return f"{text} {place}" + ("" if request == "write" else f" ({'unused' if request == 'none' else 'added' if request == 'add' else request})")
 
 
 def of_executor(handle, runs):

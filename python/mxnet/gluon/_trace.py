@@ -8,9 +8,9 @@ from .. import _deferred_compute as dc, context as context_mod, ndarray as nd, s
 from .._binding import set_mode
 from .._tracing import CONTEXT, DTYPE, MODE, RANK, SHAPE, TraceStopped, watch
 from ..ndarray import NDArray
+from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
-from .parameter import DeferredInitializationError, _generation
 
 __all__ = ['Trace', 'Traces', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose']
 

@@ -10,11 +10,11 @@ from .._tracing import CHANGE, note, watch
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from . import _trace
+from ._block import Block
+from ._parameter import DeferredInitializationError, Parameter
 from ._state import is_ours, is_own_attribute, token
 from ._structure import ARRAY, describe, flatten, regroup
 from ._trace import Trace, Traces, input_context as _input_context, plain as _plain
-from .block import Block
-from .parameter import DeferredInitializationError, Parameter
 
 __all__ = ['HybridBlock']
 

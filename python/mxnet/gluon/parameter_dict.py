@@ -4,7 +4,7 @@ from collections import OrderedDict
 import numpy as np
 
 from .. import initializer, ndarray as nd
-from .parameter import Constant, Parameter
+from ._parameter import Constant, Parameter
 from .utils import _brief_print_list, _indent
 
 __all__ = ['ParameterDict']
@@ -24,8 +24,6 @@ class ParameterDict:
     shared : ParameterDict, optional
         `get` returns a Parameter of `shared` where that has one by the same full name.
     """
-
-    __module__ = "mxnet.gluon.parameter"     # its home in 1.x, and where pickles look for it
 
     def __init__(self, prefix='', shared=None):
         self._prefix = prefix

@@ -1,7 +1,5 @@
 """The table that Block.summary prints."""
 from ..ndarray import NDArray
-from .hybrid_block import HybridBlock
-from .nn import HybridSequential, Sequential
 
 _WIDTH = 80
 _ROW = '{:>20}  {:>42} {:>15}'
@@ -43,10 +41,10 @@ def print_summary(net, inputs):
     totals = dict(total=0, trainable=0, shared=0)
 
     def watch(block):
-        assert not (isinstance(block, HybridBlock) and block._active), (
+        assert not (block._active), (
             f'[gluon.summary] {block.name!r} is hybridized; a network that is not is accepted')
 
-        if isinstance(block, (Sequential, HybridSequential)):
+        if block._is_sequence:
             return
 
         def hook(blk, _, outputs):

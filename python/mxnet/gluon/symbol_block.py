@@ -8,7 +8,7 @@ from ..symbol import Symbol
 from ._structure import flatten
 from ._trace import Trace, signature
 from .hybrid_block import HybridBlock
-from .parameter import ParameterDict
+from .parameter_dict import ParameterDict
 
 __all__ = ['SymbolBlock']
 

@@ -1,119 +1,22 @@
-"""What every key-value store offers, and the registry of the stores that are written in Python."""
+"""What every key-value store offers, and making one by its name."""
 import ctypes
 import glob
 import os
 import sys
-import warnings
+import warnings  # noqa: F401  (programs of 1.x take it from here)
 
-from ..base import _LIB, KVStoreHandle, c_str, check_call
+from .. import runtime
+from ..base import _LIB, KVStoreHandle, c_str, check_call, public_home as _public_home
+from ._interface import KVStoreBase, TestStore
+from .kvstore import KVStore
 
 __all__ = ["KVStoreBase", "create"]
 
-
-class KVStoreBase:
-    """Interface of the stores that a Trainer or Module can synchronise parameters with.
-
-    A store from outside subclasses it and enters itself with ``@KVStoreBase.register``; ``create`` then knows it by the
-    name of its class in lower case.
-    """
-
-    OPTIMIZER = "optimizer"
-    """Capability: the store can run the optimizer."""
-
-    kv_registry = {}
-
-    def broadcast(self, key, value, out, priority=0):
-        """Give the `value` of the first worker to the arrays `out` of all."""
-        raise NotImplementedError(f"[{type(self).__name__}] broadcast is not defined")
-
-    def pushpull(self, key, value, out=None, priority=0):
-        """Add up `value` over devices and workers, and give the sum to the arrays `out` (None: to `value`)."""
-        raise NotImplementedError(f"[{type(self).__name__}] pushpull is not defined")
-
-    def set_optimizer(self, optimizer):
-        """Let the store update the parameters with `optimizer`."""
-        raise NotImplementedError(f"[{type(self).__name__}] set_optimizer is not defined")
-
-    @staticmethod
-    def is_capable(capability):
-        """Whether the store has a capability, such as :attr:`OPTIMIZER`."""
-        raise NotImplementedError("[KVStoreBase] is_capable is not defined")
-
-    def save_optimizer_states(self, fname, dump_optimizer=False):
-        """Write the states of the store's optimizer to a file, and with `dump_optimizer` the optimizer itself."""
-        raise NotImplementedError(f"[{type(self).__name__}] save_optimizer_states is not defined")
-
-    def load_optimizer_states(self, fname):
-        """Read what :meth:`save_optimizer_states` wrote."""
-        raise NotImplementedError(f"[{type(self).__name__}] load_optimizer_states is not defined")
-
-    @property
-    def type(self):
-        """Name of the kind of store."""
-        raise NotImplementedError(f"[{type(self).__name__}] type is not defined")
-
-    @property
-    def rank(self):
-        """Number of this worker, from 0."""
-        raise NotImplementedError(f"[{type(self).__name__}] rank is not defined")
-
-    @property
-    def num_workers(self):
-        """Number of workers."""
-        raise NotImplementedError(f"[{type(self).__name__}] num_workers is not defined")
-
-    @staticmethod
-    def register(klass):
-        """Class decorator: make a store known to :func:`create` under its name in lower case."""
-        if not (isinstance(klass, type) and issubclass(klass, KVStoreBase)):
-            raise TypeError(f"[kvstore] {klass!r} is not a subclass of KVStoreBase")
-        known = KVStoreBase.kv_registry.get(klass.__name__.lower())
-        if known is not None:
-            warnings.warn(f"[kvstore] {klass.__module__}.{klass.__name__} replaces {known.__module__}.{known.__name__}", UserWarning, stacklevel=2)
-        KVStoreBase.kv_registry[klass.__name__.lower()] = klass
-        return klass
-
-
-@KVStoreBase.register
-class TestStore(KVStoreBase):
-    """A store of one process that only copies and adds: an example, and what tests of training loops use ('teststore')."""
-
-    def broadcast(self, key, value, out, priority=0):
-        for target in out if isinstance(out, (list, tuple)) else (out,):
-            target[:] = value
-
-    def pushpull(self, key, value, out=None, priority=0):
-        values = value if isinstance(value, (list, tuple)) else [value]
-        total = values[0].copy()
-        for other in values[1:]:
-            total += other.as_in_context(total.context)
-        targets = values if out is None else out if isinstance(out, (list, tuple)) else [out]
-        for target in targets:
-            total.copyto(target)
-
-    @staticmethod
-    def is_capable(capability):
-        """Whether the store has a capability (it has not that of optimizers); raises ValueError for one that is unknown."""
-        if capability.lower() == KVStoreBase.OPTIMIZER:
-            return False
-        raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")
-
-    @property
-    def type(self):
-        return "teststore"
-
-    @property
-    def rank(self):
-        return 0
-
-    @property
-    def num_workers(self):
-        return 1
+_public_home(globals(), ["KVStoreBase", "TestStore"])
 
 
 def _load_packaged_nccl():
     """Load the NCCL that NVIDIA's Python package brings, where the loader does not look; the native library finds it by its name then."""
-    from .. import runtime
     if not runtime.Features().is_enabled("NCCL"):
         return
     for folder in sys.path:
@@ -145,7 +48,6 @@ def create(name="local"):
     registered = KVStoreBase.kv_registry.get(name.lower())
     if registered is not None:
         return registered()
-    from .kvstore import KVStore
     handle = KVStoreHandle()
     if name.lower() == "nccl" and _LIB.MXKVStoreCreate(c_str(name), ctypes.byref(handle)) != 0:
         _load_packaged_nccl()

@@ -7,7 +7,7 @@ from .._files import load_states, write_file
 from ..base import (_LIB, KVStoreHandle, NDArrayHandle, c_array, c_handle_array, c_str, c_str_array, call_and_mark, check_call, mx_uint,
                     py_str)
 from ..ndarray import NDArray
-from .base import KVStoreBase
+from ._interface import KVStoreBase
 
 __all__ = ["KVStore"]
 

@@ -10,7 +10,7 @@ from .. import metric as metrics
 from .. import ndarray as nd
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from ..model import BatchEndParam, _multiple_callbacks, _split_params
+from .._model import BatchEndParam, _multiple_callbacks, _split_params
 from ..ndarray import NDArray
 
 __all__ = ["BaseModule"]

@@ -5,7 +5,7 @@ import warnings
 from .. import ndarray as nd
 from ..context import cpu
 from ..initializer import Uniform
-from ..model import load_params
+from .._model import load_params
 from ..name import NameManager
 from .base_module import BaseModule, _ArgumentError, _check_input_names
 from .module import Module

@@ -10,7 +10,7 @@ from ..base import _MXValueError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
-from ..model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
+from .._model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
 from .base_module import BaseModule, _ArgumentError, _ArgumentTypeError, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 

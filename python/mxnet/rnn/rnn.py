@@ -2,7 +2,7 @@
 import warnings
 
 from .. import symbol
-from ..model import load_checkpoint, save_checkpoint
+from .._model import load_checkpoint, save_checkpoint
 from .rnn_cell import BaseRNNCell
 
 __all__ = ['rnn_unroll', 'save_rnn_checkpoint', 'load_rnn_checkpoint', 'do_rnn_checkpoint']

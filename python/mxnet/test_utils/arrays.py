@@ -4,7 +4,7 @@ import random
 import numpy as np
 
 from .. import ndarray as nd
-from .compare import default_context, default_dtype
+from ._defaults import default_context, default_dtype
 
 __all__ = ["assign_each", "assign_each2", "collapse_sum_like", "create_2d_tensor", "create_vector", "get_identity_mat",
            "get_identity_mat_batch", "new_matrix_with_real_eigvals_2d", "new_matrix_with_real_eigvals_nd",

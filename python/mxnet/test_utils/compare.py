@@ -2,8 +2,9 @@
 import numpy as np
 
 from ..base import error_class
-from ..context import Context, current_context
 from ..ndarray import NDArray
+from ._defaults import default_context, default_device, default_dtype, set_default_context, set_default_device
+from .arrays import rand_ndarray
 
 __all__ = ["almost_equal", "assert_allclose", "assert_almost_equal", "assert_almost_equal_ignore_nan",
            "assert_almost_equal_with_err", "assert_exception", "checkShapes", "compare_ndarray_tuple",
@@ -15,30 +16,7 @@ __all__ = ["almost_equal", "assert_allclose", "assert_almost_equal", "assert_alm
 _EXACT = {np.dtype(name): 0 for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")}
 
 
-# ---- defaults ----
-
-def default_context():
-    """The device that tests run on: the current context."""
-    return current_context()
-
-
-def set_default_context(ctx):
-    """Run tests on this device."""
-    Context.default_ctx = ctx
-
-
-default_device = default_context
-
-
-def set_default_device(device):
-    """Run tests on this device."""
-    set_default_context(device)
-
-
-def default_dtype():
-    """The dtype of tests that name none: float32."""
-    return np.float32
-
+# ---- tolerances ----
 
 def default_rtols():
     """Relative tolerances by dtype."""
@@ -243,7 +221,6 @@ def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="defa
 
     `shape` is one shape, or a list of `ntensors` of them that are updated in one call.
     """
-    from .arrays import rand_ndarray
     many = isinstance(shape, list) and ntensors > 1
     shapes = shape if many else [shape]
     w2 = [rand_ndarray(s, w_stype, density=1, dtype=dtype) for s in shapes]

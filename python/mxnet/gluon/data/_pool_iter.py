@@ -1,12 +1,21 @@
 """Batches from a multiprocessing pool of the caller's, under the names that 1.x programs import from the module of the DataLoader."""
 import pickle
 
-from ... import context as context_mod
+from ... import context as context_mod, ndarray as nd
 from . import _shared_memory
 
 __all__ = ['_MultiWorkerIter', '_worker_fn', '_worker_initializer']
 
 _worker_dataset = None
+
+
+def _as_in_context(data, ctx):
+    """Nested lists with their NDArrays moved to `ctx`."""
+    if isinstance(data, nd.NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [_as_in_context(d, ctx) for d in data]
+    return data
 
 
 def _worker_initializer(dataset, *_):
@@ -72,7 +81,6 @@ class _MultiWorkerIter:
         batch = pickle.loads(made) if isinstance(made, bytes) else made
         if self._pinned is None:
             return batch
-        from .dataloader import _as_in_context
         return _as_in_context(batch, self._pinned)
 
     next = __next__

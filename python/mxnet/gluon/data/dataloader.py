@@ -2,7 +2,7 @@
 from ... import context as context_mod, ndarray as nd
 from . import batchify
 from . import sampler as _sampler
-from ._pool_iter import _MultiWorkerIter, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
+from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
 from ._shared_memory import ForkingPickler, rebuild_ndarray, reduce_ndarray  # noqa: F401
 
 __all__ = ['DataLoader', 'default_batchify_fn', 'default_mp_batchify_fn']
@@ -16,15 +16,6 @@ def default_batchify_fn(data):
 def default_mp_batchify_fn(data):
     """Like `default_batchify_fn`, in shared memory."""
     return batchify.stack(data, shared=True)
-
-
-def _as_in_context(data, ctx):
-    """Nested lists with their NDArrays moved to `ctx`."""
-    if isinstance(data, nd.NDArray):
-        return data.as_in_context(ctx)
-    if isinstance(data, (list, tuple)):
-        return [_as_in_context(d, ctx) for d in data]
-    return data
 
 
 class DataLoader:

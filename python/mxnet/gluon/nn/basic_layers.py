@@ -46,6 +46,8 @@ class _Stack:
 class Sequential(_Stack, Block):
     """Runs its children one after the other; several outputs of one become the arguments of the next."""
 
+    _is_sequence = True
+
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
 
@@ -62,6 +64,8 @@ class Sequential(_Stack, Block):
 
 class HybridSequential(_Stack, HybridBlock):
     """Runs its children, which are HybridBlocks, one after the other; several outputs of one become the arguments of the next."""
+
+    _is_sequence = True
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)

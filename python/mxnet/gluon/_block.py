@@ -1,0 +1,379 @@
+"""Block: a tree of layers that owns Parameters, with name scopes, hooks and parameter files."""
+import json
+import re
+import threading
+import warnings
+from collections import OrderedDict, defaultdict
+
+from .. import initializer, name as _name, ndarray as nd
+from .._files import write_file
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._parameter import Parameter
+from ._structure import regroup
+from .parameter_dict import ParameterDict, strip_arg_aux
+from .summary import print_summary
+from .utils import HookHandle, _brief_print_list, _indent
+
+__all__ = ['Block']
+
+
+class _BlockScope:
+    """Gives names to the blocks made inside `with block.name_scope()`, and to the symbols that a block makes."""
+
+    _current = threading.local()
+
+    def __init__(self, block):
+        self._block = block
+        self._counter = block._scope_counter
+        self._entered = []    # (outer scope, name manager), one per active `with`
+
+    @staticmethod
+    def create(prefix, params, hint):
+        """(full prefix, ParameterDict) for a new block whose class alias is `hint`."""
+        current = getattr(_BlockScope._current, 'value', None)
+        if current is None:
+            if prefix is None:
+                prefix = _name.NameManager.current.get(None, hint) + '_'
+            if params is None:
+                return prefix, ParameterDict(prefix)
+            return prefix, ParameterDict(params.prefix, params)
+        if prefix is None:
+            count = current._counter.get(hint, 0)
+            current._counter[hint] = count + 1
+            prefix = f'{hint}{count}_'
+        if params is None:
+            parent = current._block.params
+            params = ParameterDict(parent.prefix + prefix, parent._shared)
+        else:
+            params = ParameterDict(params.prefix, params)
+        return current._block.prefix + prefix, params
+
+    def __enter__(self):
+        if self._block._empty_prefix:
+            return self
+        manager = _name.Prefix(self._block.prefix)
+        self._entered.append((getattr(_BlockScope._current, 'value', None), manager))
+        _BlockScope._current.value = self
+        manager.__enter__()
+        return self
+
+    def __exit__(self, ptype, value, trace):
+        if self._block._empty_prefix:
+            return
+        outer, manager = self._entered.pop()
+        manager.__exit__(ptype, value, trace)
+        _BlockScope._current.value = outer
+
+
+class Block:
+    """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and define `forward`.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        Begins the names of all Parameters below. By default the class name in lower case and a count, after the prefix of the
+        block whose `name_scope` is active.
+    params : ParameterDict, optional
+        Share these Parameters: `Dense(..., params=other.params)`.
+    """
+
+    _active = False         # compiled
+    _is_sequence = False    # only runs its children in turn
+
+    def __init__(self, prefix=None, params=None):
+        self._empty_prefix = prefix == ''
+        self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())
+        self._name = self._prefix[:-1] if self._prefix.endswith('_') else self._prefix
+        self._scope_counter = {}    # how many blocks of each kind were named in its scope
+        self._children = OrderedDict()
+        self._reg_params = {}
+        self._forward_hooks = OrderedDict()
+        self._forward_pre_hooks = OrderedDict()
+
+    def __repr__(self):
+        lines = '\n'.join(f'  ({key}): {_indent(repr(child), 2)}' for key, child in self._children.items())
+        return f'{type(self).__name__}(\n{lines}\n)'
+
+    def __setattr__(self, name, value):
+        known = self.__dict__.get(name)
+        if isinstance(known, (Block, Parameter)) and not isinstance(value, type(known)):
+            raise TypeError(f'[gluon.Block] {name!r} holds a {type(known).__name__} and was given a {type(value).__name__}; '
+                            'a value of the same type is accepted')
+        if isinstance(value, Block):
+            self.register_child(value, name)
+        elif isinstance(value, Parameter):
+            assert name not in self._reg_params or self._reg_params[name] is value, (
+                f'[gluon.Block] Parameter {name!r} is set already; another attribute name is accepted')
+            self._reg_params[name] = value
+            self._adopt(value)
+        super().__setattr__(name, value)
+
+    def _adopt(self, param):
+        """Called for every Parameter that becomes an attribute."""
+
+    def _alias(self):
+        return type(self).__name__.lower()
+
+    # -- names and parameters ------------------------------------------------------------------------------------
+    @property
+    def prefix(self):
+        """What the names of the Parameters below begin with."""
+        return self._prefix
+
+    @property
+    def name(self):
+        """The prefix without its last underscore."""
+        return self._name
+
+    def name_scope(self):
+        """A `with` scope in which new blocks and symbols get names that begin with this block's prefix."""
+        return _BlockScope(self)    # made anew: kept, it and its block would hold each other until the collector comes
+
+    _scope = property(name_scope)
+
+    @property
+    def params(self):
+        """The ParameterDict of this block itself, without its children."""
+        return self._params
+
+    def collect_params(self, select=None):
+        """A ParameterDict of this block and everything below; with `select`, only names that match that regular expression
+        (at their beginning; use `|` for alternatives)."""
+        self._warn_about_hidden_blocks()
+        found = ParameterDict(self._params.prefix)
+        if select is None:
+            found.update(self._params)
+        else:
+            pattern = re.compile(select)
+            found.update({k: v for k, v in self._params.items() if pattern.match(k)})
+        for child in self._children.values():
+            found.update(child.collect_params(select=select))
+        return found
+
+    def _warn_about_hidden_blocks(self):
+        """Blocks inside plain lists and dicts are not registered; say so."""
+        children = set(map(id, self._children.values()))
+
+        def hidden(value, depth=0):
+            if isinstance(value, Block):
+                return id(value) not in children
+            if depth > 3:
+                return False
+            if isinstance(value, (list, tuple)):
+                return any(hidden(v, depth + 1) for v in value)
+            if isinstance(value, dict):
+                return any(hidden(v, depth + 1) for v in value.values())
+            return False
+
+        for key, value in self.__dict__.items():
+            if isinstance(value, (list, tuple, dict)) and not key.startswith('__') and key not in _OWN_CONTAINERS and hidden(value):
+                warnings.warn(f'[gluon.Block] {type(self).__name__}.{key} is a plain container that holds blocks: their Parameters are '
+                              'not collected; use Sequential, or register_child', stacklevel=4)
+
+    def _collect_params_with_prefix(self, prefix=''):
+        """{path by attribute names, e.g. 'features.0.weight': Parameter} of everything below."""
+        if prefix:
+            prefix += '.'
+        found = {prefix + key: p for key, p in self._reg_params.items()}
+        for name, child in self._children.items():
+            found.update(child._collect_params_with_prefix(prefix + name))
+        return found
+
+    def register_child(self, block, name=None):
+        """Make `block` a child; `name` is its part of the paths in parameter files (default: its number)."""
+        self._children[str(len(self._children)) if name is None else name] = block
+
+    def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
+        """Initialise all Parameters below on `ctx` (a Context or a list; default: the current one) with `init` (default: Uniform)."""
+        self.collect_params().initialize(initializer.Uniform() if init is None else init, ctx, verbose, force_reinit)
+
+    def zero_grad(self):
+        """Set the gradients of all Parameters below to 0."""
+        self.collect_params().zero_grad()
+
+    def reset_ctx(self, ctx):
+        """Move all Parameters below to `ctx` (a Context or a list)."""
+        self.collect_params().reset_ctx(ctx)
+
+    def setattr(self, name, value):
+        """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null')."""
+        self.collect_params().setattr(name, value)
+
+    # -- parameter files -----------------------------------------------------------------------------------------
+    def save_parameters(self, filename, deduplicate=False):
+        """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a shared one once."""
+        params = self._collect_params_with_prefix()
+        if deduplicate:
+            by_param = {id(p): name for name, p in params.items()}
+            keep = set(by_param.values())
+            params = {name: p for name, p in params.items() if name in keep}
+        nd.save(filename, {name: p._reduce() for name, p in params.items()})
+
+    def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current'):
+        """Read Parameters from a file of `save_parameters`, `export`, `ParameterDict.save` or `Module.save_checkpoint`.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context, optional
+            Where to put Parameters that are not initialised yet (default: cpu).
+        allow_missing, ignore_extra : bool
+            Accept Parameters that the file lacks; accept names in the file that are not in this block.
+        cast_dtype : bool
+            Convert between dtypes, towards the one that `dtype_source` ('current' or 'saved') names.
+
+        AssertionError for missing names and for shapes or dtypes that do not fit; ValueError for extra names.
+        """
+        self.load_dict(nd.load(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source=f'file {filename!r}')
+
+    def load_dict(self, param_dict, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current',
+                  source='the given dict'):
+        """Like `load_parameters`, from {name: NDArray}; `source` only appears in messages."""
+        params = self._collect_params_with_prefix()
+        if not param_dict and not params:
+            return
+        if not isinstance(param_dict, dict):
+            raise ValueError(f'[gluon.load_parameters] {source} holds arrays without names; named arrays are accepted')
+        loaded = strip_arg_aux(param_dict)
+        if not any(key in params for key in loaded) and not any('.' in key for key in loaded):
+            # Names of the prefix scheme, complete or without this block's own prefix.
+            collected = self.collect_params()
+            restore = '' if any(key in collected for key in loaded) else self.prefix
+            collected.load_dict(loaded, ctx, allow_missing, ignore_extra, restore, source, cast_dtype, dtype_source)
+            return
+        if not allow_missing:
+            names_of = defaultdict(list)
+            for name, p in params.items():
+                names_of[id(p)].append(name)
+            for name, p in params.items():
+                assert any(alias in loaded for alias in names_of[id(p)]), (
+                    f'[gluon.load_parameters] {name!r} is not in {source}, which has {_brief_print_list(loaded.keys())}; '
+                    'a file with all Parameters, or allow_missing=True, is accepted')
+        for name, array in loaded.items():
+            if name in params:
+                params[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+            elif not ignore_extra:
+                raise ValueError(f'[gluon.load_parameters] {source} has {name!r}, which is not among '
+                                 f'{_brief_print_list(params.keys())}; a file without it, or ignore_extra=True, is accepted')
+
+    def save_params(self, filename):
+        """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use `save_parameters`."""
+        warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', DeprecationWarning, stacklevel=2)
+        self.collect_params().save(filename, strip_prefix=self.prefix)
+
+    def load_params(self, filename, ctx=None, allow_missing=False, ignore_extra=False):
+        """Deprecated name of `load_parameters`."""
+        warnings.warn('[gluon.Block] load_params is deprecated; use load_parameters', DeprecationWarning, stacklevel=2)
+        self.load_parameters(filename, ctx, allow_missing, ignore_extra)
+
+    def save(self, prefix):
+        """Write the Parameters to `prefix`-model.params and the tree of blocks, with the graphs of those that are
+        compiled, to `prefix`-model.json. `load` of a block of the same structure takes both back, without tracing again."""
+        write_file(f'{prefix}-model.json', json.dumps(self._describe(), indent=1))
+        self.save_parameters(f'{prefix}-model.params')
+
+    def load(self, prefix):
+        """Read what `save` wrote; ValueError when the tree of blocks differs."""
+        with open(f'{prefix}-model.json', encoding='utf-8') as f:
+            self._restore(json.load(f), f'{prefix}-model.json')
+        self.load_parameters(f'{prefix}-model.params')
+
+    def _describe(self):
+        return {'class': type(self).__name__, 'children': {k: c._describe() for k, c in self._children.items()}}
+
+    def _restore(self, described, source):
+        if list(described['children']) != list(self._children) or described['class'] != type(self).__name__:
+            raise ValueError(f'[gluon.Block.load] {source} describes a {described["class"]} with children {list(described["children"])} '
+                             f'and this is a {type(self).__name__} with {list(self._children)}; the same structure is accepted')
+        for key, child in self._children.items():
+            child._restore(described['children'][key], source)
+
+    # -- computation ---------------------------------------------------------------------------------------------
+    def __call__(self, *args, **kwargs):
+        """Run the pre-hooks, `forward` and the hooks. Hooks see the positional arguments."""
+        if self._forward_pre_hooks:
+            for hook in list(self._forward_pre_hooks.values()):
+                hook(self, args)
+        out = self.forward(*args, **kwargs)
+        if self._forward_hooks:
+            for hook in list(self._forward_hooks.values()):
+                hook(self, args, out)
+        return out
+
+    def forward(self, *args):
+        """The computation, on NDArrays; defined by subclasses."""
+        raise NotImplementedError(f'[gluon.Block] {type(self).__name__} does not define forward')
+
+    def register_forward_pre_hook(self, hook):
+        """Call `hook(block, inputs)` before every forward; returns a HookHandle that can detach it."""
+        handle = HookHandle()
+        handle.attach(self._forward_pre_hooks, hook)
+        return handle
+
+    def register_forward_hook(self, hook):
+        """Call `hook(block, inputs, outputs)` after every forward; returns a HookHandle that can detach it."""
+        handle = HookHandle()
+        handle.attach(self._forward_hooks, hook)
+        return handle
+
+    def register_op_hook(self, callback, monitor_all=False):
+        """Call `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs) of every operator that
+        compiled blocks below run."""
+        for child in self._children.values():
+            child.register_op_hook(callback, monitor_all)
+
+    def apply(self, fn):
+        """Call `fn(block)` for every block below, and last for this one. Returns self."""
+        for child in self._children.values():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def hybridize(self, active=True, **kwargs):
+        """Switch compilation on or off in every HybridBlock below; `kwargs` as in HybridBlock.hybridize."""
+        for child in self._children.values():
+            child.hybridize(active, **kwargs)
+
+    def cast(self, dtype):
+        """Convert all Parameters below to `dtype`."""
+        for child in self._children.values():
+            child.cast(dtype)
+        for param in self._params.values():
+            param.cast(dtype)
+
+    def summary(self, *inputs):
+        """Run `inputs` through the (initialised, not compiled) network and print a table of layers, output shapes and
+        parameter counts."""
+        print_summary(self, inputs)
+
+
+def _regroup(args, fmt):
+    """The nesting `fmt`, from `_flatten`, over the values of the list `args`; ValueError where it has None and `args` has something else."""
+    flat, at = list(args), 0
+
+    def check(d):
+        nonlocal at
+        if isinstance(d, list):
+            for x in d:
+                check(x)
+            return
+        if d == -1 and at < len(flat) and flat[at] is not None:
+            raise ValueError(f'[gluon.block] {type(flat[at]).__name__} given where the nesting {fmt} has None; None is accepted')
+        at += max(d, 1)
+    check(fmt)
+    return regroup(flat, fmt)
+
+
+def _gather_type_ctx_info(args):
+    """(a Symbol is inside, an NDArray is inside, set of their contexts, the first context or None) of nested lists and tuples."""
+    if isinstance(args, (list, tuple)):
+        parts = [_gather_type_ctx_info(a) for a in args]
+        first = next((p[3] for p in parts if p[3] is not None), None)
+        return any(p[0] for p in parts), any(p[1] for p in parts), set().union(*[p[2] for p in parts]), first
+    if isinstance(args, NDArray):
+        return False, True, {args.context}, args.context
+    return isinstance(args, Symbol), False, set(), None
+
+
+# Attributes that hold blocks by design.
+_OWN_CONTAINERS = frozenset({'_children', '_reg_params', '_forward_hooks', '_forward_pre_hooks', '_cached_graph', '_cached_in', '_cached_out', '_by_operator'})
