@@ -1,5 +1,6 @@
-"""Contestants that take turns: each is a process of its own that computes when asked and is stopped otherwise, so that the machine's drift falls on all of them
-and nobody's waiting threads take the cores."""
+"""Contestants that take turns: each is a process of its own that computes when asked and is stopped
+otherwise, so that the machine's drift falls on all of them and nobody's waiting threads take the
+cores."""
 import ctypes
 import json
 import os
@@ -14,7 +15,8 @@ import time
 # The contestant's side.
 
 def answers():
-    """A function that sends one JSON value to the parent; from here on what libraries print goes to standard error."""
+    """A function that sends one JSON value to the parent; from here on what libraries print goes to
+    standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 
@@ -31,8 +33,8 @@ def status_mib(field):
 
 
 def serve(send, workloads, info=None, numbers=None):
-    """workloads: name -> function of a number of calls that computes so often and waits for the results. info goes to the parent first. numbers: name -> function
-    of nothing, for `ask`."""
+    """workloads: name -> function of a number of calls that computes so often and waits for the
+    results. info goes to the parent first. numbers: name -> function of nothing, for `ask`."""
     send(info or {})
     numbers = {"peak": lambda: status_mib("VmHWM"), **(numbers or {})}
     for line in sys.stdin:
@@ -137,8 +139,9 @@ def environments(clock, threads=None):
 
 
 def alternate(contestants, calls, rounds, clock="wall", settle=0, step=lambda: None):
-    """calls: workload -> contestant's name -> calls in a round. Seconds per call by workload and contestant, one number for each round but the first,
-    which warms up. `step` is called after every slice."""
+    """calls: workload -> contestant's name -> calls in a round. Seconds per call by workload and
+    contestant, one number for each round but the first, which warms up. `step` is called after
+    every slice."""
     times = {w: {c.name: [] for c in contestants} for w in calls}
     for r in range(rounds + 1):
         for w in calls:
@@ -151,5 +154,6 @@ def alternate(contestants, calls, rounds, clock="wall", settle=0, step=lambda: N
 
 
 def ratio(times, other, first):
-    """How many times faster `first` is: the median over rounds of the quotient of two contestants' times."""
+    """How many times faster `first` is: the median over rounds of the quotient of two contestants'
+    times."""
     return statistics.median(o / t for o, t in zip(times[other], times[first]))

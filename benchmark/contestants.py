@@ -1,4 +1,5 @@
-"""The contestants of score.py and train.py: how each framework loads a network of networks.py and computes it. As a program, one contestant's process."""
+"""The contestants of score.py and train.py: how each framework loads a network of networks.py and
+computes it. As a program, one contestant's process."""
 import argparse
 import json
 import os
@@ -25,7 +26,8 @@ def takes(name, dtype):
 
 
 class Loaded:
-    """A network that computes: run(calls), output() once as a NumPy array, flops of one example where the framework counts them."""
+    """A network that computes: run(calls), output() once as a NumPy array, flops of one example
+    where the framework counts them."""
 
     def __init__(self, run, output, flops=None):
         self.run, self.output, self.flops = run, output, flops
@@ -131,7 +133,8 @@ def score_openvino(kind, folder, x, threads, dtype):
     return loaded
 
 
-# Training: (kind, folder, x, threads, dtype) -> (Loaded whose output is the loss of each step, so far)
+# Training: (kind, folder, x, threads, dtype) -> (Loaded whose output is the loss of each step, so
+# far)
 
 LEARNING = {"rate": 1e-3, "momentum": 0.9, "decay": 1e-4}
 

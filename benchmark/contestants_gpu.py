@@ -1,15 +1,18 @@
-"""The contestants of score.py and train.py on a GPU: this library with CUDA graphs, PyTorch eager, captured, and compiled. contestants.py runs them as processes."""
+"""The contestants of score.py and train.py on a GPU: this library with CUDA graphs, PyTorch eager,
+captured, and compiled. contestants.py runs them as processes."""
 import numpy as np
 
 from contestants import LEARNING, Loaded, converted, labels, torch_module
 
-# name -> whose interpreter runs it. The graphs are captured by hand, so that compiled models get them too.
+# name -> whose interpreter runs it. The graphs are captured by hand, so that compiled models get
+# them too.
 SCORE = {"ours": "ours", "torch": "peers", "torch graph": "peers", "torch compile": "peers", "torch compile graph": "peers", "torch max-autotune": "peers"}
 TRAIN = {"ours": "ours", "torch": "peers", "torch graph": "peers", "torch compile": "peers", "torch max-autotune": "peers"}
 DEFAULT_OFF = ("torch max-autotune",)   # minutes of compilation for each network, batch and type
 DTYPES = dict.fromkeys(("score", "train"), ("float32", "tf32", "bfloat16", "float16"))
 HALF = ("bfloat16", "float16")
-# Outputs against this library's, relative to the largest: inference, losses of one training step (Dropout draws its own masks)
+# Outputs against this library's, relative to the largest: inference, losses of one training step
+# (Dropout draws its own masks)
 TOLERANCE = {"float32": 1e-3, "tf32": 5e-2, "bfloat16": 0.3, "float16": 0.1}
 WARM_UP = 3   # calls before a capture
 
@@ -25,7 +28,8 @@ def environment(dtype):
 
 
 def paced(call, wait, each):
-    """The function of a number of calls that `serve` wants: the device is waited for behind the last call, or with `each` behind every one."""
+    """The function of a number of calls that `serve` wants: the device is waited for behind the
+    last call, or with `each` behind every one."""
     def run(calls):
         for _ in range(calls):
             call()
@@ -112,7 +116,8 @@ def _compiled(torch, kind, function):
         import triton  # noqa: F401
     except ImportError as e:
         raise SystemExit(f"{kind} needs triton, and it is not installed here ({e})")
-    # max-autotune would capture graphs of its own, which a step's in-place updates and the capture here forbid
+    # max-autotune would capture graphs of its own, which a step's in-place updates and the capture
+    # here forbid
     return torch.compile(function, mode="max-autotune-no-cudagraphs" if "autotune" in kind else "default")
 
 
@@ -121,7 +126,8 @@ def _is_captured(kind):
 
 
 def capture(torch, call, before=lambda: None):
-    """(the function that replays `call`, what `call` returned, which every replay writes again). `before` runs before the capture, behind the warm-up."""
+    """(the function that replays `call`, what `call` returned, which every replay writes again).
+    `before` runs before the capture, behind the warm-up."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):

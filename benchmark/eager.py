@@ -3,9 +3,11 @@
 
     ./dev bench eager [--torch PYTHON] [--oracle PYTHON] [--rounds N] [--ctx cpu|gpu [--write-docs]]
 
-PYTHON are interpreters with torch or mxnet==1.9.1 installed; the rows of what is not given are left out. Each contestant is a process of its own that answers
-one round after the other, so that the machine's drift falls on all of them. Printed: median nanoseconds per operator and the ratio to ours.
-With --ctx gpu this library and PyTorch compute on the first GPU, longer chains of several operators too; the device is waited for behind each slice.
+PYTHON are interpreters with torch or mxnet==1.9.1 installed; the rows of what is not given are left
+out. Each contestant is a process of its own that answers one round after the other, so that the
+machine's drift falls on all of them. Printed: median nanoseconds per operator and the ratio to
+ours. With --ctx gpu this library and PyTorch compute on the first GPU, longer chains of several
+operators too; the device is waited for behind each slice.
 """
 import argparse
 import os

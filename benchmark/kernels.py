@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Single operators: this library and PyTorch in turn, in one run, against what the machine can do at most.
+"""Single operators: this library and PyTorch in turn, in one run, against what the machine can do
+at most.
 
-    ./dev bench kernels [--peers PYTHON] [--only WORD,...] [--clock wall|cpu] [--rounds N] [--check] [--ctx cpu|gpu [--dtype TYPE] [--write-docs]]
+    ./dev bench kernels [--peers PYTHON] [--only WORD,...] [--clock wall|cpu] [--rounds N] [--check]
+    [--ctx cpu|gpu [--dtype TYPE] [--write-docs]]
 
-Before anything is timed, this library's results are compared with those of kernels_reference.py (NumPy, float64); one beyond its bound ends the program. --check does
-only that. Printed for each operator: achieved GFLOP/s against the measured multiply-add peak, or GB/s (bytes that must be read and written once) against the measured
-copying rate, and how many times faster this library is. Small arrays stay in the caches and can exceed the copying rate. 2-D convolutions and pooling get
-channels-last arrays on both sides, as inside a network; here they run as hybridized blocks (weights packed once).
+Before anything is timed, this library's results are compared with those of kernels_reference.py
+(NumPy, float64); one beyond its bound ends the program. --check does only that. Printed for each
+operator: achieved GFLOP/s against the measured multiply-add peak, or GB/s (bytes that must be read
+and written once) against the measured copying rate, and how many times faster this library is.
+Small arrays stay in the caches and can exceed the copying rate. 2-D convolutions and pooling get
+channels-last arrays on both sides, as inside a network; here they run as hybridized blocks (weights
+packed once).
 
-With --ctx gpu another list (kernels_gpu.py) is computed on the first GPU, float32, tf32, bfloat16 or float16; results are compared with those of this library on the
-CPU, and GB/s stand against what a device copy reaches in the same run. float32's images lie in planes there.
+With --ctx gpu another list (kernels_gpu.py) is computed on the first GPU, float32, tf32, bfloat16
+or float16; results are compared with those of this library on the CPU, and GB/s stand against what
+a device copy reaches in the same run. float32's images lie in planes there.
 """
 import argparse
 import contextlib
@@ -36,14 +42,15 @@ def _random(shape, seed=0):
 
 
 def _rnn_parameters(s):
-    """Weights by input and by state, and their biases: deviations of about units ** -0.5, so that states neither die nor become chaotic."""
+    """Weights by input and by state, and their biases: deviations of about units ** -0.5, so that
+    states neither die nor become chaotic."""
     rows = s["gates"] * s["units"]
     return [_random(shape, seed) * np.float32(0.4) for seed, shape in enumerate([(rows, s["units"])] * 2 + [(rows,)] * 2, 2)]
 
 
 def ours(case, dtype="float32", gpu=False):
-    """(a function of nothing that computes the case once, a function of nothing that gives its last result as reference_of does). The first waits for the
-    result on the CPU."""
+    """(a function of nothing that computes the case once, a function of nothing that gives its last
+    result as reference_of does). The first waits for the result on the CPU."""
     import mxnet as mx
     with mx.gpu(0) if gpu else contextlib.nullcontext():
         return _ours(mx, case, dtype, gpu)
@@ -189,7 +196,8 @@ def check_on_gpu(names, dtype):
 
 
 def check(names):
-    """{name: error} of this library's results, relative to the largest; ends the program where a bound is passed."""
+    """{name: error} of this library's results, relative to the largest; ends the program where a
+    bound is passed."""
     errors = {}
     for name in names:
         case = CASES[name]
@@ -292,7 +300,8 @@ def contestant(args):
 
 
 def measure(args, chosen, cases, errors, pythons, limits, bound):
-    """Prints a row for each operator, and gives its figures. `limits`: GFLOP/s and GB/s; those of a GPU are filled in from the row of the copy."""
+    """Prints a row for each operator, and gives its figures. `limits`: GFLOP/s and GB/s; those of a
+    GPU are filled in from the row of the copy."""
     names, figures = list(pythons), {}
     lines = ["| | " + " | ".join(names) + " | of the limit |" + (" ours ÷ torch |" if "torch" in names else "") + " error (bound) |",
              "|---" * (3 + len(names) + ("torch" in names)) + "|"]

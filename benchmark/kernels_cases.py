@@ -1,4 +1,5 @@
-"""The operators that kernels.py measures on the CPU: what each computes, its floating-point operations or the bytes that it must move."""
+"""The operators that kernels.py measures on the CPU: what each computes, its floating-point
+operations or the bytes that it must move."""
 import collections
 
 import numpy as np

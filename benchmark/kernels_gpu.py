@@ -1,5 +1,6 @@
-"""The operators that kernels.py measures on a GPU, and how both libraries compute those that the CPU's list does not have. Arrays are several times as large as
-the L2 cache, batches are those of a training step."""
+"""The operators that kernels.py measures on a GPU, and how both libraries compute those that the
+CPU's list does not have. Arrays are several times as large as the L2 cache, batches are those of a
+training step."""
 import functools
 
 import numpy as np
@@ -9,11 +10,13 @@ from kernels_cases import Case, conv, dense, embedding, pool, product, rows, sgd
 BIG = (16384, 4096)   # 256 MiB of float32
 DTYPES = ("float32", "tf32", "bfloat16", "float16")
 HALF = ("bfloat16", "float16")
-# ||got - wanted|| / ||wanted|| against this library on the CPU in float32: libraries may take Winograd or FFT, 16-bit types round inputs too, and a relu's
-# gradient is all or nothing where its input is nearly 0
+# ||got - wanted|| / ||wanted|| against this library on the CPU in float32: libraries may take
+# Winograd or FFT, 16-bit types round inputs too, and a relu's gradient is all or nothing where its
+# input is nearly 0
 TOLERANCE = {"float32": 2e-3, "tf32": 5e-3, "bfloat16": 6e-2, "float16": 2e-2}
 
-# name -> (arrays' worth of bytes that must move, this library's function of mx and two arrays, PyTorch's of torch and two tensors)
+# name -> (arrays' worth of bytes that must move, this library's function of mx and two arrays,
+# PyTorch's of torch and two tensors)
 CALLS = {
     "device copy": (2, lambda mx, x, y: x.copyto(y), lambda t, x, y: y.copy_(x)),
     "add": (3, lambda mx, x, y: x + y, lambda t, x, y: x + y),

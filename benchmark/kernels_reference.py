@@ -1,16 +1,19 @@
-"""What the operators of kernels.py should compute, in NumPy and float64, and how far from it float32 results may be."""
+"""What the operators of kernels.py should compute, in NumPy and float64, and how far from it
+float32 results may be."""
 import itertools
 import math
 
 import numpy as np
 
-# Largest error relative to the largest result. Convolutions: Winograd's largest tiles may err by 2.6e-5 (docs/winograd.md), all other sums by 2e-6.
+# Largest error relative to the largest result. Convolutions: Winograd's largest tiles may err by
+# 2.6e-5 (docs/winograd.md), all other sums by 2e-6.
 TOLERANCE = {"conv": 4e-5, "dense": 5e-6, "batch_dot": 5e-6, "pool": 1e-6, "batch_norm": 1e-5, "embedding": 0, "softmax": 2e-6, "layer_norm": 5e-6, "gelu": 2e-6,
              "rnn": 1e-5, "sgd": 1e-6}
 
 
 def _windows(x, kernel, stride, pad, dilate, fill):
-    """(offset in the window, what lies there for every output) of an array whose spatial dimensions come last."""
+    """(offset in the window, what lies there for every output) of an array whose spatial dimensions
+    come last."""
     n = len(kernel)
     x = np.pad(x, [(0, 0)] * (x.ndim - n) + [(p, p) for p in pad], constant_values=fill)
     out = [(s - d * (k - 1) - 1) // t + 1 for s, k, t, d in zip(x.shape[-n:], kernel, stride, dilate)]
@@ -65,7 +68,8 @@ def _sigmoid(x):
 
 
 def recurrent(kind, x, input_weight, hidden_weight, input_bias, hidden_bias):
-    """One layer from zero states; x: (steps, batch, features). Gates in the order of cuDNN: i f g o, or r z n."""
+    """One layer from zero states; x: (steps, batch, features). Gates in the order of cuDNN: i f g
+    o, or r z n."""
     h = c = np.zeros((x.shape[1], hidden_weight.shape[1]))
     outputs = []
     for a in x @ input_weight.T + input_bias:
@@ -90,7 +94,8 @@ def momentum_sgd(weight, gradient, state, rate, decay, momentum):
 
 
 def error(actual, expected):
-    """Largest error relative to the largest result; infinite where a result is not finite or has another shape."""
+    """Largest error relative to the largest result; infinite where a result is not finite or has
+    another shape."""
     if actual.shape != expected.shape or not np.isfinite(actual).all():
         return float("inf")
     return float(np.abs(actual - expected).max() / np.abs(expected).max())

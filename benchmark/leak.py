@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Resident memory over many training steps: a hybridized and an eager net, batches of changing size, losses read and dropped.
+"""Resident memory over many training steps: a hybridized and an eager net, batches of changing
+size, losses read and dropped.
 
     ./dev bench leak [--steps N] [--ctx cpu|gpu]
 
-Printed: resident MiB after a tenth of the steps (caches and pools are then full) and at the end; with --ctx gpu also the device's memory in use.
-The exit code is 1 when one of them grew by more than 2 MiB + 2 %.
+Printed: resident MiB after a tenth of the steps (caches and pools are then full) and at the end;
+with --ctx gpu also the device's memory in use. The exit code is 1 when one of them grew by more
+than 2 MiB + 2 %.
 """
 import argparse
 

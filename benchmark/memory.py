@@ -1,9 +1,12 @@
-"""Training steps that recompute instead of keeping: bytes of the arena and speed, each plan against the one that keeps everything, in turn, in one process.
+"""Training steps that recompute instead of keeping: bytes of the arena and speed, each plan against
+the one that keeps everything, in turn, in one process.
 
-    ./dev bench memory [--repeats N] [--clock wall|cpu] [--ctx cpu|gpu] [--layers N] [--batch N] [NAME...]
-    ./dev bench memory --walk [--oracle PYTHON] [--other LIBRARY] [--stops N] [--steps N] [--scale X] [--rest SECONDS] [--turns N]
+    ./dev bench memory [--repeats N] [--clock wall|cpu] [--ctx cpu|gpu] [--layers N] [--batch N]
+    [NAME...] ./dev bench memory --walk [--oracle PYTHON] [--other LIBRARY] [--stops N] [--steps N]
+    [--scale X] [--rest SECONDS] [--turns N]
 
-The second one: peak and resident memory of a program that walks through many shapes of layers, in turn with mxnet 1.9.1 or another build (memory_walk.py).
+The second one: peak and resident memory of a program that walks through many shapes of layers, in
+turn with mxnet 1.9.1 or another build (memory_walk.py).
 """
 import argparse
 import statistics

@@ -1,5 +1,6 @@
-"""A program that walks through many shapes of layers, eager and hybridized, forward and backward, and frees each before the next: how much memory it takes
-and keeps. As a program, one contestant's process; `./dev bench memory --walk` runs it."""
+"""A program that walks through many shapes of layers, eager and hybridized, forward and backward,
+and frees each before the next: how much memory it takes and keeps. As a program, one contestant's
+process; `./dev bench memory --walk` runs it."""
 import argparse
 import gc
 import os
@@ -15,7 +16,8 @@ HERE = os.path.abspath(__file__)
 
 
 def shapes(count, scale):
-    """(kind, batch, in, out, size, kernel) of each stop; `scale` multiplies widths and sizes' areas."""
+    """(kind, batch, in, out, size, kernel) of each stop; `scale` multiplies widths and sizes'
+    areas."""
     rng = random.Random(1)
     stops = []
     for _ in range(count):
@@ -84,7 +86,8 @@ class Steady:
 
 
 class Workloads(dict):
-    """Made when they are asked for: "walk 3", "steady eager", "steady hybridized", "free" (all that steady training held), "rest 12" (seconds)."""
+    """Made when they are asked for: "walk 3", "steady eager", "steady hybridized", "free" (all that
+    steady training held), "rest 12" (seconds)."""
 
     def __init__(self, mx, stops, steps):
         super().__init__()
@@ -134,7 +137,8 @@ def table(title, found):
 
 
 def walk(args):
-    """Every contestant's peak and resident MiB, faults and processor seconds of the walk, then of steady training, as tables; the former as a dict of dicts too."""
+    """Every contestant's peak and resident MiB, faults and processor seconds of the walk, then of
+    steady training, as tables; the former as a dict of dicts too."""
     ours, others = environments("wall", 2)
     arguments = ["--stops", str(args.stops), "--steps", str(args.steps), "--scale", str(args.scale)]
     runs = [Contestant("ours", sys.executable, HERE, arguments, ours)]

@@ -1,7 +1,9 @@
-"""The networks of score.py and train.py: one symbol and one set of arrays per network, on disk, that every contestant loads.
+"""The networks of score.py and train.py: one symbol and one set of arrays per network, on disk,
+that every contestant loads.
 
-A folder holds symbol.json, arrays/<name>.npy and meta.json; `export_onnx` (contestants.py) adds net.onnx. Weights are random (He et al. 2015), and
-BatchNorm's running statistics are those of a random batch, so that activations keep their size through any number of layers.
+A folder holds symbol.json, arrays/<name>.npy and meta.json; `export_onnx` (contestants.py) adds
+net.onnx. Weights are random (He et al. 2015), and BatchNorm's running statistics are those of a
+random batch, so that activations keep their size through any number of layers.
 """
 import collections
 import collections.abc
@@ -81,7 +83,8 @@ def load(folder):
 
 
 def symbol_block(mx, text, arrays, gradients=True, ctx=None):
-    """The network as a Gluon block, with this library and with 1.9.1, on the CPU or on `ctx`; without gradients there is no memory for them."""
+    """The network as a Gluon block, with this library and with 1.9.1, on the CPU or on `ctx`;
+    without gradients there is no memory for them."""
     block = mx.gluon.SymbolBlock(mx.sym.load_json(text), [mx.sym.var("data")])
     for name, parameter in block.collect_params().items():
         array = arrays[name]
@@ -105,7 +108,8 @@ def _array(name, shape, rng):
 
 
 def flops(mx, text, shape):
-    """Floating-point operations of one example in convolutions, dense layers and batch_dot, two for each multiply-add."""
+    """Floating-point operations of one example in convolutions, dense layers and batch_dot, two for
+    each multiply-add."""
     internals = mx.sym.load_json(text).get_internals()
     shapes = dict(zip(internals.list_outputs(), internals.infer_shape(data=(1, *shape))[1]))
     nodes = json.loads(text)["nodes"]

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Time of single eager operators on the CPU against PyTorch's, in turn, in one run.
 
-    ./dev bench operators --torch PYTHON [--rows 128] [--only NAME,...] [--parts calls,forward,gradient] [--rounds N] [--below RATIO] [--json FILE]
+    ./dev bench operators --torch PYTHON [--rows 128] [--only NAME,...] [--parts
+    calls,forward,gradient] [--rounds N] [--below RATIO] [--json FILE]
 
-calls: the price of a call, on arrays of 20 numbers. forward: arrays of ROWS x 3072 and images. gradient: forward and backward pass. Printed: median microseconds and how many times faster
-this library is (above 1: faster); --below leaves out what is at least that much faster. Both use all processors (OMP_NUM_THREADS for others).
+calls: the price of a call, on arrays of 20 numbers. forward: arrays of ROWS x 3072 and images.
+gradient: forward and backward pass. Printed: median microseconds and how many times faster this
+library is (above 1: faster); --below leaves out what is at least that much faster. Both use all
+processors (OMP_NUM_THREADS for others).
 """
 import argparse
 import statistics
@@ -18,7 +21,8 @@ PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
 
 
 def arrays(make, rows):
-    """The namespace of the cases. make(values, dtype or None, wanted) -> array; wanted: its gradient may be asked for."""
+    """The namespace of the cases. make(values, dtype or None, wanted) -> array; wanted: its
+    gradient may be asked for."""
     import numpy as np
     rng = np.random.default_rng(0)
 

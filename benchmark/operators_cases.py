@@ -1,4 +1,5 @@
-"""Cases of operators.py: name, this library's expression, PyTorch's. Arrays: g, h (rows x 3072), row, col, w (3072), img (8 x 64 x 56 x 56), q, k (96 x 128 x 64), ..."""
+"""Cases of operators.py: name, this library's expression, PyTorch's. Arrays: g, h (rows x 3072),
+row, col, w (3072), img (8 x 64 x 56 x 56), q, k (96 x 128 x 64), ..."""
 
 CALLS = [
     ("zeros", "nd.zeros((4, 5))", "torch.zeros((4, 5))"), ("full", "nd.full((4, 5), 2)", "torch.full((4, 5), 2.)"), ("array", "nd.array(values)", "torch.tensor(values)"),

@@ -1,4 +1,5 @@
-"""What each pass of the plan compiler gains: graphs made for it, with the pass and without it in turn, in one process.
+"""What each pass of the plan compiler gains: graphs made for it, with the pass and without it in
+turn, in one process.
 
     ./dev bench passes [--repeats N] [--clock wall|cpu] [NAME...]
 """

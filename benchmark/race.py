@@ -1,4 +1,5 @@
-"""What score.py and train.py share: options, one race per network and batch among the contestants that are installed, and the checks that all compute the same."""
+"""What score.py and train.py share: options, one race per network and batch among the contestants
+that are installed, and the checks that all compute the same."""
 import argparse
 import json
 import os
@@ -117,7 +118,8 @@ class Race:
         return folder
 
     def _check(self, folder, batch, running):
-        """All outputs equal the first one's, and the operations torch counts are those of the symbol."""
+        """All outputs equal the first one's, and the operations torch counts are those of the
+        symbol."""
         with open(os.path.join(folder, "meta.json")) as f:
             meta = json.load(f)
         with open(os.path.join(folder, "symbol.json")) as f:
@@ -139,7 +141,8 @@ class Race:
         return meta
 
     def _handover(self):
-        """Nanoseconds that a line of cache takes between two threads and back; None with one thread."""
+        """Nanoseconds that a line of cache takes between two threads and back; None with one
+        thread."""
         measured = report.measured_limits(ROOT, self.args.threads, "--handover") if self.args.threads > 1 and not self.gpu else None
         return measured and measured["handover_ns"]
 

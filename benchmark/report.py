@@ -78,7 +78,8 @@ def gpu_machine(versions, args):
 
 
 def handovers(rows):
-    """A line about how far apart the processors were while the rows were measured; empty with one thread."""
+    """A line about how far apart the processors were while the rows were measured; empty with one
+    thread."""
     seen = {(r["title"], r["batch"]): r["handover"] for r in rows if r.get("handover")}
     if not seen:
         return []
@@ -89,7 +90,8 @@ def handovers(rows):
 
 
 def measured_limits(root, threads, *options):
-    """What benchmark/machine.cc measures: fma_gflops, copy_gbs, read_gbs, handover_ns; None where it cannot be built."""
+    """What benchmark/machine.cc measures: fma_gflops, copy_gbs, read_gbs, handover_ns; None where
+    it cannot be built."""
     build = os.path.join(root, "build", "release")
     if subprocess.run(["cmake", "--build", build, "--target", "bench_machine"], capture_output=True).returncode:
         return None
@@ -146,7 +148,8 @@ def save(path, figures):
 
 
 def write_gpu(root, section, text):
-    """`text` between the section's markers in docs/gpu/figures.md, which gets them at its end where it has none."""
+    """`text` between the section's markers in docs/gpu/figures.md, which gets them at its end
+    where it has none."""
     page = os.path.join(root, "docs", "gpu", "figures.md")
     begin, end = f"<!-- {section}: begin -->", f"<!-- {section}: end -->"
     with open(page) as f:

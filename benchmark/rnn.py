@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Recurrent layers, forward and as a training step: this library, PyTorch and the 1.9.1 wheel in turn, in one run.
+"""Recurrent layers, forward and as a training step: this library, PyTorch and the 1.9.1 wheel in
+turn, in one run.
 
-    ./dev bench rnn [--torch PYTHON] [--oracle PYTHON] [--own] [--rounds N] [--clock wall|cpu] [--only TEXT] [--ctx cpu|gpu]
+    ./dev bench rnn [--torch PYTHON] [--oracle PYTHON] [--own] [--rounds N] [--clock wall|cpu]
+    [--only TEXT] [--ctx cpu|gpu]
 
-PYTHON are interpreters with torch or mxnet==1.9.1 installed; what is not given is left out. --own adds this library with MXNET_USE_ONEDNN_RNN=0.
-With --ctx gpu this library and PyTorch (cuDNN's layers) compute on the first GPU; the wheel is left out.
-A step is forward, sum and the gradients of input and parameters. Printed: median milliseconds, and the median over rounds of the ratio to ours.
+PYTHON are interpreters with torch or mxnet==1.9.1 installed; what is not given is left out. --own
+adds this library with MXNET_USE_ONEDNN_RNN=0. With --ctx gpu this library and PyTorch (cuDNN's
+layers) compute on the first GPU; the wheel is left out. A step is forward, sum and the gradients of
+input and parameters. Printed: median milliseconds, and the median over rounds of the ratio to ours.
 """
 import argparse
 import statistics

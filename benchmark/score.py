@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Inference of eight networks: this library, 1.9.1 (plain and with its MKLDNN subgraphs), PyTorch, ONNX Runtime and OpenVINO in turn, in one run.
+"""Inference of eight networks: this library, 1.9.1 (plain and with its MKLDNN subgraphs), PyTorch,
+ONNX Runtime and OpenVINO in turn, in one run.
 
-    ./dev bench score [--oracle PYTHON] [--peers PYTHON] [--models NAME,...] [--batch N,...] [--contestants NAME,...] [--write-docs]
+    ./dev bench score [--oracle PYTHON] [--peers PYTHON] [--models NAME,...] [--batch N,...]
+    [--contestants NAME,...] [--write-docs]
 
-Every contestant computes the same network with the same weights (networks.py), checked on the outputs. Printed as Markdown: images (sequences, for BERT)
-per second as medians over rounds, how many times faster this library is than the best other one, and peak resident memory.
+Every contestant computes the same network with the same weights (networks.py), checked on the
+outputs. Printed as Markdown: images (sequences, for BERT) per second as medians over rounds, how
+many times faster this library is than the best other one, and peak resident memory.
 """
 import race
 

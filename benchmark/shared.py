@@ -118,7 +118,8 @@ def leave(groups):
 
 
 def measure(args, neighbours, quota):
-    """program -> contestant -> seconds a call in each round; None where no control group can be made"""
+    """program -> contestant -> seconds a call in each round; None where no control group can be
+    made"""
     group = Quota(quota) if quota else None
     here = open("/proc/self/cgroup").read()
     if group and not group.enter():   # what is started from here on is in the group
@@ -134,7 +135,8 @@ def measure(args, neighbours, quota):
         for w in args.only or PROGRAMS:
             few = PROGRAMS[w][2]
             calls[w] = {c.name: max(1, round(args.slice / c.time(w, few)[0])) for c in contestants}
-        # Under a quota nobody pays for what the one before used: the next slice begins with a new period.
+        # Under a quota nobody pays for what the one before used: the next slice begins with a new
+        # period.
         return alternate(contestants, calls, args.rounds, step=lambda: time.sleep(2 * PERIOD if group else 0))
     finally:
         for process in busy:

@@ -63,7 +63,8 @@ def small_cnn(mx, filters=8, images=32, side=28):
 
 
 def wide_cnn(mx):
-    """The small net's step with 64 and 128 filters over 32 images of 56 x 56: milliseconds a loop."""
+    """The small net's step with 64 and 128 filters over 32 images of 56 x 56: milliseconds a
+    loop."""
     return small_cnn(mx, 64, 32, 56)
 
 

@@ -1,4 +1,5 @@
-"""A symbol as a torch module of torch.nn layers, so that torch, ONNX Runtime and OpenVINO run the network that the symbol describes."""
+"""A symbol as a torch module of torch.nn layers, so that torch, ONNX Runtime and OpenVINO run the
+network that the symbol describes."""
 import ast
 import json
 
@@ -16,7 +17,8 @@ def _true(attrs, key):
 
 
 def _reshape(x, spec):
-    """MXNet's codes: 0 keeps a dimension, -1 is inferred, -3 joins two, -4 splits one into the next two."""
+    """MXNet's codes: 0 keeps a dimension, -1 is inferred, -3 joins two, -4 splits one into the next
+    two."""
     out, at, spec = [], 0, list(spec)
     while spec:
         code = spec.pop(0)
@@ -49,7 +51,8 @@ class _Builder:
     def call(self, function, *args, **kwargs):
         return self.graph.call_function(function, args, kwargs)
 
-    # One method for each operator: its attributes, the names of its parameters (None for computed inputs), its inputs.
+    # One method for each operator: its attributes, the names of its parameters (None for computed
+    # inputs), its inputs.
     def Convolution(self, name, a, params, x):
         kernel = _tuple(a, "kernel", 1)
         n, groups, bias = len(kernel), int(a.get("num_group", 1)), not _true(a, "no_bias")
@@ -129,7 +132,8 @@ class _Builder:
 
 
 def module(text, arrays):
-    """The torch module of the symbol whose JSON is `text`; its parameters are copies of `arrays`."""
+    """The torch module of the symbol whose JSON is `text`; its parameters are copies of
+    `arrays`."""
     graph = json.loads(text)
     builder, values, params = _Builder(arrays), [], []
     for node in graph["nodes"]:

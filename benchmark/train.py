@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""A training step (forward, softmax cross-entropy, backward, SGD with momentum): this library, 1.9.1 and PyTorch (eager, compiled) in turn, in one run.
+"""A training step (forward, softmax cross-entropy, backward, SGD with momentum): this library,
+1.9.1 and PyTorch (eager, compiled) in turn, in one run.
 
-    ./dev bench train [--oracle PYTHON] [--peers PYTHON] [--models NAME,...] [--batch N,...] [--contestants NAME,...] [--write-docs]
+    ./dev bench train [--oracle PYTHON] [--peers PYTHON] [--models NAME,...] [--batch N,...]
+    [--contestants NAME,...] [--write-docs]
 
-Every contestant starts from the same network and weights (networks.py). Printed as Markdown: images per second as medians over rounds, how many times faster
-this library is than the best other one, and peak resident memory against that after import.
+Every contestant starts from the same network and weights (networks.py). Printed as Markdown: images
+per second as medians over rounds, how many times faster this library is than the best other one,
+and peak resident memory against that after import.
 """
 import race
 

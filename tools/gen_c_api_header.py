@@ -3,7 +3,8 @@
 
     python tools/gen_c_api_header.py PROTOTYPES [LIBRARY]
 
-Only functions that the built library (default build/release/libmxnet.so) exports are declared, so that a program which compiles also links.
+Only functions that the built library (default build/release/libmxnet.so) exports are declared, so
+that a program which compiles also links.
 """
 import os
 import re

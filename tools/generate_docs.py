@@ -4,7 +4,8 @@ and type stubs of the operator modules.
 
     ./dev docs [--check]
 
-`--check` writes nothing and fails, naming the pages, when a committed one differs from what the library says.
+`--check` writes nothing and fails, naming the pages, when a committed one differs from what the
+library says.
 """
 import argparse
 import collections
@@ -32,7 +33,8 @@ def dtypes(info):
 
 
 def records():
-    """(info, aliases) of every public operator, by name. A record all of whose names begin with `_backward` is internal."""
+    """(info, aliases) of every public operator, by name. A record all of whose names begin with
+    `_backward` is internal."""
     names = collections.defaultdict(list)
     for name in _opgen.op_names():
         names[_opgen.op_info(name).name].append(name)
@@ -42,7 +44,8 @@ def records():
 
 
 def default_of(type_text):
-    """The default as written in "float, optional, default=0.5"; None when the parameter is required."""
+    """The default as written in "float, optional, default=0.5"; None when the parameter is
+    required."""
     found = re.search(r"default=(.*)$", type_text)
     return found.group(1).strip() if found else ("None" if "optional" in type_text else None)
 

@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
-"""What can be said of the GPU kernels' machine code without a GPU: registers, occupancy, memory accesses, instructions for each byte.
+"""What can be said of the GPU kernels' machine code without a GPU: registers, occupancy, memory
+accesses, instructions for each byte.
 
   KERNELS_OUT=folder build/cuda/tests/device_code_cuda_test     compiles the kernels of a list of operators for sm_90
   tools/gpu_kernels.py folder [--only WORD] [--sass NUMBER]      prints a table, or one kernel's main loop
 
 Needs nvdisasm: on the PATH, beside nvcc, or from a Triton package (`--nvdisasm`).
 
-The main loop is the one that moves most bytes of global memory outside of loops within it, or the whole text where none does. Columns: reg (of a thread), local and shared (bytes of a
-thread, of a block), occ (per cent of 2048 threads that registers, shared memory and the block's size leave room for), load and store (bits of the widest access in the
-loop), fly (KiB of loads that a multiprocessor has issued before the first of them is used), ins (instructions of the loop), once (those outside of it), B (bytes that a thread moves in
-the loop), issue, f64, xu (time of all instructions, of 64-bit arithmetic, of conversions to and from 64 bits and special functions, in per cent of the time that memory needs for the problem's bytes:
-above some 70 the kernel computes, it does not wait for memory), notes (what is rarely meant: local memory, divisions, calls, atomics, barriers in the loop).
+The main loop is the one that moves most bytes of global memory outside of loops within it, or the
+whole text where none does. Columns: reg (of a thread), local and shared (bytes of a thread, of a
+block), occ (per cent of 2048 threads that registers, shared memory and the block's size leave room
+for), load and store (bits of the widest access in the loop), fly (KiB of loads that a
+multiprocessor has issued before the first of them is used), ins (instructions of the loop), once
+(those outside of it), B (bytes that a thread moves in the loop), issue, f64, xu (time of all
+instructions, of 64-bit arithmetic, of conversions to and from 64 bits and special functions, in per
+cent of the time that memory needs for the problem's bytes: above some 70 the kernel computes, it
+does not wait for memory), notes (what is rarely meant: local memory, divisions, calls, atomics,
+barriers in the loop).
 """
 import argparse
 import csv
@@ -130,7 +136,8 @@ def in_flight(loop):
 
 
 def cycles(code):
-    """Of a multiprocessor, for one warp: all, 64-bit arithmetic, conversions and special functions."""
+    """Of a multiprocessor, for one warp: all, 64-bit arithmetic, conversions and special
+    functions."""
     wide = sum(op.split(".")[0] in ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX") for _, op, _, _ in code)
     slow = sum(op.startswith("MUFU") or (op.startswith(("F2F", "I2F", "F2I", "FRND")) and ("64" in op)) for _, op, _, _ in code)
     return len(code) / 4, wide / 2, slow * 2

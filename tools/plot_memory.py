@@ -1,10 +1,13 @@
 #!/usr/bin/env python
-"""Draws a plan's arena: bytes upwards, steps to the right, one box for each block from its first write to its last use.
+"""Draws a plan's arena: bytes upwards, steps to the right, one box for each block from its first
+write to its last use.
 
-    ./dev python tools/plot_memory.py [--network resnet50_v1] [--batch 16] [--output docs/images/memory-resnet50.svg]
+    ./dev python tools/plot_memory.py [--network resnet50_v1] [--batch 16] [--output
+    docs/images/memory-resnet50.svg]
 
-One picture holds the training plan as it is, with MXNET_BACKWARD_DO_MIRROR=1 and with MXNET_MEMORY_OPT=1, on one scale.
-Forward blocks that the backward pass reads are dark, others of the forward pass light, those of the backward pass orange, recomputed ones green.
+One picture holds the training plan as it is, with MXNET_BACKWARD_DO_MIRROR=1 and with
+MXNET_MEMORY_OPT=1, on one scale. Forward blocks that the backward pass reads are dark, others of
+the forward pass light, those of the backward pass orange, recomputed ones green.
 """
 import argparse
 import os
@@ -18,7 +21,8 @@ COLOURS = {"kept": "#1f5a9c", "forward": "#a9c6e8", "backward": "#e8a24a", "agai
 
 
 def plan_text(network, batch):
-    """The text of the training plan of a network of the model zoo, with the variables of this process."""
+    """The text of the training plan of a network of the model zoo, with the variables of this
+    process."""
     import mxnet as mx
     from mxnet.gluon.model_zoo import vision
     net = vision.get_model(network)
@@ -31,7 +35,8 @@ def plan_text(network, batch):
 
 
 def blocks(text):
-    """(boxes, steps, first backward step, arena bytes); a box is (first step, last step, offset, bytes, kind)."""
+    """(boxes, steps, first backward step, arena bytes); a box is (first step, last step, offset,
+    bytes, kind)."""
     boxes, live, step, backward = [], {}, 0, None
     for line in text[text.index("Plan for"):].splitlines():
         if line.startswith("---- backward"):

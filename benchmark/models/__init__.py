@@ -1,1 +1,2 @@
-"""Networks of the benchmarks that the model zoo lacks; they build with this library and with mxnet 1.9.1."""
+"""Networks of the benchmarks that the model zoo lacks; they build with this library and with mxnet
+1.9.1."""

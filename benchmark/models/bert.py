@@ -1,4 +1,5 @@
-"""BERT-base's encoder (Devlin et al., arXiv 1810.04805) of basic operators: token numbers (batch, length) to states (batch, length, units)."""
+"""BERT-base's encoder (Devlin et al., arXiv 1810.04805) of basic operators: token numbers (batch,
+length) to states (batch, length, units)."""
 from mxnet.gluon import nn
 from mxnet.gluon.block import HybridBlock
 

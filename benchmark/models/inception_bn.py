@@ -1,4 +1,5 @@
-"""Inception-BN, 1,000 classes, images of 224x224 (Ioffe and Szegedy, "Batch Normalization", arXiv 1502.03167, figure 5)."""
+"""Inception-BN, 1,000 classes, images of 224x224 (Ioffe and Szegedy, "Batch Normalization", arXiv
+1502.03167, figure 5)."""
 from mxnet.gluon import nn
 from mxnet.gluon.contrib.nn import HybridConcurrent
 
@@ -16,7 +17,8 @@ def _chain(*blocks):
 
 
 def _module(one, reduce3, three, reduce5, five, pool, projection, stride=1):
-    """Four branches: 1x1, 3x3, two 3x3, pooled and projected; with stride 2 there is no 1x1 and the pool is not projected."""
+    """Four branches: 1x1, 3x3, two 3x3, pooled and projected; with stride 2 there is no 1x1 and the
+    pool is not projected."""
     out = HybridConcurrent(axis=1)
     if one:
         out.add(_conv(one, 1))

@@ -7,7 +7,8 @@ CLASSES = 10
 
 
 def load():
-    """scikit-learn's 1,797 scans of 8x8 pixels, scaled to [0, 1]: (train images, train labels, test images, test labels); a fifth is held out."""
+    """scikit-learn's 1,797 scans of 8x8 pixels, scaled to [0, 1]: (train images, train labels, test
+    images, test labels); a fifth is held out."""
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
     data = load_digits()

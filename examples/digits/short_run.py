@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A short training whose loss curve and costs are printed as JSON. variants.py runs it under different exported variables."""
+"""A short training whose loss curve and costs are printed as JSON. variants.py runs it under
+different exported variables."""
 import json
 import time
 

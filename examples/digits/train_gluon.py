@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Trains the digits net with Gluon and exports it for C++: digits-symbol.json, digits-0000.params, test images and Python's answers."""
+"""Trains the digits net with Gluon and exports it for C++: digits-symbol.json, digits-0000.params,
+test images and Python's answers."""
 import argparse
 import os
 import time

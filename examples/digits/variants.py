@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Repeats a short training under several exported variables: the loss curve must stay, the costs change."""
+"""Repeats a short training under several exported variables: the loss curve must stay, the costs
+change."""
 import json
 import os
 import subprocess

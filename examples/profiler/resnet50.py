@@ -35,7 +35,8 @@ def profile(batch, runs, trace):
 
 
 def draw(events, runs, batch, path):
-    """Left: milliseconds per operator. Right: the nodes that take longest, with what they achieve. Each node in the fastest of its runs."""
+    """Left: milliseconds per operator. Right: the nodes that take longest, with what they achieve.
+    Each node in the fastest of its runs."""
     import matplotlib
     matplotlib.use("svg")
     from matplotlib import pyplot

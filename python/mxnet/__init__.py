@@ -1,7 +1,8 @@
-"""A deep-learning runtime with the programming interface of Apache MXNet 1.9 (an independent implementation).
+"""A deep-learning runtime with the programming interface of Apache MXNet 1.9 (an independent
+implementation).
 
-``import mxnet as mx`` loads the native library and the array interface; everything else (``mx.gluon``, ``mx.sym``, ``mx.mod``,
-``mx.io``, ...) is imported when it is first used.
+``import mxnet as mx`` loads the native library and the array interface; everything else
+(``mx.gluon``, ``mx.sym``, ``mx.mod``, ``mx.io``, ...) is imported when it is first used.
 """
 import importlib as _importlib
 

@@ -1,4 +1,5 @@
-"""Chooses the binding, compiled or ctypes: the base class of arrays, and calls of operators and compiled graphs."""
+"""Chooses the binding, compiled or ctypes: the base class of arrays, and calls of operators and
+compiled graphs."""
 import ctypes
 
 from ._dtypes import name as _dtype_name

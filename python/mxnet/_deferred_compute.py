@@ -1,7 +1,8 @@
-"""Deferred compute: while it is on, operators on NDArrays are recorded as a graph instead of being computed.
+"""Deferred compute: while it is on, operators on NDArrays are recorded as a graph instead of being
+computed.
 
-Results have shapes, dtypes and a device, and no values. What Python reads of them (`watch.reads`) tells what else the graph depends on; a value cannot be
-read: :class:`TraceStopped`.
+Results have shapes, dtypes and a device, and no values. What Python reads of them (`watch.reads`)
+tells what else the graph depends on; a value cannot be read: :class:`TraceStopped`.
 """
 import contextlib
 import ctypes
@@ -32,7 +33,8 @@ def context(state=True):
 
 
 def get_symbol(output_arrays, sym_cls=Symbol):
-    """The graph that computes `output_arrays` (a list of NDArrays made while recording), as a Symbol."""
+    """The graph that computes `output_arrays` (a list of NDArrays made while recording), as a
+    Symbol."""
     handle = ctypes.c_void_p()
     output_arrays = list(output_arrays)
     check_call(_LIB.MXNDArrayGetDeferredComputeSymbol(c_handle_array(output_arrays), ctypes.c_int(len(output_arrays)), ctypes.byref(handle)))
@@ -40,7 +42,8 @@ def get_symbol(output_arrays, sym_cls=Symbol):
 
 
 def set_variable(arrays, variables):
-    """Let each array stand for the variable (a Symbol with one output) of the same position in graphs that read it."""
+    """Let each array stand for the variable (a Symbol with one output) of the same position in
+    graphs that read it."""
     arrays, variables = list(arrays), list(variables)
     if len(arrays) != len(variables):
         raise ValueError(f"[deferred compute] {len(arrays)} arrays for {len(variables)} variables; accepted: as many")
@@ -54,7 +57,8 @@ def clear(arrays):
 
 
 def take_constants():
-    """{name of the variable: array} of the arrays from outside that the graph recorded last reads."""
+    """{name of the variable: array} of the arrays from outside that the graph recorded last
+    reads."""
     from .base import py_str
     from .ndarray import NDArray
     size, arrays, names = ctypes.c_int(), ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_char_p)()

@@ -1,4 +1,5 @@
-"""Dtype numbers of the native library and their NumPy types. bfloat16 has no NumPy type; see :func:`to_numpy`."""
+"""Dtype numbers of the native library and their NumPy types. bfloat16 has no NumPy type; see
+:func:`to_numpy`."""
 import numpy as np
 
 from .base import MXNetError
@@ -38,7 +39,8 @@ _NUMBERS.update({float: 1, int: 6, bool: 7, None: 0})
 
 
 def number(dtype):
-    """Number of a dtype given as name, NumPy type or dtype, or Python type. Raises TypeError for what has none."""
+    """Number of a dtype given as name, NumPy type or dtype, or Python type. Raises TypeError for
+    what has none."""
     try:
         return _NUMBERS[dtype]
     except (KeyError, TypeError):

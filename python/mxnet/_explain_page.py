@@ -19,7 +19,8 @@ code { font-size: 12px } svg { display: block; width: 100%; height: auto } svg t
 
 
 def palette(plan):
-    """{operator: colour}: hues far from each other, the same for an operator and its backward one."""
+    """{operator: colour}: hues far from each other, the same for an operator and its backward
+    one."""
     kinds = list(dict.fromkeys(kind(n["op"]) for n in plan["nodes"]))
     return {op: f"hsl({211 + 137.5 * i:.0f} {62 - 14 * (i // 9 % 2)}% {54 - 9 * (i // 5 % 3)}%)" for i, op in enumerate(kinds)}
 

@@ -35,7 +35,8 @@ def bandwidth(node):
 
 
 def tensor(t):
-    """One tensor in few characters: shape, dtype unless float32, layout unless plain, where it lies."""
+    """One tensor in few characters: shape, dtype unless float32, layout unless plain, where it
+    lies."""
     place = {"input": t.get("name"), "gradient": f"gradient of {t.get('name')}", "arena": f"@{t.get('offset')}"}.get(t["place"], t["place"])
     text = "x".join(map(str, t["shape"])) or "scalar"
     if t["dtype"] != "float32":

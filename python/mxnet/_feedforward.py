@@ -17,7 +17,8 @@ __all__ = ["FeedForward"]
 
 
 class FeedForward:
-    """A network that is trained and used with arrays or iterators. Deprecated: Module and Gluon do more.
+    """A network that is trained and used with arrays or iterators. Deprecated: Module and Gluon do
+    more.
 
     Parameters
     ----------
@@ -162,7 +163,8 @@ class FeedForward:
         return eval_metric.get()[1]
 
     def save(self, prefix, epoch=None, remove_amp_cast=True):
-        """Write the network and its parameters; see `mxnet.model.save_checkpoint`. The epoch is `num_epoch` by default."""
+        """Write the network and its parameters; see `mxnet.model.save_checkpoint`. The epoch is
+        `num_epoch` by default."""
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None:
             raise ValueError("[FeedForward] the epoch is needed for the name of the file")
@@ -179,7 +181,8 @@ class FeedForward:
                initializer=Uniform(0.01), eval_data=None, eval_metric="acc", epoch_end_callback=None,
                batch_end_callback=None, kvstore="local", logger=None, work_load_list=None,
                eval_end_callback=LogValidationMetricsCallback(), eval_batch_end_callback=None, **kwargs):
-        """Make a network and train it; the parameters are those of the constructor and of :meth:`fit`."""
+        """Make a network and train it; the parameters are those of the constructor and of
+        :meth:`fit`."""
         model = FeedForward(symbol, ctx=ctx, num_epoch=num_epoch, epoch_size=epoch_size, optimizer=optimizer,
                             initializer=initializer, **kwargs)
         model.fit(X, y, eval_data=eval_data, eval_metric=eval_metric, epoch_end_callback=epoch_end_callback,

@@ -1,7 +1,7 @@
 """Files that are written as a whole, and states that are read from them.
 
-A reader of a name sees the old contents or the new ones, never a part; ``src/base/new_file.h`` has the same rules for
-what the library itself writes.
+A reader of a name sees the old contents or the new ones, never a part; ``src/base/new_file.h`` has
+the same rules for what the library itself writes.
 """
 import errno
 import itertools
@@ -16,12 +16,14 @@ _SERIAL = itertools.count()
 
 
 class NewFile:
-    """A file that takes its name when it is closed, with the mode and owner of the file that it replaces.
+    """A file that takes its name when it is closed, with the mode and owner of the file that it
+    replaces.
 
-    Three kinds of files stay the same file and are written in place: what is not a regular file (a pipe, ``/dev/null``),
-    an existing file of no bytes (somebody may hold it open), and a file beside which nothing can be made or whose owner
-    could not be kept. A symbolic link stays: the file that it leads to is written. Nothing is buffered, so a fork
-    inherits no bytes that it would write again.
+    Three kinds of files stay the same file and are written in place: what is not a regular file (a
+    pipe, ``/dev/null``), an existing file of no bytes (somebody may hold it open), and a file
+    beside which nothing can be made or whose owner could not be kept. A symbolic link stays: the
+    file that it leads to is written. Nothing is buffered, so a fork inherits no bytes that it would
+    write again.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""What arrays and symbols have alike: Python's operators, and methods that are operators of that name."""
+"""What arrays and symbols have alike: Python's operators, and methods that are operators of that
+name."""
 from typing import NamedTuple
 
 __all__ = ["Arithmetic", "ARITHMETIC", "PYTHON_OPERATORS", "METHODS", "ARRAY_METHODS"]

@@ -61,7 +61,8 @@ def _create_kvstore(kvstore, num_device, arg_params):
 
 
 def _initialize_kvstore(kvstore, param_arrays, arg_params, param_names, update_on_kvstore):
-    """Give the first values to the store; where it runs the optimizer, the devices get them from there."""
+    """Give the first values to the store; where it runs the optimizer, the devices get them from
+    there."""
     for index, (name, on_devices) in enumerate(zip(param_names, param_arrays)):
         if update_on_kvstore and arg_params[name].stype == "default":
             kvstore.broadcast(name, arg_params[name], out=on_devices, priority=-index)
@@ -77,7 +78,8 @@ def _trained(param_arrays, grad_arrays):
 
 
 def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
-    """Give gradients to the store, whose optimizer updates, and get the weights back; first layers first."""
+    """Give gradients to the store, whose optimizer updates, and get the weights back; first layers
+    first."""
     for index, weights, grads in _trained(param_arrays, grad_arrays):
         name = param_names[index]
         if grads[0].stype == "default" and weights[0].stype == "default":
@@ -88,7 +90,8 @@ def _update_params_on_kvstore(param_arrays, grad_arrays, kvstore, param_names):
 
 
 def _update_params(param_arrays, grad_arrays, updater, num_device, kvstore=None, param_names=None):
-    """Update the weights on each device, with gradients that the store, if there is one, adds up first."""
+    """Update the weights on each device, with gradients that the store, if there is one, adds up
+    first."""
     updates = [[] for _ in range(num_device)]
     for index, weights, grads in _trained(param_arrays, grad_arrays):
         if kvstore:
@@ -131,7 +134,8 @@ def save_checkpoint(prefix, epoch, symbol, arg_params, aux_params, remove_amp_ca
 
 
 def _split_params(arrays, path):
-    """Arguments and auxiliary states from a dictionary with ``arg:`` and ``aux:`` in front of the names."""
+    """Arguments and auxiliary states from a dictionary with ``arg:`` and ``aux:`` in front of the
+    names."""
     params = {"arg": {}, "aux": {}}
     if not isinstance(arrays, dict):
         if arrays:
@@ -146,7 +150,8 @@ def _split_params(arrays, path):
 
 
 def load_params(prefix, epoch):
-    """Read ``prefix-NNNN.params``. Returns two dictionaries of name to NDArray: arguments and auxiliary states.
+    """Read ``prefix-NNNN.params``. Returns two dictionaries of name to NDArray: arguments and
+    auxiliary states.
 
     Raises
     ------
@@ -161,5 +166,6 @@ def load_params(prefix, epoch):
 
 
 def load_checkpoint(prefix, epoch):
-    """Read what :func:`save_checkpoint` wrote. Returns the symbol, and the dictionaries of :func:`load_params`."""
+    """Read what :func:`save_checkpoint` wrote. Returns the symbol, and the dictionaries of
+    :func:`load_params`."""
     return (sym.load(f"{prefix}-symbol.json"), *load_params(prefix, epoch))

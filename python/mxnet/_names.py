@@ -1,13 +1,16 @@
 """Names that MXNet 1.9.1 had in a module beyond what the module here defines.
 
-Scripts take `os` or `NDArray` from ``from mxnet.test_utils import *``, or a module of 1.9.1 that lives elsewhere now. The table
-names_1_9_1.txt says where each such name comes from; it is looked up when asked for, so nothing is imported before. The same
-table knows what 1.9.1 had and this package has not yet: that is said instead of a similar name.
+Scripts take `os` or `NDArray` from ``from mxnet.test_utils import *``, or a module of 1.9.1 that
+lives elsewhere now. The table names_1_9_1.txt says where each such name comes from; it is looked up
+when asked for, so nothing is imported before. The same table knows what 1.9.1 had and this package
+has not yet: that is said instead of a similar name.
 
 Lines of the table (a generated part and a part kept by hand, see its head):
 
     mxnet.autograd: ctypes=/ctypes NDArray=mxnet.ndarray ...     names with their origins: /module, module of the same name,
-                                                                 module:name, ?module (None where it can't be imported), or nothing: the module finds it itself
+                                                                 module:name, ?module (None where it
+                                                                 can't be imported), or nothing: the
+                                                                 module finds it itself
     mxnet.contrib.symbol -> mxnet.symbol.contrib                 another name of a module
     mxnet.ndarray !box_decode ...                                in 1.9.1, not here yet
     mxnet.image ~ Pillow                                         what to use instead, of a module or `module.name`
@@ -71,7 +74,8 @@ def _is_waiting(module, name):
 
 
 class MissingName(AttributeError):
-    """A name that a module has not. What is said of it is found out when somebody reads it: many programs only probe."""
+    """A name that a module has not. What is said of it is found out when somebody reads it: many
+    programs only probe."""
 
     def __init__(self, module, name, reason=""):
         super().__init__(reason)
@@ -91,7 +95,8 @@ class MissingName(AttributeError):
 
 
 def lookup(module, name, before=None):
-    """What ``__getattr__`` of a module answers; `before` is the one that the module itself defines."""
+    """What ``__getattr__`` of a module answers; `before` is the one that the module itself
+    defines."""
     space = sys.modules[module]
     origins = _origins(module)
     if origins.get(name):
@@ -112,7 +117,8 @@ def lookup(module, name, before=None):
 
 
 def _complete(module):
-    """A module of the package has just been executed: its list of public names and its lookup gain those of 1.9.1."""
+    """A module of the package has just been executed: its list of public names and its lookup gain
+    those of 1.9.1."""
     name = module.__name__
     if "__all__" in vars(module):
         module.__all__ = list(module.__all__) + [n for n in _origins(name) if n not in module.__all__]

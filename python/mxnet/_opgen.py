@@ -1,4 +1,5 @@
-"""Python functions for operators, written from the operator records when they are first asked for."""
+"""Python functions for operators, written from the operator records when they are first asked
+for."""
 import ctypes
 import functools
 import keyword
@@ -19,8 +20,9 @@ def op_names():
 class OpInfo:
     """What a record says about calling its operator.
 
-    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic`` (takes a list of arrays),
-    ``counter`` (name of the parameter that counts them and is filled in, or ''), ``params`` (list of (name, type text, description)).
+    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic``
+    (takes a list of arrays), ``counter`` (name of the parameter that counts them and is filled in,
+    or ''), ``params`` (list of (name, type text, description)).
     """
 
     __slots__ = ("handle", "name", "doc", "inputs", "variadic", "counter", "params")
@@ -65,7 +67,8 @@ def _identifier(name):
 def ndarray_function(name):
     """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator.
 
-    Inputs come first, then parameters, in the record's order; each may be given by position or by keyword.
+    Inputs come first, then parameters, in the record's order; each may be given by position or by
+    keyword.
     """
     info = op_info(name)
     params = [_identifier(p[0]) for p in info.params]
@@ -110,8 +113,8 @@ def _bad_keywords(name, kwargs):
 
 def refuse_or_ignore(info, unknown, stacklevel):
     """
-    Arguments that an operator does not know: a TypeError. An operator without any parameters ignores them, as in 1.x, with a warning;
-    arrays and symbols are no such arguments.
+    Arguments that an operator does not know: a TypeError. An operator without any parameters
+    ignores them, as in 1.x, with a warning; arrays and symbols are no such arguments.
     """
     text = f"[{info.name}] got unexpected arguments {', '.join(unknown)}; accepted: {', '.join(info.inputs + [p[0] for p in info.params])}"
     if info.params or info.variadic or any(hasattr(v, "handle") for v in unknown.values()):

@@ -21,7 +21,8 @@ class Scopes(threading.local):
 
     @property
     def value(self):
-        """The current scope; assigning replaces it until the ``with`` block ends that is open (``NameManager._current.value`` of 1.x)."""
+        """The current scope; assigning replaces it until the ``with`` block ends that is open
+        (``NameManager._current.value`` of 1.x)."""
         return self.stack[-1]
 
     @value.setter

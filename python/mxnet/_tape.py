@@ -1,4 +1,5 @@
-"""Marking variables and differentiating what autograd recorded: what methods of arrays and mxnet.autograd share."""
+"""Marking variables and differentiating what autograd recorded: what methods of arrays and
+mxnet.autograd share."""
 import ctypes
 
 from . import _tracing
@@ -11,7 +12,8 @@ GRAD_REQS = {"null": 0, "write": 1, "add": 3}
 
 
 def arrays_of(arrays, what):
-    """A list of NDArrays from one or an iterable of them. The list keeps them alive while their handles are used: an iterable may make them as it goes."""
+    """A list of NDArrays from one or an iterable of them. The list keeps them alive while their
+    handles are used: an iterable may make them as it goes."""
     arrays = [arrays] if isinstance(arrays, NDArrayBase) else list(arrays)
     for a in arrays:
         if not isinstance(a, NDArrayBase):
@@ -54,10 +56,11 @@ def heads_of(heads, head_grads):
 
 
 def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
-    """Computes the gradients of `heads` with respect to all marked variables, into the variables' gradient arrays.
+    """Computes the gradients of `heads` with respect to all marked variables, into the variables'
+    gradient arrays.
 
-    `head_grads` weigh the heads (ones if None). `retain_graph` keeps what was recorded for another pass.
-    Raises ValueError for a head that was not recorded.
+    `head_grads` weigh the heads (ones if None). `retain_graph` keeps what was recorded for another
+    pass. Raises ValueError for a head that was not recorded.
     """
     heads, ograds = heads_of(heads, head_grads)
     call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),

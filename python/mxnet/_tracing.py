@@ -1,7 +1,9 @@
-"""What a forward that is recorded as a graph reads; below everything that records, so that arrays and autograd can tell.
+"""What a forward that is recorded as a graph reads; below everything that records, so that arrays
+and autograd can tell.
 
-A graph holds operators. What Python reads beside them decides for what else the graph is right: `watch.reads` collects it, and :class:`TraceStopped` ends a
-recording that asks for what no graph can tell.
+A graph holds operators. What Python reads beside them decides for what else the graph is right:
+`watch.reads` collects it, and :class:`TraceStopped` ends a recording that asks for what no graph
+can tell.
 """
 import ctypes
 import threading
@@ -10,12 +12,14 @@ from .base import _LIB, check_call
 
 __all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
-# What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same numbers.
+# What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same
+# numbers.
 SHAPE, DTYPE, CONTEXT, MODE, RANK, VALUE, IN_PLACE, SWITCH, CHANGE = 1, 2, 4, 8, 16, 32, 64, 128, 256
 
 
 class TraceStopped(RuntimeError):
-    """Raised in a forward that is being recorded as a graph where it asks for what a graph cannot tell, such as a value."""
+    """Raised in a forward that is being recorded as a graph where it asks for what a graph cannot
+    tell, such as a value."""
 
 
 class _Watch(threading.local):
@@ -42,7 +46,8 @@ def _is_recording():
 
 
 def note(kind, array=None):
-    """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a graph cannot tell it."""
+    """Called where Python reads `kind` of `array` (or of the thread's mode); TraceStopped where a
+    graph cannot tell it."""
     watch.reads |= kind
     if kind == VALUE:
         _stop('a value is read (asnumpy, asscalar, print, if, int, float)')

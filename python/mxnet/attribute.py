@@ -16,7 +16,8 @@ class _ScopeType(type):
 
 
 class AttrScope(metaclass=_ScopeType):
-    """Every symbol created inside the ``with`` block carries these attributes; an inner scope adds to the outer one.
+    """Every symbol created inside the ``with`` block carries these attributes; an inner scope adds
+    to the outer one.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Automatic differentiation of eager programs: what runs inside ``record()`` can be differentiated with ``backward`` or ``grad``."""
+"""Automatic differentiation of eager programs: what runs inside ``record()`` can be differentiated
+with ``backward`` or ``grad``."""
 import ctypes
 import threading
 
@@ -19,7 +20,8 @@ def set_recording(is_recording):
 
 
 def set_training(train_mode):
-    """Switches training mode (dropout on, batch statistics) for this thread; returns the previous state."""
+    """Switches training mode (dropout on, batch statistics) for this thread; returns the previous
+    state."""
     _note_switch(None, train_mode)
     return set_mode(None, bool(train_mode))[1]
 
@@ -86,9 +88,11 @@ def predict_mode():
 
 
 def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=False, train_mode=True):
-    """Returns the gradients of `heads` with respect to `variables` (an array or a list) as a list of new arrays.
+    """Returns the gradients of `heads` with respect to `variables` (an array or a list) as a list
+    of new arrays.
 
-    With `create_graph` the gradients are recorded themselves, so that they can be differentiated again.
+    With `create_graph` the gradients are recorded themselves, so that they can be differentiated
+    again.
     """
     heads, ograds = heads_of(heads, head_grads)
     variables = arrays_of(variables, "variables")
@@ -113,7 +117,8 @@ def get_symbol(x):
 class Function:
     """A function with a gradient of its own.
 
-    Subclasses define ``forward(*inputs)`` and ``backward(*output_grads)``, both on NDArrays; ``backward`` returns one gradient per input.
+    Subclasses define ``forward(*inputs)`` and ``backward(*output_grads)``, both on NDArrays;
+    ``backward`` returns one gradient per input.
     """
 
     _live = {}            # number -> instance, while the tape may call back
@@ -146,7 +151,8 @@ class Function:
             return outputs
         single = isinstance(outputs, NDArray)
         made = [outputs] if single else list(outputs)
-        # What is on the tape is another array on the same memory: saved as it is, an output would keep the tape alive, and the tape this instance.
+        # What is on the tape is another array on the same memory: saved as it is, an output would
+        # keep the tape alive, and the tape this instance.
         made = [o.copy() if any(o is i for i in inputs) else o.detach() for o in made]
         self._record(list(inputs), made)
         return made[0] if single else tuple(made)
@@ -174,7 +180,8 @@ class Function:
                 target[:] = value
 
 
-# The callbacks of all Functions, told apart by their context. They live as long as the process: one that frees itself would return into freed memory.
+# The callbacks of all Functions, told apart by their context. They live as long as the process: one
+# that frees itself would return into freed memory.
 _PLAIN_TYPE = ctypes.CFUNCTYPE(ctypes.c_int)
 _BACKWARD_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_int),
                                   ctypes.c_int, ctypes.c_void_p)

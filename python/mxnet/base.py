@@ -1,4 +1,5 @@
-"""The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling it."""
+"""The native library: loading it, its errors as Python exceptions, and ctypes helpers for calling
+it."""
 import atexit
 import ctypes
 import errno
@@ -25,7 +26,8 @@ class _MXValueError(MXNetError, ValueError):
 
 
 class _MXTypeError(MXNetError, TypeError, AssertionError):
-    """An argument of a type that is not accepted. 1.x asserted the types of what it handed to its library."""
+    """An argument of a type that is not accepted. 1.x asserted the types of what it handed to its
+    library."""
 
 
 class _MXIndexError(MXNetError, IndexError):
@@ -62,7 +64,8 @@ class StateError(RuntimeError, AssertionError):
 
 @functools.lru_cache(None)
 def error_class(*kinds):
-    """The exception class that each of `kinds` catches: the fitting one first, then what 1.x raised. It goes by the name of the first."""
+    """The exception class that each of `kinds` catches: the fitting one first, then what 1.x
+    raised. It goes by the name of the first."""
     return type(kinds[0].__name__, kinds, {"__module__": kinds[0].__module__, "__str__": Exception.__str__,
                                            "__reduce__": lambda error: (_make_error, (kinds, error.args))})
 
@@ -72,7 +75,8 @@ def _make_error(kinds, arguments):
 
 
 class _MissingMethod(MXNetError):
-    """A method that one class of arrays has and another one cannot have; `_reason` completes the sentence."""
+    """A method that one class of arrays has and another one cannot have; `_reason` completes the
+    sentence."""
 
     _reason = ""
 
@@ -109,7 +113,8 @@ _PREFIX = re.compile(r"([A-Za-z_][\w.]*): ")
 
 
 def register_error(func_name=None, cls=None):
-    """Raises `cls` for messages that begin with ``func_name:``; as a decorator of the class, its own name.
+    """Raises `cls` for messages that begin with ``func_name:``; as a decorator of the class, its
+    own name.
 
     This is how an exception of a Python callback keeps its class on its way through the library.
     """
@@ -137,7 +142,8 @@ def get_last_ffi_error():
 
 
 def open_file(path, mode="r", **kwargs):
-    """``open``, whose failure is an MXNetError as well: 1.x opened files in its library, and programs catch either."""
+    """``open``, whose failure is an MXNetError as well: 1.x opened files in its library, and
+    programs catch either."""
     try:
         return open(path, mode, **kwargs)
     except OSError as error:
@@ -153,7 +159,8 @@ def _both(kind):
 
 
 def as_mxnet_error(error):
-    """An OSError as one that is an MXNetError as well, with the same message, number and file name."""
+    """An OSError as one that is an MXNetError as well, with the same message, number and file
+    name."""
     both = _both(type(error))(str(error))
     both.errno, both.strerror, both.filename = error.errno, error.strerror, error.filename
     return both
@@ -180,7 +187,8 @@ def _call_site():
 
 
 def call_and_mark(function, *args):
-    """Calls a C function that pushes operations. What fails later in one of them names the line of the user's program that is running now."""
+    """Calls a C function that pushes operations. What fails later in one of them names the line of
+    the user's program that is running now."""
     _LIB.MXEngineMarkCallSite(_call_site().encode("utf-8", "backslashreplace"))
     try:
         check_call(function(*args))
@@ -254,7 +262,8 @@ class MXCallbackList(ctypes.Structure):
 
 
 def kept_for_native(callback):
-    """A ctypes callback that native code may call until the process ends: not even the collection at the interpreter's end frees it."""
+    """A ctypes callback that native code may call until the process ends: not even the collection
+    at the interpreter's end frees it."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(callback))
     return callback
 
@@ -305,7 +314,8 @@ def c_array_buf(ctype, buf):
 def c_handle_array(objs):
     """The handles of objects that keep theirs in `.handle`, as a C array; null for None.
 
-    The array keeps the objects: an iterable may make them as it goes (the rows of an NDArray), and their handles die with them.
+    The array keeps the objects: an iterable may make them as it goes (the rows of an NDArray), and
+    their handles die with them.
     """
     objs = list(objs)
     handles = (ctypes.c_void_p * len(objs))(*[None if o is None else o.handle for o in objs])
@@ -333,7 +343,8 @@ def _as_list(obj):
 
 
 def public_home(namespace, names=None):
-    """Classes that a public module collects from its package say that they are its own: there pickles look for them, also those of 1.x."""
+    """Classes that a public module collects from its package say that they are its own: there
+    pickles look for them, also those of 1.x."""
     package = namespace["__package__"] + "."
     for name in namespace["__all__"] if names is None else names:
         value = namespace.get(name)

@@ -1,7 +1,7 @@
 """Callbacks for training loops: checkpoints, logging of metrics and speed.
 
-A batch callback is called with a :class:`mxnet.model.BatchEndParam` after each batch, an epoch callback with
-``(epoch, symbol, arg_params, aux_params)`` after each epoch.
+A batch callback is called with a :class:`mxnet.model.BatchEndParam` after each batch, an epoch
+callback with ``(epoch, symbol, arg_params, aux_params)`` after each epoch.
 """
 import logging
 import math
@@ -12,7 +12,8 @@ __all__ = ["LogValidationMetricsCallback", "ProgressBar", "Speedometer", "do_che
 
 
 def do_checkpoint(prefix, period=1):
-    """An epoch callback that writes ``prefix-symbol.json`` and ``prefix-NNNN.params`` every `period` epochs."""
+    """An epoch callback that writes ``prefix-symbol.json`` and ``prefix-NNNN.params`` every
+    `period` epochs."""
     period = max(1, int(period))
 
     def _callback(iter_no, sym, arg, aux):
@@ -23,7 +24,8 @@ def do_checkpoint(prefix, period=1):
 
 
 def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
-    """An epoch callback that saves module `mod` (and its optimizer's states, if asked) every `period` epochs."""
+    """An epoch callback that saves module `mod` (and its optimizer's states, if asked) every
+    `period` epochs."""
     period = max(1, int(period))
 
     def _callback(iter_no, sym=None, arg=None, aux=None):
@@ -33,7 +35,8 @@ def module_checkpoint(mod, prefix, period=1, save_optimizer_states=False):
 
 
 def log_train_metric(period, auto_reset=False):
-    """A batch callback that logs the metric every `period` batches, and then resets it if `auto_reset`."""
+    """A batch callback that logs the metric every `period` batches, and then resets it if
+    `auto_reset`."""
     def _callback(param):
         if param.nbatch % period == 0 and param.eval_metric is not None:
             for name, value in param.eval_metric.get_name_value():

@@ -96,7 +96,8 @@ class Context(metaclass=_ContextType):
 
 
 class _UnpickledContext(Context):
-    """What a pickle of 1.x makes: an object of its own, filled in afterwards, so it can't be the one of its kind. It equals that one."""
+    """What a pickle of 1.x makes: an object of its own, filled in afterwards, so it can't be the
+    one of its kind. It equals that one."""
     __slots__ = ()
 
     def __init__(self, *_args, **_kwargs):
@@ -117,7 +118,8 @@ _scopes = Context._default_ctx = Scopes(lambda: Context("cpu", 0), Context)
 
 
 def cpu(device_id=0):
-    """The host's memory and cores. The number only distinguishes contexts: all of them are the same device."""
+    """The host's memory and cores. The number only distinguishes contexts: all of them are the same
+    device."""
     return _INTERNED.get(("cpu", device_id)) or Context("cpu", device_id)
 
 

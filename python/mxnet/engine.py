@@ -8,9 +8,11 @@ __all__ = ["bulk", "set_bulk_size", "stats"]
 
 
 def set_bulk_size(size):
-    """Let the engine group up to `size` consecutive operations of this thread. Returns the limit that held before.
+    """Let the engine group up to `size` consecutive operations of this thread. Returns the limit
+    that held before.
 
-    Grouping saves scheduling time per operation and delays the first result; 0 (or 1) turns it off, a negative size is an error.
+    Grouping saves scheduling time per operation and delays the first result; 0 (or 1) turns it off,
+    a negative size is an error.
     """
     previous = ctypes.c_int()
     check_call(_LIB.MXEngineSetBulkSize(ctypes.c_int(size), ctypes.byref(previous)))
@@ -37,8 +39,9 @@ def bulk(size):
 
 
 def stats():
-    """Counts since start: ``pushed`` (operations handed to a queue; a group counts once), ``inlined`` (run at once by the caller),
-    ``bulked`` (operations inside groups) and ``bulks`` (groups)."""
+    """Counts since start: ``pushed`` (operations handed to a queue; a group counts once),
+    ``inlined`` (run at once by the caller), ``bulked`` (operations inside groups) and ``bulks``
+    (groups)."""
     values = (ctypes.c_uint64 * 4)()
     check_call(_LIB.MXEngineStats(values))
     return dict(zip(("pushed", "inlined", "bulked", "bulks"), values))

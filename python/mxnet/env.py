@@ -2,7 +2,8 @@
 
     python -m mxnet.env [--json | --markdown] [NAME ...]
 
-Variables are read once, when the library is loaded; see :func:`mxnet.util.set_env` for changing one afterwards.
+Variables are read once, when the library is loaded; see :func:`mxnet.util.set_env` for changing one
+afterwards.
 """
 import argparse
 import ctypes
@@ -15,8 +16,9 @@ __all__ = ["list", "value", "source"]
 
 
 def list():  # pylint: disable=redefined-builtin
-    """Returns a list of dicts, one per variable: name, group, type, default (as documented), accepted, help, value
-    (typed: bool, int, float, str or list of int), source and fixed_after_start."""
+    """Returns a list of dicts, one per variable: name, group, type, default (as documented),
+    accepted, help, value (typed: bool, int, float, str or list of int), source and
+    fixed_after_start."""
     text = ctypes.c_char_p()
     check_call(_LIB.MXListEnv(ctypes.byref(text)))
     return json.loads(py_str(text.value))
@@ -29,13 +31,14 @@ def _row(name):
 
 
 def value(name):
-    """Returns the value in effect of variable `name`, typed. Raises ValueError for an unknown name."""
+    """Returns the value in effect of variable `name`, typed. Raises ValueError for an unknown
+    name."""
     return _row(name)["value"]
 
 
 def source(name):
-    """Returns where the value of `name` comes from: "default", "environment", "set_env" or "alias NAME" (an older name of it).
-    Raises ValueError for an unknown name."""
+    """Returns where the value of `name` comes from: "default", "environment", "set_env" or "alias
+    NAME" (an older name of it). Raises ValueError for an unknown name."""
     return _row(name)["source"]
 
 

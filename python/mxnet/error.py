@@ -1,7 +1,7 @@
 """Errors that the native library raises, by the kind that stands in front of its message.
 
-A message that begins with ``ValueError:`` becomes a `ValueError`, and so on for each registered kind; what has no
-registered kind becomes :class:`MXNetError`.
+A message that begins with ``ValueError:`` becomes a `ValueError`, and so on for each registered
+kind; what has no registered kind becomes :class:`MXNetError`.
 """
 from .base import MXNetError, register_error
 

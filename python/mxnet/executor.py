@@ -65,8 +65,9 @@ def _take(count, pointer):
 class Executor:
     """A symbol bound to arrays on one context; made by ``Symbol.bind`` and ``Symbol.simple_bind``.
 
-    Attributes: ``arg_arrays``, ``grad_arrays`` (None where no gradient is wanted) and ``aux_arrays`` in the order of the symbol's names;
-    ``outputs``. The outputs are the same arrays in every run.
+    Attributes: ``arg_arrays``, ``grad_arrays`` (None where no gradient is wanted) and
+    ``aux_arrays`` in the order of the symbol's names; ``outputs``. The outputs are the same arrays
+    in every run.
     """
 
     def __init__(self, handle, symbol, ctx, grad_req, group2ctx):
@@ -189,7 +190,8 @@ class Executor:
         return self.outputs
 
     def backward(self, out_grads=None, is_train=True):
-        """Computes the gradients. `out_grads`: gradients of the outputs (one or a list, or a dictionary by output name); losses need none."""
+        """Computes the gradients. `out_grads`: gradients of the outputs (one or a list, or a
+        dictionary by output name); losses need none."""
         if out_grads is None:
             out_grads = []
         elif isinstance(out_grads, NDArray):
@@ -213,9 +215,11 @@ class Executor:
         return self._outputs
 
     def set_monitor_callback(self, callback, monitor_all=False):
-        """Calls ``callback(name, array)`` with every output of every node (with `monitor_all` also inputs) while running.
+        """Calls ``callback(name, array)`` with every output of every node (with `monitor_all` also
+        inputs) while running.
 
-        The first exception that it raises is raised by the forward or backward pass in which it was called, once that is over.
+        The first exception that it raises is raised by the forward or backward pass in which it was
+        called, once that is over.
         """
         errors = self._monitor_errors = []
 
@@ -310,9 +314,11 @@ class Executor:
         return py_str(text.value)
 
     def explain(self, path=None, runs=5):
-        """The plan that ran last as an :class:`mxnet.explain.Explanation`, its nodes timed over `runs` runs on copies of what is bound (0: not timed).
+        """The plan that ran last as an :class:`mxnet.explain.Explanation`, its nodes timed over
+        `runs` runs on copies of what is bound (0: not timed).
 
-        With `path`, also written there: what the name ends in, ``.html`` (a page that needs nothing else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
+        With `path`, also written there: what the name ends in, ``.html`` (a page that needs nothing
+        else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
         """
         from .explain import of_executor
         explanation = of_executor(self.handle, runs)
@@ -327,7 +333,8 @@ class Executor:
         return type(self._symbol)(handle)
 
     def plan_stats(self):
-        """Figures of the compiled plan: bytes of the arena, without sharing, and of the largest live set; nodes, bulks, in-place results, removed nodes."""
+        """Figures of the compiled plan: bytes of the arena, without sharing, and of the largest
+        live set; nodes, bulks, in-place results, removed nodes."""
         return _plan_stats(_LIB.MXExecutorGetPlanStats, self.handle)
 
 

@@ -1,4 +1,5 @@
-"""Executors of one network on several devices, each with a part of every batch: what FeedForward of 1.x was made of. Module does more."""
+"""Executors of one network on several devices, each with a part of every batch: what FeedForward of
+1.x was made of. Module does more."""
 import logging
 
 from . import ndarray as nd
@@ -17,7 +18,8 @@ def _check_arguments(symbol):
 
 
 def _load_general(data, targets):
-    """Copies arrays into targets: each an array, or a list of (slice of the batch, array on a device)."""
+    """Copies arrays into targets: each an array, or a list of (slice of the batch, array on a
+    device)."""
     for source, target in zip(data, targets):
         if isinstance(target, nd.NDArray):
             source.copyto(target)
@@ -93,7 +95,8 @@ def _from_pool(pool, name, shape, ctx, dtype, logger):
 
 
 class DataParallelExecutorGroup:
-    """Executors of one network, one per device, with the parameters of `shared_group` if there is one.
+    """Executors of one network, one per device, with the parameters of `shared_group` if there is
+    one.
 
     Parameters
     ----------
@@ -149,7 +152,8 @@ class DataParallelExecutorGroup:
             executor.backward()
 
     def update_metric(self, metric, labels, pre_sliced=False):
-        """Count the outputs; with `pre_sliced` `labels` has a list per device, else each device takes its part."""
+        """Count the outputs; with `pre_sliced` `labels` has a list per device, else each device
+        takes its part."""
         for i, (executor, part) in enumerate(zip(self.train_execs, self.slices)):
             metric.update(labels[i] if pre_sliced else [label[part] for label in labels], executor.outputs)
 
@@ -199,7 +203,8 @@ class DataParallelExecutorManager:
                 monitor.install(executor)
 
     def set_params(self, arg_params, aux_params):
-        """Give values to parameters and auxiliary states on all devices; names that the network does not have are left out."""
+        """Give values to parameters and auxiliary states on all devices; names that the network
+        does not have are left out."""
         for executor in self.execgrp.train_execs:
             executor.copy_params_from(arg_params, aux_params, allow_extra_params=True)
 
@@ -226,7 +231,8 @@ class DataParallelExecutorManager:
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch):
-        """Copy a batch to the devices; with buckets, to the executors of its key, made when first needed."""
+        """Copy a batch to the devices; with buckets, to the executors of its key, made when first
+        needed."""
         if self.sym_gen is None:
             self.curr_execgrp = self.execgrp
         else:

@@ -17,7 +17,8 @@ __all__ = ["Explanation"]
 class Explanation:
     """A compiled plan.
 
-    ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is a report, :meth:`html`, :meth:`svg` and :meth:`save` draw it.
+    ``plan`` is the plan as a dict (docs/explain.md lists its members); ``str()`` of this object is
+    a report, :meth:`html`, :meth:`svg` and :meth:`save` draw it.
     """
 
     def __init__(self, plan):
@@ -48,7 +49,8 @@ class Explanation:
         return live
 
     def html(self):
-        """The page, as text: figures, passes, time by operator, the arena over time, every node. It refers to nothing outside itself."""
+        """The page, as text: figures, passes, time by operator, the arena over time, every node. It
+        refers to nothing outside itself."""
         from ._explain_page import render    # drawn seldom
         return render(self)
 
@@ -58,8 +60,9 @@ class Explanation:
         return picture(self)
 
     def save(self, path):
-        """Write the plan to `path`, in the form that the name ends in: the page (``.html``), the picture of the arena over time (``.svg``), the report (``.txt``) or
-        the data (``.json``). The file appears complete or not at all.
+        """Write the plan to `path`, in the form that the name ends in: the page (``.html``), the
+        picture of the arena over time (``.svg``), the report (``.txt``) or the data (``.json``).
+        The file appears complete or not at all.
 
         Raises
         ------

@@ -39,8 +39,9 @@ class InitDesc(str):
 class Initializer:
     """Base of the initializers; a subclass defines `_init_weight(name, arr)`.
 
-    Called with a name and an array, it fills the array by the end of the name: weights as the subclass says; biases,
-    beta, minimum, moving (running) means with 0; gamma, maximum and moving (running) variances with 1.
+    Called with a name and an array, it fills the array by the end of the name: weights as the
+    subclass says; biases, beta, minimum, moving (running) means with 0; gamma, maximum and moving
+    (running) variances with 1.
 
     Parameters
     ----------
@@ -54,7 +55,8 @@ class Initializer:
         self._print_func = None
 
     def set_verbosity(self, verbose=False, print_func=None):
-        """Log each initialisation, with what `print_func` says of the array: by default the root of its mean square."""
+        """Log each initialisation, with what `print_func` says of the array: by default the root of
+        its mean square."""
         self._verbose = verbose
         self._print_func = print_func or (lambda x: str((x.norm() / math.sqrt(x.size)).asscalar()))
         return self
@@ -108,7 +110,8 @@ class Initializer:
         self._init_default(desc, arr)
 
     def _init_special(self, name, arr):
-        """Names with a meaning of their own in old networks: bilinear upsampling, spatial transformers."""
+        """Names with a meaning of their own in old networks: bilinear upsampling, spatial
+        transformers."""
         if name.startswith("upsampling"):
             Bilinear()._init_weight(name, arr)
         elif name.startswith("stn_loc") and name.endswith("weight"):
@@ -191,7 +194,8 @@ class Load:
         self.verbose = verbose
 
     def __call__(self, name, arr):
-        """Fill `arr`. Raises ValueError if the shapes differ, or if there is neither a value nor another initializer."""
+        """Fill `arr`. Raises ValueError if the shapes differ, or if there is neither a value nor
+        another initializer."""
         if name in self.param:
             value = self.param[name]
             if arr.shape != value.shape:
@@ -305,7 +309,8 @@ class Normal(Initializer):
 
 @register
 class Orthogonal(Initializer):
-    """Weights whose rows (or columns, if those are fewer) are orthogonal (Saxe, McClelland and Ganguli, 2013).
+    """Weights whose rows (or columns, if those are fewer) are orthogonal (Saxe, McClelland and
+    Ganguli, 2013).
 
     Parameters
     ----------
@@ -339,7 +344,8 @@ class Xavier(Initializer):
     Parameters
     ----------
     rnd_type : {'uniform', 'gaussian'}
-        Distribution: uniform in ``[-c, c]`` or normal with standard deviation c, ``c = sqrt(magnitude / factor)``.
+        Distribution: uniform in ``[-c, c]`` or normal with standard deviation c, ``c =
+        sqrt(magnitude / factor)``.
     factor_type : {'avg', 'in', 'out'}
         The factor: inputs of a unit, outputs of a unit, or their mean.
     magnitude : float
@@ -407,7 +413,8 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """Biases of an LSTM cell: `forget_bias` for the forget gate, the second quarter; 0 for the others."""
+    """Biases of an LSTM cell: `forget_bias` for the forget gate, the second quarter; 0 for the
+    others."""
 
     def __init__(self, forget_bias=1.0):
         super().__init__(forget_bias=forget_bias)
@@ -424,7 +431,8 @@ _GATES = {"rnn_relu": [""], "rnn_tanh": [""], "lstm": ["_i", "_f", "_c", "_o"], 
 
 @register
 class FusedRNN(Initializer):
-    """The parameters of a fused recurrent layer: one vector that holds the weights and biases of all gates.
+    """The parameters of a fused recurrent layer: one vector that holds the weights and biases of
+    all gates.
 
     Parameters
     ----------
@@ -455,10 +463,12 @@ class FusedRNN(Initializer):
         self._forget_bias = forget_bias
 
     def _parts(self, size):
-        """Names and shapes of the parts in the order of the vector: all weights by layer and direction, then all biases."""
+        """Names and shapes of the parts in the order of the vector: all weights by layer and
+        direction, then all biases."""
         hidden, gates = self._num_hidden, _GATES[self._mode]
         directions = ["l", "r"] if self._bidirectional else ["l"]
-        # size = sum of g * h * (inputs + h + 2) over layers and directions; only the first layer's inputs are unknown.
+        # size = sum of g * h * (inputs + h + 2) over layers and directions; only the first layer's
+        # inputs are unknown.
         rows = len(gates) * hidden * len(directions)
         upper = (self._num_layers - 1) * (hidden * len(directions) + hidden + 2)
         inputs, rest = divmod(size, rows)

@@ -25,8 +25,8 @@ def _from_environment():
 def find_lib_path(prefix="libmxnet"):
     """Returns the paths of ``{prefix}.so`` that exist, the one to load first.
 
-    ``MXNET_LIBRARY_PATH`` comes before the package's own folder, that before the build folders of a source tree. Raises
-    RuntimeError when there is none or when the variable names no file.
+    ``MXNET_LIBRARY_PATH`` comes before the package's own folder, that before the build folders of a
+    source tree. Raises RuntimeError when there is none or when the variable names no file.
     """
     paths = [os.path.join(folder, prefix + ".so") for folder in _folders()]
     chosen = _from_environment() if prefix == "libmxnet" else None
@@ -38,7 +38,8 @@ def find_lib_path(prefix="libmxnet"):
 
 
 def find_include_path():
-    """Returns the folder of the C and C++ headers: the installed package's, else the source tree's. RuntimeError without one."""
+    """Returns the folder of the C and C++ headers: the installed package's, else the source tree's.
+    RuntimeError without one."""
     paths = [os.path.join(_PACKAGE, "include"), os.path.join(_TREE, "include")]
     for path in paths:
         if os.path.isfile(os.path.join(path, "mxnet", "base.h")):

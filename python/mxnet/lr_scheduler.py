@@ -13,7 +13,8 @@ def _change(schedule, num_update, rate):
 
 
 class LRScheduler:
-    """Base of the schedules: called with the number of updates made so far, it returns the learning rate.
+    """Base of the schedules: called with the number of updates made so far, it returns the learning
+    rate.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class LRScheduler:
         return self.warmup_begin_lr + rise
 
     def __call__(self, num_update):
-        """The learning rate after `num_update` updates; the number never decreases from call to call."""
+        """The learning rate after `num_update` updates; the number never decreases from call to
+        call."""
         raise NotImplementedError("must override this")
 
 
@@ -90,7 +92,8 @@ class FactorScheduler(LRScheduler):
     def __call__(self, num_update):
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
-        # The state moves forward only, so that a rate set from outside in between is scaled from then on.
+        # The state moves forward only, so that a rate set from outside in between is scaled from
+        # then on.
         while num_update > self.count + self.step:
             self.count += self.step
             _change(self, num_update, max(self.base_lr * self.factor, self.stop_factor_lr))
@@ -135,7 +138,8 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class _DecayScheduler(LRScheduler):
-    """From the base rate to `final_lr`, reached at update `max_update`, along a curve that subclasses define."""
+    """From the base rate to `final_lr`, reached at update `max_update`, along a curve that
+    subclasses define."""
 
     def __init__(self, max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
@@ -162,7 +166,8 @@ class _DecayScheduler(LRScheduler):
 
 
 class PolyScheduler(_DecayScheduler):
-    """Decays to `final_lr` as ``(1 - n / max_update) ** pwr``, n being counted from the end of the warm-up.
+    """Decays to `final_lr` as ``(1 - n / max_update) ** pwr``, n being counted from the end of the
+    warm-up.
 
     Parameters
     ----------
@@ -186,7 +191,8 @@ class PolyScheduler(_DecayScheduler):
 
 
 class CosineScheduler(_DecayScheduler):
-    """Decays to `final_lr` along half a cosine (Loshchilov and Hutter, "SGDR", 2016, without restarts).
+    """Decays to `final_lr` along half a cosine (Loshchilov and Hutter, "SGDR", 2016, without
+    restarts).
 
     Parameters
     ----------

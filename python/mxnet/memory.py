@@ -1,8 +1,11 @@
-"""Training in a given number of bytes: what to recompute in the backward pass instead of keeping it.
+"""Training in a given number of bytes: what to recompute in the backward pass instead of keeping
+it.
 
-A compiled training step keeps in its arena what the backward pass will read. :func:`plan` chooses results that are computed again when they are needed,
-so that the arena fits a budget at the least extra time; on a chain of N layers that is the O(sqrt(N)) memory of Chen et al., "Training Deep Nets with
-Sublinear Memory Cost" (arXiv 1604.06174). Results are the same to the last bit: random masks are kept, moving averages are not moved twice.
+A compiled training step keeps in its arena what the backward pass will read. :func:`plan` chooses
+results that are computed again when they are needed, so that the arena fits a budget at the least
+extra time; on a chain of N layers that is the O(sqrt(N)) memory of Chen et al., "Training Deep Nets
+with Sublinear Memory Cost" (arXiv 1604.06174). Results are the same to the last bit: random masks
+are kept, moving averages are not moved twice.
 """
 import ctypes
 import numbers
@@ -59,8 +62,10 @@ class MemoryPlan:
     def apply(self):
         """Make training use the plan.
 
-        Of a symbol: returns the marked copy, for ``bind`` and ``simple_bind``. Of a block: compiles it (as ``hybridize`` with its present flags) with
-        ``planned_bytes`` as the limit of every training step, for any input shape, and returns it; a step that cannot fit raises ValueError.
+        Of a symbol: returns the marked copy, for ``bind`` and ``simple_bind``. Of a block: compiles
+        it (as ``hybridize`` with its present flags) with ``planned_bytes`` as the limit of every
+        training step, for any input shape, and returns it; a step that cannot fit raises
+        ValueError.
         """
         if self._block is None:
             return self.symbol
@@ -83,14 +88,16 @@ def plan(symbol_or_block, budget=None, ctx=None, type_dict=None, grad_names=None
     symbol_or_block : Symbol or HybridBlock
         What is trained. A block has to be initialized.
     budget : int, str or None
-        Bytes that the arena of a step may have (activations, gradients and temporaries inside the graph; not parameters, their gradients or
-        outputs), as a number or text such as ``"64MB"``. None: the least possible.
+        Bytes that the arena of a step may have (activations, gradients and temporaries inside the
+        graph; not parameters, their gradients or outputs), as a number or text such as ``"64MB"``.
+        None: the least possible.
     ctx : Context
         Default: the current context.
     type_dict : dict of str to dtype
         Where inputs are not float32.
     grad_names : list of str
-        Arguments whose gradients are wanted. Default: of a symbol all, of a block its Parameters with a gradient.
+        Arguments whose gradients are wanted. Default: of a symbol all, of a block its Parameters
+        with a gradient.
     **shapes
         Shapes of the inputs by name; of a block ``data`` (or ``data0``, ``data1``...).
 
@@ -101,7 +108,8 @@ def plan(symbol_or_block, budget=None, ctx=None, type_dict=None, grad_names=None
     Raises
     ------
     ValueError
-        When no choice fits (the message names the least possible bytes) or shapes cannot be inferred.
+        When no choice fits (the message names the least possible bytes) or shapes cannot be
+        inferred.
     """
     from .gluon.block import Block
     from .gluon.hybrid_block import HybridBlock
@@ -134,7 +142,8 @@ def plan(symbol_or_block, budget=None, ctx=None, type_dict=None, grad_names=None
 
 
 def _of_block(block, ctx, grad_names, shapes, types):
-    """(graph, names of Parameters with gradients, shapes, dtypes) of a block for inputs of these shapes."""
+    """(graph, names of Parameters with gradients, shapes, dtypes) of a block for inputs of these
+    shapes."""
     from . import nd
     given = list(shapes)
     expected = ["data"] if len(given) == 1 else [f"data{i}" for i in range(len(given))]

@@ -11,7 +11,8 @@ from ._model import (BatchEndParam, _create_kvstore, _initialize_kvstore, _multi
 
 __all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
 
-# FeedForward needs nothing of scikit-learn, and derives from no class of it even if that is installed.
+# FeedForward needs nothing of scikit-learn, and derives from no class of it even if that is
+# installed.
 BASE_ESTIMATOR, SKLEARN_INSTALLED = object, False
 
 

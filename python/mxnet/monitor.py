@@ -47,7 +47,8 @@ class Monitor:
         self.monitor_all = monitor_all
 
     def stat_helper(self, name, array):
-        """What an executor calls with each value while collecting; `array` is an NDArray or a handle."""
+        """What an executor calls with each value while collecting; `array` is an NDArray or a
+        handle."""
         if isinstance(name, bytes):
             name = name.decode()
         if not self.activated or not self.re_prog.match(name):

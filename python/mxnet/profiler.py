@@ -36,13 +36,15 @@ def _choice(what, value, choices):
 
 
 def set_kvstore_handle(handle):
-    """Which key-value store reaches the server processes that ``profile_process='server'`` names."""
+    """Which key-value store reaches the server processes that ``profile_process='server'``
+    names."""
     global profiler_kvstore_handle
     profiler_kvstore_handle = handle
 
 
 def set_config(**kwargs):
-    """Says what to record and where to put it. Options that are not given have their defaults. May be called while the profiler runs.
+    """Says what to record and where to put it. Options that are not given have their defaults. May
+    be called while the profiler runs.
 
     Parameters
     ----------
@@ -59,13 +61,15 @@ def set_config(**kwargs):
     profile_all : bool, default False
         All of the four.
     continuous_dump : bool, default True
-        Write the file every `dump_period` seconds while the profiler runs, and when the process ends.
+        Write the file every `dump_period` seconds while the profiler runs, and when the process
+        ends.
     dump_period : float, default 1
         Seconds; longer where writing would take more than a twentieth of the time.
     aggregate_stats : bool, default False
         Keep the totals that `dumps` shows.
     gpu_memory_profile_filename_prefix : str, default ''
-        When given, `dump` also lists every allocation, of CPU memory too, in `<prefix>-<device>.csv`.
+        When given, `dump` also lists every allocation, of CPU memory too, in
+        `<prefix>-<device>.csv`.
     profile_process : {'worker', 'server'}, default 'worker'
 
     Raises
@@ -106,13 +110,14 @@ def profiler_set_state(state="stop"):
 
 
 def dump(finished=True, profile_process="worker"):
-    """Writes the trace of everything since the profile began. Wait for what is to be in it (``mx.nd.waitall()``) first.
+    """Writes the trace of everything since the profile began. Wait for what is to be in it
+    (``mx.nd.waitall()``) first.
 
     Parameters
     ----------
     finished : bool
-        End this profile: recording stops, and the next ``set_state('run')`` begins a new one. False: the file is complete, and
-        the profile goes on.
+        End this profile: recording stops, and the next ``set_state('run')`` begins a new one.
+        False: the file is complete, and the profile goes on.
 
     Raises
     ------
@@ -178,13 +183,15 @@ def _memory_scope(name):
 
 
 def memory_of(name):
-    """Context manager: what this thread allocates is shown as `name` (a parameter's, say) alone, behind the scope's name."""
+    """Context manager: what this thread allocates is shown as `name` (a parameter's, say) alone,
+    behind the scope's name."""
     return _memory_scope(_scopes.name + name if _scopes.name.endswith(":") else name)
 
 
 @contextlib.contextmanager
 def scope(name="<unk>:", append_mode=True):
-    """Memory that this thread allocates in the ``with`` block is shown under `name`; symbols made in it carry the name as an attribute.
+    """Memory that this thread allocates in the ``with`` block is shown under `name`; symbols made
+    in it carry the name as an attribute.
 
     Parameters
     ----------
@@ -337,5 +344,6 @@ class Marker:
         self.name = name
 
     def mark(self, scope="process"):
-        """Now. `scope` says how far the mark reaches: 'global', 'process', 'thread', 'task' or 'marker'."""
+        """Now. `scope` says how far the mark reaches: 'global', 'process', 'thread', 'task' or
+        'marker'."""
         check_call(_LIB.MXProfileSetMarker(self.domain.handle, c_str(self.name), c_str(scope)))

@@ -1,4 +1,5 @@
-"""Seeding of the random generators, and the samplers of :mod:`mxnet.ndarray.random` under a shorter name."""
+"""Seeding of the random generators, and the samplers of :mod:`mxnet.ndarray.random` under a shorter
+name."""
 import ctypes
 import importlib
 import numbers
@@ -38,7 +39,8 @@ def seed(seed_state, ctx="all"):
         check_call(_LIB.MXRandomSeedContext(state, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id)))
 
 
-# Forwarded on first use, not copied: mxnet.ndarray itself imports this package's parts while it loads.
+# Forwarded on first use, not copied: mxnet.ndarray itself imports this package's parts while it
+# loads.
 def _samplers():
     return importlib.import_module(__package__ + ".ndarray.random")
 

@@ -1,7 +1,8 @@
 """Files of records: RecordIO, with or without an index, and packed images.
 
-A record is a magic word, a word of 3 bits continuation flag and 29 bits length, the payload, and zeros up to a multiple
-of four bytes. A payload that contains the magic at a multiple of four is split there.
+A record is a magic word, a word of 3 bits continuation flag and 29 bits length, the payload, and
+zeros up to a multiple of four bytes. A payload that contains the magic at a multiple of four is
+split there.
 """
 import numbers
 import os
@@ -49,8 +50,9 @@ def _encode(payload):
 class MXRecordIO:
     """Reads or writes records one after the other.
 
-    An object that is open for reading goes on in a forked or unpickled copy, from the same place; a writer belongs to the
-    process that opened it. A written file is there under its name once it is closed.
+    An object that is open for reading goes on in a forked or unpickled copy, from the same place; a
+    writer belongs to the process that opened it. A written file is there under its name once it is
+    closed.
 
     Parameters
     ----------
@@ -146,7 +148,8 @@ class MXRecordIO:
             if writing:
                 raise RuntimeError(f"[recordio] {self.uri} was opened for writing by process {self.pid}: "
                                    "another one can't write to it")
-            # The position of a shared descriptor moves with every process that reads: get one of our own.
+            # The position of a shared descriptor moves with every process that reads: get one of
+            # our own.
             position = self._position
             self.is_open = False
             MXRecordIO.open(self)

@@ -1,4 +1,5 @@
-"""Registries of classes by name, one per base class: what stands behind ``register``, ``alias`` and ``create``."""
+"""Registries of classes by name, one per base class: what stands behind ``register``, ``alias`` and
+``create``."""
 import json
 import warnings
 
@@ -24,7 +25,8 @@ def get_registry(base_class):
 
 
 def get_register_func(base_class, nickname):
-    """A function ``register(klass, name=None)`` that enters a subclass of `base_class`; usable as a decorator."""
+    """A function ``register(klass, name=None)`` that enters a subclass of `base_class`; usable as a
+    decorator."""
     registry = _registry(base_class)
 
     def register(klass, name=None):
@@ -61,8 +63,8 @@ def get_alias_func(base_class, nickname):
 def get_create_func(base_class, nickname):
     """A function ``create(spec, *args, **kwargs)`` that makes an instance.
 
-    `spec` is an instance (returned as it is), a registered name, JSON ``'["name", {"option": value}]'``, or a
-    dictionary with the name under the key `nickname` and the options beside it.
+    `spec` is an instance (returned as it is), a registered name, JSON ``'["name", {"option":
+    value}]'``, or a dictionary with the name under the key `nickname` and the options beside it.
     """
     registry = _registry(base_class)
 

@@ -1,8 +1,9 @@
 """CUDA kernels of your own: text in, functions on arrays out.
 
-    module = mx.rtc.CudaModule('extern "C" __global__ void axpy(const float *x, float *y, float a) { y[threadIdx.x] += a * x[threadIdx.x]; }')
-    kernel = module.get_kernel("axpy", "const float *x, float *y, float a")
-    kernel.launch([x, y, 3.0], mx.gpu(0), grid_dims=(1, 1, 1), block_dims=(10, 1, 1))
+    module = mx.rtc.CudaModule('extern "C" __global__ void axpy(const float *x, float *y, float a) {
+    y[threadIdx.x] += a * x[threadIdx.x]; }') kernel = module.get_kernel("axpy", "const float *x,
+    float *y, float a") kernel.launch([x, y, 3.0], mx.gpu(0), grid_dims=(1, 1, 1), block_dims=(10,
+    1, 1))
 """
 import ctypes
 import numbers
@@ -46,7 +47,8 @@ class CudaModule:
     source : str
         Definitions of kernels. Those that are not ``extern "C"`` must be named in `exports`.
     options : str or sequence of str
-        Options of NVRTC, for example ``-I`` folders or ``-DNAME``. Without ``--gpu-architecture`` the module serves all devices of the machine.
+        Options of NVRTC, for example ``-I`` folders or ``-DNAME``. Without ``--gpu-architecture``
+        the module serves all devices of the machine.
     exports : str or sequence of str
         C++ names that `get_kernel` will ask for, such as ``"axpy<float>"``.
     """
@@ -65,9 +67,11 @@ class CudaModule:
             _LIB.MXRtcCudaModuleFree(self.handle)
 
     def get_kernel(self, name, signature):
-        """The kernel `name`. `signature` lists its arguments as in C, "const float *x, float *y, int n": pointers are arrays, the rest are numbers.
+        """The kernel `name`. `signature` lists its arguments as in C, "const float *x, float *y,
+        int n": pointers are arrays, the rest are numbers.
 
-        Types: float, double, __half, uint8_t, int, int32_t, int8_t, char, int64_t. Kernels only read what is const.
+        Types: float, double, __half, uint8_t, int, int32_t, int8_t, char, int64_t. Kernels only
+        read what is const.
         """
         arguments = _parse_signature(signature)
         count = len(arguments)
@@ -95,8 +99,8 @@ class CudaKernel:
     def launch(self, args, ctx, grid_dims, block_dims, shared_mem=0):
         """Runs the kernel on the GPU `ctx` when the arrays are ready; returns at once.
 
-        `args` holds arrays on `ctx` of the signature's dtypes, and numbers. `grid_dims` and `block_dims` have three entries each; `shared_mem` is the
-        dynamic shared memory in bytes.
+        `args` holds arrays on `ctx` of the signature's dtypes, and numbers. `grid_dims` and
+        `block_dims` have three entries each; `shared_mem` is the dynamic shared memory in bytes.
         """
         if ctx.device_type != "gpu":
             raise ValueError(f"[rtc] {self._name} on {ctx}; accepted: gpu contexts")

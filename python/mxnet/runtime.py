@@ -8,7 +8,8 @@ __all__ = ["Feature", "Features", "feature_list"]
 
 
 class Feature(ctypes.Structure):
-    """One build option: `name` and whether it is `enabled`. The layout is that of ``struct LibFeature`` in the C ABI."""
+    """One build option: `name` and whether it is `enabled`. The layout is that of ``struct
+    LibFeature`` in the C ABI."""
     _fields_ = [("_name", ctypes.c_char_p), ("_enabled", ctypes.c_bool)]
 
     @property

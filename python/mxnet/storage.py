@@ -1,7 +1,7 @@
 """What the memory pools hold: statistics of each context's pool.
 
-Every context has a pool of its own (``MXNET_CPU_MEM_POOL_TYPE`` and its relatives choose how it rounds and caches);
-:meth:`mxnet.Context.empty_cache` gives what it caches back to the system.
+Every context has a pool of its own (``MXNET_CPU_MEM_POOL_TYPE`` and its relatives choose how it
+rounds and caches); :meth:`mxnet.Context.empty_cache` gives what it caches back to the system.
 """
 import ctypes
 from collections import namedtuple
@@ -33,7 +33,8 @@ def _device(ctx):
 def stats(ctx=None):
     """Statistics of the pool of `ctx` (default: the current context).
 
-    Arrays are written asynchronously: call :func:`mxnet.nd.waitall` first when the numbers shall include everything.
+    Arrays are written asynchronously: call :func:`mxnet.nd.waitall` first when the numbers shall
+    include everything.
 
     Returns
     -------

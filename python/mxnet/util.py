@@ -37,7 +37,8 @@ def set_module(module):
 # ---- environment ----
 
 def _library_value(name):
-    """Value in effect of one of the library's variables as text; None if it has none of this name."""
+    """Value in effect of one of the library's variables as text; None if it has none of this
+    name."""
     text = ctypes.c_char_p()
     try:
         check_call(_LIB.MXGetEnv(c_str(name), ctypes.byref(text)))
@@ -58,7 +59,8 @@ def set_env(name, value):
     Raises
     ------
     ValueError
-        for unknown names, values that are not accepted, and variables that are fixed after the start.
+        for unknown names, values that are not accepted, and variables that are fixed after the
+        start.
     """
     if isinstance(value, bool):
         value = int(value)
@@ -66,7 +68,8 @@ def set_env(name, value):
 
 
 def setenv(name, value):
-    """:func:`set_env` for the library's variables; sets others for this process and its children (None: removes)."""
+    """:func:`set_env` for the library's variables; sets others for this process and its children
+    (None: removes)."""
     if name.startswith(("MXNET_", "NNVM_", "DMLC_", "OMP_")) and value is not None:
         set_env(name, value)
     elif value is None:
@@ -78,9 +81,10 @@ def setenv(name, value):
 # ---- floating point ----
 
 def set_flush_denorms(value):
-    """Whether operators on the CPU treat denormal numbers (floats closer to zero than the smallest normal one) as zero, which some
-    processors compute much faster. Holds for every operator that starts from now on, on all threads; other code of the process, such as
-    Python's and NumPy's, keeps its mode. oneDNN and OpenBLAS obey it as far as they compute on the library's threads.
+    """Whether operators on the CPU treat denormal numbers (floats closer to zero than the smallest
+    normal one) as zero, which some processors compute much faster. Holds for every operator that
+    starts from now on, on all threads; other code of the process, such as Python's and NumPy's,
+    keeps its mode. oneDNN and OpenBLAS obey it as far as they compute on the library's threads.
 
     Parameters
     ----------
@@ -143,8 +147,9 @@ def get_cuda_compute_capability(ctx):
 
 
 # ---- NumPy semantics ----
-# Shapes: whether () is a scalar and 0 a length (NumPy), or both mean "unknown" (classic). The library keeps this flag per
-# thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray. Only Python needs to know.
+# Shapes: whether () is a scalar and 0 a length (NumPy), or both mean "unknown" (classic). The
+# library keeps this flag per thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray.
+# Only Python needs to know.
 
 _local = threading.local()
 
@@ -175,7 +180,8 @@ def _set_np_array(active):
 
 
 class _Scope:
-    """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays as it is)."""
+    """A ``with`` block, or a decorator of functions, in which a switch has a position (None: stays
+    as it is)."""
     _set = None
 
     def __init__(self, active):
@@ -325,7 +331,8 @@ def _keywords(func):
 
 
 def wrap_np_unary_func(func):
-    """Decorator of a function of one array: accepts NumPy's ufunc options at their defaults, and refuses others.
+    """Decorator of a function of one array: accepts NumPy's ufunc options at their defaults, and
+    refuses others.
 
     Raises
     ------

@@ -26,7 +26,8 @@ def _numbers(text):
 
 
 def _output_shapes(symbol, shape, dtype=None):
-    """Shapes of all outputs of all nodes by name, given those of the data; and the names of auxiliary states."""
+    """Shapes of all outputs of all nodes by name, given those of the data; and the names of
+    auxiliary states."""
     if shape is None:
         return {}
     internals = symbol.get_internals()
@@ -50,7 +51,8 @@ def _without_batch(shape):
 
 
 def _count_by_attributes(node):
-    """What an operator's own attributes say of its number of parameters, when no shapes are known."""
+    """What an operator's own attributes say of its number of parameters, when no shapes are
+    known."""
     attributes = _attributes(node)
     biased = attributes.get("no_bias", "False") not in ("True", "1", "true")
     if node["op"] == "Convolution":
@@ -63,14 +65,15 @@ def _count_by_attributes(node):
 
 
 def print_summary(symbol, shape=None, line_length=120, positions=(.44, .64, .74, 1.)):
-    """Print a table of the layers: output shapes without the batch, numbers of parameters, and what comes before.
+    """Print a table of the layers: output shapes without the batch, numbers of parameters, and what
+    comes before.
 
     Parameters
     ----------
     symbol : Symbol
     shape : dict of str to tuple, optional
-        Shapes of the data. Without them the shapes of weights are not known: counted are biases of convolutions and
-        dense layers, and embeddings.
+        Shapes of the data. Without them the shapes of weights are not known: counted are biases of
+        convolutions and dense layers, and embeddings.
     line_length : int
         Width of the table.
     positions : list of float

@@ -1,4 +1,5 @@
-"""Arrays, eager operators and CachedOp over the C interface with ctypes; the same interface as ``mxnet._cy3.ndarray``."""
+"""Arrays, eager operators and CachedOp over the C interface with ctypes; the same interface as
+``mxnet._cy3.ndarray``."""
 import ctypes
 import numbers
 
@@ -54,7 +55,8 @@ def _wrap(address):
 
 
 def filled(op_handle, value, shape, device_type, device_id, dtype):
-    """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new array."""
+    """What the operator ``_zeros``, ``_ones`` or, with a value, ``_full`` writes into a new
+    array."""
     keys, values = ("shape", "dtype"), (shape, NAMES[dtype])
     if value is not None:
         keys, values = keys + ("value",), values + (repr(float(value)),)
@@ -62,7 +64,8 @@ def filled(op_handle, value, shape, device_type, device_id, dtype):
 
 
 def set_mode(recording, training):
-    """Switches recording and training mode of this thread (None leaves one alone); returns both as they were."""
+    """Switches recording and training mode of this thread (None leaves one alone); returns both as
+    they were."""
     before = []
     for wanted, get, set_ in ((recording, _LIB.MXAutogradIsRecording, _LIB.MXAutogradSetIsRecording),
                               (training, _LIB.MXAutogradIsTraining, _LIB.MXAutogradSetIsTraining)):
@@ -97,8 +100,8 @@ def _text(value):
 def invoke(op_handle, inputs, keys, values, out=None):
     """Runs an operator on arrays.
 
-    `inputs` is a sequence of arrays, `keys` and `values` its parameters; `out` an array or a list of arrays to write to.
-    Returns `out`, or the new array, or the list of them.
+    `inputs` is a sequence of arrays, `keys` and `values` its parameters; `out` an array or a list
+    of arrays to write to. Returns `out`, or the new array, or the list of them.
     """
     for i, a in enumerate(inputs):
         if not isinstance(a, NDArrayBase):
@@ -147,7 +150,8 @@ def _binary(array_op, scalar_op, in_place=False):
 
 
 class NDArrayBase:
-    """Native part of ``mx.nd.NDArray``; takes over a handle (a c_void_p). None makes an array without shape and memory, as pickles of 1.x do."""
+    """Native part of ``mx.nd.NDArray``; takes over a handle (a c_void_p). None makes an array
+    without shape and memory, as pickles of 1.x do."""
 
     __slots__ = ["_handle", "writable", "__weakref__"]
 
@@ -288,7 +292,8 @@ _add_operators()
 
 
 class CachedOp:
-    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs. `handle` is a number, as in the compiled binding."""
+    """A compiled graph as a callable. `flags`: sequence of (name, value) pairs. `handle` is a
+    number, as in the compiled binding."""
 
     __slots__ = ["handle"]
 

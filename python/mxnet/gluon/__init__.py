@@ -1,4 +1,5 @@
-"""Gluon: networks as Python objects. Blocks with Parameters, losses, the Trainer, data loading and a model zoo."""
+"""Gluon: networks as Python objects. Blocks with Parameters, losses, the Trainer, data loading and
+a model zoo."""
 from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .block import Block, HybridBlock, SymbolBlock
 from . import block, loss, nn, parameter, utils

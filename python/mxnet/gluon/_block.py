@@ -19,7 +19,8 @@ __all__ = ['Block']
 
 
 class _BlockScope:
-    """Gives names to the blocks made inside `with block.name_scope()`, and to the symbols that a block makes."""
+    """Gives names to the blocks made inside `with block.name_scope()`, and to the symbols that a
+    block makes."""
 
     _current = threading.local()
 
@@ -67,13 +68,14 @@ class _BlockScope:
 
 
 class Block:
-    """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and define `forward`.
+    """Base class of layers and models. Subclasses set child blocks and Parameters as attributes and
+    define `forward`.
 
     Parameters
     ----------
     prefix : str, optional
-        Begins the names of all Parameters below. By default the class name in lower case and a count, after the prefix of the
-        block whose `name_scope` is active.
+        Begins the names of all Parameters below. By default the class name in lower case and a
+        count, after the prefix of the block whose `name_scope` is active.
     params : ParameterDict, optional
         Share these Parameters: `Dense(..., params=other.params)`.
     """
@@ -115,7 +117,7 @@ class Block:
     def _alias(self):
         return type(self).__name__.lower()
 
-    # -- names and parameters ------------------------------------------------------------------------------------
+    # -- names and parameters ----------------------------------------------------------------------
     @property
     def prefix(self):
         """What the names of the Parameters below begin with."""
@@ -127,7 +129,8 @@ class Block:
         return self._name
 
     def name_scope(self):
-        """A `with` scope in which new blocks and symbols get names that begin with this block's prefix."""
+        """A `with` scope in which new blocks and symbols get names that begin with this block's
+        prefix."""
         return _BlockScope(self)    # made anew: kept, it and its block would hold each other until the collector comes
 
     _scope = property(name_scope)
@@ -138,8 +141,8 @@ class Block:
         return self._params
 
     def collect_params(self, select=None):
-        """A ParameterDict of this block and everything below; with `select`, only names that match that regular expression
-        (at their beginning; use `|` for alternatives)."""
+        """A ParameterDict of this block and everything below; with `select`, only names that match
+        that regular expression (at their beginning; use `|` for alternatives)."""
         self._warn_about_hidden_blocks()
         found = ParameterDict(self._params.prefix)
         if select is None:
@@ -181,11 +184,13 @@ class Block:
         return found
 
     def register_child(self, block, name=None):
-        """Make `block` a child; `name` is its part of the paths in parameter files (default: its number)."""
+        """Make `block` a child; `name` is its part of the paths in parameter files (default: its
+        number)."""
         self._children[str(len(self._children)) if name is None else name] = block
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
-        """Initialise all Parameters below on `ctx` (a Context or a list; default: the current one) with `init` (default: Uniform)."""
+        """Initialise all Parameters below on `ctx` (a Context or a list; default: the current one)
+        with `init` (default: Uniform)."""
         self.collect_params().initialize(initializer.Uniform() if init is None else init, ctx, verbose, force_reinit)
 
     def zero_grad(self):
@@ -200,9 +205,10 @@ class Block:
         """Set one attribute of all Parameters below, e.g. setattr('grad_req', 'null')."""
         self.collect_params().setattr(name, value)
 
-    # -- parameter files -----------------------------------------------------------------------------------------
+    # -- parameter files ---------------------------------------------------------------------------
     def save_parameters(self, filename, deduplicate=False):
-        """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a shared one once."""
+        """Write all Parameters, named by block path (`features.0.weight`); `deduplicate` writes a
+        shared one once."""
         params = self._collect_params_with_prefix()
         if deduplicate:
             by_param = {id(p): name for name, p in params.items()}
@@ -211,18 +217,22 @@ class Block:
         nd.save(filename, {name: p._reduce() for name, p in params.items()})
 
     def load_parameters(self, filename, ctx=None, allow_missing=False, ignore_extra=False, cast_dtype=False, dtype_source='current'):
-        """Read Parameters from a file of `save_parameters`, `export`, `ParameterDict.save` or `Module.save_checkpoint`.
+        """Read Parameters from a file of `save_parameters`, `export`, `ParameterDict.save` or
+        `Module.save_checkpoint`.
 
         Parameters
         ----------
         ctx : Context or list of Context, optional
             Where to put Parameters that are not initialised yet (default: cpu).
         allow_missing, ignore_extra : bool
-            Accept Parameters that the file lacks; accept names in the file that are not in this block.
+            Accept Parameters that the file lacks; accept names in the file that are not in this
+            block.
         cast_dtype : bool
-            Convert between dtypes, towards the one that `dtype_source` ('current' or 'saved') names.
+            Convert between dtypes, towards the one that `dtype_source` ('current' or 'saved')
+            names.
 
-        AssertionError for missing names and for shapes or dtypes that do not fit; ValueError for extra names.
+        AssertionError for missing names and for shapes or dtypes that do not fit; ValueError for
+        extra names.
         """
         self.load_dict(nd.load(filename), ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, source=f'file {filename!r}')
 
@@ -257,7 +267,8 @@ class Block:
                                  f'{_brief_print_list(params.keys())}; a file without it, or ignore_extra=True, is accepted')
 
     def save_params(self, filename):
-        """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use `save_parameters`."""
+        """Deprecated: write Parameters by the prefix scheme, without this block's prefix. Use
+        `save_parameters`."""
         warnings.warn('[gluon.Block] save_params is deprecated; use save_parameters', DeprecationWarning, stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
@@ -267,8 +278,9 @@ class Block:
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix):
-        """Write the Parameters to `prefix`-model.params and the tree of blocks, with the graphs of those that are
-        compiled, to `prefix`-model.json. `load` of a block of the same structure takes both back, without tracing again."""
+        """Write the Parameters to `prefix`-model.params and the tree of blocks, with the graphs of
+        those that are compiled, to `prefix`-model.json. `load` of a block of the same structure
+        takes both back, without tracing again."""
         write_file(f'{prefix}-model.json', json.dumps(self._describe(), indent=1))
         self.save_parameters(f'{prefix}-model.params')
 
@@ -288,7 +300,7 @@ class Block:
         for key, child in self._children.items():
             child._restore(described['children'][key], source)
 
-    # -- computation ---------------------------------------------------------------------------------------------
+    # -- computation -------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
         """Run the pre-hooks, `forward` and the hooks. Hooks see the positional arguments."""
         if self._forward_pre_hooks:
@@ -305,20 +317,22 @@ class Block:
         raise NotImplementedError(f'[gluon.Block] {type(self).__name__} does not define forward')
 
     def register_forward_pre_hook(self, hook):
-        """Call `hook(block, inputs)` before every forward; returns a HookHandle that can detach it."""
+        """Call `hook(block, inputs)` before every forward; returns a HookHandle that can detach
+        it."""
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
     def register_forward_hook(self, hook):
-        """Call `hook(block, inputs, outputs)` after every forward; returns a HookHandle that can detach it."""
+        """Call `hook(block, inputs, outputs)` after every forward; returns a HookHandle that can
+        detach it."""
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_op_hook(self, callback, monitor_all=False):
-        """Call `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs) of every operator that
-        compiled blocks below run."""
+        """Call `callback(name, operator, array)` for the outputs (with `monitor_all`, also the
+        inputs) of every operator that compiled blocks below run."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
@@ -330,7 +344,8 @@ class Block:
         return self
 
     def hybridize(self, active=True, **kwargs):
-        """Switch compilation on or off in every HybridBlock below; `kwargs` as in HybridBlock.hybridize."""
+        """Switch compilation on or off in every HybridBlock below; `kwargs` as in
+        HybridBlock.hybridize."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
@@ -342,13 +357,14 @@ class Block:
             param.cast(dtype)
 
     def summary(self, *inputs):
-        """Run `inputs` through the (initialised, not compiled) network and print a table of layers, output shapes and
-        parameter counts."""
+        """Run `inputs` through the (initialised, not compiled) network and print a table of layers,
+        output shapes and parameter counts."""
         print_summary(self, inputs)
 
 
 def _regroup(args, fmt):
-    """The nesting `fmt`, from `_flatten`, over the values of the list `args`; ValueError where it has None and `args` has something else."""
+    """The nesting `fmt`, from `_flatten`, over the values of the list `args`; ValueError where it
+    has None and `args` has something else."""
     flat, at = list(args), 0
 
     def check(d):
@@ -365,7 +381,8 @@ def _regroup(args, fmt):
 
 
 def _gather_type_ctx_info(args):
-    """(a Symbol is inside, an NDArray is inside, set of their contexts, the first context or None) of nested lists and tuples."""
+    """(a Symbol is inside, an NDArray is inside, set of their contexts, the first context or None)
+    of nested lists and tuples."""
     if isinstance(args, (list, tuple)):
         parts = [_gather_type_ctx_info(a) for a in args]
         first = next((p[3] for p in parts if p[3] is not None), None)

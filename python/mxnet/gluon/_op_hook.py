@@ -10,8 +10,8 @@ _Callback = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_vo
 
 
 class OpHook:
-    """Calls `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs) of every operator that `cached_op`
-    runs, as long as this object lives."""
+    """Calls `callback(name, operator, array)` for the outputs (with `monitor_all`, also the inputs)
+    of every operator that `cached_op` runs, as long as this object lives."""
 
     def __init__(self, cached_op, callback, monitor_all):
         self._errors = errors = []

@@ -1,4 +1,5 @@
-"""Parameter and Constant: named arrays with gradients, one copy per context, initialised when their shape is known."""
+"""Parameter and Constant: named arrays with gradients, one copy per context, initialised when their
+shape is known."""
 import warnings
 
 import numpy as np
@@ -13,8 +14,9 @@ tensor_types = (symbol.Symbol, nd.NDArray)
 _STYPES = ('default', 'row_sparse', 'csr')
 _GRAD_REQS = ('write', 'add', 'null')
 
-# Counts every event after which some Parameter may hold other arrays than before (initialisation, cast, moving
-# between contexts). A compiled block keeps the list of its parameters' arrays for as long as this does not move.
+# Counts every event after which some Parameter may hold other arrays than before (initialisation,
+# cast, moving between contexts). A compiled block keeps the list of its parameters' arrays for as
+# long as this does not move.
 _generation = [0]
 
 
@@ -24,7 +26,8 @@ class DeferredInitializationError(MXNetError):
 
 
 def shape_is_known(shape):
-    """True when no dimension of a Parameter's `shape` is open: 0 and -1 both are, whether or not NumPy shape semantics are on."""
+    """True when no dimension of a Parameter's `shape` is open: 0 and -1 both are, whether or not
+    NumPy shape semantics are on."""
     return shape is not None and all(d > 0 for d in shape)
 
 
@@ -55,7 +58,8 @@ class Parameter:
     grad_req : {'write', 'add', 'null'}
         What backward does with the gradient: overwrite it, add to it, or not compute it.
     shape : int or tuple of int, optional
-        Open dimensions (0, or -1) are filled in by the first forward pass when `allow_deferred_init` is set.
+        Open dimensions (0, or -1) are filled in by the first forward pass when
+        `allow_deferred_init` is set.
     dtype : str or numpy type
     lr_mult, wd_mult : float
         Factors on the learning rate and the weight decay of the Trainer.
@@ -94,7 +98,7 @@ class Parameter:
     def __repr__(self):
         return f'{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})'
 
-    # -- pickling, in the layout of 1.x; a copy belongs to no Trainer and no graph ----------------------------------
+    # -- pickling, in the layout of 1.x; a copy belongs to no Trainer and no graph -----------------
     def __getstate__(self):
         places = None
         if self._ctx_list is not None:      # 1.x: position in _ctx_list by kind of device and its number
@@ -114,7 +118,7 @@ class Parameter:
         if self._data is not None and self._grad is not None:
             autograd.mark_variables(self._data, self._grad, self._grad_req)
 
-    # -- description ---------------------------------------------------------------------------------------------
+    # -- description -------------------------------------------------------------------------------
     @property
     def grad_req(self):
         """'write', 'add' or 'null'. Setting it allocates or frees the gradients."""
@@ -147,7 +151,8 @@ class Parameter:
 
     @property
     def shape(self):
-        """Tuple with 0 (or -1 under NumPy shape semantics) for open dimensions, or None when unknown altogether."""
+        """Tuple with 0 (or -1 under NumPy shape semantics) for open dimensions, or None when
+        unknown altogether."""
         if self._shape is None:
             return None
         return tuple(d if d > 0 else -1 for d in self._shape) if is_np_shape() else tuple(max(d, 0) for d in self._shape)
@@ -169,13 +174,14 @@ class Parameter:
         """Storage type of the array: 'default', 'row_sparse' or 'csr'."""
         return self._stype
 
-    # -- initialisation ------------------------------------------------------------------------------------------
+    # -- initialisation ----------------------------------------------------------------------------
     def initialize(self, init=None, ctx=None, default_init=None, force_reinit=False):
         """Allocate the arrays on every context and fill them.
 
-        `init` takes precedence over the Parameter's own initializer, which takes precedence over `default_init` (Uniform).
-        With open dimensions the work is deferred to the first forward pass, if the Parameter allows that;
-        otherwise ValueError. An initialised Parameter is left alone, with a warning, unless `force_reinit`.
+        `init` takes precedence over the Parameter's own initializer, which takes precedence over
+        `default_init` (Uniform). With open dimensions the work is deferred to the first forward
+        pass, if the Parameter allows that; otherwise ValueError. An initialised Parameter is left
+        alone, with a warning, unless `force_reinit`.
         """
         if self._data is not None and not force_reinit:
             warnings.warn(f'[gluon.Parameter] {self.name!r} is already initialised and stays as it is; '
@@ -197,7 +203,8 @@ class Parameter:
         self._finish_deferred_init()
 
     def _finish_deferred_init(self):
-        """Allocate and fill the arrays once the shape is known; nothing happens when no initialisation is pending."""
+        """Allocate and fill the arrays once the shape is known; nothing happens when no
+        initialisation is pending."""
         if not self._deferred_init:
             return
         init, ctx, default_init, data = self._deferred_init
@@ -215,7 +222,8 @@ class Parameter:
             self._init_impl(data, ctx, own)
 
     def _init_impl(self, data, ctx_list, own=False):
-        """Take `data` as the value on every context of `ctx_list`; `own`: nobody else holds it, so one context can have it itself."""
+        """Take `data` as the value on every context of `ctx_list`; `own`: nobody else holds it, so
+        one context can have it itself."""
         self._ctx_list = list(ctx_list)
         with profiler.memory_of(self.name):
             self._data = [data if own and len(self._ctx_list) == 1 and c == data.context else data.copyto(c) for c in self._ctx_list]
@@ -240,8 +248,8 @@ class Parameter:
     def _load_init(self, data, ctx, cast_dtype=False, dtype_source='current'):
         """Take an array from a file: checks shape and dtype, then initialises or overwrites.
 
-        `cast_dtype` converts between the dtypes of file and Parameter; `dtype_source` says whose dtype stays.
-        AssertionError when they do not fit.
+        `cast_dtype` converts between the dtypes of file and Parameter; `dtype_source` says whose
+        dtype stays. AssertionError when they do not fit.
         """
         if self._shape is not None:
             fits = len(self._shape) == len(data.shape) and all(
@@ -281,7 +289,7 @@ class Parameter:
             f'[gluon.load] contexts {ctx} given for {self.name!r}; it is initialised on {self.list_ctx()}')
         self.set_data(data)
 
-    # -- reading -------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
     def _explain_missing(self):
         """Raise what fits a Parameter without arrays."""
         if self._deferred_init:
@@ -312,8 +320,9 @@ class Parameter:
                                'row_sparse_data() and list_row_sparse_data() are accepted')
 
     def data(self, ctx=None):
-        """The array on `ctx` (default: the only context, or the current one). DeferredInitializationError while its
-        shape is open, RuntimeError before `initialize` or on another context."""
+        """The array on `ctx` (default: the only context, or the current one).
+        DeferredInitializationError while its shape is open, RuntimeError before `initialize` or on
+        another context."""
         if self._data is None:
             self._explain_missing()
         if self._stype != 'default':
@@ -364,7 +373,8 @@ class Parameter:
         return self._data
 
     def row_sparse_data(self, row_id):
-        """The rows `row_id` (1-D integer NDArray) as a row_sparse array on row_id's context, fetched from the Trainer's store."""
+        """The rows `row_id` (1-D integer NDArray) as a row_sparse array on row_id's context,
+        fetched from the Trainer's store."""
         return self._pick(self._row_sparse_arrays(row_id, 'row_sparse_data()'), row_id.context)
 
     def list_row_sparse_data(self, row_id):
@@ -380,9 +390,10 @@ class Parameter:
                                    wd_mult=self.wd_mult, init=self.init, stype=self._stype)
         return self._var
 
-    # -- writing -------------------------------------------------------------------------------------------------
+    # -- writing -----------------------------------------------------------------------------------
     def set_data(self, data):
-        """Copy `data` (an array of this shape) to every context; before initialisation it becomes the initial value."""
+        """Copy `data` (an array of this shape) to every context; before initialisation it becomes
+        the initial value."""
         self.shape = tuple(data.shape)
         if self._data is None:
             if not self._deferred_init:
@@ -403,7 +414,8 @@ class Parameter:
                 nd.zeros(g.shape, stype=g.stype, ctx=g.context, dtype=g.dtype).copyto(g)
 
     def reset_ctx(self, ctx):
-        """Move to `ctx` (a Context or a list), keeping the value: the mean over the present contexts."""
+        """Move to `ctx` (a Context or a list), keeping the value: the mean over the present
+        contexts."""
         ctx = _as_ctx_list(ctx)
         if self._data is not None:
             value = self._reduce()
@@ -416,7 +428,8 @@ class Parameter:
             raise ValueError(f'[gluon.Parameter] {self.name!r} cannot be moved to {ctx} before it is initialised')
 
     def _reduce(self):
-        """The value of this Parameter on the CPU: its mean over contexts, or the stored rows of a sparse one."""
+        """The value of this Parameter on the CPU: its mean over contexts, or the stored rows of a
+        sparse one."""
         cpu = context_mod.cpu()
         if self._stype != 'default' and self._trainer is not None:
             rows = nd.arange(0, self._shape[0], dtype='int64', ctx=cpu)
@@ -461,7 +474,8 @@ class _FixedValue(initializer.Initializer):
 
 
 class Constant(Parameter):
-    """A Parameter that is never trained: `value` (NDArray or nested list) is its data from `initialize` on, `grad_req` is 'null'."""
+    """A Parameter that is never trained: `value` (NDArray or nested list) is its data from
+    `initialize` on, `grad_req` is 'null'."""
 
     def __init__(self, name, value):
         if not isinstance(value, nd.NDArray):

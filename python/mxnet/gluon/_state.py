@@ -1,4 +1,5 @@
-"""What blocks keep beside Parameters and children, as a value that can be compared: whether a forward changed it, and how it was."""
+"""What blocks keep beside Parameters and children, as a value that can be compared: whether a
+forward changed it, and how it was."""
 import random
 from collections import deque
 
@@ -19,12 +20,14 @@ def is_own_attribute(name):
 
 
 def is_ours(block):
-    """True for the package's own layers: what they keep, such as the number of a step, is theirs to renew."""
+    """True for the package's own layers: what they keep, such as the number of a step, is theirs to
+    renew."""
     return type(block).__module__.startswith('mxnet.')
 
 
 def token(value, depth=0):
-    """Something that is equal for a value that holds the same as before: containers by what is in them, everything else by identity."""
+    """Something that is equal for a value that holds the same as before: containers by what is in
+    them, everything else by identity."""
     kind = type(value)
     if value is None or kind in (int, float, str, bool, bytes, complex):
         return kind, value
@@ -52,7 +55,8 @@ def token(value, depth=0):
 
 
 class Snapshot:
-    """Attributes of `blocks` and the states of Python's and NumPy's global random generators, as they were when this was made."""
+    """Attributes of `blocks` and the states of Python's and NumPy's global random generators, as
+    they were when this was made."""
 
     def __init__(self, blocks):
         self._attributes = [(b, {k: v for k, v in b.__dict__.items() if k not in _OWN}) for b in blocks]

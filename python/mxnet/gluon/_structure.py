@@ -7,11 +7,13 @@ from ..symbol import Symbol
 
 __all__ = ['flatten', 'regroup', 'describe', 'rebuild', 'ARRAY']
 
-# A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a list or tuple.
+# A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a
+# list or tuple.
 
 
 def flatten(args, what):
-    """(flat list, description) of `args`; ValueError when something else than arrays, symbols, None, lists and tuples is inside.
+    """(flat list, description) of `args`; ValueError when something else than arrays, symbols,
+    None, lists and tuples is inside.
 
     `what` ('input' or 'output') appears in the message.
     """
@@ -50,14 +52,16 @@ def regroup(flat, description):
     return build(description)
 
 
-# -- any Python value: arrays in lists, tuples and dicts, beside numbers, texts and whatever else can be compared by value
+# -- any Python value: arrays in lists, tuples and dicts, beside numbers, texts and whatever else
+# can be compared by value
 
 ARRAY = '<array>'
 _CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), np.generic, np.dtype, type, Context, range)
 
 
 def describe(value, arrays):
-    """What `value` is, hashable, with ARRAY where an NDArray is (appended to `arrays`). TypeError for what cannot be compared by value.
+    """What `value` is, hashable, with ARRAY where an NDArray is (appended to `arrays`). TypeError
+    for what cannot be compared by value.
 
     >>> describe([3, {'a': None}], [])
     (<class 'list'>, ((<class 'int'>, 3), (<class 'dict'>, ('a',), ((<class 'NoneType'>, None),))))
@@ -78,7 +82,8 @@ def describe(value, arrays):
 
 
 def rebuild(described, arrays):
-    """The value that `describe` described, with the next of the iterator `arrays` in each array's place."""
+    """The value that `describe` described, with the next of the iterator `arrays` in each array's
+    place."""
     if described is ARRAY or described == ARRAY:
         return next(arrays)
     kind = described[0]

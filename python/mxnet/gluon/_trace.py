@@ -1,4 +1,5 @@
-"""Graphs of hybridized blocks: recorded from `forward` by deferred compute or from `hybrid_forward` on symbols, and called with arrays."""
+"""Graphs of hybridized blocks: recorded from `forward` by deferred compute or from `hybrid_forward`
+on symbols, and called with arrays."""
 import re
 import threading
 import warnings
@@ -19,7 +20,8 @@ _tracing = threading.RLock()   # recording marks the arrays of Parameters, which
 
 
 class _Plain(threading.local):
-    """`on` while compiled blocks of this thread are to run operator by operator: during tracing and shape completion."""
+    """`on` while compiled blocks of this thread are to run operator by operator: during tracing and
+    shape completion."""
     on = 0
 
     def __enter__(self):
@@ -33,7 +35,8 @@ plain = _Plain()
 
 
 def input_context(flat):
-    """The context of the first NDArray, preferring one that is not the CPU; None without any NDArray."""
+    """The context of the first NDArray, preferring one that is not the CPU; None without any
+    NDArray."""
     first = None
     for arg in flat:
         if isinstance(arg, NDArray):
@@ -56,7 +59,8 @@ def blocks_below(block):
 
 
 def input_names(described):
-    """Names of the variables for the arrays of a description of arguments: data, or data0, data1, ..., where None has a number too."""
+    """Names of the variables for the arrays of a description of arguments: data, or data0, data1,
+    ..., where None has a number too."""
     leaves = []
 
     def walk(d):
@@ -73,7 +77,8 @@ def input_names(described):
 
 
 def signature(described, arrays):
-    """Everything that a graph may depend on: (nesting and other arguments, shapes, ranks, dtypes, devices, mode)."""
+    """Everything that a graph may depend on: (nesting and other arguments, shapes, ranks, dtypes,
+    devices, mode)."""
     return (described, tuple(a.shape for a in arrays), tuple(a.ndim for a in arrays), tuple(a._dtype_id for a in arrays),
             tuple(a._ctx_ids for a in arrays), set_mode(None, None))
 
@@ -98,11 +103,14 @@ class _Watching:
 
 
 def record(block, args, kwargs, arrays, variables):
-    """(output symbol, description of the outputs, {variable: array} of arrays from outside, what was read) of ``block.forward(*args, **kwargs)``.
+    """(output symbol, description of the outputs, {variable: array} of arrays from outside, what
+    was read) of ``block.forward(*args, **kwargs)``.
 
-    Nothing is computed. Parameters below `block` must be initialised. Raises TraceStopped, and whatever `forward` raises.
+    Nothing is computed. Parameters below `block` must be initialised. Raises TraceStopped, and
+    whatever `forward` raises.
     """
-    # Fresh handles: an input that is also a Parameter, or is given twice, must not lose its own variable.
+    # Fresh handles: an input that is also a Parameter, or is given twice, must not lose its own
+    # variable.
     inputs = [a._detach() for a in arrays]
     found = []
     described = describe((args, kwargs), found)
@@ -136,7 +144,8 @@ def record(block, args, kwargs, arrays, variables):
 
 
 def compose(block, args, variables, described):
-    """(output symbol, nesting of the outputs, what was read, why the graph is not to be compiled or None) of ``block.hybrid_forward(symbol, *args)``."""
+    """(output symbol, nesting of the outputs, what was read, why the graph is not to be compiled or
+    None) of ``block.hybrid_forward(symbol, *args)``."""
     params = {key: p.var() for key, p in block._reg_params.items()}
     with _Watching() as seen:
         seen.raises = False    # symbols have no values to go wrong with; the graph also serves to infer shapes and to be exported
@@ -172,7 +181,8 @@ class Trace:
 
     @property
     def num_plain(self):
-        """The number of arguments when all are single arrays and the graph serves every such call; -1 otherwise."""
+        """The number of arguments when all are single arrays and the graph serves every such call;
+        -1 otherwise."""
         if self.reads or self.guards or self.full is None:
             return -1
         described = self.full[0]
@@ -183,7 +193,8 @@ class Trace:
         return re.sub(r'_dc\d+', '', self.out.tojson())
 
     def compile(self, flags, params, name):
-        """Make the CachedOp. `params` are the Parameters below by name; ValueError when the graph reads anything else."""
+        """Make the CachedOp. `params` are the Parameters below by name; ValueError when the graph
+        reads anything else."""
         position = {v.name: i for i, v in enumerate(self.variables)}
         inputs = self.out.list_inputs()
         used = set(inputs)
@@ -204,8 +215,8 @@ class Trace:
         return tuple(None if isinstance(a, int) else a if isinstance(a, NDArray) else a.data(ctx) for a in self.args)
 
     def _prepare(self, block, flat, ctx):
-        """For a graph that reads one input once: (arguments before it, arguments after it, None); otherwise (arguments with None for data, (),
-        [(place, position of data)])."""
+        """For a graph that reads one input once: (arguments before it, arguments after it, None);
+        otherwise (arguments with None for data, (), [(place, position of data)])."""
         try:
             arrays = self.arguments(ctx)
         except DeferredInitializationError:
@@ -339,7 +350,8 @@ class Traces:
 
 
 def guards_of(blocks):
-    """(block, attribute, token) of the small containers that users' blocks keep: they can change without an attribute being set."""
+    """(block, attribute, token) of the small containers that users' blocks keep: they can change
+    without an attribute being set."""
     from ._state import is_own_attribute
     found = []
     for b in blocks:
@@ -350,7 +362,8 @@ def guards_of(blocks):
 
 
 def traced_safely(block, make):
-    """(what `make()` returns, None), or (None, why not) where a graph cannot have what forward does; whatever forward changed is put back then."""
+    """(what `make()` returns, None), or (None, why not) where a graph cannot have what forward
+    does; whatever forward changed is put back then."""
     snapshot = Snapshot(blocks_below(block))
     try:
         made = make()

@@ -1,4 +1,5 @@
-"""HybridBlock: a Block whose computation is also a graph, so that it can be compiled, exported and have its shapes inferred."""
+"""HybridBlock: a Block whose computation is also a graph, so that it can be compiled, exported and
+have its shapes inferred."""
 import inspect
 import json
 import warnings
@@ -29,17 +30,21 @@ class HybridBlock(Block):
 
     Subclasses define one of
 
-    * ``hybrid_forward(self, F, x, *args, **params)``: F is `mx.nd` or `mx.sym`, `params` are the Parameters that are attributes
-      of this block;
-    * ``forward(self, x, *args)``, on NDArrays only, with ``self.weight.data()``: its graph is recorded by deferred compute. A block
-      of this kind whose own Parameters have open dimensions also defines ``infer_shape(self, x, *args)``, which sets their shapes.
+    * ``hybrid_forward(self, F, x, *args, **params)``: F is `mx.nd` or `mx.sym`, `params` are the
+      Parameters that are attributes of this block;
+    * ``forward(self, x, *args)``, on NDArrays only, with ``self.weight.data()``: its graph is
+      recorded by deferred compute. A block of this kind whose own Parameters have open dimensions
+      also defines ``infer_shape(self, x, *args)``, which sets their shapes.
 
     All children must be HybridBlocks.
 
-    A graph that is recorded from Python code holds operators only. What the code reads beside them (shapes, dtypes, devices, the mode of autograd, arguments
-    that are no arrays, attributes of blocks) is noted, and the graph serves calls where all of that is the same; others record another one, and the 32 that
-    were used last are kept. Code that reads values, changes attributes, draws Python's random numbers, writes into its inputs or switches autograd runs
-    operator by operator, with one warning. Globals, closures, clocks and files are not watched: they stay as the graph was recorded.
+    A graph that is recorded from Python code holds operators only. What the code reads beside them
+    (shapes, dtypes, devices, the mode of autograd, arguments that are no arrays, attributes of
+    blocks) is noted, and the graph serves calls where all of that is the same; others record
+    another one, and the 32 that were used last are kept. Code that reads values, changes
+    attributes, draws Python's random numbers, writes into its inputs or switches autograd runs
+    operator by operator, with one warning. Globals, closures, clocks and files are not watched:
+    they stay as the graph was recorded.
     """
 
     _traces_forward = False    # this class defines forward and no hybrid_forward
@@ -69,7 +74,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
 
     def _note_change(self, name, value):
-        """An attribute is set: what was recorded with the old value is out of date; a graph cannot do it."""
+        """An attribute is set: what was recorded with the old value is out of date; a graph cannot
+        do it."""
         if is_ours(self) and name in _STEPS:
             return
         if watch.on:
@@ -83,7 +89,8 @@ class HybridBlock(Block):
                 block._by_operator = {}
 
     def _adopt(self, param):
-        # In the style without name scopes, `self.weight = Parameter(shape=...)` is how a block gets its Parameters.
+        # In the style without name scopes, `self.weight = Parameter(shape=...)` is how a block gets
+        # its Parameters.
         if self._traces_forward and not getattr(param, '_in_dict', False):
             param._in_dict = True
             if not param.name.startswith(self.prefix):
@@ -102,7 +109,7 @@ class HybridBlock(Block):
         for outer in list(self.__dict__.get('_inside_of') or ()):
             outer._clear_cached_op()
 
-    # -- switching -----------------------------------------------------------------------------------------------
+    # -- switching ---------------------------------------------------------------------------------
     def hybridize(self, active=True, backend=None, clear=True, static_alloc=False, static_shape=False, inline_limit=2,
                   forward_bulk_size=None, backward_bulk_size=None, **kwargs):
         """Switch compilation on or off here and in all children.
@@ -142,7 +149,8 @@ class HybridBlock(Block):
 
     def optimize_for(self, x, *args, backend=None, clear=False, static_alloc=False, static_shape=False, inline_limit=2,
                      forward_bulk_size=None, backward_bulk_size=None, **kwargs):
-        """Hybridize, trace with these inputs and partition the graph with `backend`, without computing the outputs."""
+        """Hybridize, trace with these inputs and partition the graph with `backend`, without
+        computing the outputs."""
         if not backend:
             raise ValueError('[gluon.optimize_for] no backend given; the name of a graph partitioner is accepted')
         self.hybridize(True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size, **kwargs)
@@ -168,7 +176,8 @@ class HybridBlock(Block):
         return self._traces.last.op if self._traces.last is not None else None
 
     def register_op_hook(self, callback, monitor_all=False):
-        """Call `callback(name, operator, array)` for the operators of the compiled graph; what it raises, the call of the block raises."""
+        """Call `callback(name, operator, array)` for the operators of the compiled graph; what it
+        raises, the call of the block raises."""
         self._op_hook = (callback, monitor_all)
         self._attach_op_hook()
         super().register_op_hook(callback, monitor_all)
@@ -184,7 +193,7 @@ class HybridBlock(Block):
         self._clear_cached_op()
         super().cast(dtype)
 
-    # -- graph ---------------------------------------------------------------------------------------------------
+    # -- graph -------------------------------------------------------------------------------------
     def _get_graph(self, *args, **kwargs):
         """(input variables, output symbol) for these arguments."""
         arrays = []
@@ -196,7 +205,8 @@ class HybridBlock(Block):
         return self._cached_graph
 
     def _compose_graph(self, args, described):
-        """Set `_cached_graph` from `hybrid_forward` on symbols; why it is not to be compiled, or None."""
+        """Set `_cached_graph` from `hybrid_forward` on symbols; why it is not to be compiled, or
+        None."""
         mode = set_mode(None, None)
         if not self._cached_graph or self._cached_in != (described, mode):
             variables = [symbol.var(n) for n in _trace.input_names(described)]
@@ -205,7 +215,8 @@ class HybridBlock(Block):
         return self._cached_out[2] if len(self._cached_out) > 2 else None
 
     def _record_graph(self, args, kwargs, arrays, described):
-        """Record the graph for these arguments; a Trace that is not compiled. Raises TraceStopped, and whatever the computation raises."""
+        """Record the graph for these arguments; a Trace that is not compiled. Raises TraceStopped,
+        and whatever the computation raises."""
         full = _trace.signature(described, arrays)
         if not self._must_trace():
             why = self._compose_graph(args, described)
@@ -274,7 +285,8 @@ class HybridBlock(Block):
             self._clear_cached_op()
 
     def _trace_for(self, args, kwargs):
-        """The compiled graph for these arguments, which there is none for yet; None when they cannot have one."""
+        """The compiled graph for these arguments, which there is none for yet; None when they
+        cannot have one."""
         arrays = []
         described = describe((args, kwargs) if kwargs else args, arrays)
         trace, why = _trace.traced_safely(self, lambda: self._record_graph(args, kwargs, arrays, described))
@@ -305,10 +317,11 @@ class HybridBlock(Block):
         Parameters
         ----------
         args : NDArray
-            Inputs, for which the block is called once first (in the present modes of autograd). Without them the plan of the last call is explained,
-            its inputs taken as zeros.
+            Inputs, for which the block is called once first (in the present modes of autograd).
+            Without them the plan of the last call is explained, its inputs taken as zeros.
         path : str, optional
-            Where to write it, in the form that the name ends in: ``.html`` (a page that needs nothing else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
+            Where to write it, in the form that the name ends in: ``.html`` (a page that needs
+            nothing else), ``.svg`` (the arena over time), ``.txt`` or ``.json``.
         runs : int
             How often the plan is run, node by node and on copies, to time it; 0: not at all.
 
@@ -338,7 +351,8 @@ class HybridBlock(Block):
         return explanation
 
     def _partition(self, trace, params, flat):
-        """Let the partitioner rewrite the graph; Parameters that it adds or replaces become Parameters of this block."""
+        """Let the partitioner rewrite the graph; Parameters that it adds or replaces become
+        Parameters of this block."""
         variables, out = trace.variables, trace.out
         ctx = _input_context(flat)
         arg_names, aux_names = set(out.list_arguments()), set(out.list_auxiliary_states())
@@ -406,9 +420,10 @@ class HybridBlock(Block):
         """The outputs, operator by operator here; children run as they are hybridized."""
         return self.forward(*args, **kwargs) if self._traces_forward else self._run_hybrid_forward(_input_context(list(_leaves(args))), *args)
 
-    # -- computation ---------------------------------------------------------------------------------------------
+    # -- computation -------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
-        """Run the pre-hooks, the computation and the hooks. Keyword arguments go to the parameters of that name."""
+        """Run the pre-hooks, the computation and the hooks. Keyword arguments go to the parameters
+        of that name."""
         if kwargs and not self._traces_forward:
             args, kwargs = self._by_position(args, kwargs), {}
         if (len(args) == self._plain_inputs and self._compiles_all and not self._forward_hooks and not self._forward_pre_hooks
@@ -440,7 +455,8 @@ class HybridBlock(Block):
         return out
 
     def _by_position(self, args, kwargs):
-        """`args` with what `kwargs` gives to parameters of `hybrid_forward` behind them; TypeError for other names."""
+        """`args` with what `kwargs` gives to parameters of `hybrid_forward` behind them; TypeError
+        for other names."""
         own = self.forward if type(self).forward is not HybridBlock.forward else self.hybrid_forward
         names = [p for p in inspect.signature(own).parameters.values()
                  if p.name not in self._reg_params and p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
@@ -513,10 +529,11 @@ class HybridBlock(Block):
         """The computation, in operators of `F` (`mx.nd` or `mx.sym`); defined by subclasses."""
         raise NotImplementedError(f'[gluon.HybridBlock] {type(self).__name__} defines neither hybrid_forward nor forward')
 
-    # -- files ---------------------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------------------
     def export(self, path, epoch=0, remove_amp_cast=True):
-        """Write `path`-symbol.json and `path`-%04d.params (names with arg: and aux:), for SymbolBlock.imports, Module and the C
-        predict API. RuntimeError unless the block is hybridized and has run once. Returns both file names."""
+        """Write `path`-symbol.json and `path`-%04d.params (names with arg: and aux:), for
+        SymbolBlock.imports, Module and the C predict API. RuntimeError unless the block is
+        hybridized and has run once. Returns both file names."""
         if not self._cached_graph:
             why = next(iter(self._by_operator.values()), None)
             raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; ' + (f'it runs operator by operator: {why}' if why else 'call hybridize() and run it once before'))

@@ -1,5 +1,6 @@
-"""Losses. Unless said otherwise, `label` is reshaped to the shape of `pred`, `weight` (a number) and `sample_weight` (an array that
-broadcasts against the loss) multiply the loss, and the result is its mean over all axes but `batch_axis`: shape (batch size,)."""
+"""Losses. Unless said otherwise, `label` is reshaped to the shape of `pred`, `weight` (a number)
+and `sample_weight` (an array that broadcasts against the loss) multiply the loss, and the result is
+its mean over all axes but `batch_axis`: shape (batch size,)."""
 import math
 import numbers
 
@@ -11,7 +12,8 @@ __all__ = ['Loss', 'L2Loss', 'L1Loss', 'SigmoidBinaryCrossEntropyLoss', 'Sigmoid
 
 
 def _apply_weighting(F, loss, weight=None, sample_weight=None):
-    """`loss` times `sample_weight`, an array that broadcasts, and `weight`, a number; AssertionError for a weight that is none."""
+    """`loss` times `sample_weight`, an array that broadcasts, and `weight`, a number;
+    AssertionError for a weight that is none."""
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is None:
@@ -26,7 +28,8 @@ def _reshape_like(F, x, y):
 
 
 class Loss(HybridBlock):
-    """Base class: `weight` is a number or None, `batch_axis` the axis of the samples. Subclasses define hybrid_forward."""
+    """Base class: `weight` is a number or None, `batch_axis` the axis of the samples. Subclasses
+    define hybrid_forward."""
 
     def __init__(self, weight, batch_axis, **kwargs):
         super().__init__(**kwargs)
@@ -46,7 +49,8 @@ class Loss(HybridBlock):
 
 
 def _logistic_loss(F, pred, label):
-    """-log of the probability that sigmoid(pred) gives to `label` in {0, 1}; stable for large |pred|."""
+    """-log of the probability that sigmoid(pred) gives to `label` in {0, 1}; stable for
+    large |pred|."""
     return F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type='softrelu')
 
 
@@ -72,7 +76,8 @@ class L1Loss(Loss):
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
-    """-(label log p + (1 - label) log(1 - p)), with p = sigmoid(pred), or p = pred for `from_sigmoid`.
+    """-(label log p + (1 - label) log(1 - p)), with p = sigmoid(pred), or p = pred for
+    `from_sigmoid`.
 
     `pos_weight` (broadcasts against label) multiplies the first term.
     """
@@ -104,8 +109,8 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 class SoftmaxCrossEntropyLoss(Loss):
     """-log softmax(pred)[label] along `axis`.
 
-    `sparse_label`: labels are class indices with the shape of pred without `axis`; otherwise probabilities with the shape of pred.
-    `from_logits`: pred already holds log-probabilities.
+    `sparse_label`: labels are class indices with the shape of pred without `axis`; otherwise
+    probabilities with the shape of pred. `from_logits`: pred already holds log-probabilities.
     """
 
     def __init__(self, axis=-1, sparse_label=True, from_logits=False, weight=None, batch_axis=0, **kwargs):
@@ -128,8 +133,9 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence: the sum, and not the mean, of label * (log label - pred) over all axes but `batch_axis`. pred holds
-    log-probabilities, or, without `from_logits`, what log_softmax along `axis` turns into them."""
+    """Kullback-Leibler divergence: the sum, and not the mean, of label * (log label - pred) over
+    all axes but `batch_axis`. pred holds log-probabilities, or, without `from_logits`, what
+    log_softmax along `axis` turns into them."""
 
     def __init__(self, from_logits=True, axis=-1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -144,10 +150,12 @@ class KLDivLoss(Loss):
 
 
 class CTCLoss(Loss):
-    """Connectionist temporal classification (Graves et al., 2006), blank = the last class; result of shape (batch size,).
+    """Connectionist temporal classification (Graves et al., 2006), blank = the last class; result
+    of shape (batch size,).
 
-    pred: (N, T, C) for `layout` 'NTC' or (T, N, C) for 'TNC', before softmax. label: (N, L) for `label_layout` 'NT', padded with -1, or
-    (L, N) for 'TN'. `pred_lengths` and `label_lengths`: (N,), optional.
+    pred: (N, T, C) for `layout` 'NTC' or (T, N, C) for 'TNC', before softmax. label: (N, L) for
+    `label_layout` 'NT', padded with -1, or (L, N) for 'TN'. `pred_lengths` and `label_lengths`:
+    (N,), optional.
     """
 
     def __init__(self, layout='NTC', label_layout='NT', weight=None, **kwargs):
@@ -173,7 +181,8 @@ class CTCLoss(Loss):
 
 
 class HuberLoss(Loss):
-    """Quadratic near 0, linear beyond `rho`: |d| - rho / 2 for |d| > rho, d^2 / (2 rho) otherwise, d = label - pred."""
+    """Quadratic near 0, linear beyond `rho`: |d| - rho / 2 for |d| > rho, d^2 / (2 rho) otherwise,
+    d = label - pred."""
 
     def __init__(self, rho=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -210,7 +219,8 @@ class SquaredHingeLoss(Loss):
 
 
 class LogisticLoss(Loss):
-    """log(1 + exp(-pred * label)) for `label_format` 'signed' (labels -1 and 1); 'binary' has labels 0 and 1."""
+    """log(1 + exp(-pred * label)) for `label_format` 'signed' (labels -1 and 1); 'binary' has
+    labels 0 and 1."""
 
     def __init__(self, weight=None, batch_axis=0, label_format='signed', **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -226,7 +236,8 @@ class LogisticLoss(Loss):
 
 
 class TripletLoss(Loss):
-    """max(0, margin + sum((positive - pred)^2 - (negative - pred)^2)), the sum over all axes but `batch_axis`."""
+    """max(0, margin + sum((positive - pred)^2 - (negative - pred)^2)), the sum over all axes but
+    `batch_axis`."""
 
     def __init__(self, margin=1, weight=None, batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -239,9 +250,9 @@ class TripletLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Negative log-likelihood of counts `target` under Poisson(rate): rate - target log rate, rate = exp(pred) for `from_logits`
-    and pred otherwise. `compute_full` adds Stirling's approximation of log(target!) where target > 1. The result is the mean over
-    all elements."""
+    """Negative log-likelihood of counts `target` under Poisson(rate): rate - target log rate, rate
+    = exp(pred) for `from_logits` and pred otherwise. `compute_full` adds Stirling's approximation
+    of log(target!) where target > 1. The result is the mean over all elements."""
 
     def __init__(self, weight=None, from_logits=True, batch_axis=0, compute_full=False, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -255,7 +266,8 @@ class PoissonNLLLoss(Loss):
         else:
             loss = pred - target * F.log(pred + epsilon)
         if self._compute_full:
-            # Below 2 the approximation is not used; log(max(target, 1)) keeps 0 * log(0) out of the sum.
+            # Below 2 the approximation is not used; log(max(target, 1)) keeps 0 * log(0) out of the
+            # sum.
             safe = F.maximum(target, 1.0)
             stirling = safe * F.log(safe) - safe + 0.5 * F.log(2 * safe * math.pi)
             loss = loss + stirling * (target > 1)
@@ -263,8 +275,9 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label = -1, 0 elsewhere; the cosine along the last axis.
-    The result is not averaged: shape (number of cosines, 1)."""
+    """1 - cos(input1, input2) where label = 1, max(0, cos(input1, input2) - margin) where label =
+    -1, 0 elsewhere; the cosine along the last axis. The result is not averaged: shape (number of
+    cosines, 1)."""
 
     def __init__(self, weight=None, batch_axis=0, margin=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)
@@ -281,9 +294,9 @@ class CosineEmbeddingLoss(Loss):
 
 
 class SDMLLoss(Loss):
-    """Smoothed deep metric learning: rows of x1 and x2, both (N, D), with the same index belong together and all others do not; the
-    loss is the divergence between softmax(-squared distances) and labels smoothed by `smoothing_parameter`
-    (Bonadiman et al., 2019)."""
+    """Smoothed deep metric learning: rows of x1 and x2, both (N, D), with the same index belong
+    together and all others do not; the loss is the divergence between softmax(-squared distances)
+    and labels smoothed by `smoothing_parameter` (Bonadiman et al., 2019)."""
 
     def __init__(self, smoothing_parameter=0.3, weight=1., batch_axis=0, **kwargs):
         super().__init__(weight, batch_axis, **kwargs)

@@ -1,4 +1,5 @@
-"""ParameterDict: the Parameters of a block by full name, with sharing and the .params file formats."""
+"""ParameterDict: the Parameters of a block by full name, with sharing and the .params file
+formats."""
 from collections import OrderedDict
 
 import numpy as np
@@ -11,7 +12,8 @@ __all__ = ['ParameterDict']
 
 
 def strip_arg_aux(arrays):
-    """{name: array} of a file without the `arg:` and `aux:` marks that `export` and `save_checkpoint` write."""
+    """{name: array} of a file without the `arg:` and `aux:` marks that `export` and
+    `save_checkpoint` write."""
     return {k[4:] if k.startswith(('arg:', 'aux:')) else k: v for k, v in arrays.items()}
 
 
@@ -72,10 +74,11 @@ class ParameterDict:
         return None
 
     def get(self, name, **kwargs):
-        """The Parameter `prefix + name`, made with `kwargs` if neither this dict nor the shared one has it.
+        """The Parameter `prefix + name`, made with `kwargs` if neither this dict nor the shared one
+        has it.
 
-        For one that exists, every attribute in `kwargs` has to agree with it (open dimensions are filled in from either side);
-        AssertionError otherwise.
+        For one that exists, every attribute in `kwargs` has to agree with it (open dimensions are
+        filled in from either side); AssertionError otherwise.
         """
         name = self._prefix + name
         param = self._find(name)
@@ -100,8 +103,8 @@ class ParameterDict:
         return param
 
     def get_constant(self, name, value=None):
-        """The Constant `prefix + name`. KeyError when it does not exist and no `value` is given; AssertionError when it
-        exists with another value or as a trainable Parameter."""
+        """The Constant `prefix + name`. KeyError when it does not exist and no `value` is given;
+        AssertionError when it exists with another value or as a trainable Parameter."""
         name = self._prefix + name
         param = self._find(name)
         if param is None:
@@ -117,14 +120,16 @@ class ParameterDict:
         return param
 
     def update(self, other):
-        """Take in all Parameters of `other`; AssertionError when a name stands for two different Parameters."""
+        """Take in all Parameters of `other`; AssertionError when a name stands for two different
+        Parameters."""
         for name, param in other.items():
             assert self._params.get(name, param) is param, (
                 f'[gluon.ParameterDict] both dictionaries have a Parameter {name!r}, and they differ; distinct names are accepted')
         self._params.update(other.items())
 
     def initialize(self, init=None, ctx=None, verbose=False, force_reinit=False):
-        """Initialise every Parameter on `ctx`; `init` (default Uniform) serves those without an initializer of their own."""
+        """Initialise every Parameter on `ctx`; `init` (default Uniform) serves those without an
+        initializer of their own."""
         if init is None:
             init = initializer.Uniform()
         if verbose:
@@ -153,7 +158,8 @@ class ParameterDict:
             setattr(param, name, value)
 
     def save(self, filename, strip_prefix=''):
-        """Write all Parameters as {full name without `strip_prefix`: array}; ValueError when a name does not begin with it."""
+        """Write all Parameters as {full name without `strip_prefix`: array}; ValueError when a name
+        does not begin with it."""
         arrays = OrderedDict()
         for param in self.values():
             if not param.name.startswith(strip_prefix):
@@ -166,8 +172,9 @@ class ParameterDict:
              dtype_source='current'):
         """Read a file written by `save`, `HybridBlock.export` or `Module.save_checkpoint`.
 
-        `restore_prefix` is put in front of the saved names. AssertionError for a Parameter that the file lacks unless
-        `allow_missing`, and for a saved name that is not here unless `ignore_extra`.
+        `restore_prefix` is put in front of the saved names. AssertionError for a Parameter that the
+        file lacks unless `allow_missing`, and for a saved name that is not here unless
+        `ignore_extra`.
         """
         if restore_prefix:
             self._check_restore_prefix(restore_prefix)

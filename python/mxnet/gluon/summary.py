@@ -35,8 +35,8 @@ def _product(shape):
 
 
 def print_summary(net, inputs):
-    """Run `inputs` through `net` with a hook on every block, then print. AssertionError when a block is compiled, because its
-    children do not run one by one then."""
+    """Run `inputs` through `net` with a hook on every block, then print. AssertionError when a
+    block is compiled, because its children do not run one by one then."""
     rows, handles, seen, number = [], [], {}, [0]
     totals = dict(total=0, trainable=0, shared=0)
 

@@ -14,8 +14,9 @@ __all__ = ['SymbolBlock']
 
 
 class SymbolBlock(HybridBlock):
-    """Runs the graph `outputs` (a Symbol or a list) on `inputs` (one or several variable Symbols). All other variables of the graph
-    become Parameters, taken from the ParameterDict `params` where it has them, auxiliary states with grad_req 'null'.
+    """Runs the graph `outputs` (a Symbol or a list) on `inputs` (one or several variable Symbols).
+    All other variables of the graph become Parameters, taken from the ParameterDict `params` where
+    it has them, auxiliary states with grad_req 'null'.
     """
 
     def __init__(self, outputs, inputs, params=None):

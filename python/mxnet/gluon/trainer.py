@@ -1,4 +1,5 @@
-"""Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are several copies of them."""
+"""Trainer: applies an optimizer to Parameters after backward, through a kvstore when there are
+several copies of them."""
 from .. import kvstore as kvs, optimizer as opt
 from .._files import load_states, write_file
 from .parameter import Parameter, ParameterDict
@@ -13,8 +14,8 @@ class Trainer:
     Parameters
     ----------
     params : ParameterDict, dict or list of Parameter
-        Usually `net.collect_params()`. RuntimeError when `initialize` was not called (shapes may still be open), AssertionError when they
-        are on different contexts.
+        Usually `net.collect_params()`. RuntimeError when `initialize` was not called (shapes may
+        still be open), AssertionError when they are on different contexts.
     optimizer : str or Optimizer
     optimizer_params : dict, optional
         Arguments of an optimizer given by name.
@@ -23,7 +24,8 @@ class Trainer:
     compression_params : dict, optional
         Gradient compression, for stores that have it.
     update_on_kvstore : bool, optional
-        Whether the optimizer runs on the store. Default: MXNET_UPDATE_ON_KVSTORE, where that is possible and there is more than one copy.
+        Whether the optimizer runs on the store. Default: MXNET_UPDATE_ON_KVSTORE, where that is
+        possible and there is more than one copy.
     """
 
     def __init__(self, params, optimizer, optimizer_params=None, kvstore='device', compression_params=None, update_on_kvstore=None):
@@ -53,7 +55,7 @@ class Trainer:
         self._kvstore_params = {'kvstore': kvstore, 'update_on_kvstore': update_on_kvstore}
         self._reset_kvstore()
 
-    # -- setting up ----------------------------------------------------------------------------------------------
+    # -- setting up --------------------------------------------------------------------------------
     def _check_contexts(self):
         contexts = None
         for param in self._params:
@@ -151,7 +153,8 @@ class Trainer:
         self._params_to_init = waiting
 
     def _follow_contexts(self):
-        """The Parameters were moved (reset_ctx): another store, and the optimizer's states where the Parameters are."""
+        """The Parameters were moved (reset_ctx): another store, and the optimizer's states where
+        the Parameters are."""
         states = self._own_updaters()[0].get_states(dump_optimizer=False)
         self._reset_kvstore()
         self._init_kvstore()
@@ -179,7 +182,7 @@ class Trainer:
         if self._params_to_init:
             self._init_params()
 
-    # -- settings ------------------------------------------------------------------------------------------------
+    # -- settings ----------------------------------------------------------------------------------
     @property
     def learning_rate(self):
         """The present learning rate, from the scheduler when the optimizer has one."""
@@ -200,11 +203,13 @@ class Trainer:
             raise UserWarning('[gluon.Trainer] the optimizer has no learning rate')
         self._optimizer.set_learning_rate(lr)
 
-    # -- steps ---------------------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
     def step(self, batch_size, ignore_stale_grad=False):
-        """Sum the gradients over contexts and machines, then update with them divided by `batch_size`.
+        """Sum the gradients over contexts and machines, then update with them divided by
+        `batch_size`.
 
-        `ignore_stale_grad` leaves alone, without the warning, Parameters whose gradient backward did not touch since the last step.
+        `ignore_stale_grad` leaves alone, without the warning, Parameters whose gradient backward
+        did not touch since the last step.
         """
         self._rescale(self._scale / batch_size)
         self._prepare()
@@ -212,7 +217,8 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def allreduce_grads(self):
-        """Only sum the gradients over contexts and machines (then `update`, e.g. after clipping). Not with update_on_kvstore."""
+        """Only sum the gradients over contexts and machines (then `update`, e.g. after clipping).
+        Not with update_on_kvstore."""
         self._prepare()
         assert not (self._kvstore is not None and self._update_on_kvstore), (
             '[gluon.Trainer] allreduce_grads() called while the optimizer runs on the kvstore; '
@@ -278,7 +284,7 @@ class Trainer:
             if indices:
                 updater(indices, gradients, weights)
 
-    # -- sparse --------------------------------------------------------------------------------------------------
+    # -- sparse ------------------------------------------------------------------------------------
     def _row_sparse_pull(self, parameter, out, row_id, full_idx=False):
         """Fetch rows of a row_sparse Parameter from the store into the arrays `out`."""
         self._prepare()
@@ -290,7 +296,8 @@ class Trainer:
             self._kvstore.row_sparse_pull(index, out=out, row_ids=row_id, priority=-index)
 
     def _forget_store_values(self, parameter):
-        """`parameter` is about to be overwritten: the store takes its value again at the next step."""
+        """`parameter` is about to be overwritten: the store takes its value again at the next
+        step."""
         if self._kv_initialized and self._kvstore is not None and parameter not in self._params_to_init:
             if self._update_on_kvstore and self._distributed:
                 raise RuntimeError(f'[gluon.Trainer] set_data on {parameter.name!r} whose value lives on the servers; '
@@ -302,7 +309,7 @@ class Trainer:
                 if states is not None:
                     self._take_states(states)
 
-    # -- files ---------------------------------------------------------------------------------------------------
+    # -- files -------------------------------------------------------------------------------------
     def save_states(self, fname):
         """Write the optimizer and its states to a file."""
         self._prepare()
@@ -313,7 +320,8 @@ class Trainer:
         write_file(fname, self._updaters[0].get_states(dump_optimizer=True))
 
     def load_states(self, fname):
-        """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present Parameters."""
+        """Read what `save_states` wrote; the optimizer becomes the one in the file, for the present
+        Parameters."""
         self._prepare()
         if self._update_on_kvstore and getattr(self._kvstore, '_updater', None) is None:
             self._kvstore.load_optimizer_states(fname)   # a store from outside keeps them

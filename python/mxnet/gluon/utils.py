@@ -1,4 +1,5 @@
-"""Splitting batches over contexts, clipping gradients, downloading files, and small helpers of this package."""
+"""Splitting batches over contexts, clipping gradients, downloading files, and small helpers of this
+package."""
 import os
 import weakref
 
@@ -12,8 +13,8 @@ __all__ = ['split_data', 'split_and_load', 'clip_global_norm', 'check_sha1', 'do
 def split_data(data, num_slice, batch_axis=0, even_split=True):
     """Cut an NDArray into `num_slice` parts along `batch_axis`.
 
-    ValueError when the axis is not divisible, unless even_split=False: then the first parts have one element more than the others,
-    which are empty when there are more parts than elements.
+    ValueError when the axis is not divisible, unless even_split=False: then the first parts have
+    one element more than the others, which are empty when there are more parts than elements.
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
@@ -41,8 +42,9 @@ def split_and_load(data, ctx_list, batch_axis=0, even_split=True):
 def clip_global_norm(arrays, max_norm, check_isfinite=True):
     """Scale `arrays` in place so that the 2-norm of all of them together is at most `max_norm`.
 
-    Returns the norm before clipping: a float, with a warning when it is not finite; an NDArray of shape (1,), without
-    waiting for the device, when check_isfinite=False. (Pascanu et al., "On the difficulty of training recurrent neural networks", 2013.)
+    Returns the norm before clipping: a float, with a warning when it is not finite; an NDArray of
+    shape (1,), without waiting for the device, when check_isfinite=False. (Pascanu et al., "On the
+    difficulty of training recurrent neural networks", 2013.)
     """
     assert len(arrays) > 0, '[gluon.clip_global_norm] an empty list given; at least one array is accepted'
     ctx = arrays[0].context
@@ -92,9 +94,10 @@ def _fetch(url, target, verify_ssl):
 def download(url, path=None, overwrite=False, sha1_hash=None, retries=5, verify_ssl=True):
     """Fetch `url` (http://, https:// or file://) and return the path of the local file.
 
-    `path` is a file, a folder, or None for the last part of the URL. A file that is there already, with the right `sha1_hash` if
-    one is given, is not fetched again unless `overwrite`. The bytes arrive in a temporary file beside the target, which is
-    renamed when complete, so that readers never see half a file. After `retries` failures the last error is raised.
+    `path` is a file, a folder, or None for the last part of the URL. A file that is there already,
+    with the right `sha1_hash` if one is given, is not fetched again unless `overwrite`. The bytes
+    arrive in a temporary file beside the target, which is renamed when complete, so that readers
+    never see half a file. After `retries` failures the last error is raised.
     """
     import uuid
     last = url.split('/')[-1]
@@ -160,7 +163,8 @@ def _brief_print_list(names, limit=7):
 
 
 class HookHandle:
-    """Returned by register_*_hook; `detach` removes the hook, and so does leaving a `with` block."""
+    """Returned by register_*_hook; `detach` removes the hook, and so does leaving a `with`
+    block."""
 
     _next_id = 0
 

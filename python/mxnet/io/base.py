@@ -9,7 +9,8 @@ __all__ = ["DataBatch", "DataDesc", "DataIter"]
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
-    """Name, shape, dtype and layout of one of an iterator's arrays; equal to the pair (name, shape).
+    """Name, shape, dtype and layout of one of an iterator's arrays; equal to the pair (name,
+    shape).
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_list(shapes, types):
-        """Descriptions from pairs of name and shape, and pairs of name and dtype (None: float32)."""
+        """Descriptions from pairs of name and shape, and pairs of name and dtype (None:
+        float32)."""
         if types is None:
             return [DataDesc(*pair) for pair in shapes]
         types = dict(types)
@@ -83,8 +85,8 @@ class DataBatch:
 
 
 class DataIter:
-    """Base of the iterators. A subclass defines :meth:`next`, or :meth:`iter_next` and the `get` methods; and
-    :meth:`reset`, `provide_data` and `provide_label` (lists of :class:`DataDesc`).
+    """Base of the iterators. A subclass defines :meth:`next`, or :meth:`iter_next` and the `get`
+    methods; and :meth:`reset`, `provide_data` and `provide_label` (lists of :class:`DataDesc`).
 
     Parameters
     ----------

@@ -77,7 +77,8 @@ class ResizeIter(_OverIterators):
 
 
 class _Prefetcher:
-    """A thread that is one batch ahead of its reader. What the iterator raises is raised for the reader."""
+    """A thread that is one batch ahead of its reader. What the iterator raises is raised for the
+    reader."""
 
     def __init__(self, iterator):
         self._requests = queue.SimpleQueue()
@@ -190,14 +191,15 @@ class NDArrayIter(DataIter):
     Parameters
     ----------
     data : NDArray, numpy.ndarray, h5py.Dataset, list of them, or dict of str to them
-        Arrays with the same first dimension. NumPy arrays become float32, NDArrays keep their dtype.
+        Arrays with the same first dimension. NumPy arrays become float32, NDArrays keep their
+        dtype.
     label : the same, optional
     batch_size : int
     shuffle : bool
         Another order for each pass, from NumPy's random generator.
     last_batch_handle : {'pad', 'discard', 'roll_over'}
-        What becomes of instances that do not fill a batch: filled up from the beginning, left out, or put in front of the
-        next pass.
+        What becomes of instances that do not fill a batch: filled up from the beginning, left out,
+        or put in front of the next pass.
     data_name, label_name : str
         Names of single arrays.
     layout : str
@@ -206,7 +208,8 @@ class NDArrayIter(DataIter):
     Raises
     ------
     ValueError, TypeError
-        if an array is shorter than the first or there is none, or an option is not one of those above.
+        if an array is shorter than the first or there is none, or an option is not one of those
+        above.
     """
 
     def __init__(self, data, label=None, batch_size=1, shuffle=False, last_batch_handle="pad", data_name="data",
@@ -365,8 +368,8 @@ class CSVIter(DataIter):
         Shape of a label.
     batch_size : int
     round_batch : bool
-        Fill the last batch with the first instances, and begin the next pass after those. If not, its end keeps what the
-        batch before had.
+        Fill the last batch with the first instances, and begin the next pass after those. If not,
+        its end keeps what the batch before had.
     dtype : {'float32', 'int32', 'int64'}
     data_name, label_name : str
     prefetch_buffer, ctx

@@ -48,7 +48,8 @@ def _flag(name, value):
 
 
 class MNISTIter(DataIter):
-    """Batches of the MNIST files: images of 28 x 28 with values from 0 to 255/256, and their digits.
+    """Batches of the MNIST files: images of 28 x 28 with values from 0 to 255/256, and their
+    digits.
 
     Instances that do not fill a batch are left out.
 
@@ -70,8 +71,8 @@ class MNISTIter(DataIter):
         Of the images; float32 by default.
     data_name, label_name : str
     prefetch_buffer, ctx, input_shape, data_shape
-        Accepted as in MXNet 1.x and without effect: `flat` says the shape, and :class:`PrefetchingIter` reads ahead. Any other
-        argument is ignored with a warning.
+        Accepted as in MXNet 1.x and without effect: `flat` says the shape, and
+        :class:`PrefetchingIter` reads ahead. Any other argument is ignored with a warning.
 
     Raises
     ------

@@ -7,8 +7,8 @@ __all__ = ["KVStoreBase", "TestStore"]
 class KVStoreBase:
     """Interface of the stores that a Trainer or Module can synchronise parameters with.
 
-    A store from outside subclasses it and enters itself with ``@KVStoreBase.register``; ``create`` then knows it by the
-    name of its class in lower case.
+    A store from outside subclasses it and enters itself with ``@KVStoreBase.register``; ``create``
+    then knows it by the name of its class in lower case.
     """
 
     OPTIMIZER = "optimizer"
@@ -21,7 +21,8 @@ class KVStoreBase:
         raise NotImplementedError(f"[{type(self).__name__}] broadcast is not defined")
 
     def pushpull(self, key, value, out=None, priority=0):
-        """Add up `value` over devices and workers, and give the sum to the arrays `out` (None: to `value`)."""
+        """Add up `value` over devices and workers, and give the sum to the arrays `out` (None: to
+        `value`)."""
         raise NotImplementedError(f"[{type(self).__name__}] pushpull is not defined")
 
     def set_optimizer(self, optimizer):
@@ -34,7 +35,8 @@ class KVStoreBase:
         raise NotImplementedError("[KVStoreBase] is_capable is not defined")
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
-        """Write the states of the store's optimizer to a file, and with `dump_optimizer` the optimizer itself."""
+        """Write the states of the store's optimizer to a file, and with `dump_optimizer` the
+        optimizer itself."""
         raise NotImplementedError(f"[{type(self).__name__}] save_optimizer_states is not defined")
 
     def load_optimizer_states(self, fname):
@@ -70,7 +72,8 @@ class KVStoreBase:
 
 @KVStoreBase.register
 class TestStore(KVStoreBase):
-    """A store of one process that only copies and adds: an example, and what tests of training loops use ('teststore')."""
+    """A store of one process that only copies and adds: an example, and what tests of training
+    loops use ('teststore')."""
 
     def broadcast(self, key, value, out, priority=0):
         for target in out if isinstance(out, (list, tuple)) else (out,):
@@ -87,7 +90,8 @@ class TestStore(KVStoreBase):
 
     @staticmethod
     def is_capable(capability):
-        """Whether the store has a capability (it has not that of optimizers); raises ValueError for one that is unknown."""
+        """Whether the store has a capability (it has not that of optimizers); raises ValueError for
+        one that is unknown."""
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return False
         raise ValueError(f"[kvstore] Unknown capability: {capability}; known is {KVStoreBase.OPTIMIZER!r}")

@@ -16,7 +16,8 @@ _public_home(globals(), ["KVStoreBase", "TestStore"])
 
 
 def _load_packaged_nccl():
-    """Load the NCCL that NVIDIA's Python package brings, where the loader does not look; the native library finds it by its name then."""
+    """Load the NCCL that NVIDIA's Python package brings, where the loader does not look; the native
+    library finds it by its name then."""
     if not runtime.Features().is_enabled("NCCL"):
         return
     for folder in sys.path:
@@ -34,7 +35,8 @@ def create(name="local"):
     Parameters
     ----------
     name : str
-        'local': sums on the CPU; 'device': sums on the devices; 'nccl': sums between GPUs by NVIDIA's NCCL; or the name of a registered store.
+        'local': sums on the CPU; 'device': sums on the devices; 'nccl': sums between GPUs by
+        NVIDIA's NCCL; or the name of a registered store.
 
     Raises
     ------

@@ -16,7 +16,8 @@ _StrUpdater = ctypes.CFUNCTYPE(None, ctypes.c_char_p, NDArrayHandle, NDArrayHand
 
 
 class _Arguments:
-    """Keys and arrays, flattened for the C functions; `ex` is the ending of the function for the kind of keys."""
+    """Keys and arrays, flattened for the C functions; `ex` is the ending of the function for the
+    kind of keys."""
 
     def __init__(self, key, value):
         keys, arrays = [], []
@@ -48,8 +49,8 @@ class _Arguments:
 class KVStore(KVStoreBase):
     """A store of the native library; :func:`create` makes them.
 
-    A key is an int or a str, the same kind for all keys of a store. A value is an NDArray or a list of them, one for each
-    device: they are added up.
+    A key is an int or a str, the same kind for all keys of a store. A value is an NDArray or a list
+    of them, one for each device: they are added up.
 
     >>> kv = mx.kv.create('local')
     >>> kv.init('weight', mx.nd.ones((2, 2)))
@@ -79,12 +80,14 @@ class KVStore(KVStoreBase):
             raise error
 
     def init(self, key, value):
-        """Give first values to keys, once for each key. With several workers the first one's count."""
+        """Give first values to keys, once for each key. With several workers the first one's
+        count."""
         args = _Arguments(key, value)
         self._call("MXKVStoreInit", args, *args.head(), args.handles)
 
     def push(self, key, value, priority=0):
-        """Add up values, and replace what is stored by the sum; or hand the sum to the updater, if there is one.
+        """Add up values, and replace what is stored by the sum; or hand the sum to the updater, if
+        there is one.
 
         Parameters
         ----------
@@ -97,7 +100,8 @@ class KVStore(KVStoreBase):
         self._call("MXKVStorePush", args, *args.head(), args.handles, ctypes.c_int(priority))
 
     def pull(self, key, out=None, priority=0, ignore_sparse=True):
-        """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are row_sparse."""
+        """Copy what is stored into the arrays `out`; with `ignore_sparse` leave out keys that are
+        row_sparse."""
         if out is None:
             raise CheckedValueError("[kvstore] pull needs the arrays to copy to, in out")
         args = _Arguments(key, out)
@@ -117,7 +121,8 @@ class KVStore(KVStoreBase):
                    ctypes.c_int(priority))
 
     def row_sparse_pull(self, key, out=None, priority=0, row_ids=None):
-        """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids for each array."""
+        """Copy the rows `row_ids` of what is stored into row_sparse arrays `out`; one array of ids
+        for each array."""
         if out is None or row_ids is None:
             raise CheckedValueError("[kvstore] row_sparse_pull needs the arrays to copy to and the rows to copy")
         if isinstance(row_ids, NDArray):
@@ -170,7 +175,8 @@ class KVStore(KVStoreBase):
         errors = self._updater_errors           # not self: the store must not keep itself alive
 
         def call(key, pushed, stored, _):
-            # An exception can't pass through C: it is raised again when the call that led here returns.
+            # An exception can't pass through C: it is raised again when the call that led here
+            # returns.
             try:
                 updater(key if isinstance(key, int) else py_str(key), NDArray(NDArrayHandle(pushed)),
                         NDArray(NDArrayHandle(stored)))
@@ -182,7 +188,8 @@ class KVStore(KVStoreBase):
         check_call(_LIB.MXKVStoreSetUpdaterEx(self.handle, *self._updater_callbacks, None))
 
     def save_optimizer_states(self, fname, dump_optimizer=False):
-        """Write the states of the updater to a file, and with `dump_optimizer` the optimizer itself."""
+        """Write the states of the updater to a file, and with `dump_optimizer` the optimizer
+        itself."""
         self._need_updater("save")
         write_file(fname, self._updater.get_states(dump_optimizer))
 

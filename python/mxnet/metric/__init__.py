@@ -1,7 +1,7 @@
 """Measures of how good predictions are, accumulated over batches.
 
-Every metric keeps two totals: a local one, which a logger may restart in the middle of an epoch (`reset_local`), and a
-global one over the epoch.
+Every metric keeps two totals: a local one, which a logger may restart in the middle of an epoch
+(`reset_local`), and a global one over the epoch.
 """
 from ..base import public_home as _public_home
 from . import base, classification, regression

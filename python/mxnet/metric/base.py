@@ -10,7 +10,8 @@ __all__ = ["CompositeEvalMetric", "CustomMetric", "EvalMetric", "alias", "check_
 
 
 def check_label_shapes(labels, preds, wrap=False, shape=False):
-    """Raise ValueError unless there are as many labels as predictions (`shape`: unless their shapes are the same).
+    """Raise ValueError unless there are as many labels as predictions (`shape`: unless their shapes
+    are the same).
 
     With `wrap` single arrays become lists of one. Returns labels and predictions.
     """
@@ -38,7 +39,8 @@ def _pairs(labels, preds):
 
 
 class EvalMetric:
-    """Base of the metrics: a sum divided by a number of instances. A subclass defines :meth:`update`.
+    """Base of the metrics: a sum divided by a number of instances. A subclass defines
+    :meth:`update`.
 
     Parameters
     ----------
@@ -47,8 +49,8 @@ class EvalMetric:
     output_names, label_names : list of str, optional
         Which predictions and labels :meth:`update_dict` uses; all of them when None.
     **kwargs
-        Further parameters, kept for :meth:`get_config`. ``has_global_stats=True`` says that `update` keeps the global
-        totals too.
+        Further parameters, kept for :meth:`get_config`. ``has_global_stats=True`` says that
+        `update` keeps the global totals too.
     """
 
     def __init__(self, name, output_names=None, label_names=None, **kwargs):
@@ -72,7 +74,8 @@ class EvalMetric:
         raise NotImplementedError(f"[{type(self).__name__}] update is not defined")
 
     def update_dict(self, label, pred):
-        """:meth:`update` from dictionaries of arrays by name, as `output_names` and `label_names` say."""
+        """:meth:`update` from dictionaries of arrays by name, as `output_names` and `label_names`
+        say."""
         preds = list(pred.values()) if self.output_names is None else [pred[name] for name in self.output_names]
         labels = list(label.values()) if self.label_names is None else [label[name] for name in self.label_names]
         self.update(labels, preds)
@@ -132,7 +135,8 @@ _create = registry.get_create_func(EvalMetric, "metric")
 
 
 def create(metric, *args, **kwargs):
-    """A metric from its name, from a function ``(label, pred) -> value``, or a composite from a list of such.
+    """A metric from its name, from a function ``(label, pred) -> value``, or a composite from a
+    list of such.
 
     An instance is returned as it is; other arguments go to the constructor.
     """
@@ -252,5 +256,6 @@ class CustomMetric(EvalMetric):
 
 
 def np(numpy_feval, name=None, allow_extra_outputs=False):
-    """A :class:`CustomMetric` of a function of NumPy arrays (label, pred), under the function's name."""
+    """A :class:`CustomMetric` of a function of NumPy arrays (label, pred), under the function's
+    name."""
     return CustomMetric(numpy_feval, name, allow_extra_outputs)

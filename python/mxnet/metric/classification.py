@@ -57,7 +57,8 @@ class TopKAccuracy(EvalMetric):
 
 
 class _BinaryClassificationMetrics:
-    """True and false positives and negatives since the local and the full reset, and what is made of them.
+    """True and false positives and negatives since the local and the full reset, and what is made
+    of them.
 
     Name and attributes are those of 1.x, whose pickles hold it.
     """
@@ -137,7 +138,8 @@ class _BinaryClassificationMetrics:
         tp, fp, tn, fn = self._cells("global_" if use_global else "")
         if not tp + fp + tn + fn:
             return 0.
-        # An empty row or column of the table makes the numerator zero as well: its factor counts as one.
+        # An empty row or column of the table makes the numerator zero as well: its factor counts as
+        # one.
         denominator = math.prod(float(f) for f in (tp + fp, tp + fn, tn + fp, tn + fn) if f)
         return (float(tp) * tn - float(fp) * fn) / math.sqrt(denominator)
 
@@ -153,7 +155,8 @@ class _BinaryClassificationMetrics:
 
 
 class _BinaryMetric(EvalMetric):
-    """A measure of a 2 by 2 table: the mean over updates ('macro') or of one table of all instances ('micro')."""
+    """A measure of a 2 by 2 table: the mean over updates ('macro') or of one table of all instances
+    ('micro')."""
 
     def __init__(self, name, output_names, label_names, average):
         if average not in ("macro", "micro"):
@@ -161,7 +164,8 @@ class _BinaryMetric(EvalMetric):
         self._start(average, _BinaryClassificationMetrics())
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    # A subclass keeps the two under the names that they have in 1.x: _start(average, counts), _parts().
+    # A subclass keeps the two under the names that they have in 1.x: _start(average, counts),
+    # _parts().
     def _measure(self, counts, use_global):
         raise NotImplementedError
 
@@ -190,8 +194,8 @@ class _BinaryMetric(EvalMetric):
 class F1(_BinaryMetric):
     """Harmonic mean of precision and recall of class 1, of two classes.
 
-    Labels have shape (n,), predictions (n, 2). `average`: 'macro' is the mean of the values of all updates, 'micro' the
-    value of all instances together.
+    Labels have shape (n,), predictions (n, 2). `average`: 'macro' is the mean of the values of all
+    updates, 'micro' the value of all instances together.
     """
 
     def __init__(self, name="f1", output_names=None, label_names=None, average="macro"):
@@ -228,7 +232,8 @@ class MCC(_BinaryMetric):
 
 
 class _Portable:
-    """Pickles an array by its values: NumPy 2 writes names that the NumPy of MXNet 1.x does not know."""
+    """Pickles an array by its values: NumPy 2 writes names that the NumPy of MXNet 1.x does not
+    know."""
 
     def __init__(self, array):
         self._array = array
@@ -343,7 +348,8 @@ class Perplexity(EvalMetric):
 @alias("ce")
 @register
 class CrossEntropy(EvalMetric):
-    """Mean of ``-log(probability of the right class + eps)``; labels (n,), predictions (n, classes)."""
+    """Mean of ``-log(probability of the right class + eps)``; labels (n,), predictions (n,
+    classes)."""
 
     def __init__(self, eps=1e-12, name="cross-entropy", output_names=None, label_names=None):
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)

@@ -9,7 +9,8 @@ __all__ = ["Caffe", "Loss", "MAE", "MSE", "PearsonCorrelation", "RMSE", "Torch"]
 
 
 class _ErrorMetric(EvalMetric):
-    """The mean over updates of an error of real-valued predictions, which have the shape of the labels."""
+    """The mean over updates of an error of real-valued predictions, which have the shape of the
+    labels."""
 
     def __init__(self, name, output_names, label_names):
         super().__init__(name, output_names, label_names, has_global_stats=True)
@@ -62,7 +63,8 @@ class RMSE(_ErrorMetric):
 
 
 class _Comoments:
-    """Means, variances and covariance of two series that arrive in parts (Chan, Golub and LeVeque, 1979)."""
+    """Means, variances and covariance of two series that arrive in parts (Chan, Golub and LeVeque,
+    1979)."""
 
     def __init__(self):
         self.n = 0
@@ -91,7 +93,8 @@ class _Comoments:
 class PearsonCorrelation(EvalMetric):
     """Pearson's correlation of labels and predictions of the same shape.
 
-    `average`: 'macro' is the mean of the correlations of all updates, 'micro' the correlation of all elements together.
+    `average`: 'macro' is the mean of the correlations of all updates, 'micro' the correlation of
+    all elements together.
     """
 
     def __init__(self, name="pearsonr", output_names=None, label_names=None, average="macro"):
@@ -116,7 +119,8 @@ class PearsonCorrelation(EvalMetric):
         self._local = _Comoments()
 
     def update_variance(self, new_values, *aggregate):
-        """Count, mean and sum of squared deviations after `new_values` have joined those in `aggregate`."""
+        """Count, mean and sum of squared deviations after `new_values` have joined those in
+        `aggregate`."""
         count, mean, squares = aggregate
         new_values = _numpy(new_values).astype(numpy.float64).ravel()
         n = new_values.size

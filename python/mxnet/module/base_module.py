@@ -17,7 +17,8 @@ __all__ = ["BaseModule"]
 
 
 def _check_input_names(symbol, names, typename, throw):
-    """Complain of `names` that are no arguments of the symbol: a ValueError, or a warning without `throw`."""
+    """Complain of `names` that are no arguments of the symbol: a ValueError, or a warning without
+    `throw`."""
     arguments = symbol.list_arguments()
     for name in names:
         if name in arguments:
@@ -58,8 +59,8 @@ def _parse_data_desc(data_names, label_names, data_shapes, label_shapes):
 class BaseModule:
     """A network with the machinery to train it and to predict with it.
 
-    It goes through states: made, bound (`bind`: memory for given shapes), with parameters (`init_params`), with an
-    optimizer (`init_optimizer`). :meth:`fit` goes through all of them.
+    It goes through states: made, bound (`bind`: memory for given shapes), with parameters
+    (`init_params`), with an optimizer (`init_optimizer`). :meth:`fit` goes through all of them.
 
     Parameters
     ----------
@@ -77,7 +78,8 @@ class BaseModule:
         self._total_exec_bytes = 0
 
     def _need(self, *states):
-        """Raise an error, both an AssertionError and a RuntimeError, unless the module is in all of these states."""
+        """Raise an error, both an AssertionError and a RuntimeError, unless the module is in all of
+        these states."""
         calls = {"binded": "bind", "params_initialized": "init_params", "optimizer_initialized": "init_optimizer",
                  "for_training": "bind with for_training=True", "inputs_need_grad": "bind with inputs_need_grad=True"}
         for state in states:
@@ -174,7 +176,8 @@ class BaseModule:
         Returns
         -------
         NDArray, or list of NDArray
-            The output, or a list of outputs; with ``merge_batches=False`` a list of lists of outputs, one per batch.
+            The output, or a list of outputs; with ``merge_batches=False`` a list of lists of
+            outputs, one per batch.
 
         Raises
         ------
@@ -247,7 +250,8 @@ class BaseModule:
             for name, value in values:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - tic)
-            # The copies on the devices differ where each updates its own: all go on from the same values.
+            # The copies on the devices differ where each updates its own: all go on from the same
+            # values.
             arg_params_, aux_params_ = self.get_params()
             self.set_params(arg_params_, aux_params_)
             _multiple_callbacks(epoch_end_callback, epoch, self.symbol, arg_params_, aux_params_)
@@ -262,7 +266,8 @@ class BaseModule:
     def _fit_epoch(self, outer, epoch, train_data, eval_metric, batch_end_callback, monitor, sparse_row_id_fn):
         """One pass over the training data. Returns the metric's names and values at its end.
 
-        Callbacks get the variables of `fit`, `outer`, and of this pass, under the names that 1.9.1 has for them.
+        Callbacks get the variables of `fit`, `outer`, and of this pass, under the names that 1.9.1
+        has for them.
         """
         data_iter = iter(train_data)
         next_data_batch = next(data_iter, None)
@@ -341,8 +346,8 @@ class BaseModule:
         force_init : bool
             Also if it has been done.
         allow_extra : bool
-            Let the dictionaries have values that the network does not need. They are left out in any case; with
-            ``allow_missing=True`` and without this, :meth:`set_params` complains.
+            Let the dictionaries have values that the network does not need. They are left out in
+            any case; with ``allow_missing=True`` and without this, :meth:`set_params` complains.
         """
         raise NotImplementedError()
 
@@ -359,7 +364,8 @@ class BaseModule:
         nd.save(fname, arrays)
 
     def load_params(self, fname):
-        """Read the parameters from a file; raises ValueError if it is not one that :meth:`save_params` wrote."""
+        """Read the parameters from a file; raises ValueError if it is not one that
+        :meth:`save_params` wrote."""
         self.set_params(*_split_params(nd.load(fname), fname))
 
     def get_states(self, merge_multi_context=True):
@@ -391,7 +397,8 @@ class BaseModule:
             self.logger.warning("sparse_row_id_fn is not used by %s", type(self).__name__)
 
     def forward(self, data_batch, is_train=None):
-        """A forward pass; with ``is_train=None`` in training mode if the module is bound for training."""
+        """A forward pass; with ``is_train=None`` in training mode if the module is bound for
+        training."""
         raise NotImplementedError()
 
     def backward(self, out_grads=None):
@@ -399,11 +406,13 @@ class BaseModule:
         raise NotImplementedError()
 
     def get_outputs(self, merge_multi_context=True):
-        """Outputs of the last forward pass; `merge_multi_context` joins those of several devices."""
+        """Outputs of the last forward pass; `merge_multi_context` joins those of several
+        devices."""
         raise NotImplementedError()
 
     def get_input_grads(self, merge_multi_context=True):
-        """Gradients of the data after the last backward pass; the module is bound with ``inputs_need_grad=True``."""
+        """Gradients of the data after the last backward pass; the module is bound with
+        ``inputs_need_grad=True``."""
         raise NotImplementedError()
 
     def update(self):

@@ -48,7 +48,8 @@ class BucketingModule(BaseModule):
         self._loaded_params = None      # until there is memory for them
 
     def _sym_gen(self, bucket_key):
-        """Symbol and names of a key. Automatic names start anew, so that the parameters of all keys match."""
+        """Symbol and names of a key. Automatic names start anew, so that the parameters of all keys
+        match."""
         with NameManager():
             return self._generate(bucket_key)
 
@@ -227,7 +228,8 @@ class BucketingModule(BaseModule):
 
     # -- files --
     def save_checkpoint(self, prefix, epoch, remove_amp_cast=False):
-        """Write the parameters, and the network of each key that has been used as ``prefix-KEY-symbol.json``.
+        """Write the parameters, and the network of each key that has been used as
+        ``prefix-KEY-symbol.json``.
 
         Keys that are integers are listed in ``prefix.buckets``.
         """
@@ -241,7 +243,8 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load(prefix, epoch, sym_gen=None, default_bucket_key=None, **kwargs):
-        """A module with parameters that :meth:`save_checkpoint` wrote; the other arguments go to the constructor."""
+        """A module with parameters that :meth:`save_checkpoint` wrote; the other arguments go to
+        the constructor."""
         if sym_gen is None or default_bucket_key is None:
             raise ValueError("[BucketingModule] sym_gen and default_bucket_key are needed: the networks come from there")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
@@ -251,7 +254,8 @@ class BucketingModule(BaseModule):
 
     @staticmethod
     def load_dict(sym_dict=None, sym_gen=None, default_bucket_key=None, arg_params=None, aux_params=None, **kwargs):
-        """A module with given parameters, and networks from `sym_gen` or from a dictionary of key to what it returns."""
+        """A module with given parameters, and networks from `sym_gen` or from a dictionary of key
+        to what it returns."""
         if sym_dict is None and sym_gen is None:
             raise ValueError("[BucketingModule] sym_dict or sym_gen is needed: the networks come from there")
         if default_bucket_key is None:

@@ -32,7 +32,8 @@ def _split_input_slice(batch_size, work_load_list):
 
 
 def _part(array, axis, part):
-    """A part of an array along the batch's axis; the array itself without one, or if the part is all of it."""
+    """A part of an array along the batch's axis; the array itself without one, or if the part is
+    all of it."""
     if axis < 0 or (part.start == 0 and part.stop == array.shape[axis]):
         return array
     if axis == 0:
@@ -41,7 +42,8 @@ def _part(array, axis, part):
 
 
 def _load(arrays, targets, axes, slices):
-    """Copy batch arrays to the devices: `targets` has a list of arrays, one per device, for each."""
+    """Copy batch arrays to the devices: `targets` has a list of arrays, one per device, for
+    each."""
     for array, on_devices, axis in zip(arrays, targets, axes):
         if isinstance(array, (list, tuple)):        # sliced by the caller
             for part, target in zip(array, on_devices):
@@ -52,7 +54,8 @@ def _load(arrays, targets, axes, slices):
 
 
 def _merge(arrays, axes):
-    """Join lists of arrays, one per device, along the batch's axis; the first device's is taken without one."""
+    """Join lists of arrays, one per device, along the batch's axis; the first device's is taken
+    without one."""
     merged = []
     for on_devices, axis in zip(arrays, axes):
         if axis < 0 or len(on_devices) == 1:

@@ -81,7 +81,8 @@ class Module(BaseModule):
     # -- files --
     @staticmethod
     def load(prefix, epoch, load_optimizer_states=False, **kwargs):
-        """A module from files that :meth:`save_checkpoint` wrote; `kwargs` go to the constructor."""
+        """A module from files that :meth:`save_checkpoint` wrote; `kwargs` go to the
+        constructor."""
         symbol, args, auxs = load_checkpoint(prefix, epoch)
         module = Module(symbol=symbol, **kwargs)
         module._arg_params = args
@@ -92,7 +93,8 @@ class Module(BaseModule):
         return module
 
     def save_checkpoint(self, prefix, epoch, save_optimizer_states=False, remove_amp_cast=True):
-        """Write ``prefix-symbol.json``, ``prefix-NNNN.params``, and ``prefix-NNNN.states`` if asked for."""
+        """Write ``prefix-symbol.json``, ``prefix-NNNN.params``, and ``prefix-NNNN.states`` if asked
+        for."""
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
         path = f"{prefix}-{epoch:04d}.params"
         self.save_params(path)

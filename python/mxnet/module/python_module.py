@@ -11,7 +11,8 @@ __all__ = ["PythonLossModule", "PythonModule"]
 class PythonModule(BaseModule):
     """Base of modules without parameters whose computation is Python code.
 
-    A subclass defines `forward`, `backward`, `get_outputs`, `get_input_grads` and `_compute_output_shapes`.
+    A subclass defines `forward`, `backward`, `get_outputs`, `get_input_grads` and
+    `_compute_output_shapes`.
 
     Parameters
     ----------
@@ -97,7 +98,8 @@ class PythonModule(BaseModule):
 
 
 class PythonLossModule(PythonModule):
-    """A loss at the end of a chain: its output is its input, and a function says what the gradient is.
+    """A loss at the end of a chain: its output is its input, and a function says what the gradient
+    is.
 
     Parameters
     ----------
@@ -107,7 +109,8 @@ class PythonLossModule(PythonModule):
         One each.
     logger : logging.Logger
     grad_func : callable
-        From scores and labels, NDArrays, to the gradient of the scores: an NDArray or a NumPy array.
+        From scores and labels, NDArrays, to the gradient of the scores: an NDArray or a NumPy
+        array.
     """
 
     def __init__(self, name="pyloss", data_names=("data",), label_names=("softmax_label",), logger=logging,

@@ -23,8 +23,9 @@ _context_of = {}   # (kind, number) -> Context; asked for by every compiled call
 class NDArray(NDArrayBase):
     """Multi-dimensional array on one device.
 
-    Operations return at once and run in the background; reading values (``asnumpy``, ``asscalar``, printing) waits for them and raises
-    what they failed with. Views made by slicing rows and by ``reshape`` share memory with the array.
+    Operations return at once and run in the background; reading values (``asnumpy``, ``asscalar``,
+    printing) waits for them and raises what they failed with. Views made by slicing rows and by
+    ``reshape`` share memory with the array.
     """
 
     __module__ = "mxnet.ndarray.ndarray"   # its home in 1.x, and where pickles look for it
@@ -103,7 +104,8 @@ class NDArray(NDArrayBase):
     # ---- values out
 
     def asnumpy(self):
-        """Copies the values to a NumPy array (bfloat16 arrives as float32). Waits for pending writes."""
+        """Copies the values to a NumPy array (bfloat16 arrives as float32). Waits for pending
+        writes."""
         number = self._dtype_id
         if number < 0:
             raise ValueError("[asnumpy] the array is empty (none)")
@@ -139,7 +141,8 @@ class NDArray(NDArrayBase):
         return _call("_copy", (self,)) if self._ctx_ids[0] < 3 else self.copyto(self.context)   # results of operators are in ordinary memory
 
     def copyto(self, other):
-        """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the target."""
+        """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the
+        target."""
         if isinstance(other, NDArrayBase):
             if other.handle == self.handle:
                 return other
@@ -189,7 +192,8 @@ class NDArray(NDArrayBase):
         return type(self)(handle) if handle.value else None
 
     def attach_grad(self, grad_req="write", stype=None):
-        """Makes the array a variable of autograd with a gradient of zeros; `grad_req`: 'write', 'add' or 'null'."""
+        """Makes the array a variable of autograd with a gradient of zeros; `grad_req`: 'write',
+        'add' or 'null'."""
         if stype not in (None, "default"):
             raise ValueError(f"[attach_grad] stype={stype!r}; accepted: 'default'")
         ctx = Context("cpu", 0) if self.context.device_type in ("cpu_shared", "cpu_pinned") else self.context   # as of results
@@ -198,7 +202,8 @@ class NDArray(NDArrayBase):
 
     @property
     def _fresh_grad(self):
-        """Whether a backward pass touched the gradient since this was last set to False; the Trainer's test for stale gradients."""
+        """Whether a backward pass touched the gradient since this was last set to False; the
+        Trainer's test for stale gradients."""
         state = ctypes.c_int()
         check_call(_LIB.MXNDArrayGetGradState(ctypes.c_void_p(self.handle), ctypes.byref(state)))
         return bool(state.value)
@@ -223,8 +228,8 @@ class NDArray(NDArrayBase):
     def reshape(self, *shape, **kwargs):
         """Array of another shape, sharing memory (while autograd records: as a recorded operation).
 
-        Codes in `shape`: 0 copies a dimension, -1 infers one, -2 copies the rest, -3 merges two, -4 splits one into the two sizes behind it.
-        ``reverse=True`` reads them from the right.
+        Codes in `shape`: 0 copies a dimension, -1 infers one, -2 copies the rest, -3 merges two, -4
+        splits one into the two sizes behind it. ``reverse=True`` reads them from the right.
         """
         if shape and "shape" in kwargs:
             raise TypeError("[reshape] got the shape twice, by position and by keyword")
@@ -284,7 +289,8 @@ class NDArray(NDArrayBase):
         return _call("transpose", (self,), axes=tuple(axes) if axes else None)
 
     def broadcast_to(self, shape):
-        """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0 keeps a dimension."""
+        """Array expanded to `shape`, which may have more dimensions, in front of the array's; 0
+        keeps a dimension."""
         shape = _as_shape(shape)
         missing = len(shape) - self.ndim
         array = self._reshape_exact((1,) * missing + self.shape) if missing > 0 else self
@@ -336,7 +342,8 @@ class NDArray(NDArrayBase):
 
     # ---- exchange
 
-    # The layout of 1.x: its pickles (optimizer states, datasets, ...) are read here, and ours there.
+    # The layout of 1.x: its pickles (optimizer states, datasets, ...) are read here, and ours
+    # there.
     def __reduce__(self):
         return type(self), (None,), self.__getstate__()
 
@@ -363,11 +370,13 @@ class NDArray(NDArrayBase):
             NDArrayBase.__init__(self, _shared_handle(moved))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`, which may be the CPU, want one.
+        """DLPack capsule that shares this array's memory, or holds a copy if `copy` or `dl_device`,
+        which may be the CPU, want one.
 
-        On a GPU the consumer's CUDA `stream` waits for what is under way on the array: None or 1 is the legacy default stream, 2 the per-thread one; with -1
-        nothing waits. Elsewhere it must be None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or later.
-        Raises BufferError for other devices, and for the CPU with ``copy=False``.
+        On a GPU the consumer's CUDA `stream` waits for what is under way on the array: None or 1 is
+        the legacy default stream, 2 the per-thread one; with -1 nothing waits. Elsewhere it must be
+        None, and the capsule comes after pending work. Versioned for consumers of DLPack 1.0 or
+        later. Raises BufferError for other devices, and for the CPU with ``copy=False``.
         """
         if is_deferred_compute():
             note(VALUE, self)
@@ -388,10 +397,13 @@ class NDArray(NDArrayBase):
 
     @property
     def __cuda_array_interface__(self):
-        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays have no such attribute.
+        """Address, shape and dtype of an array on a GPU, after pending work is done; other arrays
+        have no such attribute.
 
-        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry. With DLPack it is the consumer's stream that waits. The consumer keeps the array
-        object for as long as it uses the memory, which is used again when what is on the legacy default stream at the object's end has passed.
+        The `stream` is None, nothing to wait for: not every consumer (PyTorch) looks at that entry.
+        With DLPack it is the consumer's stream that waits. The consumer keeps the array object for
+        as long as it uses the memory, which is used again when what is on the legacy default stream
+        at the object's end has passed.
         """
         kind, _ = self._ctx_ids
         if kind != 2:

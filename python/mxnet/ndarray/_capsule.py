@@ -15,7 +15,8 @@ _free_unused_capsule = ctypes.cast(_LIB.MXNDArrayFreeDLPackCapsule, ctypes.c_voi
 
 
 def stream_number(stream, on_gpu, who, default):
-    """The consumer's or producer's `stream` as the library takes it; `default` stands for None on a GPU."""
+    """The consumer's or producer's `stream` as the library takes it; `default` stands for None on a
+    GPU."""
     if stream is None:
         return default if on_gpu else _HOST_WAITS
     if isinstance(stream, bool) or not hasattr(stream, "__index__"):
@@ -43,7 +44,8 @@ _lent = {}
 
 
 def lend(array):
-    """For consumers that hold the Python object `array` while they use its memory, and may drop it with kernels under way.
+    """For consumers that hold the Python object `array` while they use its memory, and may drop it
+    with kernels under way.
 
     As with DLPack, the memory is used again when these have passed.
     """

@@ -1,4 +1,5 @@
-"""Arrays out of nothing or out of other values, and functions of several arrays that are no operators of their own."""
+"""Arrays out of nothing or out of other values, and functions of several arrays that are no
+operators of their own."""
 import numpy as np
 
 from .. import _dtypes
@@ -14,8 +15,8 @@ __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full
 def array(source_array, ctx=None, dtype=None):
     """Array with the values of a list, number, NumPy array or NDArray.
 
-    `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x. Raises TypeError for what is no
-    rectangular collection of numbers.
+    `dtype` defaults to the source's for an NDArray and to float32 for everything else, as in 1.x.
+    Raises TypeError for what is no rectangular collection of numbers.
     """
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
@@ -35,7 +36,8 @@ def array(source_array, ctx=None, dtype=None):
 
 
 def from_numpy(ndarray, zero_copy=True, array_cls=NDArray):
-    """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes read-only."""
+    """Array from a NumPy array; with `zero_copy` it shares the memory, and the NumPy array becomes
+    read-only."""
     if not isinstance(ndarray, np.ndarray):
         raise error_class(TypeError, AttributeError)(f"[from_numpy] got a {type(ndarray).__name__}; accepted: a NumPy array")
     if not zero_copy:
@@ -61,7 +63,8 @@ def _filled(operator, shape, ctx, dtype, out=None, **params):
 
 
 def _out_of(function, kwargs):
-    """The argument `out`; `name` and attributes (`__layout__`), which cells give to either kind of zeros, mean nothing for an array."""
+    """The argument `out`; `name` and attributes (`__layout__`), which cells give to either kind of
+    zeros, mean nothing for an array."""
     unknown = [k for k in kwargs if k not in ("out", "name") and not k.startswith("__")]
     if unknown:
         raise TypeError(f"[{function}] got unexpected arguments {', '.join(unknown)}; accepted: out")
@@ -89,7 +92,8 @@ def ones(shape, ctx=None, dtype=None, **kwargs):
 
 
 def full(shape, val, ctx=None, dtype=mx_real_t, out=None):
-    """Array filled with `val`: a number, or an array or nested list that is broadcast to `shape`."""
+    """Array filled with `val`: a number, or an array or nested list that is broadcast to
+    `shape`."""
     if not np.isscalar(val):
         target = out if out is not None else empty(shape, ctx, dtype)
         target[:] = val
@@ -162,10 +166,12 @@ def histogram(a, bins=10, range=None):
 
 
 def waitall():
-    """Blocks until everything that was started is done; raises the first failure that nobody has seen."""
+    """Blocks until everything that was started is done; raises the first failure that nobody has
+    seen."""
     check_call(_LIB.MXNDArrayWaitAll())
 
 
 def split_v2(ary, indices_or_sections, axis=0, squeeze_axis=False):
-    """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple). Returns a list."""
+    """Splits an array along `axis` into equal sections (an int) or at given positions (a tuple).
+    Returns a list."""
     return NDArray.split_v2(ary, indices_or_sections, axis, squeeze_axis)

@@ -1,4 +1,5 @@
-"""Memory taken from and given to other libraries: DLPack capsules and ``__cuda_array_interface__``."""
+"""Memory taken from and given to other libraries: DLPack capsules and
+``__cuda_array_interface__``."""
 import ctypes
 
 import numpy as np
@@ -29,7 +30,8 @@ _CUDA = 2
 
 
 def to_dlpack_for_write(data):
-    """DLPack capsule that shares memory with `data`, for writing, once pending work on it is done."""
+    """DLPack capsule that shares memory with `data`, for writing, once pending work on it is
+    done."""
     if not isinstance(data, NDArray):
         raise TypeError(f"[to_dlpack] got a {type(data).__name__}; accepted: NDArray")
     return export(data)
@@ -41,9 +43,11 @@ def to_dlpack_for_read(data):
 
 
 def from_dlpack(dlpack):
-    """Array that shares memory with a DLPack capsule or an object that has ``__dlpack__`` or ``__cuda_array_interface__``. A capsule is used up.
+    """Array that shares memory with a DLPack capsule or an object that has ``__dlpack__`` or
+    ``__cuda_array_interface__``. A capsule is used up.
 
-    Of memory that is for reading only the array is a copy. On a GPU, what is done with the array comes after what its producer has on its stream by now.
+    Of memory that is for reading only the array is a copy. On a GPU, what is done with the array
+    comes after what its producer has on its stream by now.
     """
     if hasattr(dlpack, "__dlpack__"):
         dlpack = _ask(dlpack)
@@ -61,7 +65,8 @@ def from_dlpack(dlpack):
 
 
 def _ask(producer):
-    # The legacy default stream is where producers and our streams meet: the array's first operation waits for it.
+    # The legacy default stream is where producers and our streams meet: the array's first operation
+    # waits for it.
     on_gpu = hasattr(producer, "__dlpack_device__") and producer.__dlpack_device__()[0] == _CUDA
     options = {"stream": _LEGACY_STREAM} if on_gpu else {}
     try:

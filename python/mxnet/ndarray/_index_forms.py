@@ -1,4 +1,5 @@
-"""Helpers about keys of `a[key]` that 1.x had in mxnet.ndarray.ndarray and that programs use; indexing itself is in the binding."""
+"""Helpers about keys of `a[key]` that 1.x had in mxnet.ndarray.ndarray and that programs use;
+indexing itself is in the binding."""
 import numpy as np
 
 from .. import _dtypes
@@ -19,7 +20,8 @@ def _is_array(x):
 
 
 def get_indexing_dispatch_code(key):
-    """Whether a tuple of indices is basic (0: numbers, slices, None, Ellipsis), advanced (1: also lists and arrays) or not accepted (-1)."""
+    """Whether a tuple of indices is basic (0: numbers, slices, None, Ellipsis), advanced (1: also
+    lists and arrays) or not accepted (-1)."""
     assert isinstance(key, tuple), f"[indexing] {type(key).__name__} was given; a tuple is accepted"
     basic = True
     for index in key:
@@ -31,16 +33,19 @@ def get_indexing_dispatch_code(key):
 
 
 def get_oshape_of_gather_nd_op(dshape, ishape):
-    """Shape of ``gather_nd(data, indices)`` for data of `dshape` and indices of `ishape`, whose first dimension counts the axes indexed."""
+    """Shape of ``gather_nd(data, indices)`` for data of `dshape` and indices of `ishape`, whose
+    first dimension counts the axes indexed."""
     assert len(dshape) > 0 and len(ishape) > 0, f"[gather_nd] shapes {dshape} and {ishape}; at least one dimension is accepted"
     return tuple(ishape[1:]) + tuple(dshape[ishape[0]:])
 
 
 def indexing_key_expand_implicit_axes(key, shape):
-    """The tuple that `key` stands for in an array of `shape`, and what it holds of single truth values.
+    """The tuple that `key` stands for in an array of `shape`, and what it holds of single truth
+    values.
 
-    An Ellipsis and missing axes become full slices. The second value is -1 without a truth value (bool or array of bool without
-    dimensions), which is left out of the tuple, else 1 if all of them are true and 0 if not.
+    An Ellipsis and missing axes become full slices. The second value is -1 without a truth value
+    (bool or array of bool without dimensions), which is left out of the tuple, else 1 if all of
+    them are true and 0 if not.
 
     >>> indexing_key_expand_implicit_axes((Ellipsis, 1), (2, 3, 4))
     ((slice(None, None, None), slice(None, None, None), 1), -1)

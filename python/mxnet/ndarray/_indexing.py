@@ -1,7 +1,8 @@
 """Indexing of NDArrays: ``x[key]`` and ``x[key] = value`` with the key forms of NumPy.
 
-Keys are normalised once: ellipsis and missing axes become slices, negative indices positive. Basic keys (integers, slices, None) become row
-views where rows are asked for and strided slices otherwise; keys with arrays or lists gather and scatter.
+Keys are normalised once: ellipsis and missing axes become slices, negative indices positive. Basic
+keys (integers, slices, None) become row views where rows are asked for and strided slices
+otherwise; keys with arrays or lists gather and scatter.
 """
 import numbers
 from math import prod
@@ -51,7 +52,8 @@ def _normalise(a, key):
 
 
 def _as_mask(k):
-    """Boolean arrays and lists as NumPy arrays (one without dimensions as the number), everything else as it is."""
+    """Boolean arrays and lists as NumPy arrays (one without dimensions as the number), everything
+    else as it is."""
     leaf = k
     while isinstance(leaf, (list, tuple)) and leaf:
         leaf = leaf[0]
@@ -79,7 +81,8 @@ def _check_int(k, size, axis, shape):
 
 
 def _ranges(a, keys):
-    """(begin, end, step, shape of the result, shape before dropping and inserting axes) of a basic key."""
+    """(begin, end, step, shape of the result, shape before dropping and inserting axes) of a basic
+    key."""
     begin, end, step, result, kept = [], [], [], [], []
     axis = 0
     for k in keys:
@@ -106,7 +109,8 @@ def _ranges(a, keys):
 
 
 def _slice_params(begin, end, step):
-    # a negative end of a reversed slice means "before the first element", which the operator spells None
+    # a negative end of a reversed slice means "before the first element", which the operator spells
+    # None
     return {"begin": tuple(begin), "end": tuple(None if s < 0 and e < 0 else e for e, s in zip(end, step)), "step": tuple(step)}
 
 
@@ -162,7 +166,8 @@ def _basic_get(a, keys):
         return _reshape(_rows(a, begin[0], end[0]), result)
     if 0 in kept:
         return empty(result, a.context, a.dtype)
-    # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`, everything behind it.
+    # Elements that lie side by side are a view, as in 1.x: one index on each axis before `first`,
+    # everything behind it.
     first = next((i for i, n in enumerate(kept) if n != 1), a.ndim)
     if a.ndim and (first == a.ndim or step[first] == 1) and _full_behind(a, first + 1, begin, kept, step):
         if not _recording():
@@ -190,8 +195,9 @@ def _is_bool_mask(key):
 
 def _plan(a, keys):
     """
-    For a key with arrays: integer index arrays per axis (broadcast together), and where their axes stand in the result.
-    Returns (list of int64 arrays, one per axis of `a`, broadcastable to the result), result shape.
+    For a key with arrays: integer index arrays per axis (broadcast together), and where their axes
+    stand in the result. Returns (list of int64 arrays, one per axis of `a`, broadcastable to the
+    result), result shape.
     """
     arrays, axis = [], 0
     entries = []
@@ -291,7 +297,8 @@ def setitem(a, key, value):
     keys = _normalise(a, key)
     if not isinstance(value, (NDArray, list, tuple, range)) and getattr(value, "ndim", 0) == 0:
         value = _number(value)
-    # Writing through a view would escape the tape: while autograd records, the array itself is the output of a recorded operator.
+    # Writing through a view would escape the tape: while autograd records, the array itself is the
+    # output of a recorded operator.
     recording = _recording()
     if _basic(keys):
         begin, end, step, result, kept = _ranges(a, keys)

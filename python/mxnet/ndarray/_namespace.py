@@ -6,7 +6,8 @@ from ..base import MXNetError
 
 
 def attach(module, prefix):
-    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX + NAME."""
+    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX +
+    NAME."""
     def getattribute(name):
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")

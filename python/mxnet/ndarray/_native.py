@@ -42,12 +42,14 @@ def _device(ctx):
 
 
 def _new_array(shape, ctx, dtype, delay=False):
-    """An array of the class of results, with whatever the memory held; with `delay` the memory comes with the first use."""
+    """An array of the class of results, with whatever the memory held; with `delay` the memory
+    comes with the first use."""
     return new_array(_as_shape(shape), *_device(ctx), _dtypes.number(dtype), delay)
 
 
 def from_values(source, ctx, dtype):
-    """An array with the values of a number, nested lists or a NumPy array; TypeError for what is no rectangular collection of numbers."""
+    """An array with the values of a number, nested lists or a NumPy array; TypeError for what is no
+    rectangular collection of numbers."""
     number = _dtypes.number(dtype)
     if number == 12:
         return _call("Cast", (from_values(source, ctx, "float32"),), dtype="bfloat16")
@@ -65,7 +67,8 @@ def from_values(source, ctx, dtype):
 
 
 def _new_filled(name, shape, ctx, dtype, value=None):
-    """What the operator `name` (``_zeros``, ``_ones``; ``_full`` with a value) writes into a new array."""
+    """What the operator `name` (``_zeros``, ``_ones``; ``_full`` with a value) writes into a new
+    array."""
     return filled(_handle_of.get(name) or _handle(name), value, _as_shape(shape), *_device(ctx), _dtypes.number(dtype))
 
 

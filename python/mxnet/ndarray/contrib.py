@@ -35,7 +35,8 @@ def isfinite(data):
 
 
 def rand_zipfian(true_classes, num_sampled, range_max, ctx=None):
-    """Draws classes by an approximately log-uniform (Zipfian) distribution: ``P(c) = log((c + 2) / (c + 1)) / log(range_max + 1)``.
+    """Draws classes by an approximately log-uniform (Zipfian) distribution: ``P(c) = log((c + 2) /
+    (c + 1)) / log(range_max + 1)``.
 
     Parameters
     ----------
@@ -51,7 +52,8 @@ def rand_zipfian(true_classes, num_sampled, range_max, ctx=None):
     Returns
     -------
     list of NDArray
-        The sampled classes (int64, shape (num_sampled,)), the expected counts of `true_classes` and of the samples (float64).
+        The sampled classes (int64, shape (num_sampled,)), the expected counts of `true_classes` and
+        of the samples (float64).
     """
     from . import cast, random
     ctx = ctx or _current_context()

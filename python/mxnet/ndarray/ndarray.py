@@ -1,4 +1,5 @@
-"""Arrays and the functions that make and combine them; results of operators are computed asynchronously."""
+"""Arrays and the functions that make and combine them; results of operators are computed
+asynchronously."""
 # ruff: noqa: F401  (programs of 1.x take from this module what it imports)
 import ctypes
 

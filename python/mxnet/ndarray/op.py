@@ -1,4 +1,5 @@
-"""Operators as functions of arrays. Names without a leading underscore; each is written from its record when first used."""
+"""Operators as functions of arrays. Names without a leading underscore; each is written from its
+record when first used."""
 from .. import _opgen
 from ._namespace import attach as _attach
 

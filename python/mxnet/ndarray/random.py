@@ -1,4 +1,5 @@
-"""Random arrays. Parameters of a distribution are numbers, or arrays that give `shape` draws for each of their elements."""
+"""Random arrays. Parameters of a distribution are numbers, or arrays that give `shape` draws for
+each of their elements."""
 import numpy as _np
 
 from ..base import _Null, numeric_types, CheckedValueError
@@ -51,12 +52,13 @@ def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
     low, high : float or NDArray
         Ends of the interval; the upper one is not drawn.
     shape : int or tuple of ints
-        Shape of the result; (1,) when left out. With arrays as parameters: of the draws for each of their elements, which
-        comes behind the arrays' own shape.
+        Shape of the result; (1,) when left out. With arrays as parameters: of the draws for each of
+        their elements, which comes behind the arrays' own shape.
     dtype : str or type
         'float16', 'float32' (default) or 'float64'.
     ctx : Context
-        Where the result is, by default the current context. Arrays as parameters decide it themselves.
+        Where the result is, by default the current context. Arrays as parameters decide it
+        themselves.
     out : NDArray
         An array to fill, instead of `shape`.
 
@@ -69,12 +71,14 @@ def uniform(low=0, high=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwarg
 
 
 def normal(loc=0, scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Normal with mean `loc` and standard deviation `scale` (floats or NDArrays). Other arguments as in :func:`uniform`."""
+    """Normal with mean `loc` and standard deviation `scale` (floats or NDArrays). Other arguments
+    as in :func:`uniform`."""
     return _draw("normal", [("loc", loc), ("scale", scale)], shape, dtype, ctx, out, kwargs)
 
 
 def randn(*shape, **kwargs):
-    """Normal of the shape ``randn(2, 3)``; keywords `loc` (0), `scale` (1), `dtype`, `ctx` and `out`."""
+    """Normal of the shape ``randn(2, 3)``; keywords `loc` (0), `scale` (1), `dtype`, `ctx` and
+    `out`."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
     dtype, ctx, out = kwargs.pop("dtype", _Null), kwargs.pop("ctx", None), kwargs.pop("out", None)
     if kwargs:
@@ -83,7 +87,8 @@ def randn(*shape, **kwargs):
 
 
 def poisson(lam=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Poisson with mean `lam` (float or NDArray); the numbers are whole, their dtype floating. Other arguments as in :func:`uniform`."""
+    """Poisson with mean `lam` (float or NDArray); the numbers are whole, their dtype floating.
+    Other arguments as in :func:`uniform`."""
     return _draw("poisson", [("lam", lam)], shape, dtype, ctx, out, kwargs)
 
 
@@ -93,22 +98,26 @@ def exponential(scale=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs)
 
 
 def gamma(alpha=1, beta=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Gamma with shape `alpha` and scale `beta` (floats or NDArrays), mean alpha*beta. Other arguments as in :func:`uniform`."""
+    """Gamma with shape `alpha` and scale `beta` (floats or NDArrays), mean alpha*beta. Other
+    arguments as in :func:`uniform`."""
     return _draw("gamma", [("alpha", alpha), ("beta", beta)], shape, dtype, ctx, out, kwargs)
 
 
 def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Failures before the `k`-th success of probability `p`, mean k*(1-p)/p. Other arguments as in :func:`uniform`."""
+    """Failures before the `k`-th success of probability `p`, mean k*(1-p)/p. Other arguments as in
+    :func:`uniform`."""
     return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, ctx, out, kwargs)
 
 
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Negative binomial with mean `mu` and dispersion `alpha` (variance mu + alpha*mu*mu). Other arguments as in :func:`uniform`."""
+    """Negative binomial with mean `mu` and dispersion `alpha` (variance mu + alpha*mu*mu). Other
+    arguments as in :func:`uniform`."""
     return _draw("generalized_negative_binomial", [("mu", mu), ("alpha", alpha)], shape, dtype, ctx, out, kwargs)
 
 
 def randint(low, high, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
-    """Integers from `low` to `high` - 1, all equally likely; dtype 'int32' (default) or 'int64'. Other arguments as in :func:`uniform`.
+    """Integers from `low` to `high` - 1, all equally likely; dtype 'int32' (default) or 'int64'.
+    Other arguments as in :func:`uniform`.
 
     Raises
     ------
@@ -133,7 +142,8 @@ def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kw
     shape : int or tuple of ints
         Shape of the draws of each row; without it, one.
     get_prob : bool
-        Also return the logarithm of the probability of each draw, differentiable with respect to `data` (for REINFORCE).
+        Also return the logarithm of the probability of each draw, differentiable with respect to
+        `data` (for REINFORCE).
     dtype : str
         Of the indices: 'uint8', 'int32', 'float16', 'float32' or 'float64'.
 

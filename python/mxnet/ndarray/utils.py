@@ -35,7 +35,8 @@ def _load_zipped(fname):
 def load(fname):
     """Reads arrays from a file of any version (or an ``.npz`` file).
 
-    Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what is malformed.
+    Returns a list, or a dict when the file has names. Raises OSError with the byte offset of what
+    is malformed.
     """
     if not isinstance(fname, (str, bytes)) and not hasattr(fname, "__fspath__"):
         raise TypeError(f"[load] got {type(fname).__name__}; accepted: a path")
@@ -57,7 +58,8 @@ def load_frombuffer(buf):
 
 
 def save(fname, data):
-    """Writes an array, a list of arrays or a dict of arrays. The file appears complete or not at all."""
+    """Writes an array, a list of arrays or a dict of arrays. The file appears complete or not at
+    all."""
     import os
     if isinstance(data, NDArray):
         data = [data]

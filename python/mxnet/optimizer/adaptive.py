@@ -57,7 +57,8 @@ class Adam(_TwoMoments):
 
 @register
 class Adamax(_TwoMoments):
-    """Adam with the largest gradient so far, decayed, in place of the second moment (Kingma and Ba, 2014).
+    """Adam with the largest gradient so far, decayed, in place of the second moment (Kingma and Ba,
+    2014).
 
     Where no gradient but zero has been seen, the weight stays.
     """
@@ -78,8 +79,8 @@ class Adamax(_TwoMoments):
 class Nadam(_TwoMoments):
     """Adam with Nesterov's momentum (Dozat, 2015).
 
-    The momentum follows a schedule, whose product is kept once for the optimizer: as in MXNet 1.x, every call of
-    `update` moves it on, whichever weight the call is for.
+    The momentum follows a schedule, whose product is kept once for the optimizer: as in MXNet 1.x,
+    every call of `update` moves it on, whichever weight the call is for.
 
     Parameters
     ----------
@@ -180,8 +181,9 @@ class AdaDelta(Optimizer):
 class RMSProp(Optimizer):
     """Steps divided by the root of the running mean of squared gradients.
 
-    Plain: Tieleman and Hinton (2012), ``n = gamma1 * n + (1 - gamma1) * g * g; weight -= lr * g / sqrt(n + epsilon)``.
-    Centred: Graves (2013), with the mean gradient subtracted from the size, and `gamma2` as momentum.
+    Plain: Tieleman and Hinton (2012), ``n = gamma1 * n + (1 - gamma1) * g * g; weight -= lr * g /
+    sqrt(n + epsilon)``. Centred: Graves (2013), with the mean gradient subtracted from the size,
+    and `gamma2` as momentum.
 
     Parameters
     ----------

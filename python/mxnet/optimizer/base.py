@@ -37,8 +37,8 @@ class Optimizer:
     rescale_grad : float
         Gradients are multiplied by it before anything else, e.g. 1 / batch size.
     param_idx2name : dict of int to str, optional
-        Names of the weights, by which multipliers can be given. A weight whose name does not end in ``_weight`` or
-        ``_gamma`` gets no weight decay, unless :meth:`set_wd_mult` says otherwise.
+        Names of the weights, by which multipliers can be given. A weight whose name does not end in
+        ``_weight`` or ``_gamma`` gets no weight decay, unless :meth:`set_wd_mult` says otherwise.
     wd : float
         Weight decay: the factor of the L2 penalty on the weights.
     clip_gradient : float, optional
@@ -99,7 +99,8 @@ class Optimizer:
 
     @staticmethod
     def create_optimizer(name, **kwargs):
-        """An optimizer by its registered name; `kwargs` go to its constructor. Raises ValueError for other names."""
+        """An optimizer by its registered name; `kwargs` go to its constructor. Raises ValueError
+        for other names."""
         return create(name, **kwargs)
 
     # -- what an optimizer is --
@@ -107,11 +108,13 @@ class Optimizer:
         """What the optimizer remembers of one weight: None, an NDArray, or a tuple of such."""
 
     def update(self, index, weight, grad, state):
-        """Make one step: `weight` and `state` change in place. With ``aggregate_num > 0`` all four may be lists."""
+        """Make one step: `weight` and `state` change in place. With ``aggregate_num > 0`` all four
+        may be lists."""
         raise NotImplementedError(f"[{type(self).__name__}] update is not defined")
 
     def create_state_multi_precision(self, index, weight):
-        """:meth:`create_state`, and a float32 copy of the weight in front of it where one is kept."""
+        """:meth:`create_state`, and a float32 copy of the weight in front of it where one is
+        kept."""
         if is_low_precision(weight):
             if self.multi_precision:
                 master = weight.astype(numpy.float32)
@@ -147,7 +150,8 @@ class Optimizer:
         return self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
 
     def set_learning_rate(self, lr):
-        """Change the learning rate. Raises UserWarning when there is a scheduler: that one decides."""
+        """Change the learning rate. Raises UserWarning when there is a scheduler: that one
+        decides."""
         if self.lr_scheduler is not None:
             raise UserWarning("[Optimizer] the learning rate comes from the lr_scheduler and can't be set")
         self.lr = lr
@@ -163,7 +167,8 @@ class Optimizer:
         return {name: float(attributes[name][key]) for name in arguments if key in attributes.get(name, ())}
 
     def set_lr_mult(self, args_lr_mult):
-        """Set multipliers of the learning rate for weights, by name or index; 1 for those not in the dictionary."""
+        """Set multipliers of the learning rate for weights, by name or index; 1 for those not in
+        the dictionary."""
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     @staticmethod
@@ -172,7 +177,8 @@ class Optimizer:
         return name.endswith(("_weight", "_gamma"))
 
     def set_wd_mult(self, args_wd_mult):
-        """Set multipliers of the weight decay for weights, by name or index; see `param_idx2name` for the others."""
+        """Set multipliers of the weight decay for weights, by name or index; see `param_idx2name`
+        for the others."""
         free = {name: 0.0 for name in self.idx2name.values() if not self._decays(name)}
         self.wd_mult = {**free, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
 
@@ -201,7 +207,8 @@ class Optimizer:
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def _count_on(self, devices):
-        """Between two steps: the weights are on these devices (numbers) from now on, and all have made the updates that any has made."""
+        """Between two steps: the weights are on these devices (numbers) from now on, and all have
+        made the updates that any has made."""
         made = {}
         for counts in self._all_index_update_counts.values():
             for index, count in counts.items():
@@ -217,7 +224,8 @@ class Optimizer:
                 self.num_update = count
 
     def _step(self, index):
-        """Count an update of one weight. Returns its learning rate, weight decay, and number of updates."""
+        """Count an update of one weight. Returns its learning rate, weight decay, and number of
+        updates."""
         self._update_count(index)
         return self._get_lr(index), self._get_wd(index), self._index_update_count[index]
 
@@ -248,7 +256,8 @@ class Optimizer:
         self._adopt()
 
     def _adopt(self):
-        """After unpickling, also what MXNet 1.x wrote: a subclass that keeps something in another form than 1.x translates it here."""
+        """After unpickling, also what MXNet 1.x wrote: a subclass that keeps something in another
+        form than 1.x translates it here."""
 
 
 Optimizer.opt_registry = live_registry(Optimizer)     # lower-case name to class

@@ -14,7 +14,8 @@ def _flatten(groups):
 
 
 class _MomentumState(Optimizer):
-    """A momentum array (None without momentum); with a float32 copy of the weight the state is (momentum, copy)."""
+    """A momentum array (None without momentum); with a float32 copy of the weight the state is
+    (momentum, copy)."""
 
     def __init__(self, momentum, **kwargs):
         super().__init__(**kwargs)
@@ -37,14 +38,16 @@ class SGD(_MomentumState):
     """Stochastic gradient descent with momentum.
 
     Without momentum ``weight -= lr * (g + wd * weight)``, with it
-    ``mom = momentum * mom - lr * (g + wd * weight); weight += mom``; g is the rescaled, clipped gradient.
+    ``mom = momentum * mom - lr * (g + wd * weight); weight += mom``; g is the rescaled, clipped
+    gradient.
 
     Parameters
     ----------
     momentum : float
         Share of the last step that is kept.
     lazy_update : bool
-        With row_sparse gradients touch only the rows that they have (no decay and no momentum for the others).
+        With row_sparse gradients touch only the rows that they have (no decay and no momentum for
+        the others).
     **kwargs
         As in :class:`Optimizer`.
     """
@@ -126,7 +129,8 @@ class ccSGD(SGD):
 class NAG(_MomentumState):
     """Nesterov's accelerated gradient (Sutskever et al., 2013).
 
-    ``mom = momentum * mom - lr * (g + wd * weight); weight += momentum * mom - lr * (g + wd * weight)``.
+    ``mom = momentum * mom - lr * (g + wd * weight); weight += momentum * mom - lr * (g + wd *
+    weight)``.
 
     Parameters
     ----------
@@ -165,10 +169,11 @@ class NAG(_MomentumState):
 
 @register
 class Signum(Optimizer):
-    """Steps of one size in the direction of the sign of the momentum (Bernstein et al., "signSGD", 2018).
+    """Steps of one size in the direction of the sign of the momentum (Bernstein et al., "signSGD",
+    2018).
 
-    ``mom = momentum * mom - (1 - momentum) * (g + wd * weight); weight = (1 - lr * wd_lh) * weight + lr * sign(mom)``;
-    without momentum ``weight -= lr * (sign(g) + wd * weight)``.
+    ``mom = momentum * mom - (1 - momentum) * (g + wd * weight); weight = (1 - lr * wd_lh) *
+    weight + lr * sign(mom)``; without momentum ``weight -= lr * (sign(g) + wd * weight)``.
 
     Parameters
     ----------
@@ -203,7 +208,8 @@ class Signum(Optimizer):
 
 @register
 class SGLD(Optimizer):
-    """Stochastic gradient Langevin dynamics (Welling and Teh, 2011): half a gradient step and noise of variance lr.
+    """Stochastic gradient Langevin dynamics (Welling and Teh, 2011): half a gradient step and noise
+    of variance lr.
 
     ``weight += -lr / 2 * (g + wd * weight) + normal(0, sqrt(lr))``.
     """
@@ -261,8 +267,8 @@ class DCASGD(Optimizer):
 class LARS(SGD):
     """Layer-wise adaptive rate scaling (You, Gitman and Ginsburg, 2017).
 
-    The learning rate of a weight is multiplied by ``eta * |weight| / (|g| + wd * |weight| + eps)``, except for those
-    whose name ends in gamma, beta or bias.
+    The learning rate of a weight is multiplied by ``eta * |weight| / (|g| + wd * |weight| + eps)``,
+    except for those whose name ends in gamma, beta or bias.
 
     Parameters
     ----------
@@ -326,7 +332,8 @@ class LARS(SGD):
                 continue
             master = s[1] if with_master else w
             momentum = s[0] if with_master else s
-            # The scaled step, decay included, stands in for the gradient of a plain step with learning rate 1.
+            # The scaled step, decay included, stands in for the gradient of a plain step with
+            # learning rate 1.
             step = nd.broadcast_mul(self._rescaled(g.astype(master.dtype)) + wd * master,
                                     (lr * self._trust(master, g, wd)).astype(master.dtype))
             if momentum is None:
@@ -342,8 +349,9 @@ class LARS(SGD):
 class LBSGD(_MomentumState):
     """SGD for large batches (Goyal et al., 2017; You et al., 2017).
 
-    Gradients of `batch_scale` calls are averaged into one step, and the learning rate grows from its value to
-    `batch_scale` times that while it warms up; or every weight has its own rate, by the ratio of norms.
+    Gradients of `batch_scale` calls are averaged into one step, and the learning rate grows from
+    its value to `batch_scale` times that while it warms up; or every weight has its own rate, by
+    the ratio of norms.
 
     Parameters
     ----------
@@ -398,7 +406,8 @@ class LBSGD(_MomentumState):
         return min(100.0, max(0.01, math.sqrt(w2 / (g2 + wd * w2 + 1e-18))))
 
     def _accumulate(self, index, grad):
-        """Add up the gradient. Returns the mean once `batch_scale` of them are there, and the number of calls."""
+        """Add up the gradient. Returns the mean once `batch_scale` of them are there, and the
+        number of calls."""
         known = self.cumgrads.get(index)
         calls = known["num_cums"] if known else self.init_updates
         fresh = known is None or calls % self.batch_scale == 0      # the last step has used up what is there
@@ -428,7 +437,8 @@ class LBSGD(_MomentumState):
 
 @register
 class Test(Optimizer):
-    """``weight += grad * rescale_grad``, and the state is a copy of the weight: for tests of what calls optimizers."""
+    """``weight += grad * rescale_grad``, and the state is a copy of the weight: for tests of what
+    calls optimizers."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)

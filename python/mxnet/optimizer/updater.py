@@ -54,7 +54,8 @@ class Updater:
                 update(i, w, g, [self.states[j] for j in i])
 
     def _groups(self, indices, weights, grads):
-        """Split into lists of at most ``aggregate_num`` that can share an operator: the same device, dtype and storage."""
+        """Split into lists of at most ``aggregate_num`` that can share an operator: the same
+        device, dtype and storage."""
         kinds = {}
         for entry in zip(indices, weights, grads):
             kinds.setdefault((entry[1].context, entry[1].dtype, entry[1].stype, entry[2].stype), []).append(entry)
@@ -75,7 +76,8 @@ class Updater:
         """A loaded state must have the shapes that the optimizer would make for this weight."""
         expected = _shapes((optimizer or self.optimizer).create_state_multi_precision(index, weight))
         given = _shapes(state)
-        # one more or one less is another setting, such as momentum, which the optimizer itself looks at
+        # one more or one less is another setting, such as momentum, which the optimizer itself
+        # looks at
         if len(given) == len(expected) and given != expected:
             raise MXNetError(f"[optimizer] the loaded state of weight {index!r} has shapes {given}; "
                              f"a weight of shape {weight.shape} needs {expected}")
@@ -83,8 +85,8 @@ class Updater:
     def set_states(self, states, weights=None):
         """Take over what :meth:`get_states` returned; with it the optimizer, if it is in there.
 
-        With `weights`, a dictionary from index to NDArray, states of other shapes are refused here and not at the next
-        update. After an error the updater is as it was.
+        With `weights`, a dictionary from index to NDArray, states of other shapes are refused here
+        and not at the next update. After an error the updater is as it was.
 
         Raises
         ------

@@ -1,4 +1,5 @@
-"""Recurrent networks as symbols: cells for Module and BucketingModule, iterators over sentences, checkpoints."""
+"""Recurrent networks as symbols: cells for Module and BucketingModule, iterators over sentences,
+checkpoints."""
 from .rnn_cell import *
 from .conv_cell import *
 from .rnn import *

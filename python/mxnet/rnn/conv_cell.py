@@ -66,7 +66,8 @@ class BaseConvRNNCell(_GatedCell):
 
 
 class ConvRNNCell(BaseConvRNNCell):
-    """h' = activation(W * x + b + U * h + c), with convolutions *. Parameters as of BaseConvRNNCell."""
+    """h' = activation(W * x + b + U * h + c), with convolutions *. Parameters as of
+    BaseConvRNNCell."""
 
     def __init__(self, input_shape, num_hidden, h2h_kernel=(3, 3), h2h_dilate=(1, 1), i2h_kernel=(3, 3), i2h_stride=(1, 1), i2h_pad=(1, 1),
                  i2h_dilate=(1, 1), i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
@@ -81,7 +82,8 @@ class ConvRNNCell(BaseConvRNNCell):
 
 
 class ConvLSTMCell(BaseConvRNNCell):
-    """Long short-term memory with convolutions, gates in the order i f c o. Parameters as of BaseConvRNNCell."""
+    """Long short-term memory with convolutions, gates in the order i f c o. Parameters as of
+    BaseConvRNNCell."""
 
     _mode = 'lstm'
 
@@ -102,7 +104,8 @@ class ConvLSTMCell(BaseConvRNNCell):
 
 
 class ConvGRUCell(BaseConvRNNCell):
-    """Gated recurrent units with convolutions, gates in the order r z o. Parameters as of BaseConvRNNCell."""
+    """Gated recurrent units with convolutions, gates in the order r z o. Parameters as of
+    BaseConvRNNCell."""
 
     _mode = 'gru'
 

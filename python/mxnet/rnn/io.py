@@ -18,8 +18,9 @@ def encode_sentences(sentences, vocab=None, invalid_label=-1, invalid_key='\n', 
     ----------
     sentences : list of list of str
     vocab : dict, optional
-        Numbers of words. Without it, words are numbered from `start_label` on as they come, leaving out `invalid_label`, which stands for
-        `invalid_key`. With it, an unknown word is an AssertionError, unless there is an `unknown_token`.
+        Numbers of words. Without it, words are numbered from `start_label` on as they come, leaving
+        out `invalid_label`, which stands for `invalid_key`. With it, an unknown word is an
+        AssertionError, unless there is an `unknown_token`.
     unknown_token : str, optional
         Stands for words that `vocab` lacks; gets a number if it has none.
     """
@@ -46,7 +47,8 @@ def encode_sentences(sentences, vocab=None, invalid_label=-1, invalid_key='\n', 
 
 
 class BucketSentenceIter(DataIter):
-    """Batches for language models: the sentences of a batch have one length, and the label is the sentence one word ahead.
+    """Batches for language models: the sentences of a batch have one length, and the label is the
+    sentence one word ahead.
 
     Parameters
     ----------
@@ -54,8 +56,8 @@ class BucketSentenceIter(DataIter):
     batch_size : int
         What does not fill a batch of its bucket is left out of the epoch.
     buckets : list of int, optional
-        Lengths; a sentence is filled up to the next one with `invalid_label`, and left out when it is longer than all. By default, the
-        lengths that at least `batch_size` sentences have.
+        Lengths; a sentence is filled up to the next one with `invalid_label`, and left out when it
+        is longer than all. By default, the lengths that at least `batch_size` sentences have.
     data_name, label_name : str
     dtype : str
     layout : {'NT', 'TN'}

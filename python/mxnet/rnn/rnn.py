@@ -1,4 +1,5 @@
-"""Checkpoints of networks with cells: files hold one array per gate, whether the cells are fused or not."""
+"""Checkpoints of networks with cells: files hold one array per gate, whether the cells are fused or
+not."""
 import warnings
 
 from .. import symbol
@@ -9,7 +10,8 @@ __all__ = ['rnn_unroll', 'save_rnn_checkpoint', 'load_rnn_checkpoint', 'do_rnn_c
 
 
 def rnn_unroll(cell, length, inputs=None, begin_state=None, input_prefix='', layout='NTC'):
-    """Deprecated: `cell.unroll`. Without inputs, variables `{input_prefix}t0_data`, `{input_prefix}t1_data`, ... are made."""
+    """Deprecated: `cell.unroll`. Without inputs, variables `{input_prefix}t0_data`,
+    `{input_prefix}t1_data`, ... are made."""
     warnings.warn('[rnn.rnn_unroll] deprecated; use cell.unroll', DeprecationWarning, stacklevel=2)
     if inputs is None:
         inputs = [symbol.var(f'{input_prefix}t{i}_data') for i in range(length)]
@@ -28,7 +30,8 @@ def save_rnn_checkpoint(cells, prefix, epoch, symbol, arg_params, aux_params):
 
 
 def load_rnn_checkpoint(cells, prefix, epoch):
-    """(symbol, arg_params, aux_params) of a file of `save_rnn_checkpoint`, with the weights as `cells` take them."""
+    """(symbol, arg_params, aux_params) of a file of `save_rnn_checkpoint`, with the weights as
+    `cells` take them."""
     sym, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _cells(cells):
         arg_params = cell.pack_weights(arg_params)

@@ -10,7 +10,8 @@ _GATES = {'rnn_relu': ('',), 'rnn_tanh': ('',), 'lstm': ('_i', '_f', '_c', '_o')
 
 
 class RNNParams:
-    """Variables with names that begin with `prefix`, made when they are first asked for; cells with the same ones share weights."""
+    """Variables with names that begin with `prefix`, made when they are first asked for; cells with
+    the same ones share weights."""
 
     def __init__(self, prefix=''):
         self._prefix = prefix
@@ -93,7 +94,8 @@ class BaseRNNCell:
 
     @property
     def state_info(self):
-        """A list with {'shape', '__layout__'} of every state; the batch has size 0, which means open."""
+        """A list with {'shape', '__layout__'} of every state; the batch has size 0, which means
+        open."""
         raise NotImplementedError(f'[rnn] {type(self).__name__} does not define state_info')
 
     @property
@@ -109,7 +111,8 @@ class BaseRNNCell:
         assert not self._modified, f'[rnn] {self._prefix!r} is inside a ModifierCell (e.g. ZoneoutCell); call that one instead'
 
     def begin_state(self, func=symbol.zeros, **kwargs):
-        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.sym.zeros` or `mx.sym.var`."""
+        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.sym.zeros` or
+        `mx.sym.var`."""
         self._check_unmodified()
         states = []
         for info in self.state_info:
@@ -226,7 +229,8 @@ class RNNCell(_GatedCell):
 
 
 class LSTMCell(_GatedCell):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f c o; the bias of f starts at `forget_bias`."""
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f c o; the
+    bias of f starts at `forget_bias`."""
 
     _mode = 'lstm'
 
@@ -244,7 +248,8 @@ class LSTMCell(_GatedCell):
 
 
 class GRUCell(_GatedCell):
-    """Gated recurrent unit (Cho et al., 2014), gates in the order r z o; the reset gate acts after the product."""
+    """Gated recurrent unit (Cho et al., 2014), gates in the order r z o; the reset gate acts after
+    the product."""
 
     _mode = 'gru'
     _mark = '_'
@@ -335,7 +340,8 @@ class FusedRNNCell(BaseRNNCell):
         return _arranged(length, outputs, layout, merge_outputs), last
 
     def unfuse(self):
-        """The same network as a SequentialRNNCell of single cells; `pack_weights` and `unpack_weights` convert the parameters."""
+        """The same network as a SequentialRNNCell of single cells; `pack_weights` and
+        `unpack_weights` convert the parameters."""
         stack = SequentialRNNCell()
         make = {'rnn_relu': lambda prefix: RNNCell(self._num_hidden, activation='relu', prefix=prefix),
                 'rnn_tanh': lambda prefix: RNNCell(self._num_hidden, activation='tanh', prefix=prefix),
@@ -358,7 +364,8 @@ class _CompoundCell(BaseRNNCell):
         return self.__dict__.get('_cells', ())
 
     def _join(self, cell):
-        """Make `cell` a part; Parameters come from this cell's `params`, if it was given some, or from the parts."""
+        """Make `cell` a part; Parameters come from this cell's `params`, if it was given some, or
+        from the parts."""
         if self._shares:
             assert cell._own_params, f'[rnn.{type(self).__name__}] params given here and for a cell inside; one of them is accepted'
             cell.params._params.update(self._params._params)
@@ -480,7 +487,8 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout (Krueger et al., 2016): in training, elements of output and states keep the value of the step before with these probabilities."""
+    """Zoneout (Krueger et al., 2016): in training, elements of output and states keep the value of
+    the step before with these probabilities."""
 
     def __init__(self, base_cell, zoneout_outputs=0.0, zoneout_states=0.0):
         cells = base_cell._cells if isinstance(base_cell, SequentialRNNCell) else [base_cell]
@@ -522,8 +530,8 @@ class ResidualCell(ModifierCell):
 
 
 class BidirectionalCell(_CompoundCell):
-    """`l_cell` forwards and `r_cell` backwards, their outputs joined (Schuster and Paliwal, 1997); only `unroll` runs it. The states that it
-    returns are a list of two lists."""
+    """`l_cell` forwards and `r_cell` backwards, their outputs joined (Schuster and Paliwal, 1997);
+    only `unroll` runs it. The states that it returns are a list of two lists."""
 
     def __init__(self, l_cell, r_cell, params=None, output_prefix='bi_'):
         super().__init__('', params=params)

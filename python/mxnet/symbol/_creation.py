@@ -1,4 +1,5 @@
-"""Functions of symbols and numbers that are no operators of their own, and symbols of constant arrays."""
+"""Functions of symbols and numbers that are no operators of their own, and symbols of constant
+arrays."""
 import numbers
 
 import numpy as np
@@ -12,7 +13,8 @@ __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum",
 
 
 def _either(name, op, plain):
-    """The function `name` of two symbols or numbers: the operator `op`, or `plain` of two numbers."""
+    """The function `name` of two symbols or numbers: the operator `op`, or `plain` of two
+    numbers."""
     row = next(row for row in ARITHMETIC if row.symbols == op)
     number_hint, left_hint = ("_" + op.replace("_", "") for op in (row.number, row.left))   # what automatic names begin with
 
@@ -80,7 +82,8 @@ def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
 
 
 def histogram(a, bins=10, range=None, **kwargs):
-    """Counts of values in `bins` equal bins over `range`, or between the edges in the symbol `bins`."""
+    """Counts of values in `bins` equal bins over `range`, or between the edges in the symbol
+    `bins`."""
     if isinstance(bins, Symbol):
         return _functions.invoke("_histogram", "_histogram", [a, bins], **kwargs)
     if isinstance(bins, numbers.Integral) and range is not None:

@@ -15,8 +15,8 @@ _symbol_class = None   # set by _symbol.py
 def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
     """Makes a symbol of an operator.
 
-    `inputs` is a list of symbols, or a dictionary from input names to symbols; inputs that are missing become variables. `hint` is what an
-    automatic name begins with.
+    `inputs` is a list of symbols, or a dictionary from input names to symbols; inputs that are
+    missing become variables. `hint` is what an automatic name begins with.
     """
     attributes = AttrScope.current.get(attr)
     text = {k: attr_to_str(v) for k, v in attributes.items()}
@@ -43,7 +43,8 @@ def _check_inputs(function, inputs):
 
 
 def _extra(info, kwargs):
-    """Keyword arguments that are no parameters: hidden attributes stay, and those of operators without parameters; anything else is an error."""
+    """Keyword arguments that are no parameters: hidden attributes stay, and those of operators
+    without parameters; anything else is an error."""
     unknown = {k: v for k, v in kwargs.items()
                if not (k.startswith("__") and k.endswith("__")) and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
     if unknown:
@@ -87,7 +88,8 @@ def _make_fixed(info, hint, function_name):
 
 
 def symbol_function(op_name, short=None):
-    """Returns ``f(*symbols, name=None, attr=None, **params)`` for an operator; `short` is its name in its namespace."""
+    """Returns ``f(*symbols, name=None, attr=None, **params)`` for an operator; `short` is its name
+    in its namespace."""
     info = _opgen.op_info(op_name)
     short = short or op_name
     function_name = short if short.isidentifier() and not keyword.iskeyword(short) else "op_" + short
@@ -99,7 +101,8 @@ def symbol_function(op_name, short=None):
 
 
 def attach(module, prefix=""):
-    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX + NAME."""
+    """Returns ``__getattr__`` and ``__dir__`` for a module: attribute NAME is operator PREFIX +
+    NAME."""
     def getattribute(name):
         if not name.startswith("__"):
             try:

@@ -13,9 +13,11 @@ class SymbolInference:
     __slots__ = ()
 
     def infer_shape(self, *args, **kwargs):
-        """Shapes of arguments, outputs and auxiliary states, from some known shapes (positional, or by name).
+        """Shapes of arguments, outputs and auxiliary states, from some known shapes (positional, or
+        by name).
 
-        Returns three lists of tuples; (None, None, None) with a warning when not everything can be told. A dimension of 0 is unknown.
+        Returns three lists of tuples; (None, None, None) with a warning when not everything can be
+        told. A dimension of 0 is unknown.
         """
         result = self._infer_shape(False, args, kwargs)
         if result[0] is None:
@@ -58,7 +60,8 @@ class SymbolInference:
         return tuple([None if np_shape and ndim[i] < 0 else tuple(data[i][:ndim[i]]) for i in range(size.value)] for size, ndim, data in lists)
 
     def infer_type(self, *args, **kwargs):
-        """Dtypes of arguments, outputs and auxiliary states, from some known dtypes. (None, None, None) with a warning when they cannot be told."""
+        """Dtypes of arguments, outputs and auxiliary states, from some known dtypes. (None, None,
+        None) with a warning when they cannot be told."""
         result = self._infer_type(False, args, kwargs)
         if result[0] is None:
             arg_types = self._infer_type(True, args, kwargs)[0]

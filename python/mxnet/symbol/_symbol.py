@@ -86,7 +86,8 @@ def _backend_name(backend):
 
 
 class Symbol(SymbolInference, SymbolBase):
-    """An expression over variables. Symbols are made by :func:`var`, operators (``mx.sym.FullyConnected``) and arithmetic.
+    """An expression over variables. Symbols are made by :func:`var`, operators
+    (``mx.sym.FullyConnected``) and arithmetic.
 
     A symbol has one or more outputs; indexing by number, slice or output name chooses some of them.
     """
@@ -265,7 +266,8 @@ class Symbol(SymbolInference, SymbolBase):
         return found.value
 
     def gradient(self, wrt):
-        """The gradients of the outputs, their head gradients being 1, with respect to the arguments named in `wrt`, as a group."""
+        """The gradients of the outputs, their head gradients being 1, with respect to the arguments
+        named in `wrt`, as a group."""
         handle = SymbolHandle()
         check_call(_LIB.MXSymbolGrad(self.handle, ctypes.c_uint(len(wrt)), c_str_array(list(wrt)), ctypes.byref(handle)))
         return type(self)(handle)
@@ -280,7 +282,8 @@ class Symbol(SymbolInference, SymbolBase):
     def get_backend_symbol(self, backend):
         """This graph for a subgraph backend: `MKLDNN` or `ONEDNN`, also with `_QUANTIZE`.
 
-        What 1.9.1 fuses for these names, plans fuse in every graph (docs/passes.md), so the graph is copied as it is.
+        What 1.9.1 fuses for these names, plans fuse in every graph (docs/passes.md), so the graph
+        is copied as it is.
 
         Raises
         ------
@@ -292,12 +295,14 @@ class Symbol(SymbolInference, SymbolBase):
         return type(self)(handle)
 
     def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, stype_dict=None, skip_infer=False, **kwargs):
-        """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend have nothing to act on.
+        """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend
+        have nothing to act on.
 
         Parameters
         ----------
         args, aux : list or dict of str to NDArray, optional
-            Their shapes, and those of `shape_dict`, are checked against the graph unless `skip_infer`. They stay as they are.
+            Their shapes, and those of `shape_dict`, are checked against the graph unless
+            `skip_infer`. They stay as they are.
 
         Raises
         ------
@@ -363,7 +368,8 @@ class Symbol(SymbolInference, SymbolBase):
         return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, kwargs)
 
     def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
-        """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are written to `args_grad`."""
+        """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are
+        written to `args_grad`."""
         return Executor._bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
 
     def eval(self, ctx=None, **kwargs):

@@ -11,9 +11,11 @@ def __getattr__(name):
 
 
 def rand_zipfian(true_classes, num_sampled, range_max):
-    """Draws classes by an approximately log-uniform (Zipfian) distribution, see :func:`mxnet.ndarray.contrib.rand_zipfian`.
+    """Draws classes by an approximately log-uniform (Zipfian) distribution, see
+    :func:`mxnet.ndarray.contrib.rand_zipfian`.
 
-    Returns three symbols: the samples (int64), the expected counts of `true_classes` and of the samples (float64).
+    Returns three symbols: the samples (int64), the expected counts of `true_classes` and of the
+    samples (float64).
     """
     from . import cast, exp, log, random
     log_range = _math.log(range_max + 1)

@@ -1,4 +1,5 @@
-"""Random numbers as symbols. Parameters of a distribution are numbers, or symbols with one value per row of samples."""
+"""Random numbers as symbols. Parameters of a distribution are numbers, or symbols with one value
+per row of samples."""
 from ..base import _Null
 from ._functions import invoke as _invoke, _check_inputs
 from .symbol import Symbol
@@ -61,7 +62,8 @@ def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, **kwa
 
 
 def multinomial(data, shape=_Null, get_prob=True, dtype="int32", **kwargs):
-    """Indices drawn with the probabilities in the last axis of `data`; with `get_prob` also their log probabilities."""
+    """Indices drawn with the probabilities in the last axis of `data`; with `get_prob` also their
+    log probabilities."""
     _check_inputs("random.multinomial", [data])
     return _invoke("_sample_multinomial", "_sample_multinomial", [data], shape=shape, get_prob=get_prob, dtype=dtype, **kwargs)
 

@@ -43,7 +43,8 @@ def retry(n):
 
 @contextlib.contextmanager
 def discard_stderr():
-    """A ``with`` block in which what is written to the standard error stream, by C code too, gets lost."""
+    """A ``with`` block in which what is written to the standard error stream, by C code too, gets
+    lost."""
     sys.stderr.flush()
     saved = os.dup(2)
     try:
@@ -58,7 +59,8 @@ def discard_stderr():
 
 @contextlib.contextmanager
 def environment(*args):
-    """A ``with`` block in which environment variables have other values; for the library's variables too.
+    """A ``with`` block in which environment variables have other values; for the library's
+    variables too.
 
     ``environment(name, value)`` or ``environment({name: value})``; a value of None: not set.
 
@@ -95,7 +97,8 @@ def environment(*args):
 
 
 class DummyIter(DataIter):
-    """An iterator that returns the first batch of another one over and over: for measuring everything but reading."""
+    """An iterator that returns the first batch of another one over and over: for measuring
+    everything but reading."""
 
     def __init__(self, real_iter):
         super().__init__(real_iter.batch_size)
@@ -119,7 +122,8 @@ def has_tvm_ops():
 
 
 def is_op_runnable():
-    """Whether operators of TVM run where tests run: always on the CPU; on a GPU of compute capability 5.3 or later, or without such operators."""
+    """Whether operators of TVM run where tests run: always on the CPU; on a GPU of compute
+    capability 5.3 or later, or without such operators."""
     ctx = arrays.default_context()
     if ctx.device_type != "gpu" or not has_tvm_ops():
         return True

@@ -38,7 +38,8 @@ def rand_coord_2d(x_low, x_high, y_low, y_high):
 
 
 def random_arrays(*shapes):
-    """Normally distributed NumPy arrays of the default dtype: one for one shape, a list for several."""
+    """Normally distributed NumPy arrays of the default dtype: one for one shape, a list for
+    several."""
     arrays = [np.array(np.random.randn(*shape), dtype=default_dtype()) for shape in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -160,7 +161,8 @@ def assign_each(the_input, function):
 
 
 def assign_each2(input1, input2, function):
-    """A NumPy array of `function` of each pair of elements; a copy of the first when there is no function."""
+    """A NumPy array of `function` of each pair of elements; a copy of the first when there is no
+    function."""
     array = np.array(input1)
     return array if function is None else np.vectorize(function, otypes=[np.float64])(array, np.array(input2))
 

@@ -34,13 +34,15 @@ def default_numeric_eps():
 
 
 def effective_dtype(dat):
-    """The dtype whose tolerance holds for an array; float16 for bfloat16, float64 for a Python number."""
+    """The dtype whose tolerance holds for an array; float16 for bfloat16, float64 for a Python
+    number."""
     dtype = getattr(dat, "dtype", np.float64)
     return np.dtype(np.float16 if getattr(dtype, "name", None) == "bfloat16" else dtype)
 
 
 def get_tolerance(dat, tol, default_tol):
-    """`tol` if it is a number; from the dictionary `tol`, or else `default_tol`, what it has for the dtype of `dat`."""
+    """`tol` if it is a number; from the dictionary `tol`, or else `default_tol`, what it has for
+    the dtype of `dat`."""
     if isinstance(tol, (int, float, np.number)):
         return tol
     dtype = effective_dtype(dat)
@@ -84,7 +86,8 @@ def same(a, b):
 
 
 def same_array(array1, array2):
-    """Whether two NDArrays share their memory: a change of one is one of the other. Both are as before afterwards."""
+    """Whether two NDArrays share their memory: a change of one is one of the other. Both are as
+    before afterwards."""
     array1[:] += 1
     changed = same(array1.asnumpy(), array2.asnumpy())
     array1[:] -= 1
@@ -92,7 +95,8 @@ def same_array(array1, array2):
 
 
 def almost_equal(a, b, rtol=None, atol=None, equal_nan=False, use_broadcast=True):
-    """Whether ``|a - b| <= atol + rtol * |b|`` for all elements; tolerances of the dtypes by default."""
+    """Whether ``|a - b| <= atol + rtol * |b|`` for all elements; tolerances of the dtypes by
+    default."""
     if not use_broadcast and a.shape != b.shape:
         return False
     rtol, atol = get_tols(a, b, rtol, atol)
@@ -217,7 +221,8 @@ def compare_ndarray_tuple(t1, t2, rtol=None, atol=None):
 
 def compare_optimizer(opt1, opt2, shape, dtype, w_stype="default", g_stype="default", rtol=1e-4, atol=1e-5,
                       compare_states=True, ntensors=1):
-    """Let two optimizers make a step from the same random weights and gradients; compare weights and states.
+    """Let two optimizers make a step from the same random weights and gradients; compare weights
+    and states.
 
     `shape` is one shape, or a list of `ntensors` of them that are updated in one call.
     """

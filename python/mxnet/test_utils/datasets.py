@@ -1,8 +1,9 @@
 """Data sets that scripts expect from ``mx.test_utils``, read from local files.
 
-The files of MNIST are looked for in the folder ``data`` of the working directory (where 1.x put them), in the working directory, and in
-``$MXNET_HOME/datasets/mnist``: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as they
-are or compressed with gzip (``.gz``). Nothing is fetched from the network unless a function says so.
+The files of MNIST are looked for in the folder ``data`` of the working directory (where 1.x put
+them), in the working directory, and in ``$MXNET_HOME/datasets/mnist``: train-images-idx3-ubyte,
+train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, as they are or
+compressed with gzip (``.gz``). Nothing is fetched from the network unless a function says so.
 """
 import bz2
 import gzip
@@ -27,7 +28,8 @@ def _folders(name):
 
 
 def _find(function, names, folders):
-    """Paths of files, each the first of its kind in `folders`, compressed or not. Raises an error that lists what was looked for."""
+    """Paths of files, each the first of its kind in `folders`, compressed or not. Raises an error
+    that lists what was looked for."""
     found = {}
     for name in names:
         candidates = [os.path.join(folder, name + ending) for folder in folders for ending in ("", ".gz")]
@@ -62,7 +64,8 @@ def get_mnist():
     Returns
     -------
     dict
-        ``train_data`` (60000, 1, 28, 28) and ``test_data`` (10000, 1, 28, 28), float32 from 0 to 1; ``train_label``, ``test_label``, int8.
+        ``train_data`` (60000, 1, 28, 28) and ``test_data`` (10000, 1, 28, 28), float32 from 0 to 1;
+        ``train_label``, ``test_label``, int8.
     """
     paths = _find("get_mnist", _MNIST, _folders("mnist"))
     out = {}
@@ -73,16 +76,19 @@ def get_mnist():
 
 
 def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
-    """Training and validation iterators over MNIST; `input_shape` (784,) gives vectors, (1, 28, 28) images."""
+    """Training and validation iterators over MNIST; `input_shape` (784,) gives vectors, (1, 28, 28)
+    images."""
     paths = _find("get_mnist_iterator", _MNIST, _folders("mnist"))
     shared = {"batch_size": batch_size, "flat": len(input_shape) != 3, "num_parts": num_parts, "part_index": part_index, "silent": True}
     return (MNISTIter(image=paths[0], label=paths[1], shuffle=True, **shared), MNISTIter(image=paths[2], label=paths[3], shuffle=True, **shared))
 
 
 def get_mnist_pkl():
-    """The path ./data/mnist.pkl.gz of a pickle of (training, validation, test), each (images of shape (n, 784) from 0 to 1, labels).
+    """The path ./data/mnist.pkl.gz of a pickle of (training, validation, test), each (images of
+    shape (n, 784) from 0 to 1, labels).
 
-    It is made of the four files of MNIST if it is not there: 50,000 images are for training, 10,000 for validation.
+    It is made of the four files of MNIST if it is not there: 50,000 images are for training, 10,000
+    for validation.
     """
     path = os.path.join("data", "mnist.pkl.gz")
     if not os.path.exists(path):
@@ -98,7 +104,8 @@ def get_mnist_pkl():
 
 
 def get_cifar10():
-    """Makes sure that ./data/cifar holds train.rec, test.rec, train.lst and test.lst, as files or in ./data/cifar10.zip."""
+    """Makes sure that ./data/cifar holds train.rec, test.rec, train.lst and test.lst, as files or
+    in ./data/cifar10.zip."""
     names = [os.path.join("cifar", name) for name in ("train.rec", "test.rec", "train.lst", "test.lst")]
     archive = next((p for p in (os.path.join(f, "cifar10.zip") for f in _folders("cifar10")) if os.path.isfile(p)), None)
     if archive and not all(os.path.exists(os.path.join("data", name)) for name in names):
@@ -109,7 +116,8 @@ def get_cifar10():
 
 
 def get_im2rec_path(home_env="MXNET_HOME"):
-    """The path of im2rec.py, the tool that packs images: in the folder that the variable `home_env` names, or beside the package."""
+    """The path of im2rec.py, the tool that packs images: in the folder that the variable `home_env`
+    names, or beside the package."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     roots = ([os.environ[home_env]] if home_env in os.environ else []) + [package, os.path.dirname(os.path.dirname(package))]
     candidates = [os.path.join(root, *folder, "im2rec.py") for root in roots for folder in (("tools",), ("im2rec",), ())]
@@ -120,9 +128,11 @@ def get_im2rec_path(home_env="MXNET_HOME"):
 
 
 def download(url, fname=None, dirname=None, overwrite=False, retries=5):
-    """Fetches a URL (``file:`` too) into `dirname`/`fname` unless the file is there; returns its path.
+    """Fetches a URL (``file:`` too) into `dirname`/`fname` unless the file is there; returns its
+    path.
 
-    `fname` is the last part of the URL by default. A failure is tried again, `retries` times altogether.
+    `fname` is the last part of the URL by default. A failure is tried again, `retries` times
+    altogether.
     """
     from ..gluon.utils import download as fetch
     path = fname or url.rsplit("/", 1)[-1]
@@ -135,14 +145,16 @@ def download(url, fname=None, dirname=None, overwrite=False, retries=5):
 
 
 def get_zip_data(data_dir, url, data_origin_name):
-    """Makes sure that the archive `data_origin_name` is in `data_dir`, from `url` if need be, and unpacks it there."""
+    """Makes sure that the archive `data_origin_name` is in `data_dir`, from `url` if need be, and
+    unpacks it there."""
     archive = download(url, data_origin_name, data_dir)
     with zipfile.ZipFile(archive) as files:
         files.extractall(data_dir)
 
 
 def get_bz2_data(data_dir, data_name, url, data_origin_name):
-    """Makes sure that `data_name` is in `data_dir`, decompressed from `data_origin_name`, which comes from `url` if need be."""
+    """Makes sure that `data_name` is in `data_dir`, decompressed from `data_origin_name`, which
+    comes from `url` if need be."""
     target = os.path.join(data_dir, data_name)
     if os.path.exists(target):
         return

@@ -5,7 +5,8 @@ __all__ = ["chi_square_check", "gen_buckets_probs_with_ppf", "mean_check", "var_
 
 
 def gen_buckets_probs_with_ppf(ppf, nbuckets):
-    """Intervals of equal probability from an inverse distribution function, and their probabilities."""
+    """Intervals of equal probability from an inverse distribution function, and their
+    probabilities."""
     if nbuckets < 1:
         raise ValueError(f"[gen_buckets_probs_with_ppf] {nbuckets} buckets")
     edges = [ppf(i / float(nbuckets)) for i in range(nbuckets + 1)]
@@ -23,7 +24,8 @@ def mean_check(generator, mu, sigma, nsamples=1000000):
 
 
 def var_check(generator, sigma, nsamples=1000000):
-    """Whether the variance of ``generator(nsamples)``, normally distributed, is within three deviations of sigma ** 2."""
+    """Whether the variance of ``generator(nsamples)``, normally distributed, is within three
+    deviations of sigma ** 2."""
     samples = np.array(generator(nsamples))
     return bool(_within(samples.var(ddof=1), sigma ** 2, np.sqrt(2.0 * sigma ** 4 / (nsamples - 1))))
 
@@ -62,7 +64,8 @@ def chi_square_check(generator, buckets, probs, nsamples=1000000):
 
 
 def verify_generator(generator, buckets, probs, nsamples=1000000, nrepeat=5, success_rate=0.2, alpha=0.05):
-    """Repeat :func:`chi_square_check`; raise AssertionError unless the share `success_rate` has p-values above `alpha`.
+    """Repeat :func:`chi_square_check`; raise AssertionError unless the share `success_rate` has
+    p-values above `alpha`.
 
     Returns the p-values.
     """

@@ -66,7 +66,8 @@ def _run(executor, use_forward_train, aux_states):
 
 
 def _differences(executor, location, names, loss, eps, use_forward_train, aux_states):
-    """Central differences of ``loss(executor.outputs)`` by each element of the arrays `names`, in NumPy."""
+    """Central differences of ``loss(executor.outputs)`` by each element of the arrays `names`, in
+    NumPy."""
     gradients = {}
     for name in names:
         start = location[name]
@@ -427,7 +428,8 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
 
 
 def same_symbol_structure(sym1, sym2):
-    """Whether two symbols have the same operators in the same order, connected in the same way; names don't matter."""
+    """Whether two symbols have the same operators in the same order, connected in the same way;
+    names don't matter."""
     def nodes(sym):
         import json
         graph = json.loads(sym.tojson())
@@ -436,12 +438,14 @@ def same_symbol_structure(sym1, sym2):
 
 
 def check_gluon_hybridize_consistency(net_builder, data_l, numpy_func=None, test_grad=True, rtol=1e-4, atol=1e-4):
-    """Compare results and gradients of a Gluon network with and without `hybridize`, and with a NumPy function.
+    """Compare results and gradients of a Gluon network with and without `hybridize`, and with a
+    NumPy function.
 
     Parameters
     ----------
     net_builder : callable
-        Makes the network; its parameters are initialised by the caller's choice of initializer inside.
+        Makes the network; its parameters are initialised by the caller's choice of initializer
+        inside.
     data_l : list of NDArray
         Inputs.
     numpy_func : callable, optional

@@ -1,4 +1,5 @@
-"""Batches from a multiprocessing pool of the caller's, under the names that 1.x programs import from the module of the DataLoader."""
+"""Batches from a multiprocessing pool of the caller's, under the names that 1.x programs import
+from the module of the DataLoader."""
 import pickle
 
 from ... import context as context_mod, ndarray as nd
@@ -25,7 +26,8 @@ def _worker_initializer(dataset, *_):
 
 
 def _worker_fn(samples, batchify_fn, dataset=None):
-    """In a worker: the batch of the samples with these indices, as bytes. The dataset is the initializer's, or `dataset`."""
+    """In a worker: the batch of the samples with these indices, as bytes. The dataset is the
+    initializer's, or `dataset`."""
     source = _worker_dataset if dataset is None else dataset
     if source is None:
         raise ValueError('[gluon.data.dataloader] no dataset: give one, or make the pool with initializer=_worker_initializer')

@@ -1,4 +1,5 @@
-"""NDArrays in messages between processes: what travels is the name of a shared memory segment, not the values."""
+"""NDArrays in messages between processes: what travels is the name of a shared memory segment, not
+the values."""
 import ctypes
 import pickle
 from io import BytesIO
@@ -20,7 +21,8 @@ def rebuild_ndarray(pid, number, shape, dtype):
 
 
 def reduce_ndarray(array):
-    """How ForkingPickler packs an NDArray: its segment, where the values are copied first unless they are in one."""
+    """How ForkingPickler packs an NDArray: its segment, where the values are copied first unless
+    they are in one."""
     if array.context.device_type != 'cpu_shared':
         array = array.as_in_context(context_mod.Context('cpu_shared', 0))
     array.wait_to_read()    # the reader sees memory, not the engine of this process

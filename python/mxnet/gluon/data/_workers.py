@@ -22,8 +22,9 @@ class WorkerDied(RuntimeError):
 
 
 def _worker_seed():
-    """A number that follows from NumPy's global generator, without advancing it: users who seed it get the same batches, and the order of
-    a RandomSampler does not depend on the number of workers."""
+    """A number that follows from NumPy's global generator, without advancing it: users who seed it
+    get the same batches, and the order of a RandomSampler does not depend on the number of
+    workers."""
     import numpy as np
     state = np.random.get_state()
     return (int(state[1][0]) * 1000003 + int(state[1][-1]) * 10007 + int(state[2])) % (1 << 31)
@@ -36,7 +37,8 @@ def _with_trace(error, text):
 
 
 def _prepare_worker(seed):
-    """Settings of a fresh worker process. The engine gives it MXNET_MP_WORKER_NTHREADS threads by itself, because it is a fork."""
+    """Settings of a fresh worker process. The engine gives it MXNET_MP_WORKER_NTHREADS threads by
+    itself, because it is a fork."""
     import random
     import sys
 
@@ -57,7 +59,8 @@ def _prepare_worker(seed):
 
 
 def _process_loop(conn, dataset, batchify_fn, seed):
-    """One worker process: receives (task, indices), sends (task, ok, pickled batch or (exception, trace)), until the pipe closes."""
+    """One worker process: receives (task, indices), sends (task, ok, pickled batch or (exception,
+    trace)), until the pipe closes."""
     _prepare_worker(seed)
     while True:
         try:
@@ -89,7 +92,8 @@ _TICK = 0.25                 # seconds between two looks at whether the loader, 
 
 
 class _HeldInterrupt:
-    """Scope in which Ctrl-C waits until its end. Python drops what a signal's handler raises in callbacks of fork, and a child must not have it at all."""
+    """Scope in which Ctrl-C waits until its end. Python drops what a signal's handler raises in
+    callbacks of fork, and a child must not have it at all."""
 
     def __enter__(self):
         self._arrived = []
@@ -105,7 +109,8 @@ class _HeldInterrupt:
 
 
 class _Watched:
-    """What workers know of their loader and of its epochs, by weak references: those have no finalizers, in which an interrupt would be lost."""
+    """What workers know of their loader and of its epochs, by weak references: those have no
+    finalizers, in which an interrupt would be lost."""
 
     def __init__(self):
         self._loader = None
@@ -132,8 +137,9 @@ class _Watched:
         return self._loader is not None and self._loader() is None
 
 
-# Workers end while there are threads: multiprocessing, whose own exit handler runs behind this one, ends them under the dispatching thread, which then notes
-# their deaths with its lock held when the interpreter stops it; a loader that is destroyed later would wait for that lock for ever.
+# Workers end while there are threads: multiprocessing, whose own exit handler runs behind this one,
+# ends them under the dispatching thread, which then notes their deaths with its lock held when the
+# interpreter stops it; a loader that is destroyed later would wait for that lock for ever.
 @atexit.register
 def _close_all():
     for workers in list(_open):
@@ -141,7 +147,8 @@ def _close_all():
 
 
 class ProcessWorkers(_Watched):
-    """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered by `submit`."""
+    """`count` forked processes that share the tasks. Made once per DataLoader; tasks are numbered
+    by `submit`."""
 
     def __init__(self, count, dataset, batchify_fn):
         super().__init__()
@@ -173,7 +180,8 @@ class ProcessWorkers(_Watched):
         _open.add(self)
 
     def _run_child(self, mine, theirs, dataset, batchify_fn, seed):
-        # Ends of pipes inherited from the parent would keep this worker alive after the parent is gone.
+        # Ends of pipes inherited from the parent would keep this worker alive after the parent is
+        # gone.
         mine.close()
         for conn in self._processes:
             conn.close()
@@ -197,8 +205,8 @@ class ProcessWorkers(_Watched):
             pass
 
     def fetch(self, task, timeout):
-        """The batch of a task. Raises what the worker raised (its traceback is the __cause__), multiprocessing.TimeoutError after
-        `timeout` seconds, WorkerDied."""
+        """The batch of a task. Raises what the worker raised (its traceback is the __cause__),
+        multiprocessing.TimeoutError after `timeout` seconds, WorkerDied."""
         deadline = time.monotonic() + timeout
         with self._lock:
             while task not in self._results:
@@ -230,7 +238,8 @@ class ProcessWorkers(_Watched):
                 pickle.loads(data)    # opens and frees the segments inside
 
     def _dispatch(self):
-        """The thread that hands tasks to idle workers and takes in results, so that neither side ever blocks on a full pipe."""
+        """The thread that hands tasks to idle workers and takes in results, so that neither side
+        ever blocks on a full pipe."""
         while True:
             with self._lock:
                 while self._waiting and self._idle:
@@ -289,7 +298,8 @@ class ProcessWorkers(_Watched):
             self._lock.notify_all()
 
     def _drain(self, seconds):
-        """Take in, and free, what busy workers are about to send; the rest is left to the library's search for abandoned segments."""
+        """Take in, and free, what busy workers are about to send; the rest is left to the library's
+        search for abandoned segments."""
         deadline = time.monotonic() + seconds
         while self._busy:
             ready = connection.wait(list(self._busy), max(0, deadline - time.monotonic()))

@@ -7,7 +7,8 @@ __all__ = ['Stack', 'Append', 'AsList']
 
 
 def _stack_arrays(arrays, shared):
-    """NDArrays of equal shape as one with a new first axis, in memory that other processes can map when `shared`."""
+    """NDArrays of equal shape as one with a new first axis, in memory that other processes can map
+    when `shared`."""
     if not shared:
         return nd.stack(*arrays)
     out = nd.empty((len(arrays),) + arrays[0].shape, dtype=arrays[0].dtype, ctx=context_mod.Context('cpu_shared', 0))
@@ -19,8 +20,9 @@ def _has_arrays(sample):
 
 
 def stack(data, shared=False):
-    """Samples as one batch: NDArrays are stacked, the items of tuples (and of lists with NDArrays in them) are batched each for itself, and everything
-    else, such as lists of numbers, goes through NumPy, keeping its dtype. ValueError for lists of different lengths."""
+    """Samples as one batch: NDArrays are stacked, the items of tuples (and of lists with NDArrays
+    in them) are batched each for itself, and everything else, such as lists of numbers, goes
+    through NumPy, keeping its dtype. ValueError for lists of different lengths."""
     first = data[0]
     if isinstance(first, nd.NDArray):
         return _stack_arrays(data, shared)
@@ -46,7 +48,8 @@ class Stack:
 
 
 class Append:
-    """A list of samples of any shapes, each as an NDArray, with a new axis at `batch_axis` when `expand`."""
+    """A list of samples of any shapes, each as an NDArray, with a new axis at `batch_axis` when
+    `expand`."""
 
     def __init__(self, expand=True, batch_axis=0, use_shared_mem=False):
         self._expand = expand

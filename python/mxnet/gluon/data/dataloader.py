@@ -9,7 +9,8 @@ __all__ = ['DataLoader', 'default_batchify_fn', 'default_mp_batchify_fn']
 
 
 def default_batchify_fn(data):
-    """Samples as one batch on the CPU: NDArrays stacked, tuples item by item, everything else through NumPy with its dtype kept."""
+    """Samples as one batch on the CPU: NDArrays stacked, tuples item by item, everything else
+    through NumPy with its dtype kept."""
     return batchify.stack(data)
 
 
@@ -35,12 +36,15 @@ class DataLoader:
     batch_sampler : Sampler
         Yields lists of indices; instead of the four arguments before.
     batchify_fn : callable
-        Makes a batch of a list of samples. Default: `default_batchify_fn`, with workers `default_mp_batchify_fn`.
+        Makes a batch of a list of samples. Default: `default_batchify_fn`, with workers
+        `default_mp_batchify_fn`.
     num_workers : int
-        Processes (or threads) that make batches ahead; 0 makes them when asked. The processes are forked at construction and see the
-        dataset as it is then. Their NDArrays come through shared memory, without a copy.
+        Processes (or threads) that make batches ahead; 0 makes them when asked. The processes are
+        forked at construction and see the dataset as it is then. Their NDArrays come through shared
+        memory, without a copy.
     pin_memory : bool
-        Copy batches to page-locked memory, from where copies to GPU `pin_device_id` overlap with work.
+        Copy batches to page-locked memory, from where copies to GPU `pin_device_id` overlap with
+        work.
     prefetch : int
         Batches under way at most; default 2 * num_workers.
     thread_pool : bool
@@ -48,9 +52,11 @@ class DataLoader:
     timeout : int
         Seconds to wait for a worker's batch, then multiprocessing.TimeoutError.
     auto_reload : bool
-        Start the next epoch's batches as soon as this one's are taken; `refresh` and `clean` restart and stop that.
+        Start the next epoch's batches as soon as this one's are taken; `refresh` and `clean`
+        restart and stop that.
 
-    An exception in a worker is raised here, with the worker's traceback as its cause. ValueError for arguments that contradict each other.
+    An exception in a worker is raised here, with the worker's traceback as its cause. ValueError
+    for arguments that contradict each other.
     """
 
     def __init__(self, dataset, batch_size=None, shuffle=False, sampler=None, last_batch=None, batch_sampler=None, batchify_fn=None,
@@ -117,7 +123,8 @@ class DataLoader:
             self._prefetch_iter = None
 
     def close(self):
-        """End the workers; the loader cannot be used afterwards. Happens by itself when the loader is garbage."""
+        """End the workers; the loader cannot be used afterwards. Happens by itself when the loader
+        is garbage."""
         self.clean()
         if self._workers is not None:
             self._workers.close()
@@ -126,7 +133,8 @@ class DataLoader:
 class _Epoch:
     """The iterator over one epoch; its length is the number of batches.
 
-    Neither it nor the loader has a finalizer in Python: an interrupt (Ctrl-C) that arrives in one is lost. The workers see when either is gone.
+    Neither it nor the loader has a finalizer in Python: an interrupt (Ctrl-C) that arrives in one
+    is lost. The workers see when either is gone.
     """
 
     def __init__(self, loader):

@@ -42,7 +42,8 @@ class Dataset:
         return _SampledDataset(self, sampler)
 
     def transform(self, fn, lazy=True):
-        """`fn(*element)` for every element, computed when it is read, or, without `lazy`, once, here."""
+        """`fn(*element)` for every element, computed when it is read, or, without `lazy`, once,
+        here."""
         lazy_view = _LazyTransformDataset(self, fn)
         return lazy_view if lazy else SimpleDataset([lazy_view[i] for i in range(len(lazy_view))])
 
@@ -101,7 +102,8 @@ class _SampledDataset(Dataset):
 
 
 class ArrayDataset(Dataset):
-    """Several arrays (or lists) of equal length: element i is the tuple of their elements i, or the element itself for one array."""
+    """Several arrays (or lists) of equal length: element i is the tuple of their elements i, or the
+    element itself for one array."""
 
     def __init__(self, *args):
         assert args, '[gluon.data.ArrayDataset] nothing given; at least one array is accepted'

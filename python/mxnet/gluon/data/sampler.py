@@ -42,7 +42,8 @@ class RandomSampler(Sampler):
 
 
 class FilterSampler(Sampler):
-    """The indices of the elements of `dataset` for which `fn(element)` is true; looked up once, here."""
+    """The indices of the elements of `dataset` for which `fn(element)` is true; looked up once,
+    here."""
 
     def __init__(self, fn, dataset):
         self._fn, self._dataset = fn, dataset
@@ -56,8 +57,8 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of `batch_size` indices from `sampler`. An incomplete last one is yielded ('keep'), dropped ('discard'), or begins the next
-    epoch ('rollover')."""
+    """Lists of `batch_size` indices from `sampler`. An incomplete last one is yielded ('keep'),
+    dropped ('discard'), or begins the next epoch ('rollover')."""
 
     def __init__(self, sampler, batch_size, last_batch='keep'):
         self._sampler = sampler

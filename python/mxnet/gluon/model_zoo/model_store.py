@@ -1,4 +1,5 @@
-"""Published parameter files of the model zoo: fetched on first use, checked, kept below MXNET_HOME."""
+"""Published parameter files of the model zoo: fetched on first use, checked, kept below
+MXNET_HOME."""
 import os
 import zipfile
 
@@ -46,7 +47,8 @@ _model_sha1 = {
 
 
 def short_hash(name):
-    """The eight digits in the file name of a published model; ValueError when there is none by that name."""
+    """The eight digits in the file name of a published model; ValueError when there is none by that
+    name."""
     if name not in _model_sha1:
         raise ValueError(f'[gluon.model_zoo] no published parameters for {name!r}; one of {sorted(_model_sha1)} is accepted')
     return _model_sha1[name][:8]
@@ -55,8 +57,8 @@ def short_hash(name):
 def get_model_file(name, root=None):
     """Path of the published .params file of model `name` (as `get_model` names it).
 
-    It is looked for in `root` (default MXNET_HOME/models), and otherwise fetched from MXNET_GLUON_REPO; ValueError when what
-    arrives does not have the published SHA-1.
+    It is looked for in `root` (default MXNET_HOME/models), and otherwise fetched from
+    MXNET_GLUON_REPO; ValueError when what arrives does not have the published SHA-1.
     """
     root = _data_dir('models') if root is None else os.path.expanduser(root)
     file_name = f'{name}-{short_hash(name)}'

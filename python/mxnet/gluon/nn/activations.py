@@ -6,7 +6,8 @@ __all__ = ['Activation', 'LeakyReLU', 'PReLU', 'ELU', 'SELU', 'GELU', 'Swish', '
 
 
 class Activation(HybridBlock):
-    """The function named `activation`: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign' (and others the Activation operator has)."""
+    """The function named `activation`: 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign' (and
+    others the Activation operator has)."""
 
     def __init__(self, activation, **kwargs):
         self._act_type = activation
@@ -38,8 +39,8 @@ class LeakyReLU(HybridBlock):
 
 
 class PReLU(HybridBlock):
-    """Leaky ReLU whose slope is learned: one for all (`in_channels` = 1) or one per channel (axis 1)
-    (He et al., "Delving Deep into Rectifiers", 2015)."""
+    """Leaky ReLU whose slope is learned: one for all (`in_channels` = 1) or one per channel
+    (axis 1) (He et al., "Delving Deep into Rectifiers", 2015)."""
 
     def __init__(self, alpha_initializer=None, in_channels=1, **kwargs):
         super().__init__(**kwargs)
@@ -64,7 +65,8 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """Scaled ELU with the constants of "Self-Normalizing Neural Networks" (Klambauer et al., 2017)."""
+    """Scaled ELU with the constants of "Self-Normalizing Neural Networks" (Klambauer et al.,
+    2017)."""
 
     def hybrid_forward(self, F, x):
         return F.LeakyReLU(x, act_type='selu', name='fwd')

@@ -34,7 +34,8 @@ class _Stack:
         return iter(self._children.values())
 
     def __getitem__(self, key):
-        """The child at an index; for a slice, a container of the same kind with the same children."""
+        """The child at an index; for a slice, a container of the same kind with the same
+        children."""
         layers = list(self._children.values())[key]
         if not isinstance(layers, list):
             return layers
@@ -44,7 +45,8 @@ class _Stack:
 
 
 class Sequential(_Stack, Block):
-    """Runs its children one after the other; several outputs of one become the arguments of the next."""
+    """Runs its children one after the other; several outputs of one become the arguments of the
+    next."""
 
     _is_sequence = True
 
@@ -55,7 +57,8 @@ class Sequential(_Stack, Block):
         return self._run(x, args)
 
     def hybridize(self, active=True, **kwargs):
-        """As Block.hybridize; warns when a HybridSequential would compile all of it as one graph."""
+        """As Block.hybridize; warns when a HybridSequential would compile all of it as one
+        graph."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
             warnings.warn(f'[nn.Sequential] all children of {self.name!r} are HybridBlocks; in a HybridSequential they compile to one graph',
                           stacklevel=2)
@@ -63,7 +66,8 @@ class Sequential(_Stack, Block):
 
 
 class HybridSequential(_Stack, HybridBlock):
-    """Runs its children, which are HybridBlocks, one after the other; several outputs of one become the arguments of the next."""
+    """Runs its children, which are HybridBlocks, one after the other; several outputs of one become
+    the arguments of the next."""
 
     _is_sequence = True
 
@@ -109,8 +113,8 @@ class Identity(HybridBlock):
 class Dense(HybridBlock):
     """activation(x W^T + b) with W of shape (units, in_units) and b of shape (units,).
 
-    Input: with `flatten`, (N, *) taken as (N, in_units); otherwise (*, in_units), where all axes but the last stay.
-    `in_units` = 0 is filled in by the first call.
+    Input: with `flatten`, (N, *) taken as (N, in_units); otherwise (*, in_units), where all axes
+    but the last stay. `in_units` = 0 is filled in by the first call.
     """
 
     def __init__(self, units, activation=None, use_bias=True, flatten=True, dtype='float32', weight_initializer=None,
@@ -135,8 +139,8 @@ class Dense(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """In training, sets each element to 0 with probability `rate` and scales the others by 1 / (1 - rate); along `axes` one decision
-    holds for all elements (Srivastava et al., 2014)."""
+    """In training, sets each element to 0 with probability `rate` and scales the others by 1 / (1 -
+    rate); along `axes` one decision holds for all elements (Srivastava et al., 2014)."""
 
     def __init__(self, rate, axes=(), **kwargs):
         super().__init__(**kwargs)
@@ -153,7 +157,8 @@ class Dropout(HybridBlock):
 
 
 class Embedding(HybridBlock):
-    """Rows of a table of shape (input_dim, output_dim): input of any shape with indices, output shape + (output_dim,).
+    """Rows of a table of shape (input_dim, output_dim): input of any shape with indices, output
+    shape + (output_dim,).
 
     `sparse_grad` makes the gradient row_sparse.
     """
@@ -208,7 +213,8 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A HybridBlock from a function of (F, *inputs), or from a name that both `mx.nd` and `mx.sym` have."""
+    """A HybridBlock from a function of (F, *inputs), or from a name that both `mx.nd` and `mx.sym`
+    have."""
 
     def __init__(self, function, prefix=None):
         super().__init__(prefix=prefix)

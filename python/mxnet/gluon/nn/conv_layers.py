@@ -83,7 +83,8 @@ class _Conv(HybridBlock):
 
 
 class Conv1D(_Conv):
-    """Convolution (correlation) over one axis: (N, C, W) to (N, channels, W'), W' = (W + 2 padding - dilation (kernel - 1) - 1) // stride + 1.
+    """Convolution (correlation) over one axis: (N, C, W) to (N, channels, W'), W' = (W + 2
+    padding - dilation (kernel - 1) - 1) // stride + 1.
 
     weight: (channels, in_channels / groups, kernel); with layout 'NWC', channels last everywhere.
     """
@@ -97,9 +98,11 @@ class Conv1D(_Conv):
 
 
 class Conv2D(_Conv):
-    """Convolution (correlation) over two axes: (N, C, H, W) to (N, channels, H', W'), sizes as for Conv1D.
+    """Convolution (correlation) over two axes: (N, C, H, W) to (N, channels, H', W'), sizes as for
+    Conv1D.
 
-    weight: (channels, in_channels / groups, kernel height, kernel width); with layout 'NHWC', channels last everywhere.
+    weight: (channels, in_channels / groups, kernel height, kernel width); with layout 'NHWC',
+    channels last everywhere.
     """
 
     def __init__(self, channels, kernel_size, strides=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1, layout='NCHW', activation=None,
@@ -109,7 +112,8 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
-    """Convolution (correlation) over three axes: (N, C, D, H, W) to (N, channels, D', H', W'), sizes as for Conv1D."""
+    """Convolution (correlation) over three axes: (N, C, D, H, W) to (N, channels, D', H', W'),
+    sizes as for Conv1D."""
 
     _ndim = 3
 
@@ -120,7 +124,8 @@ class Conv3D(_Conv):
 
 
 class Conv1DTranspose(_Conv):
-    """Transposed convolution: (N, C, W) to (N, channels, W'), W' = (W - 1) stride - 2 padding + dilation (kernel - 1) + output_padding + 1.
+    """Transposed convolution: (N, C, W) to (N, channels, W'), W' = (W - 1) stride - 2 padding +
+    dilation (kernel - 1) + output_padding + 1.
 
     weight: (in_channels, channels / groups, kernel).
     """
@@ -184,7 +189,8 @@ class _Pooling(HybridBlock):
 
 
 class MaxPool1D(_Pooling):
-    """Maximum over windows of the axis W: (N, C, W) to (N, C, W'), W' = floor((W + 2 padding - size) / stride) + 1, ceil with `ceil_mode`."""
+    """Maximum over windows of the axis W: (N, C, W) to (N, C, W'), W' = floor((W + 2 padding -
+    size) / stride) + 1, ceil with `ceil_mode`."""
 
     def __init__(self, pool_size=2, strides=None, padding=0, layout='NCW', ceil_mode=False, **kwargs):
         super().__init__(_tuple(pool_size, 1, 'pool_size'), strides, padding, ceil_mode, False, 'max', layout, **kwargs)
@@ -273,8 +279,9 @@ class GlobalAvgPool3D(_GlobalPooling):
 
 
 class ReflectionPad2D(HybridBlock):
-    """Pads H and W of (N, C, H, W) by mirroring at the border, without repeating the border itself: `padding` on all sides, or 8 numbers,
-    (before, after) per axis, of which the first four are 0."""
+    """Pads H and W of (N, C, H, W) by mirroring at the border, without repeating the border itself:
+    `padding` on all sides, or 8 numbers, (before, after) per axis, of which the first four are
+    0."""
 
     def __init__(self, padding=0, **kwargs):
         super().__init__(**kwargs)

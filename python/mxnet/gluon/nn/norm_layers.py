@@ -1,4 +1,5 @@
-"""Normalisation layers. gamma scales and beta shifts; without `scale` and `center` they stay at their initial values."""
+"""Normalisation layers. gamma scales and beta shifts; without `scale` and `center` they stay at
+their initial values."""
 from ..block import HybridBlock
 
 __all__ = ['BatchNorm', 'BatchNormReLU', 'InstanceNorm', 'LayerNorm', 'GroupNorm']
@@ -25,7 +26,8 @@ class _BatchNorm(HybridBlock):
                                differentiable=trained)
 
     def cast(self, dtype):
-        # Statistics in half precision lose too much: gamma, beta and the running statistics stay float32.
+        # Statistics in half precision lose too much: gamma, beta and the running statistics stay
+        # float32.
         super().cast('float32' if str(dtype) in ('float16', 'bfloat16') or getattr(dtype, '__name__', '') in ('float16', 'bfloat16') else dtype)
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
@@ -38,10 +40,12 @@ class _BatchNorm(HybridBlock):
 
 
 class BatchNorm(_BatchNorm):
-    """Normalises each channel (index along `axis`) to mean 0 and variance 1 over the batch and all other axes.
+    """Normalises each channel (index along `axis`) to mean 0 and variance 1 over the batch and all
+    other axes.
 
-    In training the statistics of the batch are used, and the running ones become momentum * running + (1 - momentum) * batch;
-    in prediction, or with `use_global_stats`, the running ones are used. Input of 2 or more axes (Ioffe and Szegedy, 2015).
+    In training the statistics of the batch are used, and the running ones become momentum *
+    running + (1 - momentum) * batch; in prediction, or with `use_global_stats`, the running ones
+    are used. Input of 2 or more axes (Ioffe and Szegedy, 2015).
     """
 
 
@@ -77,7 +81,8 @@ class InstanceNorm(HybridBlock):
 
 
 class LayerNorm(HybridBlock):
-    """Normalises along `axis`, for every other index by itself (Ba et al., "Layer Normalization", 2016)."""
+    """Normalises along `axis`, for every other index by itself (Ba et al., "Layer Normalization",
+    2016)."""
 
     def __init__(self, axis=-1, epsilon=1e-5, center=True, scale=True, beta_initializer='zeros', gamma_initializer='ones', in_channels=0,
                  prefix=None, params=None):
@@ -98,8 +103,8 @@ class LayerNorm(HybridBlock):
 
 
 class GroupNorm(HybridBlock):
-    """Normalises `num_groups` groups of channels of each sample by themselves: input (N, C, *), gamma and beta of shape (num_groups,)
-    (Wu and He, "Group Normalization", 2018)."""
+    """Normalises `num_groups` groups of channels of each sample by themselves: input (N, C, *),
+    gamma and beta of shape (num_groups,) (Wu and He, "Group Normalization", 2018)."""
 
     def __init__(self, num_groups=1, epsilon=1e-5, center=True, scale=True, beta_initializer='zeros', gamma_initializer='ones',
                  prefix=None, params=None):

@@ -59,7 +59,8 @@ def mask_steps(length, outputs, layout, valid_length):
 # -- under the names of 1.x, which other packages' cells import from rnn_cell
 
 def _format_sequence(length, inputs, layout, merge, in_layout=None):
-    """(`inputs` as one array if `merge`, as a list if it is False and as they are if it is None; axis of time in `layout`; mx.nd or mx.sym; batch size)."""
+    """(`inputs` as one array if `merge`, as a list if it is False and as they are if it is None;
+    axis of time in `layout`; mx.nd or mx.sym; batch size)."""
     given = in_layout or layout
     F = module_of(inputs if isinstance(inputs, tensor_types) else inputs[0])
     batch = batch_size_of(inputs, given)
@@ -74,7 +75,8 @@ def _format_sequence(length, inputs, layout, merge, in_layout=None):
 
 
 def _mask_sequence_variable_length(F, data, length, valid_length, time_axis, merge):
-    """`data`, one array, 0 from step valid_length[n] on; as a list with one array per step unless `merge`."""
+    """`data`, one array, 0 from step valid_length[n] on; as a list with one array per step unless
+    `merge`."""
     out = F.SequenceMask(data, sequence_length=valid_length, use_sequence_length=True, axis=time_axis)
     return out if merge else split_steps(length, out, 'TN' if time_axis == 0 else 'NT')
 

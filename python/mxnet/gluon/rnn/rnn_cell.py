@@ -11,7 +11,8 @@ __all__ = ['RecurrentCell', 'HybridRecurrentCell', 'RNNCell', 'LSTMCell', 'GRUCe
 
 
 class RecurrentCell(Block):
-    """Base of cells. `cell(inputs, states)` returns (output, list of new states); subclasses define that and `state_info`."""
+    """Base of cells. `cell(inputs, states)` returns (output, list of new states); subclasses define
+    that and `state_info`."""
 
     def __init__(self, prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -22,7 +23,8 @@ class RecurrentCell(Block):
         return f'{type(self).__name__}()' if not self._children else super().__repr__()
 
     def reset(self):
-        """Forget everything about the steps so far; before the cell is used for another sequence."""
+        """Forget everything about the steps so far; before the cell is used for another
+        sequence."""
         self._made_states = -1
         self._step = -1
         for cell in self._children.values():
@@ -34,7 +36,8 @@ class RecurrentCell(Block):
         raise NotImplementedError(f'[gluon.rnn] {type(self).__name__} does not define state_info')
 
     def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
-        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or `mx.sym.var`. AssertionError below a ModifierCell."""
+        """The first states, made by `func(name=, shape=, **kwargs)`, e.g. `mx.nd.zeros` or
+        `mx.sym.var`. AssertionError below a ModifierCell."""
         self._check_unmodified()
         states = []
         for info in self.state_info(batch_size):
@@ -68,9 +71,11 @@ class RecurrentCell(Block):
         merge_outputs : bool, optional
             Return one array with a time axis (True) or a list (False); None leaves it to the cell.
         valid_length : NDArray or Symbol, optional
-            Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at it.
+            Length of every sequence, shape (N,): outputs behind it are 0, and the states are those
+            at it.
 
-        Returns (outputs, states). AssertionError when `length` is not the number of steps in `inputs`.
+        Returns (outputs, states). AssertionError when `length` is not the number of steps in
+        `inputs`.
         """
         self.reset()
         steps = split_steps(length, inputs, layout)
@@ -102,7 +107,8 @@ class RecurrentCell(Block):
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):
-    """Base of cells that compile: subclasses define `hybrid_forward(F, inputs, states, **params)` and `state_info`."""
+    """Base of cells that compile: subclasses define `hybrid_forward(F, inputs, states, **params)`
+    and `state_info`."""
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -132,7 +138,8 @@ def _activate(F, x, activation, **kwargs):
 
 
 class _GatedCell(HybridRecurrentCell):
-    """What the cells with two products, input to hidden and hidden to hidden, share: `gates` rows of weights per hidden unit."""
+    """What the cells with two products, input to hidden and hidden to hidden, share: `gates` rows
+    of weights per hidden unit."""
 
     _gates = 1
 
@@ -174,7 +181,8 @@ class _GatedCell(HybridRecurrentCell):
 
 
 class RNNCell(_GatedCell):
-    """h' = activation(W x + b + U h + c) (Elman, 1990). Input (N, input_size); output and the one state (N, hidden_size)."""
+    """h' = activation(W x + b + U h + c) (Elman, 1990). Input (N, input_size); output and the one
+    state (N, hidden_size)."""
 
     def __init__(self, hidden_size, activation='tanh', i2h_weight_initializer=None, h2h_weight_initializer=None,
                  i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', input_size=0, prefix=None, params=None):
@@ -195,10 +203,11 @@ class RNNCell(_GatedCell):
 
 
 class LSTMCell(_GatedCell):
-    """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f g o: c' = f c + i g, h' = o activation(c').
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f g o: c' = f
+    c + i g, h' = o activation(c').
 
-    Input (N, input_size); output (N, hidden_size); the states h and c have the output's shape. `activation` is that of g and of c',
-    `recurrent_activation` that of i, f and o.
+    Input (N, input_size); output (N, hidden_size); the states h and c have the output's shape.
+    `activation` is that of g and of c', `recurrent_activation` that of i, f and o.
     """
 
     _gates = 4
@@ -217,7 +226,8 @@ class LSTMCell(_GatedCell):
         return 'lstm'
 
     def _memory(self, F, gates, cell, name, numbered=True):
-        """(new cell state, hidden state made by an operator called `name`); the operators between have the step in their names if `numbered`."""
+        """(new cell state, hidden state made by an operator called `name`); the operators between
+        have the step in their names if `numbered`."""
         i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=self._named('slice'))
         i = _activate(F, i, self._recurrent_activation, name=self._named('i'))
         f = _activate(F, f, self._recurrent_activation, name=self._named('f'))
@@ -241,8 +251,9 @@ class LSTMCell(_GatedCell):
 
 
 class GRUCell(_GatedCell):
-    """Gated recurrent unit (Cho et al., 2014) with the reset gate after the product: gates in the order r z n,
-    n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h. Input (N, input_size); output and the one state (N, hidden_size)."""
+    """Gated recurrent unit (Cho et al., 2014) with the reset gate after the product: gates in the
+    order r z n, n = tanh(W x + b + r (U h + c)), h' = (1 - z) n + z h. Input (N, input_size);
+    output and the one state (N, hidden_size)."""
 
     _gates = 3
 
@@ -325,7 +336,8 @@ class SequentialRNNCell(_Stack, RecurrentCell):
         return self._run(inputs, states)
 
     def hybrid_forward(self, *args, **kwargs):
-        """Never called: a SequentialRNNCell is not compiled (NotImplementedError); HybridSequentialRNNCell is."""
+        """Never called: a SequentialRNNCell is not compiled (NotImplementedError);
+        HybridSequentialRNNCell is."""
         raise NotImplementedError('[gluon.rnn.SequentialRNNCell] has no graph; use HybridSequentialRNNCell')
 
 
@@ -340,8 +352,8 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
 
 
 class DropoutCell(HybridRecurrentCell):
-    """Dropout with probability `rate` on the input, which is its output; it has no state. Along `axes` one decision holds for all
-    elements; merged sequences keep all their axes."""
+    """Dropout with probability `rate` on the input, which is its output; it has no state. Along
+    `axes` one decision holds for all elements; merged sequences keep all their axes."""
 
     def __init__(self, rate, axes=(), prefix=None, params=None):
         super().__init__(prefix=prefix, params=params)
@@ -373,7 +385,8 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """Base of cells that change what `base_cell` does. The base cell keeps the Parameters; its states are made here."""
+    """Base of cells that change what `base_cell` does. The base cell keeps the Parameters; its
+    states are made here."""
 
     def __init__(self, base_cell):
         assert not base_cell._modified, f'[gluon.rnn.ModifierCell] {base_cell.name!r} is inside another ModifierCell already'
@@ -416,8 +429,8 @@ class _Unmodified:
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout (Krueger et al., 2016): in training, every element of the output and of the states keeps its value of the step before with
-    probability `zoneout_outputs` and `zoneout_states`."""
+    """Zoneout (Krueger et al., 2016): in training, every element of the output and of the states
+    keeps its value of the step before with probability `zoneout_outputs` and `zoneout_states`."""
 
     def __init__(self, base_cell, zoneout_outputs=0.0, zoneout_states=0.0):
         assert not isinstance(base_cell, BidirectionalCell), (
@@ -452,7 +465,8 @@ class ZoneoutCell(ModifierCell):
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the base cell's output (He et al., 2015; Wu et al., 2016); both have the same size."""
+    """Adds the input to the base cell's output (He et al., 2015; Wu et al., 2016); both have the
+    same size."""
 
     def __init__(self, base_cell):
         super().__init__(base_cell)
@@ -478,7 +492,8 @@ class ResidualCell(ModifierCell):
 
 
 class BidirectionalCell(HybridRecurrentCell):
-    """`l_cell` forwards and `r_cell` backwards over a sequence, their outputs joined (Schuster and Paliwal, 1997). Only `unroll` runs it."""
+    """`l_cell` forwards and `r_cell` backwards over a sequence, their outputs joined (Schuster and
+    Paliwal, 1997). Only `unroll` runs it."""
 
     def __init__(self, l_cell, r_cell, output_prefix='bi_'):
         super().__init__(prefix='', params=None)
@@ -496,13 +511,15 @@ class BidirectionalCell(HybridRecurrentCell):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs):
-        """The first states of both cells, in one list; arguments as of RecurrentCell.begin_state."""
+        """The first states of both cells, in one list; arguments as of
+        RecurrentCell.begin_state."""
         self._check_unmodified()
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 
     @staticmethod
     def _reversed(length, steps, valid_length):
-        """A list of steps from the last one to the first; with lengths, only the steps before them change places."""
+        """A list of steps from the last one to the first; with lengths, only the steps before them
+        change places."""
         if valid_length is None:
             return list(reversed(steps))
         F = module_of(steps[0])
@@ -510,7 +527,8 @@ class BidirectionalCell(HybridRecurrentCell):
         return split_steps(length, turned, 'TNC')
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
-        """As RecurrentCell.unroll. A merged output joins the two directions along its last axis, steps along axis 1."""
+        """As RecurrentCell.unroll. A merged output joins the two directions along its last axis,
+        steps along axis 1."""
         self.reset()
         steps = split_steps(length, inputs, layout)
         states = self._states_for(steps, layout, begin_state)

@@ -11,10 +11,12 @@ _GATES = {'rnn_relu': 1, 'rnn_tanh': 1, 'lstm': 4, 'gru': 3}
 
 
 class _RNNLayer(HybridBlock):
-    """What the layers share. `layer(inputs)` returns the output; `layer(inputs, states)` returns (output, list of last states).
+    """What the layers share. `layer(inputs)` returns the output; `layer(inputs, states)` returns
+    (output, list of last states).
 
-    Inputs: (steps, batch, features) for layout 'TNC', (batch, steps, features) for 'NTC'; states (layers * directions, batch, size).
-    With `use_sequence_length`, `layer(inputs, states, sequence_length)` takes the lengths (batch,): outputs behind them are 0.
+    Inputs: (steps, batch, features) for layout 'TNC', (batch, steps, features) for 'NTC'; states
+    (layers * directions, batch, size). With `use_sequence_length`, `layer(inputs, states,
+    sequence_length)` takes the lengths (batch,): outputs behind them are 0.
     """
 
     def __init__(self, hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
@@ -89,7 +91,8 @@ class _RNNLayer(HybridBlock):
         return [{'shape': shape, '__layout__': 'LNC', 'dtype': self._dtype}]
 
     def begin_state(self, batch_size=0, func=nd.zeros, **kwargs):
-        """The first states, made by `func(name=, shape=, dtype=, **kwargs)`, e.g. `mx.nd.zeros` or `mx.sym.var`."""
+        """The first states, made by `func(name=, shape=, dtype=, **kwargs)`, e.g. `mx.nd.zeros` or
+        `mx.sym.var`."""
         return [func(name=f'{self.prefix}h0_{i}', **{**info, **kwargs}) for i, info in enumerate(self.state_info(batch_size))]
 
     def cast(self, dtype):
@@ -195,7 +198,8 @@ class RNN(_RNNLayer):
 
 
 class LSTM(_RNNLayer):
-    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f g o.
+    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997), gates in the order i f g
+    o.
 
     Parameters
     ----------
@@ -206,7 +210,8 @@ class LSTM(_RNNLayer):
     state_clip_nan : bool
         With limits, also replace NaN by the upper one.
 
-    The others are as those of RNN. States are [h, c]; c has hidden_size columns, h projection_size if given.
+    The others are as those of RNN. States are [h, c]; c has hidden_size columns, h projection_size
+    if given.
     """
 
     def __init__(self, hidden_size, num_layers=1, layout='TNC', dropout=0, bidirectional=False, input_size=0, i2h_weight_initializer=None,
@@ -222,7 +227,8 @@ class LSTM(_RNNLayer):
 
 
 class GRU(_RNNLayer):
-    """Layers of gated recurrent units (Cho et al., 2014), gates in the order r z n, with the reset gate after the product as in cuDNN.
+    """Layers of gated recurrent units (Cho et al., 2014), gates in the order r z n, with the reset
+    gate after the product as in cuDNN.
 
     Parameters are as those of RNN.
     """

@@ -5,8 +5,8 @@ __all__ = ['IntervalSampler']
 
 
 class IntervalSampler(Sampler):
-    """Indices of range(length) in strides: 0, interval, 2 interval, ..., and with `rollover` then 1, 1 + interval, ... until each index
-    came once."""
+    """Indices of range(length) in strides: 0, interval, 2 interval, ..., and with `rollover` then
+    1, 1 + interval, ... until each index came once."""
 
     def __init__(self, length, interval, rollover=True):
         assert interval <= length, f'[IntervalSampler] interval={interval} given; at most length={length} is accepted'

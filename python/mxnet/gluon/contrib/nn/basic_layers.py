@@ -19,8 +19,8 @@ class Identity(_Identity):
 
 
 class SparseEmbedding(Block):
-    """Embedding whose table, (input_dim, output_dim), and its gradient are row_sparse: only rows that the input names are fetched from the
-    Trainer's store."""
+    """Embedding whose table, (input_dim, output_dim), and its gradient are row_sparse: only rows
+    that the input names are fetched from the Trainer's store."""
 
     def __init__(self, input_dim, output_dim, dtype='float32', weight_initializer=None, **kwargs):
         super().__init__(**kwargs)
@@ -38,7 +38,8 @@ class SparseEmbedding(Block):
 
 
 class _PixelShuffle(HybridBlock):
-    """Moves factor^n channels into the n spatial axes (Shi et al., "Real-Time Single Image and Video Super-Resolution", 2016)."""
+    """Moves factor^n channels into the n spatial axes (Shi et al., "Real-Time Single Image and
+    Video Super-Resolution", 2016)."""
 
     _ndim = 2
 

@@ -12,8 +12,9 @@ def _sizes(value, dims, what):
 
 
 class _ConvCell(HybridRecurrentCell):
-    """What these cells share. Input (N, *input_shape); output and states have its space, as the first convolution leaves it, and
-    `hidden_channels` channels. The kernel over the state has odd sizes and keeps the space."""
+    """What these cells share. Input (N, *input_shape); output and states have its space, as the
+    first convolution leaves it, and `hidden_channels` channels. The kernel over the state has odd
+    sizes and keeps the space."""
 
     _gates = 1
 

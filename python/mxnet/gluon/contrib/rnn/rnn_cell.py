@@ -9,8 +9,8 @@ __all__ = ['VariationalDropoutCell', 'LSTMPCell', 'dynamic_unroll']
 
 
 class VariationalDropoutCell(ModifierCell):
-    """Dropout whose decisions hold for a whole sequence (Gal and Ghahramani, 2016): on inputs, on the first state and on outputs of
-    `base_cell`. `reset` draws new ones."""
+    """Dropout whose decisions hold for a whole sequence (Gal and Ghahramani, 2016): on inputs, on
+    the first state and on outputs of `base_cell`. `reset` draws new ones."""
 
     def __init__(self, base_cell, drop_inputs=0.0, drop_states=0.0, drop_outputs=0.0):
         assert not drop_states or not isinstance(base_cell, BidirectionalCell), (
@@ -52,7 +52,8 @@ class VariationalDropoutCell(ModifierCell):
         return f'{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})'
 
     def unroll(self, length, inputs, begin_state=None, layout='NTC', merge_outputs=None, valid_length=None):
-        """As RecurrentCell.unroll. Without dropout of states, inputs and outputs are dropped out as whole sequences."""
+        """As RecurrentCell.unroll. Without dropout of states, inputs and outputs are dropped out as
+        whole sequences."""
         if self.drop_states:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
@@ -116,7 +117,8 @@ def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, lay
     drop_inputs, drop_outputs : float
         Dropout in training whose decisions hold for the whole sequence.
     valid_length : NDArray, optional
-        Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at it.
+        Length of every sequence, shape (N,): outputs behind it are 0, and the states are those at
+        it.
 
     Returns
     -------

@@ -39,8 +39,9 @@ class _DownloadedDataset(dataset.Dataset):
         raise NotImplementedError(f'[gluon.data.vision] {type(self).__name__} does not define _get_data')
 
     def _file(self, name, sha1):
-        """Path of file `name` below root, fetched unless it is there with the right SHA-1. A local file with another content is used as
-        it is, with a warning, so that own data in the same format works without a network."""
+        """Path of file `name` below root, fetched unless it is there with the right SHA-1. A local
+        file with another content is used as it is, with a warning, so that own data in the same
+        format works without a network."""
         path = os.path.join(self._root, name)
         if os.path.exists(path):
             if not check_sha1(path, sha1):
@@ -50,7 +51,8 @@ class _DownloadedDataset(dataset.Dataset):
 
 
 def _read_idx(path, expect_dims):
-    """The array in a (gzip compressed) IDX file of unsigned bytes; ValueError when the file is something else."""
+    """The array in a (gzip compressed) IDX file of unsigned bytes; ValueError when the file is
+    something else."""
     with open(path, 'rb') as f:
         head = f.read(2)
     with (gzip.open if head == b'\x1f\x8b' else open)(path, 'rb') as f:
@@ -65,7 +67,8 @@ def _read_idx(path, expect_dims):
 
 
 class MNIST(_DownloadedDataset):
-    """Handwritten digits, 28 x 28 x 1, labels 0 to 9; 60,000 to train and 10,000 to test (LeCun et al.).
+    """Handwritten digits, 28 x 28 x 1, labels 0 to 9; 60,000 to train and 10,000 to test (LeCun et
+    al.).
 
     Parameters
     ----------
@@ -96,8 +99,8 @@ class MNIST(_DownloadedDataset):
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes in ten classes, in the format and numbers of MNIST (Xiao et al., 2017); default root
-    MXNET_HOME/datasets/fashion-mnist."""
+    """Pictures of clothes in ten classes, in the format and numbers of MNIST (Xiao et al., 2017);
+    default root MXNET_HOME/datasets/fashion-mnist."""
 
     _namespace = 'fashion-mnist'
     _files = {True: (('train-images-idx3-ubyte.gz', '0cf37b0d40ed5169c6b3aba31069a9770ac9043d'),
@@ -107,9 +110,11 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(_DownloadedDataset):
-    """Photographs 32 x 32 x 3 in ten classes; 50,000 to train and 10,000 to test (Krizhevsky, 2009).
+    """Photographs 32 x 32 x 3 in ten classes; 50,000 to train and 10,000 to test (Krizhevsky,
+    2009).
 
-    Arguments as for MNIST; default root MXNET_HOME/datasets/cifar10, with the files of the binary version.
+    Arguments as for MNIST; default root MXNET_HOME/datasets/cifar10, with the files of the binary
+    version.
     """
 
     _namespace = 'cifar10'
@@ -154,7 +159,8 @@ class CIFAR10(_DownloadedDataset):
 
 
 class CIFAR100(CIFAR10):
-    """Like CIFAR10 with 100 classes, or, without `fine_label`, the 20 superclasses; default root MXNET_HOME/datasets/cifar100."""
+    """Like CIFAR10 with 100 classes, or, without `fine_label`, the 20 superclasses; default root
+    MXNET_HOME/datasets/cifar100."""
 
     _namespace = 'cifar100'
     _archive = ('cifar-100-binary.tar.gz', 'a0bb982c76b83111308126cc779a992fa506b90b')

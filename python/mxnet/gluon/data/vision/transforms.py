@@ -1,5 +1,5 @@
-"""Transformations of images: NDArrays (height, width, channels), or (N, height, width, channels). Each is a block; those with random
-numbers draw anew for every call."""
+"""Transformations of images: NDArrays (height, width, channels), or (N, height, width, channels).
+Each is a block; those with random numbers draw anew for every call."""
 import random
 
 from ...block import HybridBlock
@@ -9,7 +9,8 @@ __all__ = ['Compose', 'Cast', 'ToTensor', 'Normalize', 'RandomApply']
 
 
 class Compose(Sequential):
-    """Applies transformations one after the other; consecutive hybrid ones run as one compiled block."""
+    """Applies transformations one after the other; consecutive hybrid ones run as one compiled
+    block."""
 
     def __init__(self, transforms):
         super().__init__()
@@ -50,7 +51,8 @@ class ToTensor(HybridBlock):
 
 
 class Normalize(HybridBlock):
-    """(x - mean) / std for each channel of (C, H, W) or (N, C, H, W); `mean` and `std` are numbers or one per channel."""
+    """(x - mean) / std for each channel of (C, H, W) or (N, C, H, W); `mean` and `std` are numbers
+    or one per channel."""
 
     def __init__(self, mean=0.0, std=1.0):
         super().__init__()

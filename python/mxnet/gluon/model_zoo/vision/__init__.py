@@ -1,8 +1,9 @@
 """Image classification networks.
 
-Each takes images (N, 3, H, W), normalised with mean (0.485, 0.456, 0.406) and standard deviation (0.229, 0.224, 0.225) for the
-published parameters, and returns scores (N, classes). H = W = 224, or 299 for Inception v3; networks that end in global pooling take
-other sizes too. All constructors accept `pretrained`, `ctx`, `root` (where parameters are kept) and `classes`.
+Each takes images (N, 3, H, W), normalised with mean (0.485, 0.456, 0.406) and standard deviation
+(0.229, 0.224, 0.225) for the published parameters, and returns scores (N, classes). H = W = 224, or
+299 for Inception v3; networks that end in global pooling take other sizes too. All constructors
+accept `pretrained`, `ctx`, `root` (where parameters are kept) and `classes`.
 """
 from .alexnet import *
 from .densenet import *
@@ -28,8 +29,8 @@ _models = {
 
 
 def get_model(name, **kwargs):
-    """The network called `name` ('resnet50_v1', 'mobilenet0.25', ...; any case); `kwargs` go to its constructor. ValueError for
-    other names."""
+    """The network called `name` ('resnet50_v1', 'mobilenet0.25', ...; any case); `kwargs` go to its
+    constructor. ValueError for other names."""
     if name.lower() not in _models:
         raise ValueError(f'[gluon.model_zoo] model {name!r} given; one of {", ".join(sorted(_models))} is accepted')
     return _models[name.lower()](**kwargs)

@@ -36,8 +36,8 @@ def _transition(channels):
 
 
 class DenseNet(HybridBlock):
-    """DenseNet: `growth_rate` channels more per layer, `block_config` layers per block, `bn_size` * growth_rate channels in each
-    bottleneck. Input (N, 3, 224, 224), output (N, classes)."""
+    """DenseNet: `growth_rate` channels more per layer, `block_config` layers per block, `bn_size` *
+    growth_rate channels in each bottleneck. Input (N, 3, 224, 224), output (N, classes)."""
 
     def __init__(self, num_init_features, growth_rate, block_config, bn_size=4, dropout=0, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -65,7 +65,8 @@ densenet_spec = {121: (64, 32, [6, 12, 24, 16]), 161: (96, 48, [6, 12, 36, 24]),
 
 
 def get_densenet(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """DenseNet of 121, 161, 169 or 201 layers; with `pretrained`, its published parameters on `ctx`."""
+    """DenseNet of 121, 161, 169 or 201 layers; with `pretrained`, its published parameters on
+    `ctx`."""
     net = DenseNet(*densenet_spec[num_layers], **kwargs)
     return load_published(net, f'densenet{num_layers}', ctx, root) if pretrained else net
 

@@ -1,4 +1,5 @@
-"""Inception v3 (Szegedy et al., "Rethinking the Inception Architecture for Computer Vision", 2015)."""
+"""Inception v3 (Szegedy et al., "Rethinking the Inception Architecture for Computer Vision",
+2015)."""
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
@@ -14,7 +15,8 @@ def _conv(channels, kernel_size, strides=1, padding=0):
 
 
 def _branch(*convs, pool=None):
-    """Convolutions, each (channels, kernel, stride, padding) with the last ones optional, one after the other, maybe after a pool."""
+    """Convolutions, each (channels, kernel, stride, padding) with the last ones optional, one after
+    the other, maybe after a pool."""
     out = nn.HybridSequential(prefix='')
     if pool == 'avg':
         out.add(nn.AvgPool2D(pool_size=3, strides=1, padding=1))

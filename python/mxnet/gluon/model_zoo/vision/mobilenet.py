@@ -1,4 +1,5 @@
-"""MobileNet (Howard et al., 2017) and MobileNet v2 (Sandler et al., "Inverted Residuals and Linear Bottlenecks", 2018)."""
+"""MobileNet (Howard et al., 2017) and MobileNet v2 (Sandler et al., "Inverted Residuals and Linear
+Bottlenecks", 2018)."""
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -21,7 +22,8 @@ def _add_conv(out, channels=1, kernel=1, stride=1, pad=0, num_group=1, active=Tr
 
 
 class LinearBottleneck(HybridBlock):
-    """1x1 up to t times the channels, 3x3 per channel, 1x1 down without activation; the input is added when shapes agree."""
+    """1x1 up to t times the channels, 3x3 per channel, 1x1 down without activation; the input is
+    added when shapes agree."""
 
     def __init__(self, in_channels, channels, t, stride, **kwargs):
         super().__init__(**kwargs)
@@ -38,7 +40,8 @@ class LinearBottleneck(HybridBlock):
 
 
 class MobileNet(HybridBlock):
-    """MobileNet v1; `multiplier` scales the channels of every layer. Input (N, 3, 224, 224), output (N, classes)."""
+    """MobileNet v1; `multiplier` scales the channels of every layer. Input (N, 3, 224, 224), output
+    (N, classes)."""
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -59,7 +62,8 @@ class MobileNet(HybridBlock):
 
 
 class MobileNetV2(HybridBlock):
-    """MobileNet v2; `multiplier` scales the channels of every layer but the last, which it never makes smaller than 1280."""
+    """MobileNet v2; `multiplier` scales the channels of every layer but the last, which it never
+    makes smaller than 1280."""
 
     def __init__(self, multiplier=1.0, classes=1000, **kwargs):
         super().__init__(**kwargs)
@@ -89,13 +93,15 @@ def _suffix(multiplier):
 
 
 def get_mobilenet(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
-    """MobileNet v1; with `pretrained`, the published parameters for this multiplier (0.25, 0.5, 0.75, 1) on `ctx`."""
+    """MobileNet v1; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
+    0.75, 1) on `ctx`."""
     net = MobileNet(multiplier, **kwargs)
     return load_published(net, f'mobilenet{_suffix(multiplier)}', ctx, root) if pretrained else net
 
 
 def get_mobilenet_v2(multiplier, pretrained=False, ctx=None, root=None, **kwargs):
-    """MobileNet v2; with `pretrained`, the published parameters for this multiplier (0.25, 0.5, 0.75, 1) on `ctx`."""
+    """MobileNet v2; with `pretrained`, the published parameters for this multiplier (0.25, 0.5,
+    0.75, 1) on `ctx`."""
     net = MobileNetV2(multiplier, **kwargs)
     return load_published(net, f'mobilenetv2_{_suffix(multiplier)}', ctx, root) if pretrained else net
 

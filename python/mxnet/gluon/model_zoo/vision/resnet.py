@@ -1,4 +1,5 @@
-"""ResNet v1 (He et al., "Deep Residual Learning for Image Recognition", 2015) and v2 ("Identity Mappings in Deep Residual Networks", 2016)."""
+"""ResNet v1 (He et al., "Deep Residual Learning for Image Recognition", 2015) and v2 ("Identity
+Mappings in Deep Residual Networks", 2016)."""
 from ... import nn
 from ...block import HybridBlock
 from ..model_store import load_published
@@ -50,7 +51,8 @@ class BasicBlockV1(_ResidualV1):
 
 
 class BottleneckV1(_ResidualV1):
-    """1x1 down to a quarter of the channels, 3x3, 1x1 up; for 50 layers and more. The stride is in the first convolution."""
+    """1x1 down to a quarter of the channels, 3x3, 1x1 up; for 50 layers and more. The stride is in
+    the first convolution."""
 
     def _body(self, channels, stride, in_channels):
         return (nn.Conv2D(channels // 4, kernel_size=1, strides=stride), nn.BatchNorm(), nn.Activation('relu'),
@@ -83,7 +85,8 @@ class BasicBlockV2(HybridBlock):
 
 
 class BottleneckV2(HybridBlock):
-    """BatchNorm and ReLU before each of 1x1 down, 3x3 with the stride, 1x1 up; for 50 layers and more."""
+    """BatchNorm and ReLU before each of 1x1 down, 3x3 with the stride, 1x1 up; for 50 layers and
+    more."""
 
     def __init__(self, channels, stride, downsample=False, in_channels=0, **kwargs):
         super().__init__(**kwargs)
@@ -106,7 +109,8 @@ class BottleneckV2(HybridBlock):
 
 
 class _ResNet(HybridBlock):
-    """What both versions share. `thumbnail` starts with one 3x3 convolution, for small images such as CIFAR's."""
+    """What both versions share. `thumbnail` starts with one 3x3 convolution, for small images such
+    as CIFAR's."""
 
     _norm_first = False
 
@@ -145,7 +149,8 @@ class _ResNet(HybridBlock):
 
 
 class ResNetV1(_ResNet):
-    """ResNet v1: `block` is BasicBlockV1 or BottleneckV1, `layers` the blocks per stage, `channels` the width of the stem and each stage."""
+    """ResNet v1: `block` is BasicBlockV1 or BottleneckV1, `layers` the blocks per stage, `channels`
+    the width of the stem and each stage."""
 
 
 class ResNetV2(_ResNet):
@@ -169,8 +174,8 @@ resnet_block_versions = [{'basic_block': BasicBlockV1, 'bottle_neck': Bottleneck
 
 
 def get_resnet(version, num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """ResNet of `version` 1 or 2 and 18, 34, 50, 101 or 152 layers (AssertionError for others); with `pretrained`, its published
-    parameters on `ctx`."""
+    """ResNet of `version` 1 or 2 and 18, 34, 50, 101 or 152 layers (AssertionError for others);
+    with `pretrained`, its published parameters on `ctx`."""
     assert num_layers in resnet_spec, f'[resnet] num_layers={num_layers} given; one of {list(resnet_spec)} is accepted'
     assert version in (1, 2), f'[resnet] version={version} given; 1 or 2 is accepted'
     kind, layers, channels = resnet_spec[num_layers]

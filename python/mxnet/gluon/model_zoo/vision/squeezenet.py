@@ -1,4 +1,5 @@
-"""SqueezeNet (Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters", 2016)."""
+"""SqueezeNet (Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters",
+2016)."""
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
@@ -23,7 +24,8 @@ def _fire(squeeze, expand):
     return out
 
 
-# version: (channels and kernel of the stem, then per stage the (squeeze, expand) of its fire modules; a pool before each stage)
+# version: (channels and kernel of the stem, then per stage the (squeeze, expand) of its fire
+# modules; a pool before each stage)
 _SPEC = {'1.0': ((96, 7), [[(16, 64), (16, 64), (32, 128)], [(32, 128), (48, 192), (48, 192), (64, 256)], [(64, 256)]]),
          '1.1': ((64, 3), [[(16, 64), (16, 64)], [(32, 128), (32, 128)], [(48, 192), (48, 192), (64, 256), (64, 256)]])}
 

@@ -1,4 +1,5 @@
-"""VGG (Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition", 2014)."""
+"""VGG (Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image
+Recognition", 2014)."""
 from .... import initializer
 from ... import nn
 from ...block import HybridBlock
@@ -14,7 +15,8 @@ vgg_spec = {11: ([1, 1, 2, 2, 2], [64, 128, 256, 512, 512]),
 
 
 class VGG(HybridBlock):
-    """Stages of 3x3 convolutions (with `batch_norm`, each followed by BatchNorm), halved by pooling, and three dense layers."""
+    """Stages of 3x3 convolutions (with `batch_norm`, each followed by BatchNorm), halved by
+    pooling, and three dense layers."""
 
     def __init__(self, layers, filters, classes=1000, batch_norm=False, **kwargs):
         super().__init__(**kwargs)
@@ -39,7 +41,8 @@ class VGG(HybridBlock):
 
 
 def get_vgg(num_layers, pretrained=False, ctx=None, root=None, **kwargs):
-    """VGG of 11, 13, 16 or 19 layers (KeyError for others); with `pretrained`, its published parameters on `ctx`."""
+    """VGG of 11, 13, 16 or 19 layers (KeyError for others); with `pretrained`, its published
+    parameters on `ctx`."""
     net = VGG(*vgg_spec[num_layers], **kwargs)
     if pretrained:
         load_published(net, f'vgg{num_layers}{"_bn" if kwargs.get("batch_norm") else ""}', ctx, root)
