@@ -15,8 +15,10 @@ SCORE = {"ours": "ours", "1.9.1": "oracle", "1.9.1 MKLDNN": "oracle", "torch": "
 TRAIN = {"ours": "ours", "1.9.1": "oracle", "torch": "peers", "torch compile": "peers"}
 DEFAULT_OFF = ("torch jit",)   # only where asked for by name
 HALF = ("ours", "1.9.1", "torch", "torch compile", "openvino")   # those that compute in bfloat16 on a CPU
-MODULE = {"torch": "torch", "torch compile": "torch", "torch jit": "torch", "onnxruntime": "onnxruntime", "openvino": "openvino", "ours": "mxnet",
-          "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet", "torch graph": "torch", "torch compile graph": "torch", "torch max-autotune": "torch"}   # the last three on a GPU
+MODULE = {"torch": "torch", "torch compile": "torch", "torch jit": "torch",
+          "onnxruntime": "onnxruntime", "openvino": "openvino", "ours": "mxnet",
+          "1.9.1": "mxnet", "1.9.1 MKLDNN": "mxnet", "torch graph": "torch",
+          "torch compile graph": "torch", "torch max-autotune": "torch"}   # the last three on a GPU
 DTYPES = {"score": ("float32", "bfloat16"), "train": ("float32",)}
 
 
@@ -58,7 +60,9 @@ def converted(mx, text, arrays, dtype):
     symbol = mx.sym.load_json(text)
     arrays = {n: mx.nd.array(a) for n, a in arrays.items()}
     auxiliary = set(symbol.list_auxiliary_states())
-    symbol, arg, aux = amp.convert_model(symbol, {n: a for n, a in arrays.items() if n not in auxiliary}, {n: a for n, a in arrays.items() if n in auxiliary},
+    symbol, arg, aux = amp.convert_model(symbol, {n: a for n, a in arrays.items()
+                                                  if n not in auxiliary},
+                                         {n: a for n, a in arrays.items() if n in auxiliary},
                                          target_dtype=dtype, cast_optional_params=False)
     return symbol.tojson(remove_amp_cast=False), {n: a.asnumpy() for n, a in {**arg, **aux}.items()}
 
@@ -119,7 +123,10 @@ def score_openvino(kind, folder, x, threads, dtype):
     model = core.read_model(os.path.join(folder, "net.onnx"))
     model.reshape(list(x.shape))
     hint = "LATENCY" if x.shape[0] == 1 else "THROUGHPUT"   # throughput: several requests in flight
-    compiled = core.compile_model(model, "CPU", {"PERFORMANCE_HINT": hint, "INFERENCE_PRECISION_HINT": "f32" if dtype == "float32" else "bf16", "INFERENCE_NUM_THREADS": threads})
+    compiled = core.compile_model(model, "CPU",
+                                  {"PERFORMANCE_HINT": hint,
+                                   "INFERENCE_PRECISION_HINT": "f32" if dtype == "float32"
+                                   else "bf16", "INFERENCE_NUM_THREADS": threads})
     if hint == "LATENCY":
         return Loaded(repeat(lambda: compiled([x])), lambda: compiled([x])[0])
     queue = openvino.AsyncInferQueue(compiled)
@@ -146,7 +153,9 @@ def train_mxnet(kind, folder, x, threads, dtype):
     net.hybridize(static_alloc=True, static_shape=True)
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     loss_of.hybridize()
-    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"], "wd": LEARNING["decay"]})
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd",
+                               {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"],
+                                "wd": LEARNING["decay"]})
     x, y = mx.nd.array(x), mx.nd.array(labels(x))
 
     def step():
@@ -195,7 +204,8 @@ def export_onnx(folder):
         network = NETWORKS[json.load(f)["name"]]
     x = torch.from_numpy(examples(network, 2))
     path = os.path.join(folder, "net.onnx")
-    program = torch.onnx.export(torch_module(folder).eval(), (x,), dynamo=True, dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
+    program = torch.onnx.export(torch_module(folder).eval(), (x,), dynamo=True,
+                                dynamic_shapes=({0: torch.export.Dim("batch")},), verbose=False)
     program.save(path + ".part")   # below 2 GB: one file
     os.rename(path + ".part", path)
 
@@ -229,8 +239,10 @@ def main():
         loaded = LOADERS[args.mode][MODULE[args.contestant]](args.contestant, args.folder, x, args.threads, args.dtype)
     first = loaded.output()
     serve(send, {"run": loaded.run}, {
-        "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(), "flops": loaded.flops, "imported_mib": imported,
-        "at_once": getattr(loaded, "at_once", 1), "device_mib": loaded.device_mib(), "version": getattr(module, "__version__", "?").split("+")[0]})
+        "shape": list(first.shape), "sample": first.reshape(-1)[:256].astype(float).tolist(),
+        "flops": loaded.flops, "imported_mib": imported,
+        "at_once": getattr(loaded, "at_once", 1), "device_mib": loaded.device_mib(),
+        "version": getattr(module, "__version__", "?").split("+")[0]})
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """The contestants of score.py and train.py on a GPU: this library with CUDA graphs, PyTorch eager,
 captured, and compiled. contestants.py runs them as processes."""
-import numpy as np
 
 from contestants import LEARNING, Loaded, converted, labels, torch_module
 
 # name -> whose interpreter runs it. The graphs are captured by hand, so that compiled models get
 # them too.
-SCORE = {"ours": "ours", "torch": "peers", "torch graph": "peers", "torch compile": "peers", "torch compile graph": "peers", "torch max-autotune": "peers"}
+SCORE = {"ours": "ours", "torch": "peers", "torch graph": "peers", "torch compile": "peers",
+         "torch compile graph": "peers", "torch max-autotune": "peers"}
 TRAIN = {"ours": "ours", "torch": "peers", "torch graph": "peers", "torch compile": "peers", "torch max-autotune": "peers"}
 DEFAULT_OFF = ("torch max-autotune",)   # minutes of compilation for each network, batch and type
 DTYPES = dict.fromkeys(("score", "train"), ("float32", "tf32", "bfloat16", "float16"))
@@ -84,7 +84,9 @@ def train_mxnet(kind, folder, x, dtype, each):
     net = _network(mx, ctx, folder, dtype, True)
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
     loss_of.hybridize(static_alloc=True, static_shape=True)
-    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"], "wd": LEARNING["decay"]})
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd",
+                               {"learning_rate": LEARNING["rate"], "momentum": LEARNING["momentum"],
+                                "wd": LEARNING["decay"]})
     x, y = mx.nd.array(x, ctx=ctx), mx.nd.array(labels(x), ctx=ctx)
 
     def step():
@@ -93,7 +95,8 @@ def train_mxnet(kind, folder, x, dtype, each):
         loss.backward()
         trainer.step(x.shape[0])
         return loss
-    return _with_memory(memory, before, Loaded(paced(step, mx.nd.waitall, each), lambda: step().astype("float32").asnumpy().mean(keepdims=True)))
+    return _with_memory(memory, before, Loaded(paced(step, mx.nd.waitall, each),
+                                               lambda: step().astype("float32").asnumpy().mean(keepdims=True)))
 
 
 # PyTorch
@@ -164,7 +167,8 @@ def score_torch(kind, folder, x, dtype, each):
         with torch.inference_mode():
             return net(x)
     if not _is_captured(kind):
-        return _with_memory(memory, before, Loaded(paced(compute, torch.cuda.synchronize, each), lambda: compute().float().cpu().numpy(), flops))
+        return _with_memory(memory, before, Loaded(paced(compute, torch.cuda.synchronize, each),
+                                                   lambda: compute().float().cpu().numpy(), flops))
     replay, result = capture(torch, compute)
 
     def output():
@@ -179,13 +183,16 @@ def train_torch(kind, folder, x, dtype, each):
     memory = torch.cuda.mem_get_info
     before = memory()[0]
     net = torch_module(folder, True).train().cuda().to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"], momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"], fused=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=LEARNING["rate"],
+                                momentum=LEARNING["momentum"], weight_decay=LEARNING["decay"],
+                                fused=True)
     loss_of = torch.nn.CrossEntropyLoss()
     x, y = torch.from_numpy(x).cuda().to(memory_format=torch.channels_last), torch.from_numpy(labels(x)).cuda()
     begin = [t.detach().clone() for t in net.state_dict().values()]
 
     def forward(x, y):
-        with torch.autocast("cuda", getattr(torch, dtype) if dtype in HALF else None, enabled=dtype in HALF, cache_enabled=not _is_captured(kind)):
+        with torch.autocast("cuda", getattr(torch, dtype) if dtype in HALF else None,
+                            enabled=dtype in HALF, cache_enabled=not _is_captured(kind)):
             return loss_of(net(x), y)
     forward = _compiled(torch, kind, forward)
 
@@ -196,7 +203,8 @@ def train_torch(kind, folder, x, dtype, each):
         optimizer.step()
         return loss.detach()
     if not _is_captured(kind):
-        return _with_memory(memory, before, Loaded(paced(step, torch.cuda.synchronize, each), lambda: step().float().cpu().numpy().reshape(1)))
+        return _with_memory(memory, before, Loaded(paced(step, torch.cuda.synchronize, each),
+                                                   lambda: step().float().cpu().numpy().reshape(1)))
     replay, loss = capture(torch, step, lambda: optimizer.zero_grad(set_to_none=True))   # gradients then lie in the graph's pool
     with torch.no_grad():   # the weights and averages of before the warm-up
         for now, then in zip(net.state_dict().values(), begin):

@@ -116,7 +116,8 @@ def contestant(kind, ctx):
             wait()
         return run
     kinds = {"add": chain, "mixed": mixed}
-    serve(answers(), {"mlp forward": repeated(predict), "mlp step": repeated(step), **{f"{kind} {n}": chained(f, n) for kind, f in kinds.items() for n in sizes}})
+    serve(answers(), {"mlp forward": repeated(predict), "mlp step": repeated(step),
+                      **{f"{kind} {n}": chained(f, n) for kind, f in kinds.items() for n in sizes}})
 
 
 def main():
@@ -144,7 +145,9 @@ def main():
         runs["torch"] = (args.torch, plain)
     if args.oracle:
         runs["1.9.1"] = (args.oracle, plain)
-    contestants = [Contestant(n, python, __file__, ["torch" if n == "torch" else "mxnet", "--ctx", args.ctx], env) for n, (python, env) in runs.items()]
+    contestants = [Contestant(n, python, __file__,
+                              ["torch" if n == "torch" else "mxnet", "--ctx", args.ctx], env)
+                   for n, (python, env) in runs.items()]
     wanted = workloads(args.ctx)
     try:
         for c in contestants:
@@ -162,8 +165,12 @@ def main():
     if args.json:
         report.save(args.json, {"mode": "eager", "ctx": args.ctx, "ns_per_operator": medians, "ours_over": ratios})
     if args.write_docs:
-        head = "| ns per operator | " + " | ".join(list(runs) + [f"ours ÷ {n}" for n in others]) + " |\n" + "|---" * (1 + len(runs) + len(others)) + "|\n"
-        rows = "\n".join(f"| {w} | " + " | ".join([f"{m:.0f}" for m in medians[w].values()] + [f"{r:.2f}" for r in ratios[w].values()]) + " |" for w in wanted)
+        head = "| ns per operator | " + " | ".join(list(runs)
+                                                   + [f"ours ÷ {n}"
+                                                      for n in others]) + " |\n" + "|---" * (1 + len(runs) + len(others)) + "|\n"
+        rows = "\n".join(f"| {w} | " + " | ".join([f"{m:.0f}" for m in medians[w].values()]
+                                                  + [f"{r:.2f}" for r in ratios[w].values()])
+                         + " |" for w in wanted)
         report.write_gpu(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "eager", f"GPU: {report.gpu()}.\n\n{head}{rows}")
 
 

@@ -82,8 +82,11 @@ def _ours(mx, case, dtype, gpu):
         return net
     if case.kind == "conv":
         n = len(s["stride"])
-        net = block(sym.Convolution(sym.var("data"), sym.var("w"), kernel=s["weight"][2:], num_filter=s["weight"][0], stride=s["stride"], pad=s["pad"],
-                                    dilate=s["dilate"], num_group=s["groups"], no_bias=True, layout=(None, "NCW", "NHWC" if channels_last else "NCHW", "NCDHW")[n]),
+        net = block(sym.Convolution(sym.var("data"), sym.var("w"), kernel=s["weight"][2:],
+                                    num_filter=s["weight"][0], stride=s["stride"], pad=s["pad"],
+                                    dilate=s["dilate"], num_group=s["groups"], no_bias=True,
+                                    layout=(None, "NCW", "NHWC" if channels_last else "NCHW",
+                                            "NCDHW")[n]),
                     w=last(_random(s["weight"], 1)))
         x = put(last(_random(s["data"])))
     elif case.kind == "dense":
@@ -91,10 +94,12 @@ def _ours(mx, case, dtype, gpu):
                     w=_random((s["outputs"], s["inputs"]), 1), b=_random((s["outputs"],)))
         x = put(_random((s["rows"], s["inputs"])))
     elif case.kind == "embedding":
-        net = block(sym.Embedding(sym.var("data"), sym.var("w"), input_dim=s["words"], output_dim=s["units"]), w=_random((s["words"], s["units"])))
+        net = block(sym.Embedding(sym.var("data"), sym.var("w"), input_dim=s["words"],
+                                  output_dim=s["units"]), w=_random((s["words"], s["units"])))
         x = nd.array(np.random.default_rng(0).integers(0, s["words"], (s["count"],)))
     elif case.kind == "pool":
-        net = block(sym.Pooling(sym.var("data"), pool_type=s["type"], kernel=(s["kernel"],) * 2, stride=(s["stride"],) * 2, pad=(s["pad"],) * 2,
+        net = block(sym.Pooling(sym.var("data"), pool_type=s["type"], kernel=(s["kernel"],) * 2,
+                                stride=(s["stride"],) * 2, pad=(s["pad"],) * 2,
                                 layout="NHWC" if channels_last else "NCHW"))
         x = put(last(_random(s["data"])))
     elif case.kind == "layer_norm":
@@ -129,7 +134,8 @@ def _ours(mx, case, dtype, gpu):
             return (x.grad if s["backward"] else y).astype("float32").asnumpy()
         return step, result
     elif case.kind == "rnn":
-        make = {"lstm": mx.gluon.rnn.LSTM, "gru": mx.gluon.rnn.GRU, "tanh": lambda *a, **k: mx.gluon.rnn.RNN(*a, activation="tanh", **k)}[s["kind"]]
+        make = {"lstm": mx.gluon.rnn.LSTM, "gru": mx.gluon.rnn.GRU, "tanh": lambda *a,
+                **k: mx.gluon.rnn.RNN(*a, activation="tanh", **k)}[s["kind"]]
         net = make(s["units"], input_size=s["units"])
         net.initialize()
         for p, value in zip((net.l0_i2h_weight, net.l0_h2h_weight, net.l0_i2h_bias, net.l0_h2h_bias), _rnn_parameters(s)):
@@ -178,7 +184,8 @@ def reference_of(case):
     if case.kind == "batch_norm":
         return reference.batch_norm(wide(s["shape"]), wide(s["shape"], 1) if s["backward"] else None)
     if case.kind == "rnn":
-        return reference.recurrent(s["kind"], wide((s["steps"], s["batch"], s["units"])), *(p.astype("float64") for p in _rnn_parameters(s)))
+        return reference.recurrent(s["kind"], wide((s["steps"], s["batch"], s["units"])),
+                                   *(p.astype("float64") for p in _rnn_parameters(s)))
     first = wide(s["shapes"][0])       # weight, gradient and momentum begin alike
     return reference.momentum_sgd(first, first, first, 1e-3, 1e-4, 0.9)
 
@@ -189,7 +196,9 @@ def check_on_gpu(names, dtype):
     for name in names:
         case = kernels_gpu.CASES[name]
         # results of argmax are places, of which 16-bit arrays have several
-        errors[name] = kernels_gpu.error(ours(case, dtype, True)[1]().astype("float64"), ours(case, dtype if "argmax" in name else "float32")[1]().astype("float64"))
+        errors[name] = kernels_gpu.error(ours(case, dtype, True)[1]().astype("float64"),
+                                         ours(case, dtype if "argmax" in name
+                                              else "float32")[1]().astype("float64"))
         if errors[name] > kernels_gpu.TOLERANCE[dtype]:
             raise SystemExit(f"{name}, {dtype}: error {errors[name]:.1e} against the CPU; accepted: {kernels_gpu.TOLERANCE[dtype]:.0e}")
     return errors
@@ -306,7 +315,9 @@ def measure(args, chosen, cases, errors, pythons, limits, bound):
     lines = ["| | " + " | ".join(names) + " | of the limit |" + (" ours ÷ torch |" if "torch" in names else "") + " error (bound) |",
              "|---" * (3 + len(names) + ("torch" in names)) + "|"]
     print("\n".join(lines))
-    contestants = [Contestant(n, python, __file__, [n, "--threads", str(args.threads), "--ctx", args.ctx, "--dtype", args.dtype], env) for n, (python, env) in pythons.items()]
+    contestants = [Contestant(n, python, __file__,
+                              [n, "--threads", str(args.threads), "--ctx", args.ctx, "--dtype",
+                               args.dtype], env) for n, (python, env) in pythons.items()]
     size = 0.5 if args.dtype in kernels_gpu.HALF else 1   # the cases count float32's bytes
     try:
         for c in contestants:
@@ -320,7 +331,9 @@ def measure(args, chosen, cases, errors, pythons, limits, bound):
             if name == "device copy":
                 limits["copy_gbs"] = max(rates)
             share = rates[0] / limits[limit]
-            cells = [f"{r:.1f} {unit}" for r in rates] + ["" if share != share else f"{share:.0%}"] + ([f"{ratio(times, 'torch', 'ours'):.2f}"] if "torch" in names else [])
+            cells = [f"{r:.1f} {unit}" for r in rates] + ["" if share != share
+                                                          else f"{share:.0%}"] + ([
+                                                              f"{ratio(times, 'torch', 'ours'):.2f}"] if "torch" in names else [])
             cells.append(f"{errors[name]:.1e} ({bound(case):.0e})" if name in errors else "")
             lines.append(f"| {name} | " + " | ".join(cells) + " |")
             print(lines[-1], flush=True)
@@ -374,14 +387,17 @@ def main():
     pythons = {"ours": (sys.executable, own), **({"torch": (args.peers, plain)} if args.peers else {})}
     errors = {}
     if not args.no_check:
-        checked = subprocess.run([sys.executable, __file__, "--check", "--only", args.only, "--ctx", args.ctx, "--dtype", args.dtype], env=own,
+        checked = subprocess.run([sys.executable, __file__, "--check", "--only", args.only, "--ctx",
+                                  args.ctx, "--dtype", args.dtype], env=own,
                                  stdout=subprocess.PIPE, text=True)   # a process of its own: its threads end
         if checked.returncode:
             raise SystemExit(checked.returncode)
         errors = json.loads(checked.stdout.splitlines()[-1])
     nan = float("nan")
     limits = (None if gpu else report.measured_limits(ROOT, args.threads)) or {"fma_gflops": nan, "copy_gbs": nan}
-    about = f"GPU: {report.gpu()}; {args.dtype}." if gpu else f"{args.threads} threads: {limits['fma_gflops']:.0f} GFLOP/s, copying {limits['copy_gbs']:.1f} GB/s"
+    about = f"GPU: {report.gpu()}; {args.dtype}."
+    if not gpu:
+        about = f"{args.threads} threads: {limits['fma_gflops']:.0f} GFLOP/s, copying {limits['copy_gbs']:.1f} GB/s"
     print(about + "\n")
     bound = (lambda case: kernels_gpu.TOLERANCE[args.dtype]) if gpu else (lambda case: reference.TOLERANCE[case.kind])
     lines, figures = measure(args, chosen, cases, errors, pythons, limits, bound)

@@ -11,18 +11,22 @@ def conv(data, filters, kernel, stride=1, pad=0, dilate=1, groups=1):
     n = len(kernel)
     out = [(s + 2 * pad - dilate * (k - 1) - 1) // stride + 1 for s, k in zip(data[2:], kernel)]
     flops = 2 * data[0] * filters * np.prod(out) * np.prod(kernel) * data[1] // groups
-    return Case("conv", dict(data=data, weight=(filters, data[1] // groups, *kernel), stride=(stride,) * n, pad=(pad,) * n, dilate=(dilate,) * n, groups=groups),
+    return Case("conv", dict(data=data, weight=(filters, data[1] // groups, *kernel),
+                             stride=(stride,) * n, pad=(pad,) * n, dilate=(dilate,) * n,
+                             groups=groups),
                 int(flops), None)
 
 
 def pool(kind, data, kernel, stride, pad):
     out = (data[2] + 2 * pad - kernel) // stride + 1
-    return Case("pool", dict(type=kind, data=data, kernel=kernel, stride=stride, pad=pad), None, 4 * data[0] * data[1] * (data[2] * data[3] + out * out))
+    return Case("pool", dict(type=kind, data=data, kernel=kernel, stride=stride, pad=pad), None,
+                4 * data[0] * data[1] * (data[2] * data[3] + out * out))
 
 
 def dense(rows, outputs, inputs):
     flops = 2 * rows * outputs * inputs
-    return Case("dense", dict(rows=rows, outputs=outputs, inputs=inputs), flops if rows > 8 else None, None if rows > 8 else 4 * outputs * inputs)
+    return Case("dense", dict(rows=rows, outputs=outputs, inputs=inputs),
+                flops if rows > 8 else None, None if rows > 8 else 4 * outputs * inputs)
 
 
 def rows(kind, shape, passes=2, **settings):
@@ -31,7 +35,8 @@ def rows(kind, shape, passes=2, **settings):
 
 def rnn(kind, steps, batch, units):
     gates = {"lstm": 4, "gru": 3, "tanh": 1}[kind]
-    return Case("rnn", dict(kind=kind, steps=steps, batch=batch, units=units, gates=gates), 2 * steps * batch * 2 * units * gates * units, None)
+    return Case("rnn", dict(kind=kind, steps=steps, batch=batch, units=units, gates=gates),
+                2 * steps * batch * 2 * units * gates * units, None)
 
 
 def product(batch, m, k, n):
@@ -62,7 +67,9 @@ CASES = {
     "strided 7x7 / 2, 3 to 64 @224": conv((1, 3, 224, 224), 64, (7, 7), 2, 3),
     "strided 11x11 / 4, 3 to 64 @224": conv((1, 3, 224, 224), 64, (11, 11), 4, 2),
     "convolution 5x5, 64 to 192 @27": conv((1, 64, 27, 27), 192, (5, 5), 1, 2),
-    "convolution 1x7, 192 to 192 @17": Case("conv", dict(data=(1, 192, 17, 17), weight=(192, 192, 1, 7), stride=(1, 1), pad=(0, 3), dilate=(1, 1), groups=1),
+    "convolution 1x7, 192 to 192 @17": Case("conv", dict(data=(1, 192, 17, 17),
+                                                         weight=(192, 192, 1, 7), stride=(1, 1),
+                                                         pad=(0, 3), dilate=(1, 1), groups=1),
                                             2 * 192 * 192 * 7 * 17 * 17, None),
     "depthwise 3x3, 144 @56": conv((1, 144, 56, 56), 144, (3, 3), 1, 1, 1, 144),
     "depthwise 3x3 / 2, 96 @112": conv((1, 96, 112, 112), 96, (3, 3), 2, 1, 1, 96),

@@ -23,7 +23,9 @@ CALLS = {
     "add a number": (2, lambda mx, x, y: x + 2, lambda t, x, y: x + 2),
     "tanh": (2, lambda mx, x, y: mx.nd.tanh(x), lambda t, x, y: t.tanh(x)),
     "broadcast row": (2, lambda mx, x, y: mx.nd.broadcast_add(x, y[0:1]), lambda t, x, y: x + y[0:1]),
-    "broadcast column": (2, lambda mx, x, y: mx.nd.broadcast_mul(x, y.reshape((-1,))[: x.shape[0]].reshape((-1, 1))), lambda t, x, y: x * y.reshape(-1)[: len(x)].reshape(-1, 1)),
+    "broadcast column": (2, lambda mx, x,
+                         y: mx.nd.broadcast_mul(x, y.reshape((-1,))[: x.shape[0]].reshape((-1, 1))),
+                         lambda t, x, y: x * y.reshape(-1)[: len(x)].reshape(-1, 1)),
     "mean of rows": (1, lambda mx, x, y: x.mean(axis=1), lambda t, x, y: x.mean(1)),
     "mean of columns": (1, lambda mx, x, y: x.mean(axis=0), lambda t, x, y: x.mean(0)),
     "mean of all": (1, lambda mx, x, y: x.mean(), lambda t, x, y: x.mean()),
@@ -31,7 +33,9 @@ CALLS = {
     "argmax of rows": (1, lambda mx, x, y: mx.nd.argmax(x, axis=1), lambda t, x, y: x.argmax(1)),
     "transpose": (2, lambda mx, x, y: mx.nd.transpose(x), lambda t, x, y: x.t().contiguous()),
     "concat": (4, lambda mx, x, y: mx.nd.concat(x, y, dim=1), lambda t, x, y: t.cat((x, y), 1)),
-    "fused: tanh(relu(x y - 1) / 2 + x)": (3, lambda mx, x, y: mx.sym.tanh(mx.sym.relu(x * y - 1) / 2 + x), lambda t, x, y: t.tanh(t.relu(x * y - 1) / 2 + x)),
+    "fused: tanh(relu(x y - 1) / 2 + x)": (3, lambda mx, x,
+                                           y: mx.sym.tanh(mx.sym.relu(x * y - 1) / 2 + x), lambda t,
+                                           x, y: t.tanh(t.relu(x * y - 1) / 2 + x)),
 }
 
 CASES = {

@@ -7,7 +7,8 @@ import numpy as np
 
 # Largest error relative to the largest result. Convolutions: Winograd's largest tiles may err by
 # 2.6e-5 (docs/winograd.md), all other sums by 2e-6.
-TOLERANCE = {"conv": 4e-5, "dense": 5e-6, "batch_dot": 5e-6, "pool": 1e-6, "batch_norm": 1e-5, "embedding": 0, "softmax": 2e-6, "layer_norm": 5e-6, "gelu": 2e-6,
+TOLERANCE = {"conv": 4e-5, "dense": 5e-6, "batch_dot": 5e-6, "pool": 1e-6, "batch_norm": 1e-5,
+             "embedding": 0, "softmax": 2e-6, "layer_norm": 5e-6, "gelu": 2e-6,
              "rnn": 1e-5, "sgd": 1e-6}
 
 

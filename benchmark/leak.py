@@ -31,7 +31,8 @@ def train(steps, hybridize, report=None, ctx=None, measure=resident_mib):
     nn = mx.gluon.nn
     ctx = ctx or mx.cpu()
     net = nn.HybridSequential()
-    net.add(nn.Conv2D(8, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(), nn.Dense(32, activation="relu"), nn.Dropout(0.2), nn.Dense(10))
+    net.add(nn.Conv2D(8, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(),
+            nn.Dense(32, activation="relu"), nn.Dropout(0.2), nn.Dense(10))
     net.initialize(mx.init.Xavier(), ctx=ctx)
     if hybridize:
         net.hybridize(static_alloc=True, static_shape=True)

@@ -46,7 +46,8 @@ def executor(net, shapes, ctx, **environment):
     rng = np.random.default_rng(0)
     for name, array in list(e.arg_dict.items()) + list(e.aux_dict.items()):
         norm = name.endswith(("gamma", "beta", "mean", "var"))
-        array[:] = rng.uniform(0.5, 1.5, array.shape) if norm else rng.standard_normal(array.shape) * (2 / max(1, np.prod(array.shape[1:]))) ** 0.5
+        scale = (2 / max(1, np.prod(array.shape[1:]))) ** 0.5
+        array[:] = rng.uniform(0.5, 1.5, array.shape) if norm else rng.standard_normal(array.shape) * scale
     head = mx.nd.ones(e.outputs[0].shape, ctx=ctx)
 
     def step():
@@ -71,11 +72,14 @@ def compare(title, contestants, repeats, clock):
     print(f"\n{title}\n\n| | arena, MiB | of all kept | ms a step | speed |\n|---|---|---|---|---|")
     for n in names:
         speed = statistics.median(a / b for a, b in zip(times[first], times[n]))
-        print(f"| {n} | {arenas[n]:.1f} | {arenas[n] / arenas[first]:.2f} | {1e3 * statistics.median(times[n]):.1f} | {speed:.2f} |", flush=True)
+        print(f"| {n} | {arenas[n]:.1f} | {arenas[n] / arenas[first]:.2f} | "
+              f"{1e3 * statistics.median(times[n]):.1f} | {speed:.2f} |", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, parents=[memory_walk.parser()])
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     parents=[memory_walk.parser()])
     parser.add_argument("names", nargs="*", help="chain, resnet50; all when none is given")
     parser.add_argument("--repeats", type=int, default=5)
     add_clock(parser)
@@ -106,8 +110,11 @@ def main():
         compare(f"{args.layers} dense layers with relu, results of {result:.3f} MiB", runs, args.repeats, clock)
     if not args.names or "resnet50" in args.names:
         net, shapes = resnet50(args.batch)
-        runs = {"all kept": executor(net, shapes, ctx, MXNET_PLAN_PASSES_OFF="fuse_batch_norm_relu,fuse_batch_norm_add_relu"), "default": executor(net, shapes, ctx),
-                "MXNET_BACKWARD_DO_MIRROR=1": executor(net, shapes, ctx, MXNET_BACKWARD_DO_MIRROR="1"), "MXNET_MEMORY_OPT=1": executor(net, shapes, ctx, MXNET_MEMORY_OPT="1")}
+        fusions = "fuse_batch_norm_relu,fuse_batch_norm_add_relu"
+        runs = {"all kept": executor(net, shapes, ctx, MXNET_PLAN_PASSES_OFF=fusions),
+                "default": executor(net, shapes, ctx),
+                "MXNET_BACKWARD_DO_MIRROR=1": executor(net, shapes, ctx, MXNET_BACKWARD_DO_MIRROR="1"),
+                "MXNET_MEMORY_OPT=1": executor(net, shapes, ctx, MXNET_MEMORY_OPT="1")}
         compare(f"ResNet-50, batch {args.batch}", runs, args.repeats, clock)
 
 

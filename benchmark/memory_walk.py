@@ -26,7 +26,8 @@ def shapes(count, scale):
         if kind == "dense":
             stops.append((kind, batch, rng.randint(100, int(3000 * scale)), rng.randint(100, int(3000 * scale)), 0, 0))
         else:
-            stops.append((kind, batch, rng.randint(3, 160), rng.randint(8, 160), int(rng.randint(10, 70) * scale ** 0.5), rng.choice((1, 3, 3, 5))))
+            stops.append((kind, batch, rng.randint(3, 160), rng.randint(8, 160),
+                          int(rng.randint(10, 70) * scale ** 0.5), rng.choice((1, 3, 3, 5))))
     return stops
 
 
@@ -40,7 +41,8 @@ def layers(mx, stop):
     if kind == "conv":
         return nn.Conv2D(n_out, kernel, padding=kernel // 2, in_channels=n_in), (batch, n_in, size, size)
     net = nn.HybridSequential()
-    net.add(nn.Conv2D(n_out, kernel, padding=kernel // 2), nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(n_out, 3, padding=1), nn.MaxPool2D(), nn.Flatten(), nn.Dense(50))
+    net.add(nn.Conv2D(n_out, kernel, padding=kernel // 2), nn.BatchNorm(), nn.Activation("relu"),
+            nn.Conv2D(n_out, 3, padding=1), nn.MaxPool2D(), nn.Flatten(), nn.Dense(50))
     return net, (batch, n_in, size, size)
 
 
@@ -96,11 +98,14 @@ class Workloads(dict):
     def __missing__(self, name):
         kind, _, rest = name.partition(" ")
         if kind == "walk":
-            return lambda calls: [visit(self.mx, self.stops[int(rest)], hybridize, self.steps) for hybridize in (False, True)] if calls else None
+            return lambda calls: [visit(self.mx, self.stops[int(rest)], hybridize, self.steps)
+                                  for hybridize in (False, True)] if calls else None
         if kind == "steady":
             self[name] = Steady(self.mx, rest == "hybridized")
             return self[name]
-        return lambda calls: (time.sleep(float(rest)) if kind == "rest" and calls else None, self.clear() if name == "free" else None, gc.collect(), self.mx.nd.waitall())
+        return lambda calls: (time.sleep(float(rest)) if kind == "rest" and calls else None,
+                              self.clear() if name == "free" else None, gc.collect(),
+                              self.mx.nd.waitall())
 
 
 def contestant(args):
@@ -115,13 +120,15 @@ def contestant(args):
 
 def parser():
     p = argparse.ArgumentParser(add_help=False)
-    p.add_argument("--walk", action="store_true", help="through many shapes: peak and resident memory, page faults and time against --oracle")
+    p.add_argument("--walk", action="store_true", help="through many shapes: peak and resident "
+                   "memory, page faults and time against --oracle")
     p.add_argument("--oracle", metavar="PYTHON", help="an interpreter with mxnet 1.9.1; with --walk")
     p.add_argument("--other", metavar="LIBRARY", help="another build of libmxnet.so; with --walk")
     p.add_argument("--stops", type=int, default=40, help="of the walk")
     p.add_argument("--steps", type=int, default=2, help="of training at each stop")
     p.add_argument("--rest", type=int, default=12, metavar="SECONDS", help="before resident memory is read again")
-    p.add_argument("--turns", type=int, default=8, help="of steady training after the walk, five steps each; the first three are not counted")
+    p.add_argument("--turns", type=int, default=8, help="of steady training after the walk, five "
+                   "steps each; the first three are not counted")
     p.add_argument("--scale", type=float, default=1.0, help="of the layers: 1 needs some hundred MiB at once")
     return p
 
@@ -133,7 +140,8 @@ def table(title, found):
     print("|---|" + "---|" * (2 * len(names) - 1))
     for row in found["ours"]:
         values = [found[n][row] for n in names]
-        print(f"| {row} |" + "|".join(f" {v:.1f} " for v in values) + "|" + "".join(f" {values[0] / v:.2f} |" if v else " - |" for v in values[1:]), flush=True)
+        print(f"| {row} |" + "|".join(f" {v:.1f} " for v in values) + "|"
+              + "".join(f" {values[0] / v:.2f} |" if v else " - |" for v in values[1:]), flush=True)
 
 
 def walk(args):

@@ -10,13 +10,13 @@ import collections.abc
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 
 import numpy as np
 
-Network = collections.namedtuple("Network", "title build shape words", defaults=(None,))   # shape: of one example; words: inputs are integers below it
+Network = collections.namedtuple("Network", "title build shape words",
+                                 defaults=(None,))   # shape: of one example; words: inputs are integers below it
 VERSION = 1   # of the arrays below
 
 
@@ -160,7 +160,9 @@ def prepare(name, cache):
         with open(os.path.join(scratch, "symbol.json"), "w") as f:
             f.write(text)
         with open(os.path.join(scratch, "meta.json"), "w") as f:
-            json.dump({"name": name, "flops": flops(mx, text, network.shape), "parameters": int(sum(a.size for n, a in arrays.items() if n in symbol.list_arguments()))}, f)
+            json.dump({"name": name, "flops": flops(mx, text, network.shape),
+                       "parameters": int(sum(a.size for n, a in arrays.items()
+                                             if n in symbol.list_arguments()))}, f)
         os.rename(scratch, folder)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -31,12 +31,19 @@ def arrays(make, rows):
     width = 3072
     few = rng.integers(0, rows, rows)
     space = {name: normal(*shape, wanted=True) for name, shape in {
-        "g": (rows, width), "h": (rows, width), "row": (1, width), "col": (rows, 1), "w": (width,), "img": (8, 64, 56, 56), "q": (96, 128, 64), "k": (96, 128, 64), "dense": (768, width),
+        "g": (rows, width), "h": (rows, width), "row": (1, width), "col": (rows, 1), "w": (width,),
+        "img": (8, 64, 56, 56), "q": (96, 128, 64), "k": (96, 128, 64), "dense": (768, width),
         "k3": (64, 64, 3, 3), "k3d": (64, 1, 3, 3), "sounds": (50, 16, 40)}.items()}
-    space.update(c=make(np.abs(rng.standard_normal(64)), None, wanted=True), one=make(np.ones(64), None), mean=make(np.zeros(64), None), positive=make(np.abs(rng.standard_normal((rows, width))) + 0.1, None, wanted=True),
-                 small=make(rng.uniform(-0.99, 0.99, (rows, width)), None), half=make(rng.standard_normal((rows, width)), "float16"), brain=make(rng.standard_normal((rows, width)), "bfloat16"),
-                 labels=make(rng.integers(1, 39, (16, 10)), None), few=make(few, "int64"), chosen=make(rng.random((rows, width)) > 0.5, "bool"),
-                 a=make(np.ones((4, 5)), None), b=make(np.ones((4, 5)), None), vector=make(np.ones(5), None), values=np.ones((4, 5), "float32"))
+    space.update(c=make(np.abs(rng.standard_normal(64)), None, wanted=True),
+                 one=make(np.ones(64), None), mean=make(np.zeros(64), None),
+                 positive=make(np.abs(rng.standard_normal((rows, width))) + 0.1, None, wanted=True),
+                 small=make(rng.uniform(-0.99, 0.99, (rows, width)), None),
+                 half=make(rng.standard_normal((rows, width)), "float16"),
+                 brain=make(rng.standard_normal((rows, width)), "bfloat16"),
+                 labels=make(rng.integers(1, 39, (16, 10)), None), few=make(few, "int64"),
+                 chosen=make(rng.random((rows, width)) > 0.5, "bool"),
+                 a=make(np.ones((4, 5)), None), b=make(np.ones((4, 5)), None),
+                 vector=make(np.ones(5), None), values=np.ones((4, 5), "float32"))
     return space
 
 
@@ -116,7 +123,9 @@ def main():
         if not names:
             continue
         runs = {"ours": (sys.executable, ours), "torch": (args.torch, plain)}
-        contestants = [Contestant(n, python, __file__, ["torch" if n == "torch" else "ours", part, "--rows", str(args.rows)], env) for n, (python, env) in runs.items()]
+        contestants = [Contestant(n, python, __file__,
+                                  ["torch" if n == "torch" else "ours", part, "--rows",
+                                   str(args.rows)], env) for n, (python, env) in runs.items()]
         try:
             for c in contestants:
                 c.ready()

@@ -39,17 +39,28 @@ def parse(doc, mode, models, batch, rounds):
     parser.add_argument("--batch", type=lambda text: [int(b) for b in text.split(",")])
     parser.add_argument("--only", type=words, help="rows, each model@batch, of those that --models and --batch give")
     parser.add_argument("--contestants", type=words, help="; ".join(
-        f"on the {ctx} of {','.join(known)} ({', '.join(repr(n) for n in entries.DEFAULT_OFF)} only if named here)" for ctx in ("cpu", "gpu") for entries, known in [entries_of(mode, ctx)]))
+        f"on the {ctx} of {','.join(known)} ({', '.join(repr(n) for n in entries.DEFAULT_OFF)} "
+        f"only if named here)" for ctx in ("cpu", "gpu")
+        for entries, known in [entries_of(mode, ctx)]))
     parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
-    parser.add_argument("--peers", help="interpreter with any of torch, onnxruntime, openvino (the latter two need torch and onnxscript to write the model)")
+    parser.add_argument("--peers", help="interpreter with any of torch, onnxruntime, openvino (the "
+                        "latter two need torch and onnxscript to write the model)")
     parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--slice", type=float, default=1.0, help="seconds that a contestant computes before the next one's turn, at least one call")
+    parser.add_argument("--slice", type=float, default=1.0,
+                        help="seconds that a contestant computes before the next one's turn, at "
+                        "least one call")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--cache", default=os.path.join(ROOT, "build", "networks"), help="folder for the networks' weights (up to 3 GB)")
-    parser.add_argument("--write-docs", action="store_true", help=f"the results into docs/perf/{mode}.md and .svg and the table into docs/perf.md; with --ctx gpu into docs/gpu/figures.md alone")
-    parser.add_argument("--dtype", default="float32", help=f"on the CPU {' or '.join(contestants.DTYPES[mode])}, on a GPU {', '.join(contestants_gpu.DTYPES[mode])}: "
+    parser.add_argument("--write-docs", action="store_true",
+                        help=f"the results into docs/perf/{mode}.md and .svg and the table into "
+                        f"docs/perf.md; with --ctx gpu into docs/gpu/figures.md alone")
+    parser.add_argument("--dtype", default="float32",
+                        help=f"on the CPU {' or '.join(contestants.DTYPES[mode])}, on a GPU "
+                        f"{', '.join(contestants_gpu.DTYPES[mode])}: "
                         "16-bit types by mx.amp and by each framework's own means; those that have none are left out")
-    parser.add_argument("--each-call", action="store_true", help="on a GPU: wait for every call's result, not only behind a slice's last one")
+    parser.add_argument("--each-call", action="store_true",
+                        help="on a GPU: wait for every call's result, not only behind a slice's "
+                        "last one")
     parser.add_argument("--json", help="file for the figures")
     add_clock(parser)
     args = parser.parse_args()
@@ -77,7 +88,9 @@ def parse(doc, mode, models, batch, rounds):
 
 
 def _installed(python, module, env):
-    return subprocess.run([python, "-c", f"import importlib.util as u; raise SystemExit(u.find_spec({module!r}) is None)"], env=env).returncode == 0
+    return subprocess.run([python, "-c",
+                           f"import importlib.util as u; raise SystemExit(u.find_spec({module!r}) "
+                           f"is None)"], env=env).returncode == 0
 
 
 class Race:
@@ -129,7 +142,9 @@ class Race:
         first = running[0]
         reference = np.array(first.info["sample"])
         if not np.isfinite(reference).all() or (self.mode == "score" and not 1e-3 < np.abs(reference).max() < 1e4):
-            raise SystemExit(f"{meta['name']}: {first.name} computes values up to {np.abs(reference).max()}: the random weights are no good for timing")
+            raise SystemExit(f"{meta['name']}: {first.name} computes values up to "
+                             f"{np.abs(reference).max()}: the random weights are no good for "
+                             f"timing")
         for c in running[1:]:
             if c.info["shape"] != first.info["shape"]:
                 raise SystemExit(f"{meta['name']}: {c.name} returns {c.info['shape']}, {first.name} {first.info['shape']}")
@@ -137,7 +152,8 @@ class Race:
             if error > tolerance:
                 raise SystemExit(f"{meta['name']}: {c.name} computes something else than {first.name}, relative error {error:.2g}")
             if c.info["flops"] and c.info["flops"] != meta["flops"]:
-                raise SystemExit(f"{meta['name']}: {c.name} counts {c.info['flops']} floating-point operations, the symbol has {meta['flops']}")
+                raise SystemExit(f"{meta['name']}: {c.name} counts {c.info['flops']} "
+                                 f"floating-point operations, the symbol has {meta['flops']}")
         return meta
 
     def _handover(self):
@@ -152,8 +168,11 @@ class Race:
         started = []
         for n, (python, env) in self.entries.items():
             progress.set_postfix_str(f"{name}@{batch}: starting {n}")
-            c = Contestant(n, python, WORKER, [n, "--mode", self.mode, "--folder", folder, "--batch", str(batch), "--threads", str(self.args.threads),
-                                             "--dtype", self.args.dtype, "--ctx", self.args.ctx] + ["--each-call"] * self.args.each_call, env)
+            c = Contestant(n, python, WORKER,
+                           [n, "--mode", self.mode, "--folder", folder, "--batch", str(batch),
+                            "--threads", str(self.args.threads),
+                            "--dtype", self.args.dtype, "--ctx", self.args.ctx]
+                           + ["--each-call"] * self.args.each_call, env)
             try:
                 self.versions[n] = c.ready()["version"]
                 started.append(c)
@@ -182,8 +201,11 @@ class Race:
         medians = {n: statistics.median(t) for n, t in times.items()}
         peers = [n for n in times if n != first]
         best = min(peers, key=medians.get) if peers else None
-        return {"model": name, "title": networks.NETWORKS[name].title, "batch": batch, "rates": {n: batch / t for n, t in medians.items()}, "best": best,
-                "ratios": {n: ratio(times, n, first) for n in peers}, "memory": memory, "device": {c.name: c.info["device_mib"] for c in started} if self.gpu else None, "handover": handover,
+        return {"model": name, "title": networks.NETWORKS[name].title, "batch": batch,
+                "rates": {n: batch / t for n, t in medians.items()}, "best": best,
+                "ratios": {n: ratio(times, n, first) for n in peers}, "memory": memory,
+                "device": {c.name: c.info["device_mib"] for c in started} if self.gpu else None,
+                "handover": handover,
                 "gflops": (1 if self.mode == "score" else 3) * meta["flops"] * batch / medians[first] / 1e9}
 
     def run(self):
@@ -194,12 +216,17 @@ class Race:
                 self.rows.append(self.row(name, batch, progress))
                 tqdm.write(report.line(self.rows[-1]), file=sys.stderr)
         seconds = time.time() - begin
-        description = report.gpu_machine(self.versions, self.args) if self.gpu else report.machine(ROOT, self.versions, self.args) + report.handovers(self.rows)
+        if self.gpu:
+            description = report.gpu_machine(self.versions, self.args)
+        else:
+            description = report.machine(ROOT, self.versions, self.args) + report.handovers(self.rows)
         names = list(self.entries)
         text = report.markdown(self.mode, self.rows, names, description, self.notes, seconds)
         print(text)
         if self.args.json:
-            report.save(self.args.json, {"mode": self.mode, "ctx": self.args.ctx, "dtype": self.args.dtype, "rows": self.rows, "left_out": self.notes, "description": description})
+            report.save(self.args.json, {"mode": self.mode, "ctx": self.args.ctx,
+                                         "dtype": self.args.dtype, "rows": self.rows,
+                                         "left_out": self.notes, "description": description})
         if self.args.write_docs and self.gpu:
             report.write_gpu(ROOT, f"{self.mode} {self.args.dtype}", text.split("\n", 2)[2])
         elif self.args.write_docs:

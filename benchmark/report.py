@@ -14,27 +14,34 @@ def tables(mode, rows, names):
     first = names[0]
     others = names[1:]
     rate = "images/s" if mode == "score" else "images/s, training"
-    out = [f"| {rate} | batch | " + " | ".join(names) + f" | {first} GFLOP/s | best other | {first} ÷ best |", "|---" * (5 + len(names)) + "|"]
+    out = [f"| {rate} | batch | " + " | ".join(names) + f" | {first} GFLOP/s | best other | "
+           f"{first} ÷ best |", "|---" * (5 + len(names)) + "|"]
     for r in rows:
         cells = [f"{r['rates'][n]:.2f}" if n in r["rates"] else "" for n in names]
         out.append(f"| {r['title']} | {r['batch']} | " + " | ".join(cells) + f" | {r['gflops']:.0f} | " +
                    (f"{r['best']} | {r['ratios'][r['best']]:.2f} |" if r["best"] else " | |"))
     if others:
         out += ["", f"{first} ÷ each:", "", "| | batch | " + " | ".join(others) + " |", "|---" * (2 + len(others)) + "|"]
-        out += [f"| {r['title']} | {r['batch']} | " + " | ".join(f"{r['ratios'][n]:.2f}" if n in r["ratios"] else "" for n in others) + " |" for r in rows]
+        out += [f"| {r['title']} | {r['batch']} | "
+                + " | ".join(f"{r['ratios'][n]:.2f}" if n in r["ratios"] else "" for n in others)
+                + " |" for r in rows]
     return "\n".join(out + _memory(rows, names))
 
 
 def _memory(rows, names):
     """Lines of the table of memory: the process's, or on a GPU the device's."""
     device = any(r.get("device") for r in rows)
-    title = "MiB of the device's memory that each process took:" if device else "Peak resident MiB over the resident size after import (in parentheses):"
+    title = "Peak resident MiB over the resident size after import (in parentheses):"
+    if device:
+        title = "MiB of the device's memory that each process took:"
     out = ["", title, "", "| | batch | " + " | ".join(names) + " |", "|---" * (2 + len(names)) + "|"]
     for r in rows:
         if device:
             cells = [f"{r['device'][n]:.0f}" if n in r["device"] else "" for n in names]
         else:
-            cells = [f"{peak - base:.0f} ({base:.0f})" if pair else "" for pair in (r["memory"].get(n) for n in names) for peak, base in [pair or (0, 0)]]
+            cells = [f"{peak - base:.0f} ({base:.0f})" if pair else ""
+                     for pair in (r["memory"].get(n) for n in names)
+                     for peak, base in [pair or (0, 0)]]
         out.append(f"| {r['title']} | {r['batch']} | " + " | ".join(cells) + " |")
     return out
 
@@ -53,7 +60,8 @@ def machine(root, versions, args):
     lines = [f"Processor: {cpu.get('model name', os.uname().machine)}, {os.cpu_count()} cores; {' '.join(flags)}."]
     limits = measured_limits(root, args.threads)
     if limits:
-        lines.append(f"Measured with {args.threads} thread{'s' * (args.threads > 1)}: float32 multiply-add peak {limits['fma_gflops']:.0f} GFLOP/s, "
+        lines.append(f"Measured with {args.threads} thread{'s' * (args.threads > 1)}: float32 "
+                     f"multiply-add peak {limits['fma_gflops']:.0f} GFLOP/s, "
                      f"copy {limits['copy_gbs']:.1f} GB/s, read {limits['read_gbs']:.1f} GB/s.")
     lines.append("Contestants: " + ", ".join(f"{n} ({v})" for n, v in versions.items()) + ".")
     lines.append(f"{args.threads} thread{'s' * (args.threads > 1)} each, {'processor time' if args.clock == 'cpu' else 'wall clock'}, "
@@ -64,7 +72,9 @@ def machine(root, versions, args):
 def gpu():
     """The first GPU: name, driver, memory."""
     try:
-        done = subprocess.run(["nvidia-smi", "--id=0", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], capture_output=True, text=True)
+        done = subprocess.run(["nvidia-smi", "--id=0",
+                               "--query-gpu=name,driver_version,memory.total",
+                               "--format=csv,noheader"], capture_output=True, text=True)
     except OSError:
         return "unknown (no nvidia-smi)"
     return done.stdout.strip() if done.returncode == 0 else "unknown (nvidia-smi failed)"
@@ -95,7 +105,9 @@ def measured_limits(root, threads, *options):
     build = os.path.join(root, "build", "release")
     if subprocess.run(["cmake", "--build", build, "--target", "bench_machine"], capture_output=True).returncode:
         return None
-    done = subprocess.run([os.path.join(build, "benchmark", "machine"), *options], env=dict(os.environ, OMP_NUM_THREADS=str(threads)), capture_output=True, text=True)
+    done = subprocess.run([os.path.join(build, "benchmark", "machine"), *options],
+                          env=dict(os.environ, OMP_NUM_THREADS=str(threads)), capture_output=True,
+                          text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 

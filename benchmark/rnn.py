@@ -56,7 +56,8 @@ def make_mxnet(kind, steps, batch, features, hidden, layers, both, gpu):
     import mxnet as mx
     ctx = mx.gpu(0) if gpu else mx.cpu()
     rnn = mx.gluon.rnn
-    net = {"lstm": rnn.LSTM, "gru": rnn.GRU, "tanh": lambda *a, **k: rnn.RNN(*a, activation="tanh", **k)}[kind](hidden, layers, bidirectional=both)
+    net = {"lstm": rnn.LSTM, "gru": rnn.GRU, "tanh": lambda *a,
+           **k: rnn.RNN(*a, activation="tanh", **k)}[kind](hidden, layers, bidirectional=both)
     net.initialize(ctx=ctx)
     net.hybridize(static_alloc=True, static_shape=True)
     x = mx.nd.random.normal(shape=(steps, batch, features), ctx=ctx)
@@ -103,7 +104,8 @@ def main():
     ours, others = environments(args.clock, int(threads))
     people = [Contestant("ours", sys.executable, __file__, ["ours", threads, args.ctx], ours)]
     if args.own:
-        people.append(Contestant("own kernels", sys.executable, __file__, ["ours", threads, args.ctx], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
+        people.append(Contestant("own kernels", sys.executable, __file__,
+                                 ["ours", threads, args.ctx], dict(ours, MXNET_USE_ONEDNN_RNN="0")))
     if args.torch:
         people.append(Contestant("torch", args.torch, __file__, ["torch", threads, args.ctx], others))
     if args.oracle:

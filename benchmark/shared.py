@@ -154,7 +154,9 @@ def main():
     parser.add_argument("--neighbours", type=int, nargs="*", default=[0, 2, 4])
     parser.add_argument("--quotas", type=float, nargs="*", default=[1, 1.5], help="in processors")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--slice", type=float, default=0.5, help="seconds that a contestant computes before the next one's turn, at least one call")
+    parser.add_argument("--slice", type=float, default=0.5,
+                        help="seconds that a contestant computes before the next one's turn, at "
+                        "least one call")
     parser.add_argument("--oracle", help="interpreter with mxnet==1.9.1")
     parser.add_argument("--torch", help="interpreter with torch")
     parser.add_argument("--base", help="another libmxnet.so to compare with")
@@ -182,7 +184,8 @@ def main():
             medians = {n: 1e3 * statistics.median(t) for n, t in times.items()}
             ratios = {n: ratio(times, n, "ours") for n in others}
             figures.append({"load": load, "program": w, "ms": medians, "over ours": ratios})
-            print(f"| {load} | {w} | {' | '.join([f'{t:.1f}' for t in medians.values()] + [f'{r:.2f}' for r in ratios.values()])} |", flush=True)
+            print(f"| {load} | {w} | "
+                  f"{' | '.join([f'{t:.1f}' for t in medians.values()] + [f'{r:.2f}' for r in ratios.values()])} |", flush=True)
     for quota in left_out:
         print(f"\nquota of {quota:g}: left out, no control group of processor time can be made here")
     if args.json:

@@ -58,7 +58,8 @@ class _Builder:
         n, groups, bias = len(kernel), int(a.get("num_group", 1)), not _true(a, "no_bias")
         shape = self.arrays[params[1]].shape
         make = (nn.Conv1d, nn.Conv2d, nn.Conv3d)[n - 1]
-        return self.layer(name, make(shape[1] * groups, shape[0], kernel, _tuple(a, "stride", 1, n), _tuple(a, "pad", 0, n), _tuple(a, "dilate", 1, n),
+        return self.layer(name, make(shape[1] * groups, shape[0], kernel, _tuple(a, "stride", 1, n),
+                                     _tuple(a, "pad", 0, n), _tuple(a, "dilate", 1, n),
                                      groups, bias), x[0], weight=params[1], bias=params[2] if bias else None)
 
     def BatchNorm(self, name, a, params, x):
@@ -85,7 +86,10 @@ class _Builder:
         full = a.get("pooling_convention", "valid") == "full"
         if a.get("pool_type", "max") == "max":
             return self.layer(name, nn.MaxPool2d(*sizes, ceil_mode=full), x[0])
-        return self.layer(name, nn.AvgPool2d(*sizes, ceil_mode=full, count_include_pad=a.get("count_include_pad", "True") in ("True", "1")), x[0])
+        return self.layer(name, nn.AvgPool2d(*sizes, ceil_mode=full,
+                                             count_include_pad=a.get("count_include_pad",
+                                                                     "True") in ("True", "1")),
+                          x[0])
 
     def FullyConnected(self, name, a, params, x):
         outputs, inputs = self.arrays[params[1]].shape
@@ -94,7 +98,9 @@ class _Builder:
         return self.layer(name, nn.Linear(inputs, outputs, bias), x, weight=params[1], bias=params[2] if bias else None)
 
     def LayerNorm(self, name, a, params, x):
-        return self.layer(name, nn.LayerNorm(self.arrays[params[1]].shape, float(a.get("eps", 1e-5))), x[0], weight=params[1], bias=params[2])
+        return self.layer(name, nn.LayerNorm(self.arrays[params[1]].shape,
+                                             float(a.get("eps", 1e-5))), x[0], weight=params[1],
+                          bias=params[2])
 
     def Embedding(self, name, a, params, x):
         return self.layer(name, nn.Embedding(*self.arrays[params[1]].shape), x[0], weight=params[1])

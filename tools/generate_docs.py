@@ -153,7 +153,8 @@ def python_type(text):
     head = text.split(",")[0].strip().lower()
     if head.startswith(("shape", "tuple")) or "tuple" in head:
         return "int | Sequence[int] | None" if "None" in text else "int | Sequence[int]"
-    known = {"int": "int", "long": "int", "int (non-negative)": "int", "long (non-negative)": "int", "boolean": "bool", "float": "float", "double": "float", "string": "str"}
+    known = {"int": "int", "long": "int", "int (non-negative)": "int", "long (non-negative)": "int",
+             "boolean": "bool", "float": "float", "double": "float", "string": "str"}
     base = known.get(head.replace(" or none", ""), "Any")
     return base + " | None" if base != "Any" and "none" in text.lower() else base
 
@@ -164,7 +165,8 @@ def identifier(name):
 
 def stub(kind, module, lead):
     """Text of op.pyi for arrays (kind NDArray) or graphs (kind Symbol)."""
-    lines = ["# Generated from the operator records by `./dev docs`; do not edit.", "from collections.abc import Sequence", "from typing import Any", "",
+    lines = ["# Generated from the operator records by `./dev docs`; do not edit.",
+             "from collections.abc import Sequence", "from typing import Any", "",
              f"from .{module} import {kind}"]
     for info, aliases in records():
         arguments = [f"*{info.inputs[0]}: {kind}"] if info.variadic else [f"{identifier(n)}: {kind} | None = ..." for n in info.inputs]
@@ -182,8 +184,12 @@ def pages():
         "docs/env_var.md": env._markdown(env.list()) + "\n",
         "docs/operators.md": operators_page(),
         "docs/passes.md": passes_page(),
-        "python/mxnet/ndarray/op.pyi": stub("NDArray", "ndarray", ["out: NDArray | Sequence[NDArray] | None = ...", "name: str | None = ...", "**kwargs: Any"]),
-        "python/mxnet/symbol/op.pyi": stub("Symbol", "symbol", ["name: str | None = ...", "attr: dict[str, str] | None = ...", "**kwargs: Any"]),
+        "python/mxnet/ndarray/op.pyi": stub("NDArray", "ndarray",
+                                            ["out: NDArray | Sequence[NDArray] | None = ...",
+                                             "name: str | None = ...", "**kwargs: Any"]),
+        "python/mxnet/symbol/op.pyi": stub("Symbol", "symbol",
+                                           ["name: str | None = ...",
+                                            "attr: dict[str, str] | None = ...", "**kwargs: Any"]),
     }
 
 

@@ -101,7 +101,7 @@ def main_loop(code, labels):
 
 def around(code, loop):
     """What is executed once: before the loop, and behind it up to where most threads end."""
-    begin, end, inside = loop[0][0], loop[-1][0], {c[0] for c in loop}
+    end, inside = loop[-1][0], {c[0] for c in loop}
     out = []
     for c in code:
         if c[0] in inside:
@@ -160,7 +160,9 @@ def report(row, code, labels):
     notes = []
     if int(row["local"]):
         notes.append(f"local {row['local']}")
-    for names, word in ((("LDL", "STL"), "local access"), (("CALL",), "call"), (("BAR",), "barrier"), (("ATOMG",), "atomic"), (("RED",), "red"), (("ATOMS",), "shared atomic"), (("LDC",), "indexed constants")):
+    for names, word in ((("LDL", "STL"), "local access"), (("CALL",), "call"),
+                        (("BAR",), "barrier"), (("ATOMG",), "atomic"), (("RED",), "red"),
+                        (("ATOMS",), "shared atomic"), (("LDC",), "indexed constants")):
         count = sum(u in names for u in used)
         if count:
             notes.append(f"{count} {word}")
@@ -170,7 +172,9 @@ def report(row, code, labels):
         notes.append("integer quotient")
     load = max((bits_of(op) for _, op, _, _ in loop if is_load(op)), default=0)
     store = max((bits_of(op) for _, op, _, _ in loop if is_store(op)), default=0)
-    return [registers, row["local"], shared, f"{100 * blocks * warps * 32 // 2048}", f"{load}", f"{store}", f"{in_flight(loop) * blocks * warps * 32 / 1024:.0f}", len(loop), len(rest), each,
+    return [registers, row["local"], shared, f"{100 * blocks * warps * 32 // 2048}", f"{load}",
+            f"{store}", f"{in_flight(loop) * blocks * warps * 32 / 1024:.0f}", len(loop), len(rest),
+            each,
             f"{100 * shares[0]:.0f}", f"{100 * shares[1]:.0f}", f"{100 * shares[2]:.0f}", row["code"], ", ".join(notes)], loop
 
 

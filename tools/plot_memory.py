@@ -15,8 +15,12 @@ import re
 import subprocess
 import sys
 
-BYTES = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2, "uint8": 1, "int8": 1, "bool": 1, "int32": 4, "int64": 8, "int16": 2, "uint16": 2, "uint32": 4, "uint64": 8}
-PANELS = (("everything kept", {"MXNET_PLAN_PASSES_OFF": "fuse_batch_norm_relu,fuse_batch_norm_add_relu"}), ("MXNET_BACKWARD_DO_MIRROR=1", {"MXNET_BACKWARD_DO_MIRROR": "1"}), ("MXNET_MEMORY_OPT=1", {"MXNET_MEMORY_OPT": "1"}))
+BYTES = {"float32": 4, "float64": 8, "float16": 2, "bfloat16": 2, "uint8": 1, "int8": 1, "bool": 1,
+         "int32": 4, "int64": 8, "int16": 2, "uint16": 2, "uint32": 4, "uint64": 8}
+PANELS = (("everything kept",
+           {"MXNET_PLAN_PASSES_OFF": "fuse_batch_norm_relu,fuse_batch_norm_add_relu"}),
+          ("MXNET_BACKWARD_DO_MIRROR=1", {"MXNET_BACKWARD_DO_MIRROR": "1"}),
+          ("MXNET_MEMORY_OPT=1", {"MXNET_MEMORY_OPT": "1"}))
 COLOURS = {"kept": "#1f5a9c", "forward": "#a9c6e8", "backward": "#e8a24a", "again": "#5aa35a"}
 
 
@@ -72,13 +76,16 @@ def svg(panels, title):
     """One panel beside the other, on one scale of bytes."""
     width, height, margin, top = 330, 360, 62, 58
     most = max(p[4] for p in panels)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {margin + len(panels) * (width + 20)} {top + height + 62}" font-family="sans-serif" font-size="12">',
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 '
+           f'{margin + len(panels) * (width + 20)} {top + height + 62}" font-family="sans-serif" '
+           f'font-size="12">',
            '<rect width="100%" height="100%" fill="#fff"/>', f'<text x="{margin}" y="20" font-size="15">{title}</text>']
     for mib in range(0, most // 2**20 + 1, 200):
         y = top + height - mib * 2**20 / most * height
         out.append(f'<line x1="{margin - 4}" y1="{y:.1f}" x2="{margin + len(panels) * (width + 20) - 20}" y2="{y:.1f}" stroke="#ddd"/>'
                    f'<text x="{margin - 8}" y="{y + 4:.1f}" text-anchor="end">{mib}</text>')
-    out.append(f'<text x="14" y="{top + height / 2}" transform="rotate(-90 14 {top + height / 2})" text-anchor="middle">MiB of the arena</text>')
+    out.append(f'<text x="14" y="{top + height / 2}" transform="rotate(-90 14 {top + height / 2})" '
+               f'text-anchor="middle">MiB of the arena</text>')
     for i, (name, boxes, steps, backward, arena) in enumerate(panels):
         left = margin + i * (width + 20)
         out.append(f'<text x="{left}" y="{top - 14}">{name}: {arena / 2**20:.0f} MiB</text>')
@@ -87,14 +94,19 @@ def svg(panels, title):
             if h < 0.2:
                 continue
             y = top + height - (offset + size) / most * height
-            out.append(f'<rect x="{left + first / steps * width:.1f}" y="{y:.1f}" width="{max((last - first + 1) / steps * width, 0.6):.1f}" height="{h:.1f}" '
+            out.append(f'<rect x="{left + first / steps * width:.1f}" y="{y:.1f}" '
+                       f'width="{max((last - first + 1) / steps * width, 0.6):.1f}" '
+                       f'height="{h:.1f}" '
                        f'fill="{COLOURS[kind]}" stroke="#fff" stroke-width="0.2"/>')
         x = left + backward / steps * width
         out.append(f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{top + height}" stroke="#444" stroke-dasharray="3 3"/>'
                    f'<text x="{left}" y="{top + height + 18}">forward</text><text x="{x + 4:.1f}" y="{top + height + 18}">backward</text>')
     x = margin
-    for kind, text in (("kept", "kept for the backward pass"), ("forward", "forward only"), ("again", "recomputed"), ("backward", "gradients")):
-        out.append(f'<rect x="{x}" y="{top + height + 34}" width="12" height="12" fill="{COLOURS[kind]}"/><text x="{x + 18}" y="{top + height + 44}">{text}</text>')
+    for kind, text in (("kept", "kept for the backward pass"), ("forward", "forward only"),
+                       ("again", "recomputed"), ("backward", "gradients")):
+        out.append(f'<rect x="{x}" y="{top + height + 34}" width="12" height="12" '
+                   f'fill="{COLOURS[kind]}"/><text x="{x + 18}" '
+                   f'y="{top + height + 44}">{text}</text>')
         x += 46 + 7 * len(text)
     return "\n".join(out + ["</svg>\n"])
 
@@ -111,7 +123,8 @@ def main():
         return
     panels = []
     for name, variables in PANELS:
-        text = subprocess.run([sys.executable, __file__, "--text", "--network", args.network, "--batch", str(args.batch)], env={**os.environ, **variables},
+        text = subprocess.run([sys.executable, __file__, "--text", "--network", args.network,
+                               "--batch", str(args.batch)], env={**os.environ, **variables},
                               capture_output=True, text=True, check=True).stdout
         panels.append((name, *blocks(text)))
     os.makedirs(os.path.dirname(args.output) or ".", exist_ok=True)

@@ -17,7 +17,8 @@ class SelfAttention(HybridBlock):
         return F.reshape(x, shape=(-3, 0, 0))
 
     def hybrid_forward(self, F, x):
-        weights = F.softmax(F.batch_dot(self._split(F, self.query(x)) * self._scale, self._split(F, self.key(x)), transpose_b=True), axis=-1)
+        weights = F.softmax(F.batch_dot(self._split(F, self.query(x)) * self._scale,
+                                        self._split(F, self.key(x)), transpose_b=True), axis=-1)
         y = F.reshape(F.batch_dot(weights, self._split(F, self.value(x))), shape=(-4, -1, self._heads, 0, 0))
         return self.out(F.reshape(F.transpose(y, axes=(0, 2, 1, 3)), shape=(0, 0, -3)))
 

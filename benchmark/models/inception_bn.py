@@ -33,7 +33,8 @@ def inception_bn():
     net = nn.HybridSequential()
     net.add(_conv(64, 7, 2, 3), nn.MaxPool2D(3, 2, 1), _conv(64, 1), _conv(192, 3, 1, 1), nn.MaxPool2D(3, 2, 1),
             _module(64, 64, 64, 64, 96, "avg", 32), _module(64, 64, 96, 64, 96, "avg", 64), _module(0, 128, 160, 64, 96, "max", 0, 2),
-            _module(224, 64, 96, 96, 128, "avg", 128), _module(192, 96, 128, 96, 128, "avg", 128), _module(160, 128, 160, 128, 160, "avg", 96),
+            _module(224, 64, 96, 96, 128, "avg", 128), _module(192, 96, 128, 96, 128, "avg", 128),
+            _module(160, 128, 160, 128, 160, "avg", 96),
             _module(96, 128, 192, 160, 192, "avg", 96), _module(0, 128, 192, 192, 256, "max", 0, 2),
             _module(352, 192, 320, 160, 224, "avg", 128), _module(352, 192, 320, 192, 224, "max", 128),
             nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(1000))

@@ -29,7 +29,9 @@ def main():
     net.initialize(mx.init.Xavier(), ctx=ctx)
     net.hybridize(static_alloc=True, static_shape=True)
     steps = args.epochs * (len(train_x) // args.batch)
-    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 2e-3, "lr_scheduler": mx.lr_scheduler.CosineScheduler(steps, base_lr=2e-3, final_lr=2e-5)})
+    trainer = gluon.Trainer(net.collect_params(), "adam",
+                            {"learning_rate": 2e-3,
+                             "lr_scheduler": mx.lr_scheduler.CosineScheduler(steps, base_lr=2e-3, final_lr=2e-5)})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
 
     started = time.time()

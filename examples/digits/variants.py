@@ -19,7 +19,8 @@ VARIANTS = [("defaults", {}),
 
 
 def run(variables):
-    out = subprocess.run([sys.executable, os.path.join(HERE, "short_run.py")], env={**os.environ, **variables}, capture_output=True, text=True)
+    out = subprocess.run([sys.executable, os.path.join(HERE, "short_run.py")],
+                         env={**os.environ, **variables}, capture_output=True, text=True)
     if out.returncode:
         raise SystemExit(f"short_run.py failed with {variables}:\n{out.stderr[-2000:]}")
     return json.loads(out.stdout.strip().splitlines()[-1])
@@ -34,7 +35,8 @@ def main():
         same = max(abs(a - b) for a, b in zip(r["curve"], reference)) <= 1e-4
         if not same:
             different.append(name)
-        print(f"{name:16} {r['pool']:10} {r['curve'][-1]:10.5f} {'yes' if same else 'NO':>10} {r['peak'] / 2**20:9.2f} {r['pushed']:14d} {r['seconds']:8.2f}")
+        print(f"{name:16} {r['pool']:10} {r['curve'][-1]:10.5f} {'yes' if same else 'NO':>10} "
+              f"{r['peak'] / 2**20:9.2f} {r['pushed']:14d} {r['seconds']:8.2f}")
     if different:
         raise SystemExit(f"the loss curve differs under {', '.join(different)}")
 

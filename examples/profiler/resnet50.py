@@ -59,7 +59,8 @@ def draw(events, runs, batch, path):
     top = nodes.most_common(15)[::-1]
     right.barh([n for n, _ in top], [ms for _, ms in top], color="#6aa84f")
     for i, (node, ms) in enumerate(top):
-        right.text(ms, i, f" {work[node]['outputs'][0].removeprefix('float32')}  {work[node]['flops'] / ms / 1e6:.0f} GFLOP/s", va="center", fontsize=7)
+        right.text(ms, i, f" {work[node]['outputs'][0].removeprefix('float32')}  "
+                   f"{work[node]['flops'] / ms / 1e6:.0f} GFLOP/s", va="center", fontsize=7)
     right.set(title="Nodes that take longest, their output and rate", xlabel="ms", xlim=(0, 1.5 * top[-1][1]))
     right.tick_params(axis="y", labelsize=7)
     pyplot.rcParams["svg.hashsalt"] = "mxnet"

@@ -7,11 +7,13 @@ tells what else the graph depends on; a value cannot be read: :class:`TraceStopp
 import contextlib
 import ctypes
 
-from ._tracing import CHANGE, CONTEXT, DTYPE, IN_PLACE, MODE, RANK, SHAPE, SWITCH, VALUE, TraceStopped, is_deferred_compute, note, note_alias, _state, watch
+from ._tracing import (CHANGE, CONTEXT, DTYPE, IN_PLACE, MODE, RANK, SHAPE, SWITCH, VALUE, TraceStopped, _state,
+                       is_deferred_compute, note, note_alias, watch)
 from .base import _LIB, c_handle_array, check_call
 from .symbol import Symbol
 
-__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable', 'clear', 'take_constants', 'watch', 'note', 'note_alias',
+__all__ = ['is_deferred_compute', 'set_deferred_compute', 'context', 'get_symbol', 'set_variable',
+           'clear', 'take_constants', 'watch', 'note', 'note_alias',
            'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
 def set_deferred_compute(state):
@@ -37,7 +39,9 @@ def get_symbol(output_arrays, sym_cls=Symbol):
     Symbol."""
     handle = ctypes.c_void_p()
     output_arrays = list(output_arrays)
-    check_call(_LIB.MXNDArrayGetDeferredComputeSymbol(c_handle_array(output_arrays), ctypes.c_int(len(output_arrays)), ctypes.byref(handle)))
+    check_call(_LIB.MXNDArrayGetDeferredComputeSymbol(c_handle_array(output_arrays),
+                                                      ctypes.c_int(len(output_arrays)),
+                                                      ctypes.byref(handle)))
     return sym_cls(handle)
 
 

@@ -1,4 +1,5 @@
 """The page of :meth:`mxnet.explain.Explanation.html`: HTML with drawings in SVG, nothing else."""
+# ruff: noqa: E501  (lines of HTML and CSS)
 from html import escape
 
 from ._explain_words import achieved, bandwidth, duration, size, tensor

@@ -44,4 +44,5 @@ def tensor(t):
     if t["layout"] != "plain":
         text += " " + t["layout"]
     request = t.get("request", "write")
-    return f"{text} {place}" + ("" if request == "write" else f" ({'unused' if request == 'none' else 'added' if request == 'add' else request})")
+    return f"{text} {place}" + ("" if request == "write"
+                                else f" ({'unused' if request == 'none' else 'added' if request == 'add' else request})")

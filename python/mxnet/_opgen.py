@@ -77,7 +77,8 @@ def ndarray_function(name):
     if info.variadic:
         params = [p for p in params if real[p] != info.counter]
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
-        head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
+        head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, "
+                f"tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
                 f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.counter!r}, None)"]
     else:
         signature = [f"{_identifier(n)}=None" for n in info.inputs] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
@@ -85,7 +86,8 @@ def ndarray_function(name):
         if len(inputs) == 1:
             head = [f"    inputs = ({inputs[0]},) if {inputs[0]} is not None else ()"]
         elif len(inputs) == 2:
-            head = [f"    inputs = ({inputs[0]}, {inputs[1]}) if {inputs[1]} is not None else ({inputs[0]},) if {inputs[0]} is not None else ()"]
+            head = [f"    inputs = ({inputs[0]}, {inputs[1]}) if {inputs[1]} is not None else "
+                    f"({inputs[0]},) if {inputs[0]} is not None else ()"]
         else:
             head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
     body = head + ["    if kwargs: _bad(_name, kwargs)"]

@@ -63,5 +63,6 @@ def backward(heads, head_grads=None, retain_graph=False, train_mode=True):
     pass. Raises ValueError for a head that was not recorded.
     """
     heads, ograds = heads_of(heads, head_grads)
-    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads),
+                  ograds, ctypes.c_uint(0), None, ctypes.c_int(bool(retain_graph)),
                   ctypes.c_int(0), ctypes.c_int(bool(train_mode)), None, None)

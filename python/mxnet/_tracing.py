@@ -10,7 +10,8 @@ import threading
 
 from .base import _LIB, check_call
 
-__all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE', 'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
+__all__ = ['watch', 'note', 'note_alias', 'is_deferred_compute', 'TraceStopped', 'SHAPE', 'DTYPE',
+           'CONTEXT', 'MODE', 'RANK', 'VALUE', 'IN_PLACE', 'SWITCH', 'CHANGE']
 
 # What Python can ask while a graph is recorded. The binding (python/src/binding.h) has the same
 # numbers.
@@ -36,7 +37,8 @@ watch = _Watch()
 def _stop(why):
     watch.why = watch.why or why
     if watch.raises:
-        raise TraceStopped(f'[hybridize] {why} while the graph of a hybridized block is recorded; a block that does this runs operator by operator')
+        raise TraceStopped(f'[hybridize] {why} while the graph of a hybridized block is recorded; '
+                           f'a block that does this runs operator by operator')
 
 
 def _is_recording():

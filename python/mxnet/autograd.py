@@ -6,7 +6,8 @@ import threading
 from . import _tracing as _dc
 from ._binding import set_mode
 from ._tape import GRAD_REQS as _GRAD_REQ_MAP, arrays_of, backward, heads_of, mark_variables  # noqa: F401
-from .base import NDArrayHandle, SymbolHandle, _LIB, MXCallbackList, c_handle_array, call_and_mark, check_call, kept_for_native, CheckedValueError
+from .base import (CheckedValueError, MXCallbackList, NDArrayHandle, SymbolHandle, _LIB, c_handle_array, call_and_mark,
+                   check_call, kept_for_native)
 from .ndarray import NDArray
 
 __all__ = ["Function", "backward", "get_symbol", "grad", "is_recording", "is_training", "mark_variables", "pause", "predict_mode", "record",
@@ -101,8 +102,10 @@ def grad(heads, variables, head_grads=None, retain_graph=None, create_graph=Fals
     if retain_graph is None:
         retain_graph = create_graph
     out, stypes = ctypes.POINTER(ctypes.c_void_p)(), ctypes.POINTER(ctypes.c_int)()
-    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads), ograds, ctypes.c_uint(len(variables)), c_handle_array(variables),
-                  ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)), ctypes.c_int(bool(train_mode)), ctypes.byref(out), ctypes.byref(stypes))
+    call_and_mark(_LIB.MXAutogradBackwardEx, ctypes.c_uint(len(heads)), c_handle_array(heads),
+                  ograds, ctypes.c_uint(len(variables)), c_handle_array(variables),
+                  ctypes.c_int(bool(retain_graph)), ctypes.c_int(bool(create_graph)),
+                  ctypes.c_int(bool(train_mode)), ctypes.byref(out), ctypes.byref(stypes))
     return [type(v)(NDArrayHandle(out[i])) for i, v in enumerate(variables)]
 
 
@@ -164,16 +167,20 @@ class Function:
             Function._live[key] = self
         contexts = (ctypes.c_void_p * 2)(key, key)
         info = MXCallbackList(2, ctypes.cast(_TABLE, ctypes.POINTER(_PLAIN_TYPE)), ctypes.cast(contexts, ctypes.POINTER(ctypes.c_void_p)))
-        check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), c_handle_array(inputs), ctypes.c_int(len(outputs)), c_handle_array(outputs), ctypes.byref(info)))
+        check_call(_LIB.MXCustomFunctionRecord(ctypes.c_int(len(inputs)), c_handle_array(inputs),
+                                               ctypes.c_int(len(outputs)), c_handle_array(outputs),
+                                               ctypes.byref(info)))
 
     def _run_backward(self, ograds, igrads, reqs):
         results = self.backward(*ograds)
         results = [results] if isinstance(results, NDArray) else list(results)
         if len(results) != len(igrads):
-            raise ValueError(f"[autograd.Function] backward of {type(self).__name__} returned {len(results)} gradients; it has {len(igrads)} inputs")
+            raise ValueError(f"[autograd.Function] backward of {type(self).__name__} returned "
+                             f"{len(results)} gradients; it has {len(igrads)} inputs")
         for i, (target, value) in enumerate(zip(igrads, results)):
             if not isinstance(value, NDArray):
-                raise TypeError(f"[autograd.Function] backward of {type(self).__name__} returned a {type(value).__name__}; accepted: NDArray")
+                raise TypeError(f"[autograd.Function] backward of {type(self).__name__} returned a "
+                                f"{type(value).__name__}; accepted: NDArray")
             if reqs[i] == 3:
                 target += value
             elif reqs[i]:

@@ -207,8 +207,11 @@ def _load_lib():
     try:
         lib = ctypes.CDLL(path, ctypes.RTLD_LOCAL)
     except OSError as e:
-        gpu = " It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; MXNET_LIBRARY_PATH may name a build that does not."
-        raise OSError(f"[libinfo] {path} cannot be loaded: {e}." + (gpu if str(e).startswith(("libcu", "libnvrtc", "libnvJitLink", "libnccl")) else "")) from None
+        gpu = (" It computes on GPUs and needs the libraries of CUDA and cuDNN on this machine, if without a GPU; "
+               "MXNET_LIBRARY_PATH may name a build that does not.")
+        raise OSError(f"[libinfo] {path} cannot be loaded: {e}."
+                      + (gpu if str(e).startswith(("libcu", "libnvrtc", "libnvJitLink", "libnccl"))
+                         else "")) from None
     lib.MXGetLastError.restype = ctypes.c_char_p
     return lib
 

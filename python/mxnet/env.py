@@ -79,9 +79,12 @@ def _markdown(rows):
     for row in sorted(rows, key=lambda row: groups.index(row["group"])):
         if row["group"] != group:
             group = row["group"]
-            lines += ["", f"## {group[0].upper()}{group[1:]}", "", "| variable | type | default | accepted | what it does |", "|---|---|---|---|---|"]
+            lines += ["", f"## {group[0].upper()}{group[1:]}", "",
+                      "| variable | type | default | accepted | what it does |",
+                      "|---|---|---|---|---|"]
         note = " *start*" if row["fixed_after_start"] else ""
-        lines.append(f"| `{row['name']}`{note} | {row['type']} | {_code(row['default'])} | {_code(row['accepted'])} | {_cell(row['help'])} |")
+        lines.append(f"| `{row['name']}`{note} | {row['type']} | {_code(row['default'])} | "
+                     f"{_code(row['accepted'])} | {_cell(row['help'])} |")
     return "\n".join(lines)
 
 

@@ -17,7 +17,8 @@ _MONITOR = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_voi
 def _context_groups(group2ctx):
     """(number, names, device types, device ids) for the C interface."""
     groups = group2ctx or {}
-    return (ctypes.c_uint(len(groups)), c_str_array(list(groups)), (ctypes.c_int * len(groups))(*[c.device_typeid for c in groups.values()]),
+    return (ctypes.c_uint(len(groups)), c_str_array(list(groups)),
+            (ctypes.c_int * len(groups))(*[c.device_typeid for c in groups.values()]),
             (ctypes.c_int * len(groups))(*[c.device_id for c in groups.values()]))
 
 
@@ -33,7 +34,8 @@ def _by_name(names, arrays, what, allow_missing):
             result.append(arrays.get(name))
     elif isinstance(arrays, (list, tuple)):
         if len(arrays) != len(names):
-            raise ValueError(f"[bind] Length of {what} does not match the number of arguments: {len(arrays)} for {len(names)} ({', '.join(names)})")
+            raise ValueError(f"[bind] Length of {what} does not match the number of arguments: "
+                             f"{len(arrays)} for {len(names)} ({', '.join(names)})")
         result = list(arrays)
     else:
         raise TypeError(f"[bind] `{what}` is a {type(arrays).__name__}; accepted: a list or a dictionary of NDArrays")
@@ -101,8 +103,11 @@ class Executor:
         requests = _requests(arg_names, grad_req)
         handle = ExecutorHandle()
         check_call(_LIB.MXExecutorBindEX(
-            symbol.handle, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), *_context_groups(group2ctx), ctypes.c_uint(len(arg_arrays)),
-            c_handle_array(arg_arrays), c_handle_array(grad_arrays), (ctypes.c_uint * len(requests))(*requests), ctypes.c_uint(len(aux_arrays)), c_handle_array(aux_arrays),
+            symbol.handle, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id),
+            *_context_groups(group2ctx), ctypes.c_uint(len(arg_arrays)),
+            c_handle_array(arg_arrays), c_handle_array(grad_arrays),
+            (ctypes.c_uint * len(requests))(*requests), ctypes.c_uint(len(aux_arrays)),
+            c_handle_array(aux_arrays),
             shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         executor = cls(handle, symbol, ctx, grad_req, group2ctx)
         executor.arg_arrays, executor.grad_arrays, executor.aux_arrays = arg_arrays, grad_arrays, aux_arrays
@@ -142,13 +147,16 @@ class Executor:
         args, grads, aux = (ctypes.POINTER(ctypes.c_void_p)() for _ in range(3))
         handle = ExecutorHandle()
         check_call(_LIB.MXExecutorSimpleBindEx64(
-            symbol.handle, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id), *_context_groups(group2ctx), ctypes.c_uint(req_count), req_names, req_types,
+            symbol.handle, ctypes.c_int(ctx.device_typeid), ctypes.c_int(ctx.device_id),
+            *_context_groups(group2ctx), ctypes.c_uint(req_count), req_names, req_types,
             ctypes.c_uint(len(names)), c_str_array(names), (ctypes.c_int64 * len(dims))(*dims), (ctypes.c_uint * len(index))(*index),
             ctypes.c_uint(len(types)), c_str_array(list(types)), (ctypes.c_int * len(types))(*types.values()),
             ctypes.c_uint(len(storage)), c_str_array(list(storage)), (ctypes.c_int * len(storage))(*storage.values()),
             ctypes.c_uint(len(shared_names)), c_str_array(shared_names), ctypes.byref(buffer_len), c_str_array(buffer_names),
-            c_handle_array([shared_buffer[n] for n in buffer_names]), ctypes.byref(new_names), ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
-            ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux), shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
+            c_handle_array([shared_buffer[n] for n in buffer_names]), ctypes.byref(new_names),
+            ctypes.byref(new_arrays), ctypes.byref(num_args), ctypes.byref(args),
+            ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux),
+            shared_exec.handle if shared_exec is not None else None, ctypes.byref(handle)))
         if shared_buffer is not None:
             for name, array in zip([py_str(new_names[i]) for i in range(buffer_len.value)], _take(buffer_len.value, new_arrays)):
                 shared_buffer[name] = array
@@ -179,7 +187,8 @@ class Executor:
                 if name not in bound:
                     raise TypeError(f"[executor] Unknown argument {name}; accepted: {', '.join(self._arg_names)}")
                 if not isinstance(array, (NDArray, np.ndarray)):
-                    raise ValueError(f"[executor] argument {name} is a {type(array).__name__}; only accept keyword argument of NDArrays and numpy.ndarray")
+                    raise ValueError(f"[executor] argument {name} is a {type(array).__name__}; "
+                                     f"only accept keyword argument of NDArrays and numpy.ndarray")
                 if bound[name].shape != array.shape:
                     raise ValueError(f"[executor] Shape not match! Argument {name}, need: {bound[name].shape}, received: {array.shape}")
                 bound[name][:] = array
@@ -202,7 +211,8 @@ class Executor:
         for array in out_grads:
             if not isinstance(array, NDArray):
                 raise TypeError(f"[executor] out_grads holds a {type(array).__name__}; inputs must be NDArray")
-        call_and_mark(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)), c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
+        call_and_mark(_LIB.MXExecutorBackwardEx, self.handle, ctypes.c_uint(len(out_grads)),
+                      c_handle_array(out_grads), ctypes.c_int(bool(is_train)))
         self._raise_monitor_error()
 
     @property
@@ -298,9 +308,12 @@ class Executor:
         args, grads, aux = (ctypes.POINTER(ctypes.c_void_p)() for _ in range(3))
         handle = ExecutorHandle()
         check_call(_LIB.MXExecutorReshapeEx(
-            ctypes.c_int(bool(partial_shaping)), ctypes.c_int(bool(allow_up_sizing)), ctypes.c_int(self._ctx.device_typeid), ctypes.c_int(self._ctx.device_id),
-            *_context_groups(self._group2ctx), ctypes.c_uint(len(names)), c_str_array(names), (ctypes.c_int * len(dims))(*dims), (ctypes.c_uint * len(index))(*index),
-            ctypes.byref(num_args), ctypes.byref(args), ctypes.byref(grads), ctypes.byref(num_aux), ctypes.byref(aux), self.handle, ctypes.byref(handle)))
+            ctypes.c_int(bool(partial_shaping)), ctypes.c_int(bool(allow_up_sizing)),
+            ctypes.c_int(self._ctx.device_typeid), ctypes.c_int(self._ctx.device_id),
+            *_context_groups(self._group2ctx), ctypes.c_uint(len(names)), c_str_array(names),
+            (ctypes.c_int * len(dims))(*dims), (ctypes.c_uint * len(index))(*index),
+            ctypes.byref(num_args), ctypes.byref(args), ctypes.byref(grads), ctypes.byref(num_aux),
+            ctypes.byref(aux), self.handle, ctypes.byref(handle)))
         executor = Executor(handle, self._symbol, self._ctx, self._grad_req, self._group2ctx)
         executor.arg_arrays, executor.grad_arrays = _take(num_args.value, args), _take(num_args.value, grads)
         executor.aux_arrays = _take(num_aux.value, aux)

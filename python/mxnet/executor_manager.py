@@ -14,7 +14,8 @@ def _check_arguments(symbol):
     for kind, names in (("argument", symbol.list_arguments()), ("auxiliary param", symbol.list_auxiliary_states())):
         twice = [name for name in names if names.count(name) > 1]
         if twice:
-            raise ValueError(f'[executor_manager] Find duplicated {kind} name "{twice[0]}", please make the weight name non-duplicated; names are {names}')
+            raise ValueError(f'[executor_manager] Find duplicated {kind} name "{twice[0]}", please '
+                             f'make the weight name non-duplicated; names are {names}')
 
 
 def _load_general(data, targets):
@@ -38,7 +39,8 @@ def _load_label(batch, targets):
     _load_general(batch.label, targets)
 
 
-def _bind_exec(sym, ctx, input_shapes, param_names, need_grad=False, base_exec=None, shared_data_arrays=None, input_types=None, logger=logging):
+def _bind_exec(sym, ctx, input_shapes, param_names, need_grad=False, base_exec=None,
+               shared_data_arrays=None, input_types=None, logger=logging):
     """An executor of `sym` on a device.
 
     Parameters
@@ -175,7 +177,8 @@ class DataParallelExecutorManager:
         Gives the network for a bucket key.
     """
 
-    def __init__(self, symbol, ctx, train_data, arg_names=None, param_names=None, aux_names=None, work_load_list=None, logger=None, sym_gen=None):
+    def __init__(self, symbol, ctx, train_data, arg_names=None, param_names=None, aux_names=None,
+                 work_load_list=None, logger=None, sym_gen=None):
         logger = logging if logger is None else logger
         logger.info("Start training with %s", str(ctx))
         work_load_list = [1] * len(ctx) if work_load_list is None else work_load_list
@@ -239,8 +242,9 @@ class DataParallelExecutorManager:
             key = data_batch.bucket_key
             if key not in self.execgrp_bucket:
                 symbol = self.sym_gen(key)
-                self.execgrp_bucket[key] = DataParallelExecutorGroup(symbol, symbol.list_arguments(), self.param_names, self.ctx, self.slices, data_batch,
-                                                                     shared_group=self.execgrp)
+                self.execgrp_bucket[key] = DataParallelExecutorGroup(
+                    symbol, symbol.list_arguments(), self.param_names, self.ctx, self.slices, data_batch,
+                    shared_group=self.execgrp)
                 for monitor in self._monitors:
                     for executor in self.execgrp_bucket[key].train_execs:
                         monitor.install(executor)

@@ -69,7 +69,8 @@ class Explanation:
         ValueError
             for another ending.
         """
-        forms = {".html": self.html, ".htm": self.html, ".svg": self.svg, ".txt": lambda: str(self) + "\n", ".json": lambda: json.dumps(self.plan, indent=1)}
+        forms = {".html": self.html, ".htm": self.html, ".svg": self.svg,
+                 ".txt": lambda: str(self) + "\n", ".json": lambda: json.dumps(self.plan, indent=1)}
         ending = os.path.splitext(path)[1].lower()
         if ending not in forms:
             raise ValueError(f"[explain] path={os.fspath(path)!r}; accepted: names that end in {', '.join(forms)}")
@@ -78,8 +79,11 @@ class Explanation:
 
     def __str__(self):
         plan, stats = self.plan, self.plan["stats"]
-        lines = [f"Plan for {plan['device']}, {'training' if plan['training'] else 'inference'}: {stats['num_nodes']} nodes in {stats['num_bulks']} bulks",
-                 f"Arena {size(stats['arena_bytes'])}; separate buffers {size(stats['unshared_bytes'])}; largest live set {size(stats['lower_bound_bytes'])}; "
+        lines = [f"Plan for {plan['device']}, {'training' if plan['training'] else 'inference'}: "
+                 f"{stats['num_nodes']} nodes in {stats['num_bulks']} bulks",
+                 f"Arena {size(stats['arena_bytes'])}; separate buffers "
+                 f"{size(stats['unshared_bytes'])}; largest live set "
+                 f"{size(stats['lower_bound_bytes'])}; "
                  f"{stats['num_inplace']} results in place; constants {size(stats['constant_bytes'])}"]
         for p in plan["passes"]:
             lines.append(f"  {p['name']}: {p['changed']} changed, {p['nodes_before']} -> {p['nodes_after']} nodes")
@@ -98,9 +102,13 @@ class Explanation:
             if node["step"] in starts and len(plan["bulks"]) > 1:
                 lines.append(f"-- bulk {starts[node['step']]}")
             rates = [(achieved(node), "GFLOP/s"), (bandwidth(node), "GB/s")]
-            about = "" if node["median_ns"] is None else f"  {duration(node['median_ns'])}" + "".join(f", {rate:.1f} {unit}" for rate, unit in rates if rate)
+            about = ""
+            if node["median_ns"] is not None:
+                about = f"  {duration(node['median_ns'])}" + "".join(f", {rate:.1f} {unit}" for rate, unit in rates if rate)
             constant = " (constant)" if node["constant"] else ""
-            lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: {', '.join(map(tensor, node['inputs']))} -> {', '.join(map(tensor, node['outputs']))}{about}")
+            lines.append(f"{node['step']:4} {node['op']} {node['name']}{constant}: "
+                         f"{', '.join(map(tensor, node['inputs']))} -> "
+                         f"{', '.join(map(tensor, node['outputs']))}{about}")
         return "\n".join(lines)
 
 

@@ -28,10 +28,12 @@ def _bytes(budget):
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMG]?i?B?)\s*", budget, re.IGNORECASE)
         unit = found and found.group(2).upper().replace("I", "")
         if not found or (unit and not unit.endswith("B")):
-            raise ValueError(f"[memory] budget {budget!r}; accepted: bytes, text such as '64MB' or '1.5 GB', or None for the least possible")
+            raise ValueError(f"[memory] budget {budget!r}; accepted: bytes, text such as '64MB' or "
+                             f"'1.5 GB', or None for the least possible")
         budget = int(float(found.group(1)) * _UNITS[unit])
     if isinstance(budget, bool) or int(budget) != budget or budget <= 0:
-        raise ValueError(f"[memory] budget {budget!r}; accepted: a positive number of bytes, text such as '64MB', or None for the least possible")
+        raise ValueError(f"[memory] budget {budget!r}; accepted: a positive number of bytes, text "
+                         f"such as '64MB', or None for the least possible")
     return int(budget)
 
 
@@ -76,7 +78,8 @@ class MemoryPlan:
         return block
 
     def __repr__(self):
-        return (f"MemoryPlan({self.planned_bytes / 2**20:.1f} MiB of {self.kept_bytes / 2**20:.1f}, {len(self.recomputed)} nodes recomputed, "
+        return (f"MemoryPlan({self.planned_bytes / 2**20:.1f} MiB of "
+                f"{self.kept_bytes / 2**20:.1f}, {len(self.recomputed)} nodes recomputed, "
                 f"{100 * self.extra_seconds / max(self.step_seconds, 1e-12):.1f} % more time)")
 
 
@@ -148,7 +151,8 @@ def _of_block(block, ctx, grad_names, shapes, types):
     given = list(shapes)
     expected = ["data"] if len(given) == 1 else [f"data{i}" for i in range(len(given))]
     if not given or given != expected:
-        raise ValueError(f"[memory] shapes of {given or 'nothing'} given for the inputs of a block; accepted: data=..., or data0=..., data1=... for several")
+        raise ValueError(f"[memory] shapes of {given or 'nothing'} given for the inputs of a "
+                         f"block; accepted: data=..., or data0=..., data1=... for several")
     arrays = [nd.zeros(shapes[n], ctx=ctx, dtype=_dtypes.NAMES[types.get(n, 0)]) for n in given]
     if block._has_deferred():
         block._finish_deferred(*arrays)

@@ -9,7 +9,7 @@ from . import symbol as sym
 from ._model import (BatchEndParam, _create_kvstore, _initialize_kvstore, _multiple_callbacks, _split_params, _update_params,
                      _update_params_on_kvstore, load_checkpoint, load_params, save_checkpoint)
 
-__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]
+__all__ = ["BatchEndParam", "FeedForward", "load_checkpoint", "load_params", "save_checkpoint"]  # noqa: F822
 
 # FeedForward needs nothing of scikit-learn, and derives from no class of it even if that is
 # installed.

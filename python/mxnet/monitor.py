@@ -60,7 +60,8 @@ class Monitor:
     def install(self, exe):
         """Watch an executor."""
         if not hasattr(exe, "set_monitor_callback"):
-            raise TypeError(f"[Monitor] install got a {type(exe).__name__}; accepted: an executor (Module.install_monitor takes the monitor itself)")
+            raise TypeError(f"[Monitor] install got a {type(exe).__name__}; accepted: an executor "
+                            f"(Module.install_monitor takes the monitor itself)")
         exe.set_monitor_callback(self.stat_helper, self.monitor_all)
         self.exes.append(exe)
 

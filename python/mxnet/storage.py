@@ -20,8 +20,9 @@ StorageStats.__doc__ = """A reading of a pool.
 both since the start or :func:`reset_peak`, ``peak_used_bytes`` the largest ``used_bytes``. ``hits`` requests were served
 from the cache, ``misses`` went to the system or driver, and the whole cache was given back ``releases`` times.
 
-A pool holds no more than ``limit_bytes``, used and cached together: what the program used at most lately, and at least 64 MiB. Beyond it, and when nobody
-has wanted them for some seconds, cached blocks go back by themselves: ``given_back_blocks`` of ``given_back_bytes`` until now.
+A pool holds no more than ``limit_bytes``, used and cached together: what the program used at most lately, and at
+least 64 MiB. Beyond it, and when nobody has wanted them for some seconds, cached blocks go back by themselves:
+``given_back_blocks`` of ``given_back_bytes`` until now.
 """
 
 

@@ -123,7 +123,8 @@ def invoke(op_handle, inputs, keys, values, out=None):
     call_and_mark(
         _LIB.MXImperativeInvokeEx,
         ctypes.c_void_p(op_handle), ctypes.c_int(len(inputs)), (ctypes.c_void_p * len(inputs))(*[a._handle for a in inputs]),
-        ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys), c_str_array([_text(v) for v in values]), None)
+        ctypes.byref(count), ctypes.byref(outputs), ctypes.c_int(len(keys)), c_str_array(keys),
+        c_str_array([_text(v) for v in values]), None)
     if given is not None:
         return out
     if count.value == 1:
@@ -236,11 +237,15 @@ class NDArrayBase:
 
     def _copy_to(self, address, size):
         _note(_tracing.VALUE, self)
-        check_call(_LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
+        check_call(_LIB.MXNDArraySyncCopyToCPU(ctypes.c_void_p(self._handle),
+                                               ctypes.c_void_p(address),
+                                               ctypes.c_size_t(size // self._item_bytes())))
 
     def _copy_from(self, address, size):
         self._check_writable()
-        check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle), ctypes.c_void_p(address), ctypes.c_size_t(size // self._item_bytes())))
+        check_call(_LIB.MXNDArraySyncCopyFromCPU(ctypes.c_void_p(self._handle),
+                                                 ctypes.c_void_p(address),
+                                                 ctypes.c_size_t(size // self._item_bytes())))
 
     def _value(self):
         return None   # the array's values say it
@@ -301,7 +306,9 @@ class CachedOp:
         self.handle = None
         handle = ctypes.c_void_p()
         symbol = sym.handle if isinstance(sym.handle, ctypes._SimpleCData) else ctypes.c_void_p(sym.handle)
-        check_call(_LIB.MXCreateCachedOpEX(symbol, ctypes.c_int(len(flags)), c_str_array([k for k, _ in flags]), c_str_array([str(v) for _, v in flags]),
+        check_call(_LIB.MXCreateCachedOpEX(symbol, ctypes.c_int(len(flags)),
+                                           c_str_array([k for k, _ in flags]),
+                                           c_str_array([str(v) for _, v in flags]),
                                            ctypes.byref(handle), ctypes.c_bool(thread_safe)))
         self.handle = handle.value
 
@@ -319,7 +326,8 @@ class CachedOp:
             given = [out] if isinstance(out, NDArrayBase) else list(out)
             outputs = ctypes.cast((ctypes.c_void_p * len(given))(*[a._handle for a in given]), ctypes.POINTER(ctypes.c_void_p))
             count = ctypes.c_int(len(given))
-        call_and_mark(_LIB.MXInvokeCachedOp, ctypes.c_void_p(self.handle), ctypes.c_int(len(args)), (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
+        call_and_mark(_LIB.MXInvokeCachedOp, ctypes.c_void_p(self.handle), ctypes.c_int(len(args)),
+                      (ctypes.c_void_p * len(args))(*[a._handle for a in args]),
                       ctypes.byref(count), ctypes.byref(outputs))
         if given is not None:
             return out

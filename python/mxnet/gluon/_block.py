@@ -393,4 +393,5 @@ def _gather_type_ctx_info(args):
 
 
 # Attributes that hold blocks by design.
-_OWN_CONTAINERS = frozenset({'_children', '_reg_params', '_forward_hooks', '_forward_pre_hooks', '_cached_graph', '_cached_in', '_cached_out', '_by_operator'})
+_OWN_CONTAINERS = frozenset({'_children', '_reg_params', '_forward_hooks', '_forward_pre_hooks',
+                             '_cached_graph', '_cached_in', '_cached_out', '_by_operator'})

@@ -45,7 +45,8 @@ def _as_ctx_list(ctx):
 
 
 def _same_dtype(a, b):
-    return str(getattr(a, "__name__", a)) == str(getattr(b, "__name__", b)) or "bfloat16" not in (str(a), str(b)) and np.dtype(a) == np.dtype(b)
+    return str(getattr(a, "__name__", a)) == str(getattr(b, "__name__",
+                                                         b)) or "bfloat16" not in (str(a), str(b)) and np.dtype(a) == np.dtype(b)
 
 
 class Parameter:

@@ -10,7 +10,8 @@ __all__ = ['Snapshot', 'token', 'is_ours', 'is_own_attribute']
 _DEEPEST, _LONGEST, _MOST_BYTES = 4, 4096, 1 << 20
 
 # Attributes of the machinery of Block and HybridBlock: what a block is, not what its forward keeps.
-_OWN = frozenset('''_empty_prefix _prefix _params _name _scope_counter _children _reg_params _forward_hooks _forward_pre_hooks _active _flags _backend _backend_opts _op_hook
+_OWN = frozenset('''_empty_prefix _prefix _params _name _scope_counter _children _reg_params _forward_hooks _forward_pre_hooks
+_active _flags _backend _backend_opts _op_hook
 _cached_graph _cached_in _cached_out _in_format _plain_trace _plain_inputs _traces _by_operator _inside_of'''.split())
 
 
@@ -32,7 +33,9 @@ def token(value, depth=0):
     if value is None or kind in (int, float, str, bool, bytes, complex):
         return kind, value
     if isinstance(value, (list, tuple, deque)):
-        return (kind, id(value), len(value)) + (tuple(token(v, depth + 1) for v in value) if depth < _DEEPEST and len(value) <= _LONGEST else ())
+        return (kind, id(value), len(value)) + (tuple(token(v, depth + 1) for v in value)
+                                                if depth < _DEEPEST and len(value) <= _LONGEST
+                                                else ())
     if isinstance(value, dict):
         return (kind, id(value), len(value)) + (tuple((token(k, depth + 1), token(v, depth + 1)) for k, v in value.items())
                                                 if depth < _DEEPEST and len(value) <= _LONGEST else ())
@@ -49,7 +52,8 @@ def token(value, depth=0):
     if isinstance(value, np.random.Generator):
         return kind, id(value), repr(value.bit_generator.state)
     own = getattr(value, '__dict__', None)
-    if type(own) is dict and depth < 2 and not isinstance(value, type) and not callable(value) and not kind.__module__.startswith('mxnet.') and len(own) <= 64:
+    plain = type(own) is dict and len(own) <= 64 and not isinstance(value, type) and not callable(value)
+    if plain and depth < 2 and not kind.__module__.startswith('mxnet.'):
         return kind, id(value), tuple((k, token(v, depth + 2)) for k, v in own.items())
     return kind, id(value)
 

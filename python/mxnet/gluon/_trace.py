@@ -170,7 +170,8 @@ class Trace:
     full
         The `signature` of the arguments.
     """
-    __slots__ = ('variables', 'out', 'nesting', 'exact', 'constants', 'reads', 'full', 'op', 'hook', 'args', 'guards', '_prepared', '_generation', '__weakref__')
+    __slots__ = ('variables', 'out', 'nesting', 'exact', 'constants', 'reads', 'full', 'op', 'hook',
+                 'args', 'guards', '_prepared', '_generation', '__weakref__')
 
     def __init__(self, variables, out, nesting, exact, reads=0, full=None, constants=None):
         self.variables, self.out, self.nesting, self.exact = variables, out, nesting, exact
@@ -344,7 +345,8 @@ class Traces:
         """A retired graph that equals `trace`, or None."""
         if not trace.constants:
             for old in self.retired:
-                if not old.constants and old.full == trace.full and old.nesting == trace.nesting and old.op is not None and old.text() == trace.text():
+                alike = not old.constants and old.full == trace.full and old.nesting == trace.nesting
+                if alike and old.op is not None and old.text() == trace.text():
                     return old
         return None
 

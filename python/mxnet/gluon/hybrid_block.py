@@ -143,7 +143,8 @@ class HybridBlock(Block):
         if clear or not active:
             self._clear_cached_op()
         if active and (self._forward_hooks or self._forward_pre_hooks) and self._children:
-            warnings.warn(f'[gluon.hybridize] hooks of the blocks below {self.name!r} do not run while it is compiled; its own do', stacklevel=2)
+            warnings.warn(f'[gluon.hybridize] hooks of the blocks below {self.name!r} do not run '
+                          f'while it is compiled; its own do', stacklevel=2)
         super().hybridize(active, static_alloc=static_alloc, static_shape=static_shape, inline_limit=inline_limit,
                           forward_bulk_size=forward_bulk_size, backward_bulk_size=backward_bulk_size)
 
@@ -165,7 +166,8 @@ class HybridBlock(Block):
         self._cached_out = None       # nesting of its outputs, what was read
         self._traces = Traces()
         self._plain_trace = None
-        self._plain_inputs = -1       # of a compiled block whose arguments are all single arrays, and whose graph depends on nothing else: their number
+        # Of a compiled block whose arguments are single arrays, and whose graph depends on nothing else: their number.
+        self._plain_inputs = -1
         self._by_operator = {}        # mode -> why it cannot be a graph in it
         if self.__dict__.get('_inside_of') is None:
             self._inside_of = weakref.WeakSet()    # blocks with graphs that this block is part of
@@ -278,7 +280,8 @@ class HybridBlock(Block):
         try:
             self.infer_shape(*args)
         except Exception as e:
-            raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} cannot be inferred from these inputs: {e}') from e
+            raise ValueError(f'[gluon.HybridBlock] shapes of the Parameters of {self.name!r} '
+                             f'cannot be inferred from these inputs: {e}') from e
         for p in self.collect_params().values():
             p._finish_deferred_init()
         if not self._active:
@@ -292,7 +295,8 @@ class HybridBlock(Block):
         trace, why = _trace.traced_safely(self, lambda: self._record_graph(args, kwargs, arrays, described))
         if why is not None:
             self._by_operator[set_mode(None, None)] = why
-            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator: {why}, which its graph could not follow', stacklevel=5)
+            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator: {why}, '
+                          f'which its graph could not follow', stacklevel=5)
             return None
         params = {p.name: p for p in self.collect_params().values()}
         if self._backend:
@@ -389,7 +393,8 @@ class HybridBlock(Block):
         except TypeError as e:
             if 'arguments' not in self._by_operator:
                 self._by_operator['arguments'] = str(e)
-                warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator when an argument is {e}, which cannot be compared by value', stacklevel=4)
+                warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator when an '
+                              f'argument is {e}, which cannot be compared by value', stacklevel=4)
             return self._run_forward(args, kwargs or {})
         if self._by_operator and set_mode(None, None) in self._by_operator:
             return self._run_forward(args, kwargs or {})
@@ -412,13 +417,16 @@ class HybridBlock(Block):
         except Exception as e:    # pylint: disable=broad-except  (whatever forward raises: an error of the program, or of its being recorded)
             out = self._run_forward(args, kwargs)    # which raises the program's own
             self._by_operator[set_mode(None, None)] = str(e)
-            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator, because its graph could not be recorded: {e}', stacklevel=5)
+            warnings.warn(f'[gluon.hybridize] {self.name!r} runs operator by operator, because its '
+                          f'graph could not be recorded: {e}', stacklevel=5)
             return None, out
         return trace, self._run_forward(args, kwargs) if trace is None else None
 
     def _run_forward(self, args, kwargs):
         """The outputs, operator by operator here; children run as they are hybridized."""
-        return self.forward(*args, **kwargs) if self._traces_forward else self._run_hybrid_forward(_input_context(list(_leaves(args))), *args)
+        if self._traces_forward:
+            return self.forward(*args, **kwargs)
+        return self._run_hybrid_forward(_input_context(list(_leaves(args))), *args)
 
     # -- computation -------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
@@ -469,7 +477,8 @@ class HybridBlock(Block):
                 raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} is called without {p.name!r}')
             args.append(kwargs.pop(p.name, p.default))
         if kwargs:
-            raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} got unexpected or repeated arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
+            raise TypeError(f'[gluon.HybridBlock] {type(self).__name__} got unexpected or repeated '
+                            f'arguments {sorted(kwargs)}; accepted: {[p.name for p in names]}')
         return tuple(args)
 
     def _compose(self, args, flat):
@@ -503,7 +512,8 @@ class HybridBlock(Block):
             symbols = sum(isinstance(a, Symbol) for a in flat)
             ctx = _input_context(flat)
             if bool(symbols) == (ctx is not None):
-                raise ValueError('[gluon.HybridBlock] at least one NDArray or at least one Symbol, and not both kinds, is accepted as input; '
+                raise ValueError('[gluon.HybridBlock] at least one NDArray or at least one Symbol, '
+                                 'and not both kinds, is accepted as input; '
                                  f'{symbols} Symbols among {len(flat)} arguments given')
         if ctx is None:
             params = {key: p.var() for key, p in self._reg_params.items()}
@@ -536,10 +546,13 @@ class HybridBlock(Block):
         hybridized and has run once. Returns both file names."""
         if not self._cached_graph:
             why = next(iter(self._by_operator.values()), None)
-            raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; ' + (f'it runs operator by operator: {why}' if why else 'call hybridize() and run it once before'))
+            raise RuntimeError(f'[gluon.export] {self.name!r} has no graph; '
+                               + (f'it runs operator by operator: {why}' if why
+                                  else 'call hybridize() and run it once before'))
         out = self._cached_graph[1]
         if len(self._traces) > 1:
-            warnings.warn(f'[gluon.export] {self.name!r} has {len(self._traces)} graphs, for different shapes, modes or arguments; the one recorded last is written',
+            warnings.warn(f'[gluon.export] {self.name!r} has {len(self._traces)} graphs, for '
+                          f'different shapes, modes or arguments; the one recorded last is written',
                           stacklevel=2)
         sym_file = f'{path}-symbol.json'
         out.save(sym_file, remove_amp_cast=remove_amp_cast)
@@ -561,7 +574,9 @@ class HybridBlock(Block):
         described = super()._describe()
         trace = self._traces.last
         if trace is not None and self._active and trace.num_plain >= 0 and not trace.constants and not trace.exact:
-            described['compiled'] = {'symbol': trace.out.tojson(), 'inputs': [v.name for v in trace.variables], 'out_format': trace.nesting, 'flags': self._flags,
+            described['compiled'] = {'symbol': trace.out.tojson(),
+                                     'inputs': [v.name for v in trace.variables],
+                                     'out_format': trace.nesting, 'flags': self._flags,
                                      'parameters': {p.name: path for path, p in self._collect_params_with_prefix().items()}}
         return described
 

@@ -18,7 +18,8 @@ def _apply_weighting(F, loss, weight=None, sample_weight=None):
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is None:
         return loss
-    assert isinstance(weight, numbers.Number) or hasattr(weight, '__float__'), f'[gluon.loss] weight of type {type(weight).__name__} given; a number or None is accepted'
+    assert isinstance(weight, numbers.Number) or hasattr(weight, '__float__'), (
+        f'[gluon.loss] weight of type {type(weight).__name__} given; a number or None is accepted')
     return loss * weight
 
 

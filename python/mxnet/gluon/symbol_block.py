@@ -33,7 +33,8 @@ class SymbolBlock(HybridBlock):
         input_names = set()
         for variable in variables:
             if len(variable.list_outputs()) != 1 or variable.list_inputs() != [variable.name]:
-                raise ValueError(f'[gluon.SymbolBlock] input {variable!r} is computed from {variable.list_inputs()}; variables are accepted')
+                raise ValueError(f'[gluon.SymbolBlock] input {variable!r} is computed from '
+                                 f'{variable.list_inputs()}; variables are accepted')
             input_names.add(variable.name)
         missing = input_names - set(out.list_inputs())
         if missing:
@@ -67,7 +68,8 @@ class SymbolBlock(HybridBlock):
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         unknown = [n for n in names if n not in out.list_inputs()]
         if unknown:
-            raise ValueError(f'[gluon.SymbolBlock.imports] input names {unknown} given; {symbol_file} has the variables {out.list_inputs()}')
+            raise ValueError(f'[gluon.SymbolBlock.imports] input names {unknown} given; '
+                             f'{symbol_file} has the variables {out.list_inputs()}')
         block = SymbolBlock(out, [symbol.var(n) for n in names])
         if param_file is not None:
             block.collect_params().load(param_file, ctx, allow_missing, ignore_extra, cast_dtype=True, dtype_source='saved')

@@ -32,7 +32,8 @@ class Trainer:
         if isinstance(params, (dict, ParameterDict)):
             params = [params[key] for key in sorted(params.keys())]
         if not isinstance(params, (list, tuple)):
-            raise ValueError(f'[gluon.Trainer] params of type {type(params).__name__} given; a list or a dictionary of Parameters is accepted')
+            raise ValueError(f'[gluon.Trainer] params of type {type(params).__name__} given; a '
+                             f'list or a dictionary of Parameters is accepted')
         self._params = []
         self._param2idx = {}
         self._contains_sparse_weight = False
@@ -236,7 +237,8 @@ class Trainer:
 
     def _rescale(self, scale):
         if self._update_on_kvstore and self._distributed and self._kv_initialized and self._optimizer.rescale_grad != scale:
-            raise UserWarning(f'[gluon.Trainer] the batch size changed (gradient scale {self._optimizer.rescale_grad} to {scale}) after the '
+            raise UserWarning(f'[gluon.Trainer] the batch size changed (gradient scale '
+                              f'{self._optimizer.rescale_grad} to {scale}) after the '
                               'optimizer was sent to the servers; the same batch size, or update_on_kvstore=False, is accepted')
         self._optimizer.rescale_grad = scale
 
@@ -264,8 +266,10 @@ class Trainer:
             if param._data is None:
                 param._explain_missing()
             if not ignore_stale_grad and not all(d._fresh_grad for d in param._data):
-                raise UserWarning(f'[gluon.Trainer] backward did not touch the gradient of {param.name!r} on every context since the last step: it is '
-                                  'no part of what was differentiated, or of a block that was not run; ignore_stale_grad=True leaves such Parameters alone')
+                raise UserWarning(f'[gluon.Trainer] backward did not touch the gradient of '
+                                  f'{param.name!r} on every context since the last step: it is '
+                                  'no part of what was differentiated, or of a block that was not '
+                                  'run; ignore_stale_grad=True leaves such Parameters alone')
         for i, param in enumerate(self._params):
             if param.grad_req == 'null':
                 continue

@@ -80,7 +80,7 @@ class DataBatch:
 
     def __str__(self):
         data = [d.shape for d in self.data]
-        label = [l.shape for l in self.label] if self.label else None
+        label = [array.shape for array in self.label] if self.label else None
         return f"{type(self).__name__}: data shapes: {data} label shapes: {label}"
 
 

@@ -227,7 +227,9 @@ class NDArrayIter(DataIter):
         self.num_data = self.data[0][1].shape[0]
         longer = [name for name, array in self.data + self.label if array.shape[0] > self.num_data]
         if longer:   # 1.x reads what belongs to the first array
-            warnings.warn(f"[NDArrayIter] more instances than the {self.num_data} of {self.data[0][0]}: {', '.join(longer)}; the rest is not read", stacklevel=2)
+            warnings.warn(f"[NDArrayIter] more instances than the {self.num_data} of "
+                          f"{self.data[0][0]}: {', '.join(longer)}; the rest is not read",
+                          stacklevel=2)
             self.data, self.label = ([(name, array[:self.num_data] if array.shape[0] > self.num_data else array) for name, array in arrays]
                                      for arrays in (self.data, self.label))
         for name, array in self.data + self.label:

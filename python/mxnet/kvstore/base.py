@@ -7,7 +7,7 @@ import warnings  # noqa: F401  (programs of 1.x take it from here)
 
 from .. import runtime
 from ..base import _LIB, KVStoreHandle, c_str, check_call, public_home as _public_home
-from ._interface import KVStoreBase, TestStore
+from ._interface import KVStoreBase, TestStore  # noqa: F401
 from .kvstore import KVStore
 
 __all__ = ["KVStoreBase", "create"]

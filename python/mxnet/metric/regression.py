@@ -163,7 +163,9 @@ class PearsonCorrelation(EvalMetric):
     def __setstate__(self, state):
         state = dict(state)
         self._local, self._global = _Comoments(), _Comoments()
-        moments = {key: state.pop(key) for key in ("_mean_l", "_mean_p", "_sse_l", "_sse_p", "_conv", "_label_nums", "_pred_nums") if key in state}
+        moments = {key: state.pop(key) for key in ("_mean_l", "_mean_p", "_sse_l", "_sse_p",
+                                                   "_conv", "_label_nums", "_pred_nums")
+                   if key in state}
         whole = state.pop("_global", None)
         self.__dict__.update(state)
         if moments:

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from ..base import CheckedTypeError as _ArgumentTypeError, CheckedValueError as _ArgumentError, StateError as _StateError
+from ..base import CheckedValueError as _ArgumentError, StateError as _StateError
 from .. import metric as metrics
 from .. import ndarray as nd
 from ..initializer import Uniform

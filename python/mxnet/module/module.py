@@ -2,16 +2,15 @@
 import logging
 import warnings
 
-from ..base import _MXValueError
+from ..base import CheckedTypeError as _ArgumentTypeError, _MXValueError
 from .. import ndarray as nd
 from .. import optimizer as opt
 from .._files import load_states, write_file
-from ..base import _MXValueError
 from ..context import Context, cpu
 from ..initializer import InitDesc, Uniform
 from ..io import DataDesc
 from .._model import (_create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore, load_checkpoint)
-from .base_module import BaseModule, _ArgumentError, _ArgumentTypeError, _check_input_names, _parse_data_desc
+from .base_module import BaseModule, _ArgumentError, _check_input_names, _parse_data_desc
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]

@@ -2,8 +2,9 @@
 import logging
 
 from .. import ndarray as nd
+from ..base import CheckedTypeError as _ArgumentTypeError
 from ..initializer import Uniform
-from .base_module import BaseModule, _ArgumentError, _ArgumentTypeError
+from .base_module import BaseModule, _ArgumentError
 
 __all__ = ["PythonLossModule", "PythonModule"]
 

@@ -8,7 +8,8 @@ from .._methods import ARITHMETIC
 from ._native import _call
 
 __all__ = ["add", "subtract", "multiply", "divide", "true_divide", "modulo", "power",
-           "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal", "logical_and", "logical_or", "logical_xor"]
+           "maximum", "minimum", "equal", "not_equal", "greater", "greater_equal", "lesser",
+           "lesser_equal", "logical_and", "logical_or", "logical_xor"]
 
 
 def _is_number(value):

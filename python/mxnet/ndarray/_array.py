@@ -71,7 +71,8 @@ class NDArray(NDArrayBase):
             return False
         if self.size == 1:
             return bool(self.asscalar())
-        raise ValueError(f"[bool] an array of shape {self.shape} has more than one truth value; accepted: size 1 (compare, or use asnumpy().any())")
+        raise ValueError(f"[bool] an array of shape {self.shape} has more than one truth value; "
+                         f"accepted: size 1 (compare, or use asnumpy().any())")
 
     def __int__(self):
         return int(self.asscalar())
@@ -138,7 +139,9 @@ class NDArray(NDArrayBase):
 
     def copy(self):
         """A new array with the same contents, on the same device."""
-        return _call("_copy", (self,)) if self._ctx_ids[0] < 3 else self.copyto(self.context)   # results of operators are in ordinary memory
+        if self._ctx_ids[0] < 3:
+            return _call("_copy", (self,))
+        return self.copyto(self.context)   # results of operators are in ordinary memory
 
     def copyto(self, other):
         """Copies into an array (of the same shape; dtypes may differ) or to a device; returns the
@@ -384,7 +387,8 @@ class NDArray(NDArrayBase):
         number = stream_number(stream, own[0] == 2, "__dlpack__", 1)
         if dl_device is not None and (int(dl_device[0]), int(dl_device[1])) != own:
             if int(dl_device[0]) != 1 or copy is False:
-                raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}, copy={copy}; accepted: the array's own, {own}, or a copy on the CPU, (1, 0)")
+                raise BufferError(f"[__dlpack__] dl_device={tuple(dl_device)}, copy={copy}; "
+                                  f"accepted: the array's own, {own}, or a copy on the CPU, (1, 0)")
             source, number = self.as_in_context(Context("cpu")), 0
         elif copy:
             source = self.copy()
@@ -414,7 +418,8 @@ class NDArray(NDArrayBase):
         check_call(_LIB.MXNDArrayGetData(ctypes.c_void_p(self.handle), ctypes.byref(data)))
         self.wait_to_write()   # consumers may write: readers have to be done too
         lend(self)
-        return {"shape": self.shape, "typestr": np.dtype(self.dtype).str, "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
+        return {"shape": self.shape, "typestr": np.dtype(self.dtype).str,
+                "data": (data.value or 0, False), "strides": None, "version": 3, "stream": None}
 
     def to_dlpack_for_read(self):
         """DLPack capsule of this array, for reading."""

@@ -25,7 +25,8 @@ def stream_number(stream, on_gpu, who, default):
     if not on_gpu:
         raise ValueError(f"[{who}] stream={stream} for an array that is not on a GPU; accepted: None")
     if stream == 0 or not -1 <= stream < 2 ** 63:
-        raise ValueError(f"[{who}] stream={stream}; accepted: None, -1 (no order), 1 (legacy default stream), 2 (per-thread default stream) or a stream's address")
+        raise ValueError(f"[{who}] stream={stream}; accepted: None, -1 (no order), 1 (legacy "
+                         f"default stream), 2 (per-thread default stream) or a stream's address")
     return stream
 
 

@@ -9,7 +9,8 @@ from ._array import NDArray
 from ._dlpack import from_dlpack
 from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, from_values
 
-__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
+__all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram",
+           "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
 
 
 def array(source_array, ctx=None, dtype=None):
@@ -111,12 +112,14 @@ def arange(start, stop=None, step=1.0, repeat=1, infer_range=None, ctx=None, dty
     """Evenly spaced values in [start, stop), each `repeat` times; with one argument from 0."""
     if stop is None:
         start, stop = 0, start
-    return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop), step=float(step), repeat=_whole("arange", "repeat", repeat))
+    return _made("_arange", ctx, dtype, None, start=float(start), stop=float(stop),
+                 step=float(step), repeat=_whole("arange", "repeat", repeat))
 
 
 def linspace(start, stop, num, endpoint=True, ctx=None, dtype=mx_real_t):
     """`num` evenly spaced values from `start` to `stop`."""
-    return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop), num=_whole("linspace", "num", num), endpoint=bool(endpoint))
+    return _made("_linspace", ctx, dtype, None, start=float(start), stop=float(stop),
+                 num=_whole("linspace", "num", num), endpoint=bool(endpoint))
 
 
 def eye(N, M=0, k=0, ctx=None, dtype=None, **kwargs):

@@ -61,7 +61,8 @@ def from_dlpack(dlpack):
             check_call(read(ctypes.c_void_p(_capsule_pointer(dlpack, name)), ctypes.byref(handle)))
             _capsule_name(dlpack, used)
             return NDArray(handle)
-    raise CheckedTypeError(f"[from_dlpack] got a {type(dlpack).__name__}; accepted: an object with __dlpack__ or __cuda_array_interface__, or a fresh DLPack capsule")
+    raise CheckedTypeError(f"[from_dlpack] got a {type(dlpack).__name__}; accepted: an object with "
+                           f"__dlpack__ or __cuda_array_interface__, or a fresh DLPack capsule")
 
 
 def _ask(producer):
@@ -93,7 +94,9 @@ def _from_cuda_array(producer):
     handle = NDArrayHandle()
     _incref(producer)
     try:
-        check_call(_LIB.MXNDArrayFromCudaArray(ctypes.c_void_p(address), len(shape), (ctypes.c_int64 * len(shape))(*shape), _dtypes.number(dtype), ctypes.c_int64(stream),
+        check_call(_LIB.MXNDArrayFromCudaArray(ctypes.c_void_p(address), len(shape),
+                                               (ctypes.c_int64 * len(shape))(*shape),
+                                               _dtypes.number(dtype), ctypes.c_int64(stream),
                                                ctypes.c_void_p(id(producer)), ctypes.byref(handle)))
     except Exception:
         _decref(producer)

@@ -76,7 +76,8 @@ def _is_int(k):
 def _check_int(k, size, axis, shape):
     k = int(k)
     if not -size <= k < size:
-        raise IndexError(f"[indexing] index {k} is out of range for axis {axis} of an array of shape {shape}; accepted: {-size} to {size - 1}")
+        raise IndexError(f"[indexing] index {k} is out of range for axis {axis} of an array of "
+                         f"shape {shape}; accepted: {-size} to {size - 1}")
     return k + size if k < 0 else k
 
 
@@ -211,7 +212,8 @@ def _plan(a, keys):
             v = k.asnumpy() if isinstance(k, NDArray) else np.asarray(k)
             if v.dtype == np.bool_:
                 if v.shape != a.shape[axis:axis + v.ndim]:
-                    raise IndexError(f"[indexing] a mask of shape {v.shape} for an array of shape {a.shape}; accepted: {a.shape[axis:axis + v.ndim]}")
+                    raise IndexError(f"[indexing] a mask of shape {v.shape} for an array of shape "
+                                     f"{a.shape}; accepted: {a.shape[axis:axis + v.ndim]}")
                 for part in np.nonzero(v):
                     entries.append(("array", axis, _checked(part, a, axis)))
                     arrays.append(part)
@@ -236,7 +238,9 @@ def _plan(a, keys):
     positions = [i for i, e in enumerate(entries) if e[0] == "array"]
     together = positions == list(range(positions[0], positions[-1] + 1))
     before = [e for i, e in enumerate(entries) if e[0] != "array" and (together and i < positions[0])]
-    after = [e for i, e in enumerate(entries) if e[0] != "array" and e not in before] if not together else [e for i, e in enumerate(entries) if i > positions[-1]]
+    after = [e for i, e in enumerate(entries) if e[0] != "array"
+             and e not in before] if not together else [e for i, e in enumerate(entries)
+                                                        if i > positions[-1]]
     result = [1 if e[0] == "new" else len(e[2]) for e in before] + list(block) + [1 if e[0] == "new" else len(e[2]) for e in after]
     ndim = len(result)
     index = [None] * a.ndim
@@ -257,7 +261,9 @@ def _plan(a, keys):
 def _checked(v, a, axis):
     size = a.shape[axis]
     if v.size and (v.min() < -size or v.max() >= size):
-        raise IndexError(f"[indexing] indices from {v.min()} to {v.max()} are out of range for axis {axis} of an array of shape {a.shape}; accepted: {-size} to {size - 1}")
+        raise IndexError(f"[indexing] indices from {v.min()} to {v.max()} are out of range for "
+                         f"axis {axis} of an array of shape {a.shape}; accepted: {-size} to "
+                         f"{size - 1}")
     return np.where(v < 0, v + size, v)
 
 
@@ -276,7 +282,10 @@ def _advanced_get(a, keys):
     if 0 in result:
         return empty(result, a.context, a.dtype)
     # rows picked by one array are a plain take
-    if len(arrays) == 1 and entries[0][0] == "array" and all(e[0] == "slice" and len(e[2]) == a.shape[e[1]] and _forward(e[2]) for e in entries[1:]):
+    if len(arrays) == 1 and entries[0][0] == "array" and all(e[0] == "slice"
+                                                             and len(e[2]) == a.shape[e[1]]
+                                                             and _forward(e[2])
+                                                             for e in entries[1:]):
         return _reshape(_call("take", (a, array(entries[0][2], ctx=a.context, dtype="int64")), axis=0, mode="clip"), result)
     flat = _flat(a, index, result)
     return _reshape(_call("take", (a.reshape((-1,)), array(flat, ctx=a.context, dtype="int64")), axis=0, mode="clip"), result)
@@ -291,7 +300,8 @@ def setitem(a, key, value):
     if not a.writable:
         raise ValueError("[indexing] the array is read-only")
     if _recording() and _has_history(a):
-        raise ValueError("[indexing] assignment to an array with a gradient while autograd records is not differentiable; use where() or concatenate")
+        raise ValueError("[indexing] assignment to an array with a gradient while autograd records "
+                         "is not differentiable; use where() or concatenate")
     if isinstance(key, bool):
         key = slice(None)   # 1.x: `x[True] = v` and `x[False] = v` write all of it, although `x[True]` reads row 1
     keys = _normalise(a, key)
@@ -347,7 +357,8 @@ def _number(value):
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"[indexing] a value {value!r} of type {type(value).__name__}; accepted: numbers, arrays and nested lists of numbers") from None
+        raise TypeError(f"[indexing] a value {value!r} of type {type(value).__name__}; accepted: "
+                        f"numbers, arrays and nested lists of numbers") from None
 
 
 def _has_history(a):

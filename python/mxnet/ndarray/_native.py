@@ -30,7 +30,9 @@ def _as_shape(shape):
     if type(shape) is tuple and all(type(d) is int for d in shape):
         return shape
     try:
-        return (shape.__index__(),) if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) else tuple(d.__index__() for d in shape)
+        if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
+            return (shape.__index__(),)
+        return tuple(d.__index__() for d in shape)
     except (AttributeError, TypeError, ValueError):
         raise _MXTypeError(f"[shape] got {shape!r}; accepted: an integer or a sequence of integers") from None
 

@@ -8,7 +8,8 @@ from . import _internal
 from ._native import _call
 from .ndarray import NDArray
 
-__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial", "generalized_negative_binomial", "multinomial",
+__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
+           "generalized_negative_binomial", "multinomial",
            "shuffle", "randint", "uniform_like", "normal_like", "exponential_like", "gamma_like", "poisson_like", "negative_binomial_like",
            "generalized_negative_binomial_like"]
 
@@ -163,11 +164,13 @@ def shuffle(data, **kwargs):
 def _like(distribution, *parameters):
     def function(data=None, *args, out=None, name=None, **kwargs):
         if len(args) > len(parameters) or any(p in kwargs for p in parameters[:len(args)]):
-            raise TypeError(f"[random.{distribution}_like] takes data, {', '.join(parameters)}, each once; got {len(args)} behind data and {', '.join(kwargs)}")
+            raise TypeError(f"[random.{distribution}_like] takes data, {', '.join(parameters)}, "
+                            f"each once; got {len(args)} behind data and {', '.join(kwargs)}")
         kwargs.update(zip(parameters, args))
         return getattr(_internal, f"_random_{distribution}_like")(data, out=out, name=name, **kwargs)
     function.__name__ = function.__qualname__ = distribution + "_like"
-    function.__doc__ = f"As :func:`{distribution}` with the shape, dtype and device of `data`. Parameters (numbers): {', '.join(parameters)}."
+    function.__doc__ = (f"As :func:`{distribution}` with the shape, dtype and device of `data`. "
+                        f"Parameters (numbers): {', '.join(parameters)}.")
     return function
 
 

@@ -73,5 +73,6 @@ def save(fname, data):
         raise error_class(TypeError, ValueError)(f"[save] got {type(data).__name__}; accepted: an NDArray, a list or a dict of NDArrays")
     if not all(isinstance(a, NDArray) for a in arrays):
         raise TypeError("[save] every value must be an NDArray")
-    check_call(_LIB.MXNDArraySave(c_str(os.fspath(fname)), ctypes.c_uint(len(arrays)), (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays]),
+    check_call(_LIB.MXNDArraySave(c_str(os.fspath(fname)), ctypes.c_uint(len(arrays)),
+                                  (ctypes.c_void_p * len(arrays))(*[a.handle for a in arrays]),
                                   c_str_array(names) if names is not None else None))

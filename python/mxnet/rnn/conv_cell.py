@@ -28,13 +28,16 @@ class BaseConvRNNCell(_GatedCell):
     _mode = 'rnn_tanh'
 
     def __init__(self, input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate, i2h_weight_initializer,
-                 h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation, prefix='', params=None, conv_layout='NCHW'):
+                 h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
+                 prefix='', params=None, conv_layout='NCHW'):
         assert all(k % 2 == 1 for k in h2h_kernel), f'[rnn] h2h_kernel={h2h_kernel!r} given; odd sizes, which keep the space, are accepted'
         shared = params is not None
         if params is None:
             from .rnn_cell import RNNParams
             params = RNNParams(prefix)
-        for name, init in (('i2h_weight', i2h_weight_initializer), ('i2h_bias', i2h_bias_initializer), ('h2h_weight', h2h_weight_initializer),
+        for name, init in (('i2h_weight', i2h_weight_initializer),
+                           ('i2h_bias', i2h_bias_initializer),
+                           ('h2h_weight', h2h_weight_initializer),
                            ('h2h_bias', h2h_bias_initializer)):
             params.get(name, init=init)
         super().__init__(num_hidden, prefix, params)
@@ -72,7 +75,8 @@ class ConvRNNCell(BaseConvRNNCell):
     def __init__(self, input_shape, num_hidden, h2h_kernel=(3, 3), h2h_dilate=(1, 1), i2h_kernel=(3, 3), i2h_stride=(1, 1), i2h_pad=(1, 1),
                  i2h_dilate=(1, 1), i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
                  h2h_bias_initializer='zeros', activation=_leaky, prefix='ConvRNN_', params=None, conv_layout='NCHW'):
-        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate, i2h_weight_initializer,
+        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride,
+                         i2h_pad, i2h_dilate, i2h_weight_initializer,
                          h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation, prefix, params, conv_layout)
 
     def __call__(self, inputs, states):
@@ -90,7 +94,8 @@ class ConvLSTMCell(BaseConvRNNCell):
     def __init__(self, input_shape, num_hidden, h2h_kernel=(3, 3), h2h_dilate=(1, 1), i2h_kernel=(3, 3), i2h_stride=(1, 1), i2h_pad=(1, 1),
                  i2h_dilate=(1, 1), i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
                  h2h_bias_initializer='zeros', activation=_leaky, prefix='ConvLSTM_', params=None, conv_layout='NCHW'):
-        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate, i2h_weight_initializer,
+        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride,
+                         i2h_pad, i2h_dilate, i2h_weight_initializer,
                          h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation, prefix, params, conv_layout)
 
     @property
@@ -112,7 +117,8 @@ class ConvGRUCell(BaseConvRNNCell):
     def __init__(self, input_shape, num_hidden, h2h_kernel=(3, 3), h2h_dilate=(1, 1), i2h_kernel=(3, 3), i2h_stride=(1, 1), i2h_pad=(1, 1),
                  i2h_dilate=(1, 1), i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros',
                  h2h_bias_initializer='zeros', activation=_leaky, prefix='ConvGRU_', params=None, conv_layout='NCHW'):
-        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate, i2h_weight_initializer,
+        super().__init__(input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride,
+                         i2h_pad, i2h_dilate, i2h_weight_initializer,
                          h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation, prefix, params, conv_layout)
 
     def __call__(self, inputs, states):

@@ -32,7 +32,8 @@ def encode_sentences(sentences, vocab=None, invalid_label=-1, invalid_key='\n', 
         numbers = []
         for word in sentence:
             if word not in vocab:
-                assert grows or unknown_token is not None, f'[rnn.encode_sentences] {word!r} is not in vocab; give unknown_token to accept it'
+                assert grows or unknown_token is not None, (
+                    f'[rnn.encode_sentences] {word!r} is not in vocab; give unknown_token to accept it')
                 if unknown_token is not None:
                     word = unknown_token
             if word not in vocab:
@@ -87,7 +88,8 @@ class BucketSentenceIter(DataIter):
         if left_out:
             logging.warning('[rnn.BucketSentenceIter] left out %d sentences longer than the largest bucket', left_out)
         self.data = [np.array(rows, dtype=dtype).reshape(-1, size) for rows, size in zip(held, self.buckets)]
-        self._batches = [(bucket, first) for bucket, rows in enumerate(self.data) for first in range(0, len(rows) - batch_size + 1, batch_size)]
+        self._batches = [(bucket, first) for bucket, rows in enumerate(self.data)
+                         for first in range(0, len(rows) - batch_size + 1, batch_size)]
         self.provide_data = [self._described(data_name, self.default_bucket_key)]
         self.provide_label = [self._described(label_name, self.default_bucket_key)]
         self.reset()

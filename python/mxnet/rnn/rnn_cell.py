@@ -29,7 +29,8 @@ def _steps(length, inputs, layout):
     """A list with a Symbol per step."""
     axis = _time_axis(layout)
     if isinstance(inputs, Symbol):
-        assert len(inputs.list_outputs()) == 1, '[rnn.unroll] a Symbol with several outputs given; one with a time axis, or a list of Symbols, is accepted'
+        assert len(inputs.list_outputs()) == 1, (
+            '[rnn.unroll] a Symbol with several outputs given; one with a time axis, or a list of Symbols, is accepted')
         inputs = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
         return [inputs[i] for i in range(length)]
     assert len(inputs) == length, f'[rnn.unroll] {len(inputs)} inputs given for length={length}; both have to be equal'
@@ -192,8 +193,10 @@ class _GatedCell(BaseRNNCell):
         name = f'{self._prefix}t{self._step}_'
         rows = self._num_hidden * len(self._gate_names)
         w = self._weights
-        return (symbol.FullyConnected(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'], num_hidden=rows, name=name + self._mark + 'i2h'),
-                symbol.FullyConnected(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'], num_hidden=rows, name=name + self._mark + 'h2h'), name)
+        return (symbol.FullyConnected(data=inputs, weight=w['i2h_weight'], bias=w['i2h_bias'],
+                                      num_hidden=rows, name=name + self._mark + 'i2h'),
+                symbol.FullyConnected(data=state, weight=w['h2h_weight'], bias=w['h2h_bias'],
+                                      num_hidden=rows, name=name + self._mark + 'h2h'), name)
 
     _axis = 1
     _mark = ''      # between the step and the names of the products
@@ -314,7 +317,10 @@ class FusedRNNCell(BaseRNNCell):
         inputs = args[f'{self._prefix}l0_i2h{gates[0]}_weight'].shape[1]
         rows, h = len(gates) * self._num_hidden * sides, self._num_hidden
         size = rows * (inputs + h + 2 + (self._num_layers - 1) * (h * sides + h + 2))
-        args[self._prefix + 'parameters'] = nd.concat(*[args.pop(self._prefix + name).reshape((-1,)) for name, _ in self._init._parts(size)], dim=0)
+        args[self._prefix + 'parameters'] = nd.concat(*[args.pop(self._prefix
+                                                                 + name).reshape((-1,))
+                                                        for name, _ in self._init._parts(size)],
+                                                      dim=0)
         return args
 
     def __call__(self, inputs, states):
@@ -420,7 +426,8 @@ class SequentialRNNCell(_CompoundCell):
         following, at = [], 0
         for number, cell in enumerate(self._cells):
             count = len(cell.state_info)
-            inputs, new = cell.unroll(length, inputs, states[at:at + count], layout, merge_outputs if number == len(self._cells) - 1 else None)
+            inputs, new = cell.unroll(length, inputs, states[at:at + count], layout,
+                                      merge_outputs if number == len(self._cells) - 1 else None)
             at += count
             following.extend(new)
         return inputs, following
@@ -557,5 +564,6 @@ class BidirectionalCell(_CompoundCell):
         if merged:
             outputs = symbol.concat(_merged(l_out, layout), _merged(r_out, layout), dim=2, name=f'{self._output_prefix}out')
         else:
-            outputs = [symbol.concat(l, r, dim=1, name=f'{self._output_prefix}t{i}') for i, (l, r) in enumerate(zip(_steps(length, l_out, layout), r_out))]
+            outputs = [symbol.concat(left, right, dim=1, name=f'{self._output_prefix}t{i}')
+                       for i, (left, right) in enumerate(zip(_steps(length, l_out, layout), r_out))]
         return outputs, [l_states, r_states]

@@ -73,12 +73,15 @@ def full(shape, val, dtype=None, **kwargs):
 
 def arange(start, stop=None, step=1.0, repeat=1, infer_range=False, name=None, dtype=None):
     """Evenly spaced values in [start, stop), each `repeat` times."""
-    return _functions.invoke("_arange", "_arange", [], start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range, name=name, dtype=_dtype_text(dtype))
+    return _functions.invoke("_arange", "_arange", [], start=start, stop=stop, step=step,
+                             repeat=repeat, infer_range=infer_range, name=name,
+                             dtype=_dtype_text(dtype))
 
 
 def linspace(start, stop, num, endpoint=True, name=None, dtype=None):
     """`num` evenly spaced values from `start` to `stop`."""
-    return _functions.invoke("_linspace", "_linspace", [], start=start, stop=stop, num=num, endpoint=endpoint, name=name, dtype=_dtype_text(dtype))
+    return _functions.invoke("_linspace", "_linspace", [], start=start, stop=stop, num=num,
+                             endpoint=endpoint, name=name, dtype=_dtype_text(dtype))
 
 
 def histogram(a, bins=10, range=None, **kwargs):

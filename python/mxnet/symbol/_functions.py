@@ -6,7 +6,7 @@ import sys
 from .. import _opgen
 from .._binding import attr_to_str
 from ..attribute import AttrScope
-from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str, c_str_array, check_call, CheckedTypeError
+from ..base import MXNetError, SymbolHandle, _LIB, _Null, c_str_array, check_call, CheckedTypeError
 from ..name import NameManager
 
 _symbol_class = None   # set by _symbol.py
@@ -22,7 +22,9 @@ def create(op_handle, hint, inputs, keys, values, name=None, attr=None):
     text = {k: attr_to_str(v) for k, v in attributes.items()}
     text.update(zip(keys, (attr_to_str(v) for v in values)))
     handle = SymbolHandle()
-    check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)), c_str_array(list(text)), c_str_array(list(text.values())),
+    check_call(_LIB.MXSymbolCreateAtomicSymbol(ctypes.c_void_p(op_handle), ctypes.c_uint(len(text)),
+                                               c_str_array(list(text)),
+                                               c_str_array(list(text.values())),
                                                ctypes.byref(handle)))
     symbol = _symbol_class(handle)
     symbol._compose(inputs, NameManager.current.get(name, hint))
@@ -46,7 +48,8 @@ def _extra(info, kwargs):
     """Keyword arguments that are no parameters: hidden attributes stay, and those of operators
     without parameters; anything else is an error."""
     unknown = {k: v for k, v in kwargs.items()
-               if not (k.startswith("__") and k.endswith("__")) and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
+               if not (k.startswith("__") and k.endswith("__"))
+               and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
     if unknown:
         _opgen.refuse_or_ignore(info, unknown, 4)
     return kwargs
@@ -75,7 +78,8 @@ def _make_variadic(info, hint):
 def _make_fixed(info, hint, function_name):
     python = {n: n + "_" if keyword.iskeyword(n) else n for n in info.inputs + [p[0] for p in info.params]}
     params = [p[0] for p in info.params if p[0] not in info.inputs]
-    signature = [f"{python[n]}=None" for n in info.inputs] + [f"{python[p]}=_Null" for p in params] + ["name=None", "attr=None", "out=None", "**kwargs"]
+    signature = [f"{python[n]}=None" for n in info.inputs] + [f"{python[p]}=_Null"
+                                                              for p in params] + ["name=None", "attr=None", "out=None", "**kwargs"]
     lines = [f"def {function_name}({', '.join(signature)}):", "    inputs = {}; params = {}"]
     lines += [f"    if {python[n]} is not None: inputs[{n!r}] = {python[n]}" for n in info.inputs]
     lines += [f"    if {python[p]} is not _Null: params[{p!r}] = {python[p]}" for p in params]

@@ -23,7 +23,8 @@ class SymbolInference:
         if result[0] is None:
             arg_shapes = self._infer_shape(True, args, kwargs)[0]
             unknown = [f"{n}: {s}" for n, s in zip(self.list_arguments(), arg_shapes) if s is None or len(s) == 0 or any(d <= 0 for d in s)]
-            warnings.warn("Cannot decide shape for the following arguments (0s in shape means unknown dimensions). Consider providing them as input:\n\t"
+            warnings.warn("Cannot decide shape for the following arguments (0s in shape means "
+                          "unknown dimensions). Consider providing them as input:\n\t"
                           + "\n\t".join(unknown), stacklevel=2)
         return result
 
@@ -51,13 +52,18 @@ class SymbolInference:
         lists = [(ctypes.c_size_t(), ctypes.POINTER(ctypes.c_int)(), ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))()) for _ in range(3)]
         complete = ctypes.c_int()
         function = _LIB.MXSymbolInferShapePartialEx64 if partial else _LIB.MXSymbolInferShapeEx64
-        check_call(function(self.handle, ctypes.c_uint(len(pointer) - 1), c_str_array(names) if kwargs else None, (ctypes.c_int64 * len(pointer))(*pointer),
-                            (ctypes.c_int64 * len(dims))(*dims), *(ctypes.byref(x) for three in lists for x in three), ctypes.byref(complete)))
+        check_call(function(self.handle, ctypes.c_uint(len(pointer) - 1),
+                            c_str_array(names) if kwargs else None,
+                            (ctypes.c_int64 * len(pointer))(*pointer),
+                            (ctypes.c_int64 * len(dims))(*dims),
+                            *(ctypes.byref(x) for three in lists for x in three),
+                            ctypes.byref(complete)))
         if not complete.value:
             return (None, None, None)
         from ..util import is_np_shape
         np_shape = is_np_shape()
-        return tuple([None if np_shape and ndim[i] < 0 else tuple(data[i][:ndim[i]]) for i in range(size.value)] for size, ndim, data in lists)
+        return tuple([None if np_shape and ndim[i] < 0 else tuple(data[i][:ndim[i]])
+                      for i in range(size.value)] for size, ndim, data in lists)
 
     def infer_type(self, *args, **kwargs):
         """Dtypes of arguments, outputs and auxiliary states, from some known dtypes. (None, None,
@@ -66,7 +72,8 @@ class SymbolInference:
         if result[0] is None:
             arg_types = self._infer_type(True, args, kwargs)[0]
             unknown = [f"{n}: {t}" for n, t in zip(self.list_arguments(), arg_types) if t is None]
-            warnings.warn("Cannot decide type for the following arguments. Consider providing them as input:\n\t" + "\n\t".join(unknown), stacklevel=2)
+            warnings.warn("Cannot decide type for the following arguments. Consider providing them "
+                          "as input:\n\t" + "\n\t".join(unknown), stacklevel=2)
         return result
 
     def infer_type_partial(self, *args, **kwargs):
@@ -87,7 +94,9 @@ class SymbolInference:
         lists = [(ctypes.c_uint(), ctypes.POINTER(ctypes.c_int)()) for _ in range(3)]
         complete = ctypes.c_int()
         function = _LIB.MXSymbolInferTypePartial if partial else _LIB.MXSymbolInferType
-        check_call(function(self.handle, ctypes.c_uint(len(types)), c_str_array(names) if kwargs else None, (ctypes.c_int * len(types))(*types),
+        check_call(function(self.handle, ctypes.c_uint(len(types)),
+                            c_str_array(names) if kwargs else None,
+                            (ctypes.c_int * len(types))(*types),
                             *(ctypes.byref(x) for two in lists for x in two), ctypes.byref(complete)))
         if not complete.value:
             return (None, None, None)

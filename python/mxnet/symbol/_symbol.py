@@ -294,7 +294,8 @@ class Symbol(SymbolInference, SymbolBase):
         check_call(_LIB.MXGenBackendSubgraph(self.handle, _backend_name(backend), ctypes.byref(handle)))
         return type(self)(handle)
 
-    def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None, stype_dict=None, skip_infer=False, **kwargs):
+    def optimize_for(self, backend, args=None, aux=None, ctx=None, shape_dict=None, type_dict=None,
+                     stype_dict=None, skip_infer=False, **kwargs):
         """This graph for a subgraph backend; see :meth:`get_backend_symbol`. Options of a backend
         have nothing to act on.
 
@@ -322,10 +323,14 @@ class Symbol(SymbolInference, SymbolBase):
         handle, counts, nothing = SymbolHandle(), [ctypes.c_int(), ctypes.c_int()], [ctypes.c_void_p() for _ in range(4)]
         arrays = [x for g in given for x in (ctypes.c_uint(len(g)), g)]
         check_call(_LIB.MXOptimizeForBackend(
-            self.handle, _backend_name(backend), ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays, ctypes.c_uint(0), None, None,
-            ctypes.c_uint(len(shapes)), c_str_array(list(shapes)), (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
+            self.handle, _backend_name(backend),
+            ctypes.c_int((ctx or current_context()).device_typeid), ctypes.byref(handle), *arrays,
+            ctypes.c_uint(0), None, None,
+            ctypes.c_uint(len(shapes)), c_str_array(list(shapes)),
+            (ctypes.c_int64 * len(sizes))(*sizes), (ctypes.c_uint * len(ends))(*ends),
             ctypes.c_uint(0), None, None, ctypes.c_uint(0), None, None, ctypes.c_bool(skip_infer),
-            ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]), ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
+            ctypes.byref(counts[0]), ctypes.byref(nothing[0]), ctypes.byref(nothing[1]),
+            ctypes.byref(counts[1]), ctypes.byref(nothing[2]), ctypes.byref(nothing[3])))
         return type(self)(handle)
 
     def _without_amp_cast(self):
@@ -348,7 +353,8 @@ class Symbol(SymbolInference, SymbolBase):
         check_call(_LIB.MXSymbolSaveToFile(symbol.handle, c_str(fname)))
 
     # ---- binding
-    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None, shared_arg_names=None, shared_exec=None, shared_buffer=None,
+    def simple_bind(self, ctx, grad_req="write", type_dict=None, stype_dict=None, group2ctx=None,
+                    shared_arg_names=None, shared_exec=None, shared_buffer=None,
                     **kwargs):
         """Makes zero-filled arrays for all variables and binds them.
 
@@ -365,7 +371,8 @@ class Symbol(SymbolInference, SymbolBase):
         ------
         ValueError : when shapes stay unknown
         """
-        return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer, kwargs)
+        return Executor._simple_bind(self, ctx, grad_req, type_dict, stype_dict, group2ctx,
+                                     shared_arg_names, shared_exec, shared_buffer, kwargs)
 
     def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None, group2ctx=None, shared_exec=None):
         """Binds given arrays (lists in the order of the names, or dictionaries). Gradients are
@@ -386,7 +393,9 @@ class Symbol(SymbolInference, SymbolBase):
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = shape[0]
         shape = kwargs.pop("shape", shape)
-        return _functions.invoke("Reshape", "reshape", [self], shape=tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), **kwargs)
+        return _functions.invoke("Reshape", "reshape", [self],
+                                 shape=tuple(shape) if isinstance(shape, (tuple, list))
+                                 else (shape,), **kwargs)
 
     def expand_dims(self, axis, inplace=False, **kwargs):
         """With a new axis of size 1."""
@@ -408,7 +417,8 @@ class Symbol(SymbolInference, SymbolBase):
         if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
             axes = axes[0]
         axes = kwargs.pop("axes", axes)
-        return _functions.invoke("transpose", "transpose", [self], axes=tuple(axes), **kwargs) if axes else _functions.invoke("transpose", "transpose", [self], **kwargs)
+        return _functions.invoke("transpose", "transpose", [self], axes=tuple(axes),
+                                 **kwargs) if axes else _functions.invoke("transpose", "transpose", [self], **kwargs)
 
     def split_v2(self, indices_or_sections, axis=0, squeeze_axis=False):
         """See :func:`mx.sym.split_v2`."""
@@ -508,7 +518,8 @@ def var(name, attr=None, shape=None, lr_mult=None, wd_mult=None, dtype=None, ini
         attributes["__profiler_scope__"] = profiler_scope
     for key, value in kwargs.items():
         if not (key.startswith("__") and key.endswith("__")):
-            raise ValueError(f"[var] Attribute name={key} is not supported. Additional attributes must start and end with double underscores, e.g, __yourattr__")
+            raise ValueError(f"[var] Attribute name={key} is not supported. Additional attributes "
+                             f"must start and end with double underscores, e.g, __yourattr__")
         attributes[key] = str(value)
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateVariable(c_str(name), ctypes.byref(handle)))

@@ -4,9 +4,13 @@ from ..base import _Null
 from ._functions import invoke as _invoke, _check_inputs
 from .symbol import Symbol
 
-__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial", "generalized_negative_binomial", "multinomial",
-           "shuffle", "randint", "uniform_like", "normal_like", "exponential_like", "gamma_like", "poisson_like", "negative_binomial_like",
-           "generalized_negative_binomial_like"]
+# Distributions that also draw with the shape of an array.
+_LIKE = ("uniform", "normal", "exponential", "gamma", "poisson", "negative_binomial", "generalized_negative_binomial")
+
+__all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
+           "generalized_negative_binomial", "multinomial",
+           "shuffle", "randint",
+           *(_name + "_like" for _name in _LIKE)]
 
 
 def _draw(distribution, params, shape, dtype, kwargs):
@@ -28,7 +32,8 @@ def uniform(low=0, high=1, shape=_Null, dtype=_Null, **kwargs):
 
 def normal(loc=0, scale=1, shape=_Null, dtype=_Null, **kwargs):
     """Normal with mean `loc` and standard deviation `scale`."""
-    return _draw("normal", [("loc", loc), ("scale", scale)] if not isinstance(loc, Symbol) else [("mu", loc), ("sigma", scale)], shape, dtype, kwargs)
+    return _draw("normal", [("loc", loc), ("scale", scale)] if not isinstance(loc, Symbol)
+                 else [("mu", loc), ("sigma", scale)], shape, dtype, kwargs)
 
 
 def randn(*shape, **kwargs):
@@ -90,5 +95,5 @@ def _like(distribution):
     return function
 
 
-for _name in ("uniform", "normal", "exponential", "gamma", "poisson", "negative_binomial", "generalized_negative_binomial"):
+for _name in _LIKE:
     globals()[_name + "_like"] = _like(_name)

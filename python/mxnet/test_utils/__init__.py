@@ -15,7 +15,8 @@ from .statistics import *
 from .symbolic import *
 
 __all__ = ["DummyIter", "discard_stderr", "environment", "has_tvm_ops", "is_aarch64_run", "is_cd_run",
-           "is_op_runnable", "list_gpus", "retry"] + arrays.__all__ + compare.__all__ + datasets.__all__ + statistics.__all__ + symbolic.__all__
+           "is_op_runnable", "list_gpus",
+           "retry"] + arrays.__all__ + compare.__all__ + datasets.__all__ + statistics.__all__ + symbolic.__all__
 
 
 def list_gpus():

@@ -18,7 +18,8 @@ from ..base import _MXFileNotFoundError, data_dir
 from ..io import MNISTIter
 from ..io.mnist import _IMAGES, _LABELS, _read_idx
 
-__all__ = ["download", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
+__all__ = ["download", "get_bz2_data", "get_cifar10", "get_im2rec_path", "get_mnist",
+           "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte", "get_zip_data"]
 
 _MNIST = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
@@ -36,7 +37,9 @@ def _find(function, names, folders):
         found[name] = next((path for path in candidates if os.path.isfile(path)), None)
     missing = [name for name in names if found[name] is None]
     if missing:
-        raise _MXFileNotFoundError(f"[{function}] no {', '.join(missing)} (or with .gz) in {', '.join(os.path.abspath(f) for f in folders)}; put the files there")
+        raise _MXFileNotFoundError(f"[{function}] no {', '.join(missing)} (or with .gz) in "
+                                   f"{', '.join(os.path.abspath(f) for f in folders)}; put the "
+                                   f"files there")
     return [found[name] for name in names]
 
 
@@ -80,7 +83,8 @@ def get_mnist_iterator(batch_size, input_shape, num_parts=1, part_index=0):
     images."""
     paths = _find("get_mnist_iterator", _MNIST, _folders("mnist"))
     shared = {"batch_size": batch_size, "flat": len(input_shape) != 3, "num_parts": num_parts, "part_index": part_index, "silent": True}
-    return (MNISTIter(image=paths[0], label=paths[1], shuffle=True, **shared), MNISTIter(image=paths[2], label=paths[3], shuffle=True, **shared))
+    return (MNISTIter(image=paths[0], label=paths[1], shuffle=True, **shared),
+            MNISTIter(image=paths[2], label=paths[3], shuffle=True, **shared))
 
 
 def get_mnist_pkl():
@@ -95,7 +99,8 @@ def get_mnist_pkl():
         arrays = get_mnist()
         images, labels = arrays["train_data"].reshape(-1, 784), arrays["train_label"].astype(np.int64)
         cut = len(images) * 5 // 6
-        parts = ((images[:cut], labels[:cut]), (images[cut:], labels[cut:]), (arrays["test_data"].reshape(-1, 784), arrays["test_label"].astype(np.int64)))
+        parts = ((images[:cut], labels[:cut]), (images[cut:], labels[cut:]),
+                 (arrays["test_data"].reshape(-1, 784), arrays["test_label"].astype(np.int64)))
         os.makedirs("data", exist_ok=True)
         with gzip.open(path + ".part", "wb") as out:
             pickle.dump(parts, out, 2)

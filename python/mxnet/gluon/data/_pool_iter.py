@@ -57,7 +57,8 @@ class _MultiWorkerIter:
         Seconds, then multiprocessing.TimeoutError.
     """
 
-    def __init__(self, worker_pool, batchify_fn, batch_sampler, pin_memory=False, pin_device_id=0, worker_fn=_worker_fn, prefetch=0, dataset=None, data_loader=None,
+    def __init__(self, worker_pool, batchify_fn, batch_sampler, pin_memory=False, pin_device_id=0,
+                 worker_fn=_worker_fn, prefetch=0, dataset=None, data_loader=None,
                  timeout=120):
         self._worker_pool, self._batchify_fn, self._batch_sampler = worker_pool, batchify_fn, batch_sampler
         self._pinned = context_mod.cpu_pinned(pin_device_id) if pin_memory else None

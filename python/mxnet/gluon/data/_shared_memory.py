@@ -15,7 +15,8 @@ def rebuild_ndarray(pid, number, shape, dtype):
     """The NDArray in the segment (pid, number), on cpu_shared."""
     handle = ctypes.c_void_p()
     dims = (ctypes.c_int * len(shape))(*shape)
-    check_call(_LIB.MXNDArrayCreateFromSharedMemEx(ctypes.c_int(pid), ctypes.c_int(number), dims, ctypes.c_int(len(shape)), ctypes.c_int(dtype),
+    check_call(_LIB.MXNDArrayCreateFromSharedMemEx(ctypes.c_int(pid), ctypes.c_int(number), dims,
+                                                   ctypes.c_int(len(shape)), ctypes.c_int(dtype),
                                                    ctypes.byref(handle)))
     return nd.NDArray(handle)
 

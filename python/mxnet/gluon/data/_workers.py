@@ -215,7 +215,8 @@ class ProcessWorkers(_Watched):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise multiprocessing.TimeoutError(
-                        f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger timeout is accepted (the transformation may be slow, '
+                        f'[gluon.data.DataLoader] no batch after {timeout} seconds; a larger '
+                        f'timeout is accepted (the transformation may be slow, '
                         'or /dev/shm full)')
                 self._lock.wait(left)
             ok, packed = self._results.pop(task)
@@ -384,7 +385,9 @@ class ThreadWorkers(_Watched):
         self._closed = False
         self._tasks = queue.SimpleQueue()
         arguments = weakref.ref(self), self._tasks, lambda indices: batchify_fn([dataset[i] for i in indices])
-        self._threads = [threading.Thread(target=_thread_loop, args=arguments, name=f'mxnet-dataloader_{i}', daemon=True) for i in range(count)]
+        self._threads = [threading.Thread(target=_thread_loop, args=arguments,
+                                          name=f'mxnet-dataloader_{i}', daemon=True)
+                         for i in range(count)]
         for thread in self._threads:
             thread.start()
         _open.add(self)

@@ -31,7 +31,8 @@ def stack(data, shared=False):
     try:
         batch = np.asarray(data)
     except ValueError as e:
-        raise ValueError(f'[gluon.data.batchify] samples that cannot be stacked: {e}; samples of one shape are accepted (or a batchify_fn that pads)') from e
+        raise ValueError(f'[gluon.data.batchify] samples that cannot be stacked: {e}; samples of '
+                         f'one shape are accepted (or a batchify_fn that pads)') from e
     if shared:
         return nd.array(batch, dtype=batch.dtype, ctx=context_mod.Context('cpu_shared', 0))
     return nd.array(batch, dtype=batch.dtype)

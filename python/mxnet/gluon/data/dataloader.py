@@ -1,5 +1,5 @@
 """DataLoader: batches from a dataset, made in this process, in worker processes or in threads."""
-from ... import context as context_mod, ndarray as nd
+from ... import context as context_mod, ndarray as nd  # noqa: F401
 from . import batchify
 from . import sampler as _sampler
 from ._pool_iter import _MultiWorkerIter, _as_in_context, _worker_fn, _worker_initializer  # noqa: F401  (taken from here by programs of 1.x, as is what follows)
@@ -149,7 +149,8 @@ class _Epoch:
                 if not self._submit():
                     break
         else:
-            self._make = lambda indices, dataset=loader._dataset, batchify_fn=loader._batchify_fn: batchify_fn([dataset[i] for i in indices])
+            dataset, batchify_fn = loader._dataset, loader._batchify_fn
+            self._make = lambda indices: batchify_fn([dataset[i] for i in indices])
         self._finish = _Finish(loader._pin_memory, loader._pin_device_id)
 
     def keep(self, loader):

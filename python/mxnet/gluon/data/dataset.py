@@ -110,7 +110,9 @@ class ArrayDataset(Dataset):
         self._length = len(args[0])
         self._data = []
         for i, data in enumerate(args):
-            assert len(data) == self._length, (f'[gluon.data.ArrayDataset] array {i} has {len(data)} elements and the first one {self._length}; '
+            assert len(data) == self._length, (f'[gluon.data.ArrayDataset] array {i} has '
+                                               f'{len(data)} elements and the first one '
+                                               f'{self._length}; '
                                                'equal lengths are accepted')
             if isinstance(data, nd.NDArray) and len(data.shape) == 1:
                 data = data.asnumpy()    # numbers, and not NDArrays of shape (1,)

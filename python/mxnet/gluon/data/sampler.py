@@ -91,4 +91,5 @@ class BatchSampler(Sampler):
 
     def _check(self):
         if self._last_batch not in ('keep', 'discard', 'rollover'):
-            raise ValueError(f"[gluon.data.BatchSampler] last_batch={self._last_batch!r} given; 'keep', 'discard' or 'rollover' is accepted")
+            raise ValueError(f"[gluon.data.BatchSampler] last_batch={self._last_batch!r} given; "
+                             f"'keep', 'discard' or 'rollover' is accepted")

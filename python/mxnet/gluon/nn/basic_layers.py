@@ -60,7 +60,8 @@ class Sequential(_Stack, Block):
         """As Block.hybridize; warns when a HybridSequential would compile all of it as one
         graph."""
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):
-            warnings.warn(f'[nn.Sequential] all children of {self.name!r} are HybridBlocks; in a HybridSequential they compile to one graph',
+            warnings.warn(f'[nn.Sequential] all children of {self.name!r} are HybridBlocks; in a '
+                          f'HybridSequential they compile to one graph',
                           stacklevel=2)
         super().hybridize(active, **kwargs)
 

@@ -157,7 +157,8 @@ class Conv3DTranspose(_Conv):
     _transposed = True
 
     def __init__(self, channels, kernel_size, strides=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), dilation=(1, 1, 1), groups=1,
-                 layout='NCDHW', activation=None, use_bias=True, weight_initializer=None, bias_initializer='zeros', in_channels=0, **kwargs):
+                 layout='NCDHW', activation=None, use_bias=True, weight_initializer=None,
+                 bias_initializer='zeros', in_channels=0, **kwargs):
         super().__init__(channels, kernel_size, strides, padding, dilation, groups, layout, in_channels, activation, use_bias,
                          weight_initializer, bias_initializer, adj=output_padding, **kwargs)
 
@@ -287,7 +288,8 @@ class ReflectionPad2D(HybridBlock):
         super().__init__(**kwargs)
         self._padding = (0, 0, 0, 0) + (padding,) * 4 if isinstance(padding, int) else tuple(padding)
         assert len(self._padding) == 8 and not any(self._padding[:4]) and min(self._padding) >= 0, (
-            f'[nn.ReflectionPad2D] padding={padding} given; an integer, or 8 integers that begin with four zeros, not negative, are accepted')
+            f'[nn.ReflectionPad2D] padding={padding} given; an integer, or 8 integers that begin '
+            f'with four zeros, not negative, are accepted')
 
     def hybrid_forward(self, F, x):
         return F.pad(x, mode='reflect', pad_width=self._padding)

@@ -28,7 +28,8 @@ class _BatchNorm(HybridBlock):
     def cast(self, dtype):
         # Statistics in half precision lose too much: gamma, beta and the running statistics stay
         # float32.
-        super().cast('float32' if str(dtype) in ('float16', 'bfloat16') or getattr(dtype, '__name__', '') in ('float16', 'bfloat16') else dtype)
+        super().cast('float32' if str(dtype) in ('float16', 'bfloat16')
+                     or getattr(dtype, '__name__', '') in ('float16', 'bfloat16') else dtype)
 
     def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
         operator = F.contrib.BatchNormWithReLU if self._operator == 'BatchNormWithReLU' else F.BatchNorm

@@ -24,7 +24,8 @@ def _check(length, inputs, layout):
     axis = layout.find('T')
     if isinstance(inputs, symbol.Symbol):
         count = len(inputs.list_outputs())
-        assert count == 1, f'[gluon.rnn.unroll] a Symbol with {count} outputs given; one output with a time axis, or a list of Symbols, is accepted'
+        assert count == 1, (f'[gluon.rnn.unroll] a Symbol with {count} outputs given; '
+                            'one output with a time axis, or a list of Symbols, is accepted')
         return axis
     steps = inputs.shape[axis] if isinstance(inputs, nd.NDArray) else len(inputs)
     assert length is None or steps == length, f'[gluon.rnn.unroll] inputs of {steps} steps given for length={length}; both have to be equal'

@@ -274,7 +274,9 @@ class GRUCell(_GatedCell):
         inner = F.elemwise_add(i2h_n, F.elemwise_mul(r, h2h_n, name=self._named('mul0')), name=self._named('plus2'))
         n = F.Activation(inner, act_type='tanh', name=self._named('h_act'))
         new = F.elemwise_sub(F.ones_like(z, name=self._named('ones_like0')), z, name=self._named('minus0'))
-        output = F.elemwise_add(F.elemwise_mul(new, n, name=self._named('mul1')), F.elemwise_mul(z, states[0], name=self._named('mul20')), name=self._named('out'))
+        output = F.elemwise_add(F.elemwise_mul(new, n, name=self._named('mul1')),
+                                F.elemwise_mul(z, states[0], name=self._named('mul20')),
+                                name=self._named('out'))
         return output, [output]
 
 
@@ -542,5 +544,6 @@ class BidirectionalCell(HybridRecurrentCell):
             l_out, r_out = join_steps(length, l_out, layout), join_steps(length, r_out, layout)
             outputs = F.concat(l_out, r_out, dim=2, name=f'{self._output_prefix}out')
         else:
-            outputs = [F.concat(l, r, dim=1, name=f'{self._output_prefix}t{i}') for i, (l, r) in enumerate(zip(split_steps(length, l_out, layout), r_out))]
+            outputs = [F.concat(left, right, dim=1, name=f'{self._output_prefix}t{i}')
+                       for i, (left, right) in enumerate(zip(split_steps(length, l_out, layout), r_out))]
         return outputs, l_states + r_states

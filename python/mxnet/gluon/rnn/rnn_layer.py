@@ -34,7 +34,9 @@ class _RNNLayer(HybridBlock):
         self._input_size = input_size
         self._dtype = dtype
         self._use_sequence_length = use_sequence_length
-        self._clip = {'lstm_state_clip_min': lstm_state_clip_min, 'lstm_state_clip_max': lstm_state_clip_max, 'lstm_state_clip_nan': lstm_state_clip_nan}
+        self._clip = {'lstm_state_clip_min': lstm_state_clip_min,
+                      'lstm_state_clip_max': lstm_state_clip_max,
+                      'lstm_state_clip_nan': lstm_state_clip_nan}
         self._initializers = {'i2h_weight_initializer': i2h_weight_initializer, 'h2h_weight_initializer': h2h_weight_initializer,
                               'i2h_bias_initializer': i2h_bias_initializer, 'h2h_bias_initializer': h2h_bias_initializer}
         if self._projection_size:
@@ -44,7 +46,9 @@ class _RNNLayer(HybridBlock):
             for side in 'lr'[:self._dir]:
                 for name, shape in self._shapes(features, out).items():
                     setattr(self, f'{side}{layer}_{name}', self.params.get(
-                        f'{side}{layer}_{name}', shape=shape, init=self._initializers[name + '_initializer'], dtype=dtype, allow_deferred_init=True))
+                        f'{side}{layer}_{name}', shape=shape,
+                        init=self._initializers[name + '_initializer'], dtype=dtype,
+                        allow_deferred_init=True))
             features = out * self._dir
 
     def _shapes(self, features, out):
@@ -193,7 +197,8 @@ class RNN(_RNNLayer):
                  input_size=0, dtype='float32', **kwargs):
         if activation not in ('relu', 'tanh'):
             raise ValueError(f'[gluon.rnn.RNN] activation {activation!r} given; relu and tanh are accepted')
-        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
+        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size,
+                         i2h_weight_initializer, h2h_weight_initializer,
                          i2h_bias_initializer, h2h_bias_initializer, 'rnn_' + activation, None, None, None, None, False, dtype, **kwargs)
 
 
@@ -217,7 +222,8 @@ class LSTM(_RNNLayer):
     def __init__(self, hidden_size, num_layers=1, layout='TNC', dropout=0, bidirectional=False, input_size=0, i2h_weight_initializer=None,
                  h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', projection_size=None,
                  h2r_weight_initializer=None, state_clip_min=None, state_clip_max=None, state_clip_nan=False, dtype='float32', **kwargs):
-        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
+        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size,
+                         i2h_weight_initializer, h2h_weight_initializer,
                          i2h_bias_initializer, h2h_bias_initializer, 'lstm', projection_size, h2r_weight_initializer, state_clip_min,
                          state_clip_max, state_clip_nan, dtype, **kwargs)
 
@@ -235,5 +241,6 @@ class GRU(_RNNLayer):
 
     def __init__(self, hidden_size, num_layers=1, layout='TNC', dropout=0, bidirectional=False, input_size=0, i2h_weight_initializer=None,
                  h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros', dtype='float32', **kwargs):
-        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size, i2h_weight_initializer, h2h_weight_initializer,
+        super().__init__(hidden_size, num_layers, layout, dropout, bidirectional, input_size,
+                         i2h_weight_initializer, h2h_weight_initializer,
                          i2h_bias_initializer, h2h_bias_initializer, 'gru', None, None, None, None, False, dtype, **kwargs)

@@ -23,10 +23,15 @@ class _ConvCell(HybridRecurrentCell):
         super().__init__(prefix=prefix, params=params)
         assert sorted(conv_layout) == sorted('NC' + 'DHW'[3 - dims:]), (
             f'[gluon.contrib.rnn] conv_layout {conv_layout!r} given; an order of {"NC" + "DHW"[3 - dims:]} is accepted')
-        assert len(input_shape) == dims + 1, f'[gluon.contrib.rnn] input_shape {input_shape!r} given; {dims + 1} sizes as in {conv_layout[1:]} are accepted'
-        kernel, pad, dilate = (_sizes(v, dims, w) for v, w in ((i2h_kernel, 'i2h_kernel'), (i2h_pad, 'i2h_pad'), (i2h_dilate, 'i2h_dilate')))
+        assert len(input_shape) == dims + 1, (
+            f'[gluon.contrib.rnn] input_shape {input_shape!r} given; {dims + 1} sizes as in {conv_layout[1:]} are accepted')
+        kernel, pad, dilate = (_sizes(v, dims, w)
+                               for v, w in ((i2h_kernel, 'i2h_kernel'), (i2h_pad, 'i2h_pad'),
+                                            (i2h_dilate, 'i2h_dilate')))
         own_kernel, own_dilate = _sizes(h2h_kernel, dims, 'h2h_kernel'), _sizes(h2h_dilate, dims, 'h2h_dilate')
-        assert all(k % 2 == 1 for k in own_kernel), f'[gluon.contrib.rnn] h2h_kernel={h2h_kernel!r} given; odd sizes, which keep the space, are accepted'
+        assert all(k % 2 == 1
+                   for k in own_kernel), (
+            f'[gluon.contrib.rnn] h2h_kernel={h2h_kernel!r} given; odd sizes, which keep the space, are accepted')
         self._hidden_channels = hidden_channels
         self._input_shape = tuple(input_shape)
         self._conv_layout = conv_layout
@@ -136,7 +141,8 @@ def _over_space(base, dims, what):
                      i2h_weight_initializer=None, h2h_weight_initializer=None, i2h_bias_initializer='zeros', h2h_bias_initializer='zeros',
                      conv_layout='NC' + space, activation='tanh', prefix=None, params=None):
             super().__init__(input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate, i2h_weight_initializer,
-                             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, dims, conv_layout, activation, prefix, params)
+                             h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer,
+                             dims, conv_layout, activation, prefix, params)
 
     Cell.__name__ = Cell.__qualname__ = base.__name__.replace('_Conv', f'Conv{dims}D')
     return Cell

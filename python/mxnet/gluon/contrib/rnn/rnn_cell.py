@@ -62,7 +62,9 @@ class VariationalDropoutCell(ModifierCell):
         F = module_of(inputs)
         if self.drop_inputs:
             inputs = F.Dropout(inputs, p=self.drop_inputs, axes=(axis,))
-        outputs, states = self.base_cell.unroll(length, inputs, self._states_for(inputs, layout, begin_state), layout, merge_outputs, valid_length)
+        outputs, states = self.base_cell.unroll(length, inputs,
+                                                self._states_for(inputs, layout, begin_state),
+                                                layout, merge_outputs, valid_length)
         if merge_outputs is None:
             merge_outputs = isinstance(outputs, tensor_types)
         outputs = join_steps(length, outputs, layout)
@@ -131,7 +133,9 @@ def dynamic_unroll(cell, inputs, begin_state, drop_inputs=0, drop_outputs=0, lay
     (5, 1, 3)
     """
     if not isinstance(inputs, nd.NDArray):
-        raise TypeError(f'[gluon.contrib.rnn.dynamic_unroll] inputs of type {type(inputs).__name__} given; an NDArray is accepted (cell.unroll takes Symbols '
+        raise TypeError(f'[gluon.contrib.rnn.dynamic_unroll] inputs of type '
+                        f'{type(inputs).__name__} given; an NDArray is accepted (cell.unroll takes '
+                        f'Symbols '
                         'and a number of steps)')
     axis = layout.find('T')
     if drop_inputs:

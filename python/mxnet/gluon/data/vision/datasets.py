@@ -58,11 +58,13 @@ def _read_idx(path, expect_dims):
     with (gzip.open if head == b'\x1f\x8b' else open)(path, 'rb') as f:
         content = f.read()
     if len(content) < 4 or content[:3] != b'\0\0\x08' or content[3] != expect_dims or len(content) < 4 + 4 * expect_dims:
-        raise ValueError(f'[gluon.data.vision] {path} begins with {content[:4]!r}; an IDX file of bytes with {expect_dims} axes is accepted')
+        raise ValueError(f'[gluon.data.vision] {path} begins with {content[:4]!r}; an IDX file of '
+                         f'bytes with {expect_dims} axes is accepted')
     dims = struct.unpack(f'>{expect_dims}I', content[4:4 + 4 * expect_dims])
     size = int(np.prod(dims, dtype=np.int64))
     if len(content) != 4 + 4 * expect_dims + size:
-        raise ValueError(f'[gluon.data.vision] {path} holds {len(content) - 4 - 4 * expect_dims} values for shape {dims}; {size} are accepted')
+        raise ValueError(f'[gluon.data.vision] {path} holds {len(content) - 4 - 4 * expect_dims} '
+                         f'values for shape {dims}; {size} are accepted')
     return np.frombuffer(content, np.uint8, offset=4 + 4 * expect_dims).reshape(dims)
 
 
@@ -94,7 +96,8 @@ class MNIST(_DownloadedDataset):
         data = _read_idx(images, 3)
         self._label = _read_idx(labels, 1).astype(np.int32)
         if len(data) != len(self._label):
-            raise ValueError(f'[gluon.data.vision] {len(data)} images and {len(self._label)} labels in {self._root}; as many of both are accepted')
+            raise ValueError(f'[gluon.data.vision] {len(data)} images and {len(self._label)} '
+                             f'labels in {self._root}; as many of both are accepted')
         self._data = nd.array(data[..., None], dtype='uint8')
 
 
