@@ -1,4 +1,5 @@
-"""Prints the prefix under which the installed PyPI package onednn-devel-cpu-gomp put its headers, library and CMake files."""
+"""Prints the prefix under which the installed PyPI package onednn-devel-cpu-gomp put its headers,
+library and CMake files."""
 import importlib.metadata
 
 for entry in importlib.metadata.files("onednn-devel-cpu-gomp"):

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the links of the pages: files and folders of the tree that they lead to, and headings behind a #.
+"""Checks the links of the pages: files and folders of the tree that they lead to, and headings
+behind a #.
 
     tools/check_links.py [PAGE...]       all pages of the tree without arguments
 
-Prints ``file:line: what is wrong`` for each dead link; the exit status is 1 if there is one. Links to other hosts are not
-followed.
+Prints ``file:line: what is wrong`` for each dead link; the exit status is 1 if there is one. Links
+to other hosts are not followed.
 """
 import re
 import sys
@@ -20,7 +21,8 @@ _CODE = re.compile(r"(`+).*?\1")
 
 
 def text_lines(source):
-    """(number, line) of the lines of a page outside of its blocks of code, with code inside of lines left out."""
+    """(number, line) of the lines of a page outside of its blocks of code, with code inside of
+    lines left out."""
     fenced = False
     lines = source.split("\n")
     for number, line in enumerate(lines):

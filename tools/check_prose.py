@@ -23,7 +23,7 @@ PYTHON = {".py", ".pyi"}
 # Written by programs, and so as they write it.
 GENERATED = {"docs/operators.md", "docs/env_var.md", "python/mxnet/ndarray/op.pyi", "python/mxnet/symbol/op.pyi"}
 
-FILE_NAME = re.compile(r"(?<![\w*<>%}$-])[\w./+]*\w\.(?:cc|cu|cuh|h|inc|py|md)\b(?![\w(*<])")
+FILE_NAME = re.compile(r"(?<![\w*<>%}$-])[\w./+]*\w\.(?:cc|cu|cuh|h|inc|py|md)\b(?![\w(*<]|\.\w)")
 # Files of others, and of the reader in examples.
 ELSEWHERE = {"classify.cc", "cuda_fp16.h", "dmlc/parameter.h", "file.py", "im2rec.py", "script.py", "train.py"}
 

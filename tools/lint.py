@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Everything that is wrong with the tree and can be told without building it, as ``file:line: what``.
+"""Everything that is wrong with the tree and can be told without building it, as ``file:line:
+what``.
 
     tools/lint.py [CHECK...]     all checks without arguments: format, python, stubs, includes, links, prose
 """

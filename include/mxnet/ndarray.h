@@ -122,7 +122,7 @@ void CopyFromTo(const NDArray& src, const NDArray& dst, int priority = 0);
 void ConvertElements(const void* src, int src_dtype, void* dst, int dst_dtype, int64_t count);
 
 /*
- * Containers (file_formats.md). Saving writes a temporary file and renames it. Loading accepts
+ * Containers of named arrays. Saving writes a temporary file and renames it. Loading accepts
  * every version, checks all sizes against what is left of the input before it allocates, and throws
  * Error(kIO) with the byte offset of what is malformed.
  */

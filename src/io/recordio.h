@@ -1,5 +1,5 @@
 /*
- * RecordIO files (file_formats.md): a sequence of byte strings. Whatever a reader is given, it
+ * RecordIO files: a sequence of byte strings. Whatever a reader is given, it
  * allocates no more than the file is long, and says at which byte a file is malformed.
  *
  * THREADS   One object is for one thread at a time.

@@ -166,7 +166,8 @@ class HybridBlock(Block):
         self._cached_out = None       # nesting of its outputs, what was read
         self._traces = Traces()
         self._plain_trace = None
-        # Of a compiled block whose arguments are single arrays, and whose graph depends on nothing else: their number.
+        # Of a compiled block whose arguments are single arrays, and whose graph depends on nothing
+        # else: their number.
         self._plain_inputs = -1
         self._by_operator = {}        # mode -> why it cannot be a graph in it
         if self.__dict__.get('_inside_of') is None:

@@ -1,7 +1,7 @@
 /*
  * Parameter updates, one element at a time: which arrays a rule reads and writes, and in which
  * order its numbers lie in UpdateArgs::h. The loops are in update_variants.cc; records and their
- * kernels in sgd.cc, adam.cc, other_updates.cc and multi_sgd.cc.
+ * kernels in sgd.cc, adam.cc, adaptive.cc and multi_sgd.cc.
  */
 #ifndef MXNET_OPERATOR_OPTIMIZER_UPDATE_RULES_H_
 #define MXNET_OPERATOR_OPTIMIZER_UPDATE_RULES_H_

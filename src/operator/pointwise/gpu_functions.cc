@@ -183,7 +183,7 @@ MX_FN lcm(T a, T b) { const uint64 g = magnitude(gcd(a, b)); return g == 0 ? 0 :
 }  // namespace mx
 )TEXT";
 
-// Activations with a slope, or made for networks: their CPU loops are in nn/activation_variants.cc.
+// Activations with a slope, or made for networks: their CPU loops are in activation_variants.cc.
 struct ActivationText {
   const char *name, *forward, *derivative;  // of x
 };
