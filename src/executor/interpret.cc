@@ -3,6 +3,7 @@
 
 #include "executor/monitor_names.h"
 #include "executor/plan/plan.h"
+#include "graph/entry_key.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {
@@ -34,9 +35,9 @@ void Interpret(const Symbol& symbol, const std::vector<NDArray*>& inputs, const 
   });
   for (const auto& e : symbol.outputs) ++uses[e.node.get()];
   // an output that the caller provides is computed in place when exactly one output is that entry
-  std::map<std::pair<const Node*, uint32_t>, int> wanted;
+  std::map<EntryKey, int> wanted;
   for (size_t i = 0; i < outputs.size(); ++i)
-    if (!outputs[i]->is_none()) wanted.emplace(std::make_pair(symbol.outputs[i].node.get(), symbol.outputs[i].index), static_cast<int>(i));
+    if (!outputs[i]->is_none()) wanted.emplace(symbol.outputs[i], static_cast<int>(i));
   DFSVisit(symbol.outputs, [&](const NodePtr& n) {
     if (n->is_variable()) return;
     std::vector<NDArray*> in, out;

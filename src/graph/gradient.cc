@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/entry_key.h"
 #include "operator/graph_operators.h"
 #include "operator/recompute.h"
 #include "operator/traits.h"
@@ -15,8 +16,6 @@
 
 namespace mxnet {
 namespace {
-
-using EntryKey = std::pair<const Node*, uint32_t>;
 
 // Above this many terms a sum becomes a chain, so that terms can be dropped one by one (weights
 // shared by many time steps).
@@ -40,12 +39,12 @@ class Pass {
  public:
   Pass(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs, const std::function<int(const NodeEntry&)>& dtype_of)
       : dtype_of_(dtype_of) {
-    for (const auto& x : xs) x_entries_.insert({EntryKey(x.node.get(), x.index), {}});
+    for (const auto& x : xs) x_entries_.insert({x, {}});
     DFSVisit(ys, [this](const NodePtr& n) {
       order_.push_back(n);
       forward_.insert(n.get());
       bool needed = false;
-      for (const auto& e : n->inputs) needed = needed || needed_.count(e.node.get()) || x_entries_.count({e.node.get(), e.index});
+      for (const auto& e : n->inputs) needed = needed || needed_.count(e.node.get()) || x_entries_.count(e);
       if (needed) needed_.insert(n.get());
     });
   }
@@ -79,7 +78,7 @@ class Pass {
 
   void Seed(const NodeEntry& y, NodeEntry head) {
     if (!head) head = graph_ops::OnesLike(y, y.node->name + "_head_grad");
-    pending_[{y.node.get(), y.index}].push_back(head);
+    pending_[y].push_back(head);
     if (dtype_of_) dtypes_[head.node.get()] = {dtype_of_(y)};
     result.alike.emplace_back(head, y);
   }
@@ -109,7 +108,7 @@ class Pass {
   }
 
   NodeEntry Found(const NodeEntry& x) const {
-    auto it = x_entries_.find({x.node.get(), x.index});
+    auto it = x_entries_.find(x);
     return it == x_entries_.end() ? NodeEntry() : it->second;
   }
 
@@ -140,8 +139,8 @@ class Pass {
       if (!grads[i]) continue;
       const NodeEntry& in = n->inputs[i];
       result.alike.emplace_back(grads[i], in);
-      if (needed_.count(in.node.get()) || x_entries_.count({in.node.get(), in.index}))
-        pending_[{in.node.get(), in.index}].push_back(grads[i]);
+      if (needed_.count(in.node.get()) || x_entries_.count(in))
+        pending_[in].push_back(grads[i]);
     }
   }
 

@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "graph/entry_key.h"
 #include "operator/graph_operators.h"
 #include "operator/traits_graph.h"
 
@@ -58,7 +59,7 @@ Symbol CutSubgraph(const Symbol& symbol, std::vector<Symbol>* inputs) {
       if (name_of(e.node) == name) inside.insert(e.node.get());
   }
   std::unordered_map<const Node*, NodePtr> renewed;
-  std::map<std::pair<const Node*, uint32_t>, NodePtr> variables;
+  std::map<EntryKey, NodePtr> variables;
   for (const NodePtr& n : order) {
     if (n->is_variable() || !inside.count(n.get())) continue;
     auto copy = std::make_shared<Node>();
@@ -72,7 +73,7 @@ Symbol CutSubgraph(const Symbol& symbol, std::vector<Symbol>* inputs) {
       }
       Symbol outside;
       outside.outputs = {e};
-      NodePtr& variable = variables[{e.node.get(), e.index}];
+      NodePtr& variable = variables[e];
       if (!variable) variable = MakeVariable(outside.ListOutputNames()[0]);
       copy->inputs.push_back({variable, 0, 0});
       inputs->push_back(std::move(outside));

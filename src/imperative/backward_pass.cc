@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/entry_key.h"
 #include "imperative/tape.h"
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
@@ -303,9 +304,9 @@ class BackwardPass {
   void PresetOutputs(const NodePtr& node, const std::vector<NodeEntry>& igrads) {
     if (create_graph_ || !wanted_.empty()) return;
     const int dtype = TapeOf({node, 0, 0})->outputs[0].dtype;  // another one's gradient may have to be converted first
-    std::map<std::pair<const Node*, uint32_t>, int> made;
+    std::map<EntryKey, int> made;
     for (const auto& g : igrads)
-      if (g) ++made[{g.node.get(), g.index}];
+      if (g) ++made[g];
     for (size_t i = 0; i < igrads.size() && i < node->inputs.size(); ++i) {
       const NodeEntry &g = igrads[i], &x = node->inputs[i];
       if (!g || g.node->is_variable() || g.node->tape || !x.node->is_variable()) continue;
@@ -314,7 +315,7 @@ class BackwardPass {
         continue;
       if (g.node->op()->array_fn && !g.node->op()->trait<WritesGivenOutputs>()) continue;  // makes its results itself
       // one output may be the gradient of several inputs
-      if (made[{g.node.get(), g.index}] != 1) continue;
+      if (made[g] != 1) continue;
       preset_[g.node.get()].emplace_back(g.index, t->grad);
       const NodeEntry& summed = g.node->inputs[0];
       if (g.node->op() == graph_ops::SumLike() && summed.index == 0 && !summed.node->is_variable() && !summed.node->tape &&

@@ -116,24 +116,24 @@ void PlanCompiler::ExternalResults() {
   std::vector<NodeEntry> heads = graph_.outputs;
   heads.insert(heads.end(), graph_.grads.begin(), graph_.grads.end());
   DFSVisit(heads, [&](const NodePtr& n) {
-    for (const auto& e : n->inputs) ++users[KeyOf(e)];
+    for (const auto& e : n->inputs) ++users[e];
   });
-  for (const auto& e : graph_.grads) ++users[KeyOf(e)];
+  for (const auto& e : graph_.grads) ++users[e];
   std::set<EntryKey> taken;
   for (int i = 0; i < p_.num_outputs; ++i) {
     NodeEntry& e = graph_.outputs[i];
-    if (e.node->is_variable() || taken.count(KeyOf(e))) e = InPlaceOf(e, graph_ops::CopyOf(e, "_output" + std::to_string(i)));
-    taken.insert(KeyOf(e));
-    result_slot_[KeyOf(e)] = p_.output_slot(i);
+    if (e.node->is_variable() || taken.count(e)) e = InPlaceOf(e, graph_ops::CopyOf(e, "_output" + std::to_string(i)));
+    taken.insert(e);
+    result_slot_[e] = p_.output_slot(i);
   }
   for (size_t k = 0; k < graph_.grads.size(); ++k) {
     NodeEntry& e = graph_.grads[k];
     const int input = grad_inputs_[k], slot = p_.grad_slot(input);
     const std::string name = inputs_[input]->name + "_grad";
-    const bool own = !e.node->is_variable() && !taken.count(KeyOf(e));
+    const bool own = !e.node->is_variable() && !taken.count(e);
     if (p_.grad_req[input] == OpReq::kAdd) {
-      if (own && users[KeyOf(e)] == 1 && e.node->op()->supports_add) {
-        add_directly_.insert(KeyOf(e));
+      if (own && users[e] == 1 && e.node->op()->supports_add) {
+        add_directly_.insert(e);
       } else {
         NodePtr before = MakeVariable(name + "_before");
         variable_slot_[before.get()] = slot;
@@ -144,8 +144,8 @@ void PlanCompiler::ExternalResults() {
     } else if (!own) {
       e = InPlaceOf(e, graph_ops::CopyOf(e, name));
     }
-    taken.insert(KeyOf(e));
-    result_slot_[KeyOf(e)] = slot;
+    taken.insert(e);
+    result_slot_[e] = slot;
   }
 }
 

@@ -15,6 +15,7 @@
 
 #include "executor/passes/core/passes.h"
 #include "executor/plan/plan.h"
+#include "graph/entry_key.h"
 
 namespace mxnet {
 
@@ -32,9 +33,7 @@ class PlanCompiler {
   }
 
  private:
-  using EntryKey = std::pair<const mxnet::Node*, uint32_t>;
   using InplacePairs = std::vector<std::pair<int, int>>;
-  static EntryKey KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
 
   // Everything up to the arena.
   void Prepare();
