@@ -1,5 +1,5 @@
 /*
- * Value types that every room shares: Context (where), DType (of what), Shape (how large).
+ * Value types that all modules share: Context (where), DType (of what), Shape (how large).
  * Nothing here allocates for shapes of up to kInlineDims dimensions and nothing here is
  * thread-aware: plain values.
  */
@@ -45,7 +45,9 @@ MXNET_DLL size_t DTypeSize(int dtype);
 MXNET_DLL const char* DTypeName(int dtype);
 /* REQUIRES: nothing. Throws Error(kType) that lists the accepted names. */
 MXNET_DLL int DTypeFromName(const std::string& name);
-inline bool IsFloating(int dtype) { return dtype == kFloat32 || dtype == kFloat64 || dtype == kFloat16 || dtype == kBfloat16; }
+/* One of the floating types of 16 bits. */
+inline bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
+inline bool IsFloating(int dtype) { return dtype == kFloat32 || dtype == kFloat64 || IsHalf(dtype); }
 
 enum class DeviceType : int { kCPU = 1, kGPU = 2, kCPUPinned = 3, kCPUShared = 5 };
 

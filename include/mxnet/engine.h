@@ -30,19 +30,11 @@
 #include <vector>
 
 #include "mxnet/base.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
 
 class Var;  // defined by the engine; a variable belongs to the engine that made it
-
-/* What a running operation knows about where it runs. `stream` is a cudaStream_t on GPU workers,
- * else null. */
-struct RunContext {
-  Context ctx;
-  void* stream = nullptr;
-  void* aux_stream = nullptr;  // second stream when MXNET_GPU_WORKER_NSTREAMS=2, else null
-  bool is_bulk = false;
-};
 
 /* Must be called exactly once by an asynchronous operation, from any thread, after its work (on a
  * GPU: on the stream) is done. `error` poisons the writes. */

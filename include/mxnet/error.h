@@ -2,12 +2,12 @@
  * The one error type of the library.
  *
  * Every failure that a caller can cause is thrown as mxnet::Error. Its message starts with the
- * `[name]` of the operator or room that found it, says what was given, and then what is accepted.
+ * `[name]` of the operator or module that found it, says what was given, and then what is accepted.
  * The C ABI turns it into -1 plus MXGetLastError(); Python raises the class that `kind` stands for.
  * With DMLC_LOG_STACK_TRACE_DEPTH=N the place of the check and N native stack frames follow the
  * message.
  *
- *   MXNET_CHECK(cond) << "[room] got " << x << "; accepted: ...";        // Kind::kGeneric ->
+ *   MXNET_CHECK(cond) << "[module] got " << x << "; accepted: ...";        // Kind::kGeneric ->
  *   MXNetError
  *   MXNET_CHECK_KIND(cond, Value) << ...                                 // Kind::kValue   ->
  *   ValueError

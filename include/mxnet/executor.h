@@ -1,6 +1,6 @@
 /*
- * The compiled graph. Executor (bind / simple_bind) and CachedOp (hybridized Gluon) are two doors
- * to the same Plan.
+ * The compiled graph. Executor (bind / simple_bind) and CachedOp (hybridized Gluon) are two entry
+ * points to the same Plan.
  *
  * A Plan is made once for a graph with known shapes, dtypes and contexts: passes, topological
  * order, one arena with offsets, layouts, bulks. Running it allocates nothing and touches the

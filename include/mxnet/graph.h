@@ -1,5 +1,5 @@
 /*
- * Symbolic graphs: Symbol (what users compose), IndexedGraph (what passes walk), inference, JSON
+ * Symbolic graphs: Symbol (what users compose), IndexedGraph (what passes work on), inference, JSON
  * and the gradient pass. Nodes are shared between symbols; everything here treats reachable nodes
  * as immutable, except where a function says that it changes a node's name or attributes.
  */
@@ -82,7 +82,8 @@ bool InferTypes(const IndexedGraph& g, std::vector<int>* dtypes, int default_dty
 
 /* -symbol.json, versions 0.8 to 2.0. FromJSON throws Error(kValue/kIO) on anything malformed
  * (cycles, bad indices, unknown operators). */
-std::string SymbolToJSON(const Symbol& s);
+/* `np_shape`: readers take 0 in shapes for a size. */
+std::string SymbolToJSON(const Symbol& s, bool np_shape = false);
 Symbol SymbolFromJSON(const std::string& json);
 
 /*

@@ -25,7 +25,7 @@
 
 #include "mxnet/base.h"
 #include "mxnet/engine.h"
-#include "mxnet/op.h"
+#include "mxnet/node_entry.h"
 #include "mxnet/storage.h"
 
 namespace mxnet {
@@ -104,8 +104,8 @@ class MXNET_DLL NDArray {
    * memory. REQUIRES: is_none(). */
   void Init(const Shape& shape, Context ctx, int dtype);
 
-  // Autograd and deferred compute: which graph entry computed this array. Owned by the imperative
-  // room.
+  // Autograd and deferred compute: which graph entry computed this array. Owned by
+  // src/imperative.
   NodeEntry autograd_entry;
   NodeEntry deferred_entry;
 

@@ -26,6 +26,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <typeindex>
 #include <unordered_map>
 #include <utility>
@@ -33,14 +34,13 @@
 
 #include "mxnet/base.h"
 #include "mxnet/engine.h"
+#include "mxnet/node_entry.h"
 
 namespace mxnet {
 
 struct Op;
-struct Node;
 class NDArray;
 class Symbol;
-using NodePtr = std::shared_ptr<Node>;
 using AttrDict = std::map<std::string, std::string>;
 
 /* What one use of an operator was given. Shared and immutable: eager calls with equal arguments
@@ -71,14 +71,6 @@ using AttrsPtr = std::shared_ptr<const Attrs>;
  * Unknown keys that are not `__hidden__` are an error. */
 MXNET_DLL AttrsPtr MakeAttrs(const Op* op, AttrDict dict);
 
-/* One output of one node. */
-struct NodeEntry {
-  NodePtr node;
-  uint32_t index = 0;
-  uint32_t version = 0;  // for variables: how often it was mutated before this use
-  explicit operator bool() const { return node != nullptr; }
-};
-
 /* A use of an operator in a graph, or a variable. Graphs are acyclic. Destruction of long chains
  * does not recurse. */
 struct MXNET_DLL Node {
@@ -86,7 +78,7 @@ struct MXNET_DLL Node {
   AttrsPtr attrs;  // never null; attrs->op == null for a variable
   std::vector<NodeEntry> inputs;
   std::vector<NodePtr> control_deps;
-  std::shared_ptr<void> tape;  // autograd's record (imperative room); null in symbolic graphs
+  std::shared_ptr<void> tape;  // autograd's record (src/imperative); null in symbolic graphs
   bool is_variable() const { return attrs->op == nullptr; }
   const Op* op() const { return attrs->op; }
   int num_outputs() const;
@@ -107,6 +99,21 @@ enum class OpReq : int { kNull = 0, kWrite = 1, kWriteInplace = 2, kAdd = 3 };
  * masks). Not shared between threads. */
 struct OpState {
   virtual ~OpState() = default;
+};
+
+/*
+ * What a plan offers to the kernels that it runs: weights that it computes itself (a convolution's
+ * with the BatchNorm behind it folded in) and that their only reader needs just until it has them
+ * in a form of its own. Then the plan drops them, and computes them again if they are asked for.
+ * Pointers that it does not know are left alone.
+ */
+class PlanWeights {
+ public:
+  virtual void Need(const void* weights) = 0;  // before a kernel that may have said Done reads them
+  virtual void Done(const void* weights) = 0;  // they will not be read any more without Need before
+
+ protected:
+  ~PlanWeights() = default;
 };
 
 /*
@@ -145,12 +152,19 @@ struct KernelArgs {
   /* Per input, a number that changes whenever its contents may have (Engine::Version). Empty:
    * unknown, so nothing derived from an input may be kept. */
   Span<const uint64_t> in_versions;
+  PlanWeights* plan_weights = nullptr;  // null: the plan drops nothing, or there is none
   /* Workspace memory (64-byte aligned) that lives until the kernel returns (GPU: until the stream
    * has passed). One block per call of this function. */
   std::function<void*(size_t bytes)> workspace;
   template <typename P>
   const P& param() const {
     return attrs->get<P>();
+  }
+  void NeedWeights(const void* weights) const {
+    if (plan_weights) plan_weights->Need(weights);
+  }
+  void DoneWithWeights(const void* weights) const {
+    if (plan_weights) plan_weights->Done(weights);
   }
 };
 using Kernel = std::function<void(KernelArgs&)>;
@@ -216,6 +230,11 @@ struct RecomputeRule {
   std::vector<int> reads;
 };
 
+template <typename T, typename = void>
+struct TraitHasCheck : std::false_type {};
+template <typename T>
+struct TraitHasCheck<T, std::void_t<decltype(&T::Check)>> : std::true_type {};
+
 struct MXNET_DLL Op {
   std::string name;
   std::string description;
@@ -234,9 +253,15 @@ struct MXNET_DLL Op {
   std::function<std::vector<int>(const Attrs&)> mutate_inputs;            // auxiliary states and updated arrays; empty: none
   std::function<std::vector<std::pair<int, int>>(const Attrs&)> inplace;  // (input, output) pairs that may share memory
   InferShapeFn infer_shape;                                               // never empty after registration of a public operator
-  InferTypeFn infer_type;                                                 // empty: all inputs and outputs share one dtype
-  GradientFn gradient;                                                    // empty: not differentiable (an error when asked for)
-  ArrayFn array_fn;                                                       // set instead of kernels for value-dependent shapes
+  /*
+   * In place of infer_shape in graphs. Those of 1.x programs mean "unknown, to be inferred" by a
+   * size of 0 in the `shape` of _zeros, _ones and _full (recurrent cells leave the batch size open
+   * that way), and an unknown rank by an empty shape. Everywhere else 0 is a size.
+   */
+  InferShapeFn infer_shape_in_graph;
+  InferTypeFn infer_type;  // empty: all inputs and outputs share one dtype
+  GradientFn gradient;     // empty: not differentiable (an error when asked for)
+  ArrayFn array_fn;        // set instead of kernels for value-dependent shapes
   std::function<double(const Attrs&, Span<const TBlob> in, Span<const TBlob> out)> flops;  // empty: one per output element
   std::vector<int> dtypes;  // accepted for input 0; empty: all. The harness checks both directions
   LayoutRule layout = LayoutRule::kPlain;
@@ -253,6 +278,9 @@ struct MXNET_DLL Op {
   RecomputeRule recompute;
   /* What passes ask of an operator, one value of each type (src/operator/traits.h). */
   std::unordered_map<std::type_index, std::shared_ptr<const void>> traits;
+  /* By trait that has a static `void Check(const Op&)`: throws Error(kValue) when the finished record
+   * contradicts the trait. */
+  std::unordered_map<std::type_index, void (*)(const Op&)> checks;
   std::map<DeviceType, Kernel> kernels;
 
   /* Null when the record does not have that trait. */
@@ -322,6 +350,10 @@ struct MXNET_DLL Op {
     infer_shape = std::move(f);
     return *this;
   }
+  Op& set_infer_shape_in_graph(InferShapeFn f) {
+    infer_shape_in_graph = std::move(f);
+    return *this;
+  }
   Op& set_infer_type(InferTypeFn f) {
     infer_type = std::move(f);
     return *this;
@@ -375,6 +407,7 @@ struct MXNET_DLL Op {
   template <typename T>
   Op& set_trait(T value) {
     traits[std::type_index(typeid(T))] = std::make_shared<const T>(std::move(value));
+    if constexpr (TraitHasCheck<T>::value) checks[std::type_index(typeid(T))] = &T::Check;
     return *this;
   }
   Op& set_uses_random() {

@@ -1,7 +1,7 @@
 /*
  * What the profiler records and how it is told to.
  *
- * HOOKS      A scope object marks a duration on the calling thread, a function marks a moment.
+ * HOOKS      (of operators: operator/op_scope.h) A scope object marks a duration on the calling thread, a function marks a moment.
  *            While nothing is recorded each costs one relaxed load. Otherwise an event of fixed
  *            size goes to a buffer that only this thread writes: no lock, no formatting. Names are
  *            pointers: a `const char*` given to a hook must stay valid for ever (operator names,
@@ -20,11 +20,9 @@
 #include <string>
 
 #include "mxnet/base.h"
+#include "mxnet/run_context.h"
 
 namespace mxnet {
-
-struct Attrs;
-struct RunContext;
 
 namespace profiler {
 
@@ -46,9 +44,6 @@ inline uint32_t Active() { return active.load(std::memory_order_relaxed); }
 
 /* An operator with the shapes and dtypes of one use; interned, never freed. */
 struct OpInfo;
-/* `node`: name in the graph, or null. */
-MXNET_DLL const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const char* node);
-
 /* A duration on a device's stream (src/profiler/gpu_spans.h). */
 class DeviceSpan;
 
@@ -61,33 +56,6 @@ struct Open {
   const void* what;
   const void* outer_label;
   DeviceSpan* span;  // null: the host's clock
-};
-
-/* A kernel runs on this thread, or is put on the stream of `run`: then its time is the device's. */
-class OpScope {
- public:
-  /* Eager. GPU kernels whose stream tells no times are left to NameScope, during which the host
-   * waits for them. */
-  OpScope(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run) {
-    if (__builtin_expect(Active() != 0, 0)) BeginEager(attrs, in, out, run);
-  }
-  /* A plan's node; `*info` is filled in at the first use. */
-  OpScope(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
-          const RunContext& run) {
-    if (__builtin_expect(Active() != 0, 0)) BeginNode(info, attrs, in, out, node, run);
-  }
-  ~OpScope() {
-    if (__builtin_expect(open_.kind != 0, 0)) End();
-  }
-  OpScope(const OpScope&) = delete;
-  OpScope& operator=(const OpScope&) = delete;
-
- private:
-  void BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run);
-  void BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
-                 const RunContext& run);
-  void End();
-  Open open_;
 };
 
 /* A duration that has a name only. */
@@ -123,7 +91,12 @@ inline bool RecordsMemory() { return __builtin_expect((Active() & (kMemory | kUn
  * cached ones. */
 void RecordAlloc(const Context& ctx, const void* ptr, size_t bytes, size_t rounded, uint64_t used);
 void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t used);
-void RecordRegisterRows(const Context& ctx, uint64_t held);
+void RecordHeld(const Context& ctx, uint64_t held);
+
+/* The name of a record, which lives for ever: its address stands for the operator. */
+struct OperatorName {
+  const std::string* name;
+};
 
 /* Allocations of this thread count for `name` (a parameter, an arena) while it lives. */
 class MemoryScope {
@@ -131,13 +104,12 @@ class MemoryScope {
   explicit MemoryScope(const std::string& name) {
     if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(name);
   }
-  /* For the operator of that name. */
-  explicit MemoryScope(const Attrs& attrs) {
-    if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(attrs);
+  explicit MemoryScope(OperatorName op) {
+    if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(op);
   }
   /* The same on another thread than the caller's, whose Scope() it was. */
-  MemoryScope(const Attrs& attrs, const void* scope) {
-    if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(attrs, scope);
+  MemoryScope(OperatorName op, const void* scope) {
+    if (__builtin_expect((Active() & kMemory) != 0, 0)) Begin(op, scope);
   }
   /* What SetMemoryScope has set on this thread; null while no memory is recorded. */
   static const void* Scope() { return __builtin_expect((Active() & kMemory) != 0, 0) ? ScopeHere() : nullptr; }
@@ -149,8 +121,8 @@ class MemoryScope {
 
  private:
   void Begin(const std::string& name);
-  void Begin(const Attrs& attrs);
-  void Begin(const Attrs& attrs, const void* scope);
+  void Begin(OperatorName op);
+  void Begin(OperatorName op, const void* scope);
   static const void* ScopeHere();
   void End();
   bool open_ = false;
@@ -161,6 +133,13 @@ class MemoryScope {
  * name, or, without the colon, all of it (a parameter). "" = the operator's name alone.
  */
 void SetMemoryScope(const std::string& scope);
+
+/* Bytes of the CPU's pool: handed out, and those and the cached ones. Asked when a profile with
+ * memory begins; `ask` is the storage's, once and for good. */
+struct MemoryTotals {
+  uint64_t used = 0, held = 0;
+};
+bool SetMemoryTotals(MemoryTotals (*ask)());  // returns true, for a static initialiser
 
 // ---- the program's own events
 

@@ -11,7 +11,7 @@ namespace mxnet {
  * for a device (allocating and freeing memory, loading kernels) and comes between their launches
  * would wait for ever, and hold up the launches that are still to come. Who launches takes this
  * lock, and so does who makes such a call; nobody waits for a stream, an event or another lock of
- * higher rooms with it held.
+ * higher modules with it held.
  */
 ForkMutex& CollectiveLaunchMutex();
 

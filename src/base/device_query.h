@@ -1,28 +1,13 @@
-/*
- * What the machine has, asked without opening a device. Builds with CUDA register an answer before
- * main; others have none.
- */
+/* What the machine has, asked without opening a device. */
 #ifndef MXNET_BASE_DEVICE_QUERY_H_
 #define MXNET_BASE_DEVICE_QUERY_H_
 
 #include <cstddef>
 
-#include "mxnet/base.h"
+#include "base/device_interface.h"
 
 namespace mxnet {
 
-struct DeviceQuery {
-  /* 0 when there is no device; throws Error when devices cannot be counted (a driver that is too
-   * old, say). */
-  int (*count)() = nullptr;
-  /* Throws Error(kValue) when there is no such device. */
-  void (*mem_info)(int dev_id, size_t* free_bytes, size_t* total_bytes) = nullptr;
-  /* The device that the memory is on; -1: none. */
-  int (*device_of)(const void* ptr) = nullptr;
-};
-
-/* Returns true, for use in a static initialiser. */
-bool RegisterDeviceQuery(DeviceType type, DeviceQuery query);
 /* Devices of `type` on this machine that this build can use: 0 for GPUs without CUDA, 1 for the
  * host's types. */
 int DeviceCount(DeviceType type);

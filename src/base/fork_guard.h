@@ -2,7 +2,7 @@
  * Keeps locks usable across fork(): the thread that forks first takes every registered lock, so the
  * child gets what they guard in a whole state, and both processes release them afterwards.
  *
- * LOCK ORDER: locks of a lower room are taken after those of a higher one, by a fork as by
+ * LOCK ORDER: locks of a lower module are taken after those of a higher one, by a fork as by
  * everybody else. Nothing that is guarded takes another lock of its own level with its lock held.
  */
 #ifndef MXNET_BASE_FORK_GUARD_H_

@@ -39,7 +39,8 @@ bool KeepOwnerAndMode(int fd, const struct stat& old) {
 
 }  // namespace
 
-NewFile::NewFile(const std::string& room, const std::string& path) : room_(room), path_(path), target_(Follow(path)), owner_(getpid()) {
+NewFile::NewFile(const std::string& module, const std::string& path)
+    : module_(module), path_(path), target_(Follow(path)), owner_(getpid()) {
   Open();
 }
 
@@ -48,7 +49,7 @@ NewFile::~NewFile() {
 }
 
 void NewFile::Fail(int error) {
-  MXNET_THROW(IO) << "[" << room_ << "] cannot write '" << path_ << "': " << std::strerror(error)
+  MXNET_THROW(IO) << "[" << module_ << "] cannot write '" << path_ << "': " << std::strerror(error)
                   << "; accepted: the name of a file that can be written";
 }
 
@@ -103,7 +104,7 @@ void NewFile::Discard() {
 }
 
 void NewFile::Write(const void* data, size_t size) {
-  MXNET_CHECK_KIND(file_, IO) << "[" << room_ << "] '" << path_
+  MXNET_CHECK_KIND(file_, IO) << "[" << module_ << "] '" << path_
                               << "' was given up after an error, or is closed; accepted: a file that is being written";
   if (size == 0 || std::fwrite(data, 1, size, file_) == size) return;
   const int error = errno;

@@ -25,8 +25,8 @@ namespace mxnet {
 
 class NewFile {
  public:
-  /* `room` begins the messages. Throws Error(kIO). */
-  NewFile(const std::string& room, const std::string& path);
+  /* `module` begins the messages. Throws Error(kIO). */
+  NewFile(const std::string& module, const std::string& path);
   /* A file without Commit is given up: the old one stays. A forked child's copy touches nothing. */
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -46,7 +46,7 @@ class NewFile {
   void Discard();
   [[noreturn]] void Fail(int error);
 
-  const std::string room_, path_;
+  const std::string module_, path_;
   std::string target_, temporary_;  // what `path_` leads to; empty: written in place
   std::FILE* file_ = nullptr;
   bool was_empty_ = false;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/device_interface.h"
 #include "engine/block_pool.h"
 #include "engine/gpu_streams.h"
-#include "engine/stream.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
@@ -402,7 +402,7 @@ void DependencyEngine::Complete(Op* op, ErrorRecord* failure, OpList* ready) {
 // ---- pushing ------------------------------------------------------------------------------------
 
 void DependencyEngine::CheckContext(const Context& ctx, const char* name) const {
-  MXNET_CHECK_KIND(!ctx.is_gpu() || GetStreamHooks() != nullptr, Value)
+  MXNET_CHECK_KIND(!ctx.is_gpu() || GpuInterface().streams.get() != nullptr, Value)
       << "[" << (name != nullptr ? name : "engine") << "] got the context " << ctx.str()
       << ", but this build has no GPU support; accepted: cpu(), or a build with USE_CUDA=ON";
 }

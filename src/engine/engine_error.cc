@@ -47,7 +47,7 @@ std::exception_ptr DescribeError(const std::exception_ptr& e, const char* name, 
     message = "an exception that is not a std::exception";
   }
   const std::string op = name != nullptr ? name : "";
-  // House style: a message starts with the [operator]. Kernels that follow it keep their own
+  // A message starts with the [operator]. Kernels that follow it keep their own
   // prefix.
   if (message.empty() || message[0] != '[') message = "[" + (op.empty() ? "engine" : op) + "] " + message;
   if (!op.empty() && message.compare(0, op.size() + 2, "[" + op + "]") != 0) message += "; raised in operator " + op;

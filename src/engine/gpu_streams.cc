@@ -7,8 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/device_interface.h"
 #include "base/fork_guard.h"
-#include "engine/stream.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "mxnet/profiler.h"
@@ -74,7 +74,7 @@ struct ThreadStreams {
   std::vector<DeviceStreams> all;
   int current = -1;
   ~ThreadStreams() {
-    const StreamHooks* hooks = GetStreamHooks();
+    const StreamHooks* hooks = GpuInterface().streams.get();
     if (hooks == nullptr) return;
     for (const DeviceStreams& s : all) {
       if (hooks->record != nullptr) {  // a new stream may get the address of this one, whose work has to be over then
@@ -107,7 +107,7 @@ thread_local int tls_capture_depth = 0;
 
 void FillStreams(RunContext* rctx, bool high_priority) {
   if (!rctx->ctx.is_gpu()) return;
-  const StreamHooks* hooks = GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   ThreadStreams& mine = tls_streams;
   const int dev = rctx->ctx.dev_id;
   if (mine.current != dev) hooks->set_device(dev);
@@ -131,14 +131,14 @@ void FillStreams(RunContext* rctx, bool high_priority) {
 }
 
 DeviceWorkPtr EndOnHost(const RunContext& rctx, const char*, const std::string&) {
-  const StreamHooks* hooks = GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   hooks->synchronize(rctx.stream);
   if (rctx.aux_stream != nullptr) hooks->synchronize(rctx.aux_stream);
   return nullptr;
 }
 
 DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::string& site) {
-  const StreamHooks* hooks = GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   if (hooks->record == nullptr || (profiler::Active() != 0 && hooks->mark_time == nullptr)) return EndOnHost(rctx, name, site);
   // SideStream has joined the second stream to the first.
   DeviceWorkPtr before;  // destroyed without the lock
@@ -158,7 +158,7 @@ DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::s
     l.last = work;
     return work;
   }
-  lock.unlock();  // a stream that is not this room's
+  lock.unlock();  // a stream that this thread's engine did not make
   return std::make_shared<DeviceWork>(hooks, rctx.stream, hooks->record(rctx.stream), name, site);
 }
 
@@ -214,7 +214,7 @@ void SyncQuietly(const RunContext& rctx) {
   for (void* stream : {rctx.stream, rctx.aux_stream}) {
     if (stream == nullptr) continue;
     try {
-      GetStreamHooks()->synchronize(stream);
+      GpuInterface().streams.get()->synchronize(stream);
     } catch (const std::exception&) {
       // an error is on its way already
     }

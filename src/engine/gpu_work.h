@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 
 namespace mxnet {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/cuda_error.h"
+#include "base/device_interface.h"
 #include "base/device_scope.h"
 #include "base/fork_guard.h"
-#include "engine/stream.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -128,12 +128,18 @@ void WaitOn(int dev_id, void* stream, void* event) {
   Wait(stream, event);
 }
 
-const StreamHooks kCudaHooks = {SetDevice, Create,  Destroy,  Synchronize, Record,   Wait,   Passed,
-                                Finish,    Release, RecordOn, WaitOn,      MarkTime, Elapsed};
+void Order(void* later, void* earlier) {
+  cudaEvent_t event = nullptr;
+  Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
+  cudaError_t status = cudaEventRecord(event, static_cast<cudaStream_t>(earlier));
+  if (status == cudaSuccess) status = cudaStreamWaitEvent(static_cast<cudaStream_t>(later), event, 0);
+  cudaEventDestroy(event);  // lives on until it has passed
+  Check(status, "ordering two streams");
+}
 
-struct Register {
-  Register() { SetStreamHooks(&kCudaHooks); }
-} g_register;
+const StreamHooks kCudaStreams = {SetDevice, Create,  Destroy,  Synchronize, Record,   Wait,    Passed,
+                                  Finish,    Release, RecordOn, WaitOn,      MarkTime, Elapsed, Order};
+[[maybe_unused]] const bool registered = GpuInterface().streams.Register(&kCudaStreams);
 
 }  // namespace
 }  // namespace engine

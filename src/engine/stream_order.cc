@@ -1,22 +1,16 @@
 #include "engine/stream_order.h"
 
-#include <atomic>
 #include <exception>
+
+#include "base/device_interface.h"
 
 namespace mxnet {
 namespace engine {
-namespace {
-
-std::atomic<StreamOrder> g_order{nullptr};
-
-}  // namespace
-
-StreamOrder GetStreamOrder() { return g_order.load(std::memory_order_acquire); }
-void SetStreamOrder(StreamOrder order) { g_order.store(order, std::memory_order_release); }
-
 SideStream::SideStream(const RunContext& run, bool wanted) : main_(run.stream), side_(run) {
-  if (!wanted || run.aux_stream == nullptr || GetStreamOrder() == nullptr) return;
-  GetStreamOrder()(run.aux_stream, run.stream);
+  if (!wanted || run.aux_stream == nullptr) return;
+  const StreamHooks* hooks = GpuInterface().streams.get();
+  if (hooks == nullptr || hooks->order == nullptr) return;
+  hooks->order(run.aux_stream, run.stream);
   side_.stream = run.aux_stream;
   side_.aux_stream = nullptr;
   split_ = true;
@@ -25,7 +19,7 @@ SideStream::SideStream(const RunContext& run, bool wanted) : main_(run.stream), 
 void SideStream::Join() {
   if (!split_) return;
   split_ = false;
-  GetStreamOrder()(main_, side_.stream);
+  GpuInterface().streams->order(main_, side_.stream);
 }
 
 SideStream::~SideStream() {

@@ -7,16 +7,10 @@
 namespace mxnet {
 namespace engine {
 
-/* What is put on `later` from now on waits for all that is on `earlier`. Throws Error on a device
- * fault. */
-using StreamOrder = void (*)(void* later, void* earlier);
-StreamOrder GetStreamOrder();
-void SetStreamOrder(StreamOrder order);  // stream_order_cuda.cc; null: none
-
 /*
  * A second stream beside run.stream, from its making to Join or its end. What is put on it comes
  * after what was on run.stream before, and before what comes to run.stream afterwards. Without a
- * second stream, run() is the first.
+ * second stream, or without StreamHooks::order, run() is the first.
  */
 class SideStream {
  public:

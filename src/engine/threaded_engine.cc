@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
-#include "engine/stream.h"
 #include "engine/worker_pool.h"
 #include "mxnet/env.h"
 
@@ -136,7 +136,7 @@ class ThreadedEngine final : public ThreadedEngineBase {
   int Slot(const Op&) const override { return 0; }
   Place Find(const Op&) const override {
     int threads = CpuWorkers();
-    if (GetStreamHooks() != nullptr) threads = std::max(threads, Env::Get().gpu_worker_nthreads);
+    if (GpuInterface().streams.get() != nullptr) threads = std::max(threads, Env::Get().gpu_worker_nthreads);
     return {0, "mx-worker", threads, false};
   }
 };

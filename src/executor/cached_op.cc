@@ -15,9 +15,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "executor/callers.h"
 #include "executor/explain.h"
 #include "executor/passes/core/passes.h"
+#include "executor/plan/callers.h"
 #include "graph/gradient.h"
 #include "imperative/tape.h"
 #include "ndarray/run.h"

@@ -5,7 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
+#include "executor/plan/plan_workspace.h"
 #include "graph/json.h"
 #include "operator/graph_operators.h"
 #include "rtc/loop.h"
@@ -19,14 +20,14 @@ NDArray Filled(double value, const Shape& shape, Context ctx, int dtype) {
   return a;
 }
 
-bool CanTime(const engine::StreamHooks* hooks) { return hooks && hooks->mark_time && hooks->elapsed; }
+bool CanTime(const StreamHooks* hooks) { return hooks && hooks->mark_time && hooks->elapsed; }
 
 /* The nodes of one run: by the host's clock, or on a GPU by the clock of the device that comes to
  * an event before and one behind each node on their stream. */
 class NodeClock {
  public:
   NodeClock(const RunContext& run, size_t nodes)
-      : run_(run), hooks_(run.ctx.is_gpu() ? engine::GetStreamHooks() : nullptr), times_(nodes), start_(Clock::now()) {}
+      : run_(run), hooks_(run.ctx.is_gpu() ? GpuInterface().streams.get() : nullptr), times_(nodes), start_(Clock::now()) {}
   ~NodeClock() {
     for (const Span& s : spans_)
       for (void* event : {s.begin, s.end})
@@ -77,7 +78,7 @@ class NodeClock {
     void *begin, *end;
   };
   const RunContext run_;
-  const engine::StreamHooks* const hooks_;  // null: the host's clock
+  const StreamHooks* const hooks_;  // null: the host's clock
   std::vector<double> times_;
   std::vector<Span> spans_;
   const Clock::time_point start_;
@@ -231,7 +232,7 @@ NodeTimes TimePlan(const std::shared_ptr<const Plan>& plan, const std::vector<ND
   MXNET_CHECK_KIND(runs >= 0 && runs <= 1000, Value) << "[explain] runs=" << runs << "; accepted: 0 to 1000";
   MXNET_CHECK_KIND(static_cast<int>(inputs.size()) == p.num_inputs, Value)
       << "[explain] got " << inputs.size() << " inputs; the plan has " << p.num_inputs;
-  MXNET_CHECK_KIND(runs == 0 || !p.ctx.is_gpu() || CanTime(engine::GetStreamHooks()), Value)
+  MXNET_CHECK_KIND(runs == 0 || !p.ctx.is_gpu() || CanTime(GpuInterface().streams.get()), Value)
       << "[explain] runs=" << runs << " on " << p.ctx << ", whose streams tell no times in this build; accepted there: runs=0";
   NodeTimes times;
   if (runs == 0 || p.nodes.empty()) return times;
@@ -291,7 +292,7 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
           NodeClock clock(run, static_cast<size_t>(nodes));
           clock.Hold(std::min(1.5 * launching, kLongestHold));
           const auto node = [&](int t) {
-            const auto run_node = [&] { self->ExecuteNodes(call.get(), t, t + 1, run); };
+            const auto run_node = [&] { self->ExecuteNodes(call.get(), t, t + 1, run, &PlanWorkspace::OfThread()); };
             if (r > 0 && self->plan_->nodes[t].constant)
               run_node();  // up to date
             else

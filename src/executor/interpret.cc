@@ -1,7 +1,7 @@
 // Running a graph operator by operator, for what a plan cannot hold.
 #include <map>
 
-#include "executor/monitor_names.h"
+#include "executor/plan/monitor_names.h"
 #include "executor/plan/plan.h"
 #include "graph/entry_key.h"
 #include "operator/graph_operators.h"

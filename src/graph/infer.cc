@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "operator/legacy_shape.h"
-
 namespace mxnet {
 namespace {
 
@@ -16,7 +14,10 @@ bool Merge(int* into, int from) { return MergeDType(into, from); }
 std::string Text(const Shape& s) { return s.str(); }
 std::string Text(int t) { return DTypeName(t); }
 
-bool CallRecord(const Attrs& a, ShapeVector* in, ShapeVector* out) { return a.op->infer_shape ? a.op->infer_shape(a, in, out) : false; }
+bool CallRecord(const Attrs& a, ShapeVector* in, ShapeVector* out) {
+  const InferShapeFn& infer = a.op->infer_shape_in_graph ? a.op->infer_shape_in_graph : a.op->infer_shape;
+  return infer ? infer(a, in, out) : false;
+}
 bool CallRecord(const Attrs& a, std::vector<int>* in, std::vector<int>* out) {
   return a.op->infer_type ? a.op->infer_type(a, in, out) : SameType(a, in, out);
 }
@@ -159,7 +160,6 @@ bool InferShapes(const IndexedGraph& g, ShapeVector* shapes, const EntryPairs& a
     Shape merged = have;
     have = MergeShape(&merged, wish) ? merged : wish;
   }
-  const ZeroIsUnknownScope open_sizes(true);
   sweeper.Run();
   return sweeper.Complete();
 }

@@ -7,13 +7,12 @@
 namespace mxnet {
 namespace {
 
-bool Castable(int dtype) { return dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16; }
+bool Castable(int dtype) { return dtype == kFloat32 || IsHalf(dtype); }
 
 class Reducer {
  public:
   Reducer(const Symbol& symbol, const ReducePrecisionRequest& r) : symbol_(symbol), r_(r) {
-    MXNET_CHECK_KIND(r.target == kFloat16 || r.target == kBfloat16, Value)
-        << "[amp] target dtype " << DTypeName(r.target) << "; accepted: float16, bfloat16";
+    MXNET_CHECK_KIND(IsHalf(r.target), Value) << "[amp] target dtype " << DTypeName(r.target) << "; accepted: float16, bfloat16";
     low_ = Resolve(r.low), full_ = Resolve(r.full), widest_ = Resolve(r.widest);
   }
 

@@ -7,7 +7,6 @@
 #include "graph/gradient.h"
 #include "graph/json.h"
 #include "mxnet/graph.h"
-#include "mxnet/imperative.h"
 #include "operator/check.h"
 
 namespace mxnet {
@@ -33,7 +32,8 @@ std::string Triple(uint32_t node, uint32_t index, uint32_t version) {
   return "[" + std::to_string(node) + ", " + std::to_string(index) + ", " + std::to_string(version) + "]";
 }
 
-void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool outermost);
+/* `attrs`: the last member, which the outermost graph has. */
+void WriteGraph(std::ostream& os, const Symbol& s, int indent, const std::string& attrs = "");
 
 void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent) {
   const Node& n = *info.source;
@@ -67,14 +67,14 @@ void WriteNode(std::ostream& os, const IndexedGraph::NodeInfo& info, int indent)
     os << ", \n" << Indent(indent + 1) << "\"subgraphs\": [";
     for (size_t i = 0; i < n.attrs->subgraphs.size(); ++i) {
       os << (i ? ", " : "") << '\n' << Indent(indent + 2);
-      WriteGraph(os, *n.attrs->subgraphs[i], indent + 2, false);
+      WriteGraph(os, *n.attrs->subgraphs[i], indent + 2);
     }
     os << '\n' << Indent(indent + 1) << ']';
   }
   os << '\n' << Indent(indent) << '}';
 }
 
-void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool outermost) {
+void WriteGraph(std::ostream& os, const Symbol& s, int indent, const std::string& attrs) {
   const IndexedGraph g(s.outputs);
   os << "{\n" << Indent(indent + 1) << "\"nodes\": [";
   for (size_t i = 0; i < g.nodes.size(); ++i) {
@@ -94,13 +94,7 @@ void WriteGraph(std::ostream& os, const Symbol& s, int indent, bool outermost) {
   for (const auto& e : g.outputs) items.push_back(Triple(e.node, e.index, e.version));
   os << ", \n" << Indent(indent + 1) << "\"heads\": ";
   WriteList(os, items, indent + 1);
-  if (outermost) {
-    os << ", \n" << Indent(indent + 1) << "\"attrs\": {";
-    const bool np_shape = Imperative::State().np_shape;  // readers take 0 in shapes for a size then
-    const std::string in = "\n" + Indent(indent + 2);
-    if (np_shape) os << in << "\"is_np_shape\": [\"int\", 1], " << in;
-    os << "\"mxnet_version\": [\"int\", " << MXNET_VERSION << "]" << (np_shape ? "\n" + Indent(indent + 1) : "") << '}';
-  }
+  os << attrs;
   os << '\n' << Indent(indent) << '}';
 }
 
@@ -299,12 +293,20 @@ int FileVersion(const JsonValue& graph) {
   return static_cast<int>(pair[1].Int("`mxnet_version`", 0, 1000000));
 }
 
+// Of a graph that is a file's own: who wrote it, and whether readers take 0 in shapes for a size.
+std::string GraphAttrs(bool np_shape) {
+  const std::string in = "\n" + Indent(2);
+  std::string text = ", \n" + Indent(1) + "\"attrs\": {";
+  if (np_shape) text += in + "\"is_np_shape\": [\"int\", 1], " + in;
+  return text + "\"mxnet_version\": [\"int\", " + std::to_string(MXNET_VERSION) + "]" + (np_shape ? "\n" + Indent(1) : "") + "}";
+}
+
 }  // namespace
 
-std::string SymbolToJSON(const Symbol& s) {
+std::string SymbolToJSON(const Symbol& s, bool np_shape) {
   MXNET_CHECK_KIND(!s.outputs.empty(), Value) << "[Symbol] an empty symbol cannot be saved";
   std::ostringstream os;
-  WriteGraph(os, s, 0, true);
+  WriteGraph(os, s, 0, GraphAttrs(np_shape));
   return os.str();
 }
 

@@ -15,6 +15,7 @@
 #include "ndarray/run.h"
 #include "operator/check.h"
 #include "operator/graph_operators.h"
+#include "operator/op_scope.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -312,7 +313,7 @@ class Execution {
     call->random = random_;
     call->memory_scope = profiler::MemoryScope::Scope();
     auto fn = [call](RunContext run) {
-      profiler::MemoryScope memory(*call->attrs, call->memory_scope);
+      profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
       for (const Late& l : call->late) {
         AllocateOn(l.chunk, run);
         (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
@@ -358,7 +359,7 @@ void Execute(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const s
   if (ctx.is_gpu() && inputs.empty()) Storage::Get()->Stats(ctx);  // throws where there is no such device; inputs would not be there either
   MXNET_CHECK_KIND(static_cast<int>(outputs.size()) == op->NumOutputs(*attrs), Value)
       << "[" << op->name << "] got room for " << outputs.size() << " outputs; it makes " << op->NumOutputs(*attrs);
-  profiler::MemoryScope memory(*attrs);
+  profiler::MemoryScope memory(profiler::NameOf(*attrs));
   if (op->array_fn && !shapes_only) {
     profiler::NameScope profiled(profiler::NameScope::kWork, op->name.c_str());
     op->array_fn(*attrs, inputs, outputs, is_train);

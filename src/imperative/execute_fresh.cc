@@ -7,6 +7,7 @@
 #include "imperative/kernel_call.h"
 #include "mxnet/profiler.h"
 #include "ndarray/run.h"
+#include "operator/op_scope.h"
 
 namespace mxnet {
 namespace {
@@ -82,7 +83,7 @@ bool ExecuteFresh(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, co
     if (!o->is_none()) return false;
   Engine* engine = Engine::Get();
   if (!engine->TryAcquire(reads, num_reads, nullptr, 0)) return false;
-  profiler::MemoryScope memory(*attrs);
+  profiler::MemoryScope memory(profiler::NameOf(*attrs));
   FewBlobs<Inferred::kMaxIn> in;
   FewBlobs<Inferred::kMaxOut> out;
   static const OpReq write[Inferred::kMaxOut] = {OpReq::kWrite, OpReq::kWrite};

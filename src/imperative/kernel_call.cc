@@ -10,6 +10,7 @@
 #include "base/float_mode.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
+#include "operator/op_scope.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {

@@ -1,7 +1,4 @@
-/*
- * What the store of type nccl asks of NVIDIA's library. The table is empty in a build without CUDA;
- * nccl_cuda.cc registers the real one, tests register others.
- */
+/* What the store of type nccl asks of NVIDIA's library. */
 #ifndef MXNET_KVSTORE_NCCL_H_
 #define MXNET_KVSTORE_NCCL_H_
 
@@ -25,24 +22,22 @@ struct Call {
   std::vector<void*> out;       // of a reduction only the root's counts
 };
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct Library {
   /* Finds and opens the library. Returns what is missing, or an empty text. */
-  std::string (*open)() = nullptr;
+  std::string (*open)();
   /* The clique of these devices (two or more, each once, in rising order): made when first asked
    * for, kept until the process ends. Throws Error. */
-  void* (*clique)(const std::vector<int>& devices) = nullptr;
+  void* (*clique)(const std::vector<int>& devices);
   /*
    * Puts the calls on all devices of a clique, behind what is on run.stream (a stream of its first
    * device) and in front of what comes to it. Cliques share a stream on each device, and a lock
    * keeps everybody's operations in one order. Throws Error, after which the clique is of no use
    * any more.
    */
-  void (*run)(void* clique, const std::vector<Call>& calls, const RunContext& run) = nullptr;
+  void (*run)(void* clique, const std::vector<Call>& calls, const RunContext& run);
 };
 
-const Library& GetLibrary();
-/* The former one. */
-Library SetLibrary(const Library& library);
 /* Whether the library adds numbers of this type up. */
 bool Takes(int dtype);
 

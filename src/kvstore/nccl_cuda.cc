@@ -13,8 +13,8 @@
 #include <mutex>
 
 #include "base/collective_launch.h"
+#include "base/device_interface.h"
 #include "base/device_scope.h"
-#include "engine/stream.h"
 #include "kvstore/nccl.h"
 #include "mxnet/error.h"
 
@@ -127,7 +127,7 @@ void* CliqueOf(const std::vector<int>& devices) {
       if (stream == nullptr) {
         const DeviceScope scope(dev);
         MXNET_CHECK(scope.ok()) << "[kvstore] gpu(" << dev << ") cannot be selected";
-        stream = engine::GetStreamHooks()->create(true);  // few blocks that others wait for: they go first
+        stream = GpuInterface().streams.get()->create(true);  // few blocks that others wait for: they go first
       }
       made->streams.push_back(stream);
     }
@@ -161,11 +161,11 @@ ncclDataType_t TypeOf(int dtype) {
 /* A recorded event, given back when what waits for it has been told so. */
 class Mark {
  public:
-  Mark(int dev, void* stream) : event_(engine::GetStreamHooks()->record_on(dev, stream)) {}
-  ~Mark() { engine::GetStreamHooks()->release(event_); }
+  Mark(int dev, void* stream) : event_(GpuInterface().streams.get()->record_on(dev, stream)) {}
+  ~Mark() { GpuInterface().streams.get()->release(event_); }
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
-  void Precede(void* stream) const { engine::GetStreamHooks()->wait(stream, event_); }
+  void Precede(void* stream) const { GpuInterface().streams.get()->wait(stream, event_); }
 
  private:
   void* const event_;
@@ -238,7 +238,8 @@ void Run(void* clique, const std::vector<Call>& calls, const RunContext& run) {
   }
 }
 
-const bool registered = (SetLibrary({Open, CliqueOf, Run}), true);
+const Library kNccl = {Open, CliqueOf, Run};
+[[maybe_unused]] const bool registered = GpuInterface().collectives.Register(&kNccl);
 
 }  // namespace
 }  // namespace nccl

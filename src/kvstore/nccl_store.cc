@@ -1,22 +1,12 @@
 // The store of type nccl: as `device`, with sums and copies between GPUs made by NVIDIA's library.
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "kvstore/local.h"
 #include "kvstore/nccl.h"
 
 namespace mxnet {
 namespace nccl {
-namespace {
-Library g_library;  // changed while the library is loaded, and by tests
-}
-
-const Library& GetLibrary() { return g_library; }
-Library SetLibrary(const Library& library) {
-  const Library before = g_library;
-  g_library = library;
-  return before;
-}
-
 bool Takes(int dtype) {
   switch (dtype) {
     case kInt16:
@@ -41,7 +31,7 @@ class Batch {
   void Add(const std::vector<int>& devices, nccl::Call::Kind kind, int root, const std::vector<const NDArray*>& in,
            const std::vector<const NDArray*>& out) {
     Work& work = works_[devices];
-    if (work.clique == nullptr) work.clique = nccl::GetLibrary().clique(devices);
+    if (work.clique == nullptr) work.clique = GpuInterface().collectives->clique(devices);
     const NDArray& any = *in[static_cast<size_t>(root)];
     nccl::Call call = {kind, root, any.shape().Size(), any.dtype(), {}, {}};
     for (const NDArray* a : in) {
@@ -66,7 +56,7 @@ class Batch {
                        work.reads.end());
       // A worker that has its streams for itself: computing goes on meanwhile.
       Engine::Get()->PushSync(
-          [clique = work.clique, calls = std::move(work.calls)](RunContext run) { nccl::GetLibrary().run(clique, calls, run); },
+          [clique = work.clique, calls = std::move(work.calls)](RunContext run) { GpuInterface().collectives->run(clique, calls, run); },
           Context::GPU(w.first[0]), std::move(work.reads), std::move(work.writes), FnProperty::kGPUPrioritized, priority_, name);
     }
     works_.clear();
@@ -267,8 +257,8 @@ class NcclStore : public LocalStore {
 }  // namespace
 
 std::unique_ptr<KVStore> CreateNcclStore(const std::string& type) {
-  const nccl::Library& library = nccl::GetLibrary();
-  const std::string missing = library.open == nullptr ? "this build has no CUDA" : library.open();
+  const nccl::Library* library = GpuInterface().collectives.get();
+  const std::string missing = library == nullptr ? "this build has no CUDA" : library->open();
   MXNET_CHECK_KIND(missing.empty(), Value) << "[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: " << missing
                                            << "; accepted: device, which adds up on GPUs without it, or local";
   return std::unique_ptr<KVStore>(new NcclStore(type));

@@ -5,6 +5,7 @@
 
 #include "base/collective_launch.h"
 #include "base/cuda_error.h"
+#include "base/device_interface.h"
 #include "ndarray/peer_access.h"
 #include "ndarray/run.h"
 
@@ -55,7 +56,8 @@ void Copy(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t b
                                      << " failed: " << CudaErrorText(status);
 }
 
-const bool registered = (DeviceCopy::Get().copy = Copy) != nullptr;
+const CopyHooks kCopies = {Copy};
+[[maybe_unused]] const bool registered = GpuInterface().copies.Register(&kCopies);
 
 }  // namespace
 }  // namespace mxnet

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "base/device_interface.h"
 #include "engine/gpu_work.h"
-#include "engine/stream.h"
 
 namespace mxnet {
 namespace {
@@ -42,8 +42,8 @@ int FromDLType(DLDataType t) {
                     << " bits; accepted: the library's dtypes";
 }
 
-const engine::StreamHooks* HooksFor(Context ctx, int64_t stream, const char* who) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+const StreamHooks* HooksFor(Context ctx, int64_t stream, const char* who) {
+  const StreamHooks* hooks = GpuInterface().streams.get();
   MXNET_CHECK_KIND(stream >= kLegacyStream && ctx.is_gpu(), Value) << "[" << who << "] stream " << stream << " for an array on " << ctx
                                                                    << "; accepted: on a GPU 1, 2 or a stream's address, otherwise none";
   return hooks != nullptr && hooks->record_on != nullptr ? hooks : nullptr;
@@ -57,7 +57,7 @@ void OrderBehind(const NDArray& array, int64_t stream) {
     engine::WorkOf(array.var());
     return;
   }
-  const engine::StreamHooks* hooks = HooksFor(array.ctx(), stream, "to_dlpack");
+  const StreamHooks* hooks = HooksFor(array.ctx(), stream, "to_dlpack");
   if (hooks == nullptr) return array.WaitToWrite();  // no events
   for (const engine::DeviceWorkPtr& w : engine::WorkOf(array.var()))
     if (!w->Passed()) w->PrecedeOn(array.ctx().dev_id, Address(stream));
@@ -73,7 +73,7 @@ void EndBehindConsumers(const NDArray& array) {
   constexpr int kMostDevices = 64;
   static char names[kMostDevices];  // of the devices' default streams: DLPack's number is the same for all
   const Context ctx = array.ctx();
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   if (!ctx.is_gpu() || ctx.dev_id >= kMostDevices || hooks == nullptr || hooks->record_on == nullptr) return;
   try {
     void* event = hooks->record_on(ctx.dev_id, Address(kLegacyStream));
@@ -165,7 +165,7 @@ DLManagedTensorVersioned* ToDLPackVersioned(const NDArray& array, int64_t stream
 
 NDArray FromDeviceMemory(const TBlob& blob, int64_t stream, std::function<void()> deleter) {
   const bool waits = blob.ctx.is_gpu() && stream != kNoOrder;
-  const engine::StreamHooks* hooks = waits ? HooksFor(blob.ctx, stream, "from_dlpack") : nullptr;
+  const StreamHooks* hooks = waits ? HooksFor(blob.ctx, stream, "from_dlpack") : nullptr;
   // Recorded here: the per-thread default stream is the caller's, and other streams need not
   // outlive this call.
   std::shared_ptr<void> event;
@@ -173,12 +173,12 @@ NDArray FromDeviceMemory(const TBlob& blob, int64_t stream, std::function<void()
   // What reads or writes the array comes behind this operation. Nothing fails from here on: the
   // deleter would run, and what the caller gave is still the caller's after an error.
   NDArray array(blob, std::move(deleter));
-  if (!waits || engine::GetStreamHooks() == nullptr) return array;
+  if (!waits || GpuInterface().streams.get() == nullptr) return array;
   const auto wait = [hooks, event, stream](RunContext run) {
     if (hooks != nullptr)
       hooks->wait(run.stream, event.get());
     else
-      engine::GetStreamHooks()->synchronize(Address(stream));  // no events
+      GpuInterface().streams.get()->synchronize(Address(stream));  // no events
   };
   Engine::Get()->PushSync(wait, blob.ctx, {}, {array.var()}, FnProperty::kNormal, 0, "from_dlpack");
   return array;

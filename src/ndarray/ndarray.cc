@@ -5,17 +5,13 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/device_interface.h"
 #include "base/fork_guard.h"
 #include "ndarray/pinned_ring.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
-
-DeviceCopy& DeviceCopy::Get() {
-  static DeviceCopy hooks;
-  return hooks;
-}
 
 namespace {
 
@@ -36,7 +32,7 @@ void CopyBytes(void* dst, Context dst_ctx, const void* src, Context src_ctx, siz
     std::memcpy(dst, src, bytes);
     return;
   }
-  MXNET_CHECK(DeviceCopy::Get().copy) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
+  MXNET_CHECK(GpuInterface().copies) << "[NDArray] copy between " << src_ctx << " and " << dst_ctx << " needs a build with CUDA";
   CopyWithDevice(dst, dst_ctx, src, src_ctx, bytes, stream);
 }
 

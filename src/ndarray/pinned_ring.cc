@@ -4,9 +4,9 @@
 #include <cstring>
 #include <mutex>
 
+#include "base/device_interface.h"
 #include "base/fork_guard.h"
 #include "base/omp.h"
-#include "engine/stream.h"
 #include "mxnet/error.h"
 #include "ndarray/run.h"
 #include "storage/device_memory.h"
@@ -108,14 +108,14 @@ void PinnedRing::GiveBackIdle() {
     g_rings->TakeIdle(&idle);
   }
   for (const Slot& s : idle) {
-    if (s.event != nullptr) engine::GetStreamHooks()->release(s.event);
+    if (s.event != nullptr) GpuInterface().streams.get()->release(s.event);
     Storage::Get()->Free(s.memory);
   }
 }
 
 bool PinnedRing::Passed(const Slot& slot) {
   try {
-    return engine::GetStreamHooks()->passed(slot.event);
+    return GpuInterface().streams.get()->passed(slot.event);
   } catch (const std::exception&) {
     return false;  // whoever waits for it hears of the fault
   }
@@ -126,11 +126,11 @@ void PinnedRing::Finish(Slot* slot) {
   struct Release {
     Slot* slot;
     ~Release() {
-      engine::GetStreamHooks()->release(slot->event);
+      GpuInterface().streams.get()->release(slot->event);
       slot->event = nullptr;
     }
   } release{slot};
-  engine::GetStreamHooks()->finish(slot->event);
+  GpuInterface().streams.get()->finish(slot->event);
 }
 
 void PinnedRing::FinishAll() noexcept {
@@ -169,9 +169,9 @@ PinnedRing::Slot& PinnedRing::NextFree() {
 
 /* One copy on the stream, and an event behind it. */
 void PinnedRing::Put(Slot* slot, void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   try {
-    DeviceCopy::Get().copy(dst, dst_ctx, src, src_ctx, bytes, stream);
+    GpuInterface().copies->copy(dst, dst_ctx, src, src_ctx, bytes, stream);
     slot->event = hooks->record(stream);
   } catch (...) {
     try {
@@ -229,13 +229,13 @@ bool PinnedRing::Copy(void* dst, Context dst_ctx, const void* src, Context src_c
 }
 
 void CopyWithDevice(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   if (bytes > PinnedRing::kDirectBytes && stream != nullptr && hooks != nullptr && hooks->record != nullptr &&
       (Pageable(dst_ctx) || Pageable(src_ctx))) {
     PinnedRing* ring = PinnedRing::OfThread();
     if (ring != nullptr && ring->Copy(dst, dst_ctx, src, src_ctx, bytes, stream)) return;
   }
-  DeviceCopy::Get().copy(dst, dst_ctx, src, src_ctx, bytes, stream);
+  GpuInterface().copies->copy(dst, dst_ctx, src, src_ctx, bytes, stream);
 }
 
 }  // namespace mxnet

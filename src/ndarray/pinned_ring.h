@@ -2,7 +2,7 @@
  * Copies between pageable host memory and a GPU, through a ring of page-locked chunks: while the
  * device copies one chunk, the host fills or empties another. Each thread that copies has a ring of
  * its own. What is decided is host code in every build; a device does its part behind
- * engine::StreamHooks (events) and DeviceCopy (one copy on a stream).
+ * StreamHooks (events) and CopyHooks (one copy on a stream).
  */
 #ifndef MXNET_NDARRAY_PINNED_RING_H_
 #define MXNET_NDARRAY_PINNED_RING_H_
@@ -70,8 +70,8 @@ class PinnedRing {
   uint64_t generation_ = 0;  // of processes: a forked child does not have the memory
 };
 
-/* Puts `bytes` on `stream` as DeviceCopy does, pageable memory through the thread's ring. REQUIRES:
- * DeviceCopy is set, at least one side is a GPU. */
+/* Puts `bytes` on `stream` as CopyHooks does, pageable memory through the thread's ring. REQUIRES:
+ * the GPU has CopyHooks, at least one side is a GPU. */
 void CopyWithDevice(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);
 
 }  // namespace mxnet

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "base/float_mode.h"
 #include "engine/change.h"
 #include "mxnet/engine.h"
@@ -44,11 +45,10 @@ void RunOrPush(Fn&& fn, Context ctx, Span<Var* const> reads, Span<Var* const> wr
   engine->PushSync(std::forward<Fn>(fn), ctx, std::move(read), std::vector<Var*>(writes.begin(), writes.end()), prop, priority, name);
 }
 
-/* Device memory copies, registered by the CUDA build. With a `stream`, which is null outside GPU
- * workers, a copy is put there; without, it is over on return. */
-struct DeviceCopy {
-  void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream) = nullptr;
-  static DeviceCopy& Get();
+/* Copies to, from and between GPUs: a part of their interface. With a `stream`, which is null
+ * outside GPU workers, a copy is put there; without, it is over on return. */
+struct CopyHooks {
+  void (*copy)(void* dst, Context dst_ctx, const void* src, Context src_ctx, size_t bytes, void* stream);
 };
 
 /*

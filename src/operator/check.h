@@ -1,4 +1,4 @@
-// What every door asks before a kernel runs: do these shapes and dtypes fit the record? Eager
+// What every caller asks before a kernel runs: do these shapes and dtypes fit the record? Eager
 // calls, plans, and files whose graphs name operators ask here.
 #ifndef MXNET_OPERATOR_CHECK_H_
 #define MXNET_OPERATOR_CHECK_H_

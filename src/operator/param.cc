@@ -1,4 +1,4 @@
-// Text forms of parameters that dmlc does not know, and error messages in the house style.
+// Text forms of parameters that dmlc does not know, and error messages in the form that all have.
 #include "operator/param.h"
 
 namespace mxnet {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "operator/pointwise/recipe.h"
-
 namespace mxnet {
 namespace {
 
@@ -64,7 +62,7 @@ void CheckPrecision(const Op& op) {
 void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)>& find) {
   CheckRecompute(op, find);
   CheckPrecision(op);
-  pointwise::CheckRecipe(op);
+  for (const auto& check : op.checks) check.second(op);
 }
 
 }  // namespace mxnet

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -98,8 +99,23 @@ struct OpText {
   double bytes, flops;
 };
 OpText TextOf(const OpInfo* info);
-/* Describe for eager calls: finds what this thread has seen lately without a lock. */
-const OpInfo* DescribeEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out);
+/* An operator with the shapes and dtypes of one use; interned, never freed. `node`: name in the
+ * graph, or null. */
+const OpInfo* Describe(OperatorName op, double flops, Span<const TBlob> in, Span<const TBlob> out, const char* node);
+/* For eager calls: what this thread has seen lately, found without a lock; or null, and then
+ * Remember is told. */
+const OpInfo* FindRecent(OperatorName op, const std::shared_ptr<const void>& param, Span<const TBlob> in, Span<const TBlob> out);
+const OpInfo* Remember(const OpInfo* info, OperatorName op, const std::shared_ptr<const void>& param, Span<const TBlob> in,
+                       Span<const TBlob> out);
+
+// The halves of operator/op_scope.h that know the recorder.
+/* Does an eager kernel, a node of a plan open a scope now? Counts it when only others are recorded. */
+bool OpensEager(const RunContext& run);
+bool OpensNode();
+/* `what`: the bit that records it. */
+void OpenOp(Open* open, const OpInfo* info, uint32_t what, const RunContext& run);
+void CloseOp(Open* open);
+
 /* For allocations: the operator's or node's name as a label. */
 const Label* LabelOf(const OpInfo* info);
 

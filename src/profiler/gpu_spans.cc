@@ -6,10 +6,8 @@
 #include <mutex>
 #include <set>
 
+#include "base/device_interface.h"
 #include "base/fork_guard.h"
-#include "engine/gpu_streams.h"
-#include "engine/stream.h"
-#include "mxnet/engine.h"
 #include "profiler/trace.h"
 
 namespace mxnet {
@@ -76,7 +74,7 @@ Lane* LaneOf(const RunContext& run) {
 
 /* The device has failed: no event of the stream tells anything. */
 void Lose(Lane* lane) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   std::set<DeviceSpan*> open, ended;
   for (const TimeMark& m : lane->marks) {
     hooks->release(m.event);
@@ -95,7 +93,7 @@ void Lose(Lane* lane) {
 
 /* Takes what has passed off the lane. */
 void Resolve(Lane* lane) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   try {
     while (!lane->marks.empty() && hooks->passed(lane->marks.front().event)) {
       const TimeMark m = lane->marks.front();
@@ -141,7 +139,7 @@ void Resolve(Lane* lane) {
 
 /* Puts an event on the lane's stream. */
 void PutMark(Lane* lane, DeviceSpan* span, bool end) {
-  const engine::StreamHooks* hooks = engine::GetStreamHooks();
+  const StreamHooks* hooks = GpuInterface().streams.get();
   if (lane->marks.size() >= kManyMarks) Resolve(lane);
   const bool first = lane->last == nullptr && lane->marks.empty();
   int64_t now = Now();
@@ -160,12 +158,12 @@ void PutMark(Lane* lane, DeviceSpan* span, bool end) {
 }  // namespace
 
 bool HasDeviceTimes(const RunContext& run) {
-  const engine::StreamHooks* hooks = run.ctx.is_gpu() && run.stream ? engine::GetStreamHooks() : nullptr;
+  const StreamHooks* hooks = run.ctx.is_gpu() && run.stream ? GpuInterface().streams.get() : nullptr;
   return hooks && hooks->mark_time && hooks->elapsed;
 }
 
 DeviceSpan* BeginOnDevice(const RunContext& run) {
-  if (engine::StreamCaptureScope::Active()) return nullptr;
+  if (run.capturing()) return nullptr;
   std::lock_guard<ForkMutex> lock(*g_mutex);
   DeviceSpan* span = new DeviceSpan;
   span->lane = LaneOf(run);
@@ -211,7 +209,7 @@ DeviceEvents TakeDeviceEvents(bool wait) {
   for (Lane* lane : *g_lanes) {
     if (lane->marks.empty()) continue;
     try {
-      if (wait) engine::GetStreamHooks()->finish(lane->marks.back().event);
+      if (wait) GpuInterface().streams.get()->finish(lane->marks.back().event);
     } catch (const std::exception&) {
       Lose(lane);
     }

@@ -2,8 +2,6 @@
 // is.
 #include <unordered_map>
 
-#include "mxnet/engine.h"
-#include "mxnet/op.h"
 #include "mxnet/profiler.h"
 #include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"
@@ -16,7 +14,7 @@ std::atomic<uint32_t> active{kUndecided};
 
 namespace {
 
-enum OpenKind : uint8_t { kOpenEager = 10, kOpenNode = 11 };
+constexpr uint8_t kOpenOp = 10;  // of Open::kind, behind those of NameScope
 
 /* The caller's flags, after the environment has been asked. */
 uint32_t Decided() {
@@ -32,18 +30,6 @@ const Label* Combine(const ThreadState& state, const Label* name) {
   const Label*& both = known[state.scope][name];
   if (both == nullptr) both = Intern("operator", state.scope->name + name->name);
   return both;
-}
-
-void OpenOp(Open* open, ThreadState* state, const OpInfo* info, uint8_t kind, bool record, bool memory, const RunContext& run) {
-  ++state->seen;
-  open->kind = kind;
-  const bool device = record && HasDeviceTimes(run);
-  open->span = device ? BeginOnDevice(run) : nullptr;
-  open->record = record && (!device || open->span);
-  open->what = info;
-  open->outer_label = state->label;
-  if (memory) state->label = Combine(*state, LabelOf(info));
-  open->begin = Now();
 }
 
 Event Base(Type type, int64_t begin, int64_t end, const void* what) {
@@ -68,40 +54,50 @@ Event Memory(Type type, const Context& ctx, const void* what, uint64_t total) {
 
 // ---- operators
 
-void OpScope::BeginEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const RunContext& run) {
+namespace {
+/* Whether one of the flags is wanted; else the operator is only counted. */
+bool Opens(uint32_t flags, uint32_t wanted) {
+  ThreadState* state = flags == 0 ? nullptr : Local();
+  if (state == nullptr) return false;
+  if (flags & wanted) return true;
+  ++state->seen;
+  return false;
+}
+}  // namespace
+
+bool OpensEager(const RunContext& run) {
   const uint32_t flags = Decided();
-  if (flags == 0 || (run.ctx.is_gpu() && !HasDeviceTimes(run))) return;
+  if (flags == 0 || (run.ctx.is_gpu() && !HasDeviceTimes(run))) return false;
+  return Opens(flags, kImperative | kMemory);
+}
+
+bool OpensNode() { return Opens(Decided(), kSymbolic | kMemory); }
+
+void OpenOp(Open* open, const OpInfo* info, uint32_t what, const RunContext& run) {
   ThreadState* state = Local();
   if (state == nullptr) return;
-  if (!(flags & (kImperative | kMemory))) {
-    ++state->seen;
-    return;
-  }
-  OpenOp(&open_, state, DescribeEager(attrs, in, out), kOpenEager, flags & kImperative, flags & kMemory, run);
+  const uint32_t flags = Active();
+  const bool record = flags & what;
+  ++state->seen;
+  open->kind = kOpenOp;
+  const bool device = record && HasDeviceTimes(run);
+  open->span = device ? BeginOnDevice(run) : nullptr;
+  open->record = record && (!device || open->span);
+  open->what = info;
+  open->outer_label = state->label;
+  if (flags & kMemory) state->label = Combine(*state, LabelOf(info));
+  open->begin = Now();
 }
 
-void OpScope::BeginNode(const OpInfo** info, const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const std::string& node,
-                        const RunContext& run) {
-  const uint32_t flags = Decided();
-  ThreadState* state = flags == 0 ? nullptr : Local();
-  if (state == nullptr) return;
-  if (!(flags & (kSymbolic | kMemory))) {
-    ++state->seen;
-    return;
-  }
-  if (*info == nullptr) *info = Describe(attrs, in, out, node.c_str());
-  OpenOp(&open_, state, *info, kOpenNode, flags & kSymbolic, flags & kMemory, run);
-}
-
-void OpScope::End() {
+void CloseOp(Open* open) {
   ThreadState* state = Local();
   if (state == nullptr) return;
   const int64_t now = Now();
-  state->label = static_cast<const Label*>(open_.outer_label);
-  const Event e = Base(Type::kOp, open_.begin, now, open_.what);
-  if (open_.span)
-    EndOnDevice(open_.span, e);
-  else if (open_.record)
+  state->label = static_cast<const Label*>(open->outer_label);
+  const Event e = Base(Type::kOp, open->begin, now, open->what);
+  if (open->span)
+    EndOnDevice(open->span, e);
+  else if (open->record)
     state->log->Append(e);
 }
 
@@ -169,7 +165,7 @@ void RecordFree(const Context& ctx, const void* ptr, size_t rounded, uint64_t us
   Record(e);
 }
 
-void RecordRegisterRows(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
+void RecordHeld(const Context& ctx, uint64_t held) { Record(Memory(Type::kHeld, ctx, nullptr, held)); }
 
 void MemoryScope::Begin(const std::string& name) {
   ThreadState* state = Local();
@@ -181,14 +177,14 @@ void MemoryScope::Begin(const std::string& name) {
   state->scope = state->label = Combine(*state, Intern("memory", name));
 }
 
-void MemoryScope::Begin(const Attrs& attrs) { Begin(attrs, ScopeHere()); }
+void MemoryScope::Begin(OperatorName op) { Begin(op, ScopeHere()); }
 
-void MemoryScope::Begin(const Attrs& attrs, const void* scope) {
+void MemoryScope::Begin(OperatorName op, const void* scope) {
   ThreadState* state = Local();
   if (state == nullptr) return;
-  static thread_local std::unordered_map<const Op*, const Label*> known;
-  const Label*& label = known[attrs.op];
-  if (label == nullptr) label = Intern("operator", attrs.op->name);
+  static thread_local std::unordered_map<const std::string*, const Label*> known;
+  const Label*& label = known[op.name];
+  if (label == nullptr) label = Intern("operator", *op.name);
   outer_label_ = state->label;
   outer_scope_ = state->scope;
   open_ = true;

@@ -1,7 +1,6 @@
 // Operators as the trace shows them, found again by shapes without a lock.
 #include <cstdio>
 
-#include "mxnet/op.h"
 #include "mxnet/profiler.h"
 #include "profiler/recorder.h"
 
@@ -9,8 +8,8 @@ namespace mxnet {
 namespace profiler {
 
 struct OpInfo {
-  const Op* op;
-  std::string node;  // "": eager
+  const std::string* op;  // the name of its record, and what stands for it
+  std::string node;       // "": eager
   int num_in;
   std::vector<Shape> shapes;  // of the inputs, then of the outputs
   std::vector<int> dtypes;
@@ -40,18 +39,6 @@ bool SameBlobs(const OpInfo& info, Span<const TBlob> in, Span<const TBlob> out) 
   return true;
 }
 
-double Flops(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
-  if (attrs.op->flops) {
-    try {
-      return attrs.op->flops(attrs, in, out);
-    } catch (const std::exception&) {  // an estimate that cannot be made must not fail the operator
-    }
-  }
-  double count = 0;
-  for (const TBlob& b : out) count += static_cast<double>(b.Size());
-  return count;
-}
-
 /* Parameters decide how many operations it takes; holding them keeps the address from being given
  * to others. */
 struct Slot {
@@ -64,6 +51,10 @@ Slot* FindSlot(uint64_t hash) {
   static thread_local std::unique_ptr<Slot[]> slots;
   if (!slots) slots.reset(new Slot[kSlots]);
   return &slots[(hash >> 32) % kSlots];
+}
+
+uint64_t HashUse(OperatorName op, const void* param, Span<const TBlob> in, Span<const TBlob> out) {
+  return HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(op.name), reinterpret_cast<uintptr_t>(param)), in), out);
 }
 
 void AppendBlobs(std::string* text, const char* key, const OpInfo& info, int begin, int end) {
@@ -79,20 +70,19 @@ void AppendBlobs(std::string* text, const char* key, const OpInfo& info, int beg
 
 }  // namespace
 
-const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out, const char* node) {
-  const double flops = Flops(attrs, in, out);
-  uint64_t hash = HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), static_cast<uint64_t>(flops)), in), out);
+const OpInfo* Describe(OperatorName op, double flops, Span<const TBlob> in, Span<const TBlob> out, const char* node) {
+  uint64_t hash = HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(op.name), static_cast<uint64_t>(flops)), in), out);
   const std::string name = node ? node : "";
   if (node) hash = Mix(hash, std::hash<std::string>()(name));
-  const Label* label = Intern("operator", node && *node ? name : attrs.op->name);
+  const Label* label = Intern("operator", node && *node ? name : *op.name);
   Recorder& recorder = Recorder::Get();
   std::lock_guard<std::mutex> hold(recorder.mutex);
   const auto range = recorder.ops.equal_range(hash);
   for (auto it = range.first; it != range.second; ++it) {
     const OpInfo& known = *it->second;
-    if (known.op == attrs.op && known.flops == flops && known.node == name && SameBlobs(known, in, out)) return &known;
+    if (known.op == op.name && known.flops == flops && known.node == name && SameBlobs(known, in, out)) return &known;
   }
-  OpInfo* info = new OpInfo{attrs.op, name, in.size(), {}, {}, 0, flops, label, {}};
+  OpInfo* info = new OpInfo{op.name, name, in.size(), {}, {}, 0, flops, label, {}};
   for (const Span<const TBlob>& blobs : {in, out}) {
     for (const TBlob& b : blobs) {
       info->shapes.push_back(b.shape);
@@ -104,14 +94,17 @@ const OpInfo* Describe(const Attrs& attrs, Span<const TBlob> in, Span<const TBlo
   return info;
 }
 
-const OpInfo* DescribeEager(const Attrs& attrs, Span<const TBlob> in, Span<const TBlob> out) {
-  const uint64_t hash =
-      HashBlobs(HashBlobs(Mix(reinterpret_cast<uintptr_t>(attrs.op), reinterpret_cast<uintptr_t>(attrs.param.get())), in), out);
-  Slot* slot = FindSlot(hash);
-  if (slot->info && slot->info->op == attrs.op && slot->param == attrs.param && SameBlobs(*slot->info, in, out)) return slot->info;
-  slot->info = Describe(attrs, in, out, nullptr);
-  slot->param = attrs.param;
-  return slot->info;
+const OpInfo* FindRecent(OperatorName op, const std::shared_ptr<const void>& param, Span<const TBlob> in, Span<const TBlob> out) {
+  const Slot* slot = FindSlot(HashUse(op, param.get(), in, out));
+  return slot->info && slot->info->op == op.name && slot->param == param && SameBlobs(*slot->info, in, out) ? slot->info : nullptr;
+}
+
+const OpInfo* Remember(const OpInfo* info, OperatorName op, const std::shared_ptr<const void>& param, Span<const TBlob> in,
+                       Span<const TBlob> out) {
+  Slot* slot = FindSlot(HashUse(op, param.get(), in, out));
+  slot->info = info;
+  slot->param = param;
+  return info;
 }
 
 OpText TextOf(const OpInfo* info) {
@@ -125,7 +118,7 @@ OpText TextOf(const OpInfo* info) {
     std::snprintf(numbers, sizeof(numbers), ", \"bytes\": %.0f, \"flops\": %.0f", info->bytes, info->flops);
     info->args = args + numbers;
   }
-  return {&info->op->name, &info->args, info->bytes, info->flops};
+  return {info->op, &info->args, info->bytes, info->flops};
 }
 
 const Label* LabelOf(const OpInfo* info) { return info->label; }

@@ -10,7 +10,6 @@
 #include "base/logging.h"
 #include "base/omp.h"
 #include "mxnet/env.h"
-#include "mxnet/storage.h"
 #include "profiler/gpu_spans.h"
 #include "profiler/recorder.h"
 
@@ -18,6 +17,7 @@ namespace mxnet {
 namespace profiler {
 namespace {
 
+std::atomic<MemoryTotals (*)()> g_memory_totals{nullptr};
 Session* g_session = nullptr;          // replaced in a forked child only
 Session* g_parents_session = nullptr;  // kept reachable
 
@@ -125,9 +125,10 @@ void Session::Begin() {
   begun_ = true;
   unwritten_ = true;
   if (!config_.profile_all && !config_.profile_memory) return;
-  const StorageStats stats = Storage::Get()->Stats(Context::CPU());
-  trace_.AddCounter("Device Storage", "Memory: cpu/0", "used", stats.used_bytes, trace_.origin(), 0);
-  trace_.AddCounter("Device Storage", "Memory held: cpu/0", "held", stats.used_bytes + stats.cached_bytes, trace_.origin(), 0);
+  const auto ask = g_memory_totals.load(std::memory_order_acquire);
+  const MemoryTotals totals = ask ? ask() : MemoryTotals();
+  trace_.AddCounter("Device Storage", "Memory: cpu/0", "used", totals.used, trace_.origin(), 0);
+  trace_.AddCounter("Device Storage", "Memory held: cpu/0", "held", totals.held, trace_.origin(), 0);
 }
 
 void Session::Drain(bool wait) {
@@ -259,6 +260,11 @@ void Session::Dumper(Session* self) {
 }
 
 // ---- the contract's functions
+
+bool SetMemoryTotals(MemoryTotals (*ask)()) {
+  g_memory_totals.store(ask, std::memory_order_release);
+  return true;
+}
 
 void SetConfig(const Config& config) {
   AutoStart();

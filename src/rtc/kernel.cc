@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -20,8 +21,6 @@ struct Table {
     return t;
   }
 };
-
-std::atomic<const LaunchHooks*> g_hooks{nullptr};
 
 }  // namespace
 
@@ -49,11 +48,8 @@ Arguments& Arguments::Put(uint64_t bits) {
   return *this;
 }
 
-const LaunchHooks* GetLaunchHooks() { return g_hooks.load(std::memory_order_acquire); }
-void SetLaunchHooks(const LaunchHooks* hooks) { g_hooks.store(hooks, std::memory_order_release); }
-
 void Launch(const Kernel& kernel, const LaunchShape& shape, Arguments* args, const RunContext& run) {
-  const LaunchHooks* hooks = GetLaunchHooks();
+  const LaunchHooks* hooks = GpuInterface().kernels.get();
   MXNET_CHECK(hooks) << "[rtc] " << kernel.name << " on " << run.ctx << ": this build has no GPU support; accepted: cpu contexts";
   hooks->launch(kernel, shape, args->data(), args->bytes(), run);
 }

@@ -1,6 +1,6 @@
 /*
  * Kernels that operators generate as CUDA C text. This header needs no CUDA: texts are made and
- * checked in every build, and launched through a table that the CUDA build fills in
+ * checked in every build, and launched through LaunchHooks, which the CUDA build fills in
  * (module_cuda.cc). Tests fill in one that runs the text on the host.
  *
  * Every text defines `struct Args` and one `extern "C" __global__ void NAME(const __grid_constant__
@@ -57,12 +57,11 @@ struct LaunchShape {
  * start, or when the build has no GPU support. */
 void Launch(const Kernel& kernel, const LaunchShape& shape, Arguments* args, const RunContext& run);
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct LaunchHooks {
   void (*launch)(const Kernel& kernel, const LaunchShape& shape, void* args, size_t arg_bytes, const RunContext& run);
   void (*read)(const void* src, void* dst, size_t bytes, const RunContext& run);  // to the host, behind what is on run.stream; waits
 };
-const LaunchHooks* GetLaunchHooks();
-void SetLaunchHooks(const LaunchHooks* hooks);  // `hooks` must stay valid; null: none
 
 /* A one-dimensional grid for `items` threads of work: blocks of 256 that stride when the grid would
  * be longer than a device needs. */

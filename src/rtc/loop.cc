@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "mxnet/error.h"
-#include "rtc/capture.h"
 #include "rtc/prelude.h"
 
 namespace mxnet {
@@ -113,11 +113,10 @@ void LaunchRows(const RunContext& run, const LoopKey& key, int64_t rows, Argumen
 }
 
 void ReadBack(const RunContext& run, const void* src, void* dst, size_t bytes) {
-  const LaunchHooks* hooks = GetLaunchHooks();
+  const LaunchHooks* hooks = GpuInterface().kernels.get();
   MXNET_CHECK(hooks && hooks->read) << "[rtc] reading from " << run.ctx << ": this build has no GPU support; accepted: cpu contexts";
-  CaptureState& capture = CaptureState::Local();
-  ++capture.host_waits;
-  MXNET_CHECK(!capture.capturing) << "[rtc] a stream that is being captured cannot be waited for";
+  if (run.capture) ++run.capture->host_waits;
+  MXNET_CHECK(!run.capturing()) << "[rtc] a stream that is being captured cannot be waited for";
   hooks->read(src, dst, bytes, run);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/collective_launch.h"
 #include "base/cuda_error.h"
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 #include "rtc/compile.h"
 #include "rtc/kernel.h"
@@ -92,8 +93,8 @@ void Read(const void* src, void* dst, size_t bytes, const RunContext& run) {
   Check(cudaStreamSynchronize(stream), "running", "the kernels before a read");
 }
 
-const LaunchHooks kCudaHooks = {LaunchKernel, Read};
-const bool registered = (SetLaunchHooks(&kCudaHooks), true);
+const LaunchHooks kCudaKernels = {LaunchKernel, Read};
+[[maybe_unused]] const bool registered = GpuInterface().kernels.Register(&kCudaKernels);
 
 }  // namespace
 }  // namespace rtc

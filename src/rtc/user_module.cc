@@ -1,11 +1,11 @@
 #include "rtc/user_module.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "base/device_interface.h"
 #include "base/fork_guard.h"
 #include "mxnet/error.h"
 
@@ -13,11 +13,10 @@ namespace mxnet {
 namespace rtc {
 namespace {
 
-std::atomic<const ModuleHooks*> g_hooks{nullptr};
 ForkMutex* const g_loading = new ForkMutex(ForkLevel::kOperator);  // of all modules; workers launch until the end of the process
 
 const ModuleHooks& Hooks() {
-  const ModuleHooks* hooks = GetModuleHooks();
+  const ModuleHooks* hooks = GpuInterface().user_modules.get();
   MXNET_CHECK(hooks) << "[rtc] CUDA kernels in a build without GPU support; accepted: a library built with USE_CUDA=ON";
   return *hooks;
 }
@@ -35,9 +34,6 @@ bool HasEntry(const std::string& ptx, const std::string& name) {
 }
 
 }  // namespace
-
-const ModuleHooks* GetModuleHooks() { return g_hooks.load(std::memory_order_acquire); }
-void SetModuleHooks(const ModuleHooks* hooks) { g_hooks.store(hooks, std::memory_order_release); }
 
 UserModule::UserModule(const std::string& source, const std::vector<std::string>& options, const std::vector<std::string>& exports)
     : code_(Hooks().compile(source, options, exports)), exports_(exports) {}

@@ -1,7 +1,7 @@
 /*
  * Users' own CUDA C text: compiled when the module is made, loaded at the first launch, its kernels
  * ordered by the engine like operators. This header needs no CUDA: what compiles, loads and
- * launches stands behind a table that the CUDA build fills in (user_module_cuda.cc).
+ * launches stands behind ModuleHooks, which the CUDA build fills in (user_module_cuda.cc).
  */
 #ifndef MXNET_RTC_USER_MODULE_H_
 #define MXNET_RTC_USER_MODULE_H_
@@ -18,6 +18,7 @@
 namespace mxnet {
 namespace rtc {
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct ModuleHooks {
   /* Throws Error(kGeneric) with the compiler's log. Needs no device. */
   CompiledCode (*compile)(const std::string& source, const std::vector<std::string>& options, const std::vector<std::string>& exports);
@@ -27,8 +28,6 @@ struct ModuleHooks {
   /* `args`: addresses of the arguments' values. */
   void (*launch)(void* function, const std::string& name, const LaunchShape& shape, void** args, const RunContext& run);
 };
-const ModuleHooks* GetModuleHooks();
-void SetModuleHooks(const ModuleHooks* hooks);  // `hooks` must stay valid; null: none
 
 /* Safe from several threads. */
 class UserModule {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "rtc/module.h"
@@ -68,7 +69,7 @@ void LaunchUser(void* function, const std::string& name, const LaunchShape& shap
 }
 
 const ModuleHooks kCudaModuleHooks = {CompileUser, Load, Function, LaunchUser};
-const bool registered = (SetModuleHooks(&kCudaModuleHooks), true);
+[[maybe_unused]] const bool registered = GpuInterface().user_modules.Register(&kCudaModuleHooks);
 
 }  // namespace
 }  // namespace rtc

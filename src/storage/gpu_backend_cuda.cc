@@ -8,7 +8,7 @@
 
 #include "base/collective_launch.h"
 #include "base/cuda_error.h"
-#include "base/device_query.h"
+#include "base/device_interface.h"
 #include "base/device_scope.h"
 #include "base/foreign_env.h"
 #include "storage/backend_registry.h"
@@ -112,16 +112,20 @@ class PinnedBackend : public StorageBackend {
   const std::shared_ptr<StorageBackend> host_ = HostBackend();
 };
 
-const bool registered = RegisterDeviceQuery(DeviceType::kGPU, DeviceQuery{Count, MemoryInfo, DeviceOf}) &&
-                        RegisterBackend(DeviceType::kGPU,
-                                        [](int dev_id) -> std::shared_ptr<StorageBackend> {
-                                          CheckDevice(dev_id);
-                                          return std::make_shared<GpuBackend>(dev_id);
-                                        }) &&
-                        RegisterBackend(DeviceType::kCPUPinned, [](int) -> std::shared_ptr<StorageBackend> {
-                          if (Count() == 0) return nullptr;  // nothing to copy to: plain memory does
-                          return std::make_shared<PinnedBackend>();
-                        });
+std::shared_ptr<StorageBackend> MakeGpu(int dev_id) {
+  CheckDevice(dev_id);
+  return std::make_shared<GpuBackend>(dev_id);
+}
+
+std::shared_ptr<StorageBackend> MakePinned(int) {
+  if (Count() == 0) return nullptr;  // nothing to copy to: plain memory does
+  return std::make_shared<PinnedBackend>();
+}
+
+const DeviceQuery kQuery = {Count, MemoryInfo, DeviceOf};
+const MemoryHooks kGpuMemory = {MakeGpu}, kPinnedMemory = {MakePinned};
+[[maybe_unused]] const bool registered = GpuInterface().query.Register(&kQuery) && GpuInterface().memory.Register(&kGpuMemory) &&
+                                         DeviceInterfaceOf(DeviceType::kCPUPinned).memory.Register(&kPinnedMemory);
 
 }  // namespace
 }  // namespace storage

@@ -351,7 +351,7 @@ void* Pool::Miss(size_t bytes, size_t* taken) {
 /* REQUIRES: mutex_ held. Asks for nothing to be decided: whoever decides may be waiting for this
  * pool. */
 void Pool::ShowRegisterRows() {
-  if (__builtin_expect((profiler::Active() & profiler::kMemory) != 0, 0)) profiler::RecordRegisterRows(ctx_, held_);
+  if (__builtin_expect((profiler::Active() & profiler::kMemory) != 0, 0)) profiler::RecordHeld(ctx_, held_);
 }
 
 void Pool::ThrowOutOfMemory(size_t bytes, size_t rounded) {

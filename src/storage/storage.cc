@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/device_interface.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
@@ -19,11 +20,6 @@ namespace storage {
 namespace {
 
 constexpr int kDeviceTypes = 6;  // one more than the largest number in DeviceType
-
-BackendFactory* Factories() {
-  static BackendFactory factories[kDeviceTypes] = {};
-  return factories;
-}
 
 const char* NameOf(PoolType type) {
   switch (type) {
@@ -213,7 +209,7 @@ class ProcessStorage final : public PooledStorage {
  protected:
   std::unique_ptr<Pool> MakePool(Context ctx) override {
     std::shared_ptr<StorageBackend> backend;
-    if (const BackendFactory factory = FindBackend(ctx.dev_type)) backend = factory(ctx.dev_id);
+    if (const MemoryHooks* memory = DeviceInterfaceOf(ctx.dev_type).memory.get()) backend = memory->make(ctx.dev_id);
     if (backend == nullptr) {
       MXNET_CHECK_KIND(!ctx.is_gpu(), Value) << "[storage] " << ctx.str()
                                              << " on a library that was built without CUDA; accepted: cpu, cpu_pinned and "
@@ -275,12 +271,14 @@ class OwnStorage final : public PooledStorage {
   const std::shared_ptr<StorageBackend> backend_;
 };
 
-}  // namespace
-
-bool RegisterBackend(DeviceType type, BackendFactory factory) {
-  Factories()[static_cast<int>(type)] = factory;
-  return true;
+// What a profile of memory begins with.
+profiler::MemoryTotals TotalsOfCpu() {
+  const StorageStats stats = Storage::Get()->Stats(Context::CPU());
+  return {stats.used_bytes, stats.used_bytes + stats.cached_bytes};
 }
+[[maybe_unused]] const bool g_totals_told = profiler::SetMemoryTotals(TotalsOfCpu);
+
+}  // namespace
 
 std::shared_ptr<StorageBackend> HostBackend() {
   static auto* const backend = new std::shared_ptr<StorageBackend>(std::make_shared<CpuBackend>());
@@ -332,8 +330,6 @@ void FinishDevice(Context ctx) {
   if (!ctx.is_gpu()) return;
   for (const engine::DeviceWorkPtr& w : engine::LastWork(ctx.dev_id)) ProcessStorage::FinishQuietly(w);
 }
-
-BackendFactory FindBackend(DeviceType type) { return Factories()[static_cast<int>(type)]; }
 
 }  // namespace storage
 

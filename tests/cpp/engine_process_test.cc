@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 #include "mxnet/engine.h"
 #include "mxnet/env.h"
 
@@ -370,7 +370,7 @@ void FakeSync(void* p) {
   EXPECT_EQ(g_fake.live.count(static_cast<FakeStream*>(p)), 1u);
   ++g_fake.syncs;
 }
-const engine::StreamHooks kFakeHooks = {FakeSetDevice, FakeCreate, FakeDestroy, FakeSync};
+const StreamHooks kFakeHooks = {FakeSetDevice, FakeCreate, FakeDestroy, FakeSync};
 
 /* Installs the fake device before the engine exists and checks that every stream was destroyed
  * after it. */
@@ -378,13 +378,13 @@ struct WithFakeGpu {
   explicit WithFakeGpu(const char* type = "ThreadedEnginePerDevice") {
     g_fake.made.clear();
     g_fake.syncs = 0;
-    engine::SetStreamHooks(&kFakeHooks);
+    GpuInterface().streams.Set(&kFakeHooks);
     engine.reset(Engine::Create(type));
   }
   ~WithFakeGpu() {
     engine.reset();
     EXPECT_TRUE(g_fake.live.empty());
-    engine::SetStreamHooks(nullptr);
+    GpuInterface().streams.Set(nullptr);
   }
   std::unique_ptr<Engine> engine;
 };

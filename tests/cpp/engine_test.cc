@@ -13,8 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "engine/change.h"
-#include "engine/stream.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -224,14 +225,12 @@ TEST_P(EngineTest, DuplicateVariables) {
 }
 
 TEST_P(EngineTest, GpuWithoutGpuBuildIsAnError) {
-  const engine::StreamHooks* built_with = engine::GetStreamHooks();
-  engine::SetStreamHooks(nullptr);  // also in a build with CUDA
+  const ScopedPart<StreamHooks> streams(GpuInterface().streams, nullptr);  // also in a build with CUDA
   Var* v = New();
   std::string message = MessageOf([&] { engine_->PushSync([](RunContext) {}, Context::GPU(3), {}, {v}, FnProperty::kNormal, 0, "conv"); });
   EXPECT_TRUE(Contains(message, "gpu(3)")) << message;
   EXPECT_TRUE(Contains(message, "[conv]")) << message;
   Delete({v});
-  engine::SetStreamHooks(built_with);
 }
 
 // ---- errors -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "gpu_cases.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/random_philox.h"
@@ -27,15 +28,15 @@ class FakeAttentionLibrary {
     static bool (*rule)(const gpu_library::AttentionProblem&) = nullptr;
     return rule;
   }
-  FakeAttentionLibrary() : before_(gpu_library::GetAttentionLibrary()) {
+  FakeAttentionLibrary() {
     run().clear();
     asked() = 0;
     refuse() = nullptr;
+    before_ = GpuInterface().attention.Set(&kLibrary);
     gpu_library::ForgetAttention();
-    gpu_library::SetAttentionLibrary(&kLibrary);
   }
   ~FakeAttentionLibrary() {
-    gpu_library::SetAttentionLibrary(before_);
+    GpuInterface().attention.Set(before_);
     gpu_library::ForgetAttention();
   }
 

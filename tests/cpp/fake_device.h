@@ -7,10 +7,13 @@
 
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 
+#include "base/device_interface.h"
 #include "mxnet/storage.h"
+#include "storage/backend_registry.h"
 
 namespace mxnet {
 
@@ -56,6 +59,17 @@ class FakeDevice : public StorageBackend {
   size_t used_ = 0;
   std::map<void*, size_t> blocks_;
 };
+
+/* The memory of GPUs is one FakeDevice of so many bytes from here on: pools outlive the tests.
+ * Returns true. */
+template <size_t kBytes>
+bool FakeGpuMemory() {
+  static const storage::MemoryHooks kMemory = {[](int) -> std::shared_ptr<StorageBackend> {
+    static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(kBytes));
+    return *keep;
+  }};
+  return GpuInterface().memory.Register(&kMemory);
+}
 
 }  // namespace mxnet
 #endif  // MXNET_TESTS_CPP_FAKE_DEVICE_H_

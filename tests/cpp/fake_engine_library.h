@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "base/half.h"
 #include "operator/gpu_library/convolution.h"
 
@@ -41,14 +42,14 @@ class FakeEngineLibrary {
     return c;
   }
 
-  FakeEngineLibrary() : before_(gpu_library::GetEngineLibrary()) {
+  FakeEngineLibrary() {
     state() = State();
     state().engines = {Engine(1)};
+    before_ = GpuInterface().convolution.Set(&kLibrary);
     gpu_library::ForgetEngines();
-    gpu_library::SetEngineLibrary(&kLibrary);
   }
   ~FakeEngineLibrary() {
-    gpu_library::SetEngineLibrary(before_);
+    GpuInterface().convolution.Set(before_);
     gpu_library::ForgetEngines();
   }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "base/half.h"
 #include "operator/gpu_library/gemm.h"
 
@@ -41,16 +42,16 @@ class FakeGemmLibrary {
     return count;
   }
 
-  FakeGemmLibrary() : before_(gpu_library::GetGemmLibrary()) {
+  FakeGemmLibrary() {
     chosen().clear();
     refuse() = nullptr;
     multiplied() = prepared() = 0;
     streams().clear();
+    before_ = GpuInterface().gemm.Set(&kLibrary);
     gpu_library::ForgetGemms();
-    gpu_library::SetGemmLibrary(&kLibrary);
   }
   ~FakeGemmLibrary() {
-    gpu_library::SetGemmLibrary(before_);
+    GpuInterface().gemm.Set(before_);
     gpu_library::ForgetGemms();
   }
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 
 namespace mxnet {
@@ -96,35 +96,34 @@ struct FakeEvent {
   uint64_t upto;
 };
 
-inline const engine::StreamHooks kFakeStreams = {
-    [](int) {},
-    [](bool) -> void* { return new FakeStream; },
-    [](void* s) { delete static_cast<FakeStream*>(s); },
-    [](void* s) {
-      ++FakeStream::syncs;
-      FakeStream* stream = static_cast<FakeStream*>(s);
-      stream->Wait(stream->put());
-    },
-    [](void* s) -> void* {
-      ++FakeStream::events;
-      FakeStream* stream = static_cast<FakeStream*>(s);
-      return new FakeEvent{stream, stream->put()};
-    },
-    [](void* s, void* e) {
-      ++FakeStream::waits;
-      const FakeEvent event = *static_cast<FakeEvent*>(e);
-      static_cast<FakeStream*>(s)->Put([event] { event.stream->Wait(event.upto); });
-    },
-    [](void* e) { return static_cast<FakeEvent*>(e)->stream->Done(static_cast<FakeEvent*>(e)->upto); },
-    [](void* e) {
-      ++FakeStream::finishes;
-      static_cast<FakeEvent*>(e)->stream->Wait(static_cast<FakeEvent*>(e)->upto);
-      if (FakeStream::fault) throw Error("[engine] running on the GPU failed: fake fault");
-    },
-    [](void* e) {
-      --FakeStream::events;
-      delete static_cast<FakeEvent*>(e);
-    }};
+inline const StreamHooks kFakeStreams = {[](int) {},
+                                         [](bool) -> void* { return new FakeStream; },
+                                         [](void* s) { delete static_cast<FakeStream*>(s); },
+                                         [](void* s) {
+                                           ++FakeStream::syncs;
+                                           FakeStream* stream = static_cast<FakeStream*>(s);
+                                           stream->Wait(stream->put());
+                                         },
+                                         [](void* s) -> void* {
+                                           ++FakeStream::events;
+                                           FakeStream* stream = static_cast<FakeStream*>(s);
+                                           return new FakeEvent{stream, stream->put()};
+                                         },
+                                         [](void* s, void* e) {
+                                           ++FakeStream::waits;
+                                           const FakeEvent event = *static_cast<FakeEvent*>(e);
+                                           static_cast<FakeStream*>(s)->Put([event] { event.stream->Wait(event.upto); });
+                                         },
+                                         [](void* e) { return static_cast<FakeEvent*>(e)->stream->Done(static_cast<FakeEvent*>(e)->upto); },
+                                         [](void* e) {
+                                           ++FakeStream::finishes;
+                                           static_cast<FakeEvent*>(e)->stream->Wait(static_cast<FakeEvent*>(e)->upto);
+                                           if (FakeStream::fault) throw Error("[engine] running on the GPU failed: fake fault");
+                                         },
+                                         [](void* e) {
+                                           --FakeStream::events;
+                                           delete static_cast<FakeEvent*>(e);
+                                         }};
 
 }  // namespace mxnet
 #endif  // MXNET_TESTS_CPP_FAKE_STREAMS_H_

@@ -16,12 +16,14 @@
 #include <string>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 #include "mxnet/graph.h"
 #include "mxnet/op.h"
 #include "operator/nn/rnn/gpu_rnn_steps.h"
 #include "rtc/compile.h"
 #include "rtc/module.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -301,8 +303,7 @@ TEST(KernelCode, NoArraysInLocalMemory) {
     ASSERT_TRUE(list) << folder;
     list << "file\tproblem\tkernel\tregisters\tlocal\tshared\tcode\tgrid\tblock\tbytes\n";
   }
-  const rtc::LaunchHooks* before = rtc::GetLaunchHooks();
-  rtc::SetLaunchHooks(&kNote);
+  const ScopedPart kernels(GpuInterface().kernels, &kNote);
   std::set<const rtc::Kernel*> seen;
   int number = 0, turn = 0;
   auto look = [&](const std::string& title) {
@@ -338,7 +339,6 @@ TEST(KernelCode, NoArraysInLocalMemory) {
   }
   LaunchSteps();
   look("LSTM float16");
-  rtc::SetLaunchHooks(before);
   EXPECT_GT(seen.size(), all ? 150u : 10u);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "gpu_language.h"
 #include "mxnet/error.h"
 #include "rtc/kernel.h"
@@ -108,11 +109,11 @@ const rtc::LaunchHooks kNote = {Note, ReadNothing}, kRun = {Run, Read};
 
 bool EmulatorAvailable() { return std::system("c++ --version > /dev/null 2>&1") == 0; }
 
-EmulatedDevice::EmulatedDevice(Mode mode) : before_(rtc::GetLaunchHooks()) {
+EmulatedDevice::EmulatedDevice(Mode mode) {
   if (mode == EmulatedDevice::kRun) BuildNoted();
-  rtc::SetLaunchHooks(mode == EmulatedDevice::kRun ? &mxnet::kRun : &kNote);
+  before_ = GpuInterface().kernels.Set(mode == EmulatedDevice::kRun ? &mxnet::kRun : &kNote);
 }
-EmulatedDevice::~EmulatedDevice() { rtc::SetLaunchHooks(static_cast<const rtc::LaunchHooks*>(before_)); }
+EmulatedDevice::~EmulatedDevice() { GpuInterface().kernels.Set(before_); }
 void (*EmulatedDevice::check_text)(const rtc::Kernel&) = nullptr;
 int EmulatedDevice::launches() { return g_launches; }
 

@@ -29,7 +29,7 @@ class EmulatedDevice {
   static int launches();  // run since the process started
 
  private:
-  const void* before_;
+  const rtc::LaunchHooks* before_;
 };
 
 }  // namespace mxnet

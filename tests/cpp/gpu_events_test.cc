@@ -6,15 +6,18 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
+#include "base/device_interface.h"
 #include "engine/gpu_work.h"
 #include "engine/var.h"
 #include "fake_device.h"
 #include "fake_streams.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
+#include "scoped_part.h"
 #include "storage/pool.h"
 
 namespace mxnet {
@@ -23,17 +26,16 @@ namespace {
 class DeviceEvents : public testing::Test {
  protected:
   void SetUp() override {
-    before_ = engine::GetStreamHooks();
-    engine::SetStreamHooks(&kFakeStreams);
+    streams_.emplace(GpuInterface().streams, &kFakeStreams);
     FakeStream::fault = false;
   }
   void TearDown() override {
     engine_.reset();
     EXPECT_EQ(FakeStream::events, 0) << "events never came back";
-    engine::SetStreamHooks(before_);
+    streams_.reset();
   }
   void Make(const char* type) { engine_.reset(Engine::Create(type)); }
-  const engine::StreamHooks* before_ = nullptr;
+  std::optional<ScopedPart<StreamHooks>> streams_;
   std::unique_ptr<Engine> engine_;
 };
 

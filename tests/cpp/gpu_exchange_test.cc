@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "engine/gpu_work.h"
-#include "engine/stream.h"
 #include "fake_device.h"
 #include "fake_streams.h"
 #include "mxnet/error.h"
@@ -35,8 +35,8 @@ FakeStream* Resolve(void* stream) {
 std::vector<std::pair<int, int64_t>> g_foreign_waits;  // device and stream
 std::atomic<bool> g_fails{false};
 
-engine::StreamHooks Hooks() {
-  engine::StreamHooks hooks = kFakeStreams;
+StreamHooks Hooks() {
+  StreamHooks hooks = kFakeStreams;
   hooks.record_on = [](int, void* stream) {
     if (g_fails) throw Error("[engine] recording an event failed: fake refusal");
     return kFakeStreams.record(Resolve(stream));
@@ -47,16 +47,13 @@ engine::StreamHooks Hooks() {
   };
   return hooks;
 }
-const engine::StreamHooks* const kHooks = new engine::StreamHooks(Hooks());
+const StreamHooks* const kHooks = new StreamHooks(Hooks());
 
 class DeviceExchange : public testing::Test {
  protected:
   static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
-    engine::SetStreamHooks(kHooks);
-    storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-      static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 20));
-      return *keep;
-    });
+    GpuInterface().streams.Set(kHooks);
+    FakeGpuMemory<size_t{1} << 20>();
   }
   void SetUp() override {
     g_foreign_waits.clear();

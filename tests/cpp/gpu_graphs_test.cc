@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <set>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 #include "executor/plan/cuda_graphs.h"
 #include "executor/plan/plan.h"
 #include "fake_device.h"
@@ -14,7 +15,7 @@
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "operator/nn/rnn/rnn.h"
-#include "rtc/capture.h"
+#include "scoped_part.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -69,8 +70,7 @@ const CaptureHooks kCapture = {
 class DeviceGraphsTest : public testing::Test {
  protected:
   void SetUp() override {
-    before_ = GetCaptureHooks();
-    SetCaptureHooks(&kCapture);
+    graphs_.emplace(GpuInterface().graphs, &kCapture);
     g_ran.clear();
     g_printed.clear();
     g_captures = g_replays = g_refuse = 0;
@@ -81,14 +81,14 @@ class DeviceGraphsTest : public testing::Test {
                              "MXNET_CUDA_GRAPHS_DBG_FILE_FLAGS"})
       Env::Set(name, "");
     EXPECT_TRUE(g_live.empty()) << "graphs that nobody destroyed";
-    SetCaptureHooks(before_);
+    graphs_.reset();
   }
   /* Nodes put their number on the stream; those of `waits` wait for the host. */
   DeviceGraphs::Work Nodes(std::set<int> waits = {}, const void* address = nullptr, int throwing = -1) {
     DeviceGraphs::Work w;
-    w.run = [=](int t) {
+    w.run = [=](int t, const RunContext& run) {
       const bool capturing = g_taking != nullptr;
-      EXPECT_EQ(rtc::CaptureState::Local().capturing, capturing);
+      EXPECT_EQ(run.capturing(), capturing);
       if (waits.count(t)) {
         EXPECT_FALSE(capturing) << "node " << t << " was known to wait";
         g_ran.push_back(t);
@@ -107,7 +107,7 @@ class DeviceGraphsTest : public testing::Test {
     for (int i = 0; i < n; ++i) v.push_back(i);
     return v;
   }
-  const CaptureHooks* before_ = nullptr;
+  std::optional<ScopedPart<CaptureHooks>> graphs_;
 };
 
 TEST_F(DeviceGraphsTest, OneLaunchPerReplay) {
@@ -179,7 +179,6 @@ TEST_F(DeviceGraphsTest, RefusedCapturesRunAsBefore) {
   failing.Run(0, 3, Nodes());
   EXPECT_THROW(failing.Run(0, 3, Nodes({}, nullptr, 1)), Error);  // of the node: told to the caller, and the stream is free again
   EXPECT_EQ(g_taking, nullptr);
-  EXPECT_FALSE(rtc::CaptureState::Local().capturing);
   for (int i = 0; i < 4; ++i) {
     g_ran.clear();
     failing.Run(0, 3, Nodes());
@@ -193,7 +192,7 @@ TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
   DeviceGraphs graphs(2, 0, false);
   const auto node = [](int t) { return 10 * t + Env::Get().enforce_determinism; };
   DeviceGraphs::Work work = Nodes();
-  work.run = [&](int t) {
+  work.run = [&](int t, const RunContext&) {
     (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
     return true;
   };
@@ -216,7 +215,7 @@ TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
   // changed while a capture is under way: the graph is of neither value
   DeviceGraphs changing(2, 0, false);
   const char* next = nullptr;
-  work.run = [&](int t) {
+  work.run = [&](int t, const RunContext&) {
     (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
     if (g_taking && next) Env::Set("MXNET_ENFORCE_DETERMINISM", next);
     return true;
@@ -276,8 +275,8 @@ TEST_F(DeviceGraphsTest, ReportsAndTheirLimit) {
 }
 
 // ---- whole plans, kernels on the emulator
-const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
-                                      [](void*) {}};
+const StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
+                              [](void*) {}};
 
 void LaunchOrTakeDown(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext& run) {
   if (!g_taking) return g_emulator->launch(kernel, shape, args, bytes, run);
@@ -312,24 +311,24 @@ class PlanGraphs : public DeviceGraphsTest {
     DeviceGraphsTest::SetUp();
     if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
     static const bool once = [] {
-      engine::SetStreamHooks(&kStreams);  // stays: workers give their streams back when the process ends
-      return storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-        static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));
-        return *keep;
-      });
+      GpuInterface().streams.Set(&kStreams);  // stays: workers give their streams back when the process ends
+      return FakeGpuMemory<size_t{1} << 30>();
     }();
     ASSERT_TRUE(once);
     device_.reset(new EmulatedDevice);
-    g_emulator = rtc::GetLaunchHooks();
-    rtc::SetLaunchHooks(&kTakeDown);
-    g_products = gpu_library::GetGemmLibrary();
-    gpu_library::SetGemmLibrary(&kCapturedGemms);
+    kernels_.emplace(GpuInterface().kernels, &kTakeDown);
+    g_emulator = kernels_->before();
+    gemm_.emplace(GpuInterface().gemm, &kCapturedGemms);
+    g_products = gemm_->before();
+    gpu_library::ForgetGemms();
     g_computed.clear();
     Env::Set("MXNET_ENABLE_CUDA_GRAPHS", "1");
   }
   void TearDown() override {
     Engine::Get()->WaitForAll();
-    if (device_) rtc::SetLaunchHooks(g_emulator), gpu_library::SetGemmLibrary(g_products);
+    gemm_.reset();
+    gpu_library::ForgetGemms();
+    kernels_.reset();
     device_.reset();
     DeviceGraphsTest::TearDown();
   }
@@ -373,6 +372,8 @@ class PlanGraphs : public DeviceGraphsTest {
     return {p, p + a.shape().Size()};
   }
   std::unique_ptr<EmulatedDevice> device_;
+  std::optional<ScopedPart<rtc::LaunchHooks>> kernels_;
+  std::optional<ScopedPart<gpu_library::GemmLibrary>> gemm_;
   FakeGemmLibrary products_;  // before SetUp puts another one in front of it
 };
 

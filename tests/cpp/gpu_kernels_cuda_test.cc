@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "mxnet/op.h"
@@ -22,6 +24,7 @@
 #include "rtc/cache.h"
 #include "rtc/compile.h"
 #include "rtc/module.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -281,8 +284,7 @@ void RunOp(const std::string& name, const std::vector<Shape>& shapes, int dtype,
 }
 
 TEST(NvrtcKernels, OperatorsWithTextsOfTheirOwn) {
-  const rtc::LaunchHooks* before = rtc::GetLaunchHooks();
-  rtc::SetLaunchHooks(&kCompileOnly);
+  std::optional<ScopedPart<rtc::LaunchHooks>> kernels(std::in_place, GpuInterface().kernels, &kCompileOnly);
   for (int dtype : {kFloat32, kFloat16, kFloat64}) {
     const std::string name = DTypeName(dtype);
     RunOp("_full", {}, dtype, {{"shape", "(3, 5)"}, {"value", "2.5"}, {"dtype", name}});
@@ -327,7 +329,7 @@ TEST(NvrtcKernels, OperatorsWithTextsOfTheirOwn) {
   RunOp("argsort", {{2100}}, kFloat64, {});
   RunOp("_ravel_multi_index", {{3, 7}}, kInt64, {{"shape", "(-1, 5, 4)"}});
   RunOp("_unravel_index", {{3, 7}}, kInt64, {{"shape", "(9, 5, 4)"}});
-  rtc::SetLaunchHooks(before);
+  kernels.reset();
   for (const char* name :
        {"radix_scatter", "order_line", "order_results", "scan_tiles", "add_rows", "put_rows", "take_rows", "pad_backward", "histogram"})
     EXPECT_EQ(g_seen.count(name), 1u) << name;

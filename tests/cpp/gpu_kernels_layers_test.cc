@@ -130,7 +130,7 @@ TEST_F(LayerKernels, GroupsAndInstances) {
 
 TEST_F(LayerKernels, BatchNorm) {
   for (int dtype : kReal) {
-    const int param = dtype == kFloat16 || dtype == kBfloat16 ? int{kFloat32} : dtype;
+    const int param = IsHalf(dtype) ? int{kFloat32} : dtype;
     const Shape c{5};
     for (const char* global : {"0", "1"})
       for (const char* fixed : {"0", "1"}) {
@@ -210,7 +210,7 @@ TEST_F(LayerKernels, BatchNormSumAndRelu) {
   const std::string name = "_fused_batch_norm_add_relu";
   for (int dtype : kReal)
     for (const Shape& shape : {Shape{3, 6, 4, 4}, Shape{2, 5, 3, 7}, Shape{20, 72}, Shape{300, 3}, Shape{2, 16, 9}}) {
-      const int param = dtype == kFloat16 || dtype == kBfloat16 ? int{kFloat32} : dtype;
+      const int param = IsHalf(dtype) ? int{kFloat32} : dtype;
       const Shape c{shape[1]};
       for (uint32_t last : {0u, 1u}) {
         if (last && shape.ndim() < 3) continue;

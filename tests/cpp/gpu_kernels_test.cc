@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"
 #include "mxnet/graph.h"
@@ -24,6 +25,7 @@
 #include "rtc/cache.h"
 #include "rtc/kernel.h"
 #include "rtc/prelude.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -73,8 +75,7 @@ TEST(Rtc, CacheKeepsWhatWasWrittenAndRefusesDamage) {
 }
 
 TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
-  const rtc::LaunchHooks* before = rtc::GetLaunchHooks();
-  rtc::SetLaunchHooks(nullptr);
+  const ScopedPart<rtc::LaunchHooks> kernels(GpuInterface().kernels, nullptr);
   RunContext run;
   run.ctx = Context::GPU(0);
   rtc::Arguments args;
@@ -84,7 +85,6 @@ TEST(Rtc, LaunchWithoutDeviceIsAClearError) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("no GPU support"), std::string::npos) << e.what();
   }
-  rtc::SetLaunchHooks(before);
 }
 
 // What the CPU can and a GPU cannot: an operator that is not in this list needs a kernel for both.

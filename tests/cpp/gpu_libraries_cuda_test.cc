@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "base/dtype.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/convolution.h"
@@ -16,9 +17,9 @@ namespace {
 using gpu_library::ConvProblem;
 
 TEST(CudaLibraries, AreSet) {
-  EXPECT_NE(gpu_library::GetGemmLibrary(), nullptr);
-  EXPECT_NE(gpu_library::GetEngineLibrary(), nullptr);
-  EXPECT_NE(gpu_library::GetAttentionLibrary(), nullptr);
+  EXPECT_NE(GpuInterface().gemm.get(), nullptr);
+  EXPECT_NE(GpuInterface().convolution.get(), nullptr);
+  EXPECT_NE(GpuInterface().attention.get(), nullptr);
 }
 
 // cuDNN knows a GPU that is told in numbers, and its engines check the graph against it when they

@@ -2,12 +2,14 @@
  * here, and what operators make of it. */
 #include <thread>
 
+#include "base/device_interface.h"
 #include "fake_gemm_library.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"
 #include "mxnet/env.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/recent.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -262,15 +264,13 @@ TEST(GemmChoice, ReductionSchemesKeepPrecisionAndOrder) {
 }
 
 TEST(GemmChoice, WithoutALibraryIsAClearError) {
-  const gpu_library::GemmLibrary* before = gpu_library::GetGemmLibrary();
-  gpu_library::SetGemmLibrary(nullptr);
+  const ScopedPart<gpu_library::GemmLibrary> gemm(GpuInterface().gemm, nullptr);
   try {
     RunKernel({"dot", {{3, 5}, {5, 4}}, {kFloat32}, {}}, DeviceType::kGPU);
     ADD_FAILURE() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("no matrix library"), std::string::npos) << e.what();
   }
-  gpu_library::SetGemmLibrary(before);
 }
 
 TEST(BoundedCache, DropsTheLongestUnused) {

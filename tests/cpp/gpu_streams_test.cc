@@ -3,11 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/device_interface.h"
 #include "engine/stream_order.h"
 #include "fake_engine_library.h"
 #include "fake_gemm_library.h"
 #include "gpu_cases.h"
 #include "gpu_emulator.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace {
@@ -18,16 +20,17 @@ void Fail(void* later, void*) {
   if (later == reinterpret_cast<void*>(1)) throw Error("no order");
 }
 
+/* Streams of which the order alone is asked. */
 class Ordered {
  public:
-  explicit Ordered(engine::StreamOrder order) : before_(engine::GetStreamOrder()) {
+  explicit Ordered(void (*order)(void* later, void* earlier)) {
     g_orders.clear();
-    engine::SetStreamOrder(order);
+    hooks_.order = order;
   }
-  ~Ordered() { engine::SetStreamOrder(before_); }
 
  private:
-  engine::StreamOrder before_;
+  StreamHooks hooks_ = {};
+  const ScopedPart<StreamHooks> part_{GpuInterface().streams, &hooks_};
 };
 
 void* const kMain = reinterpret_cast<void*>(1);

@@ -6,12 +6,14 @@
 #include <mutex>
 #include <numeric>
 
+#include "base/device_interface.h"
 #include "fake_device.h"
 #include "fake_streams.h"
 #include "kvstore/nccl.h"
 #include "mxnet/error.h"
 #include "mxnet/kvstore.h"
 #include "ndarray/run.h"
+#include "scoped_part.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -66,18 +68,16 @@ const nccl::Library kFake = {[] {
 class NcclStore : public testing::Test {
  protected:
   static void SetUpTestSuite() {  // stays: workers give their streams back when the process ends
-    engine::SetStreamHooks(&kFakeStreams);
-    storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-      static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 24));
-      return *keep;
-    });
-    DeviceCopy::Get().copy = [](void* dst, Context, const void* src, Context, size_t bytes, void* stream) {
+    GpuInterface().streams.Set(&kFakeStreams);
+    FakeGpuMemory<size_t{1} << 24>();
+    static const CopyHooks kCopies = {[](void* dst, Context, const void* src, Context, size_t bytes, void* stream) {
       if (stream == nullptr)
         std::memcpy(dst, src, bytes);
       else
         static_cast<FakeStream*>(stream)->Put([=] { std::memcpy(dst, src, bytes); });
-    };
-    nccl::SetLibrary(kFake);
+    }};
+    GpuInterface().copies.Set(&kCopies);
+    GpuInterface().collectives.Set(&kFake);
   }
   void SetUp() override {
     g_missing.clear();
@@ -243,9 +243,8 @@ TEST_F(NcclStore, SaysWhatIsMissing) {
   EXPECT_NE(why().find("[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: libnccl.so.2 cannot be loaded; accepted: device"),
             std::string::npos)
       << why();
-  const nccl::Library before = nccl::SetLibrary({});
+  const ScopedPart<nccl::Library> none(GpuInterface().collectives, nullptr);
   EXPECT_NE(why().find("this build has no CUDA; accepted: device"), std::string::npos) << why();
-  nccl::SetLibrary(before);
   EXPECT_THROW(kv->SetGradientCompression({{"type", "2bit"}}), Error);
 }
 

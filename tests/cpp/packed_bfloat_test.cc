@@ -14,6 +14,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/half.h"
 #include "base/omp.h"
+#include "operator/nn/common/epilogue.h"
 
 namespace mxnet {
 namespace nn {

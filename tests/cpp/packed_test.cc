@@ -13,6 +13,7 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/nn/common/epilogue.h"
 
 namespace mxnet {
 namespace nn {

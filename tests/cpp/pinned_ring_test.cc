@@ -13,12 +13,13 @@
 #include <random>
 #include <thread>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 #include "fake_device.h"
 #include "fake_streams.h"
 #include "mxnet/error.h"
 #include "mxnet/ndarray.h"
 #include "ndarray/run.h"
+#include "scoped_part.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -56,7 +57,7 @@ struct Copies {
   }
 };
 
-engine::StreamHooks g_hooks;  // kFakeStreams with a `record` that fails when told
+StreamHooks g_hooks;  // kFakeStreams with a `record` that fails when told
 std::atomic<int> g_records{0}, g_record_fails_at{-1};
 
 FakeDevice* PinnedDevice() {
@@ -72,14 +73,13 @@ class PinnedRings : public testing::Test {
       if (g_records++ == g_record_fails_at) throw Error("[engine] recording an event failed: fake refusal");
       return kFakeStreams.record(stream);
     };
-    engine::SetStreamHooks(&g_hooks);
-    DeviceCopy::Get().copy = Copies::Copy;
-    storage::RegisterBackend(DeviceType::kCPUPinned,
-                             [](int) { return std::shared_ptr<StorageBackend>(PinnedDevice(), [](StorageBackend*) {}); });
-    storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-      static auto* const keep = new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));
-      return *keep;
-    });
+    GpuInterface().streams.Set(&g_hooks);
+    static const CopyHooks kCopies = {Copies::Copy};
+    GpuInterface().copies.Set(&kCopies);
+    static const storage::MemoryHooks kPinned = {
+        [](int) { return std::shared_ptr<StorageBackend>(PinnedDevice(), [](StorageBackend*) {}); }};
+    DeviceInterfaceOf(DeviceType::kCPUPinned).memory.Set(&kPinned);
+    FakeGpuMemory<size_t{1} << 30>();
   }
   void SetUp() override {
     Copies::fail_at = g_record_fails_at = -1;
@@ -294,13 +294,14 @@ TEST_F(PinnedRings, AnEmptiedCacheHoldsNoIdleChunks) {
 TEST_F(PinnedRings, WhichCopiesGoThroughARing) {
   FakeStream stream(FakeStream::kLazy);
   std::vector<char> host = Bytes(PinnedRing::kDirectBytes + 1, 10), device(host.size());
-  const auto chunks = [&](Context host_ctx, size_t bytes, const engine::StreamHooks* hooks) {
+  const auto chunks = [&](Context host_ctx, size_t bytes, const StreamHooks* hooks) {
     size_t made = 0;
     std::thread([&] {
-      engine::SetStreamHooks(hooks);
-      CopyWithDevice(device.data(), Context::GPU(0), host.data(), host_ctx, bytes, &stream);
-      CopyWithDevice(host.data(), host_ctx, device.data(), Context::GPU(0), bytes, &stream);
-      engine::SetStreamHooks(&g_hooks);
+      {
+        const ScopedPart streams(GpuInterface().streams, hooks);
+        CopyWithDevice(device.data(), Context::GPU(0), host.data(), host_ctx, bytes, &stream);
+        CopyWithDevice(host.data(), host_ctx, device.data(), Context::GPU(0), bytes, &stream);
+      }
       made = PinnedRing::OfThread()->chunks();
     }).join();
     g_hooks.synchronize(&stream);
@@ -311,7 +312,7 @@ TEST_F(PinnedRings, WhichCopiesGoThroughARing) {
   EXPECT_EQ(chunks(Context::CPUPinned(), host.size(), &g_hooks), 0u);
   EXPECT_EQ(chunks(Context::GPU(1), host.size(), &g_hooks), 0u);
   EXPECT_EQ(chunks(Context::CPU(), host.size() - 1, &g_hooks), 0u);
-  engine::StreamHooks without = g_hooks;
+  StreamHooks without = g_hooks;
   without.record = nullptr;
   EXPECT_EQ(chunks(Context::CPU(), host.size(), &without), 0u) << "without events";
   EXPECT_EQ(FakeStream::events, 0);

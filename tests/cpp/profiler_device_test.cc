@@ -2,12 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 
+#include "base/device_interface.h"
 #include "engine/gpu_streams.h"
-#include "engine/stream.h"
 #include "mxnet/engine.h"
 #include "mxnet/error.h"
 #include "profiler/gpu_spans.h"
+#include "scoped_part.h"
 
 namespace mxnet {
 namespace profiler {
@@ -60,8 +62,7 @@ class DeviceSpans : public testing::Test {
     };
     hooks_.release = Release;
     hooks_.elapsed = Elapsed;
-    before_ = engine::GetStreamHooks();
-    engine::SetStreamHooks(&hooks_);
+    streams_.emplace(GpuInterface().streams, &hooks_);
     run_.ctx = Context::GPU(0);
     run_.stream = &line_;
     g_clock = 1000000;
@@ -70,7 +71,7 @@ class DeviceSpans : public testing::Test {
   }
   ~DeviceSpans() override {
     ForgetDeviceSpans();
-    engine::SetStreamHooks(before_);
+    streams_.reset();
   }
   /* The device comes to the next event after so many nanoseconds. */
   void Go(int64_t after) {
@@ -87,8 +88,8 @@ class DeviceSpans : public testing::Test {
     return e;
   }
 
-  engine::StreamHooks hooks_ = {};
-  const engine::StreamHooks* before_;
+  StreamHooks hooks_ = {};
+  std::optional<ScopedPart<StreamHooks>> streams_;
   FakeLine line_;
   RunContext run_;
 };

@@ -1,6 +1,6 @@
 // SmallMGemm against a plain sum, for every instruction set that the machine has, whole and in
 // parts.
-#include "operator/nn/dense/small_m_gemm.h"
+#include "operator/nn/cpu_gemm/small_m_gemm.h"
 
 #include <gtest/gtest.h>
 

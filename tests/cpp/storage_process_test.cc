@@ -225,8 +225,7 @@ TEST(StorageChild, DISABLED_PrintRounding) {
 
 // GPU variables need no GPU: a device of 100,000,000 bytes takes its place.
 TEST(StorageChild, DISABLED_PrintGpuRounding) {
-  storage::RegisterBackend(DeviceType::kGPU,
-                           [](int) -> std::shared_ptr<StorageBackend> { return std::make_shared<FakeDevice>(100000000); });
+  FakeGpuMemory<100000000>();
   PrintRounding(Context::GPU());
 }
 

@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "executor/callers.h"
+#include "executor/plan/callers.h"
 #include "graph_helpers.h"
 #include "mxnet/engine.h"
 #include "mxnet/executor.h"

@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
 
-#include "engine/stream.h"
+#include "base/device_interface.h"
 #include "fake_device.h"
 #include "mxnet/error.h"
+#include "scoped_part.h"
 #include "storage/backend_registry.h"
 
 namespace mxnet {
@@ -48,24 +50,17 @@ void Launch(void*, const std::string&, const rtc::LaunchShape& shape, void** arg
 }
 const rtc::ModuleHooks kHooks = {Compile, Load, Function, Launch};
 
-const engine::StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
-                                      [](void*) {}};
+const StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
+                              [](void*) {}};
 
 class UserModule : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    engine::SetStreamHooks(&kStreams);  // stays: workers give their streams back when the process ends
-    storage::RegisterBackend(DeviceType::kGPU, [](int) -> std::shared_ptr<StorageBackend> {
-      static auto* const keep =
-          new std::shared_ptr<StorageBackend>(std::make_shared<FakeDevice>(size_t{1} << 30));  // pools outlive the tests
-      return *keep;
-    });
+    GpuInterface().streams.Set(&kStreams);  // stays: workers give their streams back when the process ends
+    FakeGpuMemory<size_t{1} << 30>();
   }
-  void SetUp() override {
-    before_ = rtc::GetModuleHooks();
-    rtc::SetModuleHooks(&kHooks);
-  }
-  void TearDown() override { rtc::SetModuleHooks(before_); }
+  void SetUp() override { modules_.emplace(GpuInterface().user_modules, &kHooks); }
+  void TearDown() override { modules_.reset(); }
 
   static NDArray Filled(float value, int dev = 1) {
     NDArray a({4}, Context::GPU(dev), kFloat32);
@@ -81,7 +76,7 @@ class UserModule : public testing::Test {
     s.shared_bytes = 64;
     return s;
   }
-  const rtc::ModuleHooks* before_ = nullptr;
+  std::optional<ScopedPart<rtc::ModuleHooks>> modules_;
 };
 
 template <typename F>
@@ -161,7 +156,7 @@ TEST_F(UserModule, WhatIsRefused) {
   bad = Shape();
   bad.block[0] = bad.block[1] = 64;
   EXPECT_NE(launch(&x, bad, Error::Kind::kValue).find("1024"), std::string::npos);
-  rtc::SetModuleHooks(nullptr);
+  const ScopedPart<rtc::ModuleHooks> no_hooks(GpuInterface().user_modules, nullptr);
   EXPECT_NE(Refusal([&] { make("text"); }, Error::Kind::kGeneric).find("without GPU support"), std::string::npos);
   Engine::Get()->WaitForAll();
   EXPECT_EQ(static_cast<float*>(y.data().dptr)[0], 1) << "something was launched";

@@ -4,16 +4,15 @@
 #include <atomic>
 #include <cstdio>
 
+#include "base/device_interface.h"
 #include "engine/gpu_streams.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
 #include "mxnet/op.h"
-#include "rtc/capture.h"
 
 namespace mxnet {
 namespace {
 
-std::atomic<const CaptureHooks*> g_hooks{nullptr};
 std::atomic<uint64_t> g_graphs{0};
 std::atomic<int64_t> g_logged{0};
 
@@ -25,31 +24,14 @@ void Log(const std::string& text) {
   std::fprintf(stderr, "[cuda graphs] %s\n", text.c_str());
 }
 
-struct Capturing {
-  explicit Capturing(const DeviceGraphs::Work& work) {
-    rtc::CaptureState& state = rtc::CaptureState::Local();
-    state.capturing = true;
-    state.draws = work.draws;
-    state.draws_begin = work.random ? work.random->Take(0) : 0;
-  }
-  ~Capturing() {
-    rtc::CaptureState& state = rtc::CaptureState::Local();
-    state.capturing = false;
-    state.draws = nullptr;
-  }
-};
-
 }  // namespace
-
-const CaptureHooks* GetCaptureHooks() { return g_hooks.load(std::memory_order_acquire); }
-void SetCaptureHooks(const CaptureHooks* hooks) { g_hooks.store(hooks, std::memory_order_release); }
 
 std::string GraphFileName(const std::string& prefix, int dev_id, bool is_train, uint64_t id) {
   return prefix + "-dev" + std::to_string(dev_id) + (is_train ? "-trn." : "-inf.") + std::to_string(id) + ".dot";
 }
 
 DeviceGraphs::~DeviceGraphs() {
-  const CaptureHooks* hooks = GetCaptureHooks();
+  const CaptureHooks* hooks = GpuInterface().graphs.get();
   if (!hooks) return;
   for (auto& s : segments_)
     for (auto& g : s.second.graphs) hooks->destroy(g.graph);
@@ -63,7 +45,7 @@ void DeviceGraphs::Run(int begin, int end, const Work& work) {
     // asked before anything of the segment runs: a run may find more nodes that cannot be captured
     while (stop < end && capturable_[stop]) ++stop;
     if (stop == t) {
-      work.run(t);
+      RunDirectly(t, t + 1, work);
       ++t;
       continue;
     }
@@ -73,15 +55,18 @@ void DeviceGraphs::Run(int begin, int end, const Work& work) {
 }
 
 void DeviceGraphs::RunDirectly(int begin, int end, const Work& work) {
+  CaptureState watched;  // nothing is captured, but what nodes do is noted
+  RunContext run = work.context;
+  run.capture = &watched;
   for (int t = begin; t < end; ++t) {
-    if (work.run(t) || !capturable_[t]) continue;
+    if (work.run(t, run) || !capturable_[t]) continue;
     capturable_[t] = 0;
     Log(Where() + work.name(t) + " waits for results or draws random numbers on the host; it runs outside of graphs");
   }
 }
 
 void* DeviceGraphs::Capture(int begin, int end, const Work& work, uint64_t* counters) {
-  const CaptureHooks* hooks = GetCaptureHooks();
+  const CaptureHooks* hooks = GpuInterface().graphs.get();
   struct Restore {  // nothing has been drawn yet: the launch does
     RandomState* random;
     RandomState before;
@@ -93,21 +78,24 @@ void* DeviceGraphs::Capture(int begin, int end, const Work& work, uint64_t* coun
   int at = -1;  // the node that refuses; -1: nobody knows
   try {
     const engine::StreamCaptureScope taking_down;
-    hooks->begin(work.stream);
-    {
-      const Capturing scope(work);
-      for (int t = begin; t < end && at < 0; ++t) {
-        try {
-          if (!work.run(t)) at = t;
-        } catch (const std::exception& e) {
-          at = t;
-          why = e.what();
-        }
+    hooks->begin(work.context.stream);
+    CaptureState capture;
+    capture.capturing = true;
+    capture.draws = work.draws;
+    capture.draws_begin = work.random ? work.random->Take(0) : 0;
+    RunContext run = work.context;
+    run.capture = &capture;
+    for (int t = begin; t < end && at < 0; ++t) {
+      try {
+        if (!work.run(t, run)) at = t;
+      } catch (const std::exception& e) {
+        at = t;
+        why = e.what();
       }
     }
     if (work.random) *counters = work.random->Take(0) - restore.before.Take(0);
-    if (at < 0) return hooks->finish(work.stream);
-    hooks->abandon(work.stream);
+    if (at < 0) return hooks->finish(work.context.stream);
+    hooks->abandon(work.context.stream);
   } catch (const Error& e) {
     why = e.what();
   }
@@ -125,7 +113,7 @@ void DeviceGraphs::Launch(const Graph& graph, const Work& work) {
     const uint64_t seed = work.random->seed();
     work.begin_draws(seed, work.random->Take(graph.counters));
   }
-  GetCaptureHooks()->launch(graph.graph, work.stream);
+  GpuInterface().graphs->launch(graph.graph, work.context.stream);
 }
 
 bool DeviceGraphs::TakeRestless() {
@@ -137,7 +125,7 @@ bool DeviceGraphs::TakeRestless() {
 }
 
 void DeviceGraphs::RunSegment(int begin, int end, const Work& work) {
-  const CaptureHooks* hooks = GetCaptureHooks();
+  const CaptureHooks* hooks = GpuInterface().graphs.get();
   Segment& segment = segments_[{begin, end}];
   Key key;
   work.addresses(begin, end, &key);

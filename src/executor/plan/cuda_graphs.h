@@ -14,11 +14,14 @@
 #include <utility>
 #include <vector>
 
+#include "mxnet/run_context.h"
+
 namespace mxnet {
 
 class RandomState;
 
-/* All throw Error on a device's refusal, but for abandon and destroy. */
+/* A part of the GPU's interface (base/device_interface.h). All throw Error on a device's refusal, but
+ * for abandon and destroy. */
 struct CaptureHooks {
   void (*begin)(void* stream);    // from here on, the stream takes down what this thread pushes
   void* (*finish)(void* stream);  // what was taken down, ready for launches; capturing has ended also when it throws
@@ -28,8 +31,6 @@ struct CaptureHooks {
   size_t (*nodes)(void* graph);                                    // kernels, copies, fills
   void (*print)(void* graph, const std::string& path, int flags);  // a .dot file; flags -1: everything
 };
-const CaptureHooks* GetCaptureHooks();
-void SetCaptureHooks(const CaptureHooks* hooks);  // `hooks` must stay valid; null: none
 
 /* PREFIX-devN-trn.ID.dot or PREFIX-devN-inf.ID.dot */
 std::string GraphFileName(const std::string& prefix, int dev_id, bool is_train, uint64_t id);
@@ -39,8 +40,9 @@ class DeviceGraphs {
  public:
   using Key = std::vector<const void*>;
   struct Work {
-    void* stream = nullptr;
-    std::function<bool(int node)> run;                            // puts a node on the stream; false: it did what a graph cannot repeat
+    RunContext context;
+    /* Puts a node on the stream; false: it did what a graph cannot repeat, as run.capture tells. */
+    std::function<bool(int node, const RunContext& run)> run;
     std::function<void(int begin, int end, Key* key)> addresses;  // what nodes [begin, end) read and write
     std::function<std::string(int node)> name;
     /* With nodes that draw random numbers: where those come from, and what says to the graphs'

@@ -6,6 +6,7 @@
 
 #include "base/collective_launch.h"
 #include "base/cuda_error.h"
+#include "base/device_interface.h"
 #include "executor/plan/cuda_graphs.h"
 #include "mxnet/error.h"
 
@@ -64,7 +65,7 @@ void Print(void* graph, const std::string& path, int flags) {
 }
 
 const CaptureHooks kCudaCapture = {Begin, Finish, Abandon, Launch, Destroy, Nodes, Print};
-const bool registered = (SetCaptureHooks(&kCudaCapture), true);
+[[maybe_unused]] const bool registered = GpuInterface().graphs.Register(&kCudaCapture);
 
 }  // namespace
 }  // namespace mxnet

@@ -1,5 +1,5 @@
 /*
- * The compiled graph and its instances; Executor and CachedOp are doors to these.
+ * The compiled graph and its instances; Executor and CachedOp are entry points to these.
  *
  * A Plan is immutable. What it reads and writes from outside is numbered as slots:
  * [inputs][outputs][head gradients][gradients]. A PlanInstance owns an arena and the operators'
@@ -17,27 +17,13 @@
 #include <vector>
 
 #include "executor/passes/core/passes.h"
+#include "executor/passes/core/plan_request.h"
 #include "executor/plan/plan_memory.h"
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
 
 namespace mxnet {
-
-/* What to compile. */
-struct PlanRequest {
-  Symbol symbol;
-  Context ctx;
-  ShapeVector shapes;  // of the inputs, in ListInputs(kAll) order
-  std::vector<int> dtypes;
-  bool is_train = false;
-  std::vector<OpReq> grad_req;  // by input; empty or all kNull: no backward pass
-  bool every_result = false;    // a monitor wants to see what every node of the symbol computes: nothing is merged or left out
-  int forward_bulk = -1, backward_bulk = -1;  // nodes per bulk; -1: as the environment says
-  size_t memory_budget = 0;                   // bytes that the arena may have; what does not fit is recomputed. 0: no limit
-  std::vector<char> per_call;  // by input: another array in every call (data, not weights); such arrays are not held between calls
-  bool least_memory = false;   // recompute whatever makes the arena smaller
-};
 
 class Plan {
  public:
@@ -177,8 +163,9 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
  private:
   void Bind(PlanCall* call, RunContext run, bool graphs = false);
   bool UpToDate(int node);
-  void Execute(PlanCall* call, int begin, int end, RunContext run);  // a loop as a whole, when its first node is among them
-  void ExecuteNodes(PlanCall* call, int begin, int end, RunContext run);
+  /* A loop as a whole, when its first node is among them. */
+  void Execute(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
+  void ExecuteNodes(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
   void ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run);
   void NextMicroBatch(const Plan::Loop& loop, int micro_batches);  // may be negative
   void BeginForward(PlanCall* call);
@@ -207,6 +194,7 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   RandomState replay_random_;
   StorageHandle graph_draws_;                  // on a GPU: seed and counter where the random numbers of the next graph begin
   std::unique_ptr<GraphPlaces> graph_places_;  // null until a phase has run as CUDA graphs
+  PlanWorkspace* workspace_ = nullptr;         // of the nodes that run now
   std::unique_ptr<PlanWorkspace> graph_workspace_;
   std::unique_ptr<DeviceGraphs> graphs_;  // null until a phase has run as CUDA graphs; gone before the memory that they know
 };

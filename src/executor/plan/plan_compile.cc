@@ -1,7 +1,7 @@
 // The graph of a plan: gradient, passes, what results are written into, shapes, order.
 #include <algorithm>
 
-#include "executor/monitor_names.h"
+#include "executor/plan/monitor_names.h"
 #include "executor/plan/plan_compiler.h"
 #include "graph/gradient.h"
 #include "operator/graph_operators.h"

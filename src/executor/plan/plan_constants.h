@@ -11,11 +11,11 @@
 #include <unordered_map>
 
 #include "executor/plan/plan.h"
-#include "operator/nn/cpu_gemm/plan_weights.h"
+#include "mxnet/op.h"
 
 namespace mxnet {
 
-class PlanConstants final : public nn::PlanWeights {
+class PlanConstants final : public PlanWeights {
  public:
   /* `base`: where the plan's constants lie, on the CPU. `compute(node)` runs a constant node. */
   PlanConstants(const Plan& plan, char* base, std::function<void(int node)> compute);

@@ -3,29 +3,24 @@
 #include <cstring>
 
 #include "base/borrowed_team.h"
+#include "base/device_interface.h"
 #include "base/float_mode.h"
-#include "executor/callers.h"
-#include "executor/monitor_names.h"
+#include "executor/plan/callers.h"
 #include "executor/plan/cuda_graphs.h"
 #include "executor/plan/graph_places.h"
+#include "executor/plan/monitor_names.h"
 #include "executor/plan/plan.h"
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_workspace.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
 #include "operator/matrix/to_layout.h"
+#include "operator/op_scope.h"
 #include "operator/random/gpu_random.h"
-#include "rtc/capture.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
 namespace {
-
-struct WeightsScope {
-  explicit WeightsScope(nn::PlanWeights* weights) : previous(nn::SetPlanWeights(weights)) {}
-  ~WeightsScope() { nn::SetPlanWeights(previous); }
-  nn::PlanWeights* previous;
-};
 
 void SortUnique(std::vector<Var*>* v) {
   std::sort(v->begin(), v->end());
@@ -38,8 +33,8 @@ void CopyBlob(const TBlob& from, const TBlob& to, RunContext run) {
   const size_t bytes = to.Bytes();
   if (bytes == 0) return;
   if (from.ctx.is_gpu() || to.ctx.is_gpu()) {
-    MXNET_CHECK(DeviceCopy::Get().copy) << "[plan] this build has no GPU support";
-    DeviceCopy::Get().copy(to.dptr, to.ctx, from.dptr, from.ctx, bytes, run.stream);
+    MXNET_CHECK(GpuInterface().copies) << "[plan] this build has no GPU support";
+    GpuInterface().copies->copy(to.dptr, to.ctx, from.dptr, from.ctx, bytes, run.stream);
   } else {
     ConvertLayout(from, to);
   }
@@ -73,7 +68,7 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
     a.in_versions = Span<const uint64_t>(versions_.data() + n.in, n.num_in);
     a.is_train = p.is_train;
     a.state = &states_[t];
-    a.workspace = [](size_t bytes) { return PlanWorkspace::Current().Get(bytes); };
+    a.workspace = [this](size_t bytes) { return workspace_->Get(bytes); };
   }
 }
 
@@ -132,9 +127,11 @@ void PlanInstance::Bind(PlanCall* call, RunContext run, bool graphs) {
     constants_ = Storage::Get()->Alloc(p.constant_bytes, run.ctx);
     folded_.assign(p.blobs.size(), 0);
     for (int b : p.constant_blobs) blobs_[b].dptr = static_cast<char*>(constants_.dptr) + p.blobs[b].offset;
-    if (!run.ctx.is_gpu())
+    if (!run.ctx.is_gpu()) {
       constant_pieces_.reset(
           new PlanConstants(p, static_cast<char*>(constants_.dptr), [this](int node) { (*plan_->nodes[node].kernel)(args_[node]); }));
+      for (KernelArgs& a : args_) a.plan_weights = constant_pieces_.get();
+    }
   }
   if (p.memory.arena_bytes == 0) return;
   ++changes_;
@@ -156,13 +153,13 @@ void PlanInstance::NextMicroBatch(const Plan::Loop& loop, int micro_batches) {
   for (int b : loop.data) versions_[b] = changes_;
 }
 
-void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
+void PlanInstance::Execute(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace) {
   for (int t = begin; t < end;) {
     const int index = plan_->nodes[t].loop;
     if (index < 0) {
       const int first = t;
       while (t < end && plan_->nodes[t].loop < 0) ++t;
-      ExecuteNodes(call, first, t, run);
+      ExecuteNodes(call, first, t, run, workspace);
       continue;
     }
     const Plan::Loop& loop = plan_->loops[index];
@@ -174,7 +171,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
         ~Back() { self->NextMicroBatch(loop, -micro_batches); }
       } back{this, loop, 0};
       for (int turn = 0; turn < loop.micro_batches; ++turn, ++back.micro_batches) {
-        ExecuteNodes(call, loop.begin, loop.end, run);
+        ExecuteNodes(call, loop.begin, loop.end, run, workspace);
         NextMicroBatch(loop, 1);
       }
     }
@@ -182,10 +179,10 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, RunContext run) {
   }
 }
 
-void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext run) {
+void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace) {
   const Plan& p = *plan_;
+  workspace_ = workspace;
   int t = begin;
-  const WeightsScope weights(constant_pieces_.get());
   // A constant node whose kernel throws has no result: the next run tries again and fails again.
   struct Failed {
     PlanInstance* self;
@@ -203,7 +200,7 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, RunContext r
       KernelArgs& a = args_[t];
       a.run = run;
       if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
-      PlanWorkspace::Current().Begin(run);
+      workspace->Begin(run);
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name, run);
       (*p.nodes[t].kernel)(a);
       if (p.nodes[t].constant && constant_pieces_) constant_pieces_->Computed(t);
@@ -221,13 +218,13 @@ void PlanInstance::ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunCon
     graphs_ = std::make_unique<DeviceGraphs>(static_cast<int>(p.nodes.size()), run.ctx.dev_id, p.is_train);
     graph_workspace_ = std::make_unique<PlanWorkspace>(true);
   }
-  const PlanWorkspace::Use workspace(graph_workspace_.get());
+  PlanWorkspace* const workspace = graph_workspace_.get();
   // Constants are computed first; in their places they then have nothing to do, and segments need
   // not end there.
   for (int t = begin; t < end; ++t)
-    if (p.nodes[t].constant) ExecuteNodes(call, t, t + 1, run);
+    if (p.nodes[t].constant) ExecuteNodes(call, t, t + 1, run, workspace);
   DeviceGraphs::Work work;
-  work.stream = run.stream;
+  work.context = run;
   const bool draws = (begin == p.forward.begin ? p.forward : p.backward).whole.random;
   if (draws) {
     if (!graph_draws_.dptr) graph_draws_ = Storage::Get()->Alloc(2 * sizeof(uint64_t), run.ctx);
@@ -236,10 +233,10 @@ void PlanInstance::ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunCon
     work.draws = place;
     work.begin_draws = [run, place](uint64_t seed, uint64_t counter) { BeginDraws(run, place, seed, counter); };
   }
-  work.run = [&](int t) {
-    rtc::CaptureState& capture = rtc::CaptureState::Local();
+  work.run = [&](int t, const RunContext& watched) {
+    const CaptureState& capture = *watched.capture;
     const uint64_t waits = capture.host_waits, replayable = capture.replayable, before = draws ? work.random->Take(0) : 0;
-    ExecuteNodes(call, t, t + 1, run);
+    ExecuteNodes(call, t, t + 1, watched, workspace);
     // Numbers that kernels do not draw by themselves would be the same in every replay.
     const uint64_t drawn = draws ? work.random->Take(0) - before : 0;
     return drawn == capture.replayable - replayable && waits == capture.host_waits;
@@ -307,19 +304,21 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
   const char* name = backward ? "backward" : "forward";
   // While nodes are recorded they run one by one: a graph shows none.
-  const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GetCaptureHooks() && plan_->loops.empty() &&
-                      !(profiler::Active() & profiler::kSymbolic);
+  const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GpuInterface().graphs.get() &&
+                      plan_->loops.empty() && !(profiler::Active() & profiler::kSymbolic);
   auto run_bulk = [call, backward, free_after, name, graphs](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last,
                                                              RunContext run) {
     profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin, &run);
     if (first && !backward) self->BeginForward(call.get());
     // another call may have used the instance since the previous bulk only if the phase is new
     if (first) self->Bind(call.get(), run, graphs);
-    if (graphs)
+    if (graphs) {
       self->ExecuteGraphs(call.get(), bulk, run);
-    else
-      self->Execute(call.get(), bulk.begin, bulk.end, run);
-    if (!graphs) PlanWorkspace::Current().End();
+    } else {
+      PlanWorkspace& workspace = PlanWorkspace::OfThread();
+      self->Execute(call.get(), bulk.begin, bulk.end, run, &workspace);
+      workspace.End();
+    }
     if (last && free_after) {
       storage::FreeOnStream(self->arena_->handle, run);
       self->arena_->handle = StorageHandle();
@@ -371,7 +370,7 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
       [self, call, step](RunContext run) {
         if (step == 0) self->BeginForward(call.get());
         self->Bind(call.get(), run);
-        self->Execute(call.get(), step, step + 1, run);
+        self->Execute(call.get(), step, step + 1, run, &PlanWorkspace::OfThread());
       },
       reads, writes, num_kept, "forward step");
 }
@@ -418,7 +417,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
           };
           for (size_t i = 0; i < inputs_shown; ++i)
             if (self->blobs_[blobs[i]].dptr) copy(i);
-          self->Execute(call.get(), t, t + 1, run);
+          self->Execute(call.get(), t, t + 1, run, &PlanWorkspace::OfThread());
           for (size_t i = inputs_shown; i < blobs.size(); ++i) copy(i);
         },
         reads, writes, num_kept, "monitor");

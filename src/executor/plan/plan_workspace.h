@@ -23,24 +23,11 @@ class PlanWorkspace {
   PlanWorkspace(const PlanWorkspace&) = delete;
   PlanWorkspace& operator=(const PlanWorkspace&) = delete;
 
-  /* The thread's own, or the one that a Use put in its place. */
-  static PlanWorkspace& Current() {
+  /* The calling thread's own, which is its streams' own, too: what runs bulks hands it down. */
+  static PlanWorkspace& OfThread() {
     static thread_local PlanWorkspace workspace;
-    PlanWorkspace* used = Use::Used();
-    return used ? *used : workspace;
+    return workspace;
   }
-  class Use {
-   public:
-    explicit Use(PlanWorkspace* workspace) : before_(Used()) { Used() = workspace; }
-    ~Use() { Used() = before_; }
-    static PlanWorkspace*& Used() {
-      static thread_local PlanWorkspace* used = nullptr;
-      return used;
-    }
-
-   private:
-    PlanWorkspace* before_;
-  };
 
   void Begin(const RunContext& run) {
     if (run.ctx != ctx_) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/device_interface.h"
 #include "base/dtype.h"
 #include "operator/gpu_library/bounded_cache.h"
 
@@ -13,13 +14,12 @@ namespace mxnet {
 namespace gpu_library {
 namespace {
 
-std::atomic<const AttentionLibrary*> g_library{nullptr};
 using Chosen = std::shared_ptr<const EngineConfig>;
 BoundedCache<Chosen>& g_chosen = *new BoundedCache<Chosen>(1024);
 
 Chosen Choose(const AttentionProblem& problem, const Env& env, const RunContext& run) {
-  const AttentionLibrary* library = GetAttentionLibrary();
-  const bool half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
+  const AttentionLibrary* library = GpuInterface().attention.get();
+  const bool half = IsHalf(problem.dtype);
   if (!library || !half || !env.cuda_allow_tensor_core || (problem.backward && env.enforce_determinism)) return nullptr;
   const uint32_t forbidden = env.enforce_determinism ? kNondeterministic : 0u;
   for (EngineConfig& config : library->candidates(problem, env.cudnn_heur_mode, run))
@@ -29,8 +29,6 @@ Chosen Choose(const AttentionProblem& problem, const Env& env, const RunContext&
 
 }  // namespace
 
-const AttentionLibrary* GetAttentionLibrary() { return g_library.load(std::memory_order_acquire); }
-void SetAttentionLibrary(const AttentionLibrary* library) { g_library.store(library, std::memory_order_release); }
 void ForgetAttention() { g_chosen.Clear(); }
 
 void AttentionProblem::LieSeparately() {

@@ -52,6 +52,7 @@ struct AttentionOperands {
   void *sums = nullptr, *query_sums = nullptr;  // workspace: (batch, heads, rows) and (batch, heads, rows, width) in float32
 };
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct AttentionLibrary {
   /* In the order of its heuristics (mode 0: decision tree, 1: neural network). Empty: not
    * supported. */
@@ -62,9 +63,7 @@ struct AttentionLibrary {
   void (*run)(const AttentionProblem& problem, const EngineConfig& config, const AttentionOperands& operands, void* workspace,
               const RunContext& run);
 };
-const AttentionLibrary* GetAttentionLibrary();
-void SetAttentionLibrary(const AttentionLibrary* library);  // must stay valid; null: none
-void ForgetAttention();                                     // drops what was chosen so far; for tests
+void ForgetAttention();  // drops what was chosen so far; for tests
 /* What cuDNN names for the problem on a Hopper GPU, which need not be there; without libcuda.so.1
  * nothing. Throws when it refuses the graph. Only in builds with CUDA. */
 std::vector<EngineConfig> HopperEngines(const AttentionProblem& problem);

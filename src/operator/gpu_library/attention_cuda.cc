@@ -1,4 +1,5 @@
 /* Attention by cuDNN's graph interface: the operations that its attention engines recognise. */
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/cudnn_graph.h"
@@ -254,7 +255,7 @@ std::vector<EngineConfig> HopperEngines(const AttentionProblem& problem) {
 namespace {
 
 const AttentionLibrary kCudnn = {Candidates, Prepare, Run};
-[[maybe_unused]] const bool registered = (SetAttentionLibrary(&kCudnn), true);
+[[maybe_unused]] const bool registered = GpuInterface().attention.Register(&kCudnn);
 
 }  // namespace
 }  // namespace gpu_library

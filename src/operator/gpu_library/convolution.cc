@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "base/dtype.h"
 #include "operator/matrix/gpu_move.h"
 
@@ -65,7 +66,7 @@ bool ConvolveIn(const KernelArgs& args, const nn::ConvCall& call, bool channels_
         },
         args.workspace, run);
     if (!engine) return false;
-    GetEngineLibrary()->run(p, *engine, o, engine->workspace ? args.workspace(engine->workspace) : nullptr, run);
+    GpuInterface().convolution.get()->run(p, *engine, o, engine->workspace ? args.workspace(engine->workspace) : nullptr, run);
     return true;
   };
 

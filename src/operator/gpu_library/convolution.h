@@ -16,9 +16,9 @@
 
 #include "mxnet/env.h"
 #include "mxnet/op.h"
+#include "operator/conv_call.h"
 #include "operator/gpu_library/engine_config.h"
 #include "operator/gpu_library/epilogue.h"
-#include "operator/nn/onednn/hooks.h"
 
 namespace mxnet {
 namespace gpu_library {
@@ -42,6 +42,7 @@ struct ConvOperands {
   const void *addend = nullptr, *bias = nullptr;
 };
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct EngineLibrary {
   /* In the order of its heuristics (mode 0: decision tree, 1: neural network), those of last resort
    * at the end. Empty: the graph is not supported. */
@@ -54,9 +55,7 @@ struct EngineLibrary {
                 const RunContext& run);
   void (*run)(const ConvProblem& problem, const EngineConfig& config, const ConvOperands& operands, void* workspace, const RunContext& run);
 };
-const EngineLibrary* GetEngineLibrary();
-void SetEngineLibrary(const EngineLibrary* library);  // must stay valid; null: none
-void ForgetEngines();                                 // drops what was chosen so far; for tests
+void ForgetEngines();  // drops what was chosen so far; for tests
 /* Throws when cuDNN refuses the problem's graph; needs no device. Only in builds with CUDA. */
 void CheckConvolutionGraph(const ConvProblem& problem);
 /* What cuDNN names for the problem on a Hopper GPU, which need not be there; without libcuda.so.1

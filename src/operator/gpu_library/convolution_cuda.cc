@@ -1,4 +1,5 @@
 /* Convolutions by cuDNN's graph interface (the backend's C functions). */
+#include "base/device_interface.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/convolution.h"
 #include "operator/gpu_library/cudnn_graph.h"
@@ -193,7 +194,7 @@ std::vector<EngineConfig> HopperEngines(const ConvProblem& problem) {
 namespace {
 
 const EngineLibrary kCudnn = {Candidates, Prepare, Time, RunEngine};
-const bool registered = (SetEngineLibrary(&kCudnn), true);
+[[maybe_unused]] const bool registered = GpuInterface().convolution.Register(&kCudnn);
 
 }  // namespace
 }  // namespace gpu_library

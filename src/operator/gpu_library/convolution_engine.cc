@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "base/device_interface.h"
 #include "base/logging.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/convolution.h"
@@ -12,7 +13,6 @@ namespace mxnet {
 namespace gpu_library {
 namespace {
 
-std::atomic<const EngineLibrary*> g_library{nullptr};
 using Chosen = std::shared_ptr<const EngineConfig>;  // null: the graph is not supported
 BoundedCache<Chosen>& g_chosen = *new BoundedCache<Chosen>(4096);
 
@@ -59,8 +59,6 @@ std::string SettingsKey(const ConvSettings& s) {
 
 }  // namespace
 
-const EngineLibrary* GetEngineLibrary() { return g_library.load(std::memory_order_acquire); }
-void SetEngineLibrary(const EngineLibrary* library) { g_library.store(library, std::memory_order_release); }
 void ForgetEngines() { g_chosen.Clear(); }
 
 int ConvProblem::SpatialDims() const { return dims.in[0] == 1 && dims.out[0] == 1 && dims.kernel[0] == 1 && dims.pad[0] == 0 ? 2 : 3; }
@@ -154,7 +152,7 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
   const std::string key = problem.CacheKey() + SettingsKey(settings);
   Chosen chosen;
   if (g_chosen.Find(key, &chosen)) return chosen;
-  const EngineLibrary* library = GetEngineLibrary();
+  const EngineLibrary* library = GpuInterface().convolution.get();
   MXNET_CHECK(library) << "[" << problem.Text() << "] on " << run.ctx
                        << ": this build has no convolutions for GPUs; accepted: cpu contexts";
   const std::vector<EngineConfig> named = library->candidates(problem, settings.heuristic_mode, run);
@@ -175,7 +173,7 @@ std::shared_ptr<const EngineConfig> ChooseEngine(const ConvProblem& problem, con
     if (considered.size() == (alone ? kConsidered : kConsideredFused)) break;
   }
   if (considered.empty()) {
-    const bool half = problem.dtype == kFloat16 || problem.dtype == kBfloat16;
+    const bool half = IsHalf(problem.dtype);
     const bool asked_away = permitted < named.size() || too_large;  // by settings: nothing else may be done instead
     if (alone && !problem.channels_last && (asked_away || !half)) ThrowNone(problem, settings, named.size(), permitted, too_large);
     g_chosen.Put(key, nullptr);

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/device_interface.h"
 #include "base/dtype.h"
 #include "operator/gpu_library/bounded_cache.h"
 #include "operator/gpu_library/recent.h"
@@ -12,7 +13,6 @@ namespace mxnet {
 namespace gpu_library {
 namespace {
 
-std::atomic<const GemmLibrary*> g_library{nullptr};
 BoundedCache<GemmAlgorithm>& g_chosen = *new BoundedCache<GemmAlgorithm>(4096);
 std::atomic<uint64_t> g_generation{1};
 thread_local Recent<GemmAlgorithm> tls_ready;  // prepared
@@ -40,7 +40,7 @@ Arithmetic ArithmeticOf(int dtype, const Env& env) {
 }
 
 int AllowedReductions(int dtype, Arithmetic arithmetic, const Env& env) {
-  const bool half = dtype == kFloat16 || dtype == kBfloat16;
+  const bool half = IsHalf(dtype);
   const bool narrow = half && arithmetic != Arithmetic::kHalf && arithmetic != Arithmetic::kHalfPedantic;
   int schemes = kInComputeType;
   if (!narrow) schemes |= kInOutputType;
@@ -72,11 +72,6 @@ std::string GemmProblem::CacheKey() const {
   return key.Take();
 }
 
-const GemmLibrary* GetGemmLibrary() { return g_library.load(std::memory_order_acquire); }
-void SetGemmLibrary(const GemmLibrary* library) {
-  g_library.store(library, std::memory_order_release);
-  g_generation.fetch_add(1, std::memory_order_release);
-}
 void ForgetGemms() {
   g_chosen.Clear();
   g_generation.fetch_add(1, std::memory_order_release);
@@ -106,7 +101,7 @@ const GemmAlgorithm& AlgorithmFor(const GemmLibrary* library, const GemmProblem&
 // The product and its addend; `wishes` is what was done beside them.
 void RunGemm(const RunContext& run, const std::function<void*(size_t)>& workspace, const Gemm& p, const void* a, const void* b, void* c,
              const Epilogue& epilogue, void* sums, Wishes* wishes) {
-  const GemmLibrary* library = GetGemmLibrary();
+  const GemmLibrary* library = GpuInterface().gemm.get();
   MXNET_CHECK(library) << "[matmul] on " << run.ctx << ": this build has no matrix library for GPUs; accepted: cpu contexts";
   const Env& env = Env::Get();
   GemmProblem problem;

@@ -69,6 +69,7 @@ struct GemmAlgorithm {
   std::shared_ptr<void> prepared;  // of the calling thread
 };
 
+/* A part of the GPU's interface (base/device_interface.h). */
 struct GemmLibrary {
   /* The best by its heuristics within `workspace_limit` bytes, or `refused`. Safe from several
    * threads. */
@@ -80,9 +81,8 @@ struct GemmLibrary {
    * Null: nothing. */
   std::shared_ptr<void> (*prepare)(const GemmProblem& problem, const GemmAlgorithm& algorithm) = nullptr;
 };
-const GemmLibrary* GetGemmLibrary();
-void SetGemmLibrary(const GemmLibrary* library);  // must stay valid; null: none
-/* Drops what was chosen so far; for tests. */
+/* Drops what was chosen so far; for tests, which call it after they have put another library in
+ * place. */
 void ForgetGemms();
 size_t RememberedGemms();
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/collective_launch.h"
+#include "base/device_interface.h"
 #include "base/half.h"
 #include "mxnet/error.h"
 #include "operator/gpu_library/gemm.h"
@@ -221,7 +222,7 @@ void RunGemm(const GemmProblem& problem, const GemmAlgorithm& chosen, const Gemm
 }
 
 const GemmLibrary kCublas = {Choose, RunGemm, Prepare};
-const bool registered = (SetGemmLibrary(&kCublas), true);
+[[maybe_unused]] const bool registered = GpuInterface().gemm.Register(&kCublas);
 
 }  // namespace
 }  // namespace gpu_library

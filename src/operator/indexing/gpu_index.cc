@@ -379,7 +379,7 @@ void FillOneHot(const RunContext& run, const TBlob& out, const int64_t* index, i
 void Select(const RunContext& run, const TBlob& condition, const void* x, const void* y, void* out, int64_t count, int64_t piece_bytes) {
   if (!run.ctx.is_gpu()) return Select(condition, x, y, out, count, piece_bytes);
   if (piece_bytes == 0) return;
-  const bool half = condition.dtype == kFloat16 || condition.dtype == kBfloat16;
+  const bool half = IsHalf(condition.dtype);
   const size_t unit = UnitOf(piece_bytes, x, y, out);
   const int64_t inner = piece_bytes / static_cast<int64_t>(unit);
   rtc::Arguments args;

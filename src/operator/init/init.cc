@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "operator/init/gpu_fill.h"
-#include "operator/legacy_shape.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -118,10 +117,9 @@ struct NumpyEyeParam : public dmlc::Parameter<NumpyEyeParam> {
   }
 };
 
-template <typename P>
+template <typename P, bool zero_is_unknown = false>
 bool GivenShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
   Shape shape = attrs.get<P>().shape;
-  const bool zero_is_unknown = ZeroIsUnknown() && attrs.op->name.compare(0, 5, "_npi_") != 0;
   // No shape was given when the rank is 0 but the result's is known: then the result says it.
   if (shape.ndim() == 0 && (zero_is_unknown || (*out)[0].ndim() > 0)) shape = Shape();
   if (zero_is_unknown)
@@ -265,15 +263,16 @@ Op& ConstantRecord(Op& op, const char* text) {
 }
 
 [[maybe_unused]] const bool registered = [] {
-  ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.");
+  ConstantRecord<0>(Op::Register("_zeros"), "An array of zeros.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
   ConstantRecord<0>(Op::Register("_npi_zeros"), "An array of zeros.");
-  ConstantRecord<1>(Op::Register("_ones"), "An array of ones.");
+  ConstantRecord<1>(Op::Register("_ones"), "An array of ones.").set_infer_shape_in_graph(GivenShape<InitParam, true>);
   ConstantRecord<1>(Op::Register("_npi_ones"), "An array of ones.");
   InitRecord(Op::Register("_zeros_without_dtype"),
              "An array of zeros whose element type follows from its use; float32 when nothing says it.")
       .set_trait(Role::kConstant)
       .set_param<InitWithoutDTypeParam>()
       .set_infer_shape(GivenShape<InitWithoutDTypeParam>)
+      .set_infer_shape_in_graph(GivenShape<InitWithoutDTypeParam, true>)
       .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
         const int dtype = attrs.get<InitWithoutDTypeParam>().dtype;
         MXNET_CHECK_KIND(dtype >= -1 && dtype < kNumDTypes, Type)
@@ -290,6 +289,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_trait(Role::kConstant)
       .set_param<FullParam>()
       .set_infer_shape(GivenShape<FullParam>)
+      .set_infer_shape_in_graph(GivenShape<FullParam, true>)
       .set_infer_type(GivenType<FullParam>)
       .set_kernel([](KernelArgs& a) {
         if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullParam>().value);

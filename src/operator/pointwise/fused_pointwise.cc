@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "base/omp.h"
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"

@@ -51,13 +51,12 @@ std::string WalkText(const DeviceVariant& v) {
   return text;
 }
 
-bool IsShort(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
 // Whether the step's result is rounded to 16 bits before anything is made of it.
 bool Rounded(const DeviceProgram& p, const DeviceVariant& v, size_t step) {
   const Function& f = p.steps[step].function;
   const bool last = step + 1 == p.steps.size();
   return p.compute == kF32 && (!f.gradient || f.row >= kActivations) &&
-         (p.steps[step].round_to >= 0 ? IsShort(p.steps[step].round_to) : last && !v.add && IsShort(v.out_dtype));
+         (p.steps[step].round_to >= 0 ? IsHalf(p.steps[step].round_to) : last && !v.add && IsHalf(v.out_dtype));
 }
 
 // How much code a step's functions become: texts with several elements have each of them several

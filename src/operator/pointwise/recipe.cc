@@ -18,7 +18,7 @@ bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe) {
   return !known->fill || known->fill(attrs, dtype, recipe);
 }
 
-void CheckRecipe(const Op& op) {
+void FusionRecipe::Check(const Op& op) {
   const FusionRecipe* known = op.trait<FusionRecipe>();
   if (!known) return;
   const Recipe& r = known->prepared;

@@ -32,13 +32,13 @@ using RecipeFn = std::function<bool(const Attrs& attrs, int dtype, Recipe* recip
 struct FusionRecipe {
   Recipe prepared;          // what `fill` starts from
   RecipeFn fill = nullptr;  // null: `prepared` is all
+  /* The record has a recipe that a loop follows: of a row that exists, with operands that are
+   * inputs, ... */
+  static void Check(const Op& op);
 };
 FusionRecipe RecipeOfKind(Recipe::Kind kind);
 /* The recipe for data of a floating dtype; false when the operator has none. */
 bool RecipeOf(const Attrs& attrs, int dtype, Recipe* recipe);
-/* Throws Error(kValue) when the record has a recipe that no loop follows: a row that does not exist,
- * an operand that is no input, ... */
-void CheckRecipe(const Op& op);
 
 }  // namespace pointwise
 }  // namespace mxnet

@@ -107,7 +107,7 @@ bool CastType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   AssignType(attrs, "output", &(*out)[0], attrs.get<CastParam>().dtype);
   return (*in)[0] != kDTypeUnknown;
 }
-bool IsLowOrSingle(int dtype) { return dtype == kFloat16 || dtype == kBfloat16 || dtype == kFloat32; }
+bool IsLowOrSingle(int dtype) { return IsHalf(dtype) || dtype == kFloat32; }
 // Mixed precision only moves between float16, bfloat16 and float32; everything else passes.
 bool AmpCastType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   const int t = (*in)[0];

@@ -22,7 +22,7 @@ void DrawCounters(KernelArgs& args) {
   const uint64_t counters = static_cast<uint64_t>(args.param<DrawCountersParam>().counters);
   if (args.run.ctx.is_gpu()) {
     rtc::Arguments a;
-    DrawsOnDevice(args.random, counters).AddTo(&a.Add(args.out[0].dptr));
+    DrawsOnDevice(args.run, args.random, counters).AddTo(&a.Add(args.out[0].dptr));
     return rtc::LaunchItems(args.run, {"draw_counters", {}}, 1, &a, [] {
       return rtc::LoopText{std::string("unsigned long long* out; ") + kDrawMembers, PhiloxText(),
                            "    a.out[0] = mx::Seed(a);\n    a.out[1] = a.out[2] = mx::First(a);\n    a.out[3] = 0;\n"};

@@ -1,6 +1,5 @@
 #include "operator/random/gpu_random.h"
 
-#include "rtc/capture.h"
 #include "rtc/loop.h"
 #include "rtc/prelude.h"
 
@@ -61,13 +60,14 @@ void Launch(const RunContext& run, const std::string& name, const std::string& b
 
 const char* PhiloxText() { return kPhilox; }
 
-DeviceDraws DrawsOnDevice(RandomState* random, uint64_t counters) {
+DeviceDraws DrawsOnDevice(const RunContext& run, RandomState* random, uint64_t counters) {
   DeviceDraws draws;
   draws.seed = random->seed();
   draws.first = random->Take(counters);
-  rtc::CaptureState& capture = rtc::CaptureState::Local();
-  capture.replayable += counters;
-  if (capture.capturing && capture.draws) draws.base = capture.draws, draws.first -= capture.draws_begin;
+  if (run.capture) {
+    run.capture->replayable += counters;
+    if (run.capture->capturing && run.capture->draws) draws.base = run.capture->draws, draws.first -= run.capture->draws_begin;
+  }
   return draws;
 }
 

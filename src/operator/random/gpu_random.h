@@ -24,7 +24,7 @@ struct DeviceDraws {
 };
 /* Those of a kernel's Args; texts ask mx::Seed(a) and mx::First(a), which PhiloxText() defines. */
 constexpr const char* kDrawMembers = "const unsigned long long* base; unsigned long long seed, first;";
-DeviceDraws DrawsOnDevice(RandomState* random, uint64_t counters);
+DeviceDraws DrawsOnDevice(const RunContext& run, RandomState* random, uint64_t counters);
 /* base[0] = seed, base[1] = counter, on run.stream. */
 void BeginDraws(const RunContext& run, uint64_t* base, uint64_t seed, uint64_t counter);
 

@@ -98,7 +98,8 @@ void Multinomial(KernelArgs& args) {
   const TBlob& data = args.in[0];
   const int64_t classes = data.shape[data.shape.ndim() - 1], rows = classes ? data.Size() / classes : 0, n = args.out[0].Size(),
                 draws = rows ? n / rows : 0;
-  if (args.run.ctx.is_gpu()) return MultinomialOnDevice(args, classes, rows, draws, DrawsOnDevice(args.random, static_cast<uint64_t>(n)));
+  if (args.run.ctx.is_gpu())
+    return MultinomialOnDevice(args, classes, rows, draws, DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n)));
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   std::vector<double> cumulative(static_cast<size_t>(classes));
   VisitFloating(data.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
@@ -182,7 +183,7 @@ void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
   keys.dptr = args.workspace(std::max<size_t>(keys.Bytes(), 1));
   int64_t* order = static_cast<int64_t*>(args.workspace(std::max<size_t>(keys.Bytes(), 1)));
   rtc::Arguments a;
-  DrawsOnDevice(args.random, static_cast<uint64_t>(rows)).AddTo(&a.Add(keys.dptr));
+  DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(rows)).AddTo(&a.Add(keys.dptr));
   rtc::LaunchItems(args.run, {"shuffle_keys", {}}, rows, &a, [] {
     return rtc::LoopText{std::string("unsigned long long* keys; ") + kDrawMembers, PhiloxText(),
                          "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    a.keys[i] = static_cast<unsigned long "

@@ -193,7 +193,7 @@ void Draw(KernelArgs& args, SampleFn sample, Numbers2 p) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   if (args.run.ctx.is_gpu()) {
-    const DeviceDraws draws = DrawsOnDevice(args.random, static_cast<uint64_t>(n));
+    const DeviceDraws draws = DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n));
     DeviceDraw kind;
     if (DeviceKind(sample, &kind)) return DrawOnDevice(args.run, kind, draws, p.a, p.b, out);
     return SampleOnDevice(args.run, SamplerName(sample), draws, p.a, p.b, out);
@@ -246,8 +246,8 @@ void DrawFast(KernelArgs& args, Numbers2 p) {
   const uint64_t counters = static_cast<uint64_t>((out.Size() + 3) / 4);
   if (out.dtype == kFloat64) return Draw(args, kNormal ? SampleNormal : SampleUniform, p);
   if (args.run.ctx.is_gpu())
-    return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.random, counters), p.a, p.b,
-                        out);
+    return DrawOnDevice(args.run, kNormal ? DeviceDraw::kNormal : DeviceDraw::kUniform, DrawsOnDevice(args.run, args.random, counters), p.a,
+                        p.b, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(counters);
   if (out.dtype == kFloat32)
     DrawFours<kNormal, float>(args, p, seed, first);
@@ -264,7 +264,8 @@ void DrawIntegers(KernelArgs& args) {
   const TBlob& out = args.out[0];
   const int64_t n = out.Size();
   const uint64_t range = static_cast<uint64_t>(p.high) - static_cast<uint64_t>(p.low);
-  if (args.run.ctx.is_gpu()) return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.random, static_cast<uint64_t>(n)), p.low, range, out);
+  if (args.run.ctx.is_gpu())
+    return DrawIntegersOnDevice(args.run, DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n)), p.low, range, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   VisitInteger(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
     using T = decltype(tag);
@@ -291,7 +292,7 @@ void DrawFromArrays(KernelArgs& args, SampleFn sample) {
   const TBlob &first_param = args.in[0], &out = args.out[0];
   const int64_t n = out.Size(), pairs = first_param.Size(), repeat = pairs ? n / pairs : 0;
   if (args.run.ctx.is_gpu())
-    return SampleOnDevice(args.run, SamplerName(sample), DrawsOnDevice(args.random, static_cast<uint64_t>(n)), first_param,
+    return SampleOnDevice(args.run, SamplerName(sample), DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n)), first_param,
                           args.in.size() > 1 ? &args.in[1] : nullptr, out);
   const uint64_t seed = args.random->seed(), first = args.random->Take(static_cast<uint64_t>(n));
   VisitDType(first_param.dtype, args.attrs->op->name.c_str(), [&](auto in_tag) {

@@ -4,7 +4,8 @@
 #include <map>
 #include <set>
 
-#include "executor/plan/plan.h"
+#include "executor/passes/core/passes.h"
+#include "executor/passes/core/plan_request.h"
 
 namespace mxnet {
 namespace {

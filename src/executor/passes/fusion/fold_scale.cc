@@ -115,7 +115,7 @@ void FoldKernel(KernelArgs& args) {
   const float *weight = input(0), *bias = p.has_bias ? input(1) : nullptr;
   const float *gamma = nullptr, *beta = nullptr, *mean = nullptr, *var = nullptr;
   if (p.has_norm) gamma = input(k), beta = input(k + 1), mean = input(k + 2), var = input(k + 3);
-  float *new_weight = nn::IsHalf(p.dtype) ? nn::Workspace<float>(args, args.out[0].Size()) : args.out[0].data<float>(),
+  float *new_weight = IsHalf(p.dtype) ? nn::Workspace<float>(args, args.out[0].Size()) : args.out[0].data<float>(),
         *new_bias = args.out[1].data<float>();
   const int64_t filters = args.in[0].shape[0], row = filters ? args.in[0].Size() / filters : 0;
   for (int64_t f = 0; f < filters; ++f) {
@@ -258,7 +258,7 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
     if (!IsLayer(*layer) || users[{before.node.get(), before.index}] != 1 || users[{original.get(), 1}] || users[{original.get(), 2}])
       return n;
     const int dtype = info.dtype(before);
-    if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !nn::IsHalf(dtype))) return n;
+    if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !IsHalf(dtype))) return n;
     double scale, shift;
     const bool affine = IsAffine(*n, &scale, &shift);
     if (!affine && !IsNorm(*n, *layer, info.shape(before).ndim())) return n;

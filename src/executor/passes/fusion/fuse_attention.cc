@@ -16,7 +16,7 @@
 #include <set>
 
 #include "executor/passes/core/passes.h"
-#include "executor/plan/plan.h"
+#include "executor/passes/core/plan_request.h"
 #include "operator/nn/activation/dropout_kernels.h"
 
 namespace mxnet {
@@ -50,8 +50,6 @@ NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
   }
   return e;
 }
-
-bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
 
 /* What amp_cast or amp_multicast is given; `e` itself otherwise. */
 NodeEntry BeforeCast(const NodeEntry& e) {

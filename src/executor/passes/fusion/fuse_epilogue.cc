@@ -24,7 +24,7 @@ bool Open(const NodePtr& n, const Layer& layer, bool addition) {
   return Is(n, layer.fused) && !n->attrs->dict.count("post") && !(addition && n->attrs->dict.count("with_add"));
 }
 
-bool Computed(int dtype) { return dtype == kFloat32 || dtype == kFloat16 || dtype == kBfloat16; }
+bool Computed(int dtype) { return dtype == kFloat32 || IsHalf(dtype); }
 
 NodePtr Fuse(const Layer& layer, const NodePtr& from, const NodeEntry* addend, const nn::EpilogueOp* post, const std::string& name) {
   AttrDict dict = from->attrs->dict;  // of the layer, or of what it was fused into before

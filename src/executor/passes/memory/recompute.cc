@@ -15,8 +15,9 @@
 #include <cctype>
 #include <cmath>
 
+#include "executor/passes/core/passes.h"
+#include "executor/passes/core/plan_request.h"
 #include "executor/passes/memory/min_cut.h"
-#include "executor/plan/plan.h"
 #include "mxnet/env.h"
 
 namespace mxnet {

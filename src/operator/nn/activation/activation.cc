@@ -1,5 +1,5 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh.
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"

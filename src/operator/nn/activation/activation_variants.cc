@@ -9,7 +9,7 @@
 #endif
 
 #include "mxnet/base.h"
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

@@ -101,7 +101,7 @@ void ForwardOnDevice(KernelArgs& args) {
   const bool alike = mask.shape == args.in[0].shape, apply = args.req[0] != OpReq::kNull;
   if (!Wanted(args, 1)) mask.dptr = alike ? nullptr : args.workspace(mask.Bytes());
   const Keep keep(args.param<DropoutParam>().p);
-  DropoutOnDevice(args.run, DrawsOnDevice(args.random, CountersOfDropout(mask.Size())), keep.threshold, keep.scale,
+  DropoutOnDevice(args.run, DrawsOnDevice(args.run, args.random, CountersOfDropout(mask.Size())), keep.threshold, keep.scale,
                   alike && apply ? &args.in[0] : nullptr, mask, args.out[0]);
   if (!alike && apply) MultiplyOnDevice(args, args.in[0], mask, args.out[0]);
 }

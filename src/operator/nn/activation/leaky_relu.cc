@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "operator/initial_value.h"
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
@@ -72,7 +72,7 @@ void ForwardOnDevice(KernelArgs& args, const LeakyReLUParam& p) {
   const int64_t n = args.out[0].Size();
   TBlob mask = args.out[1];
   if (!Wanted(args, 1)) mask.dptr = args.workspace(mask.Bytes());
-  const DeviceDraws draws = args.is_train ? DrawsOnDevice(args.random, static_cast<uint64_t>(n) / 4 + 1) : DeviceDraws();
+  const DeviceDraws draws = args.is_train ? DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(n) / 4 + 1) : DeviceDraws();
   RreluOnDevice(args, args.is_train, draws, p.lower_bound, p.upper_bound - p.lower_bound, 0.5f * (p.lower_bound + p.upper_bound), mask);
 }
 

@@ -2,6 +2,7 @@
 // around a softmax, as if nothing had been fused.
 #include <algorithm>
 
+#include "base/device_interface.h"
 #include "base/dtype.h"
 #include "operator/gpu_library/attention.h"
 #include "operator/gpu_library/gemm.h"
@@ -183,7 +184,7 @@ gpu_library::AttentionOperands OperandsOf(const Inputs& in, AddedMask* mask) {
 
 void RunEngine(KernelArgs& a, const AttentionProblem& problem, const gpu_library::EngineConfig& engine,
                const gpu_library::AttentionOperands& o) {
-  gpu_library::GetAttentionLibrary()->run(problem, engine, o, engine.workspace ? a.workspace(engine.workspace) : nullptr, a.run);
+  GpuInterface().attention.get()->run(problem, engine, o, engine.workspace ? a.workspace(engine.workspace) : nullptr, a.run);
 }
 
 /* A matrix for each head of each example: arrays, or scores (batch x heads, rows, columns). */

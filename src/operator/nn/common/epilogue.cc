@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/pointwise/loops.h"
 
 namespace mxnet {

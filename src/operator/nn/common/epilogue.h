@@ -1,5 +1,4 @@
-/* What a fused operator does to its result before it is written: one function, element by
- * element. */
+/* Epilogues of fused operators: as text, found in a graph, applied on the CPU. */
 #ifndef MXNET_OPERATOR_NN_COMMON_EPILOGUE_H_
 #define MXNET_OPERATOR_NN_COMMON_EPILOGUE_H_
 
@@ -7,18 +6,10 @@
 #include <string>
 
 #include "mxnet/op.h"
+#include "operator/epilogue_op.h"
 
 namespace mxnet {
 namespace nn {
-
-enum class EpilogueKind : int { kNone, kRelu, kSigmoid, kTanh, kSoftRelu, kGelu, kLeaky, kElu, kClip, kHardSigmoid };
-
-/* a, b: slope of kLeaky and kElu; bounds of kClip; slope and offset of kHardSigmoid. */
-struct EpilogueOp {
-  EpilogueKind kind = EpilogueKind::kNone;
-  float a = 0, b = 0;
-  explicit operator bool() const { return kind != EpilogueKind::kNone; }
-};
 
 /* "relu", "clip:0,6", ...; nothing for kNone. ParsePost throws Error(kValue) naming `op`. */
 std::string EpilogueText(const EpilogueOp& post);

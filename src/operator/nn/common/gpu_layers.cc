@@ -4,8 +4,8 @@
 #include <string>
 
 #include "operator/matrix/gpu_move.h"
+#include "operator/nn/common/gpu_channels.h"
 #include "operator/nn/common/nn_common.h"
-#include "operator/nn/norm/gpu_norm.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"
@@ -90,7 +90,7 @@ void SoftmaxOutputBackwardOnDevice(KernelArgs& a, const SoftmaxOutputSettings& s
   rtc::AddDivisor(s.classes, large, &args);
   rtc::AddDivisor(s.inner, large, &args);
   args.Add(s.scale).Add(s.ignore).Add(s.on).Add(s.off);
-  const bool narrow = (label.dtype == kFloat32 || label.dtype == kFloat16 || label.dtype == kBfloat16) && s.classes <= int64_t{1} << 24;
+  const bool narrow = (label.dtype == kFloat32 || IsHalf(label.dtype)) && s.classes <= int64_t{1} << 24;
   const int variant = (narrow ? 8 : 0) + (s.probabilities ? 4 : 0) + (s.use_ignore ? 2 : 0) + (og ? 1 : 0);
   rtc::LaunchItems(a.run, {"softmax_output_backward", {label.dtype, y.dtype, og ? og->dtype : -1}, variant}, dx.Size(), &args, [&] {
     std::string body =

@@ -3,7 +3,7 @@
 #define MXNET_OPERATOR_NN_COMMON_GPU_LAYERS_H_
 
 #include "mxnet/op.h"
-#include "operator/nn/pooling/pooling_kernels.h"
+#include "operator/nn/common/pool_dims.h"
 #include "operator/random/gpu_random.h"
 
 namespace mxnet {

@@ -16,8 +16,6 @@
 namespace mxnet {
 namespace nn {
 
-inline bool IsHalf(int dtype) { return dtype == kFloat16 || dtype == kBfloat16; }
-
 /* Workspace memory until the kernel returns. */
 template <typename T>
 T* Workspace(KernelArgs& args, int64_t count) {

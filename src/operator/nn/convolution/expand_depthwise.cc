@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
-#include "operator/nn/cpu_gemm/plan_weights.h"
 #include "operator/param.h"
 
 namespace mxnet {
@@ -76,7 +76,7 @@ void Forward(KernelArgs& args) {
   const uint64_t version = second < args.in_versions.size() ? args.in_versions[second] : 0,
                  form = (version << 8 | static_cast<uint64_t>(CurrentCpuLevel())) ^ uint64_t { 1 } << 62;
   const float* packed = KeptWeights(args, 1, expand.weight.ptr, form, size + DepthwiseSize(depthwise), [&](float* to) {
-    NeedWeights(depthwise.weight.ptr);
+    args.NeedWeights(depthwise.weight.ptr);
     PackWeights(expand, to);
     PackDepthwise(depthwise, to + size);
   });

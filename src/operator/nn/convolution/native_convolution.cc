@@ -3,12 +3,12 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
-#include "operator/nn/cpu_gemm/plan_weights.h"
+#include "operator/nn/cpu_gemm/small_m_gemm.h"
 #include "operator/nn/cpu_gemm/winograd.h"
-#include "operator/nn/dense/small_m_gemm.h"
 
 namespace mxnet {
 namespace nn {
@@ -16,7 +16,7 @@ namespace {
 
 // A dense layer with few rows, or a 1x1 convolution of few pixels: weights are read as they lie.
 void FewRows(KernelArgs& args, const DenseCall& call, const float* addend) {
-  NeedWeights(call.weight);
+  args.NeedWeights(call.weight);
   const int64_t m = call.m, n = call.n, k = call.k;
   float* y = static_cast<float*>(call.out);
   if (addend == y) {
@@ -101,13 +101,13 @@ bool Dense(KernelArgs& args, const DenseCall& call, const void* addend) {
 
 bool NativeConvolution(KernelArgs& args, const ConvCall& call, const void* addend) {
   if (Convolution(args, call, addend)) return true;
-  if (call.weight.ptr) NeedWeights(call.weight.ptr);  // others read them as they lie
+  if (call.weight.ptr) args.NeedWeights(call.weight.ptr);  // others read them as they lie
   return false;
 }
 
 bool NativeDense(KernelArgs& args, const DenseCall& call, const void* addend) {
   if (Dense(args, call, addend)) return true;
-  NeedWeights(call.weight);
+  args.NeedWeights(call.weight);
   return false;
 }
 

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/fork_guard.h"
-#include "operator/nn/cpu_gemm/plan_weights.h"
 
 namespace mxnet {
 namespace nn {
@@ -150,17 +149,7 @@ struct KeptState : OpState {
   std::shared_ptr<const Block> block;
 };
 
-thread_local PlanWeights* t_plan = nullptr;
-
 }  // namespace
-
-PlanWeights* SetPlanWeights(PlanWeights* weights) { return std::exchange(t_plan, weights); }
-void NeedWeights(const void* weights) {
-  if (t_plan) t_plan->Need(weights);
-}
-void DoneWithWeights(const void* weights) {
-  if (t_plan) t_plan->Done(weights);
-}
 
 bool KeepsWeights(const KernelArgs& args, int weight_input) {
   return args.state && !args.is_train && weight_input >= 0 && weight_input < args.in_versions.size();
@@ -169,7 +158,7 @@ bool KeepsWeights(const KernelArgs& args, int weight_input) {
 const float* KeptWeights(KernelArgs& args, int weight_input, const void* source, uint64_t form, int64_t size,
                          const std::function<void(float*)>& fill) {
   if (!KeepsWeights(args, weight_input)) {
-    NeedWeights(source);
+    args.NeedWeights(source);
     float* made = static_cast<float*>(args.workspace(static_cast<size_t>(size) * sizeof(float)));
     fill(made);
     return made;
@@ -184,9 +173,9 @@ const float* KeptWeights(KernelArgs& args, int weight_input, const void* source,
     return state->block->Aligned();
   state->block.reset();
   auto made = std::make_shared<Block>(size);
-  NeedWeights(source);
+  args.NeedWeights(source);
   fill(made->Aligned());
-  DoneWithWeights(source);
+  args.DoneWithWeights(source);
   state->block = g_blocks->Share(std::move(made));
   state->source = source, state->version = version, state->form = form;
   return state->block->Aligned();

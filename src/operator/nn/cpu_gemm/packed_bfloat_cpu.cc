@@ -3,14 +3,14 @@
 
 #include "base/cpu_dispatch.h"
 #include "base/half.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/packed_bfloat.h"
 #include "operator/nn/cpu_gemm/packed_bfloat_kernels.h"
 #include "operator/nn/cpu_gemm/packed_geometry.h"
-#include "operator/nn/cpu_gemm/plan_weights.h"
+#include "operator/nn/cpu_gemm/small_m_gemm.h"
 #include "operator/nn/cpu_gemm/winograd.h"
-#include "operator/nn/dense/small_m_gemm.h"
 
 namespace mxnet {
 namespace nn {
@@ -149,7 +149,7 @@ void Run(const Geometry& g, const bfloat16* x, const bfloat16* packed, const flo
 
 // Dense layers with few rows: weights are read as they lie.
 void FewRows(KernelArgs& args, const DenseCall& call, const bfloat16* addend) {
-  NeedWeights(call.weight);
+  args.NeedWeights(call.weight);
   const int64_t m = call.m, n = call.n, k = call.k;
   const float* bias = BiasOf(call.bias, call.wide_bias, n, args.workspace);
   float* sums = Floats(args.workspace, m * n);

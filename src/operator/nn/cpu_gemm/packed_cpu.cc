@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cpu_dispatch.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/packed_geometry.h"
 
 namespace mxnet {

@@ -5,6 +5,7 @@
 #include "base/cpu_dispatch.h"
 #include "base/omp.h"
 #include "base/shared_items.h"
+#include "operator/nn/common/epilogue.h"
 #include "operator/nn/cpu_gemm/kept_weights.h"
 #include "operator/nn/cpu_gemm/winograd.h"
 

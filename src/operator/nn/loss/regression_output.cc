@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "operator/matrix/gpu_move.h"
-#include "operator/nn/activation/activation_kernels.h"
+#include "operator/activation_kernels.h"
 #include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"

@@ -2,7 +2,7 @@
 #ifndef MXNET_OPERATOR_NN_NORM_GPU_NORM_H_
 #define MXNET_OPERATOR_NN_NORM_GPU_NORM_H_
 
-#include "operator/nn/norm/gpu_channels.h"
+#include "operator/nn/common/gpu_channels.h"
 
 namespace mxnet {
 namespace nn {

@@ -6,24 +6,9 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/nn/common/pool_dims.h"
 
 namespace mxnet {
-namespace nn {
-
-enum PoolType : int { kPoolMax, kPoolAvg, kPoolSum, kPoolLp };
-
-struct PoolDims {
-  int64_t batch = 0, channels = 0;
-  int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, pad[3] = {0, 0, 0};
-  int type = kPoolMax;
-  bool include_pad = true;
-  int p = 2;
-  int64_t InSize() const { return in[0] * in[1] * in[2]; }
-  int64_t OutSize() const { return out[0] * out[1] * out[2]; }
-};
-
-}  // namespace nn
-
 /*
  * Work items [begin, end): planes (batch x channels) in plain order; in channels-last order output
  * rows (batch x out[0] x out[1]) forward and (batch x blocks of kPoolChannelBlock channels)

@@ -122,7 +122,7 @@ void RunForward(KernelArgs& a, const TBlob* lengths) {
     if (at.mask >= 0) {
       const TBlob from = s.Blob(below, Shape{s.cells * d.LayerInput(l)}, s.walk.dtype);
       DeviceDraws draws;
-      if (a.is_train) draws = DrawsOnDevice(a.random, static_cast<uint64_t>(from.Size()) / 4 + 1);
+      if (a.is_train) draws = DrawsOnDevice(a.run, a.random, static_cast<uint64_t>(from.Size()) / 4 + 1);
       if (narrow && !dropped) dropped = s.NewOperand(from.Size());
       RnnDropoutOnDevice(a.run, s.walk, a.is_train ? &draws : nullptr, s.p.p, from, s.At(kept, at.mask), s.At(kept, at.dropped), dropped);
       input = narrow ? dropped : s.At(kept, at.dropped);

@@ -70,8 +70,7 @@ std::string Gradient(const DeviceSoftmax& s) {
 
 // Exponentials in T, for results of that dtype.
 std::string ExpText(int dtype) {
-  return std::string("__device__ __forceinline__ T Exp(T x) { return ") +
-         (dtype == kFloat16 || dtype == kBfloat16 ? "mx::ShortExp(x)" : "::exp(x)") + "; }\n";
+  return std::string("__device__ __forceinline__ T Exp(T x) { return ") + (IsHalf(dtype) ? "mx::ShortExp(x)" : "::exp(x)") + "; }\n";
 }
 
 std::string RowsText(const DeviceSoftmax& s, const RegisterRows& r, bool lengths) {

@@ -4,8 +4,8 @@
  * `workspace` and the result is rounded once. Many small products are spread over threads, large
  * ones use threads inside.
  */
-#ifndef MXNET_OPERATOR_MATRIX_MATMUL_H_
-#define MXNET_OPERATOR_MATRIX_MATMUL_H_
+#ifndef MXNET_OPERATOR_LINALG_MATMUL_H_
+#define MXNET_OPERATOR_LINALG_MATMUL_H_
 
 #include <functional>
 
@@ -24,4 +24,4 @@ void Matmul(const RunContext& run, int dtype, bool trans_a, bool trans_b, const 
             const std::function<void*(size_t)>& workspace);
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_MATRIX_MATMUL_H_
+#endif  // MXNET_OPERATOR_LINALG_MATMUL_H_

@@ -1,7 +1,7 @@
 /* Dense layers with few rows of data, for several instruction sets: every weight is read once, as
  * it lies. */
-#ifndef MXNET_OPERATOR_NN_DENSE_SMALL_M_GEMM_H_
-#define MXNET_OPERATOR_NN_DENSE_SMALL_M_GEMM_H_
+#ifndef MXNET_OPERATOR_NN_CPU_GEMM_SMALL_M_GEMM_H_
+#define MXNET_OPERATOR_NN_CPU_GEMM_SMALL_M_GEMM_H_
 
 #include <cstdint>
 
@@ -28,4 +28,4 @@ MXNET_CPU_DECLARE(void SmallMGemm(int64_t m, int64_t n, int64_t k, const float* 
                                   int64_t begin, int64_t end);)
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_NN_DENSE_SMALL_M_GEMM_H_
+#endif  // MXNET_OPERATOR_NN_CPU_GEMM_SMALL_M_GEMM_H_

@@ -4,10 +4,10 @@
 #include <set>
 #include <sstream>
 
+#include "executor/passes/core/plan_request.h"
 #include "executor/passes/fusion/fold_rnn.h"
 #include "executor/passes/fusion/fuse_layer_norm.h"
 #include "executor/passes/fusion/fuse_softmax.h"
-#include "executor/plan/plan.h"
 #include "mxnet/env.h"
 
 namespace mxnet {

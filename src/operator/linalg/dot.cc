@@ -1,6 +1,6 @@
 // dot and batch_dot. Both reduce to batches of matrix products, and so do their gradients and the
 // gradients of those.
-#include "operator/matrix/matmul.h"
+#include "operator/linalg/matmul.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 

@@ -1,16 +1,16 @@
 /* Loops of Activation and LeakyReLU for several instruction sets. */
-#ifndef MXNET_OPERATOR_NN_ACTIVATION_ACTIVATION_KERNELS_H_
-#define MXNET_OPERATOR_NN_ACTIVATION_ACTIVATION_KERNELS_H_
+#ifndef MXNET_OPERATOR_ACTIVATION_KERNELS_H_
+#define MXNET_OPERATOR_ACTIVATION_KERNELS_H_
 
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
 
 namespace mxnet {
+
 namespace nn {
 enum ActivationType : int { kActRelu, kActSigmoid, kActTanh, kActSoftRelu, kActSoftSign, kActLeaky, kActElu, kActSelu, kActGelu };
-}
-
+}  // namespace nn
 MXNET_CPU_DECLARE(void ActivationForward(int type, int dtype, const void* x, void* y, int64_t n, double slope);
                   /* `value` is the output for relu, sigmoid, tanh and softrelu, the input for the
                    * others. */
@@ -22,4 +22,4 @@ MXNET_CPU_DECLARE(void ActivationForward(int type, int dtype, const void* x, voi
                   void PreluRowBackward(int dtype, const void* og, const void* x, const void* slopes, void* dx, double* sums, int64_t n);)
 
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_NN_ACTIVATION_ACTIVATION_KERNELS_H_
+#endif  // MXNET_OPERATOR_ACTIVATION_KERNELS_H_

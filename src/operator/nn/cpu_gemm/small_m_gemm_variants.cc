@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "base/vector_bytes.h"
-#include "operator/nn/dense/small_m_gemm.h"
+#include "operator/nn/cpu_gemm/small_m_gemm.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {

@@ -5,8 +5,8 @@
  * work to the engine's workers. The callers that compute at one moment share the cores: each gets
  * OMP_NUM_THREADS / callers threads for its operators, at least itself.
  */
-#ifndef MXNET_EXECUTOR_CALLERS_H_
-#define MXNET_EXECUTOR_CALLERS_H_
+#ifndef MXNET_EXECUTOR_PLAN_CALLERS_H_
+#define MXNET_EXECUTOR_PLAN_CALLERS_H_
 
 namespace mxnet {
 
@@ -27,4 +27,4 @@ class CallerScope {
 };
 
 }  // namespace mxnet
-#endif  // MXNET_EXECUTOR_CALLERS_H_
+#endif  // MXNET_EXECUTOR_PLAN_CALLERS_H_

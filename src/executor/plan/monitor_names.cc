@@ -1,4 +1,4 @@
-#include "executor/monitor_names.h"
+#include "executor/plan/monitor_names.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "executor/callers.h"
+#include "executor/plan/callers.h"
 
 #include <algorithm>
 #include <atomic>

@@ -4,7 +4,7 @@
 #include "base/omp.h"
 #include "operator/gemm.h"
 #include "operator/gpu_library/gemm.h"
-#include "operator/matrix/matmul.h"
+#include "operator/linalg/matmul.h"
 #include "operator/matrix/move.h"
 
 namespace mxnet {

@@ -1,6 +1,6 @@
 // What a monitor is shown of a node that runs, and under which names.
-#ifndef MXNET_EXECUTOR_MONITOR_NAMES_H_
-#define MXNET_EXECUTOR_MONITOR_NAMES_H_
+#ifndef MXNET_EXECUTOR_PLAN_MONITOR_NAMES_H_
+#define MXNET_EXECUTOR_PLAN_MONITOR_NAMES_H_
 
 #include <string>
 #include <vector>
@@ -30,4 +30,4 @@ std::vector<ShownValue> ShownBy(const Plan& plan, const std::vector<std::string>
 std::vector<std::string> ShownInputs(const Attrs& attrs);
 
 }  // namespace mxnet
-#endif  // MXNET_EXECUTOR_MONITOR_NAMES_H_
+#endif  // MXNET_EXECUTOR_PLAN_MONITOR_NAMES_H_

@@ -1,7 +1,7 @@
 /* Generated kernels over arrays around their channels: two sums for each channel, and element for
  * element with coefficients of the channels. */
-#ifndef MXNET_OPERATOR_NN_NORM_GPU_CHANNELS_H_
-#define MXNET_OPERATOR_NN_NORM_GPU_CHANNELS_H_
+#ifndef MXNET_OPERATOR_NN_COMMON_GPU_CHANNELS_H_
+#define MXNET_OPERATOR_NN_COMMON_GPU_CHANNELS_H_
 
 #include <functional>
 #include <string>
@@ -84,4 +84,4 @@ void* NewCoefficients(KernelArgs& args, const ChannelView& view, int dtype, int 
 
 }  // namespace nn
 }  // namespace mxnet
-#endif  // MXNET_OPERATOR_NN_NORM_GPU_CHANNELS_H_
+#endif  // MXNET_OPERATOR_NN_COMMON_GPU_CHANNELS_H_

@@ -1,4 +1,4 @@
-#include "operator/nn/norm/gpu_channels.h"
+#include "operator/nn/common/gpu_channels.h"
 
 #include <algorithm>
 

@@ -1,0 +1,20 @@
+/* What a fused operator does to its result before it is written: one function, element by
+ * element. */
+#ifndef MXNET_OPERATOR_EPILOGUE_OP_H_
+#define MXNET_OPERATOR_EPILOGUE_OP_H_
+
+namespace mxnet {
+namespace nn {
+
+enum class EpilogueKind : int { kNone, kRelu, kSigmoid, kTanh, kSoftRelu, kGelu, kLeaky, kElu, kClip, kHardSigmoid };
+
+/* a, b: slope of kLeaky and kElu; bounds of kClip; slope and offset of kHardSigmoid. */
+struct EpilogueOp {
+  EpilogueKind kind = EpilogueKind::kNone;
+  float a = 0, b = 0;
+  explicit operator bool() const { return kind != EpilogueKind::kNone; }
+};
+
+}  // namespace nn
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_EPILOGUE_OP_H_
