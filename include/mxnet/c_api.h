@@ -3,7 +3,7 @@
  *
  * Every function returns 0 on success and -1 on failure; MXGetLastError() then tells why, on the
  * same thread. Pointers that a function hands out through `out` arguments stay valid until the next
- * call on the same thread or handle. Written by tools/gen_c_api_header.py.
+ * call on the same thread or handle.
  */
 #ifndef MXNET_C_API_H_
 #define MXNET_C_API_H_

@@ -1,108 +1,25 @@
-/* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. */
+/* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. The clauses
+ * about callers that run work themselves and about several threads are in engine_callers_test.cc. */
 #include "mxnet/engine.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/device_interface.h"
 #include "engine/change.h"
+#include "engine_fixture.h"
 #include "scoped_part.h"
 
 namespace mxnet {
 namespace {
 
-const Context kCpu = Context::CPU();
-
-/* A gate that operations wait behind. */
-class Gate {
- public:
-  void Open() {
-    std::lock_guard<std::mutex> hold(mu_);
-    open_ = true;
-    cv_.notify_all();
-  }
-  void Wait() {
-    std::unique_lock<std::mutex> hold(mu_);
-    cv_.wait(hold, [this] { return open_; });
-  }
-
- private:
-  std::mutex mu_;
-  std::condition_variable cv_;
-  bool open_ = false;
-};
-
-/* Another thread that ends asynchronous operations. */
-class Completer {
- public:
-  ~Completer() {
-    Add(nullptr);
-    thread_.join();
-  }
-  void Add(std::function<void()> f) {
-    std::lock_guard<std::mutex> hold(mu_);
-    todo_.push_back(std::move(f));
-    cv_.notify_one();
-  }
-
- private:
-  void Loop() {
-    for (;;) {
-      std::unique_lock<std::mutex> hold(mu_);
-      cv_.wait(hold, [this] { return !todo_.empty(); });
-      std::function<void()> f = std::move(todo_.front());
-      todo_.pop_front();
-      hold.unlock();
-      if (!f) return;
-      f();
-    }
-  }
-  std::mutex mu_;
-  std::condition_variable cv_;
-  std::deque<std::function<void()>> todo_;
-  std::thread thread_{[this] { Loop(); }};
-};
-
-std::string MessageOf(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "";
-}
-
-bool Contains(const std::string& s, const std::string& part) { return s.find(part) != std::string::npos; }
-
-class EngineTest : public ::testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override { engine_.reset(Engine::Create(GetParam())); }
-  bool naive() const { return std::string(GetParam()) == "NaiveEngine"; }
-  Var* New() { return engine_->NewVariable(); }
-  void Delete(std::initializer_list<Var*> vars) {
-    for (Var* v : vars) engine_->DeleteVariable({}, kCpu, v);
-  }
-  void Fail(std::vector<Var*> reads, std::vector<Var*> writes, const char* name, const char* message = "broken") {
-    engine_->PushSync([message](RunContext) { throw Error(Error::Kind::kIndex, message); }, kCpu, reads, writes, FnProperty::kNormal, 0,
-                      name);
-  }
-  void Nothing(std::vector<Var*> reads, std::vector<Var*> writes) {
-    engine_->PushSync([](RunContext) {}, kCpu, reads, writes);
-  }
-  std::unique_ptr<Engine> engine_;
-};
-
-INSTANTIATE_TEST_SUITE_P(All, EngineTest, ::testing::Values("NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"),
-                         [](const auto& info) { return std::string(info.param); });
+MXNET_ON_ALL_ENGINES(EngineTest);
 
 TEST(EngineCreate, NamesAndDefault) {
   for (const char* name : {"NaiveEngine", "ThreadedEngine", "ThreadedEnginePerDevice"}) {
@@ -454,173 +371,6 @@ TEST_P(EngineTest, ClosuresAreReleasedBeforeTheWaitReturns) {
   for (int i = 0; i < 50; ++i) engine_->PushSync([held](RunContext) {}, kCpu, {}, {v});
   engine_->WaitForVar(v);
   EXPECT_EQ(held.use_count(), 1);
-  Delete({v});
-}
-
-// ---- inline path --------------------------------------------------------------------------------
-
-TEST_P(EngineTest, TryAcquireExcludesAndReleaseLetsIn) {
-  Var *a = New(), *b = New();
-  ASSERT_TRUE(engine_->TryAcquire(&a, 1, &b, 1));
-  EXPECT_FALSE(engine_->TryAcquire(&b, 1, nullptr, 0));
-  EXPECT_FALSE(engine_->TryAcquire(nullptr, 0, &a, 1));
-  ASSERT_TRUE(engine_->TryAcquire(&a, 1, nullptr, 0));  // readers share
-  engine_->Release(&a, 1, nullptr, 0);
-  std::atomic<bool> ran{false};
-  std::thread pusher([&] {
-    engine_->PushSync([&](RunContext) { ran = true; }, kCpu, {a}, {b});
-    engine_->WaitForVar(b);
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(ran);
-  engine_->Release(&a, 1, &b, 1);
-  pusher.join();
-  EXPECT_TRUE(ran);
-  EXPECT_EQ(engine_->Version(b), 2u);
-  EXPECT_EQ(engine_->Version(a), 0u);
-  EXPECT_EQ(engine_->stats().inlined, 2u);
-  Delete({a, b});
-}
-
-TEST_P(EngineTest, ReleaseWithErrorPoisons) {
-  Engine::SetCallSiteProvider([] { return std::string("x.py:3"); });
-  Var *a = New(), *b = New();
-  ASSERT_TRUE(engine_->TryAcquire(nullptr, 0, &a, 1));
-  engine_->Release(nullptr, 0, &a, 1, std::make_exception_ptr(Error("inline trouble")), "relu");
-  Engine::SetCallSiteProvider(nullptr);
-  EXPECT_FALSE(engine_->TryAcquire(&a, 1, nullptr, 0));  // poisoned
-  EXPECT_FALSE(engine_->TryAcquire(nullptr, 0, &a, 1));
-  Nothing({a}, {b});
-  EXPECT_EQ(MessageOf([&] { engine_->WaitForVar(b); }), "[relu] inline trouble; called at x.py:3");
-  engine_->WaitForAll();
-  EXPECT_FALSE(engine_->TryAcquire(&a, 1, nullptr, 0));
-  Nothing({}, {a, b});
-  engine_->WaitForAll();
-  ASSERT_TRUE(engine_->TryAcquire(&a, 1, &b, 1));
-  engine_->Release(&a, 1, &b, 1);
-  Delete({a, b});
-}
-
-// ---- several threads ----------------------------------------------------------------------------
-
-TEST_P(EngineTest, OppositeOrdersFromTwoThreadsDoNotDeadlock) {
-  Var *a = New(), *b = New();
-  int x = 0;
-  auto push = [&](std::vector<Var*> writes) {
-    for (int i = 0; i < 3000; ++i) engine_->PushSync([&x](RunContext) { ++x; }, kCpu, {}, writes);
-  };
-  std::thread one(push, std::vector<Var*>{a, b}), two(push, std::vector<Var*>{b, a});
-  one.join();
-  two.join();
-  engine_->WaitForAll();
-  EXPECT_EQ(x, 6000);
-  Delete({a, b});
-}
-
-TEST_P(EngineTest, WaitForAllCoversOtherThreadsBulks) {
-  Var* v = New();
-  Gate pushed, checked;
-  int x = 0;
-  std::thread other([&] {
-    engine_->SetBulkSize(100);
-    engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
-    pushed.Open();
-    checked.Wait();
-  });
-  pushed.Wait();
-  engine_->WaitForAll();
-  EXPECT_EQ(x, 1);
-  checked.Open();
-  other.join();
-  Delete({v});
-}
-
-TEST_P(EngineTest, AnotherThreadSeesWhatAnOpenBulkHolds) {
-  Var *v = New(), *w = New();
-  for (int round = 0; round < 4; ++round) {
-    Gate pushed, checked;
-    int x = 0, y = -1;
-    std::thread other([&] {
-      engine_->SetBulkSize(100);
-      engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
-      pushed.Open();
-      checked.Wait();
-    });
-    pushed.Wait();
-    if (round == 0) engine_->WaitForVar(v);
-    if (round == 1) engine_->PushSync([&](RunContext) { y = x; }, kCpu, {v}, {w});
-    if (round == 2 && engine_->TryAcquire(&v, 1, nullptr, 0)) {
-      EXPECT_TRUE(naive());
-      EXPECT_EQ(x, 1);
-      engine_->Release(&v, 1, nullptr, 0);
-    }
-    if (round == 3) {
-      engine_->SetBulkSize(100);
-      engine_->PushSync([&](RunContext) { y = x; }, kCpu, {v}, {w});
-      engine_->SetBulkSize(0);
-    }
-    engine_->WaitForVar(v);
-    engine_->WaitForVar(w);
-    EXPECT_EQ(x, 1);
-    EXPECT_EQ(y, round % 2 == 1 ? 1 : -1);
-    checked.Open();
-    other.join();
-  }
-  Delete({v, w});
-}
-
-TEST_P(EngineTest, ThreadExitFlushesItsBulk) {
-  Var* v = New();
-  int x = 0;
-  std::thread([&] {
-    engine_->SetBulkSize(100);
-    engine_->PushSync([&](RunContext) { x = 1; }, kCpu, {}, {v});
-  }).join();
-  engine_->WaitForVar(v);
-  EXPECT_EQ(x, 1);
-  std::thread([&] { EXPECT_EQ(engine_->SetBulkSize(0), 0); }).join();  // a new thread starts without bulking
-  Delete({v});
-}
-
-TEST_P(EngineTest, DestructorDrains) {
-  std::atomic<int> done{0};
-  std::vector<Var*> vars;
-  for (int i = 0; i < 10; ++i) vars.push_back(New());
-  engine_->SetBulkSize(7);
-  for (int i = 0; i < 500; ++i) {
-    engine_->PushSync(
-        [&](RunContext) {
-          ++done;
-          std::this_thread::sleep_for(std::chrono::microseconds(20));
-        },
-        kCpu, {vars[i % 10]}, {vars[(i + 1) % 10]});
-  }
-  Completer other;
-  engine_->PushAsync(
-      [&](RunContext, OnComplete complete) {
-        other.Add([&done, complete] {
-          std::this_thread::sleep_for(std::chrono::milliseconds(30));
-          ++done;
-          complete();
-        });
-      },
-      kCpu, {}, {vars[0]});
-  for (Var* v : vars) engine_->DeleteVariable([&](RunContext) { ++done; }, kCpu, v);
-  engine_.reset();
-  EXPECT_EQ(done, 511);
-}
-
-TEST_P(EngineTest, NotifyShutdownEndsBulking) {
-  Var* v = New();
-  int x = 0;
-  engine_->SetBulkSize(100);
-  engine_->PushSync([&](RunContext) { ++x; }, kCpu, {}, {v});
-  engine_->NotifyShutdown();
-  engine_->NotifyShutdown();
-  engine_->PushSync([&](RunContext) { ++x; }, kCpu, {}, {v});
-  EXPECT_EQ(engine_->stats().bulked, naive() ? 0u : 1u);
-  engine_->WaitForVar(v);
-  EXPECT_EQ(x, 2);
   Delete({v});
 }
 
