@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operator/traits_graph.h"
+
 namespace mxnet {
 namespace {
 
@@ -41,6 +43,15 @@ void CheckRecompute(const Op& op, const std::function<const Op*(const std::strin
                                                    << List(by->params) << "); accepted: an operator with " << List(op.params);
 }
 
+void CheckWithRelu(const Op& op, const std::function<const Op*(const std::string&)>& find) {
+  const WithRelu* both = op.trait<WithRelu>();
+  if (!both) return;
+  const Op* by = find(both->op);
+  MXNET_CHECK_KIND(by != nullptr && by->input_names.size() == op.input_names.size() && SameParameters(op, *by), Value)
+      << "[" << op.name << "] is computed together with relu by " << both->op << ", which "
+      << (by ? "has other inputs or parameters" : "is no operator") << "; accepted: an operator with the same ones";
+}
+
 void CheckPrecision(const Op& op) {
   const PrecisionCondition& condition = op.precision_condition;
   if (condition.parameter.empty() && condition.values.empty()) return;
@@ -61,6 +72,7 @@ void CheckPrecision(const Op& op) {
 
 void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)>& find) {
   CheckRecompute(op, find);
+  CheckWithRelu(op, find);
   CheckPrecision(op);
   for (const auto& check : op.checks) check.second(op);
 }

@@ -11,10 +11,10 @@ namespace mxnet {
 
 /*
  * Throws Error(kValue) that names the operator, what its record says and what is accepted: a rule
- * of recomputation by an operator that does not exist or takes something else, a condition on a
- * parameter or a value that the operator does not have, a recipe that no loop follows. `find` gives
- * the record of a name, null when there is none. The registry asks this of all records once, before
- * it gives the first of them to anybody.
+ * of recomputation, or a fusion with relu, by an operator that does not exist or takes something
+ * else; a condition on a parameter or a value that the operator does not have; a recipe that no
+ * loop follows. `find` gives the record of a name, null when there is none. The registry asks this
+ * of all records once, before it gives the first of them to anybody.
  */
 MXNET_DLL void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)>& find);
 

@@ -5,6 +5,7 @@
 #include "operator/precision.h"
 #include "operator/recompute.h"
 #include "operator/record_check.h"
+#include "operator/traits_graph.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -59,6 +60,15 @@ TEST(Records, ARuleOfRecomputationNamesAnOperatorThatFits) {
   op = dropout;
   op.recompute.op.clear();
   EXPECT_TRUE(Has(Complaint(op), "names no operator"));
+}
+
+TEST(Records, WhatComputesReluTooFits) {
+  Op op = *Op::Get("_backward_BatchNorm_recompute");
+  ASSERT_NE(op.trait<WithRelu>(), nullptr);
+  op.set_trait(WithRelu{"_backward_BatchNorm_relu"});
+  EXPECT_TRUE(Has(Complaint(op), "together with relu by _backward_BatchNorm_relu, which is no operator"));
+  op.set_trait(WithRelu{"relu"});
+  EXPECT_TRUE(Has(Complaint(op), "by relu, which has other inputs or parameters"));
 }
 
 TEST(Records, AConditionOfPrecisionNamesAParameterAndItsValues) {
