@@ -117,7 +117,7 @@ def prose_of(path, source):
     if path.suffix in CODE:
         return list(code_comments(source))
     if path.suffix in PYTHON:
-        return list(python_comments(source))
+        return sorted(python_comments(source))
     return list(page_text(source)) if path.suffix == ".md" else []
 
 
@@ -184,7 +184,7 @@ def wrapped(path, source):
         indent = " " * _continued(line.text)
         following = pending.get(number + 1)
         if _runs_on(line, following):
-            pending[number + 1] = following._replace(text=indent + rest + " " + following.text.lstrip())
+            pending[number + 1] = following._replace(text=f"{indent}{rest.rstrip()} {following.text.lstrip()}")
             lines[number + 1] = line.following + pending[number + 1].text
             continue
         while rest:

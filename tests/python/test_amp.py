@@ -10,6 +10,8 @@ import mxnet as mx
 from mxnet import amp, autograd, gluon
 from mxnet.gluon import nn
 
+pytestmark = pytest.mark.on_gpu
+
 TARGETS = ["float16", "bfloat16"]
 TOLERANCE = {"float16": 4e-3, "bfloat16": 3e-2}     # relative to the largest value: some units in the last place
 

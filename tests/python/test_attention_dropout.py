@@ -12,6 +12,8 @@ from test_attention_passes import joined, split
 from test_interleaved_passes import BETWEEN, KINDS, PASSES, attention, check, shapes_of
 from test_passes import bind, compare, off, operators, run
 
+pytestmark = pytest.mark.gpu
+
 ALWAYS = {"p": 0.4, "mode": "always"}
 
 

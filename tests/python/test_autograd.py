@@ -11,6 +11,8 @@ import mxnet as mx
 from mxnet import autograd as ag
 from mxnet import nd
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.gpu_quick, pytest.mark.sanitized]
+
 
 def test_scopes_nest_and_restore():
     assert not ag.is_recording() and not ag.is_training()

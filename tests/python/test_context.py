@@ -9,6 +9,8 @@ import pytest
 import mxnet as mx
 from mxnet import context
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized]
+
 
 def in_thread(function):
     result = []

@@ -8,6 +8,8 @@ import pytest
 import mxnet as mx
 from mxnet import autograd
 
+pytestmark = pytest.mark.on_gpu
+
 # channels, filters, kernel, stride, pad, dilate, size, batch, bias
 CASES = {
     "1x1": (64, 48, (1, 1), (1, 1), (0, 0), (1, 1), (14, 15), 3, False),

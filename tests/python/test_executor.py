@@ -4,6 +4,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.gpu_quick, pytest.mark.sanitized]
+
 
 def _fc(**kwargs):
     return mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc", **kwargs)

@@ -11,6 +11,8 @@ import mxnet as mx
 from mxnet import autograd
 from mxnet.gluon import nn
 
+pytestmark = pytest.mark.on_gpu
+
 VOID = {"meta", "br"}
 
 

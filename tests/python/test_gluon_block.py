@@ -9,6 +9,8 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 
 

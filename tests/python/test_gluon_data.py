@@ -19,6 +19,8 @@ from mxnet.gluon.contrib.data import IntervalSampler
 from mxnet.gluon.data import batchify, vision
 from mxnet.gluon.data._workers import WorkerDied
 
+pytestmark = pytest.mark.on_gpu
+
 
 def numbers(n=5):
     return D.ArrayDataset(np.arange(2 * n, dtype='float32').reshape(n, 2), list(range(n)))

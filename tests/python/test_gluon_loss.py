@@ -6,6 +6,8 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import loss as L
 
+pytestmark = pytest.mark.on_gpu
+
 RNG = np.random.RandomState(5)
 PRED = RNG.randn(4, 5).astype('float32')
 LABEL = RNG.randn(4, 5).astype('float32')

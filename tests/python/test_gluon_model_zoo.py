@@ -12,6 +12,8 @@ from mxnet import autograd, nd
 from mxnet.gluon import model_zoo
 from mxnet.gluon.model_zoo import model_store, vision
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 sys.path.insert(0, DATA)
 import make_gluon_reference as reference  # noqa: E402

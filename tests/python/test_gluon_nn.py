@@ -9,6 +9,8 @@ from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 from mxnet.gluon.contrib import nn as contrib_nn
 
+pytestmark = pytest.mark.on_gpu
+
 RNG = np.random.RandomState(11)
 
 

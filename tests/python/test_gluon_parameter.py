@@ -5,6 +5,8 @@ import pytest
 import mxnet as mx
 from mxnet import autograd, gluon, nd
 
+pytestmark = pytest.mark.on_gpu
+
 
 def test_initialize_fills_and_allocates_gradient():
     p = gluon.Parameter('w', shape=(2, 3))

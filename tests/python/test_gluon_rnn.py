@@ -10,6 +10,8 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import contrib, rnn
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = pathlib.Path(__file__).parent / 'data'
 sys.path.insert(0, str(DATA))
 import rnn_cases  # noqa: E402

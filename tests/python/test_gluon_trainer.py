@@ -8,6 +8,8 @@ import mxnet as mx
 from mxnet import autograd, gluon, nd
 from mxnet.gluon import nn
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.gpu_quick]
+
 RNG = np.random.RandomState(2)
 X = RNG.randn(8, 3).astype('float32')
 Y = RNG.randn(8, 2).astype('float32')

@@ -13,7 +13,7 @@ import mxnet as mx
 from op_cases import FLOATS
 from test_operators import CASES, _array, _draw, _name, _numpy, _run, _tolerance
 
-pytestmark = pytest.mark.skipif(mx.context.num_gpus() == 0, reason="no GPU")
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(mx.context.num_gpus() == 0, reason="no GPU")]
 NO_KERNEL = "has no GPU kernel in this build"
 # results that are one of many right ones, or are random by another device's seed
 DIFFERENT = ("_random_", "_sample_", "random_", "sample_", "Dropout", "_shuffle", "_npi_choice")

@@ -10,6 +10,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = [pytest.mark.gpu, pytest.mark.gpu_quick]
+
 on_gpu = pytest.mark.skipif(mx.num_gpus() == 0, reason="needs a GPU")
 
 NETWORK = """

@@ -9,6 +9,8 @@ import mxnet as mx
 from mxnet import initializer as init
 from mxnet import nd
 
+pytestmark = pytest.mark.on_gpu
+
 
 def filled(initializer, name='fc_weight', shape=(4, 3), attrs=None, dtype='float32'):
     array = nd.zeros(shape, dtype=dtype)

@@ -6,6 +6,8 @@ import mxnet as mx
 from mxnet import autograd, gluon
 from test_passes import bind, compare, operators
 
+pytestmark = pytest.mark.gpu
+
 PASSES = ["fuse_attention", "fuse_attention_training"]
 BATCH, SIZE = 3, 4
 

@@ -8,6 +8,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized]
+
 TYPES = ["local", "device", "local_update_cpu", "local_allreduce_cpu", "local_allreduce_device"]
 SHAPE = (4, 5)
 
@@ -200,6 +202,7 @@ def _new_threads(**env):
     return int(subprocess.run([sys.executable, "-c", THREADS], env=environment, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.several_threads
 def test_reduction_threads_and_bound_act():
     assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="1000", MXNET_KVSTORE_REDUCTION_NTHREADS="5") == 4
     assert _new_threads(MXNET_KVSTORE_BIGARRAY_BOUND="1000", MXNET_KVSTORE_REDUCTION_NTHREADS="2") == 1

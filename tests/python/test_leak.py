@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.unsanitized
 SCRIPT = os.path.join(os.path.dirname(__file__), "..", "..", "benchmark", "leak.py")
 
 

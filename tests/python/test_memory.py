@@ -12,6 +12,8 @@ import pytest
 import mxnet as mx
 from mxnet.gluon import nn
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.sanitized_address]
+
 
 def chain(length, width=16):
     x = mx.sym.var("data")

@@ -11,6 +11,8 @@ import pytest
 import mxnet as mx
 from mxnet import metric, nd
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'data')
 sys.path.insert(0, DATA)
 from metric_cases import cases, values  # noqa: E402

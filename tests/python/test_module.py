@@ -8,6 +8,8 @@ import mxnet as mx
 from mxnet import nd, sym
 from mxnet.io import DataBatch, DataDesc, NDArrayIter
 
+pytestmark = [pytest.mark.on_gpu, pytest.mark.gpu_quick]
+
 RNG = np.random.RandomState(0)
 X = RNG.randn(60, 8).astype('float32')
 Y = (X.sum(axis=1) > 0).astype('float32')

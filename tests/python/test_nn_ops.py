@@ -10,6 +10,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 ORACLE = np.load(pathlib.Path(__file__).parent / "data" / "nn_oracle.npz")
 META = json.loads(str(ORACLE["meta"]))
 

@@ -5,6 +5,8 @@ import pytest
 import mxnet as mx
 from test_passes import X, bind, compare, off, operators, run
 
+pytestmark = pytest.mark.on_gpu
+
 
 # ---- fuse_batch_norm_relu
 

@@ -12,6 +12,8 @@ import pytest
 import mxnet as mx
 from mxnet import nd, optimizer as opt
 
+pytestmark = pytest.mark.on_gpu
+
 SHAPE = (3, 4)
 STEPS = 6
 

@@ -7,6 +7,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 
 @contextlib.contextmanager
 def off(*names):

@@ -6,6 +6,8 @@ import pytest
 import mxnet as mx
 from test_passes import X, bind, compare, off, operators, run
 
+pytestmark = pytest.mark.on_gpu
+
 
 # ---- fuse_pointwise
 

@@ -13,6 +13,8 @@ import mxnet as mx
 from mxnet import profiler
 from mxnet.base import MXNetError
 
+pytestmark = pytest.mark.on_gpu
+
 
 @pytest.fixture
 def path(tmp_path):

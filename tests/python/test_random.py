@@ -15,6 +15,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 stats = pytest.importorskip("scipy.stats")
 R = mx.nd.random
 N = 40000

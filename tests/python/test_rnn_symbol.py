@@ -9,6 +9,8 @@ import pytest
 
 import mxnet as mx
 
+pytestmark = pytest.mark.on_gpu
+
 DATA = pathlib.Path(__file__).parent / 'data'
 sys.path.insert(0, str(DATA))
 import rnn_symbol_cases as cases  # noqa: E402

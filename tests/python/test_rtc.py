@@ -7,6 +7,8 @@ import pytest
 import mxnet as mx
 from mxnet import rtc
 
+pytestmark = [pytest.mark.gpu, pytest.mark.gpu_quick]
+
 SOURCE = r'''
 extern "C" __global__ void axpy(const float *x, float *y, float alpha) {
   int i = threadIdx.x + blockIdx.x * blockDim.x;

@@ -11,6 +11,8 @@ import pytest
 import mxnet as mx
 from several_gpus import FACTOR, GPUS, blank, kind, nccl_or_skip, same, spread   # noqa: F401  (kind: a fixture)
 
+pytestmark = pytest.mark.several_gpus
+
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32", "int64", "int8", "uint8"])
 def test_every_dtype(kind, dtype):

@@ -6,6 +6,8 @@ import mxnet as mx
 from mxnet import autograd, gluon
 from several_gpus import GPUS, SIZE, kind, same   # noqa: F401  (kind: a fixture)
 
+pytestmark = pytest.mark.several_gpus
+
 
 def batches(steps, size, shape, classes):
     rng = np.random.RandomState(5)

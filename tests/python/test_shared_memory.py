@@ -11,6 +11,8 @@ import pytest
 
 import mxnet
 
+pytestmark = pytest.mark.sanitized
+
 SENT, OPENED, SIZE = 12, 9, 1000
 
 

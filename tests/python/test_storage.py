@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.sanitized
+
 # A block is taken through the C interface of the library, as an array would.
 BLOCK = """
 import ctypes

@@ -11,6 +11,8 @@ import pytest
 import mxnet as mx
 from mxnet.base import MXNetError, NotImplementedForSymbol
 
+pytestmark = pytest.mark.on_gpu
+
 HERE = os.path.join(os.path.dirname(__file__), "data", "symbol")
 NETS = ("mlp", "lenet", "residual", "two_heads")
 

@@ -10,6 +10,8 @@ import mxnet as mx
 from mxnet import _opgen
 from op_cases import Draw, optimizer
 
+pytestmark = pytest.mark.on_gpu
+
 STATEFUL = [c for c in optimizer.CASES if isinstance(c["op"], list) and c["op"][0] in optimizer.UPDATES]
 
 

@@ -1,0 +1,140 @@
+# What ./dev test and ./dev fuzz do; sourced by dev, whose functions and variables are used here.
+# Which Python tests run on the host's GPU or under a sanitizer is said by marks in their files (pyproject.toml lists the marks).
+
+# The files of tests/python with one of these marks.
+marked_files() {  # marked_files MARK[|MARK...]
+  grep -lE "pytest\.mark\.($1)\b" tests/python/test_*.py
+}
+
+# pytest with the sanitizer's run-time loaded before the interpreter. Reports go to files: pytest keeps standard error to
+# itself, and a test may expect its child process to fail. The preset builds no compiled binding, and freed memory stays in
+# the sanitizer's quarantine: tests of either have the mark unsanitized. libgomp is not annotated: ThreadSanitizer gets one
+# OpenMP thread, so no test that counts them (several_threads).
+sanitized_pytest() {  # sanitized_pytest address|thread MARKS arguments...
+  local kind=$1 marks=$2 runtime=libasan.so threads reports=$root/build/$preset/python-reports options status=0
+  shift 2
+  threads=$(nproc)
+  marks+="${marks:+ and }not unsanitized"
+  if [[ $kind == thread ]]; then
+    runtime=libtsan.so threads=1
+    marks+=' and not several_threads'
+  fi
+  rm -rf "$reports" && mkdir -p "$reports"
+  options=log_path=$reports/report
+  # The interpreter keeps memory until exit; what is not instrumented (NumPy, the interpreter) is not judged by ThreadSanitizer.
+  LD_PRELOAD="$(g++ -print-file-name=$runtime) $(g++ -print-file-name=libstdc++.so.6)" \
+  ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:$options UBSAN_OPTIONS=print_stacktrace=1:$options \
+  TSAN_OPTIONS=second_deadlock_stack=1:ignore_noninstrumented_modules=1:suppressions=$root/tests/tsan.supp:$options \
+  OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=1 MXNET_ENABLE_CYTHON=0 PYTHONMALLOC=malloc \
+    "$venv/bin/python" -m pytest -q -m "$marks" "$@" || status=$?
+  if compgen -G "$reports/*" >/dev/null; then
+    head -60 "$reports"/*
+    echo "dev: the sanitizer reported the above; whole reports in ${reports#"$root"/}" >&2
+    status=1
+  fi
+  return "$status"
+}
+
+# A CUDA build on libraries that stand in for NVIDIA's (tests/host_gpu/host_gpu.h): tests made for GPUs, then others with
+# gpu(0) as everybody's context and gpu(1) for cpu(1), then those of several GPUs.
+host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without the latter, by marks
+  local quick= status=0
+  preset=cuda
+  [[ ${1:-} == --quick ]] && shift && quick=' and gpu_quick'
+  build cuda mxnet host_gpu device_run_test
+  use_tree
+  local report=$root/build/cuda/host_gpu_report python=("$venv/bin/python" -m pytest -q)
+  export HOST_GPU_REPORT=$report MXNET_HOME=$root/build/cuda/host_gpu_home
+  rm -f "$report"
+  preload() { LD_PRELOAD=$root/build/cuda/tests/host_gpu/libhost_gpu.so "$@"; }
+  by_mark() {  # by_mark MARK pytest options...
+    local mark=$1 files
+    shift
+    mapfile -t files < <(marked_files "$mark")
+    preload "${python[@]}" -m "$mark and not nightly$quick" "$@" "${files[@]}"
+  }
+  if (($#)); then
+    preload "${python[@]}" -m 'not nightly' "$@" || status=$?
+  else
+    preload build/cuda/tests/device_run_test --gtest_brief=1 || status=$?
+    by_mark gpu || status=$?
+    PYTHONPATH=$root/tests/host_gpu:$PYTHONPATH HOST_GPU_DEVICES=2 by_mark on_gpu -p default_gpu || status=$?
+    quick=
+    HOST_GPU_DEVICES=4 HOST_GPU_LATE=100 by_mark several_gpus || status=$?
+  fi
+  if [[ -s $report ]]; then
+    cat "$report" >&2
+    echo "dev: rules of CUDA's interface were broken, see above" >&2
+    status=1
+  fi
+  return "$status"
+}
+
+# pytest on what was named, or on everything; 5 is its status when it chose nothing.
+python_tests() {  # python_tests NIGHTLY SANITIZER EXPRESSION paths...
+  local marks= sanitize=$2 expression=$3 chosen=sanitized files
+  (($1)) || marks='not nightly'
+  shift 3
+  use_tree
+  if [[ -n $sanitize ]]; then
+    if [[ -z $expression && $# -eq 0 ]]; then
+      [[ $sanitize == address ]] && chosen+='|sanitized_address'  # counts bytes, which says nothing about threads
+      mapfile -t files < <(marked_files "$chosen")
+      set -- "${files[@]}"
+      marks+="${marks:+ and }(${chosen/|/ or })"
+    fi
+    sanitized_pytest "$sanitize" "$marks" ${expression:+-k "$expression"} "${@:-tests/python}"
+    return
+  fi
+  "$venv/bin/python" -m pytest -q ${marks:+-m "$marks"} ${expression:+-k "$expression"} "${@:-tests/python}"
+}
+
+run_tests() {
+  local nightly=0 sanitize= words=() paths=()
+  while (($#)); do
+    case $1 in
+      --nightly) nightly=1 ;;
+      --sanitize=address) sanitize=address preset=asan ;;
+      --sanitize=thread) sanitize=thread preset=tsan ;;
+      --sanitize*) die "--sanitize takes address or thread, not '${1#--sanitize=}'" ;;
+      --preset) preset=${2:?--preset needs a name}; shift ;;
+      --host-gpu) shift; host_gpu_tests "$@"; return ;;
+      -*) die "test: unknown option $1" ;;
+      */*) paths+=("$1") ;;
+      *) words+=("$1") ;;
+    esac
+    shift
+  done
+  build "$preset"
+  local status=0 rc=0 ran=0 regex= expression=
+  regex=$(IFS='|'; echo "${words[*]-}")
+  if ((${#words[@]} || !${#paths[@]})) && [[ $(ctest --test-dir "build/$preset" -N ${regex:+-R "$regex"}) != *'Total Tests: 0'* ]]; then
+    ran=1
+    ctest --test-dir "build/$preset" --output-on-failure -j "$jobs" ${regex:+-R "$regex"} || status=$?
+  fi
+  ((${#words[@]})) && expression=$(printf ' or %s' "${words[@]}") && expression=${expression:4}
+  python_tests "$nightly" "$sanitize" "$expression" "${paths[@]}" || rc=$?
+  ((rc == 5)) || ran=1
+  ((rc == 0 || rc == 5)) || status=$rc
+  ((ran)) || { echo "dev: no test matches ${words[*]-} ${paths[*]-}" >&2; status=1; }
+  return "$status"
+}
+
+# Under the address sanitizer its run-time comes first; only crashes and reports count there.
+run_fuzz() {
+  local arguments=() runtime=
+  while (($#)); do
+    case $1 in
+      --preset) preset=${2:?--preset needs a name}; shift ;;
+      *) arguments+=("$1") ;;
+    esac
+    shift
+  done
+  build "$preset"
+  use_tree
+  if [[ $preset == asan ]]; then
+    runtime="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so.6)"
+    export FUZZ_NO_LIMIT=1 MXNET_ENABLE_CYTHON=0 ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+  fi
+  ${runtime:+env LD_PRELOAD="$runtime"} "$venv/bin/python" tests/fuzz/harness.py "${arguments[@]}"
+}
