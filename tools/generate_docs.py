@@ -80,18 +80,20 @@ How far results with passes may be from those without:
 These tests check that: `test_passes.py`, `test_pointwise_passes.py`, `test_norm_passes.py`,
 `test_attention_passes.py`, `test_attention_dropout.py` and `test_interleaved_passes.py` in
 `tests/python`. [How to write a pass](guide/write_a_pass.md) has an example.
+
+## The passes, in their order
 """.split("\n")
 
-def wrapped(text):
-    """Lines of at most 100 columns, none of which begins as a list, heading or quotation does."""
+def wrapped(text, columns=100):
+    """Lines of so many columns, none of which begins as a list, heading or quotation does."""
     lines = []
     for line in text.split("\n"):
         together = r"(?:`[^`]*`|\S)+" if not line.startswith("`") else r"\S+"   # a signature may be cut
-        words = re.findall(together, line) if len(line) > 100 else [line]
+        words = re.findall(together, line) if len(line) > columns else [line]
         lines.append(words[0] if words else "")
         for word in words[1:]:
             begins_block = re.fullmatch(r"[-+*=]+|[#>|].*|\d+[.)]", word)
-            if len(lines[-1]) + 1 + len(word) > 100 and not begins_block:
+            if len(lines[-1]) + 1 + len(word) > columns and not begins_block:
                 lines.append(word)
             else:
                 lines[-1] += " " + word
@@ -138,8 +140,11 @@ def passes_page():
     count, texts = ctypes.c_uint(), ctypes.POINTER(ctypes.c_char_p)()
     check_call(_LIB.MXListPlanPasses(ctypes.byref(count), ctypes.byref(texts)))
     words = [texts[i].decode() for i in range(count.value)]
-    lines = [*PASSES_PAGE, "| pass | what it does |", "|---|---|"]
-    lines += [f"| `{name}` | {cell(text)} |" for name, text in zip(words[::2], words[1::2])]
+    lines = list(PASSES_PAGE)
+    for number, (name, text) in enumerate(zip(words[::2], words[1::2]), 1):
+        item = f"{number}. "
+        first, *rest = wrapped(f"`{name}`: {text}", 100 - len(item))
+        lines += [item + first, *(" " * len(item) + line for line in rest)]
     return "\n".join(lines) + "\n"
 
 
