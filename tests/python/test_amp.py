@@ -46,7 +46,9 @@ def test_lists(target):
     assert not low & full and not low & widest and not full & widest and not either & (low | full | widest)
     conditional = {name: (parameter, values) for name, parameter, values in amp.list_conditional_fp32_ops(target)}
     assert conditional["Activation"] == ("act_type", ["softrelu"]) and conditional["LeakyReLU"] == ("act_type", ["elu", "selu"])
-    assert "SoftmaxOutput" in amp.list_loss_output_functions(target)
+    losses = ["LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput", "SVMOutput",
+              "SoftmaxOutput"]
+    assert sorted(amp.list_loss_output_functions(target)) == losses
     with pytest.raises(ValueError, match="target_dtype"):
         amp.list_lp16_ops("int8")
 

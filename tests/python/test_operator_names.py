@@ -1,4 +1,4 @@
-"""No operator is asked for by name outside src/operator: passes, the tape, plans and stores ask its record."""
+"""No operator is named outside src/operator: passes, the tape, plans and stores ask its record."""
 import glob
 import os
 import re
@@ -7,9 +7,10 @@ from mxnet.base import _LIB, check_call
 import ctypes
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# A line may name an operator where it says why: what old files hold, or a word that means something else there.
+# A line may name an operator where it says why: what old files hold, or a word that means something
+# else there.
 EXCUSE = re.compile(r"operator-name: \S")
-# Literals that are left, by file. TODO(issue 18): to be empty; a number here may only become smaller.
+# Literals that are left, by file. Issue 18: to be empty; a number may only become smaller.
 LEFT = {
     "src/executor/passes/core/detach_shapes.cc": 1,
     "src/executor/passes/core/keep_casts.cc": 2,
