@@ -24,8 +24,7 @@ constexpr size_t kMaxSumTerms = 8;
 NodeEntry Sum(const std::vector<NodeEntry>& terms, const std::string& name) {
   if (terms.empty()) return {};
   if (terms.size() == 1) return terms[0];
-  if (terms.size() > 2 && terms.size() <= kMaxSumTerms)
-    return graph_ops::SumOf(terms, name + "_grad_sum");
+  if (terms.size() > 2 && terms.size() <= kMaxSumTerms) return graph_ops::SumOf(terms, name + "_grad_sum");
   NodeEntry sum = terms[0];
   for (size_t i = 1; i < terms.size(); ++i)
     sum = graph_ops::AddOf(sum, terms[i], name + "_grad_sum" + (terms.size() > 2 ? std::to_string(i) : ""));
@@ -126,8 +125,7 @@ class Pass {
         << "; put BlockGrad around its result or ask for no gradient of what it computes from";
     if (!n->op()->gradient) return;
     for (int i = 0; i < static_cast<int>(ograds.size()); ++i)
-      if (!ograds[i])
-        ograds[i] = graph_ops::ZerosLike({n, static_cast<uint32_t>(i), 0}, n->name + "_zero_grad" + std::to_string(i));
+      if (!ograds[i]) ograds[i] = graph_ops::ZerosLike({n, static_cast<uint32_t>(i), 0}, n->name + "_zero_grad" + std::to_string(i));
     std::vector<NodeEntry> grads = n->op()->gradient(n, ograds);
     MXNET_CHECK(grads.size() == n->inputs.size())
         << "[" << n->op()->name << "] its gradient gives " << grads.size() << " entries for " << n->inputs.size() << " inputs";

@@ -13,8 +13,7 @@ namespace mxnet {
 Symbol RemoveAmpCast(const Symbol& symbol) {
   std::unordered_map<const Node*, NodePtr> renewed;
   std::function<NodeEntry(NodeEntry)> resolve = [&](NodeEntry e) {
-    while (!e.node->is_variable() && e.node->op()->trait<MixedPrecisionCast>())
-      e = NodeEntry(e.node->inputs.at(e.index));
+    while (!e.node->is_variable() && e.node->op()->trait<MixedPrecisionCast>()) e = NodeEntry(e.node->inputs.at(e.index));
     auto it = renewed.find(e.node.get());
     return it == renewed.end() ? e : NodeEntry{it->second, e.index, e.version};
   };

@@ -30,9 +30,7 @@ const AttrsPtr& Zeros() {
   static const AttrsPtr attrs = MakeAttrs(Op::Get("_zeros_without_dtype"), {});
   return attrs;
 }
-AttrsPtr Filled(double value, int dtype) {
-  return MakeAttrs(Op::Get(value == 0 ? "_zeros" : "_ones"), {{"dtype", DTypeName(dtype)}});
-}
+AttrsPtr Filled(double value, int dtype) { return MakeAttrs(Op::Get(value == 0 ? "_zeros" : "_ones"), {{"dtype", DTypeName(dtype)}}); }
 AttrsPtr CastAttrs(int dtype) {
   static thread_local std::unordered_map<int, AttrsPtr> known;  // gradients of mixed precision ask again and again
   AttrsPtr& attrs = known[dtype];

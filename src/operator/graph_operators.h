@@ -33,15 +33,15 @@ NodeEntry CopyTo(const NodeEntry& e, const Context& ctx);
 
 // ---- parameters of calls on arrays, made once
 
-const AttrsPtr& Zeros();  // in the dtype of the output
+const AttrsPtr& Zeros();                   // in the dtype of the output
 AttrsPtr Filled(double value, int dtype);  // with 0 or 1
 AttrsPtr CastAttrs(int dtype);
 AttrsPtr Sum(int terms);
-const AttrsPtr& Copy();                // on one device
-const AttrsPtr& CopyAcross();          // between devices and dtypes
-const AttrsPtr& AddGradients();        // of AddGradient
-const AttrsPtr& ReshapeLike();         // (array, array whose shape it gets)
-const AttrsPtr& ConnectedTo();         // (array, array that it then depends on, with gradient 0)
+const AttrsPtr& Copy();          // on one device
+const AttrsPtr& CopyAcross();    // between devices and dtypes
+const AttrsPtr& AddGradients();  // of AddGradient
+const AttrsPtr& ReshapeLike();   // (array, array whose shape it gets)
+const AttrsPtr& ConnectedTo();   // (array, array that it then depends on, with gradient 0)
 /* (array, array): summed over the dimensions that the second one does not have; itself when their
  * shapes are equal. */
 const Op* SumLike();
