@@ -18,28 +18,6 @@ constexpr size_t kAccumulatorBytes = 16;  // the largest: a value and its positi
 
 std::string N(int64_t i) { return std::to_string(i); }
 
-const char* MapText(Kind kind) {
-  switch (kind) {
-    case kNanSum: return "x == x ? x : A(0)";
-    case kNanProd: return "x == x ? x : A(1)";
-    case kSumAbs: return "x < A(0) ? -x : x";
-    case kSumSquare: return "x * x";
-    case kAny:
-    case kAll: return "x != A(0) ? A(1) : A(0)";
-    default: return "x";
-  }
-}
-const char* MergeText(Kind kind) {
-  switch (kind) {
-    case kProd:
-    case kNanProd: return "a * b";
-    case kMax: return "a > b || a != a ? a : b";
-    case kMin: return "a < b || a != a ? a : b";
-    case kAny: return "a != A(0) || b != A(0) ? A(1) : A(0)";
-    case kAll: return "a != A(0) && b != A(0) ? A(1) : A(0)";
-    default: return "a + b";
-  }
-}
 // Least and largest number of an accumulator.
 std::string LowestText(const std::string& type) {
   return type == "int"         ? "-2147483647 - 1"
@@ -49,17 +27,14 @@ std::string LowestText(const std::string& type) {
 std::string HighestText(const std::string& type) {
   return type == "int" ? "2147483647" : type == "long long" ? "9223372036854775807ll" : "static_cast<A>(__int_as_float(0x7f800000))";
 }
-std::string NeutralText(Kind kind, const std::string& type) {
-  switch (kind) {
-    case kProd:
-    case kNanProd:
-    case kAll: return "A(1)";
-    case kMax: return LowestText(type);
-    case kMin: return HighestText(type);
-    default: return "A(0)";
-  }
+// What the texts of folds.cuh are made of, for values of type V.
+const char* const kFoldWords =
+    "template <typename V> __device__ __forceinline__ V Larger(V a, V b) { return a > b || a != a ? a : b; }\n"
+    "template <typename V> __device__ __forceinline__ V Smaller(V a, V b) { return a < b || a != a ? a : b; }\n";
+std::string FoldFunction(const std::string& type, const char* signature, const std::string& more, const char* text) {
+  return "__device__ __forceinline__ " + type + " " + signature + " {\n  const " + type + " zero = 0, one = 1" + more + ";\n  return " +
+         text + ";\n}\n";
 }
-bool InSums(Kind kind) { return kind == kSum || kind == kNanSum || kind == kSumAbs || kind == kSumSquare; }
 bool FitsInt(int dtype) {
   return dtype == kBool || dtype == kInt8 || dtype == kUint8 || dtype == kInt16 || dtype == kUint16 || dtype == kInt32;
 }
@@ -78,19 +53,11 @@ Types TypesOf(const DeviceReduction& r) {
       : r.in_dtype == kFloat64 || r.in_dtype == kInt64 || r.in_dtype == kUint64 || r.in_dtype == kInt32 || r.in_dtype == kUint32 ? "double"
                                                                                                                                  : "float";
   if (r.what != DeviceReduction::kReduce) return {own, own};
-  if (r.kind == kMax || r.kind == kMin || r.kind == kAny || r.kind == kAll) return {own, ""};
-  const bool bytes = DTypeSize(r.in_dtype) == 1, narrow = InSums(r.kind) && DTypeSize(r.in_dtype) <= 2 && (bytes || IsFloating(r.in_dtype));
+  const Range range = GetFold(r.kind).range;
+  if (range == Range::Compares || range == Range::Truths) return {own, ""};
+  const bool bytes = DTypeSize(r.in_dtype) == 1,
+             narrow = range == Range::Sums && DTypeSize(r.in_dtype) <= 2 && (bytes || IsFloating(r.in_dtype));
   return {r.integer ? "long long" : "double", !narrow ? "" : bytes ? "int" : "float"};
-}
-const char* InitialText(Kind kind) {
-  switch (kind) {
-    case kSum:
-    case kSumSquare: return "v + a.initial";
-    case kProd: return "v * a.initial";
-    case kMax: return "v > a.initial || v != v ? v : a.initial";
-    case kMin: return "v < a.initial || v != v ? v : a.initial";
-    default: return "v";
-  }
 }
 
 }  // namespace
@@ -122,12 +89,15 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
          "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { c.v = __shfl_xor_sync(0xffffffffu, c.v, lane); c.i = "
          "__shfl_xor_sync(0xffffffffu, c.i, lane); return c; }\n";
   } else {
-    t += "typedef A Acc;\n__device__ __forceinline__ Acc Start() { return " + NeutralText(r.kind, types.accumulator) + "; }\n";
-    t += std::string("__device__ __forceinline__ Acc Merge(Acc a, Acc b) { return ") + MergeText(r.kind) + "; }\n";
-    if (part.empty())
-      t += std::string("__device__ __forceinline__ Acc Take(Acc c, A x) { return Merge(c, ") + MapText(r.kind) + "); }\n";
-    else
-      t += std::string("__device__ __forceinline__ Part Mapped(Part x) {\n  typedef Part A;\n  return ") + MapText(r.kind) + ";\n}\n";
+    const Fold& fold = GetFold(r.kind);
+    t += std::string("typedef A Acc;\n") + kFoldWords;
+    t += FoldFunction("A", "Start()", ", lowest = " + LowestText(types.accumulator) + ", highest = " + HighestText(types.accumulator),
+                      fold.neutral);
+    t += FoldFunction("A", "Merge(A a, A b)", "", fold.merge);
+    if (r.has_initial) t += FoldFunction("double", "WithInitial(double a, double b)", "", fold.merge);
+    t += part.empty() ? FoldFunction("A", "Mapped(A x)", "", fold.map) +
+                            "__device__ __forceinline__ A Take(A c, A x) { return Merge(c, Mapped(x)); }\n"
+                      : FoldFunction("Part", "Mapped(Part x)", "", fold.map);
     t += "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { return __shfl_xor_sync(0xffffffffu, c, lane); }\n";
   }
   const std::string storage = r.again ? "Acc" : rtc::StorageName(r.in_dtype), lanes = N(r.lanes), rows = N(kThreads / r.lanes),
@@ -146,7 +116,7 @@ std::string ReductionText(const DeviceReduction& r, const std::string& name) {
     t += "  mx::Store(a.out, result, v);\n";
   } else {
     t += std::string(r.integer ? "  long long v = c;\n" : "  double v = c;\n");
-    if (r.has_initial) t += std::string("  v = ") + (r.integer ? "static_cast<long long>(" : "(") + InitialText(r.kind) + ");\n";
+    if (r.has_initial) t += std::string("  v = ") + (r.integer ? "static_cast<long long>(" : "(") + "WithInitial(v, a.initial));\n";
     if (!r.integer) t += "  v = v / a.divisor;\n";
     if (r.sqrt) t += r.integer ? "  v = static_cast<long long>(::sqrt(static_cast<double>(v)));\n" : "  v = ::sqrt(v);\n";
     if (r.add) t += std::string("  v = mx::Load<") + (r.integer ? "long long" : "double") + ">(a.out, result) + v;\n";

@@ -2,6 +2,7 @@
 #include "operator/reduce/records.h"
 
 #include <cmath>
+#include <sstream>
 
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -36,9 +37,10 @@ Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepd
   return Shape(dims);
 }
 
-Role RoleOfReduction(Kind kind, bool mean) {
-  switch (kind) {
-    case kSum: return mean ? Role::kMean : Role::kSum;
+Role RoleOfReduction(const ReductionRow& row) {
+  if (row.end == End::kRoot) return Role::kNone;
+  switch (row.fold) {
+    case kSum: return row.end == End::kMean ? Role::kMean : Role::kSum;
     case kMax: return Role::kMax;
     case kMin: return Role::kMin;
     default: return Role::kNone;
@@ -73,15 +75,42 @@ NodeEntry Scalar(const char* op, const NodeEntry& x, double s) {
 }
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b) { return Simple("elemwise_mul", {a, b}); }
 
-NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread) {
+// ograd times the product of all factors but the element itself.
+static NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const Axes& axes) {
   NodeEntry zero = Scalar("_equal_scalar", factors, 0);
   NodeEntry safe = Simple("elemwise_add", {factors, zero});
-  NodeEntry zeros = sum(zero);
-  NodeEntry weighted = Mul(ograd, prod(safe));
+  NodeEntry zeros = axes.sum(zero);
+  NodeEntry weighted = Mul(ograd, axes.prod(safe));
   NodeEntry without_zeros = Mul(weighted, Scalar("_equal_scalar", zeros, 0));
   NodeEntry with_one_zero = Mul(weighted, Scalar("_equal_scalar", zeros, 1));
-  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}),
-                                 Mul(spread(with_one_zero), zero)});
+  return Simple("elemwise_add", {Simple("elemwise_div", {Mul(axes.spread(without_zeros), Scalar("_equal_scalar", zero, 0)), safe}),
+                                 Mul(axes.spread(with_one_zero), zero)});
+}
+
+NodeEntry ReductionGradient(const ReductionRow& reduction, const NodeEntry& ograd, const NodeEntry& x, const NodeEntry& y,
+                            const Axes& axes) {
+  if (std::string(reduction.derivative) == "product") {
+    if (reduction.fold == kProd) return ProductGradient(ograd, x, axes);
+    const NodeEntry number = EqualMask(x, x);  // NaN counts as 1
+    return Mul(ProductGradient(ograd, Simple("where", {number, x, Simple("ones_like", {x})}), axes), number);
+  }
+  const pointwise::ExprPtr derivative = pointwise::Parse(reduction.derivative);
+  pointwise::Bindings bindings = {{"x", pointwise::Value::Of(x)}};
+  if (pointwise::Mentions(derivative, "y")) bindings["y"] = pointwise::Value::Of(axes.spread(y));
+  return pointwise::EmitMultiply(pointwise::Value::Of(axes.share(ograd)), pointwise::Emit(derivative, bindings, x)).entry;
+}
+
+void EachRecord(const char* names, const std::function<void(Op*)>& fill) {
+  std::istringstream groups(names);
+  for (std::string group, name; std::getline(groups, group, '|');) {
+    std::istringstream words(group);
+    words >> name;
+    const bool full = name == "full" && words >> name;
+    Op& op = Op::Register(name);
+    if (full) op.set_precision(Precision::kFull);
+    while (words >> name) op.alias(name);
+    fill(&op);
+  }
 }
 
 double CountOf(const Shape& shape, const std::vector<char>& reduced) {
@@ -122,67 +151,39 @@ InferShapeFn ReduceShape(bool refuses_empty) {
 NodeEntry Like(const char* op, const NodePtr& node, std::vector<NodeEntry> inputs) {
   return {MakeNodeLike(op, *node, std::move(inputs)), 0, 0};
 }
-// A reduced entry, repeated in the shape of the data.
-NodeEntry Spread(const NodePtr& node, const NodeEntry& e) { return Like("_backward_sum", node, {e, node->inputs[0]}); }
+std::vector<NodeEntry> ReduceGradient(const ReductionRow& row, const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const char* backward = row.end == End::kMean ? "_backward_mean" : "_backward_sum";
+  const Axes axes = {[&](const NodeEntry& v) { return Like("sum", node, {v}); },
+                     [&](const NodeEntry& v) { return Like("prod", node, {v}); },
+                     [&](const NodeEntry& v) {
+                       return Like("_backward_sum", node, {v, node->inputs[0]});
+                     },
+                     [&](const NodeEntry& v) {
+                       return Like(backward, node, {v, node->inputs[0]});
+                     }};
+  return {ReductionGradient(row, ograds[0], node->inputs[0], NodeEntry{node, 0, 0}, axes)};
+}
 
-struct Entry {
-  const char* name;
-  const char* aliases;
-  Kind kind;
-  bool mean;
-  const char* description;
-};
-const Entry kEntries[] = {
-    {"sum", "sum_axis _sparse_sum", kSum, false, "Sum over axes."},
-    {"mean", "_sparse_mean", kSum, true, "Arithmetic mean over axes."},
-    {"prod", "", kProd, false, "Product over axes."},
-    {"nansum", "", kNanSum, false, "Sum over axes, counting NaN as 0."},
-    {"nanprod", "", kNanProd, false, "Product over axes, counting NaN as 1."},
-    {"max", "max_axis", kMax, false, "Largest element over axes; NaN when there is one."},
-    {"min", "min_axis", kMin, false, "Smallest element over axes; NaN when there is one."},
-};
-
-std::vector<NodeEntry> ReduceGradient(const Entry& e, const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-  const NodeEntry &x = node->inputs[0], &g = ograds[0];
-  const NodeEntry y{node, 0, 0};
-  const MapFn sum = [&](const NodeEntry& v) { return Like("sum", node, {v}); };
-  const MapFn prod = [&](const NodeEntry& v) { return Like("prod", node, {v}); };
-  const MapFn spread = [&](const NodeEntry& v) { return Spread(node, v); };
-  if (e.mean) return {Like("_backward_mean", node, {g, x})};
-  switch (e.kind) {
-    case kSum: return {Spread(node, g)};
-    case kNanSum: return {Mul(Spread(node, g), EqualMask(x, x))};
-    case kProd: return {ProductGradient(g, x, sum, prod, spread)};
-    case kNanProd: {
-      NodeEntry number = EqualMask(x, x);
-      NodeEntry factors = Simple("where", {number, x, Simple("ones_like", {x})});
-      return {Mul(ProductGradient(g, factors, sum, prod, spread), number)};
-    }
-    default: return {Mul(Spread(node, g), EqualMask(x, Spread(node, y)))};  // every element that attains the extreme
-  }
+void Register(const ReductionRow& row, Op* op) {
+  op->describe(row.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+  op->set_infer_shape(ReduceShape(GetFold(row.fold).range == Range::Compares));
+  op->set_trait(RoleOfReduction(row)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
+    return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
+  }});
+  op->set_kernel([&row](KernelArgs& a) {
+    const std::vector<char> reduced = Reduced(*a.attrs, a.in[0].shape.ndim());
+    Finish finish;
+    finish.sqrt = row.end == End::kRoot;
+    if (row.end == End::kMean) finish.divisor = CountOf(a.in[0].shape, reduced);
+    Reduce(a, row.fold, a.in[0], reduced, finish, row.end != End::kPlain, a.out[0], a.req[0]);
+  });
+  if (!row.derivative) op->set_zero_gradient();
+  if (row.derivative)
+    op->set_gradient([&row](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(row, node, ograds); });
 }
 
 const bool kRegistered = [] {
-  for (const Entry& e : kEntries) {
-    Op& op = Op::Register(e.name);
-    pointwise::AddAliases(&op, e.aliases);
-    op.describe(e.description).set_param<ReduceParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
-    const bool extreme = e.kind == kMax || e.kind == kMin;
-    op.set_infer_shape(ReduceShape(extreme)).set_precision(extreme ? Precision::kAny : Precision::kFull);
-    op.set_trait(RoleOfReduction(e.kind, e.mean)).set_trait(Reduction{[](const Attrs& attrs, int ndim) {
-      return ReductionView{Reduced(attrs, ndim), attrs.get<ReduceParam>().keepdims, false};
-    }});
-    const Kind kind = e.kind;
-    const bool mean = e.mean;
-    op.set_kernel([kind, mean](KernelArgs& a) {
-      const std::vector<char> reduced = Reduced(*a.attrs, a.in[0].shape.ndim());
-      Finish finish;
-      if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
-      Reduce(a, kind, a.in[0], reduced, finish, mean, a.out[0], a.req[0]);
-    });
-    const Entry* entry = &e;
-    op.set_gradient([entry](const NodePtr& node, const std::vector<NodeEntry>& ograds) { return ReduceGradient(*entry, node, ograds); });
-  }
+  for (const ReductionRow& row : kReductions) EachRecord(row.legacy, [&row](Op* op) { Register(row, op); });
 
   // (ograd, data) -> ograd repeated in the shape of data, divided by the number of repetitions for
   // mean

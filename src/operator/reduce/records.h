@@ -49,8 +49,8 @@ struct NormParam : public dmlc::Parameter<NormParam> {
 std::vector<char> ReducedDims(const std::string& op, const dmlc::optional<Shape>& axis, bool exclude, bool empty_is_all, int ndim);
 /* `legacy`: a result without dimensions becomes (1,). */
 Shape ReducedShape(const Shape& in, const std::vector<char>& reduced, bool keepdims, bool legacy);
-/* What reductions of a kind compute (src/operator/traits.h). */
-Role RoleOfReduction(Kind kind, bool mean);
+/* What the row's operators compute (src/operator/traits.h). */
+Role RoleOfReduction(const ReductionRow& row);
 /* Throws Error(kValue) when results would have nothing to come from (max of nothing). */
 void CheckNotEmpty(const std::string& op, const Shape& in, const std::vector<char>& reduced);
 /* out (=, +=) data, seen as shape `kept`, broadcast to out. */
@@ -63,12 +63,20 @@ AttrDict AxesDict(const dmlc::optional<Shape>& axis, bool keepdims);   // argume
 NodeEntry EqualMask(const NodeEntry& a, const NodeEntry& b);
 NodeEntry Scalar(const char* op, const NodeEntry& x, double s);
 NodeEntry Mul(const NodeEntry& a, const NodeEntry& b);  // equal shapes
+/* Graph nodes over the axes of a reduction: `sum` and `prod` reduce as it does, `spread` repeats a
+ * reduced entry in the shape of the data, `share` does so with the gradient of the result (of
+ * means, divided by the number of elements). */
+struct Axes {
+  MapFn sum, prod, spread, share;
+};
 /*
- * Gradient of a product: ograd times the product without the element itself, also where factors are
- * 0. `sum` and `prod` reduce as the operator does, `spread` repeats a reduced entry in the shape of
- * the data.
+ * Gradient of node y = reduction(x) as its row says: the derivative of each element times ograd. Of
+ * a product it is the product without the element itself, also where factors are 0.
  */
-NodeEntry ProductGradient(const NodeEntry& ograd, const NodeEntry& factors, const MapFn& sum, const MapFn& prod, const MapFn& spread);
+NodeEntry ReductionGradient(const ReductionRow& reduction, const NodeEntry& ograd, const NodeEntry& x, const NodeEntry& y,
+                            const Axes& axes);
+/* A record for each group of names ("name alias | name"). */
+void EachRecord(const char* names, const std::function<void(Op*)>& fill);
 
 }  // namespace reduce
 }  // namespace mxnet

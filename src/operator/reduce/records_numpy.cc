@@ -118,46 +118,51 @@ ReductionView ReadReduction(const Attrs& attrs, int ndim) {
   return {Reduced<P>(attrs, ndim), attrs.get<P>().keepdims, attrs.get<P>().initial.has_value()};
 }
 
-Op& RegisterSum(const char* name, const char* aliases, Kind kind, bool mean) {
-  Op& op = Op::Register(name);
-  pointwise::AddAliases(&op, aliases);
-  op.describe(mean ? "Arithmetic mean over axes." : kind == kSum ? "Sum over axes." : "Product over axes.");
-  op.set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+void RegisterSum(const ReductionRow& row, Op* record) {
+  Op& op = *record;
+  const Kind kind = row.fold;
+  const bool mean = row.end == End::kMean, root = row.end == End::kRoot;
+  op.describe(row.description).set_param<NpSumParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpSumParam>).set_infer_type(mean ? NpSumType<true> : NpSumType<false>);
-  op.set_trait(RoleOfReduction(kind, mean)).set_trait(Reduction{ReadReduction<NpSumParam>});
-  op.set_kernel([kind, mean](KernelArgs& a) {
+  op.set_trait(RoleOfReduction(row)).set_trait(Reduction{ReadReduction<NpSumParam>});
+  op.set_kernel([kind, mean, root](KernelArgs& a) {
     const NpSumParam& p = a.param<NpSumParam>();
     const std::vector<char> reduced = Reduced<NpSumParam>(*a.attrs, a.in[0].shape.ndim());
     Finish finish;
+    finish.sqrt = root;
     if (mean) finish.divisor = CountOf(a.in[0].shape, reduced);
     finish.has_initial = p.initial.has_value();
     if (finish.has_initial) finish.initial = p.initial.value();
-    Reduce(a, kind, a.in[0], reduced, finish, mean || IsFloating(a.out[0].dtype), a.out[0], a.req[0]);
+    Reduce(a, kind, a.in[0], reduced, finish, mean || root || IsFloating(a.out[0].dtype), a.out[0], a.req[0]);
   });
-  op.set_gradient([kind, mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  op.set_gradient([&row, kind, mean](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
     const NpSumParam& p = node->attrs->get<NpSumParam>();
     const NodeEntry& x = node->inputs[0];
     const NodeEntry g = p.dtype.has_value() ? CastLike(ograds[0], x) : ograds[0];
     if (AxisIsEmpty(p))
       return std::vector<NodeEntry>{kind == kProd && p.initial.has_value() ? Scalar("_mul_scalar", g, p.initial.value()) : g};
-    if (mean) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g, "_backward_mean")};
-    if (kind == kSum) return std::vector<NodeEntry>{Spread<NpSumParam>(node, g)};
     AttrDict axes = AxesDict(p.axis, p.keepdims), with_initial = axes;
     if (p.initial.has_value()) with_initial["initial"] = std::to_string(p.initial.value());
-    return std::vector<NodeEntry>{ProductGradient(
-        g, x, [&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
-        [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
-        [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); })};
+    return std::vector<NodeEntry>{
+        ReductionGradient(row, g, x, NodeEntry{node, 0, 0},
+                          {[&](const NodeEntry& v) { return MakeOp("_np_sum", {v}, axes); },
+                           [&](const NodeEntry& v) { return MakeOp("_np_prod", {v}, with_initial); },
+                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v); },
+                           [&](const NodeEntry& v) { return Spread<NpSumParam>(node, v, mean ? "_backward_mean" : "_backward_sum"); }})};
   });
-  return op;
 }
 
-void RegisterMax(const char* name, const char* aliases, Kind kind) {
-  Op& op = Op::Register(name);
-  pointwise::AddAliases(&op, aliases);
-  op.describe(kind == kMax ? "Largest element over axes; NaN when there is one." : "Smallest element over axes; NaN when there is one.");
-  op.set_param<NpMaxParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add().set_infer_shape(NpMaxShape);
-  op.set_trait(RoleOfReduction(kind, false)).set_trait(Reduction{ReadReduction<NpMaxParam>});
+void RegisterMax(const ReductionRow& row, Op* record) {
+  Op& op = *record;
+  const Kind kind = row.fold;
+  op.describe(row.description)
+      .set_param<NpMaxParam>()
+      .set_inputs({"a"})
+      .set_dtypes(pointwise::NumberOrBoolTypes())
+      .set_supports_add()
+      .set_infer_shape(NpMaxShape)
+      .set_trait(RoleOfReduction(row))
+      .set_trait(Reduction{ReadReduction<NpMaxParam>});
   op.set_kernel([kind](KernelArgs& a) {
     const NpMaxParam& p = a.param<NpMaxParam>();
     Finish finish;
@@ -165,17 +170,17 @@ void RegisterMax(const char* name, const char* aliases, Kind kind) {
     if (finish.has_initial) finish.initial = p.initial.value();
     Reduce(a, kind, a.in[0], Reduced<NpMaxParam>(*a.attrs, a.in[0].shape.ndim()), finish, false, a.out[0], a.req[0]);
   });
-  op.set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-    const NodeEntry y{node, 0, 0};
-    return std::vector<NodeEntry>{Mul(Spread<NpMaxParam>(node, ograds[0]), EqualMask(node->inputs[0], Spread<NpMaxParam>(node, y)))};
+  op.set_gradient([&row](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+    const MapFn spread = [&](const NodeEntry& v) { return Spread<NpMaxParam>(node, v); };
+    const Axes axes = {nullptr, nullptr, spread, spread};
+    return std::vector<NodeEntry>{ReductionGradient(row, ograds[0], node->inputs[0], NodeEntry{node, 0, 0}, axes)};
   });
 }
 
-void RegisterAny(const char* name, const char* aliases, Kind kind) {
-  Op& op = Op::Register(name);
-  pointwise::AddAliases(&op, aliases);
-  op.describe(kind == kAny ? "Whether any element over axes is not 0." : "Whether all elements over axes are not 0.");
-  op.set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
+void RegisterTruth(const ReductionRow& row, Op* record) {
+  Op& op = *record;
+  const Kind kind = row.fold;
+  op.describe(row.description).set_param<NpAnyParam>().set_inputs({"data"}).set_dtypes(pointwise::NumberOrBoolTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpAnyParam>).set_infer_type(pointwise::BoolOutputType).set_zero_gradient();
   op.set_kernel([kind](KernelArgs& a) {
     Reduce(a, kind, a.in[0], Reduced<NpAnyParam>(*a.attrs, a.in[0].shape.ndim()), Finish(), false, a.out[0], a.req[0]);
@@ -226,19 +231,13 @@ void RegisterVar(const char* name, bool root) {
 }
 
 const bool kRegistered = [] {
-  RegisterSum("_np_sum", "", kSum, false).set_precision(Precision::kFull);
-  RegisterSum("_npi_sum", "", kSum, false);
-  RegisterSum("_np_prod", "_np_product", kProd, false).set_precision(Precision::kFull);
-  RegisterSum("_npi_prod", "", kProd, false);
-  RegisterSum("_npi_mean", "", kSum, true).set_precision(Precision::kFull);
-  RegisterMax("_np_max", "_np_amax", kMax);
-  RegisterMax("_npi_max", "_npi_amax", kMax);
-  RegisterMax("_np_min", "_np_amin", kMin);
-  RegisterMax("_npi_min", "_npi_amin", kMin);
-  RegisterAny("_np_any", "_np_sometrue", kAny);
-  RegisterAny("_npi_any", "", kAny);
-  RegisterAny("_np_all", "", kAll);
-  RegisterAny("_npi_all", "", kAll);
+  for (const ReductionRow& row : kReductions)
+    EachRecord(row.numpy, [&row](Op* op) {
+      const Range range = GetFold(row.fold).range;
+      if (range == Range::Truths) return RegisterTruth(row, op);
+      range == Range::Compares ? RegisterMax(row, op) : RegisterSum(row, op);
+      if (!row.derivative) op->set_zero_gradient();
+    });
   RegisterVar("_npi_var", false);
   RegisterVar("_npi_std", true);
   return true;

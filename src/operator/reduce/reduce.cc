@@ -135,15 +135,19 @@ struct Odometer {
   }
 };
 
-double MergeInitial(Kind kind, double value, double initial) {
+double Larger(double a, double b) { return a > b || a != a ? a : b; }
+double Smaller(double a, double b) { return a < b || a != a ? a : b; }
+// A result and the number that takes part with it.
+double MergeInitial(Kind kind, double a, double b) {
+  [[maybe_unused]] constexpr double zero = 0, one = 1;
   switch (kind) {
-    case kSum:
-    case kSumSquare: return value + initial;
-    case kProd: return value * initial;
-    case kMax: return value > initial || value != value ? value : initial;
-    case kMin: return value < initial || value != value ? value : initial;
-    default: return value;
+#define MXNET_FOLD(name, neutral, map, merge, range) \
+  case k##name: return merge;
+    MXNET_REDUCTION_FOLDS(MXNET_FOLD)
+#undef MXNET_FOLD
+    case kNumKinds: break;
   }
+  return a;
 }
 
 struct Sink {
@@ -199,16 +203,9 @@ void ReduceAll(const Job& job, const Sink& sink, int64_t n) {
   ParallelForThreads(parts > 1 ? OmpThreads(n) : 1, parts, [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) job.Rows(k * kSplit, 1, std::min(kSplit, n - k * kSplit), acc + k * 8);
   });
-  // `flush` merges compute-type partials; the parts are accumulators already, so they are merged as
-  // a row of the wide type
-  const int wide = sink.integer ? 2 : 1;
   alignas(8) char result[8];
-  const Kind merge = sink.kind == kNanSum || sink.kind == kSumAbs || sink.kind == kSumSquare ? kSum
-                     : sink.kind == kNanProd                                                 ? kProd
-                                                                                             : sink.kind;
-  const Loops* merging = MXNET_CPU_CALL(ReduceLoops)(merge, wide);
-  merging->start(nullptr, result, 1);
-  merging->rows(acc, 1, parts, result);
+  job.loops->start(nullptr, result, 1);
+  job.loops->merged(acc, parts, result);
   sink.Store(0, 1, result);
 }
 

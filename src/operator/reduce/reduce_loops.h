@@ -1,5 +1,6 @@
 /*
- * Serial reduction loops, one pair per kind and compute type (pointwise::kF32, kF64, kI64).
+ * Serial reduction loops, one set per fold of folds.cuh and compute type (pointwise::kF32, kF64,
+ * kI64).
  * Without safe accumulation, partial results of float are gathered in double every few hundred
  * elements, so errors do not grow with the length.
  */
@@ -9,11 +10,10 @@
 #include <cstdint>
 
 #include "base/cpu_dispatch.h"
+#include "operator/reduce/table.h"
 
 namespace mxnet {
 namespace reduce {
-
-enum Kind : int { kSum = 0, kProd, kNanSum, kNanProd, kMax, kMin, kSumAbs, kSumSquare, kAny, kAll, kNumKinds };
 
 struct Loops {
   /* acc[r] = merge(acc[r], all of x[r * n .. r * n + n)) for r < rows; acc is double (int64_t for
@@ -24,6 +24,8 @@ struct Loops {
   void (*columns)(const void* x, int64_t rows, int64_t stride, int64_t n, void* part);
   /* acc[j] = merge(acc[j], part[j]), then part[j] = the neutral element. */
   void (*flush)(void* part, void* acc, int64_t n);
+  /* *acc = merge(*acc, all of parts[0 .. n)); parts are accumulators. */
+  void (*merged)(const void* parts, int64_t n, void* acc);
   /* acc[j] = the neutral element, for acc and (when not null) part. */
   void (*start)(void* part, void* acc, int64_t n);
 };

@@ -51,57 +51,38 @@ inline Floats Smaller(Floats a, Floats x) {
 }
 #endif
 
-// Kinds work on scalars and on vectors V of them: Step takes an element in, Merge another partial
-// result.
-#define MXNET_KIND(name, neutral, step, merge) \
-  struct name {                                \
-    template <typename T>                      \
-    static constexpr T Neutral() {             \
-      return neutral;                          \
-    }                                          \
-    template <typename V>                      \
-    static inline V Step(V a, V x) {           \
-      return step;                             \
-    }                                          \
-    template <typename V>                      \
-    static inline V Merge(V a, V x) {          \
-      return merge;                            \
-    }                                          \
+// The folds of folds.cuh, on scalars and on vectors V of them: Step takes an element in, Merge
+// another partial result.
+#define MXNET_FOLD(name, neutral, map, merge, range)                                     \
+  struct name {                                                                          \
+    template <typename T>                                                                \
+    static constexpr T Neutral() {                                                       \
+      [[maybe_unused]] constexpr T zero = 0, one = 1;                                    \
+      [[maybe_unused]] constexpr T lowest = MinusInfinity<T>(), highest = Infinity<T>(); \
+      return neutral;                                                                    \
+    }                                                                                    \
+    template <typename V>                                                                \
+    static inline V Map([[maybe_unused]] V x) {                                          \
+      [[maybe_unused]] const V zero = V{}, one = V{} + 1;                                \
+      return map;                                                                        \
+    }                                                                                    \
+    template <typename V>                                                                \
+    static inline V Merge(V a, V b) {                                                    \
+      [[maybe_unused]] const V zero = V{}, one = V{} + 1;                                \
+      return merge;                                                                      \
+    }                                                                                    \
+    template <typename V>                                                                \
+    static inline V Step(V a, V x) {                                                     \
+      return Merge<V>(a, Map<V>(x));                                                     \
+    }                                                                                    \
   };
-MXNET_KIND(Sum, T(0), a + x, a + x)
-MXNET_KIND(Prod, T(1), a* x, a* x)
-MXNET_KIND(NanSum, T(0), x == x ? a + x : a, a + x)
-MXNET_KIND(NanProd, T(1), x == x ? a * x : a, a* x)
-MXNET_KIND(Max, MinusInfinity<T>(), Larger(a, x), Larger(a, x))
-MXNET_KIND(Min, Infinity<T>(), Smaller(a, x), Smaller(a, x))
-MXNET_KIND(SumAbs, T(0), a + (x < 0 ? -x : x), a + x)
-MXNET_KIND(SumSquare, T(0), a + x * x, a + x)
-struct Any {
-  template <typename T>
-  static constexpr T Neutral() {
-    return T(0);
-  }
+MXNET_REDUCTION_FOLDS(MXNET_FOLD)
+// Of partial results: they are mapped already.
+template <class K>
+struct Merged : K {
   template <typename V>
-  static inline V Step(V a, V x) {
-    return x != 0 ? V{} + 1 : a;
-  }
-  template <typename V>
-  static inline V Merge(V a, V x) {
-    return x != 0 ? V{} + 1 : a;
-  }
-};
-struct All {
-  template <typename T>
-  static constexpr T Neutral() {
-    return T(1);
-  }
-  template <typename V>
-  static inline V Step(V a, V x) {
-    return x != 0 ? a : V{};
-  }
-  template <typename V>
-  static inline V Merge(V a, V x) {
-    return x != 0 ? a : V{};
+  static inline V Step(V a, V b) {
+    return K::template Merge<V>(a, b);
   }
 };
 
@@ -238,15 +219,18 @@ void Flush(void* part, void* acc, int64_t n) {
   std::fill_n(p, n, K::template Neutral<T>());
 }
 
+template <class K, typename A>
+void MergedParts(const void* parts, int64_t n, void* acc) {
+  *static_cast<A*>(acc) = Row<Merged<K>, A, A>(static_cast<const A*>(parts), n, *static_cast<A*>(acc));
+}
+
 template <class K, typename In, typename T>
 constexpr reduce::Loops Make() {
-  return {Rows<K, In, T>, Columns<K, In, T>, Flush<K, T>, Start<K, T>};
+  return {Rows<K, In, T>, Columns<K, In, T>, Flush<K, T>, MergedParts<K, Acc<T>>, Start<K, T>};
 }
-#define MXNET_KIND_ENTRY(K) \
-  { Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>() }
-constexpr reduce::Loops kLoops[reduce::kNumKinds][4] = {
-    MXNET_KIND_ENTRY(Sum), MXNET_KIND_ENTRY(Prod),   MXNET_KIND_ENTRY(NanSum),    MXNET_KIND_ENTRY(NanProd), MXNET_KIND_ENTRY(Max),
-    MXNET_KIND_ENTRY(Min), MXNET_KIND_ENTRY(SumAbs), MXNET_KIND_ENTRY(SumSquare), MXNET_KIND_ENTRY(Any),     MXNET_KIND_ENTRY(All)};
+#define MXNET_FOLD_ENTRY(K, ...) \
+  {Make<K, float, float>(), Make<K, double, double>(), Make<K, int64_t, int64_t>(), Make<K, float, double>()},
+constexpr reduce::Loops kLoops[reduce::kNumKinds][4] = {MXNET_REDUCTION_FOLDS(MXNET_FOLD_ENTRY)};
 
 }  // namespace
 
