@@ -1,11 +1,13 @@
-"""All common optimizers under one name, as in MXNet 1.x."""
-from ..base import public_home as _public_home
-from .adaptive import FTML, LAMB, AdaDelta, AdaGrad, Adam, Adamax, Ftrl, Nadam, RMSProp
-from .base import Optimizer, create, register
-from .sgd import DCASGD, LARS, LBSGD, NAG, SGD, SGLD, Signum, Test, ccSGD
-from .updater import Updater, get_updater
+"""All common optimizers under one name, as in MXNet 1.x.
 
-__all__ = ["AdaDelta", "AdaGrad", "Adam", "Adamax", "DCASGD", "FTML", "Ftrl", "LAMB", "LARS", "LBSGD", "NAG", "Nadam",
-           "Optimizer", "RMSProp", "SGD", "SGLD", "Signum", "Test", "Updater", "ccSGD", "create", "get_updater",
-           "register"]
+They are what the modules below list in their ``__all__``.
+"""
+from ..base import public_home as _public_home
+from . import adaptive as _adaptive, base as _base, sgd as _sgd, updater as _updater
+from .adaptive import *
+from .base import *
+from .sgd import *
+from .updater import *
+
+__all__ = sorted(_base.__all__ + _updater.__all__ + _sgd.__all__ + _adaptive.__all__)
 _public_home(globals())

@@ -10,45 +10,16 @@ namespace mxnet {
 namespace {
 
 #define MXNET_UPDATE_FORMULAS(...) #__VA_ARGS__
+#define MXNET_UPDATE_RULE(name, form)
 const char* const kFormulas =
 #include "operator/optimizer/update_formulas.inc"
     ;
 
-// The formulas with the device's names for what they call and for where they run.
+// The formulas with the GPU's names for what they call and for where they run.
 std::string Formulas() {
   std::string text = kFormulas;
-  for (const auto& with : {std::pair<const char*, const char*>{"std::", "::"},
-                           {"inline C ", "__device__ inline C "},
-                           {"explicit ", "__device__ explicit "},
-                           {"C operator()", "__device__ C operator()"},
-                           {"C Clipped", "__device__ C Clipped"},
-                           {"void Moments", "__device__ void Moments"}}) {
-    const std::string what = with.first, by = with.second;
-    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
-  }
-  return text;
-}
-
-struct RuleInfo {
-  const char* name;
-  int states;
-};
-RuleInfo InfoOf(UpdateRule rule) {
-  switch (rule) {
-    case UpdateRule::kSgd: return {"Sgd", 0};
-    case UpdateRule::kSgdMom: return {"SgdMom", 1};
-    case UpdateRule::kNag: return {"Nag", 1};
-    case UpdateRule::kAdam: return {"Adam", 2};
-    case UpdateRule::kAdamW: return {"AdamW", 2};
-    case UpdateRule::kLamb1: return {"Lamb1", 2};
-    case UpdateRule::kLamb2: return {"Lamb2", 0};
-    case UpdateRule::kRmsProp: return {"RmsProp", 1};
-    case UpdateRule::kRmsPropAlex: return {"RmsPropAlex", 3};
-    case UpdateRule::kFtrl: return {"Ftrl", 2};
-    case UpdateRule::kFtml: return {"Ftml", 3};
-    case UpdateRule::kSignSgd: return {"SignSgd", 0};
-    default: return {"Signum", 1};
-  }
+  for (size_t at = 0; (at = text.find("std::", at)) != std::string::npos; at += 2) text.replace(at, 5, "::");
+  return "#define MX_DEVICE __device__\n" + text;
 }
 
 // As UpdateRange: with a master copy, states and weight are float32; phase 1 of LAMB writes a

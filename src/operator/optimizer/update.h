@@ -86,6 +86,10 @@ inline const std::vector<int>& MasterDTypes() {
 template <typename P>
 Op& SetUpdate(Op& op, UpdateRule rule, std::vector<std::string> inputs, bool master = false) {
   const int n = static_cast<int>(inputs.size()), states = n - 2 - master;
+  const RuleInfo& info = InfoOf(rule);
+  MXNET_CHECK(states == info.states && (!master || info.master))
+      << "[" << op.name << "] " << states << " states" << (master ? " with a float32 copy of the weight" : "") << "; the rule " << info.name
+      << " has " << info.states << (info.master ? "" : " and no form with such a copy");
   std::vector<int> mutated, singles;
   for (int i = 2; i < n; ++i) mutated.push_back(i);
   if (master) singles = mutated;

@@ -12,22 +12,11 @@
 
 namespace mxnet {
 
-/* Every rule has h[0] = learning rate, h[1] = weight decay, h[2] = factor on the gradient, h[3] =
- * its bound (infinity: none). */
+/* kSgd, kSgdMom, ...: the list at the end of update_formulas.inc. */
 enum class UpdateRule : int {
-  kSgd,          // no state
-  kSgdMom,       // momentum; h[4] = momentum
-  kNag,          // momentum; h[4] = momentum
-  kAdam,         // mean, var; h[4..6] = beta1, beta2, epsilon
-  kAdamW,        // mean, var; h[4..7] = beta1, beta2, epsilon, eta
-  kLamb1,        // mean, var; h[4..8] = beta1, beta2, epsilon, 1/(1-beta1^t), 1/(1-beta2^t); writes a direction, not the weight
-  kLamb2,        // no state; h[0] already holds the trust ratio; the gradient is phase 1's direction
-  kRmsProp,      // n; h[4..6] = gamma1, epsilon, bound of the weights
-  kRmsPropAlex,  // n, g, delta; h[4..7] = gamma1, gamma2, epsilon, bound of the weights
-  kFtrl,         // z, n; h[4..5] = lambda1, beta
-  kFtml,         // d, v, z; h[4..8] = beta1, beta2, epsilon, 1-beta1^t, 1-beta2^t
-  kSignSgd,      // no state
-  kSignum        // momentum; h[4..5] = momentum, decay outside of the momentum
+#define MXNET_UPDATE_FORMULAS(...)
+#define MXNET_UPDATE_RULE(name, form) k##name,
+#include "operator/optimizer/update_formulas.inc"
 };
 
 /*
@@ -45,6 +34,13 @@ struct UpdateArgs {
   void* out;
   double h[10];
 };
+
+struct RuleInfo {
+  const char* name;  // as in update_formulas.inc
+  int states;
+  bool master;  // whether there is a form with float32 copies
+};
+const RuleInfo& InfoOf(UpdateRule rule);
 
 /* Elements [begin, end). REQUIRES: a floating dtype; with `master` not float64. */
 MXNET_CPU_DECLARE(void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end);)

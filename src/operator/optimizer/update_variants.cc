@@ -20,6 +20,8 @@ struct ComputeType<double> {
 };
 
 #define MXNET_UPDATE_FORMULAS(...) __VA_ARGS__
+#define MXNET_UPDATE_RULE(name, form)
+#define MX_DEVICE
 #include "operator/optimizer/update_formulas.inc"
 
 /* W: weight and states, G: gradient, O: output. */
@@ -70,43 +72,40 @@ void WithMaster(const UpdateArgs& a, int64_t begin, int64_t end) {
   }
 }
 
-void RunLamb1(const UpdateArgs& a, int64_t begin, int64_t end) {
-  if (!a.master) return SameDType<Lamb1>(a, begin, end);
+// The result is a direction: of the weights' dtype, or float32 where they have float32 copies.
+template <template <typename> class Rule>
+void Direction(const UpdateArgs& a, int64_t begin, int64_t end) {
+  if (!a.master) return SameDType<Rule>(a, begin, end);
   UpdateArgs b = a;
   b.weight = a.master;  // read only: the direction is the output
   switch (a.dtype) {
-    case kFloat32: return Loop<Lamb1, float, float, float, false>(b, begin, end);
-    case kFloat16: return Loop<Lamb1, float, float16, float, false>(b, begin, end);
-    default: return Loop<Lamb1, float, bfloat16, float, false>(b, begin, end);
+    case kFloat32: return Loop<Rule, float, float, float, false>(b, begin, end);
+    case kFloat16: return Loop<Rule, float, float16, float, false>(b, begin, end);
+    default: return Loop<Rule, float, bfloat16, float, false>(b, begin, end);
   }
 }
 
-void RunLamb2(const UpdateArgs& a, int64_t begin, int64_t end) {
-  if (!a.master) return SameDType<Lamb2>(a, begin, end);
+// The gradient is a direction.
+template <template <typename> class Rule>
+void Apply(const UpdateArgs& a, int64_t begin, int64_t end) {
+  if (!a.master) return SameDType<Rule>(a, begin, end);
   switch (a.dtype) {
-    case kFloat32: return Loop<Lamb2, float, float, float, true>(a, begin, end);
-    case kFloat16: return Loop<Lamb2, float, float, float16, true>(a, begin, end);
-    default: return Loop<Lamb2, float, float, bfloat16, true>(a, begin, end);
+    case kFloat32: return Loop<Rule, float, float, float, true>(a, begin, end);
+    case kFloat16: return Loop<Rule, float, float, float16, true>(a, begin, end);
+    default: return Loop<Rule, float, float, bfloat16, true>(a, begin, end);
   }
 }
 
 }  // namespace
 
+#define MXNET_UPDATE_CASE(name, form) \
+  case UpdateRule::k##name: return form<name>(a, begin, end);
+
 void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end) {
   switch (a.rule) {
-    case UpdateRule::kSgd: return WithMaster<Sgd>(a, begin, end);
-    case UpdateRule::kSgdMom: return WithMaster<SgdMom>(a, begin, end);
-    case UpdateRule::kNag: return WithMaster<Nag>(a, begin, end);
-    case UpdateRule::kAdam: return SameDType<Adam>(a, begin, end);
-    case UpdateRule::kAdamW: return WithMaster<AdamW>(a, begin, end);
-    case UpdateRule::kLamb1: return RunLamb1(a, begin, end);
-    case UpdateRule::kLamb2: return RunLamb2(a, begin, end);
-    case UpdateRule::kRmsProp: return SameDType<RmsProp>(a, begin, end);
-    case UpdateRule::kRmsPropAlex: return SameDType<RmsPropAlex>(a, begin, end);
-    case UpdateRule::kFtrl: return SameDType<Ftrl>(a, begin, end);
-    case UpdateRule::kFtml: return SameDType<Ftml>(a, begin, end);
-    case UpdateRule::kSignSgd: return SameDType<SignSgd>(a, begin, end);
-    case UpdateRule::kSignum: return SameDType<Signum>(a, begin, end);
+#define MXNET_UPDATE_FORMULAS(...)
+#define MXNET_UPDATE_RULE MXNET_UPDATE_CASE
+#include "operator/optimizer/update_formulas.inc"
   }
 }
 

@@ -1,4 +1,9 @@
-"""Update operators. ``UPDATES[op]`` returns the new weight and then the new states, in input order; test_update_operators.py checks those."""
+"""Update operators and the optimizers that call them.
+
+``UPDATES[op]`` returns the new weight and then the new states, in input order;
+test_update_operators.py checks those. ``OPTIMIZERS`` are cases for test_optimizer.py: (name,
+reference, options); ``steps`` makes a reference of a rule.
+"""
 import numpy as np
 
 from op_cases import FLOATS, rand
@@ -124,6 +129,21 @@ def signum(w, g, m, **kw):
     return [(1 - lr * f32(kw.get("wd_lh", 0))) * w + lr * np.sign(m), m]
 
 
+def steps(rule, states, **defaults):
+    """A reference for test_optimizer.py of an optimizer that runs the rule once for each gradient.
+
+    It is sent gradients and changes the weight in place. `defaults` are the rule's numbers where
+    the optimizer is not given others.
+    """
+    def run(w, options):
+        numbers = dict(defaults, **options)
+        numbers["lr"] = numbers.pop("learning_rate")
+        arrays = [np.zeros_like(w) for _ in range(states)]
+        while True:
+            w[...], *arrays = rule(w, (yield), *arrays, **numbers)
+    return run
+
+
 def master(rule, keeps_weight=False):
     """The same on float32 copies; the copy of the weight is the last array, before a factor on the gradient if there is one."""
     def update(w, g, *rest, **kw):
@@ -246,5 +266,14 @@ CASES += [
          out_dtype="float32", tol={d: 1e-6 for d in FLOATS}, empty=[(0, 5), (0,)], bad=[dict(attrs={}), dict(attrs=dict(num_arrays=3))]),
     dict(op="multi_lars", inputs=LAYERS, attrs=dict(eta=0.1, eps=1e-2, rescale_grad=0.5), ref=lars, dtypes=FLOATS, tol=20,
          bad=[dict(attrs=dict(eta=1)), dict(inputs=[(2,), (3,), (2,), (2,)])]),
+]
+OPTIMIZERS = [
+    ("sgd", steps(sgd, 0), {}), ("sgd", steps(sgd_mom, 1), {"momentum": 0.9}), ("ccsgd", steps(sgd_mom, 1), {"momentum": 0.5}),
+    ("nag", steps(sgd, 0), {}), ("nag", steps(nag, 1), {"momentum": 0.9}),
+    ("rmsprop", steps(rmsprop, 1, gamma1=0.9), {}), ("rmsprop", steps(rmsprop, 1, gamma1=0.9), {"clip_weights": 0.5}),
+    ("rmsprop", steps(rmspropalex, 3, gamma1=0.9), {"centered": True}),
+    ("ftrl", steps(ftrl, 2), {}), ("ftrl", steps(ftrl, 2), {"lamda1": 0.3, "beta": 2}),
+    ("signum", steps(signum, 1, momentum=0.9), {}), ("signum", steps(signsgd, 0), {"momentum": 0}),
+    ("signum", steps(signum, 1, momentum=0.9), {"wd_lh": 0.01}),
 ]
 COVERED_ELSEWHERE = {"reset_arrays": "test_update_operators.py"}

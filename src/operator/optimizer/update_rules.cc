@@ -1,0 +1,24 @@
+#include "operator/optimizer/update_rules.h"
+
+#include <cmath>
+
+namespace mxnet {
+namespace {
+
+#define MXNET_UPDATE_FORMULAS(...) __VA_ARGS__
+#define MXNET_UPDATE_RULE(name, form)
+#define MX_DEVICE
+#include "operator/optimizer/update_formulas.inc"
+
+// All forms but SameDType know float32 copies.
+constexpr RuleInfo kRules[] = {
+#define MXNET_UPDATE_FORMULAS(...)
+#define MXNET_UPDATE_RULE(name, form) {#name, name<double>::kStates, #form[0] != 'S'},
+#include "operator/optimizer/update_formulas.inc"
+};
+
+}  // namespace
+
+const RuleInfo& InfoOf(UpdateRule rule) { return kRules[static_cast<int>(rule)]; }
+
+}  // namespace mxnet
