@@ -175,45 +175,67 @@ ExprPtr Substitute(const ExprPtr& e, const std::map<std::string, ExprPtr>& with)
 bool IsComparison(const Expr& e) { return e.kind == Expr::kOperator && std::string("<>lg=!").find(e.name) != std::string::npos; }
 
 // ---- emission
-NodeEntry Scalar(const char* op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}}); }
+NodeEntry Scalar(const std::string& op, const NodeEntry& x, double s) { return MakeOp(op, {x}, {{"scalar", Exact(s)}, {"is_int", "0"}}); }
 NodeEntry AsEntry(const Value& v, const NodeEntry& like) {
   if (!v.is_number) return v.entry;
   NodeEntry zero = MakeOp("zeros_like", {like});
   return v.number == 0 ? zero : Scalar("_plus_scalar", zero, v.number);
 }
 
-// names of the operators behind a binary row: both arrays; array and scalar; scalar and array
+// Names of the operators behind a function of two arguments: both arrays; array and scalar; scalar
+// and array.
 struct BinaryOps {
-  const char *both, *right, *left;
+  std::string both, right, left;
 };
-BinaryOps OpsFor(const std::string& name) {
-  static const std::map<std::string, BinaryOps> ops = {{"+", {"broadcast_add", "_plus_scalar", "_plus_scalar"}},
-                                                       {"*", {"broadcast_mul", "_mul_scalar", "_mul_scalar"}},
-                                                       {"/", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
-                                                       {"divide", {"broadcast_div", "_div_scalar", "_rdiv_scalar"}},
-                                                       {"<", {"broadcast_lesser", "_lesser_scalar", "_greater_scalar"}},
-                                                       {">", {"broadcast_greater", "_greater_scalar", "_lesser_scalar"}},
-                                                       {"l", {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar"}},
-                                                       {"g", {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar"}},
-                                                       {"=", {"broadcast_equal", "_equal_scalar", "_equal_scalar"}},
-                                                       {"!", {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar"}},
-                                                       {"power", {"broadcast_power", "_power_scalar", "_rpower_scalar"}},
-                                                       {"hypot", {"broadcast_hypot", "_hypot_scalar", "_hypot_scalar"}},
-                                                       {"maximum", {"broadcast_maximum", "_maximum_scalar", "_maximum_scalar"}},
-                                                       {"minimum", {"broadcast_minimum", "_minimum_scalar", "_minimum_scalar"}},
-                                                       {"mod", {"broadcast_mod", "_mod_scalar", "_rmod_scalar"}},
-                                                       {"copysign", {"_npi_copysign", "_npi_copysign_scalar", "_npi_rcopysign_scalar"}},
-                                                       {"arctan2", {"_npi_arctan2", "_npi_arctan2_scalar", "_npi_rarctan2_scalar"}},
-                                                       {"logaddexp", {"_npi_logaddexp", "_npi_logaddexp_scalar", "_npi_logaddexp_scalar"}}};
-  auto it = ops.find(name);
-  MXNET_CHECK(it != ops.end()) << "[pointwise] no operator computes `" << name << "` on graph nodes";
+BinaryOps OpsOfRow(int row) {
+  BinaryOps ops;
+  for (const RowRecord& record : RecordsOf(row)) {
+    const bool arrays = record.how == "broadcast" || record.how == "x1x2" || record.how == "promote";
+    std::string* name = arrays ? &ops.both : record.how == "scalar" ? &ops.right : record.how == "rscalar" ? &ops.left : nullptr;
+    if (name && name->empty()) *name = record.names[0];
+  }
+  if (ops.left.empty()) ops.left = ops.right;  // the order does not matter
+  return ops;
+}
+const BinaryOps& OpsFor(const std::string& name) {
+  static const auto* all = [] {
+    auto* m = new std::map<std::string, BinaryOps>();
+    for (int row = kFirstBinary + 1; row < kEndBinary; ++row) (*m)[GetRow(row).name] = OpsOfRow(row);
+    // signs, and what they become when the sides change
+    const struct {
+      const char* sign;
+      int row, mirrored;
+    } signs[] = {{"+", k_add, k_add},
+                 {"*", k_mul, k_mul},
+                 {"/", k_div, k_div},
+                 {"divide", k_div, k_div},
+                 {"<", k_lesser, k_greater},
+                 {">", k_greater, k_lesser},
+                 {"l", k_lesser_equal, k_greater_equal},
+                 {"g", k_greater_equal, k_lesser_equal},
+                 {"=", k_equal, k_equal},
+                 {"!", k_not_equal, k_not_equal}};
+    for (const auto& s : signs) {
+      BinaryOps& ops = (*m)[s.sign] = OpsOfRow(s.row);
+      if (s.mirrored != s.row) ops.left = OpsOfRow(s.mirrored).right;
+    }
+    return m;
+  }();
+  auto it = all->find(name);
+  MXNET_CHECK(it != all->end() && !it->second.both.empty()) << "[pointwise] no operator computes `" << name << "` on graph nodes";
   return it->second;
 }
-const char* UnaryOpFor(const std::string& name) {
-  static const std::map<std::string, const char*> other = {
-      {"identity", "_copy"}, {"softrelu", "_softrelu"}, {"trigamma", "_trigamma"}, {"tetragamma", "_tetragamma"}};
-  auto it = other.find(name);
-  return it == other.end() ? name.c_str() : it->second;
+const std::string& UnaryOpFor(const std::string& name) {
+  static const auto* all = [] {
+    auto* m = new std::map<std::string, std::string>();
+    for (int row = 0; row < kNumUnary; ++row)
+      for (const RowRecord& record : RecordsOf(row)) m->emplace(GetRow(row).name, record.names[0]);
+    (*m)["identity"] = "_copy";
+    return m;
+  }();
+  auto it = all->find(name);
+  MXNET_CHECK(it != all->end()) << "[pointwise] no operator computes `" << name << "` on graph nodes";
+  return it->second;
 }
 
 double Fold(const std::string& op, double a, double b) {
@@ -231,7 +253,7 @@ double Fold(const std::string& op, double a, double b) {
 }
 
 Value EmitBinary(const std::string& name, const Value& a, const Value& b, const NodeEntry& like) {
-  const BinaryOps ops = OpsFor(name);
+  const BinaryOps& ops = OpsFor(name);
   if (a.is_number && b.is_number) return Value::Of(MakeOp(ops.both, {AsEntry(a, like), AsEntry(b, like)}));
   if (b.is_number) return Value::Of(Scalar(ops.right, a.entry, b.number));
   if (a.is_number) return Value::Of(Scalar(ops.left, b.entry, a.number));

@@ -138,7 +138,7 @@ using Pair = Loop[2];
       return expression;                                     \
     }                                                        \
   };
-#define MXNET_UNARY_IF(name, types, expression, uses, derivative) MXNET_UNARY_IF_##types(name, expression)
+#define MXNET_UNARY_IF(name, types, expression, ...) MXNET_UNARY_IF_##types(name, expression)
 #define MXNET_UNARY_IF_I(name, expression) MXNET_ROWS_I(name, Loop1, (T x), expression)
 #define MXNET_UNARY_IF_F(name, expression)
 #define MXNET_PARAM_IF(name, types, expression, uses, derivative) MXNET_PARAM_IF_##types(name, expression)
@@ -147,7 +147,7 @@ using Pair = Loop[2];
 #define MXNET_BINARY_IF(name, types, expression, ...) MXNET_BINARY_IF_##types(name, expression)
 #define MXNET_BINARY_IF_I(name, expression) MXNET_ROWS_I(name, Loop2, (T a, T b), expression)
 #define MXNET_BINARY_IF_F(name, expression)
-#define MXNET_BINARY_IF_B(name, types, expression) MXNET_ROWS_I(name, Loop2, (T a, T b), expression)
+#define MXNET_BINARY_IF_B(name, types, expression, ...) MXNET_ROWS_I(name, Loop2, (T a, T b), expression)
 MXNET_UNARY_EXACT(MXNET_UNARY_IF)
 MXNET_UNARY_PARAM(MXNET_PARAM_IF)
 MXNET_BINARY_ARITHMETIC(MXNET_BINARY_IF)

@@ -69,17 +69,17 @@ void LoopGradient3(const void* const* in, void* out, int64_t n, unsigned scalars
   }
 }
 
-#define MXNET_UNARY_STRUCT(name, types, expression, uses, derivative) \
-  struct F_##name {                                                   \
-    template <typename T>                                             \
-    static MXNET_FN T f(T x) {                                        \
-      return expression;                                              \
-    }                                                                 \
+#define MXNET_UNARY_STRUCT(name, types, expression, ...) \
+  struct F_##name {                                      \
+    template <typename T>                                \
+    static MXNET_FN T f(T x) {                           \
+      return expression;                                 \
+    }                                                    \
   };
-#define MXNET_UNARY_ENTRY(name, types, expression, uses, derivative) {Loop1<F_##name, float>, Loop1<F_##name, double>},
+#define MXNET_UNARY_ENTRY(name, ...) {Loop1<F_##name, float>, Loop1<F_##name, double>},
 
 // gradient structs and entries by what the derivative reads
-#define MXNET_GRAD_STRUCT(name, types, expression, uses, derivative) MXNET_GRAD_STRUCT_##uses(name, derivative)
+#define MXNET_GRAD_STRUCT(name, types, expression, uses, derivative, ...) MXNET_GRAD_STRUCT_##uses(name, derivative)
 #define MXNET_GRAD_STRUCT_X(name, derivative) \
   struct G_##name {                           \
     template <typename T>                     \
@@ -111,7 +111,7 @@ void LoopGradient3(const void* const* in, void* out, int64_t n, unsigned scalars
 #define MXNET_GRAD_STRUCT_Z(name, derivative)
 #define MXNET_GRAD_STRUCT_P(name, derivative)
 #define MXNET_GRAD_STRUCT_N(name, derivative)
-#define MXNET_GRAD_ENTRY(name, types, expression, uses, derivative) MXNET_GRAD_ENTRY_##uses(name)
+#define MXNET_GRAD_ENTRY(name, types, expression, uses, ...) MXNET_GRAD_ENTRY_##uses(name)
 #define MXNET_GRAD_ENTRY_X(name) {LoopGradient2<G_##name, float>, LoopGradient2<G_##name, double>},
 #define MXNET_GRAD_ENTRY_Y(name) MXNET_GRAD_ENTRY_X(name)
 #define MXNET_GRAD_ENTRY_XY(name) {LoopGradient3<G_##name, float>, LoopGradient3<G_##name, double>},

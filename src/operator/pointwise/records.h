@@ -19,6 +19,9 @@ std::vector<int> IntegerTypes();       // uint8, int8, int32, int64, bool
 
 /* Space-separated names become aliases. */
 void AddAliases(Op* op, const char* names);
+/* What a row's text says of one of its records beyond how it computes: aliases and precision. */
+void FinishRecord(Op* op, const RowRecord& record);
+[[noreturn]] void UnknownRecord(int row, const RowRecord& record);
 
 /* p, q, r of rows with parameters, for data of this dtype (kDTypeUnknown while graphs are
  * differentiated). */

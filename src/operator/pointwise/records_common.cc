@@ -25,6 +25,16 @@ void AddAliases(Op* op, const char* names) {
   for (std::string name; in >> name;) op->alias(name);
 }
 
+void FinishRecord(Op* op, const RowRecord& record) {
+  for (size_t i = 1; i < record.names.size(); ++i) op->alias(record.names[i]);
+  if (record.full) op->set_precision(Precision::kFull);
+}
+
+void UnknownRecord(int row, const RowRecord& record) {
+  MXNET_THROW(Generic) << "[pointwise] row " << GetRow(row).name << " has records of kind `" << record.how
+                       << "`, which table.h does not list";
+}
+
 bool BoolOutputType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
   int all = kDTypeUnknown;
   for (int t : *in) AssignType(attrs, "an input", &all, t);

@@ -31,83 +31,24 @@ namespace {
 
 enum class Result { kScalar, kBool, kTrueDivide };
 
-struct Entry {
-  int row;
+// How the rows' records compute (table.h).
+struct How {
   const char* name;
-  const char* aliases;
   bool reverse;  // scalar on the left
   Result result;
-  Precision precision = Precision::kAny;
 };
-
-const Entry kEntries[] = {
-    {k_add, "_plus_scalar", "_PlusScalar", false, Result::kScalar},
-    {k_sub, "_minus_scalar", "_MinusScalar", false, Result::kScalar},
-    {k_sub, "_rminus_scalar", "_RMinusScalar", true, Result::kScalar},
-    {k_mul, "_mul_scalar", "_MulScalar", false, Result::kScalar},
-    {k_div, "_div_scalar", "_DivScalar", false, Result::kScalar},
-    {k_div, "_rdiv_scalar", "_RDivScalar", true, Result::kScalar, Precision::kFull},
-    {k_mod, "_mod_scalar", "_ModScalar", false, Result::kScalar},
-    {k_mod, "_rmod_scalar", "_RModScalar", true, Result::kScalar},
-    {k_power, "_power_scalar", "_PowerScalar", false, Result::kScalar, Precision::kFull},
-    {k_power, "_rpower_scalar", "_RPowerScalar", true, Result::kScalar, Precision::kFull},
-    {k_maximum, "_maximum_scalar", "_MaximumScalar _npi_maximum_scalar", false, Result::kScalar},
-    {k_minimum, "_minimum_scalar", "_MinimumScalar _npi_minimum_scalar", false, Result::kScalar},
-    {k_hypot, "_hypot_scalar", "_HypotScalar _npi_hypot_scalar", false, Result::kScalar, Precision::kFull},
-    {k_equal, "_equal_scalar", "_EqualScalar", false, Result::kScalar},
-    {k_not_equal, "_not_equal_scalar", "_NotEqualScalar", false, Result::kScalar},
-    {k_greater, "_greater_scalar", "_GreaterScalar", false, Result::kScalar},
-    {k_greater_equal, "_greater_equal_scalar", "_GreaterEqualScalar", false, Result::kScalar},
-    {k_lesser, "_lesser_scalar", "_LesserScalar", false, Result::kScalar},
-    {k_lesser_equal, "_lesser_equal_scalar", "_LesserEqualScalar", false, Result::kScalar},
-    {k_logical_and, "_logical_and_scalar", "_LogicalAndScalar", false, Result::kScalar},
-    {k_logical_or, "_logical_or_scalar", "_LogicalOrScalar", false, Result::kScalar},
-    {k_logical_xor, "_logical_xor_scalar", "_LogicalXorScalar", false, Result::kScalar},
-    {k_add, "_scatter_plus_scalar", "", false, Result::kScalar},
-    {k_sub, "_scatter_minus_scalar", "", false, Result::kScalar},
-
-    {k_add, "_npi_add_scalar", "", false, Result::kScalar},
-    {k_sub, "_npi_subtract_scalar", "", false, Result::kScalar},
-    {k_sub, "_npi_rsubtract_scalar", "", true, Result::kScalar},
-    {k_mul, "_npi_multiply_scalar", "", false, Result::kScalar},
-    {k_div, "_npi_true_divide_scalar", "", false, Result::kTrueDivide},
-    {k_div, "_npi_rtrue_divide_scalar", "", true, Result::kTrueDivide},
-    {k_mod, "_npi_mod_scalar", "", false, Result::kScalar},
-    {k_mod, "_npi_rmod_scalar", "", true, Result::kScalar},
-    {k_fmod, "_npi_fmod_scalar", "", false, Result::kScalar},
-    {k_fmod, "_npi_rfmod_scalar", "", true, Result::kScalar},
-    {k_floor_divide, "_npi_floor_divide_scalar", "", false, Result::kScalar},
-    {k_floor_divide, "_npi_rfloor_divide_scalar", "", true, Result::kScalar},
-    {k_power, "_npi_power_scalar", "", false, Result::kScalar, Precision::kFull},
-    {k_power, "_npi_rpower_scalar", "", true, Result::kScalar, Precision::kFull},
-    {k_fmax, "_npi_fmax_scalar", "", false, Result::kScalar},
-    {k_fmin, "_npi_fmin_scalar", "", false, Result::kScalar},
-    {k_logaddexp, "_npi_logaddexp_scalar", "", false, Result::kScalar},
-    {k_copysign, "_npi_copysign_scalar", "", false, Result::kScalar},
-    {k_copysign, "_npi_rcopysign_scalar", "", true, Result::kScalar},
-    {k_arctan2, "_npi_arctan2_scalar", "", false, Result::kScalar},
-    {k_arctan2, "_npi_rarctan2_scalar", "", true, Result::kScalar},
-    {k_ldexp, "_npi_ldexp_scalar", "", false, Result::kScalar},
-    {k_ldexp, "_npi_rldexp_scalar", "", true, Result::kScalar},
-    {k_equal, "_npi_equal_scalar", "", false, Result::kBool},
-    {k_not_equal, "_npi_not_equal_scalar", "", false, Result::kBool},
-    {k_greater, "_npi_greater_scalar", "", false, Result::kBool},
-    {k_greater_equal, "_npi_greater_equal_scalar", "", false, Result::kBool},
-    {k_lesser, "_npi_less_scalar", "", false, Result::kBool},
-    {k_lesser_equal, "_npi_less_equal_scalar", "", false, Result::kBool},
-    {k_logical_and, "_npi_logical_and_scalar", "", false, Result::kBool},
-    {k_logical_or, "_npi_logical_or_scalar", "", false, Result::kBool},
-    {k_logical_xor, "_npi_logical_xor_scalar", "", false, Result::kBool},
-    {k_bitwise_and, "_npi_bitwise_and_scalar", "", false, Result::kScalar},
-    {k_bitwise_or, "_npi_bitwise_or_scalar", "", false, Result::kScalar},
-    {k_bitwise_xor, "_npi_bitwise_xor_scalar", "", false, Result::kScalar},
-    {k_left_shift, "_npi_bitwise_left_shift_scalar", "", false, Result::kScalar},
-    {k_left_shift, "_npi_rbitwise_left_shift_scalar", "", true, Result::kScalar},
-    {k_right_shift, "_npi_bitwise_right_shift_scalar", "", false, Result::kScalar},
-    {k_right_shift, "_npi_rbitwise_right_shift_scalar", "", true, Result::kScalar},
-    {k_gcd, "_npi_gcd_scalar", "", false, Result::kScalar},
-    {k_lcm, "_npi_lcm_scalar", "", false, Result::kScalar},
+const How kHows[] = {
+    {"scalar", false, Result::kScalar},
+    {"rscalar", true, Result::kScalar},
+    {"divide_scalar", false, Result::kTrueDivide},
+    {"rdivide_scalar", true, Result::kTrueDivide},
+    {"bool_scalar", false, Result::kBool},
 };
+const How* HowOf(const RowRecord& record) {  // null: of two arrays, in records_binary.cc
+  for (const How& how : kHows)
+    if (record.how == how.name) return &how;
+  return nullptr;
+}
 
 // The dtype that array and number meet in: a fraction makes integers float64, any number makes bool
 // int64.
@@ -193,48 +134,53 @@ void RegisterBackward(int id, bool reverse) {
   op.set_trait(FusionRecipe{recipe, NumberOf});
 }
 
-const bool kRegistered = [] {
-  std::vector<char> done(2 * kEndInteger, 0);
-  for (const Entry& e : kEntries) {
-    const Row& row = GetRow(e.row);
-    Op& op = Op::Register(e.name);
-    AddAliases(&op, e.aliases);
-    std::string text;  // the row's expression with the number in place of one operand
-    for (const char* c = row.expression; *c; ++c) {
-      const bool alone =
-          (c == row.expression || !std::isalnum(static_cast<unsigned char>(c[-1]))) && !std::isalnum(static_cast<unsigned char>(c[1]));
-      text += alone && *c == (e.reverse ? 'a' : 'b') ? "scalar" : alone && *c == (e.reverse ? 'b' : 'a') ? "x" : std::string(1, *c);
-    }
-    op.describe("Computes " + text + " for every element x.");
-    op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
-    op.set_infer_type(ScalarType(e.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
-    op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes()).set_precision(e.precision);
-    op.set_trait(WithNumber{RoleOfRow(e.row), e.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
+void Register(int id, const RowRecord& record, const How& how) {
+  const Row& row = GetRow(id);
+  Op& op = Op::Register(record.names[0]);
+  FinishRecord(&op, record);
+  std::string text;  // the row's expression with the number in place of one operand
+  for (const char* c = row.expression; *c; ++c) {
+    const bool alone =
+        (c == row.expression || !std::isalnum(static_cast<unsigned char>(c[-1]))) && !std::isalnum(static_cast<unsigned char>(c[1]));
+    text += alone && *c == (how.reverse ? 'a' : 'b') ? "scalar" : alone && *c == (how.reverse ? 'b' : 'a') ? "x" : std::string(1, *c);
+  }
+  op.describe("Computes " + text + " for every element x.");
+  op.set_param<ScalarParam>().set_inputs({"data"}).set_infer_shape(ElemwiseShape);
+  op.set_infer_type(ScalarType(how.result, row.types == 'B')).set_inplace({{0, 0}}).set_layout(LayoutRule::kAgnostic).set_supports_add();
+  op.set_dtypes(row.types == 'B' ? IntegerTypes() : NumberOrBoolTypes());
+  op.set_trait(WithNumber{RoleOfRow(id), how.reverse, [](const Attrs& a) { return a.get<ScalarParam>().scalar; }});
 
-    const int id = e.row;
-    const Result result = e.result;
-    const bool exact = row.exact(), reverse = e.reverse, bitwise = row.types == 'B';
-    op.set_kernel([id, result, exact, reverse, bitwise](KernelArgs& a) {
-      const ScalarParam& p = a.param<ScalarParam>();
-      const int compute = ComputeFor(bitwise ? a.in[0].dtype : ResultType(result, a.in[0].dtype, p.is_int), exact);
-      const Operand x(a.in[0]), s(p.scalar);
-      const Operand in[2] = {reverse ? s : x, reverse ? x : s};
-      Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
-    });
-    if (!bitwise && result != Result::kBool) {
-      Recipe recipe;
-      recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
-      recipe.operand[0] = reverse ? Recipe::kNumber : 0, recipe.operand[1] = reverse ? 0 : Recipe::kNumber;
-      op.set_trait(FusionRecipe{recipe, NumberOf});
-    }
-    if (row.uses[0] == 'Z') {
-      op.set_zero_gradient();
-      continue;
-    }
+  const Result result = how.result;
+  const bool exact = row.exact(), reverse = how.reverse, bitwise = row.types == 'B';
+  op.set_kernel([id, result, exact, reverse, bitwise](KernelArgs& a) {
+    const ScalarParam& p = a.param<ScalarParam>();
+    const int compute = ComputeFor(bitwise ? a.in[0].dtype : ResultType(result, a.in[0].dtype, p.is_int), exact);
+    const Operand x(a.in[0]), s(p.scalar);
+    const Operand in[2] = {reverse ? s : x, reverse ? x : s};
+    Execute(a.run, Forward(id), compute, in, 2, kBinaryMasks, nullptr, a.out[0], a.req[0]);
+  });
+  if (!bitwise && result != Result::kBool) {
+    Recipe recipe;
+    recipe.row = id, recipe.count = 2, recipe.masks = kBinaryMasks;
+    recipe.operand[0] = reverse ? Recipe::kNumber : 0, recipe.operand[1] = reverse ? 0 : Recipe::kNumber;
+    op.set_trait(FusionRecipe{recipe, NumberOf});
+  }
+  if (row.uses[0] == 'Z')
+    op.set_zero_gradient();
+  else
     op.set_gradient(ScalarGradient(id, reverse));
-    char& made = done[2 * id + reverse];
-    if (row.uses[0] == 'L' && !made) RegisterBackward(id, reverse);
-    made = 1;
+}
+
+const bool kRegistered = [] {
+  for (int id = kFirstBinary + 1; id < kEndInteger; ++id) {
+    bool made[2] = {false, false};
+    for (const RowRecord& record : RecordsOf(id)) {
+      const How* how = HowOf(record);
+      if (!how) continue;
+      Register(id, record, *how);
+      if (GetRow(id).uses[0] == 'L' && !made[how->reverse]) RegisterBackward(id, how->reverse);
+      made[how->reverse] = true;
+    }
   }
   // Forward: the data itself; backward: the gradient times the number.
   Op& multiplier = Op::Register("_contrib_gradientmultiplier");

@@ -3,6 +3,7 @@
 #define MXNET_OPERATOR_POINTWISE_ROWS_H_
 
 #include <string>
+#include <vector>
 
 #include "operator/pointwise/table.h"
 
@@ -15,6 +16,7 @@ struct Row {
   const char* expression;
   const char* uses;           // unary: "X" "Y" "XY" "C" "Z" "P" "XG" "YG"; binary: "L" "G" "Z"
   const char* derivative[2];  // [1]: d/db of binary rows
+  const char* records;
   bool exact() const { return types != 'F'; }
   bool gate() const { return uses[0] != '\0' && uses[1] == 'G'; }
 };
@@ -22,6 +24,14 @@ struct Row {
 const Row& GetRow(int row);
 /* Row of that name or -1. */
 int FindRow(const std::string& name);
+
+/* An operator that computes a row. */
+struct RowRecord {
+  std::string how;                 // as in table.h
+  bool full = false;               // Precision::kFull
+  std::vector<std::string> names;  // the record's, then its aliases
+};
+std::vector<RowRecord> RecordsOf(int row);
 
 }  // namespace pointwise
 }  // namespace mxnet
