@@ -1,5 +1,5 @@
 """Each ```python block of README.md and docs/guide runs as a program of its own; shell blocks do
-not run, nor do quotations (test_guide.py)."""
+not run, nor do quotations (test_guide_quotes.py)."""
 import glob
 import os
 import re
