@@ -3,6 +3,7 @@ compiled graphs."""
 import ctypes
 
 from ._dtypes import name as _dtype_name
+from ._methods import PYTHON_OPERATORS
 from .base import _KINDS, _LIB, _PACKAGE, c_str, check_call
 
 
@@ -48,4 +49,5 @@ def attr_to_str(value):
     return str(value)
 
 
-_backend._configure(attr_to_str, _KINDS, _PACKAGE)
+_backend._configure(attr_to_str, _KINDS, _PACKAGE,
+                    [(method, row.arrays, row.number, row.left) for method, row in PYTHON_OPERATORS.items()])

@@ -5,6 +5,8 @@ import inspect
 import os
 import threading
 
+import numpy as np
+
 from .base import _LIB, c_str, check_call, py_str
 
 __all__ = ["get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape",
@@ -291,14 +293,16 @@ def reset_np():
 
 # ---- options of NumPy's ufuncs ----
 
+_DTYPES = ("float16", "float32", "float64", "int8", "uint8", "int32", "int64")
+_LEGAL_DTYPES = {*_DTYPES, *(getattr(np, name) for name in _DTYPES)}
+# What is legal is what 1.9.1 takes for it.
 _UFUNC_OPTIONS = {
-    "where": {"default": True, "legal": lambda v: isinstance(v, bool)},
+    "where": {"default": True, "legal": lambda v: True},
     "subok": {"default": True, "legal": lambda v: isinstance(v, bool)},
     "casting": {"default": "same_kind", "legal": lambda v: v in ("no", "equiv", "safe", "same_kind", "unsafe")},
-    "order": {"default": "K", "legal": lambda v: v in ("C", "F", "A", "K")},
-    "dtype": {"default": None, "legal": lambda v: v in _DTYPES},
+    "order": {"default": "K", "legal": lambda v: isinstance(v, str)},
+    "dtype": {"default": None, "legal": lambda v: not isinstance(v, np.dtype) and v in _LEGAL_DTYPES},
 }
-_DTYPES = (int, float, bool, "float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool")
 
 
 def np_ufunc_legal_option(key, value):
@@ -316,10 +320,10 @@ def _only_default_options(func):
             value = kwargs.pop(key)
             if key not in _UFUNC_OPTIONS:
                 raise TypeError(f"[{func.__name__}] {key} is an invalid keyword to function '{func.__name__}'")
-            if value != _UFUNC_OPTIONS[key]["default"]:
-                if np_ufunc_legal_option(key, value):
-                    raise NotImplementedError(f"[{func.__name__}] {key}={value} is not implemented yet")
-                raise TypeError(f"[{func.__name__}] {key}={value!r} is not understood")
+            default = _UFUNC_OPTIONS[key]["default"]
+            if value is not default and not (isinstance(value, (str, int)) and value == default):
+                error = NotImplementedError if np_ufunc_legal_option(key, value) else TypeError
+                raise error(f"[{func.__name__}] {key}={value!r}; accepted: {default!r}, the default")
         return func(*args, **kwargs)
     return checked
 

@@ -15,24 +15,11 @@ namespace {
 
 /* The records behind one Python operator. `reverse` is for scalar OP array. */
 struct Arith {
-  const char *array_name, *scalar_name, *reverse_name;
   const Op *array, *scalar, *reverse;
 };
 enum ArithId { kAdd, kSub, kMul, kDiv, kMod, kPow, kEq, kNe, kLt, kLe, kGt, kGe, kNumArith };
-Arith ariths[kNumArith] = {
-    {"broadcast_add", "_plus_scalar", "_plus_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_sub", "_minus_scalar", "_rminus_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_mul", "_mul_scalar", "_mul_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_div", "_div_scalar", "_rdiv_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_mod", "_mod_scalar", "_rmod_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_power", "_power_scalar", "_rpower_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_equal", "_equal_scalar", "_equal_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_not_equal", "_not_equal_scalar", "_not_equal_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_lesser", "_lesser_scalar", "_greater_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_lesser_equal", "_lesser_equal_scalar", "_greater_equal_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_greater", "_greater_scalar", "_lesser_scalar", nullptr, nullptr, nullptr},
-    {"broadcast_greater_equal", "_greater_equal_scalar", "_lesser_equal_scalar", nullptr, nullptr, nullptr},
-};
+const char* const methods[kNumArith] = {"add", "sub", "mul", "truediv", "mod", "pow", "eq", "ne", "lt", "le", "gt", "ge"};
+Arith ariths[kNumArith];  // set once, before the first array
 
 /* Parsed attributes of a scalar operator, by value. `is_int` stays at its default: as in 1.9.1 (and
  * in Symbol), integer arrays stay integers, with the number cut to their dtype. */
@@ -84,12 +71,7 @@ bool AsScalar(PyObject* o, double* value) {
 
 PyObject* Binary(ArithId id, PyObject* a, PyObject* b, PyObject* out) {
   try {
-    Arith& x = ariths[id];
-    if (!x.array) {
-      x.scalar = Op::Get(x.scalar_name);
-      x.reverse = Op::Get(x.reverse_name);
-      x.array = Op::Get(x.array_name);
-    }
+    const Arith& x = ariths[id];
     if (IsArray(a) && IsArray(b)) {
       PyObject* inputs[2] = {a, b};
       return Invoke(PlainAttrs(x.array), inputs, 2, out);
@@ -175,6 +157,28 @@ const PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(RichCom
 }  // namespace
 
 const PyType_Slot* ArithmeticSlots() { return slots; }
+
+void SetArithmetic(PyObject* rows) {
+  int found = 0;
+  const Py_ssize_t n = PySequence_Size(rows);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* row = PySequence_GetItem(rows, i);
+    const char *method, *array, *scalar, *reverse;
+    const bool parsed = row && PyArg_ParseTuple(row, "ssss", &method, &array, &scalar, &reverse);
+    if (!parsed) {
+      Py_XDECREF(row);
+      throw PythonError();
+    }
+    for (int id = 0; id < kNumArith; ++id) {
+      if (std::strcmp(methods[id], method) != 0) continue;
+      ariths[id] = {Op::Get(array), Op::Get(scalar), Op::Get(reverse)};
+      ++found;
+    }
+    Py_DECREF(row);
+  }
+  if (n < 0) throw PythonError();
+  if (found != kNumArith) throw Error(Error::Kind::kValue, "[binding] got no record for some of Python's operators");
+}
 
 }  // namespace python
 }  // namespace mxnet

@@ -104,6 +104,9 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
 
 /* Type slots of Python's operators: a list that ends with {0, nullptr}. */
 const PyType_Slot* ArithmeticSlots();
+/* Which records they run, from rows (method, operator of two arrays, of an array and a number, of a
+ * number and an array), one for each. Throws. */
+void SetArithmetic(PyObject* rows);
 /* Type slots of x[key] and x[key] = value, likewise, and what sets Python's functions for the keys
  * that they leave to it. */
 const PyType_Slot* IndexingSlots();

@@ -76,11 +76,11 @@ PyObject* SetNDArrayClass(PyObject*, PyObject* cls) {
   Py_RETURN_NONE;
 }
 
-/* _configure(attr_to_str, error_classes, package_folder) */
+/* _configure(attr_to_str, error_classes, package_folder, arithmetic) */
 PyObject* Configure(PyObject*, PyObject* args) {
-  PyObject *f, *classes;
+  PyObject *f, *classes, *arithmetic;
   const char* folder;
-  if (!PyArg_ParseTuple(args, "OO!s", &f, &PyTuple_Type, &classes, &folder)) return nullptr;
+  if (!PyArg_ParseTuple(args, "OO!sO", &f, &PyTuple_Type, &classes, &folder, &arithmetic)) return nullptr;
   package_folder = folder;
   Py_INCREF(f);
   Py_XDECREF(attr_to_str);
@@ -88,6 +88,12 @@ PyObject* Configure(PyObject*, PyObject* args) {
   Py_INCREF(classes);
   Py_XDECREF(error_classes);
   error_classes = classes;
+  try {
+    SetArithmetic(arithmetic);
+  } catch (...) {
+    SetError();
+    return nullptr;
+  }
   Py_RETURN_NONE;
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "base/edit_distance.h"
 #include "base/foreign_env.h"
 #include "base/logging.h"
 #include "base/shared_cores.h"
@@ -249,21 +250,6 @@ std::unique_ptr<Snapshot> Build(const Settings& settings) {
 #include "mxnet/env_table.inc"
 #undef MXNET_ENV
   return out;
-}
-
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replace, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 // People drop the end of a name more often than its beginning, so a common beginning counts half an

@@ -254,3 +254,27 @@ def test_missing_files_are_both_errors(opens, tmp_path):
     for kind in (mx.MXNetError, OSError, FileNotFoundError):
         with pytest.raises(kind, match='No such file or directory'):
             opens(path)
+
+
+@pytest.mark.parametrize("decorator", [mx.util.wrap_np_unary_func, mx.util.wrap_np_binary_func])
+def test_options_of_ufuncs_are_refused_as_in_1_9_1(decorator):
+    """The error for each value that 1.9.1 raises; None: it calls the function."""
+    @decorator
+    def function(x, y=None, out=None, **kwargs):
+        return sorted(kwargs)
+
+    answers = {"where": [(True, None), (1, None), (False, NotImplementedError), ([True], NotImplementedError)],
+               "subok": [(True, None), (False, NotImplementedError), ("no", TypeError)],
+               "casting": [("same_kind", None), ("no", NotImplementedError), ("bogus", TypeError)],
+               "order": [("K", None), ("C", NotImplementedError), ("X", NotImplementedError), (1, TypeError)],
+               "dtype": [(None, None), ("float16", NotImplementedError), (np.int32, NotImplementedError),
+                         (float, TypeError), ("bool", TypeError), (np.dtype("float32"), TypeError)],
+               "extra": [(1, TypeError)]}
+    for option, values in answers.items():
+        for value, error in values:
+            if error is None:
+                assert function(1, **{option: value}) == []
+                continue
+            with pytest.raises(error, match=rf"\[function\] {option}") as raised:
+                function(1, **{option: value})
+            assert raised.type is error, (option, value)

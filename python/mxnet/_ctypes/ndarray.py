@@ -5,7 +5,6 @@ import numbers
 
 from .. import _tracing
 from .._dtypes import ITEM_BYTES, NAMES
-from .._methods import PYTHON_OPERATORS
 from ..base import NDArrayHandle, OpHandle, _LIB, _MXTypeError, c_str, c_str_array, call_and_mark, check_call
 
 _class = None
@@ -13,11 +12,17 @@ _to_str = str
 _handles = {}
 
 
-def _configure(attr_to_str, error_classes, package_folder):
-    """Sets the function that writes parameter values as text."""
+def _configure(attr_to_str, error_classes, package_folder, arithmetic):
+    """Sets the function that writes parameter values as text, and Python's operators: rows (method,
+    operator of two arrays, of an array and a number, of a number and an array)."""
     global _to_str
     del error_classes, package_folder   # check_call raises them; call_and_mark knows the folder
     _to_str = attr_to_str
+    for method, arrays, number, left in arithmetic:
+        setattr(NDArrayBase, f"__{method}__", _binary(arrays, number))
+        if not hasattr(object, f"__{method}__"):    # Python itself reflects comparisons
+            setattr(NDArrayBase, f"__r{method}__", _binary(arrays, left))
+            setattr(NDArrayBase, f"__i{method}__", _binary(arrays, number, in_place=True))
 
 
 def _set_ndarray_class(cls):
@@ -283,17 +288,6 @@ class NDArrayBase:
 
     def __abs__(self):
         return invoke(_op("abs"), (self,), (), ())
-
-
-def _add_operators():
-    for method, row in PYTHON_OPERATORS.items():
-        setattr(NDArrayBase, f"__{method}__", _binary(row.arrays, row.number))
-        if not row.compares:
-            setattr(NDArrayBase, f"__r{method}__", _binary(row.arrays, row.left))
-            setattr(NDArrayBase, f"__i{method}__", _binary(row.arrays, row.number, in_place=True))
-
-
-_add_operators()
 
 
 class CachedOp:

@@ -6,6 +6,7 @@ import json
 import logging
 
 from .. import ndarray as nd, symbol as sym
+from .._methods import ARITHMETIC, PYTHON_OPERATORS
 from ..base import SymbolHandle, _LIB, c_str_array, check_call, py_str
 from ..context import cpu
 from ..ndarray import NDArray
@@ -153,18 +154,9 @@ def _patch(names, change, condition=None):
                     setattr(module, attribute, wrapped)
 
 
-# Python's operators: method, operators of two arrays and of two symbols, of one and a number, with the number on the left
-_OPERATORS = [("add", "broadcast_add", "elemwise_add", "_plus_scalar", "_plus_scalar"), ("sub", "broadcast_sub", "elemwise_sub", "_minus_scalar", "_rminus_scalar"),
-              ("mul", "broadcast_mul", "elemwise_mul", "_mul_scalar", "_mul_scalar"), ("truediv", "broadcast_div", "elemwise_div", "_div_scalar", "_rdiv_scalar"),
-              ("mod", "broadcast_mod", "_mod", "_mod_scalar", "_rmod_scalar"), ("pow", "broadcast_power", "_power", "_power_scalar", "_rpower_scalar"),
-              ("eq", "broadcast_equal", "_equal", "_equal_scalar", None), ("ne", "broadcast_not_equal", "_not_equal", "_not_equal_scalar", None),
-              ("gt", "broadcast_greater", "_greater", "_greater_scalar", None), ("ge", "broadcast_greater_equal", "_greater_equal", "_greater_equal_scalar", None),
-              ("lt", "broadcast_lesser", "_lesser", "_lesser_scalar", None), ("le", "broadcast_lesser_equal", "_lesser_equal", "_lesser_equal_scalar", None)]
-# functions that choose between such operators by what they are given
-_FUNCTIONS = [(nd, name, "broadcast_" + op) for name, op in
-              [("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "div"), ("true_divide", "div"), ("modulo", "mod"), ("power", "power"), ("maximum", "maximum"),
-               ("minimum", "minimum")] + [(name, name) for name in ("equal", "not_equal", "greater", "greater_equal", "lesser", "lesser_equal")]]
-_FUNCTIONS += [(sym, name, "_" + name) for name in ("maximum", "minimum", "power", "hypot")] + [(sym, "pow", "_power")]
+# Functions that choose between operators by what they are given, with the operator of two arrays or symbols.
+_FUNCTIONS = [(nd, name, row.arrays) for row in ARITHMETIC for name in row.functions]
+_FUNCTIONS += [(sym, name, row.symbols) for row in ARITHMETIC for name in row.symbol_functions]
 
 
 def _patch_operators(changes):
@@ -181,11 +173,11 @@ def _patch_operators(changes):
                 (self, other), _ = _cast_arguments((self, other), {}, change)
             return original(self, other)
         setattr(cls, method, cast)
-    for method, of_arrays, of_symbols, of_number, of_left in _OPERATORS:
-        for cls, of_two in ((NDArray, of_arrays), (Symbol, of_symbols)):
-            patch(cls, f"__{method}__", changes.get(of_two), changes.get(of_number))
-            if of_left:
-                patch(cls, f"__r{method}__", changes.get(of_two), changes.get(of_left))
+    for method, row in PYTHON_OPERATORS.items():
+        for cls, of_two in ((NDArray, row.arrays), (Symbol, row.symbols)):
+            patch(cls, f"__{method}__", changes.get(of_two), changes.get(row.number))
+            if not row.compares:
+                patch(cls, f"__r{method}__", changes.get(of_two), changes.get(row.left))
     for module, name, op in _FUNCTIONS:
         if op in changes and hasattr(module, name):
             setattr(module, name, _wrap(getattr(module, name), changes[op]))

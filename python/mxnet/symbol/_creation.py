@@ -12,10 +12,9 @@ from ._symbol import Symbol
 __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow", "power", "split_v2", "zeros"]
 
 
-def _either(name, op, plain):
-    """The function `name` of two symbols or numbers: the operator `op`, or `plain` of two
-    numbers."""
-    row = next(row for row in ARITHMETIC if row.symbols == op)
+def _either(name, plain):
+    """The function `name` of two symbols or numbers; `plain` is that of two numbers."""
+    row = next(row for row in ARITHMETIC if name in row.symbol_functions)
     number_hint, left_hint = ("_" + op.replace("_", "") for op in (row.number, row.left))   # what automatic names begin with
 
     def function(left, right):
@@ -33,10 +32,10 @@ def _either(name, op, plain):
     return function
 
 
-_pow = _either("pow", "_power", lambda a, b: a ** b)
-maximum = _either("maximum", "_maximum", max)
-minimum = _either("minimum", "_minimum", min)
-hypot = _either("hypot", "_hypot", np.hypot)
+_pow = _either("pow", lambda a, b: a ** b)
+maximum = _either("maximum", max)
+minimum = _either("minimum", min)
+hypot = _either("hypot", np.hypot)
 
 
 def pow(base, exp):
