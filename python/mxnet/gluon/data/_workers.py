@@ -12,6 +12,7 @@ import traceback
 import weakref
 from multiprocessing import connection
 
+from ... import engine
 from . import _shared_memory
 
 __all__ = ['ProcessWorkers', 'ThreadWorkers', 'WorkerDied']
@@ -166,6 +167,7 @@ class ProcessWorkers(_Watched):
         self._processes = {}
         self._wake_read, self._wake_write = ctx.Pipe(duplex=False)
         base = _worker_seed()
+        engine.stats()    # makes the engine, which then learns of the fork that it is a data worker's
         for i in range(count):
             mine, theirs = ctx.Pipe()
             process = ctx.Process(target=self._run_child, args=(mine, theirs, dataset, batchify_fn, base + i), daemon=True,
