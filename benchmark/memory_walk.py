@@ -162,7 +162,8 @@ def walk(args):
         for c in runs:
             r = found[c.name]
             c.time("free", 1)
-            r["peak"], r["resident"], r["walk, faults"] = c.peak_mib(), c.ask("resident"), c.ask("faults")
+            resident = c.ask("resident")     # before the peak, which a page more would not be in
+            r.update({"peak": c.peak_mib(), "resident": resident, "walk, faults": c.ask("faults")})
             c.time(f"rest {args.rest}", 1)
             r[f"resident {args.rest} s later"] = c.ask("resident")
         table(f"{args.stops} stops, {args.steps} steps each, scale {args.scale}; MiB", found)

@@ -218,22 +218,24 @@ def test_exception_that_cannot_be_pickled():
 
 @pytest.mark.parametrize('threads', [False, True])
 def test_timeout(threads):
+    context = multiprocessing.get_context('fork')
+    go_on, done = context.Event(), context.Event()
+
     def slow(x, y):
-        time.sleep(1.5)
+        go_on.wait(60)
+        done.set()
         return x, y
-    start = time.monotonic()
     with pytest.raises(multiprocessing.TimeoutError, match='timeout'):
         list(D.DataLoader(numbers().transform(slow), 1, num_workers=1, timeout=0.3, thread_pool=threads))
-    assert time.monotonic() - start < 5
+    assert not done.is_set()    # nobody waited for the worker
+    go_on.set()
 
 
 def test_worker_that_dies_is_reported_at_once():
     def die(x, y):
         os.kill(os.getpid(), signal.SIGKILL)
-    start = time.monotonic()
-    with pytest.raises(WorkerDied, match='exit code -9'):
+    with pytest.raises(WorkerDied, match='exit code -9'):    # what waits for its batch for a minute raises a TimeoutError
         list(D.DataLoader(numbers().transform(die), 2, num_workers=2, timeout=60))
-    assert time.monotonic() - start < 20
 
 
 def test_leaving_early_and_starting_again():

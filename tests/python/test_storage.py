@@ -135,13 +135,15 @@ sizes = [(70000 + 997 * k) * (10 + k % 70) for k in range(40)]
 for i in range(30):
     step(sizes[:20])
     step(sizes[20:])
-before, begin = storage.stats(cpu()), time.time()
+before, slowest = storage.stats(cpu()), 0
 for i in range(200):
+    begin = time.monotonic()
     step(sizes[:20])
     step(sizes[20:])
+    slowest = max(slowest, time.monotonic() - begin)
 after = storage.stats(cpu())
 assert after.peak_used_bytes > 200 << 20, after
-if time.time() - begin < 60:   # on a machine that stands still blocks do grow old
+if slowest < 0.75:   # blocks that nobody wants for a second do grow old; on a machine that stands still that is all of them
     assert after.misses - before.misses <= 40 and after.given_back_blocks - before.given_back_blocks <= 40, (before, after)
 assert after.hits - before.hits > 7000, (before, after)
 print("found")
