@@ -8,7 +8,8 @@ SHAPES = [(), (0,), (1,), (3,), (5,), (2, 3), (3, 2), (3, 3), (1, 1), (0, 3), (2
           (1, 2, 5, 5), (2, 4, 6, 6), (2, 0, 4, 4), (1, 1, 4, 4, 4), (2, 3, 1, 1),
           (1,) * 6, (2,) * 8, (1,) * 33, (5000,), (300, 300)]
 DTYPES = ["float32"] * 8 + ["float64", "float16", "bfloat16", "int32", "int64", "int8", "uint8", "bool"]
-INTS = [0, 1, 2, 3, -1, -2, 5, 7, 8, 64, -5, 2**31 - 1, -2**31, 2**31, 2**32 + 1, 2**63 - 1, -2**63, 2**63, "x", "", "None", 1.5, "nan", "1e3"]
+INTS = [0, 1, 2, 3, -1, -2, 5, 7, 8, 64, -5, 2**31 - 1, -2**31, 2**31, 2**32 + 1, 2**63 - 1, -2**63,
+        2**63, "x", "", "None", 1.5, "nan", "1e3"]
 FLOATS = [0.0, -0.0, 1.0, 0.5, -1.0, 2.0, 1e-30, 1e30, 1e308, float("inf"), float("-inf"), float("nan"), "x", ""]
 TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1), (2, 3), (0, -1), (3, 2, 1), (2, 2, 2),
           (1, 0, 2, 3), (2**31,), (2**31, 2**31), (2**62, 4),
@@ -16,7 +17,8 @@ TUPLES = [(), (0,), (1,), (2,), (-1,), (2, 2), (1, 1), (3, 3), (0, 0), (-1, -1),
 # what is not asked: gives no answer to a call by itself, or ends the process on purpose
 LEFT_OUT = re.compile(r"^_backward_|^_Native|^_NDArray|^Custom$|^_Custom|^_npi_cvimread|^_cvimread")
 
-# parameters that are not asked: with init_output=False a result joins what `out` holds, and without `out` that is unspecified, as in 1.x
+# parameters that are not asked: with init_output=False a result joins what `out` holds, and without
+# `out` that is unspecified, as in 1.x
 PARAMETERS_LEFT_OUT = {"init_output"}
 
 

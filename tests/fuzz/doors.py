@@ -1,7 +1,8 @@
-"""The calls that the fuzzer makes. A reproduction is a line of Python after ``from doors import *`` in this folder.
+"""The calls that the fuzzer makes. A reproduction is a line of Python after ``from doors import *``
+in this folder.
 
-What is refused with an error of the library passes. ``Wrong`` is raised for another kind of error, for memory that was
-not written, and for memory beyond what the call needs.
+What is refused with an error of the library passes. ``Wrong`` is raised for another kind of error,
+for memory that was not written, and for memory beyond what the call needs.
 """
 import itertools
 import os
@@ -19,8 +20,9 @@ from mxnet.ndarray._native import _call
 from files import DOORS
 
 ACCEPTED = (mx.MXNetError, TypeError, ValueError, IndexError, MemoryError, NotImplementedError, OverflowError, OSError)
-DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|rrelu|LeakyReLU|unique_zipfian|exponential|"
-                   r"poisson|laplace|gumbel|logistic|pareto|power$|rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters", re.I)
+DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|"
+                   r"rrelu|LeakyReLU|unique_zipfian|exponential|poisson|laplace|gumbel|logistic|pareto|power$|"
+                   r"rayleigh|weibull|_empty|empty_like|noise|Custom|_np_copy|_new_empty|_draw_counters", re.I)
 
 
 # The library's messages; Python's about arguments; NumPy's about an array that it cannot hold.
@@ -33,13 +35,15 @@ class Wrong(Exception):
 
 
 def a(shape, dtype="float32", fill=0):
-    """An array between guard pages; `fill`: 0 small numbers, 1 all zero, 2 numbers at the ends of the dtype."""
+    """An array between guard pages; `fill`: 0 small numbers, 1 all zero, 2 numbers at the ends of
+    the dtype."""
     n = int(np.prod(shape, dtype=np.int64))
     kind = "float32" if dtype == "bfloat16" else dtype
     values = (np.arange(n) * 7 % 5) if fill == 0 else np.zeros(n)
     values = values.astype(kind)
     if fill == 2 and n:
-        ends = [np.nan, np.inf, -np.inf, 1e30, -0.0] if kind.startswith("float") else [0, 1] if kind == "bool" else [np.iinfo(kind).max, np.iinfo(kind).min, 0]
+        ends = [np.nan, np.inf, -np.inf, 1e30,
+                -0.0] if kind.startswith("float") else [0, 1] if kind == "bool" else [np.iinfo(kind).max, np.iinfo(kind).min, 0]
         with np.errstate(over="ignore"):
             values = np.resize(np.array(ends, kind), n)
     values = values.reshape(shape)
@@ -127,7 +131,8 @@ def _bound(name, arrays, params, is_train=True):
         inputs.setdefault(n, mx.nd.ones((2, 3)))
     floating = {n: "write" if inputs[n].dtype in (np.float32, np.float64, np.float16) else "null" for n in made.list_arguments()}
     grads = {n: mx.nd.zeros(inputs[n].shape, dtype=inputs[n].dtype) for n in floating if floating[n] == "write"}
-    bound = made.bind(mx.cpu(), {n: inputs[n] for n in made.list_arguments()}, grads, floating, {n: inputs[n] for n in made.list_auxiliary_states()})
+    bound = made.bind(mx.cpu(), {n: inputs[n] for n in made.list_arguments()}, grads, floating,
+                      {n: inputs[n] for n in made.list_auxiliary_states()})
     outs = bound.forward(is_train=is_train)
     for x in outs:
         x.asnumpy()

@@ -118,7 +118,9 @@ def record(random, path):
 def states(random, path):
     net = mx.gluon.nn.Dense(2, in_units=3)
     net.initialize()
-    trainer = mx.gluon.Trainer(net.collect_params(), ["adam", "sgd", "nag", "ftrl"][random.randint(4)], {"learning_rate": 0.1}, kvstore=None)
+    trainer = mx.gluon.Trainer(net.collect_params(),
+                               ["adam", "sgd", "nag", "ftrl"][random.randint(4)],
+                               {"learning_rate": 0.1}, kvstore=None)
 
     def step():
         with mx.autograd.record():

@@ -1,4 +1,5 @@
-"""NumPy arrays that end where a page begins that nobody may touch, so that one element too far is a crash."""
+"""NumPy arrays that end where a page begins that nobody may touch, so that one element too far is a
+crash."""
 import ctypes
 import mmap
 import weakref
@@ -15,7 +16,8 @@ _PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 
 
 def guarded(values, at_end=True):
-    """Copies `values` between two pages without access, against the one behind (`at_end`) or the one in front."""
+    """Copies `values` between two pages without access, against the one behind (`at_end`) or the
+    one in front."""
     values = np.ascontiguousarray(values)
     room = -(-max(values.nbytes, 1) // _PAGE) * _PAGE
     begin = _libc.mmap(None, room + 2 * _PAGE, mmap.PROT_READ | mmap.PROT_WRITE, _PRIVATE, -1, 0)

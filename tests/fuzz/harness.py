@@ -1,10 +1,12 @@
-"""Hostile calls for some minutes: every operator through several doors, damaged files, the predict API, the environment.
+"""Hostile calls for some minutes: every operator through several doors, damaged files, the predict
+API, the environment.
 
     ./dev fuzz [--minutes M] [--calls N] [--seed S] [--workers W] [--replay FILE] [--preset P]
 
-Workers make the calls; this process notices crashes, hangs, wrong errors, memory that was not written and memory beyond
-need, looks for the one call (or the shortest row of calls) that does it, and prints a line of Python for each. Case `n`
-of a seed is always the same. Exit status 1: something was found. Put its line into found.txt once it is mended.
+Workers make the calls; this process notices crashes, hangs, wrong errors, memory that was not
+written and memory beyond need, looks for the one call (or the shortest row of calls) that does it,
+and prints a line of Python for each. Case `n` of a seed is always the same. Exit status 1:
+something was found. Put its line into found.txt once it is mended.
 """
 import argparse
 import os
@@ -27,11 +29,14 @@ class Life:
         self.said, self.seen, self.since = os.path.join(folder, name + ".out"), None, time.monotonic()
         open(self.state, "w").close()
         with open(self.said, "wb") as out:
-            self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "worker.py"), self.state] + arguments, stdout=out, stderr=subprocess.STDOUT,
+            self.process = subprocess.Popen([sys.executable, os.path.join(HERE, "worker.py"),
+                                             self.state] + arguments, stdout=out,
+                                            stderr=subprocess.STDOUT,
                                             stdin=subprocess.DEVNULL, start_new_session=True)
 
     def at(self):
-        """Returns the number and the line of the call that it is making, or (None, '') before the first."""
+        """Returns the number and the line of the call that it is making, or (None, '') before the
+        first."""
         with open(self.state, encoding="utf-8", errors="replace") as f:
             number, _, line = f.read().partition("\n")
         return (int(number), line) if number else (None, "")
@@ -90,7 +95,8 @@ def shortest(folder, line_of, first, last):
 
 
 def alike(line, why):
-    """What two findings of one fault have in common: the call without its arrays and numbers, the error without its values."""
+    """What two findings of one fault have in common: the call without its arrays and numbers, the
+    error without its values."""
     return re.sub(r"-?\d[\d.e]*", "#", line.split("[")[0]) + re.sub(r"'[^']*'|\(.*?\)|-?\d[\d.e+]*|0x\w+", "#", why)[:50]
 
 
@@ -147,7 +153,8 @@ def fuzz(options):
                     told.add(key)
                     found += 1
                     lines = shortest(folder, line_of, begin, number)
-                    show(end, lines or [f"# once, behind cases {begin} to {number} of seed {options.seed}", line], life.output()[-300:].strip())
+                    show(end, lines or [f"# once, behind cases {begin} to {number} of seed "
+                                        f"{options.seed}", line], life.output()[-300:].strip())
                 if begin + count > number + 1:
                     begin_life(number + 1, begin + count - number - 1)
             time.sleep(0.1)

@@ -1,5 +1,5 @@
-"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names none, and gpu(i) where they say cpu(i), if there is one. Tests with the mark
-`cpu` are left out.
+"""pytest plugin: the tests of tests/python with mx.gpu(0) as the context of everything that names
+none, and gpu(i) where they say cpu(i), if there is one. Tests with the mark `cpu` are left out.
 
     PYTHONPATH=tests/host_gpu:$PYTHONPATH python -m pytest -p default_gpu ...
 """

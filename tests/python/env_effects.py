@@ -1,7 +1,8 @@
-"""For tests of what environment variables do: the same program in fresh processes under settings that differ in one variable.
+"""For tests of what environment variables do: the same program in fresh processes under settings
+that differ in one variable.
 
-A test that shows the effect of variables says so with :func:`acts`, which holds it to that: a variable that does nothing
-fails, whatever else the test asserts.
+A test that shows the effect of variables says so with :func:`acts`, which holds it to that: a
+variable that does nothing fails, whatever else the test asserts.
 """
 import functools
 import json
@@ -63,7 +64,8 @@ def told(program, variables, what):
 
 
 def process(code, cwd=None, **variables):
-    """A finished process of Python with these variables and none of the caller's, except where the library is."""
+    """A finished process of Python with these variables and none of the caller's, except where the
+    library is."""
     environment = {k: v for k, v in os.environ.items() if not _OURS.match(k) or k == "MXNET_LIBRARY_PATH"}
     environment.update(variables)
     done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=cwd, capture_output=True, text=True, timeout=120)
@@ -77,12 +79,14 @@ def run(program, **variables):
 
 
 def run_own(program, **variables):
-    """On cores that count as the process's own, whoever else computes on them: every loop has its threads."""
+    """On cores that count as the process's own, whoever else computes on them: every loop has its
+    threads."""
     return run(program, OMP_WAIT_POLICY="active", **variables)
 
 
 def shows(name, runs):
-    """Whether two runs of one program whose settings differ in `name` alone told different things."""
+    """Whether two runs of one program whose settings differ in `name` alone told different
+    things."""
     def others(variables):
         return {key: value for key, value in variables.items() if key != name}
     return any(one[0] == two[0] and others(one[1]) == others(two[1]) and one[1].get(name) != two[1].get(name) and one[2] != two[2]
@@ -90,8 +94,8 @@ def shows(name, runs):
 
 
 def acts(*names, argument=None):
-    """Marks a test that shows that the variables `names` act; with `argument`, each instance shows the one that the argument
-    of this name says."""
+    """Marks a test that shows that the variables `names` act; with `argument`, each instance shows
+    the one that the argument of this name says."""
     def decorate(test):
         for name in names:
             assert ACTING.setdefault(name, test.__name__) == test.__name__, f"{name} has two tests"

@@ -16,9 +16,13 @@ import numpy as np
 warnings.simplefilter('ignore')
 
 OPTIMIZERS = {
-    'sgd': dict(momentum=.9, wd=.01), 'sgd_plain': dict(), 'ccsgd': dict(momentum=.5), 'nag': dict(momentum=.9), 'signum': dict(), 'ftml': dict(), 'lars': dict(momentum=.9),
-    'lbsgd': dict(momentum=.9, batch_scale=2), 'lamb': dict(), 'dcasgd': dict(), 'adam': dict(wd=.01), 'adagrad': dict(), 'rmsprop': dict(), 'rmsprop_centered': dict(centered=True),
-    'adadelta': dict(), 'ftrl': dict(), 'adamax': dict(), 'nadam': dict(), 'test': dict(), 'groupadagrad': dict(), 'sgd_half': dict(momentum=.9, multi_precision=True),
+    'sgd': dict(momentum=.9, wd=.01), 'sgd_plain': dict(), 'ccsgd': dict(momentum=.5),
+    'nag': dict(momentum=.9), 'signum': dict(), 'ftml': dict(), 'lars': dict(momentum=.9),
+    'lbsgd': dict(momentum=.9, batch_scale=2), 'lamb': dict(), 'dcasgd': dict(),
+    'adam': dict(wd=.01), 'adagrad': dict(), 'rmsprop': dict(),
+    'rmsprop_centered': dict(centered=True),
+    'adadelta': dict(), 'ftrl': dict(), 'adamax': dict(), 'nadam': dict(), 'test': dict(),
+    'groupadagrad': dict(), 'sgd_half': dict(momentum=.9, multi_precision=True),
     'adam_scheduled': dict()}
 
 
@@ -55,10 +59,12 @@ def metrics(mx):
     two = [mx.nd.array([0, 1, 1, 0, 1])], [mx.nd.array([[.9, .1], [.2, .8], [.7, .3], [.4, .6], [.1, .9]])]
     one = [mx.nd.array([[.1], [.5], [.9], [.3], [.2]])], [mx.nd.array([[.2], [.4], [.7], [.5], [.1]])]
     m = mx.metric
-    for metric in (m.Accuracy(), m.TopKAccuracy(2), m.F1(), m.F1(average='micro'), m.MCC(), m.MCC(average='micro'), m.PCC(), m.Perplexity(None), m.CrossEntropy(),
+    for metric in (m.Accuracy(), m.TopKAccuracy(2), m.F1(), m.F1(average='micro'), m.MCC(),
+                   m.MCC(average='micro'), m.PCC(), m.Perplexity(None), m.CrossEntropy(),
                    m.NegativeLogLikelihood(), m.create(['acc', 'ce'])):
         yield metric, two
-    for metric in (m.MAE(), m.MSE(), m.RMSE(), m.PearsonCorrelation(), m.PearsonCorrelation(average='micro'), m.Loss(), m.Torch(), m.Caffe(),
+    for metric in (m.MAE(), m.MSE(), m.RMSE(), m.PearsonCorrelation(),
+                   m.PearsonCorrelation(average='micro'), m.Loss(), m.Torch(), m.Caffe(),
                    m.MAE(name='mine')):
         yield metric, one
 
@@ -87,7 +93,8 @@ def seen(mx, value):
     if isinstance(value, mx.lr_scheduler.LRScheduler):
         return [value(n) for n in (1, 3, 7, 20)]
     if isinstance(value, mx.Context):
-        return [str(value), value == mx.Context(value.device_type, value.device_id), {value: 1}.get(mx.Context(value.device_type, value.device_id))]
+        return [str(value), value == mx.Context(value.device_type, value.device_id),
+                {value: 1}.get(mx.Context(value.device_type, value.device_id))]
     if isinstance(value, mx.init.InitDesc):
         return [str(value), value.attrs]
     if isinstance(value, mx.init.Initializer):
@@ -140,13 +147,18 @@ def objects(mx):
     yield 'sym.fc', mx.sym.SoftmaxOutput(net, name='softmax')
     yield 'sym.group', mx.sym.Group([net, mx.sym.Variable('x') + 1])
     i = mx.init
-    for name, value in (('zero', i.Zero()), ('one', i.One()), ('constant', i.Constant(2)), ('uniform', i.Uniform(.5)), ('normal', i.Normal(.2)), ('orthogonal', i.Orthogonal()),
-                        ('xavier', i.Xavier('gaussian', 'in', 2)), ('msra', i.MSRAPrelu()), ('bilinear', i.Bilinear()), ('lstm', i.LSTMBias(.5)),
+    for name, value in (('zero', i.Zero()), ('one', i.One()), ('constant', i.Constant(2)),
+                        ('uniform', i.Uniform(.5)), ('normal', i.Normal(.2)),
+                        ('orthogonal', i.Orthogonal()),
+                        ('xavier', i.Xavier('gaussian', 'in', 2)), ('msra', i.MSRAPrelu()),
+                        ('bilinear', i.Bilinear()), ('lstm', i.LSTMBias(.5)),
                         ('mixed', i.Mixed(['bias', '.*'], [i.Zero(), i.Uniform(.1)])), ('load', i.Load({'a': mx.nd.ones((1,))}, i.Zero())),
                         ('desc', i.InitDesc('w', {'a': 'b'}))):
         yield 'init.' + name, value
     s = mx.lr_scheduler
-    for name, value in (('factor', s.FactorScheduler(2, .5, base_lr=.1)), ('multi', s.MultiFactorScheduler([3, 6], .1)), ('poly', s.PolyScheduler(10, .1, 2, .01)),
+    for name, value in (('factor', s.FactorScheduler(2, .5, base_lr=.1)),
+                        ('multi', s.MultiFactorScheduler([3, 6], .1)),
+                        ('poly', s.PolyScheduler(10, .1, 2, .01)),
                         ('cosine', s.CosineScheduler(10, .1, warmup_steps=2))):
         yield 'lr.' + name, value
     plain = data.SimpleDataset([1, 2, 3, 4])
@@ -200,7 +212,9 @@ def record(mx):
         out['metrics'][name] = [to_text(data), seen(mx, metric.get())]
     for name in OPTIMIZERS:
         updater, arrays = trained(mx, name)
-        entry = {'weights': [a.asnumpy().tolist() for a in arrays], 'states': to_text(updater.get_states(False)), 'both': to_text(updater.get_states(True))}
+        entry = {'weights': [a.asnumpy().tolist() for a in arrays],
+                 'states': to_text(updater.get_states(False)),
+                 'both': to_text(updater.get_states(True))}
         trained(mx, name, 3, 6, updater, arrays)
         entry['after'] = [a.asnumpy().tolist() for a in arrays]
         out['optimizers'][name] = entry

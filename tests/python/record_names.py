@@ -1,4 +1,5 @@
-"""Writes python/mxnet/names_1_9_1.txt: where names of MXNet 1.9.1 come from that a module here does not define, and what is not here yet.
+"""Writes python/mxnet/names_1_9_1.txt: where names of MXNet 1.9.1 come from that a module here does
+not define, and what is not here yet.
 
     python record_names.py origins STAR FILE          under MXNet 1.9.1: origins of the names in star_exports_1.9.1.txt, as JSON
     python record_names.py names FILE                 with this package, after modules or names were added: where names come from
@@ -13,14 +14,24 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 TABLE = os.path.join(HERE, '..', '..', 'python', 'mxnet', 'names_1_9_1.txt')
 MARK = '# -- generated --\n'
-HOMES = ['mxnet.base', 'ctypes', 'math', 'logging', 'mxnet.util', 'mxnet.context', 'mxnet.ndarray', 'mxnet.symbol.symbol', 'mxnet.symbol', 'mxnet.registry', 'numpy', 'mxnet.ndarray._internal']
-RENAMED = {'_ctypes': 'ctypes', '_thread:allocate_lock': 'threading:Lock', 'multiprocessing.process': 'multiprocessing', 'mxnet._ctypes.ndarray': 'mxnet.ndarray._internal',
-           'ctypes:c_void_p': 'ctypes:c_void_p', '/mxnet.contrib.symbol': '/mxnet.symbol.contrib', '/mxnet.contrib.ndarray': '/mxnet.ndarray.contrib'}
-# Names whose origin can't be told from the object: modules that may be missing, and what this package keeps elsewhere.
-KNOWN = {'ss': '?scipy.stats', 'h5py': '?h5py', 'cv2': '?cv2', 'requests': '?requests', 'NDabs': 'mxnet.ndarray:abs', 'pi': 'math', 'BatchEndParam': 'mxnet.model',
+HOMES = ['mxnet.base', 'ctypes', 'math', 'logging', 'mxnet.util', 'mxnet.context', 'mxnet.ndarray',
+         'mxnet.symbol.symbol', 'mxnet.symbol', 'mxnet.registry', 'numpy',
+         'mxnet.ndarray._internal']
+RENAMED = {'_ctypes': 'ctypes', '_thread:allocate_lock': 'threading:Lock',
+           'multiprocessing.process': 'multiprocessing',
+           'mxnet._ctypes.ndarray': 'mxnet.ndarray._internal',
+           'ctypes:c_void_p': 'ctypes:c_void_p', '/mxnet.contrib.symbol': '/mxnet.symbol.contrib',
+           '/mxnet.contrib.ndarray': '/mxnet.ndarray.contrib'}
+# Names whose origin can't be told from the object: modules that may be missing, and what this
+# package keeps elsewhere.
+KNOWN = {'ss': '?scipy.stats', 'h5py': '?h5py', 'cv2': '?cv2', 'requests': '?requests',
+         'NDabs': 'mxnet.ndarray:abs', 'pi': 'math', 'BatchEndParam': 'mxnet.model',
          'get_indexing_dispatch_code': 'mxnet.ndarray._index_forms', 'get_oshape_of_gather_nd_op': 'mxnet.ndarray._index_forms',
-         'indexing_key_expand_implicit_axes': 'mxnet.ndarray._index_forms', '_DTYPE_MX_TO_NP': 'mxnet.ndarray._index_forms', '_DTYPE_NP_TO_MX': 'mxnet.ndarray._index_forms',
-         'BaseConvRNNCell': 'mxnet.rnn.conv_cell', 'ConvGRUCell': 'mxnet.rnn.conv_cell', 'ConvLSTMCell': 'mxnet.rnn.conv_cell', 'ConvRNNCell': 'mxnet.rnn.conv_cell',
+         'indexing_key_expand_implicit_axes': 'mxnet.ndarray._index_forms',
+         '_DTYPE_MX_TO_NP': 'mxnet.ndarray._index_forms',
+         '_DTYPE_NP_TO_MX': 'mxnet.ndarray._index_forms',
+         'BaseConvRNNCell': 'mxnet.rnn.conv_cell', 'ConvGRUCell': 'mxnet.rnn.conv_cell',
+         'ConvLSTMCell': 'mxnet.rnn.conv_cell', 'ConvRNNCell': 'mxnet.rnn.conv_cell',
          'array': None}
 
 
@@ -48,7 +59,9 @@ def origins(star, out):
             elif home and known_as and getattr(sys.modules.get(home), known_as, None) is value:
                 origin = home + ('' if known_as == name else ':' + known_as)
             else:
-                origin = next((h for h in HOMES if h != module_name and h in sys.modules and name in vars(sys.modules[h]) and getattr(sys.modules[h], name) is value), '')
+                origin = (next((h for h in HOMES if h != module_name and h in sys.modules
+                                and name in vars(sys.modules[h])
+                                and getattr(sys.modules[h], name) is value), ''))
             found[module_name][name] = origin
     with open(out, 'w') as file:
         json.dump(found, file, indent=0, sort_keys=True)
@@ -89,7 +102,8 @@ def reaches(path):
 
 
 def extra_names(found):
-    """{module: entries} for the names that `import *` of an existing module lacks, and those that nothing here gives: (module, name)."""
+    """{module: entries} for the names that `import *` of an existing module lacks, and those that
+    nothing here gives: (module, name)."""
     lines, waiting = {}, set()
     for module_name, names in sorted(found.items()):
         try:

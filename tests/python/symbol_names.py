@@ -13,14 +13,17 @@ V = mx.sym.var
 
 
 def describe(symbol):
-    """Everything that is named: arguments, outputs, auxiliary states, outputs of all nodes, attributes."""
+    """Everything that is named: arguments, outputs, auxiliary states, outputs of all nodes,
+    attributes."""
     if isinstance(symbol, (list, tuple)):
         symbol = mx.sym.Group(list(symbol))
-    return [symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states(), symbol.get_internals().list_outputs(), symbol.attr_dict()]
+    return [symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states(),
+            symbol.get_internals().list_outputs(), symbol.attr_dict()]
 
 
 def build(case, mode):
-    """A node of an operator: 0 with automatic names behind another node, 1 with a given name and automatic variables, 2 with given ones."""
+    """A node of an operator: 0 with automatic names behind another node, 1 with a given name and
+    automatic variables, 2 with given ones."""
     namespace, function, params, inputs, variadic = case
     module = getattr(mx.sym, namespace) if namespace else mx.sym
     operator = getattr(module, function)
@@ -253,7 +256,8 @@ EXPRESSIONS = [
     "mx.rnn.GRUCell(3,prefix='g_').unroll(2,V('data'))[0]",
     "mx.rnn.SequentialRNNCell().unroll if 0 else S.Group(mx.rnn.RNNCell(3).unroll(2,[V('a'),V('b')],merge_outputs=False)[0])",
     "mx.rnn.FusedRNNCell(3,num_layers=2,mode='lstm').unroll(2,V('data'),merge_outputs=True)[0]",
-    "(lambda s:(s.add(mx.rnn.LSTMCell(3,prefix='a_')),s.add(mx.rnn.ResidualCell(mx.rnn.LSTMCell(3,prefix='b_'))),s)[-1])(mx.rnn.SequentialRNNCell()).unroll(2,V('data'),merge_outputs=True)[0]",
+    "(lambda s:(s.add(mx.rnn.LSTMCell(3,prefix='a_')),s.add(mx.rnn.ResidualCell(mx.rnn.LSTMCell(3,prefix='b_'))),s)[-1])"
+    "(mx.rnn.SequentialRNNCell()).unroll(2,V('data'),merge_outputs=True)[0]",
     "mx.rnn.DropoutCell(0.5).unroll(2,V('data'),merge_outputs=True)[0]",
     "(S.FullyConnected(V('data'),num_hidden=2,name='fc'))(data=S.exp(V('q')))",
     "(S.FullyConnected(V('data'),num_hidden=2,name='fc'))(data=S.exp(V('q')),name='newname')",

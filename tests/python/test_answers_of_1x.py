@@ -1,4 +1,5 @@
-"""Answers that paired runs against 1.9.1 found to differ: numbers, names, dtypes and shapes as its wheel gives them."""
+"""Answers that paired runs against 1.9.1 found to differ: numbers, names, dtypes and shapes as its
+wheel gives them."""
 import json
 
 import numpy as np
@@ -198,11 +199,16 @@ def test_dtypes_of_softmax_and_sums_of_squares():
     assert squares.infer_type(a="float16") == ([np.float16, np.float16], [np.float32], [])
     assert squares.infer_type(b="float64") == ([np.float64, np.float64], [np.float32], [])
     # integers of one type are inferred, and refused when called
-    assert squares.infer_type(a="int32", b="int32") == ([np.int32, np.int32], [np.float32], []) and squares.infer_type(a="uint8")[0] == [np.uint8, np.uint8]
-    assert sym.all_finite(V("a")).infer_type(a="int32") == ([np.int32], [np.float32], []) == sym.multi_all_finite(V("a"), num_arrays=1).infer_type(a="int32")
+    assert squares.infer_type(a="int32", b="int32") == ([np.int32, np.int32], [np.float32],
+                                                        []) and squares.infer_type(a="uint8")[0] == [np.uint8, np.uint8]
+    assert sym.all_finite(V("a")).infer_type(a="int32") == ([np.int32], [np.float32],
+                                                            []) == sym.multi_all_finite(V("a"), num_arrays=1).infer_type(a="int32")
     whole, real = nd.array([1, 2], dtype="int32"), nd.array([1, 2])
-    for call in (lambda: squares.infer_type(a="float32", b="int32"), lambda: squares.infer_type(a="int32", b="float32"), lambda: nd.multi_sum_sq(whole, whole, num_arrays=2),
-                 lambda: nd.multi_sum_sq(real, whole, num_arrays=2), lambda: nd.all_finite(whole), lambda: nd.multi_all_finite(whole, num_arrays=1),
+    for call in (lambda: squares.infer_type(a="float32", b="int32"),
+                 lambda: squares.infer_type(a="int32", b="float32"),
+                 lambda: nd.multi_sum_sq(whole, whole, num_arrays=2),
+                 lambda: nd.multi_sum_sq(real, whole, num_arrays=2), lambda: nd.all_finite(whole),
+                 lambda: nd.multi_all_finite(whole, num_arrays=1),
                  lambda: squares.bind(mx.cpu(), {"a": whole, "b": whole}).forward()[0].asnumpy()):
         with pytest.raises(TypeError, match="accepted: float32, float64, float16, bfloat16"):
             call()
@@ -288,7 +294,9 @@ def test_slopes_of_every_element():
     assert nd.LeakyReLU(nd.array([-1, -2]), nd.array([.5, .25]), act_type="prelu").asnumpy().tolist() == [-.5, -.5]
     x = nd.array(np.random.RandomState(1).randn(2, 3, 4))
     channels = nd.array([.1, .2, .3])
-    np.testing.assert_array_equal(nd.LeakyReLU(x, channels.reshape((1, 3)), act_type="prelu").asnumpy(), nd.LeakyReLU(x, channels, act_type="prelu").asnumpy())
+    np.testing.assert_array_equal(nd.LeakyReLU(x, channels.reshape((1, 3)),
+                                               act_type="prelu").asnumpy(),
+                                  nd.LeakyReLU(x, channels, act_type="prelu").asnumpy())
     assert sym.LeakyReLU(V("d"), V("g"), act_type="prelu").infer_shape(d=(2, 3, 4))[0] == [(2, 3, 4), (3,)]
     with pytest.raises(mx.MXNetError):
         nd.LeakyReLU(x, nd.ones((4,)), act_type="prelu").asnumpy()
@@ -336,7 +344,9 @@ def test_powers_of_special_numbers():
     z.backward()
     same(z, expected)
     same(x.grad, slope)
-    same((sym.broadcast_power(V("a"), V("b")) + 0 * V("c")).bind(mx.cpu(), {"a": x, "b": y, "c": nd.zeros_like(x)}).forward()[0], expected + 0)
+    same((sym.broadcast_power(V("a"), V("b")) + 0
+          * V("c")).bind(mx.cpu(), {"a": x, "b": y, "c": nd.zeros_like(x)}).forward()[0],
+         expected + 0)
     for exponent in BASES[:-1]:
         x = nd.array(BASES)
         x.attach_grad()
@@ -353,8 +363,10 @@ def test_powers_of_special_numbers():
 # ---- second gradients
 
 LINEAR = {
-    "twice": lambda x: 2 * x, "more": lambda x: x + 1, "sum": lambda x: x.sum(), "itself": nd.identity, "negative": lambda x: -x, "sign": nd.sign, "floor": nd.floor,
-    "reshape": lambda x: x.reshape((1, 3)), "constant": lambda x: x * nd.array([1, 2, 3]), "cast": lambda x: x.astype("float64"), "slice": lambda x: x[1:], "block": nd.BlockGrad,
+    "twice": lambda x: 2 * x, "more": lambda x: x + 1, "sum": lambda x: x.sum(),
+    "itself": nd.identity, "negative": lambda x: -x, "sign": nd.sign, "floor": nd.floor,
+    "reshape": lambda x: x.reshape((1, 3)), "constant": lambda x: x * nd.array([1, 2, 3]),
+    "cast": lambda x: x.astype("float64"), "slice": lambda x: x[1:], "block": nd.BlockGrad,
 }
 
 
@@ -371,7 +383,8 @@ def test_second_gradient_of_a_linear_operator_is_zero(name):
 
 
 def both_gradients(f, arrays, weights):
-    """Gradients of sum(weights * gradients of f) by autograd, and by differences of the gradients."""
+    """Gradients of sum(weights * gradients of f) by autograd, and by differences of the
+    gradients."""
     def first(values, create_graph=False):
         xs = [nd.array(v, dtype="float64") for v in values]
         for x in xs:
@@ -394,18 +407,22 @@ def both_gradients(f, arrays, weights):
                 other = [v.copy() for v in arrays]
                 other[a].ravel()[i] += step
                 moved.append(first(other))
-            np.testing.assert_allclose(exact[a].ravel()[i], (moved[0] - moved[1]) / 2e-5, rtol=1e-4, atol=1e-5, err_msg=f"input {a}, element {i}")
+            np.testing.assert_allclose(exact[a].ravel()[i], (moved[0] - moved[1]) / 2e-5, rtol=1e-4,
+                                       atol=1e-5, err_msg=f"input {a}, element {i}")
 
 
 R = np.random.default_rng(5)
 TWICE = {
-    **{kind: (lambda a, kind=kind: nd.LeakyReLU(a, act_type=kind), [R.standard_normal((2, 3))]) for kind in ("leaky", "elu", "selu", "gelu")},
+    **{kind: (lambda a, kind=kind: nd.LeakyReLU(a, act_type=kind), [R.standard_normal((2, 3))])
+       for kind in ("leaky", "elu", "selu", "gelu")},
     "prelu": (lambda a, g: nd.LeakyReLU(a, g, act_type="prelu"), [R.standard_normal((2, 3, 2)), R.random(3)]),
     "one slope": (lambda a, g: nd.LeakyReLU(a, g, act_type="prelu"), [R.standard_normal((2, 3)), R.random(1)]),
     "SoftmaxActivation": (nd.SoftmaxActivation, [R.standard_normal((2, 3))]),
     "channels": (lambda a: nd.SoftmaxActivation(a, mode="channel"), [R.standard_normal((2, 3, 2))]),
     "nearest": (lambda a: nd.UpSampling(a, scale=2, sample_type="nearest", num_args=1), [R.random((1, 2, 2, 2))]),
-    "bilinear": (lambda a, w: nd.UpSampling(a, w, scale=2, sample_type="bilinear", num_filter=1, num_args=2), [R.random((1, 1, 2, 2)), R.random((1, 1, 4, 4))]),
+    "bilinear": (lambda a, w: nd.UpSampling(a, w, scale=2, sample_type="bilinear", num_filter=1,
+                                            num_args=2),
+                 [R.random((1, 1, 2, 2)), R.random((1, 1, 4, 4))]),
     "average": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pool_type="avg"), [R.random((1, 1, 3, 3))]),
     "sum": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pool_type="sum", pad=(1, 1)), [R.random((1, 1, 3, 3))]),
     "maximum": (lambda a: nd.Pooling(a * a, kernel=(2, 2), pad=(1, 1)), [R.random((1, 1, 3, 3))]),

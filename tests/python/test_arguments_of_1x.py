@@ -16,7 +16,8 @@ def test_unknown_arguments_of_operators_without_parameters_are_ignored():
         symbol = sym.relu(V("x"), foo="bar", name="q")
     assert symbol.attr_dict() == {"q": {"foo": "bar"}}
     assert symbol.eval(ctx=mx.cpu(), x=a)[0].asnumpy().tolist() == [[1, 5]]
-    for call in (lambda: nd.sum(a, foo=1), lambda: sym.sum(V("x"), foo=1), lambda: nd.relu(a, other=a), lambda: sym.relu(V("x"), other=V("y"))):
+    for call in (lambda: nd.sum(a, foo=1), lambda: sym.sum(V("x"), foo=1),
+                 lambda: nd.relu(a, other=a), lambda: sym.relu(V("x"), other=V("y"))):
         with pytest.raises(TypeError, match="unexpected"):
             call()
 

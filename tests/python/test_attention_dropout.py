@@ -1,4 +1,5 @@
-"""Attention whose weights are dropped (BERT in training) as one operator of the plan: it drops what Dropout with the same random numbers would."""
+"""Attention whose weights are dropped (BERT in training) as one operator of the plan: it drops what
+Dropout with the same random numbers would."""
 import os
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def test_masks_and_lengths(kind, name):
     between = BETWEEN[name](2, rows, columns)
     more = {"m": (1, rows, columns), "n": (3,), "like": (rows, 3, 1)}
     net = attention(kind, 2, dropped(between, 0.5))
-    check(kind, dropped(between, 0.5), rows=rows, columns=columns, train=True, more={n: s for n, s in more.items() if n in net.list_arguments()})
+    check(kind, dropped(between, 0.5), rows=rows, columns=columns, train=True,
+          more={n: s for n, s in more.items() if n in net.list_arguments()})
 
 
 @pytest.mark.parametrize("masked", [False, True])
@@ -87,7 +89,9 @@ def separate(p, masked=False):
 def bound(net, heads, rows, columns, width, seed=3):
     """Values are the identity, so that the output is the weights."""
     rng = np.random.RandomState(seed)
-    arrays = {"q": rng.normal(size=(heads, rows, width)), "k": rng.normal(size=(heads, columns, width)), "v": np.broadcast_to(np.eye(columns), (heads, columns, columns))}
+    arrays = {"q": rng.normal(size=(heads, rows, width)),
+              "k": rng.normal(size=(heads, columns, width)),
+              "v": np.broadcast_to(np.eye(columns), (heads, columns, columns))}
     args = {n: mx.nd.array(a) for n, a in arrays.items()}
     e = net.bind(mx.cpu(), args, args_grad={n: mx.nd.zeros(a.shape) for n, a in args.items()})
     e.forward(is_train=True)
@@ -169,7 +173,10 @@ class Layer(gluon.HybridBlock):
     def __init__(self, units=32, heads=4, p=0.3, layers=2):
         super().__init__()
         self.heads, self.layers = heads, layers
-        self.qkv, self.top, self.drop, self.norm = gluon.nn.HybridSequential(), gluon.nn.HybridSequential(), gluon.nn.Dropout(p), gluon.nn.HybridSequential()
+        self.qkv, self.top, self.drop, self.norm = (gluon.nn.HybridSequential(),
+                                                    gluon.nn.HybridSequential(),
+                                                    gluon.nn.Dropout(p),
+                                                    gluon.nn.HybridSequential())
         for _ in range(layers):
             self.qkv.add(gluon.nn.Dense(3 * units, flatten=False))
             self.top.add(gluon.nn.Dense(units, flatten=False))
@@ -236,8 +243,12 @@ def test_what_is_computed_again_is_dropped_again(name, times):
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    code = "import sys, hashlib; sys.path[:0] = [%r]; import test_attention_dropout as t; print(hashlib.sha1(b''.join(a.tobytes() for a in t.long_rows())).hexdigest())" % os.path.dirname(os.path.abspath(__file__))
-    sums = {subprocess.run([sys.executable, "-c", code], env=dict(os.environ, OMP_NUM_THREADS=n), check=True, capture_output=True, text=True, timeout=300).stdout for n in "123"}
+    code = ("import sys, hashlib; sys.path[:0] = [%r]; import test_attention_dropout as t; "
+            "print(hashlib.sha1(b''.join(a.tobytes() for a in "
+            "t.long_rows())).hexdigest())" % os.path.dirname(os.path.abspath(__file__)))
+    sums = ({subprocess.run([sys.executable, "-c", code], env=dict(os.environ, OMP_NUM_THREADS=n),
+                            check=True, capture_output=True, text=True, timeout=300).stdout
+             for n in "123"})
     assert len(sums) == 1
 
 
@@ -257,10 +268,13 @@ GPU = pytest.mark.skipif(mx.num_gpus() == 0, reason="needs a GPU")
 @pytest.mark.parametrize("width", [64, 20])
 @pytest.mark.parametrize("masked", [False, True])
 def test_on_a_gpu(dtype, width, masked):
-    """The result shows what was dropped; gradients against the formulas with that. cuDNN has no engine for a width of 20."""
+    """The result shows what was dropped; gradients against the formulas with that. cuDNN has no
+    engine for a width of 20."""
     p, heads, rows, columns = 0.25, 2, 24, 40
     rng = np.random.RandomState(3)
-    arrays = {"q": rng.uniform(-0.5, 0.5, (heads, rows, width)), "k": rng.uniform(-0.5, 0.5, (heads, columns, width)), "v": np.broadcast_to(np.eye(columns), (heads, columns, columns))}
+    arrays = {"q": rng.uniform(-0.5, 0.5, (heads, rows, width)),
+              "k": rng.uniform(-0.5, 0.5, (heads, columns, width)),
+              "v": np.broadcast_to(np.eye(columns), (heads, columns, columns))}
     if masked:
         arrays["m"] = rng.uniform(-1, 1, (1, rows, columns))
     args = {n: mx.nd.array(a, ctx=mx.gpu(0), dtype=dtype) for n, a in arrays.items()}
@@ -299,11 +313,14 @@ def test_parts_on_a_gpu_drop_what_dropout_drops(kind, name):
     if kind == "self":
         net, shapes = attention("self", heads, between, data), {"x": (rows, 3, heads * 3 * size)}
     else:
-        net = mx.sym.contrib.interleaved_matmul_encdec_valatt(data, between(mx.sym.contrib.interleaved_matmul_encdec_qk(mx.sym.var("q"), data, heads=heads)), heads=heads)
+        scores = mx.sym.contrib.interleaved_matmul_encdec_qk(mx.sym.var("q"), data, heads=heads)
+        net = mx.sym.contrib.interleaved_matmul_encdec_valatt(data, between(scores), heads=heads)
         shapes = {"q": (rows, 3, heads * size), "kv": (columns, 3, heads * 2 * size)}
     shapes.update((n, s) for n, s in {"m": (1, rows, columns), "n": (3,), "like": (rows, 3, 1)}.items() if n in net.list_arguments())
     rng = np.random.RandomState(4)
-    args = {n: mx.nd.array(rng.uniform(-1, 1, s), ctx=mx.gpu(0), dtype="float32" if n in ("n", "like") else "float16") for n, s in shapes.items()}
+    args = ({n: mx.nd.array(rng.uniform(-1, 1, s), ctx=mx.gpu(0),
+                            dtype="float32" if n in ("n", "like") else "float16")
+             for n, s in shapes.items()})
     results = []
     for passes in ((), PASSES):
         grads = {n: mx.nd.zeros(x.shape, mx.gpu(0), dtype=x.dtype) for n, x in args.items() if n in ("x", "q", "kv")}
@@ -357,7 +374,9 @@ def test_replayed_graphs_draw_what_runs_without_graphs_would(tmp_path):
     for graphs in "01":
         path = tmp_path / (graphs + ".npz")
         env = dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs, MXNET_CUDA_GRAPHS_VERBOSE="1")
-        r = subprocess.run([sys.executable, "-c", TRAIN % os.path.dirname(os.path.abspath(__file__)), str(path)], env=env, capture_output=True, text=True, timeout=600)
+        r = (subprocess.run([sys.executable, "-c",
+                             TRAIN % os.path.dirname(os.path.abspath(__file__)), str(path)],
+                            env=env, capture_output=True, text=True, timeout=600))
         assert r.returncode == 0, r.stdout[-2000:] + r.stderr[-4000:]
         with np.load(path) as f:
             results[graphs], logs[graphs] = [f[n] for n in f.files], r.stderr
@@ -394,5 +413,6 @@ assert kinds.count("_fused_attention") == kinds.count("_backward_fused_attention
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=GPU)])
 def test_mixed_precision(device, target):
     """The softmax is float32 there, and so is what is dropped."""
-    r = subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)), target, device], capture_output=True, text=True, timeout=600)
+    r = (subprocess.run([sys.executable, "-c", MIXED % os.path.dirname(os.path.abspath(__file__)),
+                         target, device], capture_output=True, text=True, timeout=600))
     assert r.returncode == 0, r.stderr[-4000:]

@@ -1,4 +1,5 @@
-"""Autograd: scopes, gradients against finite differences, gradients of gradients, user functions, memory of the tape."""
+"""Autograd: scopes, gradients against finite differences, gradients of gradients, user functions,
+memory of the tape."""
 import gc
 import subprocess
 import sys
@@ -118,7 +119,8 @@ def test_grad_returns_new_arrays_and_leaves_attached_ones():
     np.testing.assert_allclose(x.grad.asnumpy(), 6)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "tanh", "sigmoid", "sqrt", "square", "reciprocal", "arctan", "log1p", "expm1", "rsqrt", "erf"])
+@pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "tanh", "sigmoid", "sqrt", "square",
+                                  "reciprocal", "arctan", "log1p", "expm1", "rsqrt", "erf"])
 def test_second_derivative(name):
     x = nd.array([0.3, 0.7, 1.4], dtype="float64")
     x.attach_grad()

@@ -16,7 +16,9 @@ def kernels(*arguments):
     return subprocess.run([sys.executable, os.path.join(BENCHMARK, "kernels.py"), *arguments], capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.parametrize("words, count", [("5x5,1x7,depthwise 3x3,dilated,1-D,avg pooling", 9), ("batch_dot,embedding,softmax,LayerNorm,gelu,gru,2048 to 1000", 8),
+@pytest.mark.parametrize("words, count", [("5x5,1x7,depthwise 3x3,dilated,1-D,avg pooling", 9),
+                                          ("batch_dot,embedding,softmax,LayerNorm,gelu,gru,2048 to "
+                                           "1000", 8),
                                           pytest.param("", 47, marks=pytest.mark.nightly)])
 def test_measured_operators_compute_what_their_references_do(words, count):
     done = kernels("--check", "--only", words)
@@ -43,17 +45,24 @@ def test_an_unknown_operator_is_refused():
 
 def test_the_walk_tells_memory_and_times_of_each_build():
     library = mx.libinfo.find_lib_path()[0]
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "memory.py"), "--walk", "--other", library, "--stops", "3", "--steps", "1", "--scale", "0.1", "--rest", "1",
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "memory.py"), "--walk",
+                           "--other", library, "--stops", "3", "--steps", "1", "--scale", "0.1",
+                           "--rest", "1",
                            "--turns", "1"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    rows = {cells[1].strip(): [float(c) for c in cells[2:4]] for cells in (line.split("|") for line in done.stdout.splitlines()) if len(cells) > 3 and cells[2].strip(" -").replace(".", "").isdigit()}
-    assert {"peak", "resident", "resident 1 s later", "walk, faults", "faults a step, eager", "ms a step, hybridized"} <= set(rows), done.stdout
+    rows = {cells[1].strip(): [float(c) for c in cells[2:4]]
+            for cells in (line.split("|") for line in done.stdout.splitlines()) if len(cells) > 3
+            and cells[2].strip(" -").replace(".", "").isdigit()}
+    assert {"peak", "resident", "resident 1 s later", "walk, faults", "faults a step, eager",
+            "ms a step, hybridized"} <= set(rows), done.stdout
     assert all(peak >= resident > 10 for peak, resident in zip(rows["peak"], rows["resident"])), done.stdout
 
 
 def test_shared_cores_are_measured_with_every_load():
-    """Two programs with one neighbour: a row each. What contestants compute is compared, so both must agree."""
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "shared.py"), "--neighbours", "1", "--quotas", "--rounds", "1", "--slice", "0.01", "--only",
+    """Two programs with one neighbour: a row each. What contestants compute is compared, so both
+    must agree."""
+    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, "shared.py"), "--neighbours",
+                           "1", "--quotas", "--rounds", "1", "--slice", "0.01", "--only",
                            "small CNN, step", "20 eager operators"], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines()]
@@ -116,7 +125,8 @@ def test_a_quota_holds():
 @pytest.mark.skipif(mx.context.num_gpus() > 0, reason="a GPU is here")
 @pytest.mark.parametrize("program", ["score", "train", "eager", "kernels", "memory", "rnn", "leak"])
 def test_a_gpu_where_there_is_none_is_one_clear_line(program):
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, program + ".py"), "--ctx", "gpu"], capture_output=True, text=True, timeout=600)
+    done = (subprocess.run([sys.executable, os.path.join(BENCHMARK, program + ".py"), "--ctx",
+                            "gpu"], capture_output=True, text=True, timeout=600))
     assert done.returncode == 1 and done.stdout == "", done.stdout
     assert done.stderr == f"{program}: --ctx gpu needs a GPU and a CUDA build, and there is no GPU here; accepted: --ctx cpu\n"
 
@@ -124,13 +134,16 @@ def test_a_gpu_where_there_is_none_is_one_clear_line(program):
 @pytest.mark.parametrize("arguments,told", [(["score", "--dtype", "float16"], "--dtype float16: choose from float32, bfloat16"),
                                             (["train", "--dtype", "bfloat16"], "--dtype bfloat16: choose from float32"),
                                             (["score", "--ctx", "gpu", "--dtype", "int8"], "choose from float32, tf32, bfloat16, float16"),
-                                            (["score", "--ctx", "gpu", "--contestants", "openvino"], "choose from ours, torch, torch graph, torch compile, torch compile graph"),
+                                            (["score", "--ctx", "gpu", "--contestants", "openvino"],
+                                             "choose from ours, torch, torch graph, torch compile, "
+                                             "torch compile graph"),
                                             (["score", "--ctx", "gpu", "--clock", "cpu"], "--ctx gpu goes with --clock wall"),
                                             (["score", "--each-call"], "--each-call goes with --ctx gpu"),
                                             (["kernels", "--dtype", "tf32"], "--dtype and --write-docs go with --ctx gpu"),
                                             (["eager", "--write-docs"], "--write-docs goes with --ctx gpu")])
 def test_options_that_do_not_go_together(arguments, told):
-    done = subprocess.run([sys.executable, os.path.join(BENCHMARK, arguments[0] + ".py"), *arguments[1:]], capture_output=True, text=True, timeout=600)
+    done = (subprocess.run([sys.executable, os.path.join(BENCHMARK, arguments[0] + ".py"),
+                            *arguments[1:]], capture_output=True, text=True, timeout=600))
     assert done.returncode == 2 and told in done.stderr, done.stderr
 
 
@@ -145,32 +158,39 @@ def test_figures_of_a_gpu_go_to_their_own_page(tmp_path, monkeypatch):
         report.write_gpu(str(tmp_path), "score tf32", f"{text} table")
         report.write_gpu(str(tmp_path), "elsewhere", f"{text} addition")
     page = (docs / "figures.md").read_text()
-    assert "<!-- score tf32: begin -->\nsecond table\n<!-- score tf32: end -->" in page and "<!-- elsewhere: begin -->\nsecond addition\n<!-- elsewhere: end -->" in page
+    assert ("<!-- score tf32: begin -->\nsecond table\n<!-- score tf32: end -->" in page
+            and "<!-- elsewhere: begin -->\nsecond addition\n<!-- elsewhere: end -->" in page)
     assert "first" not in page.split("## Inference")[1] and page.count("elsewhere: begin") == 1 and page.count("## Training") == 1
     assert os.listdir(docs) == ["figures.md"]
 
 
 def test_operators_of_a_gpu_on_the_cpu(monkeypatch):
-    """What kernels.py would run on a GPU, with small arrays and the CPU in its place, gives the same in every type."""
+    """What kernels.py would run on a GPU, with small arrays and the CPU in its place, gives the
+    same in every type."""
     monkeypatch.syspath_prepend(BENCHMARK)
     import kernels as program
     monkeypatch.setattr(mx, "gpu", lambda index: mx.cpu(1))
-    small = {name: case._replace(settings=dict(case.settings, shape=(96, 64))) for name, case in program.kernels_gpu.CASES.items() if case.kind == "call"}
+    small = {name: case._replace(settings=dict(case.settings, shape=(96, 64)))
+             for name, case in program.kernels_gpu.CASES.items() if case.kind == "call"}
     monkeypatch.setattr(program.kernels_gpu, "CASES", small)
     for dtype in program.kernels_gpu.DTYPES:
         errors = program.check_on_gpu(list(small), dtype)
-        assert len(errors) == len(program.kernels_gpu.CALLS) and (dtype in program.kernels_gpu.HALF) == (max(errors.values()) > 1e-4), errors
+        assert (len(errors) == len(program.kernels_gpu.CALLS)
+                and (dtype in program.kernels_gpu.HALF) == (max(errors.values()) > 1e-4)), errors
 
 
 def test_contestants_of_a_gpu_on_the_cpu(tmp_path, monkeypatch):
-    """This library's contestants, with a small network and the CPU in the GPU's place: types agree, training begins with the same loss."""
+    """This library's contestants, with a small network and the CPU in the GPU's place: types agree,
+    training begins with the same loss."""
     monkeypatch.syspath_prepend(BENCHMARK)
     import contestants_gpu
     import networks
 
     def build():
         net = mx.gluon.nn.HybridSequential()
-        net.add(mx.gluon.nn.Conv2D(8, 3, use_bias=False), mx.gluon.nn.BatchNorm(), mx.gluon.nn.Activation("relu"), mx.gluon.nn.GlobalAvgPool2D(), mx.gluon.nn.Dense(1000))
+        net.add(mx.gluon.nn.Conv2D(8, 3, use_bias=False), mx.gluon.nn.BatchNorm(),
+                mx.gluon.nn.Activation("relu"), mx.gluon.nn.GlobalAvgPool2D(),
+                mx.gluon.nn.Dense(1000))
         return net
     monkeypatch.setitem(networks.NETWORKS, "small", networks.Network("Small", build, (3, 12, 12)))
     monkeypatch.setattr(mx, "gpu", lambda index: mx.cpu(1))
@@ -184,6 +204,7 @@ def test_contestants_of_a_gpu_on_the_cpu(tmp_path, monkeypatch):
             loaded = loaders("ours", folder, x, dtype, True)
             got = loaded.output()
             expected = got if expected is None else expected
-            assert got.dtype == np.float32 and np.abs(got - expected).max() <= (bound or contestants_gpu.TOLERANCE[dtype]) * np.abs(expected).max(), dtype
+            assert (got.dtype == np.float32 and np.abs(got - expected).max()
+                    <= (bound or contestants_gpu.TOLERANCE[dtype]) * np.abs(expected).max()), dtype
             loaded.run(2)
             assert loaded.device_mib() == 0

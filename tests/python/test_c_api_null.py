@@ -1,7 +1,9 @@
-"""No argument may crash the process: every exported function is called with null pointers and with counts that do not fit, in forked children.
+"""No argument may crash the process: every exported function is called with null pointers and with
+counts that do not fit, in forked children.
 
-What a function takes is read from the headers, so new functions are covered when they are declared. Run as a program (with the library's path), this
-file makes the calls and prints what went wrong, one line each: it needs only ctypes, so that a fork is cheap.
+What a function takes is read from the headers, so new functions are covered when they are declared.
+Run as a program (with the library's path), this file makes the calls and prints what went wrong,
+one line each: it needs only ctypes, so that a fork is cheap.
 """
 import ctypes
 import glob
@@ -16,7 +18,8 @@ import tempfile
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include", "mxnet", "c_*.h")
 HANG_SECONDS = 300   # of one function; a guard, not a measure
-INTEGERS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "uint32_t": ctypes.c_uint32, "mx_uint": ctypes.c_uint32, "nn_uint": ctypes.c_uint32,
+INTEGERS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "uint32_t": ctypes.c_uint32,
+            "mx_uint": ctypes.c_uint32, "nn_uint": ctypes.c_uint32,
             "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "size_t": ctypes.c_size_t, "dim_t": ctypes.c_int64}
 SIGNED = ("int", "int64_t", "dim_t")
 # Handles that point to the caller's own memory, and those that only a machine with a GPU can make.
@@ -41,7 +44,8 @@ class Parameter:
         self.kind = "pointer" if is_pointer else "handle" if self.type in handles else "callback" if self.type in callbacks else "number"
         if (function, self.name) in KIND:
             self.kind, self.type = "handle", KIND[function, self.name]
-        assert self.kind != "number" or self.type in INTEGERS or self.type in ("bool", "float", "double"), "%s: what is a %s?" % (function, declaration)
+        known = self.kind != "number" or self.type in INTEGERS or self.type in ("bool", "float", "double")
+        assert known, "%s: what is a %s?" % (function, declaration)
 
 
 def declared_functions():
@@ -100,7 +104,8 @@ class Library:
     def predictor(self):
         text = ctypes.c_char_p()
         self.call("MXSymbolSaveToJSON", self.symbol(), ctypes.byref(text))
-        return self.made("MXPredCreate", text.value, None, 0, 1, 0, 1, (ctypes.c_char_p * 1)(b"x"), (ctypes.c_uint32 * 2)(0, 1), (ctypes.c_uint32 * 1)(3))
+        return self.made("MXPredCreate", text.value, None, 0, 1, 0, 1, (ctypes.c_char_p * 1)(b"x"),
+                         (ctypes.c_uint32 * 2)(0, 1), (ctypes.c_uint32 * 1)(3))
 
     def array_list(self):
         self.call("MXNDArraySave", b"arrays", 1, (ctypes.c_void_p * 1)(self.array()), None)
@@ -117,7 +122,10 @@ class Library:
 
     def profile(self, function, parameter):
         domain = self.made("MXProfileCreateDomain", b"domain")
-        return domain if parameter.name == "domain" else self.made("MXProfileCreateCounter" if "Counter" in function else "MXProfileCreateTask", domain, b"one")
+        return domain if parameter.name == "domain" else self.made("MXProfileCreateCounter"
+                                                                   if "Counter" in function
+                                                                   else "MXProfileCreateTask",
+                                                                   domain, b"one")
 
     def context(self):
         self.keep.append((ctypes.c_int * 2)(1, 0))
@@ -128,11 +136,19 @@ class Library:
             return ctypes.c_void_p()
         if parameter.type == "NDArrayHandle" and empty_arrays:
             return self.made("MXNDArrayCreateNone")
-        make = {"NDArrayHandle": self.array, "SymbolHandle": self.symbol, "ExecutorHandle": self.executor, "CachedOpHandle": self.cached_op, "OpHandle": self.operator,
-                "AtomicSymbolCreator": self.operator, "KVStoreHandle": lambda: self.made("MXKVStoreCreate", b"local"), "PredictorHandle": self.predictor,
-                "NDListHandle": self.array_list, "RecordIOHandle": lambda: self.record_file(function), "ProfileHandle": lambda: self.profile(function, parameter),
+        make = {"NDArrayHandle": self.array, "SymbolHandle": self.symbol,
+                "ExecutorHandle": self.executor, "CachedOpHandle": self.cached_op,
+                "OpHandle": self.operator,
+                "AtomicSymbolCreator": self.operator,
+                "KVStoreHandle": lambda: self.made("MXKVStoreCreate", b"local"),
+                "PredictorHandle": self.predictor,
+                "NDListHandle": self.array_list,
+                "RecordIOHandle": lambda: self.record_file(function),
+                "ProfileHandle": lambda: self.profile(function, parameter),
                 "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array()),
-                "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned", self.array(), ctypes.c_int64(0), ctypes.c_bool(False))}
+                "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned",
+                                                                    self.array(), ctypes.c_int64(0),
+                                                                    ctypes.c_bool(False))}
         assert parameter.type in make, "no way is known to make a %s (of %s): add one" % (parameter.type, function)
         return make[parameter.type]()
 
@@ -146,7 +162,8 @@ class Library:
             if case["filled"] and p.stars == "*" and p.is_handle or p.stars == "**" and p.type == "char":
                 entries = [self.handle(function, p, case["empty_arrays"]) if p.is_handle else ctypes.c_char_p(b"x") for _ in range(3)]
                 for at, entry in enumerate(entries):
-                    ctypes.c_void_p.from_buffer(memory, at * ctypes.sizeof(ctypes.c_void_p)).value = ctypes.cast(entry, ctypes.c_void_p).value
+                    ctypes.c_void_p.from_buffer(memory, at
+                                                * ctypes.sizeof(ctypes.c_void_p)).value = ctypes.cast(entry, ctypes.c_void_p).value
                 self.keep.append(entries)
             self.keep.append(memory)
             return ctypes.cast(memory, ctypes.c_void_p)
@@ -171,7 +188,8 @@ class Library:
 
 def cases(parameters):
     def case(handles, number, pointers=False, null=None, filled=False, empty_arrays=False, only=None):
-        return {"handles": handles, "number": number, "pointers": pointers, "null": null, "filled": filled, "empty_arrays": empty_arrays, "only": only}
+        return {"handles": handles, "number": number, "pointers": pointers, "null": null,
+                "filled": filled, "empty_arrays": empty_arrays, "only": only}
     for handles in (False, True):
         for number in (0, 3, -1):
             yield case(handles, number)
@@ -205,7 +223,8 @@ def in_child(library, name, result, parameters, report):
 
 
 def exercise(library, name, result, parameters):
-    """One child makes all calls of one function, so that what they change hurts no other. What was wrong."""
+    """One child makes all calls of one function, so that what they change hurts no other. What was
+    wrong."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -248,7 +267,9 @@ else:
     from mxnet.base import _LIB
 
     def test_no_null_argument_ends_the_process():
-        ran = subprocess.run([sys.executable, os.path.abspath(__file__), os.path.abspath(_LIB._name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        ran = (subprocess.run([sys.executable, os.path.abspath(__file__),
+                               os.path.abspath(_LIB._name)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False))
         assert ran.returncode == 0, ran.stderr.decode()
         lines = ran.stdout.decode().splitlines()
         assert [line for line in lines if ":" in line] == []

@@ -1,4 +1,5 @@
-"""An error of an operator that ran in the background names the line of the program that started it."""
+"""An error of an operator that ran in the background names the line of the program that started
+it."""
 import os
 import subprocess
 import sys

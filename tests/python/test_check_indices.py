@@ -1,4 +1,5 @@
-"""MXNET_CHECK_INDICES: labels and indices out of range are an IndexError with operator, value and place; without it they are clipped or ignored, as in 1.x."""
+"""MXNET_CHECK_INDICES: labels and indices out of range are an IndexError with operator, value and
+place; without it they are clipped or ignored, as in 1.x."""
 import os
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def checked():
 
 
 
-# name in the message: (graph of indices i and data d, indices of the right kind, wrong ones, text of the value, text of the place)
+# name in the message: (graph of indices i and data d, indices of the right kind, wrong ones, text
+# of the value, text of the place)
 CASES = {
     "take clip": ("take", lambda F, i, d: F.take(d, i), [[0, 3], [1, 2]], [[0, 3], [4, 2]], "4", "(1, 0)"),
     "take negative": ("take", lambda F, i, d: F.take(d, i), [[0, 3], [1, 2]], [[0, -1], [1, 2]], "-1", "(0, 1)"),
@@ -34,8 +36,12 @@ CASES = {
     "gather_nd": ("gather_nd", lambda F, i, d: F.gather_nd(d, i), [[0, 3], [0, 2]], [[0, 4], [0, 2]], "4", "axis 0"),
     "SequenceLast": ("SequenceLast", lambda F, i, d: F.SequenceLast(d, i, use_sequence_length=True), [4, 1, 2], [4, 0, 2], "0", "(1,)"),
     "SequenceMask": ("SequenceMask", lambda F, i, d: F.SequenceMask(d, i, use_sequence_length=True), [4, 0, 2], [4, 0, 5], "5", "(2,)"),
-    "SequenceReverse": ("SequenceReverse", lambda F, i, d: F.SequenceReverse(d, i, use_sequence_length=True), [4, 0, 2], [-1, 0, 2], "-1", "(0,)"),
-    "softmax_cross_entropy": ("softmax_cross_entropy", lambda F, i, d: F.softmax_cross_entropy(d, i), [0, 1, 2, 0], [0, 1, 2, 3], "3", "(3,)"),
+    "SequenceReverse": ("SequenceReverse", lambda F, i,
+                        d: F.SequenceReverse(d, i, use_sequence_length=True), [4, 0, 2], [-1, 0, 2],
+                        "-1", "(0,)"),
+    "softmax_cross_entropy": ("softmax_cross_entropy", lambda F, i,
+                              d: F.softmax_cross_entropy(d, i), [0, 1, 2, 0], [0, 1, 2, 3], "3",
+                              "(3,)"),
 }
 
 
@@ -122,7 +128,9 @@ def test_loss_of_gluon(checked):
 
 
 def test_variable_is_read_at_start():
-    program = "import mxnet as mx\ntry:\n    mx.nd.take(mx.nd.ones((2, 2)), mx.nd.array([5])).asnumpy()\nexcept IndexError as e:\n    print('raised', e)\nelse:\n    print('clipped')\n"
+    program = ("import mxnet as mx\ntry:\n    mx.nd.take(mx.nd.ones((2, 2)), "
+               "mx.nd.array([5])).asnumpy()\nexcept IndexError as e:\n    print('raised', "
+               "e)\nelse:\n    print('clipped')\n")
     for value, expected in (("1", "raised"), ("0", "clipped"), (None, "clipped")):
         env = {k: v for k, v in os.environ.items() if k != "MXNET_CHECK_INDICES"}
         if value is not None:

@@ -245,7 +245,9 @@ def test_short_names():
 
 
 def test_a_gpu_that_is_not_there_is_a_clear_error():
-    for make in (lambda: mx.nd.ones((2, 2), ctx=mx.gpu(99)), lambda: mx.nd.array([1], ctx=mx.gpu(99)), lambda: mx.nd.ones((2,)).as_in_context(mx.gpu(99))):
+    for make in (lambda: mx.nd.ones((2, 2), ctx=mx.gpu(99)),
+                 lambda: mx.nd.array([1], ctx=mx.gpu(99)),
+                 lambda: mx.nd.ones((2,)).as_in_context(mx.gpu(99))):
         with pytest.raises(ValueError, match=r"gpu\(99\).*(built without CUDA|usable GPU)"):
             make()
 

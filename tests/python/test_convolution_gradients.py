@@ -1,4 +1,5 @@
-"""Gradients of convolutions on channels-last tensors, large enough for the matrix products of our own, against float64."""
+"""Gradients of convolutions on channels-last tensors, large enough for the matrix products of our
+own, against float64."""
 import subprocess
 import sys
 
@@ -45,7 +46,8 @@ def gradients(case, dtype, layout, hybrid):
 
     class Net(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, *inputs):
-            return F.Convolution(*inputs, kernel=kernel, stride=stride, pad=pad, dilate=dilate, num_filter=filters, no_bias=not bias, layout=layout)
+            return F.Convolution(*inputs, kernel=kernel, stride=stride, pad=pad, dilate=dilate,
+                                 num_filter=filters, no_bias=not bias, layout=layout)
     net = Net()
     if hybrid:
         net.hybridize()
@@ -82,7 +84,9 @@ print(digest.hexdigest())
 def test_same_bits_for_any_number_of_threads(tmp_path):
     import os
     program = BITS.format(folder=os.path.dirname(os.path.abspath(__file__)))
-    runs = [subprocess.run([sys.executable, "-c", program], env={**os.environ, "OMP_NUM_THREADS": n, "MXNET_ENFORCE_DETERMINISM": "1"}, capture_output=True, text=True)
+    runs = [subprocess.run([sys.executable, "-c", program],
+                           env={**os.environ, "OMP_NUM_THREADS": n,
+                                "MXNET_ENFORCE_DETERMINISM": "1"}, capture_output=True, text=True)
             for n in ("1", "2", "5")]
     assert all(r.returncode == 0 for r in runs), runs[0].stderr
     assert len({r.stdout for r in runs}) == 1

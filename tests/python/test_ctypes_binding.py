@@ -1,4 +1,5 @@
-"""The binding without a compiled part: test files that hand handles of both kinds on, run again with it."""
+"""The binding without a compiled part: test files that hand handles of both kinds on, run again
+with it."""
 import os
 import subprocess
 import sys

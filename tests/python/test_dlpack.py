@@ -1,4 +1,5 @@
-"""Memory shared with NumPy and PyTorch, and what of DLPack's rules shows without a GPU (streams of devices: tests/cpp/gpu_exchange_test.cc)."""
+"""Memory shared with NumPy and PyTorch, and what of DLPack's rules shows without a GPU (streams of
+devices: tests/cpp/gpu_exchange_test.cc)."""
 import ctypes
 import enum
 import gc
@@ -17,8 +18,11 @@ capsule_pointer.restype, capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_
 
 
 class Versioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64),
-                ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("dtype", ctypes.c_uint32), ("shape", ctypes.POINTER(ctypes.c_int64)),
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
+                ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64),
+                ("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
+                ("dtype", ctypes.c_uint32), ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
@@ -137,11 +141,14 @@ class CudaArray:
 
     def __init__(self, **entries):
         self.memory = np.arange(6, dtype="float32").reshape(2, 3)
-        self.__cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (self.memory.ctypes.data, False), "version": 3, **entries}
+        self.__cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4",
+                                         "data": (self.memory.ctypes.data, False), "version": 3,
+                                         **entries}
 
 
 @pytest.mark.parametrize("entries, error, text", [
-    ({}, ValueError, "on no GPU"), ({"stream": None, "strides": (12, 4)}, ValueError, "on no GPU"), ({"stream": 1}, ValueError, "on no GPU"),
+    ({}, ValueError, "on no GPU"), ({"stream": None, "strides": (12, 4)}, ValueError, "on no GPU"),
+    ({"stream": 1}, ValueError, "on no GPU"),
     ({"stream": 0}, ValueError, "stream=0"), ({"stream": "1"}, TypeError, "stream='1'"), ({"strides": (4, 8)}, ValueError, "row-major"),
     ({"mask": object()}, ValueError, "mask"), ({"typestr": "<c8"}, TypeError, r"\[dtype\]"), ({"typestr": ">f4"}, TypeError, r"\[dtype\]")])
 def test_cuda_arrays_that_cannot_be_shared(entries, error, text):

@@ -1,4 +1,5 @@
-"""Every door that takes a caller's array checks or converts its dtype and its size; nothing that is handed in is read as what it is not."""
+"""Every door that takes a caller's array checks or converts its dtype and its size; nothing that is
+handed in is read as what it is not."""
 import ctypes
 import os
 import subprocess
@@ -20,8 +21,9 @@ def ramp(dtype="float32", shape=(4,)):
     return mx.nd.array(np.arange(1, 1 + int(np.prod(shape))).reshape(shape), dtype=dtype)
 
 
-# Each door: (call with a dtype and a shape for the array in question, is another dtype converted, is another shape of the same size accepted).
-# What 1.9.1 answers to the same table is in the comments; it converts and refuses as we do unless one says otherwise.
+# Each door: (call with a dtype and a shape for the array in question, is another dtype converted,
+# is another shape of the same size accepted). What 1.9.1 answers to the same table is in the
+# comments; it converts and refuses as we do unless one says otherwise.
 def executor_head(dtype, shape):
     grad = mx.nd.zeros(4)
     executor = (X * 2).bind(mx.cpu(), {"x": ramp()}, {"x": grad})
@@ -144,10 +146,15 @@ def update_state(dtype, shape):
 
 
 CONVERTS, REFUSES = True, False
-DOORS = [(executor_head, CONVERTS, REFUSES), (executor_head_of_double, CONVERTS, REFUSES), (autograd_head, CONVERTS, CONVERTS), (head_of_hybridized, CONVERTS, CONVERTS),
-         (marked_gradient, CONVERTS, REFUSES), (bound_gradient, REFUSES, REFUSES), (bound_argument, REFUSES, REFUSES), (forward_argument, CONVERTS, REFUSES),
-         (written_output, REFUSES, REFUSES), (hybridized_input, REFUSES, REFUSES), (pushed, CONVERTS, REFUSES), (pushed_beside, CONVERTS, REFUSES), (pulled, CONVERTS, REFUSES),
-         (copied_from, CONVERTS, REFUSES), (copied_to, CONVERTS, REFUSES), (update_gradient, REFUSES, REFUSES), (update_state, REFUSES, REFUSES)]
+DOORS = [(executor_head, CONVERTS, REFUSES), (executor_head_of_double, CONVERTS, REFUSES),
+         (autograd_head, CONVERTS, CONVERTS), (head_of_hybridized, CONVERTS, CONVERTS),
+         (marked_gradient, CONVERTS, REFUSES), (bound_gradient, REFUSES, REFUSES),
+         (bound_argument, REFUSES, REFUSES), (forward_argument, CONVERTS, REFUSES),
+         (written_output, REFUSES, REFUSES), (hybridized_input, REFUSES, REFUSES),
+         (pushed, CONVERTS, REFUSES), (pushed_beside, CONVERTS, REFUSES),
+         (pulled, CONVERTS, REFUSES),
+         (copied_from, CONVERTS, REFUSES), (copied_to, CONVERTS, REFUSES),
+         (update_gradient, REFUSES, REFUSES), (update_state, REFUSES, REFUSES)]
 
 
 @pytest.mark.parametrize("door, dtypes, shapes", DOORS, ids=[d[0].__name__ for d in DOORS])
@@ -229,7 +236,8 @@ def _copy(handle):
 
 
 # ---- records are asked once, at every door
-INTEGER_ONLY = ["_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor", "_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_gcd", "_npi_lcm"]
+INTEGER_ONLY = ["_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor",
+                "_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_gcd", "_npi_lcm"]
 
 
 @pytest.mark.parametrize("name", INTEGER_ONLY)
@@ -252,7 +260,8 @@ MIXED = {   # name: (graph, arrays, gradients with ones from above)
     "divide by 0.25": (lambda F, x, y: F._internal._npi_true_divide_scalar(x, scalar=0.25) + y, ("int64", "float32"), ([4] * 4, [1] * 4)),
     "mean": (lambda F, x, y: F._internal._npi_mean(x) * 8 + y, ("int64", "float32"), ([8] * 4, [1] * 4)),
     "sum like": (lambda F, x, y: F._internal._sum_like(x, y), ("float32", "float16"), ([1] * 4, [0] * 4)),
-    "cast": (lambda F, x, y: F.Cast(x * 2, dtype="float64") * F.Cast(y, dtype="float64"), ("float16", "float32"), ([2, 4, 6, 8], [2, 4, 6, 8])),
+    "cast": (lambda F, x, y: F.Cast(x * 2, dtype="float64") * F.Cast(y, dtype="float64"),
+             ("float16", "float32"), ([2, 4, 6, 8], [2, 4, 6, 8])),
 }
 
 
@@ -296,7 +305,8 @@ def test_least_common_multiple_of_the_smallest_integer():
     least = -2 ** 63
     a, b = np.array([least, least, 6, 4, least], "int64"), np.array([3, least, least, 6, -1], "int64")
     for name, reference in (("_npi_lcm", np.lcm), ("_npi_gcd", np.gcd)):
-        np.testing.assert_array_equal(getattr(mx.nd._internal, name)(mx.nd.array(a, dtype="int64"), mx.nd.array(b, dtype="int64")).asnumpy(), reference(a, b))
+        np.testing.assert_array_equal(getattr(mx.nd._internal, name)(mx.nd.array(a, dtype="int64"),
+                                                                     mx.nd.array(b, dtype="int64")).asnumpy(), reference(a, b))
 
 
 def test_transpose_of_no_dimensions():
@@ -320,12 +330,15 @@ def test_pooling_of_empty_windows(kind, value, layout):
                 out = memory[rows:2 * rows].reshape((2, channels, 1, 1) if layout == "NCHW" else (2, 1, 1, channels))
                 mx.nd.Pooling(data, global_pool=True, pool_type=kind, layout=layout, out=out)
                 found = memory.astype("float32").asnumpy()
-                assert (found[:rows] == 7).all() and (found[2 * rows:] == 7).all() and (found[rows:2 * rows] == value).all(), (dtype, channels)
+                assert (found[:rows] == 7).all() and (found[2 * rows:]
+                                                      == 7).all() and (found[rows:2 * rows] == value).all(), (dtype, channels)
 
 
 class _Tensor(ctypes.Structure):   # a DLManagedTensor of four floats
-    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
-                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.c_void_p), ("byte_offset", ctypes.c_uint64),
                 ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
@@ -342,7 +355,9 @@ def test_exchanged_tensors_without_data_or_shape():
         return mx.nd.NDArray(handle)
 
     assert take().asnumpy().tolist() == [1, 2, 3, 4]
-    for wrong in ({"data": None}, {"shape": None}, {"data": None, "shape": None}, {"shape": (ctypes.c_int64 * 1)(-1)}, {"shape": (ctypes.c_int64 * 1)(2 ** 61)}, {"ndim": -1},
+    for wrong in ({"data": None}, {"shape": None}, {"data": None, "shape": None},
+                  {"shape": (ctypes.c_int64 * 1)(-1)}, {"shape": (ctypes.c_int64 * 1)(2 ** 61)},
+                  {"ndim": -1},
                   {"ndim": 10 ** 6}, {"lanes": 2}):
         with pytest.raises((ValueError, TypeError), match="from_dlpack"):
             take(**wrong)
@@ -411,7 +426,8 @@ def _predictor(symbol, params, tmp_path, inputs):
 
 def test_parameters_of_predictors(tmp_path, capfd):
     dense = mx.sym.BatchNorm(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc"), name="bn", fix_gamma=False)
-    params = {"arg:fc_weight": mx.nd.array([[1, 2, 3], [4, 5, 6]]), "arg:fc_bias": mx.nd.zeros(2), "arg:bn_gamma": mx.nd.ones(2), "arg:bn_beta": mx.nd.zeros(2),
+    params = {"arg:fc_weight": mx.nd.array([[1, 2, 3], [4, 5, 6]]), "arg:fc_bias": mx.nd.zeros(2),
+              "arg:bn_gamma": mx.nd.ones(2), "arg:bn_beta": mx.nd.zeros(2),
               "aux:bn_moving_mean": mx.nd.zeros(2), "aux:bn_moving_var": mx.nd.ones(2)}
     inputs = {"data": (1, 3)}
     assert np.allclose(_predictor(dense, params, tmp_path, inputs), [6, 15], rtol=1e-2)

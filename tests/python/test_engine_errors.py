@@ -1,4 +1,5 @@
-"""What was never computed keeps raising until it is written, a program that catches the error goes on, and nothing is lost at exit."""
+"""What was never computed keeps raising until it is written, a program that catches the error goes
+on, and nothing is lost at exit."""
 import os
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def address_space(extra):
 
 
 def run(code, stack=None, **variables):
-    """Runs Python on PRELUDE and `code`; `stack`: the address space in MiB that each new thread takes."""
+    """Runs Python on PRELUDE and `code`; `stack`: the address space in MiB that each new thread
+    takes."""
     code = "import resource\n" + PRELUDE + code
     argv = [sys.executable, "-c", code]
     if stack:
@@ -82,7 +84,8 @@ def test_parts_of_a_plan_behind_a_failure_are_skipped(bulk):
         for _ in range(5):
             out = mx.sym.sin(out) + 1
         n = 300000   # too long for the calling thread
-        bound = out.bind(mx.cpu(), {"a": nd.ones(n), "i": nd.array([1, 2, n])}, args_grad={"a": nd.zeros(n)}, grad_req={"a": "write", "i": "null"})
+        bound = out.bind(mx.cpu(), {"a": nd.ones(n), "i": nd.array([1, 2, n])},
+                         args_grad={"a": nd.zeros(n)}, grad_req={"a": "write", "i": "null"})
         for _ in range(2):
             bound.forward(is_train=True)
             bound.backward(nd.ones(3))
@@ -101,7 +104,8 @@ def test_parts_of_a_plan_behind_a_failure_are_skipped(bulk):
 @pytest.mark.parametrize("hybrid", [False, True])
 @pytest.mark.parametrize("kvstore", [None, "local"])
 def test_training_goes_on_behind_a_bad_batch(hybrid, kvstore):
-    """As in 1.9.1, an update that is skipped leaves weights, states and moving means as they were."""
+    """As in 1.9.1, an update that is skipped leaves weights, states and moving means as they
+    were."""
     def train(batches):
         mx.random.seed(1)
         net = gluon.nn.HybridSequential()
@@ -140,7 +144,8 @@ def tell_all():
 
 
 def test_random_chains_of_failures_equal_a_plain_account():
-    """What each array holds, or that it raises, against an account in NumPy: results, changes in place, writes and reads in any order."""
+    """What each array holds, or that it raises, against an account in NumPy: results, changes in
+    place, writes and reads in any order."""
     random = np.random.RandomState(7)
     for _ in range(40):
         arrays = [nd.full((2, 3), k) for k in range(5)]
@@ -218,7 +223,8 @@ nd.waitall()
 def test_convolutions_work_again_after_a_failed_allocation():
     code = """
 def conv(channels, filters):
-    return nd.Convolution(nd.ones((2, channels, 14, 14)), nd.ones((filters, channels, 3, 3)), kernel=(3, 3), num_filter=filters, no_bias=True)
+    return nd.Convolution(nd.ones((2, channels, 14, 14)), nd.ones((filters, channels, 3, 3)),
+                          kernel=(3, 3), num_filter=filters, no_bias=True)
 conv(3, 4).wait_to_read()
 failed = 0
 for k in range(40):

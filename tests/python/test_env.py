@@ -1,4 +1,5 @@
-"""The environment table as users meet it: a fresh process per case, with variables exported before it starts."""
+"""The environment table as users meet it: a fresh process per case, with variables exported before
+it starts."""
 import json
 import os
 import re
@@ -11,7 +12,8 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def run(code, **variables):
-    """Runs Python with these variables and none of the caller's, except where the package and its library are."""
+    """Runs Python with these variables and none of the caller's, except where the package and its
+    library are."""
     environment = {k: v for k, v in os.environ.items()
                    if not re.match("MXNET_|NNVM_|OMP_|DMLC_|CUDA_HOME", k) or k == "MXNET_LIBRARY_PATH"}
     environment.update(variables)
@@ -128,7 +130,8 @@ util.set_env("MXNET_MKLDNN_ENABLED", "0")
 assert env.value("MXNET_ONEDNN_ENABLED") is False and env.value("MXNET_MKLDNN_ENABLED") is False
 util.set_env("MXNET_MKLDNN_ENABLED", "")
 assert env.value("MXNET_ONEDNN_ENABLED") is True
-for name, value, words in (("MXNET_MKLDNN_ENABLED", "2", "MXNET_MKLDNN_ENABLED='2'"), ("MXNET_MKLDNN_CACHE_NUM", "3", "MXNET_MKLDNN_CACHE_NUM is fixed")):
+for name, value, words in (("MXNET_MKLDNN_ENABLED", "2", "MXNET_MKLDNN_ENABLED='2'"),
+                           ("MXNET_MKLDNN_CACHE_NUM", "3", "MXNET_MKLDNN_CACHE_NUM is fixed")):
     try:
         util.set_env(name, value)
     except ValueError as e:

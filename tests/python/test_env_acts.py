@@ -1,4 +1,5 @@
-"""Every variable of the environment does something: a test shows its effect, or nothing in the library reads it."""
+"""Every variable of the environment does something: a test shows its effect, or nothing in the
+library reads it."""
 import json
 import os
 import re
@@ -14,8 +15,8 @@ from env_effects import ACTING, acts, process, run, shows, told
 
 TREE = Path(__file__).resolve().parents[2]
 
-# In the table because programs of 1.9.1 set them; what they govern (trees of GPUs, distributed stores, sparse storage,
-# cuDNN's dropout) is not in this library. None of them is read.
+# In the table because programs of 1.9.1 set them; what they govern (trees of GPUs, distributed
+# stores, sparse storage, cuDNN's dropout) is not in this library. None of them is read.
 UNREAD = """
 MXNET_KVSTORE_USETREE
 MXNET_KVSTORE_LOGTREE

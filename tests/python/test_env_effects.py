@@ -1,4 +1,5 @@
-"""What variables do that take more than one comparison to tell: the same program in fresh processes under several settings.
+"""What variables do that take more than one comparison to tell: the same program in fresh processes
+under several settings.
 
 test_env_acts.py has the others, and says which variables there are.
 """
@@ -38,7 +39,8 @@ def test_match_range(name):
 
 @acts("MXNET_EXEC_NUM_TEMP")
 def test_colours():
-    """Branches get colours of their own, up to the number given, and share no memory then; a graph without branches has one colour."""
+    """Branches get colours of their own, up to the number given, and share no memory then; a graph
+    without branches has one colour."""
     branches = """
 x = mx.sym.Variable("x")
 def branch(name):
@@ -60,7 +62,8 @@ def test_bulk_inference():
     assert run(INFERENCE, MXNET_EXEC_BULK_EXEC_INFERENCE="0")["bulks"] == run(INFERENCE)["nodes"]
 
 
-@acts("MXNET_EXEC_BULK_EXEC_TRAIN", "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN", "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD", "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD")
+@acts("MXNET_EXEC_BULK_EXEC_TRAIN", "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
+      "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_FWD", "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN_BWD")
 def test_bulk_train():
     nodes = run(TRAINING)["nodes"]
     bulks = lambda **variables: run(TRAINING, **variables)["bulks"]
@@ -195,7 +198,8 @@ def test_cpu_parallel_size():
     assert run_own(LARGE_SUM, OMP_NUM_THREADS="3", MXNET_CPU_PARALLEL_SIZE="1000000")["new"] < 2
 
 
-# fewer elements than MXNET_CPU_PARALLEL_SIZE, but each of them takes long: a hundred times what a team costs
+# fewer elements than MXNET_CPU_PARALLEL_SIZE, but each of them takes long: a hundred times what a
+# team costs
 COSTLY = """
 inputs = {name: mx.nd.ones((150000,), dtype=%r) for name in "ab"}
 mx.sym.Group([mx.sym.gamma(mx.sym.var(name)) for name in "ab"]).bind(mx.cpu(), inputs).forward()   # enough for a worker
@@ -207,7 +211,9 @@ tell(new=team())
 @pytest.mark.parametrize("name", ["MXNET_USE_OPERATOR_TUNING", "MXNET_ENABLE_OPERATOR_TUNING"])
 @acts("MXNET_USE_OPERATOR_TUNING", "MXNET_ENABLE_OPERATOR_TUNING", argument="name")
 def test_operator_tuning(name):
-    new = lambda dtype, **variables: run_own(COSTLY % dtype, OMP_NUM_THREADS="3", MXNET_USE_NUM_CORES_OPERATOR_TUNING="3", **variables)["new"]
+    new = lambda dtype, **variables: run_own(COSTLY % dtype, OMP_NUM_THREADS="3",
+                                             MXNET_USE_NUM_CORES_OPERATOR_TUNING="3",
+                                             **variables)["new"]
     without = new("float32", **{name: "0"})     # the fixed rule
     assert new("float32") == new("float32", **{name: "1"}) == without + 2
     assert new("float32", **{name: "float64, int8"}) == without
@@ -458,7 +464,8 @@ mx.nd.waitall()
 
 
 def profiled(folder, **variables):
-    """Kinds of events in the profile.json of a program that never mentions the profiler; None when there is no file."""
+    """Kinds of events in the profile.json of a program that never mentions the profiler; None when
+    there is no file."""
     folder = tempfile.mkdtemp(dir=folder)
     process(PRELUDE + PROFILED, cwd=folder, **variables)
     path = os.path.join(folder, "profile.json")

@@ -1,4 +1,5 @@
-"""Numbers at and beyond the ends of what each environment variable accepts: a small net trains, or the import says what is accepted."""
+"""Numbers at and beyond the ends of what each environment variable accepts: a small net trains, or
+the import says what is accepted."""
 import json
 import os
 import re
@@ -42,7 +43,8 @@ FAR = ["0", "1", str(2**31 - 1), str(2**31), str(2**63 - 1), str(2**63)]
 
 
 def run(code, **variables):
-    """Runs Python with these variables and none of the caller's, except where the package and its library are."""
+    """Runs Python with these variables and none of the caller's, except where the package and its
+    library are."""
     environment = {k: v for k, v in os.environ.items()
                    if not re.match("MXNET_|NNVM_|OMP_|DMLC_|CUDA_HOME", k) or k == "MXNET_LIBRARY_PATH"}
     environment.update(variables)
@@ -50,7 +52,8 @@ def run(code, **variables):
 
 
 def numbers():
-    """Returns name -> (accepted, smallest, largest) of the variables that take numbers; the largest is None where there is no end."""
+    """Returns name -> (accepted, smallest, largest) of the variables that take numbers; the largest
+    is None where there is no end."""
     rows = json.loads(run("import json, mxnet.env; print(json.dumps(mxnet.env.list()))").stdout)
     found = {}
     for row in rows:

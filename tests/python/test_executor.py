@@ -61,7 +61,8 @@ def test_backward_needs_head_gradients_of_what_is_no_loss():
     exe.forward(is_train=True)
     with pytest.raises(mx.MXNetError, match="head gradient"):
         exe.backward()
-    exe.backward({"_mulscalar0_output": mx.nd.ones((2,))} if exe.outputs and list(exe.output_dict)[0] == "_mulscalar0_output" else mx.nd.ones((2,)))
+    exe.backward({"_mulscalar0_output": mx.nd.ones((2,))} if exe.outputs
+                 and list(exe.output_dict)[0] == "_mulscalar0_output" else mx.nd.ones((2,)))
     assert exe.grad_dict["x"].asnumpy().tolist() == [2, 2]
 
 

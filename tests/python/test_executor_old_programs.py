@@ -95,7 +95,8 @@ def test_debug_str_has_the_backward_nodes_and_ends_in_totals():
     a = mx.sym.var('a')
     lines = (a * a).simple_bind(mx.cpu(), a=(2,)).debug_str().split('\n')
     assert 'Variable:_head_grad_0' in lines
-    assert not any('_backward' in line for line in net.simple_bind(mx.cpu(), grad_req='null', data=(2, 3)).debug_str().split('\n') if line.startswith('Op:'))
+    assert not any('_backward' in line for line in net.simple_bind(mx.cpu(), grad_req='null',
+                                                                   data=(2, 3)).debug_str().split('\n') if line.startswith('Op:'))
 
 
 # ---- autograd
@@ -166,7 +167,8 @@ def test_files_say_that_shapes_are_numpys():
     with mx.util.np_shape(True):
         text = net.tojson()
     assert json.loads(text)['attrs']['is_np_shape'] == ['int', 1]
-    assert text.endswith(f'"attrs": {{\n    "is_np_shape": ["int", 1], \n    "mxnet_version": ["int", {json.loads(text)["attrs"]["mxnet_version"][1]}]\n  }}\n}}')
+    assert text.endswith(f'"attrs": {{\n    "is_np_shape": ["int", 1], \n    "mxnet_version": '
+                         f'["int", {json.loads(text)["attrs"]["mxnet_version"][1]}]\n  }}\n}}')
     read = mx.sym.load_json(text)
     assert read.infer_shape(data=(2, 3)) == ([(2, 3), (2, 3), (2,)], [(2, 2)], [])
     assert 'is_np_shape' not in json.loads(read.tojson())['attrs']

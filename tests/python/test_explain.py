@@ -94,7 +94,9 @@ def test_inference():
     assert all(len(n["nanoseconds"]) == 3 and n["min_ns"] <= n["median_ns"] for n in plan["nodes"])
     assert any(n["median_ns"] > 0 for n in plan["nodes"])
     dense = [n for n in plan["nodes"] if n["op"] == "FullyConnected"]
-    assert [n["flops"] for n in dense] == [2 * 2 * 10 * 512, 2 * 2 * 4 * 10] or [n["flops"] for n in dense] == [2 * 2 * 10 * 512 + 20, 2 * 2 * 4 * 10]
+    assert [n["flops"] for n in dense] == [2 * 2 * 10 * 512,
+                                           2 * 2 * 4 * 10] or [n["flops"]
+                                                               for n in dense] == [2 * 2 * 10 * 512 + 20, 2 * 2 * 4 * 10]
     assert [t["shape"] for t in dense[1]["inputs"]] == [[2, 10], [4, 10]]
     assert dense[1]["inputs"][0]["made_by"] == dense[0]["step"]
     assert dense[1]["outputs"][0]["place"] == "output"

@@ -1,4 +1,5 @@
-"""The hostile-input harness (tests/fuzz): what it found stays mended, and some time on new calls."""
+"""The hostile-input harness (tests/fuzz): what it found stays mended, and some time on new
+calls."""
 import os
 import subprocess
 import sys

@@ -40,7 +40,7 @@ def two_layers(**kwargs):
     return net
 
 
-# -- names and structure -------------------------------------------------------------------------------------------
+# -- names and structure ---------------------------------------------------------------------------
 def test_names_follow_scopes():
     with mx.name.NameManager():
         net = Net()
@@ -157,7 +157,7 @@ def test_summary(capsys):
     assert not net[0]._forward_hooks
 
 
-# -- running ---------------------------------------------------------------------------------------------------------
+# -- running ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize('flags', [{}, {'static_alloc': True}, {'static_alloc': True, 'static_shape': True}, {'inline_limit': 0}])
 def test_compiled_equals_eager(flags):
     x = nd.array(np.random.RandomState(0).randn(6, 5))
@@ -282,7 +282,7 @@ def test_unused_parameter_warns():
         net(nd.ones((1, 2)))
 
 
-# -- forward style ---------------------------------------------------------------------------------------------------
+# -- forward style ---------------------------------------------------------------------------------
 class Forward(gluon.HybridBlock):
     """A block that defines forward and no hybrid_forward."""
 
@@ -322,7 +322,7 @@ def test_forward_style_compiled():
     assert float(net[1].weight.grad().abs().sum().asscalar()) > 0
 
 
-# -- files -----------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------
 def values(net):
     return {k: p.data().asnumpy() for k, p in net._collect_params_with_prefix().items()}
 

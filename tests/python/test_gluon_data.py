@@ -26,7 +26,7 @@ def numbers(n=5):
     return D.ArrayDataset(np.arange(2 * n, dtype='float32').reshape(n, 2), list(range(n)))
 
 
-# -- datasets --------------------------------------------------------------------------------------------------------
+# -- datasets --------------------------------------------------------------------------------------
 def test_array_dataset():
     d = numbers()
     assert len(d) == 5 and d[1][0].tolist() == [2, 3] and d[1][1] == 1
@@ -75,7 +75,7 @@ def test_record_file_dataset(tmp_path):
     assert lengths == list(range(6)) and d[1] == b'payload 1'
 
 
-# -- samplers --------------------------------------------------------------------------------------------------------
+# -- samplers --------------------------------------------------------------------------------------
 def test_samplers():
     assert list(D.SequentialSampler(3, 2)) == [2, 3, 4]
     shuffled = D.RandomSampler(50)
@@ -97,7 +97,7 @@ def test_batch_sampler():
         len(D.BatchSampler(D.SequentialSampler(5), 2, 'other'))
 
 
-# -- loader ----------------------------------------------------------------------------------------------------------
+# -- loader ----------------------------------------------------------------------------------------
 MODES = [dict(), dict(num_workers=2), dict(num_workers=2, thread_pool=True), dict(num_workers=1, prefetch=0)]
 
 
@@ -122,7 +122,8 @@ def test_batches_of_processes_are_in_shared_memory():
 
 
 def own_segments():
-    """Shared memory that this process or a child of it made; its name holds the maker's number. Other programs use /dev/shm too."""
+    """Shared memory that this process or a child of it made; its name holds the maker's number.
+    Other programs use /dev/shm too."""
     def parent(pid):
         try:
             with open(f'/proc/{pid}/stat', encoding='utf-8') as f:
@@ -260,7 +261,8 @@ def test_workers_end_with_the_loader():
 
 
 def test_workers_end_before_the_interpreter():
-    """A loader that lives until the end, as in a cycle: its __del__ would find the lock of a thread that is stopped already."""
+    """A loader that lives until the end, as in a cycle: its __del__ would find the lock of a thread
+    that is stopped already."""
     program = '''
 import atexit
 kept = []
@@ -313,7 +315,8 @@ def test_workers_draw_different_random_numbers():
 @pytest.mark.parametrize('name, value', [('MXNET_MP_WORKER_NTHREADS', '3'), ('MXNET_MP_OPENCV_NUM_THREADS', '2')])
 def test_worker_settings(name, value):
     def look(_):
-        return {'OMP_NUM_THREADS': mx.env.value('OMP_NUM_THREADS'), 'opencv': os.environ['OPENCV_FOR_THREADS_NUM'], name: mx.env.value(name)}
+        return {'OMP_NUM_THREADS': mx.env.value('OMP_NUM_THREADS'),
+                'opencv': os.environ['OPENCV_FOR_THREADS_NUM'], name: mx.env.value(name)}
     before = mx.env.value(name)
     try:
         mx.util.set_env(name, value)
@@ -334,7 +337,7 @@ def test_batchify():
     assert batchify.AsList()((1, 'x')) == [1, 'x']
 
 
-# -- image datasets ---------------------------------------------------------------------------------------------------
+# -- image datasets --------------------------------------------------------------------------------
 def write_idx(path, array, compress=True):
     content = struct.pack('>BBBB', 0, 0, 8, array.ndim) + struct.pack(f'>{array.ndim}I', *array.shape) + array.tobytes()
     (gzip.open if compress else open)(path, 'wb').write(content)
@@ -445,17 +448,17 @@ def test_to_tensor_and_normalize():
 def test_batches_of_lists_of_numbers():
     """1.9.1 takes tuples apart, and lists not."""
     from mxnet.gluon.data.dataloader import default_batchify_fn, default_mp_batchify_fn
-    for batchify in (default_batchify_fn, default_mp_batchify_fn):
-        batch = batchify([[1, 2], [3, 4], [5, 6]])
+    for make in (default_batchify_fn, default_mp_batchify_fn):
+        batch = make([[1, 2], [3, 4], [5, 6]])
         assert batch.dtype == np.int64 and batch.asnumpy().tolist() == [[1, 2], [3, 4], [5, 6]]
-        assert batchify([[1., 2], [3, 4]]).dtype == np.float64
-        assert batchify([[[1, 2], [3, 4]]] * 2).shape == (2, 2, 2)
-        rows, numbers = batchify([([1, 2], 3)] * 3)
+        assert make([[1., 2], [3, 4]]).dtype == np.float64
+        assert make([[[1, 2], [3, 4]]] * 2).shape == (2, 2, 2)
+        rows, numbers = make([([1, 2], 3)] * 3)
         assert rows.shape == (3, 2) and numbers.shape == (3,)
-        assert [a.shape for a in batchify([(1, 2), (3, 4)])] == [(2,), (2,)]
-        assert [a.shape for a in batchify([[nd.ones((2,)), 1]] * 3)] == [(3, 2), (3,)]
+        assert [a.shape for a in make([(1, 2), (3, 4)])] == [(2,), (2,)]
+        assert [a.shape for a in make([[nd.ones((2,)), 1]] * 3)] == [(3, 2), (3,)]
         with pytest.raises(ValueError, match='cannot be stacked'):
-            batchify([[1, 2], [3]])
+            make([[1, 2], [3]])
 
 
 INTERRUPTED = '''
@@ -479,10 +482,13 @@ except KeyboardInterrupt:
 
 
 def interrupt_loops(repetitions, threads):
-    """Exit codes of loops over loaders, half of them with their workers, that get SIGINT after a random time; 2 where it was seen."""
+    """Exit codes of loops over loaders, half of them with their workers, that get SIGINT after a
+    random time; 2 where it was seen."""
     random, codes = np.random.RandomState(repetitions), []
     for i in range(repetitions):
-        loop = subprocess.Popen([sys.executable, '-c', INTERRUPTED.format(threads=threads)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        loop = subprocess.Popen([sys.executable, '-c', INTERRUPTED.format(threads=threads)],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                start_new_session=True)
         loop.stdout.readline()
         time.sleep(.05 + .6 * random.rand())
         (os.killpg if i % 2 else os.kill)(loop.pid, signal.SIGINT)

@@ -27,7 +27,8 @@ def softplus(x):
 
 
 def check(loss, args, expected, rtol=1e-4, atol=1e-5):
-    """Value eager and compiled, and the gradient of the first argument against differences of the value."""
+    """Value eager and compiled, and the gradient of the first argument against differences of the
+    value."""
     arrays = [nd.array(a) for a in args]
     arrays[0].attach_grad()
     for compiled in (False, True):
@@ -163,10 +164,10 @@ def test_ctc():
     scores = RNG.randn(2, 20, 4)
     labels = [[1, 0], [2, 1, 1]]
     padded = np.array([[1, 0, -1, -1], [2, 1, 1, -1]])
-    expected = np.array([ctc_reference(s, l) for s, l in zip(scores, labels)])
+    expected = np.array([ctc_reference(s, label) for s, label in zip(scores, labels)])
     check(L.CTCLoss(), (scores, padded), expected, rtol=1e-3)
     check(L.CTCLoss(layout='TNC', label_layout='TN', weight=2), (scores.transpose(1, 0, 2), padded.T), 2 * expected, rtol=1e-3)
-    shorter = np.array([ctc_reference(s[:n], l) for s, n, l in zip(scores, (18, 20), labels)])
+    shorter = np.array([ctc_reference(s[:n], label) for s, n, label in zip(scores, (18, 20), labels)])
     full = np.array([[1, 0, 3, 3], [2, 1, 1, 3]])
     value = L.CTCLoss()(nd.array(scores), nd.array(full), nd.array([18, 20]), nd.array([2, 3]))
     np.testing.assert_allclose(value.asnumpy(), shorter, rtol=1e-3)

@@ -1,4 +1,5 @@
-"""Model zoo: Parameter names and shapes as recorded from 1.9.1 by data/make_gluon_reference.py, and forward passes."""
+"""Model zoo: Parameter names and shapes as recorded from 1.9.1 by data/make_gluon_reference.py, and
+forward passes."""
 import json
 import os
 import sys

@@ -5,7 +5,8 @@ import os
 import pytest
 
 WANTED = json.load(open(os.path.join(os.path.dirname(__file__), 'data', 'gluon_names.json'), encoding='utf-8'))
-# Without its two constants, which were float32 whatever the inputs; its inputs and outputs are compared below. CTCLoss's name is its operator's.
+# Without its two constants, which were float32 whatever the inputs; its inputs and outputs are
+# compared below. CTCLoss's name is its operator's.
 DIFFERENT = {'loss CosineEmbeddingLoss', 'lossw CosineEmbeddingLoss', 'loss CTCLoss'}
 
 

@@ -15,7 +15,8 @@ RNG = np.random.RandomState(11)
 
 
 def check(layer, shape, reference, rtol=1e-4, atol=1e-5, init=None, data=None):
-    """`layer` on random data of `shape` gives `reference(data, {attribute: value})`, eager and compiled, and has a finite gradient."""
+    """`layer` on random data of `shape` gives `reference(data, {attribute: value})`, eager and
+    compiled, and has a finite gradient."""
     x = nd.array(RNG.uniform(-1, 1, shape) if data is None else data)
     layer.initialize(init or mx.init.Uniform(0.5))
     y = layer(x).asnumpy()
@@ -164,7 +165,8 @@ def test_batchnorm_training_and_prediction():
 
     def normalised(mean, var):
         c = (1, -1, 1, 1)
-        return (values - mean.reshape(c)) / np.sqrt(var.reshape(c) + 1e-3) * np.array([1, 2, 3]).reshape(c) + np.array([0, 1, -1]).reshape(c)
+        return (values - mean.reshape(c)) / np.sqrt(var.reshape(c)
+                                                    + 1e-3) * np.array([1, 2, 3]).reshape(c) + np.array([0, 1, -1]).reshape(c)
     with autograd.record():
         y = layer(x)
     y.backward()

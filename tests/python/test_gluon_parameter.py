@@ -217,7 +217,7 @@ def test_list_ctx_without_initialize_raises():
         d.list_ctx()
 
 
-# -- NumPy shape semantics: open dimensions are -1 there and 0 elsewhere ---------------------------------------------
+# -- NumPy shape semantics: open dimensions are -1 there and 0 elsewhere ---------------------------
 def _net():
     net = gluon.nn.HybridSequential()
     net.add(gluon.nn.Conv2D(4, 3), gluon.nn.BatchNorm(), gluon.nn.Dense(3), gluon.nn.LayerNorm(), gluon.nn.Dense(2))
@@ -227,8 +227,12 @@ def _net():
 @pytest.mark.parametrize('hybrid', [False, True])
 @pytest.mark.parametrize('made, run', [(False, False), (True, True), (False, True), (True, False)])
 def test_deferred_shapes_under_np_shape(made, run, hybrid):
-    for make, shape, weight in ((lambda: gluon.nn.Dense(2), (2, 3), (2, 3)), (_net, (1, 3, 6, 6), (4, 3, 3, 3)), (lambda: gluon.nn.InstanceNorm(), (2, 4, 3, 3), (4,)),
-                                (lambda: gluon.rnn.LSTM(5), (3, 2, 4), (20, 4)), (lambda: gluon.nn.Conv2DTranspose(4, 3), (1, 3, 6, 6), (3, 4, 3, 3))):
+    for make, shape, weight in ((lambda: gluon.nn.Dense(2), (2, 3), (2, 3)),
+                                (_net, (1, 3, 6, 6), (4, 3, 3, 3)),
+                                (lambda: gluon.nn.InstanceNorm(), (2, 4, 3, 3), (4,)),
+                                (lambda: gluon.rnn.LSTM(5), (3, 2, 4), (20, 4)),
+                                (lambda: gluon.nn.Conv2DTranspose(4, 3), (1, 3, 6, 6),
+                                 (3, 4, 3, 3))):
         with mx.util.np_shape(made):
             net = make()
             net.initialize()

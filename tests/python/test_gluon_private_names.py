@@ -1,4 +1,5 @@
-"""Names of gluon that programs of 1.x import although they are private, and what star imports give."""
+"""Names of gluon that programs of 1.x import although they are private, and what star imports
+give."""
 import multiprocessing
 import pickle
 
@@ -12,7 +13,8 @@ from mxnet.gluon.data import dataloader
 
 
 def test_star_imports():
-    for module, names in (('mxnet.gluon', 'Trainer Block HybridBlock SymbolBlock Parameter Constant nn rnn data loss model_zoo contrib utils'),
+    for module, names in (('mxnet.gluon', 'Trainer Block HybridBlock SymbolBlock Parameter '
+                           'Constant nn rnn data loss model_zoo contrib utils'),
                           ('mxnet.gluon.data', 'DataLoader ArrayDataset RandomSampler vision dataloader')):
         found = {}
         exec(f'from {module} import *', found)
@@ -44,7 +46,8 @@ def test_weighting():
 def test_iterator_over_a_pool():
     data = [float(i) for i in range(10)]
     with multiprocessing.get_context('fork').Pool(2, initializer=dataloader._worker_initializer, initargs=(data,)) as pool:
-        batches = dataloader._MultiWorkerIter(pool, dataloader.default_mp_batchify_fn, gluon.data.BatchSampler(gluon.data.SequentialSampler(10), 4), prefetch=2)
+        batches = dataloader._MultiWorkerIter(pool, dataloader.default_mp_batchify_fn,
+                                              gluon.data.BatchSampler(gluon.data.SequentialSampler(10), 4), prefetch=2)
         assert len(batches) == 3
         assert [b.asnumpy().tolist() for b in batches] == [data[:4], data[4:8], data[8:]]
     assert pickle.loads(dataloader._worker_fn([1, 2], np.array, data)).tolist() == [1, 2]
@@ -53,7 +56,8 @@ def test_iterator_over_a_pool():
 
 
 def test_sequences():
-    from mxnet.gluon.rnn.rnn_cell import _cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state, _mask_sequence_variable_length, _reverse_sequences
+    from mxnet.gluon.rnn.rnn_cell import (_cells_begin_state, _cells_state_info, _format_sequence, _get_begin_state,
+                                          _mask_sequence_variable_length, _reverse_sequences)
     x = nd.arange(24).reshape((2, 3, 4))
     steps, axis, F, batch = _format_sequence(3, x, 'NTC', False)
     assert len(steps) == 3 and (axis, F, batch) == (1, mx.nd, 2)
@@ -76,7 +80,9 @@ def test_dynamic_unroll(layout):
     cell = rnn.LSTMCell(3, input_size=2)
     cell.initialize(mx.init.One())
     x = nd.arange(12).reshape((3, 2, 2)) * .1    # 1.9.1 gives the numbers below
-    outputs, states = dynamic_unroll(cell, x if layout == 'TNC' else x.swapaxes(0, 1), cell.begin_state(2), layout=layout, valid_length=nd.array([1, 2]))
+    outputs, states = dynamic_unroll(cell, x if layout == 'TNC' else x.swapaxes(0, 1),
+                                     cell.begin_state(2), layout=layout,
+                                     valid_length=nd.array([1, 2]))
     outputs = outputs if layout == 'TNC' else outputs.swapaxes(0, 1)
     np.testing.assert_allclose(outputs.asnumpy()[:, :, 0], [[.0274, .1743], [0, .6779], [0, 0]], atol=1e-4)
     np.testing.assert_allclose(states[0].asnumpy()[:, 0], [.0274, .6779], atol=1e-4)

@@ -1,4 +1,5 @@
-"""Recurrent layers and cells: against what mxnet 1.9.1 computes, against each other, compiled, exported, and their gradients."""
+"""Recurrent layers and cells: against what mxnet 1.9.1 computes, against each other, compiled,
+exported, and their gradients."""
 import json
 import pathlib
 import sys
@@ -44,7 +45,7 @@ def assert_same(a, b, tolerance=1e-5):
         np.testing.assert_allclose(a, b, tolerance, tolerance)
 
 
-# ---- against 1.9.1 ------------------------------------------------------------------------------------------------
+# ---- against 1.9.1 -------------------------------------------------------------------------------
 @pytest.fixture(scope='module')
 def reference():
     with np.load(DATA / 'rnn.npz') as stored:
@@ -84,7 +85,7 @@ def test_files_of_1_9_1():
     assert_same(imported(x), net(x))
 
 
-# ---- compiled -----------------------------------------------------------------------------------------------------
+# ---- compiled ------------------------------------------------------------------------------------
 LAYERS = {
     'lstm': lambda **kw: rnn.LSTM(7, **kw),
     'lstm2bi': lambda **kw: rnn.LSTM(7, 2, bidirectional=True, **kw),
@@ -100,7 +101,8 @@ LAYERS = {
 @pytest.mark.parametrize('lengths', [False, True])
 @pytest.mark.parametrize('kind', LAYERS)
 def test_layer(tmp_path, kind, layout, lengths):
-    """Eager, compiled, exported, and (where there are such cells) unrolled: the same output, states and gradients."""
+    """Eager, compiled, exported, and (where there are such cells) unrolled: the same output, states
+    and gradients."""
     layer = fill(LAYERS[kind](layout=layout, input_size=5, use_sequence_length=lengths))
     x = uniform(*((4, 3, 5) if layout == 'TNC' else (3, 4, 5)))
     states = [uniform(*info['shape']) for info in layer.state_info(3)]
@@ -121,7 +123,6 @@ def test_layer(tmp_path, kind, layout, lengths):
         cells = layer._unfuse()
 
         def unrolled():
-            sides = layer._dir
             flat = [s[i:i + 1].reshape((3, -1)) for i in range(len(states[0])) for s in states]
             out, last = cells.unroll(4, x, flat, layout, True, *more)
             per = len(states)
@@ -172,9 +173,11 @@ def test_layer_gradient(kind):
 @pytest.mark.parametrize('kind', ['lstm', 'gru', 'tanh', 'relu'])
 @pytest.mark.parametrize('batch', [1, 2, 5, 14])
 def test_packed_sizes(kind, batch):
-    """Units and sequences that do and do not fill the blocks of the packed products; eager and compiled, with and without gradient."""
+    """Units and sequences that do and do not fill the blocks of the packed products; eager and
+    compiled, with and without gradient."""
     hidden, features = {1: (70, 33), 2: (160, 7), 5: (64, 20), 14: (101, 40)}[batch]
-    layer = {'lstm': lambda: rnn.LSTM(hidden, bidirectional=True), 'gru': lambda: rnn.GRU(hidden), 'tanh': lambda: rnn.RNN(hidden, activation='tanh'),
+    layer = {'lstm': lambda: rnn.LSTM(hidden, bidirectional=True), 'gru': lambda: rnn.GRU(hidden),
+             'tanh': lambda: rnn.RNN(hidden, activation='tanh'),
              'relu': lambda: rnn.RNN(hidden)}[kind]()
     layer.initialize(mx.init.Uniform(0.1))
     x = uniform(6, batch, features)
@@ -202,8 +205,10 @@ def test_packed_sizes(kind, batch):
 
 
 def test_layer_in_networks(tmp_path):
-    """Open numbers of features are found through the graph, in both directions and at every layer."""
-    for layer in (rnn.LSTM(5, 2, layout='NTC', bidirectional=True), rnn.GRU(5, layout='NTC'), rnn.LSTM(5, 2, layout='NTC', projection_size=2)):
+    """Open numbers of features are found through the graph, in both directions and at every
+    layer."""
+    for layer in (rnn.LSTM(5, 2, layout='NTC', bidirectional=True), rnn.GRU(5, layout='NTC'),
+                  rnn.LSTM(5, 2, layout='NTC', projection_size=2)):
         net = gluon.nn.HybridSequential()
         net.add(gluon.nn.Embedding(11, 6), layer, gluon.nn.Dense(2))
         net.initialize()
@@ -267,11 +272,13 @@ def test_layer_errors():
         layer(uniform(2, 2, 4), layer.begin_state(3))
 
 
-# ---- cells --------------------------------------------------------------------------------------------------------
+# ---- cells ---------------------------------------------------------------------------------------
 CELLS = {
-    'rnn': lambda: rnn.RNNCell(4), 'lstm': lambda: rnn.LSTMCell(4), 'gru': lambda: rnn.GRUCell(4), 'lstmp': lambda: contrib.rnn.LSTMPCell(4, 2),
+    'rnn': lambda: rnn.RNNCell(4), 'lstm': lambda: rnn.LSTMCell(4), 'gru': lambda: rnn.GRUCell(4),
+    'lstmp': lambda: contrib.rnn.LSTMPCell(4, 2),
     'residual': lambda: rnn.ResidualCell(rnn.GRUCell(5)), 'bi': lambda: rnn.BidirectionalCell(rnn.LSTMCell(2), rnn.GRUCell(3)),
-    'zoneout': lambda: rnn.ZoneoutCell(rnn.LSTMCell(4), 0.5, 0.5), 'vardrop': lambda: contrib.rnn.VariationalDropoutCell(rnn.GRUCell(4), 0.1, 0.1, 0.1),
+    'zoneout': lambda: rnn.ZoneoutCell(rnn.LSTMCell(4), 0.5, 0.5),
+    'vardrop': lambda: contrib.rnn.VariationalDropoutCell(rnn.GRUCell(4), 0.1, 0.1, 0.1),
     'vardropio': lambda: contrib.rnn.VariationalDropoutCell(rnn.GRUCell(4), 0.1, 0, 0.1),
     'resbi': lambda: rnn.ResidualCell(rnn.BidirectionalCell(rnn.GRUCell(2), rnn.GRUCell(3))), 'stack': lambda: rnn_cases._stack(mx),
 }
@@ -304,7 +311,8 @@ def test_cell_unroll(tmp_path, kind, lengths):
         short, short_states = cell.unroll(2, x[:1, :2], merge_outputs=True)
         assert_same(short, merged[:1, :2])
         assert_same([s[:1] for s in states], short_states)
-    for layout, inputs, merge in (('NTC', x, False), ('NTC', [x[:, i] for i in range(4)], True), ('NTC', [x[:, i] for i in range(4)], False),
+    for layout, inputs, merge in (('NTC', x, False), ('NTC', [x[:, i] for i in range(4)], True),
+                                  ('NTC', [x[:, i] for i in range(4)], False),
                                   ('TNC', x.swapaxes(0, 1), True), ('TNC', x.swapaxes(0, 1), False)):
         out, last = cell.unroll(4, inputs, layout=layout, merge_outputs=merge, **kw)
         assert isinstance(out, nd.NDArray) == merge
@@ -315,7 +323,9 @@ def test_cell_unroll(tmp_path, kind, lengths):
     out, last = net(x, *valid)
     assert_same([out, *last], [merged, *states])
     net.export(str(tmp_path / 'net'))
-    imported = gluon.SymbolBlock.imports(str(tmp_path / 'net-symbol.json'), ['data0', 'data1'] if lengths else ['data'], str(tmp_path / 'net-0000.params'))
+    imported = gluon.SymbolBlock.imports(str(tmp_path / 'net-symbol.json'),
+                                         ['data0', 'data1'] if lengths else ['data'],
+                                         str(tmp_path / 'net-0000.params'))
     assert_same(imported(x, *valid), [merged, *states])
     plain = Unrolled(cell)
     out, last = plain(x, *valid)
@@ -400,7 +410,8 @@ def test_names_and_symbols():
     cell = rnn.LSTMCell(4, prefix='c_')
     out, states = cell.unroll(2, [mx.sym.var('a'), mx.sym.var('b')], begin_state=cell.begin_state(func=mx.sym.var))
     graph = mx.sym.Group(out + states)
-    assert graph.list_arguments() == ['a', 'c_i2h_weight', 'c_i2h_bias', 'c_begin_state_0', 'c_h2h_weight', 'c_h2h_bias', 'c_begin_state_1', 'b']
+    assert graph.list_arguments() == ['a', 'c_i2h_weight', 'c_i2h_bias', 'c_begin_state_0',
+                                      'c_h2h_weight', 'c_h2h_bias', 'c_begin_state_1', 'b']
     assert [o.name for o in out] == ['c_t0_out', 'c_t1_out']
     assert [rnn.LSTM(2).name[:4], rnn.GRU(2).name[:3], contrib.rnn.Conv1DGRUCell((2, 3), 2, 1, 1).name[:8]] == ['lstm', 'gru', 'conv_gru']
     with rnn.LSTMCell(2).name_scope():

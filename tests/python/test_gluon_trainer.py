@@ -80,7 +80,9 @@ def test_a_store_from_outside_needs_broadcast_and_pushpull():
 
 
 @pytest.mark.parametrize('ctxs', [[mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]], ids=['one', 'two'])
-@pytest.mark.parametrize('kvstore, on_store', [('device', None), ('local', None), ('local', False), ('local', True), ('store', True), (None, None)])
+@pytest.mark.parametrize('kvstore, on_store',
+                         [('device', None), ('local', None), ('local', False), ('local', True),
+                          ('store', True), (None, None)])
 def test_sgd_momentum_against_numpy(ctxs, kvstore, on_store):
     if kvstore is None and len(ctxs) > 1:
         pytest.skip('without a store copies are not summed')

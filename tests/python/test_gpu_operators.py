@@ -1,7 +1,9 @@
-"""The cases of test_operators.py on mx.gpu(0) against the CPU: every dtype forward, gradients in float32. Skipped where there is no GPU.
+"""The cases of test_operators.py on mx.gpu(0) against the CPU: every dtype forward, gradients in
+float32. Skipped where there is no GPU.
 
-An operator without a GPU kernel is skipped and must say so by itself; with GPU_CHECK_REPORT=FILE in the environment, one line of JSON
-per case goes to that file (operator, dtype, outcome), from which tools/gpu_check.sh counts.
+An operator without a GPU kernel is skipped and must say so by itself; with GPU_CHECK_REPORT=FILE in
+the environment, one line of JSON per case goes to that file (operator, dtype, outcome), from which
+tools/gpu_check.sh counts.
 """
 import json
 import os

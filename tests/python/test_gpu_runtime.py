@@ -1,4 +1,5 @@
-"""The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in tests/cpp/gpu_graphs_test.cc and gpu_exchange_test.cc."""
+"""The runtime on a GPU: CUDA graphs, memory shared with other libraries. What needs no device is in
+tests/cpp/gpu_graphs_test.cc and gpu_exchange_test.cc."""
 import glob
 import multiprocessing
 import os
@@ -41,7 +42,9 @@ np.save(sys.argv[1], net(x).asnumpy())
 
 
 def train(folder, name, program=TRAIN, **env):
-    result = subprocess.run([sys.executable, "-c", program, os.path.join(folder, name)], env=dict(os.environ, **env), capture_output=True, text=True, timeout=300)
+    result = subprocess.run([sys.executable, "-c", program, os.path.join(folder, name)],
+                            env=dict(os.environ, **env), capture_output=True, text=True,
+                            timeout=300)
     assert result.returncode == 0, result.stderr
     return np.load(os.path.join(folder, name + ".npy")), result.stderr
 
@@ -50,7 +53,8 @@ def train(folder, name, program=TRAIN, **env):
 def test_cuda_graphs_compute_the_same(tmp_path):
     plain, silent = train(tmp_path, "plain")
     prefix = str(tmp_path / "net")
-    captured, log = train(tmp_path, "captured", MXNET_ENABLE_CUDA_GRAPHS="1", MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_DBG_FILE=prefix)
+    captured, log = train(tmp_path, "captured", MXNET_ENABLE_CUDA_GRAPHS="1",
+                          MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_DBG_FILE=prefix)
     np.testing.assert_allclose(captured, plain, rtol=1e-5, atol=1e-6)
     assert "[cuda graphs]" not in silent
     assert "captured from" in log and "replayed" in log
@@ -75,7 +79,8 @@ class ToBoth(mx.autograd.Function):
 
 
 @on_gpu
-@pytest.mark.parametrize("here, there", [(mx.cpu(), mx.gpu(0)), (mx.gpu(0), mx.cpu())] + [(mx.gpu(0), mx.gpu(1))] * (mx.num_gpus() > 1), ids=str)
+@pytest.mark.parametrize("here, there", [(mx.cpu(), mx.gpu(0)), (mx.gpu(0), mx.cpu())]
+                         + [(mx.gpu(0), mx.gpu(1))] * (mx.num_gpus() > 1), ids=str)
 def test_gradients_go_from_device_to_device(here, there):
     x = mx.nd.array([1, 2, 3], ctx=here)
     x.attach_grad()
@@ -138,7 +143,8 @@ np.save(sys.argv[1], np.stack([r.asnumpy() for r in results]))
 @on_gpu
 def test_cuda_graphs_are_replayed_for_new_arrays(tmp_path):
     plain, _ = train(tmp_path, "plain", FRESH)
-    captured, log = train(tmp_path, "captured", FRESH, MXNET_ENABLE_CUDA_GRAPHS="1", MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES="0")
+    captured, log = train(tmp_path, "captured", FRESH, MXNET_ENABLE_CUDA_GRAPHS="1",
+                          MXNET_CUDA_GRAPHS_VERBOSE="1", MXNET_CUDA_GRAPHS_MAX_LOG_ENTRIES="0")
     np.testing.assert_allclose(captured, plain, rtol=1e-5, atol=1e-6)
     assert log.count("replayed") >= 40, log   # forward and backward, after some steps in which addresses are seen to change
 
@@ -159,7 +165,8 @@ def test_cuda_array_interface():
 
 @on_gpu
 def test_copies_of_all_sizes():
-    # direct ones, and those through one, some or all chunks of a ring of pinned memory, several under way at a time
+    # direct ones, and those through one, some or all chunks of a ring of pinned memory, several
+    # under way at a time
     sizes = [1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, 4 << 20, (4 << 20) + 3, (16 << 20) + 5, (37 << 20) + 7]
     sources = [np.random.RandomState(i).randint(0, 256, n).astype("uint8") for i, n in enumerate(sizes)]
     for host in (mx.cpu(), mx.cpu_pinned()):
@@ -209,7 +216,9 @@ class Producer:
         return self.array.__dlpack__()
 
 
-@pytest.mark.parametrize("kind, asked", [(1, {"max_version": (1, 0)}), (2, {"max_version": (1, 0), "stream": 1}), (3, {"max_version": (1, 0)})])
+@pytest.mark.parametrize("kind, asked", [(1, {"max_version": (1, 0)}),
+                                         (2, {"max_version": (1, 0), "stream": 1}),
+                                         (3, {"max_version": (1, 0)})])
 def test_from_dlpack_asks_for_the_default_stream(kind, asked):
     producer = Producer(kind)
     assert mx.nd.from_dlpack(producer).asnumpy().tolist() == [1, 1]
@@ -230,7 +239,9 @@ def test_the_same_call_on_both_devices():
 @on_gpu
 def test_copies_with_conversion():
     source = np.linspace(-3, 3, 35).astype("float32").reshape(5, 7)
-    a, narrow, whole = mx.nd.array(source, ctx=mx.gpu(0)), mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="float16"), mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="int32")
+    a, narrow, whole = (mx.nd.array(source, ctx=mx.gpu(0)),
+                        mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="float16"),
+                        mx.nd.zeros((5, 7), ctx=mx.gpu(0), dtype="int32"))
     a.copyto(narrow)
     np.testing.assert_array_equal(narrow.asnumpy(), source.astype("float16"))
     whole[:] = a
@@ -285,11 +296,14 @@ training = net.explain(runs=2)
 for e, runs in ((inference, 3), (training, 2)):
     assert e.plan["clock"] == "device" and "by the device's clock" in str(e)
     assert all(len(n["nanoseconds"]) == runs for n in e.plan["nodes"])
-    assert all((min(n["nanoseconds"]) > 0) != n["constant"] for n in e.plan["nodes"]), [(n["op"], n["nanoseconds"]) for n in e.plan["nodes"]]
+    times = [(n["op"], n["nanoseconds"]) for n in e.plan["nodes"]]
+    assert all((min(n["nanoseconds"]) > 0) != n["constant"] for n in e.plan["nodes"]), times
 assert any(n["constant"] for n in inference.plan["nodes"]) and training.plan["backward"]
 assert (net[1].running_mean.data().asnumpy() == mean).all()
 """
-    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, MXNET_GPU_WORKER_NSTREAMS=streams, MXNET_ENABLE_CUDA_GRAPHS="1"), capture_output=True,
+    result = subprocess.run([sys.executable, "-c", program],
+                            env=dict(os.environ, MXNET_GPU_WORKER_NSTREAMS=streams,
+                                     MXNET_ENABLE_CUDA_GRAPHS="1"), capture_output=True,
                             text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
@@ -307,7 +321,8 @@ def step():
 for _ in range(4):
     step()
 mx.nd.waitall()
-mx.profiler.set_config(filename=sys.argv[1], profile_symbolic=True, profile_imperative=True, profile_memory=False, profile_api=False, continuous_dump=False)
+mx.profiler.set_config(filename=sys.argv[1], profile_symbolic=True, profile_imperative=True, profile_memory=False,
+                       profile_api=False, continuous_dump=False)
 mx.profiler.set_state("run")
 for _ in range(3):
     step()
@@ -333,13 +348,16 @@ assert count["_plus_scalar"] == 1 and count["_copyto"] + count["copyto"] == 1, c
 step()
 mx.nd.waitall()
 """
-    result = subprocess.run([sys.executable, "-c", program, str(tmp_path / "trace.json")], env=dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs), capture_output=True, text=True, timeout=300)
+    result = subprocess.run([sys.executable, "-c", program, str(tmp_path / "trace.json")],
+                            env=dict(os.environ, MXNET_ENABLE_CUDA_GRAPHS=graphs),
+                            capture_output=True, text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
 
 @on_gpu
 def test_memory_of_a_cuda_array_is_free_when_its_consumer_has_passed():
-    # a consumer on the legacy default stream, which is late; our own streams do not wait for it by themselves
+    # a consumer on the legacy default stream, which is late; our own streams do not wait for it by
+    # themselves
     program = """
 import ctypes
 import mxnet as mx
@@ -372,13 +390,20 @@ for step in range(10):
     for _ in range(3):
         address(result)
 """
-    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_LATE="2000"), capture_output=True, text=True, timeout=300)
+    result = subprocess.run([sys.executable, "-c", program],
+                            env=dict(os.environ, HOST_GPU_LATE="2000"), capture_output=True,
+                            text=True, timeout=300)
     assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.skipif("libhost_gpu.so" not in os.environ.get("LD_PRELOAD", ""), reason="counts the calls of the GPU made of the host")
-@pytest.mark.parametrize("operator,most", [("dot(x, x)", {"cublasLtMatmul": 1}), ("FullyConnected(x, x, b, num_hidden=64)", {"cublasLtMatmul": 1}),
-                                           ("batch_dot(x3, x3)", {"cublasLtMatmul": 1}), ("Convolution(x4, w, kernel=(3, 3), num_filter=8, no_bias=True)", {"cudnnBackendExecute": 1, "cudnnSetStream": 1})])
+@pytest.mark.parametrize("operator,most", [("dot(x, x)", {"cublasLtMatmul": 1}),
+                                           ("FullyConnected(x, x, b, num_hidden=64)",
+                                            {"cublasLtMatmul": 1}),
+                                           ("batch_dot(x3, x3)", {"cublasLtMatmul": 1}),
+                                           ("Convolution(x4, w, kernel=(3, 3), num_filter=8, "
+                                            "no_bias=True)",
+                                            {"cudnnBackendExecute": 1, "cudnnSetStream": 1})])
 def test_calls_of_libraries_for_an_operator(operator, most):
     def calls(times):
         program = f"""
@@ -389,9 +414,13 @@ with mx.gpu(0):
     for _ in range({times}):
         nd.{operator}.wait_to_read()
 """
-        result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_COUNT="1", HOST_GPU_MODE="null", MXNET_GPU_WORKER_NTHREADS="1"), capture_output=True, text=True, timeout=300)
+        result = subprocess.run([sys.executable, "-c", program],
+                                env=dict(os.environ, HOST_GPU_COUNT="1", HOST_GPU_MODE="null",
+                                         MXNET_GPU_WORKER_NTHREADS="1"), capture_output=True,
+                                text=True, timeout=300)
         assert result.returncode == 0, result.stderr
-        counts = (line.split() for line in result.stderr.splitlines() if line.startswith("[host_gpu] cublas") or line.startswith("[host_gpu] cudnn"))
+        counts = (line.split() for line in result.stderr.splitlines()
+                  if line.startswith("[host_gpu] cublas") or line.startswith("[host_gpu] cudnn"))
         return {name.rstrip(":"): int(count) for _, name, count, _ in counts}
 
     few, many = calls(10), calls(60)
@@ -441,5 +470,8 @@ fails(lambda: mx.nd.ones((4,)).as_in_context(ctx).asnumpy(), illegal)
 fails(lambda: mx.context.gpu_memory_info(0), illegal)
 assert (mx.nd.ones((2,)) * 2).asnumpy().tolist() == [2, 2]
 """
-    result = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, HOST_GPU_FAULT="row_mul", MXNET_ENGINE_TYPE=engine), capture_output=True, text=True, timeout=300)
+    result = subprocess.run([sys.executable, "-c", program],
+                            env=dict(os.environ, HOST_GPU_FAULT="row_mul",
+                                     MXNET_ENGINE_TYPE=engine), capture_output=True, text=True,
+                            timeout=300)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,5 @@
-"""tools/gpu_check.sh where there is no GPU, and with a GPU that is only pretended: what it says, and how it ends."""
+"""tools/gpu_check.sh where there is no GPU, and with a GPU that is only pretended: what it says,
+and how it ends."""
 import os
 import shutil
 import subprocess
@@ -30,7 +31,8 @@ def check(tmp_path, *arguments):
 
 @pytest.fixture
 def library(tmp_path):
-    """A library that needs nothing that is missing, with test programs beside it of which one fails."""
+    """A library that needs nothing that is missing, with test programs beside it of which one
+    fails."""
     folder = tmp_path / "build"
     for name, text in (("device_run", "echo ran; echo fine"), ("engine", "echo broken; exit 3")):
         program(folder / "tests" / f"{name}_test", text)
@@ -55,7 +57,8 @@ def test_bad_options(tmp_path, arguments, told):
 def test_a_python_without_numpy_leaves_the_cpp_parts(tmp_path, library):
     bare = program(tmp_path / "bare", "exit 1")
     code, text, files = check(tmp_path, "--library", library, "--python", str(bare))
-    assert code == 1 and "has no numpy; Python tests and benchmarks are left out" in text and "operators, runtime: not run, no pytest" in text and "bench: not run" in text
+    assert (code == 1 and "has no numpy; Python tests and benchmarks are left out" in text
+            and "operators, runtime: not run, no pytest" in text and "bench: not run" in text)
     assert "gpu_run_test: passed" in text and "gpu_run_test.log" in files and "summary.txt" in files
     code, text, _ = check(tmp_path, "--library", library, "--python", "no-such-python")
     assert code == 1 and "no no-such-python here" in text
@@ -63,7 +66,9 @@ def test_a_python_without_numpy_leaves_the_cpp_parts(tmp_path, library):
 
 def test_steps_that_fail_hang_or_do_not_fit(tmp_path, library):
     bare = program(tmp_path / "bare", "exit 1")
-    assert "engine_test: FAILED with 3 (see engine_test.log): broken" in check(tmp_path, "--library", library, "--python", str(bare), "--only", "tests")[1]
+    assert ("engine_test: FAILED with 3 (see engine_test.log): "
+            "broken" in check(tmp_path, "--library", library, "--python", str(bare), "--only",
+                              "tests")[1])
     program(tmp_path / "build" / "tests" / "storage_test", "exec sleep 100")   # before engine's
     code, text, files = check(tmp_path, "--library", library, "--python", str(bare), "--only", "tests", "--limit", "12", "--pack")
     assert code == 1 and "storage_test: stopped after" in text and "engine_test: not run, no time left" in text
@@ -77,7 +82,8 @@ def test_the_sanitizer_watches_the_program_for_devices(tmp_path, library):
     program(tmp_path / "bin" / "compute-sanitizer", 'echo "$@" >>"$0.calls"; [[ $2 != initcheck ]]')
     code, text, _ = check(tmp_path, "--library", library, "--python", str(bare), "--only", "sanitizer")
     calls = (tmp_path / "bin" / "compute-sanitizer.calls").read_text().splitlines()
-    assert [c.split()[1] for c in calls] == ["memcheck", "racecheck", "synccheck", "initcheck"] and all(c.endswith("/tests/device_run_test") for c in calls)
+    assert [c.split()[1] for c in calls] == ["memcheck", "racecheck", "synccheck",
+                                             "initcheck"] and all(c.endswith("/tests/device_run_test") for c in calls)
     assert code == 1 and "sanitizer_memcheck: passed" in text and "sanitizer_initcheck: FAILED with 1" in text
 
 

@@ -1,4 +1,5 @@
-"""Gradients that have a short way of their own: straight into gradient arrays, whole rows at a time, scaled probabilities."""
+"""Gradients that have a short way of their own: straight into gradient arrays, whole rows at a
+time, scaled probabilities."""
 import numpy as np
 import pytest
 
@@ -20,7 +21,8 @@ def test_products_with_and_without_broadcasting(req):
     rng = np.random.default_rng(0)
     a, b, row, head = (rng.standard_normal(s).astype("float32") for s in ((6, 40), (6, 40), (1, 40), (6, 40)))
     for got, expected in ((_grads(lambda x, y: x * y, a, b, req=req, head=head), (head * b, head * a)),
-                          (_grads(lambda x, y: mx.nd.broadcast_mul(x, y), a, row, req=req, head=head), (head * row, (head * a).sum(0, keepdims=True))),
+                          (_grads(lambda x, y: mx.nd.broadcast_mul(x, y), a, row, req=req,
+                                  head=head), (head * row, (head * a).sum(0, keepdims=True))),
                           (_grads(lambda x, y: x / y, a, b, req=req, head=head), (head / b, -head * a / b / b)),
                           (_grads(lambda x, y: x - y, a, b, req=req, head=head), (head, -head)),
                           (_grads(lambda x: x * x, a, req=req, head=head), (2 * a * head,)),
@@ -42,9 +44,11 @@ def test_a_product_of_two_dtypes_reaches_the_gradient():
 def test_powers_with_a_number(exponent):
     rng = np.random.default_rng(1)
     x, head = rng.uniform(0.2, 3, 1500).astype("float32"), rng.standard_normal(1500).astype("float32")
-    np.testing.assert_allclose(_grads(lambda a: a ** exponent, x, head=head)[0], head * exponent * x.astype("float64") ** (exponent - 1), rtol=2e-6)
+    np.testing.assert_allclose(_grads(lambda a: a ** exponent, x, head=head)[0],
+                               head * exponent * x.astype("float64") ** (exponent - 1), rtol=2e-6)
     np.testing.assert_allclose(_grads(lambda a: exponent ** a, x, head=head)[0] if exponent > 0 else 0,
-                               head * float(exponent) ** x.astype("float64") * np.log(exponent) if exponent > 0 else 0, rtol=2e-5, atol=1e-6)
+                               head * float(exponent) ** x.astype("float64") * np.log(exponent)
+                               if exponent > 0 else 0, rtol=2e-5, atol=1e-6)
     b = rng.uniform(-2, 2, 1500).astype("float32")
     ga, gb = _grads(lambda u, v: mx.nd.broadcast_power(u, v), x, b, head=head)
     wide = x.astype("float64") ** b
@@ -63,7 +67,8 @@ def test_tiles_and_repetitions(reps):
     expected = parts.sum(tuple(range(len(lead))) + (len(lead), len(lead) + 2))
     np.testing.assert_allclose(_grads(lambda a: mx.nd.tile(a, reps), x, head=head)[0], expected, rtol=1e-5, atol=1e-5)
     head = rng.standard_normal((10, 600)).astype("float32")
-    np.testing.assert_allclose(_grads(lambda a: mx.nd.repeat(a, 2, axis=0), x, head=head)[0], head.reshape(5, 2, 600).sum(1), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(_grads(lambda a: mx.nd.repeat(a, 2, axis=0), x, head=head)[0],
+                               head.reshape(5, 2, 600).sum(1), rtol=1e-5, atol=1e-5)
 
 
 def test_broadcast_rows():
@@ -81,7 +86,9 @@ def _softmax(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
-@pytest.mark.parametrize("settings", [{}, {"use_ignore": True, "ignore_label": 2}, {"normalization": "valid", "use_ignore": True, "ignore_label": 2}, {"grad_scale": 3.0},
+@pytest.mark.parametrize("settings", [{}, {"use_ignore": True, "ignore_label": 2},
+                                      {"normalization": "valid", "use_ignore": True,
+                                       "ignore_label": 2}, {"grad_scale": 3.0},
                                       {"smooth_alpha": 0.1}, {"out_grad": True}])
 @pytest.mark.parametrize("multi", [False, True])
 def test_softmax_output(settings, multi):
@@ -114,7 +121,7 @@ def _ctc(x, label):
     """Loss and gradient in logarithms, after Graves et al. (2006)."""
     steps, c = x.shape
     logp = np.log(_softmax(x, 1) + 0.0)
-    symbols = [0] + [s for l in label for s in (l, 0)]
+    symbols = [0] + [s for one in label for s in (one, 0)]
     n = len(symbols)
 
     def run(order, emit):
@@ -149,7 +156,9 @@ def test_ctc_loss(kind):
     rng = np.random.default_rng(4)
     steps, classes = {"tight": (9, 7), "impossible": (5, 7), "long": (400, 9)}.get(kind, (30, 11))
     labels = {"tight": [[1, 2, 3, 4, 5], [1, 1, 2, 2, 3], [6, 5, 4, 3, 2]], "impossible": [[1, 1, 1, 2], [1, 2, 3, 4], [2, 2, 2, 2]],
-              "long": [list(rng.integers(1, 9, 60)) for _ in range(3)], "empty": [[0, 0], [1, 0], [2, 2]]}.get(kind, [[1, 2, 2, 3], [4, 4, 1, 0], [5, 6, 7, 8]])
+              "long": [list(rng.integers(1, 9, 60)) for _ in range(3)],
+              "empty": [[0, 0], [1, 0], [2, 2]]}.get(kind, [[1, 2, 2, 3], [4, 4, 1, 0],
+                                                            [5, 6, 7, 8]])
     x = rng.standard_normal((steps, 3, classes)) * {"peaked": 60, "long": 6}.get(kind, 2)
     if kind == "masked":
         x[:, 0, 1] = -1e4   # a class of the label that never occurs: the loss is finite in logarithms only
@@ -163,7 +172,7 @@ def test_ctc_loss(kind):
     loss.backward(mx.nd.array(head))
     with np.errstate(divide="ignore"):
         for n, row in enumerate(labels):
-            expected, grad = _ctc(x[:, n].astype("float64"), [int(l) for l in row if l != 0])
+            expected, grad = _ctc(x[:, n].astype("float64"), [int(one) for one in row if one != 0])
             if np.isfinite(expected) and not (kind == "masked" and n == 0):
                 np.testing.assert_allclose(loss.asnumpy()[n], expected, rtol=2e-5, atol=1e-4)
                 np.testing.assert_allclose(given.grad.asnumpy()[:, n], head[n] * grad, rtol=2e-4, atol=2e-5)

@@ -1,4 +1,5 @@
-"""Hybridized blocks give the answers of unhybridized ones, whatever Python code is in their forward."""
+"""Hybridized blocks give the answers of unhybridized ones, whatever Python code is in their
+forward."""
 import gc
 import random
 import warnings
@@ -222,7 +223,8 @@ def plain(value):
 
 
 def one_call(block, a, mode):
-    """What a call gives and does: outputs, the gradient of the input where it is recorded, the input afterwards."""
+    """What a call gives and does: outputs, the gradient of the input where it is recorded, the
+    input afterwards."""
     if mode != 'record':
         with (autograd.train_mode() if mode == 'train' else autograd.predict_mode()):
             out = block(a)
@@ -284,15 +286,19 @@ def test_dtypes():
 
 @pytest.mark.parametrize('style', [keyword, None])
 def test_arguments(style):
-    """Keywords, defaults, None, numbers, texts, bools, lists, tuples and dicts, of both kinds of blocks."""
+    """Keywords, defaults, None, numbers, texts, bools, lists, tuples and dicts, of both kinds of
+    blocks."""
     class H(gluon.HybridBlock):
         def hybrid_forward(self, F, x, y=None, scale=2, name='a', flag=False):
             return keyword(self, x, y, scale=scale, name=name, flag=flag)
     a, b = nd.array([1, 2]), nd.array([10, 20])
     plain_block, compiled = (F(keyword), F(keyword)) if style else (H(), H())
     compiled.hybridize()
-    cases = [((a,), {}), ((a, b), {}), ((a, None), {}), ((a,), {'y': b}), ((a,), {'scale': 3}), ((a, [b]), {'flag': True}), ((a, (b,)), {'name': 'b'}),
-             ((a, {'a': b}), {}), ((a, 3.5), {}), ((a,), {'scale': np.float32(2)}), ((a,), {'scale': True}), ((a,), {'scale': 1}), ((a, b), {'scale': 2.5, 'name': 'b'}), ((a,), {'y': 4})]
+    cases = [((a,), {}), ((a, b), {}), ((a, None), {}), ((a,), {'y': b}), ((a,), {'scale': 3}),
+             ((a, [b]), {'flag': True}), ((a, (b,)), {'name': 'b'}),
+             ((a, {'a': b}), {}), ((a, 3.5), {}), ((a,), {'scale': np.float32(2)}),
+             ((a,), {'scale': True}), ((a,), {'scale': 1}), ((a, b), {'scale': 2.5, 'name': 'b'}),
+             ((a,), {'y': 4})]
     with warnings.catch_warnings():
         warnings.simplefilter('error')
         for _ in range(2):

@@ -1,4 +1,5 @@
-"""The modules of the package stand one above the other: no module imports one that needs it, directly or through others."""
+"""The modules of the package stand one above the other: no module imports one that needs it,
+directly or through others."""
 import ast
 from pathlib import Path
 
@@ -18,7 +19,8 @@ def modules_below(folder):
 
 
 def imported_names(node, module, is_package):
-    """Dotted names, the longest first, that an import statement may load; the modules among them are what it needs."""
+    """Dotted names, the longest first, that an import statement may load; the modules among them
+    are what it needs."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             yield [alias.name]
@@ -33,7 +35,8 @@ def imported_names(node, module, is_package):
 
 
 def imports(modules):
-    """{module: {imported module: line}}, with the imports inside functions: a circle is one wherever it is closed."""
+    """{module: {imported module: line}}, with the imports inside functions: a circle is one
+    wherever it is closed."""
     graph = {}
     for module, (path, is_package) in modules.items():
         needs = graph[module] = {}
@@ -46,7 +49,8 @@ def imports(modules):
 
 
 def circles(graph):
-    """One circle, as a list of modules that ends where it begins, for each group of modules that need each other."""
+    """One circle, as a list of modules that ends where it begins, for each group of modules that
+    need each other."""
     found, done = [], set()
 
     def visit(module, path):

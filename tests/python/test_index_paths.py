@@ -51,7 +51,9 @@ def test_writing(shape, dtype):
     for i in range(300):
         key = _key(rng, shape)
         part = np.asarray(x[key])
-        value = [3, -2.5 if dtype != "int32" else 4, (rng.standard_normal(part.shape) * 9).astype(dtype), (rng.standard_normal(part.shape) * 9).astype(dtype)][i % 4]
+        value = [3, -2.5 if dtype != "int32" else 4,
+                 (rng.standard_normal(part.shape) * 9).astype(dtype),
+                 (rng.standard_normal(part.shape) * 9).astype(dtype)][i % 4]
         x[key] = value
         a[key] = mx.nd.array(value.reshape(part.shape or (1,)), dtype=dtype) if i % 4 == 2 else value
         np.testing.assert_array_equal(a.asnumpy(), x, err_msg=repr(key))
@@ -151,7 +153,9 @@ def test_modes_are_restored():
 def test_new_arrays(dtype):
     for shape in ((), (3,), 4, (2, 0), [2, 3], (np.int64(2), 3)):
         size = tuple(np.zeros(shape).shape)
-        for made, value in ((mx.nd.zeros(shape, dtype=dtype), 0), (mx.nd.ones(shape, dtype=dtype), 1), (mx.nd.full(shape, 1, dtype=dtype), 1)):
+        for made, value in ((mx.nd.zeros(shape, dtype=dtype), 0),
+                            (mx.nd.ones(shape, dtype=dtype), 1),
+                            (mx.nd.full(shape, 1, dtype=dtype), 1)):
             assert made.shape == size and mx.nd.zeros((1,), dtype=dtype).dtype == made.dtype and (made.asnumpy() == value).all()
     one = mx.nd.ones((1,), dtype=dtype)
     assert one.asscalar() == 1 and (dtype == "bfloat16" or type(one.asscalar()) is one.asnumpy().dtype.type)

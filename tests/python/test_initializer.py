@@ -99,7 +99,8 @@ def test_lstm_bias():
 
 
 def parts(mode, layers, hidden, inputs, directions):
-    """Offsets of (weights, biases) and the biases' indices of LSTM forget gates in a fused parameter vector."""
+    """Offsets of (weights, biases) and the biases' indices of LSTM forget gates in a fused
+    parameter vector."""
     gates = {'lstm': 4, 'gru': 3, 'rnn_tanh': 1}[mode]
     weights = 0
     for layer in range(layers):

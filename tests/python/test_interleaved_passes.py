@@ -1,4 +1,5 @@
-"""Attention on interleaved projections, as GluonNLP 0.10 and Sockeye 2 write it: one operator of the plan."""
+"""Attention on interleaved projections, as GluonNLP 0.10 and Sockeye 2 write it: one operator of
+the plan."""
 import numpy as np
 import pytest
 
@@ -20,9 +21,11 @@ def attention(kind, heads, between, qkv=None, kv=None):
     """between: what becomes of the scores."""
     if kind == "self":
         qkv = variable("x") if qkv is None else qkv
-        return mx.sym.contrib.interleaved_matmul_selfatt_valatt(qkv, between(mx.sym.contrib.interleaved_matmul_selfatt_qk(qkv, heads=heads)), heads=heads)
+        scores = mx.sym.contrib.interleaved_matmul_selfatt_qk(qkv, heads=heads)
+        return mx.sym.contrib.interleaved_matmul_selfatt_valatt(qkv, between(scores), heads=heads)
     q, kv = variable("q"), variable("kv") if kv is None else kv
-    return mx.sym.contrib.interleaved_matmul_encdec_valatt(kv, between(mx.sym.contrib.interleaved_matmul_encdec_qk(q, kv, heads=heads)), heads=heads)
+    scores = mx.sym.contrib.interleaved_matmul_encdec_qk(q, kv, heads=heads)
+    return mx.sym.contrib.interleaved_matmul_encdec_valatt(kv, between(scores), heads=heads)
 
 
 def shapes_of(kind, heads, rows, columns):
@@ -64,14 +67,17 @@ def test_several_blocks_of_rows(train):
 @pytest.mark.parametrize("dims", ["all", "rows", "heads", "columns", "one row"])
 def test_additive_mask(kind, train, dims):
     rows, columns = 7, 7 if kind == "self" else 9
-    shape = {"all": (6, rows, columns), "rows": (1, rows, columns), "heads": (6, 1, columns), "columns": (1, 1, columns), "one row": (6, rows, 1)}[dims]
-    check(kind, lambda s: mx.sym.softmax(mx.sym.broadcast_add(s * 1.5, mx.sym.BlockGrad(variable("m"))), axis=-1), train=train, more={"m": shape})
+    shape = {"all": (6, rows, columns), "rows": (1, rows, columns), "heads": (6, 1, columns),
+             "columns": (1, 1, columns), "one row": (6, rows, 1)}[dims]
+    check(kind, lambda s: mx.sym.softmax(mx.sym.broadcast_add(s * 1.5, mx.sym.BlockGrad(variable("m"))), axis=-1),
+          train=train, more={"m": shape})
 
 
 def ragged(heads, rows, columns):
     """A number from 0 to columns + 1 for each row."""
     n = mx.sym.arange(start=0, stop=BATCH * heads * rows) * 5
-    return mx.sym.cast(mx.sym.reshape(mx.sym.broadcast_mod(n, mx.sym.ones((1,)) * (columns + 2)), shape=(BATCH * heads, rows)), dtype="int32")
+    return (mx.sym.cast(mx.sym.reshape(mx.sym.broadcast_mod(n, mx.sym.ones((1,)) * (columns + 2)),
+                                       shape=(BATCH * heads, rows)), dtype="int32"))
 
 
 def per_example(heads, columns, data):
@@ -86,7 +92,9 @@ def per_example(heads, columns, data):
 def repeated(heads, columns, data):
     """As Sockeye: repeated for heads, then broadcast like the data."""
     valid = mx.sym.repeat(mx.sym.floor(mx.sym.abs(mx.sym.var("n")) * columns), repeats=heads, axis=0)
-    return mx.sym.cast(mx.sym.broadcast_like(mx.sym.expand_dims(valid, axis=1), mx.sym.swapaxes(data, 0, 1), lhs_axes=(1,), rhs_axes=(1,)), dtype="int32")
+    return (mx.sym.cast(mx.sym.broadcast_like(mx.sym.expand_dims(valid, axis=1),
+                                              mx.sym.swapaxes(data, 0, 1), lhs_axes=(1,),
+                                              rhs_axes=(1,)), dtype="int32"))
 
 
 @KINDS
@@ -94,7 +102,9 @@ def repeated(heads, columns, data):
 @pytest.mark.parametrize("masked", [False, True])
 def test_lengths_of_rows(kind, train, masked):
     columns = 7 if kind == "self" else 9
-    softmax = lambda s: mx.sym.softmax(mx.sym.broadcast_add(s, mx.sym.BlockGrad(variable("m"))) if masked else s, ragged(2, 7, columns), use_length=True, axis=-1)
+    softmax = lambda s: mx.sym.softmax(mx.sym.broadcast_add(s, mx.sym.BlockGrad(variable("m")))
+                                       if masked else s, ragged(2, 7, columns), use_length=True,
+                                       axis=-1)
     e, _ = check(kind, softmax, train=train, more={"m": (1, 7, columns)} if masked else None)
     assert "slice_axis" not in operators(e)
 
@@ -105,7 +115,9 @@ def test_lengths_of_rows(kind, train, masked):
 def test_lengths_of_examples(kind, train, length):
     """Known to be the same for all rows of a head: one number is taken."""
     columns = 7 if kind == "self" else 9
-    e, _ = check(kind, lambda s: mx.sym.softmax(s, length(2, columns, mx.sym.var("like")), use_length=True), train=train, more={"n": (BATCH,), "like": (7, BATCH, 1)})
+    e, _ = (check(kind, lambda s: mx.sym.softmax(s, length(2, columns, mx.sym.var("like")),
+                                                 use_length=True), train=train,
+                  more={"n": (BATCH,), "like": (7, BATCH, 1)}))
     assert operators(e).count("slice_axis") == 1
 
 
@@ -132,7 +144,8 @@ def test_gradients_where_only_one_array_wants_them():
         results = []
         for off in ("", ",".join(PASSES)):
             mx.util.set_env("MXNET_PLAN_PASSES_OFF", off)
-            e = attention("encdec", 2, mx.sym.softmax).simple_bind(mx.cpu(), grad_req={n: "write" if n == name else "null" for n in ("q", "kv")}, **shapes_of("encdec", 2, 7, 9))
+            wanted = {n: "write" if n == name else "null" for n in ("q", "kv")}
+            e = attention("encdec", 2, mx.sym.softmax).simple_bind(mx.cpu(), grad_req=wanted, **shapes_of("encdec", 2, 7, 9))
             for n in e.arg_dict:
                 e.arg_dict[n][:] = np.random.RandomState(1).uniform(-1, 1, e.arg_dict[n].shape)
             e.forward(is_train=True)
@@ -168,7 +181,10 @@ def misses():
     mask = mx.sym.cast(mx.sym.ones((1, 6, 6)), dtype="bool")
     return {
         "values of another array": valatt(y, weights, heads=2),
-        "other heads": valatt(x, mx.sym.reshape(mx.sym.softmax(qk(x, heads=4)), shape=(-1, 6, 6)), heads=4) + valatt(x, mx.sym.softmax(mx.sym.slice_axis(qk(x, heads=4), axis=0, begin=0, end=6)), heads=2),
+        "other heads": valatt(x, mx.sym.reshape(mx.sym.softmax(qk(x, heads=4)), shape=(-1, 6, 6)),
+                              heads=4)
+        + valatt(x, mx.sym.softmax(mx.sym.slice_axis(qk(x, heads=4), axis=0, begin=0, end=6)),
+                 heads=2),
         "softmax over queries": valatt(x, mx.sym.softmax(scores, axis=1), heads=2),
         "temperature": valatt(x, mx.sym.softmax(scores, temperature=2.0), heads=2),
         "logarithm": valatt(x, mx.sym.log_softmax(scores), heads=2),
@@ -226,13 +242,15 @@ class Cell(gluon.HybridBlock):
         zeros = F.zeros_like(F.contrib.arange_like(x, axis=0))
         length = F.cast(F.broadcast_add(F.reshape(valid, shape=(-1, 1)), F.reshape(zeros, shape=(1, -1))), dtype="int32")
         length = F.reshape(F.broadcast_axis(F.expand_dims(length, axis=1), axis=1, size=self.heads), shape=(-1, 0), reverse=True)
-        weights = self.dropout(F.softmax(F.contrib.interleaved_matmul_selfatt_qk(qkv, heads=self.heads), length=length, use_length=True, axis=-1))
+        scores = F.contrib.interleaved_matmul_selfatt_qk(qkv, heads=self.heads)
+        weights = self.dropout(F.softmax(scores, length=length, use_length=True, axis=-1))
         return self.top(F.contrib.interleaved_matmul_selfatt_valatt(qkv, weights, heads=self.heads))
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_block(dropout):
-    """Inference, and gradients recorded outside training mode, where dropout drops nothing, or without dropout."""
+    """Inference, and gradients recorded outside training mode, where dropout drops nothing, or
+    without dropout."""
     results = []
     for off in ("", ",".join(PASSES)):
         mx.util.set_env("MXNET_PLAN_PASSES_OFF", off)
@@ -274,12 +292,14 @@ def test_mixed_precision(target):
 
 BETWEEN = {
     "plain": lambda heads, rows, columns: mx.sym.softmax,
-    "masked": lambda heads, rows, columns: lambda s: mx.sym.softmax(mx.sym.broadcast_add(s, mx.sym.BlockGrad(mx.sym.var("m", shape=(1, rows, columns))))),
+    "masked": lambda heads, rows,
+    columns: lambda s: mx.sym.softmax(mx.sym.broadcast_add(s, mx.sym.BlockGrad(mx.sym.var("m", shape=(1, rows, columns))))),
     "lengths of rows": lambda heads, rows, columns: lambda s: mx.sym.softmax(s, ragged(heads, rows, columns), use_length=True),
     "lengths of examples": lambda heads, rows, columns: lambda s: mx.sym.softmax(
         s, per_example(heads, columns + 1, mx.sym.var("like", shape=(rows, BATCH, 1))), use_length=True),
     "boolean": lambda heads, rows, columns: lambda s: mx.sym.masked_softmax(
-        s, mx.sym.cast(mx.sym.sin(mx.sym.reshape(mx.sym.arange(start=0, stop=rows * columns), shape=(1, rows, columns))) > 0.1, dtype="bool")),
+        s, mx.sym.cast(mx.sym.sin(mx.sym.reshape(mx.sym.arange(start=0, stop=rows * columns),
+                                                 shape=(1, rows, columns))) > 0.1, dtype="bool")),
 }
 
 
@@ -293,10 +313,12 @@ def test_on_a_gpu(kind, dtype, between):
     data = mx.sym.var("x") if kind == "self" else mx.sym.var("kv")
     softmax = BETWEEN[between](heads, rows, columns)
     if kind == "self":
-        net = mx.sym.contrib.interleaved_matmul_selfatt_valatt(data, softmax(mx.sym.contrib.interleaved_matmul_selfatt_qk(data, heads=heads)), heads=heads)
+        scores = mx.sym.contrib.interleaved_matmul_selfatt_qk(data, heads=heads)
+        net = mx.sym.contrib.interleaved_matmul_selfatt_valatt(data, softmax(scores), heads=heads)
         shapes = {"x": (rows, BATCH, heads * 3 * size)}
     else:
-        net = mx.sym.contrib.interleaved_matmul_encdec_valatt(data, softmax(mx.sym.contrib.interleaved_matmul_encdec_qk(mx.sym.var("q"), data, heads=heads)), heads=heads)
+        scores = mx.sym.contrib.interleaved_matmul_encdec_qk(mx.sym.var("q"), data, heads=heads)
+        net = mx.sym.contrib.interleaved_matmul_encdec_valatt(data, softmax(scores), heads=heads)
         shapes = {"q": (rows, BATCH, heads * size), "kv": (columns, BATCH, heads * 2 * size)}
     rest = {"m": (1, rows, columns), "n": (BATCH,), "like": (rows, BATCH, 1)}
     shapes.update((n, rest[n]) for n in net.list_arguments() if n in rest)
@@ -314,7 +336,9 @@ def test_on_a_gpu(kind, dtype, between):
         assert operators(e).count("_backward_fused_attention") == (0 if off else 1)
         results[str(ctx) + off] = [a.astype("float32").asnumpy() for a in [y] + [grads[n] for n in sorted(grads)]]
         inference = net.bind(ctx, args).forward()[0].astype("float32").asnumpy()
-        np.testing.assert_allclose(inference, results[str(ctx) + off][0], rtol=1e-5 if t == "float32" else 2e-2, atol=1e-5 if t == "float32" else 2e-2)
+        np.testing.assert_allclose(inference, results[str(ctx) + off][0],
+                                   rtol=1e-5 if t == "float32" else 2e-2,
+                                   atol=1e-5 if t == "float32" else 2e-2)
     want = results.pop("cpu(0)")
     for got in results.values():
         for a, b in zip(got, want):

@@ -197,7 +197,8 @@ print(len(os.listdir('/proc/self/task')) - before)
 
 
 def _new_threads(**env):
-    # one CPU worker, made by the first sum if at all; OpenMP threads are counted beyond it, on cores that count as our own
+    # one CPU worker, made by the first sum if at all; OpenMP threads are counted beyond it, on
+    # cores that count as our own
     environment = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="active", MXNET_ENGINE_TYPE="NaiveEngine", **env)
     return int(subprocess.run([sys.executable, "-c", THREADS], env=environment, check=True, capture_output=True, text=True).stdout)
 
@@ -211,13 +212,16 @@ def test_reduction_threads_and_bound_act():
 
 
 def test_trainer_with_several_contexts():
-    """Gradients of copies are summed and the copies stay equal, with the optimizer on the store and without."""
+    """Gradients of copies are summed and the copies stay equal, with the optimizer on the store and
+    without."""
     results = []
     for on_store in (True, False):
         contexts = [mx.cpu(0), mx.cpu(1)]
         net = mx.gluon.nn.Dense(1, use_bias=False, in_units=3)
         net.initialize(mx.init.One(), ctx=contexts)
-        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.5}, kvstore="device", update_on_kvstore=on_store)
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd",
+                                   {"learning_rate": 0.1, "momentum": 0.5}, kvstore="device",
+                                   update_on_kvstore=on_store)
         for step in range(3):
             losses = []
             with mx.autograd.record():

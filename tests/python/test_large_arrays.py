@@ -1,4 +1,5 @@
-"""Arrays of more than 2**31 elements: each index, offset and count on the way is 64 bits wide. Peak about 8 GiB."""
+"""Arrays of more than 2**31 elements: each index, offset and count on the way is 64 bits wide. Peak
+about 8 GiB."""
 import gc
 import os
 

@@ -1,4 +1,5 @@
-"""Resident memory stays flat over training steps (each run in a process of its own, so that other tests' memory does not count)."""
+"""Resident memory stays flat over training steps (each run in a process of its own, so that other
+tests' memory does not count)."""
 import os
 import subprocess
 import sys
@@ -80,7 +81,8 @@ def through_blocks(make, count):
 
 
 def grown(call, pool="Unpooled"):
-    """(graphs kept, MiB by which the process grew in the second half) of a call in a process of its own, without the pool, which keeps sizes by design."""
+    """(graphs kept, MiB by which the process grew in the second half) of a call in a process of its
+    own, without the pool, which keeps sizes by design."""
     env = dict(os.environ, MXNET_CPU_MEM_POOL_TYPE=pool, OMP_NUM_THREADS="1")
     done = subprocess.run([sys.executable, "-c", SHAPES + f"print(*{call})"], capture_output=True, text=True, timeout=1800, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -90,7 +92,8 @@ def grown(call, pool="Unpooled"):
 @pytest.mark.nightly
 @pytest.mark.parametrize("make, graphs", [("Reads", 32), ("fixed", 1)])
 def test_2000_shapes_through_one_block(make, graphs):
-    """32 graphs and 32 plans of each stay, and 1,024 primitives of oneDNN: all reached after 1,000 shapes."""
+    """32 graphs and 32 plans of each stay, and 1,024 primitives of oneDNN: all reached after 1,000
+    shapes."""
     kept, growth = grown(f"through_shapes({make}, 2000)")
     assert kept == graphs and growth < 48
 

@@ -1,4 +1,5 @@
-"""The scripts of ./dev lint find what they look for, and the tree has none of what does not change from day to day."""
+"""The scripts of ./dev lint find what they look for, and the tree has none of what does not change
+from day to day."""
 import os
 import subprocess
 import sys

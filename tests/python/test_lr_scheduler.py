@@ -50,7 +50,9 @@ def test_warmup_comes_before_the_schedule():
 
 def test_changes_are_logged(caplog):
     with caplog.at_level("INFO"):
-        for schedule in (lr_scheduler.FactorScheduler(step=3, factor=0.5, stop_factor_lr=0.4, base_lr=1.0), lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0)):
+        for schedule in (lr_scheduler.FactorScheduler(step=3, factor=0.5, stop_factor_lr=0.4,
+                                                      base_lr=1.0),
+                         lr_scheduler.MultiFactorScheduler(step=[2, 5], factor=0.1, base_lr=1.0)):
             for update in (1, 3, 4, 6, 7, 10, 20):
                 schedule(update)
     assert [r.getMessage() for r in caplog.records] == [f"Update[{at}]: Change learning rate to {rate}" for at, rate in

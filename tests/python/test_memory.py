@@ -46,7 +46,8 @@ def equal(a, b):
 
 
 def residual_net():
-    """Everything that repeating could get wrong: moving averages, masks, joins, pooling, a result that is read twice."""
+    """Everything that repeating could get wrong: moving averages, masks, joins, pooling, a result
+    that is read twice."""
     x = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=8, no_bias=True, name="c0")
     for i in range(3):
         y = mx.sym.Activation(mx.sym.BatchNorm(x, fix_gamma=False, name=f"b{i}"), act_type="relu", name=f"r{i}")
@@ -135,7 +136,8 @@ y.backward()
 mx.nd.waitall()
 results += [p.data().asnumpy() for p in block.collect_params().values()]
 results += [p.grad().asnumpy() for p in block.collect_params().values() if p.grad_req != "null"]
-print(executor.plan_stats()["arena_bytes"], mx.storage.stats(mx.cpu()).peak_used_bytes - before, hashlib.sha256(b"".join(a.tobytes() for a in results)).hexdigest())
+print(executor.plan_stats()["arena_bytes"], mx.storage.stats(mx.cpu()).peak_used_bytes - before,
+      hashlib.sha256(b"".join(a.tobytes() for a in results)).hexdigest())
 """ % os.path.dirname(os.path.abspath(__file__))
 
 
@@ -208,7 +210,10 @@ def test_mirroring_of_resnet50_saves_45_percent():
 
     def arena(**variables):
         try:
-            return in_mode(lambda: net.simple_bind(mx.cpu(), grad_req=grads, data=(16, 3, 224, 224)).plan_stats()["arena_bytes"], **variables)
+            return (in_mode(lambda: net.simple_bind(mx.cpu(), grad_req=grads,
+                                                    data=(16, 3, 224,
+                                                          224)).plan_stats()["arena_bytes"],
+                            **variables))
         finally:
             gc.collect()       # other tests measure memory
 
@@ -236,7 +241,8 @@ def test_budget_of_a_symbol():
 
 
 def test_a_budget_is_used_up():
-    """More bytes, less recomputation, to the last result: the planner does not stop at the next step of its list."""
+    """More bytes, less recomputation, to the last result: the planner does not stop at the next
+    step of its list."""
     net, layer = chain(200), 32 * 16 * 4
     counts = []
     for results in (35, 40, 60, 85, 100):
@@ -371,7 +377,8 @@ SHAPE_ONLY = {
 
 @pytest.mark.parametrize("name", SHAPE_ONLY)
 def test_inputs_that_matter_for_their_shape_alone_are_not_kept(name):
-    """exp's gradient needs exp's result; what comes behind needs only shapes, so of two copies of it one goes."""
+    """exp's gradient needs exp's result; what comes behind needs only shapes, so of two copies of
+    it one goes."""
     function = SHAPE_ONLY[name]
     x = mx.nd.random.uniform(shape=X)
     x.attach_grad()
@@ -452,7 +459,8 @@ def test_buckets_need_the_bytes_of_the_largest():
     from mxnet.io import DataBatch, DataDesc
 
     def sym_gen(length):
-        return mx.sym.SoftmaxOutput(mx.sym.sum(_layers(), axis=1), mx.sym.var("softmax_label"), name="softmax"), ("data",), ("softmax_label",)
+        return mx.sym.SoftmaxOutput(mx.sym.sum(_layers(), axis=1), mx.sym.var("softmax_label"),
+                                    name="softmax"), ("data",), ("softmax_label",)
 
     def batch(length):
         return DataBatch([mx.nd.ones((8, length, 256))], [mx.nd.zeros((8,))], bucket_key=length,

@@ -124,7 +124,7 @@ def test_functions_as_metrics():
     label, pred = nd.array([0, 1, 1]), nd.array([[1.0, 0], [1, 0], [0, 1]])
     for m, name, value, count in ((metric.CustomMetric(wrong), 'wrong', 1 / 3, 3), (metric.np(mean_wrong), 'mean_wrong', 1 / 3, 1),
                                   (metric.create(mean_wrong), 'mean_wrong', 1 / 3, 1),
-                                  (metric.CustomMetric(lambda l, p: 2.0), 'custom(<lambda>)', 2, 1),
+                                  (metric.CustomMetric(lambda label, p: 2.0), 'custom(<lambda>)', 2, 1),
                                   (metric.np(wrong, name='w'), 'w', 1 / 3, 3)):
         m.update([label], [pred])
         assert m.get() == (name, pytest.approx(value)) and m.num_inst == count

@@ -1,4 +1,5 @@
-"""Layers of images go over a large batch some examples at a time: the same results, less memory, and only where every example is treated alone."""
+"""Layers of images go over a large batch some examples at a time: the same results, less memory,
+and only where every example is treated alone."""
 import re
 
 import numpy as np
@@ -45,8 +46,11 @@ def compare(net, shapes, sliced=True, **kwargs):
 @pytest.mark.parametrize("batch", [24, 16, 13, 2])
 def test_results_and_memory(batch):
     # 16: as many as filters, so shapes alone do not tell data from weights
-    net = mx.sym.FullyConnected(mx.sym.Pooling(stack(mx.sym.var("data")), global_pool=True, pool_type="avg", kernel=(1, 1)), num_hidden=5, name="head")
-    e, plain = compare(net, {"data": (batch, 3, SIZE * (1 if batch > 2 else 4), SIZE * (1 if batch > 2 else 4))})
+    net = (mx.sym.FullyConnected(mx.sym.Pooling(stack(mx.sym.var("data")), global_pool=True,
+                                                pool_type="avg", kernel=(1, 1)), num_hidden=5,
+                                 name="head"))
+    e, plain = (compare(net, {"data": (batch, 3, SIZE * (1 if batch > 2 else 4),
+                                       SIZE * (1 if batch > 2 else 4))}))
     assert e.plan_stats()["arena_bytes"] < 0.8 * plain.plan_stats()["arena_bytes"]
     assert "head" not in micro_batches(e)
     assert all(batch % t == 0 for t in micro_batches(e).values())
@@ -74,8 +78,10 @@ def test_other_dtypes(dtype):
 def test_what_mixes_examples_is_computed_at_once():
     x = conv(mx.sym.var("data"), "a")
     between = {
-        "concat": mx.sym.Concat(x, x, dim=0), "concat_negative": mx.sym.Concat(x, x, dim=-4), "norm": mx.sym.BatchNorm(x, axis=0, fix_gamma=False),
-        "softmax": mx.sym.softmax(x, axis=0), "reverse": mx.sym.reverse(x, axis=0), "sum": mx.sym.broadcast_add(x, mx.sym.sum(x, axis=0, keepdims=True)),
+        "concat": mx.sym.Concat(x, x, dim=0), "concat_negative": mx.sym.Concat(x, x, dim=-4),
+        "norm": mx.sym.BatchNorm(x, axis=0, fix_gamma=False),
+        "softmax": mx.sym.softmax(x, axis=0), "reverse": mx.sym.reverse(x, axis=0),
+        "sum": mx.sym.broadcast_add(x, mx.sym.sum(x, axis=0, keepdims=True)),
     }
     for what, node in between.items():
         net = mx.sym.relu(conv(mx.sym.relu(node), "b", filters=4), name="end")

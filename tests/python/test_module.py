@@ -1,4 +1,5 @@
-"""Modules: training on one and several devices, saving, shapes, buckets, chains; callbacks and monitors with them."""
+"""Modules: training on one and several devices, saving, shapes, buckets, chains; callbacks and
+monitors with them."""
 import logging
 
 import numpy as np

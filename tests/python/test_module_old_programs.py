@@ -50,7 +50,9 @@ def test_automatic_names_begin_anew_in_each_bucket():
         module.backward()
         module.update()
         assert sorted(module.get_params()[0]) == NAMES
-        assert module.symbol.list_arguments() == ['data', 'embedding0_weight', 'fullyconnected0_weight', 'fullyconnected0_bias', 'softmax_label']
+        assert module.symbol.list_arguments() == ['data', 'embedding0_weight',
+                                                  'fullyconnected0_weight', 'fullyconnected0_bias',
+                                                  'softmax_label']
     np.testing.assert_allclose(module.get_params()[0]['fullyconnected0_bias'].asnumpy(), [-0.0506, 0.1013, -0.0506], atol=1e-4)
 
 
@@ -75,7 +77,9 @@ class Bare:
 
 @pytest.mark.parametrize('size', [4, 7, 2])
 @pytest.mark.parametrize('make', [lambda n: Batch([mx.nd.ones((n, 5))]), lambda n: Bare(data=[mx.nd.ones((n, 5))]),
-                                  lambda n: Bare(data=[mx.nd.ones((n, 5))], label=None), lambda n: Bare(data=[mx.nd.ones((n, 5))], label=[mx.nd.zeros(n)])])
+                                  lambda n: Bare(data=[mx.nd.ones((n, 5))], label=None),
+                                  lambda n: Bare(data=[mx.nd.ones((n, 5))],
+                                                 label=[mx.nd.zeros(n)])])
 def test_anything_with_data_is_a_batch(make, size):
     module = bound()
     module.forward(make(size), is_train=False)
@@ -101,7 +105,8 @@ def test_callbacks_find_the_variables_of_fit():
     seen = []
     module = mx.mod.Module(mlp())
     module.fit(mx.io.NDArrayIter(X, Y, 4), num_epoch=1, batch_end_callback=lambda p: seen.append(p.locals))
-    assert {'self', 'train_data', 'data_batch', 'next_data_batch', 'data_iter', 'end_of_batch', 'nbatch', 'epoch', 'eval_metric', 'num_epoch', 'begin_epoch',
+    assert {'self', 'train_data', 'data_batch', 'next_data_batch', 'data_iter', 'end_of_batch',
+            'nbatch', 'epoch', 'eval_metric', 'num_epoch', 'begin_epoch',
             'optimizer', 'optimizer_params', 'kvstore', 'tic', 'monitor', 'eval_data', 'validation_metric', 'initializer'} <= set(seen[0])
     assert seen[0]['self'] is module and [s['nbatch'] for s in seen] == [0, 1, 2, 3, 4]
     assert [s['end_of_batch'] for s in seen] == [False] * 4 + [True]
@@ -110,8 +115,11 @@ def test_callbacks_find_the_variables_of_fit():
 
 @pytest.mark.parametrize('wrong', [
     lambda: mx.mod.Module(mlp()).init_params(), lambda: mx.mod.Module(mlp()).forward(mx.io.DataBatch([mx.nd.ones((4, 5))])),
-    lambda: mx.mod.Module(mlp()).get_params(), lambda: mx.mod.Module(mlp()).output_shapes, lambda: bound().update(), lambda: bound().get_input_grads(),
-    lambda: bound().init_optimizer(optimizer=5), lambda: mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(X, Y, 4)), lambda: mx.mod.BucketingModule(unnamed),
+    lambda: mx.mod.Module(mlp()).get_params(), lambda: mx.mod.Module(mlp()).output_shapes,
+    lambda: bound().update(), lambda: bound().get_input_grads(),
+    lambda: bound().init_optimizer(optimizer=5),
+    lambda: mx.mod.Module(mlp()).fit(mx.io.NDArrayIter(X, Y, 4)),
+    lambda: mx.mod.BucketingModule(unnamed),
     lambda: mx.mod.Module(mlp()).bind([('data', (4, 5))], for_training=False, inputs_need_grad=True),
     lambda: bound(for_training=False).backward(), lambda: mx.mod.SequentialModule().add(mx.mod.Module(mlp()), foo=True),
     lambda: mx.mod.SequentialModule().bind([('data', (2, 3))]), lambda: mx.sym.FullyConnected(mx.nd.ones((2, 2)), num_hidden=2)])

@@ -1,4 +1,5 @@
-"""Names that monitors and callbacks of executors get, against those that MXNet 1.9.1 gives (recorded in data/monitor_names.json)."""
+"""Names that monitors and callbacks of executors get, against those that MXNet 1.9.1 gives
+(recorded in data/monitor_names.json)."""
 import json
 import os
 import re
@@ -29,7 +30,8 @@ def bn():
     net = mx.sym.Convolution(mx.sym.var('data'), num_filter=2, kernel=(3, 3), name='conv1', no_bias=True)
     net = mx.sym.LeakyReLU(mx.sym.BatchNorm(net, name='bn1'), name='lr1')
     net = mx.sym.Flatten(mx.sym.Pooling(net, global_pool=True, kernel=(1, 1), name='gp'), name='flat')
-    return mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(net, num_hidden=3, name='fc1'), name='lro'), {'data': (2, 1, 8, 8), 'lro_label': (2, 3)}
+    return mx.sym.LinearRegressionOutput(mx.sym.FullyConnected(net, num_hidden=3, name='fc1'),
+                                         name='lro'), {'data': (2, 1, 8, 8), 'lro_label': (2, 3)}
 
 
 def recorded(net, everything, how):
@@ -38,7 +40,8 @@ def recorded(net, everything, how):
 
 
 def without_inputs(names):
-    """Without the inputs of backward nodes, whose number and order belong to an implementation, and the variables among them."""
+    """Without the inputs of backward nodes, whose number and order belong to an implementation, and
+    the variables among them."""
     return [n for n in names if re.search(r'_backward_output\d*$', n)]
 
 

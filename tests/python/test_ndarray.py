@@ -63,8 +63,12 @@ def test_views_share_memory():
     check(a, expected)
 
 
-@pytest.mark.parametrize("codes, reverse, shape", [((0, -1), False, (2, 12)), ((-1,), False, (24,)), ((-2,), False, (2, 3, 4)), ((-3, 0), False, (6, 4)),
-                                                   ((0, -3), False, (2, 12)), ((-4, 1, 2, -2), False, (1, 2, 3, 4)), ((-4, -1, 2, 0, 0), False, (1, 2, 3, 4)),
+@pytest.mark.parametrize("codes, reverse, shape",
+                         [((0, -1), False, (2, 12)), ((-1,), False, (24,)),
+                          ((-2,), False, (2, 3, 4)), ((-3, 0), False, (6, 4)),
+                                                   ((0, -3), False, (2, 12)),
+                          ((-4, 1, 2, -2), False, (1, 2, 3, 4)),
+                          ((-4, -1, 2, 0, 0), False, (1, 2, 3, 4)),
                                                    ((-1, 0), True, (6, 4)), ((-3, 0), True, (6, 4)), ((8, 3), True, (8, 3))])
 def test_reshape_codes(codes, reverse, shape):
     a = nd.arange(24).reshape((2, 3, 4))
@@ -77,9 +81,11 @@ def test_reshape_refuses(codes):
         nd.arange(24).reshape((2, 3, 4)).reshape(codes)
 
 
-BASIC = [0, -1, slice(1, 3), slice(None, None, -1), slice(3, 0, -2), (0, 1), (slice(None), 1), (Ellipsis, 2), (0, Ellipsis), (None, 1), (slice(None), None, 2),
+BASIC = [0, -1, slice(1, 3), slice(None, None, -1), slice(3, 0, -2), (0, 1), (slice(None), 1),
+         (Ellipsis, 2), (0, Ellipsis), (None, 1), (slice(None), None, 2),
          (1, slice(0, 3, 2), slice(None, None, -1)), (slice(1, 1),), slice(None), ()]
-ADVANCED = [[0, 2], ([0, 1], [2, 0]), (slice(None), [1, 2]), (Ellipsis, [0, 3, 1]), (np.array([[0, 1], [2, 3]]),), ([0, 1], slice(None), [1, 2]),
+ADVANCED = [[0, 2], ([0, 1], [2, 0]), (slice(None), [1, 2]), (Ellipsis, [0, 3, 1]),
+            (np.array([[0, 1], [2, 3]]),), ([0, 1], slice(None), [1, 2]),
             (0, [1, 2]), ([-1, -2],), (slice(0, 2), [0, 0], [3, 1]), (None, [1, 1])]
 
 
@@ -104,7 +110,8 @@ def test_setitem_matches_numpy(key, kind):
         value = -np.arange(selection.size, dtype="float32").reshape(selection.shape)
     else:
         value = np.full(selection.shape[-1:], -3, dtype="float32")
-    if isinstance(key, tuple) and any(isinstance(k, list) and len(set(k)) != len(k) for k in key if isinstance(k, list)) and kind == "array":
+    if isinstance(key, tuple) and any(isinstance(k, list) and len(set(k)) != len(k) for k in key
+                                      if isinstance(k, list)) and kind == "array":
         value = 5.0   # which of several values for one element stays is not defined
     values[key] = value
     a[key] = nd.array(value) if kind == "array" and not np.isscalar(value) and np.ndim(value) else value
@@ -135,7 +142,8 @@ def test_iteration_ends():
 def test_arithmetic_and_broadcasting():
     x, y = np.array([[1.0, -2.0], [3.0, 4.0]]), np.array([[2.0], [0.5]])
     a, b = nd.array(x), nd.array(y)
-    for f in (lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q, lambda p, q: p % q, lambda p, q: p > q, lambda p, q: p == q,
+    for f in (lambda p, q: p + q, lambda p, q: p - q, lambda p, q: p * q, lambda p, q: p / q,
+              lambda p, q: p % q, lambda p, q: p > q, lambda p, q: p == q,
               lambda p, q: q <= p):
         np.testing.assert_allclose(f(a, b).asnumpy(), f(x, y), rtol=1e-6)
         np.testing.assert_allclose(f(a, 3).asnumpy(), f(x, 3), rtol=1e-6)
@@ -220,7 +228,8 @@ def old_array(values, version):
         return struct.pack(f"<I{len(shape)}I", len(shape), *shape) + context + flag + values.tobytes()
     if version == 1:
         return struct.pack(f"<Ii{len(shape)}q", 0xF993FAC8, len(shape), *shape) + context + flag + values.tobytes()
-    return struct.pack(f"<Iii{len(shape)}q", 0xF993FAC9 if version == 2 else 0xF993FACA, 0, len(shape), *shape) + context + flag + values.tobytes()
+    return struct.pack(f"<Iii{len(shape)}q", 0xF993FAC9 if version == 2 else 0xF993FACA, 0,
+                       len(shape), *shape) + context + flag + values.tobytes()
 
 
 def container(arrays, names=()):
@@ -242,7 +251,8 @@ def test_sparse_containers_load_as_dense():
     rows += struct.pack("<ii1q", 6, 1, 2) + np.arange(4, dtype="float32").tobytes() + np.array([1, 3], dtype="int64").tobytes()
     np.testing.assert_array_equal(nd.load_frombuffer(container([rows]))[0].asnumpy(), [[0, 0], [0, 1], [0, 0], [2, 3]])
     csr = struct.pack("<Ii", 0xF993FAC9, 2) + struct.pack("<i1q", 1, 2) + struct.pack("<i2q", 2, 2, 3) + struct.pack("<iii", 1, 0, 0)
-    csr += struct.pack("<ii1q", 6, 1, 3) + struct.pack("<ii1q", 6, 1, 2) + np.float32([5, 6]).tobytes() + np.int64([0, 1, 2]).tobytes() + np.int64([2, 0]).tobytes()
+    csr += struct.pack("<ii1q", 6, 1, 3) + struct.pack("<ii1q", 6, 1, 2)
+    csr += np.float32([5, 6]).tobytes() + np.int64([0, 1, 2]).tobytes() + np.int64([2, 0]).tobytes()
     np.testing.assert_array_equal(nd.load_frombuffer(container([csr]))[0].asnumpy(), [[0, 0, 5], [6, 0, 0]])
 
 
@@ -315,8 +325,13 @@ def test_repr_shows_values_shape_and_device():
 
 @pytest.mark.parametrize("switch", ["0", pytest.param("1", marks=pytest.mark.unsanitized)])
 def test_binding_is_chosen_by_variable(switch):
-    code = "import mxnet as mx; a = mx.nd.ones((2,)) + 1; a -= 0.5; print(mx.nd._internal.NDArrayBase.__module__, a.asnumpy().tolist(), (a[0] == 1.5).asscalar())"
-    out = subprocess.run([sys.executable, "-c", code], env={**os.environ, "MXNET_ENABLE_CYTHON": switch, "MXNET_ENFORCE_CYTHON": switch}, capture_output=True, text=True, check=True)
+    code = ("import mxnet as mx; a = mx.nd.ones((2,)) + 1; a -= 0.5; "
+            "print(mx.nd._internal.NDArrayBase.__module__, a.asnumpy().tolist(), (a[0] == "
+            "1.5).asscalar())")
+    out = subprocess.run([sys.executable, "-c", code],
+                         env={**os.environ, "MXNET_ENABLE_CYTHON": switch,
+                              "MXNET_ENFORCE_CYTHON": switch}, capture_output=True, text=True,
+                         check=True)
     assert out.stdout.split()[0] == ("mxnet._cy3.ndarray" if switch == "1" else "mxnet._ctypes.ndarray")
     assert "[1.5, 1.5] 1.0" in out.stdout
 
@@ -324,7 +339,8 @@ def test_binding_is_chosen_by_variable(switch):
 def test_numbers_do_not_change_integer_dtypes():
     # as in 1.9.1 and in symbols: the number is cut to the array's dtype
     a = nd.array([1, 2, 3], dtype="int32")
-    for result, expected in [(a + 1.5, [2, 3, 4]), (2.7 * a, [2, 4, 6]), (a > 1.5, [0, 1, 1]), (nd.maximum(a, 2.5), [2, 2, 3]), (nd.subtract(a, 0.5), [1, 2, 3])]:
+    for result, expected in [(a + 1.5, [2, 3, 4]), (2.7 * a, [2, 4, 6]), (a > 1.5, [0, 1, 1]),
+                             (nd.maximum(a, 2.5), [2, 2, 3]), (nd.subtract(a, 0.5), [1, 2, 3])]:
         assert result.dtype == np.int32
         np.testing.assert_array_equal(result.asnumpy(), expected)
     a -= 1.5
@@ -368,7 +384,8 @@ def test_broadcast_to_more_dimensions():
 
 def test_what_lies_side_by_side_is_a_view():
     # as in 1.9.1: writing to it writes to the array
-    for key in [(1, 2), (1, slice(1, 3)), (slice(0, 1), slice(1, 3)), (1,), (slice(1, 3),), (2, slice(None)), (slice(2, 3), slice(2, 3)), (None, 1, slice(0, 2))]:
+    for key in [(1, 2), (1, slice(1, 3)), (slice(0, 1), slice(1, 3)), (1,), (slice(1, 3),),
+                (2, slice(None)), (slice(2, 3), slice(2, 3)), (None, 1, slice(0, 2))]:
         values = np.arange(12, dtype="float32").reshape(3, 4)
         a = nd.array(values)
         selected = a[key]
@@ -428,7 +445,8 @@ def test_creation_refuses_what_it_does_not_know():
     for call in (lambda: nd.zeros((2,), foo=1), lambda: nd.ones((2,), otu=nd.zeros((2,))), lambda: nd.eye(2, foo=1)):
         with pytest.raises(TypeError, match="unexpected arguments (foo|otu)"):
             call()
-    for call in (lambda: nd.linspace(0, 1, 2.5), lambda: nd.eye(2.5), lambda: nd.arange(3, repeat=1.5), lambda: nd.histogram(nd.ones((2,)), 2.5)):
+    for call in (lambda: nd.linspace(0, 1, 2.5), lambda: nd.eye(2.5),
+                 lambda: nd.arange(3, repeat=1.5), lambda: nd.histogram(nd.ones((2,)), 2.5)):
         with pytest.raises(TypeError, match="accepted: an integer"):
             call()
     assert nd.moveaxis(nd.zeros((2, 3, 4)), np.int64(0), np.int32(-1)).shape == (3, 4, 2)
@@ -461,7 +479,8 @@ def test_dlpack_arguments():
 
 
 def test_capsules_end_quietly():
-    # while an exception is on its way (NumPy knows no bfloat16), and in a cycle that is collected while the interpreter ends
+    # while an exception is on its way (NumPy knows no bfloat16), and in a cycle that is collected
+    # while the interpreter ends
     code = """
 import numpy as np, mxnet as mx
 try:

@@ -1,4 +1,5 @@
-"""Neural network operators: conventions of 1.9.1 (data/nn_oracle.npz), auxiliary states, randomness, and the oneDNN variables."""
+"""Neural network operators: conventions of 1.9.1 (data/nn_oracle.npz), auxiliary states,
+randomness, and the oneDNN variables."""
 import json
 import os
 import pathlib
@@ -176,14 +177,20 @@ def test_half_convolution_gradients(dtype, kernel):
 
 @pytest.mark.cpu
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("shape, axis", [((7, 10), -1), ((3, 20000), -1), ((2, 300, 7, 9), 1), ((5, 3), 0), ((9000, 5), 0), ((4, 1, 6), 1), ((1,), 0), ((3, 2, 130, 70), 1)])
+@pytest.mark.parametrize("shape, axis", [((7, 10), -1), ((3, 20000), -1), ((2, 300, 7, 9), 1),
+                                         ((5, 3), 0), ((9000, 5), 0), ((4, 1, 6), 1), ((1,), 0),
+                                         ((3, 2, 130, 70), 1)])
 def test_half_softmax_is_float_softmax_rounded_once(dtype, shape, axis):
     mx.random.seed(3)
     x = (mx.nd.random.normal(shape=shape) * 4).astype(dtype)
     g = mx.nd.random.normal(shape=shape).astype(dtype)
-    length = mx.nd.random.randint(1, shape[axis] + 1, shape=shape[:axis % len(shape)] + shape[axis % len(shape) + 1:] or (1,), dtype="int32")
+    length = mx.nd.random.randint(1, shape[axis] + 1,
+                                  shape=shape[:axis % len(shape)] + shape[axis % len(shape) + 1:]
+                                  or (1,), dtype="int32")
     mask = mx.nd.random.uniform(shape=shape) > 0.3
-    calls = [lambda d: mx.nd.softmax(d, axis=axis), lambda d: mx.nd.log_softmax(d, axis=axis, temperature=2.0), lambda d: mx.nd.softmin(d, axis=axis),
+    calls = [lambda d: mx.nd.softmax(d, axis=axis),
+             lambda d: mx.nd.log_softmax(d, axis=axis, temperature=2.0),
+             lambda d: mx.nd.softmin(d, axis=axis),
              lambda d: mx.nd.masked_softmax(d, mask.astype("bool"), axis=axis)]
     if len(shape) > 1:
         calls += [lambda d: mx.nd.softmax(d, length, axis=axis, use_length=True), lambda d: mx.nd.SoftmaxActivation(d, mode="channel")]
@@ -199,7 +206,9 @@ def test_half_softmax_is_float_softmax_rounded_once(dtype, shape, axis):
         assert y.dtype == x.dtype and dx.dtype == x.dtype
         np.testing.assert_array_equal(y.asnumpy(), wide_y.astype(dtype).asnumpy())
         # the float gradient comes from an output that was not rounded
-        np.testing.assert_allclose(dx.asnumpy().astype("float32"), wide_dx.asnumpy(), atol=0.02 if dtype == "float16" else 0.15, rtol=0.02 if dtype == "float16" else 0.1)
+        np.testing.assert_allclose(dx.asnumpy().astype("float32"), wide_dx.asnumpy(),
+                                   atol=0.02 if dtype == "float16" else 0.15,
+                                   rtol=0.02 if dtype == "float16" else 0.1)
 
 
 def test_softmax_changes_between_float_and_half():
@@ -214,7 +223,8 @@ def test_softmax_changes_between_float_and_half():
         assert y.dtype == np.dtype(target) and data.grad.dtype == np.dtype(source)
         exact = mx.nd.softmax(data.astype("float32"))
         np.testing.assert_allclose(y.asnumpy(), exact.asnumpy(), rtol=1e-3, atol=1e-7)
-        np.testing.assert_allclose(data.grad.asnumpy(), (2 * exact * (exact - (exact * exact).sum(axis=1, keepdims=True))).asnumpy(), atol=1e-4)
+        np.testing.assert_allclose(data.grad.asnumpy(),
+                                   (2 * exact * (exact - (exact * exact).sum(axis=1, keepdims=True))).asnumpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
@@ -250,7 +260,8 @@ def test_half_activations_are_float_activations_rounded_once(dtype, size):
         y.backward(g)
         exact.backward(g.astype("float32"))
         np.testing.assert_array_equal(y.asnumpy(), exact.astype(dtype).asnumpy())
-        np.testing.assert_allclose(data.grad.asnumpy().astype("float32"), wide.grad.asnumpy(), rtol=0.02, atol=0.01 if dtype == "float16" else 0.05)
+        np.testing.assert_allclose(data.grad.asnumpy().astype("float32"), wide.grad.asnumpy(),
+                                   rtol=0.02, atol=0.01 if dtype == "float16" else 0.05)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -279,7 +290,8 @@ def test_half_element_wise_layers_need_no_float_copy(name):
     mx.storage.reset_peak()
     before = mx.storage.stats().used_bytes
     with mx.autograd.train_mode():
-        y = mx.nd.Dropout(x, p=0.5) if name == "dropout" else mx.nd.Activation(x, act_type="relu") if name == "relu" else mx.nd.LeakyReLU(x, act_type="gelu")
+        y = (mx.nd.Dropout(x, p=0.5) if name == "dropout" else mx.nd.Activation(x, act_type="relu")
+             if name == "relu" else mx.nd.LeakyReLU(x, act_type="gelu"))
     y.wait_to_read()
     # the output, and dropout's mask; a float copy takes 16 MiB
     assert mx.storage.stats().peak_used_bytes - before < (1.5 if name != "dropout" else 2.5) * 8 * 2 ** 20

@@ -1,4 +1,5 @@
-"""Parts of 1.x that programs still use: executor_manager, MNIST helpers and iterator, 'teststore' and stores of one's own, files that are missing."""
+"""Parts of 1.x that programs still use: executor_manager, MNIST helpers and iterator, 'teststore'
+and stores of one's own, files that are missing."""
 import gzip
 import os
 import struct
@@ -25,7 +26,9 @@ def write_labels(path, count, compressed=False):
 # ---- executor_manager
 
 @pytest.mark.parametrize('size, loads, ends', [
-    (10, [1, 1, 1], [3, 6, 10]), (10, [1, 1, 2], [2, 4, 10]), (11, [1, 2, 3], [2, 6, 11]), (7, [3, 1], [5, 7]), (5, [1, 1], [2, 5]), (9, [1, 1, 1, 1], [2, 4, 6, 9]), (10, [.5, .2], [7, 10])])
+    (10, [1, 1, 1], [3, 6, 10]), (10, [1, 1, 2], [2, 4, 10]), (11, [1, 2, 3], [2, 6, 11]),
+    (7, [3, 1], [5, 7]), (5, [1, 1], [2, 5]), (9, [1, 1, 1, 1], [2, 4, 6, 9]),
+    (10, [.5, .2], [7, 10])])
 def test_slices_are_those_of_1_9_1(size, loads, ends):
     assert [s.stop for s in _split_input_slice(size, loads)] == ends
 
@@ -39,7 +42,8 @@ def test_slices_that_are_empty():
 
 
 def network(_=None):
-    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.BatchNorm(mx.sym.Variable('data'), name='bn'), num_hidden=3, name='fc'), name='softmax')
+    normal = mx.sym.BatchNorm(mx.sym.Variable('data'), name='bn')
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(normal, num_hidden=3, name='fc'), name='softmax')
 
 
 def data(batch=10):
@@ -49,13 +53,15 @@ def data(batch=10):
 
 
 def test_a_training_loop_with_the_manager():
-    """The loop of FeedForward in 1.x, written by hand, on two devices; what 1.9.1 gets to is recorded."""
+    """The loop of FeedForward in 1.x, written by hand, on two devices; what 1.9.1 gets to is
+    recorded."""
     rng = np.random.RandomState(1)
     train, net = data(), network()
     manager = DataParallelExecutorManager(net, [mx.cpu(0), mx.cpu(1)], train, work_load_list=[2, 3])
     assert manager.param_names == ['bn_gamma', 'bn_beta', 'fc_weight', 'fc_bias'] and [s.stop for s in manager.slices] == [4, 10]
     shapes = dict(zip(net.list_arguments(), net.infer_shape(data=(10, 4))[0]))
-    params = {name: mx.nd.ones(shapes[name]) if name == 'bn_gamma' else mx.nd.array(rng.normal(0, .1, shapes[name])) for name in manager.param_names}
+    params = {name: mx.nd.ones(shapes[name]) if name == 'bn_gamma'
+              else mx.nd.array(rng.normal(0, .1, shapes[name])) for name in manager.param_names}
     states = {'bn_moving_mean': mx.nd.zeros((4,)), 'bn_moving_var': mx.nd.ones((4,))}
     manager.set_params(params, states)
     updaters = [mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=.5, rescale_grad=.1)) for _ in range(2)]
@@ -74,7 +80,8 @@ def test_a_training_loop_with_the_manager():
             manager.update_metric(metric, batch.label)
     manager.copy_to(params, states)
     np.testing.assert_allclose(metric.get()[1], .56666667, 1e-6)
-    for name, total in (('bn_beta', -.4137178), ('fc_weight', -.16534857), ('fc_bias', -.10080761), ('bn_moving_mean', .19794454), ('bn_moving_var', 2.892703)):
+    for name, total in (('bn_beta', -.4137178), ('fc_weight', -.16534857), ('fc_bias', -.10080761),
+                        ('bn_moving_mean', .19794454), ('bn_moving_var', 2.892703)):
         np.testing.assert_allclose({**params, **states}[name].asnumpy().sum(), total, 1e-4, 1e-5)
     for copies, name in zip(manager.param_arrays, manager.param_names):
         np.testing.assert_allclose(params[name].asnumpy(), copies[1].asnumpy(), 1e-5, 1e-6)
@@ -90,7 +97,9 @@ def test_manager_with_buckets_and_monitor():
     manager = DataParallelExecutorManager(network(), [mx.cpu()], train, sym_gen=network)
     manager.set_params({'fc_bias': mx.nd.array([1, 2, 3])}, {})
     for key in (4, 7):
-        manager.load_data_batch(mx.io.DataBatch(batch.data, batch.label, bucket_key=key, provide_data=train.provide_data, provide_label=train.provide_label))
+        manager.load_data_batch(mx.io.DataBatch(batch.data, batch.label, bucket_key=key,
+                                                provide_data=train.provide_data,
+                                                provide_label=train.provide_label))
         manager.forward(is_train=True)
         manager.backward()
         assert manager.curr_execgrp.param_arrays[3][0].asnumpy().tolist() == [1, 2, 3]
@@ -100,7 +109,9 @@ def test_manager_with_buckets_and_monitor():
     monitor = mx.monitor.Monitor(1, pattern='fc_output')
     manager.install_monitor(monitor)
     for key in (4, 7, 9):       # the last bucket is made after the monitor came
-        manager.load_data_batch(mx.io.DataBatch(batch.data, batch.label, bucket_key=key, provide_data=train.provide_data, provide_label=train.provide_label))
+        manager.load_data_batch(mx.io.DataBatch(batch.data, batch.label, bucket_key=key,
+                                                provide_data=train.provide_data,
+                                                provide_label=train.provide_label))
         monitor.tic()
         manager.forward()
         assert [row[1] for row in monitor.toc()] == ['fc_output'], key
@@ -125,7 +136,9 @@ def test_mnist_iterator_takes_the_arguments_of_1_9_1(folder):
     write_images('i', 7)
     write_labels('l', 7)
     base = dict(image='i', label='l', batch_size=2, shuffle=False, silent=True)
-    for kwargs, shape in (({'data_shape': (784,)}, (2, 1, 28, 28)), ({'input_shape': (1, 28, 28)}, (2, 1, 28, 28)), ({'flat': 'True'}, (2, 784)), ({'flat': 0, 'silent': 1}, (2, 1, 28, 28))):
+    for kwargs, shape in (({'data_shape': (784,)}, (2, 1, 28, 28)),
+                          ({'input_shape': (1, 28, 28)}, (2, 1, 28, 28)),
+                          ({'flat': 'True'}, (2, 784)), ({'flat': 0, 'silent': 1}, (2, 1, 28, 28))):
         assert mx.io.MNISTIter(**{**base, **kwargs}).next().data[0].shape == shape
     second = list(mx.io.MNISTIter(**base, num_parts=2, part_index=1))       # 3 and 4 instances, not 3 and 3
     assert [b.label[0].asnumpy().tolist() for b in second] == [[3, 4], [5, 6]]
@@ -136,7 +149,9 @@ def test_mnist_iterator_takes_the_arguments_of_1_9_1(folder):
 
 
 def test_mnist_helpers_read_local_files(folder):
-    for function in (mx.test_utils.get_mnist, mx.test_utils.get_mnist_ubyte, lambda: mx.test_utils.get_mnist_iterator(2, (784,)), mx.test_utils.get_cifar10):
+    for function in (mx.test_utils.get_mnist, mx.test_utils.get_mnist_ubyte,
+                     lambda: mx.test_utils.get_mnist_iterator(2, (784,)),
+                     mx.test_utils.get_cifar10):
         with pytest.raises(FileNotFoundError, match='train-images-idx3-ubyte.*put the files there|cifar') as found:
             function()
         assert isinstance(found.value, mx.MXNetError)
@@ -146,7 +161,8 @@ def test_mnist_helpers_read_local_files(folder):
         write_labels(f'{name}-labels-idx1-ubyte' + '.gz' * compressed, count, compressed)
     arrays = mx.test_utils.get_mnist()
     assert {k: (v.shape, v.dtype.name) for k, v in arrays.items()} == {
-        'train_data': ((60, 1, 28, 28), 'float32'), 'train_label': ((60,), 'int8'), 'test_data': ((20, 1, 28, 28), 'float32'), 'test_label': ((20,), 'int8')}
+        'train_data': ((60, 1, 28, 28), 'float32'), 'train_label': ((60,), 'int8'),
+        'test_data': ((20, 1, 28, 28), 'float32'), 'test_label': ((20,), 'int8')}
     assert arrays['train_data'].max() == np.float32(250) / 255
     train, val = mx.test_utils.get_mnist_iterator(10, (1, 28, 28), num_parts=2, part_index=1)
     assert train.provide_data[0].shape == (10, 1, 28, 28) and (len(list(train)), len(list(val))) == (3, 1)
@@ -244,10 +260,17 @@ def test_a_store_of_ones_own(my_store):
 # ---- files that are missing
 
 @pytest.mark.parametrize('opens', [
-    lambda f: mx.nd.load(f), lambda f: mx.sym.load(f), lambda f: mx.recordio.MXRecordIO(f, 'r'), lambda f: mx.recordio.MXRecordIO(f + '/b', 'w'),
-    lambda f: mx.recordio.MXIndexedRecordIO(f + '.idx', f, 'r'), lambda f: mx.model.load_checkpoint(f, 1), lambda f: mx.model.load_params(f, 1), lambda f: mx.mod.Module.load(f, 1),
-    lambda f: mx.gluon.nn.Dense(1).load_parameters(f), lambda f: mx.gluon.SymbolBlock.imports(f, ['data']), lambda f: mx.gluon.ParameterDict().load(f), lambda f: mx.init.Load(f),
-    lambda f: mx.io.MNISTIter(image=f), lambda f: mx.io.CSVIter(data_csv=f, data_shape=(2,), batch_size=1), lambda f: mx.gluon.data.RecordFileDataset(f),
+    lambda f: mx.nd.load(f), lambda f: mx.sym.load(f), lambda f: mx.recordio.MXRecordIO(f, 'r'),
+    lambda f: mx.recordio.MXRecordIO(f + '/b', 'w'),
+    lambda f: mx.recordio.MXIndexedRecordIO(f + '.idx', f, 'r'),
+    lambda f: mx.model.load_checkpoint(f, 1), lambda f: mx.model.load_params(f, 1),
+    lambda f: mx.mod.Module.load(f, 1),
+    lambda f: mx.gluon.nn.Dense(1).load_parameters(f),
+    lambda f: mx.gluon.SymbolBlock.imports(f, ['data']), lambda f: mx.gluon.ParameterDict().load(f),
+    lambda f: mx.init.Load(f),
+    lambda f: mx.io.MNISTIter(image=f), lambda f: mx.io.CSVIter(data_csv=f, data_shape=(2,),
+                                                                batch_size=1),
+    lambda f: mx.gluon.data.RecordFileDataset(f),
     lambda f: mx.nd.save(f + '/b', mx.nd.ones((1,)))])
 def test_missing_files_are_both_errors(opens, tmp_path):
     path = str(tmp_path / 'none')

@@ -1,4 +1,5 @@
-"""Names that programs of 1.x import: `import *` of every module, what published packages use, and what is said of names that are not there."""
+"""Names that programs of 1.x import: `import *` of every module, what published packages use, and
+what is said of names that are not there."""
 import importlib
 import os
 import subprocess
@@ -27,9 +28,16 @@ WAITING = waiting()
 
 def usual(path):
     """A dotted name without the synonyms of modules: what waits is listed once."""
-    for old, new in (('mxnet.nd.', 'mxnet.ndarray.'), ('mxnet.sym.', 'mxnet.ndarray.'), ('mxnet.symbol.', 'mxnet.ndarray.'), ('mxnet.contrib.ndarray', 'mxnet.ndarray.contrib'),
-                     ('mxnet.contrib.symbol', 'mxnet.ndarray.contrib'), *((f'mxnet.ndarray.gen_{kind}', f'mxnet.ndarray.{kind}') for kind in ('op', 'contrib', 'image', 'linalg', '_internal')), ('mxnet.ndarray.op.', 'mxnet.ndarray.'),
-                     ('mxnet.np.', 'mxnet.numpy.'), ('mxnet.npx.', 'mxnet.numpy_extension.'), ('mxnet.io.io.', 'mxnet.io.'), ('vision.datasets.', 'vision.'), ('nn.basic_layers.', 'nn.')):
+    for old, new in (('mxnet.nd.', 'mxnet.ndarray.'), ('mxnet.sym.', 'mxnet.ndarray.'),
+                     ('mxnet.symbol.', 'mxnet.ndarray.'),
+                     ('mxnet.contrib.ndarray', 'mxnet.ndarray.contrib'),
+                     ('mxnet.contrib.symbol', 'mxnet.ndarray.contrib'),
+                     *((f'mxnet.ndarray.gen_{kind}', f'mxnet.ndarray.{kind}')
+                       for kind in ('op', 'contrib', 'image', 'linalg', '_internal')),
+                     ('mxnet.ndarray.op.', 'mxnet.ndarray.'),
+                     ('mxnet.np.', 'mxnet.numpy.'), ('mxnet.npx.', 'mxnet.numpy_extension.'),
+                     ('mxnet.io.io.', 'mxnet.io.'), ('vision.datasets.', 'vision.'),
+                     ('nn.basic_layers.', 'nn.')):
         path = (path + '.').replace(old, new, 1)[:-1] if (path + '.').startswith(old) or old.startswith(('vision', 'nn')) else path
     return path
 
@@ -88,20 +96,26 @@ def test_star_names_work():
 
 def test_import_stays_small():
     """The table is read, nothing else: none of the modules that it names are imported."""
-    code = 'import sys, mxnet; print([m for m in ("mxnet.gluon", "mxnet.symbol", "mxnet.io", "difflib", "mxnet.test_utils") if m in sys.modules])'
-    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True).stdout
+    code = ('import sys, mxnet; print([m for m in ("mxnet.gluon", "mxnet.symbol", "mxnet.io", '
+            '"difflib", "mxnet.test_utils") if m in sys.modules])')
+    out = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
+                         check=True).stdout
     assert out.strip() == '[]'
 
 
 @pytest.mark.parametrize('code, words', [
-    ('mx.npp', 'np'), ('mx.nd.Convolutoin', 'Convolution'), ('mx.metric.Acuracy', "nearest name is 'Accuracy'"), ('mx.sym.FullyConnectd', 'FullyConnected')])
+    ('mx.npp', 'np'), ('mx.nd.Convolutoin', 'Convolution'),
+    ('mx.metric.Acuracy', "nearest name is 'Accuracy'"),
+    ('mx.sym.FullyConnectd', 'FullyConnected')])
 def test_misspelt_names_get_the_nearest(code, words):
     with pytest.raises(AttributeError, match=words):
         eval(code)
 
 
 @pytest.mark.parametrize('code, use', [
-    ('mx.image', 'OpenCV'), ('mx.np', 'NumPy'), ('mx.nd.linalg.syevd', 'numpy.linalg'), ('mx.io.ImageRecordIter', 'DataLoader'), ('mx.nd.contrib.foreach', 'loop'), ('mx.nd.ROIPooling', ''),
+    ('mx.image', 'OpenCV'), ('mx.np', 'NumPy'), ('mx.nd.linalg.syevd', 'numpy.linalg'),
+    ('mx.io.ImageRecordIter', 'DataLoader'), ('mx.nd.contrib.foreach', 'loop'),
+    ('mx.nd.ROIPooling', ''),
     ('mx.gluon.data.vision.transforms.Resize', 'transform'), ('mx.sym.Correlation', ''), ('mx.operator', 'autograd.Function')])
 def test_what_is_not_here_yet_is_named(code, use):
     if reaches(code.replace('mx.', 'mxnet.', 1)):
@@ -125,7 +139,8 @@ def test_the_table_is_sound():
         space = importlib.import_module(module)
         for name in _names._origins(module):
             assert hasattr(space, name), (module, name)
-    there = [f'{module}.{name}' for module, names in _names._waiting.items() for name in names.split() if reaches(module) and reaches(f'{module}.{name}')]
+    there = [f'{module}.{name}' for module, names in _names._waiting.items()
+             for name in names.split() if reaches(module) and reaches(f'{module}.{name}')]
     assert not there
 
 
@@ -165,13 +180,17 @@ def test_current_scopes_can_be_assigned():
 
 def test_contrib_functions():
     x = mx.nd.array([1, np.nan, np.inf, -np.inf], dtype='float16')
-    for function, expected in ((mx.nd.contrib.isnan, [0, 1, 0, 0]), (mx.nd.contrib.isinf, [0, 0, 1, 1]), (mx.contrib.nd.isfinite, [1, 0, 0, 0])):
+    for function, expected in ((mx.nd.contrib.isnan, [0, 1, 0, 0]),
+                               (mx.nd.contrib.isinf, [0, 0, 1, 1]),
+                               (mx.contrib.nd.isfinite, [1, 0, 0, 0])):
         assert function(x).asnumpy().tolist() == expected and function(x).dtype == np.float16
-    assert mx.nd.contrib.isfinite(mx.nd.array([3], dtype='int32')).asscalar() == 1 and mx.nd.contrib.isinf(mx.nd.array([3], dtype='int32')).asscalar() == 0
+    assert (mx.nd.contrib.isfinite(mx.nd.array([3], dtype='int32')).asscalar() == 1
+            and mx.nd.contrib.isinf(mx.nd.array([3], dtype='int32')).asscalar() == 0)
 
 
 def test_rand_zipfian():
-    """Formula and dtypes of 1.9.1; the expected counts of its classes 3 and 0, 1, 2, 4 are recorded."""
+    """Formula and dtypes of 1.9.1; the expected counts of its classes 3 and 0, 1, 2, 4 are
+    recorded."""
     sampled, true_count, sampled_count = mx.nd.contrib.rand_zipfian(mx.nd.array([3]), 4, 5)
     assert (sampled.dtype, true_count.dtype, sampled_count.dtype) == (np.int64, np.float64, np.float64)
     np.testing.assert_allclose(true_count.asnumpy(), [.49815515], 1e-7)
@@ -187,8 +206,11 @@ def test_rand_zipfian():
 
 
 @pytest.mark.parametrize('key, shape, expected', [
-    (1, (2, 3), ((1, slice(None)), -1)), ((Ellipsis, 1), (2, 3, 4), ((slice(None), slice(None), 1), -1)), ((None, 1), (2, 3), ((None, 1, slice(None)), -1)),
-    ((1, Ellipsis), (2, 3, 4), ((1, slice(None), slice(None)), -1)), (Ellipsis, (2,), ((slice(None),), -1)), (True, (2, 3), ((slice(None), slice(None)), 1)),
+    (1, (2, 3), ((1, slice(None)), -1)), ((Ellipsis, 1), (2, 3, 4),
+                                          ((slice(None), slice(None), 1), -1)),
+    ((None, 1), (2, 3), ((None, 1, slice(None)), -1)),
+    ((1, Ellipsis), (2, 3, 4), ((1, slice(None), slice(None)), -1)),
+    (Ellipsis, (2,), ((slice(None),), -1)), (True, (2, 3), ((slice(None), slice(None)), 1)),
     ((), (2, 3), ((slice(None), slice(None)), -1)), ((1, 2, 3), (2, 3), ((1, 2, 3), -1))])
 def test_index_forms(key, shape, expected):
     assert mx.nd.ndarray.indexing_key_expand_implicit_axes(key, shape) == expected
@@ -205,7 +227,8 @@ def test_index_kinds():
 
 def test_registry_of_optimizers_is_live():
     registry = mx.optimizer.Optimizer.opt_registry
-    assert registry is mx.optimizer.Optimizer.opt_registry and registry['sgd'] is mx.optimizer.SGD and mx.optimizer.SGD().opt_registry is registry
+    assert (registry is mx.optimizer.Optimizer.opt_registry and registry['sgd'] is mx.optimizer.SGD
+            and mx.optimizer.SGD().opt_registry is registry)
     registry['mine'] = mx.optimizer.SGD
     try:
         assert type(mx.optimizer.create('mine')) is mx.optimizer.SGD
@@ -225,7 +248,8 @@ def test_amp_says_whether_it_is_on():
 
 def test_features_of_1_9_1():
     features = mx.runtime.Features()
-    names = '''CUDA CUDNN NCCL CUDA_RTC TENSORRT CPU_SSE CPU_SSE2 CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2 CPU_SSE4A CPU_AVX CPU_AVX2 OPENMP SSE F16C JEMALLOC BLAS_OPEN BLAS_ATLAS
+    names = '''CUDA CUDNN NCCL CUDA_RTC TENSORRT CPU_SSE CPU_SSE2 CPU_SSE3 CPU_SSE4_1 CPU_SSE4_2 CPU_SSE4A CPU_AVX CPU_AVX2
+    OPENMP SSE F16C JEMALLOC BLAS_OPEN BLAS_ATLAS
     BLAS_MKL BLAS_APPLE LAPACK MKLDNN OPENCV CAFFE PROFILER DIST_KVSTORE CXX14 INT64_TENSOR_SIZE SIGNAL_HANDLER DEBUG TVM_OP'''.split()
     assert list(features)[:len(names)] == names and not features.is_enabled('tvm_op') and features.is_enabled('openmp')
     assert repr(features).startswith('[') and {repr(f)[0] for f in mx.runtime.feature_list()} <= {'✔', '✖'}

@@ -1,4 +1,5 @@
-"""Sizes of 0 in symbolic zeros, ones and full are inferred from their use, as 1.x recurrent cells need; eager arrays may have size 0."""
+"""Sizes of 0 in symbolic zeros, ones and full are inferred from their use, as 1.x recurrent cells
+need; eager arrays may have size 0."""
 import mxnet as mx
 import pytest
 

@@ -1,6 +1,5 @@
 """One harness over all registered operators. The cases are data: see op_cases/__init__.py."""
 import importlib
-import inspect
 import pathlib
 import pkgutil
 import re
@@ -183,7 +182,8 @@ def test_refused_dtypes(case):
 
 def _check_message(case, error, what):
     names = {case["op"], _opgen.op_info(case["op"]).name}
-    assert re.match(r"\[(" + "|".join(map(re.escape, names)) + r")\]", str(error.value)), f"{what}: message {str(error.value)!r} does not start with [{case['op']}]"
+    assert re.match(r"\[(" + "|".join(map(re.escape, names)) + r")\]",
+                    str(error.value)), f"{what}: message {str(error.value)!r} does not start with [{case['op']}]"
 
 
 @all_cases(lambda c: c.get("empty", True) is not False and "ref" in c)
@@ -351,7 +351,8 @@ def test_cases_name_operators():
     unknown = sorted({c["op"] for c in CASES} - known)
     assert not unknown, f"cases of operators that do not exist: {' '.join(unknown)}"
     for case in CASES:
-        strange = set(case) - {"op", "module", "inputs", "attrs", "ref", "dtypes", "refuses", "input_dtypes", "out_dtype", "grad", "grad2", "tol",
+        strange = set(case) - {"op", "module", "inputs", "attrs", "ref", "dtypes", "refuses",
+                               "input_dtypes", "out_dtype", "grad", "grad2", "tol",
                                "grad_tol", "empty", "bad", "check", "train"}
         assert not strange, f"{case['op']}: unknown keys {sorted(strange)}"
         assert "ref" in case or "check" in case, f"{case['op']}: neither ref nor check"

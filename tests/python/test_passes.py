@@ -1,4 +1,5 @@
-"""The plan compiler's passes: each gives what the graph without it gives, is seen in the plan, and leaves parameters alone."""
+"""The plan compiler's passes: each gives what the graph without it gives, is seen in the plan, and
+leaves parameters alone."""
 import contextlib
 import re
 
@@ -48,7 +49,8 @@ def operators(e):
 
 
 def compare(net, shapes, passes, tolerance=1e-5, train=False, dtype="float32", fewer=True, **kwargs):
-    """(with the passes, without them) after checking that the results agree. tolerance 0: to the bit."""
+    """(with the passes, without them) after checking that the results agree. tolerance 0: to the
+    bit."""
     seed = 5   # of what is random: the same for both
     with off("fuse_pointwise", *passes):
         plain = bind(net, shapes, train, dtype, **kwargs)
@@ -107,7 +109,8 @@ def test_activation_joins_the_layer(layer, name):
 def expansion(filters=32, act=True, no_bias=False, kernel=(3, 3), pad=(1, 1), stride=(1, 1), groups=None, **more):
     s = mx.sym.Convolution(X, num_filter=filters, kernel=(1, 1), no_bias=no_bias, name="e")
     s = mx.sym.clip(s, 0, 6) if act else s
-    s = mx.sym.Convolution(s, num_filter=filters, num_group=groups or filters, kernel=kernel, pad=pad, stride=stride, no_bias=not no_bias, name="d", **more)
+    s = mx.sym.Convolution(s, num_filter=filters, num_group=groups or filters, kernel=kernel,
+                           pad=pad, stride=stride, no_bias=not no_bias, name="d", **more)
     return mx.sym.relu(s) if act else s
 
 
@@ -138,7 +141,9 @@ def test_expansion_joins_the_depthwise_convolution(act, stride):
             np.testing.assert_allclose(run(planes)[0], run(plain)[0], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("change", [dict(filters=24), dict(kernel=(3, 1), pad=(1, 0)), dict(kernel=(5, 5), pad=(2, 2)), dict(stride=(1, 2)), dict(dilate=(2, 2)), dict(groups=2),
+@pytest.mark.parametrize("change", [dict(filters=24), dict(kernel=(3, 1), pad=(1, 0)),
+                                    dict(kernel=(5, 5), pad=(2, 2)), dict(stride=(1, 2)),
+                                    dict(dilate=(2, 2)), dict(groups=2),
                                     dict(pad=(2, 2))])
 def test_other_pairs_of_convolutions_stay(change):
     assert "_fused_expand_depthwise" not in operators(bind(expansion(**change), {"x": (1, 4, 9, 9)}))
@@ -327,7 +332,8 @@ def test_nodes_that_nobody_reads_are_not_in_the_plan():
 def test_backends_of_graphs():
     net = mx.sym.relu(mx.sym.FullyConnected(X, num_hidden=3, name="f"))
     e = bind(net, {"x": (2, 4)})
-    for made in [net.get_backend_symbol("MKLDNN"), net.optimize_for("ONEDNN", dict(e.arg_dict)), net.optimize_for("MKLDNN_QUANTIZE", shape_dict={"x": (2, 4)})]:
+    for made in [net.get_backend_symbol("MKLDNN"), net.optimize_for("ONEDNN", dict(e.arg_dict)),
+                 net.optimize_for("MKLDNN_QUANTIZE", shape_dict={"x": (2, 4)})]:
         assert made.list_arguments() == net.list_arguments() and made.list_outputs() == net.list_outputs()
         np.testing.assert_array_equal(made.bind(mx.cpu(), dict(e.arg_dict)).forward()[0].asnumpy(), e.forward()[0].asnumpy())
     for call in (net.get_backend_symbol, net.optimize_for):

@@ -1,4 +1,5 @@
-"""Pickles exchanged with MXNet 1.9.1: optimizer states, arrays, symbols, parameters, metrics, ... (data written by pickled_objects.py)."""
+"""Pickles exchanged with MXNet 1.9.1: optimizer states, arrays, symbols, parameters, metrics, ...
+(data written by pickled_objects.py)."""
 import copy
 import json
 import os
@@ -35,13 +36,15 @@ def globals_and_keys(data):
 def lacking(old, new):
     """What 1.9.1 would miss in our pickle `new` of an object that it pickled as `old`."""
     (old_names, old_strings), (new_names, new_strings) = globals_and_keys(old), globals_and_keys(new)
-    made_by_enter = {'_old_scope', '_old_manager', '_old_ctx', 'device_id', 'device_typeid', 'f8', 'i8', 'b', 'latin1'}     # a context is pickled by its constructor; NumPy's own
+    made_by_enter = {'_old_scope', '_old_manager', '_old_ctx', 'device_id', 'device_typeid', 'f8',
+                     'i8', 'b', 'latin1'}     # a context is pickled by its constructor; NumPy's own
     keys = {s for s in old_strings if s.isidentifier() and not s.startswith('Constant_')} - made_by_enter
     return sorted(new_names - old_names - {'mxnet.initializer.Constant', 'mxnet.base._Null'}) + sorted(keys - set(new_strings))
 
 
 def test_what_we_write_1_9_1_reads():
-    """Ours names only classes that 1.9.1 has, and every key of the states that 1.9.1 writes (run once by hand: `pickled_objects.py read` under 1.9.1)."""
+    """Ours names only classes that 1.9.1 has, and every key of the states that 1.9.1 writes (run
+    once by hand: `pickled_objects.py read` under 1.9.1)."""
     ours = json.loads(json.dumps(described.record(mx), default=lambda number: number.item()))
     wrong = {}
     for kind in ('objects', 'metrics'):
@@ -55,7 +58,9 @@ def test_what_we_write_1_9_1_reads():
 
 @pytest.mark.parametrize('protocol', range(pickle.HIGHEST_PROTOCOL + 1))
 def test_arrays_and_symbols_at_every_protocol(protocol):
-    for value in (mx.nd.array([[1, 2], [3, 4]], dtype='float16'), mx.nd.array([1], dtype='bfloat16'), mx.sym.Variable('x') * 2, mx.sym.Group([mx.sym.Variable('a'), mx.sym.Variable('b')])):
+    for value in (mx.nd.array([[1, 2], [3, 4]], dtype='float16'),
+                  mx.nd.array([1], dtype='bfloat16'), mx.sym.Variable('x') * 2,
+                  mx.sym.Group([mx.sym.Variable('a'), mx.sym.Variable('b')])):
         again = pickle.loads(pickle.dumps(value, protocol))
         assert type(again) is type(value)
         if isinstance(value, mx.nd.NDArray):
@@ -107,7 +112,8 @@ def make_module(states=None):
 
 
 def test_state_files_of_1_9_1_through_every_door(tmp_path):
-    """Trainer.load_states, Module.load_optimizer_states and kv.load_optimizer_states of files that hold what 1.9.1 wrote."""
+    """Trainer.load_states, Module.load_optimizer_states and kv.load_optimizer_states of files that
+    hold what 1.9.1 wrote."""
     entry = RECORDED['optimizers']['adam']
     for part in ('states', 'both'):
         path = str(tmp_path / part)
@@ -128,7 +134,8 @@ def test_state_files_of_1_9_1_through_every_door(tmp_path):
     assert trainer.optimizer.wd == .01 and trainer.optimizer.num_update == 3
     for number in (3, 4, 5):
         for i, p in enumerate(params):
-            described.step(mx, lambda _, g, w, index=i: trainer._updaters[0](index, g, w), [p.data()], number) if i == 0 else trainer._updaters[0](
+            described.step(mx, lambda _, g, w, index=i: trainer._updaters[0](index, g, w),
+                           [p.data()], number) if i == 0 else trainer._updaters[0](
                 1, mx.nd.array(np.cos(np.arange(4) * 2 + number).reshape(4, 1)), p.data())
     for p, w in zip(params, entry['after']):
         np.testing.assert_allclose(p.data().asnumpy(), np.array(w), 2e-5)

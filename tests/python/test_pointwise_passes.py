@@ -26,7 +26,8 @@ def broadcasting(x):
     return mx.sym.relu(mx.sym.broadcast_mul(mx.sym.broadcast_add(mx.sym.broadcast_sub(x, row), column), one) ** 2 - 3)
 
 
-POINTWISE = {"chain": (chain, {}), "diamond": (diamond, {}), "broadcasting": (broadcasting, {"row": (1, 1, 37), "column": (1, 50, 1), "one": (1,)})}
+POINTWISE = {"chain": (chain, {}), "diamond": (diamond, {}),
+             "broadcasting": (broadcasting, {"row": (1, 1, 37), "column": (1, 50, 1), "one": (1,)})}
 
 
 @pytest.mark.parametrize("train", [False, True])
@@ -58,7 +59,8 @@ def double(x):
 def repeated(x):
     y = mx.sym.Variable("y")
     narrow = mx.sym.broadcast_axis(mx.sym.Variable("column"), axis=(0, 2), size=(3, 37))
-    return mx.sym.tanh(mx.sym.broadcast_to(mx.sym.Variable("row"), shape=(3, 50, 37)) * 2 + narrow) - mx.sym.broadcast_like(mx.sym.Variable("one"), y) * x
+    return mx.sym.tanh(mx.sym.broadcast_to(mx.sym.Variable("row"), shape=(3, 50, 37)) * 2
+                       + narrow) - mx.sym.broadcast_like(mx.sym.Variable("one"), y) * x
 
 
 def without_shape(x):
@@ -73,12 +75,22 @@ def sums(x):
 
 SMALL = {"row": (1, 1, 37), "column": (1, 50, 1), "one": (1, 1, 1)}
 # what, dtypes that differ from float32, operators left in inference
-TAKEN_IN = {"mixed": (mixed, {}, 1), "double": (double, {}, 1), "double of halves": (double, {"x": "float16", "y": "bfloat16"}, 1), "double of integers": (double, {"x": "int32", "y": "int64"}, 1),
-            "repeated": (repeated, {}, 1), "repeated halves": (repeated, dict.fromkeys(["x", "y", "row", "column", "one"], "float16"), 1), "without_shape": (without_shape, {}, 1),
-            "sums": (sums, {}, 1), "sums of halves": (sums, {"x": "bfloat16", "y": "bfloat16"}, 1), "sums of doubles": (sums, {"x": "float64", "y": "float64"}, 1),
-            "wide integers": (lambda x: cast(x, "float32") * 2 + 1, {"x": "int64"}, 1), "small integers": (lambda x: cast(x, "float16") * 2 + 1, {"x": "uint8"}, 1),
-            "rounded twice": (lambda x: cast(x, "float16") * 2 + 1, {"x": "float64"}, 2), "rounded twice, integers": (lambda x: cast(x, "bfloat16") * 2 + 1, {"x": "int32"}, 2),
-            "through int64": (lambda x: cast(x, "float32") * 2 + 1, {"x": "uint64"}, 2), "in between": (lambda x: cast(cast(mx.sym.exp(x), "float64") * 2, "float32") + 1, {}, 3)}
+TAKEN_IN = {"mixed": (mixed, {}, 1), "double": (double, {}, 1),
+            "double of halves": (double, {"x": "float16", "y": "bfloat16"}, 1),
+            "double of integers": (double, {"x": "int32", "y": "int64"}, 1),
+            "repeated": (repeated, {}, 1),
+            "repeated halves": (repeated, dict.fromkeys(["x", "y", "row", "column", "one"],
+                                                        "float16"), 1),
+            "without_shape": (without_shape, {}, 1),
+            "sums": (sums, {}, 1), "sums of halves": (sums, {"x": "bfloat16", "y": "bfloat16"}, 1),
+            "sums of doubles": (sums, {"x": "float64", "y": "float64"}, 1),
+            "wide integers": (lambda x: cast(x, "float32") * 2 + 1, {"x": "int64"}, 1),
+            "small integers": (lambda x: cast(x, "float16") * 2 + 1, {"x": "uint8"}, 1),
+            "rounded twice": (lambda x: cast(x, "float16") * 2 + 1, {"x": "float64"}, 2),
+            "rounded twice, integers": (lambda x: cast(x, "bfloat16") * 2 + 1, {"x": "int32"}, 2),
+            "through int64": (lambda x: cast(x, "float32") * 2 + 1, {"x": "uint64"}, 2),
+            "in between": (lambda x: cast(cast(mx.sym.exp(x), "float64") * 2, "float32") + 1, {},
+                           3)}
 
 
 def filled(net, dtypes, req):
@@ -87,8 +99,11 @@ def filled(net, dtypes, req):
     types = {n: dtypes.get(n, "float32") for n in shapes}
     e = net.simple_bind(mx.cpu(), grad_req={n: req if "float" in types[n] else "null" for n in shapes}, type_dict=types, **shapes)
     for i, name in enumerate(sorted(shapes)):
-        values = np.random.RandomState(i).uniform(-1, 1, shapes[name]) * (1 if "float" in types[name] else 200 if types[name] == "uint8" else 2.0 ** 31 - 1)
-        e.arg_dict[name][:] = mx.nd.array(abs(values) if types[name][0] == "u" else values, dtype="float64").astype(types[name])
+        values = (np.random.RandomState(i).uniform(-1, 1, shapes[name])
+                  * (1 if "float" in types[name] else 200 if types[name] == "uint8"
+                     else 2.0 ** 31 - 1))
+        e.arg_dict[name][:] = mx.nd.array(abs(values) if types[name][0] == "u" else values,
+                                          dtype="float64").astype(types[name])
         if e.grad_dict[name] is not None:
             e.grad_dict[name][:] = i + 0.3
     return e
@@ -113,14 +128,17 @@ def test_casts_repetitions_and_sums_join_chains(name, req):
         assert counts[0] == left
 
 
-MEANS = {"all": {}, "kept": {"axis": (0, 2), "keepdims": True}, "dropped": {"axis": 1}, "dropped at both ends": {"axis": (0, 2)}, "excluded": {"axis": 0, "exclude": True}, "one": {"axis": (0, 1, 2)}}
+MEANS = {"all": {}, "kept": {"axis": (0, 2), "keepdims": True}, "dropped": {"axis": 1},
+         "dropped at both ends": {"axis": (0, 2)}, "excluded": {"axis": 0, "exclude": True},
+         "one": {"axis": (0, 1, 2)}}
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("axes", MEANS)
 def test_gradients_of_means_and_sums_join_chains(axes, reduction, dtype):
-    """Backwards the reduced gradient is read repeated, whether the reduction kept its dimensions or not."""
+    """Backwards the reduced gradient is read repeated, whether the reduction kept its dimensions or
+    not."""
     y = getattr(mx.sym, reduction)(mx.sym.square(mx.sym.tanh(X * 3) - 1), **MEANS[axes])
     net = mx.sym.exp(y) if axes == "one" else y
     results, names = [], []
@@ -162,7 +180,8 @@ def test_means_of_losses_join_chains():
 
 
 def test_members_that_wait_for_each_other_alone_do_not_wait():
-    """Backwards all of gelu written out is one operator, although its sum needs what its other members compute."""
+    """Backwards all of gelu written out is one operator, although its sum needs what its other
+    members compute."""
     y = mx.sym.FullyConnected(X, num_hidden=64, flatten=False, name="fc")
     y = 0.5 * y * (1 + mx.sym.tanh(0.79788 * (y + 0.044715 * y * y * y)))
     fused, plain = compare(mx.sym.softmax(y), {"x": (128, 32)}, ["fuse_pointwise"], tolerance=1e-5, train=True)
@@ -172,8 +191,10 @@ def test_members_that_wait_for_each_other_alone_do_not_wait():
 
 
 def test_gradients_of_many_uses_do_not_hold_every_term():
-    """A value whose gradients come one after the other: they are added where they come, not kept for one large sum."""
-    terms = [mx.sym.FullyConnected(mx.sym.sin(X * (i + 1)) * mx.sym.cos(X), num_hidden=64, flatten=False, name="fc%d" % i) for i in range(6)]
+    """A value whose gradients come one after the other: they are added where they come, not kept
+    for one large sum."""
+    terms = ([mx.sym.FullyConnected(mx.sym.sin(X * (i + 1)) * mx.sym.cos(X), num_hidden=64,
+                                    flatten=False, name="fc%d" % i) for i in range(6)])
     net = terms[0]
     for i, term in enumerate(terms[1:]):
         net = mx.sym.FullyConnected(net, num_hidden=64, flatten=False, name="d%d" % i) + term
@@ -253,7 +274,8 @@ def test_pointwise_block_in_training():
 def scaled(x):
     """Others want the shape of what the chain computes, not its values."""
     y = x * 2
-    return mx.sym.broadcast_add(mx.sym.tanh(y) - mx.sym.ones_like(y), mx.sym.Variable("row")) / mx.sym.reshape_like(mx.sym.Variable("flat"), y)
+    return mx.sym.broadcast_add(mx.sym.tanh(y) - mx.sym.ones_like(y),
+                                mx.sym.Variable("row")) / mx.sym.reshape_like(mx.sym.Variable("flat"), y)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
@@ -285,14 +307,19 @@ def test_the_plan_says_what_is_nowhere():
 def test_values_wanted_for_their_shape_alone_are_not_computed():
     a = mx.sym.exp(mx.sym.FullyConnected(X, num_hidden=6, name="fc"))
     row = mx.sym.Variable("row")
-    for net, left in ((mx.sym.broadcast_like(mx.sym.sin(row), a), ["sin", "broadcast_like"]), (mx.sym.cos(mx.sym.reshape_like(row, mx.sym.sum(a, axis=0))), ["reshape_like", "cos"]),
-                      (mx.sym.shape_array(a), ["shape_array"]), (mx.sym.cos(row) + mx.sym.slice_like(row, a, axes=(1,)), ["slice_like", "cos", "elemwise_add"])):
+    for net, left in ((mx.sym.broadcast_like(mx.sym.sin(row), a), ["sin", "broadcast_like"]),
+                      (mx.sym.cos(mx.sym.reshape_like(row, mx.sym.sum(a, axis=0))),
+                       ["reshape_like", "cos"]),
+                      (mx.sym.shape_array(a), ["shape_array"]),
+                      (mx.sym.cos(row) + mx.sym.slice_like(row, a, axes=(1,)),
+                       ["slice_like", "cos", "elemwise_add"])):
         shapes = {"x": (4, 5), "row": (1, 6)}
         shapes = {n: shapes[n] for n in shapes if n in net.list_arguments()}
         with off("fuse_pointwise", "remove_identities"):
             assert sorted(operators(bind(net, shapes))) == sorted(left)
         fused, plain = compare(net, shapes, ["detach_shapes"], tolerance=0, fewer=False)
-        assert "FullyConnected" not in operators(fused) and "FullyConnected" not in operators(plain)   # nobody reads it: the order leaves it out, too
+        # nobody reads it: the order leaves it out, too
+        assert "FullyConnected" not in operators(fused) and "FullyConnected" not in operators(plain)
         assert len(operators(fused)) <= len(left)
 
 
@@ -328,7 +355,9 @@ def test_operands_that_a_derivative_does_not_mention_are_not_kept():
     def arena(scale):
         y = X
         for i in range(6):
-            y = mx.sym.FullyConnected(scale(mx.sym.FullyConnected(y, num_hidden=64, no_bias=True, name="a%d" % i)), num_hidden=64, no_bias=True, name="b%d" % i)
+            y = (mx.sym.FullyConnected(scale(mx.sym.FullyConnected(y, num_hidden=64, no_bias=True,
+                                                                   name="a%d" % i)), num_hidden=64,
+                                       no_bias=True, name="b%d" % i))
         return bind(y, {"x": (512, 64)}, train=True).plan_stats()["arena_bytes"]
     assert arena(lambda y: y / 7) == arena(lambda y: y * 7) < arena(mx.sym.square)
     with mx.autograd.record():

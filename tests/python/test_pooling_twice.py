@@ -30,7 +30,8 @@ def to_last(a):
 
 
 def first_maxima(x, out_shape, kernel=None, stride=None, pad=None, pooling_convention="valid", global_pool=False):
-    """For every result, the flat place in x of the first maximum of its window; -1 where the window is empty."""
+    """For every result, the flat place in x of the first maximum of its window; -1 where the window
+    is empty."""
     n = x.ndim - 2
     kernel, stride, pad = (x.shape[2:], (1,) * n, (0,) * n) if global_pool else (kernel, stride or (1,) * n, pad or (0,) * n)
     if pooling_convention == "same":
@@ -45,7 +46,8 @@ def first_maxima(x, out_shape, kernel=None, stride=None, pad=None, pooling_conve
 
 
 def gradients(x, og, u, attrs, hybridize=False):
-    """First gradient of sum(og * pooled x), and that of sum(u * first gradient) with respect to og and to x."""
+    """First gradient of sum(og * pooled x), and that of sum(u * first gradient) with respect to og
+    and to x."""
     x, og, u = (nd.array(a, dtype=a.dtype) for a in (x, og, u))
     x.attach_grad()
     og.attach_grad()
@@ -88,7 +90,8 @@ def test_maxima_are_selected_again(name, last, dtype, hybridize):
 
 
 def test_third_gradient_scatters_again():
-    x, og, u, v = (nd.array(a) for a in (tied((1, 2, 4, 4)), np.arange(18.).reshape(1, 2, 3, 3), np.arange(32.).reshape(1, 2, 4, 4), tied((1, 2, 3, 3), 2)))
+    x, og, u, v = (nd.array(a) for a in (tied((1, 2, 4, 4)), np.arange(18.).reshape(1, 2, 3, 3),
+                                         np.arange(32.).reshape(1, 2, 4, 4), tied((1, 2, 3, 3), 2)))
     for a in (x, og, u):
         a.attach_grad()
     with autograd.record():
@@ -122,18 +125,21 @@ def through(f, x, direction, create_graph):
 
 
 class Squared(gluon.HybridBlock):
-    """Pooling of squares and of what a convolution gives: layers before and behind, as in a network with a gradient penalty."""
+    """Pooling of squares and of what a convolution gives: layers before and behind, as in a network
+    with a gradient penalty."""
     def __init__(self, attrs):
         super().__init__()
         self.attrs = attrs
-        self.weight = self.params.get("weight", shape=(4, 3, 3, 3), dtype="float64", init=mx.init.Constant(np.random.default_rng(4).standard_normal((4, 3, 3, 3))))
+        self.weight = self.params.get("weight", shape=(4, 3, 3, 3), dtype="float64",
+                                      init=mx.init.Constant(np.random.default_rng(4).standard_normal((4, 3, 3, 3))))
 
     def hybrid_forward(self, F, x, weight):
         x = F.Convolution(x * x, weight, kernel=(3, 3), num_filter=4, pad=(1, 1), no_bias=True)
         return F.Pooling(x, **self.attrs)
 
 
-KINDS = {"max": {}, "lp1": {"pool_type": "lp", "p_value": 1}, "lp2": {"pool_type": "lp", "p_value": 2}, "lp3": {"pool_type": "lp", "p_value": 3},
+KINDS = {"max": {}, "lp1": {"pool_type": "lp", "p_value": 1},
+         "lp2": {"pool_type": "lp", "p_value": 2}, "lp3": {"pool_type": "lp", "p_value": 3},
          "lp4": {"pool_type": "lp", "p_value": 4}}
 
 

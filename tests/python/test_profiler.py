@@ -1,4 +1,5 @@
-"""The profiler: what is recorded under which option, the trace file against its format, totals, memory by name, the program's own events."""
+"""The profiler: what is recorded under which option, the trace file against its format, totals,
+memory by name, the program's own events."""
 import collections
 import contextlib
 import json
@@ -157,7 +158,8 @@ def test_nodes_of_plans(path):
     bulks = [e for e in events if e["cat"] == "bulk"]
     assert {"forward", "backward"} <= {e["name"] for e in bulks}
     for node in nodes.values():   # each lies in a bulk of its thread
-        assert any(b["tid"] == node["tid"] and b["ts"] <= node["ts"] and node["ts"] + node["dur"] <= b["ts"] + b["dur"] + 0.01 for b in bulks), node
+        assert any(b["tid"] == node["tid"] and b["ts"] <= node["ts"]
+                   and node["ts"] + node["dur"] <= b["ts"] + b["dur"] + 0.01 for b in bulks), node
 
 
 def test_hybridized_block(path):

@@ -1,10 +1,12 @@
 """Random arrays: distributions against scipy with fixed seeds, seeding, threads, arguments.
 
-Operators behind them: _random_uniform _random_normal _random_gamma _random_exponential _random_poisson _random_negative_binomial
-_random_generalized_negative_binomial _random_randint, the same with _like (_random_uniform_like _random_normal_like _random_gamma_like
-_random_exponential_like _random_poisson_like _random_negative_binomial_like _random_generalized_negative_binomial_like), with arrays as parameters
-(_sample_uniform _sample_normal _sample_gamma _sample_exponential _sample_poisson _sample_negative_binomial _sample_generalized_negative_binomial),
-_sample_multinomial and _shuffle.
+Operators behind them: _random_uniform _random_normal _random_gamma _random_exponential
+_random_poisson _random_negative_binomial _random_generalized_negative_binomial _random_randint, the
+same with _like (_random_uniform_like _random_normal_like _random_gamma_like
+_random_exponential_like _random_poisson_like _random_negative_binomial_like
+_random_generalized_negative_binomial_like), with arrays as parameters (_sample_uniform
+_sample_normal _sample_gamma _sample_exponential _sample_poisson _sample_negative_binomial
+_sample_generalized_negative_binomial), _sample_multinomial and _shuffle.
 """
 import os
 import subprocess
@@ -138,7 +140,9 @@ def test_multinomial():
     for row, probabilities in zip(x.asnumpy(), p.asnumpy()):
         counts = np.bincount(row, minlength=3)
         assert (counts[probabilities == 0] == 0).all()
-        assert stats.chisquare(counts[probabilities > 0], N * probabilities[probabilities > 0].astype("float64") / probabilities.sum()).pvalue > 1e-4
+        assert stats.chisquare(counts[probabilities > 0],
+                               N * probabilities[probabilities > 0].astype("float64")
+                               / probabilities.sum()).pvalue > 1e-4
     np.testing.assert_allclose(log.asnumpy(), np.log(np.take_along_axis(p.asnumpy(), x.asnumpy(), 1)), rtol=1e-5)
     assert R.multinomial(mx.nd.array([0.3, 0.7])).shape == (1,)
     assert R.multinomial(p).shape == (2,)
@@ -172,8 +176,12 @@ def test_shuffle():
 
 def test_seed_restarts_the_sequence():
     def draw():
-        return [f().asnumpy() for f in (lambda: R.uniform(shape=1000), lambda: R.normal(shape=7), lambda: R.gamma(2, 3, shape=5), lambda: R.randint(0, 100, shape=9),
-                                        lambda: R.shuffle(mx.nd.arange(20)), lambda: R.multinomial(mx.nd.ones((5, 4)) / 4), lambda: R.uniform(shape=1000))]
+        return [f().asnumpy() for f in (lambda: R.uniform(shape=1000), lambda: R.normal(shape=7),
+                                        lambda: R.gamma(2, 3, shape=5),
+                                        lambda: R.randint(0, 100, shape=9),
+                                        lambda: R.shuffle(mx.nd.arange(20)),
+                                        lambda: R.multinomial(mx.nd.ones((5, 4)) / 4),
+                                        lambda: R.uniform(shape=1000))]
     mx.random.seed(5)
     first = draw()
     again = draw()
@@ -217,10 +225,15 @@ def test_numbers_do_not_depend_on_threads_or_engine():
 
 
 def test_parallel_rand_copy_acts():
-    """Several generators take turns: another sequence, as reproducible as that of one, with equal first draws."""
+    """Several generators take turns: another sequence, as reproducible as that of one, with equal
+    first draws."""
     code = "import mxnet as mx; mx.random.seed(9); print([round(float(mx.nd.random.uniform().asscalar()), 6) for _ in range(6)])"
-    one, three, again = ([float(v) for v in subprocess.run([sys.executable, "-c", code], env=dict(os.environ, MXNET_CPU_PARALLEL_RAND_COPY=n), check=True,
-                                                           capture_output=True, text=True).stdout.strip()[1:-1].split(",")] for n in ("1", "3", "3"))
+    one, three, again = ([float(v) for v in subprocess.run([sys.executable, "-c", code],
+                                                           env=dict(os.environ,
+                                                                    MXNET_CPU_PARALLEL_RAND_COPY=n),
+                                                           check=True,
+                                                           capture_output=True,
+                                                           text=True).stdout.strip()[1:-1].split(",")] for n in ("1", "3", "3"))
     assert three == again and one[0] == three[0] and one[1:] != three[1:]
     assert three[3] == one[1]      # the first generator's second draw
     assert len(set(three)) == 6
@@ -275,9 +288,15 @@ def test_bounds_are_checked_at_the_call():
         R.randint(5, 5)   # nobody waits
 
 
-@pytest.mark.parametrize("call", ["uniform(1, 0, shape=2)", "uniform(float('nan'), 1, shape=2)", "normal(0, -1, shape=2)", "gamma(0, 1, shape=2)", "gamma(1, 0, shape=2)",
-                                  "exponential(-1, shape=2)", "poisson(-1, shape=2)", "negative_binomial(-1, 0.5, shape=2)", "negative_binomial(3, 1.5, shape=2)",
-                                  "negative_binomial(3, 0, shape=2)", "generalized_negative_binomial(-1, 0.5, shape=2)", "generalized_negative_binomial(1, -0.5, shape=2)",
+@pytest.mark.parametrize("call", ["uniform(1, 0, shape=2)", "uniform(float('nan'), 1, shape=2)",
+                                  "normal(0, -1, shape=2)", "gamma(0, 1, shape=2)",
+                                  "gamma(1, 0, shape=2)",
+                                  "exponential(-1, shape=2)", "poisson(-1, shape=2)",
+                                  "negative_binomial(-1, 0.5, shape=2)",
+                                  "negative_binomial(3, 1.5, shape=2)",
+                                  "negative_binomial(3, 0, shape=2)",
+                                  "generalized_negative_binomial(-1, 0.5, shape=2)",
+                                  "generalized_negative_binomial(1, -0.5, shape=2)",
                                   "normal_like(data=mx.nd.ones((2,)), scale=-1)"])
 def test_parameters_outside_of_the_domain(call):
     with pytest.raises(ValueError, match="; accepted: "):

@@ -68,7 +68,8 @@ def test_steps_states_and_errors():
     zoneout = mx.rnn.ZoneoutCell(cell, 0.1)
     assert [s.name for s in zoneout.begin_state()] == ['c_begin_state_0', 'c_begin_state_1']
     for message, wrong in (('ModifierCell', cell.begin_state), ('unfuse', lambda: mx.rnn.ZoneoutCell(mx.rnn.FusedRNNCell(3))),
-                           ('length=3', lambda: zoneout.unroll(3, [mx.sym.var('x')])), ('layout', lambda: zoneout.unroll(3, mx.sym.var('x'), layout='NXC'))):
+                           ('length=3', lambda: zoneout.unroll(3, [mx.sym.var('x')])),
+                           ('layout', lambda: zoneout.unroll(3, mx.sym.var('x'), layout='NXC'))):
         with pytest.raises(AssertionError, match=message):
             wrong()
     stack = mx.rnn.SequentialRNNCell(params=mx.rnn.RNNParams('p_'))
@@ -110,7 +111,8 @@ def test_bucket_iterator(layout):
     random.seed(0)
     np.random.seed(0)
     it = mx.rnn.BucketSentenceIter(sentences, 2, buckets=[2, 3, 5], layout=layout, invalid_label=-2)
-    assert it.default_bucket_key == 5 and it.provide_data[0].shape == ((2, 5) if layout == 'NT' else (5, 2)) and it.provide_data[0].layout == layout
+    assert (it.default_bucket_key == 5 and it.provide_data[0].shape
+            == ((2, 5) if layout == 'NT' else (5, 2)) and it.provide_data[0].layout == layout)
     for _ in range(2):
         seen, keys = [], []
         for batch in it:
@@ -128,7 +130,8 @@ def test_bucket_iterator(layout):
 
 
 def test_bucketing_module_and_checkpoints(tmp_path):
-    """A language model of repeated digits is learned, saved by gate and read again into cells of another kind."""
+    """A language model of repeated digits is learned, saved by gate and read again into cells of
+    another kind."""
     random.seed(1)
     np.random.seed(1)
     mx.random.seed(1)

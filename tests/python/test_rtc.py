@@ -1,4 +1,5 @@
-"""mx.rtc: signatures and arguments on every machine; kernels where there is a GPU; NVRTC in builds that have it."""
+"""mx.rtc: signatures and arguments on every machine; kernels where there is a GPU; NVRTC in builds
+that have it."""
 import ctypes
 
 import numpy as np
@@ -21,8 +22,10 @@ SUPPORTED = mx.runtime.Features().is_enabled("CUDA_RTC")
 
 def test_signatures():
     parsed = rtc._parse_signature("const float *x, __half* y,int n , const int64_t k, double *")
-    assert parsed == [(True, True, np.float32), (True, False, np.float16), (False, False, np.int32), (False, True, np.int64), (True, False, np.float64)]
-    for text, kind in (("float x, const", ValueError), ("float* x,", ValueError), ("unsigned int n", ValueError), ("const const float *x", ValueError),
+    assert parsed == [(True, True, np.float32), (True, False, np.float16), (False, False, np.int32),
+                      (False, True, np.int64), (True, False, np.float64)]
+    for text, kind in (("float x, const", ValueError), ("float* x,", ValueError),
+                       ("unsigned int n", ValueError), ("const const float *x", ValueError),
                        ("float **x", ValueError), ("", ValueError), ("int * const x", ValueError), ("float *x y", ValueError),
                        ("half *h", TypeError), ("long *x", TypeError), ("bool b", TypeError), ("size_t n", TypeError)):
         with pytest.raises(kind, match="rtc"):
@@ -54,7 +57,8 @@ class Recorder:
 
     def MXRtcCudaKernelCall(self, handle, dev_id, args, *rest):
         self.calls.append((dev_id.value, list(args), [r.value for r in rest]))
-        self.numbers = [ctypes.cast(args[1], ctypes.POINTER(ctypes.c_int32)).contents.value, ctypes.cast(args[2], ctypes.POINTER(ctypes.c_double)).contents.value]
+        self.numbers = [ctypes.cast(args[1], ctypes.POINTER(ctypes.c_int32)).contents.value,
+                        ctypes.cast(args[2], ctypes.POINTER(ctypes.c_double)).contents.value]
         return 0
 
     def MXRtcCudaKernelFree(self, handle):

@@ -1,4 +1,5 @@
-"""Whatever is saved: what stays the same file, what is replaced as a whole, and what damaged files answer."""
+"""Whatever is saved: what stays the same file, what is replaced as a whole, and what damaged files
+answer."""
 import os
 import pickle
 import stat

@@ -1,4 +1,5 @@
-"""Stores of several GPUs of one process. `./dev test --host-gpu` runs this with four that are made of the host."""
+"""Stores of several GPUs of one process. `./dev test --host-gpu` runs this with four that are made
+of the host."""
 import os
 import random
 import subprocess
@@ -80,7 +81,9 @@ def test_lists_of_keys_and_priorities(kind):
         same(g, FACTOR * b)
 
 
-@pytest.mark.parametrize("gpus", [GPUS[:1], GPUS[-1:], GPUS[:2], GPUS[-2:], GPUS[::-1], [GPUS[-1], GPUS[0], GPUS[-1]], [mx.cpu(), GPUS[-1]], [mx.cpu(), mx.cpu()]],
+@pytest.mark.parametrize("gpus", [GPUS[:1], GPUS[-1:], GPUS[:2], GPUS[-2:], GPUS[::-1],
+                                  [GPUS[-1], GPUS[0], GPUS[-1]], [mx.cpu(), GPUS[-1]],
+                                  [mx.cpu(), mx.cpu()]],
                          ids=lambda gpus: "-".join(f"{g.device_type[0]}{g.device_id}" for g in gpus))
 def test_any_set_of_devices(kind, gpus):
     base = np.arange(5, dtype="float32")
@@ -124,7 +127,8 @@ def test_values_are_read_before_results_are_written(kind):
 
 
 def test_updater_gets_arrays_of_one_gpu(kind):
-    """Also when the first value comes from the CPU, as Module's do; keys are spread over the GPUs."""
+    """Also when the first value comes from the CPU, as Module's do; keys are spread over the
+    GPUs."""
     kv = mx.kv.create(kind)
     places = []
 
@@ -217,7 +221,8 @@ def test_random_calls_against_numpy(kind):
 
 
 def test_keys_from_several_threads(kind):
-    """Operations of all GPUs that meet in any order, and memory that is made and freed meanwhile."""
+    """Operations of all GPUs that meet in any order, and memory that is made and freed
+    meanwhile."""
     kv = mx.kv.create(kind)
     kv.init(list(range(4)), [mx.nd.zeros((33,), ctx=GPUS[0])] * 4)
     wrong = []
@@ -247,7 +252,8 @@ def test_errors_change_nothing(kind):
     kv = mx.kv.create(kind)
     kv.init(0, mx.nd.ones((2,), ctx=GPUS[0]))
     for call in (lambda: kv.push(0, spread(np.ones(3, "float32"))), lambda: kv.pushpull(0, spread(np.ones(2, "float32")), out=blank((3,))),
-                 lambda: kv.pushpull(0, spread(np.ones(2, "float32")), out=None) or kv.pull(1, out=blank((2,))), lambda: kv.push(1, spread(np.ones(2, "float32")))):
+                 lambda: kv.pushpull(0, spread(np.ones(2, "float32")), out=None)
+                 or kv.pull(1, out=blank((2,))), lambda: kv.push(1, spread(np.ones(2, "float32")))):
         with pytest.raises(ValueError, match=r"\[kvstore\]"):
             call()
     outs = blank((2,))
@@ -300,7 +306,9 @@ print(values[-1].asnumpy())
 """
 
 
-@pytest.mark.parametrize("what, says", [("init", "NCCL: joining gpu(0), gpu(1)"), ("launch", "NCCL: launching a group failed"), ("async", "NCCL: what was under way failed")])
+@pytest.mark.parametrize("what, says", [("init", "NCCL: joining gpu(0), gpu(1)"),
+                                        ("launch", "NCCL: launching a group failed"),
+                                        ("async", "NCCL: what was under way failed")])
 def test_failures_of_the_library(what, says):
     if "host_gpu" not in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("failures are made by the stand-in")
@@ -316,6 +324,7 @@ def test_failures_of_the_library(what, says):
 def test_an_old_library_is_refused():
     if "host_gpu" not in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("the version is the stand-in's")
-    run = subprocess.run([sys.executable, "-c", "import mxnet as mx; mx.kv.create('nccl')"], env=dict(os.environ, HOST_GPU_NCCL_VERSION="2804"),
+    run = subprocess.run([sys.executable, "-c", "import mxnet as mx; mx.kv.create('nccl')"],
+                         env=dict(os.environ, HOST_GPU_NCCL_VERSION="2804"),
                          capture_output=True, text=True, timeout=300, check=False)
     assert "[kvstore] a store of type 'nccl' needs NVIDIA's NCCL: version 2.8.4 is older than 2.10.0; accepted: device" in run.stderr

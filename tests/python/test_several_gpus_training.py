@@ -1,4 +1,5 @@
-"""Training on several GPUs of one process. `./dev test --host-gpu` runs this with four that are made of the host."""
+"""Training on several GPUs of one process. `./dev test --host-gpu` runs this with four that are
+made of the host."""
 import numpy as np
 import pytest
 
@@ -118,10 +119,14 @@ class Dense:
         contexts = self.net[0].weight.list_ctx()
         for x, y in list(zip(*batches(6, SIZE, (4,), 3)))[begin:end]:
             with autograd.record():
-                parts = [loss(self.net(a), b) for a, b in zip(gluon.utils.split_and_load(x, contexts), gluon.utils.split_and_load(y, contexts))]
+                parts = [loss(self.net(a), b)
+                         for a, b in zip(gluon.utils.split_and_load(x, contexts),
+                                         gluon.utils.split_and_load(y, contexts))]
             autograd.backward(parts)
             self.trainer.step(SIZE)
-        copies = [np.concatenate([p.list_data()[i].asnumpy().ravel() for p in self.net.collect_params().values()]) for i in range(len(contexts))]
+        copies = ([np.concatenate([p.list_data()[i].asnumpy().ravel()
+                                   for p in self.net.collect_params().values()])
+                   for i in range(len(contexts))])
         for c in copies[1:]:
             np.testing.assert_array_equal(c, copies[0])
         return copies[0]
@@ -205,7 +210,8 @@ def module_data():
 def module_network(norm):
     x = mx.sym.var("data")
     for i, channels in enumerate((4, 6)):
-        y = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=channels, no_bias=norm, name=f"conv{i}")   # whose gradient would be nothing but rounding
+        y = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=channels, no_bias=norm,
+                               name=f"conv{i}")   # whose gradient would be nothing but rounding
         if norm:
             y = mx.sym.BatchNorm(y, fix_gamma=False, name=f"bn{i}")
         x = mx.sym.relu(y + mx.sym.Convolution(x, kernel=(1, 1), num_filter=channels, name=f"short{i}"))
@@ -220,8 +226,10 @@ def fit(contexts, store, norm=True, optimizer="sgd", epochs=2, **options):
     start = {n: mx.nd.array(rng.uniform(-0.3, 0.3, s)) for n, s in sorted(shapes.items()) if n not in ("data", "softmax_label")}
     metric = mx.metric.CrossEntropy()
     losses = []
-    module.fit(module_data(), num_epoch=epochs, kvstore=store, optimizer=optimizer, optimizer_params={"learning_rate": 0.1, **options}, arg_params=start,
-               initializer=mx.init.Zero(), allow_missing=True, eval_metric=metric, batch_end_callback=lambda p: losses.append(p.eval_metric.get()[1]))
+    module.fit(module_data(), num_epoch=epochs, kvstore=store, optimizer=optimizer,
+               optimizer_params={"learning_rate": 0.1, **options}, arg_params=start,
+               initializer=mx.init.Zero(), allow_missing=True, eval_metric=metric,
+               batch_end_callback=lambda p: losses.append(p.eval_metric.get()[1]))
     arguments, states = module.get_params()
     return losses, {n: a.asnumpy() for n, a in {**arguments, **states}.items()}
 
@@ -234,7 +242,8 @@ def test_module_data_parallel(kind, on_store, optimizer, monkeypatch):
     several = fit(GPUS, kind, optimizer=optimizer, **options)
     near = {"atol": 2e-5 if optimizer == "sgd" else 1e-4}     # Adam makes steps of gradients that are next to nothing
     agree(several, fit([mx.cpu(i) for i in range(len(GPUS))], "local", optimizer=optimizer, **options), **near)
-    agree(fit(GPUS, kind, norm=False, optimizer=optimizer, **options), fit(GPUS[:1], kind, norm=False, optimizer=optimizer, **options), **near)
+    agree(fit(GPUS, kind, norm=False, optimizer=optimizer, **options),
+          fit(GPUS[:1], kind, norm=False, optimizer=optimizer, **options), **near)
 
 
 # ---- parts of a graph on several devices (group2ctx)
@@ -265,11 +274,13 @@ def run_parts(context, groups, steps=3):
             if name not in ("data", "softmax_label"):
                 executor.arg_dict[name] -= 0.1 * grad
     executor.forward(is_train=False)
-    arrays = {**executor.arg_dict, **executor.aux_dict, **{"grad_" + n: g for n, g in executor.grad_dict.items()}, "out": executor.outputs[0]}
+    arrays = {**executor.arg_dict, **executor.aux_dict,
+              **{"grad_" + n: g for n, g in executor.grad_dict.items()}, "out": executor.outputs[0]}
     return executor, {n: a.asnumpy() for n, a in arrays.items()}
 
 
-@pytest.mark.parametrize("places", [(GPUS[0], GPUS[1], GPUS[0]), (GPUS[1], GPUS[0], GPUS[-1]), (mx.cpu(), GPUS[0], GPUS[1]), (GPUS[0], mx.cpu(), GPUS[1])],
+@pytest.mark.parametrize("places", [(GPUS[0], GPUS[1], GPUS[0]), (GPUS[1], GPUS[0], GPUS[-1]),
+                                    (mx.cpu(), GPUS[0], GPUS[1]), (GPUS[0], mx.cpu(), GPUS[1])],
                          ids=lambda places: "-".join(str(p) for p in places))
 def test_group2ctx(places):
     context, first, second = places
@@ -328,12 +339,18 @@ def test_module_with_groups(kvstore):
     count = len(GPUS) // 2
     rng = np.random.RandomState(8)
     data = mx.io.NDArrayIter(rng.randn(24, 4).astype("float32"), rng.randint(0, 3, 24).astype("float32"), 12)
-    start = {n: mx.nd.array(rng.uniform(-0.5, 0.5, s)) for n, s in sorted(zip(parts_network().list_arguments(), parts_network().infer_shape(data=(12, 4))[0]))
+    start = {n: mx.nd.array(rng.uniform(-0.5, 0.5, s))
+             for n, s in sorted(zip(parts_network().list_arguments(),
+                                    parts_network().infer_shape(data=(12, 4))[0]))
              if n not in ("data", "softmax_label")}
-    for contexts, groups in ((GPUS[:count], {"first": GPUS[:count], "second": GPUS[count:2 * count]}), ([mx.cpu(i) for i in range(count)], None)):
+    for contexts, groups in ((GPUS[:count], {"first": GPUS[:count],
+                                             "second": GPUS[count:2 * count]}),
+                             ([mx.cpu(i) for i in range(count)], None)):
         module = mx.mod.Module(parts_network(), context=contexts, group2ctxs=groups)
         data.reset()
-        module.fit(data, num_epoch=3, kvstore=kvstore, optimizer_params={"learning_rate": 0.1, "momentum": 0.9}, arg_params=start, initializer=mx.init.Zero(), allow_missing=True)
+        module.fit(data, num_epoch=3, kvstore=kvstore,
+                   optimizer_params={"learning_rate": 0.1, "momentum": 0.9}, arg_params=start,
+                   initializer=mx.init.Zero(), allow_missing=True)
         arguments, states = module.get_params()
         results.append(([], {n: a.asnumpy() for n, a in {**arguments, **states}.items()}))
         assert module.predict(data).shape == (24, 3)

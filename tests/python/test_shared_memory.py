@@ -1,4 +1,5 @@
-"""Arrays that travel between processes through shared memory, under every way that Python starts a process."""
+"""Arrays that travel between processes through shared memory, under every way that Python starts a
+process."""
 import ctypes
 import glob
 import multiprocessing
@@ -63,7 +64,8 @@ def receive(method):
 
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_messages_outlive_their_sender_and_nothing_stays(method, tmp_path):
-    # Its own copy of the library: otherwise this process, once it has loaded the library, counts as the one that messages of its children wait for.
+    # Its own copy of the library: otherwise this process, once it has loaded the library, counts as
+    # the one that messages of its children wait for.
     library = shutil.copy(mxnet.libinfo.find_lib_path()[0], tmp_path)
     result = subprocess.run([sys.executable, os.path.abspath(__file__), method], capture_output=True, text=True, timeout=120,
                             env=dict(os.environ, MXNET_LIBRARY_PATH=library))

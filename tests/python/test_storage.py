@@ -95,7 +95,8 @@ def test_assigned_numpy_and_initialised_parameters_are_held_once():
     assert mx.storage.stats().peak_used_bytes - before < 5_000_000
 
 
-# `step`: arrays of so many floats at once; the blocks are taken, not touched, so that this costs the same on every machine.
+# `step`: arrays of so many floats at once; the blocks are taken, not touched, so that this costs
+# the same on every machine.
 WALK = ARRAY + """
 import time
 def step(sizes):
@@ -112,7 +113,8 @@ def until_gone():
 
 
 def test_a_walk_through_sizes_holds_what_it_uses_and_gives_that_back():
-    """120 stops of 8 arrays each, which go on to larger ones: 1.3 GB of distinct sizes, 160 MB at once."""
+    """120 stops of 8 arrays each, which go on to larger ones: 1.3 GB of distinct sizes, 160 MB at
+    once."""
     result = run(WALK + """
 for i in range(120):
     for _ in range(2):
@@ -196,7 +198,8 @@ print(s.limit_bytes, s.given_back_blocks, s.given_back_bytes)
 
 
 def test_long_parameters_are_not_remembered():
-    """Parsed parameters are kept for 4,096 sets a thread; sets of some 60 KB each would be 250 MB and more."""
+    """Parsed parameters are kept for 4,096 sets a thread; sets of some 60 KB each would be 250 MB
+    and more."""
     result = run("""
 import mxnet as mx
 def resident():

@@ -66,7 +66,8 @@ def test_json_is_that_of_1_9_1(name):
     assert mine.pop("attrs") == {"mxnet_version": ["int", 11000]}
     reference = json.loads(theirs)
     reference.pop("attrs")
-    # the sums of output counts include hidden outputs, of which the wheel's operators have others (workspaces)
+    # the sums of output counts include hidden outputs, of which the wheel's operators have others
+    # (workspaces)
     assert len(mine.pop("node_row_ptr")) == len(reference.pop("node_row_ptr"))
     assert mine == reference
     assert json.loads(mx.sym.load_json(theirs).tojson()) == json.loads(net.tojson())
@@ -111,9 +112,11 @@ def test_indexing():
 def test_automatic_names():
     x = mx.sym.var("x")
     with mx.name.NameManager():
-        made = [x + 1, x - x, 2 / x, x > 1, 2 ** x, -x, x.reshape((1, 2)), x.sum(), x.astype("float16"), mx.sym.FullyConnected(x, num_hidden=2),
+        made = [x + 1, x - x, 2 / x, x > 1, 2 ** x, -x, x.reshape((1, 2)), x.sum(),
+                x.astype("float16"), mx.sym.FullyConnected(x, num_hidden=2),
                 mx.sym.concat(x, x, dim=0), mx.sym.zeros((2,)), mx.sym.maximum(x, 2)]
-    assert [s.name for s in made] == ["_plusscalar0", "_minus0", "_rdivscalar0", "_greater_scalar0", "_rpower_scalar0", "_mulscalar0", "reshape0", "sum0", "cast0",
+    assert [s.name for s in made] == ["_plusscalar0", "_minus0", "_rdivscalar0", "_greater_scalar0",
+                                      "_rpower_scalar0", "_mulscalar0", "reshape0", "sum0", "cast0",
                                       "fullyconnected0", "concat0", "_zeros0", "_maximumscalar0"]
     with mx.name.Prefix("pre_"):
         assert mx.sym.relu(x).name == "pre_relu0" and mx.sym.relu(x, name="mine").name == "pre_mine"
@@ -121,7 +124,8 @@ def test_automatic_names():
 
 def test_attributes():
     v = mx.sym.var("x", shape=(2, 0), lr_mult=2, wd_mult=3, dtype="float16", init=mx.init.One(), stype="default", __own__="1")
-    assert v.list_attr() == {"__storage_type__": "0", "__init__": '["one", {}]', "__dtype__": "2", "__wd_mult__": "3", "wd_mult": "3", "__lr_mult__": "2",
+    assert v.list_attr() == {"__storage_type__": "0", "__init__": '["one", {}]', "__dtype__": "2",
+                             "__wd_mult__": "3", "wd_mult": "3", "__lr_mult__": "2",
                              "lr_mult": "2", "__shape__": "(2, 0)", "__own__": "1"}
     with pytest.raises(ValueError):
         mx.sym.var("x", foo=3)
@@ -181,11 +185,16 @@ def test_namespaces_share_operators():
 
 
 @pytest.mark.parametrize("make, expected", [
-    (lambda x: x + 1, lambda v: v + 1), (lambda x: 3 - x, lambda v: 3 - v), (lambda x: x / 2, lambda v: v / 2), (lambda x: 2 / x, lambda v: 2 / v),
-    (lambda x: x ** 2, lambda v: v ** 2), (lambda x: 2 ** x, lambda v: 2 ** v), (lambda x: x % 2, lambda v: v % 2), (lambda x: 5 % x, lambda v: 5 % v),
-    (lambda x: -x, lambda v: -v), (lambda x: abs(x - 3), lambda v: abs(v - 3)), (lambda x: x > 2, lambda v: v > 2), (lambda x: x <= x, lambda v: v <= v),
-    (lambda x: x != 2, lambda v: v != 2), (lambda x: x * x, lambda v: v * v), (lambda x: x - x * 2, lambda v: v - v * 2), (lambda x: x / x, lambda v: v / v),
-    (lambda x: x.reshape((3, 2)), lambda v: v.reshape(3, 2)), (lambda x: x.reshape(-1), lambda v: v.reshape(-1)), (lambda x: x.transpose(), lambda v: v.T),
+    (lambda x: x + 1, lambda v: v + 1), (lambda x: 3 - x, lambda v: 3 - v),
+    (lambda x: x / 2, lambda v: v / 2), (lambda x: 2 / x, lambda v: 2 / v),
+    (lambda x: x ** 2, lambda v: v ** 2), (lambda x: 2 ** x, lambda v: 2 ** v),
+    (lambda x: x % 2, lambda v: v % 2), (lambda x: 5 % x, lambda v: 5 % v),
+    (lambda x: -x, lambda v: -v), (lambda x: abs(x - 3), lambda v: abs(v - 3)),
+    (lambda x: x > 2, lambda v: v > 2), (lambda x: x <= x, lambda v: v <= v),
+    (lambda x: x != 2, lambda v: v != 2), (lambda x: x * x, lambda v: v * v),
+    (lambda x: x - x * 2, lambda v: v - v * 2), (lambda x: x / x, lambda v: v / v),
+    (lambda x: x.reshape((3, 2)), lambda v: v.reshape(3, 2)),
+    (lambda x: x.reshape(-1), lambda v: v.reshape(-1)), (lambda x: x.transpose(), lambda v: v.T),
     (lambda x: mx.sym.maximum(x, 2), lambda v: np.maximum(v, 2)), (lambda x: mx.sym.pow(x, x), lambda v: v ** v),
     (lambda x: x.expand_dims(axis=1), lambda v: v[:, None]), (lambda x: x.sqrt(), np.sqrt), (lambda x: x.sum(axis=1), lambda v: v.sum(1)),
 ])

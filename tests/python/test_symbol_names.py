@@ -1,4 +1,5 @@
-"""Names of arguments, outputs, states, inner results and attributes of every operator's node, as MXNet 1.9.1 gives them (recorded by symbol_names.py)."""
+"""Names of arguments, outputs, states, inner results and attributes of every operator's node, as
+MXNet 1.9.1 gives them (recorded by symbol_names.py)."""
 import json
 
 import pytest

@@ -67,7 +67,9 @@ def test_other_comparisons():
 
 
 def test_tolerances():
-    assert tu.get_tols(A, A.astype('float64'), None, None) == (1e-4, 1e-3) and tu.get_tols(A.astype('float16'), 1.0, None, None) == (1e-2, 1e-1)
+    assert tu.get_tols(A, A.astype('float64'), None,
+                       None) == (1e-4, 1e-3) and tu.get_tols(A.astype('float16'), 1.0, None,
+                                                             None) == (1e-2, 1e-1)
     assert tu.get_tolerance(A, {np.dtype('float32'): 7}, {np.dtype('float32'): 5}) == 7 and tu.get_tolerance(A, 0.5, {}) == 0.5
     assert tu.get_rtol(dtype=np.float16) == 1e-2 and tu.get_atol(3) == 3 and tu.get_etol() == 0
 
@@ -140,8 +142,12 @@ def test_consistency():
 
 def test_statistics():
     rng = np.random.RandomState(0)
-    assert tu.mean_check(lambda n: rng.normal(1, 2, n), 1, 2, nsamples=20000) and not tu.mean_check(lambda n: rng.normal(1.2, 2, n), 1, 2, nsamples=20000)
-    assert tu.var_check(lambda n: rng.normal(1, 2, n), 2, nsamples=20000) and not tu.var_check(lambda n: rng.normal(1, 2.2, n), 2, nsamples=20000)
+    assert tu.mean_check(lambda n: rng.normal(1, 2, n), 1, 2,
+                         nsamples=20000) and not tu.mean_check(lambda n: rng.normal(1.2, 2, n), 1,
+                                                               2, nsamples=20000)
+    assert tu.var_check(lambda n: rng.normal(1, 2, n), 2,
+                        nsamples=20000) and not tu.var_check(lambda n: rng.normal(1, 2.2, n), 2,
+                                                             nsamples=20000)
     pytest.importorskip('scipy')
     buckets, probs = tu.gen_buckets_probs_with_ppf(lambda p: p, 5)
     assert buckets[0] == (0, 0.2) and probs == [0.2] * 5

@@ -1,4 +1,5 @@
-"""What the harness of test_operators.py does not see of update operators: states, in-place results, lists, threads."""
+"""What the harness of test_operators.py does not see of update operators: states, in-place results,
+lists, threads."""
 import os
 import subprocess
 import sys
@@ -111,5 +112,7 @@ print([float(a.asnumpy().astype('float64').sum()).hex() for a in arrays], s.toli
 
 
 def test_same_on_any_number_of_threads():
-    texts = {subprocess.run([sys.executable, "-c", THREADS], env=dict(os.environ, OMP_NUM_THREADS=str(n)), check=True, capture_output=True, text=True).stdout for n in (1, 2, 3)}
+    texts = ({subprocess.run([sys.executable, "-c", THREADS],
+                             env=dict(os.environ, OMP_NUM_THREADS=str(n)), check=True,
+                             capture_output=True, text=True).stdout for n in (1, 2, 3)})
     assert len(texts) == 1

@@ -1,4 +1,5 @@
-"""Edges of loops over whole vectors: lengths that leave a rest, numbers that take another way, results made by several threads."""
+"""Edges of loops over whole vectors: lengths that leave a rest, numbers that take another way,
+results made by several threads."""
 import numpy as np
 import pytest
 
@@ -16,7 +17,8 @@ def test_reductions_of_all_lengths(dtype, axis):
         a = mx.nd.array(x, dtype=dtype)
         wide = x.astype("float64") if dtype != "int64" else x
         for name, expected in (("sum", wide.sum(axis)), ("max", x.max(axis)), ("min", x.min(axis)), ("nansum", wide.sum(axis))):
-            np.testing.assert_allclose(getattr(mx.nd, name)(a, axis=axis).asnumpy(), expected, rtol=2e-6, atol=2e-5, err_msg=f"{name} of {n}")
+            np.testing.assert_allclose(getattr(mx.nd, name)(a, axis=axis).asnumpy(), expected,
+                                       rtol=2e-6, atol=2e-5, err_msg=f"{name} of {n}")
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -34,10 +36,15 @@ def test_nan_wins_wherever_it_stands(dtype):
 def test_remainders_of_every_kind():
     rng = np.random.default_rng(2)
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2.5, 1e-45, -1e-38, 3e38, 16777216, 1e10], "float32")
-    a = np.concatenate([rng.standard_normal(3000) * 10, 10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000), np.repeat(special, special.size)]).astype("float32")
-    b = np.concatenate([rng.standard_normal(3000), 10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000), np.tile(special, special.size)]).astype("float32")
+    a = (np.concatenate([rng.standard_normal(3000) * 10,
+                         10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000),
+                         np.repeat(special, special.size)]).astype("float32"))
+    b = (np.concatenate([rng.standard_normal(3000),
+                         10.0 ** rng.uniform(-30, 30, 3000) * rng.choice([-1, 1], 3000),
+                         np.tile(special, special.size)]).astype("float32"))
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(mx.nd.broadcast_mod(mx.nd.array(a), mx.nd.array(b)).asnumpy(), np.where(b == 0, np.float32(0), np.mod(a, b)))
+        np.testing.assert_array_equal(mx.nd.broadcast_mod(mx.nd.array(a), mx.nd.array(b)).asnumpy(),
+                                      np.where(b == 0, np.float32(0), np.mod(a, b)))
         np.testing.assert_array_equal(mx.nd._internal._npi_fmod(mx.nd.array(a), mx.nd.array(b)).asnumpy(), np.fmod(a, b))
         np.testing.assert_array_equal((mx.nd.array(a) % 0.75).asnumpy(), np.mod(a, np.float32(0.75)))
         np.testing.assert_array_equal((0.75 % mx.nd.array(b)).asnumpy(), np.where(b == 0, np.float32(0), np.mod(np.float32(0.75), b)))
@@ -59,7 +66,9 @@ def test_powers_with_a_number(exponent):
 def test_gamma_functions_of_all_signs():
     math = pytest.importorskip("scipy.special")
     rng = np.random.default_rng(3)
-    x = np.concatenate([rng.uniform(-30, 40, 4000), rng.uniform(0, 3, 4000), 10.0 ** rng.uniform(-20, 20, 2000), [1, 2, 0.5, -0.5, 8, 2.5, 1.5]]).astype("float32")
+    x = (np.concatenate([rng.uniform(-30, 40, 4000), rng.uniform(0, 3, 4000),
+                         10.0 ** rng.uniform(-20, 20, 2000),
+                         [1, 2, 0.5, -0.5, 8, 2.5, 1.5]]).astype("float32"))
     x = x[(x > 0) | (x != np.rint(x))]
     wide = x.astype("float64")
     with np.errstate(all="ignore"):
@@ -74,7 +83,8 @@ def test_gamma_functions_of_all_signs():
 
 
 def truncated(x, dtype):
-    """What casts give: int32 or int64 with the smallest number for what does not fit, then the low bits."""
+    """What casts give: int32 or int64 with the smallest number for what does not fit, then the low
+    bits."""
     wide, limit = ("int64", 2.0 ** 63) if dtype == "int64" else ("int32", 2.0 ** 31)
     whole = np.trunc(x.astype("float64"))
     fits = (whole >= -limit) & (whole < limit)
@@ -83,7 +93,8 @@ def truncated(x, dtype):
 
 @pytest.mark.parametrize("source", ["float32", "float64", "float16", "bfloat16"])
 def test_casts_have_one_answer_for_what_does_not_fit(source):
-    odd = np.array([0.5, -1.5, np.nan, 1e10, -1e10, 3e9, np.inf, -np.inf, 2147483648.0, -2147483648.9, 300.7, -129.2, 1e19, -1e19, 70000.0, 127.9])
+    odd = (np.array([0.5, -1.5, np.nan, 1e10, -1e10, 3e9, np.inf, -np.inf, 2147483648.0,
+                     -2147483648.9, 300.7, -129.2, 1e19, -1e19, 70000.0, 127.9]))
     for dtype in ("int32", "int64", "int8", "uint8"):
         for n in range(1, 71):
             x = mx.nd.array(odd[np.arange(n) * 7 % odd.size], dtype="float64").astype(source)
@@ -92,7 +103,8 @@ def test_casts_have_one_answer_for_what_does_not_fit(source):
             x.copyto(target)
             written = mx.nd.zeros((n,), dtype=dtype)
             written[:] = x
-            bound = mx.sym.Cast(mx.sym.Cast(mx.sym.var("x", dtype=source), dtype=dtype), dtype="float64").bind(mx.cpu(), {"x": x}).forward()[0]
+            bound = mx.sym.Cast(mx.sym.Cast(mx.sym.var("x", dtype=source), dtype=dtype),
+                                dtype="float64").bind(mx.cpu(), {"x": x}).forward()[0]
             for way, got in (("astype", x.astype(dtype)), ("Cast", mx.nd.Cast(x, dtype=dtype)), ("copyto", target), ("x[:]", written)):
                 np.testing.assert_array_equal(got.asnumpy(), expected, err_msg=f"{way} of {n} to {dtype}")
             np.testing.assert_array_equal(bound.asnumpy(), expected.astype("float64"), err_msg=f"bound, {n} to {dtype}")
@@ -136,10 +148,12 @@ def test_prelu_slopes(shape):
 
 @pytest.mark.parametrize("draw", ["uniform", "normal", "exponential", "randint"])
 def test_draws_do_not_depend_on_how_they_are_cut(draw):
-    """Long arrays are made in pieces by several threads; their beginnings are those of short ones."""
+    """Long arrays are made in pieces by several threads; their beginnings are those of short
+    ones."""
     def numbers(n, **more):
         mx.random.seed(11)
-        return (mx.nd.random.randint(0, 1000, shape=(n,), **more) if draw == "randint" else getattr(mx.nd.random, draw)(shape=(n,), **more)).asnumpy()
+        return (mx.nd.random.randint(0, 1000, shape=(n,), **more) if draw == "randint"
+                else getattr(mx.nd.random, draw)(shape=(n,), **more)).asnumpy()
 
     long = numbers(300_001)
     for n in (1, 3, 5, 63, 65, 511, 513, 5000):
@@ -196,7 +210,8 @@ def test_copies_and_choices_by_threads():
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int32", "int8", "uint8", "int64"])
 def test_orders_of_all_lengths(dtype):
-    """Short lines are compared, longer ones go digit by digit, few of many are picked: all stable, NaN last."""
+    """Short lines are compared, longer ones go digit by digit, few of many are picked: all stable,
+    NaN last."""
     rng = np.random.default_rng(7)
     for n in (1, 2, 63, 99, 100, 129, 999, 1000, 3000):
         x = rng.integers(-50, 50, (3, n)) if np.dtype(dtype).kind in "iu" else rng.standard_normal((3, n)).round(1)

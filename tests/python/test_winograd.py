@@ -1,4 +1,5 @@
-"""Winograd convolutions as plans run them: forward with bias, sum and relu, and gradients, against the direct kernels."""
+"""Winograd convolutions as plans run them: forward with bias, sum and relu, and gradients, against
+the direct kernels."""
 import numpy as np
 import pytest
 
@@ -79,14 +80,16 @@ def test_eager_calls_stay_direct(determinism):
 
 
 def test_weights_that_a_plan_dropped_come_back():
-    """A plan gives up folded weights once a layer has its own form of them; another method, another parameter and a monitor see them again."""
+    """A plan gives up folded weights once a layer has its own form of them; another method, another
+    parameter and a monitor see them again."""
     net = nn.HybridSequential()
     for _ in range(2):
         net.add(nn.Conv2D(64, 3, padding=1, in_channels=64, use_bias=False), nn.BatchNorm(in_channels=64))
     net.initialize()
     rng = np.random.default_rng(3)
     for name, p in net.collect_params().items():
-        p.set_data(mx.nd.array(rng.uniform(0.5, 1.5, p.shape) if "running_var" in name or "gamma" in name else rng.uniform(-0.1, 0.1, p.shape)))
+        p.set_data(mx.nd.array(rng.uniform(0.5, 1.5, p.shape) if "running_var" in name
+                               or "gamma" in name else rng.uniform(-0.1, 0.1, p.shape)))
     x = mx.nd.array(rng.uniform(-1, 1, (1, 64, 28, 28)))
     eager = net(x).asnumpy()
     net.hybridize(static_alloc=True, static_shape=True)

@@ -1,4 +1,5 @@
-"""What wrong calls raise can be caught as in MXNet 1.9.1, whose exceptions for the calls of wrong_calls.py are recorded."""
+"""What wrong calls raise can be caught as in MXNet 1.9.1, whose exceptions for the calls of
+wrong_calls.py are recorded."""
 import json
 import os
 
@@ -11,11 +12,15 @@ from mxnet.base import error_class
 with open(os.path.join(os.path.dirname(__file__), 'data', 'wrong_calls_1.9.1.json')) as _file:
     RECORDED = json.load(_file)
 
-# Classes that accidents of 1.9.1 raised (a missing attribute of a number and the like), and calls that mean something here.
+# Classes that accidents of 1.9.1 raised (a missing attribute of a number and the like), and calls
+# that mean something here.
 OTHERWISE = {
-    "nd.save(3, a)", "nd.cast(a, dtype='nonsense')", "nd.histogram(a, 'x')", "nd.full((2,), 'x')", "mx.autograd.mark_variables(a, 3)", "mx.io.CSVIter()",
+    "nd.save(3, a)", "nd.cast(a, dtype='nonsense')", "nd.histogram(a, 'x')", "nd.full((2,), 'x')",
+    "mx.autograd.mark_variables(a, 3)", "mx.io.CSVIter()",
     "mx.gpu_memory_info(77)", "mx.viz.plot_network(3)", "mx.callback.do_checkpoint('x', 'y')", "a.reshape(shape=())",
-    "x.simple_bind('cpu', x=(2,))", "mx.metric.CustomMetric(3)", "mx.metric.np(3)", "mx.recordio.MXRecordIO(folder + '/x.rec', 'w').write(3)", "mx.rnn.BucketSentenceIter([], 2, [3])"}
+    "x.simple_bind('cpu', x=(2,))", "mx.metric.CustomMetric(3)", "mx.metric.np(3)",
+    "mx.recordio.MXRecordIO(folder + '/x.rec', 'w').write(3)",
+    "mx.rnn.BucketSentenceIter([], 2, [3])"}
 
 
 def test_the_record_is_of_these_calls():

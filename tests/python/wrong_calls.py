@@ -1,4 +1,5 @@
-"""Wrong calls over the Python surface; `python wrong_calls.py FILE` under MXNet 1.9.1 records which exceptions a program could catch there."""
+"""Wrong calls over the Python surface; `python wrong_calls.py FILE` under MXNet 1.9.1 records which
+exceptions a program could catch there."""
 import json
 import os
 import signal
@@ -7,10 +8,12 @@ import sys
 import tempfile
 import warnings
 
-KINDS = ('MXNetError', 'ValueError', 'TypeError', 'AssertionError', 'KeyError', 'IndexError', 'RuntimeError', 'AttributeError', 'NotImplementedError', 'OSError', 'FileNotFoundError',
+KINDS = ('MXNetError', 'ValueError', 'TypeError', 'AssertionError', 'KeyError', 'IndexError',
+         'RuntimeError', 'AttributeError', 'NotImplementedError', 'OSError', 'FileNotFoundError',
          'UserWarning', 'DeprecationWarning', 'StopIteration', 'ZeroDivisionError', 'OverflowError', 'ImportError')
 
-# One per line; `a` is an array (2, 3), `x` a symbol, `folder` a new folder with a file `junk` of 40 bytes.
+# One per line; `a` is an array (2, 3), `x` a symbol, `folder` a new folder with a file `junk` of 40
+# bytes.
 CALLS = r'''
 nd.load(folder + '/none')
 nd.load(folder + '/junk')
@@ -515,7 +518,9 @@ def names(folder):
 
     other_file = os.path.join(folder, 'other.params')
     mx.nd.save(other_file, {'q': mx.nd.ones((2,))})
-    return dict(np=np, mx=mx, nd=mx.nd, sym=mx.sym, gluon=gluon, folder=folder, a=mx.nd.ones((2, 3)), x=mx.sym.Variable('x'), net=net, bound=bound, made=made, dense=dense, twice=twice,
+    return dict(np=np, mx=mx, nd=mx.nd, sym=mx.sym, gluon=gluon, folder=folder,
+                a=mx.nd.ones((2, 3)), x=mx.sym.Variable('x'), net=net, bound=bound, made=made,
+                dense=dense, twice=twice,
                 other_file=other_file)
 
 
@@ -550,7 +555,8 @@ def record(path):
     """All outcomes, as JSON; a call that ends the process, or does not end, is a 'crash'."""
     found = []
     while len(found) < len(CALLS):
-        out = subprocess.run([sys.executable, os.path.abspath(__file__), 'work', str(len(found))], stdout=subprocess.PIPE, check=False).stdout
+        out = subprocess.run([sys.executable, os.path.abspath(__file__), 'work', str(len(found))],
+                             stdout=subprocess.PIPE, check=False).stdout
         found += [json.loads(line) for line in out.splitlines()]
         if len(found) < len(CALLS):
             found.append('crash')

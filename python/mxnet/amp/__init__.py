@@ -1,7 +1,8 @@
 """Mixed precision: 16-bit operands where they pay, float32 where they would lose too much.
 
-Inference: :func:`convert_hybrid_block`, :func:`convert_model`, :func:`convert_symbol`. Training: :func:`init` once, then :func:`init_trainer` and
-:func:`scale_loss`. Which operator runs in which precision follows from the operators' records (``list_lp16_ops`` and its relatives).
+Inference: :func:`convert_hybrid_block`, :func:`convert_model`, :func:`convert_symbol`. Training:
+:func:`init` once, then :func:`init_trainer` and :func:`scale_loss`. Which operator runs in which
+precision follows from the operators' records (``list_lp16_ops`` and its relatives).
 """
 from . import amp, loss_scaler
 from .amp import *  # noqa: F403

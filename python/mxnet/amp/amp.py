@@ -14,7 +14,8 @@ from ..symbol import Symbol
 from .loss_scaler import LossScaler
 
 __all__ = ["convert_hybrid_block", "convert_model", "convert_symbol", "init", "init_trainer", "list_conditional_fp32_ops", "list_fp32_ops",
-           "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops", "list_lp16_use_fp32_params", "list_widest_type_cast", "scale_loss", "unscale"]
+           "list_loss_output_functions", "list_lp16_fp32_ops", "list_lp16_ops",
+           "list_lp16_use_fp32_params", "list_widest_type_cast", "scale_loss", "unscale"]
 
 _DTYPE_CODE = {"float32": 0, "float16": 2, "bfloat16": 12}
 _ANY, _LOW, _FULL, _WIDEST = range(4)
@@ -24,7 +25,8 @@ _amp_initialized = False    # of 1.x: whether init was called; clients look at i
 
 @functools.lru_cache(None)
 def _precisions():
-    """{operator or alias: (class, parameter, values, is a loss and the output in one)}, read from the operators' records."""
+    """{operator or alias: (class, parameter, values, is a loss and the output in one)}, read from
+    the operators' records."""
     text = ctypes.c_char_p()
     check_call(_LIB.MXListOpPrecisions(ctypes.byref(text)))
     return {name: tuple(row) for name, row in json.loads(py_str(text.value)).items()}
@@ -40,11 +42,13 @@ def _check_target(target_dtype, where):
 
 def _of_class(wanted, target_dtype, where):
     _check_target(target_dtype, where)
-    return [name for name, (kind, parameter, _, _) in _precisions().items() if kind == wanted and not parameter and not name.startswith("_backward")]
+    return [name for name, (kind, parameter, _, _) in _precisions().items() if kind == wanted
+            and not parameter and not name.startswith("_backward")]
 
 
 def list_lp16_ops(target_dtype):
-    """Operators that run in `target_dtype`: those that compute much for what they read, and have weights."""
+    """Operators that run in `target_dtype`: those that compute much for what they read, and have
+    weights."""
     return _of_class(_LOW, target_dtype, "list_lp16_ops")
 
 
@@ -64,19 +68,22 @@ def list_widest_type_cast(target_dtype):
 
 
 def list_conditional_fp32_ops(target_dtype):
-    """[(operator, parameter, values)]: operators that run in float32 when the parameter has one of these values."""
+    """[(operator, parameter, values)]: operators that run in float32 when the parameter has one of
+    these values."""
     _check_target(target_dtype, "list_conditional_fp32_ops")
     return [(name, parameter, list(values)) for name, (_, parameter, values, _) in _precisions().items() if parameter]
 
 
 def list_loss_output_functions(target_dtype):
-    """Operators that are a loss and the network's output in one; :func:`scale_loss` does not reach their gradients."""
+    """Operators that are a loss and the network's output in one; :func:`scale_loss` does not reach
+    their gradients."""
     _check_target(target_dtype, "list_loss_output_functions")
     return [name for name, (_, _, _, is_loss) in _precisions().items() if is_loss]
 
 
 def list_lp16_use_fp32_params(target_dtype):
-    """{operator: parameters that stay float32}; none here: 16-bit operators cast all their inputs."""
+    """{operator: parameters that stay float32}; none here: 16-bit operators cast all their
+    inputs."""
     _check_target(target_dtype, "list_lp16_use_fp32_params")
     return None
 
@@ -98,7 +105,8 @@ def _cast(a, dtype):
 
 
 def _cast_arguments(args, kwargs, change):
-    """`args` and `kwargs` with all arrays and symbols in them (also in lists) replaced by what `change` returns for their list."""
+    """`args` and `kwargs` with all arrays and symbols in them (also in lists) replaced by what
+    `change` returns for their list."""
     places, values = [], []
     args = [list(a) if isinstance(a, (list, tuple)) and any(_low_or_single(x) for x in a) else a for a in args]
     kwargs = dict(kwargs)
@@ -132,7 +140,8 @@ def _wrap(function, change, condition=None):
 
 
 def _places(name):
-    """Modules in which users find the operator, each with its name there; those in one list share a function."""
+    """Modules in which users find the operator, each with its name there; those in one list share a
+    function."""
     for module in (nd, sym):
         if not name.startswith("_"):
             yield [(module.op, name), (module, name)]
@@ -154,7 +163,8 @@ def _patch(names, change, condition=None):
                     setattr(module, attribute, wrapped)
 
 
-# Functions that choose between operators by what they are given, with the operator of two arrays or symbols.
+# Functions that choose between operators by what they are given, with the operator of two arrays or
+# symbols.
 _FUNCTIONS = [(nd, name, row.arrays) for row in ARITHMETIC for name in row.functions]
 _FUNCTIONS += [(sym, name, row.symbols) for row in ARITHMETIC for name in row.symbol_functions]
 
@@ -184,9 +194,11 @@ def _patch_operators(changes):
 
 
 def init(target_dtype="float16", target_precision_ops=None, conditional_fp32_ops=None, fp32_ops=None):
-    """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and ``mx.sym``, and Python's operators, cast what they are given.
+    """Switch mixed precision on for this process: from now on operators of ``mx.nd`` and
+    ``mx.sym``, and Python's operators, cast what they are given.
 
-    Call it before networks are built. Parameters stay float32 and are cast where a 16-bit operator reads them.
+    Call it before networks are built. Parameters stay float32 and are cast where a 16-bit operator
+    reads them.
 
     Parameters
     ----------
@@ -234,7 +246,8 @@ def _is_trainer(optimizer_or_trainer, where):
 
 
 def init_trainer(optimizer_or_trainer):
-    """Give a gluon.Trainer a :class:`LossScaler`: steps whose gradients overflow are skipped. With bfloat16 nothing is scaled.
+    """Give a gluon.Trainer a :class:`LossScaler`: steps whose gradients overflow are skipped. With
+    bfloat16 nothing is scaled.
 
     Raises
     ------
@@ -247,7 +260,8 @@ def init_trainer(optimizer_or_trainer):
     if _target is None:
         raise ValueError("[amp.init_trainer] mixed precision is off; call amp.init() before")
     if getattr(trainer, "_update_on_kvstore", None):
-        raise ValueError("[amp.init_trainer] the Trainer updates on the kvstore, where overflows are not seen; update_on_kvstore=False is accepted")
+        raise ValueError("[amp.init_trainer] the Trainer updates on the kvstore, where overflows "
+                         "are not seen; update_on_kvstore=False is accepted")
     if hasattr(trainer, "_amp_loss_scaler"):
         return
     trainer._amp_loss_scaler = LossScaler() if _target == "float16" else LossScaler(1.0, dynamic=False)
@@ -270,7 +284,8 @@ def init_trainer(optimizer_or_trainer):
 
 @contextlib.contextmanager
 def scale_loss(loss, optimizer_or_trainer):
-    """The loss (or list of losses) times the Trainer's loss scale, for ``backward``; the Trainer divides by it again.
+    """The loss (or list of losses) times the Trainer's loss scale, for ``backward``; the Trainer
+    divides by it again.
 
     ::
 
@@ -289,7 +304,8 @@ def scale_loss(loss, optimizer_or_trainer):
 
 
 def unscale(optimizer_or_trainer):
-    """Divide the gradients by the loss scale now, e.g. to clip them between ``backward`` and ``update``."""
+    """Divide the gradients by the loss scale now, e.g. to clip them between ``backward`` and
+    ``update``."""
     trainer = _is_trainer(optimizer_or_trainer, "unscale")
     if not hasattr(trainer, "_amp_loss_scaler"):
         raise ValueError("[amp.unscale] this Trainer has no loss scale; call amp.init_trainer before")
@@ -316,9 +332,11 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     excluded_sym_names : list of str, optional
         Nodes that stay in float32.
     data_names : list of str, optional
-        Arguments that are no parameters (default: all that no operator calls its weight, bias, gamma and so on; ``['data']``).
+        Arguments that are no parameters (default: all that no operator calls its weight, bias,
+        gamma and so on; ``['data']``).
     cast_optional_params : bool
-        Parameters that only 16-bit operators read become 16-bit themselves (attribute ``__dtype__``).
+        Parameters that only 16-bit operators read become 16-bit themselves (attribute
+        ``__dtype__``).
 
     Returns
     -------
@@ -327,7 +345,8 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     target = _check_target(target_dtype, "convert_symbol")
     _check_symbol(sym, "convert_symbol")
     if target_dtype_ops is not None and fp32_ops is not None and set(target_dtype_ops) & set(fp32_ops):
-        raise ValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} stand in target_dtype_ops and in fp32_ops; one of them is accepted")
+        raise ValueError(f"[amp.convert_symbol] {sorted(set(target_dtype_ops) & set(fp32_ops))} "
+                         f"stand in target_dtype_ops and in fp32_ops; one of them is accepted")
     low = list_lp16_ops(target) if target_dtype_ops is None else list(target_dtype_ops)
     full = list_fp32_ops(target) if fp32_ops is None else list(fp32_ops)
     low = [n for n in low if fp32_ops is None or n not in fp32_ops]
@@ -351,8 +370,10 @@ def convert_symbol(sym, target_dtype="float16", target_dtype_ops=None, fp32_ops=
     ints = lambda numbers: (ctypes.c_int * len(numbers))(*numbers)
     count = lambda items: ctypes.c_uint32(len(items))
     check_call(_LIB.MXReducePrecisionSymbol(
-        sym.handle, ctypes.byref(handle), count(inputs), ints(types), count(starts), ints(starts), ctypes.byref(ctypes.c_int(_DTYPE_CODE[target])),
-        ctypes.c_int(bool(cast_optional_params)), count(low), count(full), count(widest), count(conditional), count(excluded), count(params),
+        sym.handle, ctypes.byref(handle), count(inputs), ints(types), count(starts), ints(starts),
+        ctypes.byref(ctypes.c_int(_DTYPE_CODE[target])),
+        ctypes.c_int(bool(cast_optional_params)), count(low), count(full), count(widest),
+        count(conditional), count(excluded), count(params),
         c_str_array(low), c_str_array(full), c_str_array(widest), c_str_array([c[0] for c in conditional]), c_str_array(excluded),
         c_str_array([c[1] for c in conditional]), c_str_array(values), c_str_array(params), c_str_array(inputs)))
     return Symbol(handle)
@@ -370,7 +391,8 @@ def _cast_params(symbol, arrays, target):
 
 def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None,
                   excluded_sym_names=None, cast_optional_params=False):
-    """A model (symbol, arguments, auxiliary states) in mixed precision; the parameters as :func:`convert_symbol`.
+    """A model (symbol, arguments, auxiliary states) in mixed precision; the parameters as
+    :func:`convert_symbol`.
 
     Returns
     -------
@@ -379,13 +401,16 @@ def convert_model(sym, arg_params, aux_params, target_dtype="float16", target_dt
     target = _check_target(target_dtype, "convert_model")
     _check_symbol(sym, "convert_model")
     data_names = [n for n in sym.list_inputs() if n not in arg_params and n not in aux_params]
-    converted = convert_symbol(sym, target, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, data_names, cast_optional_params)
+    converted = convert_symbol(sym, target, target_dtype_ops, fp32_ops, conditional_fp32_ops,
+                               excluded_sym_names, data_names, cast_optional_params)
     return converted, _cast_params(converted, arg_params, target), dict(aux_params)
 
 
-def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, fp32_ops=None, conditional_fp32_ops=None, excluded_sym_names=None, ctx=None,
+def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, fp32_ops=None,
+                         conditional_fp32_ops=None, excluded_sym_names=None, ctx=None,
                          cast_optional_params=False):
-    """A hybridized block that was called at least once, as a block in mixed precision for inference; the other arguments as :func:`convert_symbol`.
+    """A hybridized block that was called at least once, as a block in mixed precision for
+    inference; the other arguments as :func:`convert_symbol`.
 
     Returns
     -------
@@ -400,7 +425,8 @@ def convert_hybrid_block(block, target_dtype="float16", target_dtype_ops=None, f
     target = _check_target(target_dtype, "convert_hybrid_block")
     variables, out = block._cached_graph
     inputs = [v for v in variables if v is not None]
-    converted = convert_symbol(out, target, target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names, [v.name for v in inputs], cast_optional_params)
+    converted = convert_symbol(out, target, target_dtype_ops, fp32_ops, conditional_fp32_ops,
+                               excluded_sym_names, [v.name for v in inputs], cast_optional_params)
     where = cpu() if ctx is None or not hasattr(ctx, "device_type") and not isinstance(ctx, (list, tuple)) else ctx
     new = SymbolBlock(converted, inputs)
     params = {p.name: p for p in block.collect_params().values()}

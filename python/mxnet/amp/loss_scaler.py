@@ -5,7 +5,8 @@ __all__ = ["LossScaler"]
 
 
 class LossScaler:
-    """A factor that is halved when gradients overflow and doubled after 2,000 steps in which none did (arXiv 1710.03740).
+    """A factor that is halved when gradients overflow and doubled after 2,000 steps in which none
+    did (arXiv 1710.03740).
 
     With `dynamic` false the factor stays as it is: bfloat16 has the range of float32.
     """
@@ -26,7 +27,8 @@ class LossScaler:
         return self._loss_scale
 
     def has_overflow(self, params):
-        """Whether a gradient of `params` holds an infinity or NaN; the factor of the next step follows from it."""
+        """Whether a gradient of `params` holds an infinity or NaN; the factor of the next step
+        follows from it."""
         grads = [g for p in params if p.grad_req != "null" for g in p.list_grad()]
         by_context = {}
         for g in grads:

@@ -1,10 +1,12 @@
-"""Records what the tests of Gluon compare with, from the retired 1.9.1 wheel. Run with its interpreter:
+"""Records what the tests of Gluon compare with, from the retired 1.9.1 wheel. Run with its
+interpreter:
 
     oracle/bin/python tests/python/data/make_gluon_reference.py
 
-writes, beside this file, gluon_model_zoo.json (per model: number of Parameters, of values, and digests of the two naming schemes with
-shapes) and a small network saved in each format: gluon_net.params, gluon_net-symbol.json, gluon_net-0000.params, gluon_net.json (its
-input and output).
+writes, beside this file, gluon_model_zoo.json (per model: number of Parameters, of values, and
+digests of the two naming schemes with shapes) and a small network saved in each format:
+gluon_net.params, gluon_net-symbol.json, gluon_net-0000.params, gluon_net.json (its input and
+output).
 """
 import hashlib
 import json

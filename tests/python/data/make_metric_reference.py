@@ -1,4 +1,5 @@
-"""Writes metrics.json with an interpreter that has mxnet==1.9.1: what its metrics say about metric_cases.py."""
+"""Writes metrics.json with an interpreter that has mxnet==1.9.1: what its metrics say about
+metric_cases.py."""
 import json
 import os
 

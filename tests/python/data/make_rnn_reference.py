@@ -1,7 +1,8 @@
-"""Records into rnn.npz, rnn_layer.params and rnn_net-* what mxnet 1.9.1 computes for the cases of rnn_cases.py and rnn_symbol_cases.py, and
-files that it writes.
+"""Records into rnn.npz, rnn_layer.params and rnn_net-* what mxnet 1.9.1 computes for the cases of
+rnn_cases.py and rnn_symbol_cases.py, and files that it writes.
 
-Run with the Python that has the old wheel: PYTHON tests/python/data/make_rnn_reference.py, PYTHON an interpreter with mxnet==1.9.1
+Run with the Python that has the old wheel: PYTHON tests/python/data/make_rnn_reference.py, PYTHON
+an interpreter with mxnet==1.9.1
 """
 import json
 import os
@@ -21,7 +22,9 @@ for number, case in enumerate(rnn_cases.CASES):
     block, found = rnn_cases.run(mx, number)
     stored[str(number)] = np.concatenate([array.asnumpy().ravel() for array in found.values()])
     arrays = {key: array.shape for key, array in found.items()}
-    names[case[0]] = {'arrays': arrays, 'repr': repr(block), 'collected': list(block.collect_params()), 'paths': list(block._collect_params_with_prefix())}
+    names[case[0]] = {'arrays': arrays, 'repr': repr(block),
+                      'collected': list(block.collect_params()),
+                      'paths': list(block._collect_params_with_prefix())}
     if case[0] == 'lstm2bi':
         block.save_parameters(str(here / 'rnn_layer.params'))
     if case[0] == 'net':

@@ -1,4 +1,5 @@
-"""Metrics with batches of random labels and predictions; used by test_metric.py and make_metric_reference.py."""
+"""Metrics with batches of random labels and predictions; used by test_metric.py and
+make_metric_reference.py."""
 import numpy as np
 
 

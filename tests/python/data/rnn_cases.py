@@ -1,6 +1,8 @@
-"""Recurrent layers and cells for which make_rnn_reference.py records what mxnet 1.9.1 computes. Runs under both libraries.
+"""Recurrent layers and cells for which make_rnn_reference.py records what mxnet 1.9.1 computes.
+Runs under both libraries.
 
-A case is (name, function of mx that makes the block, shape of the input, how it is run, attributes of the run).
+A case is (name, function of mx that makes the block, shape of the input, how it is run, attributes
+of the run).
 """
 import numpy as np
 
@@ -18,7 +20,9 @@ def _stack(mx):
 def _net(mx):
     net = mx.gluon.nn.HybridSequential(prefix='net_')
     with net.name_scope():
-        net.add(mx.gluon.nn.Dense(4, flatten=False), mx.gluon.rnn.LSTM(5, 2, layout='NTC', bidirectional=True, dropout=0.5), mx.gluon.nn.Dense(3))
+        net.add(mx.gluon.nn.Dense(4, flatten=False),
+                mx.gluon.rnn.LSTM(5, 2, layout='NTC', bidirectional=True, dropout=0.5),
+                mx.gluon.nn.Dense(3))
     return net
 
 

@@ -1,4 +1,5 @@
-"""Symbolic recurrent cells for which make_rnn_reference.py records what mxnet 1.9.1 computes. Runs under both libraries."""
+"""Symbolic recurrent cells for which make_rnn_reference.py records what mxnet 1.9.1 computes. Runs
+under both libraries."""
 import numpy as np
 
 

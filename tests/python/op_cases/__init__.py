@@ -1,4 +1,5 @@
-"""Cases for test_operators.py: every module of this folder has ``CASES`` (a list of dicts) and may have ``COVERED_ELSEWHERE``.
+"""Cases for test_operators.py: every module of this folder has ``CASES`` (a list of dicts) and may
+have ``COVERED_ELSEWHERE``.
 
 A case:
 
@@ -12,7 +13,8 @@ A case:
               ``FLOATS``, ``NUMBERS``, ``NUMBERS_AND_BOOL``, ``INTEGERS`` below
 ``refuses``   False: do not test that other dtypes are refused (operators that take any)
 ``input_dtypes``  dtypes of inputs that do not follow the tested one: {1: "int32"}
-``out_dtype``  dtype of the results, or function of the tested dtype; default: that of the first input
+``out_dtype``  dtype of the results, or function of the tested dtype; default: that of the first
+input
 ``grad``      True: finite differences of every input, or a list of input indices; False (default): not tested
 ``grad2``     True: second derivatives too
 ``tol``       factor on the tolerance, or {dtype: relative tolerance}
@@ -23,7 +25,8 @@ A case:
 ``check``     function(outputs as NumPy arrays, inputs, attrs) instead of ``ref``, for results that are not one fixed array
 ``train``     True: run forward inside autograd.record() (training mode)
 
-``COVERED_ELSEWHERE``: {operator: test file relative to tests/python}; the file must exist and mention the operator.
+``COVERED_ELSEWHERE``: {operator: test file relative to tests/python}; the file must exist and
+mention the operator.
 """
 import numpy as np
 
@@ -59,8 +62,9 @@ def ints(shape, low=-3, high=3):
 
 
 def rotated(cases):
-    """Aliases are one record: the first case of a list of names tests all of them, each further one takes the next name in turn.
-    Second derivatives, which take longest, are tested for the first three."""
+    """Aliases are one record: the first case of a list of names tests all of them, each further one
+    takes the next name in turn. Second derivatives, which take longest, are tested for the first
+    three."""
     seen, out = {}, []
     for case in cases:
         names = case["op"]

@@ -43,7 +43,8 @@ def broadcast(names, ref, low=-2, high=2, low_b=None, high_b=None, **more):
 SMOOTH = dict(grad=True, grad2=True)
 PAIRS = [  # elementwise names, broadcast names, reference, ranges, more
     (["elemwise_add", "_add", "_plus", "_Plus", "_grad_add"], ["broadcast_add", "broadcast_plus"], np.add, (-2, 2), SMOOTH),
-    (["elemwise_sub", "_sub", "_minus", "_Minus"], ["broadcast_sub", "broadcast_minus"], np.subtract, (0, 2, 0, 2), dict(SMOOTH, dtypes=NUMBERS)),
+    (["elemwise_sub", "_sub", "_minus", "_Minus"], ["broadcast_sub", "broadcast_minus"],
+     np.subtract, (0, 2, 0, 2), dict(SMOOTH, dtypes=NUMBERS)),
     (["elemwise_mul", "_mul", "_Mul"], ["broadcast_mul"], np.multiply, (-2, 2), SMOOTH),
     (["elemwise_div", "_div", "_Div", "_scatter_elemwise_div"], ["broadcast_div"], div, (1, 9, 1, 4), SMOOTH),
     (["_mod", "_Mod"], ["broadcast_mod"], mod, (5.1, 5.9, 2.1, 2.4), dict(grad=True)),
@@ -57,7 +58,9 @@ for _elementwise, _broadcast, _ref, _range, _more in PAIRS:
     CASES.append(elementwise(_elementwise, _ref, *_range, **_more))
     CASES.append(broadcast(_broadcast, _ref, *_range, **_more))
 for _name, _alias, _ref in [("equal", "Equal", np.equal), ("not_equal", "Not_Equal", np.not_equal), ("greater", "Greater", np.greater),
-                            ("greater_equal", "Greater_Equal", np.greater_equal), ("lesser", "Lesser", np.less), ("lesser_equal", "Lesser_Equal", np.less_equal),
+                            ("greater_equal", "Greater_Equal", np.greater_equal),
+                            ("lesser", "Lesser", np.less),
+                            ("lesser_equal", "Lesser_Equal", np.less_equal),
                             ("logical_and", "Logical_And", logic(np.logical_and)), ("logical_or", "Logical_Or", logic(np.logical_or)),
                             ("logical_xor", "Logical_Xor", logic(np.logical_xor))]:
     _whole = dict(dtypes=NUMBERS_AND_BOOL)
@@ -69,20 +72,32 @@ for _name, _alias, _ref in [("equal", "Equal", np.equal), ("not_equal", "Not_Equ
 # signs and zeros of integer and floating division
 _a, _b = np.array([-7.0, 7.0, -7.0, 5.0, 5.0, -5.0, 0.0]), np.array([3.0, -3.0, -3.0, 2.0, 0.0, 0.0, 2.0])
 _pairs = dict(inputs=[_a, _b], dtypes=["float32", "float64", "int8", "int32", "int64"], refuses=False, bad=[])
-CASES += [elementwise("_mod", mod, **_pairs), elementwise("_npi_fmod", lambda a, b: np.where(b == 0, np.nan if a.dtype.kind == "f" else 0, fmod(a, b)), **_pairs)]
+CASES += [elementwise("_mod", mod, **_pairs),
+          elementwise("_npi_fmod", lambda a, b: np.where(b == 0, np.nan if a.dtype.kind == "f"
+                                                         else 0, fmod(a, b)), **_pairs)]
 CASES.append(elementwise("elemwise_div", div, **dict(_pairs, inputs=[_a[:5], np.array([3.0, -3.0, -3.0, 2.0, 0.0])])))
 _n = np.nan
 CASES += [
-    elementwise(["_maximum", "_minimum"], lambda a, b: np.full(3, _n), inputs=[np.array([_n, 1.0, _n]), np.array([1.0, _n, _n])], dtypes=FLOATS, refuses=False, bad=[], empty=False),
-    elementwise("_power", power, inputs=[np.array([-2.0, -2.0, 0.0, 0.0, 1.0, _n, 2.0, -2.0, np.inf]), np.array([3.0, 0.5, 0.0, 2.0, _n, 0.0, 200.0, 2.0, -1.0])],
+    elementwise(["_maximum", "_minimum"], lambda a, b: np.full(3, _n),
+                inputs=[np.array([_n, 1.0, _n]), np.array([1.0, _n, _n])], dtypes=FLOATS,
+                refuses=False, bad=[], empty=False),
+    elementwise("_power", power, inputs=[np.array([-2.0, -2.0, 0.0, 0.0, 1.0, _n, 2.0, -2.0,
+                                                   np.inf]),
+                                         np.array([3.0, 0.5, 0.0, 2.0, _n, 0.0, 200.0, 2.0, -1.0])],
                 dtypes=["float32", "float64"], refuses=False, bad=[]),
-    elementwise("elemwise_add", lambda a, b: (a + b).astype("int8"), inputs=[np.array([100, -100]), np.array([100, -100])], dtypes=["int8"], refuses=False, bad=[]),
+    elementwise("elemwise_add", lambda a, b: (a + b).astype("int8"),
+                inputs=[np.array([100, -100]), np.array([100, -100])], dtypes=["int8"],
+                refuses=False, bad=[]),
 ]
 
-# layouts that take different paths: rows, columns, scalars, long rows, many dimensions, one operand repeated inside
-for _shapes in [((5, 40), (40,)), ((5, 40), (5, 1)), ((1,), (5, 40)), ((2, 3, 1, 5), (1, 3, 4, 1)), ((700,), (1,)), ((3, 1, 500), (3, 7, 500)),
+# layouts that take different paths: rows, columns, scalars, long rows, many dimensions, one operand
+# repeated inside
+for _shapes in [((5, 40), (40,)), ((5, 40), (5, 1)), ((1,), (5, 40)), ((2, 3, 1, 5), (1, 3, 4, 1)),
+                ((700,), (1,)), ((3, 1, 500), (3, 7, 500)),
                 ((2, 1, 2, 1, 2, 1, 2), (1, 2, 1, 2, 1, 2, 1)), ((1, 1), (1,)), ((4096,), (4096,)), ((300, 3), (3,))]:
-    CASES.append(broadcast("broadcast_sub", np.subtract, inputs=[rand(_shapes[0]), rand(_shapes[1])], dtypes=["float32", "float64", "float16", "int8", "int64"],
+    CASES.append(broadcast("broadcast_sub", np.subtract,
+                           inputs=[rand(_shapes[0]), rand(_shapes[1])],
+                           dtypes=["float32", "float64", "float16", "int8", "int64"],
                            empty=False, bad=[], refuses=False))
 
 # NumPy forms
@@ -90,7 +105,8 @@ CASES += [
     broadcast("_npi_add", np.add, dtypes=NUMBERS_AND_BOOL, **SMOOTH),
     broadcast("_npi_subtract", np.subtract, 0, 2, dtypes=NUMBERS, **SMOOTH),
     broadcast("_npi_multiply", np.multiply, dtypes=NUMBERS_AND_BOOL, **SMOOTH),
-    broadcast("_npi_true_divide", np.divide, 1, 9, 1, 4, dtypes=NUMBERS_AND_BOOL, out_dtype=lambda d: d if d in FLOATS else "float32", **SMOOTH),
+    broadcast("_npi_true_divide", np.divide, 1, 9, 1, 4, dtypes=NUMBERS_AND_BOOL,
+              out_dtype=lambda d: d if d in FLOATS else "float32", **SMOOTH),
     broadcast("_npi_mod", mod, 5.1, 5.9, 2.1, 2.4, dtypes=FLOATS, grad=True, refuses=False),
     broadcast("_npi_mod", mod, 1, 9, 1, 4, dtypes=NUMBERS),
     broadcast("_npi_fmod", fmod, 5.1, 5.9, 2.1, 2.4, dtypes=FLOATS, grad=True, refuses=False),
@@ -113,14 +129,17 @@ CASES += [
     broadcast("_npi_lcm", np.lcm, 1, 10, dtypes=INTEGERS, refuses=False),
     # mixed dtypes
     broadcast("_npi_add", np.add, input_dtypes={1: "int32"}, dtypes=["float32", "float16", "float64"], refuses=False, bad=[]),
-    broadcast("_npi_multiply", np.multiply, input_dtypes={0: "int32"}, dtypes=["float32", "int64"], out_dtype=lambda d: d, refuses=False, bad=[]),
-    broadcast("_npi_power", power, 1, 3, 0, 2, input_dtypes={0: "bool"}, dtypes=["float32", "int32"], out_dtype=lambda d: d, refuses=False, bad=[]),
+    broadcast("_npi_multiply", np.multiply, input_dtypes={0: "int32"}, dtypes=["float32", "int64"],
+              out_dtype=lambda d: d, refuses=False, bad=[]),
+    broadcast("_npi_power", power, 1, 3, 0, 2, input_dtypes={0: "bool"},
+              dtypes=["float32", "int32"], out_dtype=lambda d: d, refuses=False, bad=[]),
 ]
 
 
 def scalar(names, ref, low=-2, high=2, value=2, is_int=True, **more):
     attrs = dict(scalar=value, is_int=is_int)
-    return dict(dict(op=names, inputs=[rand(S, low, high)], ref=lambda x, scalar, is_int: ref(x, scalar), attrs=attrs, dtypes=NUMBERS_AND_BOOL,
+    return dict(dict(op=names, inputs=[rand(S, low, high)], ref=lambda x, scalar,
+                     is_int: ref(x, scalar), attrs=attrs, dtypes=NUMBERS_AND_BOOL,
                      out_dtype=lambda d: scalar_type(d, is_int), bad=[dict(attrs=dict(scalar="two"))]), **more)
 
 
@@ -167,30 +186,39 @@ for _names, _ref, _range, _more in [
     _fraction = dict(_more, grad2=False, grad=False)
     if "copysign" not in _names[0]:
         CASES.append(scalar(_names, _ref, *_range, value=2.5, is_int=False, **_fraction))
-for _np, _ref in [("equal", np.equal), ("not_equal", np.not_equal), ("greater", np.greater), ("greater_equal", np.greater_equal), ("less", np.less),
-                  ("less_equal", np.less_equal), ("logical_and", logic(np.logical_and)), ("logical_or", logic(np.logical_or)), ("logical_xor", logic(np.logical_xor))]:
+for _np, _ref in [("equal", np.equal), ("not_equal", np.not_equal), ("greater", np.greater),
+                  ("greater_equal", np.greater_equal), ("less", np.less),
+                  ("less_equal", np.less_equal), ("logical_and", logic(np.logical_and)),
+                  ("logical_or", logic(np.logical_or)), ("logical_xor", logic(np.logical_xor))]:
     for _value, _is_int in [(2, True), (2.5, False)]:
         CASES.append(scalar(f"_npi_{_np}_scalar", _ref, value=_value, is_int=_is_int, inputs=[ints(S, 0, 3)], out_dtype="bool"))
 for _value, _is_int in [(2, True), (2.5, False)]:
     _float = dict(out_dtype=lambda d: d if d in FLOATS else "float32", value=_value, is_int=_is_int)
     CASES.append(scalar("_npi_true_divide_scalar", np.divide, grad=True, **_float))
     CASES.append(scalar("_npi_rtrue_divide_scalar", lambda x, s: s / x, 1, 3, grad=True, **_float))
-for _np, _ref in [("bitwise_and", lambda x, s: x & s), ("bitwise_or", lambda x, s: x | s), ("bitwise_xor", lambda x, s: x ^ s), ("gcd", np.gcd), ("lcm", np.lcm),
-                  ("bitwise_left_shift", lambda x, s: x << s), ("rbitwise_left_shift", lambda x, s: s << x), ("bitwise_right_shift", lambda x, s: x >> s),
+for _np, _ref in [("bitwise_and", lambda x, s: x & s), ("bitwise_or", lambda x, s: x | s),
+                  ("bitwise_xor", lambda x, s: x ^ s), ("gcd", np.gcd), ("lcm", np.lcm),
+                  ("bitwise_left_shift", lambda x, s: x << s),
+                  ("rbitwise_left_shift", lambda x, s: s << x),
+                  ("bitwise_right_shift", lambda x, s: x >> s),
                   ("rbitwise_right_shift", lambda x, s: s >> x)]:
     CASES.append(scalar(f"_npi_{_np}_scalar", _ref, 1, 5, dtypes=INTEGERS, out_dtype=lambda d: d, refuses=False,
                         bad=[dict(attrs=dict(scalar=2.5, is_int=False))]))
 
 CASES += [
-    dict(op=["add_n", "ElementWiseSum", "_npx_add_n"], inputs=[rand(S), rand(S), rand(S)], ref=lambda *x: sum(x), dtypes=NUMBERS, grad=True, grad2=True,
+    dict(op=["add_n", "ElementWiseSum", "_npx_add_n"], inputs=[rand(S), rand(S), rand(S)],
+         ref=lambda *x: sum(x), dtypes=NUMBERS, grad=True, grad2=True,
          bad=[dict(inputs=[(2, 3), (3, 2)])]),
     dict(op="add_n", inputs=[rand((5000,))], ref=lambda x: x, dtypes=["float32", "float16"], refuses=False),
-    dict(op="amp_multicast", inputs=[ints(S), ints(S)], ref=lambda a, b, **kw: [a, b], attrs=dict(num_outputs=2), input_dtypes={1: "float16"},
+    dict(op="amp_multicast", inputs=[ints(S), ints(S)], ref=lambda a, b, **kw: [a, b],
+         attrs=dict(num_outputs=2), input_dtypes={1: "float16"},
          dtypes=["float32", "bfloat16", "float16"], out_dtype=lambda d: "float32" if d == "float32" else d, refuses=False),
-    dict(op="amp_multicast", inputs=[ints(S), ints(S)], ref=lambda a, b, **kw: [a, b], attrs=dict(num_outputs=2, cast_narrow=True), input_dtypes={1: "float16"},
+    dict(op="amp_multicast", inputs=[ints(S), ints(S)], ref=lambda a, b, **kw: [a, b],
+         attrs=dict(num_outputs=2, cast_narrow=True), input_dtypes={1: "float16"},
          dtypes=["float32"], out_dtype="float16", refuses=False),
     dict(op="_identity_with_attr_like_rhs", inputs=[rand(S), rand(S)], ref=lambda a, b: a, dtypes=NUMBERS_AND_BOOL, grad=[0]),
-    dict(op="_sum_like", inputs=[rand((2, 3, 4)), rand((3, 1))], ref=lambda a, b: a.sum(axis=(0, 2)).reshape(3, 1), dtypes=NUMBERS, grad=[0], grad2=True,
+    dict(op="_sum_like", inputs=[rand((2, 3, 4)), rand((3, 1))], ref=lambda a,
+         b: a.sum(axis=(0, 2)).reshape(3, 1), dtypes=NUMBERS, grad=[0], grad2=True,
          bad=[dict(inputs=[(2, 3), (4, 3)])], refuses=False),
     dict(op="_sum_like", inputs=[rand(S), rand(S)], ref=lambda a, b: a, dtypes=NUMBERS, grad=[0], refuses=False),
 ]

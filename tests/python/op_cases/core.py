@@ -1,7 +1,12 @@
 """Operators of the imperative and executor rooms, which have their own tests."""
 CASES = []
-COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_gpus_training.py", "_CustomFunction": "test_autograd.py", "_CachedOp": "../cpp/cached_op_test.cc",
-                     "_to_layout": "../cpp/executor_test.cc", "_fold_scale_shift": "../cpp/executor_test.cc", "_join_parameters": "test_passes.py",
+COVERED_ELSEWHERE = {"_copyto": "test_ndarray.py", "_to_context": "test_several_gpus_training.py",
+                     "_CustomFunction": "test_autograd.py", "_CachedOp": "../cpp/cached_op_test.cc",
+                     "_to_layout": "../cpp/executor_test.cc",
+                     "_fold_scale_shift": "../cpp/executor_test.cc",
+                     "_join_parameters": "test_passes.py",
                      "_fused_convolution": "../cpp/executor_test.cc", "_fused_expand_depthwise": "test_passes.py",
-                     "_fused_dense": "test_passes.py", "_fused_pointwise": "test_pointwise_passes.py", "_fused_attention": "test_attention_passes.py",
+                     "_fused_dense": "test_passes.py",
+                     "_fused_pointwise": "test_pointwise_passes.py",
+                     "_fused_attention": "test_attention_passes.py",
                      "_draw_counters": "test_attention_dropout.py"}

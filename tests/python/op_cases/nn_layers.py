@@ -36,7 +36,8 @@ def convolution(x, w, b=None, kernel=(), stride=None, dilate=None, pad=None, num
     return np.moveaxis(y, 1, -1) if last else y
 
 
-def deconvolution(x, w, b=None, kernel=(), stride=None, dilate=None, pad=None, adj=None, target_shape=None, num_filter=1, num_group=1, no_bias=True, layout=None):
+def deconvolution(x, w, b=None, kernel=(), stride=None, dilate=None, pad=None, adj=None,
+                  target_shape=None, num_filter=1, num_group=1, no_bias=True, layout=None):
     nd = len(kernel)
     stride, dilate, pad, adj = stride or (1,) * nd, dilate or (1,) * nd, list(pad or (0,) * nd), list(adj or (0,) * nd)
     full = [(n - 1) * s + d * (k - 1) + 1 for n, s, d, k in zip(x.shape[2:], stride, dilate, kernel)]
@@ -54,7 +55,8 @@ def deconvolution(x, w, b=None, kernel=(), stride=None, dilate=None, pad=None, a
     return y if b is None else y + b.reshape((1, -1) + (1,) * nd)
 
 
-def pooling(x, kernel=(), pool_type="max", global_pool=False, pooling_convention="valid", stride=None, pad=None, p_value=None, count_include_pad=None,
+def pooling(x, kernel=(), pool_type="max", global_pool=False, pooling_convention="valid",
+            stride=None, pad=None, p_value=None, count_include_pad=None,
             layout=None):
     last = layout is not None and layout.endswith("C")
     if last:
@@ -98,7 +100,9 @@ def upsample_nearest(*xs, scale, multi_input_mode="concat", **_):
 def adaptive_average(x, output_size=(1, 1)):
     h, w = output_size if isinstance(output_size, tuple) and len(output_size) == 2 else np.broadcast_to(output_size, 2)
     rows, columns = x.shape[2:]
-    return np.stack([np.stack([x[:, :, i * rows // h:-(-(i + 1) * rows // h), j * columns // w:-(-(j + 1) * columns // w)].mean((2, 3)) for j in range(w)], -1)
+    return np.stack([np.stack([x[:, :, i * rows // h:-(-(i + 1) * rows // h),
+                                 j * columns // w:-(-(j + 1) * columns // w)].mean((2, 3))
+                               for j in range(w)], -1)
                      for i in range(h)], -2)
 
 
@@ -120,29 +124,39 @@ def _pool(x=_DISTINCT, dtypes=FLOATS, **attrs):
 
 
 CASES = [
-    {"op": "FullyConnected", "inputs": [rand((4, 2, 3), -1, 1), rand((5, 6), -1, 1), rand((5,), -1, 1)], "attrs": {"num_hidden": 5}, "ref": dense, "tol": 4,
+    {"op": "FullyConnected", "inputs": [rand((4, 2, 3), -1, 1), rand((5, 6), -1, 1),
+                                        rand((5,), -1, 1)], "attrs": {"num_hidden": 5},
+     "ref": dense, "tol": 4,
      "grad": True, "grad2": True, "empty": [(0, 2, 3), (5, 6), (5,)],
      "bad": [{"attrs": {}}, {"attrs": {"num_hidden": 0}}, {"inputs": [(4, 6), (5, 7), (5,)]}, {"inputs": [(4, 6), (5, 6), (4,)]}]},
-    {"op": "FullyConnected", "inputs": [rand((4, 2, 3), -1, 1), rand((5, 3), -1, 1)], "attrs": {"num_hidden": 5, "flatten": False, "no_bias": True}, "ref": dense,
+    {"op": "FullyConnected", "inputs": [rand((4, 2, 3), -1, 1), rand((5, 3), -1, 1)],
+     "attrs": {"num_hidden": 5, "flatten": False, "no_bias": True}, "ref": dense,
      "tol": 4, "grad": True, "grad2": True},
     _conv([rand((2, 4, 6), -1, 1), rand((3, 4, 3), -1, 1), rand((3,), -1, 1)], kernel=(3,), num_filter=3, pad=(1,), stride=(2,)),
-    dict(_conv([rand((2, 4, 5, 6), -1, 1), rand((6, 2, 3, 2), -1, 1), rand((6,), -1, 1)], grad2=True, kernel=(3, 2), num_filter=6, num_group=2, pad=(1, 0),
+    dict(_conv([rand((2, 4, 5, 6), -1, 1), rand((6, 2, 3, 2), -1, 1), rand((6,), -1, 1)],
+               grad2=True, kernel=(3, 2), num_filter=6, num_group=2, pad=(1, 0),
                stride=(1, 2), dilate=(1, 2)),
          empty=[(0, 4, 5, 6), (6, 2, 3, 2), (6,)],
-         bad=[{"attrs": {"num_filter": 6}}, {"attrs": {"kernel": (3, 2)}}, {"attrs": {"kernel": (9, 9), "num_filter": 6}, "inputs": [(2, 4, 5, 6), (6, 4, 9, 9), (6,)]},
-              {"attrs": {"kernel": (3, 2), "num_filter": 6, "num_group": 4}}, {"attrs": {"kernel": (3, 2), "num_filter": 6, "stride": (0, 1)}},
+         bad=[{"attrs": {"num_filter": 6}}, {"attrs": {"kernel": (3, 2)}},
+              {"attrs": {"kernel": (9, 9), "num_filter": 6},
+               "inputs": [(2, 4, 5, 6), (6, 4, 9, 9), (6,)]},
+              {"attrs": {"kernel": (3, 2), "num_filter": 6, "num_group": 4}},
+              {"attrs": {"kernel": (3, 2), "num_filter": 6, "stride": (0, 1)}},
               {"attrs": {"kernel": (3, 2), "num_filter": 6, "pad": (-1, 0)}}, {"attrs": {"kernel": (3,), "num_filter": 6}},
               {"attrs": {"kernel": (3, 2), "num_filter": 6, "layout": "NCW"}}]),
     _conv([rand((2, 4, 5, 6), -1, 1), rand((4, 1, 3, 3), -1, 1)], kernel=(3, 3), num_filter=4, num_group=4, no_bias=True),
     _conv([rand((1, 2, 4, 3, 5), -1, 1), rand((3, 2, 2, 3, 2), -1, 1), rand((3,), -1, 1)], kernel=(2, 3, 2), num_filter=3, pad=(0, 1, 1)),
-    _conv([rand((2, 5, 4, 4), -1, 1), rand((6, 3, 3, 2), -1, 1), rand((6,), -1, 1)], kernel=(3, 3), num_filter=6, num_group=2, layout="NHWC"),
+    _conv([rand((2, 5, 4, 4), -1, 1), rand((6, 3, 3, 2), -1, 1), rand((6,), -1, 1)], kernel=(3, 3),
+          num_filter=6, num_group=2, layout="NHWC"),
     _conv([rand((2, 8, 3, 3), -1, 1), rand((4, 8, 1, 1), -1, 1)], kernel=(1, 1), num_filter=4, no_bias=True),
     _deconv([rand((2, 3, 4), -1, 1), rand((3, 2, 3), -1, 1)], kernel=(3,), num_filter=2, stride=(2,)),
-    dict(_deconv([rand((2, 4, 3, 4), -1, 1), rand((4, 2, 3, 2), -1, 1), rand((4,), -1, 1)], grad2=True, kernel=(3, 2), num_filter=4, num_group=2, stride=(2, 3),
+    dict(_deconv([rand((2, 4, 3, 4), -1, 1), rand((4, 2, 3, 2), -1, 1), rand((4,), -1, 1)],
+                 grad2=True, kernel=(3, 2), num_filter=4, num_group=2, stride=(2, 3),
                  pad=(1, 0), adj=(1, 2), no_bias=False),
          bad=[{"attrs": {"kernel": (3, 2), "num_filter": 4, "num_group": 2, "stride": (2, 3), "adj": (2, 0), "no_bias": False}},
               {"attrs": {"kernel": (3, 2), "num_filter": 4, "num_group": 3, "no_bias": False}}]),
-    _deconv([rand((1, 3, 3, 3), -1, 1), rand((3, 2, 4, 4), -1, 1)], kernel=(4, 4), num_filter=2, stride=(2, 2), target_shape=(7, 6), dilate=(1, 1)),
+    _deconv([rand((1, 3, 3, 3), -1, 1), rand((3, 2, 4, 4), -1, 1)], kernel=(4, 4), num_filter=2,
+            stride=(2, 2), target_shape=(7, 6), dilate=(1, 1)),
     _deconv([rand((1, 2, 2, 3, 2), -1, 1), rand((2, 1, 2, 2, 2), -1, 1)], kernel=(2, 2, 2), num_filter=1, dilate=(1, 2, 1)),
     dict(_pool(kernel=(3, 2), stride=(2, 2), pad=(1, 0)), empty=[(0, 3, 6, 5)],
          bad=[{"attrs": {}}, {"attrs": {"kernel": (7, 2)}}, {"attrs": {"kernel": (2, 2), "pad": (2, 0)}}, {"attrs": {"kernel": (2,)}},
@@ -159,24 +173,39 @@ CASES = [
     _pool(_DISTINCT.reshape(2, 3, 30), kernel=(3,), stride=(2,), pooling_convention="same"),
     _pool(_DISTINCT.reshape(2, 3, 2, 3, 5), kernel=(2, 2, 2), stride=(1, 1, 2)),
     _pool(_DISTINCT, kernel=(2, 2), stride=(2, 2), layout="NHWC", pool_type="avg"),
-    {"op": "Pooling", "inputs": [np.arange(-50, 50).reshape(1, 1, 10, 10)], "attrs": {"kernel": (3, 3)}, "ref": pooling, "dtypes": ["int8"], "refuses": False},
-    {"op": "Pooling", "inputs": [np.arange(100).reshape(1, 1, 10, 10)], "attrs": {"kernel": (3, 3)}, "ref": pooling, "dtypes": ["uint8"], "refuses": False},
-    {"op": "Embedding", "inputs": [np.array([[0, 3, 3], [-2, 9, 1]]), rand((4, 3))], "input_dtypes": {0: "int32"}, "attrs": {"input_dim": 4, "output_dim": 3},
+    {"op": "Pooling", "inputs": [np.arange(-50, 50).reshape(1, 1, 10, 10)],
+     "attrs": {"kernel": (3, 3)}, "ref": pooling, "dtypes": ["int8"], "refuses": False},
+    {"op": "Pooling", "inputs": [np.arange(100).reshape(1, 1, 10, 10)], "attrs": {"kernel": (3, 3)},
+     "ref": pooling, "dtypes": ["uint8"], "refuses": False},
+    {"op": "Embedding", "inputs": [np.array([[0, 3, 3], [-2, 9, 1]]), rand((4, 3))],
+     "input_dtypes": {0: "int32"}, "attrs": {"input_dim": 4, "output_dim": 3},
      "ref": embedding, "grad": [1], "grad2": True, "refuses": False, "out_dtype": lambda dtype: dtype, "tol": 0.01,
      "bad": [{"attrs": {"input_dim": 5, "output_dim": 3}}, {"attrs": {"input_dim": 4}}]},
-    {"op": "Embedding", "inputs": [np.array([0.0, 1.9, 3.0, 7.0, -1.0]), rand((4, 3))], "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1],
+    {"op": "Embedding", "inputs": [np.array([0.0, 1.9, 3.0, 7.0, -1.0]), rand((4, 3))],
+     "attrs": {"input_dim": 4, "output_dim": 3}, "ref": embedding, "grad": [1],
      "refuses": False, "tol": 0.01},
-    {"op": "UpSampling", "inputs": [rand((2, 3, 2, 3), -1, 1)], "attrs": {"scale": 3, "sample_type": "nearest"}, "ref": upsample_nearest, "grad": True,
-     "empty": False, "tol": 0.01, "bad": [{"attrs": {"sample_type": "nearest"}}, {"inputs": [(2, 3)]}, {"attrs": {"scale": 2, "sample_type": "bilinear"}}]},
-    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 1, 2, 2), -1, 1)], "attrs": {"scale": 2, "sample_type": "nearest"}, "ref": upsample_nearest,
+    {"op": "UpSampling", "inputs": [rand((2, 3, 2, 3), -1, 1)],
+     "attrs": {"scale": 3, "sample_type": "nearest"}, "ref": upsample_nearest, "grad": True,
+     "empty": False, "tol": 0.01, "bad": [{"attrs": {"sample_type": "nearest"}},
+                                          {"inputs": [(2, 3)]},
+                                          {"attrs": {"scale": 2, "sample_type": "bilinear"}}]},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 1, 2, 2), -1, 1)],
+     "attrs": {"scale": 2, "sample_type": "nearest"}, "ref": upsample_nearest,
      "grad": True, "empty": False, "tol": 0.01},
-    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 3, 2, 2), -1, 1)], "attrs": {"scale": 1, "sample_type": "nearest", "multi_input_mode": "sum"},
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 4), -1, 1), rand((2, 3, 2, 2), -1, 1)],
+     "attrs": {"scale": 1, "sample_type": "nearest", "multi_input_mode": "sum"},
      "ref": upsample_nearest, "grad": True, "empty": False},
-    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 5), -1, 1), rand((3, 1, 5, 5), -1, 1)], "attrs": {"scale": 3, "sample_type": "bilinear", "num_filter": 3},
-     "ref": lambda x, w, **_: deconvolution(x, w, kernel=(5, 5), num_filter=3, num_group=3, stride=(3, 3), pad=(1, 1)), "grad": True, "empty": False, "tol": 4},
-    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)], "attrs": {"output_size": (3, 2)}, "ref": adaptive_average, "grad": True, "empty": False,
+    {"op": "UpSampling", "inputs": [rand((2, 3, 4, 5), -1, 1), rand((3, 1, 5, 5), -1, 1)],
+     "attrs": {"scale": 3, "sample_type": "bilinear", "num_filter": 3},
+     "ref": lambda x, w, **_: deconvolution(x, w, kernel=(5, 5), num_filter=3, num_group=3,
+                                            stride=(3, 3), pad=(1, 1)), "grad": True,
+     "empty": False, "tol": 4},
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)],
+     "attrs": {"output_size": (3, 2)}, "ref": adaptive_average, "grad": True, "empty": False,
      "tol": 2, "bad": [{"inputs": [(3, 5, 7)]}, {"attrs": {"output_size": (0, 1)}}, {"attrs": {"output_size": (1, 1, 1)}}]},
-    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)], "ref": adaptive_average, "grad": True, "empty": False, "tol": 2},
-    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((1, 2, 3, 3), -1, 1)], "attrs": {"output_size": 4}, "ref": adaptive_average, "grad": True, "empty": False,
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((2, 3, 5, 7), -1, 1)],
+     "ref": adaptive_average, "grad": True, "empty": False, "tol": 2},
+    {"op": "_contrib_AdaptiveAvgPooling2D", "inputs": [rand((1, 2, 3, 3), -1, 1)],
+     "attrs": {"output_size": 4}, "ref": adaptive_average, "grad": True, "empty": False,
      "tol": 2},
 ]

@@ -10,7 +10,8 @@ def _sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def rnn(x, params, state, *rest, state_size, num_layers, mode, bidirectional=False, state_outputs=False, use_sequence_length=False, projection_size=None,
+def rnn(x, params, state, *rest, state_size, num_layers, mode, bidirectional=False,
+        state_outputs=False, use_sequence_length=False, projection_size=None,
         lstm_state_clip_min=None, lstm_state_clip_max=None, p=0):
     rest = list(rest)
     cell = rest.pop(0) if mode == "lstm" else np.zeros((state.shape[0], state.shape[1], state_size))
@@ -28,7 +29,8 @@ def rnn(x, params, state, *rest, state_size, num_layers, mode, bidirectional=Fal
     for layer in range(num_layers):
         for _ in range(dirs):
             size = x.shape[2] if layer == 0 else out * dirs
-            weights.append([take(gates * state_size, size), take(gates * state_size, out), take(out, state_size) if projection_size else None])
+            weights.append([take(gates * state_size, size), take(gates * state_size, out),
+                            take(out, state_size) if projection_size else None])
     for w in weights:
         w += [take(gates * state_size), take(gates * state_size)]
     assert at == params.size
@@ -95,8 +97,11 @@ def ctc(x, label, *lengths, use_data_lengths=False, use_label_lengths=False, bla
 def _case(mode, layers=1, bidirectional=False, projection=None, lengths=None, **attrs):
     steps, batch, size, hidden = 3, 2, 3, 4
     gates, dirs, out = {"lstm": 4, "gru": 3}.get(mode, 1), 1 + bidirectional, projection or hidden
-    count = sum(dirs * (gates * hidden * ((size if i == 0 else out * dirs) + out) + (out * hidden if projection else 0)) for i in range(layers))
-    inputs = [rand((steps, batch, size), -1, 1), rand((count + 2 * layers * dirs * gates * hidden,), -0.5, 0.5), rand((layers * dirs, batch, out), -0.5, 0.5)]
+    count = (sum(dirs * (gates * hidden * ((size if i == 0 else out * dirs) + out)
+                         + (out * hidden if projection else 0)) for i in range(layers)))
+    inputs = [rand((steps, batch, size), -1, 1),
+              rand((count + 2 * layers * dirs * gates * hidden,), -0.5, 0.5),
+              rand((layers * dirs, batch, out), -0.5, 0.5)]
     attrs.update(state_size=hidden, num_layers=layers, mode=mode)
     if mode == "lstm":
         inputs.append(rand((layers * dirs, batch, hidden), -0.5, 0.5))
@@ -113,7 +118,8 @@ def _case(mode, layers=1, bidirectional=False, projection=None, lengths=None, **
 
 
 CASES = [
-    dict(_case("rnn_tanh"), bad=[{"inputs": [(3, 2, 3), (10,), (1, 2, 4)]}, {"attrs": {"state_size": 4, "num_layers": 1, "mode": "elman"}}]),
+    dict(_case("rnn_tanh"), bad=[{"inputs": [(3, 2, 3), (10,), (1, 2, 4)]},
+                                 {"attrs": {"state_size": 4, "num_layers": 1, "mode": "elman"}}]),
     _case("rnn_relu", layers=2, state_outputs=True),
     _case("lstm", state_outputs=True),
     _case("lstm", layers=2, bidirectional=True, state_outputs=True),
@@ -123,11 +129,18 @@ CASES = [
     _case("gru", state_outputs=True),
     _case("gru", layers=2, bidirectional=True),
     _case("gru", bidirectional=True, lengths=[2, 3], state_outputs=True),
-    {"op": "CTCLoss", "inputs": [rand((4, 3, 4), -1, 1), np.array([[1, 2, 0], [3, 3, 0], [1, 2, 3]])], "input_dtypes": {1: "int32"}, "ref": ctc, "tol": TOL, "grad": [0],
-     "empty": False, "bad": [{"inputs": [(4, 3), (3, 2)]}, {"inputs": [(4, 3, 4), (2, 3)]}, {"inputs": [(4, 1, 4), np.array([[1, 9, 0]])]}]},
-    {"op": "ctc_loss", "inputs": [rand((4, 2, 4), -1, 1), np.array([[0, 1, -1], [2, -1, -1]])], "input_dtypes": {1: "int32"}, "attrs": {"blank_label": "last"}, "ref": ctc,
+    {"op": "CTCLoss", "inputs": [rand((4, 3, 4), -1, 1),
+                                 np.array([[1, 2, 0], [3, 3, 0], [1, 2, 3]])],
+     "input_dtypes": {1: "int32"}, "ref": ctc, "tol": TOL, "grad": [0],
+     "empty": False, "bad": [{"inputs": [(4, 3), (3, 2)]}, {"inputs": [(4, 3, 4), (2, 3)]},
+                             {"inputs": [(4, 1, 4), np.array([[1, 9, 0]])]}]},
+    {"op": "ctc_loss", "inputs": [rand((4, 2, 4), -1, 1), np.array([[0, 1, -1], [2, -1, -1]])],
+     "input_dtypes": {1: "int32"}, "attrs": {"blank_label": "last"}, "ref": ctc,
      "tol": TOL, "grad": [0], "empty": False},
     {"op": "CTCLoss", "inputs": [rand((4, 2, 4), -1, 1), np.array([[1, 2, 3], [3, 1, 2]]), np.array([3, 4]), np.array([2, 1])],
-     "input_dtypes": {1: "int32", 2: "int32", 3: "int32"}, "attrs": {"use_data_lengths": True, "use_label_lengths": True}, "ref": ctc, "tol": TOL, "grad": [0], "empty": False},
-    {"op": "CTCLoss", "inputs": [rand((2, 1, 3), -1, 1), np.array([[1, 1]])], "input_dtypes": {1: "int32"}, "ref": ctc, "tol": TOL, "grad": [0], "empty": False},
+     "input_dtypes": {1: "int32", 2: "int32", 3: "int32"},
+     "attrs": {"use_data_lengths": True, "use_label_lengths": True}, "ref": ctc, "tol": TOL,
+     "grad": [0], "empty": False},
+    {"op": "CTCLoss", "inputs": [rand((2, 1, 3), -1, 1), np.array([[1, 1]])],
+     "input_dtypes": {1: "int32"}, "ref": ctc, "tol": TOL, "grad": [0], "empty": False},
 ]

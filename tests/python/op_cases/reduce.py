@@ -5,12 +5,14 @@ from op_cases import FLOATS, NUMBERS, NUMBERS_AND_BOOL, ints, rand
 
 S = (2, 3, 4)
 _nan = np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])
-AXES = [dict(), dict(axis=1), dict(axis=(0, 2)), dict(axis=-1, keepdims=True), dict(axis=1, exclude=True), dict(axis=(), keepdims=True), dict(keepdims=True)]
+AXES = [dict(), dict(axis=1), dict(axis=(0, 2)), dict(axis=-1, keepdims=True),
+        dict(axis=1, exclude=True), dict(axis=(), keepdims=True), dict(keepdims=True)]
 BAD_AXES = [dict(attrs=dict(axis=3)), dict(attrs=dict(axis=(1, 1))), dict(attrs=dict(axis="x"))]
 
 
 def legacy(f):
-    """NumPy's reduction with 1.x's meaning of axis, exclude and (1,) for a result without dimensions."""
+    """NumPy's reduction with 1.x's meaning of axis, exclude and (1,) for a result without
+    dimensions."""
     def ref(x, axis=None, keepdims=False, exclude=False, **more):
         if axis == ():
             axis = None
@@ -49,28 +51,41 @@ CASES += reduction(["nanprod"], np.nanprod, rand(S, 0.7, 1.4), grad=True, tol=8)
 _first = dict(empty=False, grad=True)
 CASES += reduction(["max", "max_axis"], np.max, **_first)
 CASES += reduction(["min", "min_axis"], np.min, **_first)
-CASES += [dict(op=["max", "min"], inputs=[(2, 0, 4)], ref=legacy(np.sum), attrs=dict(axis=2), empty=False, refuses=False, bad=[dict(attrs=dict(axis=1))])]
+CASES += ([dict(op=["max", "min"], inputs=[(2, 0, 4)], ref=legacy(np.sum), attrs=dict(axis=2),
+                empty=False, refuses=False, bad=[dict(attrs=dict(axis=1))])])
 CASES += [dict(op="sum", inputs=[_nan], ref=legacy(np.sum), attrs=dict(axis=1), refuses=False),
           dict(op="nansum", inputs=[_nan], ref=legacy(np.nansum), attrs=dict(axis=1), refuses=False),
           dict(op="nanprod", inputs=[_nan], ref=legacy(np.nanprod), attrs=dict(axis=1), refuses=False),
           dict(op="max", inputs=[_nan], ref=legacy(np.max), attrs=dict(axis=1), refuses=False),
           dict(op="min", inputs=[_nan], ref=legacy(np.min), attrs=dict(axis=0), refuses=False, empty=False)]
 # products with one and with several zeros have gradients
-CASES.append(dict(op=["prod", "nanprod"], inputs=[np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 4.0], [1.0, 2.0, 3.0]])], ref=legacy(np.prod), attrs=dict(axis=1), grad=True,
+CASES.append(dict(op=["prod", "nanprod"], inputs=[np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 4.0],
+                                                            [1.0, 2.0, 3.0]])], ref=legacy(np.prod),
+                  attrs=dict(axis=1), grad=True,
                   refuses=False))
-# shapes that take different paths: long rows, long columns, few results, many small ones, alternating axes, parallel parts
-for _shape, _axis in [((200000,), None), ((3, 70000), 1), ((70000, 3), 0), ((300, 700), 0), ((300, 700), 1), ((5, 6, 7, 8), (0, 2)), ((5, 6, 7, 8), (1, 3)),
+# shapes that take different paths: long rows, long columns, few results, many small ones,
+# alternating axes, parallel parts
+for _shape, _axis in [((200000,), None), ((3, 70000), 1), ((70000, 3), 0), ((300, 700), 0),
+                      ((300, 700), 1), ((5, 6, 7, 8), (0, 2)), ((5, 6, 7, 8), (1, 3)),
                       ((4, 9, 30, 30), (0, 2, 3)), ((3000, 3), 1), ((2, 3, 2, 3, 2, 3), (1, 3, 5)), ((1, 1, 7), (0, 1)), ((1, 1), None)]:
     for _op, _f in [("sum", np.sum), ("max", np.max), ("norm", l2)]:
-        CASES.append(dict(op=_op, inputs=[rand(_shape, -1, 1)], ref=legacy(_f), attrs=dict(axis=_axis), dtypes=["float32", "float64", "float16", "int32"] if _op != "norm"
-                          else ["float32", "float64"], refuses=False, empty=False, tol={"float32": 2e-5, "float16": 4e-3, "float64": 1e-11}))
+        CASES.append(dict(op=_op, inputs=[rand(_shape, -1, 1)], ref=legacy(_f),
+                          attrs=dict(axis=_axis),
+                          dtypes=["float32", "float64", "float16", "int32"] if _op != "norm"
+                          else ["float32", "float64"], refuses=False, empty=False,
+                          tol={"float32": 2e-5, "float16": 4e-3, "float64": 1e-11}))
 
 for _attrs in [dict(), dict(axis=1), dict(axis=(0, 2), keepdims=True)]:
-    CASES.append(dict(op=["norm", "_npx_norm"], inputs=[rand(S, -3, 3)], ref=legacy(l2), attrs=_attrs, dtypes=NUMBERS_AND_BOOL, grad=True, grad2=True, tol=4, empty=False,
+    CASES.append(dict(op=["norm", "_npx_norm"], inputs=[rand(S, -3, 3)], ref=legacy(l2),
+                      attrs=_attrs, dtypes=NUMBERS_AND_BOOL, grad=True, grad2=True, tol=4,
+                      empty=False,
                       bad=BAD_AXES + [dict(attrs=dict(ord=3))]))
-    CASES.append(dict(op="norm", inputs=[rand(S, 0.5, 3)], ref=legacy(lambda x, ord, **kw: l1(x, **kw)), attrs=dict(_attrs, ord=1), dtypes=NUMBERS_AND_BOOL, grad=True, tol=4,
+    CASES.append(dict(op="norm", inputs=[rand(S, 0.5, 3)],
+                      ref=legacy(lambda x, ord, **kw: l1(x, **kw)), attrs=dict(_attrs, ord=1),
+                      dtypes=NUMBERS_AND_BOOL, grad=True, tol=4,
                       empty=False))
-CASES.append(dict(op="norm", inputs=[rand(S)], ref=legacy(lambda x, out_dtype, **kw: l2(x, **kw)), attrs=dict(out_dtype="float64"), dtypes=["float32", "float16", "int32"],
+CASES.append(dict(op="norm", inputs=[rand(S)], ref=legacy(lambda x, out_dtype, **kw: l2(x, **kw)),
+                  attrs=dict(out_dtype="float64"), dtypes=["float32", "float16", "int32"],
                   out_dtype="float64", refuses=False, empty=False))
 
 # ---- NumPy forms
@@ -91,33 +106,45 @@ def np_mean(x, **kw):
 
 
 CASES += numpy_reduction(["_np_sum", "_npi_sum"], np.sum, out_dtype=promoted, grad=True, grad2=True, tol=4)
-CASES += numpy_reduction(["_np_prod", "_np_product", "_npi_prod"], np.prod, rand(S, 0.7, 1.4), out_dtype=promoted, grad=True, grad2=True, tol=8)
+CASES += numpy_reduction(["_np_prod", "_np_product", "_npi_prod"], np.prod, rand(S, 0.7, 1.4),
+                         out_dtype=promoted, grad=True, grad2=True, tol=8)
 CASES += numpy_reduction(["_npi_mean"], np_mean, out_dtype=lambda d: d if d in FLOATS else "float32", grad=True, grad2=True, tol=4)
 CASES += numpy_reduction(["_np_max", "_np_amax", "_npi_max", "_npi_amax"], np.max, empty=False, grad=True)
 CASES += numpy_reduction(["_np_min", "_np_amin", "_npi_min", "_npi_amin"], np.min, empty=False, grad=True)
 CASES += numpy_reduction(["_np_any", "_np_sometrue", "_npi_any"], np.any, ints(S, 0, 1), out_dtype="bool")
 CASES += numpy_reduction(["_np_all", "_npi_all"], np.all, ints(S, 0, 1), out_dtype="bool")
 CASES += [
-    dict(op="_np_sum", inputs=[rand(S)], ref=lambda x, dtype, **kw: np.sum(x, **kw), attrs=dict(axis=0, dtype="float64"), dtypes=NUMBERS, out_dtype="float64", grad=True,
+    dict(op="_np_sum", inputs=[rand(S)], ref=lambda x, dtype, **kw: np.sum(x, **kw),
+         attrs=dict(axis=0, dtype="float64"), dtypes=NUMBERS, out_dtype="float64", grad=True,
          refuses=False, bad=[dict(attrs=dict(dtype="float31"))]),
     dict(op="_np_sum", inputs=[rand(S)], ref=np.sum, attrs=dict(axis=0, initial=2.5), dtypes=FLOATS, grad=True, refuses=False),
-    dict(op="_np_prod", inputs=[rand(S, 0.7, 1.4)], ref=np.prod, attrs=dict(axis=0, initial=2.5), dtypes=FLOATS, grad=True, refuses=False, tol=4),
+    dict(op="_np_prod", inputs=[rand(S, 0.7, 1.4)], ref=np.prod, attrs=dict(axis=0, initial=2.5),
+         dtypes=FLOATS, grad=True, refuses=False, tol=4),
     dict(op="_np_max", inputs=[rand(S)], ref=np.max, attrs=dict(axis=1, initial=0.5), dtypes=FLOATS, refuses=False, empty=[(2, 0, 4)]),
-    dict(op="_np_max", inputs=[(2, 0, 4)], ref=lambda x, axis: np.zeros((2, 0)), attrs=dict(axis=2), dtypes=FLOATS, refuses=False, empty=False,
+    dict(op="_np_max", inputs=[(2, 0, 4)], ref=lambda x, axis: np.zeros((2, 0)), attrs=dict(axis=2),
+         dtypes=FLOATS, refuses=False, empty=False,
          bad=[dict(attrs=dict(axis=1))]),
 ]
 for _attrs in [dict(), dict(axis=1), dict(axis=(0, 2), ddof=1), dict(axis=0, keepdims=True, ddof=1), dict(axis=1, dtype="float64")]:
     for _op, _f in [("_npi_var", np.var), ("_npi_std", np.std)]:
-        CASES.append(dict(op=_op, inputs=[rand(S, -3, 3)], ref=lambda x, dtype=None, f=_f, **kw: f(np.asarray(x, "float64"), **kw), attrs=_attrs, dtypes=NUMBERS,
-                          out_dtype="float64" if "dtype" in _attrs else lambda d: d, grad="dtype" not in _attrs, grad2="dtype" not in _attrs, tol=8, empty=False,
+        CASES.append(dict(op=_op, inputs=[rand(S, -3, 3)], ref=lambda x, dtype=None, f=_f,
+                          **kw: f(np.asarray(x, "float64"), **kw), attrs=_attrs, dtypes=NUMBERS,
+                          out_dtype="float64" if "dtype" in _attrs else lambda d: d,
+                          grad="dtype" not in _attrs, grad2="dtype" not in _attrs, tol=8,
+                          empty=False,
                           grad_tol=3e-5, refuses="dtype" not in _attrs))
 
 for _attrs in [dict(axes=(0, 1)), dict(axes=-1, keepdims=True), dict(axes=(0, 1, 2))]:
-    CASES.append(dict(op="moments", inputs=[rand(S, -3, 3)], attrs=_attrs, grad=True, grad2=True, tol=8, empty=False, bad=[dict(attrs=dict(axes=5))],
-                      ref=lambda x, axes, keepdims=False: [legacy(np.mean)(x, axis=axes, keepdims=keepdims), legacy(np.var)(x, axis=axes, keepdims=keepdims)]))
+    CASES.append(dict(op="moments", inputs=[rand(S, -3, 3)], attrs=_attrs, grad=True, grad2=True,
+                      tol=8, empty=False, bad=[dict(attrs=dict(axes=5))],
+                      ref=lambda x, axes,
+                      keepdims=False: [legacy(np.mean)(x, axis=axes, keepdims=keepdims),
+                                       legacy(np.var)(x, axis=axes, keepdims=keepdims)]))
 for _mode, _axes in [("instance", (1, 2)), ("channel", (1,)), ("spatial", (2,))]:
     CASES.append(dict(op="L2Normalization", inputs=[rand(S, -3, 3)], attrs=dict(mode=_mode, eps=1e-3), grad=True, grad2=True, tol=4,
-                      ref=lambda x, mode, eps, axes=_axes: x / np.sqrt(np.sum(x * x, axis=axes, keepdims=True) + np.float32(eps).astype("float64")),
+                      ref=lambda x, mode, eps,
+                      axes=_axes: x / np.sqrt(np.sum(x * x, axis=axes, keepdims=True)
+                                              + np.float32(eps).astype("float64")),
                       bad=[dict(attrs=dict(mode="row"))] + ([dict(inputs=[(2, 3)])] if _mode != "instance" else [])))
 
 
@@ -142,37 +169,57 @@ def at_least_1d(f):
 for _attrs in [dict(), dict(axis=0), dict(axis=1), dict(axis=-1, keepdims=True), dict(keepdims=True)]:
     for _f, _name in [(np.argmax, "argmax"), (np.argmin, "argmin")]:
         _empty = [(3, 0, 4)] if _attrs.get("axis") == 0 else False
-        CASES.append(dict(op=_name, inputs=[rand(S, -9, 9)], attrs=_attrs, ref=at_least_1d(arg(_f)), dtypes=NUMBERS, empty=_empty, bad=[dict(attrs=dict(axis=3))]))
-        CASES.append(dict(op=f"_npi_{_name}", inputs=[rand(S, -9, 9)], attrs=_attrs, ref=arg(_f), dtypes=NUMBERS, out_dtype="int64", empty=_empty, bad=[dict(attrs=dict(axis=3))]))
+        CASES.append(dict(op=_name, inputs=[rand(S, -9, 9)], attrs=_attrs, ref=at_least_1d(arg(_f)),
+                          dtypes=NUMBERS, empty=_empty, bad=[dict(attrs=dict(axis=3))]))
+        CASES.append(dict(op=f"_npi_{_name}", inputs=[rand(S, -9, 9)], attrs=_attrs, ref=arg(_f),
+                          dtypes=NUMBERS, out_dtype="int64", empty=_empty,
+                          bad=[dict(attrs=dict(axis=3))]))
 for _shape, _axis in [((3, 5000), 1), ((5000, 3), 0), ((3, 40, 300), 1), ((70000,), 0)]:
-    CASES.append(dict(op="_npi_argmax", inputs=[ints(_shape, -99, 99)], attrs=dict(axis=_axis), ref=arg(np.argmax), dtypes=["float32", "int32", "float16"], out_dtype="int64",
+    CASES.append(dict(op="_npi_argmax", inputs=[ints(_shape, -99, 99)], attrs=dict(axis=_axis),
+                      ref=arg(np.argmax), dtypes=["float32", "int32", "float16"], out_dtype="int64",
                       refuses=False, empty=False))
 CASES += [
-    dict(op=["argmax", "argmin"], inputs=[np.array([[1.0, np.nan, np.nan], [2.0, 2.0, 1.0]])], attrs=dict(axis=1), refuses=False, empty=False,
+    dict(op=["argmax", "argmin"], inputs=[np.array([[1.0, np.nan, np.nan], [2.0, 2.0, 1.0]])],
+         attrs=dict(axis=1), refuses=False, empty=False,
          check=lambda out, values, attrs: np.testing.assert_array_equal(out[0][0], 1)),
-    dict(op="argmax_channel", inputs=[rand(S, -9, 9)], ref=lambda x: np.argmax(x, axis=1), dtypes=NUMBERS, empty=[(2, 3, 0)], bad=[dict(inputs=[(3,)])]),
+    dict(op="argmax_channel", inputs=[rand(S, -9, 9)], ref=lambda x: np.argmax(x, axis=1),
+         dtypes=NUMBERS, empty=[(2, 3, 0)], bad=[dict(inputs=[(3,)])]),
 ]
 for _attrs in [dict(), dict(axis=0), dict(axis=1), dict(axis=-1)]:
-    CASES.append(dict(op=["_np_cumsum", "cumsum", "_npi_cumsum"], inputs=[rand(S, -3, 3)], attrs=_attrs, ref=lambda x, axis=None: np.cumsum(x, axis=axis), dtypes=NUMBERS_AND_BOOL,
+    CASES.append(dict(op=["_np_cumsum", "cumsum", "_npi_cumsum"], inputs=[rand(S, -3, 3)],
+                      attrs=_attrs, ref=lambda x, axis=None: np.cumsum(x, axis=axis),
+                      dtypes=NUMBERS_AND_BOOL,
                       out_dtype=promoted, grad=True, grad2=True, tol=4, bad=[dict(attrs=dict(axis=3))]))
 CASES += [
-    dict(op="cumsum", inputs=[rand((3, 700, 300), 0, 1)], attrs=dict(axis=1), ref=lambda x, axis: np.cumsum(x, axis=axis), dtypes=["float32"], refuses=False, empty=False, tol=8),
-    dict(op="cumsum", inputs=[rand((3, 700), 0, 1)], attrs=dict(axis=1), ref=lambda x, axis: np.cumsum(x, axis=axis), dtypes=["float32"], refuses=False, empty=False, tol=8),
-    dict(op="cumsum", inputs=[rand(S)], attrs=dict(axis=1, dtype="float64"), ref=lambda x, axis, dtype: np.cumsum(x, axis=axis), dtypes=["float32", "int32"], out_dtype="float64",
+    dict(op="cumsum", inputs=[rand((3, 700, 300), 0, 1)], attrs=dict(axis=1), ref=lambda x,
+         axis: np.cumsum(x, axis=axis), dtypes=["float32"], refuses=False, empty=False, tol=8),
+    dict(op="cumsum", inputs=[rand((3, 700), 0, 1)], attrs=dict(axis=1), ref=lambda x,
+         axis: np.cumsum(x, axis=axis), dtypes=["float32"], refuses=False, empty=False, tol=8),
+    dict(op="cumsum", inputs=[rand(S)], attrs=dict(axis=1, dtype="float64"), ref=lambda x, axis,
+         dtype: np.cumsum(x, axis=axis), dtypes=["float32", "int32"], out_dtype="float64",
          refuses=False),
 ]
 
 # ---- repeating dimensions
 _any = dict(dtypes=NUMBERS_AND_BOOL, refuses=False, grad=[0], grad2=True)
 CASES += [
-    dict(_any, op="broadcast_to", inputs=[rand((1, 3, 1))], attrs=dict(shape=(2, 0, 4)), ref=lambda x, shape: np.broadcast_to(x, (2, x.shape[1], 4)), empty=[(1, 0, 1)],
+    dict(_any, op="broadcast_to", inputs=[rand((1, 3, 1))], attrs=dict(shape=(2, 0, 4)),
+         ref=lambda x, shape: np.broadcast_to(x, (2, x.shape[1], 4)), empty=[(1, 0, 1)],
          bad=[dict(attrs=dict(shape=(2, 4, 4))), dict(attrs=dict(shape=(2, 3)))]),
-    dict(_any, op="_npi_broadcast_to", inputs=[rand((3, 1))], attrs=dict(shape=(2, 3, 4)), ref=lambda x, shape: np.broadcast_to(x, shape), empty=False,
+    dict(_any, op="_npi_broadcast_to", inputs=[rand((3, 1))], attrs=dict(shape=(2, 3, 4)),
+         ref=lambda x, shape: np.broadcast_to(x, shape), empty=False,
          bad=[dict(attrs=dict(shape=(2, 4, 4))), dict(attrs=dict(shape=(3,)))]),
-    dict(_any, op=["broadcast_axis", "broadcast_axes"], inputs=[rand((1, 3, 1))], attrs=dict(axis=(0, 2), size=(2, 5)), ref=lambda x, **kw: np.broadcast_to(x, (2, x.shape[1], 5)),
-         empty=[(1, 0, 1)], bad=[dict(attrs=dict(axis=1, size=2)), dict(attrs=dict(axis=(0, 2), size=2)), dict(attrs=dict(axis=5, size=2))]),
-    dict(_any, op=["broadcast_like", "_npx_broadcast_like"], inputs=[rand((1, 3)), rand((4, 3))], ref=lambda a, b: np.broadcast_to(a, b.shape), empty=[(1, 3), (0, 3)],
+    dict(_any, op=["broadcast_axis", "broadcast_axes"], inputs=[rand((1, 3, 1))],
+         attrs=dict(axis=(0, 2), size=(2, 5)), ref=lambda x,
+         **kw: np.broadcast_to(x, (2, x.shape[1], 5)),
+         empty=[(1, 0, 1)], bad=[dict(attrs=dict(axis=1, size=2)),
+                                 dict(attrs=dict(axis=(0, 2), size=2)),
+                                 dict(attrs=dict(axis=5, size=2))]),
+    dict(_any, op=["broadcast_like", "_npx_broadcast_like"], inputs=[rand((1, 3)), rand((4, 3))],
+         ref=lambda a, b: np.broadcast_to(a, b.shape), empty=[(1, 3), (0, 3)],
          bad=[dict(inputs=[(2, 3), (4, 3)]), dict(inputs=[(3,), (4, 3)])]),
-    dict(_any, op="broadcast_like", inputs=[rand((1, 3)), rand((7, 4))], attrs=dict(lhs_axes=(0,), rhs_axes=(-1,)), ref=lambda a, b, **kw: np.broadcast_to(a, (4, 3)), empty=False,
+    dict(_any, op="broadcast_like", inputs=[rand((1, 3)), rand((7, 4))],
+         attrs=dict(lhs_axes=(0,), rhs_axes=(-1,)), ref=lambda a, b,
+         **kw: np.broadcast_to(a, (4, 3)), empty=False,
          bad=[dict(attrs=dict(lhs_axes=(0,)))]),
 ]

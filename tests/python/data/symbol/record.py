@@ -1,4 +1,5 @@
-"""Records what the 1.9.1 wheel says about a few networks. Run with the wheel's Python in this folder; the tests read what it writes.
+"""Records what the 1.9.1 wheel says about a few networks. Run with the wheel's Python in this
+folder; the tests read what it writes.
 
     PYTHON record.py        (PYTHON: an interpreter with mxnet==1.9.1)
 """
@@ -21,7 +22,8 @@ def lenet():
     for i, n in enumerate((6, 16)):
         net = sym.Convolution(net, kernel=(5, 5), num_filter=n, name=f"conv{i}")
         net = sym.BatchNorm(net, fix_gamma=False, name=f"bn{i}")
-        net = sym.Pooling(sym.Activation(net, act_type="tanh", name=f"act{i}"), kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{i}")
+        net = sym.Pooling(sym.Activation(net, act_type="tanh", name=f"act{i}"), kernel=(2, 2),
+                          stride=(2, 2), pool_type="max", name=f"pool{i}")
     net = sym.FullyConnected(sym.Flatten(net, name="flat"), num_hidden=10, name="fc")
     return sym.SoftmaxOutput(net, name="softmax"), {"data": (2, 1, 28, 28)}
 
@@ -54,7 +56,8 @@ def main():
         args, outs, aux = net.infer_shape(**shapes)
         record[name] = {
             "shapes": shapes, "arguments": net.list_arguments(), "outputs": net.list_outputs(), "auxiliary": net.list_auxiliary_states(),
-            "internals": net.get_internals().list_outputs(), "arg_shapes": args, "out_shapes": outs, "aux_shapes": aux, "attr_dict": net.attr_dict(),
+            "internals": net.get_internals().list_outputs(), "arg_shapes": args, "out_shapes": outs,
+            "aux_shapes": aux, "attr_dict": net.attr_dict(),
             "partial": net.infer_shape_partial()[0],
         }
     with open("recorded.json", "w") as f:
