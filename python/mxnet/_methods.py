@@ -1,21 +1,34 @@
 """What arrays and symbols have alike: Python's operators, and methods that are operators of that
 name."""
-from typing import NamedTuple
 
 __all__ = ["Arithmetic", "ARITHMETIC", "PYTHON_OPERATORS", "METHODS", "ARRAY_METHODS"]
 
 
-class Arithmetic(NamedTuple):
-    """An operation of two operands, either of which may be a number."""
+class Arithmetic:
+    """An operation of two operands, either of which may be a number.
 
-    method: str | None          # of Python's operator: "add" for __add__
-    functions: tuple[str, ...]  # in mx.nd
-    symbol_functions: tuple[str, ...]   # in mx.sym, where others are operators alone
-    ufuncs: tuple[str, ...]     # NumPy's; the first is in every version
-    arrays: str                 # operator of two arrays
-    symbols: str                # operator of two symbols, which have no shapes to broadcast in 1.x
-    number: str                 # operator of one and a number
-    left: str                   # operator of one with the number on its left
+    Attributes
+    ----------
+    method : str or None
+        Python's operator: "add" for ``__add__``.
+    functions, symbol_functions : tuple of str
+        Its names in mx.nd and, where it is no operator of that name, in mx.sym.
+    ufuncs : tuple of str
+        NumPy's names; the first is in every version.
+    arrays, symbols : str
+        The operators of two arrays and of two symbols, which have no shapes to broadcast in 1.x.
+    number, left : str
+        The operators of one and a number, and of a number on its left.
+    """
+
+    __slots__ = ("method", "functions", "symbol_functions", "ufuncs", "arrays", "symbols", "number", "left")
+
+    def __init__(self, method, functions, ufuncs, arrays, symbols, number, left=None, symbol_functions=""):
+        self.method = method
+        self.functions, self.symbol_functions = tuple(functions.split()), tuple(symbol_functions.split())
+        self.ufuncs = tuple(ufuncs.split())
+        self.arrays, self.symbols = arrays, symbols
+        self.number, self.left = f"_{number}_scalar", f"_{left or number}_scalar"
 
     @property
     def compares(self):
@@ -23,30 +36,25 @@ class Arithmetic(NamedTuple):
         return self.method in ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _row(method, functions, ufuncs, arrays, symbols, number, left=None, symbol_functions=""):
-    return Arithmetic(method, tuple(functions.split()), tuple(symbol_functions.split()), tuple(ufuncs.split()),
-                      arrays, symbols, f"_{number}_scalar", f"_{left or number}_scalar")
-
-
 ARITHMETIC = (
-    _row("add", "add", "add", "broadcast_add", "elemwise_add", "plus"),
-    _row("sub", "subtract", "subtract", "broadcast_sub", "elemwise_sub", "minus", "rminus"),
-    _row("mul", "multiply", "multiply", "broadcast_mul", "elemwise_mul", "mul"),
-    _row("truediv", "divide true_divide", "divide true_divide", "broadcast_div", "elemwise_div", "div", "rdiv"),
-    _row("mod", "modulo", "remainder", "broadcast_mod", "_mod", "mod", "rmod"),
-    _row("pow", "power", "power", "broadcast_power", "_power", "power", "rpower", "pow power"),
-    _row("eq", "equal", "equal", "broadcast_equal", "_equal", "equal"),
-    _row("ne", "not_equal", "not_equal", "broadcast_not_equal", "_not_equal", "not_equal"),
-    _row("lt", "lesser", "less", "broadcast_lesser", "_lesser", "lesser", "greater"),
-    _row("le", "lesser_equal", "less_equal", "broadcast_lesser_equal", "_lesser_equal", "lesser_equal", "greater_equal"),
-    _row("gt", "greater", "greater", "broadcast_greater", "_greater", "greater", "lesser"),
-    _row("ge", "greater_equal", "greater_equal", "broadcast_greater_equal", "_greater_equal", "greater_equal", "lesser_equal"),
-    _row(None, "maximum", "maximum", "broadcast_maximum", "_maximum", "maximum", symbol_functions="maximum"),
-    _row(None, "minimum", "minimum", "broadcast_minimum", "_minimum", "minimum", symbol_functions="minimum"),
-    _row(None, "", "hypot", "broadcast_hypot", "_hypot", "hypot", symbol_functions="hypot"),
-    _row(None, "logical_and", "logical_and", "broadcast_logical_and", "_logical_and", "logical_and"),
-    _row(None, "logical_or", "logical_or", "broadcast_logical_or", "_logical_or", "logical_or"),
-    _row(None, "logical_xor", "logical_xor", "broadcast_logical_xor", "_logical_xor", "logical_xor"),
+    Arithmetic("add", "add", "add", "broadcast_add", "elemwise_add", "plus"),
+    Arithmetic("sub", "subtract", "subtract", "broadcast_sub", "elemwise_sub", "minus", "rminus"),
+    Arithmetic("mul", "multiply", "multiply", "broadcast_mul", "elemwise_mul", "mul"),
+    Arithmetic("truediv", "divide true_divide", "divide true_divide", "broadcast_div", "elemwise_div", "div", "rdiv"),
+    Arithmetic("mod", "modulo", "remainder", "broadcast_mod", "_mod", "mod", "rmod"),
+    Arithmetic("pow", "power", "power", "broadcast_power", "_power", "power", "rpower", "pow power"),
+    Arithmetic("eq", "equal", "equal", "broadcast_equal", "_equal", "equal"),
+    Arithmetic("ne", "not_equal", "not_equal", "broadcast_not_equal", "_not_equal", "not_equal"),
+    Arithmetic("lt", "lesser", "less", "broadcast_lesser", "_lesser", "lesser", "greater"),
+    Arithmetic("le", "lesser_equal", "less_equal", "broadcast_lesser_equal", "_lesser_equal", "lesser_equal", "greater_equal"),
+    Arithmetic("gt", "greater", "greater", "broadcast_greater", "_greater", "greater", "lesser"),
+    Arithmetic("ge", "greater_equal", "greater_equal", "broadcast_greater_equal", "_greater_equal", "greater_equal", "lesser_equal"),
+    Arithmetic(None, "maximum", "maximum", "broadcast_maximum", "_maximum", "maximum", symbol_functions="maximum"),
+    Arithmetic(None, "minimum", "minimum", "broadcast_minimum", "_minimum", "minimum", symbol_functions="minimum"),
+    Arithmetic(None, "", "hypot", "broadcast_hypot", "_hypot", "hypot", symbol_functions="hypot"),
+    Arithmetic(None, "logical_and", "logical_and", "broadcast_logical_and", "_logical_and", "logical_and"),
+    Arithmetic(None, "logical_or", "logical_or", "broadcast_logical_or", "_logical_or", "logical_or"),
+    Arithmetic(None, "logical_xor", "logical_xor", "broadcast_logical_xor", "_logical_xor", "logical_xor"),
 )
 PYTHON_OPERATORS = {row.method: row for row in ARITHMETIC if row.method}
 

@@ -1,6 +1,7 @@
 """The modules of the package stand one above the other: no module imports one that needs it,
 directly or through others."""
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,11 @@ def test_circles_are_found_with_file_and_line(tmp_path, first, second, line):
     text = "\n".join(described(circle, graph, modules) for circle in circles(graph))
     assert f"{folder / 'first.py'}:{line}: package.first imports package.second" in text
     assert "alone" not in text and "__init__" not in text
+
+
+def test_operators_of_python_stand_in_one_list():
+    """The operator behind `x + 1`: whoever needs it asks mxnet._methods, the compiled binding too."""
+    folders = (PACKAGE, PACKAGE.parent / "src")
+    files = [p for folder in folders for p in folder.rglob("*") if p.suffix in (".py", ".cc", ".h")]
+    assert [p.name for p in files if re.search(r"_r?(plus|minus)_scalar", p.read_text())] == []
+    assert [p.name for p in files if '"plus"' in p.read_text()] == ["_methods.py"]
