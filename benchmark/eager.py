@@ -26,82 +26,91 @@ def workloads(ctx):
     return GPU_WORKLOADS if ctx == "gpu" else WORKLOADS
 
 
-def contestant(kind, ctx):
-    """Serves the workloads with torch or with mxnet, this library's or 1.9.1's."""
-    import numpy as np
-    gpu = ctx == "gpu"
-    sizes = {int(w.split()[1]) for w in workloads(ctx) if w.startswith(("add", "mixed"))}
-    rng = np.random.default_rng(0)
-    x0, w0, v0 = rng.normal(size=(32, 64)), rng.normal(size=(64, 64)) * 0.1, rng.normal(size=(10, 64)) * 0.1
-    if kind == "torch":
-        import torch
-        if gpu and not torch.cuda.is_available():
-            raise SystemExit("this torch has no CUDA; accepted with --ctx gpu: an interpreter whose torch.cuda.is_available()")
-        device = "cuda" if gpu else "cpu"
-        arrays = {n: torch.ones(n, device=device) for n in sizes}
-        others = {n: torch.ones(n, device=device) for n in sizes}
-        x, w, v = (torch.tensor(a, dtype=torch.float32, device=device) for a in (x0, w0, v0))
-        b, c = torch.zeros(64, device=device), torch.zeros(10, device=device)
-        params = [p.clone().requires_grad_() for p in (w, b, v, c)]
+def _torch_side(gpu, sizes, x0, w0, v0):
+    """What `contestant` serves, with torch: one step, a forward pass, waiting, and the two chains of operators."""
+    import torch
+    if gpu and not torch.cuda.is_available():
+        raise SystemExit("this torch has no CUDA; accepted with --ctx gpu: an interpreter whose torch.cuda.is_available()")
+    device = "cuda" if gpu else "cpu"
+    arrays = {n: torch.ones(n, device=device) for n in sizes}
+    others = {n: torch.ones(n, device=device) for n in sizes}
+    x, w, v = (torch.tensor(a, dtype=torch.float32, device=device) for a in (x0, w0, v0))
+    b, c = torch.zeros(64, device=device), torch.zeros(10, device=device)
+    params = [p.clone().requires_grad_() for p in (w, b, v, c)]
 
-        def forward(p):
-            return torch.nn.functional.linear(torch.relu(torch.nn.functional.linear(x, p[0], p[1])), p[2], p[3])
+    def forward(p):
+        return torch.nn.functional.linear(torch.relu(torch.nn.functional.linear(x, p[0], p[1])), p[2], p[3])
 
-        def step():
-            for p in params:
-                p.grad = None
-            (forward(params) ** 2).sum().backward()
-
-        def predict():
-            with torch.no_grad():
-                forward(params)
-
-        wait = torch.cuda.synchronize if gpu else lambda: None
-
-        def chain(n, calls):
-            with torch.no_grad():
-                a, b = arrays[n], others[n]
-                for _ in range(calls):
-                    a = a + b
-
-        def mixed(n, calls):
-            with torch.no_grad():
-                a, b = arrays[n], others[n]
-                for _ in range(calls):
-                    a = torch.tanh(torch.relu(a * b) + 1)
-    else:
-        import mxnet as mx
-        nd, ag = mx.nd, mx.autograd
-        device = mx.gpu(0) if gpu else mx.cpu()
-        arrays = {n: nd.ones((n,), ctx=device) for n in sizes}
-        others = {n: nd.ones((n,), ctx=device) for n in sizes}
-        x, w, v = (nd.array(a, ctx=device) for a in (x0, w0, v0))
-        params = [w, nd.zeros((64,), ctx=device), v, nd.zeros((10,), ctx=device)]
+    def step():
         for p in params:
-            p.attach_grad()
+            p.grad = None
+        (forward(params) ** 2).sum().backward()
 
-        def forward(p):
-            return nd.FullyConnected(nd.relu(nd.FullyConnected(x, p[0], p[1], num_hidden=64)), p[2], p[3], num_hidden=10)
-
-        def step():
-            with ag.record():
-                loss = (forward(params) ** 2).sum()
-            loss.backward()
-
-        def predict():
+    def predict():
+        with torch.no_grad():
             forward(params)
 
-        wait = nd.waitall
+    wait = torch.cuda.synchronize if gpu else lambda: None
 
-        def chain(n, calls):
+    def chain(n, calls):
+        with torch.no_grad():
             a, b = arrays[n], others[n]
             for _ in range(calls):
                 a = a + b
 
-        def mixed(n, calls):
+    def mixed(n, calls):
+        with torch.no_grad():
             a, b = arrays[n], others[n]
             for _ in range(calls):
-                a = nd.tanh(nd.relu(a * b) + 1)
+                a = torch.tanh(torch.relu(a * b) + 1)
+    return step, predict, wait, chain, mixed
+
+
+def _mxnet_side(gpu, sizes, x0, w0, v0):
+    """The same with mxnet, this library's or 1.9.1's."""
+    import mxnet as mx
+    nd, ag = mx.nd, mx.autograd
+    device = mx.gpu(0) if gpu else mx.cpu()
+    arrays = {n: nd.ones((n,), ctx=device) for n in sizes}
+    others = {n: nd.ones((n,), ctx=device) for n in sizes}
+    x, w, v = (nd.array(a, ctx=device) for a in (x0, w0, v0))
+    params = [w, nd.zeros((64,), ctx=device), v, nd.zeros((10,), ctx=device)]
+    for p in params:
+        p.attach_grad()
+
+    def forward(p):
+        return nd.FullyConnected(nd.relu(nd.FullyConnected(x, p[0], p[1], num_hidden=64)), p[2], p[3], num_hidden=10)
+
+    def step():
+        with ag.record():
+            loss = (forward(params) ** 2).sum()
+        loss.backward()
+
+    def predict():
+        forward(params)
+
+    wait = nd.waitall
+
+    def chain(n, calls):
+        a, b = arrays[n], others[n]
+        for _ in range(calls):
+            a = a + b
+
+    def mixed(n, calls):
+        a, b = arrays[n], others[n]
+        for _ in range(calls):
+            a = nd.tanh(nd.relu(a * b) + 1)
+    return step, predict, wait, chain, mixed
+
+
+def contestant(kind, ctx):
+    """Serves the workloads with torch or with mxnet, this library's or 1.9.1's."""
+    import numpy as np
+    sizes = {int(w.split()[1]) for w in workloads(ctx) if w.startswith(("add", "mixed"))}
+    rng = np.random.default_rng(0)
+    weights = rng.normal(size=(32, 64)), rng.normal(size=(64, 64)) * 0.1, rng.normal(size=(10, 64)) * 0.1
+    side = _torch_side if kind == "torch" else _mxnet_side
+    step, predict, wait, chain, mixed = side(ctx == "gpu", sizes, *weights)
 
     def chained(function, n):
         def run(calls):

@@ -56,6 +56,45 @@ def ours(case, dtype="float32", gpu=False):
         return _ours(mx, case, dtype, gpu)
 
 
+def _ours_batch_norm(mx, s, put, wait):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.BatchNorm(in_channels=s["shape"][1]))
+    if s["backward"]:
+        net.add(mx.gluon.nn.Activation("relu"))
+    net.initialize()
+    net.hybridize(static_alloc=True, static_shape=True)
+    x, head = put(_random(s["shape"])), put(_random(s["shape"], 1))
+    x.attach_grad()
+
+    def step():
+        with mx.autograd.record():
+            y = net(x)
+        if s["backward"]:
+            y.backward(head)
+        wait()
+        return y
+
+    def result():
+        y = step()
+        return (x.grad if s["backward"] else y).astype("float32").asnumpy()
+    return step, result
+
+
+def _ours_sgd(nd, s, wait):
+    arrays = [[nd.array(_random(shape)) for shape in s["shapes"]] for _ in range(3)]
+    count = len(s["shapes"])
+
+    def update():
+        flat = [a for three in zip(*arrays) for a in three]
+        nd.multi_sgd_mom_update(*flat, out=arrays[0], num_weights=count, lrs=[1e-3] * count, wds=[1e-4] * count, momentum=0.9)
+        wait()
+
+    def updated():
+        update()
+        return arrays[0][0].asnumpy()
+    return update, updated
+
+
 def _ours(mx, case, dtype, gpu):
     nd, sym, s = mx.nd, mx.sym, case.settings
     half, channels_last = dtype in kernels_gpu.HALF, not gpu or dtype != "float32"
@@ -112,49 +151,18 @@ def _ours(mx, case, dtype, gpu):
         a, b = put(_random((s["batch"], s["m"], s["k"]))), put(_random((s["batch"], s["n"], s["k"]), 1))
         net, x = (lambda a: nd.batch_dot(a, b, transpose_b=True)), a
     elif case.kind == "batch_norm":
-        net = mx.gluon.nn.HybridSequential()
-        net.add(mx.gluon.nn.BatchNorm(in_channels=s["shape"][1]))
-        if s["backward"]:
-            net.add(mx.gluon.nn.Activation("relu"))
-        net.initialize()
-        net.hybridize(static_alloc=True, static_shape=True)
-        x, head = put(_random(s["shape"])), put(_random(s["shape"], 1))
-        x.attach_grad()
-
-        def step():
-            with mx.autograd.record():
-                y = net(x)
-            if s["backward"]:
-                y.backward(head)
-            wait()
-            return y
-
-        def result():
-            y = step()
-            return (x.grad if s["backward"] else y).astype("float32").asnumpy()
-        return step, result
+        return _ours_batch_norm(mx, s, put, wait)
     elif case.kind == "rnn":
-        make = {"lstm": mx.gluon.rnn.LSTM, "gru": mx.gluon.rnn.GRU, "tanh": lambda *a,
-                **k: mx.gluon.rnn.RNN(*a, activation="tanh", **k)}[s["kind"]]
-        net = make(s["units"], input_size=s["units"])
+        layer = {"lstm": "LSTM", "gru": "GRU", "tanh": "RNN"}[s["kind"]]
+        more = {"activation": "tanh"} if layer == "RNN" else {}
+        net = getattr(mx.gluon.rnn, layer)(s["units"], input_size=s["units"], **more)
         net.initialize()
         for p, value in zip((net.l0_i2h_weight, net.l0_h2h_weight, net.l0_i2h_bias, net.l0_h2h_bias), _rnn_parameters(s)):
             p.set_data(nd.array(value))
         net.hybridize(static_alloc=True, static_shape=True)
         x = nd.array(_random((s["steps"], s["batch"], s["units"])))
     elif case.kind == "sgd":
-        arrays = [[nd.array(_random(shape)) for shape in s["shapes"]] for _ in range(3)]
-        count = len(s["shapes"])
-
-        def update():
-            flat = [a for three in zip(*arrays) for a in three]
-            nd.multi_sgd_mom_update(*flat, out=arrays[0], num_weights=count, lrs=[1e-3] * count, wds=[1e-4] * count, momentum=0.9)
-            wait()
-
-        def updated():
-            update()
-            return arrays[0][0].asnumpy()
-        return update, updated
+        return _ours_sgd(nd, s, wait)
 
     def result():
         net(x).wait_to_read()      # packs weights; the second call uses what a network would

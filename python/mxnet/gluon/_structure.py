@@ -5,7 +5,7 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
-__all__ = ['flatten', 'regroup', 'describe', 'rebuild', 'ARRAY']
+__all__ = ['flatten', 'regroup', 'leaves', 'describe', 'rebuild', 'ARRAY']
 
 # A description is 0 for one array, n > 1 for a symbol with n outputs, -1 for None and a list for a
 # list or tuple.
@@ -50,6 +50,18 @@ def regroup(flat, description):
         return [next(values) for _ in range(d)]
 
     return build(description)
+
+
+def leaves(value):
+    """What is inside nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            yield from leaves(v)
+    elif isinstance(value, dict):
+        for v in value.values():
+            yield from leaves(v)
+    else:
+        yield value
 
 
 # -- any Python value: arrays in lists, tuples and dicts, beside numbers, texts and whatever else

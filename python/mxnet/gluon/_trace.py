@@ -1,5 +1,6 @@
 """Graphs of hybridized blocks: recorded from `forward` by deferred compute or from `hybrid_forward`
 on symbols, and called with arrays."""
+import json
 import re
 import threading
 import warnings
@@ -13,7 +14,8 @@ from ._parameter import DeferredInitializationError, _generation
 from ._state import Snapshot, is_ours, token
 from ._structure import ARRAY, describe, flatten, rebuild, regroup
 
-__all__ = ['Trace', 'Traces', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose']
+__all__ = ['Trace', 'Traces', 'signature', 'blocks_below', 'input_names', 'input_context', 'plain', 'record', 'compose',
+           'renamed_graph']
 
 MOST_TRACES = 32       # graphs kept per block, those used last; each keeps at most 32 plans (cached_op.cc)
 _tracing = threading.RLock()   # recording marks the arrays of Parameters, which all threads share
@@ -56,6 +58,15 @@ def blocks_below(block):
             found[id(b)] = b
             stack.extend(b._children.values())
     return list(found.values())
+
+
+def renamed_graph(text, names):
+    """The symbol that `text`, JSON, describes, with variables renamed: {name: new name}."""
+    graph = json.loads(text)
+    for node in graph['nodes']:
+        if node['op'] == 'null':
+            node['name'] = names.get(node['name'], node['name'])
+    return symbol.load_json(json.dumps(graph))
 
 
 def input_names(described):

@@ -1,7 +1,6 @@
 """HybridBlock: a Block whose computation is also a graph, so that it can be compiled, exported and
 have its shapes inferred."""
 import inspect
-import json
 import warnings
 import weakref
 
@@ -14,8 +13,8 @@ from . import _trace
 from ._block import Block
 from ._parameter import DeferredInitializationError, Parameter
 from ._state import is_ours, is_own_attribute, token
-from ._structure import ARRAY, describe, flatten, regroup
-from ._trace import Trace, Traces, input_context as _input_context, plain as _plain
+from ._structure import ARRAY, describe, flatten, leaves, regroup
+from ._trace import Trace, Traces, input_context as _input_context, plain as _plain, renamed_graph
 
 __all__ = ['HybridBlock']
 
@@ -427,7 +426,7 @@ class HybridBlock(Block):
         """The outputs, operator by operator here; children run as they are hybridized."""
         if self._traces_forward:
             return self.forward(*args, **kwargs)
-        return self._run_hybrid_forward(_input_context(list(_leaves(args))), *args)
+        return self._run_hybrid_forward(_input_context(list(leaves(args))), *args)
 
     # -- computation -------------------------------------------------------------------------------
     def __call__(self, *args, **kwargs):
@@ -446,7 +445,7 @@ class HybridBlock(Block):
             return super().__call__(*args)
         for hook in list(self._forward_pre_hooks.values()):
             hook(self, args)
-        flat = [a for a in _leaves((args, kwargs)) if isinstance(a, Symbol)]
+        flat = [a for a in leaves((args, kwargs)) if isinstance(a, Symbol)]
         if flat:
             out = self._compose(args, flatten(list(args), 'input')[0])
         elif self._active and not _plain.on:
@@ -502,14 +501,14 @@ class HybridBlock(Block):
         elif isinstance(x, NDArray):
             ctx = x.context
             if args:
-                flat = list(_leaves((x,) + args))
+                flat = list(leaves((x,) + args))
                 if any(isinstance(a, Symbol) for a in flat):
                     raise ValueError('[gluon.HybridBlock] NDArrays and Symbols given together; either NDArrays or Symbols are accepted')
                 ctx = _input_context(flat)
         elif isinstance(x, Symbol):
             ctx = None
         else:
-            flat = list(_leaves((x,) + args))
+            flat = list(leaves((x,) + args))
             symbols = sum(isinstance(a, Symbol) for a in flat)
             ctx = _input_context(flat)
             if bool(symbols) == (ctx is not None):
@@ -587,11 +586,8 @@ class HybridBlock(Block):
         if compiled:
             # Parameters have other names in another instance, and the same paths.
             own = {path: p.name for path, p in self._collect_params_with_prefix().items()}
-            graph = json.loads(compiled['symbol'])
-            for node in graph['nodes']:
-                if node['op'] == 'null':
-                    node['name'] = own.get(compiled.get('parameters', {}).get(node['name']), node['name'])
-            out = symbol.load_json(json.dumps(graph))
+            names = {name: own[path] for name, path in compiled.get('parameters', {}).items() if path in own}
+            out = renamed_graph(compiled['symbol'], names)
             known = set(self.collect_params().keys())
             inputs = set(n for n in compiled['inputs'] if n)
             if all(n in known or n in inputs for n in out.list_inputs()):
@@ -600,16 +596,3 @@ class HybridBlock(Block):
                 self._cached_in = (tuple, (ARRAY,) * len(compiled['inputs'])), set_mode(None, None)
                 self._cached_out = compiled['out_format'], 0
                 self._flags, self._active = compiled['flags'], True
-
-
-
-def _leaves(value):
-    """What is inside nested lists, tuples and dicts."""
-    if isinstance(value, (list, tuple)):
-        for v in value:
-            yield from _leaves(v)
-    elif isinstance(value, dict):
-        for v in value.values():
-            yield from _leaves(v)
-    else:
-        yield value

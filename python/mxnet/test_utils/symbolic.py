@@ -336,6 +336,23 @@ def _executor_tolerances(executor, rtol, atol):
     return get_tolerance(coarsest, rtol, default_rtols()), get_tolerance(coarsest, atol, default_atols())
 
 
+def _drawn(arrays, given, scale, use_uniform, dtype):
+    """The values `given` by name, and random ones for the other arrays."""
+    values = dict(given or {})
+    for name, array in arrays.items():
+        if name not in values:
+            draw = np.random.uniform(-scale, scale, array.shape) if use_uniform \
+                else np.random.normal(size=array.shape, scale=scale)
+            values[name] = np.asarray(draw, dtype=dtype)
+    return values
+
+
+def _assert_alike(array, wanted, tolerances, equal_nan, label, name):
+    found = array.asnumpy()
+    wanted = wanted.asnumpy() if isinstance(wanted, NDArray) else np.asarray(wanted)
+    assert_almost_equal(found, wanted.astype(found.dtype), *tolerances, equal_nan=equal_nan, names=(label, f"{name}_expected"))
+
+
 def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=None, aux_params=None, rtol=None,
                       atol=None, raise_on_err=True, ground_truth=None, equal_nan=False, use_uniform=False,
                       rand_type=np.float64):
@@ -373,12 +390,7 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
         raise ValueError(f"[check_consistency] {len(symbols)} symbols for {len(ctx_list)} settings")
     output_names, arg_names = symbols[0].list_outputs(), symbols[0].list_arguments()
     executors = [s.simple_bind(grad_req=grad_req, **setting) for s, setting in zip(symbols, ctx_list)]
-    arg_params = dict(arg_params or {})
-    for name, array in executors[0].arg_dict.items():
-        if name not in arg_params:
-            draw = np.random.uniform(-scale, scale, array.shape) if use_uniform \
-                else np.random.normal(size=array.shape, scale=scale)
-            arg_params[name] = np.asarray(draw, dtype=rand_type)
+    arg_params = _drawn(executors[0].arg_dict, arg_params, scale, use_uniform, rand_type)
     for executor in executors:
         for name, array in executor.arg_dict.items():
             array[:] = arg_params[name]
@@ -399,11 +411,8 @@ def check_consistency(sym, ctx_list, scale=1.0, grad_req="write", arg_params=Non
                 wanted = reference.get(name)
                 if array is None or wanted is None:
                     continue
-                wanted = wanted.asnumpy() if isinstance(wanted, NDArray) else np.asarray(wanted)
-                found = array.asnumpy()
                 try:
-                    assert_almost_equal(found, wanted.astype(found.dtype), *tolerances, equal_nan=equal_nan,
-                                        names=(f"{name}_of_{ctx_list[index]['ctx']}", f"{name}_expected"))
+                    _assert_alike(array, wanted, tolerances, equal_nan, f"{name}_of_{ctx_list[index]['ctx']}", name)
                 except AssertionError as error:
                     if raise_on_err:
                         raise
