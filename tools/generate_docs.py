@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what is derived from the library: the pages env_var.md, operators.md and passes.md in docs,
-and type stubs of the operator modules.
+"""Writes what is derived from the library: env_var.md, operators.md and passes.md in docs, and type
+stubs of the operator modules.
 
     ./dev docs [--check]
 
