@@ -175,7 +175,7 @@ def write_gpu(root, section, text):
 
 
 def write(root, mode, text, body, plot):
-    """Page and picture of `mode` in docs/perf, and the tables between its markers in docs/perf.md."""
+    """Page and picture of `mode` in docs/perf, and the tables of its markers in docs/perf.md."""
     _replace(os.path.join(root, "docs", "perf", mode + ".md"), text + f"\n![relative rates]({mode}.svg)\n")
     _replace(os.path.join(root, "docs", "perf", mode + ".svg"), plot)
     page = os.path.join(root, "docs", "perf.md")
