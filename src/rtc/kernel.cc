@@ -42,6 +42,11 @@ Arguments& Arguments::Add(double v) {
   return Put(bits);
 }
 
+Arguments& Arguments::Append(const Arguments& more) {
+  for (int i = 0; i < more.count_; ++i) Put(more.slot_[i]);
+  return *this;
+}
+
 Arguments& Arguments::Put(uint64_t bits) {
   MXNET_CHECK(count_ < kMax) << "[rtc] a kernel with more than " << kMax << " arguments";
   slot_[count_++] = bits;

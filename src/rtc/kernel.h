@@ -1,11 +1,11 @@
 /*
- * Kernels that operators generate as CUDA C text. This header needs no CUDA: texts are made and
- * checked in every build, and launched through LaunchHooks, which the CUDA build fills in
- * (module_cuda.cc). Tests fill in one that runs the text on the host.
+ * Kernels as CUDA C text. This header needs no CUDA: texts are put together (source.h) and checked in
+ * every build, and launched through a table that the CUDA build fills in (module_cuda.cc). Tests fill
+ * in one that runs the text on the host.
  *
- * Every text defines `struct Args` and one `extern "C" __global__ void NAME(const __grid_constant__
- * Args a)`. All members of Args take eight bytes (pointers, long long, double), so Arguments can
- * pack them in order without knowing the struct.
+ * Every text defines one `extern "C" __global__ void NAME(const __grid_constant__ Args a)` with a
+ * struct Args of its own. All members of Args take eight bytes (pointers, long long, double), so
+ * Arguments can pack them in order without knowing the struct.
  */
 #ifndef MXNET_RTC_KERNEL_H_
 #define MXNET_RTC_KERNEL_H_
@@ -39,6 +39,7 @@ class Arguments {
   Arguments& Add(const void* p) { return Put(reinterpret_cast<uint64_t>(p)); }
   Arguments& Add(int64_t v) { return Put(static_cast<uint64_t>(v)); }
   Arguments& Add(double v);
+  Arguments& Append(const Arguments& more);
   void* data() { return slot_; }
   size_t bytes() const { return 8 * static_cast<size_t>(count_); }
 

@@ -5,57 +5,11 @@
 #include "base/device_interface.h"
 #include "mxnet/error.h"
 #include "rtc/prelude.h"
+#include "rtc/source.h"
 
 namespace mxnet {
 namespace rtc {
 namespace {
-
-// Within a warp by shuffles (every lane ends with the same bits), between the eight warps through
-// shared memory: two barriers, and an order that never changes.
-const char* const kBlockText = R"TEXT(namespace mx {
-// for all threads of the block: the sum or the largest of v over them; a NaN is larger than
-// everything
-template <typename A> __device__ __forceinline__ A BlockSum(A v, A* shared) {
-  for (int lane = 16; lane > 0; lane /= 2) v += __shfl_xor_sync(0xffffffffu, v, lane);
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = v;
-  __syncthreads();
-  v = shared[0];
-  for (int warp = 1; warp < 8; ++warp) v += shared[warp];
-  return v;
-}
-template <typename A> __device__ __forceinline__ A Larger(A v, A other) { return other > v || other != other ? other : v; }
-template <typename A> __device__ __forceinline__ A BlockMax(A v, A* shared) {
-  for (int lane = 16; lane > 0; lane /= 2) v = Larger(v, __shfl_xor_sync(0xffffffffu, v, lane));
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = v;
-  __syncthreads();
-  v = shared[0];
-  for (int warp = 1; warp < 8; ++warp) v = Larger(v, shared[warp]);
-  return v;
-}
-// sum of v over the threads before this one; *total: over all
-template <typename A> __device__ __forceinline__ A BlockScan(A v, A* shared, A* total) {
-  A sum = v;   // up to this lane of the warp
-  for (unsigned step = 1; step < 32; step *= 2) {
-    const A before = __shfl_up_sync(0xffffffffu, sum, step);
-    if (threadIdx.x % 32 >= step) sum += before;
-  }
-  const A up = __shfl_up_sync(0xffffffffu, sum, 1);
-  A before = threadIdx.x % 32 > 0 ? up : A(0);
-  __syncthreads();
-  if (threadIdx.x % 32 == 31) shared[threadIdx.x / 32] = sum;
-  __syncthreads();
-  A all = A(0);
-  for (unsigned warp = 0; warp < 8; ++warp) {
-    if (warp == threadIdx.x / 32) before += all;
-    all += shared[warp];
-  }
-  *total = all;
-  return before;
-}
-}  // namespace mx
-)TEXT";
 
 const char* const kOverText = R"TEXT(
 __device__ __forceinline__ unsigned Over(unsigned i, long long, long long m, long long h) { return mx::Divide(i, m, h); }
@@ -71,8 +25,7 @@ const Kernel& Find(const LoopKey& key, char shape, const MakeLoopText& make) {
   return FindKernel(signature, [&](Kernel* k) {
     const LoopText text = make();
     k->name = key.name;
-    std::string t = Prelude() + kOverText;
-    if (shape == 'r') t += kBlockText;
+    std::string t = Source("rtc/block.cuh") + kOverText;
     int n = 0;
     for (int d : key.dtypes) t += std::string("typedef ") + (d < 0 ? "int" : StorageName(d)) + " D" + std::to_string(n++) + ";\n";
     if (shape != 'r') t += std::string("typedef ") + (shape == 's' ? "unsigned" : "long long") + " I;\n";
@@ -90,7 +43,40 @@ const Kernel& Find(const LoopKey& key, char shape, const MakeLoopText& make) {
   });
 }
 
+const Kernel& Find(const LoopKernel& kernel, const char* index) {
+  TemplateArguments arguments;
+  if (index) arguments.Type("I");
+  for (int d : kernel.dtypes) arguments.Type(d);
+  for (int64_t v : kernel.values) arguments.Value(v);
+  for (const std::string& t : kernel.types) arguments.Type(t.c_str());
+  const std::string name = kernel.entry ? kernel.entry : kernel.name;
+  return FindKernel(name + arguments.text() + (index ? index : " rows"), [&](Kernel* k) {
+    k->name = name;
+    k->source = Source(kernel.file) + "#line 1 \"" + name + "\"\n" + (index ? std::string("typedef ") + index + " I;\n" : std::string()) +
+                "typedef kernels::" + kernel.name + arguments.text() + " Kernel;\n" +
+                EntryPoint(name, index ? "mx::EachItem<Kernel, I>(a);" : "mx::EachRow<Kernel>(a);");
+  });
+}
+LaunchShape CoverRows(int64_t rows) {
+  LaunchShape shape;
+  shape.block[0] = kRowThreads;
+  shape.grid[0] = static_cast<uint32_t>(std::min<int64_t>(rows, int64_t{1} << 20));
+  return shape;
+}
+
 }  // namespace
+
+void LaunchItems(const RunContext& run, const LoopKernel& kernel, int64_t items, Arguments* args) {
+  if (items == 0) return;
+  args->Add(items);
+  Launch(Find(kernel, items < kLargeCount ? "unsigned" : "long long"), Cover(items), args, run);
+}
+
+void LaunchRows(const RunContext& run, const LoopKernel& kernel, int64_t rows, Arguments* args) {
+  if (rows == 0) return;
+  args->Add(rows);
+  Launch(Find(kernel, nullptr), CoverRows(rows), args, run);
+}
 
 void AddDivisor(int64_t d, bool large, Arguments* args) {
   const FastDivisor divisor(large ? 1 : std::max<int64_t>(d, 1));
@@ -106,10 +92,7 @@ void LaunchItems(const RunContext& run, const LoopKey& key, int64_t items, Argum
 void LaunchRows(const RunContext& run, const LoopKey& key, int64_t rows, Arguments* args, const MakeLoopText& make) {
   if (rows == 0) return;
   args->Add(rows);
-  LaunchShape shape;
-  shape.block[0] = kRowThreads;
-  shape.grid[0] = static_cast<uint32_t>(std::min<int64_t>(rows, int64_t{1} << 20));
-  Launch(Find(key, 'r', make), shape, args, run);
+  Launch(Find(key, 'r', make), CoverRows(rows), args, run);
 }
 
 void ReadBack(const RunContext& run, const void* src, void* dst, size_t bytes) {

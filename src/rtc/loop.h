@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "rtc/kernel.h"
+#include "rtc/source.h"
 
 namespace mxnet {
 namespace rtc {
@@ -37,6 +37,22 @@ using MakeLoopText = std::function<LoopText()>;
 void AddDivisor(int64_t d, bool large, Arguments* args);
 constexpr int64_t kLargeCount = int64_t{1} << 31;
 
+/*
+ * The struct kernels::NAME of a source file (rtc/loop.cuh tells what it has): its template takes, for
+ * items, the type I of positions (unsigned where there are fewer than kLargeCount, else long long),
+ * then the storage types of `dtypes` (-1 where there is no array: int), `values` and `types`.
+ */
+struct LoopKernel {
+  const char* file;
+  const char* name;
+  std::initializer_list<int> dtypes = {};
+  std::initializer_list<int64_t> values = {};
+  std::initializer_list<std::string> types = {};
+  const char* entry = nullptr;  // the name of the entry point, where it is not that of the struct
+};
+/* Nothing is launched for no items. `args` in the order of the struct's Args, less the count. */
+void LaunchItems(const RunContext& run, const LoopKernel& kernel, int64_t items, Arguments* args);
+
 /* Nothing is launched for no items. `args` in the order of members. */
 void LaunchItems(const RunContext& run, const LoopKey& key, int64_t items, Arguments* args, const MakeLoopText& make);
 
@@ -46,6 +62,7 @@ constexpr int kRowThreads = 256;
  * mx::BlockSum, mx::BlockMax and mx::BlockScan (all with 256 elements of shared memory) and
  * __syncthreads() where all threads come by.
  */
+void LaunchRows(const RunContext& run, const LoopKernel& kernel, int64_t rows, Arguments* args);
 void LaunchRows(const RunContext& run, const LoopKey& key, int64_t rows, Arguments* args, const MakeLoopText& make);
 
 /* Copies from the device when everything before on run.stream is done, and waits for it: for what

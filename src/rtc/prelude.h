@@ -1,5 +1,4 @@
-/* The first lines of every generated kernel: storage types with their conversions, packs of
- * elements, fast division. No #include, so a machine needs no CUDA headers. */
+/* What kernels' texts begin with, and numbers that it works with. */
 #ifndef MXNET_RTC_PRELUDE_H_
 #define MXNET_RTC_PRELUDE_H_
 
@@ -8,13 +7,7 @@
 namespace mxnet {
 namespace rtc {
 
-/*
- * Conversions of 16-bit floats, and functions with about one unit in the last place of error,
- * results below 2^-126 being 0: the only text that is written for the device's instruction set.
- * Stands in front of Prelude().
- */
-const char* HalfText();
-/* HalfText() and the rest. */
+/* The text of prelude.cuh. */
 std::string Prelude();
 /* Name of a dtype's storage type in the prelude ("float", "mx::half", ...). Throws Error(kType). */
 const char* StorageName(int dtype);

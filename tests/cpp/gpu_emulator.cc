@@ -15,19 +15,20 @@
 #include "gpu_language.h"
 #include "mxnet/error.h"
 #include "rtc/kernel.h"
-#include "rtc/prelude.h"
 
 namespace mxnet {
 namespace {
 
 // Behind every kernel, in its namespace.
 const char* const kRunner = R"TEXT(
-static const Args* emu_args;
+template <typename A> static A emu_args_of(void (*)(A));
+typedef decltype(emu_args_of(EMU_KERNEL)) EmuArgs;
+static const EmuArgs* emu_args;
 static void emu_thread() { EMU_KERNEL(*emu_args); }
 static int emu_entry(const void* args, unsigned long bytes, const unsigned* grid, const unsigned* block) {
-  if (bytes != sizeof(Args)) return 1;
-  emu_args = static_cast<const Args*>(args);
-  return ::emu_run(emu_thread, EMU_SYNC, grid, block);
+  if (bytes != sizeof(EmuArgs)) return 1;
+  emu_args = static_cast<const EmuArgs*>(args);
+  return ::emu_run(emu_thread, grid, block);
 }
 )TEXT";
 
@@ -52,11 +53,9 @@ void BuildNoted() {
     if (EmulatedDevice::check_text) EmulatedDevice::check_text(*kernel);
     const std::string space = "k" + std::to_string(kernels.size());
     std::string body = kernel->source;
-    Replace(&body, rtc::HalfText(), "");
     Replace(&body, "extern \"C\" __global__", "static");
-    const bool sync = body.find("__syncthreads()") != std::string::npos || body.find("_sync(") != std::string::npos;
-    source += "namespace " + space + " {\n" + kDeviceHalf + body + "\n#define EMU_KERNEL " + kernel->name + "\n#define EMU_SYNC " +
-              (sync ? "1" : "0") + "\n" + kRunner + "#undef EMU_KERNEL\n#undef EMU_SYNC\n}\n";
+    source += "namespace " + space + " {\n" + kDeviceHalf + body + "\n#define EMU_KERNEL " + kernel->name + "\n" + kRunner +
+              "#undef EMU_KERNEL\n}\n";
     table += space + "::emu_entry, ";
     kernels.push_back(kernel);
   }

@@ -1,7 +1,6 @@
 /*
  * CUDA C on the host: text that stands in front of kernels' texts, so that a C++ compiler takes
- * them and every thread of a block runs in turn (where the text synchronises, from barrier to
- * barrier). Shared by the emulator of tests and by the GPU made of the host (tests/host_gpu).
+ * them and every thread of a block runs in turn, from barrier to barrier. Shared by the emulator of tests and by the GPU made of the host (tests/host_gpu).
  */
 #ifndef MXNET_TESTS_CPP_DEVICE_LANGUAGE_H_
 #define MXNET_TESTS_CPP_DEVICE_LANGUAGE_H_
@@ -12,11 +11,14 @@ namespace mxnet {
 // threads of the block see it.
 inline const char* const kDeviceLanguage = R"TEXT(
 #include <math.h>
+#include <cmath>
+#include <limits>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <ucontext.h>
+#define MX_ON_HOST
 #define __device__
 #define __global__
 #define __host__
@@ -29,17 +31,24 @@ struct EmuDim { unsigned x, y, z; };
 static EmuDim threadIdx, blockIdx, blockDim, gridDim;
 static uint64_t emu_lane[1024];
 static unsigned emu_self;
-// a block's threads are fibres: a barrier hands over to the scheduler, which goes on when all have
-// come to it
-struct EmuFibre { ucontext_t context; void* place[5]; char* stack; int waits; bool started; };   // waits: line of the barrier; 0: has ended
+// A block's threads run on fibres: a barrier hands over to the scheduler, which goes on when all
+// have come to it. A fibre whose thread has ended takes the next thread, so that a kernel without
+// barriers needs one fibre.
+struct EmuFibre { ucontext_t context; void* place[5]; char* stack; bool started; };
 static EmuFibre emu_fibre[1024];
+static EmuFibre* emu_idle[1024];   // those without a thread
+static unsigned emu_idle_count;
+static EmuFibre* emu_on[1024];     // by thread; null: has not begun, or has ended
+static int emu_waits[1024];        // number of the thread's barrier; 0: has ended
 static void* emu_scheduler[5];
 // the compiler's own jumps: no system calls, and nothing for sanitizers to object to
 __attribute__((noinline)) static void emu_jump(void** place) { __builtin_longjmp(place, 1); }
-__attribute__((noinline)) static void emu_sync(int line) {
-  EmuFibre* f = &emu_fibre[emu_self];
-  f->waits = line;
+__attribute__((noinline)) static void emu_pause(EmuFibre* f) {
   if (__builtin_setjmp(f->place) == 0) emu_jump(emu_scheduler);
+}
+__attribute__((noinline)) static void emu_sync(int barrier) {
+  emu_waits[emu_self] = barrier;
+  emu_pause(emu_on[emu_self]);
 }
 __attribute__((noinline)) static void emu_resume(EmuFibre* f) {
   if (__builtin_setjmp(emu_scheduler) != 0) return;
@@ -47,7 +56,7 @@ __attribute__((noinline)) static void emu_resume(EmuFibre* f) {
   f->started = true;
   setcontext(&f->context);
 }
-#define __syncthreads() emu_sync(__LINE__)
+#define __syncthreads() emu_sync(__COUNTER__ + 1)
 static inline void __syncwarp(unsigned = 0) {}
 static inline long long clock64() {   // two cycles in a nanosecond
   timespec now;
@@ -87,38 +96,53 @@ static inline double erfinv(double x) {
 static inline float erfinv(float x) { return static_cast<float>(erfinv(static_cast<double>(x))); }
 static void (*emu_body)();   // what a thread does
 static void emu_fibre_main() {
-  emu_body();
-  emu_fibre[emu_self].waits = 0;
-  emu_jump(emu_scheduler);
+  for (;;) {
+    emu_body();
+    emu_waits[emu_self] = 0;
+    emu_pause(emu_on[emu_self]);
+  }
+}
+static EmuFibre* emu_new_fibre() {
+  if (emu_idle_count == 0)   // all of them, at first
+    for (EmuFibre& f : emu_fibre) emu_idle[emu_idle_count++] = &f;
+  EmuFibre* f = emu_idle[--emu_idle_count];
+  if (f->started) return f;
+  if (!f->stack) f->stack = static_cast<char*>(malloc(65536));
+  getcontext(&f->context);
+  f->context.uc_stack.ss_sp = f->stack;
+  f->context.uc_stack.ss_size = 65536;
+  f->context.uc_link = 0;
+  makecontext(&f->context, emu_fibre_main, 0);
+  return f;
 }
 static EmuDim emu_place(unsigned t) { return {t % blockDim.x, t / blockDim.x % blockDim.y, t / blockDim.x / blockDim.y}; }
-// One block whose threads wait for each other. 4: some wait at a barrier that the others do not
-// come to.
+// One block. 4: some threads wait at a barrier that the others do not come to.
 static int emu_block(unsigned threads) {
-  for (unsigned t = 0; t < threads; ++t) {
-    EmuFibre& f = emu_fibre[t];
-    if (!f.stack) f.stack = static_cast<char*>(malloc(65536));
-    getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack;
-    f.context.uc_stack.ss_size = 65536;
-    f.context.uc_link = 0;
-    makecontext(&f.context, emu_fibre_main, 0);
-    f.waits = -1;
-    f.started = false;
-  }
   for (bool backwards = false;; backwards = !backwards) {   // both orders: what lacks a barrier shows
     for (unsigned n = 0; n < threads; ++n) {
       const unsigned t = backwards ? threads - 1 - n : n;
       emu_self = t;
       threadIdx = emu_place(t);
-      emu_resume(&emu_fibre[t]);
+      if (!emu_on[t]) emu_on[t] = emu_new_fibre();
+      emu_resume(emu_on[t]);
+      if (emu_waits[t] != 0) continue;
+      emu_idle[emu_idle_count++] = emu_on[t];
+      emu_on[t] = 0;
     }
-    for (unsigned t = 1; t < threads; ++t)
-      if (emu_fibre[t].waits != emu_fibre[0].waits) return 4;
-    if (emu_fibre[0].waits == 0) return 0;
+    bool together = true;
+    for (unsigned t = 1; t < threads; ++t) together = together && emu_waits[t] == emu_waits[0];
+    if (together && emu_waits[0] == 0) return 0;
+    if (together) continue;
+    for (unsigned t = 0; t < threads; ++t) {
+      if (!emu_on[t]) continue;
+      emu_on[t]->started = false;
+      emu_idle[emu_idle_count++] = emu_on[t];
+      emu_on[t] = 0;
+    }
+    return 4;
   }
 }
-static int emu_run(void (*body)(), bool sync, const unsigned* grid, const unsigned* block) {
+static int emu_run(void (*body)(), const unsigned* grid, const unsigned* block) {
   const unsigned threads = block[0] * block[1] * block[2];
   if (threads == 0 || threads > 1024) return 2;
   emu_body = body;
@@ -128,14 +152,7 @@ static int emu_run(void (*body)(), bool sync, const unsigned* grid, const unsign
     for (unsigned y = 0; y < grid[1]; ++y)
       for (unsigned x = 0; x < grid[0]; ++x) {
         blockIdx = {x, y, z};
-        if (sync) {
-          if (int status = emu_block(threads)) return status;
-          continue;
-        }
-        for (unsigned t = 0; t < threads; ++t) {
-          threadIdx = emu_place(t);
-          body();
-        }
+        if (int status = emu_block(threads)) return status;
       }
   return 0;
 }

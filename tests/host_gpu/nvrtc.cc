@@ -42,20 +42,11 @@ template <typename... A, void (*F)(A...)> struct EmuKernel<F> {
   static int Run(void* const* pointers, const unsigned* grid, const unsigned* block, char* dynamic) {
     emu_pointers = pointers;
     emu_dynamic = dynamic;
-    return emu_run(Thread, EMU_SYNC, grid, block);
+    return emu_run(Thread, grid, block);
   }
 };
 struct EmuEntry { const char* name; int count; const size_t* sizes; int (*run)(void* const*, const unsigned*, const unsigned*, char*); };
 )TEXT";
-
-// The conversions of 16-bit floats are the one text for the device's instruction set.
-void OnHost(std::string* text) {
-  const size_t begin = text->find("namespace mx {"), end = text->find("}  // namespace mx\n");
-  if (begin == std::string::npos || end == std::string::npos ||
-      text->substr(begin, end - begin).find("cvt.rn.f16.f32") == std::string::npos)
-    return;
-  text->replace(begin, end + std::strlen("}  // namespace mx\n") - begin, mxnet::kDeviceHalf);
-}
 
 bool Known(const std::string& option) {
   static const char* const kKnown[] = {"--gpu-architecture",
@@ -103,8 +94,6 @@ bool ReadAll(const std::string& path, std::string* out) {
 
 nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
   std::string body = p->source, flags;
-  OnHost(&body);
-  const bool sync = body.find("__syncthreads()") != std::string::npos || body.find("_sync(") != std::string::npos;
   body = std::regex_replace(body, std::regex("extern\\s+__shared__\\s+([A-Za-z_][A-Za-z_0-9 ]*?)\\s+([A-Za-z_0-9]+)\\s*\\[\\s*\\]"),
                             "$1* $2 = reinterpret_cast<$1*>(emu_dynamic)");
   std::string table, entries;  // the second as PTX names them
@@ -140,8 +129,8 @@ nvrtcResult Build(nvrtcProgram p, const std::vector<std::string>& options) {
   char made[] = "/tmp/host_gpu_XXXXXX";
   if (!mkdtemp(made)) return NVRTC_ERROR_INTERNAL_ERROR;
   const std::string folder = made, stem = folder + "/text";
-  std::ofstream(stem + ".cc") << mxnet::kDeviceLanguage << "static char* emu_dynamic;\n#define EMU_SYNC " << (sync ? "true" : "false")
-                              << "\n#line 1 \"" << p->name << "\"\n"
+  std::ofstream(stem + ".cc") << mxnet::kDeviceLanguage << mxnet::kDeviceHalf << "static char* emu_dynamic;\n#line 1 \"" << p->name
+                              << "\"\n"
                               << body << "\n"
                               << kEntry << "extern \"C\" __attribute__((visibility(\"default\"))) EmuEntry emu_kernels[] = {" << table
                               << "};\n"
