@@ -356,17 +356,10 @@ void LossGradientOnDevice(KernelArgs& a, double scale, double threshold) {
   rtc::Arguments count, fill;
   count.Add(a.in[0].dptr).Add(valid).Add(threshold);
   fill.Add(a.out[0].dptr).Add(valid).Add(scale);
-  rtc::LaunchItems(a.run, {"count_above", {a.in[0].dtype}}, a.in[0].Size(), &count, [] {
-    return rtc::LoopText{"const D0* in; unsigned long long* valid; double threshold;", "",
-                         "    if (mx::Load<double>(a.in, i) > a.threshold) atomicAdd(a.valid, 1ull);\n"};
-  });
-  const bool add = a.req[0] == OpReq::kAdd;
-  rtc::LaunchItems(a.run, {"fill_divided", {a.out[0].dtype}, add}, a.req[0] == OpReq::kNull ? 0 : a.out[0].Size(), &fill, [&] {
-    return rtc::LoopText{
-        "D0* out; const long long* valid; double scale;", "",
-        std::string("    const double v = a.scale / static_cast<double>(*a.valid > 0 ? *a.valid : 1);\n    mx::Store(a.out, i, ") +
-            (add ? "mx::Load<double>(a.out, i) + v" : "v") + ");\n"};
-  });
+  const char* const file = "operator/nn/loss/gpu_losses.cuh";
+  rtc::LaunchItems(a.run, {file, "count_above", {a.in[0].dtype}}, a.in[0].Size(), &count);
+  rtc::LaunchItems(a.run, {file, "fill_divided", {a.out[0].dtype}, {a.req[0] == OpReq::kAdd}},
+                   a.req[0] == OpReq::kNull ? 0 : a.out[0].Size(), &fill);
 }
 
 MXNET_REGISTER_OP(_backward_MakeLoss)

@@ -12,11 +12,9 @@
 
 namespace mxnet {
 
-#define MXNET_SAMPLER
-#define MXNET_DISTRIBUTIONS(...) __VA_ARGS__
-#include "operator/random/distributions.inc"
-#undef MXNET_DISTRIBUTIONS
-#undef MXNET_SAMPLER
+#define MX_DEVICE
+#include "operator/random/distributions.cuh"
+#undef MX_DEVICE
 
 using SampleFn = double (*)(RandomStream*, double, double);
 

@@ -23,10 +23,7 @@ void DrawCounters(KernelArgs& args) {
   if (args.run.ctx.is_gpu()) {
     rtc::Arguments a;
     DrawsOnDevice(args.run, args.random, counters).AddTo(&a.Add(args.out[0].dptr));
-    return rtc::LaunchItems(args.run, {"draw_counters", {}}, 1, &a, [] {
-      return rtc::LoopText{std::string("unsigned long long* out; ") + kDrawMembers, PhiloxText(),
-                           "    a.out[0] = mx::Seed(a);\n    a.out[1] = a.out[2] = mx::First(a);\n    a.out[3] = 0;\n"};
-    });
+    return rtc::LaunchItems(args.run, {"operator/random/gpu_random.cuh", "draw_counters"}, 1, &a);
   }
   uint64_t* out = args.out[0].data<uint64_t>();
   out[0] = args.random->seed();

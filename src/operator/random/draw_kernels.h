@@ -1,5 +1,5 @@
 /* Draws that many elements share one loop, for several instruction sets: the numbers of
- * distributions.inc and gpu_random.cc. */
+ * distributions.cuh and gpu_random.cc. */
 #ifndef MXNET_OPERATOR_RANDOM_DRAW_KERNELS_H_
 #define MXNET_OPERATOR_RANDOM_DRAW_KERNELS_H_
 

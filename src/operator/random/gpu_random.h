@@ -18,20 +18,16 @@ namespace mxnet {
 struct DeviceDraws {
   const uint64_t* base = nullptr;  // in the device's memory; null: no graph
   uint64_t seed = 0, first = 0;
+  /* The members of mx::Draws in philox.cuh. */
   rtc::Arguments& AddTo(rtc::Arguments* args) const {
     return args->Add(base).Add(static_cast<int64_t>(seed)).Add(static_cast<int64_t>(first));
   }
 };
-/* Those of a kernel's Args; texts ask mx::Seed(a) and mx::First(a), which PhiloxText() defines. */
-constexpr const char* kDrawMembers = "const unsigned long long* base; unsigned long long seed, first;";
+/* Takes counters of the generator. */
 DeviceDraws DrawsOnDevice(const RunContext& run, RandomState* random, uint64_t counters);
 /* base[0] = seed, base[1] = counter, on run.stream. */
 void BeginDraws(const RunContext& run, uint64_t* base, uint64_t seed, uint64_t counter);
 
-/* mx::Philox, mx::Draw(seed, counter), mx::ToFloat: stands behind rtc::Prelude(). */
-const char* PhiloxText();
-/* That and distributions.inc: RandomStream and the samplers by their names. */
-std::string SamplersText();
 /* out[i] = sampler(stream of counter first + i, a, b): the numbers of the CPU up to rounding, which
  * a rejection may rarely magnify. */
 void SampleOnDevice(const RunContext& run, const char* sampler, const DeviceDraws& draws, double a, double b, const TBlob& out);

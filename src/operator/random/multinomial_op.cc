@@ -65,18 +65,7 @@ void MultinomialOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_
   rtc::Arguments a;
   a.Add(data.dptr).Add(cumulative.dptr).Add(out.dptr).Add(args.out.size() > 1 ? args.out[1].dptr : nullptr).Add(classes).Add(draws);
   counters.AddTo(&a);
-  rtc::LaunchItems(args.run, {"multinomial", {data.dtype, out.dtype}}, out.Size(), &a, [] {
-    return rtc::LoopText{
-        std::string("const D0* data; const double* cumulative; D1* out; D0* logarithm; long long classes, draws; ") + kDrawMembers,
-        SamplersText(),
-        "    const I row = i / static_cast<I>(a.draws);\n    const double* sums = a.cumulative + row * a.classes;\n    RandomStream "
-        "s(mx::Seed(a), mx::First(a) + i);\n"
-        "    const double u = s.Uniform() * sums[a.classes - 1];\n    long long low = 0, high = a.classes;\n"  // the first sum above u
-        "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (sums[middle] > u) high = middle;\n      "
-        "else low = middle + 1;\n    }\n"
-        "    const long long c = low < a.classes ? low : a.classes - 1;\n    mx::Store(a.out, i, c);\n"
-        "    if (a.logarithm) mx::Store(a.logarithm, i, ::log(mx::Load<double>(a.data, row * a.classes + c)));\n"};
-  });
+  rtc::LaunchItems(args.run, {"operator/random/gpu_random.cuh", "multinomial", {data.dtype, out.dtype}}, out.Size(), &a);
 }
 
 void MultinomialBackwardOnDevice(KernelArgs& args, int64_t classes, int64_t rows, int64_t draws) {
@@ -84,14 +73,9 @@ void MultinomialBackwardOnDevice(KernelArgs& args, int64_t classes, int64_t rows
   ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
   rtc::Arguments a;
   a.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(out.dptr).Add(classes).Add(draws);
-  rtc::LaunchItems(
-      args.run, {"multinomial_backward", {args.in[0].dtype, args.in[1].dtype, args.in[2].dtype}}, rows, &a, [] {  // draws of a row may meet
-        return rtc::LoopText{"const D0* og; const D1* data; const D2* drawn; D1* out; long long classes, draws;", "",
-                             "    for (long long d = 0; d < a.draws; ++d) {\n      long long c = mx::Load<long long>(a.drawn, i * a.draws "
-                             "+ d);\n      c = c < 0 ? 0 : c < a.classes ? c : a.classes - 1;\n"
-                             "      const long long at = i * a.classes + c;\n      mx::Store(a.out, at, mx::Load<float>(a.out, at) + "
-                             "mx::Load<float>(a.og, i * a.draws + d) / mx::Load<float>(a.data, at));\n    }\n"};
-      });
+  rtc::LaunchItems(args.run,
+                   {"operator/random/gpu_random.cuh", "multinomial_backward", {args.in[0].dtype, args.in[1].dtype, args.in[2].dtype}}, rows,
+                   &a);
 }
 
 void Multinomial(KernelArgs& args) {
@@ -184,11 +168,7 @@ void ShuffleOnDevice(KernelArgs& args, int64_t rows) {
   int64_t* order = static_cast<int64_t*>(args.workspace(std::max<size_t>(keys.Bytes(), 1)));
   rtc::Arguments a;
   DrawsOnDevice(args.run, args.random, static_cast<uint64_t>(rows)).AddTo(&a.Add(keys.dptr));
-  rtc::LaunchItems(args.run, {"shuffle_keys", {}}, rows, &a, [] {
-    return rtc::LoopText{std::string("unsigned long long* keys; ") + kDrawMembers, PhiloxText(),
-                         "    const mx::Philox r = mx::Draw(mx::Seed(a), mx::First(a) + i);\n    a.keys[i] = static_cast<unsigned long "
-                         "long>(r.w[0]) << 32 | r.w[1];\n"};
-  });
+  rtc::LaunchItems(args.run, {"operator/random/gpu_random.cuh", "shuffle_keys"}, rows, &a);
   OrderEntriesOnDevice(args, keys, 1, rows, 1, rows, true, nullptr, order);
   TakeRows(args.run, data, 1, rows, rows ? data.Size() / rows : 0, order, rows, args.out[0].dptr);
 }

@@ -178,7 +178,7 @@ bool DeviceKind(SampleFn sample, DeviceDraw* kind) {
   return true;
 }
 
-/* As distributions.inc calls it. */
+/* As distributions.cuh calls it. */
 const char* SamplerName(SampleFn sample) {
   const std::pair<SampleFn, const char*> names[] = {
       {SampleUniform, "SampleUniform"}, {SampleNormal, "SampleNormal"},   {SampleExponential, "SampleExponential"},

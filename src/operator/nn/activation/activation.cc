@@ -1,6 +1,6 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh.
 #include "operator/activation_kernels.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"

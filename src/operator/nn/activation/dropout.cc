@@ -5,7 +5,7 @@
 #include "operator/init/gpu_fill.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/activation/dropout_kernels.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"

@@ -4,7 +4,7 @@
 
 #include "operator/initial_value.h"
 #include "operator/activation_kernels.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"

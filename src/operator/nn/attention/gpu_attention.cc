@@ -8,8 +8,8 @@
 #include "operator/gpu_library/gemm.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/activation/dropout_kernels.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/attention/attention.h"
-#include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/pointwise/execute.h"
@@ -19,6 +19,8 @@
 namespace mxnet {
 namespace nn {
 namespace {
+
+const char* const kFile = "operator/nn/attention/gpu_attention.cuh";
 
 using gpu_library::AttentionProblem;
 
@@ -89,24 +91,8 @@ class AddedMask {
     const int kind = in_.counts ? 1 : in_.mask ? 2 : 0;
     rtc::LaunchRows(
         in_.a.run,
-        {"attention_mask", {in_.mask ? in_.mask->dtype : -1, in_.length ? in_.length->dtype : -1}, 2 * kind + (in_.length != nullptr)},
-        heads_ * rows_, &args, [&] {
-          const std::string at = "head * a.mask_head + r * a.mask_row + j * a.mask_column";
-          return rtc::LoopText{
-              "const D0* mask; long long mask_head, mask_row, mask_column; const D1* lengths; long long length_head, length_row; float* "
-              "out; int* some; long long rows, columns;",
-              "",
-              "    __shared__ int shared[256];\n    const long long head = row / a.rows, r = row % a.rows;\n    const long long count = " +
-                  std::string(in_.length ? "mx::Load<long long>(a.lengths, head * a.length_head + r * a.length_row)" : "a.columns") +
-                  ";\n    int any = 0;\n"
-                  "    for (long long j = threadIdx.x; j < a.columns; j += 256) {\n      const bool yes = j < count" +
-                  (kind == 1 ? " && a.mask[" + at + "].bits != 0" : "") +
-                  ";\n"
-                  "      any = yes ? 1 : any;\n      a.out[row * a.columns + j] = yes ? " +
-                  (kind == 2 ? "mx::Load<float>(a.mask, " + at + ")" : "0.f") +
-                  " : -1e30f;\n    }\n"
-                  "    any = mx::BlockMax(any, shared);\n    if (threadIdx.x == 0) a.some[row] = any;\n"};
-        });
+        {kFile, "attention_mask", {in_.mask ? in_.mask->dtype : -1, in_.length ? in_.length->dtype : -1}, {kind, in_.length != nullptr}},
+        heads_ * rows_, &args);
     return mask;
   }
 
@@ -122,17 +108,7 @@ class AddedMask {
         .Add(out.dptr)
         .Add(statistics ? statistics->dptr : nullptr);
     args.Add(d.rows).Add(d.heads).Add(d.output.example).Add(d.output.head).Add(d.output.row).Add(d.value_width);
-    rtc::LaunchItems(in_.a.run, {"attention_empty_rows", {out.dtype}}, d.batch * d.heads * d.rows, &args, [] {
-      return rtc::LoopText{
-          "const int* some; long long some_head, some_row; D0* out; float* statistics; long long rows, heads, out_example, out_head, "
-          "out_row, width;",
-          "",
-          "      const long long head = static_cast<long long>(i) / a.rows, r = static_cast<long long>(i) % a.rows;\n"
-          "      if (a.some[head * a.some_head + r * a.some_row] == 0) {\n"
-          "        const long long at = head / a.heads * a.out_example + head % a.heads * a.out_head + r * a.out_row;\n"
-          "        for (long long j = 0; j < a.width; ++j) mx::Store(a.out, at + j, 0.f);\n"
-          "        if (a.statistics) a.statistics[i] = __int_as_float(0x7f800000);\n      }\n"};
-    });
+    rtc::LaunchItems(in_.a.run, {kFile, "attention_empty_rows", {out.dtype}}, d.batch * d.heads * d.rows, &args);
   }
 
  private:

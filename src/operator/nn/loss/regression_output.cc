@@ -6,8 +6,9 @@
 
 #include "operator/matrix/gpu_move.h"
 #include "operator/activation_kernels.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/loss/gpu_losses.h"
 #include "operator/param.h"
 #include "operator/precision.h"
 

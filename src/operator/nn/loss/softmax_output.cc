@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "operator/indexing/checked_indices.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/loss/gpu_losses.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/nn/softmax/softmax.h"
 #include "operator/param.h"

@@ -293,11 +293,7 @@ void EachRun(const Shape& s, F&& f) {
 void LrnOnDevice(KernelArgs& args, const TBlob* og, const TBlob& x, const TBlob& out) {
   const auto& p = args.param<LRNParam>();
   const int dtype = x.dtype, wide = dtype == kFloat64 ? int{kFloat64} : int{kFloat32};
-  const std::string functions = std::string("typedef ") + (dtype == kFloat64 ? "double" : "float") + " A;\n";
-  const char* const window =
-      "    const long long c = i / static_cast<I>(a.inner) % static_cast<I>(a.channels), low = c < a.half ? -c : -a.half, high = c + "
-      "a.half < a.channels ? a.half : a.channels - 1 - c;\n"
-      "    A sum = A(0);\n    for (long long k = low; k <= high; ++k) {\n      const long long at = i + k * a.inner;\n";
+  const char* const file = "operator/nn/norm/gpu_row_norm.cuh";
   void* norm = args.workspace(static_cast<size_t>(x.Size()) * DTypeSize(wide));
   auto arguments = [&] {
     rtc::Arguments a;
@@ -313,23 +309,9 @@ void LrnOnDevice(KernelArgs& args, const TBlob* og, const TBlob& x, const TBlob&
         .Add(static_cast<double>(p.beta));
     return a;
   };
-  const char* const members = "const D0* g; const D0* x; D1* norm; D0* out; long long channels, inner, half; double knorm, alpha, beta;";
   rtc::Arguments first = arguments(), second = arguments();
-  rtc::LaunchItems(args.run, {"lrn_norm", {dtype, wide}}, x.Size(), &first, [&] {
-    return rtc::LoopText{members, functions,
-                         std::string(window) +
-                             "      const A v = mx::Load<A>(a.x, at);\n      sum += v * v;\n    }\n    a.norm[i] = static_cast<A>(a.knorm) "
-                             "+ static_cast<A>(a.alpha) * sum;\n"};
-  });
-  rtc::LaunchItems(args.run, {og ? "lrn_backward" : "lrn", {dtype, wide}}, x.Size(), &second, [&] {
-    std::string body = "    mx::Store(a.out, i, mx::Load<A>(a.x, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)));\n";
-    if (og)
-      body = std::string(window) +
-             "      sum += mx::Load<A>(a.g, at) * mx::Load<A>(a.x, at) * ::pow(a.norm[at], -static_cast<A>(a.beta) - A(1));\n    }\n"
-             "    mx::Store(a.out, i, mx::Load<A>(a.g, i) * ::pow(a.norm[i], -static_cast<A>(a.beta)) - A(2) * static_cast<A>(a.alpha) * "
-             "static_cast<A>(a.beta) * mx::Load<A>(a.x, i) * sum);\n";
-    return rtc::LoopText{members, functions, body};
-  });
+  rtc::LaunchItems(args.run, {file, "lrn_norm", {dtype, wide}}, x.Size(), &first);
+  rtc::LaunchItems(args.run, {file, og ? "lrn_backward" : "lrn", {dtype, wide}}, x.Size(), &second);
 }
 
 void LrnForward(KernelArgs& args) {

@@ -2,8 +2,8 @@
 // rows and columns.
 #include <algorithm>
 
-#include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/pooling/gpu_pooling.h"
 #include "operator/param.h"
 
 namespace mxnet {

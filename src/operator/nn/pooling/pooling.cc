@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/dtype.h"
-#include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
+#include "operator/nn/pooling/gpu_pooling.h"
 
 namespace mxnet {
 namespace nn {

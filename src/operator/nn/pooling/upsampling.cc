@@ -4,9 +4,9 @@
 
 #include "operator/gpu_library/convolution.h"
 #include "operator/initial_value.h"
-#include "operator/nn/common/gpu_layers.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/convolution/convolution.h"
+#include "operator/nn/pooling/gpu_pooling.h"
 
 namespace mxnet {
 namespace nn {

@@ -6,7 +6,7 @@
 
 #include "operator/gpu_library/gemm.h"
 #include "operator/matrix/gpu_move.h"
-#include "operator/nn/common/gpu_layers.h"
+#include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/rnn/gpu_rnn_steps.h"
 #include "operator/nn/rnn/rnn.h"
