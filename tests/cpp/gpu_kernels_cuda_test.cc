@@ -222,7 +222,7 @@ TEST(NvrtcKernels, Reductions) {
         r.partial = stage == 1;
         r.again = stage == 2;
         if (r.again) r.width = 1;
-        const std::string source = reduce::ReductionText(r, "reduce");
+        const std::string source = reduce::ReductionKernel(r, "reduce").source;
         rtc::CompiledCode ptx;
         EXPECT_NO_THROW(ptx = ToPtx("reduce", source)) << source;
         if (r.width > 1) {
@@ -241,7 +241,7 @@ TEST(NvrtcKernels, Reductions) {
       for (int stage = 0; stage < 3; ++stage) {
         r.partial = stage == 1, r.again = stage == 2, r.columns = stage != 2;
         r.lanes = r.columns ? 8 : 32;
-        EXPECT_NO_THROW(ToPtx("argmax", reduce::ReductionText(r, "argmax")));
+        EXPECT_NO_THROW(ToPtx("argmax", reduce::ReductionKernel(r, "argmax").source));
       }
     }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rtc/prelude.h"
+#include "rtc/source.h"
 
 namespace mxnet {
 namespace reduce {
@@ -16,25 +17,8 @@ constexpr int64_t kEnoughBlocks =
     2112;  // sixteen for each multiprocessor of an H100 or H200: two waves, so that none ends long before the others
 constexpr size_t kAccumulatorBytes = 16;  // the largest: a value and its position
 
-std::string N(int64_t i) { return std::to_string(i); }
+const char* const kFile = "operator/reduce/gpu_reduce.cuh";
 
-// Least and largest number of an accumulator.
-std::string LowestText(const std::string& type) {
-  return type == "int"         ? "-2147483647 - 1"
-         : type == "long long" ? "-9223372036854775807ll - 1"
-                               : "-static_cast<A>(__int_as_float(0x7f800000))";
-}
-std::string HighestText(const std::string& type) {
-  return type == "int" ? "2147483647" : type == "long long" ? "9223372036854775807ll" : "static_cast<A>(__int_as_float(0x7f800000))";
-}
-// What the texts of folds.cuh are made of, for values of type V.
-const char* const kFoldWords =
-    "template <typename V> __device__ __forceinline__ V Larger(V a, V b) { return a > b || a != a ? a : b; }\n"
-    "template <typename V> __device__ __forceinline__ V Smaller(V a, V b) { return a < b || a != a ? a : b; }\n";
-std::string FoldFunction(const std::string& type, const char* signature, const std::string& more, const char* text) {
-  return "__device__ __forceinline__ " + type + " " + signature + " {\n  const " + type + " zero = 0, one = 1" + more + ";\n  return " +
-         text + ";\n}\n";
-}
 bool FitsInt(int dtype) {
   return dtype == kBool || dtype == kInt8 || dtype == kUint8 || dtype == kInt16 || dtype == kUint16 || dtype == kInt32;
 }
@@ -59,160 +43,17 @@ Types TypesOf(const DeviceReduction& r) {
              narrow = range == Range::Sums && DTypeSize(r.in_dtype) <= 2 && (bytes || IsFloating(r.in_dtype));
   return {r.integer ? "long long" : "double", !narrow ? "" : bytes ? "int" : "float"};
 }
-
 }  // namespace
 
-std::string ReductionText(const DeviceReduction& r, const std::string& name) {
-  const bool arg = r.what != DeviceReduction::kReduce, largest = r.what == DeviceReduction::kArgMax;
+const rtc::Kernel& ReductionKernel(const DeviceReduction& r, const char* name) {
   const Types types = TypesOf(r);
-  const std::string part = r.again ? "" : types.part;
-  std::string t = rtc::Prelude();
-  t += "typedef " + types.accumulator + " A;\n";
-  if (!part.empty()) t += "typedef " + part + " Part;\n";
-  if (arg) {
-    // no position: nothing that is better than the worst value there is. Then every element has it,
-    // and the first one is the result.
-    t += "struct Acc { A v; long long i; };\n"
-         "__device__ __forceinline__ Acc Start() { Acc c; c.v = " +
-         (largest ? LowestText(types.accumulator) : HighestText(types.accumulator)) +
-         "; c.i = -1; return c; }\n"
-         "__device__ __forceinline__ Acc Merge(Acc p, Acc q) {\n"
-         "  if (q.i < 0) return p;\n  if (p.i < 0) return q;\n"
-         "  const bool pn = p.v != p.v, qn = q.v != q.v;\n"
-         "  if (pn || qn) { if (pn && qn) return p.i < q.i ? p : q; return pn ? p : q; }\n"
-         "  if (p.v == q.v) return p.i < q.i ? p : q;\n";
-    t += std::string("  return p.v ") + (largest ? ">" : "<") + " q.v ? p : q;\n}\n";
-    // x, whose position is behind that of best: the first NaN is better than everything
-    t += std::string("__device__ __forceinline__ void Follow(A x, int position, A* best, int* place) {\n  const bool better = !(x ") +
-         (largest ? "<=" : ">=") +
-         " *best) && *best == *best;\n  *best = better ? x : *best;\n  *place = better ? position : *place;\n}\n"
-         "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { c.v = __shfl_xor_sync(0xffffffffu, c.v, lane); c.i = "
-         "__shfl_xor_sync(0xffffffffu, c.i, lane); return c; }\n";
-  } else {
-    const Fold& fold = GetFold(r.kind);
-    t += std::string("typedef A Acc;\n") + kFoldWords;
-    t += FoldFunction("A", "Start()", ", lowest = " + LowestText(types.accumulator) + ", highest = " + HighestText(types.accumulator),
-                      fold.neutral);
-    t += FoldFunction("A", "Merge(A a, A b)", "", fold.merge);
-    if (r.has_initial) t += FoldFunction("double", "WithInitial(double a, double b)", "", fold.merge);
-    t += part.empty() ? FoldFunction("A", "Mapped(A x)", "", fold.map) +
-                            "__device__ __forceinline__ A Take(A c, A x) { return Merge(c, Mapped(x)); }\n"
-                      : FoldFunction("Part", "Mapped(Part x)", "", fold.map);
-    t += "__device__ __forceinline__ Acc Shuffled(Acc c, int lane) { return __shfl_xor_sync(0xffffffffu, c, lane); }\n";
-  }
-  const std::string storage = r.again ? "Acc" : rtc::StorageName(r.in_dtype), lanes = N(r.lanes), rows = N(kThreads / r.lanes),
-                    width = N(r.width), turns = N(kUnroll);
-  t += "struct Args {\n  const " + storage + "* in;\n  " + (r.partial ? "Acc" : rtc::StorageName(r.out_dtype)) +
-       "* out;\n  long long results, count, chunk;\n  double divisor, initial;\n";
-  for (int d = 0; d < r.kept; ++d) t += "  long long kd" + N(d) + ", km" + N(d) + ", kh" + N(d) + ", ks" + N(d) + ";\n";
-  for (int d = 0; d < r.reduced; ++d) t += "  long long rd" + N(d) + ", rm" + N(d) + ", rh" + N(d) + ", rs" + N(d) + ";\n";
-  t += "};\n";
-  t += "__device__ __forceinline__ void Finish(const Args& a, long long result, Acc c) {\n";
-  if (r.partial) {
-    t += "  a.out[result * gridDim.y + blockIdx.y] = c;\n";
-  } else if (arg) {
-    t += "  long long v = c.i < 0 ? 0 : c.i;\n";
-    if (r.add) t += "  v += mx::Load<long long>(a.out, result);\n";
-    t += "  mx::Store(a.out, result, v);\n";
-  } else {
-    t += std::string(r.integer ? "  long long v = c;\n" : "  double v = c;\n");
-    if (r.has_initial) t += std::string("  v = ") + (r.integer ? "static_cast<long long>(" : "(") + "WithInitial(v, a.initial));\n";
-    if (!r.integer) t += "  v = v / a.divisor;\n";
-    if (r.sqrt) t += r.integer ? "  v = static_cast<long long>(::sqrt(static_cast<double>(v)));\n" : "  v = ::sqrt(v);\n";
-    if (r.add) t += std::string("  v = mx::Load<") + (r.integer ? "long long" : "double") + ">(a.out, result) + v;\n";
-    t += "  mx::Store(a.out, result, v);\n";
-  }
-  t += "}\nextern \"C\" __global__ void __launch_bounds__(256) " + name + "(const __grid_constant__ Args a) {\n";
-  // lane: along the reduced elements; row: which result (or `width` neighbouring ones) of the block
-  if (r.columns)
-    t += "  __shared__ Acc shared[256 * " + width + "];\n  const unsigned row = threadIdx.x % " + rows + ", lane = threadIdx.x / " + rows +
-         ";\n";
-  else
-    t += std::string(r.lanes > 32 ? "  __shared__ Acc shared[8];\n" : "") + "  const unsigned lane = threadIdx.x % " + lanes +
-         ", row = threadIdx.x / " + lanes + ";\n";
-  const std::string each = r.columns ? width : "1", accumulators = r.columns ? "acc[j]" : "acc";
-  t += "  constexpr int kEach = " + each + ", kResults = " + rows +
-       " * kEach;\n  const long long blocks = (a.results + kResults - 1) / kResults;\n"
-       "#pragma unroll 1\n  for (long long block = blockIdx.x; block < blocks; block += gridDim.x) {\n"
-       "  const long long result = block * kResults + row * kEach;\n";
-  t += r.columns ? "  Acc acc[kEach];\n#pragma unroll\n  for (int j = 0; j < kEach; ++j) acc[j] = Start();\n" : "  Acc acc = Start();\n";
-  const char* index = r.large ? "long long" : "unsigned";
-  t += std::string("  if (result < a.results) {\n    ") + index + " rest = static_cast<" + index +
-       ">(result), most;\n    (void)most;\n    long long base = 0;\n";
-  for (int d = r.kept - 1; d >= 0; --d) {
-    const std::string n = N(d);
-    if (d == 0)
-      t += "    base += rest * a.ks0;\n";
-    else if (r.large)
-      t += "    base += rest % a.kd" + n + " * a.ks" + n + "; rest /= a.kd" + n + ";\n";
-    else
-      t += "    most = mx::Divide(rest, a.km" + n + ", a.kh" + n + "); base += (rest - most * static_cast<unsigned>(a.kd" + n +
-           ")) * a.ks" + n + "; rest = most;\n";
-  }
-  // several loads are under way before the first is used
-  t += "    const long long begin = a.chunk * blockIdx.y, end = begin + a.chunk < a.count ? begin + a.chunk : a.count;\n"
-       "#pragma unroll 1\n    for (long long q0 = begin + lane; q0 < end; q0 += " +
-       turns + " * " + lanes +
-       ") {\n"
-       "      mx::Pack<" +
-       storage + ", " + width + "> x[" + turns + "];\n#pragma unroll\n      for (int u = 0; u < " + turns +
-       "; ++u) {\n"
-       "        const long long q = q0 + u * " +
-       lanes + ";\n        if (q < end) {\n";
-  if (r.reduced == 1) {
-    t += "          const long long at = base + q * " + (r.columns ? std::string("a.rs0") : width) + ";\n";
-  } else {
-    t += "          long long at = base;\n          unsigned left = static_cast<unsigned>(q), quotient;\n";
-    for (int d = r.reduced - 1; d >= 0; --d) {
-      if (d == 0)
-        t += "          at += left * a.rs0;\n";
-      else
-        t += "          quotient = mx::Divide(left, a.rm" + N(d) + ", a.rh" + N(d) +
-             "); at += (left - quotient * static_cast<unsigned>(a.rd" + N(d) + ")) * a.rs" + N(d) + "; left = quotient;\n";
-    }
-  }
-  t += "          x[u] = *reinterpret_cast<const mx::Pack<" + storage + ", " + width + ">*>(a.in + at);\n        }\n      }\n";
-  const std::string each_turn =
-                        "#pragma unroll\n      for (int u = 0; u < " + turns + "; ++u) {\n        if (q0 + u * " + lanes + " < end) {\n",
-                    each_element = "#pragma unroll\n      for (int j = 0; j < " + width + "; ++j) ";
-  const std::string x = "mx::Convert<" + std::string(part.empty() ? "A" : "Part") + ", " + storage + ">::Load(x[u].v[j])";
-  if (part.empty()) {
-    t += each_turn + each_element +
-         (r.again ? accumulators + " = Merge(" + accumulators + ", x[u].v[j]);\n"
-                  : accumulators + " = Take(" + accumulators + ", " + x + ");\n") +
-         "        }\n      }\n";
-  } else if (arg) {  // places within what is under way are known to the compiler
-    const std::string follow = "Follow(" + x + ", u * " + lanes + (r.columns ? "" : " * " + width + " + j") + ", &" + accumulators +
-                               ".v, &place);\n",
-                      keep = "      if (place >= 0) " + accumulators + ".i = q0" + (r.columns ? "" : " * " + width) + " + place;\n";
-    if (r.columns)
-      t += each_element + "{\n      int place = -1;\n" + each_turn + "          " + follow + "        }\n      }\n" + keep + "      }\n";
-    else
-      t += "      int place = -1;\n" + each_turn + each_element + follow + "        }\n      }\n" + keep;
-  } else if (r.columns) {
-    t += each_element + "{\n      Part part = Part(0);\n" + each_turn + "          part += Mapped(" + x +
-         ");\n        }\n      }\n      acc[j] += static_cast<A>(part);\n      }\n";
-  } else {
-    t += "      Part part = Part(0);\n" + each_turn + each_element + "part += Mapped(" + x +
-         ");\n        }\n      }\n      acc += static_cast<A>(part);\n";
-  }
-  t += "    }\n  }\n";
-  if (r.columns) {
-    t += "#pragma unroll\n  for (int j = 0; j < kEach; ++j) shared[lane * kResults + row * kEach + j] = acc[j];\n  __syncthreads();\n"
-         "  for (int k = threadIdx.x; k < kResults; k += 256) {\n    Acc c = shared[k];\n#pragma unroll\n    for (int l = 1; l < " +
-         lanes +
-         "; ++l) c = Merge(c, shared[l * kResults + k]);\n"
-         "    if (block * kResults + k < a.results) Finish(a, block * kResults + k, c);\n  }\n  __syncthreads();\n";
-  } else {
-    for (int half = std::min(r.lanes, 32) / 2; half > 0; half /= 2) t += "  acc = Merge(acc, Shuffled(acc, " + N(half) + "));\n";
-    if (r.lanes > 32)
-      t += "  if (threadIdx.x % 32 == 0) shared[threadIdx.x / 32] = acc;\n  __syncthreads();\n"
-           "  if (lane == 0)\n    for (int w = 1; w < " +
-           N(r.lanes / 32) + "; ++w) acc = Merge(acc, shared[threadIdx.x / 32 + w]);\n";
-    t += "  if (lane == 0 && result < a.results) Finish(a, result, acc);\n";
-    if (r.lanes > 32) t += "  __syncthreads();\n";
-  }
-  return t + "  }\n}\n";
+  rtc::TemplateArguments t;
+  t.Value(r.what).Value(r.kind).Type(r.in_dtype).Type(r.out_dtype).Type(types.accumulator.c_str());
+  t.Type(r.again || types.part.empty() ? "kernels::NoPart" : types.part.c_str());
+  for (const int64_t v : std::initializer_list<int64_t>{r.integer, r.partial, r.again, r.add, r.sqrt, r.has_initial, r.kept, r.reduced,
+                                                        r.lanes, r.columns, r.width, r.large})
+    t.Value(v);
+  return rtc::FindKernel(kFile, "reduce", t, kThreads, name);
 }
 
 namespace {
@@ -258,14 +99,7 @@ void Launch(const RunContext& run, DeviceReduction r, const View& v, const void*
   MXNET_CHECK_KIND(r.reduced == 1 || v.count < (int64_t{1} << 31), Value)
       << "[reduce] " << v.count << " elements over " << r.reduced
       << " separate dimensions on a GPU; accepted: fewer than 2^31, or neighbouring axes";
-  std::string signature = std::string(what);
-  for (int n : {static_cast<int>(r.what), static_cast<int>(r.kind), r.in_dtype, r.out_dtype, int{r.integer}, int{r.partial}, int{r.again},
-                int{r.add}, int{r.sqrt}, int{r.has_initial}, r.kept, r.reduced, r.lanes, int{r.columns}, r.width, int{r.large}})
-    signature += "," + N(n);
-  const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
-    k->name = what;
-    k->source = ReductionText(r, what);
-  });
+  const rtc::Kernel& kernel = ReductionKernel(r, what);
   const int along = r.columns ? 1 : r.width;  // reduced elements of a load
   const int64_t count = v.count / along, chunk = parts == 1 ? count : (count + parts - 1) / parts;
   rtc::Arguments args;

@@ -12,7 +12,7 @@
 namespace mxnet {
 namespace reduce {
 
-/* All that a kernel's text depends on. */
+/* All that a kernel depends on. */
 struct DeviceReduction {
   enum What { kReduce, kArgMax, kArgMin } what = kReduce;
   Kind kind = kSum;
@@ -27,7 +27,7 @@ struct DeviceReduction {
   int width = 1;              // elements per load, along the innermost dimension: `width` results for each thread with `columns`
   bool large = false;         // 2^31 results or more
 };
-std::string ReductionText(const DeviceReduction& r, const std::string& name);
+const rtc::Kernel& ReductionKernel(const DeviceReduction& r, const char* name);
 
 /* As reduce::Reduce, on run.stream. `workspace`: KernelArgs::workspace, for long reductions with
  * few results. */
