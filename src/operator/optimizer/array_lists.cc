@@ -110,18 +110,12 @@ void FiniteKernel(KernelArgs& a) {
     } else {
       rtc::Arguments args;
       args.Add(a.out[0].dptr);
-      rtc::LaunchItems(a.run, {"finite_so_far", {}}, 1, &args, [] {
-        return rtc::LoopText{"float* out;", "", "    if (*a.out != 0.0f) *a.out = 1.0f;\n"};
-      });
+      rtc::LaunchItems(a.run, {"operator/optimizer/gpu_update.cuh", "finite_so_far"}, 1, &args);
     }
     for (const TBlob& array : a.in) {
       rtc::Arguments args;
       args.Add(array.dptr).Add(a.out[0].dptr);
-      rtc::LaunchItems(a.run, {"all_finite", {array.dtype}}, array.Size(), &args, [&] {  // whoever finds something writes the same
-        const std::string type = array.dtype == kFloat64 ? "double" : "float";
-        return rtc::LoopText{"const D0* in; float* out;", "",
-                             "    const " + type + " v = mx::Load<" + type + ">(a.in, i);\n    if (!(v - v == 0)) *a.out = 0.0f;\n"};
-      });
+      rtc::LaunchItems(a.run, {"operator/optimizer/gpu_update.cuh", "all_finite", {array.dtype}}, array.Size(), &args);
     }
     return;
   }
@@ -199,13 +193,7 @@ void LarsKernel(KernelArgs& a) {
     rtc::Arguments args;
     for (int k = 0; k < 4; ++k) args.Add(a.in[k].dptr);
     args.Add(a.out[0].dptr).Add(static_cast<double>(p.eta)).Add(static_cast<double>(p.eps)).Add(static_cast<double>(p.rescale_grad));
-    return rtc::LaunchItems(a.run, {"multi_lars", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
-      return rtc::LoopText{"const D0* lrs; const D0* weights; const D0* grads; const D0* wds; D0* out; double eta, eps, rescale;", "",
-                           "    const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)), grad = "
-                           "::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;\n"
-                           "    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * "
-                           "weight + a.eps) : lr);\n"};
-    });
+    return rtc::LaunchItems(a.run, {"operator/optimizer/gpu_update.cuh", "multi_lars", {a.in[0].dtype}}, a.in[0].Size(), &args);
   }
   VisitFloating(a.in[0].dtype, "multi_lars", [&](auto tag) {
     using T = decltype(tag);

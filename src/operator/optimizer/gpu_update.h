@@ -1,4 +1,4 @@
-/* Parameter updates on a GPU: update_formulas.inc as generated kernels. */
+/* Parameter updates on a GPU: the rules of update_formulas.cuh as kernels. */
 #ifndef MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_
 #define MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_
 

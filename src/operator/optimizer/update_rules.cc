@@ -5,16 +5,13 @@
 namespace mxnet {
 namespace {
 
-#define MXNET_UPDATE_FORMULAS(...) __VA_ARGS__
-#define MXNET_UPDATE_RULE(name, form)
 #define MX_DEVICE
-#include "operator/optimizer/update_formulas.inc"
+#include "operator/optimizer/update_formulas.cuh"
 
 // All forms but SameDType know float32 copies.
 constexpr RuleInfo kRules[] = {
-#define MXNET_UPDATE_FORMULAS(...)
 #define MXNET_UPDATE_RULE(name, form) {#name, name<double>::kStates, #form[0] != 'S'},
-#include "operator/optimizer/update_formulas.inc"
+#include "operator/optimizer/update_formulas.cuh"
 };
 
 }  // namespace

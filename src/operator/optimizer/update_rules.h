@@ -12,11 +12,10 @@
 
 namespace mxnet {
 
-/* kSgd, kSgdMom, ...: the list at the end of update_formulas.inc. */
+/* kSgd, kSgdMom, ...: the list at the end of update_formulas.cuh. */
 enum class UpdateRule : int {
-#define MXNET_UPDATE_FORMULAS(...)
 #define MXNET_UPDATE_RULE(name, form) k##name,
-#include "operator/optimizer/update_formulas.inc"
+#include "operator/optimizer/update_formulas.cuh"
 };
 
 /*
@@ -36,7 +35,7 @@ struct UpdateArgs {
 };
 
 struct RuleInfo {
-  const char* name;  // as in update_formulas.inc
+  const char* name;  // as in update_formulas.cuh
   int states;
   bool master;  // whether there is a form with float32 copies
 };

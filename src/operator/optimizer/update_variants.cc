@@ -19,10 +19,8 @@ struct ComputeType<double> {
   using type = double;
 };
 
-#define MXNET_UPDATE_FORMULAS(...) __VA_ARGS__
-#define MXNET_UPDATE_RULE(name, form)
 #define MX_DEVICE
-#include "operator/optimizer/update_formulas.inc"
+#include "operator/optimizer/update_formulas.cuh"
 
 /* W: weight and states, G: gradient, O: output. */
 template <template <typename> class Rule, typename W, typename G, typename O, bool kMaster>
@@ -103,9 +101,8 @@ void Apply(const UpdateArgs& a, int64_t begin, int64_t end) {
 
 void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end) {
   switch (a.rule) {
-#define MXNET_UPDATE_FORMULAS(...)
 #define MXNET_UPDATE_RULE MXNET_UPDATE_CASE
-#include "operator/optimizer/update_formulas.inc"
+#include "operator/optimizer/update_formulas.cuh"
   }
 }
 

@@ -1,14 +1,16 @@
-// The formulas of all parameter updates and, behind them, the list of rules. update_variants.cc
-// compiles them for the CPU, gpu_update.cc turns them into the text of GPU kernels, update_rules.h
-// makes enum UpdateRule of the list. Who includes this defines MXNET_UPDATE_FORMULAS(...),
-// MXNET_UPDATE_RULE(name, form) and MX_DEVICE, which stands before every function; within the
-// formulas there are no preprocessor lines.
-MXNET_UPDATE_FORMULAS(
-
+// The formulas of all parameter updates and, behind them, the list of rules. Who defines MX_DEVICE,
+// which stands before every function (`__device__` or nothing), gets the formulas:
+// update_variants.cc for the CPU, gpu_update.cuh for GPUs. Who defines MXNET_UPDATE_RULE(name,
+// form) gets the list: update_rules.h makes enum UpdateRule of it.
+#ifdef MX_DEVICE
 template <typename C>
-MX_DEVICE inline C Bound(C x, C limit) { return x > limit ? limit : x < -limit ? -limit : x; }   // NaN passes
+MX_DEVICE inline C Bound(C x, C limit) {
+  return x > limit ? limit : x < -limit ? -limit : x;
+}  // NaN passes
 template <typename C>
-MX_DEVICE inline C Sign(C x) { return static_cast<C>(x > 0) - static_cast<C>(x < 0); }
+MX_DEVICE inline C Sign(C x) {
+  return static_cast<C>(x > 0) - static_cast<C>(x < 0);
+}
 
 /* What every rule has. A rule computes from the old weight, the raw gradient and its states; it
  * returns what goes to `out`. */
@@ -108,7 +110,8 @@ template <typename C>
 struct RmsPropAlex : Common<C> {
   static constexpr int kStates = 3;
   C gamma1, rest, gamma2, eps, bound;
-  MX_DEVICE explicit RmsPropAlex(const double* h) : Common<C>(h), gamma1(C(h[4])), rest(C(1 - h[4])), gamma2(C(h[5])), eps(C(h[6])), bound(C(h[7])) {}
+  MX_DEVICE explicit RmsPropAlex(const double* h)
+      : Common<C>(h), gamma1(C(h[4])), rest(C(1 - h[4])), gamma2(C(h[5])), eps(C(h[6])), bound(C(h[7])) {}
   MX_DEVICE C operator()(C w, C g, C* s) const {
     g = this->ClippedDecayed(g, w);
     s[0] = gamma1 * s[0] + rest * g * g;
@@ -164,28 +167,27 @@ struct Signum : Common<C> {
     return keep * w + this->lr * Sign(s[0]);
   }
 };
+#undef MX_DEVICE
+#endif  // MX_DEVICE
 
-)
-
+#ifdef MXNET_UPDATE_RULE
 // form: SameDType: weight and states have the dtype of the gradient; WithMaster: also with a
 // float32 copy of the weight; Direction, Apply: the two phases of LAMB. Behind it: the states, and
 // the numbers of a rule beyond h[0] = learning rate, h[1] = weight decay, h[2] = factor on the
 // gradient and h[3] = its bound (infinity: none).
 MXNET_UPDATE_RULE(Sgd, WithMaster)
 MXNET_UPDATE_RULE(SgdMom, WithMaster)  // momentum; h[4] = momentum
-MXNET_UPDATE_RULE(Nag, WithMaster)  // momentum; h[4] = momentum
-MXNET_UPDATE_RULE(Adam, SameDType)  // mean, var; h[4..6] = beta1, beta2, epsilon
-MXNET_UPDATE_RULE(AdamW, WithMaster)  // mean, var; h[4..7] = beta1, beta2, epsilon, eta
+MXNET_UPDATE_RULE(Nag, WithMaster)     // momentum; h[4] = momentum
+MXNET_UPDATE_RULE(Adam, SameDType)     // mean, var; h[4..6] = beta1, beta2, epsilon
+MXNET_UPDATE_RULE(AdamW, WithMaster)   // mean, var; h[4..7] = beta1, beta2, epsilon, eta
 // mean, var; h[4..8] = beta1, beta2, epsilon, 1/(1-beta1^t), 1/(1-beta2^t)
 MXNET_UPDATE_RULE(Lamb1, Direction)
-MXNET_UPDATE_RULE(Lamb2, Apply)  // h[0] holds the trust ratio; the gradient is the direction of phase 1
-MXNET_UPDATE_RULE(RmsProp, SameDType)  // n; h[4..6] = gamma1, epsilon, bound of the weights
+MXNET_UPDATE_RULE(Lamb2, Apply)            // h[0] holds the trust ratio; the gradient is the direction of phase 1
+MXNET_UPDATE_RULE(RmsProp, SameDType)      // n; h[4..6] = gamma1, epsilon, bound of the weights
 MXNET_UPDATE_RULE(RmsPropAlex, SameDType)  // n, g, delta; h[4..7] = gamma1, gamma2, epsilon, bound of the weights
-MXNET_UPDATE_RULE(Ftrl, SameDType)  // z, n; h[4..5] = lambda1, beta
-MXNET_UPDATE_RULE(Ftml, SameDType)  // d, v, z; h[4..8] = beta1, beta2, epsilon, 1-beta1^t, 1-beta2^t
+MXNET_UPDATE_RULE(Ftrl, SameDType)         // z, n; h[4..5] = lambda1, beta
+MXNET_UPDATE_RULE(Ftml, SameDType)         // d, v, z; h[4..8] = beta1, beta2, epsilon, 1-beta1^t, 1-beta2^t
 MXNET_UPDATE_RULE(SignSgd, SameDType)
 MXNET_UPDATE_RULE(Signum, SameDType)  // momentum; h[4..5] = momentum, decay outside of it
-
-#undef MXNET_UPDATE_FORMULAS
 #undef MXNET_UPDATE_RULE
-#undef MX_DEVICE
+#endif  // MXNET_UPDATE_RULE

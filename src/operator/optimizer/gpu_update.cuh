@@ -1,0 +1,161 @@
+// Parameter updates. An item is four elements, in one access to each array where these are aligned
+// for it. As UpdateRange: with a master copy, states and weight are float.
+#include "rtc/loop.cuh"
+#include "rtc/std_math.cuh"
+
+#define MX_DEVICE __device__
+#include "operator/optimizer/update_formulas.cuh"
+
+namespace kernels {
+
+constexpr int kNumbers = 10;  // of UpdateArgs::h
+
+// One array's pointers: weight and states of type W, gradient G, result O.
+template <typename W, typename G, typename O>
+struct UpdatePointers {
+  const W* weight;
+  const G* grad;
+  W* state[3];
+  W* master;
+  O* out;
+};
+
+// n elements of the arrays in `from`, n being 1 or 4.
+template <int n, bool writes_master, typename C, typename From, typename Rule>
+__device__ __forceinline__ void UpdateElements(const From& from, const Rule& rule, long long at) {
+  C weight[n], grad[n], s[3][n], v[n];
+  mx::LoadPack<n>(from.weight, at, weight);
+  mx::LoadPack<n>(from.grad, at, grad);
+#pragma unroll
+  for (int j = 0; j < Rule::kStates; ++j) mx::LoadPack<n>(from.state[j], at, s[j]);
+#pragma unroll
+  for (int k = 0; k < n; ++k) {
+    C own[3] = {C(0), C(0), C(0)};
+#pragma unroll
+    for (int j = 0; j < Rule::kStates; ++j) own[j] = s[j][k];
+    v[k] = rule(weight[k], grad[k], own);
+#pragma unroll
+    for (int j = 0; j < Rule::kStates; ++j) s[j][k] = own[j];
+  }
+#pragma unroll
+  for (int j = 0; j < Rule::kStates; ++j) mx::StorePack<n>(from.state[j], at, s[j]);
+  if constexpr (writes_master) mx::StorePack<n>(from.master, at, v);
+  mx::StorePack<n>(from.out, at, v);
+}
+// The elements of an item from `at` on, of an array with n.
+template <bool writes_master, typename C, typename From, typename Rule>
+__device__ __forceinline__ void UpdateItem(const From& from, const Rule& rule, long long at, long long n, bool wide) {
+  if (wide && at + 4 <= n) {
+    UpdateElements<4, writes_master, C>(from, rule, at);
+  } else {
+#pragma unroll 1
+    for (long long k = at; k < at + 4 && k < n; ++k) UpdateElements<1, writes_master, C>(from, rule, k);
+  }
+}
+
+// Numbers that a rule takes from arrays; as DeviceNumbers::Kind.
+enum UpdateNumbers { kNoNumbers, kRescale, kNorms };
+
+template <typename I, typename W, typename G, typename O, typename First, typename Second, bool writes_master, int numbers,
+          template <typename> class Rule>
+struct update {
+  typedef typename mx::Real<W>::Type C;
+  struct Args : UpdatePointers<W, G, O> {
+    double h[kNumbers];
+    const O* kept;
+    const First* first;
+    const Second* second;
+    double lower, upper;
+    long long n, wide;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long item) {
+    const long long at = 4 * item;
+    double h[kNumbers];
+    for (int k = 0; k < kNumbers; ++k) h[k] = a.h[k];
+    if constexpr (numbers == kRescale) {
+      h[2] = mx::Load<double>(a.first, 0);
+      if (!(h[2] - h[2] == 0) || h[2] == 0) {  // gradients that are not finite change nothing
+        for (long long k = at; k < at + 4 && k < a.n; ++k) a.out[k] = a.kept[k];
+        return;
+      }
+    }
+    if constexpr (numbers == kNorms) {
+      double norm = mx::Load<double>(a.first, 0);
+      const double direction = mx::Load<double>(a.second, 0);
+      if (a.lower >= 0 && norm < a.lower) norm = a.lower;
+      if (a.upper >= 0 && norm > a.upper) norm = a.upper;
+      h[0] *= norm == 0 || direction == 0 ? 1 : norm / direction;
+    }
+    const Rule<C> rule(h);
+    UpdateItem<writes_master, C>(a, rule, at, a.n, a.wide != 0);
+  }
+};
+
+// Several arrays in one launch: their pointers are arguments.
+template <typename I, typename W, typename G, typename O, bool writes_master, bool arrays, template <typename> class Rule>
+struct multi_update {
+  typedef typename mx::Real<W>::Type C;
+  struct One : UpdatePointers<W, G, O> {
+    long long end, n, wide;  // items up to here, elements
+    double lr, wd;
+  };
+  struct Args {
+    One one[16];
+    double h[kNumbers];
+    const float *lrs, *wds;  // where `arrays`: learning rates and weight decays
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long item) {
+    int w = 0;
+    while (item >= a.one[w].end) ++w;
+    const long long at = 4 * (item - (w > 0 ? a.one[w - 1].end : 0));
+    double h[kNumbers];
+    for (int k = 0; k < kNumbers; ++k) h[k] = a.h[k];
+    h[0] = arrays ? a.lrs[w] : a.one[w].lr;
+    h[1] = arrays ? a.wds[w] : a.one[w].wd;
+    const Rule<C> rule(h);
+    UpdateItem<writes_master, C>(a.one[w], rule, at, a.one[w].n, a.one[w].wide != 0);
+  }
+};
+
+template <typename I>
+struct finite_so_far {
+  struct Args {
+    float* out;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long) {
+    if (*a.out != 0.0f) *a.out = 1.0f;
+  }
+};
+// Whoever finds something writes the same.
+template <typename I, typename In>
+struct all_finite {
+  typedef typename mx::Real<In>::Type C;
+  struct Args {
+    const In* in;
+    float* out;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const C v = mx::Load<C>(a.in, i);
+    if (!(v - v == 0)) *a.out = 0.0f;
+  }
+};
+
+template <typename I, typename X>
+struct multi_lars {
+  struct Args {
+    const X *lrs, *weights, *grads, *wds;
+    X* out;
+    double eta, eps, rescale;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const double lr = mx::Load<double>(a.lrs, i), weight = ::sqrt(mx::Load<double>(a.weights, i)),
+                 grad = ::sqrt(mx::Load<double>(a.grads, i)) * a.rescale;
+    mx::Store(a.out, i, weight > 0 && grad > 0 ? lr * a.eta * weight / (grad + mx::Load<double>(a.wds, i) * weight + a.eps) : lr);
+  }
+};
+}  // namespace kernels
