@@ -45,10 +45,7 @@ class NodeClock {
     if (!hooks_ || nanoseconds <= 0) return;
     rtc::Arguments args;
     args.Add(static_cast<int64_t>(nanoseconds * 2));  // no GPU has more than two cycles in a nanosecond
-    rtc::LaunchItems(run_, {"hold", {}}, 1, &args, [] {
-      return rtc::LoopText{"long long cycles;", "",
-                           "    const long long start = clock64();\n    while (clock64() - start < a.cycles) {\n    }\n"};
-    });
+    rtc::LaunchItems(run_, {"executor/hold.cuh", "hold"}, 1, &args);
   }
   template <typename F>
   void Time(int node, F&& run_node) {

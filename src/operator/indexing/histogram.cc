@@ -89,21 +89,12 @@ void Count(const T* data, int64_t n, const T* edges, int64_t bins, int64_t* coun
   }
 }
 
-// The same on a GPU: whole numbers are added atomically, so their order is nobody's business.
+// The same on a GPU: whole numbers are added atomically, so their order does not matter.
 void CountOnDevice(KernelArgs& a, int64_t bins) {
   ZeroBytes(a.run, a.out[0].dptr, static_cast<int64_t>(a.out[0].Bytes()));
   rtc::Arguments args;
   args.Add(a.in[0].dptr).Add(a.out[1].dptr).Add(a.out[0].dptr).Add(bins);
-  rtc::LaunchItems(a.run, {"histogram", {a.in[0].dtype}}, a.in[0].Size(), &args, [] {
-    return rtc::LoopText{
-        "const D0* data; const D0* edges; unsigned long long* counts; long long bins;", "",
-        "    const double v = mx::Load<double>(a.data, i);\n    if (!(v >= mx::Load<double>(a.edges, 0) && v <= mx::Load<double>(a.edges, "
-        "a.bins))) continue;\n"
-        "    long long low = 0, high = a.bins + 1;\n"  // the first edge above v
-        "    while (low < high) {\n      const long long middle = (low + high) / 2;\n      if (mx::Load<double>(a.edges, middle) > v) high "
-        "= middle;\n      else low = middle + 1;\n    }\n"
-        "    const long long bin = low - 1 < 0 ? 0 : low - 1 > a.bins - 1 ? a.bins - 1 : low - 1;\n    atomicAdd(a.counts + bin, 1ull);\n"};
-  });
+  rtc::LaunchItems(a.run, {"operator/indexing/gpu_index.cuh", "histogram", {a.in[0].dtype}}, a.in[0].Size(), &args);
 }
 
 void Histogram(KernelArgs& a) {

@@ -36,26 +36,8 @@ void KhatriRao(KernelArgs& a) {
     rtc::Arguments args;
     args.Add(a.out[0].dptr).Add(columns);
     for (const TBlob& b : a.in) args.Add(b.dptr).Add(b.shape[0]);
-    const int n = a.in.size();
-    return rtc::LaunchItems(a.run, {"khatri_rao", {a.out[0].dtype}, n}, rows * columns, &args, [&] {
-      const int dtype = a.out[0].dtype;
-      std::string
-          members = "D0* out; long long columns;",
-          body = "    I rest = i / static_cast<I>(a.columns);\n    const I c = i - rest * static_cast<I>(a.columns);\n    A v = A(1);\n";
-      for (int k = 0; k < n; ++k) members += " const D0* in" + std::to_string(k) + "; long long size" + std::to_string(k) + ";";
-      for (int k = n - 1; k >= 0; --k) {
-        const std::string number = std::to_string(k);
-        body += "    v *= mx::Load<A>(a.in" + number + ", (rest % static_cast<I>(a.size" + number +
-                ")) * a.columns + c);\n    rest /= static_cast<I>(a.size" + number + ");\n";
-      }
-      return rtc::LoopText{members,
-                           std::string("typedef ") +
-                               (dtype == kFloat64   ? "double"
-                                : IsFloating(dtype) ? "float"
-                                                    : "long long") +
-                               " A;\n",
-                           body + "    mx::Store(a.out, i, v);\n"};
-    });
+    return rtc::LaunchItems(a.run, {"operator/linalg/gpu_khatri_rao.cuh", "khatri_rao", {a.out[0].dtype}, {a.in.size()}}, rows * columns,
+                            &args);
   }
   VisitDType(a.out[0].dtype, "khatri_rao", [&](auto tag) {
     using T = decltype(tag);

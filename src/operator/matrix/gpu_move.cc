@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxDims = 8;
 constexpr int64_t kLarge = int64_t{1} << 31;
 
-std::string N(int64_t i) { return std::to_string(i); }
+const char* const kFile = "operator/matrix/gpu_move.cuh";
 
 // 16-byte elements are vectors of two: the widest access there is.
 const char* UnitName(size_t bytes) {
@@ -22,38 +22,14 @@ const char* UnitName(size_t bytes) {
     case 2: return "unsigned short";
     case 4: return "unsigned";
     case 8: return "unsigned long long";
-    default: return "Wide";
+    default: return "kernels::Wide";
   }
 }
-
-const char* const kWide = "struct alignas(16) Wide { unsigned long long v[2]; };\n";
 
 using Dim = StridedDim;
 
-constexpr int kUnroll = 4;  // elements that a thread has under way
+constexpr int kUnroll = 4;  // elements that a thread of copy_strided has under way
 
-// From here on: from linear positions to addresses. `rest` is what is left of the position; the
-// quotients by d, exact by m and h below 2^31.
-std::string DimMembers(size_t n) {
-  std::string t;
-  for (size_t d = 0; d < n; ++d) t += " long long d" + N(d) + ", m" + N(d) + ", h" + N(d) + ", s" + N(d) + ", t" + N(d) + ";";
-  return t;
-}
-std::string DimText(size_t n, bool large, const char* indent) {
-  std::string t;
-  for (size_t d = n; d-- > 0;) {
-    t += indent;
-    if (d == 0)
-      t += "at = rest;\n";
-    else if (large)
-      t += "q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
-    else
-      t += "q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) + "); rest = q;\n";
-    t +=
-        std::string(indent) + "from += static_cast<long long>(at) * a.s" + N(d) + "; to += static_cast<long long>(at) * a.t" + N(d) + ";\n";
-  }
-  return t;
-}
 void AddDims(const std::vector<Dim>& dims, bool large, rtc::Arguments* args) {
   for (const Dim& d : dims) {
     const rtc::FastDivisor divisor(large ? 1 : d.size);
@@ -69,21 +45,9 @@ void Launch(const RunContext& run, const void* src, void* dst, const std::vector
   MXNET_CHECK_KIND(static_cast<int>(dims.size()) <= kMaxDims, Value)
       << "[copy] " << dims.size() << " separate dimensions on a GPU; at most " << kMaxDims;
   const bool large = total >= kLarge;
-  const rtc::Kernel& kernel = rtc::FindKernel("copy_strided|" + N(unit) + "," + N(dims.size()) + (large ? "L" : ""), [&](rtc::Kernel* k) {
-    k->name = "copy_strided";
-    const std::string index = large ? "long long" : "unsigned", turns = N(kUnroll),
-                      each = "#pragma unroll\n    for (int u = 0; u < " + turns + "; ++u) {\n      const long long i = base + u * 256;\n";
-    k->source = rtc::Prelude() + kWide + "typedef " + UnitName(unit) + " U;\nstruct Args { const U* src; U* dst; long long total;" +
-                DimMembers(dims.size()) +
-                " };\nextern \"C\" __global__ void __launch_bounds__(256) copy_strided(const __grid_constant__ Args a) {\n"
-                "#pragma unroll 1\n  for (long long base = static_cast<long long>(blockIdx.x) * 256 * " +
-                turns + " + threadIdx.x; base < a.total; base += static_cast<long long>(gridDim.x) * 256 * " + turns + ") {\n    U v[" +
-                turns + "];\n    long long place[" + turns + "];\n" + each +
-                "      if (i < a.total) {\n        long long from = 0, to = 0;\n        " + index + " rest = static_cast<" + index +
-                ">(i), q, at;\n        (void)q;\n" + DimText(dims.size(), large, "        ") +
-                "        v[u] = a.src[from];\n        place[u] = to;\n      }\n    }\n" + each +
-                "      if (i < a.total) a.dst[place[u]] = v[u];\n    }\n  }\n}\n";
-  });
+  rtc::TemplateArguments t;
+  t.Type(UnitName(unit)).Value(static_cast<int64_t>(dims.size())).Value(large);
+  const rtc::Kernel& kernel = rtc::FindKernel(kFile, "copy_strided", t);
   rtc::Arguments args;
   args.Add(src).Add(dst).Add(total);
   AddDims(dims, large, &args);
@@ -115,55 +79,10 @@ bool LaunchTiles(const RunContext& run, const void* src, void* dst, std::vector<
   int64_t tiles = across * down;
   for (const Dim& d : dims) tiles *= d.size;
   if (tiles >= kLarge) return false;
-  const rtc::Kernel& kernel = rtc::FindKernel("copy_tiles|" + N(bytes) + "," + N(dims.size()) + (pairs ? "p" : ""), [&](rtc::Kernel* k) {
-    k->name = "copy_tiles";
-    k->source = rtc::Prelude() + "typedef " + UnitName(bytes) + " U;\nconstexpr int kPack = " + (pairs ? "2" : "1") +
-                ", kSide = 32 * kPack, kRow = kSide + " +
-                (bytes == 1            ? "4"
-                 : pairs && bytes == 2 ? "2"
-                                       : "1") +
-                ";\ntypedef " + UnitName(pairs ? 2 * bytes : bytes) +
-                " Pack;\nstruct Args { const U* src; U* dst; long long tiles, nx, ny, sy, tx, across, ma, ha, down, md, hd;" +
-                DimMembers(dims.size()) + R"TEXT( };
-extern "C" __global__ void __launch_bounds__(256) copy_tiles(const __grid_constant__ Args a) {
-  __shared__ U tile[kSide][kRow];
-  const int lane = threadIdx.x % 32 * kPack, line = threadIdx.x / 32;
-#pragma unroll 1
-  for (long long k = blockIdx.x; k < a.tiles; k += gridDim.x) {
-    unsigned rest = static_cast<unsigned>(k), q = mx::Divide(rest, a.ma, a.ha), at;
-    const long long x0 = static_cast<long long>(rest - q * static_cast<unsigned>(a.across)) * kSide;
-    rest = q;
-    q = mx::Divide(rest, a.md, a.hd);
-    const long long y0 = static_cast<long long>(rest - q * static_cast<unsigned>(a.down)) * kSide;
-    const int right = a.nx - x0 < kSide ? static_cast<int>(a.nx - x0) : kSide, below = a.ny - y0 < kSide ? static_cast<int>(a.ny - y0) : kSide;
-    long long from = y0 * a.sy + x0, to = x0 * a.tx + y0;
-    rest = q;
-    (void)at;
-)TEXT" + DimText(dims.size(), false, "    ") +
-                R"TEXT(    Pack v[kSide / 8];
-    const U* source = a.src + from + line * a.sy + lane;
-#pragma unroll
-    for (int r = 0; r < kSide / 8; ++r, source += 8 * a.sy)
-      if (line + 8 * r < below && lane < right) v[r] = *reinterpret_cast<const Pack*>(source);
-#pragma unroll
-    for (int r = 0; r < kSide / 8; ++r)
-#pragma unroll
-      for (int j = 0; j < kPack; ++j) tile[line + 8 * r][lane + j] = static_cast<U>(v[r] >> (8 * sizeof(U) * j));
-    __syncthreads();
-    U* result = a.dst + to + line * a.tx + lane;
-#pragma unroll
-    for (int r = 0; r < kSide / 8; ++r, result += 8 * a.tx)
-      if (line + 8 * r < right && lane < below) {
-        Pack w = 0;
-#pragma unroll
-        for (int j = 0; j < kPack; ++j) w |= static_cast<Pack>(tile[lane + j][line + 8 * r]) << (8 * sizeof(U) * j);
-        *reinterpret_cast<Pack*>(result) = w;
-      }
-    __syncthreads();
-  }
-}
-)TEXT";
-  });
+  if (dims.empty()) dims.push_back({1, 0, 0});
+  rtc::TemplateArguments t;
+  t.Type(UnitName(bytes)).Type(UnitName(pairs ? 2 * bytes : bytes)).Value(pairs ? 2 : 1).Value(static_cast<int64_t>(dims.size()));
+  const rtc::Kernel& kernel = rtc::FindKernel(kFile, "copy_tiles", t);
   rtc::Arguments args;
   args.Add(src).Add(dst).Add(tiles).Add(x.size).Add(y.size).Add(y.src).Add(x.dst);
   for (int64_t count : {across, down}) {
@@ -216,37 +135,11 @@ void AddStrided(const RunContext& run, const void* src, const int64_t* src_strid
   args.Add(src).Add(dst).Add(terms);
   for (const auto* list : {&dims, &summed})
     for (const Dim& d : *list) args.Add(d.size).Add(d.src).Add(d.dst);
-  const int64_t variant = static_cast<int64_t>(dims.size() * 64 + summed.size());
-  auto make = [&] {
-    std::string members = "const D0* src; D0* dst; long long terms;", number = rows ? "long long" : "I",
-                place = "    long long from = 0, to = 0;\n    " + number + " rest = " + (rows ? "row" : "i") + ", term = 0, at = 0;\n",
-                step;
-    auto walk = [&](const std::vector<Dim>& list, const char* prefix, const std::string& what, const char* from, std::string* text) {
-      for (size_t d = 0; d < list.size(); ++d)
-        members += std::string(" long long ") + prefix + "d" + N(d) + ", " + prefix + "s" + N(d) + ", " + prefix + "t" + N(d) + ";";
-      for (size_t d = list.size(); d-- > 0;) {
-        const std::string p = prefix, n = N(static_cast<int64_t>(d));
-        *text += "    at = " + what + " % static_cast<" + number + ">(a." + p + "d" + n + "); " + what + " /= static_cast<" + number +
-                 ">(a." + p + "d" + n + "); " + from + " += at * a." + p + "s" + n + ";";
-        *text += p == "k" ? " to += at * a.kt" + n + ";\n" : "\n";
-      }
-    };
-    walk(dims, "k", "rest", "from", &place);
-    walk(summed, "r", "term", "where", &step);
-    std::string body =
-        place + "    A sum = A(0);\n    for (long long t = " + (rows ? "threadIdx.x; t < a.terms; t += 256" : "0; t < a.terms; ++t") +
-        ") {\n    long long where = from;\n    term = t;\n" + step + "    sum += mx::Load<A>(a.src, where);\n    }\n";
-    if (rows)
-      body = "    __shared__ A shared[256];\n" + body + "    sum = mx::BlockSum(sum, shared);\n    if (threadIdx.x == 0) ";
-    else
-      body += "    ";
-    return rtc::LoopText{members, std::string("typedef ") + (IsFloating(dtype) ? "double" : "long long") + " A;\n",
-                         body + "mx::Store(a.dst, to, mx::Load<A>(a.dst, to) + sum);\n"};
-  };
+  const std::initializer_list<int64_t> counts = {static_cast<int64_t>(dims.size()), static_cast<int64_t>(summed.size())};
   if (rows)
-    rtc::LaunchRows(run, {"add_strided_rows", {dtype}, variant}, results, &args, make);
+    rtc::LaunchRows(run, {kFile, "add_strided_rows", {dtype}, counts}, results, &args);
   else
-    rtc::LaunchItems(run, {"add_strided", {dtype}, variant}, results, &args, make);
+    rtc::LaunchItems(run, {kFile, "add_strided", {dtype}, counts}, results, &args);
 }
 
 void CopyBytes(const RunContext& run, const void* src, void* dst, int64_t bytes) {
@@ -289,15 +182,9 @@ void ZeroBytes(const RunContext& run, void* dst, int64_t bytes) {
   if (bytes == 0) return;
   size_t unit = 16;
   while (!Divisible(dst, unit) || bytes % static_cast<int64_t>(unit)) unit /= 2;
-  const std::string type = UnitName(unit);
-  const rtc::Kernel& kernel = rtc::FindKernel("zero|" + type, [&](rtc::Kernel* k) {
-    k->name = "zero";
-    k->source = rtc::Prelude() + kWide + "struct Args { " + type +
-                "* dst; long long total; };\n"
-                "extern \"C\" __global__ void __launch_bounds__(256) zero(const __grid_constant__ Args a) {\n"
-                "#pragma unroll 1\n  for (long long i = mx::ThreadIndex(); i < a.total; i += mx::ThreadCount()) a.dst[i] = " +
-                (unit == 16 ? "Wide()" : "0") + ";\n}\n";
-  });
+  rtc::TemplateArguments t;
+  t.Type(UnitName(unit));
+  const rtc::Kernel& kernel = rtc::FindKernel(kFile, "zero", t);
   rtc::Arguments args;
   args.Add(dst).Add(bytes / static_cast<int64_t>(unit));
   rtc::Launch(kernel, rtc::Cover(bytes / static_cast<int64_t>(unit)), &args, run);

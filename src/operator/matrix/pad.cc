@@ -120,68 +120,15 @@ rtc::Arguments DeviceArguments(const PadParam& p, const TBlob& small, const TBlo
   }
   return args;
 }
-const char* const kDeviceMembers = "D0* small; D0* large; long long sd, ld, bd, sh, lh, bh, sw, lw, bw;";
 void PadOnDevice(KernelArgs& a, const PadParam& p) {
   rtc::Arguments args = DeviceArguments(p, a.in[0], a.out[0]);
   args.Add(p.constant_value);
-  rtc::LaunchItems(a.run, {"pad", {a.in[0].dtype}, p.mode}, a.out[0].Size(), &args, [&] {
-    const std::string outside = p.mode == kConstant ? "-1"
-                                : p.mode == kEdge   ? "(s < 0 ? 0 : size - 1)"
-                                                    : "(s < 0 ? -s : 2 * (size - 1) - s)";
-    const bool real = IsFloating(a.in[0].dtype) || a.in[0].dtype == kBool;
-    return rtc::LoopText{
-        std::string(kDeviceMembers) + " double value;",
-        "__device__ __forceinline__ long long Source(long long s, long long size) { return s >= 0 && s < size ? s : " + outside + "; }\n",
-        "    I rest = i;\n    const I w = rest % static_cast<I>(a.lw); rest /= static_cast<I>(a.lw);\n    const I h = rest % "
-        "static_cast<I>(a.lh); rest /= static_cast<I>(a.lh);\n"
-        "    const I d = rest % static_cast<I>(a.ld); rest /= static_cast<I>(a.ld);\n"
-        "    const long long x = Source(static_cast<long long>(w) - a.bw, a.sw), y = Source(static_cast<long long>(h) - a.bh, a.sh), z = "
-        "Source(static_cast<long long>(d) - a.bd, a.sd);\n"
-        "    if (x >= 0 && y >= 0 && z >= 0) a.large[i] = a.small[((rest * a.sd + z) * a.sh + y) * a.sw + x];\n    else " +
-            std::string(real ? "mx::Store(a.large, i, a.value);\n" : "a.large[i] = static_cast<D0>(static_cast<long long>(a.value));\n")};
-  });
+  rtc::LaunchItems(a.run, {"operator/matrix/gpu_pad.cuh", "pad", {a.in[0].dtype}, {p.mode}}, a.out[0].Size(), &args);
 }
 
 void PadBackOnDevice(KernelArgs& a, const PadParam& p) {
   rtc::Arguments args = DeviceArguments(p, a.out[0], a.in[0]);
-  rtc::LaunchItems(a.run, {"pad_backward", {a.out[0].dtype}, p.mode}, a.out[0].Size(), &args, [&] {
-    // the places that show an element along one dimension: number c of Places(...), or -1
-    std::string functions = std::string("typedef ") +
-                            (a.out[0].dtype == kFloat64   ? "double"
-                             : IsFloating(a.out[0].dtype) ? "float"
-                                                          : "long long") +
-                            " A;\n";
-    if (p.mode == kConstant) {
-      functions +=
-          "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 1; }\n"
-          "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return s + "
-          "before; }\n";
-    } else if (p.mode == kEdge) {
-      functions +=
-          "__device__ __forceinline__ long long Places(long long s, long long size, long long large, long long before) {\n"
-          "  return 1 + (s == 0 ? before : 0) + (s == size - 1 ? large - before - size : 0);\n}\n"
-          "__device__ __forceinline__ long long Place(long long c, long long s, long long, long long, long long before) { return (s == 0 ? "
-          "0 : s + before) + c; }\n";
-    } else {
-      functions +=
-          "__device__ __forceinline__ long long Places(long long, long long, long long, long long) { return 3; }\n"
-          "__device__ __forceinline__ long long Place(long long c, long long s, long long size, long long large, long long before) {\n"
-          "  if (c == 0) return s + before;\n  const long long at = c == 1 ? before - s : before + 2 * (size - 1) - s;\n"
-          "  return (c == 1 ? s > 0 && at >= 0 : s < size - 1 && at < large) ? at : -1;\n}\n";
-    }
-    return rtc::LoopText{kDeviceMembers, functions,
-                         "    I rest = i;\n    const long long w = rest % static_cast<I>(a.sw); rest /= static_cast<I>(a.sw);\n    const "
-                         "long long h = rest % static_cast<I>(a.sh); rest /= static_cast<I>(a.sh);\n"
-                         "    const long long d = rest % static_cast<I>(a.sd); rest /= static_cast<I>(a.sd);\n    A sum = A(0);\n"
-                         "    for (long long p = 0; p < Places(d, a.sd, a.ld, a.bd); ++p) {\n      const long long z = Place(p, d, a.sd, "
-                         "a.ld, a.bd);\n      if (z < 0) continue;\n"
-                         "      for (long long q = 0; q < Places(h, a.sh, a.lh, a.bh); ++q) {\n        const long long y = Place(q, h, "
-                         "a.sh, a.lh, a.bh);\n        if (y < 0) continue;\n"
-                         "        for (long long r = 0; r < Places(w, a.sw, a.lw, a.bw); ++r) {\n          const long long x = Place(r, w, "
-                         "a.sw, a.lw, a.bw);\n"
-                         "          if (x >= 0) sum += mx::Load<A>(a.large, ((rest * a.ld + z) * a.lh + y) * a.lw + x);\n        }\n      "
-                         "}\n    }\n    mx::Store(a.small, i, sum);\n"};
-  });
+  rtc::LaunchItems(a.run, {"operator/matrix/gpu_pad.cuh", "pad_backward", {a.out[0].dtype}, {p.mode}}, a.out[0].Size(), &args);
 }
 
 void Pad(KernelArgs& a) {

@@ -82,29 +82,13 @@ void FoldOnDevice(KernelArgs& args) {
   a.Add(args.out[0].dptr).Add(args.out[1].dptr).Add(size).Add(filters ? size / filters : 1);
   for (double v : {p.eps, p.pre_scale, p.pre_shift, p.post_scale, p.post_shift}) a.Add(v);
   const bool norm = p.has_norm;
-  const rtc::LoopKey key{"fold_scale_shift",
-                         {dtype(0), p.has_bias ? dtype(1) : -1, norm ? dtype(k) : -1, norm ? dtype(k + 1) : -1, norm ? dtype(k + 2) : -1,
-                          norm ? dtype(k + 3) : -1, args.out[0].dtype},
-                         p.has_bias + 2 * norm + 4 * p.fix_gamma};
-  rtc::LaunchItems(args.run, key, size + filters, &a, [&] {
-    rtc::LoopText t;
-    t.members =
-        "const D0* weight; const D1* bias; const D2* gamma; const D3* beta; const D4* mean; const D5* var; D6* new_weight; float* "
-        "new_bias; long long size, row;\n"
-        "  double eps, pre_scale, pre_shift, post_scale, post_shift;";
-    t.body = "const long long at = i, f = at < a.size ? at / a.row : at - a.size;\n    double scale = a.pre_scale, shift = a.pre_shift;\n";
-    if (norm) {
-      t.body += std::string("    const double s = ") + (p.fix_gamma ? "1.0" : "mx::Load<double>(a.gamma, f)") +
-                " / ::sqrt(mx::Load<double>(a.var, f) + a.eps);\n"
-                "    scale *= s;\n    shift = (shift - mx::Load<double>(a.mean, f)) * s + mx::Load<double>(a.beta, f);\n";
-    }
-    t.body +=
-        "    scale *= a.post_scale;\n    shift = shift * a.post_scale + a.post_shift;\n"
-        "    if (at < a.size) mx::Store(a.new_weight, at, static_cast<float>(mx::Load<double>(a.weight, at) * scale));\n    else "
-        "a.new_bias[f] = static_cast<float>(";
-    t.body += p.has_bias ? "mx::Load<double>(a.bias, f) * scale + shift);\n" : "shift);\n";
-    return t;
-  });
+  rtc::LaunchItems(args.run,
+                   {"operator/nn/common/gpu_scale_shift.cuh",
+                    "fold_scale_shift",
+                    {dtype(0), p.has_bias ? dtype(1) : -1, norm ? dtype(k) : -1, norm ? dtype(k + 1) : -1, norm ? dtype(k + 2) : -1,
+                     norm ? dtype(k + 3) : -1, args.out[0].dtype},
+                    {p.has_bias, norm, p.fix_gamma}},
+                   size + filters, &a);
 }
 
 void FoldKernel(KernelArgs& args) {
