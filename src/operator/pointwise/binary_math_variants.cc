@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "operator/pointwise/prelude.h"
+#include "operator/pointwise/row_groups.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -112,14 +113,14 @@ void LoopPowerGradient(const void* const* in, void* out, int64_t n, unsigned sca
 
 Loop BinaryMathLoop(int index, int compute) {
   if (compute == pointwise::kF32) {
-    if (index == pointwise::k_mod - pointwise::k_mod) return LoopRemainder<true>;
-    if (index == pointwise::k_fmod - pointwise::k_mod) return LoopRemainder<false>;
-    if (index == pointwise::k_power - pointwise::k_mod) return LoopPower;
+    if (index == pointwise::k_mod - pointwise::kBinaryMathRows) return LoopRemainder<true>;
+    if (index == pointwise::k_fmod - pointwise::kBinaryMathRows) return LoopRemainder<false>;
+    if (index == pointwise::k_power - pointwise::kBinaryMathRows) return LoopPower;
   }
   return kLoops[index][compute];
 }
 Loop BinaryMathGradient(int index, int side, int compute) {
-  if (compute == pointwise::kF32 && index == pointwise::k_power - pointwise::k_mod)
+  if (compute == pointwise::kF32 && index == pointwise::k_power - pointwise::kBinaryMathRows)
     return side == 0 ? LoopPowerGradient<BaseSide> : LoopPowerGradient<B_power::f<float>>;
   return kGradients[index][side][compute];
 }

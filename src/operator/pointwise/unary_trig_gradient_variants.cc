@@ -1,5 +1,6 @@
 // Loops of the derivatives in MXNET_UNARY_TRIG: see table.h.
 #include "operator/pointwise/prelude.h"
+#include "operator/pointwise/row_groups.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -33,8 +34,8 @@ constexpr Loop kLoops[][2] = {MXNET_UNARY_TRIG(MXNET_GRAD_ENTRY)};
 
 Loop UnaryTrigGradient(int index, int compute) {
   if (compute == pointwise::kF32) {
-    if (index == pointwise::k_sin - pointwise::k_sin) return LoopAngles<G_sin, std::cos>;
-    if (index == pointwise::k_cos - pointwise::k_sin) return LoopAngles<G_cos, MinusSin>;
+    if (index == pointwise::k_sin - pointwise::kUnaryTrigRows) return LoopAngles<G_sin, std::cos>;
+    if (index == pointwise::k_cos - pointwise::kUnaryTrigRows) return LoopAngles<G_cos, MinusSin>;
   }
   return kLoops[index][compute];
 }

@@ -1,5 +1,6 @@
 // Loops of MXNET_UNARY_TRIG: see table.h.
 #include "operator/pointwise/prelude.h"
+#include "operator/pointwise/row_groups.h"
 
 namespace mxnet {
 namespace MXNET_CPU_VARIANT {
@@ -35,9 +36,9 @@ constexpr Loop kLoops[][2] = {MXNET_UNARY_TRIG(MXNET_UNARY_ENTRY)};
 
 Loop UnaryTrigLoop(int index, int compute) {
   if (compute == pointwise::kF32) {
-    if (index == pointwise::k_sin - pointwise::k_sin) return LoopAngles<F_sin, std::sin, 0>;
-    if (index == pointwise::k_cos - pointwise::k_sin) return LoopAngles<F_cos, std::cos, 1>;
-    if (index == pointwise::k_tan - pointwise::k_sin) return LoopAngles<F_tan, std::tan, -1>;  // no quarter: tangent
+    if (index == pointwise::k_sin - pointwise::kUnaryTrigRows) return LoopAngles<F_sin, std::sin, 0>;
+    if (index == pointwise::k_cos - pointwise::kUnaryTrigRows) return LoopAngles<F_cos, std::cos, 1>;
+    if (index == pointwise::k_tan - pointwise::kUnaryTrigRows) return LoopAngles<F_tan, std::tan, -1>;  // no quarter: tangent
   }
   return kLoops[index][compute];
 }
