@@ -7,7 +7,7 @@
  * float functions are free of branches and calls. Many are evaluated in double from series good to
  * 1e-11 and rounded once, so they are within 1 ulp; exp, log, tanh, erf and sine of small angles
  * are pure float (below 2 ulp). Double functions are libm's but for exp and log. The same names
- * exist in the NVRTC prelude; the parser of expression.cc knows them too. Bits are moved in
+ * exist on GPUs (float_functions.cuh, integer_functions.cuh), and what is the same there is included; the parser of expression.cc knows them too. Bits are moved in
  * unsigned types: lanes whose result is thrown away (NaN, zero, out of range) may wrap there.
  * Series are Chebyshev fits made for this file (interval and degree are given by the argument
  * reductions).
@@ -339,67 +339,15 @@ MXNET_FN double log(double x) {
   r = x == 0.0 ? -std::numeric_limits<double>::infinity() : r;
   return x < std::numeric_limits<double>::infinity() ? (x < 0.0 ? std::numeric_limits<double>::quiet_NaN() : r) : x;
 }
-#define MXNET_LIBM1(name, std_name) \
-  MXNET_FN double name(double x) { return std::std_name(x); }
-MXNET_LIBM1(log2, log2)
-MXNET_LIBM1(log10, log10)
-MXNET_LIBM1(log1p, log1p)
-MXNET_LIBM1(expm1, expm1)
-MXNET_LIBM1(sin, sin)
-MXNET_LIBM1(cos, cos)
-MXNET_LIBM1(tan, tan)
-MXNET_LIBM1(arctan, atan)
-MXNET_LIBM1(arcsin, asin)
-MXNET_LIBM1(arccos, acos)
-MXNET_LIBM1(sinh, sinh)
-MXNET_LIBM1(cosh, cosh)
-MXNET_LIBM1(tanh, tanh)
-MXNET_LIBM1(arcsinh, asinh)
-MXNET_LIBM1(arccosh, acosh)
-MXNET_LIBM1(arctanh, atanh)
-MXNET_LIBM1(erf, erf)
-MXNET_LIBM1(cbrt, cbrt)
-#undef MXNET_LIBM1
 MXNET_FN double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-MXNET_FN double softrelu(double x) { return std::log1p(std::exp(x < 0.0 ? x : -x)) + (x > 0.0 ? x : 0.0); }
-MXNET_FN double hypot(double a, double b) { return std::hypot(a, b); }
-MXNET_FN double power(double a, double b) { return std::pow(a, b); }
-MXNET_FN double logaddexp(double a, double b) {
-  return a == b ? a + 0.69314718055994531 : (a > b ? a : b) + std::log1p(std::exp(a > b ? b - a : a - b));
-}
+#define MXNET_LIBM double
+#include "operator/pointwise/libm_functions.cuh"
+#undef MXNET_LIBM
 
 // ---- rare functions in double
-inline double SlowDigamma(double x) {  // recurrence up to 10, then the asymptotic series (Abramowitz & Stegun 6.3.18)
-  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
-  if (x < 0.0) return SlowDigamma(1.0 - x) - M_PI / std::tan(M_PI * x);
-  double r = 0.0;
-  for (; x < 10.0; x += 1.0) r -= 1.0 / x;
-  const double z = 1.0 / (x * x);
-  return r + std::log(x) - 0.5 / x -
-         z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760))))));
-}
-inline double SlowTrigamma(double x) {  // A&S 6.4.12
-  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::infinity();
-  if (x < 0.0) {
-    const double s = std::sin(M_PI * x);
-    return M_PI * M_PI / (s * s) - SlowTrigamma(1.0 - x);
-  }
-  double r = 0.0;
-  for (; x < 10.0; x += 1.0) r += 1.0 / (x * x);
-  const double z = 1.0 / (x * x);
-  return r + 1.0 / x + 0.5 * z + z / x * (1.0 / 6 - z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66)))));
-}
-inline double SlowTetragamma(double x) {  // derivative of the series above
-  if (x <= 0.0 && std::floor(x) == x) return std::numeric_limits<double>::quiet_NaN();
-  if (x < 0.0) {
-    const double s = std::sin(M_PI * x), c = std::cos(M_PI * x);
-    return SlowTetragamma(1.0 - x) - 2.0 * M_PI * M_PI * M_PI * c / (s * s * s);
-  }
-  double r = 0.0;
-  for (; x < 10.0; x += 1.0) r -= 2.0 / (x * x * x);
-  const double z = 1.0 / (x * x);
-  return r - z - z / x - z * z * (0.5 - z * (1.0 / 6 - z * (1.0 / 6 - z * (3.0 / 10 - z * (5.0 / 6)))));
-}
+#define MXNET_SLOW_FN inline
+#include "operator/pointwise/gamma_recurrences.cuh"
+#undef MXNET_SLOW_FN
 inline double SlowGamma(double x) { return std::tgamma(x); }
 inline double SlowGammaln(double x) {
   int sign;
@@ -430,111 +378,7 @@ MXNET_RARE(gamma, SeriesGamma, SlowGamma)
 MXNET_RARE(erfinv, SeriesErfinv, SlowErfinv)
 #undef MXNET_RARE
 
-// ---- exact in every type
-template <typename T>
-MXNET_FN T sqrt(T x) {
-  return std::sqrt(x);
-}
-template <typename T>
-MXNET_FN T round_even(T x) {
-  return std::nearbyint(x);
-}
-template <typename T>
-MXNET_FN T floor(T x) {
-  return std::floor(x);
-}
-template <typename T>
-MXNET_FN T ceil(T x) {
-  return std::ceil(x);
-}
-template <typename T>
-MXNET_FN T trunc(T x) {
-  return std::trunc(x);
-}
-// the reference's rint: halves go down
-template <typename T>
-MXNET_FN T rint(T x) {
-  const T f = std::floor(x);
-  return x - f <= T(0.5) ? f : f + T(1);
-}
-// half away from zero
-template <typename T>
-MXNET_FN T round(T x) {
-  const T t = std::trunc(x);
-  return std::copysign(std::fabs(x - t) >= T(0.5) ? std::fabs(t) + T(1) : std::fabs(t), x);
-}
-template <typename T>
-MXNET_FN T square(T x) {
-  return x * x;
-}
-template <typename T>
-MXNET_FN T abs(T x) {
-  return std::fabs(x);
-}
-template <typename T>
-MXNET_FN T sign(T x) {
-  return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
-}
-template <typename T>
-MXNET_FN T copysign(T a, T b) {
-  return std::copysign(a, b);
-}
-template <typename T>
-MXNET_FN T isfinite(T x) {
-  return x - x == T(0) ? T(1) : T(0);
-}
-template <typename T>
-MXNET_FN T isnan(T x) {
-  return x != x ? T(1) : T(0);
-}
-template <typename T>
-MXNET_FN T isinf(T x) {
-  return std::fabs(x) == std::numeric_limits<T>::infinity() ? T(1) : T(0);
-}
-template <typename T>
-MXNET_FN T arctan2(T a, T b) {
-  return std::atan2(a, b);
-}
-template <typename T>
-MXNET_FN T ldexp(T a, T b) {
-  return a * power(T(2), b);
-}
-// remainder with the sign of the dividend; of the divisor (0 for a divisor of 0, as in the
-// reference)
-template <typename T>
-MXNET_FN T fmod(T a, T b) {
-  return std::fmod(a, b);
-}
-template <typename T>
-MXNET_FN T mod(T a, T b) {
-  const T r = std::fmod(a, b);
-  return b == T(0) ? T(0) : r != T(0) && ((r < T(0)) != (b < T(0))) ? r + b : r;
-}
-template <typename T>
-MXNET_FN T floor_divide(T a, T b) {
-  return std::floor(a / b);
-}
-// NaN wins / loses
-template <typename T>
-MXNET_FN T maximum(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-template <typename T>
-MXNET_FN T minimum(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-template <typename T>
-MXNET_FN T fmax(T a, T b) {
-  return a >= b || b != b ? a : b;
-}
-template <typename T>
-MXNET_FN T fmin(T a, T b) {
-  return a <= b || b != b ? a : b;
-}
-template <typename T>
-MXNET_FN T divide(T a, T b) {
-  return a / b;
-}
+#include "operator/pointwise/exact_functions.cuh"
 
 // Whether a finite |x| above `limit` occurs: as integers, magnitudes compare like the numbers.
 MXNET_FN bool AnyAbove(const float* x, int64_t n, float limit) {

@@ -1,5 +1,5 @@
-/* The vocabulary of the pointwise table as CUDA C: what functions.h and integer_cpu.cc are for the
- * CPU. Text only, so every build has it. */
+/* The rows of the pointwise table as CUDA C functions, over the vocabulary of float_functions.cuh and
+ * integer_functions.cuh. Text only, so every build has it. */
 #ifndef MXNET_OPERATOR_POINTWISE_GPU_FUNCTIONS_H_
 #define MXNET_OPERATOR_POINTWISE_GPU_FUNCTIONS_H_
 
@@ -12,7 +12,8 @@ namespace pointwise {
 
 /* "float", "double", "int", "long long". */
 const char* ComputeName(int compute);
-/* Stands behind rtc::Prelude(): `typedef ... T` and the functions of that type in namespace mx. */
+/* `typedef ... T` and the functions of that type in namespace mx, and what surrounds a program
+ * (gpu_program.cuh). */
 std::string DeviceFunctions(int compute);
 
 /* One function of the table: the row's expression, or its gradient (side 1: with respect to b)

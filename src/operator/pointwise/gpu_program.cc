@@ -6,6 +6,7 @@
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "rtc/prelude.h"
+#include "rtc/source.h"
 
 namespace mxnet {
 namespace pointwise {
@@ -17,38 +18,13 @@ constexpr int64_t kLarge = int64_t{1} << 31;
 std::string N(int i) { return std::to_string(i); }
 bool Walked(Access a) { return a == Access::kRows || a == Access::kRepeated || a == Access::kAny; }
 
+std::string NumberText(int index) { return "T(a.numbers[" + N(index) + "])"; }
 std::string ValueText(const DeviceValue& v) {
   switch (v.kind) {
-    case DeviceValue::kInput: return "x" + N(v.index);
+    case DeviceValue::kInput: return "x[" + N(v.index) + "]";
     case DeviceValue::kStep: return "s" + N(v.index);
-    default: return "T(a.n" + N(v.index) + ")";
+    case DeviceValue::kNumber: return NumberText(v.index);
   }
-}
-
-// Offsets of the walked inputs for the elements that start at i.
-std::string WalkText(const DeviceVariant& v) {
-  std::string text;
-  const char* index = v.large ? "long long" : "unsigned";
-  text += std::string("      ") + index + " rest = static_cast<" + index + ">(i), q, at;\n";
-  for (size_t k = 0; k < v.access.size(); ++k)
-    if (Walked(v.access[k])) text += "      long long o" + N(static_cast<int>(k)) + " = 0;\n";
-  for (int d = v.ndim - 1; d >= 0; --d) {
-    if (d == 0)
-      text += "      at = rest;\n";
-    else if (v.large)
-      text += "      q = rest / a.d" + N(d) + "; at = rest - q * a.d" + N(d) + "; rest = q;\n";
-    else
-      text += "      q = mx::Divide(rest, a.m" + N(d) + ", a.h" + N(d) + "); at = rest - q * static_cast<unsigned>(a.d" + N(d) +
-              "); rest = q;\n";
-    for (size_t k = 0; k < v.access.size(); ++k) {
-      if (!Walked(v.access[k])) continue;
-      if (d == v.ndim - 1 && v.access[k] == Access::kRepeated) continue;
-      const std::string i = N(static_cast<int>(k));
-      text += "      o" + i + " += " + (d == v.ndim - 1 && v.access[k] == Access::kRows ? std::string("at") : "at * a.t" + i + "_" + N(d)) +
-              ";\n";
-    }
-  }
-  return text;
 }
 
 // Whether the step's result is rounded to 16 bits before anything is made of it.
@@ -88,99 +64,50 @@ std::string DeviceProgram::Signature() const {
   return s;
 }
 
-std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
-  const int inputs = static_cast<int>(v.dtypes.size());
-  const std::string width = N(v.width), out_type = rtc::StorageName(v.out_dtype);
-  std::string text = rtc::Prelude() + DeviceFunctions(p.compute);
+namespace {
+
+// The functions that the program's steps call, each once.
+std::string DefinitionsText(const DeviceProgram& p, const DeviceVariant& v) {
+  std::string text;
   std::set<std::string> defined;
   for (size_t i = 0; i < p.steps.size(); ++i) {
     const bool rounded = Rounded(p, v, i);
     if (defined.insert((rounded ? "rounded " : "") + DeviceName(p.steps[i].function)).second)
       text += DeviceDefinition(p.steps[i].function, rounded);
   }
+  return text;
+}
 
-  text += "using mx::T;\nstruct Args {\n";
-  for (int k = 0; k < inputs; ++k) text += std::string("  const ") + rtc::StorageName(v.dtypes[k]) + "* in" + N(k) + ";\n";
-  text += "  " + out_type + "* out;\n  long long n;\n";
-  for (int i = 0; i < p.numbers; ++i) text += std::string(p.compute >= kI32 ? "  long long n" : "  double n") + N(i) + ";\n";
-  for (int d = 1; d < v.ndim; ++d) text += "  long long d" + N(d) + ", m" + N(d) + ", h" + N(d) + ";\n";
-  for (int k = 0; k < inputs; ++k)
-    for (int d = 0; d < v.ndim; ++d)
-      if (Walked(v.access[k])) text += "  long long t" + N(k) + "_" + N(d) + ";\n";
-  text += "};\n";
+// The call of a step's function.
+std::string CallText(const DeviceProgram& p, const DeviceVariant& v, size_t step) {
+  const DeviceStep& s = p.steps[step];
+  std::string call = std::string(Rounded(p, v, step) ? "mx::rounded::" : "mx::") + DeviceName(s.function) + "(";
+  for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
+  for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : NumberText(s.params + j)) + (j < 2 ? ", " : ")");
+  if (s.round_to < 0) return call;
+  const std::string type = rtc::StorageName(s.round_to);
+  return "mx::Convert<T, " + type + ">::Load(mx::Narrow<" + type + ", T>::Store(" + call + "))";
+}
 
-  text += "__device__ __forceinline__ T Element(const Args& a";
-  for (int k = 0; k < inputs; ++k) text += ", T x" + N(k);
-  text += ") {\n";
-  for (size_t i = 0; i < p.steps.size(); ++i) {
-    const DeviceStep& s = p.steps[i];
-    std::string call = std::string(Rounded(p, v, i) ? "mx::rounded::" : "mx::") + DeviceName(s.function) + "(";
-    for (const DeviceValue& f : s.from) call += ValueText(f) + ", ";
-    for (int j = 0; j < 3; ++j) call += (s.params < 0 ? std::string("T(0)") : "T(a.n" + N(s.params + j) + ")") + (j < 2 ? ", " : ")");
-    if (s.round_to >= 0) {
-      const std::string type = rtc::StorageName(s.round_to);
-      call = "mx::Convert<T, " + type + ">::Load(mx::Narrow<" + type + ", T>::Store(" + call + "))";
-    }
-    text += "  const T s" + N(static_cast<int>(i)) + " = " + call + ";\n";
-  }
-  text += "  return s" + N(static_cast<int>(p.steps.size()) - 1) + ";\n}\n";
+// The struct that gpu_program.cuh takes as P.
+std::string StructText(const DeviceProgram& p, const DeviceVariant& v) {
+  std::string text = "struct Program {\n  typedef mx::T T;\n  typedef " + std::string(rtc::StorageName(v.out_dtype)) + " Out;\n  typedef " +
+                     (p.compute >= kI32 ? "long long" : "double") + " Number;\n  static constexpr int kNumbers = " + N(p.numbers) +
+                     ", kDims = " + N(v.ndim) + ", kWidth = " + N(v.width) + ", kUnroll = " + N(v.turns) +
+                     ";\n  static constexpr bool kAdd = " + (v.add ? "true" : "false") + ", kLarge = " + (v.large ? "true" : "false") +
+                     ";\n  template <typename Args> static __device__ __forceinline__ T Element(const Args& a, const T* x) {\n";
+  for (size_t i = 0; i < p.steps.size(); ++i) text += "    const T s" + N(static_cast<int>(i)) + " = " + CallText(p, v, i) + ";\n";
+  return text + "    return s" + N(static_cast<int>(p.steps.size()) - 1) + ";\n  }\n};\n";
+}
 
-  text += "extern \"C\" __global__ void __launch_bounds__(256) " + p.name + "(const __grid_constant__ Args a) {\n";
-  const std::string turns = N(v.turns);
-  for (int k = 0; k < inputs; ++k)
-    if (v.access[k] == Access::kSingle) text += "  const T c" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", 0);\n";
-  // what is under way is held as it was stored, and converted when it is used
-  auto storage = [&](int k) { return std::string(rtc::StorageName(v.dtypes[k])); };
-  auto call = [&](bool tail) {
-    std::string c = "Element(a";
-    for (int k = 0; k < inputs; ++k) {
-      const std::string x = "x" + N(k);
-      c += v.access[k] == Access::kSingle ? ", c" + N(k)
-           : tail                         ? ", " + x
-                  : ", mx::Convert<T, " + storage(k) + ">::Load(" + x + (v.access[k] == Access::kRepeated ? "[u])" : "[u].v[j])");
-    }
-    return c + ")";
-  };
-  const bool tail = v.width > 1 && v.ndim == 0;
-  // a block has neighbouring elements; its threads have neighbouring accesses of each turn. All
-  // loads of a turn come before the first store.
-  const std::string each = "#pragma unroll\n    for (int u = 0; u < " + turns +
-                           "; ++u) {\n      const long long i = base + (u * 256 + static_cast<int>(threadIdx.x)) * " + width +
-                           ";\n      if (i " + (tail ? "+ " + width + " <= a.n" : std::string("< a.n")) + ") {\n";
-  text += "  constexpr int kTile = 256 * " + turns + " * " + width +
-          ";\n"
-          "#pragma unroll 1\n  for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long "
-          "long>(gridDim.x) * kTile) {\n";
-  for (int k = 0; k < inputs; ++k) {
-    if (v.access[k] == Access::kSingle) continue;
-    text += "    " + (v.access[k] == Access::kRepeated ? storage(k) : "mx::Pack<" + storage(k) + ", " + width + ">") + " x" + N(k) + "[" +
-            turns + "];\n";
-  }
-  const std::string results = "mx::Pack<" + out_type + ", " + width + ">";
-  if (v.add) text += "    " + results + " z[" + turns + "];\n";
-  text += each;
-  if (v.ndim > 0) text += WalkText(v);
-  for (int k = 0; k < inputs; ++k) {
-    const std::string i = N(k), at = (v.access[k] == Access::kAlong ? "i" : "o" + i);
-    if (v.access[k] == Access::kRepeated)
-      text += "      x" + i + "[u] = a.in" + i + "[" + at + "];\n";
-    else if (v.access[k] != Access::kSingle)
-      text += "      x" + i + "[u] = *reinterpret_cast<const mx::Pack<" + storage(k) + ", " + width + ">*>(a.in" + i + " + " + at + ");\n";
-  }
-  if (v.add) text += "      z[u] = *reinterpret_cast<const " + results + "*>(a.out + i);\n";
-  text += "    } }\n" + each + "      T y[" + width + "];\n#pragma unroll\n      for (int j = 0; j < " + width +
-          "; ++j) y[j] = " + (v.add ? "mx::Convert<T, " + out_type + ">::Load(z[u].v[j]) + " : "") + call(false) +
-          ";\n      mx::StorePack<" + width + ">(a.out, i, y);\n    } }\n";
-  text += "  }\n";
-  if (tail) {  // the last elements, fewer than an access has
-    text += "  const long long rest = a.n - a.n % " + width + " + threadIdx.x;\n  if (blockIdx.x == 0 && rest < a.n) {\n";
-    for (int k = 0; k < inputs; ++k)
-      if (v.access[k] == Access::kAlong) text += "    const T x" + N(k) + " = mx::Load<T>(a.in" + N(k) + ", rest);\n";
-    text += "    T y = " + call(true) + ";\n";
-    if (v.add) text += "    y = mx::Load<T>(a.out, rest) + y;\n";
-    text += "    mx::Store(a.out, rest, y);\n  }\n";
-  }
-  return text + "}\n";
+}  // namespace
+
+std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
+  std::string text = DeviceFunctions(p.compute) + "#line 1 \"" + p.name + "\"\n" + DefinitionsText(p, v) + StructText(p, v) +
+                     "typedef kernels::pointwise_program<Program";
+  for (size_t k = 0; k < v.dtypes.size(); ++k)
+    text += std::string(", mx::Operand<") + rtc::StorageName(v.dtypes[k]) + ", '" + static_cast<char>(v.access[k]) + "'>";
+  return text + "> Kernel;\n" + rtc::EntryPoint(p.name, "Kernel::Run(a);");
 }
 
 int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
