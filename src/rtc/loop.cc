@@ -11,38 +11,6 @@ namespace mxnet {
 namespace rtc {
 namespace {
 
-const char* const kOverText = R"TEXT(
-__device__ __forceinline__ unsigned Over(unsigned i, long long, long long m, long long h) { return mx::Divide(i, m, h); }
-__device__ __forceinline__ long long Over(long long i, long long d, long long, long long) { return i / d; }
-)TEXT";
-
-const Kernel& Find(const LoopKey& key, char shape, const MakeLoopText& make) {
-  std::string signature = key.name;
-  signature += '|';
-  signature += shape;
-  for (int d : key.dtypes) signature += ',' + std::to_string(d);
-  signature += ';' + std::to_string(key.variant);
-  return FindKernel(signature, [&](Kernel* k) {
-    const LoopText text = make();
-    k->name = key.name;
-    std::string t = Source("rtc/block.cuh") + kOverText;
-    int n = 0;
-    for (int d : key.dtypes) t += std::string("typedef ") + (d < 0 ? "int" : StorageName(d)) + " D" + std::to_string(n++) + ";\n";
-    if (shape != 'r') t += std::string("typedef ") + (shape == 's' ? "unsigned" : "long long") + " I;\n";
-    t += text.functions + "struct Args { " + text.members + " long long count; };\nextern \"C\" __global__ void __launch_bounds__(256) " +
-         key.name + "(const __grid_constant__ Args a) {\n";
-    // not unrolled: most threads come by once
-    if (shape == 'r')
-      t += "#pragma unroll 1\n  for (long long row = blockIdx.x; row < a.count; row += gridDim.x) {\n" + text.body +
-           "  __syncthreads();\n  }\n}\n";
-    else
-      t += "#pragma unroll 1\n  for (long long item = mx::ThreadIndex(); item < a.count; item += mx::ThreadCount()) {\n  const I i = "
-           "static_cast<I>(item);\n" +
-           text.body + "  }\n}\n";
-    k->source = t;
-  });
-}
-
 const Kernel& Find(const LoopKernel& kernel, const char* index) {
   TemplateArguments arguments;
   if (index) arguments.Type("I");
@@ -81,18 +49,6 @@ void LaunchRows(const RunContext& run, const LoopKernel& kernel, int64_t rows, A
 void AddDivisor(int64_t d, bool large, Arguments* args) {
   const FastDivisor divisor(large ? 1 : std::max<int64_t>(d, 1));
   args->Add(d).Add(divisor.multiplier).Add(divisor.shift);
-}
-
-void LaunchItems(const RunContext& run, const LoopKey& key, int64_t items, Arguments* args, const MakeLoopText& make) {
-  if (items == 0) return;
-  args->Add(items);
-  Launch(Find(key, items < kLargeCount ? 's' : 'l', make), Cover(items), args, run);
-}
-
-void LaunchRows(const RunContext& run, const LoopKey& key, int64_t rows, Arguments* args, const MakeLoopText& make) {
-  if (rows == 0) return;
-  args->Add(rows);
-  Launch(Find(key, 'r', make), CoverRows(rows), args, run);
 }
 
 void ReadBack(const RunContext& run, const void* src, void* dst, size_t bytes) {

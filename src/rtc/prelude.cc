@@ -1,12 +1,10 @@
 #include "rtc/prelude.h"
 
 #include "mxnet/base.h"
-#include "rtc/source.h"
+#include "mxnet/error.h"
 
 namespace mxnet {
 namespace rtc {
-
-std::string Prelude() { return Source("rtc/prelude.cuh"); }
 
 const char* StorageName(int dtype) {
   switch (dtype) {

@@ -1,14 +1,12 @@
-/* What kernels' texts begin with, and numbers that it works with. */
+/* Names and numbers that prelude.cuh works with. */
 #ifndef MXNET_RTC_PRELUDE_H_
 #define MXNET_RTC_PRELUDE_H_
 
-#include <string>
+#include <cstdint>
 
 namespace mxnet {
 namespace rtc {
 
-/* The text of prelude.cuh. */
-std::string Prelude();
 /* Name of a dtype's storage type in the prelude ("float", "mx::half", ...). Throws Error(kType). */
 const char* StorageName(int dtype);
 
