@@ -277,17 +277,17 @@ std::string Title(const Problem& p) {
 }
 
 void LaunchSteps() {  // of recurrent layers: LSTM, 16-bit operands
-  nn::RnnWalk walk;
-  walk.operand = kFloat16;
-  walk.mode = 2;
-  walk.batch = 128;
-  walk.hidden = walk.out = walk.width = 1024;
-  walk.gates = 4;
+  nn::RnnDirection direction;
+  direction.operand = kFloat16;
+  direction.mode = 2;
+  direction.batch = 128;
+  direction.hidden = direction.out = direction.width = 1024;
+  direction.gates = 4;
   nn::RnnStep step;
   nn::RnnStepBack back;
   back.before = 0;
-  nn::RnnStepOnDevice(OnGpu(), walk, step);
-  nn::RnnStepBackOnDevice(OnGpu(), walk, back);
+  nn::RnnStepOnDevice(OnGpu(), direction, step);
+  nn::RnnStepBackOnDevice(OnGpu(), direction, back);
 }
 
 // A register or two, where more would cost occupancy: an array that is indexed at run time is

@@ -25,6 +25,7 @@
 #include "rtc/cache.h"
 #include "rtc/kernel.h"
 #include "rtc/prelude.h"
+#include "rtc/source.h"
 #include "scoped_part.h"
 
 namespace mxnet {
@@ -46,6 +47,25 @@ TEST(Rtc, FastDivisorIsExactBelowTwoToThe31) {
       ASSERT_EQ(divide(i), i / static_cast<uint32_t>(d)) << i << " / " << d;
     }
   }
+}
+
+TEST(Rtc, SourcesBringWhatTheyIncludeOnceWithTheirLines) {
+  auto count = [](const std::string& text, const std::string& what) {
+    int n = 0;
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  };
+  const std::string loop = rtc::Source("rtc/loop.cuh");
+  EXPECT_EQ(count(loop, "#line 1 \"src/rtc/prelude.cuh\"\n"), 1);
+  EXPECT_EQ(count(loop, "#include"), 0);
+  // behind an #include, the file's own lines go on with their numbers
+  const size_t at = loop.rfind("#line ");
+  EXPECT_EQ(loop.compare(at, 17, "#line 5 \"src/rtc/"), 0) << loop.substr(at, 40);
+  EXPECT_EQ(count(rtc::Source({"rtc/loop.cuh", "rtc/block.cuh", "rtc/prelude.cuh"}), "struct boolean {"), 1);
+  EXPECT_THROW(rtc::Source("rtc/none.cuh"), Error);
+  rtc::TemplateArguments t;
+  EXPECT_EQ(t.text(), "");
+  EXPECT_EQ(t.Type(kFloat16).Type(-1).Value(int64_t{1} << 40).text(), "<mx::half, int, 1099511627776ll>");
 }
 
 TEST(Rtc, CacheKeepsWhatWasWrittenAndRefusesDamage) {

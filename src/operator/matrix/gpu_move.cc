@@ -28,7 +28,7 @@ const char* UnitName(size_t bytes) {
 
 using Dim = StridedDim;
 
-constexpr int kUnroll = 4;  // elements that a thread of copy_strided has under way
+constexpr int kUnroll = 4;  // elements that a thread of copy_strided has in flight
 
 void AddDims(const std::vector<Dim>& dims, bool large, rtc::Arguments* args) {
   for (const Dim& d : dims) {
@@ -37,7 +37,7 @@ void AddDims(const std::vector<Dim>& dims, bool large, rtc::Arguments* args) {
   }
 }
 
-// Elements of `unit` bytes along merged dimensions; out of range is nobody's business here.
+// Elements of `unit` bytes along merged dimensions; the caller keeps them in range.
 void Launch(const RunContext& run, const void* src, void* dst, const std::vector<Dim>& dims, size_t unit) {
   int64_t total = 1;
   for (const Dim& d : dims) total *= d.size;

@@ -35,7 +35,7 @@ __device__ __forceinline__ void AddPlace(const CopyDim* dims, I rest, long long*
 template <typename U, int ndim, bool large>
 struct copy_strided {
   typedef typename mx::Choose<large, long long, unsigned>::Type I;
-  static constexpr int kUnroll = 4;  // elements that a thread has under way
+  static constexpr int kUnroll = 4;  // elements that a thread has in flight
   struct Args {
     const U* src;
     U* dst;

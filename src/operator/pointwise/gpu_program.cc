@@ -12,11 +12,11 @@ namespace mxnet {
 namespace pointwise {
 namespace {
 
-constexpr int kMaxWalkDims = 8;
+constexpr int kMaxStridedDims = 8;
 constexpr int64_t kLarge = int64_t{1} << 31;
 
 std::string N(int i) { return std::to_string(i); }
-bool Walked(Access a) { return a == Access::kRows || a == Access::kRepeated || a == Access::kAny; }
+bool Strided(Access a) { return a == Access::kRows || a == Access::kRepeated || a == Access::kAny; }
 
 std::string NumberText(int index) { return "T(a.numbers[" + N(index) + "])"; }
 std::string ValueText(const DeviceValue& v) {
@@ -93,7 +93,7 @@ std::string CallText(const DeviceProgram& p, const DeviceVariant& v, size_t step
 std::string StructText(const DeviceProgram& p, const DeviceVariant& v) {
   std::string text = "struct Program {\n  typedef mx::T T;\n  typedef " + std::string(rtc::StorageName(v.out_dtype)) + " Out;\n  typedef " +
                      (p.compute >= kI32 ? "long long" : "double") + " Number;\n  static constexpr int kNumbers = " + N(p.numbers) +
-                     ", kDims = " + N(v.ndim) + ", kWidth = " + N(v.width) + ", kUnroll = " + N(v.turns) +
+                     ", kDims = " + N(v.ndim) + ", kWidth = " + N(v.width) + ", kUnroll = " + N(v.unroll) +
                      ";\n  static constexpr bool kAdd = " + (v.add ? "true" : "false") + ", kLarge = " + (v.large ? "true" : "false") +
                      ";\n  template <typename Args> static __device__ __forceinline__ T Element(const Args& a, const T* x) {\n";
   for (size_t i = 0; i < p.steps.size(); ++i) text += "    const T s" + N(static_cast<int>(i)) + " = " + CallText(p, v, i) + ";\n";
@@ -110,7 +110,7 @@ std::string ProgramText(const DeviceProgram& p, const DeviceVariant& v) {
   return text + "> Kernel;\n" + rtc::EntryPoint(p.name, "Kernel::Run(a);");
 }
 
-int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
+int UnrollFor(const DeviceProgram& p, const DeviceVariant& v) {
   int loads = v.add ? 1 : 0;
   size_t bytes = DTypeSize(v.out_dtype);  // of an element of what is loaded
   for (size_t k = 0; k < v.access.size(); ++k) {
@@ -120,18 +120,18 @@ int TurnsFor(const DeviceProgram& p, const DeviceVariant& v) {
   }
   const int narrow = static_cast<size_t>(v.width) * bytes < 8 ? 2 : 1;
   const int wanted = (loads <= 1 ? 4 : loads <= 3 ? 2 : 1) * narrow;
-  int turns = 1;
-  while (turns < wanted && 2 * turns * v.width * Costs(p) <= 64) turns *= 2;
-  return turns;
+  int unroll = 1;
+  while (unroll < wanted && 2 * unroll * v.width * Costs(p) <= 64) unroll *= 2;
+  return unroll;
 }
 
 namespace {
 
-// The output's dimensions in memory order, merged where every walked input allows it, and the
+// The output's dimensions in memory order, merged where every strided input allows it, and the
 // inputs' steps along them.
-struct Walk {
+struct Strides {
   std::vector<int64_t> dim;
-  std::vector<std::vector<int64_t>> step;  // [input][dim]; empty for inputs that are not walked
+  std::vector<std::vector<int64_t>> step;  // [input][dim]; empty for inputs that are not strided
 };
 
 std::vector<int> MemoryOrder(int ndim, Layout layout) {
@@ -155,24 +155,24 @@ std::vector<int64_t> Steps(const TBlob& in, const Shape& out) {
   return step;
 }
 
-Walk MakeWalk(Span<const TBlob> in, const std::vector<Access>& access, const TBlob& out) {
-  Walk w;
+Strides MakeStrides(Span<const TBlob> in, const std::vector<Access>& access, const TBlob& out) {
+  Strides w;
   w.step.resize(in.size());
   std::vector<std::vector<int64_t>> steps(in.size());
   for (int k = 0; k < in.size(); ++k)
-    if (Walked(access[k])) steps[k] = Steps(in[k], out.shape);
+    if (Strided(access[k])) steps[k] = Steps(in[k], out.shape);
   for (int d : MemoryOrder(out.shape.ndim(), out.layout)) {
     const int64_t size = out.shape[d];
     if (size == 1) continue;
     bool merge = !w.dim.empty();
     for (int k = 0; merge && k < in.size(); ++k)
-      if (Walked(access[k])) merge = w.step[k].back() == steps[k][d] * size;
+      if (Strided(access[k])) merge = w.step[k].back() == steps[k][d] * size;
     if (merge)
       w.dim.back() *= size;
     else
       w.dim.push_back(size);
     for (int k = 0; k < in.size(); ++k) {
-      if (!Walked(access[k])) continue;
+      if (!Strided(access[k])) continue;
       if (merge)
         w.step[k].back() = steps[k][d];
       else
@@ -185,18 +185,18 @@ Walk MakeWalk(Span<const TBlob> in, const std::vector<Access>& access, const TBl
 bool Aligned(const void* p, size_t bytes) { return reinterpret_cast<uintptr_t>(p) % bytes == 0; }
 
 // The widest access that every tensor allows: 16 bytes of the largest element.
-int Width(Span<const TBlob> in, const std::vector<Access>& access, const Walk& walk, const TBlob& out) {
+int Width(Span<const TBlob> in, const std::vector<Access>& access, const Strides& strides, const TBlob& out) {
   size_t largest = DTypeSize(out.dtype);
   for (int k = 0; k < in.size(); ++k)
     if (access[k] != Access::kSingle) largest = std::max(largest, DTypeSize(in[k].dtype));
   for (int width = static_cast<int>(16 / largest); width > 1; width /= 2) {
-    bool fits = Aligned(out.dptr, width * DTypeSize(out.dtype)) && (walk.dim.empty() || walk.dim.back() % width == 0);
+    bool fits = Aligned(out.dptr, width * DTypeSize(out.dtype)) && (strides.dim.empty() || strides.dim.back() % width == 0);
     for (int k = 0; fits && k < in.size(); ++k) {
       const size_t bytes = width * DTypeSize(in[k].dtype);
       if (access[k] == Access::kAny) fits = false;
       if (access[k] == Access::kAlong || access[k] == Access::kRows) fits = Aligned(in[k].dptr, bytes);
       if (access[k] == Access::kRows)
-        for (size_t d = 0; fits && d + 1 < walk.step[k].size(); ++d) fits = walk.step[k][d] % width == 0;
+        for (size_t d = 0; fits && d + 1 < strides.step[k].size(); ++d) fits = strides.step[k][d] % width == 0;
     }
     if (fits) return width;
   }
@@ -219,26 +219,26 @@ void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numb
     const bool same_order = b.layout == out.layout || out.shape.ndim() < 3;
     v.access.push_back(n == total && same_order ? Access::kAlong : n == 1 ? Access::kSingle : Access::kAny);
   }
-  Walk walk;
-  if (std::find(v.access.begin(), v.access.end(), Access::kAny) != v.access.end()) walk = MakeWalk(in, v.access, out);
-  v.ndim = static_cast<int>(walk.dim.size());
-  MXNET_CHECK_KIND(v.ndim <= kMaxWalkDims, Value)
-      << "[" << p.name << "] broadcasting over " << v.ndim << " dimensions on a GPU; at most " << kMaxWalkDims;
+  Strides strides;
+  if (std::find(v.access.begin(), v.access.end(), Access::kAny) != v.access.end()) strides = MakeStrides(in, v.access, out);
+  v.ndim = static_cast<int>(strides.dim.size());
+  MXNET_CHECK_KIND(v.ndim <= kMaxStridedDims, Value)
+      << "[" << p.name << "] broadcasting over " << v.ndim << " dimensions on a GPU; at most " << kMaxStridedDims;
   for (int k = 0; k < in.size(); ++k) {
     if (v.access[k] != Access::kAny) continue;
-    const int64_t inner = walk.step[k].back();
+    const int64_t inner = strides.step[k].back();
     v.access[k] = inner == 1 ? Access::kRows : inner == 0 ? Access::kRepeated : Access::kAny;
   }
-  v.width = Width(in, v.access, walk, out);
+  v.width = Width(in, v.access, strides, out);
 
   std::string signature = p.Signature() + "|" + N(v.out_dtype) + (v.add ? "+" : "=") + (v.large ? "L" : "") + N(v.ndim) + "w" +
-                          N(v.width);  // the turns follow from all of these
+                          N(v.width);  // unroll follows from all of these
   for (size_t k = 0; k < v.dtypes.size(); ++k) signature += "," + N(v.dtypes[k]) + static_cast<char>(v.access[k]);
   const rtc::Kernel& kernel = rtc::FindKernel(signature, [&](rtc::Kernel* k) {
-    v.turns = TurnsFor(p, v);
+    v.unroll = UnrollFor(p, v);
     k->name = p.name;
     k->source = ProgramText(p, v);
-    k->per_thread = v.width * v.turns;
+    k->per_thread = v.width * v.unroll;
   });
 
   rtc::Arguments args;
@@ -252,13 +252,13 @@ void RunProgram(const DeviceProgram& p, Span<const TBlob> in, const double* numb
   }
   for (int d = 1; d < v.ndim; ++d) {
     if (v.large) {
-      args.Add(walk.dim[d]).Add(int64_t{0}).Add(int64_t{0});
+      args.Add(strides.dim[d]).Add(int64_t{0}).Add(int64_t{0});
     } else {
-      const rtc::FastDivisor divisor(walk.dim[d]);
+      const rtc::FastDivisor divisor(strides.dim[d]);
       args.Add(divisor.divisor).Add(divisor.multiplier).Add(divisor.shift);
     }
   }
-  for (const auto& steps : walk.step)
+  for (const auto& steps : strides.step)
     for (int64_t s : steps) args.Add(s);
   rtc::Launch(kernel, rtc::Cover((total + kernel.per_thread - 1) / kernel.per_thread), &args, run);
 }

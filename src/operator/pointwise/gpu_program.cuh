@@ -12,10 +12,10 @@ template <typename Storage, char access>
 struct Operand {
   typedef Storage S;
   static constexpr char kAccess = access;
-  static constexpr bool kWalked = access == kRows || access == kRepeated || access == kAny;
+  static constexpr bool kStrided = access == kRows || access == kRepeated || access == kAny;
 };
 template <typename... Operands>
-constexpr int kWalkedOperands = (0 + ... + int(Operands::kWalked));
+constexpr int kStridedOperands = (0 + ... + int(Operands::kStrided));
 
 // Parts of a program's arguments; parts of which there are none take no place.
 template <int n>
@@ -46,7 +46,7 @@ template <>
 struct ProgramDims<0> {};
 template <int operands, int ndim>
 struct ProgramSteps {
-  int64 steps[operands][ndim];  // of the walked operands
+  int64 steps[operands][ndim];  // of the strided operands
 };
 template <int ndim>
 struct ProgramSteps<0, ndim> {};
@@ -55,11 +55,11 @@ struct ProgramArgs : ProgramInputs<sizeof...(Operands)>,
                      ProgramResult<typename P::Out>,
                      ProgramNumbers<typename P::Number, P::kNumbers>,
                      ProgramDims<(P::kDims > 1 ? P::kDims - 1 : 0)>,
-                     ProgramSteps<kWalkedOperands<Operands...>, P::kDims> {};
+                     ProgramSteps<kStridedOperands<Operands...>, P::kDims> {};
 
-// The operands from number k on, of which `walked` are walked before: what a thread has of them
-// under way. It is held as it was stored, and converted when it is used.
-template <typename P, int k, int walked, typename... Operands>
+// The operands from number k on, of which `strided` strided ones come before: what a thread has of them
+// in flight. It is held as it was stored, and converted when it is used.
+template <typename P, int k, int strided, typename... Operands>
 struct OperandLoads {
   template <typename Args>
   __device__ __forceinline__ void LoadSingles(const Args&) {}
@@ -72,15 +72,15 @@ struct OperandLoads {
   template <typename Args, typename T>
   __device__ __forceinline__ void GetAt(const Args&, int64, T*) const {}
 };
-template <typename P, int k, int walked, typename First, typename... Rest>
-struct OperandLoads<P, k, walked, First, Rest...> {
+template <typename P, int k, int strided, typename First, typename... Rest>
+struct OperandLoads<P, k, strided, First, Rest...> {
   typedef typename First::S S;
   typedef typename P::T T;
   static constexpr char kAccess = First::kAccess;
   typedef typename Choose<kAccess == kRepeated, S, Pack<S, P::kWidth>>::Type Access;
   Access x[kAccess == kSingle ? 1 : P::kUnroll];
   T single;
-  OperandLoads<P, k + 1, walked + First::kWalked, Rest...> rest;
+  OperandLoads<P, k + 1, strided + First::kStrided, Rest...> rest;
 
   template <typename Args>
   static __device__ __forceinline__ const S* Data(const Args& a) {
@@ -91,23 +91,23 @@ struct OperandLoads<P, k, walked, First, Rest...> {
     if constexpr (kAccess == kSingle) single = mx::Load<T>(Data(a), 0);
     rest.LoadSingles(a);
   }
-  // Access u, for the result's elements from i on; `offsets` of the walked operands.
+  // Access u, for the result's elements from i on; `offsets` of the strided operands.
   template <typename Args>
   __device__ __forceinline__ void Load(const Args& a, int u, int64 i, const int64* offsets) {
     if constexpr (kAccess == kRepeated)
-      x[u] = Data(a)[offsets[walked]];
+      x[u] = Data(a)[offsets[strided]];
     else if constexpr (kAccess != kSingle)
-      x[u] = *reinterpret_cast<const Access*>(Data(a) + (kAccess == kAlong ? i : offsets[First::kWalked ? walked : 0]));
+      x[u] = *reinterpret_cast<const Access*>(Data(a) + (kAccess == kAlong ? i : offsets[First::kStrided ? strided : 0]));
     rest.Load(a, u, i, offsets);
   }
   // Goes `at` places along dimension d.
   template <typename Args, typename I>
   static __device__ __forceinline__ void AddSteps(const Args& a, int d, I at, int64* offsets) {
-    if constexpr (First::kWalked) {
+    if constexpr (First::kStrided) {
       const bool innermost = d == P::kDims - 1;
-      if (!(innermost && kAccess == kRepeated)) offsets[walked] += innermost && kAccess == kRows ? at : at * a.steps[walked][d];
+      if (!(innermost && kAccess == kRepeated)) offsets[strided] += innermost && kAccess == kRows ? at : at * a.steps[strided][d];
     }
-    OperandLoads<P, k + 1, walked + First::kWalked, Rest...>::AddSteps(a, d, at, offsets);
+    OperandLoads<P, k + 1, strided + First::kStrided, Rest...>::AddSteps(a, d, at, offsets);
   }
   // Element j of access u.
   __device__ __forceinline__ void Get(int u, int j, T* to) const {
@@ -119,7 +119,7 @@ struct OperandLoads<P, k, walked, First, Rest...> {
       to[k] = Convert<T, S>::Load(x[u].v[j]);
     rest.Get(u, j, to);
   }
-  // Element i of operands that are not walked.
+  // Element i of operands that are not strided.
   template <typename Args>
   __device__ __forceinline__ void GetAt(const Args& a, int64 i, T* to) const {
     if constexpr (kAccess == kSingle)
@@ -135,7 +135,7 @@ namespace kernels {
 
 /*
  * Program P: T, Out (the result's storage type), Number (of its numbers: double or long long), how
- * many numbers and dimensions, the elements of an access, the accesses that a thread has under way,
+ * many numbers and dimensions, the elements of an access, the accesses that a thread has in flight,
  * whether the result is added (kAdd), whether positions need 64 bits (kLarge), and Element(args, x)
  * of the operands' elements x.
  */
@@ -147,11 +147,11 @@ struct pointwise_program {
   typedef mx::OperandLoads<P, 0, 0, Operands...> Loads;
   typedef mx::Pack<Out, P::kWidth> Result;
   static constexpr int kWidth = P::kWidth, kUnroll = P::kUnroll, kInputs = sizeof...(Operands) > 0 ? sizeof...(Operands) : 1,
-                       kWalked = mx::kWalkedOperands<Operands...> > 0 ? mx::kWalkedOperands<Operands...> : 1;
+                       kStrided = mx::kStridedOperands<Operands...> > 0 ? mx::kStridedOperands<Operands...> : 1;
   static constexpr bool kTail = kWidth > 1 && P::kDims == 0;  // the last elements may be fewer than an access has
 
-  // Offsets of the walked operands for the elements from i on.
-  static __device__ __forceinline__ void Walk(const Args& a, long long i, long long* offsets) {
+  // Offsets of the strided operands for the elements from i on.
+  static __device__ __forceinline__ void AddOffsets(const Args& a, long long i, long long* offsets) {
     typedef typename mx::Choose<P::kLarge, long long, unsigned>::Type I;
     I rest = static_cast<I>(i);
 #pragma unroll
@@ -186,8 +186,8 @@ struct pointwise_program {
       for (int u = 0; u < kUnroll; ++u) {
         const long long i = base + (u * 256 + static_cast<int>(threadIdx.x)) * kWidth;
         if (!IsThere(a, i)) continue;
-        long long offsets[kWalked] = {};
-        if constexpr (P::kDims > 0) Walk(a, i, offsets);
+        long long offsets[kStrided] = {};
+        if constexpr (P::kDims > 0) AddOffsets(a, i, offsets);
         loads.Load(a, u, i, offsets);
         if constexpr (P::kAdd) z[u] = *reinterpret_cast<const Result*>(a.out + i);
       }

@@ -46,15 +46,15 @@ struct DeviceVariant {
   std::vector<int> dtypes;  // of inputs
   std::vector<Access> access;
   int out_dtype = kFloat32;
-  int ndim = 0;        // of the walk; 0: no input needs one
+  int ndim = 0;        // that strided inputs are read along; 0: there is none
   int width = 1;       // elements of one access
-  int turns = 1;       // accesses of each input that a thread has under way at a time
+  int unroll = 1;      // accesses of each input that a thread has in flight at a time
   bool add = false;    // out += result
   bool large = false;  // 2^31 elements or more
 };
-/* Enough loads under way to hide the memory's latency, less where there is much to compute for each
+/* Enough loads in flight to hide the memory's latency, less where there is much to compute for each
  * element. */
-int TurnsFor(const DeviceProgram& program, const DeviceVariant& variant);
+int UnrollFor(const DeviceProgram& program, const DeviceVariant& variant);
 std::string ProgramText(const DeviceProgram& program, const DeviceVariant& variant);
 
 /*

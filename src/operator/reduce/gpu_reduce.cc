@@ -10,7 +10,7 @@ namespace reduce {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kUnroll = 4;          // loads that a thread has under way
+constexpr int kUnroll = 4;          // loads that a thread has in flight
 constexpr int64_t kSplitFrom = 32;  // loads of each thread from which several blocks share a result, when there are few results
 constexpr int64_t kPartFrom = 8;    // loads that each thread has left then
 constexpr int64_t kEnoughBlocks =
@@ -25,7 +25,7 @@ bool FitsInt(int dtype) {
 /*
  * Accumulators: double or int64, since conversions and sums in them cost less than memory does;
  * what only compares takes the elements' own range, which is exact. For narrow elements conversions
- * would decide (16 of them for one access of bytes), so what a thread has under way is first summed
+ * would decide (16 of them for one access of bytes), so what a thread has in flight is first summed
  * in `part`, where nothing is lost that a 16-bit result could show.
  */
 struct Types {

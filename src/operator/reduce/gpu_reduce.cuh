@@ -147,7 +147,7 @@ struct ReduceDim {
 };
 
 /*
- * A: accumulators. Part: the type that what a thread has under way is first summed in, or NoPart.
+ * A: accumulators. Part: the type that what a thread has in flight is first summed in, or NoPart.
  * integer: results are long long, else double. partial: raw accumulators of parts are stored, again:
  * they are read. add, sqrt, has_initial: see Finish. kept, reduced: dimensions of each kind. lanes:
  * neighbouring threads that share a result; columns: neighbouring threads have neighbouring results
@@ -161,7 +161,7 @@ struct reduce {
   typedef typename mx::Choose<again, Acc, In>::Type Storage;
   typedef typename mx::Choose<partial, Acc, Out>::Type Result;
   typedef mx::Pack<Storage, width> Pack;
-  static constexpr int kUnroll = 4;                  // loads that a thread has under way
+  static constexpr int kUnroll = 4;                  // loads that a thread has in flight
   static constexpr int kEach = columns ? width : 1;  // results of a thread
   static constexpr int kRows = 256 / lanes, kResults = kRows * kEach;
   struct Args {
@@ -254,7 +254,7 @@ struct reduce {
     }
   }
 
-  // What a thread has under way, into the accumulators.
+  // What a thread has in flight, into the accumulators.
   static __device__ __forceinline__ void Take(const Pack (&x)[kUnroll], long long q0, long long end, Acc (&acc)[kEach]) {
     if constexpr (again) {
 #pragma unroll
@@ -264,7 +264,7 @@ struct reduce {
         for (int j = 0; j < width; ++j) acc[columns ? j : 0] = Reduction::Merge(acc[columns ? j : 0], x[u].v[j]);
       }
     } else if constexpr (Reduction::kPositions) {
-      // places within what is under way are known to the compiler
+      // places within what is in flight are known to the compiler
 #pragma unroll
       for (int r = 0; r < kEach; ++r) {
         int place = -1;
@@ -334,7 +334,7 @@ struct reduce {
         for (long long q0 = begin + lane; q0 < end; q0 += kUnroll * lanes) {
           Pack x[kUnroll];
 #pragma unroll
-          for (int u = 0; u < kUnroll; ++u) {  // several loads are under way before the first is used
+          for (int u = 0; u < kUnroll; ++u) {  // several loads are in flight before the first is used
             const long long q = q0 + u * lanes;
             if (q < end) x[u] = *reinterpret_cast<const Pack*>(a.in + AddressOf(a, base, q));
           }

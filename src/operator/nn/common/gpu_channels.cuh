@@ -70,7 +70,7 @@ struct ChannelArgs {
 
 /*
  * A block sums a part of a group of channels (a row: a.across groups for each part). In A for the
- * elements that a thread has under way, in double from there on. columns: channels lie last, and
+ * elements that a thread has in flight, in double from there on. columns: channels lie last, and
  * `lanes` threads have neighbouring channels, `width` of them each. large: positions need 64 bits.
  */
 template <typename K, bool columns, bool large, int width, int lanes>
@@ -116,7 +116,7 @@ struct channel_sums {
         Pack packs[kUnroll][kArrays];
         unsigned bits[kUnroll];
 #pragma unroll
-        for (int u = 0; u < kUnroll; ++u) {  // all accesses are under way before the first is used
+        for (int u = 0; u < kUnroll; ++u) {  // all accesses are in flight before the first is used
           const long long o = e0 + u * kLines, at = o * a.channels + c0;
           if (o >= end) continue;
           LoadPacks(a, at, packs[u]);

@@ -37,7 +37,7 @@ int PoolWidth(const PoolDims& d, bool last, std::initializer_list<const TBlob*> 
       width /= 2;
   return width;
 }
-// Small windows are constants of the kernel, so that all their elements can be under way; others are
+// Small windows are constants of the kernel, so that all their elements can be in flight; others are
 // arguments.
 bool SmallWindow(const PoolDims& d) {
   int64_t most = 1, elements = 1;

@@ -21,7 +21,7 @@ __device__ __forceinline__ A Power(A v, int p) {
 
 /*
  * narrow: positions fit into 32 bits. last: channels lie last, and an item has `width` of them.
- * small: windows are known here, so that all their elements can be under way; others are arguments.
+ * small: windows are known here, so that all their elements can be in flight; others are arguments.
  */
 template <bool narrow, bool last, int width, bool small, int k0, int k1, int k2, int s0, int s1, int s2, int p0, int p1, int p2>
 struct PoolShape {

@@ -22,7 +22,7 @@ struct Layers {
   KernelArgs& a;
   const RNNParam& p;
   const RnnDims d;
-  RnnWalk walk;
+  RnnDirection direction;
   const bool lstm;
   const int64_t cells, gh, bo, bh;
   const size_t elem, operand;  // bytes
@@ -38,11 +38,12 @@ struct Layers {
         bh(d.batch * d.hidden),
         elem(data.dtype == kFloat64 ? sizeof(double) : sizeof(float)),
         operand(DTypeSize(data.dtype)) {
-    walk.dtype = data.dtype == kFloat64 ? kFloat64 : kFloat32, walk.operand = data.dtype, walk.mode = p.mode;
-    walk.batch = d.batch, walk.hidden = d.hidden, walk.out = d.out, walk.gates = d.gates, walk.width = d.directions * d.out;
-    walk.projection = d.projection;
-    walk.clip = ClipOf(p);
-    walk.lengths = lengths;
+    direction.dtype = data.dtype == kFloat64 ? kFloat64 : kFloat32, direction.operand = data.dtype, direction.mode = p.mode;
+    direction.batch = d.batch, direction.hidden = d.hidden, direction.out = d.out, direction.gates = d.gates,
+    direction.width = d.directions * d.out;
+    direction.projection = d.projection;
+    direction.clip = ClipOf(p);
+    direction.lengths = lengths;
   }
   void* At(const void* base, int64_t elements) const {
     return const_cast<char*>(static_cast<const char*>(base)) + elements * static_cast<int64_t>(elem);
@@ -55,11 +56,11 @@ struct Layers {
   void Copy(const void* from, void* to, int64_t elements) {
     CopyBytes(a.run, from, to, elements * static_cast<int64_t>(operand));
   }  // of operands
-  void Widen(const void* from, void* to, int64_t elements) { Convert(from, walk.operand, to, walk.dtype, elements); }
-  void Narrow(const void* from, void* to, int64_t elements) { Convert(from, walk.dtype, to, walk.operand, elements); }
+  void Widen(const void* from, void* to, int64_t elements) { Convert(from, direction.operand, to, direction.dtype, elements); }
+  void Narrow(const void* from, void* to, int64_t elements) { Convert(from, direction.dtype, to, direction.operand, elements); }
   /* An array of results as operands: itself or a copy. */
   const void* AsOperand(const void* from, int64_t elements) {
-    if (!walk.narrow()) return from;
+    if (!direction.narrow()) return from;
     void* to = NewOperand(elements);
     Narrow(from, to, elements);
     return to;
@@ -79,7 +80,8 @@ struct Layers {
   void Multiply(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const void* x, const void* y, void* c, bool add = false,
                 bool narrow = false) {
     gpu_library::Gemm product;
-    product.dtype = walk.operand, product.result = narrow ? walk.operand : walk.dtype, product.trans_a = trans_a, product.trans_b = trans_b;
+    product.dtype = direction.operand, product.result = narrow ? direction.operand : direction.dtype, product.trans_a = trans_a,
+    product.trans_b = trans_b;
     product.m = m, product.n = n, product.k = k;
     gpu_library::Epilogue epilogue;
     if (add) epilogue.addend = c;
@@ -106,25 +108,26 @@ struct Layers {
 void RunForward(KernelArgs& a, const TBlob* lengths) {
   Layers s(a, a.in[0], lengths);
   const RnnDims& d = s.d;
-  const bool narrow = s.walk.narrow();
+  const bool narrow = s.direction.narrow();
   const int last = a.out.size() - 1;
   void* reserve = Wanted(a, last) ? a.out[last].dptr : s.New(d.ReserveSize());
   void *h = s.New(s.bo), *c = s.lstm ? s.New(s.bh) : nullptr, *recurrent = s.New(d.batch * s.gh),
        *projected = d.projection ? s.New(s.bo) : nullptr;
   void *h_operand = narrow ? s.NewOperand(s.bo) : h, *hidden_operand = narrow && d.projection ? s.NewOperand(s.bh) : nullptr,
        *dropped = nullptr;
-  void* outputs[2] = {narrow ? s.NewOperand(s.cells * s.walk.width) : nullptr,
-                      narrow && d.layers > 1 ? s.NewOperand(s.cells * s.walk.width) : nullptr};  // a layer's, and of the one before
+  void* outputs[2] = {narrow ? s.NewOperand(s.cells * s.direction.width) : nullptr,
+                      narrow && d.layers > 1 ? s.NewOperand(s.cells * s.direction.width) : nullptr};  // a layer's, and of the one before
   const void *params = a.in[1].dptr, *input = a.in[0].dptr, *below = nullptr;  // input: an operand; below: what the layer below keeps
   for (int64_t l = 0; l < d.layers; ++l) {
     void* kept = s.Layer(reserve, l);
     const RnnKeptAt at(d, l);
     if (at.mask >= 0) {
-      const TBlob from = s.Blob(below, Shape{s.cells * d.LayerInput(l)}, s.walk.dtype);
+      const TBlob from = s.Blob(below, Shape{s.cells * d.LayerInput(l)}, s.direction.dtype);
       DeviceDraws draws;
       if (a.is_train) draws = DrawsOnDevice(a.run, a.random, static_cast<uint64_t>(from.Size()) / 4 + 1);
       if (narrow && !dropped) dropped = s.NewOperand(from.Size());
-      RnnDropoutOnDevice(a.run, s.walk, a.is_train ? &draws : nullptr, s.p.p, from, s.At(kept, at.mask), s.At(kept, at.dropped), dropped);
+      RnnDropoutOnDevice(a.run, s.direction, a.is_train ? &draws : nullptr, s.p.p, from, s.At(kept, at.mask), s.At(kept, at.dropped),
+                         dropped);
       input = narrow ? dropped : s.At(kept, at.dropped);
     }
     for (int64_t dir = 0; dir < d.directions; ++dir) {
@@ -139,7 +142,7 @@ void RunForward(KernelArgs& a, const TBlob* lengths) {
       step.input_bias = s.OperandAt(params, w.input_bias), step.hidden_bias = s.OperandAt(params, w.hidden_bias);
       step.h_operand = h_operand, step.hidden_operand = hidden_operand;
       for (int64_t i = 0; i < d.steps; ++i) {
-        const int64_t t = dir == 0 ? i : d.steps - 1 - i, out = t * d.batch * s.walk.width + dir * d.out;
+        const int64_t t = dir == 0 ? i : d.steps - 1 - i, out = t * d.batch * s.direction.width + dir * d.out;
         s.Multiply(false, true, d.batch, s.gh, d.out, h_operand, s.OperandAt(params, w.hidden), recurrent);
         step.time = t;
         step.gates = s.At(kept, at.gates[dir] + t * d.batch * s.gh);
@@ -147,11 +150,11 @@ void RunForward(KernelArgs& a, const TBlob* lengths) {
         if (narrow) step.output_operand = s.OperandAt(outputs[l % 2], out);
         if (d.gated) step.cell = s.At(kept, at.cell[dir] + t * s.bh);
         if (d.projection) step.hidden = s.At(kept, at.hidden[dir] + t * s.bh);
-        RnnStepOnDevice(a.run, s.walk, step);
+        RnnStepOnDevice(a.run, s.direction, step);
         if (!d.projection) continue;
         s.Multiply(false, true, d.batch, d.out, d.hidden, narrow ? hidden_operand : step.hidden, s.OperandAt(params, w.projection),
                    projected);
-        RnnProjectedOnDevice(a.run, s.walk, projected, step);
+        RnnProjectedOnDevice(a.run, s.direction, projected, step);
       }
       if (Wanted(a, 1)) s.Narrow(h, s.OperandAt(a.out[1].dptr, which * s.bo), s.bo);
       if (s.lstm && Wanted(a, 2)) s.Narrow(c, s.OperandAt(a.out[2].dptr, which * s.bh), s.bh);
@@ -159,7 +162,7 @@ void RunForward(KernelArgs& a, const TBlob* lengths) {
     below = s.At(kept, at.output);
     input = narrow ? outputs[l % 2] : below;
   }
-  if (Wanted(a, 0)) s.Copy(input, a.out[0].dptr, s.cells * s.walk.width);
+  if (Wanted(a, 0)) s.Copy(input, a.out[0].dptr, s.cells * s.direction.width);
 }
 
 void RunBackward(KernelArgs& a, const TBlob* lengths) {
@@ -167,11 +170,11 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
   const int first = 2 + lstm;  // of the forward inputs
   Layers s(a, a.in[first], lengths);
   const RnnDims& d = s.d;
-  const bool narrow = s.walk.narrow();
+  const bool narrow = s.direction.narrow();
   const void *params = a.in[first + 1].dptr, *reserve = a.in[a.in.size() - 1].dptr, *up = a.in[0].dptr;
   if (narrow) {
-    void* wide = s.New(s.cells * s.walk.width);
-    s.Widen(up, wide, s.cells * s.walk.width);
+    void* wide = s.New(s.cells * s.direction.width);
+    s.Widen(up, wide, s.cells * s.direction.width);
     up = wide;
   }
   void* dparams = Wanted(a, 1) ? a.out[1].dptr : nullptr;
@@ -179,8 +182,8 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
        *previous = s.NewOperand(s.cells * d.out), *dh = s.New(s.bo);
   void *dc = lstm ? s.New(s.bh) : nullptr, *dprojected = d.projection ? s.NewOperand(s.cells * d.out) : nullptr,
        *dhidden = d.projection ? s.New(s.bh) : nullptr;
-  void* between[2] = {d.layers > 1 ? s.New(s.cells * s.walk.width) : nullptr,
-                      d.layers > 2 ? s.New(s.cells * s.walk.width) : nullptr};  // gradients of layers' inputs
+  void* between[2] = {d.layers > 1 ? s.New(s.cells * s.direction.width) : nullptr,
+                      d.layers > 2 ? s.New(s.cells * s.direction.width) : nullptr};  // gradients of layers' inputs
   for (int64_t l = d.layers - 1; l >= 0; --l) {
     const void* kept = s.Layer(reserve, l);
     const RnnKeptAt at(d, l);
@@ -203,8 +206,8 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
         const int64_t t = dir == 0 ? i : d.steps - 1 - i, before = i == 0 ? -1 : dir == 0 ? t - 1 : t + 1;
         step.time = t, step.before = before;
         step.gates = s.At(kept, at.gates[dir] + t * d.batch * s.gh);
-        step.up = s.At(up, t * d.batch * s.walk.width + dir * d.out);
-        step.output_before = before < 0 ? nullptr : s.At(kept, at.output + before * d.batch * s.walk.width + dir * d.out);
+        step.up = s.At(up, t * d.batch * s.direction.width + dir * d.out);
+        step.output_before = before < 0 ? nullptr : s.At(kept, at.output + before * d.batch * s.direction.width + dir * d.out);
         if (d.gated)
           step.cell = s.At(kept, at.cell[dir] + t * s.bh),
           step.cell_before = before < 0 ? nullptr : s.At(kept, at.cell[dir] + before * s.bh);
@@ -212,10 +215,10 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
         step.dgates = s.OperandAt(dgates, t * d.batch * s.gh), step.drecurrent = s.OperandAt(drecurrent, t * d.batch * s.gh);
         if (d.projection) {
           step.dprojected = s.OperandAt(dprojected, t * s.bo);
-          RnnProjectedBackOnDevice(a.run, s.walk, step);
+          RnnProjectedBackOnDevice(a.run, s.direction, step);
           s.Multiply(false, false, d.batch, d.hidden, d.out, step.dprojected, s.OperandAt(params, w.projection), dhidden);
         }
-        RnnStepBackOnDevice(a.run, s.walk, step);
+        RnnStepBackOnDevice(a.run, s.direction, step);
         s.Multiply(false, false, d.batch, d.out, s.gh, step.drecurrent, s.OperandAt(params, w.hidden), dh, true);
       }
       if (Wanted(a, 2)) s.Narrow(dh, s.OperandAt(a.out[2].dptr, which * s.bo), s.bo);
@@ -228,8 +231,8 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
         s.Multiply(true, false, d.out, d.hidden, s.cells, dprojected, s.AsOperand(s.At(kept, at.hidden[dir]), s.cells * d.hidden),
                    s.OperandAt(dparams, w.projection), false, true);
       auto sums = [&](const void* of, int64_t to) {
-        reduce::Reduce(a, reduce::kSum, s.Blob(of, Shape{s.cells, s.gh}, s.walk.operand), {1, 0}, reduce::Finish(), false,
-                       s.Blob(s.OperandAt(dparams, to), Shape{s.gh}, s.walk.operand), OpReq::kWrite);
+        reduce::Reduce(a, reduce::kSum, s.Blob(of, Shape{s.cells, s.gh}, s.direction.operand), {1, 0}, reduce::Finish(), false,
+                       s.Blob(s.OperandAt(dparams, to), Shape{s.gh}, s.direction.operand), OpReq::kWrite);
       };
       sums(dgates, w.input_bias);
       if (drecurrent == dgates)
@@ -238,8 +241,8 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
         sums(drecurrent, w.hidden_bias);
     }
     if (at.mask >= 0) {
-      const TBlob gradient = s.Blob(dx, Shape{s.cells * inputs}, s.walk.dtype);
-      MultiplyOnDevice(a, gradient, s.Blob(s.At(kept, at.mask), gradient.shape, s.walk.dtype), gradient);
+      const TBlob gradient = s.Blob(dx, Shape{s.cells * inputs}, s.direction.dtype);
+      MultiplyOnDevice(a, gradient, s.Blob(s.At(kept, at.mask), gradient.shape, s.direction.dtype), gradient);
     }
     if (narrow && l == 0 && dx) s.Narrow(dx, a.out[0].dptr, s.cells * inputs);
     up = dx;

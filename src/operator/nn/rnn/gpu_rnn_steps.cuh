@@ -21,7 +21,7 @@ struct RnnStepOf {
                         kNarrow = !mx::IsFloat<Operand>::value;
 };
 template <typename K>
-struct RnnWalkArgs {
+struct RnnDirectionArgs {
   const typename K::Length* lengths;
   long long size, width, time, before;
   double low, high;  // of the cell
@@ -34,7 +34,7 @@ struct RnnPlace {
   long long row, unit;
   bool live, fresh;
   template <typename I>
-  __device__ __forceinline__ RnnPlace(const RnnWalkArgs<K>& a, I i) {
+  __device__ __forceinline__ RnnPlace(const RnnDirectionArgs<K>& a, I i) {
     const I n = i / static_cast<I>(a.size);
     row = n;
     unit = i - n * static_cast<I>(a.size);
@@ -70,20 +70,20 @@ struct rnn_step {
     const Operand *input_bias, *hidden_bias;
     X *h, *c, *cell, *hidden, *output;
     Operand *h_operand, *hidden_operand, *output_operand;
-    RnnWalkArgs<K> walk;
+    RnnDirectionArgs<K> direction;
     long long count;
   };
   // The gate's input part, and its hidden part.
   static __device__ __forceinline__ X InputPart(const Args& a, long long base, long long unit, int g) {
-    return a.gates[base + g * a.walk.size] + mx::Load<X>(a.input_bias, g * a.walk.size + unit);
+    return a.gates[base + g * a.direction.size] + mx::Load<X>(a.input_bias, g * a.direction.size + unit);
   }
   static __device__ __forceinline__ X HiddenPart(const Args& a, long long base, long long unit, int g) {
-    return a.recurrent[base + g * a.walk.size] + mx::Load<X>(a.hidden_bias, g * a.walk.size + unit);
+    return a.recurrent[base + g * a.direction.size] + mx::Load<X>(a.hidden_bias, g * a.direction.size + unit);
   }
   static __device__ __forceinline__ X Gate(const Args& a, long long base, long long unit, int g) {
     return InputPart(a, base, unit, g) + HiddenPart(a, base, unit, g);
   }
-  static __device__ __forceinline__ void Keep(const Args& a, long long base, int g, X v) { a.gates[base + g * a.walk.size] = v; }
+  static __device__ __forceinline__ void Keep(const Args& a, long long base, int g, X v) { a.gates[base + g * a.direction.size] = v; }
 
   static __device__ __forceinline__ X Lstm(const Args& a, long long base, long long unit, I i) {
     const X gi = Sigmoid(Gate(a, base, unit, 0)), gf = Sigmoid(Gate(a, base, unit, 1)), gg = ::tanh(Gate(a, base, unit, 2)),
@@ -94,7 +94,7 @@ struct rnn_step {
     Keep(a, base, 3, go);
     X c = gf * a.c[i] + gi * gg;
     if constexpr (K::kClip) {
-      const X low = static_cast<X>(a.walk.low), high = static_cast<X>(a.walk.high);
+      const X low = static_cast<X>(a.direction.low), high = static_cast<X>(a.direction.high);
       if (K::kClipNan && c != c) c = high;
       c = c < low ? low : c > high ? high : c;
     }
@@ -113,8 +113,8 @@ struct rnn_step {
   }
 
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
-    const RnnPlace<K> place(a.walk, i);
-    const long long base = place.row * K::kGates * a.walk.size + place.unit, out = place.row * a.walk.width + place.unit;
+    const RnnPlace<K> place(a.direction, i);
+    const long long base = place.row * K::kGates * a.direction.size + place.unit, out = place.row * a.direction.width + place.unit;
     if (!place.live) {  // a sequence that is over keeps its states
       if constexpr (K::kMode == kLstm || K::kMode == kGru) a.cell[i] = X(0);
       StoreOutput(a, i, out, X(0));
@@ -156,17 +156,17 @@ struct rnn_projected {
     const X* projected;
     X *h, *output;
     typename K::Operand *h_operand, *output_operand;
-    RnnWalkArgs<K> walk;
+    RnnDirectionArgs<K> direction;
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
-    const RnnPlace<K> place(a.walk, i);
+    const RnnPlace<K> place(a.direction, i);
     const X v = a.projected[i];
     if (place.live) {
       a.h[i] = v;
       StoreOperand<K>(a.h_operand, i, v);
     }
-    const long long out = place.row * a.walk.width + place.unit;
+    const long long out = place.row * a.direction.width + place.unit;
     a.output[out] = place.live ? v : X(0);
     StoreOperand<K>(a.output_operand, out, place.live ? v : X(0));
   }
@@ -178,7 +178,7 @@ struct rnn_projected {
 template <typename K, typename Args, typename I>
 __device__ __forceinline__ typename K::X StorePrevious(const Args& a, const RnnPlace<K>& place, I i) {
   typedef typename K::X X;
-  const X previous = place.fresh ? mx::Load<X>(a.first_state, i) : a.output_before[place.row * a.walk.width + place.unit];
+  const X previous = place.fresh ? mx::Load<X>(a.first_state, i) : a.output_before[place.row * a.direction.width + place.unit];
   mx::Store(a.previous, i, previous);
   return previous;
 }
@@ -193,13 +193,13 @@ struct rnn_projected_back {
     Operand* previous;
     X* dh;
     Operand* dprojected;
-    RnnWalkArgs<K> walk;
+    RnnDirectionArgs<K> direction;
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
-    const RnnPlace<K> place(a.walk, i);
+    const RnnPlace<K> place(a.direction, i);
     StorePrevious(a, place, i);
-    mx::Store(a.dprojected, i, place.live ? a.dh[i] + a.up[place.row * a.walk.width + place.unit] : X(0));
+    mx::Store(a.dprojected, i, place.live ? a.dh[i] + a.up[place.row * a.direction.width + place.unit] : X(0));
     if (place.live) a.dh[i] = X(0);
   }
 };
@@ -215,12 +215,12 @@ struct rnn_step_back {
     Operand* previous;
     X *dh, *dc;
     Operand *dgates, *drecurrent;
-    RnnWalkArgs<K> walk;
+    RnnDirectionArgs<K> direction;
     long long count;
   };
-  static __device__ __forceinline__ X Gate(const Args& a, long long base, int g) { return a.gates[base + g * a.walk.size]; }
+  static __device__ __forceinline__ X Gate(const Args& a, long long base, int g) { return a.gates[base + g * a.direction.size]; }
   static __device__ __forceinline__ void Give(const Args& a, Operand* to, long long base, int g, X v) {
-    mx::Store(to, base + g * a.walk.size, v);
+    mx::Store(to, base + g * a.direction.size, v);
   }
 
   static __device__ __forceinline__ void Lstm(const Args& a, const RnnPlace<K>& place, long long base, I i, X up) {
@@ -229,7 +229,7 @@ struct rnn_step_back {
     X dc = a.dc[i] + up * go * (X(1) - tc * tc);
     if constexpr (K::kClip) {
       const X raw = gf * before + gi * gg;
-      if (!(raw > static_cast<X>(a.walk.low) && raw < static_cast<X>(a.walk.high))) dc = X(0);
+      if (!(raw > static_cast<X>(a.direction.low) && raw < static_cast<X>(a.direction.high))) dc = X(0);
     }
     Give(a, a.dgates, base, 0, dc * gg * gi * (X(1) - gi));
     Give(a, a.dgates, base, 1, dc * before * gf * (X(1) - gf));
@@ -251,15 +251,15 @@ struct rnn_step_back {
   }
 
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
-    const RnnPlace<K> place(a.walk, i);
+    const RnnPlace<K> place(a.direction, i);
     X up, previous = X(0), rest = X(0);
     if constexpr (K::kProjection) {
       up = a.dhidden[i];
     } else {
       previous = StorePrevious(a, place, i);
-      up = place.live ? a.dh[i] + a.up[place.row * a.walk.width + place.unit] : X(0);
+      up = place.live ? a.dh[i] + a.up[place.row * a.direction.width + place.unit] : X(0);
     }
-    const long long base = place.row * K::kGates * a.walk.size + place.unit;
+    const long long base = place.row * K::kGates * a.direction.size + place.unit;
     if (!place.live) {  // a sequence that is over hands its gradient on as it is
 #pragma unroll
       for (int g = 0; g < K::kGates; ++g) {

@@ -15,7 +15,7 @@ namespace nn {
  * lie as RnnKeptAt says; those that products read, and the layer's inputs, are of `operand`: the
  * same, or a 16-bit type.
  */
-struct RnnWalk {
+struct RnnDirection {
   int dtype = kFloat32, operand = kFloat32, mode = kRnnRelu;
   bool narrow() const { return operand != dtype; }
   int64_t batch = 0, hidden = 0, out = 0, gates = 0, width = 0;  // width: of a row of the layer's output
@@ -35,10 +35,10 @@ struct RnnStep {
   void *cell = nullptr, *hidden = nullptr, *output = nullptr;  // kept; null where not kept. hidden: with a projection, else output
   void *h_operand = nullptr, *hidden_operand = nullptr, *output_operand = nullptr;  // where `narrow`: h, hidden and output again
 };
-void RnnStepOnDevice(const RunContext& run, const RnnWalk& walk, const RnnStep& step);
+void RnnStepOnDevice(const RunContext& run, const RnnDirection& direction, const RnnStep& step);
 /* h and output from the projected hidden state; sequences that are over keep their h, and their
  * output is 0. */
-void RnnProjectedOnDevice(const RunContext& run, const RnnWalk& walk, const void* projected, const RnnStep& step);
+void RnnProjectedOnDevice(const RunContext& run, const RnnDirection& direction, const void* projected, const RnnStep& step);
 
 struct RnnStepBack {
   int64_t time = 0, before = -1;  // before: the time of the step before; -1: this is the first
@@ -51,13 +51,13 @@ struct RnnStepBack {
 };
 /* With a projection, before the product that gives dhidden: previous and dprojected are written,
  * and dh is used up. */
-void RnnProjectedBackOnDevice(const RunContext& run, const RnnWalk& walk, const RnnStepBack& step);
-void RnnStepBackOnDevice(const RunContext& run, const RnnWalk& walk, const RnnStepBack& step);
+void RnnProjectedBackOnDevice(const RunContext& run, const RnnDirection& direction, const RnnStepBack& step);
+void RnnStepBackOnDevice(const RunContext& run, const RnnDirection& direction, const RnnStepBack& step);
 
 /* mask and to = from * mask of the CPU's numbers; without `draws` the mask is 1. `operand`, where
- * walk.narrow(): `to` again. */
-void RnnDropoutOnDevice(const RunContext& run, const RnnWalk& walk, const DeviceDraws* draws, float p, const TBlob& from, void* mask,
-                        void* to, void* operand);
+ * direction.narrow(): `to` again. */
+void RnnDropoutOnDevice(const RunContext& run, const RnnDirection& direction, const DeviceDraws* draws, float p, const TBlob& from,
+                        void* mask, void* to, void* operand);
 
 }  // namespace nn
 }  // namespace mxnet
