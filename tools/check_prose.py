@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = 100
-CODE = {".cc", ".h", ".cu", ".c", ".inc"}
+CODE = {".cc", ".h", ".cu", ".cuh", ".c", ".inc"}
 PYTHON = {".py", ".pyi"}
 # Written by programs, and so as they write it.
 GENERATED = {"docs/operators.md", "docs/env_var.md", "python/mxnet/ndarray/op.pyi", "python/mxnet/symbol/op.pyi"}
