@@ -1,6 +1,6 @@
-// Sums, maxima and prefix sums of a block of 256 threads. Within a warp by shuffles (every lane ends
-// with the same bits), between the eight warps through shared memory: two barriers, and an order
-// that never changes.
+// Sums, maxima and prefix sums of a block of 256 threads. Within a warp by shuffles (every lane
+// ends with the same bits), between the eight warps through shared memory: two barriers, and an
+// order that never changes.
 #include "rtc/prelude.cuh"
 
 namespace mx {

@@ -1,6 +1,6 @@
-// Conversions of 16-bit floats, and functions with about one unit in the last place of error, results
-// below 2^-126 being 0: the only text that is written for the device's instruction set. Tests that
-// run kernels on the host define MX_ON_HOST and bring these functions themselves.
+// Conversions of 16-bit floats, and functions with about one unit in the last place of error,
+// results below 2^-126 being 0: the only text that is written for the device's instruction set.
+// Tests that run kernels on the host define MX_ON_HOST and bring these functions themselves.
 #ifndef MX_ON_HOST
 namespace mx {
 __device__ __forceinline__ float HalfBitsToFloat(unsigned short b) {

@@ -1,7 +1,7 @@
 /*
- * Kernels as CUDA C text. This header needs no CUDA: texts are put together (source.h) and checked in
- * every build, and launched through a table that the CUDA build fills in (module_cuda.cc). Tests fill
- * in one that runs the text on the host.
+ * Kernels as CUDA C text. This header needs no CUDA: texts are put together (source.h) and checked
+ * in every build, and launched through a table that the CUDA build fills in (module_cuda.cc). Tests
+ * fill in one that runs the text on the host.
  *
  * Every text defines one `extern "C" __global__ void NAME(const __grid_constant__ Args a)` with a
  * struct Args of its own. All members of Args take eight bytes (pointers, long long, double), so

@@ -14,16 +14,17 @@ namespace mxnet {
 namespace rtc {
 
 /*
- * The members of mx::Divisor: Over(i, d) is i / d, by a multiplication where i is unsigned. `large`: i
- * is long long; for LaunchItems this is when there are kLargeCount items.
+ * The members of mx::Divisor: Over(i, d) is i / d, by a multiplication where i is unsigned.
+ * `large`: i is long long; for LaunchItems this is when there are kLargeCount items.
  */
 void AddDivisor(int64_t d, bool large, Arguments* args);
 constexpr int64_t kLargeCount = int64_t{1} << 31;
 
 /*
- * The struct kernels::NAME of a source file (rtc/loop.cuh tells what it has): its template takes, for
- * items, the type I of positions (unsigned where there are fewer than kLargeCount, else long long),
- * then the storage types of `dtypes` (-1 where there is no array: int), `values` and `types`.
+ * The struct kernels::NAME of a source file (rtc/loop.cuh tells what it has): its template takes,
+ * for items, the type I of positions (unsigned where there are fewer than kLargeCount, else long
+ * long), then the storage types of `dtypes` (-1 where there is no array: int), `values` and
+ * `types`.
  */
 struct LoopKernel {
   const char* file;

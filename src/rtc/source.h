@@ -49,8 +49,8 @@ std::string Values(std::initializer_list<int64_t> values);
 std::string TypeText(const char* name, std::initializer_list<int> dtypes, std::initializer_list<int64_t> values = {});
 
 /*
- * The kernel of the struct kernels::NAME<arguments> in that file: the entry point, called `entry` or
- * NAME too, calls its function Run(args) with at most `threads` threads in a block.
+ * The kernel of the struct kernels::NAME<arguments> in that file: the entry point, called `entry`
+ * or NAME too, calls its function Run(args) with at most `threads` threads in a block.
  */
 const Kernel& FindKernel(const char* file, const std::string& name, const TemplateArguments& arguments, int threads = 256,
                          const char* entry = nullptr);

@@ -1,6 +1,7 @@
 /*
  * CUDA C on the host: text that stands in front of kernels' texts, so that a C++ compiler takes
- * them and every thread of a block runs in turn, from barrier to barrier. Shared by the emulator of tests and by the GPU made of the host (tests/host_gpu).
+ * them and every thread of a block runs in turn, from barrier to barrier. Shared by the emulator of
+ * tests and by the GPU made of the host (tests/host_gpu).
  */
 #ifndef MXNET_TESTS_CPP_DEVICE_LANGUAGE_H_
 #define MXNET_TESTS_CPP_DEVICE_LANGUAGE_H_

@@ -5,8 +5,8 @@
 namespace kernels {
 
 /*
- * Unsigned numbers in the order of the values, as in order_cpu.cc, with as few bits as the type has;
- * NaNs come last. Key is their type, kAll the largest of them.
+ * Unsigned numbers in the order of the values, as in order_cpu.cc, with as few bits as the type
+ * has; NaNs come last. Key is their type, kAll the largest of them.
  */
 template <typename S>
 struct SortKey {
@@ -168,8 +168,8 @@ template <typename Key, bool by_line>
 struct radix_scatter {
   typedef RadixArgs<Key, by_line> Args;
   static __device__ __forceinline__ void Row(const Args& a, long long row) {
-    // A thread has eight neighbours. number[d][t]: how many of digit d threads before t have, behind
-    // those of smaller digits.
+    // A thread has eight neighbours. number[d][t]: how many of digit d threads before t have,
+    // behind those of smaller digits.
     __shared__ unsigned short number[16 * 256];
     __shared__ unsigned shared[256];
     for (int d = 0; d < 16; ++d) number[d * 256 + threadIdx.x] = 0;

@@ -6,8 +6,8 @@
 namespace mxnet {
 namespace {
 
-// `values`: a struct of gpu_fill.cuh, which makes numbers of positions and of p, q, m, n. A thread has
-// 16 bytes of neighbours.
+// `values`: a struct of gpu_fill.cuh, which makes numbers of positions and of p, q, m, n. A thread
+// has 16 bytes of neighbours.
 void FillOnDevice(const RunContext& run, const TBlob& out, const char* name, const char* values, double p, double q, int64_t m, int64_t n) {
   const int64_t total = out.Size();
   if (total == 0) return;

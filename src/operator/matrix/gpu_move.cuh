@@ -67,9 +67,9 @@ struct copy_strided {
 
 /*
  * A transpose: the source lies without gaps along one dimension (nx), the destination along another
- * (ny). Square tiles go through shared memory, so that both sides are accessed in whole stretches; a
- * row of a tile is one element longer than it is used, or more, so that its columns lie in different
- * banks. `pack` elements of type U are one access of type Packed.
+ * (ny). Square tiles go through shared memory, so that both sides are accessed in whole stretches;
+ * a row of a tile is one element longer than it is used, or more, so that its columns lie in
+ * different banks. `pack` elements of type U are one access of type Packed.
  */
 template <typename U, typename Packed, int pack, int outer>
 struct copy_tiles {

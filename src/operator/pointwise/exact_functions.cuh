@@ -1,7 +1,7 @@
 /*
  * Functions of the pointwise table that are exact in every floating type. functions.h compiles them
- * for the CPU, float_functions.cuh for GPUs; who includes this defines MXNET_FN, which stands before
- * a function, and `power`. No include guard: see functions.h.
+ * for the CPU, float_functions.cuh for GPUs; who includes this defines MXNET_FN, which stands
+ * before a function, and `power`. No include guard: see functions.h.
  */
 template <typename T>
 MXNET_FN T sqrt(T x) {

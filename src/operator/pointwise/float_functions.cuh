@@ -32,8 +32,8 @@ MXNET_FN T gammaln(T x) { return static_cast<T>(::lgamma(static_cast<double>(x))
 
 /*
  * In float where the result is rounded to 16 bits, with errors that those do not show: a quarter of
- * the instructions. On a Hopper GPU 25 for each element take as long as memory takes to bring and to
- * store it.
+ * the instructions. On a Hopper GPU 25 for each element take as long as memory takes to bring and
+ * to store it.
  */
 namespace mx {
 namespace rounded {

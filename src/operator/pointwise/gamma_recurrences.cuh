@@ -1,8 +1,8 @@
 /*
- * The gamma function's logarithmic derivatives in double, by a recurrence up to 10 and the asymptotic
- * series (Abramowitz & Stegun 6.3.18, 6.4.12, and the derivative of the latter); reflection for
- * negative arguments. functions.h compiles them for the CPU, float_functions.cuh for GPUs; who
- * includes this defines MXNET_SLOW_FN, which stands before a function.
+ * The gamma function's logarithmic derivatives in double, by a recurrence up to 10 and the
+ * asymptotic series (Abramowitz & Stegun 6.3.18, 6.4.12, and the derivative of the latter);
+ * reflection for negative arguments. functions.h compiles them for the CPU, float_functions.cuh for
+ * GPUs; who includes this defines MXNET_SLOW_FN, which stands before a function.
  */
 MXNET_SLOW_FN double SlowDigamma(double x) {
   constexpr double kPi = 3.14159265358979323846;

@@ -1,5 +1,5 @@
-/* The rows of the pointwise table as CUDA C functions, over the vocabulary of float_functions.cuh and
- * integer_functions.cuh. Text only, so every build has it. */
+/* The rows of the pointwise table as CUDA C functions, over the vocabulary of float_functions.cuh
+ * and integer_functions.cuh. Text only, so every build has it. */
 #ifndef MXNET_OPERATOR_POINTWISE_GPU_FUNCTIONS_H_
 #define MXNET_OPERATOR_POINTWISE_GPU_FUNCTIONS_H_
 

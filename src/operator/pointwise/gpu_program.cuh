@@ -1,5 +1,5 @@
-// Pointwise programs: what surrounds the functions of a program, which gpu_program.cc writes for each
-// use. See gpu_program.h.
+// Pointwise programs: what surrounds the functions of a program, which gpu_program.cc writes for
+// each use. See gpu_program.h.
 #include "rtc/prelude.cuh"
 
 namespace mx {
@@ -57,8 +57,8 @@ struct ProgramArgs : ProgramInputs<sizeof...(Operands)>,
                      ProgramDims<(P::kDims > 1 ? P::kDims - 1 : 0)>,
                      ProgramSteps<kStridedOperands<Operands...>, P::kDims> {};
 
-// The operands from number k on, of which `strided` strided ones come before: what a thread has of them
-// in flight. It is held as it was stored, and converted when it is used.
+// The operands from number k on, of which `strided` strided ones come before: what a thread has of
+// them in flight. It is held as it was stored, and converted when it is used.
 template <typename P, int k, int strided, typename... Operands>
 struct OperandLoads {
   template <typename Args>
@@ -176,8 +176,8 @@ struct pointwise_program {
   static __device__ __forceinline__ void Run(const Args& a) {
     Loads loads;
     loads.LoadSingles(a);
-    // a block has neighbouring elements, its threads neighbouring accesses; all loads come before the
-    // first store
+    // a block has neighbouring elements, its threads neighbouring accesses; all loads come before
+    // the first store
     constexpr int kTile = 256 * kUnroll * kWidth;
 #pragma unroll 1
     for (long long base = static_cast<long long>(blockIdx.x) * kTile; base < a.n; base += static_cast<long long>(gridDim.x) * kTile) {

@@ -1,8 +1,8 @@
 /*
  * Functions of the pointwise table for integers. integer_cpu.cc compiles them for the CPU,
- * gpu_integers.cuh for GPUs; who includes this defines MXNET_FN, which stands before a function, and
- * UnsignedOf<T>::Type, an unsigned type of T's size or more. Wrapping on overflow is what arrays
- * promise.
+ * gpu_integers.cuh for GPUs; who includes this defines MXNET_FN, which stands before a function,
+ * and UnsignedOf<T>::Type, an unsigned type of T's size or more. Wrapping on overflow is what
+ * arrays promise.
  */
 template <typename T>
 MXNET_FN T abs(T x) {

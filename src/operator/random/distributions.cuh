@@ -2,7 +2,8 @@
  * The samplers. distributions.h compiles them for the CPU, samplers.cuh for GPUs; who includes this
  * defines MX_DEVICE (`__device__` or nothing) and has class Philox.
  */
-/* As many words as one sample needs: word block k of a sample comes from the counter's high half k. */
+/* As many words as one sample needs: word block k of a sample comes from the counter's high half
+ * k. */
 class RandomStream {
  public:
   MX_DEVICE RandomStream(uint64_t seed, uint64_t counter) : seed_(seed), counter_(counter), block_(seed, counter) {}
@@ -33,7 +34,8 @@ MX_DEVICE inline double SampleUniform(RandomStream* s, double low, double high) 
 MX_DEVICE inline double SampleNormal(RandomStream* s, double mean, double deviation) { return mean + deviation * s->Normal(); }
 MX_DEVICE inline double SampleExponential(RandomStream* s, double rate, double) { return -std::log(s->Positive()) / rate; }
 
-/* Shape `alpha`, scale `beta`: Marsaglia and Tsang, "A simple method for generating gamma variables", 2000. */
+/* Shape `alpha`, scale `beta`: Marsaglia and Tsang, "A simple method for generating gamma
+ * variables", 2000. */
 MX_DEVICE inline double SampleGamma(RandomStream* s, double alpha, double beta) {
   if (!(alpha > 0)) return std::nan("");
   double boost = 1.0;
@@ -80,7 +82,8 @@ MX_DEVICE inline double SamplePoisson(RandomStream* s, double mean, double) {
   }
 }
 
-/* Failures before the k-th success of probability p, as a Poisson whose mean is gamma distributed. */
+/* Failures before the k-th success of probability p, as a Poisson whose mean is gamma
+ * distributed. */
 MX_DEVICE inline double SampleNegativeBinomial(RandomStream* s, double k, double p) {
   return SamplePoisson(s, SampleGamma(s, k, (1 - p) / p), 0);
 }

@@ -148,10 +148,10 @@ struct ReduceDim {
 
 /*
  * A: accumulators. Part: the type that what a thread has in flight is first summed in, or NoPart.
- * integer: results are long long, else double. partial: raw accumulators of parts are stored, again:
- * they are read. add, sqrt, has_initial: see Finish. kept, reduced: dimensions of each kind. lanes:
- * neighbouring threads that share a result; columns: neighbouring threads have neighbouring results
- * instead, `width` of them each. width: elements of a load. large: 2^31 results or more.
+ * integer: results are long long, else double. partial: raw accumulators of parts are stored,
+ * again: they are read. add, sqrt, has_initial: see Finish. kept, reduced: dimensions of each kind.
+ * lanes: neighbouring threads that share a result; columns: neighbouring threads have neighbouring
+ * results instead, `width` of them each. width: elements of a load. large: 2^31 results or more.
  */
 template <int what, int kind, typename In, typename Out, typename A, typename Part, bool integer, bool partial, bool again, bool add,
           bool sqrt, bool has_initial, int kept, int reduced, int lanes, bool columns, int width, bool large>

@@ -1,12 +1,13 @@
-// Masks of attention for libraries: what they add to the scores, and rows of which no column counts.
+// Masks of attention for libraries: what they add to the scores, and rows of which no column
+// counts.
 #include "rtc/loop.cuh"
 
 namespace kernels {
 
 enum AttentionMaskKind { kNoMask, kCounts, kAdded };  // columns that count, or numbers that are added
 
-// A row of a head: 0 (or the mask's number) where a column counts, else a number that leaves nothing
-// of it; `some` tells whether any column counts.
+// A row of a head: 0 (or the mask's number) where a column counts, else a number that leaves
+// nothing of it; `some` tells whether any column counts.
 template <typename Mask, typename Length, int kind, bool has_lengths>
 struct attention_mask {
   struct Args {

@@ -17,8 +17,9 @@ struct ChannelView {
   int64_t outer, channels, inner;
 };
 /*
- * A struct of a kernel source that says what is summed or mapped (see ChannelSumsOf and ChannelMapOf
- * in gpu_channels.cuh): its file and its name with template arguments, and the kernel's name.
+ * A struct of a kernel source that says what is summed or mapped (see ChannelSumsOf and
+ * ChannelMapOf in gpu_channels.cuh): its file and its name with template arguments, and the
+ * kernel's name.
  */
 struct ChannelKernel {
   const char *file, *name;
@@ -28,8 +29,8 @@ using rtc::AddDivisor;
 using rtc::kLargeCount;
 /*
  * Two sums over the elements of each channel in an order that depends on the shape and the
- * addresses' alignment alone. `arrays` are those whose elements are summed, of `dtype`; `own` are the
- * members of the struct's Own.
+ * addresses' alignment alone. `arrays` are those whose elements are summed, of `dtype`; `own` are
+ * the members of the struct's Own.
  */
 void ChannelSums(KernelArgs& args, const ChannelView& view, const ChannelKernel& kernel, int dtype, const std::vector<const void*>& arrays,
                  const rtc::Arguments& own);

@@ -1,5 +1,5 @@
-// The weight and the bias of a convolution or a dense layer with a scale and a shift folded in, each
-// behind the one before: of the data's side, of a norm, of the result's side.
+// The weight and the bias of a convolution or a dense layer with a scale and a shift folded in,
+// each behind the one before: of the data's side, of a norm, of the result's side.
 #include "rtc/loop.cuh"
 
 namespace kernels {

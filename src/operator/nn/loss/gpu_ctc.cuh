@@ -1,5 +1,5 @@
-// Connectionist temporal classification, as ctc_loss.cc: the variables of the states at each step in
-// logarithms, in rows of `most` states. A block for each sequence.
+// Connectionist temporal classification, as ctc_loss.cc: the variables of the states at each step
+// in logarithms, in rows of `most` states. A block for each sequence.
 #include "rtc/loop.cuh"
 
 namespace kernels {

@@ -1,12 +1,12 @@
 // Norms of rows: layer, group and instance norm. A row is register-resident where it fits; else a
 // block goes over it, or its channels or groups count as units that have one parameter each.
-#include "operator/nn/common/gpu_rows.cuh"
 #include "operator/nn/common/gpu_channels.cuh"
+#include "operator/nn/common/gpu_rows.cuh"
 
 namespace kernels {
 
-// RowNorm::Parameter of gpu_norm.h: an element of gamma and beta for each element of a row, for each
-// channel, for each group.
+// RowNorm::Parameter of gpu_norm.h: an element of gamma and beta for each element of a row, for
+// each channel, for each group.
 enum RowParameter { kElement, kChannel, kGroup };
 
 // ---- register-resident rows

@@ -19,8 +19,8 @@ bool NarrowPositions(const TBlob& x, const TBlob& y, const PoolDims& d) {
   for (int k = 0; k < 3; ++k) most = std::max({most, d.in[k] + 2 * d.pad[k] + d.kernel[k], d.out[k] * d.stride[k] + d.kernel[k]});
   return most < (int64_t{1} << 31) && d.kernel[0] * d.kernel[1] * d.kernel[2] < (int64_t{1} << 31);
 }
-// PoolArgs of the kernels. Divisors: packs of channels, and the sizes of the side whose elements are
-// the items.
+// PoolArgs of the kernels. Divisors: packs of channels, and the sizes of the side whose elements
+// are the items.
 void AddPool(const PoolDims& d, const int64_t* sizes, int width, int64_t items, rtc::Arguments* args) {
   args->Add(d.channels);
   for (const int64_t* v : {d.in, d.out, d.kernel, d.stride, d.pad}) args->Add(v[0]).Add(v[1]).Add(v[2]);
@@ -37,8 +37,8 @@ int PoolWidth(const PoolDims& d, bool last, std::initializer_list<const TBlob*> 
       width /= 2;
   return width;
 }
-// Small windows are constants of the kernel, so that all their elements can be in flight; others are
-// arguments.
+// Small windows are constants of the kernel, so that all their elements can be in flight; others
+// are arguments.
 bool SmallWindow(const PoolDims& d) {
   int64_t most = 1, elements = 1;
   for (int k = 0; k < 3; ++k) most = std::max({most, d.kernel[k], d.stride[k], d.pad[k]}), elements *= d.kernel[k];

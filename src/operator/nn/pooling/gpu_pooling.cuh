@@ -239,8 +239,8 @@ struct pool_backward {
   }
 };
 
-// The gradient of a mean or sum over whole planes, which every element of the plane gets. An item is
-// four elements.
+// The gradient of a mean or sum over whole planes, which every element of the plane gets. An item
+// is four elements.
 template <typename I, typename X, bool last, bool large>
 struct pool_spread {
   typedef typename mx::Real<X>::Type A;

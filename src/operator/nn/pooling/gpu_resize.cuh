@@ -54,7 +54,8 @@ struct adaptive_pool_backward {
   }
 };
 
-// `small` (batch, channels, h, w) and the channels first... of `large` (batch, all, h * fh, w * fw).
+// `small` (batch, channels, h, w) and the channels first... of `large` (batch, all, h * fh, w *
+// fw).
 template <typename X>
 struct RepeatArgs {
   X *small, *large;

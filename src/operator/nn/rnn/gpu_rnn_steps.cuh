@@ -27,8 +27,8 @@ struct RnnDirectionArgs {
   double low, high;  // of the cell
 };
 
-// Sequence `row` of the batch and unit of an item; whether this time belongs to the sequence (live),
-// and whether the time before does not (fresh): then the state before is the first one.
+// Sequence `row` of the batch and unit of an item; whether this time belongs to the sequence
+// (live), and whether the time before does not (fresh): then the state before is the first one.
 template <typename K>
 struct RnnPlace {
   long long row, unit;

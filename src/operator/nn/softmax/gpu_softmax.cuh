@@ -140,7 +140,8 @@ struct softmax_backward_rows {
 template <int lanes, bool columns>
 struct Slices {
   static constexpr int kRows = 256 / lanes;
-  // f(slice, its first element, whether there is one, this thread's lane, its place in shared memory)
+  // f(slice, its first element, whether there is one, this thread's lane, its place in shared
+  // memory)
   template <typename Args, typename F>
   static __device__ __forceinline__ void Each(const Args& a, F f) {
     const unsigned row = columns ? threadIdx.x % kRows : threadIdx.x / lanes, lane = columns ? threadIdx.x / kRows : threadIdx.x % lanes;
