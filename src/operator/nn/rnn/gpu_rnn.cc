@@ -165,6 +165,31 @@ void RunForward(KernelArgs& a, const TBlob* lengths) {
   if (Wanted(a, 0)) s.Copy(input, a.out[0].dptr, s.cells * s.direction.width);
 }
 
+// What the parameters of a direction are multiplied with, and the gradients of the results, of all
+// steps.
+struct DirectionGradients {
+  const void* input;
+  int64_t inputs;  // elements of a row of the input
+  const void *dgates, *drecurrent, *previous, *dprojected, *hidden;
+};
+void WriteParameterGradients(Layers* s, const RnnWeightsAt& w, void* dparams, const DirectionGradients& g) {
+  const RnnDims& d = s->d;
+  s->Multiply(true, false, s->gh, g.inputs, s->cells, g.dgates, g.input, s->OperandAt(dparams, w.input), false, true);
+  s->Multiply(true, false, s->gh, d.out, s->cells, g.drecurrent, g.previous, s->OperandAt(dparams, w.hidden), false, true);
+  if (d.projection)
+    s->Multiply(true, false, d.out, d.hidden, s->cells, g.dprojected, s->AsOperand(g.hidden, s->cells * d.hidden),
+                s->OperandAt(dparams, w.projection), false, true);
+  auto sums = [&](const void* of, int64_t to) {
+    reduce::Reduce(s->a, reduce::kSum, s->Blob(of, Shape{s->cells, s->gh}, s->direction.operand), {1, 0}, reduce::Finish(), false,
+                   s->Blob(s->OperandAt(dparams, to), Shape{s->gh}, s->direction.operand), OpReq::kWrite);
+  };
+  sums(g.dgates, w.input_bias);
+  if (g.drecurrent == g.dgates)
+    s->Copy(s->OperandAt(dparams, w.input_bias), s->OperandAt(dparams, w.hidden_bias), s->gh);
+  else
+    sums(g.drecurrent, w.hidden_bias);
+}
+
 void RunBackward(KernelArgs& a, const TBlob* lengths) {
   const bool lstm = a.param<RNNParam>().mode == kLstm;
   const int first = 2 + lstm;  // of the forward inputs
@@ -224,21 +249,9 @@ void RunBackward(KernelArgs& a, const TBlob* lengths) {
       if (Wanted(a, 2)) s.Narrow(dh, s.OperandAt(a.out[2].dptr, which * s.bo), s.bo);
       if (lstm && Wanted(a, 3)) s.Narrow(dc, s.OperandAt(a.out[3].dptr, which * s.bh), s.bh);
       if (dx) s.Multiply(false, false, s.cells, inputs, s.gh, dgates, s.OperandAt(params, w.input), dx, dir > 0);
-      if (!dparams) continue;
-      s.Multiply(true, false, s.gh, inputs, s.cells, dgates, input, s.OperandAt(dparams, w.input), false, true);
-      s.Multiply(true, false, s.gh, d.out, s.cells, drecurrent, previous, s.OperandAt(dparams, w.hidden), false, true);
-      if (d.projection)
-        s.Multiply(true, false, d.out, d.hidden, s.cells, dprojected, s.AsOperand(s.At(kept, at.hidden[dir]), s.cells * d.hidden),
-                   s.OperandAt(dparams, w.projection), false, true);
-      auto sums = [&](const void* of, int64_t to) {
-        reduce::Reduce(a, reduce::kSum, s.Blob(of, Shape{s.cells, s.gh}, s.direction.operand), {1, 0}, reduce::Finish(), false,
-                       s.Blob(s.OperandAt(dparams, to), Shape{s.gh}, s.direction.operand), OpReq::kWrite);
-      };
-      sums(dgates, w.input_bias);
-      if (drecurrent == dgates)
-        s.Copy(s.OperandAt(dparams, w.input_bias), s.OperandAt(dparams, w.hidden_bias), s.gh);
-      else
-        sums(drecurrent, w.hidden_bias);
+      if (dparams)
+        WriteParameterGradients(
+            &s, w, dparams, {input, inputs, dgates, drecurrent, previous, dprojected, d.projection ? s.At(kept, at.hidden[dir]) : nullptr});
     }
     if (at.mask >= 0) {
       const TBlob gradient = s.Blob(dx, Shape{s.cells * inputs}, s.direction.dtype);
