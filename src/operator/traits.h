@@ -68,6 +68,7 @@ enum class Role : uint8_t {
   // Over axes; see ReductionView.
   kSum,
   kMean,
+  kVariance,  // the mean of squares around the mean
   kMax,
   kMin,
   // An array of one value that does not depend on any input's contents.

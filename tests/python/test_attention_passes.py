@@ -22,6 +22,22 @@ def test_gelu_written_out_joins_the_layer(name):
     assert operators(fused) == ["_fused_dense"]
 
 
+I = mx.sym._internal
+
+
+@pytest.mark.parametrize("form", ["multiply", "divide"])
+def test_numpy_gelu_written_out_joins_the_layer(form):
+    y = I._npx_fully_connected(X, num_hidden=6, name="f")
+    if form == "multiply":
+        inner, half = I._npi_multiply_scalar(y, scalar=np.sqrt(0.5), is_int=False), I._npi_multiply_scalar(y, scalar=0.5, is_int=False)
+        net = I._npi_multiply(half, I._npi_add_scalar(I._npx_erf(inner), scalar=1))
+    else:
+        inner = I._npi_true_divide_scalar(y, scalar=np.sqrt(2), is_int=False)
+        net = I._npi_true_divide_scalar(I._npi_multiply(I._npi_add_scalar(I._npx_erf(inner), scalar=1), y), scalar=2)
+    fused, _ = compare(net, {"x": (3, 5)}, ["fuse_gelu", "fuse_dense"], tolerance=2e-6)
+    assert operators(fused) == ["_fused_dense"]
+
+
 def test_what_is_almost_gelu_stays():
     y = mx.sym.sin(X)
     for net in (0.4 * y * (1 + mx.sym.erf(y / np.sqrt(2))), 0.5 * y * (2 + mx.sym.erf(y / np.sqrt(2))), 0.5 * y * (1 + mx.sym.erf(y / 1.5)),
@@ -92,6 +108,56 @@ def test_attention_of_many_rows_in_training(masked):
     fused, plain = compare(net, shapes, ["fuse_attention_training", "fuse_softmax"], train=True)
     assert "_backward_fused_attention" in operators(fused) and "transpose" not in operators(fused)
     assert fused.plan_stats()["arena_bytes"] < 0.2 * plain.plan_stats()["arena_bytes"]
+
+
+def numpy_softmax(x):
+    e = I._npi_exp(I._npi_subtract(x, I._npi_max(x, axis=-1, keepdims=True)))
+    return I._npi_true_divide(e, I._npi_sum(e, axis=-1, keepdims=True))
+
+
+def numpy_attention(mask, softmax, scale, dropout=0):
+    """Of NumPy's operators alone; heads are split apart and joined again."""
+    def split(x):
+        x = I._np_transpose(I._npx_reshape(x, newshape=(-2, -2, 3, -1)), axes=(0, 2, 1, 3))
+        return I._npx_reshape(x, newshape=(-5, -2, -2))
+    q, k, v = (split(I._npi_sin(mx.sym.var(n))) for n in "qkv")
+    if scale == "query":
+        q = I._npi_multiply_scalar(q, scalar=0.3, is_int=False)
+    scores = I._npx_batch_dot(q, k, transpose_b=True)
+    if scale == "scores":
+        scores = I._npi_true_divide_scalar(scores, scalar=3.5, is_int=False)
+    if mask:
+        scores = I._npi_add(I._npx_stop_gradient(mx.sym.var("m")), scores)
+    weights = softmax(scores)
+    if dropout:
+        weights = I._npx_dropout(weights, p=dropout)
+    y = I._npx_reshape(I._npx_batch_dot(weights, v), newshape=(-6, -1, 3, -2, -2))
+    return I._npx_reshape(I._np_transpose(y, axes=(0, 2, 1, 3)), newshape=(-2, -2, -5))
+
+
+NUMPY_SHAPES = {"q": (2, 70, 12), "k": (2, 90, 12), "v": (2, 90, 6)}
+
+
+@pytest.mark.parametrize("mask", [None, (6, 1, 90), (1, 70, 90)])
+@pytest.mark.parametrize("softmax", [I._npx_softmax, numpy_softmax])
+@pytest.mark.parametrize("scale", ["query", "scores"])
+@pytest.mark.parametrize("train", [False, True])
+def test_numpy_attention_is_one_operator(mask, softmax, scale, train):
+    net = numpy_attention(mask, softmax, scale)
+    shapes = dict(NUMPY_SHAPES, **({"m": mask} if mask else {}))
+    fused, plain = compare(net, shapes, ["fuse_attention_training", "fuse_attention", "fuse_softmax"], train=train)
+    assert not {"batch_dot", "softmax", "_np_transpose", "_npi_exp"} & set(operators(fused)), fused.debug_str()
+    assert operators(fused).count("_fused_attention") == 1 and "batch_dot" in operators(plain)
+    assert operators(fused).count("_backward_fused_attention") == train
+    assert "_fused_attention" in str(fused.explain(runs=0))
+
+
+def test_numpy_attention_with_dropout_is_one_operator_in_training():
+    net = numpy_attention(None, I._npx_softmax, "query", dropout=0.4)
+    fused = bind(net, NUMPY_SHAPES, train=True)
+    names = operators(fused)
+    assert "_fused_attention" in names and "_draw_counters" in names and not {"Dropout", "softmax", "batch_dot"} & set(names)
+    assert np.isfinite(fused.forward(is_train=True)[0].asnumpy()).all()
 
 
 def test_attention_with_a_learned_mask_stays_in_training():
@@ -166,6 +232,21 @@ def test_numpy_softmax_written_out():
         return mx.sym._internal._npi_true_divide(e, mx.sym._internal._np_sum(e, axis=1, keepdims=True))
     fused, _ = compare(net(X), {"x": (4, 3, 7)}, ["fuse_softmax"], train=True)
     assert "softmax" in operators(fused)
+
+
+@pytest.mark.parametrize("form", ["kept", "expand", "reshape"])
+@pytest.mark.parametrize("train", [False, True])
+def test_numpy_log_softmax_written_out(form, train):
+    def over(reduction, of):
+        reduced = reduction(of, axis=1, keepdims=form == "kept")
+        if form == "expand":
+            return I._npi_expand_dims(reduced, axis=1)
+        return I._npx_reshape(reduced, newshape=(-2, 1, -2)) if form == "reshape" else reduced
+    x = I._npi_sin(X)
+    centred = I._npi_subtract(x, over(I._npi_max, x))
+    net = I._npi_subtract(centred, I._npi_log(over(I._npi_sum, I._npi_exp(centred))))
+    fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_softmax"], train=train)
+    assert "log_softmax" in operators(fused) and "log_softmax" not in operators(apart)
 
 
 def test_what_only_looks_like_softmax_stays():

@@ -1,7 +1,9 @@
 // Operators that make arrays out of nothing: zeros, ones, full, arange, linspace, eye.
 #include <cmath>
+#include <sstream>
 
 #include "operator/init/gpu_fill.h"
+#include "operator/make_nodes.h"
 #include "operator/param.h"
 #include "operator/traits.h"
 
@@ -341,4 +343,16 @@ Op& ConstantRecord(Op& op, const char* text) {
 }();
 
 }  // namespace
+
+namespace {
+NodeEntry MakeConstant(const char* op, const Shape& shape, int dtype, const std::string& name) {
+  std::ostringstream text;
+  text << shape;
+  return MakeOp(op, {}, {{"shape", text.str()}, {"dtype", DTypeName(dtype)}}, name);
+}
+}  // namespace
+
+NodeEntry MakeZeros(const Shape& shape, int dtype, const std::string& name) { return MakeConstant("_zeros", shape, dtype, name); }
+NodeEntry MakeOnes(const Shape& shape, int dtype, const std::string& name) { return MakeConstant("_ones", shape, dtype, name); }
+
 }  // namespace mxnet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "operator/init/gpu_fill.h"
+#include "operator/make_nodes.h"
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/matrix/slice_param.h"
@@ -348,4 +349,10 @@ Op& TakeBackRecord(const char* name, const char* forward) {
 }();
 
 }  // namespace
+
+NodeEntry MakeSlice(const NodeEntry& data, int axis, int64_t begin, int64_t end, const std::string& name) {
+  return MakeOp("slice_axis", {data}, {{"axis", std::to_string(axis)}, {"begin", std::to_string(begin)}, {"end", std::to_string(end)}},
+                name);
+}
+
 }  // namespace mxnet

@@ -1,6 +1,7 @@
 // _draw_counters: for computations that need the same random numbers more than once, forward and
 // backward or when they are done again.
 #include "mxnet/error.h"
+#include "operator/make_nodes.h"
 #include "operator/param.h"
 #include "operator/random/gpu_random.h"
 #include "rtc/loop.h"
@@ -51,4 +52,9 @@ MXNET_REGISTER_OP(_draw_counters)
     .set_kernel(DrawCounters);
 
 }  // namespace
+
+NodeEntry MakeDrawCounters(uint64_t counters, const std::string& name) {
+  return MakeOp("_draw_counters", {}, {{"counters", std::to_string(counters)}}, name);
+}
+
 }  // namespace mxnet

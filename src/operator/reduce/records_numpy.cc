@@ -205,6 +205,10 @@ void RegisterVar(const char* name, bool root) {
   op.describe(root ? "Standard deviation over axes." : "Variance over axes.");
   op.set_param<NpVarParam>().set_inputs({"a"}).set_dtypes(pointwise::NumberTypes()).set_supports_add();
   op.set_infer_shape(NpShape<NpVarParam>).set_infer_type(VarType).set_precision(Precision::kFull);
+  if (!root) op.set_trait(RoleByParameters{[](const Attrs& a) { return a.get<NpVarParam>().ddof == 0 ? Role::kVariance : Role::kNone; }});
+  op.set_trait(Reduction{[](const Attrs& a, int ndim) {
+    return ReductionView{Reduced<NpVarParam>(a, ndim), a.get<NpVarParam>().keepdims, false};
+  }});
   op.set_kernel([root](KernelArgs& a) {
     Finish finish;
     finish.divisor = VarDivisor(*a.attrs, a.in[0].shape);

@@ -2,10 +2,10 @@
  * Patterns: formulas that passes look for. A pattern reads like the formula it matches:
  *
  *   const Axis axis;
- *   const Pattern x = Any(), exponentials = Exp(x - Max(x, axis));
+ *   const Pattern x = Any(), exponentials = Exp(x - Reduce(Role::kMax, x, axis));
  *   const Pattern softmax = exponentials / Sum(exponentials, axis);
  *
- *   GraphView view(graph, info);
+ *   const GraphView view(graph, info);
  *   Match match;
  *   if (Matches(softmax, entry, view, &match)) { ... match[x], match[axis] ... }
  *
@@ -20,6 +20,38 @@
  *   - An explicit broadcast is not seen where the operator that reads it broadcasts anyway.
  *   - A reduction goes over one axis, which stays with size 1 (by keepdims or by a reshape).
  *   - The first way that fits counts: a later failure does not make an inner pattern try another.
+ *   - Shapes and dtypes are not looked at otherwise. A pass compares those of the result with those
+ *     of what it captured.
+ *
+ * How a pass is written. A pass is a function int(PassGraph*, PassContext*) that returns how many
+ * nodes it changed (0: nothing). It stands in the list PlanPasses() (pipeline.cc) with its name,
+ * when it is wanted, and whether it is early. Early passes see the forward graph before the
+ * gradient is made from it, so that the gradient is that of the operator that they put in. Nodes
+ * are shared with the user's symbol and never changed; Replace puts new ones in their place. New
+ * nodes come from src/operator/make_nodes.h, so that no pass names an operator. FuseGelu is a whole
+ * one:
+ *
+ *   int FuseGelu(PassGraph* g, PassContext* context) {
+ *     bool any = false;  // a look at the roles is cheap, inference of shapes is not
+ *     DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kErf; });
+ *     if (!any) return 0;
+ *     const GraphView view(*g, context->info(*g));
+ *     const Pattern x = Any(), gelu = 0.5 * x * (1 + Erf(x * std::sqrt(0.5)).Once()).Once();
+ *     Match match;
+ *     std::map<const Node*, NodeEntry> found;
+ *     DFSVisit(g->outputs, [&](const NodePtr& n) {
+ *       if (n->is_variable() || !Matches(gelu, {n, 0, 0}, view, &match)) return;
+ *       if (view.shape(match[x]) == view.shape({n, 0, 0})) found.emplace(n.get(), match[x]);
+ *     });
+ *     Replace(g, found, [](const NodeEntry& of, const Renew& renew, const std::string& name) {
+ *       return MakeGelu(renew(of), name);
+ *     });
+ *     return static_cast<int>(found.size());
+ *   }
+ *
+ * What a pattern needs of an operator stands in the operator's record: its role, and views of its
+ * parameters. `MXNET_PLAN_LOG_PASSES=fuse_gelu` prints the graph before and after the pass;
+ * `MXNET_PLAN_PASSES_OFF=fuse_gelu` leaves it out, which is how tests compare results.
  */
 #ifndef MXNET_EXECUTOR_PASSES_CORE_PATTERN_H_
 #define MXNET_EXECUTOR_PASSES_CORE_PATTERN_H_

@@ -10,117 +10,45 @@
 // rounded to it before anybody reads it.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <functional>
-#include <map>
-#include <set>
 
-#include "executor/passes/core/passes.h"
+#include "executor/passes/core/pattern.h"
 #include "executor/passes/core/plan_request.h"
+#include "operator/graph_operators.h"
+#include "operator/make_nodes.h"
 #include "operator/nn/activation/dropout_kernels.h"
+#include "operator/nn/attention/attention.h"
 
 namespace mxnet {
 namespace {
 
-constexpr char kAttention[] = "_fused_attention";
+using namespace pattern;
+using nn::AttentionLayout;
+using nn::AttentionParam;
 
-bool IsOn(const Node& n, const char* key) {
-  auto it = n.attrs->dict.find(key);
-  return it != n.attrs->dict.end() && (it->second == "1" || it->second == "True" || it->second == "true");
-}
-
-bool HasValue(const Node& n, const char* key) {
-  auto it = n.attrs->dict.find(key);
-  return it != n.attrs->dict.end() && it->second != "None";
-}
-
-/* Dropout: is one decision shared by several elements? */
-bool HasAxes(const Node& n) {
-  auto it = n.attrs->dict.find("axes");
-  return it != n.attrs->dict.end() && it->second.find_first_of("0123456789") != std::string::npos;
-}
-
-/* Takes multiplications by numbers off an entry. */
-NodeEntry WithoutScale(NodeEntry e, EntryUsers* users, double* scale) {
-  while ((IsResultOf(e, {"_mul_scalar"}) || IsResultOf(e, {"_div_scalar"})) && (*users)[{e.node.get(), 0}] == 1) {
-    const double s = NumberOf(*e.node, "scalar", 1);
-    if (s == 0) break;
-    *scale *= e.node->op()->name == "_mul_scalar" ? s : 1 / s;
-    e = e.node->inputs[0];
-  }
-  return e;
-}
-
-/* What amp_cast or amp_multicast is given; `e` itself otherwise. */
+/* What a cast is given; empty when `e` is no result of one. */
 NodeEntry BeforeCast(const NodeEntry& e) {
-  if (IsResultOf(e, {"amp_cast"})) return e.node->inputs[0];
-  return !e.node->is_variable() && e.node->op()->name == "amp_multicast" ? e.node->inputs[e.index] : e;
+  if (IsResultOf(e, Role::kCast)) return e.node->inputs[0];
+  return RoleOf(*e.node) == Role::kCastTogether ? e.node->inputs[e.index] : NodeEntry();
 }
 
-/* What mixed precision widens to float32, before that where `may` says so; `e` itself otherwise. */
-NodeEntry BeforeWidening(const NodeEntry& e, const GraphInfo& info, bool may) {
-  const NodeEntry before = BeforeCast(e);
-  return may && info.dtype(e) == kFloat32 && IsHalf(info.dtype(before)) ? before : e;
+/* What a cast widens from a 16-bit type to float32, or narrows to one; empty for other entries. */
+NodeEntry BeforeWidening(const NodeEntry& e, const GraphView& view) {
+  const NodeEntry before = view.dtype(e) == kFloat32 ? BeforeCast(e) : NodeEntry();
+  return before && IsHalf(view.dtype(before)) ? before : NodeEntry();
 }
-
-/* Without a cast that changes nothing for this entry, if only for others of its node. */
-NodeEntry WithoutCast(const NodeEntry& e, const GraphInfo& info) {
+NodeEntry BeforeNarrowing(const NodeEntry& e, const GraphView& view) {
+  const NodeEntry before = IsHalf(view.dtype(e)) ? BeforeCast(e) : NodeEntry();
+  return before && view.dtype(before) == kFloat32 ? before : NodeEntry();
+}
+/* Before a cast that changes nothing for this entry, if only for others of its node. */
+NodeEntry BeforeIdleCast(const NodeEntry& e, const GraphView& view) {
   const NodeEntry before = BeforeCast(e);
-  return info.dtype(before) == info.dtype(e) ? before : e;
+  return before && view.dtype(before) == view.dtype(e) ? before : NodeEntry();
 }
 
 /* `renewed` in float32, which attention is computed in on the CPU; `before` is what it was. */
-NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphInfo& info, bool widen) {
-  return widen && IsHalf(info.dtype(before)) ? MakeOp("amp_cast", {renewed}, {{"dtype", "float32"}}, renewed.node->name + "_float32")
-                                             : renewed;
-}
-
-/* A transpose by (0, 2, 1, 3). */
-bool SwapsMiddle(const Node& transpose) {
-  auto text = transpose.attrs->dict.find("axes");
-  int axes[4] = {-1, -1, -1, -1};
-  return text != transpose.attrs->dict.end() &&
-         std::sscanf(text->second.c_str(), " %*1[([] %d , %d , %d , %d", axes, axes + 1, axes + 2, axes + 3) == 4 && axes[0] == 0 &&
-         axes[1] == 2 && axes[2] == 1 && axes[3] == 3;
-}
-
-/* The (batch, length, heads x width) behind (batch x heads, length, width), when that was made by
- * splitting the width. */
-bool JoinedHeads(const NodeEntry& e, const GraphInfo& info, int64_t* heads, NodeEntry* joined) {
-  if (!IsResultOf(e, {"Reshape"})) return false;
-  const NodeEntry moved = e.node->inputs[0];
-  if (!IsResultOf(moved, {"transpose"})) return false;
-  const NodeEntry split = moved.node->inputs[0];
-  if (!IsResultOf(split, {"Reshape"})) return false;
-  *joined = split.node->inputs[0];
-  const Shape &three = info.shape(e), &four = info.shape(moved), &before = info.shape(split), &rows = info.shape(*joined);
-  if (three.ndim() != 3 || four.ndim() != 4 || before.ndim() != 4 || rows.ndim() != 3) return false;
-  if (!SwapsMiddle(*moved.node)) return false;
-  *heads = before[2];
-  return rows == Shape{before[0], before[1], before[2] * before[3]} && three == Shape{before[0] * before[2], before[1], before[3]};
-}
-
-std::string Exact(double v) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", v);
-  return text;
-}
-
-using Renew = std::function<NodeEntry(const NodeEntry&)>;
-
-/*
- * Puts make(found, renew, name) in the place of each node found, and what a node of `gone` is given
- * in the place of that node. Found ones know the graph as it was; `renew` gives what became of an
- * entry.
- */
-template <typename Found, typename Make>
-void Replace(PassGraph* g, const std::map<const Node*, Found>& found, const Make& make, const std::set<const Node*>& gone = {}) {
-  std::map<const Node*, NodePtr> made;
-  const Renew renew = [&made](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
-  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
-    auto it = found.find(original.get());
-    return made[original.get()] = it != found.end() ? make(it->second, renew, n->name) : gone.count(original.get()) ? n->inputs[0].node : n;
-  });
+NodeEntry Widened(const NodeEntry& renewed, const NodeEntry& before, const GraphView& view, bool widen) {
+  return widen && IsHalf(view.dtype(before)) ? graph_ops::CastTo(renewed, kFloat32, renewed.node->name + "_float32") : renewed;
 }
 
 /* Does a gradient flow from the entry to an input whose gradient is wanted? */
@@ -146,302 +74,338 @@ class WantsGradient {
   std::map<const Node*, bool> known_;
 };
 
-/* What is narrowed to a 16-bit type, before that. */
-NodeEntry BeforeNarrowing(const NodeEntry& e, const GraphInfo& info) {
-  return IsResultOf(e, {"amp_cast"}) && IsHalf(info.dtype(e)) && info.dtype(e.node->inputs[0]) == kFloat32 ? e.node->inputs[0] : e;
-}
-
 /* The cast that rounds a node's result to a 16-bit type before anything but its shape changes; null
  * where somebody reads it as it is. */
 class Narrowing {
  public:
-  Narrowing(const PassGraph& g, const GraphInfo& info) : info_(info), users_(CountUsers(g)) {
+  Narrowing(const PassGraph& g, const GraphView& view) : view_(view) {
     DFSVisit(g.outputs, [this](const NodePtr& n) {
-      for (const auto& in : n->inputs) readers_[in.node.get()] = n;
+      for (size_t i = 0; i < n->inputs.size(); ++i)
+        if (!n->op()->ReadsOnlyShape(static_cast<int>(i))) readers_[n->inputs[i].node.get()] = n;
     });
   }
-  NodePtr operator()(NodePtr n) {
-    while (users_[{n.get(), 0}] == 1 && readers_.count(n.get())) {  // an output of the graph has no reader
-      n = readers_[n.get()];
-      const NodeEntry e{n, 0, 0};
-      if (IsResultOf(e, {"amp_cast"})) return IsHalf(info_.dtype(e)) ? n : nullptr;
-      if (!IsResultOf(e, {"Reshape", "transpose"})) break;
+  NodePtr operator()(NodePtr n) const {
+    while (view_.Readers({n, 0, 0}) == 1) {
+      const auto reader = readers_.find(n.get());
+      if (reader == readers_.end()) break;  // it is an output of the graph
+      n = reader->second;
+      const Role role = RoleOf(*n);
+      if (role == Role::kCast) return IsHalf(view_.dtype({n, 0, 0})) ? n : nullptr;
+      if (role != Role::kReshape && role != Role::kTranspose) break;
     }
     return nullptr;
   }
 
  private:
-  const GraphInfo& info_;
-  EntryUsers users_;
-  std::map<const Node*, NodePtr> readers_;  // the last one: of nodes with one use the only one
+  const GraphView& view_;
+  std::unordered_map<const Node*, NodePtr> readers_;  // the last: of nodes with one use the only one
 };
-
-/* Two products that belong together, and how the arrays that they read lie. */
-struct Products {
-  const char *scores, *values, *layout;
-};
-constexpr Products kProducts[] = {{"batch_dot", "batch_dot", "separate"},
-                                  {"_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt", "selfatt"},
-                                  {"_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt", "encdec"}};
-
-bool Same(const NodeEntry& a, const NodeEntry& b) { return a.node == b.node && a.index == b.index && a.version == b.version; }
 
 /*
  * Is the array known to be the same everywhere along its last axis, or `everywhere` at all? Looks
  * at what makes lengths for the rows of a batch out of one for each example; `steps` bounds the
  * way.
  */
-bool IsAlike(const NodeEntry& e, const GraphInfo& info, bool everywhere, int* steps) {
-  const Shape& shape = info.shape(e);
+bool IsAlike(const NodeEntry& e, const GraphView& view, bool everywhere, int* steps) {
+  const Shape& shape = view.shape(e);
   if (everywhere ? shape.Size() == 1 : shape.ndim() > 0 && shape[shape.ndim() - 1] == 1) return true;
   if (e.node->is_variable() || e.index != 0 || --*steps < 0) return false;
-  if (IsResultOf(e, {"zeros_like", "ones_like", "_zeros", "_ones", "_full"})) return true;
+  const Role role = RoleOf(*e.node);
+  if (role == Role::kConstant) return true;
   if (e.node->inputs.empty()) return false;
   const NodeEntry& in = e.node->inputs[0];
-  const Shape& before = info.shape(in);
-  const bool same_last = before.ndim() > 0 && shape.ndim() > 0 && before[before.ndim() - 1] == shape[shape.ndim() - 1];
-  if (IsResultOf(e, {"Reshape", "_np_reshape", "_npx_reshape", "reshape_like", "expand_dims"}))
-    return IsAlike(in, info, everywhere || !same_last, steps);
-  if (IsResultOf(e, {"broadcast_axis", "broadcast_to", "broadcast_like"}) && before.ndim() == shape.ndim())
-    return IsAlike(in, info, everywhere, steps);
-  if (IsResultOf(e, {"repeat"}) && shape.ndim() > 1 && e.node->attrs->dict.count("axis") && NumberOf(*e.node, "axis", -1) == 0)
-    return IsAlike(in, info, everywhere, steps);
-  if (IsResultOf(e, {"Cast", "amp_cast", "_copy", "BlockGrad", "_plus_scalar", "_minus_scalar", "_mul_scalar"}))
-    return IsAlike(in, info, everywhere, steps);
-  if (IsResultOf(
-          e, {"elemwise_add", "elemwise_mul", "broadcast_add", "broadcast_sub", "broadcast_mul", "broadcast_minimum", "broadcast_maximum"}))
-    return std::all_of(e.node->inputs.begin(), e.node->inputs.end(), [&](const NodeEntry& each) {
-      return info.shape(each).ndim() == shape.ndim() && IsAlike(each, info, everywhere, steps);
-    });
-  return false;
+  const Shape& before = view.shape(in);
+  switch (role) {
+    case Role::kReshape: {
+      const bool same_last = before.ndim() > 0 && shape.ndim() > 0 && before[before.ndim() - 1] == shape[shape.ndim() - 1];
+      return IsAlike(in, view, everywhere || !same_last, steps);
+    }
+    case Role::kBroadcast: return before.ndim() == shape.ndim() && IsAlike(in, view, everywhere, steps);
+    case Role::kRepeat: {
+      const auto repeat = View<RepeatView>(*e.node);
+      return shape.ndim() > 1 && repeat && repeat->axis == 0 && IsAlike(in, view, everywhere, steps);
+    }
+    case Role::kCast:
+    case Role::kCopy:
+    case Role::kStopGradient: return IsAlike(in, view, everywhere, steps);
+    case Role::kAdd:
+    case Role::kSubtract:
+    case Role::kMultiply:
+    case Role::kMinimum:
+    case Role::kMaximum:
+      return std::all_of(e.node->inputs.begin(), e.node->inputs.end(), [&](const NodeEntry& each) {
+        return view.shape(each).ndim() == shape.ndim() && IsAlike(each, view, everywhere, steps);
+      });
+    default: return AffineOf(*e.node) && IsAlike(in, view, everywhere, steps);
+  }
 }
 
 /* Attention written out, in inputs of _fused_attention. */
 struct Written {
+  AttentionParam param;
   std::vector<NodeEntry> arrays;
   NodeEntry mask, length;
   NodePtr narrowed;         // the cast that rounds its result
   bool one_length = false;  // for all rows of a head
   bool widened = false;     // 16-bit arrays are widened for it
-  std::string dropout = "0";
-  int64_t dropped = 0;  // elements that its dropout decides about
-  double scale = 1;
-  int64_t heads = 1;
-  const char* layout = "";
+  int64_t dropped = 0;      // elements that its dropout decides about
 };
 
-class Matcher {
+class Attentions {
  public:
-  Matcher(const PassGraph& g, const GraphInfo& info, const PassContext& context)
-      : info_(info),
-        on_cpu_(context.on_cpu()),
-        training_(context.request.is_train),
-        wants_gradient_(context),
-        users_(CountUsers(g)),
-        narrowing_(g, info) {}
+  Attentions(const PassGraph& g, const GraphView& view, const PassContext& context)
+      : view_(view), on_cpu_(context.on_cpu()), training_(context.request.is_train), wants_gradient_(context), narrowing_(g, view) {
+    const auto transposes = [](bool b) {
+      return [b](const NodeEntry& e) {
+        const auto product = View<MatrixProductView>(*e.node);
+        return product && !product->transpose_a && product->transpose_b == b;
+      };
+    };
+    const Pattern query = Idle(query_scale_ * query_), key = Idle(key_scale_ * key_);
+    separate_ = Of(Apply(Role::kBatchedMatrixProduct, {query, key}).If(transposes(true)));
+    separate_.written = Apply(Role::kBatchedMatrixProduct, {separate_.weights, Values(value_)}).If(transposes(false));
+    self_ = Of(Apply(Role::kAttentionScores, {Keys(packed_)}));
+    self_.written = Apply(Role::kAttentionValues, {Values(packed_), self_.weights});
+    cross_ = Of(Apply(Role::kAttentionScores, {Keys(query_scale_ * query_), Keys(packed_)}));
+    cross_.written = Apply(Role::kAttentionValues, {Values(packed_), cross_.weights});
+  }
 
   /* Does attention end in this node? */
   bool operator()(const NodePtr& n, Written* w) {
+    const Role role = RoleOf(*n);
+    if (role != Role::kBatchedMatrixProduct && role != Role::kAttentionValues) return false;
     const NodeEntry out{n, 0, 0};
-    const Products* products =
-        std::find_if(std::begin(kProducts), std::end(kProducts), [&](const Products& p) { return IsResultOf(out, {p.values}); });
-    if (products == std::end(kProducts)) return false;
-    const bool in_float = info_.dtype(out) == kFloat32;
+    const bool in_float = view_.dtype(out) == kFloat32;
     if (!on_cpu_ && in_float) w->narrowed = narrowing_(n);
-    const int dtype = info_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);  // of the products
-    half_ = IsHalf(dtype);
+    const int dtype = view_.dtype(w->narrowed ? NodeEntry{w->narrowed, 0, 0} : out);
+    half_ = IsHalf(dtype), narrowed_ = w->narrowed != nullptr;
     if (!half_ && !(on_cpu_ && in_float)) return false;
-    if (info_.shape(out).ndim() != 3) return false;
+    if (view_.shape(out).ndim() != 3) return false;
     w->widened = on_cpu_ && !half_;
-    const bool separate = products == kProducts;
-    if (separate && (IsOn(*n, "transpose_a") || IsOn(*n, "transpose_b"))) return false;
-    w->layout = products->layout;
-    NodeEntry s;
-    if (!Weights(n->inputs[separate ? 0 : 1], &s, w) || !Mask(&s, products->scores, w)) return false;
-    s = Bare(s);
-    if (Once(s)) s = BeforeWidening(s, info_, true);
-    s = Bare(WithoutScale(s, &users_, &w->scale));
-    if (!IsResultOf(s, {products->scores}) || !Once(s)) return false;
-    const NodeEntry values = BeforeWidening(WithoutCast(n->inputs[separate ? 1 : 0], info_), info_, w->narrowed || on_cpu_);
-    if (!(separate ? Separate(*s.node, values, w) : Interleaved(*s.node, *n, values, w))) return false;
-    return w->widened || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return info_.dtype(e) == dtype; });
+    const auto projections = View<InterleavedView>(*n);
+    const Form& form = !projections ? separate_ : projections->self ? self_ : cross_;
+    if (!Matches(form.written, out, view_, &match_)) return false;
+    const NodeEntry scores = match_[form.scores], dropout = match_[form.dropped];
+    if (!(view_.shape(scores) == view_.shape(match_[form.logits]))) return false;
+    w->param.scale = match_[scale_];
+    if (!(projections ? TakeInterleaved(*scores.node, *projections, w) : TakeSeparate(w)) || !TakeMaskAndLength(w)) return false;
+    if (dropout) w->param.dropout = View<DropoutView>(*dropout.node)->p, w->dropped = view_.shape(dropout).Size();
+    return w->widened || std::all_of(w->arrays.begin(), w->arrays.end(), [&](const NodeEntry& e) { return view_.dtype(e) == dtype; });
   }
 
  private:
-  bool Once(const NodeEntry& e) { return users_[{e.node.get(), e.index}] == 1; }
+  /* The parts of the formula that are asked for when it has matched. */
+  struct Form {
+    Pattern scores = Any(), logits = Any(), dropped = Any(), weights = Any(), written = Any();
+  };
 
-  /* Without copies and Dropout that drops nothing, which are still there when training begins. */
-  NodeEntry Bare(NodeEntry e) {
-    while (Once(e) &&
-           (IsResultOf(e, {"_copy"}) || (IsResultOf(e, {"Dropout"}) && users_[{e.node.get(), 1}] == 0 && DropsNothing(*e.node, training_))))
-      e = e.node->inputs[0];
-    return e;
+  /* dropout(softmax(scale * scores + mask)), also of what a length or boolean mask says counts. */
+  Form Of(const Pattern& scores) {
+    Form form;
+    form.scores = scores.Once();
+    const Pattern scaled = Through([this](const NodeEntry& e) { return BeforeScores(e, true); }, scale_ * form.scores);
+    const Pattern mask = Idle(mask_.If([this](const NodeEntry& e) {
+      const int dtype = view_.dtype(e);
+      return view_.shape(e).ndim() == 3 && (dtype == kFloat32 || (half_ && IsHalf(dtype)));
+    }));
+    form.logits = Through([this](const NodeEntry& e) { return BeforeScores(e, half_); }, (scaled + mask).Once() | scaled);
+    const auto plain = [](const NodeEntry& e) {
+      const auto softmax = View<SoftmaxView>(*e.node);
+      return softmax && (softmax->axis == -1 || softmax->axis == 2) && !softmax->temperature && !softmax->dtype;
+    };
+    const Pattern softmax = Apply(Role::kSoftmax, {form.logits, length_}) | Apply(Role::kSoftmax, {form.logits}) |
+                            Apply(Role::kMaskedSoftmax, {form.logits, mask_});
+    const Pattern counted = Through([this](const NodeEntry& e) { return BeforeWeights(e); }, softmax.If(plain).Once());
+    form.dropped = Apply(Role::kDropout, {counted}).If([this](const NodeEntry& e) { return Drops(e); }).Once();
+    form.weights = Through([this](const NodeEntry& e) { return BeforeWeights(e); }, form.dropped | counted);
+    return form;
   }
 
-  /* Without a Dropout that drops, and what Bare takes. */
-  NodeEntry Undropped(NodeEntry e, Written* w) {
-    e = Bare(e);
-    if (w->dropped || !Once(e) || !IsResultOf(e, {"Dropout"}) || users_[{e.node.get(), 1}] || HasAxes(*e.node)) return e;
-    const double p = NumberOf(*e.node, "p", 0.5);
-    if (p <= 0 || p >= 1) return e;
-    w->dropout = Exact(p), w->dropped = info_.shape(e).Size();
-    return Bare(e.node->inputs[0]);
+  Pattern Idle(const Pattern& inner) {
+    return Through([this](const NodeEntry& e) { return BeforeIdleCast(e, view_); }, inner);
+  }
+  Pattern Keys(const Pattern& inner) {
+    return Through([this](const NodeEntry& e) { return BeforeOperand(e, on_cpu_); }, inner);
+  }
+  Pattern Values(const Pattern& inner) {
+    return Through([this](const NodeEntry& e) { return BeforeOperand(e, on_cpu_ || narrowed_); }, inner);
   }
 
-  /* The softmax: *s gets what it is taken of. */
-  bool Weights(NodeEntry weights, NodeEntry* s, Written* w) {
-    if (Once(weights)) weights = WithoutCast(weights, info_);
-    weights = Undropped(weights, w);
-    if (half_ && Once(weights)) weights = Undropped(BeforeNarrowing(weights, info_), w);
-    if (!IsResultOf(weights, {"softmax", "masked_softmax"}) || !Once(weights) || HasValue(*weights.node, "temperature") ||
-        HasValue(*weights.node, "dtype"))
-      return false;
-    const double axis = NumberOf(*weights.node, "axis", -1);
-    if (axis != -1 && axis != 2) return false;
-    *s = Bare(weights.node->inputs[0]);
-    if (half_ && Once(*s)) *s = Bare(BeforeWidening(*s, info_, true));
-    if (weights.node->num_inputs() == 1) return true;
-    const NodeEntry& what = weights.node->inputs[1];
-    if (IsResultOf(weights, {"masked_softmax"})) {
-      w->mask = what;
-      return info_.shape(what).ndim() == 3;
-    }
-    int steps = 64;
-    w->length = what;
-    w->one_length = info_.shape(what).ndim() == 2 && info_.shape(what)[1] > 1 && IsAlike(what, info_, false, &steps);
-    return info_.shape(what).ndim() == 2;
+  // ---- what patterns look through
+
+  NodeEntry BeforeOperand(const NodeEntry& e, bool widened) const {
+    const NodeEntry before = BeforeIdleCast(e, view_);
+    return before || !widened ? before : BeforeWidening(e, view_);
+  }
+  /* Copies, and Dropout that drops nothing, which are still there when training begins. */
+  NodeEntry BeforeCopy(const NodeEntry& e) const {
+    if (IsResultOf(e, Role::kCopy)) return e.node->inputs[0];
+    const bool idle =
+        IsResultOf(e, Role::kDropout) && view_.Readers({e.node, 1, 0}) == 0 && View<DropoutView>(*e.node)->DropsNothing(training_);
+    return idle ? e.node->inputs[0] : NodeEntry();
+  }
+  NodeEntry BeforeScores(const NodeEntry& e, bool widened) const {
+    if (view_.Readers(e) != 1) return NodeEntry();
+    const NodeEntry before = BeforeCopy(e);
+    return before || !widened ? before : BeforeWidening(e, view_);
+  }
+  NodeEntry BeforeWeights(const NodeEntry& e) const {
+    if (view_.Readers(e) != 1) return NodeEntry();
+    if (const NodeEntry before = BeforeCopy(e)) return before;
+    if (const NodeEntry before = BeforeIdleCast(e, view_)) return before;
+    return half_ ? BeforeNarrowing(e, view_) : NodeEntry();
+  }
+  /* Does this Dropout drop elements, each by a decision of its own? */
+  bool Drops(const NodeEntry& e) const {
+    const auto dropout = View<DropoutView>(*e.node);
+    return dropout && dropout->p > 0 && dropout->p < 1 && !dropout->shares && view_.Readers({e.node, 1, 0}) == 0;
   }
 
-  /* A sum with a mask is taken off *s. */
-  bool Mask(NodeEntry* s, const char* product, Written* w) {
-    if (!(IsResultOf(*s, {"broadcast_add"}) || IsResultOf(*s, {"elemwise_add"})) || !Once(*s)) return true;
-    if (w->mask) return false;
-    const NodeEntry sum = *s;
-    for (int side = 0; side < 2 && !w->mask; ++side) {
-      double scale = 1;
-      const NodeEntry before = Once(sum.node->inputs[side]) ? BeforeWidening(sum.node->inputs[side], info_, true) : sum.node->inputs[side];
-      const NodeEntry dot = WithoutScale(before, &users_, &scale), mask = WithoutCast(sum.node->inputs[1 - side], info_);
-      if (!IsResultOf(dot, {product}) || !Once(sum.node->inputs[side]) || !(info_.shape(dot) == info_.shape(sum)) ||
-          info_.shape(mask).ndim() != 3 || (info_.dtype(mask) != kFloat32 && !(half_ && IsHalf(info_.dtype(mask)))))
-        continue;
-      w->mask = mask;
-      *s = sum.node->inputs[side];
-    }
-    return w->mask && !wants_gradient_(w->mask);
+  // ---- what has matched
+
+  bool TakeSeparate(Written* w) {
+    w->arrays = {match_[query_], match_[key_], match_[value_]};
+    w->param.scale *= match_[query_scale_] * match_[key_scale_];
+    return view_.shape(w->arrays[0]).ndim() == 3 && view_.shape(w->arrays[2]).ndim() == 3;
   }
 
-  bool Separate(const Node& product, const NodeEntry& values, Written* w) {
-    if (IsOn(product, "transpose_a") || !IsOn(product, "transpose_b")) return false;
-    const NodeEntry q = WithoutScale(WithoutCast(product.inputs[0], info_), &users_, &w->scale),
-                    k = WithoutScale(WithoutCast(product.inputs[1], info_), &users_, &w->scale);
-    w->arrays = {q, k, values};
-    return info_.shape(q).ndim() == 3 && info_.shape(values).ndim() == 3;
-  }
-
-  /* Keys and values must be of one array, split in the same way. */
-  bool Interleaved(const Node& product, const Node& with_values, const NodeEntry& values, Written* w) {
-    const NodeEntry keys = BeforeWidening(WithoutCast(product.inputs.back(), info_), info_, on_cpu_);
-    w->heads = static_cast<int64_t>(NumberOf(product, "heads", 0));
-    if (!Same(keys, values) || w->heads < 1 || NumberOf(with_values, "heads", 0) != static_cast<double>(w->heads)) return false;
-    const bool self = product.num_inputs() == 1;
-    const int64_t size = info_.shape(keys)[2] / (w->heads * (self ? 3 : 2));
+  /* Keys and values are of one array; is it split in the same way? */
+  bool TakeInterleaved(const Node& scores, const InterleavedView& values, Written* w) {
+    const auto keys = View<InterleavedView>(scores);
+    if (!keys || keys->heads != values.heads || keys->self != values.self) return false;
+    const NodeEntry packed = match_[packed_];
+    const int64_t size = view_.shape(packed)[2] / (keys->heads * (keys->self ? 3 : 2));
     if (size == 0) return false;
-    w->scale /= std::sqrt(static_cast<double>(size));
-    if (!self) w->arrays.push_back(WithoutScale(BeforeWidening(WithoutCast(product.inputs[0], info_), info_, on_cpu_), &users_, &w->scale));
-    w->arrays.push_back(keys);
+    w->param.heads = keys->heads;
+    w->param.layout = keys->self ? AttentionLayout::kSelf : AttentionLayout::kCross;
+    w->param.scale /= std::sqrt(static_cast<double>(size));
+    if (!keys->self) w->arrays.push_back(match_[query_]), w->param.scale *= match_[query_scale_];
+    w->arrays.push_back(packed);
     return true;
   }
 
-  const GraphInfo& info_;
+  bool TakeMaskAndLength(Written* w) {
+    w->mask = match_[mask_], w->length = match_[length_];
+    w->param.mask = static_cast<bool>(w->mask), w->param.length = static_cast<bool>(w->length);
+    if (w->mask) {
+      const bool added = view_.dtype(w->mask) != kBool;
+      if (view_.shape(w->mask).ndim() != 3 || (added && wants_gradient_(w->mask))) return false;
+    }
+    if (!w->length) return true;
+    const Shape& length = view_.shape(w->length);
+    int steps = 64;
+    w->one_length = length.ndim() == 2 && length[1] > 1 && IsAlike(w->length, view_, false, &steps);
+    return length.ndim() == 2;
+  }
+
+  const GraphView& view_;
   const bool on_cpu_, training_;
   WantsGradient wants_gradient_;
-  EntryUsers users_;
-  Narrowing narrowing_;
-  bool half_ = false;  // what is looked at computes in a 16-bit type
+  const Narrowing narrowing_;
+  const Pattern query_ = Any(), key_ = Any(), value_ = Any(), packed_ = Any(), mask_ = Any(), length_ = Any();
+  const Number scale_, query_scale_, key_scale_;
+  Form separate_, self_, cross_;
+  Match match_;
+  bool half_ = false;      // the products that are looked at compute in a 16-bit type
+  bool narrowed_ = false;  // their result is rounded to one
 };
 
-int Scores(PassGraph* g, const GraphInfo& info, const PassContext& context) {
-  const bool on_cpu = context.on_cpu();
-  Matcher matches(*g, info, context);
+int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) {
+  Attentions attentions(*g, view, context);
   std::map<const Node*, Written> found;
   std::set<const Node*> gone;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
     Written w;
-    if (n->is_variable() || !matches(n, &w)) return;
+    if (n->is_variable() || !attentions(n, &w)) return;
     if (w.narrowed) gone.insert(w.narrowed.get());
+    w.param.statistics = !context.on_cpu() && !context.inference();
     found[n.get()] = std::move(w);
   });
   if (found.empty()) return 0;
   // scores and weights lose their reader
-  const std::string statistics = !on_cpu && !context.inference() ? "1" : "0";
   Replace(
       g, found,
       [&](const Written& w, const Renew& renew, const std::string& name) {
         std::vector<NodeEntry> inputs;
-        for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, info, w.widened));
+        for (const NodeEntry& e : w.arrays) inputs.push_back(Widened(renew(e), e, view, w.widened));
         if (w.mask) inputs.push_back(renew(w.mask));
-        if (w.length) {
-          const NodeEntry length = renew(w.length);
-          inputs.push_back(w.one_length ? MakeOp("slice_axis", {length}, {{"axis", "1"}, {"begin", "0"}, {"end", "1"}}, name + "_length")
-                                        : length);
-        }
-        if (w.dropped)
-          inputs.push_back(MakeOp("_draw_counters", {}, {{"counters", std::to_string(nn::CountersOfDropout(w.dropped))}}, name + "_draws"));
-        return MakeNode(kAttention, std::move(inputs),
-                        {{"dropout", w.dropout},
-                         {"scale", Exact(w.scale)},
-                         {"heads", std::to_string(w.heads)},
-                         {"layout", w.layout},
-                         {"with_mask", w.mask ? "1" : "0"},
-                         {"with_length", w.length ? "1" : "0"},
-                         {"with_statistics", statistics}},
-                        name);
+        if (w.length) inputs.push_back(w.one_length ? MakeSlice(renew(w.length), 1, 0, 1, name + "_length") : renew(w.length));
+        if (w.dropped) inputs.push_back(MakeDrawCounters(nn::CountersOfDropout(w.dropped), name + "_draws"));
+        return nn::MakeAttention(w.param, std::move(inputs), name);
       },
       gone);
   return static_cast<int>(found.size());
 }
 
-int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
-  const bool on_cpu = context.on_cpu();
-  EntryUsers users = CountUsers(*g);
+/* Attention between arrays whose heads were split apart, and joined again behind it. */
+class SplitHeads {
+ public:
+  SplitHeads(const GraphView& view, bool on_cpu) : view_(view) {
+    const auto swaps = [](const NodeEntry& e) { return PermutationOf(*e.node, 4) == std::vector<int>{0, 2, 1, 3}; };
+    const auto four = [this](const NodeEntry& e) { return view_.shape(e).ndim() == 4; };
+    const auto before = [this, on_cpu](const NodeEntry& e) { return on_cpu ? BeforeWidening(e, view_) : NodeEntry(); };
+    std::vector<Pattern> arrays;
+    for (int i = 0; i < 3; ++i) {
+      split_[i] = Apply(Role::kReshape, {joined_[i]});
+      heads_[i] = Apply(Role::kReshape, {Apply(Role::kTranspose, {split_[i]}).If(four).If(swaps)});
+      arrays.push_back(Through(before, heads_[i]));
+    }
+    attention_ = Apply(Role::kAttention, std::move(arrays)).Once();
+    apart_ = Apply(Role::kReshape, {attention_}).Once();
+    written_ = Apply(Role::kReshape, {Apply(Role::kTranspose, {apart_}).If(four).If(swaps).Once()});
+  }
+
   struct Found {
-    NodeEntry in[3];
+    std::vector<NodeEntry> arrays;
     const Node* attention;
-    int64_t heads;
+    AttentionParam param;
   };
-  std::map<const Node*, Found> found;
+  bool operator()(const NodeEntry& out, Found* found) {
+    if (RoleOf(*out.node) != Role::kReshape || !Matches(written_, out, view_, &match_)) return false;
+    const NodeEntry attention = match_[attention_];
+    found->attention = attention.node.get();
+    found->param = attention.node->attrs->get<AttentionParam>();
+    if (found->param.layout != AttentionLayout::kSeparate || found->param.heads != 1) return false;
+    for (int i = 0; i < 3; ++i) {
+      int64_t heads = 0;
+      if (!Splits(i, &heads) || (i > 0 && heads != found->param.heads)) return false;
+      found->param.heads = heads;
+      found->arrays.push_back(match_[joined_[i]]);
+    }
+    const int64_t heads = found->param.heads;
+    const Shape &three = view_.shape(attention), &four = view_.shape(match_[apart_]);
+    return four == Shape{three[0] / heads, heads, three[1], three[2]} && view_.shape(out) == Shape{four[0], three[1], heads * three[2]};
+  }
+
+ private:
+  /* Was this (batch x heads, length, width) made of (batch, length, heads x width)? */
+  bool Splits(int i, int64_t* heads) {
+    const Shape &three = view_.shape(match_[heads_[i]]), &split = view_.shape(match_[split_[i]]), &rows = view_.shape(match_[joined_[i]]);
+    *heads = split[2];
+    return rows == Shape{split[0], split[1], split[2] * split[3]} && three == Shape{split[0] * split[2], split[1], split[3]};
+  }
+
+  const GraphView& view_;
+  const Pattern joined_[3] = {Any(), Any(), Any()};
+  Pattern split_[3] = {Any(), Any(), Any()}, heads_[3] = {Any(), Any(), Any()};
+  Pattern attention_ = Any(), apart_ = Any(), written_ = Any();
+  Match match_;
+};
+
+int JoinHeads(PassGraph* g, const GraphView& view, bool on_cpu) {
+  SplitHeads split(view, on_cpu);
+  std::map<const Node*, SplitHeads::Found> found;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
-    const NodeEntry out{n, 0, 0};
-    auto once = [&](const NodeEntry& e) { return users[{e.node.get(), e.index}] == 1; };
-    if (!IsResultOf(out, {"Reshape"}) || info.shape(out).ndim() != 3) return;
-    const NodeEntry moved = n->inputs[0];
-    if (!IsResultOf(moved, {"transpose"}) || !once(moved)) return;
-    const NodeEntry split = moved.node->inputs[0];
-    if (!IsResultOf(split, {"Reshape"}) || !once(split) || !IsResultOf(split.node->inputs[0], {kAttention}) || !once(split.node->inputs[0]))
-      return;
-    Found f;
-    f.attention = split.node->inputs[0].node.get();
-    if (f.attention->attrs->dict.at("layout") != "separate") return;
-    int64_t heads[3];
-    for (int i = 0; i < 3; ++i)
-      if (!JoinedHeads(BeforeWidening(f.attention->inputs[i], info, on_cpu), info, &heads[i], &f.in[i])) return;
-    f.heads = heads[0];
-    if (heads[1] != f.heads || heads[2] != f.heads || f.attention->attrs->dict.at("heads") != "1") return;
-    if (!SwapsMiddle(*moved.node)) return;
-    const Shape &three = info.shape(split.node->inputs[0]), &four = info.shape(split);
-    if (four.ndim() != 4 || !(four == Shape{three[0] / f.heads, f.heads, three[1], three[2]}) ||
-        !(info.shape(out) == Shape{four[0], three[1], f.heads * three[2]}))
-      return;
-    found[n.get()] = f;
+    SplitHeads::Found f;
+    if (!n->is_variable() && split({n, 0, 0}, &f)) found.emplace(n.get(), std::move(f));
   });
   if (found.empty()) return 0;
-  Replace(g, found, [&](const Found& f, const Renew& renew, const std::string& name) {
+  Replace(g, found, [&](const SplitHeads::Found& f, const Renew& renew, const std::string& name) {
+    const bool widen = on_cpu && view.dtype(f.attention->inputs[0]) == kFloat32;
     std::vector<NodeEntry> inputs;
-    for (const auto& e : f.in) inputs.push_back(Widened(renew(e), e, info, on_cpu && info.dtype(f.attention->inputs[0]) == kFloat32));
+    for (const auto& e : f.arrays) inputs.push_back(Widened(renew(e), e, view, widen));
     for (int i = 3; i < f.attention->num_inputs(); ++i) inputs.push_back(renew(f.attention->inputs[i]));
-    AttrDict dict = f.attention->attrs->dict;
-    dict["heads"] = std::to_string(f.heads);
-    return MakeNode(kAttention, std::move(inputs), std::move(dict), name);
+    return nn::MakeAttention(f.param, std::move(inputs), name);
   });
   return static_cast<int>(found.size());
 }
@@ -450,10 +414,16 @@ int Heads(PassGraph* g, const GraphInfo& info, const PassContext& context) {
 
 int FuseAttention(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
-  const int fused = Scores(g, context->info(*g), *context);
+  bool any = false;
+  DFSVisit(g->outputs, [&](const NodePtr& n) {
+    const Role role = RoleOf(*n);
+    any = any || role == Role::kSoftmax || role == Role::kMaskedSoftmax;
+  });
+  if (!any) return 0;
+  const int fused = FuseScores(g, GraphView(*g, context->info(*g)), *context);
   if (!fused) return 0;
   context->Forget();
-  return fused + Heads(g, context->info(*g), *context);
+  return fused + JoinHeads(g, GraphView(*g, context->info(*g)), context->on_cpu());
 }
 
 }  // namespace mxnet

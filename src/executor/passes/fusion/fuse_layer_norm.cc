@@ -3,81 +3,52 @@
 // pass over the data forward and one backward, before the gradient is made.
 #include "executor/passes/fusion/fuse_layer_norm.h"
 
-#include <cstdio>
-#include <map>
+#include "executor/passes/core/pattern.h"
+#include "operator/make_nodes.h"
 
 namespace mxnet {
 namespace {
 
-using Key = std::pair<const Node*, uint32_t>;
-Key KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
+using namespace pattern;
 
 struct Norm {
   NodeEntry x, gamma, beta;  // of the graph before the pass; empty: 1, 0
   double eps = 0;
+  Shape channels;
+  int dtype = kFloat32;
 };
 
-class Matcher {
+class LayerNorms {
  public:
-  explicit Matcher(const GraphInfo& info) : info_(info) {}
-
-  /* Is `out` normalized without gamma and beta? */
-  bool Normalized(const NodeEntry& out, Norm* norm) const {
-    const bool divides = IsResultOf(out, {"broadcast_div", "_npi_true_divide"}),
-               multiplies = IsResultOf(out, {"broadcast_mul", "_npi_multiply"});
-    if (!divides && !multiplies) return false;
-    for (int i = 0; i < (multiplies ? 2 : 1); ++i) {
-      const NodeEntry &centred = out.node->inputs[i], &scale = out.node->inputs[1 - i];
-      NodeEntry x, variance;
-      if (!Centred(centred, &x)) continue;
-      if (divides ? !IsResultOf(scale, {"sqrt", "_npi_sqrt"})
-                  : !IsResultOf(scale, {"rsqrt"}) &&
-                        !(IsResultOf(scale, {"_power_scalar", "_npi_power_scalar"}) && NumberOf(*scale.node, "scalar", 0) == -0.5))
-        continue;
-      const NodeEntry& sum = scale.node->inputs[0];
-      if (!IsResultOf(sum, {"_plus_scalar", "_npi_add_scalar"}) || !(NumberOf(*sum.node, "scalar", 0) > 0)) continue;
-      NodeEntry squares, again;
-      if (!Mean(sum.node->inputs[0], &squares) || !Square(squares, &again) || KeyOf(again) != KeyOf(x)) continue;
-      norm->x = x;
-      norm->eps = NumberOf(*sum.node, "scalar", 0);
-      return true;
-    }
-    return false;
+  explicit LayerNorms(const GraphView& view) : view_(view) {
+    const Pattern centred = x_ - Mean(x_, axis_);
+    const Pattern variance = Mean(Square(centred), axis_) | Reduce(Role::kVariance, x_, axis_);
+    const Pattern normal = centred / Sqrt(variance + eps_);
+    const Pattern scaled = Apply(Role::kMultiply, {normal.Once(), gamma_});
+    written_ = (scaled.Once() + beta_) | (normal.Once() + beta_) | scaled | normal;
   }
 
-  /* The other input of a product or sum that has one number for each element of the last
-   * dimension. */
-  bool PerElement(const NodeEntry& e, const NodeEntry& x) const {
-    const Shape &shape = info_.shape(e), &data = info_.shape(x);
-    return shape.ndim() == 1 && shape[0] == data[data.ndim() - 1] && info_.dtype(e) == info_.dtype(x);
+  bool operator()(const NodeEntry& out, Norm* norm) {
+    norm->dtype = view_.dtype(out);
+    if (norm->dtype != kFloat32 && norm->dtype != kFloat64) return false;
+    if (!Matches(written_, out, view_, &match_)) return false;
+    *norm = {match_[x_], match_[gamma_], match_[beta_], match_[eps_], Shape(), norm->dtype};
+    const Shape& data = view_.shape(norm->x);
+    norm->channels = Shape{data[data.ndim() - 1]};
+    const auto fits = [&](const NodeEntry& e) {
+      return !e || (view_.shape(e) == norm->channels && view_.dtype(e) == view_.dtype(norm->x));
+    };
+    return match_[axis_] == data.ndim() - 1 && norm->channels[0] > 1 && norm->eps > 0 && view_.shape(out) == data && fits(norm->gamma) &&
+           fits(norm->beta);
   }
 
  private:
-  // Over the last dimension, which stays with size 1; that the other sizes stay too says that
-  // nothing else was averaged.
-  bool Mean(const NodeEntry& e, NodeEntry* of) const {
-    if (!IsResultOf(e, {"mean", "_npi_mean"})) return false;
-    *of = e.node->inputs[0];
-    Shape expected = info_.shape(*of);
-    if (expected.ndim() < 1 || expected[expected.ndim() - 1] < 2) return false;
-    expected[expected.ndim() - 1] = 1;
-    return info_.shape(e) == expected && info_.dtype(e) == info_.dtype(*of);
-  }
-  bool Centred(const NodeEntry& e, NodeEntry* x) const {
-    if (!IsResultOf(e, {"broadcast_sub", "_npi_subtract"})) return false;
-    NodeEntry of;
-    *x = e.node->inputs[0];
-    return Mean(e.node->inputs[1], &of) && KeyOf(of) == KeyOf(*x);
-  }
-  bool Square(const NodeEntry& e, NodeEntry* x) const {
-    if (IsResultOf(e, {"square", "_npi_square"})) return Centred(e.node->inputs[0], x);
-    if (IsResultOf(e, {"_power_scalar", "_npi_power_scalar"})) return NumberOf(*e.node, "scalar", 0) == 2 && Centred(e.node->inputs[0], x);
-    NodeEntry other;
-    return IsResultOf(e, {"elemwise_mul", "broadcast_mul", "_npi_multiply"}) && Centred(e.node->inputs[0], x) &&
-           Centred(e.node->inputs[1], &other) && KeyOf(other) == KeyOf(*x);
-  }
-
-  const GraphInfo& info_;
+  const GraphView& view_;
+  const Axis axis_;
+  const Number eps_;
+  const Pattern x_ = Any(), gamma_ = Any(), beta_ = Any();
+  Pattern written_ = Any();
+  Match match_;
 };
 
 }  // namespace
@@ -85,49 +56,21 @@ class Matcher {
 int FuseLayerNorm(PassGraph* g, PassContext* context) {
   if (!context->inference() && RecomputeNamed(g->outputs, context->request)) return 0;
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || IsResultOf({n, 0, 0}, {"mean", "_npi_mean"}); });
+  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || RoleOf(*n) == Role::kMean; });
   if (!any) return 0;
-  EntryUsers users = CountUsers(*g);
-  const GraphInfo& info = context->info(*g);
-  const Matcher matcher(info);
-  std::map<const Node*, NodePtr> made;
-  std::map<const Node*, Norm> norms;
+  const GraphView view(*g, context->info(*g));
+  LayerNorms norms(view);
+  std::map<const Node*, Norm> found;
   int fused = 0;
-  Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
-    made[original.get()] = n;
-    const NodeEntry out{original, 0, 0};
+  DFSVisit(g->outputs, [&](const NodePtr& n) {
     Norm norm;
-    if (!IsResultOf(out, {"broadcast_div", "_npi_true_divide", "broadcast_mul", "_npi_multiply", "broadcast_add", "_npi_add"})) return n;
-    if (info.dtype(out) != kFloat32 && info.dtype(out) != kFloat64) return n;
-    bool found = matcher.Normalized(out, &norm);
-    if (found) ++fused;
-    for (int i = 0; i < 2 && !found; ++i) {
-      const NodeEntry &inner = original->inputs[i], &other = original->inputs[1 - i];
-      auto it = norms.find(inner.node.get());
-      if (it == norms.end() || users[KeyOf(inner)] != 1 || !matcher.PerElement(other, it->second.x)) continue;
-      norm = it->second;
-      const bool product = IsResultOf(out, {"broadcast_mul", "_npi_multiply"}), sum = IsResultOf(out, {"broadcast_add", "_npi_add"});
-      if (product && !norm.gamma && !norm.beta)
-        norm.gamma = other, found = true;
-      else if (sum && !norm.beta)
-        norm.beta = other, found = true;
-    }
-    if (!found || info.shape(out) != info.shape(norm.x)) return n;
-    norms[original.get()] = norm;
-    const Shape& data = info.shape(norm.x);
-    const auto renewed = [&](const NodeEntry& e) { return NodeEntry{made.at(e.node.get()), e.index, e.version}; };
-    const auto vector = [&](const char* op, const char* name) {
-      return NodeEntry{
-          MakeNode(op, {}, {{"shape", "(" + std::to_string(data[data.ndim() - 1]) + ",)"}, {"dtype", DTypeName(info.dtype(out))}},
-                   n->name + name),
-          0, 0};
-    };
-    char eps[40];
-    std::snprintf(eps, sizeof eps, "%.17g", norm.eps);
-    return made[original.get()] = MakeNode("LayerNorm",
-                                           {renewed(norm.x), norm.gamma ? renewed(norm.gamma) : vector("_ones", "_gamma"),
-                                            norm.beta ? renewed(norm.beta) : vector("_zeros", "_beta")},
-                                           {{"axis", "-1"}, {"eps", eps}}, n->name);
+    if (n->is_variable() || !norms({n, 0, 0}, &norm)) return;
+    fused += !norm.gamma && !norm.beta;  // with them it stands around one that was counted
+    found.emplace(n.get(), std::move(norm));
+  });
+  Replace(g, found, [](const Norm& norm, const Renew& renew, const std::string& name) {
+    return MakeLayerNorm(renew(norm.x), norm.gamma ? renew(norm.gamma) : MakeOnes(norm.channels, norm.dtype, name + "_gamma"),
+                         norm.beta ? renew(norm.beta) : MakeZeros(norm.channels, norm.dtype, name + "_beta"), norm.eps, name);
   });
   return fused;
 }

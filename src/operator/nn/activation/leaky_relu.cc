@@ -4,6 +4,7 @@
 
 #include "operator/initial_value.h"
 #include "operator/activation_kernels.h"
+#include "operator/make_nodes.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
@@ -337,4 +338,7 @@ MXNET_REGISTER_OP(_backward_LeakyReLU)
 
 }  // namespace
 }  // namespace nn
+
+NodePtr MakeGelu(const NodeEntry& data, const std::string& name) { return MakeNode("LeakyReLU", {data}, {{"act_type", "gelu"}}, name); }
+
 }  // namespace mxnet

@@ -5,6 +5,7 @@
 #include "operator/nn/attention/attention.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -21,6 +22,7 @@ namespace mxnet {
 namespace nn {
 namespace {
 
+constexpr char kName[] = "_fused_attention";
 constexpr int64_t kScores =
     128
     << 10;  // elements of a block of scores; each block reads all keys and values of its head, and backwards adds to all their gradients
@@ -384,7 +386,7 @@ Op& WithParser(Op& op) {
 }
 
 [[maybe_unused]] Op& record =
-    WithParser(Op::Register("_fused_attention"))
+    WithParser(Op::Register(kName))
         .describe(
             "dropout(softmax(scale * query key^T + mask)) value for every head; made by the plan compiler.\n\n"
             "layout separate: query (batch, rows, heads x width), key (batch, columns, heads x width), value (batch, columns, heads x "
@@ -427,6 +429,23 @@ Op& WithParser(Op& op) {
         .set_kernel(Backward);
 
 }  // namespace
+
+NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs, const std::string& name) {
+  const auto exact = [](double v) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.17g", v);
+    return std::string(text);
+  };
+  return MakeNode(kName, std::move(inputs),
+                  {{"dropout", exact(static_cast<double>(param.dropout))},
+                   {"scale", exact(param.scale)},
+                   {"heads", std::to_string(param.heads)},
+                   {"layout", kLayoutNames[static_cast<int>(param.layout)]},
+                   {"with_mask", param.mask ? "1" : "0"},
+                   {"with_length", param.length ? "1" : "0"},
+                   {"with_statistics", param.statistics ? "1" : "0"}},
+                  name);
+}
 
 AttentionDims::AttentionDims(const AttentionParam& p, const Shape* arrays) : heads(p.heads) {
   const Shape& q = arrays[0];

@@ -2,6 +2,9 @@
 #ifndef MXNET_OPERATOR_NN_ATTENTION_ATTENTION_H_
 #define MXNET_OPERATOR_NN_ATTENTION_ATTENTION_H_
 
+#include <string>
+#include <vector>
+
 #include "mxnet/op.h"
 
 namespace mxnet {
@@ -32,6 +35,9 @@ struct AttentionParam {
   int DrawsAt() const { return LengthAt() + length; }
   int Inputs() const { return DrawsAt() + (dropout > 0); }
 };
+
+/* A node of _fused_attention, for passes. */
+NodePtr MakeAttention(const AttentionParam& param, std::vector<NodeEntry> inputs, const std::string& name);
 
 /* Where the heads' matrices lie in an array: element (i, j) of head h of example b at offset + b *
  * example + h * head + i * row + j. */

@@ -1,10 +1,12 @@
 // LayerNorm (Ba, Kiros and Hinton, 2016).
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
 #include "base/determinism.h"
+#include "operator/make_nodes.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/norm/norm_kernels.h"
@@ -199,4 +201,11 @@ MXNET_REGISTER_OP(_backward_LayerNorm)
 
 }  // namespace
 }  // namespace nn
+
+NodePtr MakeLayerNorm(const NodeEntry& data, const NodeEntry& gamma, const NodeEntry& beta, double eps, const std::string& name) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", eps);
+  return MakeNode("LayerNorm", {data, gamma, beta}, {{"axis", "-1"}, {"eps", text}}, name);
+}
+
 }  // namespace mxnet

@@ -1,6 +1,7 @@
 // softmax, log_softmax, softmin, SoftmaxActivation, masked_softmax, masked_log_softmax.
 #include "operator/nn/softmax/softmax.h"
 
+#include "operator/make_nodes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/softmax/gpu_softmax.h"
 #include "operator/param.h"
@@ -532,4 +533,9 @@ bool MaskedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
 
 }  // namespace
 }  // namespace nn
+
+NodePtr MakeSoftmax(const NodeEntry& data, int axis, bool logarithm, const std::string& name) {
+  return MakeNode(logarithm ? "log_softmax" : "softmax", {data}, {{"axis", std::to_string(axis)}}, name);
+}
+
 }  // namespace mxnet
