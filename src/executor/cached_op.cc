@@ -329,7 +329,7 @@ class CachedOpImpl : public CachedOp, public CompiledGraph, public std::enable_s
     MXNET_CHECK_KIND(inputs.size() == variables_.size(), Value)
         << "[CachedOp] got " << inputs.size() << " inputs; the graph has " << variables_.size();
     MXNET_CHECK_KIND(outputs.size() == symbol_.outputs.size(), Value)
-        << "[CachedOp] got room for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
+        << "[CachedOp] got arrays for " << outputs.size() << " outputs; the graph has " << symbol_.outputs.size();
     for (size_t i = 0; i < inputs.size(); ++i) {
       MXNET_CHECK_KIND(inputs[i] && !inputs[i]->is_none(), Value)
           << "[CachedOp] input " << variables_[i]->name << " is an empty (none) array";

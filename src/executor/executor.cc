@@ -272,9 +272,9 @@ class ExecutorImpl : public Executor {
   void UseOutputsOf(const ExecutorImpl& other) {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const NDArray &mine = outputs_[i], &theirs = other.outputs_[i];
-      const int64_t size = mine.shape().Size(), room = theirs.shape().Size();
-      if (size == 0 || size > room || mine.dtype() != theirs.dtype()) continue;
-      outputs_[i] = mine.shape() == theirs.shape() ? theirs : theirs.Reshape(Shape({room})).Slice(0, size).Reshape(mine.shape());
+      const int64_t size = mine.shape().Size(), available = theirs.shape().Size();
+      if (size == 0 || size > available || mine.dtype() != theirs.dtype()) continue;
+      outputs_[i] = mine.shape() == theirs.shape() ? theirs : theirs.Reshape(Shape({available})).Slice(0, size).Reshape(mine.shape());
     }
   }
 

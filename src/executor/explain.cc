@@ -301,7 +301,7 @@ void PlanInstance::RunTimed(const std::shared_ptr<PlanCall>& call, int runs, Nod
               continue;
             }
             const Plan::Loop& loop = self->plan_->loops[self->plan_->nodes[t].loop];
-            for (int turn = 0; turn < loop.micro_batches; ++turn) {
+            for (int i = 0; i < loop.micro_batches; ++i) {
               for (t = loop.begin; t < loop.end; ++t) node(t);
               self->NextMicroBatch(loop, 1);
             }

@@ -4,6 +4,9 @@
 #define MXNET_OPERATOR_EPILOGUE_OP_H_
 
 namespace mxnet {
+
+struct Attrs;
+
 namespace nn {
 
 enum class EpilogueKind : int { kNone, kRelu, kSigmoid, kTanh, kSoftRelu, kGelu, kLeaky, kElu, kClip, kHardSigmoid };
@@ -13,6 +16,12 @@ struct EpilogueOp {
   EpilogueKind kind = EpilogueKind::kNone;
   float a = 0, b = 0;
   explicit operator bool() const { return kind != EpilogueKind::kNone; }
+};
+
+/* Of a record: the function that it computes of input 0, in every mode, where no role says so;
+ * kNone: not with these parameters. */
+struct AsEpilogue {
+  EpilogueOp (*of)(const Attrs&);
 };
 
 }  // namespace nn

@@ -25,6 +25,24 @@ NodePtr CastToWidest(const std::vector<NodeEntry>& inputs, const std::string& na
   return MakeNode("amp_multicast", inputs, {{"num_outputs", std::to_string(inputs.size())}}, name);
 }
 NodeEntry CopyTo(const NodeEntry& e, const Context& ctx) { return MakeOp("_to_context", {e}, {{"ctx", ctx.str()}}); }
+NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& name) {
+  return MakeOp("Reshape", {e}, {{"shape", shape.str()}}, name);
+}
+NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name) {
+  return MakeOp("transpose", {e}, {{"axes", Shape(std::vector<int64_t>(axes.begin(), axes.end())).str()}}, name);
+}
+NodeEntry ToLayout(const NodeEntry& e, const std::string& name) { return MakeOp("_to_layout", {e}, {}, name); }
+NodeEntry ShapeOnly(const Shape& shape, int dtype, const std::string& name) {
+  return MakeOp("_npi_zeros", {}, {{"shape", shape.str()}, {"dtype", DTypeName(dtype)}}, name);
+}
+
+AttrsPtr FusedPointwiseAttrs(std::shared_ptr<Symbol> graph, size_t num_inputs, const Shape& shape) {
+  AttrDict dict = {{"num_args", std::to_string(num_inputs)}};
+  if (shape.known()) dict["shape"] = shape.str();
+  auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get("_fused_pointwise"), std::move(dict)));
+  attrs->subgraphs.push_back(std::move(graph));
+  return attrs;
+}
 
 const AttrsPtr& Zeros() {
   static const AttrsPtr attrs = MakeAttrs(Op::Get("_zeros_without_dtype"), {});

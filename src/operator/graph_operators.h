@@ -1,10 +1,11 @@
 /*
- * The operators that the graph, the tape, plans and stores use on their own account: sums of
- * gradients, zeros, copies, casts. Their names stand here alone.
+ * The operators that the graph, the tape, plans, passes and stores use on their own account: sums
+ * of gradients, zeros, copies, casts, reshapes. Their names stand here alone.
  */
 #ifndef MXNET_OPERATOR_GRAPH_OPERATORS_H_
 #define MXNET_OPERATOR_GRAPH_OPERATORS_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,21 @@ NodeEntry CastTo(const NodeEntry& e, int dtype, const std::string& name = "");
 /* Mixed precision: output i is input i in the widest dtype among the inputs. */
 NodePtr CastToWidest(const std::vector<NodeEntry>& inputs, const std::string& name = "");
 NodeEntry CopyTo(const NodeEntry& e, const Context& ctx);
+NodeEntry ReshapeTo(const NodeEntry& e, const Shape& shape, const std::string& name = "");
+/* Dimension i of the result is dimension axes[i] of `e`. */
+NodeEntry TransposeTo(const NodeEntry& e, const std::vector<int>& axes, const std::string& name = "");
+/* The same tensor in another memory layout; the plan knows in which. */
+NodeEntry ToLayout(const NodeEntry& e, const std::string& name = "");
+/* Of this shape and dtype, for who looks at nothing else: it never runs. */
+NodeEntry ShapeOnly(const Shape& shape, int dtype, const std::string& name = "");
+
+// ---- parameters of nodes
+
+/* x * number; exactly that number. Defined beside the record. */
+AttrsPtr MultiplyAttrs(double number);
+/* The pointwise operators of a graph with so many inputs in one pass. `shape`: of the result, where
+ * it is larger than what the inputs broadcast to; unknown otherwise. */
+AttrsPtr FusedPointwiseAttrs(std::shared_ptr<Symbol> graph, size_t num_inputs, const Shape& shape);
 
 // ---- parameters of calls on arrays, made once
 

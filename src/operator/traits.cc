@@ -57,4 +57,9 @@ std::optional<ReductionView> ReductionOf(const Node& node, int ndim) {
   return reduction->of(*node.attrs, ndim);
 }
 
+bool ShapesAreChannelsLast(const Node& node) {
+  const auto* names = node.is_variable() ? nullptr : node.op()->trait<NamesLayout>();
+  return names && names->channels_last(*node.attrs);
+}
+
 }  // namespace mxnet

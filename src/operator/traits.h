@@ -189,5 +189,56 @@ struct GivesInput {
   bool (*when)(const Attrs&, const Shape& shape, bool training) = nullptr;
 };
 
+// ---- scale folding, layouts, micro-batches, recomputation, sources
+
+/* The dimension that an operator is about: it puts its inputs together along it, or normalizes each
+ * of its places apart. May be negative. */
+struct AlongAxis {
+  int (*axis)(const Attrs&);
+};
+
+/* A parameter names the order of the dimensions, and shapes are in that order: does it put channels
+ * last? */
+struct NamesLayout {
+  bool (*channels_last)(const Attrs&);
+};
+/* False where no parameter says so. */
+bool ShapesAreChannelsLast(const Node& node);
+
+/* The same tensor in another memory layout. */
+struct LayoutConversion {};
+
+/* (x - mean) / sqrt(var + eps) * gamma + beta of inputs x, gamma, beta, mean and var; see
+ * AlongAxis. */
+struct BatchNormView {
+  double eps = 0;
+  bool fix_gamma = false;      // gamma counts as 1
+  bool gives_moments = false;  // outputs 1 and 2 are results
+};
+/* The same with relu, or a sum and relu, behind it. `inputs`: of the normalization. */
+struct NormFusion {
+  NodePtr (*with_relu)(const Node& norm, const std::vector<NodeEntry>& inputs);
+  NodePtr (*with_add_relu)(const Node& norm, const std::vector<NodeEntry>& inputs, const NodeEntry& addend);
+};
+
+/* What it costs to compute output 0 again is one pass over memory, and its inputs are kept in any
+ * case. */
+struct RecomputesNearlyFree {};
+
+/* Where inputs are vectors: their elements, one vector behind the other, as a recurrent layer wants
+ * its parameters. */
+struct JoinsParameters {};
+
+/* A parameter says the shape of what has no inputs; parts of it may be left to the users. */
+struct ShapeParameter {
+  const char* name;
+  Shape (*shape)(const Attrs&);
+};
+
+/* Other nodes that give the same for less, where dtypes allow it: an entry for each output. */
+struct CheaperForm {
+  std::vector<NodeEntry> (*make)(const Node& node, const std::vector<int>& in_types, const std::vector<int>& out_types);
+};
+
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_TRAITS_H_

@@ -49,12 +49,12 @@ class Plan {
   };
   /*
    * Forward nodes [begin, end) that run `micro_batches` times, each time on the next examples of
-   * the batch. What they hand to each other has room for those of one turn; what comes from before
+   * the batch. What they hand to each other has memory for one micro-batch; what comes from before
    * or is wanted behind them moves on by its bytes after each.
    */
   struct Loop {
     int begin = 0, end = 0, micro_batches = 1;
-    std::vector<int> data, moving;  // blobs with another content in each turn; those of them that move on
+    std::vector<int> data, moving;  // blobs with another content in each micro-batch; those of them that move on
   };
   /* Nodes that are pushed together. */
   struct Bulk {

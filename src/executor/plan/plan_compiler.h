@@ -105,7 +105,7 @@ class PlanCompiler {
   int num_forward_ = 0;
   std::vector<int> slot_, block_, uses_;  // by entry
   std::vector<int> loop_of_;              // by place in the order
-  std::vector<int> parts_;                // by entry: the arena has room for one of so many
+  std::vector<int> parts_;                // by entry: the arena has memory for one of so many
   std::vector<bool> inplace_, constant_;
   std::vector<size_t> constant_offset_;
   std::unordered_map<uint32_t, int> position_;  // node id -> place in the order

@@ -170,7 +170,7 @@ void PlanInstance::Execute(PlanCall* call, int begin, int end, const RunContext&
         int micro_batches;
         ~Back() { self->NextMicroBatch(loop, -micro_batches); }
       } back{this, loop, 0};
-      for (int turn = 0; turn < loop.micro_batches; ++turn, ++back.micro_batches) {
+      for (; back.micro_batches < loop.micro_batches; ++back.micro_batches) {
         ExecuteNodes(call, loop.begin, loop.end, run, workspace);
         NextMicroBatch(loop, 1);
       }

@@ -260,6 +260,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_trait(Role::kConstant)
       .set_param<InitParam>()
       .set_infer_shape(GivenShape<InitParam>)
+      .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<InitParam>().shape; }})
       .set_infer_type(GivenType<InitParam>)
       .set_kernel(Constant<kValue>);
 }
@@ -275,6 +276,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_param<InitWithoutDTypeParam>()
       .set_infer_shape(GivenShape<InitWithoutDTypeParam>)
       .set_infer_shape_in_graph(GivenShape<InitWithoutDTypeParam, true>)
+      .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<InitWithoutDTypeParam>().shape; }})
       .set_infer_type([](const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
         const int dtype = attrs.get<InitWithoutDTypeParam>().dtype;
         MXNET_CHECK_KIND(dtype >= -1 && dtype < kNumDTypes, Type)
@@ -292,6 +294,7 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_param<FullParam>()
       .set_infer_shape(GivenShape<FullParam>)
       .set_infer_shape_in_graph(GivenShape<FullParam, true>)
+      .set_trait(ShapeParameter{"shape", [](const Attrs& a) { return a.get<FullParam>().shape; }})
       .set_infer_type(GivenType<FullParam>)
       .set_kernel([](KernelArgs& a) {
         if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], a.param<FullParam>().value);

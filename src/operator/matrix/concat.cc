@@ -5,6 +5,7 @@
 #include "operator/matrix/axes.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -462,11 +463,13 @@ int SplitOutputs(const Attrs& a) {
       .alias("concat")
       .alias("_npi_concatenate")
       .alias("_sparse_concat")
+      .set_trait(AlongAxis{[](const Attrs& a) { return a.get<ConcatParam>().dim; }})
       .set_layout(LayoutRule::kChannelsLast)
       .set_infer_shape(ConcatShape)
       .set_kernel(Concat);
   ConcatRecord("_rnn_param_concat", "Puts the parameters of a recurrent layer together.")
       .alias("_npi_rnn_param_concat")
+      .set_trait(JoinsParameters{})
       .set_infer_shape(RnnParamConcatShape)
       .set_kernel(Concat);
   Op::Register("_backward_Concat")

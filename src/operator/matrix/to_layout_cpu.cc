@@ -5,6 +5,7 @@
 #include "base/omp.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/matrix/to_layout.h"
+#include "operator/traits.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -48,6 +49,7 @@ void Convert(const TBlob& from, const TBlob& to) {
 
 MXNET_REGISTER_OP(_to_layout)
     .describe("The same values in another memory layout; the layout pass of compiled graphs puts it in.")
+    .set_trait(LayoutConversion{})
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
     .set_trait(HiddenFromMonitors{})

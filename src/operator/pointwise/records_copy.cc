@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/omp.h"
+#include "operator/graph_operators.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
@@ -11,6 +12,7 @@
 #include "operator/pointwise/gpu_program.h"
 #include "operator/pointwise/recipe.h"
 #include "operator/pointwise/records.h"
+#include "operator/traits.h"
 #include "operator/traits_graph.h"
 #include "rtc/loop.h"
 
@@ -237,6 +239,7 @@ const bool kRegistered = [] {
 }();
 
 MXNET_REGISTER_OP(_backward_cast)
+    .set_trait(GivesInput{})
     .describe("Converts the gradient to the dtype of the data.")
     .set_inputs({"ograd", "data"})
     .set_shape_only_from(1)
@@ -259,6 +262,14 @@ MXNET_REGISTER_OP(_backward_cast)
     .set_trait(RecipeOfKind(Recipe::kCopy))
     .set_kernel(CopyKernel);
 
+/* A cast for each array of another dtype; the others are what they were. */
+std::vector<NodeEntry> SingleCasts(const Node& node, const std::vector<int>& in, const std::vector<int>& out) {
+  std::vector<NodeEntry> results;
+  for (size_t i = 0; i < out.size(); ++i)
+    results.push_back(in[i] == out[i] ? node.inputs[i] : graph_ops::CastTo(node.inputs[i], out[i], node.name + std::to_string(i)));
+  return results;
+}
+
 MXNET_REGISTER_OP(amp_multicast)
     .describe("Converts all float16, bfloat16 and float32 inputs to one of their dtypes: the widest, or the narrowest.")
     .alias("_npi_amp_multicast")
@@ -274,6 +285,7 @@ MXNET_REGISTER_OP(amp_multicast)
     .set_infer_shape(MulticastShape)
     .set_infer_type(MulticastType)
     .set_trait(Role::kCastTogether)
+    .set_trait(CheaperForm{SingleCasts})
     .set_supports_add()
     .set_gradient(CastGradient)
     .set_trait(MixedPrecisionCast{})
@@ -306,6 +318,7 @@ const bool kAddNSignature = [] {
 }();
 
 MXNET_REGISTER_OP(_identity_with_attr_like_rhs)
+    .set_trait(GivesInput{})
     .describe("lhs; its shape is known as soon as that of rhs is.")
     .set_inputs({"lhs", "rhs"})
     .set_shape_only_from(1)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "operator/epilogue_op.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -91,13 +92,20 @@ const bool kRegistered = [] {
   });
   SetParam<ClipParam>(clip);
   AddAliases(clip.forward, "_npi_clip _sparse_clip");
+  clip.forward->set_trait(nn::AsEpilogue{[](const Attrs& a) {
+    const auto& c = a.get<ClipParam>();
+    return nn::EpilogueOp{nn::EpilogueKind::kClip, static_cast<float>(c.a_min), static_cast<float>(c.a_max)};
+  }});
 
   ParamOps hard_sigmoid = RegisterUnaryParam("hard_sigmoid", k_hard_sigmoid, [](const Attrs& a, int, double* p) {
     p[0] = a.get<HardSigmoidParam>().alpha;
     p[1] = a.get<HardSigmoidParam>().beta;
   });
   SetParam<HardSigmoidParam>(hard_sigmoid);
-  hard_sigmoid.forward->set_dtypes(FloatTypes());
+  hard_sigmoid.forward->set_dtypes(FloatTypes()).set_trait(nn::AsEpilogue{[](const Attrs& a) {
+    const auto& h = a.get<HardSigmoidParam>();
+    return nn::EpilogueOp{nn::EpilogueKind::kHardSigmoid, static_cast<float>(h.alpha), static_cast<float>(h.beta)};
+  }});
 
   ParamOps smooth_l1 =
       RegisterUnaryParam("smooth_l1", k_smooth_l1, [](const Attrs& a, int, double* p) { p[0] = a.get<SmoothL1Param>().scalar; });

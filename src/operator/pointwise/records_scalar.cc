@@ -1,4 +1,5 @@
 // Binary rows with a number as one operand: x + 2, 2 - x, ... The number is an attribute.
+#include "operator/graph_operators.h"
 #include "operator/param.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/expression.h"
@@ -207,4 +208,7 @@ const bool kRegistered = [] {
 
 }  // namespace
 }  // namespace pointwise
+
+AttrsPtr graph_ops::MultiplyAttrs(double number) { return pointwise::NumberAttrs("_mul_scalar", number); }
+
 }  // namespace mxnet

@@ -1,4 +1,5 @@
 // Unary operators without parameters: the records that the rows of the table name.
+#include "operator/epilogue_op.h"
 #include "operator/pointwise/records.h"
 
 namespace mxnet {
@@ -18,6 +19,7 @@ void Register(int row, const RowRecord& record) {
 const bool kRegistered = [] {
   for (int row = 0; row < kNumUnary; ++row)
     for (const RowRecord& record : RecordsOf(row)) Register(row, record);
+  Op::Register("_softrelu").set_trait(nn::AsEpilogue{[](const Attrs&) { return nn::EpilogueOp{nn::EpilogueKind::kSoftRelu}; }});
   Op::Register("logical_not").set_dtypes(NumberOrBoolTypes());
   return true;
 }();

@@ -6,11 +6,10 @@
 #include <utility>
 
 #include "executor/passes/core/passes.h"
+#include "operator/graph_operators.h"
 
 namespace mxnet {
 namespace {
-
-constexpr char kStandIn[] = "_npi_zeros";  // any operator that has shape and dtype as parameters: it never runs
 
 /* By node: does it depend on something that must run although its numbers lead to no result? Such a
  * node stays in the graph as long as others refer to it. */
@@ -36,11 +35,8 @@ int DetachShapes(PassGraph* g, PassContext* context) {
     for (int i = 0; i < original->num_inputs(); ++i) {
       const NodeEntry& e = original->inputs[i];
       if (!original->op()->ReadsOnlyShape(i) || IsConstantNode(*e.node) || stays[info.g.id.at(e.node.get())]) continue;
-      const std::string shape = info.shape(e).str();
-      NodeEntry& stand_in = stand_ins[{shape, info.dtype(e)}];
-      if (!stand_in)
-        stand_in =
-            MakeOp(kStandIn, {}, {{"shape", shape}, {"dtype", DTypeName(info.dtype(e))}}, "shape" + std::to_string(stand_ins.size() - 1));
+      NodeEntry& stand_in = stand_ins[{info.shape(e).str(), info.dtype(e)}];
+      if (!stand_in) stand_in = graph_ops::ShapeOnly(info.shape(e), info.dtype(e), "shape" + std::to_string(stand_ins.size() - 1));
       if (result == renewed) result = std::make_shared<Node>(*renewed);
       result->inputs[i] = stand_in;
       ++detached;

@@ -2,13 +2,12 @@
 #include <map>
 
 #include "executor/passes/core/passes.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
-bool IsCast(const Node& n) {
-  return !n.is_variable() && (n.op()->name == "amp_cast" || n.op()->name == "Cast") && n.inputs[0].node->is_variable();
-}
+bool IsCast(const Node& n) { return RoleOf(n) == Role::kCast && n.inputs[0].node->is_variable(); }
 
 bool IsParameterOf(const Node& layer, int input) {
   const auto& names = layer.op()->input_names;

@@ -113,12 +113,6 @@ void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(con
 /* How often an entry is read, outputs of the graph included (gradients are not). */
 using EntryUsers = std::map<std::pair<const Node*, uint32_t>, int>;
 EntryUsers CountUsers(const PassGraph& g);
-/* Is `e` the first result of one of these operators? */
-bool IsResultOf(const NodeEntry& e, std::initializer_list<const char*> ops);
-/* The number `key` of a node's text, or `otherwise`. */
-double NumberOf(const Node& n, const char* key, double otherwise);
-/* Does this Dropout give what it gets? */
-bool DropsNothing(const Node& dropout, bool training);
 
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would
  * not take the BatchNorm. Early. */

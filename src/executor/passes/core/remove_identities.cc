@@ -1,126 +1,101 @@
 // Nodes that give what they get disappear: copies, Dropout that drops nothing, casts to the same
-// dtype, reshapes, sums and broadcasts to the same shape, transposes that undo each other.
-#include <cstdlib>
+// dtype, reshapes, sums and broadcasts to the same shape, transposes that undo each other. Their
+// records say when they do (GivesInput).
 #include <map>
 #include <set>
 
 #include "executor/passes/core/passes.h"
 #include "executor/passes/core/plan_request.h"
+#include "operator/graph_operators.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
-bool IsTranspose(const Node& n) { return !n.is_variable() && (n.op()->name == "transpose" || n.op()->name == "_npi_transpose"); }
+using Entries = std::vector<NodeEntry>;
 
-/* The axes of a transpose of `ndim` dimensions, as written or reversed; empty when the text is
- * something else. */
-std::vector<int> Axes(const Node& n, int ndim) {
-  std::vector<int> axes;
-  auto it = n.attrs->dict.find("axes");
-  if (it != n.attrs->dict.end() && it->second != "None")
-    for (const char* c = it->second.c_str(); *c;) {
-      char* end;
-      const long axis = std::strtol(c, &end, 10);
-      if (end != c) axes.push_back(static_cast<int>(axis < 0 ? axis + ndim : axis));
-      c = end == c ? c + 1 : end;
+class IdentityRemover {
+ public:
+  IdentityRemover(PassGraph* g, const GraphInfo& info, bool training) : g_(g), info_(info), training_(training) {
+    for (const auto& node : info.g.nodes) {
+      const Node& n = *node.source;
+      for (const auto& e : n.inputs) ++users_[{e.node.get(), e.index}];
+      if (n.is_variable()) continue;
+      for (int m : n.op()->MutateInputs(*n.attrs))
+        if (m < n.num_inputs()) mutated_.insert(n.inputs[m].node.get());
     }
-  if (axes.empty())
-    for (int i = ndim; i-- > 0;) axes.push_back(i);
-  std::set<int> all(axes.begin(), axes.end());
-  return static_cast<int>(axes.size()) == ndim && static_cast<int>(all.size()) == ndim && ndim > 0 && *all.begin() == 0 &&
-                 *all.rbegin() == ndim - 1
-             ? axes
-             : std::vector<int>();
-}
+  }
 
-bool Among(const std::string& name, std::initializer_list<const char*> names) {
-  for (const char* n : names)
-    if (name == n) return true;
-  return false;
-}
+  /* Returns how many nodes went. */
+  int Run() {
+    int removed = 0;
+    RewriteEntries(g_, [&](const NodePtr& n, const NodePtr& original) {
+      Entries own(original->num_outputs());
+      for (size_t i = 0; i < own.size(); ++i) own[i] = {n, static_cast<uint32_t>(i), 0};
+      if (n->is_variable() || n->inputs.empty() || mutated_.count(original->inputs[0].node.get())) return own;
+      for (const auto& form : {&IdentityRemover::Cheaper, &IdentityRemover::Input, &IdentityRemover::OneTranspose}) {
+        Entries instead = (this->*form)(*n, original);
+        if (instead.empty()) continue;
+        ++removed;
+        return instead;
+      }
+      return own;
+    });
+    return removed;
+  }
+
+ private:
+  // Each of these gives what takes the place of the node's results; nothing: something else.
+
+  Entries Cheaper(const Node& n, const NodePtr& original) const {
+    const auto* cheaper = n.op()->trait<CheaperForm>();
+    if (!cheaper || g_->sequence.count(original.get())) return {};
+    for (const auto& e : original->inputs)
+      if (mutated_.count(e.node.get())) return {};
+    std::vector<int> in, out;
+    for (const auto& e : original->inputs) in.push_back(info_.dtype(e));
+    for (int i = 0; i < original->num_outputs(); ++i) out.push_back(info_.dtype({original, static_cast<uint32_t>(i), 0}));
+    return cheaper->make(n, in, out);
+  }
+
+  Entries Input(const Node& n, const NodePtr& original) const {
+    const auto* gives = n.op()->trait<GivesInput>();
+    const NodeEntry out{original, 0, 0}, &in = original->inputs[0];
+    if (!gives || info_.dtype(in) != info_.dtype(out) || !(info_.shape(in) == info_.shape(out))) return {};
+    for (int i = 1; i < original->num_outputs(); ++i)
+      if (users_.count({original.get(), static_cast<uint32_t>(i)})) return {};
+    if (gives->when && !gives->when(*n.attrs, info_.shape(in), training_)) return {};
+    return Entries(original->num_outputs(), n.inputs[0]);  // nobody reads the others
+  }
+
+  // Of two transposes where the first has no other reader.
+  Entries OneTranspose(const Node& n, const NodePtr& original) const {
+    const NodeEntry &inner = n.inputs[0], &was = original->inputs[0];
+    const auto reads = users_.find({was.node.get(), 0});
+    if (was.node->is_variable() || reads == users_.end() || reads->second != 1) return {};
+    const int ndim = info_.shape(was).ndim();
+    if (PermutationOf(*was.node, ndim).empty()) return {};
+    const std::vector<int> first = PermutationOf(*inner.node, ndim), second = PermutationOf(n, ndim);
+    if (first.empty() || second.empty()) return {};
+    std::vector<int> axes;
+    bool identity = true;
+    for (int i = 0; i < ndim; ++i) {
+      axes.push_back(first[second[i]]);
+      identity = identity && axes[i] == i;
+    }
+    const NodeEntry& data = inner.node->inputs[0];
+    return {identity ? data : graph_ops::TransposeTo(data, axes, n.name)};
+  }
+
+  PassGraph* const g_;
+  const GraphInfo& info_;
+  const bool training_;
+  std::map<std::pair<const Node*, uint32_t>, int> users_;
+  std::set<const Node*> mutated_;  // a copy of what changes later is no identity
+};
 
 }  // namespace
 
-int RemoveIdentities(PassGraph* g, PassContext* context) {
-  const GraphInfo& info = context->info(*g);
-  std::map<std::pair<const Node*, uint32_t>, int> users;
-  std::set<const Node*> mutated;  // a copy of what changes later is no identity
-  for (const auto& node : info.g.nodes) {
-    const Node& n = *node.source;
-    for (const auto& e : n.inputs) ++users[{e.node.get(), e.index}];
-    if (n.is_variable()) continue;
-    for (int m : n.op()->MutateInputs(*n.attrs))
-      if (m < n.num_inputs()) mutated.insert(n.inputs[m].node.get());
-  }
-  const bool training = context->request.is_train;
-  auto is_identity = [&](const Node& n, const NodeEntry& out, const NodeEntry& in) {
-    const std::string& op = n.op()->name;
-    const bool same_type = info.dtype(in) == info.dtype(out);
-    if (!same_type || !(info.shape(in) == info.shape(out))) return false;
-    if (Among(op, {"_copy",          "_np_copy",
-                   "BlockGrad",      "Cast",
-                   "amp_cast",       "_backward_cast",
-                   "Reshape",        "Flatten",
-                   "reshape_like",   "_np_reshape",
-                   "_npx_reshape",   "expand_dims",
-                   "squeeze",        "_np_squeeze",
-                   "_sum_like",      "_backward_sum_like",
-                   "broadcast_to",   "_npi_broadcast_to",
-                   "broadcast_axis", "broadcast_like",
-                   "slice_like",     "_identity_with_attr_like_rhs"}))
-      return true;
-    if (op == "Dropout") return DropsNothing(n, training) && users[{out.node.get(), 1}] == 0;
-    if (IsTranspose(n)) {
-      const int nd = info.shape(in).ndim();
-      const std::vector<int> axes = Axes(n, nd);
-      for (int i = 0; i < nd; ++i)
-        if (axes.empty() || axes[i] != i) return false;
-      return true;
-    }
-    return false;
-  };
-  int removed = 0;
-  RewriteEntries(g, [&](const NodePtr& n, const NodePtr& original) {
-    std::vector<NodeEntry> own(original->num_outputs());
-    for (size_t i = 0; i < own.size(); ++i) own[i] = {n, static_cast<uint32_t>(i), 0};
-    if (n->is_variable() || n->inputs.empty() || mutated.count(original->inputs[0].node.get())) return own;
-    if (n->op()->name == "amp_multicast" && !g->sequence.count(original.get())) {  // most of what it gives is a copy
-      for (const auto& e : original->inputs)
-        if (mutated.count(e.node.get())) return own;
-      for (size_t i = 0; i < own.size(); ++i) {
-        const int dtype = info.dtype({original, static_cast<uint32_t>(i), 0});
-        own[i] = dtype == info.dtype(original->inputs[i])
-                     ? n->inputs[i]
-                     : MakeOp("amp_cast", {n->inputs[i]}, {{"dtype", DTypeName(dtype)}}, n->name + std::to_string(i));
-      }
-      ++removed;
-      return own;
-    }
-    if (is_identity(*n, {original, 0, 0}, original->inputs[0])) {
-      ++removed;
-      own[0] = n->inputs[0];
-      for (size_t i = 1; i < own.size(); ++i) own[i] = own[0];  // nobody reads them
-      return own;
-    }
-    const NodeEntry &inner = n->inputs[0], &was = original->inputs[0];
-    if (IsTranspose(*n) && IsTranspose(*inner.node) && IsTranspose(*was.node) && users[{was.node.get(), 0}] == 1) {
-      const int nd = info.shape(was).ndim();
-      const std::vector<int> first = Axes(*inner.node, nd), second = Axes(*n, nd);
-      if (first.empty() || second.empty()) return own;
-      std::string text;
-      bool identity = true;
-      for (int i = 0; i < nd; ++i) {
-        const int axis = first[second[i]];
-        identity = identity && axis == i;
-        text += (i ? ", " : "(") + std::to_string(axis);
-      }
-      ++removed;
-      if (identity) return std::vector<NodeEntry>{inner.node->inputs[0]};
-      own[0] = MakeOp("transpose", {inner.node->inputs[0]}, {{"axes", text + (nd == 1 ? ",)" : ")")}}, n->name);
-    }
-    return own;
-  });
-  return removed;
-}
+int RemoveIdentities(PassGraph* g, PassContext* context) { return IdentityRemover(g, context->info(*g), context->request.is_train).Run(); }
 
 }  // namespace mxnet

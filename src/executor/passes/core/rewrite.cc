@@ -1,10 +1,9 @@
 // Walking a graph and putting other nodes in place of its own.
-#include <algorithm>
-#include <cstdlib>
-
 #include "executor/passes/core/passes.h"
 
 namespace mxnet {
+
+bool IsConstantNode(const Node& node) { return !node.is_variable() && node.attrs->dict.count(kPlanConstant) > 0; }
 
 NodePtr ConstantNodeLike(const Node& like) {
   auto attrs = std::make_shared<Attrs>(*like.attrs);
@@ -76,21 +75,6 @@ EntryUsers CountUsers(const PassGraph& g) {
   });
   for (const auto& e : g.outputs) ++users[{e.node.get(), e.index}];
   return users;
-}
-
-bool IsResultOf(const NodeEntry& e, std::initializer_list<const char*> ops) {
-  if (e.node->is_variable() || e.index != 0) return false;
-  return std::any_of(ops.begin(), ops.end(), [&](const char* op) { return e.node->op()->name == op; });
-}
-
-double NumberOf(const Node& n, const char* key, double otherwise) {
-  auto it = n.attrs->dict.find(key);
-  return it == n.attrs->dict.end() ? otherwise : std::strtod(it->second.c_str(), nullptr);
-}
-
-bool DropsNothing(const Node& dropout, bool training) {
-  auto mode = dropout.attrs->dict.find("mode");
-  return NumberOf(dropout, "p", 0.5) == 0 || (!training && (mode == dropout.attrs->dict.end() || mode->second != "always"));
 }
 
 }  // namespace mxnet

@@ -3,42 +3,30 @@
 #include <map>
 
 #include "executor/passes/core/passes.h"
-#include "operator/nn/common/epilogue.h"
+#include "operator/nn/common/fused.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
-/* What a layer and its fused form are called. */
-struct Layer {
-  const char* op;
-  const char* fused;
-};
-
-bool Is(const NodePtr& n, const char* op) { return !n->is_variable() && n->op()->name == op; }
-
-bool IsAddition(const NodePtr& n) { return Is(n, "elemwise_add") || Is(n, "_grad_add") || Is(n, "broadcast_add") || Is(n, "_npi_add"); }
-
-/* Can it still take something in? An addition goes before the activation. */
-bool Open(const NodePtr& n, const Layer& layer, bool addition) {
-  if (Is(n, layer.op)) return true;
-  return Is(n, layer.fused) && !n->attrs->dict.count("post") && !(addition && n->attrs->dict.count("with_add"));
+/* Can the layer still take something in? An addition goes before the activation. */
+bool Open(const Node& n, Role layer, bool addition) {
+  const auto view = nn::LayerOf(n);
+  return view && view->role == layer && !view->post && !(addition && view->add);
 }
 
 bool Computed(int dtype) { return dtype == kFloat32 || IsHalf(dtype); }
 
-NodePtr Fuse(const Layer& layer, const NodePtr& from, const NodeEntry* addend, const nn::EpilogueOp* post, const std::string& name) {
-  AttrDict dict = from->attrs->dict;  // of the layer, or of what it was fused into before
-  if (addend) dict["with_add"] = "True";
-  if (post) dict["post"] = nn::EpilogueText(*post);
+NodePtr Fuse(const Node& from, const NodeEntry* addend, const nn::EpilogueOp& post, const std::string& name) {
   auto made = std::make_shared<Node>();
   made->name = name;
-  made->attrs = MakeAttrs(Op::Get(layer.fused), std::move(dict));
-  made->inputs = from->inputs;
+  made->attrs = nn::FuseInto(from, addend != nullptr, post);
+  made->inputs = from.inputs;
   if (addend) made->inputs.push_back(*addend);
   return made;
 }
 
-int FuseEpilogue(PassGraph* g, PassContext* context, const Layer& layer) {
+int FuseEpilogue(PassGraph* g, PassContext* context, Role layer) {
   const GraphInfo& info = context->info(*g);
   std::map<const Node*, int> users;
   DFSVisit(g->outputs, [&](const NodePtr& n) {
@@ -49,10 +37,10 @@ int FuseEpilogue(PassGraph* g, PassContext* context, const Layer& layer) {
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     auto ready = [&](int i, bool addition) {
       const NodeEntry& e = original->inputs[i];
-      return Open(n->inputs[i].node, layer, addition) && users[e.node.get()] == 1 && Computed(info.dtype(e));
+      return Open(*n->inputs[i].node, layer, addition) && users[e.node.get()] == 1 && Computed(info.dtype(e));
     };
     nn::EpilogueOp post;
-    if (IsAddition(n)) {
+    if (RoleOf(*n) == Role::kAdd) {
       const NodeEntry out{original, 0, 0};
       for (int i = 0; i < 2; ++i) {
         const NodeEntry& other = original->inputs[1 - i];
@@ -60,11 +48,11 @@ int FuseEpilogue(PassGraph* g, PassContext* context, const Layer& layer) {
             info.dtype(other) != info.dtype(original->inputs[i]))
           continue;
         ++gone;
-        return Fuse(layer, n->inputs[i].node, &n->inputs[1 - i], nullptr, n->name);
+        return Fuse(*n->inputs[i].node, &n->inputs[1 - i], {}, n->name);
       }
     } else if (nn::EpilogueOf(*n, &post) && ready(0, false)) {
       ++gone;
-      return Fuse(layer, n->inputs[0].node, nullptr, &post, n->name);
+      return Fuse(*n->inputs[0].node, nullptr, post, n->name);
     }
     return n;
   });
@@ -73,7 +61,7 @@ int FuseEpilogue(PassGraph* g, PassContext* context, const Layer& layer) {
 
 }  // namespace
 
-int FuseConvolution(PassGraph* g, PassContext* context) { return FuseEpilogue(g, context, {"Convolution", "_fused_convolution"}); }
-int FuseDense(PassGraph* g, PassContext* context) { return FuseEpilogue(g, context, {"FullyConnected", "_fused_dense"}); }
+int FuseConvolution(PassGraph* g, PassContext* context) { return FuseEpilogue(g, context, Role::kConvolution); }
+int FuseDense(PassGraph* g, PassContext* context) { return FuseEpilogue(g, context, Role::kDense); }
 
 }  // namespace mxnet

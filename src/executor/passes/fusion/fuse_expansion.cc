@@ -4,6 +4,7 @@
 #include "executor/passes/core/passes.h"
 #include "operator/nn/common/fused.h"
 #include "operator/nn/convolution/convolution.h"
+#include "operator/nn/convolution/expand_depthwise.h"
 
 namespace mxnet {
 namespace {
@@ -15,17 +16,10 @@ struct Part {
 };
 
 bool PartOf(const Node& n, Part* part) {
-  if (n.is_variable()) return false;
-  if (n.op()->name == "_fused_convolution") {
-    const auto& p = n.attrs->get<nn::FusedParam>();
-    if (p.add) return false;
-    part->conv = &p.layer->get<nn::ConvolutionParam>();
-    part->post = p.post;
-  } else if (n.op()->name == "Convolution") {
-    part->conv = &n.attrs->get<nn::ConvolutionParam>();
-  } else {
-    return false;
-  }
+  const auto layer = nn::LayerOf(n);
+  if (!layer || layer->role != Role::kConvolution || layer->add) return false;
+  part->conv = &layer->layer->get<nn::ConvolutionParam>();
+  part->post = layer->post;
   part->inputs = n.num_inputs();
   const bool bounds = !part->post || part->post.kind == nn::EpilogueKind::kRelu || part->post.kind == nn::EpilogueKind::kClip;
   return bounds && part->conv->kernel.ndim() == 2 && !nn::ChannelsLastAttr(part->conv->layout);
@@ -62,14 +56,17 @@ int FuseExpansion(PassGraph* g, PassContext* context) {
     if (info.shape(data).ndim() != 4 || info.shape(data).Size() == 0 || info.shape({original, 0, 0}).Size() == 0 ||
         info.dtype(data) != kFloat32 || info.dtype({original, 0, 0}) != kFloat32)
       return n;
-    AttrDict dict = {{"num_filter", std::to_string(d.num_filter)}, {"stride", std::to_string(stride)}, {"pad", std::to_string(pad)}};
-    if (first.inputs > 2) dict["with_expand_bias"] = "True";
-    if (second.inputs > 2) dict["with_bias"] = "True";
-    if (first.post) dict["expand_post"] = nn::EpilogueText(first.post);
-    if (second.post) dict["post"] = nn::EpilogueText(second.post);
+    nn::ExpandDepthwiseParam p;
+    p.num_filter = static_cast<int>(d.num_filter);
+    p.stride = static_cast<int>(stride);
+    p.pad = static_cast<int>(pad);
+    p.expand_bias = first.inputs > 2;
+    p.bias = second.inputs > 2;
+    p.expand_post = first.post;
+    p.post = second.post;
     auto made = std::make_shared<Node>();
     made->name = n->name;
-    made->attrs = MakeAttrs(Op::Get("_fused_expand_depthwise"), std::move(dict));
+    made->attrs = nn::ExpandDepthwiseAttrs(p);
     made->inputs = n->inputs[0].node->inputs;
     made->inputs.insert(made->inputs.end(), n->inputs.begin() + 1, n->inputs.end());
     ++fused;

@@ -3,6 +3,7 @@
 // the relu's mask again from the data, or has it as bits.
 #include "executor/passes/core/passes.h"
 #include "operator/nn/common/epilogue.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 /* A BatchNorm whose one result has one reader. */
 bool IsOnlyNorm(const NodeEntry& e, EntryUsers* users) {
   const Node& norm = *e.node;
-  if (norm.is_variable() || norm.op()->name != "BatchNorm" || norm.num_outputs() != 3 || norm.op()->NumVisibleOutputs(*norm.attrs) != 1)
-    return false;
+  const auto view = View<BatchNormView>(norm);
+  if (!view || view->gives_moments || !norm.op()->trait<NormFusion>()) return false;
   return e.index == 0 && (*users)[{&norm, 0}] == 1 && !(*users)[{&norm, 1}] && !(*users)[{&norm, 2}];
 }
 
@@ -30,7 +31,7 @@ int FuseBatchNormRelu(PassGraph* g, PassContext* context) {
     if (!IsRelu(*n) || !IsOnlyNorm(original->inputs[0], &users)) return n;
     const Node& norm = *original->inputs[0].node;
     if (context->inference() && FoldsIntoLayer(norm, context->info(*g).shape(norm.inputs[0]).ndim())) return n;
-    NodePtr made = MakeNodeLike("_contrib_BatchNormWithReLU", norm, n->inputs[0].node->inputs);
+    NodePtr made = norm.op()->trait<NormFusion>()->with_relu(norm, n->inputs[0].node->inputs);
     made->name = n->name;
     ++fused;
     return made;
@@ -42,21 +43,19 @@ int FuseBatchNormAddRelu(PassGraph* g, PassContext* context) {
   if (RecomputeNamed(g->outputs, context->request)) return 0;
   EntryUsers users = CountUsers(*g);
   bool any = false;
-  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || (!n->is_variable() && n->op()->name == "BatchNorm"); });
+  DFSVisit(g->outputs, [&](const NodePtr& n) { any = any || View<BatchNormView>(*n); });
   if (!any) return 0;
   const GraphInfo& info = context->info(*g);
   int fused = 0;
   Rewrite(g, [&](const NodePtr& n, const NodePtr& original) -> NodePtr {
     if (!IsRelu(*n)) return n;
     const NodeEntry sum = original->inputs[0];
-    if (!IsResultOf(sum, {"elemwise_add", "broadcast_add", "_npi_add"}) || users[{sum.node.get(), 0}] != 1) return n;
+    if (!IsResultOf(sum, Role::kAdd) || users[{sum.node.get(), 0}] != 1) return n;
     for (int side = 0; side < 2; ++side) {
       const NodeEntry &e = sum.node->inputs[side], &addend = sum.node->inputs[1 - side];
       if (!IsOnlyNorm(e, &users) || !(info.shape(addend) == info.shape(e)) || info.dtype(addend) != info.dtype(e)) continue;
       const Node& now = *n->inputs[0].node;  // the sum, with inputs as they have become
-      std::vector<NodeEntry> inputs = now.inputs[side].node->inputs;
-      inputs.insert(inputs.begin() + 3, now.inputs[1 - side]);
-      NodePtr made = MakeNodeLike("_fused_batch_norm_add_relu", *e.node, std::move(inputs));
+      NodePtr made = e.node->op()->trait<NormFusion>()->with_add_relu(*e.node, now.inputs[side].node->inputs, now.inputs[1 - side]);
       made->name = n->name;
       ++fused;
       return made;

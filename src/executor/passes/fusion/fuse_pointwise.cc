@@ -8,16 +8,16 @@
 #include <tuple>
 
 #include "executor/passes/core/passes.h"
+#include "operator/graph_operators.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/recipe.h"
-#include "operator/pointwise/records.h"
 
 namespace mxnet {
 namespace {
 
 constexpr size_t kMostNodes = 64, kMostInputs = 16;  // of one fused operator: its tiles must stay in the cache
 
-// A GPU's kernel has its arguments in rtc::Arguments, and walks over no more dimensions than this.
+// A GPU's kernel has its arguments in rtc::Arguments, and goes over no more dimensions than this.
 constexpr size_t kMostArguments = 240;
 constexpr int kMostDimensions = 8;
 
@@ -47,214 +47,280 @@ bool Repeats(const Shape& from, const Shape& to) {
   return true;
 }
 
-}  // namespace
-
-int FusePointwise(PassGraph* g, PassContext* context) {
-  const GraphInfo& info = context->info(*g);
-  const IndexedGraph& indexed = info.g;
-  const size_t n = indexed.nodes.size();
-  std::vector<std::vector<uint32_t>> users(n);
-  for (uint32_t id = 0; id < n; ++id) {
-    for (const auto& e : indexed.nodes[id].inputs) users[e.node].push_back(id);
-    for (uint32_t d : indexed.nodes[id].control_deps) users[d].push_back(id);
+/* What forming groups and fusing them asks of the graph's nodes. */
+class PointwiseGraph {
+ public:
+  PointwiseGraph(const PassGraph& graph, const GraphInfo& info, bool on_cpu) : indexed(info.g), on_cpu(on_cpu), graph_(graph), info_(info) {
+    const size_t n = indexed.nodes.size();
+    users.resize(n);
+    for (uint32_t id = 0; id < n; ++id) {
+      for (const auto& e : indexed.nodes[id].inputs) users[e.node].push_back(id);
+      for (uint32_t d : indexed.nodes[id].control_deps) users[d].push_back(id);
+    }
+    head.assign(n, 0);
+    forward.assign(n, 0);
+    for (const auto& e : indexed.outputs) head[e.node] = 1;
+    DFSVisit(graph.outputs, [&](const NodePtr& node) { forward[indexed.id.at(node.get())] = 1; });
+    recipes.resize(n);
+    fits.assign(n, 0);
+    for (uint32_t id = 0; id < n; ++id) fits[id] = Suits(id);
   }
-  std::vector<char> head(n, 0), forward(n, 0);
-  for (const auto& e : indexed.outputs) head[e.node] = 1;
-  std::vector<NodeEntry> outputs = g->outputs;
-  DFSVisit(outputs, [&](const NodePtr& node) { forward[indexed.id.at(node.get())] = 1; });
 
-  auto shape = [&](uint32_t id) -> const Shape& { return info.shapes[indexed.eid(id, 0)]; };
-  auto dtype = [&](uint32_t id) { return info.dtypes[indexed.eid(id, 0)]; };
-  auto source_dtype = [&](uint32_t id) { return info.dtypes[indexed.eid(indexed.nodes[id].inputs[0])]; };
-  // Inputs whose numbers a member reads.
-  auto reads = [&](uint32_t id) {
+  size_t size() const { return indexed.nodes.size(); }
+  const Node& source(uint32_t id) const { return *indexed.nodes[id].source; }
+  const Shape& shape(uint32_t id) const { return info_.shapes[indexed.eid(id, 0)]; }
+  const Shape& shape(const NodeEntry& e) const { return info_.shape(e); }
+  int dtype(uint32_t id) const { return info_.dtypes[indexed.eid(id, 0)]; }
+  int64_t ElementsOf(const IndexedGraph::Entry& e) const { return info_.shapes[indexed.eid(e)].Size(); }
+
+  /* How many inputs the node reads the numbers of. */
+  size_t Reads(uint32_t id) const {
     size_t count = 0;
-    while (count < indexed.nodes[id].inputs.size() && !indexed.nodes[id].source->op()->ReadsOnlyShape(static_cast<int>(count))) ++count;
+    while (count < indexed.nodes[id].inputs.size() && !source(id).op()->ReadsOnlyShape(static_cast<int>(count))) ++count;
     return count;
-  };
+  }
+
+  bool IsCast(uint32_t id) const { return recipes[id].kind == Recipe::kCopy && SourceType(id) != dtype(id); }
+  /* Does it do nothing but repeat elements? */
+  bool IsRepeat(uint32_t id) const { return recipes[id].kind == Recipe::kCopy && SourceType(id) == dtype(id) && !recipes[id].mean; }
+
+  /* What a group with this root computes in; every step is rounded to its own dtype. */
+  int ComputeType(uint32_t root) const {
+    return IsCast(root) && SourceType(root) == kFloat64 ? int{pointwise::kF64} : pointwise::ComputeFor(dtype(root), false);
+  }
+  bool ComputesIn(uint32_t id, int type) const {
+    return IsCast(id) ? ConvertsAsCast(SourceType(id), dtype(id), type) : pointwise::ComputeFor(dtype(id), false) == type;
+  }
+
+  /* Numbers among the arguments of a GPU's kernel. */
+  size_t Numbers(uint32_t id) const {
+    const Recipe& r = recipes[id];
+    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) return r.mean;
+    const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
+    return static_cast<size_t>(std::count(r.operand, r.operand + r.count, Recipe::kNumber)) + (activation || r.has_params ? 3 : 0);
+  }
+
+  /* When a node runs, roughly: forward nodes as they are numbered, backward nodes as the gradient
+   * pass made them. */
+  int64_t Position(uint32_t id) const {
+    if (forward[id]) return id;
+    auto s = graph_.sequence.find(indexed.nodes[id].source);
+    return static_cast<int64_t>(size()) + (s == graph_.sequence.end() ? 0 : s->second);
+  }
+
+  const IndexedGraph& indexed;
+  const bool on_cpu;
+  std::vector<std::vector<uint32_t>> users;
+  std::vector<char> head, forward, fits;  // a result of the graph; of the forward pass; may be a member of a group
+  std::vector<Recipe> recipes;            // of what fits
+  std::map<uint32_t, Shape> seen;         // first inputs that have to be reshaped: reductions dropped dimensions
+
+ private:
+  int SourceType(uint32_t id) const { return info_.dtypes[indexed.eid(indexed.nodes[id].inputs[0])]; }
 
   // Pointwise with every input broadcasting to the one floating output, and of its dtype unless it
   // is a cast.
-  std::vector<Recipe> recipes(n);
-  std::map<uint32_t, Shape> seen;  // members' first inputs that have to be reshaped: reductions dropped dimensions
-  auto suits = [&](uint32_t id) {
-    const Node& node = *indexed.nodes[id].source;
+  bool Suits(uint32_t id) {
+    const Node& node = source(id);
     if (node.is_variable() || !node.control_deps.empty() || node.num_outputs() != 1 || IsConstantNode(node)) return false;
-    if (!IsFloating(dtype(id)) || shape(id).Size() == 0 || (!context->on_cpu() && shape(id).ndim() > kMostDimensions)) return false;
+    if (!IsFloating(dtype(id)) || shape(id).Size() == 0 || (!on_cpu && shape(id).ndim() > kMostDimensions)) return false;
     Recipe& recipe = recipes[id];
     if (!pointwise::RecipeOf(*node.attrs, dtype(id), &recipe)) return false;
     if (recipe.kind == Recipe::kCopy) {
-      const Shape& from = info.shapes[indexed.eid(indexed.nodes[id].inputs[0])];
+      const Shape& from = info_.shapes[indexed.eid(indexed.nodes[id].inputs[0])];
       const Shape as = recipe.seen_as && from.Size() != 1 ? recipe.seen_as(*node.attrs, shape(id)) : from;
       if (!(as == from)) seen[id] = as;
       return Repeats(as, shape(id));
     }
     for (const auto& e : indexed.nodes[id].inputs)
-      if (info.dtypes[indexed.eid(e)] != dtype(id)) return false;
-    return recipe.kind != Recipe::kSum || reads(id) > 1;
-  };
-  std::vector<char> fits(n);
-  for (uint32_t id = 0; id < n; ++id) fits[id] = suits(id);
-  auto cast = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) != dtype(id); };
-  auto repeat = [&](uint32_t id) { return recipes[id].kind == Recipe::kCopy && source_dtype(id) == dtype(id) && !recipes[id].mean; };
-  // What a group with this root computes in; every step is rounded to its own dtype.
-  auto compute = [&](uint32_t root) {
-    return cast(root) && source_dtype(root) == kFloat64 ? int{pointwise::kF64} : pointwise::ComputeFor(dtype(root), false);
-  };
-  auto computes_in = [&](uint32_t id, int type) {
-    return cast(id) ? ConvertsAsCast(source_dtype(id), dtype(id), type) : pointwise::ComputeFor(dtype(id), false) == type;
-  };
+      if (info_.dtypes[indexed.eid(e)] != dtype(id)) return false;
+    return recipe.kind != Recipe::kSum || Reads(id) > 1;
+  }
 
-  // Numbers among the arguments of a GPU's kernel.
-  auto numbers = [&](uint32_t id) -> size_t {
-    const Recipe& r = recipes[id];
-    if (r.kind == Recipe::kCopy || r.kind == Recipe::kSum) return r.mean;
-    const bool activation = r.kind == Recipe::kActivation || r.kind == Recipe::kActivationGradient;
-    return static_cast<size_t>(std::count(r.operand, r.operand + r.count, Recipe::kNumber)) + (activation || r.has_params ? 3 : 0);
-  };
+  const PassGraph& graph_;
+  const GraphInfo& info_;
+};
 
-  // When a node runs, roughly: forward nodes as they are numbered, backward nodes as the gradient
-  // pass made them.
-  auto position = [&](uint32_t id) -> int64_t {
-    if (forward[id]) return id;
-    auto s = g->sequence.find(indexed.nodes[id].source);
-    return static_cast<int64_t>(n) + (s == g->sequence.end() ? 0 : s->second);
-  };
+/* Which nodes become one operator. */
+class Groups {
+ public:
+  explicit Groups(const PointwiseGraph& graph) : g_(graph) {
+    // Whether a member has to wait is known when all are there: what it waited for may have joined,
+    // too.
+    for (int round = 0;; ++round) {
+      Form(round == kMostRounds);
+      const size_t before = careful_.size();
+      for (size_t at = 0; at < members_.size(); ++at)
+        if (NeedsOf(static_cast<int>(at), kNobody).waits) careful_.insert(members_[at][0]);
+      if (round == kMostRounds || careful_.size() == before) break;
+    }
+  }
 
-  std::vector<int> group_of;
-  std::vector<std::vector<uint32_t>> groups;  // the root first
-  // What a group needs, with or without one more member. `waits`: a member that reads several
-  // results keeps them all until the root runs, and waits for what is computed later (sums of
-  // gradients would hold every term).
+  /* -1: none. */
+  int group_of(uint32_t id) const { return group_of_[id]; }
+  /* The root, whose result the group gives, comes first. */
+  const std::vector<uint32_t>& members(int group) const { return members_[group]; }
+
+ private:
+  /* `waits`: a member that reads several results keeps them all until the root runs, and waits for
+   * what is computed later (sums of gradients would hold every term). */
   struct Needs {
     size_t inputs = 0, arguments = 2;
     bool waits = false;
   };
-  auto needs = [&](int group, uint32_t more) {
+
+  // With one more member, or without (kNobody).
+  Needs NeedsOf(int group, uint32_t more) const {
     std::set<std::pair<uint32_t, uint32_t>> inputs;
     int64_t last_input = -1, first_sum = INT64_MAX;
     Needs result;
     auto add = [&](uint32_t member) {
       int large = 0;
-      result.arguments += numbers(member);
-      for (size_t i = 0; i < reads(member); ++i) {
-        const auto& e = indexed.nodes[member].inputs[i];
-        if (group_of[e.node] == group || e.node == more) continue;
+      result.arguments += g_.Numbers(member);
+      for (size_t i = 0; i < g_.Reads(member); ++i) {
+        const auto& e = g_.indexed.nodes[member].inputs[i];
+        if (group_of_[e.node] == group || e.node == more) continue;
         inputs.insert({e.node, e.index});
-        if (indexed.nodes[e.node].source->is_variable()) continue;
-        last_input = std::max(last_input, position(e.node));
-        large += info.shapes[indexed.eid(e)].Size() > 1;
+        if (g_.source(e.node).is_variable()) continue;
+        last_input = std::max(last_input, g_.Position(e.node));
+        large += g_.ElementsOf(e) > 1;
       }
-      if (member != groups[group][0] && large > 1) first_sum = std::min(first_sum, position(member));
+      if (member != members_[group][0] && large > 1) first_sum = std::min(first_sum, g_.Position(member));
     };
-    for (uint32_t member : groups[group]) add(member);
+    for (uint32_t member : members_[group]) add(member);
     if (more != kNobody) add(more);
-    const size_t ndim = static_cast<size_t>(shape(groups[group][0]).ndim());
+    const size_t ndim = static_cast<size_t>(g_.shape(members_[group][0]).ndim());
     result.inputs = inputs.size();
     result.arguments += inputs.size() * (1 + ndim) + 3 * ndim;  // pointers, the size, and steps and divisors where inputs are broadcast
     result.waits = last_input > first_sum;
     return result;
-  };
-  // Backwards through the order: a node joins the group of its users when all of them are in one,
-  // so no path leaves a group and comes back.
-  std::set<uint32_t> careful;  // roots of groups that may have no member that waits
-  auto form = [&](bool all_careful) {
-    group_of.assign(n, -1);
-    groups.clear();
-    for (uint32_t id = static_cast<uint32_t>(n); id-- > 0;) {
-      if (!fits[id]) continue;
-      int joined = users[id].empty() || head[id] ? -1 : group_of[users[id][0]];
-      for (uint32_t u : users[id]) joined = group_of[u] == joined ? joined : -1;
-      if (joined >= 0) {
-        const uint32_t root = groups[joined][0];
-        // On a GPU the cast of something that is broadcast is cheaper done again for each element
-        // than launched.
-        const bool alike = (shape(id) == shape(root) || (!context->on_cpu() && cast(id))) && computes_in(id, compute(root));
-        if (!alike || forward[id] != forward[root] || groups[joined].size() >= kMostNodes) joined = -1;
-      }
-      if (joined >= 0) {
-        const Needs all = needs(joined, id);
-        if (all.inputs > kMostInputs || (!context->on_cpu() && all.arguments > kMostArguments) ||
-            (all.waits && (all_careful || careful.count(groups[joined][0]))))
-          joined = -1;
-      }
-      if (joined < 0) {
-        if (repeat(id)) continue;  // what only repeats elements has users that may do that themselves
-        joined = static_cast<int>(groups.size());
-        groups.emplace_back();
-      }
-      group_of[id] = joined;
-      groups[joined].push_back(id);
-    }
-  };
-  // Whether a member has to wait is known when all are there: what it waited for may have joined,
-  // too.
-  for (int round = 0;; ++round) {
-    form(round == kMostRounds);
-    const size_t before = careful.size();
-    for (size_t at = 0; at < groups.size(); ++at)
-      if (needs(static_cast<int>(at), kNobody).waits) careful.insert(groups[at][0]);
-    if (round == kMostRounds || careful.size() == before) break;
   }
 
-  int fused = 0;
-  Rewrite(g, [&](const NodePtr& renewed, const NodePtr& original) -> NodePtr {
-    const uint32_t root = indexed.id.at(original.get());
-    const int at = group_of[root];
-    if (at < 0 || groups[at].size() < 2 || groups[at][0] != root) return renewed;
-    // The members, copied onto variables: children come first in the graph's order. Members' inputs
-    // from outside were renewed when they were met.
-    std::map<const Node*, NodePtr> copy;                                         // of renewed members
-    std::map<std::tuple<const Node*, uint32_t, std::string>, NodePtr> variable;  // with the shape that it is to have
-    std::map<const Node*, NodeEntry> outside;                                    // by variable
-    Shape told;                                                                  // by the inputs
-    std::function<NodePtr(const NodePtr&, const NodePtr&)> take = [&](const NodePtr& now, const NodePtr& before) -> NodePtr {
-      auto found = copy.find(now.get());
-      if (found != copy.end()) return found->second;
-      const uint32_t id = indexed.id.at(before.get());
-      std::vector<NodeEntry> inputs;
-      for (size_t i = 0; i < reads(id); ++i) {
-        const NodeEntry &e = now->inputs[i], &was = before->inputs[i];
-        if (group_of[indexed.id.at(was.node.get())] == at) {
-          inputs.push_back({take(e.node, was.node), 0, 0});
-          continue;
-        }
-        const auto reshaped = i == 0 ? seen.find(id) : seen.end();
-        const Shape& as = reshaped == seen.end() ? info.shape(was) : reshaped->second;
-        NodePtr& v = variable[{e.node.get(), e.index, as.str()}];
-        if (!v) {
-          v = MakeVariable("i" + std::to_string(variable.size() - 1));
-          outside[v.get()] = reshaped == seen.end() ? e : MakeOp("Reshape", {e}, {{"shape", as.str()}}, before->name + "_reshape");
-          told = told.known() ? BroadcastShape("_fused_pointwise", told, as) : as;
-        }
-        inputs.push_back({v, 0, 0});
+  // Backwards through the order: a node joins the group of its users when all of them are in one,
+  // so no path leaves a group and comes back.
+  void Form(bool all_careful) {
+    group_of_.assign(g_.size(), -1);
+    members_.clear();
+    for (uint32_t id = static_cast<uint32_t>(g_.size()); id-- > 0;) {
+      if (!g_.fits[id]) continue;
+      int joined = GroupOfUsers(id);
+      if (joined >= 0 && !MayJoin(id, joined, all_careful)) joined = -1;
+      if (joined < 0) {
+        if (g_.IsRepeat(id)) continue;  // what only repeats elements has users that may do that themselves
+        joined = static_cast<int>(members_.size());
+        members_.emplace_back();
       }
-      if (repeat(id)) return copy[now.get()] = inputs[0].node;  // inputs are repeated wherever it is needed
-      auto made = std::make_shared<Node>();
-      made->name = now->name;
-      // as the operator computes it; inputs are repeated wherever it is needed
-      const double share = static_cast<double>(shape(id).Size() / std::max<int64_t>(1, info.shape(before->inputs[0]).Size()));
-      if (recipes[id].mean)
-        made->attrs = pointwise::NumberAttrs("_mul_scalar", 1.0 / share);
-      else
-        made->attrs = cast(id) ? MakeAttrs(Op::Get("Cast"), {{"dtype", DTypeName(dtype(id))}}) : now->attrs;
-      made->inputs = std::move(inputs);
-      return copy[now.get()] = made;
-    };
+      group_of_[id] = joined;
+      members_[joined].push_back(id);
+    }
+  }
+
+  int GroupOfUsers(uint32_t id) const {
+    int joined = g_.users[id].empty() || g_.head[id] ? -1 : group_of_[g_.users[id][0]];
+    for (uint32_t u : g_.users[id]) joined = group_of_[u] == joined ? joined : -1;
+    return joined;
+  }
+
+  bool MayJoin(uint32_t id, int group, bool all_careful) const {
+    const uint32_t root = members_[group][0];
+    // On a GPU the cast of something that is broadcast is cheaper done again for each element than
+    // launched.
+    const bool alike = (g_.shape(id) == g_.shape(root) || (!g_.on_cpu && g_.IsCast(id))) && g_.ComputesIn(id, g_.ComputeType(root));
+    if (!alike || g_.forward[id] != g_.forward[root] || members_[group].size() >= kMostNodes) return false;
+    const Needs all = NeedsOf(group, id);
+    return all.inputs <= kMostInputs && (g_.on_cpu || all.arguments <= kMostArguments) &&
+           !(all.waits && (all_careful || careful_.count(root)));
+  }
+
+  const PointwiseGraph& g_;
+  std::vector<int> group_of_;                   // by node
+  std::vector<std::vector<uint32_t>> members_;  // by group
+  std::set<uint32_t> careful_;                  // roots of groups that may have no member that waits
+};
+
+/* One group as one node: its members copied onto variables. Inputs from outside were renewed when
+ * they were met. */
+class FusedNode {
+ public:
+  FusedNode(const PointwiseGraph& graph, const Groups& groups, int group) : g_(graph), groups_(groups), group_(group) {}
+
+  NodePtr Make(const NodePtr& renewed, const NodePtr& original) {
     auto graph = std::make_shared<Symbol>();
-    graph->outputs = {{take(renewed, original), 0, 0}};
+    graph->outputs = {{Take(renewed, original), 0, 0}};
     std::vector<NodeEntry> inputs;
-    for (const auto& v : graph->ListInputs(Symbol::kAll)) inputs.push_back(outside.at(v.get()));
-    AttrDict dict = {{"num_args", std::to_string(inputs.size())}};
-    if (!(told == shape(root))) dict["shape"] = shape(root).str();
-    auto attrs = std::make_shared<Attrs>(*MakeAttrs(Op::Get("_fused_pointwise"), std::move(dict)));
-    attrs->subgraphs.push_back(std::move(graph));
+    for (const auto& v : graph->ListInputs(Symbol::kAll)) inputs.push_back(outside_.at(v.get()));
+    const Shape& shape = g_.shape(g_.indexed.id.at(original.get()));
     auto made = std::make_shared<Node>();
     made->name = renewed->name;
-    made->attrs = std::move(attrs);
+    made->attrs = graph_ops::FusedPointwiseAttrs(std::move(graph), inputs.size(), told_ == shape ? Shape() : shape);
     made->inputs = std::move(inputs);
-    fused += static_cast<int>(groups[at].size()) - 1;
     return made;
+  }
+
+ private:
+  NodePtr Take(const NodePtr& now, const NodePtr& before) {
+    auto found = copy_.find(now.get());
+    if (found != copy_.end()) return found->second;
+    const uint32_t id = g_.indexed.id.at(before.get());
+    std::vector<NodeEntry> inputs;
+    for (size_t i = 0; i < g_.Reads(id); ++i) {
+      const NodeEntry &e = now->inputs[i], &was = before->inputs[i];
+      const bool member = groups_.group_of(g_.indexed.id.at(was.node.get())) == group_;
+      inputs.push_back({member ? Take(e.node, was.node) : VariableFor(e, was, id, i), 0, 0});
+    }
+    NodePtr& copy = copy_[now.get()];
+    if (g_.IsRepeat(id)) return copy = inputs[0].node;  // inputs are repeated wherever it is needed
+    copy = std::make_shared<Node>();
+    copy->name = now->name;
+    copy->attrs = AttrsOf(*now, *before, id);
+    copy->inputs = std::move(inputs);
+    return copy;
+  }
+
+  // What stands for input `i` of the member `id`, which comes from outside.
+  NodePtr VariableFor(const NodeEntry& e, const NodeEntry& was, uint32_t id, size_t i) {
+    const auto reshaped = i == 0 ? g_.seen.find(id) : g_.seen.end();
+    const bool reshape = reshaped != g_.seen.end();
+    const Shape& as = reshape ? reshaped->second : g_.shape(was);
+    NodePtr& v = variable_[{e.node.get(), e.index, as.str()}];
+    if (!v) {
+      v = MakeVariable("i" + std::to_string(variable_.size() - 1));
+      outside_[v.get()] = reshape ? graph_ops::ReshapeTo(e, as, g_.source(id).name + "_reshape") : e;
+      told_ = told_.known() ? BroadcastShape("fuse_pointwise", told_, as) : as;
+    }
+    return v;
+  }
+
+  // As the operator computes it; inputs are repeated wherever it is needed.
+  AttrsPtr AttrsOf(const Node& now, const Node& before, uint32_t id) const {
+    if (g_.recipes[id].mean) {
+      const double share = static_cast<double>(g_.shape(id).Size() / std::max<int64_t>(1, g_.shape(before.inputs[0]).Size()));
+      return graph_ops::MultiplyAttrs(1.0 / share);
+    }
+    return g_.IsCast(id) ? graph_ops::CastAttrs(g_.dtype(id)) : now.attrs;
+  }
+
+  const PointwiseGraph& g_;
+  const Groups& groups_;
+  const int group_;
+  std::map<const Node*, NodePtr> copy_;                                         // of renewed members
+  std::map<std::tuple<const Node*, uint32_t, std::string>, NodePtr> variable_;  // with the shape that it is to have
+  std::map<const Node*, NodeEntry> outside_;                                    // by variable
+  Shape told_;                                                                  // by the inputs
+};
+
+}  // namespace
+
+int FusePointwise(PassGraph* g, PassContext* context) {
+  const PointwiseGraph graph(*g, context->info(*g), context->on_cpu());
+  const Groups groups(graph);
+  int fused = 0;
+  Rewrite(g, [&](const NodePtr& renewed, const NodePtr& original) -> NodePtr {
+    const uint32_t id = graph.indexed.id.at(original.get());
+    const int group = groups.group_of(id);
+    if (group < 0 || groups.members(group).size() < 2 || groups.members(group)[0] != id) return renewed;
+    fused += static_cast<int>(groups.members(group).size()) - 1;
+    return FusedNode(graph, groups, group).Make(renewed, original);
   });
   return fused;
 }

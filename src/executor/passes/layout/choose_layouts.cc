@@ -4,11 +4,15 @@
 
 #include "executor/passes/core/passes.h"
 #include "mxnet/env.h"
+#include "operator/graph_operators.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
 using EntryKey = std::pair<const Node*, uint32_t>;
+
+EntryKey KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
 
 bool IsImage(const Shape& s, int dtype) {
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && IsFloating(dtype) && dtype != kFloat64;
@@ -17,10 +21,7 @@ bool IsImage(const Shape& s, int dtype) {
 /* One channel, or one place: both layouts are the same bytes. */
 bool Neutral(const Shape& s) { return s[1] == 1 || s.Prod(2, s.ndim()) == 1; }
 
-bool HasLayoutAttr(const Node& n) {  // NHWC in the user's own terms: shapes are in that order, nothing to do
-  auto it = n.attrs->dict.find("layout");
-  return it != n.attrs->dict.end() && it->second != "None" && it->second != "NCHW" && it->second != "NCDHW" && it->second != "NCW";
-}
+bool InSet(uint32_t set, int i) { return i < 32 && (set >> i & 1); }
 
 // On a GPU, convolutions on tensor cores want channels last; others are as fast on planes.
 bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
@@ -30,127 +31,173 @@ bool Worthwhile(const PassGraph& g, const GraphInfo& info, bool on_cpu) {
   heads.insert(heads.end(), g.grads.begin(), g.grads.end());
   bool found = false;
   DFSVisit(heads, [&](const NodePtr& n) {
-    if (found || n->is_variable() || n->op()->layout != LayoutRule::kImages || HasLayoutAttr(*n)) return;
+    if (found || n->is_variable() || n->op()->layout != LayoutRule::kImages || ShapesAreChannelsLast(*n)) return;
     found = on_cpu || (info.dtype({n, 0, 0}) == kFloat32 ? tensor_float : env.cuda_allow_tensor_core);
   });
   return found;
 }
+
+class LayoutChooser {
+ public:
+  LayoutChooser(PassGraph* g, const PassContext& context, const GraphInfo& info)
+      : g_(g), info_(info), keeps_weights_(!context.on_cpu() && context.inference()) {}
+
+  /* Returns how many conversions there are. */
+  int Run() {
+    Rewrite(g_, [this](const NodePtr& renewed, const NodePtr& original) { return Choose(renewed, original); });
+    for (auto& e : g_->outputs) Leave(&e);
+    for (auto& e : g_->grads) Leave(&e);
+    return conversions_;
+  }
+
+ private:
+  struct Tensor {
+    Shape shape;
+    int dtype;
+    bool is_image() const { return IsImage(shape, dtype); }
+  };
+  /* Of a node: what it reads, which of that and of its results are images, and whether these come
+   * channels last. */
+  struct Choice {
+    std::vector<NodeEntry> inputs;
+    std::vector<bool> image_in, image_out;
+    bool out_last = false;
+  };
+
+  Layout LayoutOf(const NodeEntry& e) const {
+    auto it = g_->layouts.find(KeyOf(e));
+    return it == g_->layouts.end() ? Layout::kPlain : it->second;
+  }
+
+  /* `once`: by a constant node. */
+  NodeEntry Convert(const NodeEntry& e, Layout wanted, bool once = false) {
+    const Tensor& tensor = tensors_.at(KeyOf(e));
+    if (LayoutOf(e) == wanted || Neutral(tensor.shape)) return e;
+    NodeEntry& made = converted_[static_cast<int>(wanted)][KeyOf(e)];
+    if (!made) {
+      ++conversions_;
+      made = graph_ops::ToLayout(e, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
+      if (once) made = {ConstantNodeLike(*made.node), 0, 0};
+      tensors_[KeyOf(made)] = tensor;
+      if (wanted == Layout::kChannelsLast) g_->layouts[KeyOf(made)] = wanted;
+    }
+    return made;
+  }
+
+  void ConvertImages(Choice* c, Layout wanted) {
+    for (size_t i = 0; i < c->inputs.size(); ++i)
+      if (c->image_in[i]) c->inputs[i] = Convert(c->inputs[i], wanted);
+  }
+
+  // An operator of images takes any mixture of layouts, and gives channels last.
+  void ChooseForImages(const Op& op, Choice* c) {
+    const int count = static_cast<int>(c->inputs.size());
+    for (int i = 0; i < count; ++i)
+      if (c->image_in[i] && !InSet(op.images.in, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kPlain);
+    for (int i = 0; i < count; ++i)
+      if (c->image_in[i] && InSet(op.images.like_output, i)) c->inputs[i] = Convert(c->inputs[i], Layout::kChannelsLast);
+    // A GPU's convolution wants its weight in the images' order, too. In inference it is brought
+    // there once.
+    if (keeps_weights_ && count > 1 && c->image_in[1] && !InSet(op.images.in, 1) &&
+        (c->inputs[1].node->is_variable() || IsConstantNode(*c->inputs[1].node)))
+      c->inputs[1] = Convert(c->inputs[1], Layout::kChannelsLast, true);
+    for (size_t o = 0; o < c->image_out.size(); ++o) c->image_out[o] = c->image_out[o] && InSet(op.images.out, static_cast<int>(o));
+    c->out_last = true;
+  }
+
+  // Element by element: the common layout passes through, where all tensors have one shape.
+  void ChooseForAgnostic(const Op& op, const NodePtr& original, Choice* c) {
+    const Shape& shape = info_.shape({original, 0, 0});
+    bool alike = true;
+    for (size_t i = 0; i < c->inputs.size(); ++i)
+      alike = alike && (c->image_in[i] || op.ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(KeyOf(c->inputs[i])).shape == shape;
+    for (size_t o = 0; o < c->image_out.size(); ++o)
+      alike = alike && c->image_out[o] && info_.shape({original, static_cast<uint32_t>(o), 0}) == shape;
+    ConvertImages(c, alike ? Layout::kChannelsLast : Layout::kPlain);
+    c->out_last = alike;
+  }
+
+  NodePtr Choose(const NodePtr& renewed, const NodePtr& original) {
+    keep_.push_back(renewed);
+    if (renewed->is_variable()) {
+      Describe(renewed, original);
+      return renewed;
+    }
+    const Op& op = *renewed->op();
+    Choice c;
+    c.inputs = renewed->inputs;
+    bool any = false;  // channels last among the inputs
+    for (int i = 0; i < renewed->num_inputs(); ++i) {
+      const Tensor& tensor = tensors_.at(KeyOf(c.inputs[i]));
+      c.image_in.push_back(tensor.is_image() && !op.ReadsOnlyShape(i));
+      any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
+    }
+    for (int o = 0; o < original->num_outputs(); ++o) c.image_out.push_back(TensorOf(original, o).is_image());
+
+    // NHWC in the user's own terms: shapes are in that order, nothing to do
+    const bool as_given = ShapesAreChannelsLast(*renewed);
+    if (op.layout == LayoutRule::kImages && !as_given) {
+      ChooseForImages(op, &c);
+    } else if (any && op.layout == LayoutRule::kChannelsLast && !as_given) {
+      ConvertImages(&c, Layout::kChannelsLast);
+      c.out_last = true;
+    } else if (any && op.layout == LayoutRule::kAgnostic) {
+      ChooseForAgnostic(op, original, &c);
+    } else if (any) {
+      ConvertImages(&c, Layout::kPlain);
+    }
+    return Make(renewed, original, std::move(c));
+  }
+
+  NodePtr Make(const NodePtr& renewed, const NodePtr& original, Choice c) {
+    NodePtr result = renewed;
+    bool changed = false;
+    for (size_t i = 0; i < c.inputs.size(); ++i) changed = changed || c.inputs[i].node != renewed->inputs[i].node;
+    if (changed) {
+      result = std::make_shared<Node>();
+      result->name = renewed->name;
+      result->attrs = renewed->attrs;
+      result->control_deps = renewed->control_deps;
+      result->inputs = std::move(c.inputs);
+      keep_.push_back(result);
+    }
+    Describe(result, original);
+    for (size_t o = 0; o < c.image_out.size(); ++o)
+      if (c.out_last && c.image_out[o]) g_->layouts[{result.get(), static_cast<uint32_t>(o)}] = Layout::kChannelsLast;
+    return result;
+  }
+
+  Tensor TensorOf(const NodePtr& original, int output) const {
+    const NodeEntry e{original, static_cast<uint32_t>(output), 0};
+    return {info_.shape(e), info_.dtype(e)};
+  }
+  void Describe(const NodePtr& n, const NodePtr& original) {
+    for (int o = 0; o < original->num_outputs(); ++o) tensors_[{n.get(), static_cast<uint32_t>(o)}] = TensorOf(original, o);
+  }
+
+  // Results leave the graph as rows.
+  void Leave(NodeEntry* e) {
+    const NodeEntry plain = Convert(*e, Layout::kPlain);
+    if (plain.node == e->node) return;
+    g_->alike.emplace_back(plain, *e);
+    *e = plain;
+  }
+
+  PassGraph* const g_;
+  const GraphInfo& info_;  // of the graph as it was
+  const bool keeps_weights_;
+  int conversions_ = 0;
+  std::map<EntryKey, Tensor> tensors_;          // renewed entries
+  std::map<EntryKey, NodeEntry> converted_[2];  // by wanted layout
+  std::vector<NodePtr> keep_;                   // nodes whose addresses are keys
+};
 
 }  // namespace
 
 int ChooseLayouts(PassGraph* g, PassContext* context) {
   const GraphInfo& info = context->info(*g);
   if (!Worthwhile(*g, info, context->on_cpu())) return 0;
-  const IndexedGraph& indexed = info.g;
-  const ShapeVector& shapes = info.shapes;
-  const std::vector<int>& dtypes = info.dtypes;
-  int conversions = 0;
-  auto& layouts = g->layouts;
-  struct About {
-    Shape shape;
-    int dtype;
-  };
-  std::map<EntryKey, About> about;             // of renewed entries
-  std::map<EntryKey, NodeEntry> converted[2];  // by wanted layout
-  auto layout_of = [&](const NodeEntry& e) {
-    auto it = layouts.find({e.node.get(), e.index});
-    return it == layouts.end() ? Layout::kPlain : it->second;
-  };
-  std::vector<NodePtr> keep;
-  auto convert = [&](const NodeEntry& e, Layout wanted, bool once = false) -> NodeEntry {
-    const About& a = about.at({e.node.get(), e.index});
-    if (layout_of(e) == wanted || Neutral(a.shape)) return e;
-    NodeEntry& made = converted[static_cast<int>(wanted)][{e.node.get(), e.index}];
-    if (!made) {
-      ++conversions;
-      made = MakeOp("_to_layout", {e}, {}, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
-      if (once) made = {ConstantNodeLike(*made.node), 0, 0};
-      about[{made.node.get(), 0}] = a;
-      if (wanted == Layout::kChannelsLast) layouts[{made.node.get(), 0}] = wanted;
-    }
-    return made;
-  };
-  Rewrite(g, [&](const NodePtr& renewed, const NodePtr& original) -> NodePtr {
-    keep.push_back(renewed);
-    const uint32_t id = indexed.id.at(original.get());
-    const int nout = original->num_outputs();
-    auto describe = [&](const NodePtr& n) {
-      for (int o = 0; o < nout; ++o) about[{n.get(), static_cast<uint32_t>(o)}] = {shapes[indexed.eid(id, o)], dtypes[indexed.eid(id, o)]};
-    };
-    if (renewed->is_variable()) {
-      describe(renewed);
-      return renewed;
-    }
-    const Op* op = renewed->op();
-    const int nin = renewed->num_inputs();
-    std::vector<bool> image_in(nin), image_out(nout);
-    bool any = false;
-    for (int i = 0; i < nin; ++i) {
-      const About& a = about.at({renewed->inputs[i].node.get(), renewed->inputs[i].index});
-      image_in[i] = IsImage(a.shape, a.dtype) && !op->ReadsOnlyShape(i);
-      any = any || (image_in[i] && layout_of(renewed->inputs[i]) == Layout::kChannelsLast && !Neutral(a.shape));
-    }
-    for (int o = 0; o < nout; ++o) image_out[o] = IsImage(shapes[indexed.eid(id, o)], dtypes[indexed.eid(id, o)]);
-
-    std::vector<NodeEntry> inputs = renewed->inputs;
-    bool out_last = false;
-    const bool images = op->layout == LayoutRule::kImages && !HasLayoutAttr(*renewed);
-    auto in_set = [](uint32_t set, int i) { return i < 32 && (set >> i & 1); };
-    if (images) {
-      // takes any mixture of layouts; gives channels last
-      for (int i = 0; i < nin; ++i)
-        if (image_in[i] && !in_set(op->images.in, i)) inputs[i] = convert(inputs[i], Layout::kPlain);
-      for (int i = 0; i < nin; ++i)
-        if (image_in[i] && in_set(op->images.like_output, i)) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
-      // A GPU's convolution wants its weight in the images' order, too. In inference it is brought
-      // there once.
-      if (!context->on_cpu() && context->inference() && nin > 1 && image_in[1] && !in_set(op->images.in, 1) &&
-          (inputs[1].node->is_variable() || IsConstantNode(*inputs[1].node)))
-        inputs[1] = convert(inputs[1], Layout::kChannelsLast, true);
-      for (int o = 0; o < nout; ++o) image_out[o] = image_out[o] && in_set(op->images.out, o);
-      out_last = true;
-    } else if (any && op->layout == LayoutRule::kChannelsLast && !HasLayoutAttr(*renewed)) {
-      for (int i = 0; i < nin; ++i)
-        if (image_in[i]) inputs[i] = convert(inputs[i], Layout::kChannelsLast);
-      out_last = true;
-    } else if (any && op->layout == LayoutRule::kAgnostic) {
-      bool alike = true;
-      const Shape& shape = shapes[indexed.eid(id, 0)];
-      for (int i = 0; i < nin; ++i)
-        alike = alike && (image_in[i] || op->ReadsOnlyShape(i)) && about.at({inputs[i].node.get(), inputs[i].index}).shape == shape;
-      for (int o = 0; o < nout; ++o) alike = alike && image_out[o] && shapes[indexed.eid(id, o)] == shape;
-      for (int i = 0; i < nin; ++i)
-        if (image_in[i]) inputs[i] = convert(inputs[i], alike ? Layout::kChannelsLast : Layout::kPlain);
-      out_last = alike;
-    } else if (any) {
-      for (int i = 0; i < nin; ++i)
-        if (image_in[i]) inputs[i] = convert(inputs[i], Layout::kPlain);
-    }
-    NodePtr result = renewed;
-    bool changed = false;
-    for (int i = 0; i < nin; ++i) changed = changed || inputs[i].node != renewed->inputs[i].node;
-    if (changed) {
-      result = std::make_shared<Node>();
-      result->name = renewed->name;
-      result->attrs = renewed->attrs;
-      result->control_deps = renewed->control_deps;
-      result->inputs = std::move(inputs);
-      keep.push_back(result);
-    }
-    describe(result);
-    for (int o = 0; o < nout; ++o)
-      if (out_last && image_out[o]) layouts[{result.get(), static_cast<uint32_t>(o)}] = Layout::kChannelsLast;
-    return result;
-  });
-  auto leave = [&](NodeEntry* e) {
-    const NodeEntry plain = convert(*e, Layout::kPlain);
-    if (plain.node == e->node) return;
-    g->alike.emplace_back(plain, *e);
-    *e = plain;
-  };
-  for (auto& e : g->outputs) leave(&e);
-  for (auto& e : g->grads) leave(&e);
-  return conversions;
+  return LayoutChooser(g, *context, info).Run();
 }
 
 }  // namespace mxnet

@@ -8,16 +8,20 @@
 
 #include "base/omp.h"
 #include "executor/passes/core/passes.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
 
-constexpr int64_t kAssumedCache = 32 << 20,
-                  kMostCache = 48 << 20;  // bytes, where the system does not tell; of a larger one the rest is taken for other programs'
-constexpr int64_t kPart =
-    10;  // a node's data and results may fill one of so many parts of the last-level cache: weights, and other machines' cores, want the rest
+// Bytes. kAssumedCache: where the system does not tell. Of a larger cache than kMostCache the rest
+// is taken for other programs'.
+constexpr int64_t kAssumedCache = 32 << 20, kMostCache = 48 << 20;
+// A node's data and results may fill one of so many parts of the last-level cache: weights, and the
+// cores of other machines, want the rest.
+constexpr int64_t kPart = 10;
 constexpr int64_t kLeastSize = 4;  // bytes of an element: layers of narrower types have copies and sums in float32
-constexpr int64_t kCoarser = 4;    // a run's nodes could do with so many times more examples a turn at most: then a new run begins
+// A new run begins where a node could have so many times more examples at a time than another.
+constexpr int64_t kCoarser = 4;
 
 int64_t CacheBytes() {
 #ifdef _SC_LEVEL3_CACHE_SIZE
@@ -27,10 +31,12 @@ int64_t CacheBytes() {
   return kAssumedCache;
 }
 
-// The axis that `key` names, counted from the front.
-int64_t Axis(const Node& n, const char* key, int ndim) {
-  const int64_t axis = static_cast<int64_t>(NumberOf(n, key, 1));
-  return axis < 0 ? axis + ndim : axis;
+// Does it work along the batch? Where the record names no axis it does not.
+bool WorksAlongBatch(const Node& n, int ndim) {
+  const auto* along = n.op()->trait<AlongAxis>();
+  if (!along) return false;
+  const int axis = along->axis(*n.attrs);
+  return (axis < 0 ? axis + ndim : axis) <= 0;
 }
 
 // Is an example of the results computed from the same example of the data alone? `examples`: how
@@ -59,11 +65,35 @@ bool TreatsExamplesAlone(const GraphInfo& info, uint32_t id, int64_t* examples) 
   switch (op.layout) {
     case LayoutRule::kAgnostic:
     case LayoutRule::kImages: return true;
-    case LayoutRule::kChannelsLast:
-      return Axis(n, "dim", result.ndim()) > 0 && Axis(n, "axis", result.ndim()) > 0;  // of Concat, of BatchNorm
-    case LayoutRule::kPlain: return op.name == "_to_layout";
+    case LayoutRule::kChannelsLast: return !WorksAlongBatch(n, result.ndim());
+    case LayoutRule::kPlain: return op.trait<LayoutConversion>() != nullptr;
   }
   return false;
+}
+
+/* Nodes that follow each other in the order of execution and can share a micro-batch's size. */
+struct Run {
+  int64_t batch = 0;  // examples
+  int64_t size = 0;   // of a micro-batch, in examples
+  int64_t most = 0;   // the size that the least demanding node could have
+  std::vector<const Node*> nodes;
+};
+
+/* The examples that a node may have at a time, so that what it reads and writes stays in the cache;
+ * a part of the batch without a remainder. */
+int64_t SizeFor(const GraphInfo& info, uint32_t id, int64_t batch) {
+  const Node& n = *info.g.nodes[id].source;
+  int64_t bytes = 0;  // of an example
+  const auto add = [&](uint32_t e) {
+    bytes += info.shapes[e].Size() / batch * std::max(kLeastSize, static_cast<int64_t>(DTypeSize(info.dtypes[e])));
+  };
+  for (int i = 0; i < n.num_inputs(); ++i)
+    if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.shapes[e])) add(e);
+  for (int o = 0; o < n.num_outputs(); ++o) add(info.g.eid(id, o));
+  const int64_t least = (OmpMaxThreads() + 1) / 2;  // fewer examples would leave threads without work
+  int64_t size = std::min(batch, std::max({int64_t{1}, least, CacheBytes() / kPart / std::max<int64_t>(bytes, 1)}));
+  while (batch % size) --size;
+  return size;
 }
 
 }  // namespace
@@ -79,16 +109,12 @@ int MicroBatch(PassGraph* g, PassContext* context) {
   const GraphInfo& info = context->info(*g);
   int num_forward;
   const std::vector<uint32_t> order = ExecutionOrder(info.g, g->outputs.size(), g->sequence, false, &num_forward);
-  const int64_t room = CacheBytes() / kPart, least = (OmpMaxThreads() + 1) / 2;  // fewer examples would leave threads without work
-  struct Run {
-    int64_t examples = 0, turn = 0, most = 0;  // of the batch, in a turn, what its least demanding node could have in one
-    std::vector<const Node*> nodes;
-  } run;
-  int sliced = 0, runs = 0;
+  Run run;
+  int marked = 0, runs = 0;
   const auto end = [&] {
-    if (run.nodes.size() > 1 && run.turn < run.examples) {
-      for (const Node* n : run.nodes) g->micro_batches[n] = {runs, run.turn};
-      sliced += static_cast<int>(run.nodes.size());
+    if (run.nodes.size() > 1 && run.size < run.batch) {
+      for (const Node* n : run.nodes) g->micro_batches[n] = {runs, run.size};
+      marked += static_cast<int>(run.nodes.size());
       ++runs;
     }
     run = Run();
@@ -96,27 +122,19 @@ int MicroBatch(PassGraph* g, PassContext* context) {
   for (const uint32_t id : order) {
     const Node& n = *info.g.nodes[id].source;
     if (IsConstantNode(n)) continue;
-    int64_t examples = 0;
-    if (!TreatsExamplesAlone(info, id, &examples)) {
+    int64_t batch = 0;
+    if (!TreatsExamplesAlone(info, id, &batch)) {
       end();
       continue;
     }
-    int64_t bytes = 0;
-    const auto add = [&](uint32_t e) {
-      bytes += info.shapes[e].Size() / examples * std::max(kLeastSize, static_cast<int64_t>(DTypeSize(info.dtypes[e])));
-    };
-    for (int i = 0; i < n.num_inputs(); ++i)
-      if (const uint32_t e = info.g.eid(info.g.nodes[id].inputs[i]); ReadsByExample(n, i, info.shapes[e])) add(e);
-    for (int o = 0; o < n.num_outputs(); ++o) add(info.g.eid(id, o));
-    int64_t turn = std::min(examples, std::max({int64_t{1}, least, room / std::max<int64_t>(bytes, 1)}));
-    while (examples % turn) --turn;
-    if (run.examples != examples || std::max(run.most, turn) > kCoarser * std::min(run.turn, turn)) end();
-    if (run.nodes.empty()) run.examples = examples, run.turn = run.most = turn;
-    run.turn = std::min(run.turn, turn), run.most = std::max(run.most, turn);
+    const int64_t size = SizeFor(info, id, batch);
+    if (run.batch != batch || std::max(run.most, size) > kCoarser * std::min(run.size, size)) end();
+    if (run.nodes.empty()) run.batch = batch, run.size = run.most = size;
+    run.size = std::min(run.size, size), run.most = std::max(run.most, size);
     run.nodes.push_back(&n);
   }
   end();
-  return sliced;
+  return marked;
 }
 
 }  // namespace mxnet

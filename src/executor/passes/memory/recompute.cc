@@ -19,6 +19,7 @@
 #include "executor/passes/core/plan_request.h"
 #include "executor/passes/memory/min_cut.h"
 #include "mxnet/env.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace {
@@ -33,8 +34,8 @@ constexpr double kWeights[] = {1e-3, 0.2, 0.5, 1, 2, 4};
 constexpr double kNearLeast = 1.05;
 constexpr double kMostSegments = 256, kStep = 1.41421356;  // the planner's numbers of segments, and each to the next
 constexpr int kRefinements = 4;
-// What is expensive_to_recompute is recomputed for MXNET_BACKWARD_DO_MIRROR as long as all
-// recomputation is estimated at this part of a step.
+// MXNET_BACKWARD_DO_MIRROR also runs operators again that are expensive to recompute, as long as
+// all recomputation is estimated at this part of a step.
 constexpr double kMirrorPrice = 0.05;
 // From this many bytes on, what a step keeps is worth one more pass over the results of BatchNorm
 // with relu of at least so many elements.
@@ -82,9 +83,9 @@ class Chooser {
     Seams();
   }
 
-  /* Segments of about `segment_bytes` (0: one). `expensive_to_recompute`: may what is
-   * expensive_to_recompute be computed again? */
-  Recompute Cut(int64_t segment_bytes, double weight, bool expensive_to_recompute) {
+  /* Segments of about `segment_bytes` (0: one). `expensive`: may operators be run again whose
+   * record says that this is expensive? */
+  Recompute Cut(int64_t segment_bytes, double weight, bool expensive) {
     Divide(segment_bytes);
     const uint32_t entries = g_.entry_ptr[num_forward_];
     const int source = static_cast<int>(entries + num_forward_), sink = source + 1;
@@ -98,7 +99,7 @@ class Chooser {
       const int forced = Forced(node);
       const bool has_rule = FindRecomputeRule(*node.op()) != nullptr;
       const bool cheap = !node.op()->expensive_to_recompute || has_rule;
-      const bool allowed = forced >= 0 && (forced == 1 || cheap || (expensive_to_recompute && segment_of_[n] != last_segment));
+      const bool allowed = forced >= 0 && (forced == 1 || cheap || (expensive && segment_of_[n] != last_segment));
       bool any = false;
       for (uint32_t i = 0; i < g_.entry_ptr[n + 1] - g_.entry_ptr[n]; ++i) {
         const uint32_t e = g_.eid(n, i);
@@ -223,6 +224,140 @@ class Chooser {
   int64_t needed_bytes_ = 0;
 };
 
+/* What the user's attributes ask for, and no more; with the estimates of a step. */
+Recompute ForcedOnly(const RecomputeQuestion& q) {
+  Recompute none;
+  for (uint32_t n = 0; n < q.info.g.nodes.size(); ++n) {
+    const Node* node = q.info.g.nodes[n].source;
+    if (node->is_variable()) continue;
+    if (Forced(*node) == 1) none.nodes.insert(node);
+    double flops = 0;
+    none.step_ns += EstimateNanoseconds(q.info, n, &flops);
+    none.step_flops += flops;
+  }
+  return none;
+}
+
+/* Makes candidates, which differ in segments and weight, and takes the one that the question asks
+ * for. What a candidate keeps is a lower bound of its arena: most need not be planned. */
+class Search {
+ public:
+  /* `none`: nothing is computed again but what is forced. */
+  Search(const RecomputeQuestion& q, const Recompute& none) : q_(q), none_(none), chooser_(q), candidates_{none} {}
+
+  Recompute Run() {
+    MakeCandidates();
+    return q_.budget > 0 ? FastestWithinBudget() : Smallest();
+  }
+
+ private:
+  Recompute Cut(double segments, double weight, bool expensive) {
+    Recompute r =
+        chooser_.Cut(segments > 1 ? static_cast<int64_t>(static_cast<double>(chooser_.needed_bytes()) / segments) : 0, weight, expensive);
+    r.segments = segments;
+    r.weight = weight;
+    r.kept_bytes = none_.kept_bytes;
+    r.step_ns = none_.step_ns;
+    r.step_flops = none_.step_flops;
+    return r;
+  }
+
+  void Add(double segments, double weight, bool expensive) {
+    Recompute r = Cut(segments, weight, expensive);
+    for (const auto& c : candidates_)
+      if (c.nodes == r.nodes) return;
+    candidates_.push_back(std::move(r));
+  }
+
+  void MakeCandidates() {
+    for (double segments : {1, 4, 16}) Add(segments, kCheapWeight, false);
+    if (q_.budget > 0 || q_.least) {
+      for (double segments = 2; segments <= kMostSegments; segments *= kStep)
+        for (double weight : kWeights) Add(segments, weight, true);
+    } else if (Env::Get().memory_opt != 0) {
+      for (double segments = 2; segments <= kMostSegments; segments *= segments < 8 ? kStep : 2.0)
+        for (double weight : {kWeights[0], 0.25}) Add(segments, weight, true);
+    } else {
+      const size_t cheap = candidates_.size();
+      for (double segments : {2.0, 3.0, 4.0, 6.0, 8.0, 16.0})
+        for (double weight : {1.0, 1.5, 2.0, 2.5}) Add(segments, weight, true);
+      const double price = kMirrorPrice * none_.step_ns;
+      candidates_.erase(std::remove_if(candidates_.begin() + static_cast<long>(cheap), candidates_.end(),
+                                       [&](const Recompute& c) { return c.extra_ns > price; }),
+                        candidates_.end());
+    }
+  }
+
+  size_t PlanArena(Recompute* r) const { return r->arena_bytes = q_.arena_bytes(r->nodes); }
+
+  /* The bytes of the smallest arena, where `least` is one that is known. */
+  size_t LeastArena(size_t least) {
+    for (auto& c : candidates_)
+      if (c.arena_bytes == Recompute::kNotPlanned && c.kept_at_once < least) least = std::min(least, PlanArena(&c));
+    return least;
+  }
+
+  // Candidates are some way apart: between one that fits and the next, the one with the largest
+  // arena that still fits takes least time.
+  Recompute Refine(Recompute best) {
+    double low = best.segments, high = best.segments * kStep;
+    for (int i = 0; i < kRefinements && best.segments > 1; ++i) {
+      const double middle = std::sqrt(low * high);
+      Recompute r = Cut(middle, best.weight, true);
+      const bool fits = r.kept_at_once <= q_.budget && PlanArena(&r) <= q_.budget;
+      (fits ? low : high) = middle;
+      if (fits && r.extra_ns < best.extra_ns) best = std::move(r);
+    }
+    return best;
+  }
+
+  // What is kept of the end of the forward pass dies first in the backward pass: as much of it as
+  // an arena of `limit` bytes can hold is not computed again.
+  Recompute KeepEnd(const Recompute& r, size_t limit) const {
+    size_t fits = 0, too_many = r.nodes.size() + 1;
+    Recompute best = r;
+    while (too_many - fits > 1) {
+      const size_t middle = fits + (too_many - fits) / 2;
+      Recompute less = chooser_.Less(r, middle);
+      const bool ok = PlanArena(&less) <= limit;
+      (ok ? fits : too_many) = middle;
+      if (ok) best = std::move(less);
+    }
+    return best;
+  }
+
+  Recompute FastestWithinBudget() {
+    size_t least = none_.arena_bytes;
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Recompute& a, const Recompute& b) { return a.extra_ns < b.extra_ns; });
+    for (auto& c : candidates_) {
+      if (c.kept_at_once > q_.budget) continue;
+      if (c.arena_bytes == Recompute::kNotPlanned) PlanArena(&c);
+      if (c.arena_bytes <= q_.budget) return KeepEnd(Refine(c), q_.budget);
+      least = std::min(least, c.arena_bytes);
+    }
+    MXNET_THROW(Value) << "[memory] a training step with an arena of " << q_.budget << " bytes was asked for; the least possible is "
+                       << LeastArena(least) << " bytes (" << none_.arena_bytes << " without recomputation)";
+  }
+
+  Recompute Smallest() {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Recompute& a, const Recompute& b) { return a.kept_at_once < b.kept_at_once; });
+    const size_t least = LeastArena(none_.arena_bytes);
+    const double enough = (!q_.least && Env::Get().memory_opt != 0 ? kNearLeast : 1.0) * static_cast<double>(least);
+    const Recompute* best = nullptr;
+    for (const auto& c : candidates_)
+      if (c.arena_bytes != Recompute::kNotPlanned && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns))
+        best = &c;
+    return KeepEnd(*best, std::max(least, best->arena_bytes));
+  }
+
+  const RecomputeQuestion& q_;
+  const Recompute& none_;
+  Chooser chooser_;
+  std::vector<Recompute> candidates_;
+};
+
 }  // namespace
 
 double EstimateNanoseconds(const GraphInfo& info, uint32_t node, double* flops) {
@@ -259,7 +394,7 @@ bool RecomputeWanted(const std::vector<NodeEntry>& outputs, const PlanRequest& r
   return env.backward_do_mirror || env.memory_opt != 0 || RecomputeNamed(outputs, request);
 }
 
-bool NearlyFree(const Node& node) { return !node.is_variable() && node.op()->name == "_contrib_BatchNormWithReLU" && Forced(node) == 0; }
+bool NearlyFree(const Node& node) { return !node.is_variable() && node.op()->trait<RecomputesNearlyFree>() && Forced(node) == 0; }
 
 Recompute RecomputeNearlyFree(const RecomputeQuestion& q) {
   Recompute r;
@@ -272,110 +407,10 @@ Recompute RecomputeNearlyFree(const RecomputeQuestion& q) {
 
 Recompute ChooseRecomputed(const RecomputeQuestion& q) {
   const Env& env = Env::Get();
-  Recompute none;
-  for (uint32_t n = 0; n < q.info.g.nodes.size(); ++n) {
-    const Node* node = q.info.g.nodes[n].source;
-    if (node->is_variable()) continue;
-    if (Forced(*node) == 1) none.nodes.insert(node);
-    double flops = 0;
-    none.step_ns += EstimateNanoseconds(q.info, n, &flops);
-    none.step_flops += flops;
-  }
-  const bool planner = q.budget > 0 || q.least;
-  if (!planner && env.memory_opt == 0 && !env.backward_do_mirror) return none;
+  Recompute none = ForcedOnly(q);
+  if (q.budget == 0 && !q.least && env.memory_opt == 0 && !env.backward_do_mirror) return none;
   none.kept_bytes = none.arena_bytes = q.arena_bytes(none.nodes);
-
-  Chooser chooser(q);
-  std::vector<Recompute> candidates{none};
-  auto cut = [&](double segments, double weight, bool expensive_to_recompute) {
-    Recompute r = chooser.Cut(segments > 1 ? static_cast<int64_t>(static_cast<double>(chooser.needed_bytes()) / segments) : 0, weight,
-                              expensive_to_recompute);
-    r.segments = segments;
-    r.weight = weight;
-    r.kept_bytes = none.kept_bytes;
-    r.step_ns = none.step_ns;
-    r.step_flops = none.step_flops;
-    return r;
-  };
-  auto add = [&](double segments, double weight, bool expensive_to_recompute) {
-    Recompute r = cut(segments, weight, expensive_to_recompute);
-    for (const auto& c : candidates)
-      if (c.nodes == r.nodes) return;
-    candidates.push_back(std::move(r));
-  };
-  // Candidates are some way apart: between one that fits and the next, the dearest in memory that
-  // still fits takes least time.
-  auto refine = [&](Recompute best) {
-    double low = best.segments, high = best.segments * kStep;
-    for (int i = 0; i < kRefinements && best.segments > 1; ++i) {
-      const double middle = std::sqrt(low * high);
-      Recompute r = cut(middle, best.weight, true);
-      const bool fits = r.kept_at_once <= q.budget && (r.arena_bytes = q.arena_bytes(r.nodes)) <= q.budget;
-      (fits ? low : high) = middle;
-      if (fits && r.extra_ns < best.extra_ns) best = std::move(r);
-    }
-    return best;
-  };
-  for (double segments : {1, 4, 16}) add(segments, kCheapWeight, false);
-  const double price = kMirrorPrice * none.step_ns;
-  if (planner) {
-    for (double segments = 2; segments <= kMostSegments; segments *= kStep)
-      for (double weight : kWeights) add(segments, weight, true);
-  } else if (env.memory_opt != 0) {
-    for (double segments = 2; segments <= kMostSegments; segments *= segments < 8 ? kStep : 2.0)
-      for (double weight : {kWeights[0], 0.25}) add(segments, weight, true);
-  } else {
-    const size_t cheap = candidates.size();
-    for (double segments : {2.0, 3.0, 4.0, 6.0, 8.0, 16.0})
-      for (double weight : {1.0, 1.5, 2.0, 2.5}) add(segments, weight, true);
-    candidates.erase(std::remove_if(candidates.begin() + static_cast<long>(cheap), candidates.end(),
-                                    [&](const Recompute& c) { return c.extra_ns > price; }),
-                     candidates.end());
-  }
-
-  // What is kept of the end of the forward pass dies first in the backward pass: as much as an
-  // arena of `limit` bytes has room for is not computed again.
-  auto keep_end = [&](const Recompute& r, size_t limit) {
-    size_t fits = 0, too_many = r.nodes.size() + 1;
-    Recompute best = r;
-    while (too_many - fits > 1) {
-      const size_t middle = fits + (too_many - fits) / 2;
-      Recompute less = chooser.Less(r, middle);
-      less.arena_bytes = q.arena_bytes(less.nodes);
-      const bool ok = less.arena_bytes <= limit;
-      (ok ? fits : too_many) = middle;
-      if (ok) best = std::move(less);
-    }
-    return best;
-  };
-
-  // What a choice keeps is a lower bound of its arena: most need not be planned.
-  if (q.budget > 0) {
-    size_t least = none.arena_bytes;
-    std::stable_sort(candidates.begin(), candidates.end(), [](const Recompute& a, const Recompute& b) { return a.extra_ns < b.extra_ns; });
-    for (auto& c : candidates) {
-      if (c.kept_at_once > q.budget) continue;
-      if (c.arena_bytes == Recompute::kNotPlanned) c.arena_bytes = q.arena_bytes(c.nodes);
-      if (c.arena_bytes <= q.budget) return keep_end(refine(c), q.budget);
-      least = std::min(least, c.arena_bytes);
-    }
-    for (auto& c : candidates)
-      if (c.arena_bytes == Recompute::kNotPlanned && c.kept_at_once < least)
-        least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
-    MXNET_THROW(Value) << "[memory] a training step with an arena of " << q.budget << " bytes was asked for; the least possible is "
-                       << least << " bytes (" << none.arena_bytes << " without recomputation)";
-  }
-  size_t least = none.arena_bytes;
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Recompute& a, const Recompute& b) { return a.kept_at_once < b.kept_at_once; });
-  for (auto& c : candidates)
-    if (c.arena_bytes == Recompute::kNotPlanned && c.kept_at_once < least) least = std::min(least, c.arena_bytes = q.arena_bytes(c.nodes));
-  const double enough = (!q.least && env.memory_opt != 0 ? kNearLeast : 1.0) * static_cast<double>(least);
-  const Recompute* best = nullptr;
-  for (const auto& c : candidates)
-    if (c.arena_bytes != Recompute::kNotPlanned && static_cast<double>(c.arena_bytes) <= enough && (!best || c.extra_ns < best->extra_ns))
-      best = &c;
-  return keep_end(*best, std::max(least, best->arena_bytes));
+  return Search(q, none).Run();
 }
 
 }  // namespace mxnet

@@ -1,5 +1,6 @@
 // Activation: relu, sigmoid, softrelu, softsign, tanh.
 #include "operator/activation_kernels.h"
+#include "operator/epilogue_op.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
 #include "operator/nn/common/nn_common.h"
@@ -118,6 +119,9 @@ MXNET_REGISTER_OP(Activation)
         "The output has the shape and dtype of data: float16, bfloat16, float32 or float64.")
     .alias("_npx_activation")
     .set_trait(RoleByParameters{RoleOfType})
+    .set_trait(AsEpilogue{[](const Attrs& a) {
+      return a.get<ActivationParam>().act_type == kActSoftRelu ? EpilogueOp{EpilogueKind::kSoftRelu} : EpilogueOp();
+    }})
     .set_param<ActivationParam>()
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)

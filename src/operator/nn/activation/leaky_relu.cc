@@ -2,8 +2,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "operator/initial_value.h"
 #include "operator/activation_kernels.h"
+#include "operator/epilogue_op.h"
+#include "operator/initial_value.h"
 #include "operator/make_nodes.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/half_pieces.h"
@@ -300,6 +301,15 @@ pointwise::FusionRecipe FusedAs(pointwise::Recipe::Kind kind, int operands) {
   return recipe;
 }
 
+EpilogueOp EpilogueOfType(const Attrs& attrs) {
+  const auto& p = attrs.get<LeakyReLUParam>();
+  switch (p.act_type) {
+    case kLeaky: return {EpilogueKind::kLeaky, p.slope};
+    case kElu: return {EpilogueKind::kElu, p.slope};
+    default: return {};
+  }
+}
+
 MXNET_REGISTER_OP(LeakyReLU)
     .describe(
         "Element by element, by act_type: leaky x or slope x; prelu the same with a learned slope gamma per channel; elu x or slope "
@@ -310,6 +320,7 @@ MXNET_REGISTER_OP(LeakyReLU)
         "gamma has shape (channels,), (1,) or that of data. float16, bfloat16, float32 and float64.")
     .alias("_npx_leaky_relu")
     .set_trait(RoleByParameters{[](const Attrs& a) { return Type(a) == kGelu ? Role::kGelu : Role::kNone; }})
+    .set_trait(AsEpilogue{EpilogueOfType})
     .set_param<LeakyReLUParam>()
     .set_inputs({"data", "gamma"}, [](const Attrs& a) { return Type(a) == kPrelu ? 2 : 1; })
     .set_outputs({"output", "mask"}, Outputs)

@@ -6,6 +6,7 @@
 
 #include "operator/activation_kernels.h"
 #include "operator/pointwise/loops.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -20,15 +21,6 @@ const Name kNames[] = {
     {EpilogueKind::kRelu, "relu", 0},         {EpilogueKind::kSigmoid, "sigmoid", 0}, {EpilogueKind::kTanh, "tanh", 0},
     {EpilogueKind::kSoftRelu, "softrelu", 0}, {EpilogueKind::kGelu, "gelu", 0},       {EpilogueKind::kLeaky, "leaky", 1},
     {EpilogueKind::kElu, "elu", 1},           {EpilogueKind::kClip, "clip", 2},       {EpilogueKind::kHardSigmoid, "hard_sigmoid", 2}};
-
-std::string Text(const AttrDict& d, const char* key, const char* otherwise) {
-  auto it = d.find(key);
-  return it == d.end() ? otherwise : it->second;
-}
-float Number(const AttrDict& d, const char* key, float otherwise) {
-  auto it = d.find(key);
-  return it == d.end() ? otherwise : std::strtof(it->second.c_str(), nullptr);
-}
 
 }  // namespace
 
@@ -71,24 +63,16 @@ EpilogueOp ParsePost(const char* op, const std::string& text) {
 
 bool EpilogueOf(const Node& node, EpilogueOp* post) {
   if (node.is_variable()) return false;
-  const std::string& op = node.op()->name;
-  const AttrDict& d = node.attrs->dict;
-  if (op == "relu" || op == "_npx_relu") return *post = {EpilogueKind::kRelu}, true;
-  if (op == "sigmoid" || op == "_npx_sigmoid") return *post = {EpilogueKind::kSigmoid}, true;
-  if (op == "tanh" || op == "_npi_tanh") return *post = {EpilogueKind::kTanh}, true;
-  if (op == "_softrelu") return *post = {EpilogueKind::kSoftRelu}, true;
-  if (op == "clip") return *post = {EpilogueKind::kClip, Number(d, "a_min", 0), Number(d, "a_max", 0)}, true;
-  if (op == "hard_sigmoid") return *post = {EpilogueKind::kHardSigmoid, Number(d, "alpha", 0.2f), Number(d, "beta", 0.5f)}, true;
-  const std::string type = Text(d, "act_type", op == "LeakyReLU" ? "leaky" : "");
-  if (op == "Activation") {
-    for (const Name& n : kNames)
-      if (type == n.text && n.numbers == 0 && n.kind != EpilogueKind::kGelu) return *post = {n.kind}, true;
-  } else if (op == "LeakyReLU") {
-    if (type == "gelu") return *post = {EpilogueKind::kGelu}, true;
-    if (type == "leaky") return *post = {EpilogueKind::kLeaky, Number(d, "slope", 0.25f)}, true;
-    if (type == "elu") return *post = {EpilogueKind::kElu, Number(d, "slope", 0.25f)}, true;
+  switch (RoleOf(node)) {
+    case Role::kRelu: return *post = {EpilogueKind::kRelu}, true;
+    case Role::kSigmoid: return *post = {EpilogueKind::kSigmoid}, true;
+    case Role::kTanh: return *post = {EpilogueKind::kTanh}, true;
+    case Role::kGelu: return *post = {EpilogueKind::kGelu}, true;
+    default: break;
   }
-  return false;
+  const auto* as = node.op()->trait<AsEpilogue>();
+  if (as) *post = as->of(*node.attrs);
+  return as && *post;
 }
 
 void ApplyPost(const EpilogueOp& post, const float* x, float* y, int64_t n) {

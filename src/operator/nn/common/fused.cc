@@ -10,6 +10,9 @@ namespace mxnet {
 namespace nn {
 namespace {
 
+/* Of the fused forms. */
+struct FusedLayer {};
+
 bool InferFusedShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<FusedParam>();
   ShapeVector own(in->begin(), in->begin() + p.LayerInputs());
@@ -33,7 +36,39 @@ bool InferFusedType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* 
   return known;
 }
 
+const Op* FusedOp(const LayerView& view) { return Op::Get(view.layer->op->trait<LayerTrait>()->fused); }
+
 }  // namespace
+
+std::optional<LayerView> LayerOf(const Node& node) {
+  if (node.is_variable()) return std::nullopt;
+  const Op& op = *node.op();
+  LayerView view;
+  view.layer = node.attrs.get();
+  if (op.trait<FusedLayer>()) {
+    const auto& p = node.attrs->get<FusedParam>();
+    view.layer = p.layer.get();
+    view.add = p.add;
+    view.post = p.post;
+  } else if (!op.trait<LayerTrait>()) {
+    return std::nullopt;
+  }
+  view.role = *view.layer->op->trait<Role>();
+  return view;
+}
+
+AttrsPtr FuseInto(const Node& node, bool add, const EpilogueOp& post) {
+  AttrDict dict = node.attrs->dict;
+  if (add) dict["with_add"] = "True";
+  if (post) dict["post"] = EpilogueText(post);
+  return MakeAttrs(FusedOp(*LayerOf(node)), std::move(dict));
+}
+
+AttrsPtr WithBias(const Node& node, int dtype) {
+  AttrDict dict = node.attrs->dict;
+  dict["no_bias"] = "False";
+  return MakeAttrs(IsHalf(dtype) ? FusedOp(*LayerOf(node)) : node.op(), std::move(dict));
+}
 
 Op& RegisterFused(const char* name, const char* layer) {
   Op& op = Op::Register(name);
@@ -56,6 +91,7 @@ Op& RegisterFused(const char* name, const char* layer) {
         if (p.add) names.push_back("addend");
         return names;
       })
+      .set_trait(FusedLayer{})
       .set_infer_shape(InferFusedShape)
       .set_infer_type(InferFusedType)
       .set_dtypes({kFloat32, kFloat16, kBfloat16})

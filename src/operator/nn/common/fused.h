@@ -3,9 +3,12 @@
 #ifndef MXNET_OPERATOR_NN_COMMON_FUSED_H_
 #define MXNET_OPERATOR_NN_COMMON_FUSED_H_
 
+#include <optional>
+
 #include "mxnet/op.h"
 #include "operator/nn/common/epilogue.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -17,6 +20,31 @@ struct FusedParam {
   EpilogueOp post;
   int LayerInputs() const { return layer->op->NumInputs(*layer); }
 };
+
+/*
+ * Of the record of a layer, y = weight x + bias: its fused form, and the dimension of a result of
+ * `ndim` dimensions that its filters run along. Inputs are data, weight and, where there is one,
+ * bias.
+ */
+struct LayerTrait {
+  const char* fused;
+  int (*channel_axis)(const Attrs& layer, int ndim);
+};
+
+/* A layer, alone or with what is fused into it. */
+struct LayerView {
+  const Attrs* layer;  // of the layer alone
+  Role role;           // of the layer alone: kConvolution or kDense
+  bool add = false;    // something is added to its result, and then `post` applied
+  EpilogueOp post;
+  int channel_axis(int ndim) const { return layer->op->trait<LayerTrait>()->channel_axis(*layer, ndim); }
+};
+std::optional<LayerView> LayerOf(const Node& node);
+/* Of the fused form of `node`, a layer or such a form itself, with an addition or an activation (or
+ * none) more. */
+AttrsPtr FuseInto(const Node& node, bool add, const EpilogueOp& post);
+/* The same, alone, with a bias that may be float32 beside data of a 16-bit `dtype`. */
+AttrsPtr WithBias(const Node& node, int dtype);
 
 /* The record of `name`: parameters of `layer` and with_add and post; float32 and the 16-bit dtypes,
  * whose bias may be float32; the result may take the addend's memory. The kernel is the caller's to

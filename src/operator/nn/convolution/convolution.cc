@@ -1,6 +1,7 @@
 // Records of Convolution, Deconvolution and their gradients.
 #include "operator/nn/convolution/convolution.h"
 
+#include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 
@@ -187,6 +188,11 @@ int BackwardInputs(const Attrs& a) {
   return 1 + Inputs<P>(a);
 }
 
+template <typename P>
+bool NamesChannelsLast(const Attrs& a) {
+  return ChannelsLastAttr(a.get<P>().layout);
+}
+
 MXNET_REGISTER_OP(Convolution)
     .describe(
         "Convolution (cross-correlation) in one, two or three dimensions.\n\n"
@@ -197,7 +203,10 @@ MXNET_REGISTER_OP(Convolution)
         "last dimension of data, weight and output. float16, bfloat16, float32 and float64.")
     .alias("_npx_convolution")
     .set_trait(Role::kConvolution)
+    .set_trait(LayerTrait{"_fused_convolution",
+                          [](const Attrs& a, int ndim) { return ChannelsLastAttr(a.get<ConvolutionParam>().layout) ? ndim - 1 : 1; }})
     .set_param<ConvolutionParam>()
+    .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<ConvolutionParam>)
     .set_infer_shape(ConvolutionShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
@@ -209,6 +218,7 @@ MXNET_REGISTER_OP(Convolution)
 MXNET_REGISTER_OP(_backward_Convolution)
     .describe("Gradients of Convolution with respect to data, weight and bias.")
     .set_param<ConvolutionParam>()
+    .set_trait(NamesLayout{NamesChannelsLast<ConvolutionParam>})
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<ConvolutionParam>)
     .set_shape_only_from(3)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<ConvolutionParam>)
@@ -225,6 +235,7 @@ MXNET_REGISTER_OP(Deconvolution)
         "dimension of the output is (size - 1) stride + dilate (kernel - 1) + 1 - 2 pad + adj, or what target_shape says.")
     .alias("_npx_deconvolution")
     .set_param<DeconvolutionParam>()
+    .set_trait(NamesLayout{NamesChannelsLast<DeconvolutionParam>})
     .set_inputs({"data", "weight", "bias"}, Inputs<DeconvolutionParam>)
     .set_infer_shape(DeconvolutionShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
@@ -236,6 +247,7 @@ MXNET_REGISTER_OP(Deconvolution)
 MXNET_REGISTER_OP(_backward_Deconvolution)
     .describe("Gradients of Deconvolution with respect to data, weight and bias.")
     .set_param<DeconvolutionParam>()
+    .set_trait(NamesLayout{NamesChannelsLast<DeconvolutionParam>})
     .set_inputs({"ograd", "data", "weight", "bias"}, BackwardInputs<DeconvolutionParam>)
     .set_shape_only_from(3)
     .set_outputs({"data_grad", "weight_grad", "bias_grad"}, Inputs<DeconvolutionParam>)

@@ -138,5 +138,15 @@ Op& WithParser(Op& op) {
         .set_kernel(DeviceType::kCPU, Forward);
 
 }  // namespace
+
+AttrsPtr ExpandDepthwiseAttrs(const ExpandDepthwiseParam& p) {
+  AttrDict dict = {{"num_filter", std::to_string(p.num_filter)}, {"stride", std::to_string(p.stride)}, {"pad", std::to_string(p.pad)}};
+  if (p.expand_bias) dict["with_expand_bias"] = "True";
+  if (p.bias) dict["with_bias"] = "True";
+  if (p.expand_post) dict["expand_post"] = EpilogueText(p.expand_post);
+  if (p.post) dict["post"] = EpilogueText(p.post);
+  return MakeAttrs(Op::Get(kName), std::move(dict));
+}
+
 }  // namespace nn
 }  // namespace mxnet

@@ -16,6 +16,9 @@ struct ExpandDepthwiseParam {
   EpilogueOp expand_post, post;  // none, relu or clip
 };
 
+/* What the node is given to have these parameters. */
+AttrsPtr ExpandDepthwiseAttrs(const ExpandDepthwiseParam& p);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_CONVOLUTION_EXPAND_DEPTHWISE_H_

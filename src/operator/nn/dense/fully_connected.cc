@@ -1,6 +1,7 @@
 // Records of FullyConnected and its gradient.
 #include "operator/nn/dense/fully_connected.h"
 
+#include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/traits.h"
 
@@ -67,6 +68,7 @@ MXNET_REGISTER_OP(FullyConnected)
     .alias("_npx_fully_connected")
     .set_trait(Role::kDense)
     .alias("_sparse_FullyConnected")
+    .set_trait(LayerTrait{"_fused_dense", [](const Attrs&, int ndim) { return ndim - 1; }})
     .set_param<FullyConnectedParam>()
     .set_inputs({"data", "weight", "bias"}, [](const Attrs& a) { return a.get<FullyConnectedParam>().no_bias ? 2 : 3; })
     .set_infer_shape(ForwardShape)

@@ -205,6 +205,15 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
   return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
 }
 
+NodePtr FuseRelu(const Node& norm, const std::vector<NodeEntry>& inputs) {
+  return MakeNodeLike("_contrib_BatchNormWithReLU", norm, inputs);
+}
+NodePtr FuseAddRelu(const Node& norm, const std::vector<NodeEntry>& inputs, const NodeEntry& addend) {
+  std::vector<NodeEntry> all = inputs;
+  all.insert(all.begin() + kMovingMean, addend);
+  return MakeNodeLike("_fused_batch_norm_add_relu", norm, std::move(all));
+}
+
 const char kText[] =
     "data is normalized over all dimensions except `axis` to mean 0 and variance 1, then multiplied by gamma and shifted by beta.\n\n"
     "In training the batch's mean and (biased) variance are used, and the auxiliary states follow them:\n"
@@ -226,6 +235,7 @@ void Register(const char* name, const char* backward, const char* again, const s
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
+      .set_trait(AlongAxis{NormAxis})
       .set_gradient(Gradient<kRelu>)
       .set_recompute({again, 3, {1, 2}})
       .set_kernel(Forward<kRelu>);
@@ -255,11 +265,22 @@ void Register(const char* name, const char* backward, const char* again, const s
 
 [[maybe_unused]] const bool registered = [] {
   Register<false>("BatchNorm", "_backward_BatchNorm", "_backward_BatchNorm_recompute", kText);
-  Op::Register("BatchNorm").set_expensive_to_recompute().alias("_npx_batch_norm").set_trait(Role::kBatchNorm);
+  Op::Register("BatchNorm")
+      .set_expensive_to_recompute()
+      .alias("_npx_batch_norm")
+      .set_trait(Role::kBatchNorm)
+      .set_trait(ViewOf<BatchNormView>{[](const Attrs& a) {
+        const auto& p = a.get<BatchNormParam>();
+        return BatchNormView{p.eps, p.fix_gamma, p.output_mean_var};
+      }})
+      .set_trait(NormFusion{FuseRelu, FuseAddRelu});
   Register<true>("_contrib_BatchNormWithReLU", "_backward_BatchNormWithReLU", "_backward_BatchNormWithReLU_recompute",
                  std::string("BatchNorm followed by relu, in one pass.\n\n") + kText);
   Op::Register("_backward_BatchNorm_recompute").set_trait(WithRelu{"_backward_BatchNormWithReLU_recompute"});
-  Op::Register("_contrib_BatchNormWithReLU").set_expensive_to_recompute().alias("_npx_batch_norm_with_relu");
+  Op::Register("_contrib_BatchNormWithReLU")
+      .set_expensive_to_recompute()
+      .alias("_npx_batch_norm_with_relu")
+      .set_trait(RecomputesNearlyFree{});
   return true;
 }();
 

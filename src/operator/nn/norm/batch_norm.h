@@ -10,6 +10,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/norm_kernels.h"
 #include "operator/param.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -140,6 +141,8 @@ struct Coefficients {
     }
   }
 };
+
+inline int NormAxis(const Attrs& a) { return a.get<BatchNormParam>().axis; }
 
 /* The batch norms' inputs are data, gamma, beta, [addend], moving_mean, moving_var; their results
  * output, mean, inv_std, [mask]. */

@@ -235,6 +235,7 @@ std::vector<NodeEntry> Gradient(const NodePtr& node, const std::vector<NodeEntry
       .set_layout(LayoutRule::kChannelsLast)
       .set_depends_on_training()
       .set_expensive_to_recompute()
+      .set_trait(AlongAxis{NormAxis})
       .set_gradient(Gradient)
       .set_recompute({kRecompute, 4, {1, 2}})
       .set_kernel(Forward);

@@ -8,6 +8,7 @@
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/pooling/gpu_pooling.h"
+#include "operator/traits.h"
 
 namespace mxnet {
 namespace nn {
@@ -253,6 +254,8 @@ std::vector<NodeEntry> ThirdGradient(const NodePtr& node, const std::vector<Node
   return grads;
 }
 
+bool NamesChannelsLast(const Attrs& attrs) { return attrs.get<PoolingParam>().channels_last(); }
+
 MXNET_REGISTER_OP(Pooling)
     .set_expensive_to_recompute()
     .describe(
@@ -265,6 +268,7 @@ MXNET_REGISTER_OP(Pooling)
         "uint8.")
     .alias("_npx_pooling")
     .set_param<PoolingParam>()
+    .set_trait(NamesLayout{NamesChannelsLast})
     .set_inputs({"data"})
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16, kInt8, kUint8})
@@ -275,6 +279,7 @@ MXNET_REGISTER_OP(Pooling)
 MXNET_REGISTER_OP(_backward_Pooling)
     .describe("Gradient of Pooling with respect to data.")
     .set_param<PoolingParam>()
+    .set_trait(NamesLayout{NamesChannelsLast})
     .set_inputs({"ograd", "data", "output"})
     .set_outputs({"data_grad"})
     .set_infer_shape(LikeInputsShape(1))
@@ -289,6 +294,7 @@ MXNET_REGISTER_OP(_backward_backward_Pooling)
         "maximum of each window, "
         "or the sum of what each element contributes to the p-norm.")
     .set_param<PoolingParam>()
+    .set_trait(NamesLayout{NamesChannelsLast})
     .set_inputs({"ggrad", "data", "output"})
     .set_outputs({"ograd_grad"})
     .set_infer_shape(LikeInputsShape(2))
