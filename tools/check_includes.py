@@ -26,7 +26,7 @@ SUFFIXES = (".h", ".cc", ".inc", ".cu", ".cuh")
 INCLUDE = re.compile(r'\s*#\s*include\s+([<"])([^>"]+)[>"]')
 # Folders that may include everything, but nothing that does not exist.
 USERS = ("tests", "benchmark", "python/src", "examples")
-# Modules whose folders must not include each other in circles, and how many levels of folders count.
+# Modules whose folders must not include each other in circles, and how many levels count.
 LAYERED = {"operator": 2, "executor": 2}
 
 

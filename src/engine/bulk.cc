@@ -136,33 +136,40 @@ void DependencyEngine::FlushAll() {
   for (ThreadState* s = states_.load(std::memory_order_acquire); s != nullptr; s = s->next) Flush(s);
 }
 
+namespace {
+
+VarEntry* EntryOf(Op* op, Var* v) {
+  return std::lower_bound(op->entries, op->entries + op->num_entries, v, [](const VarEntry& e, Var* var) { return e.var < var; });
+}
+
+/* The entries of what an item writes have its outcome; null: it has succeeded. */
+void LeaveOutcome(Op* op, const BulkBody::Item& item, ErrorRecord* outcome) {
+  for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
+    const BulkBody::Use& use = op->bulk->vars[i];
+    if (!use.write) continue;
+    VarEntry* e = EntryOf(op, use.var);
+    if (outcome != nullptr && use.kept && e->error != nullptr && !e->soft) continue;  // it had no contents before either
+    const bool soft = outcome != nullptr && use.kept && !e->var->workspace();
+    if (e->error == outcome) {
+      e->soft = e->soft && soft;
+      continue;
+    }
+    if (outcome != nullptr) outcome->Ref();
+    if (e->error != nullptr) e->error->Unref();
+    e->error = outcome;
+    e->soft = soft;
+  }
+}
+
+}  // namespace
+
 void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList* ready) {
   BulkBody* body = op->bulk.get();
   RunContext bulk_ctx = rctx;
   bulk_ctx.is_bulk = true;
-  auto entry_of = [op](Var* v) {
-    return std::lower_bound(op->entries, op->entries + op->num_entries, v, [](const VarEntry& e, Var* var) { return e.var < var; });
-  };
   // From the first failure on, an entry's `error` is the state of its variable at this point of the
   // bulk.
   bool errors = op->poisoned.load(std::memory_order_relaxed);
-  auto leave = [&](const BulkBody::Item& item, ErrorRecord* outcome) {
-    for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) {
-      if (!body->vars[i].write) continue;
-      VarEntry* e = entry_of(body->vars[i].var);
-      const bool kept = body->vars[i].kept;
-      if (outcome != nullptr && kept && e->error != nullptr && !e->soft) continue;  // it had no contents before either
-      const bool soft = outcome != nullptr && kept && !e->var->workspace();
-      if (e->error == outcome) {
-        e->soft = e->soft && soft;
-        continue;
-      }
-      if (outcome != nullptr) outcome->Ref();
-      if (e->error != nullptr) e->error->Unref();
-      e->error = outcome;
-      e->soft = soft;
-    }
-  };
   struct Made {
     ErrorRecord* record;
     bool wrote;
@@ -175,27 +182,27 @@ void DependencyEngine::RunBulk(Op* op, const RunContext& rctx, EndFn end, OpList
     for (int i = item.first_var; i < item.first_var + item.num_vars; ++i) wrote |= body->vars[i].write;
     made.push_back({record, wrote});
     errors = true;
-    leave(item, record);
+    LeaveOutcome(op, item, record);
   };
   profiler::NameScope profiled(profiler::NameScope::kEagerBulk, "bulk", static_cast<int64_t>(body->items.size()), &rctx);
   for (BulkBody::Item& item : body->items) {
     ErrorRecord* input = nullptr;
     if (errors && !item.no_skip) {
       for (int i = item.first_var; i < item.first_var + item.num_vars && input == nullptr; ++i) {
-        if (!body->vars[i].write || body->vars[i].kept) input = entry_of(body->vars[i].var)->error;
+        if (!body->vars[i].write || body->vars[i].kept) input = EntryOf(op, body->vars[i].var)->error;
       }
       if (input != nullptr) {
         const auto use = body->vars.begin() + item.first_var;
         const bool changes = std::any_of(use, use + item.num_vars, [](const BulkBody::Use& u) { return u.kept && !u.var->workspace(); });
         made.push_back({Inherit(input, op->seen_raised, changes), true});
-        leave(item, made.back().record);
+        LeaveOutcome(op, item, made.back().record);
         continue;
       }
     }
     try {
       profiler::NameScope work(profiler::NameScope::kWork, item.name, 0, &rctx);
       item.fn(bulk_ctx);
-      if (errors) leave(item, nullptr);
+      if (errors) LeaveOutcome(op, item, nullptr);
     } catch (...) {
       fail(item);
     }

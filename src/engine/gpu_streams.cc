@@ -54,7 +54,7 @@ struct StreamClock {
   int unmarked = 0;  // works behind the last mark
   std::chrono::steady_clock::time_point marked_at;
   bool closed = false;  // the stream is no more, and all its work is over
-  bool taking_down = false;
+  bool captured = false;
 
   void Record(bool own_thread) {
     void* event = own_thread || hooks->record_on == nullptr ? hooks->record(stream) : hooks->record_on(dev_id, stream);
@@ -101,7 +101,6 @@ struct ThreadStreams {
 };
 
 thread_local ThreadStreams tls_streams;
-thread_local int tls_capture_depth = 0;
 
 }  // namespace
 
@@ -149,7 +148,7 @@ DeviceWorkPtr EndOnStream(const RunContext& rctx, const char* name, const std::s
     DeviceWorkPtr work = std::make_shared<DeviceWork>(l.clock, rctx.stream, NextOrder(), name, site);
     clock.last = work->order;
     ++clock.unmarked;
-    if (!clock.taking_down && (clock.unmarked >= kMostUnmarked || std::chrono::steady_clock::now() - clock.marked_at >= kLongestUnmarked)) {
+    if (!clock.captured && (clock.unmarked >= kMostUnmarked || std::chrono::steady_clock::now() - clock.marked_at >= kLongestUnmarked)) {
       if (!clock.marks.empty() && clock.hooks->passed(clock.marks.front()->event))
         clock.Over(clock.marks.front()->upto);  // so that the list stays short
       clock.Record(true);
@@ -176,7 +175,7 @@ EventMarkPtr MarkBehind(StreamClock* clock, uint64_t order, bool make, bool* ove
           std::lower_bound(clock->marks.begin(), clock->marks.end(), order, [](const EventMarkPtr& m, uint64_t o) { return m->upto < o; });
       if (at != clock->marks.end()) return *at;
       if (!make) return nullptr;
-      if (!clock->taking_down) {
+      if (!clock->captured) {
         clock->Record(false);
         return clock->marks.back();
       }
@@ -191,23 +190,26 @@ void NotePassed(StreamClock* clock, const EventMark& mark) {
   clock->Over(mark.upto);
 }
 
-bool StreamCaptureScope::Active() { return tls_capture_depth > 0; }
-
 StreamCaptureScope::StreamCaptureScope() {
-  ++tls_capture_depth;
   std::lock_guard<ForkMutex> lock(*g_live_mutex);
   for (LiveStream& l : *g_live) {
     if (l.clock->owner != std::this_thread::get_id()) continue;
     if (l.clock->unmarked > 0) l.clock->Record(true);
-    l.clock->taking_down = true;
+    l.clock->captured = true;
   }
 }
 
 StreamCaptureScope::~StreamCaptureScope() {
-  --tls_capture_depth;
   std::lock_guard<ForkMutex> lock(*g_live_mutex);
   for (LiveStream& l : *g_live)
-    if (l.clock->owner == std::this_thread::get_id()) l.clock->taking_down = false;
+    if (l.clock->owner == std::this_thread::get_id()) l.clock->captured = false;
+}
+
+bool IsCaptured(void* stream) {
+  std::lock_guard<ForkMutex> lock(*g_live_mutex);
+  for (const LiveStream& l : *g_live)
+    if (l.clock->stream == stream) return l.clock->captured;
+  return false;
 }
 
 void SyncQuietly(const RunContext& rctx) {

@@ -33,19 +33,19 @@ void SyncQuietly(const RunContext& rctx);
 /* The last work of every live stream, or of those of one device. */
 std::vector<DeviceWorkPtr> LastWork(int dev_id = -1);
 /*
- * While one of these lives, this thread takes down what it puts on its streams instead of running
- * it (CUDA graphs): nobody records an event there. Who has to wait for what was on a stream before
- * finds an event; who has to wait for what is taken down waits until that is over.
+ * While one of these lives, the streams of this thread record work instead of running it (CUDA
+ * graphs): nobody records an event there. Who has to wait for what was on a stream before finds an
+ * event; who has to wait for what is recorded waits until that is over.
  */
 class StreamCaptureScope {
  public:
   StreamCaptureScope();
   ~StreamCaptureScope();
-  /* On the calling thread. */
-  static bool Active();
   StreamCaptureScope(const StreamCaptureScope&) = delete;
   StreamCaptureScope& operator=(const StreamCaptureScope&) = delete;
 };
+/* Whether the stream, one of the engine's, is in such a scope. */
+bool IsCaptured(void* stream);
 
 /* For DeviceWork. */
 uint64_t NextOrder();

@@ -1,4 +1,5 @@
-// The long way of an eager operator: inference, allocation, dispatch to a kernel through the engine.
+// The long way of an eager operator: inference, allocation, dispatch to a kernel through the
+// engine.
 #include "imperative/execute.h"
 
 #include <algorithm>

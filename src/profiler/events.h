@@ -109,7 +109,8 @@ const OpInfo* Remember(const OpInfo* info, OperatorName op, const std::shared_pt
                        Span<const TBlob> out);
 
 // The halves of operator/op_scope.h that know the recorder.
-/* Does an eager kernel, a node of a plan open a scope now? Counts it when only others are recorded. */
+/* Does an eager kernel, a node of a plan open a scope now? Counts it when only others are
+ * recorded. */
 bool OpensEager(const RunContext& run);
 bool OpensNode();
 /* `what`: the bit that records it. */

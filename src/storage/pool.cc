@@ -147,7 +147,7 @@ void* Pool::TakePending(size_t rounded, void* stream, std::vector<engine::Device
   if (chosen == pending_.size() && same_size > 0) {
     bool passed = true;
     for (const engine::DeviceWorkPtr& w : pending_[oldest].work) passed = passed && w->Passed();
-    if (passed || (same_size >= kManyOfOneSize && !engine::StreamCaptureScope::Active())) chosen = oldest;
+    if (passed || (same_size >= kManyOfOneSize && !engine::IsCaptured(stream))) chosen = oldest;
   }
   if (chosen == pending_.size()) return nullptr;
   void* ptr = pending_[chosen].ptr;

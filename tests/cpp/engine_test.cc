@@ -1,5 +1,6 @@
-/* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. The clauses
- * about callers that run work themselves and about several threads are in engine_callers_test.cc. */
+/* The engine's contract (include/mxnet/engine.h), clause by clause, on all three engines. The
+ * clauses about callers that run work themselves and about several threads are in
+ * engine_callers_test.cc. */
 #include "mxnet/engine.h"
 
 #include <gtest/gtest.h>

@@ -26,7 +26,7 @@ struct FakeGraph {
   std::vector<int> nodes;
   std::vector<std::function<void()>> launches;  // kernels and products
 };
-FakeGraph* g_taking = nullptr;
+FakeGraph* g_capture = nullptr;
 std::set<FakeGraph*> g_live;
 std::vector<int> g_ran;  // nodes in the order in which the device ran them
 std::vector<std::pair<std::string, int>> g_printed;
@@ -35,12 +35,12 @@ const rtc::LaunchHooks* g_emulator = nullptr;
 
 const CaptureHooks kCapture = {
     [](void*) {
-      ASSERT_EQ(g_taking, nullptr);
-      g_taking = new FakeGraph;
+      ASSERT_EQ(g_capture, nullptr);
+      g_capture = new FakeGraph;
     },
     [](void*) -> void* {
-      FakeGraph* g = g_taking;
-      g_taking = nullptr;
+      FakeGraph* g = g_capture;
+      g_capture = nullptr;
       if (g_refuse) {
         delete g;
         MXNET_THROW(Generic) << "refused";
@@ -50,8 +50,8 @@ const CaptureHooks kCapture = {
       return g;
     },
     [](void*) {
-      delete g_taking;
-      g_taking = nullptr;
+      delete g_capture;
+      g_capture = nullptr;
     },
     [](void* p, void*) {
       FakeGraph* g = static_cast<FakeGraph*>(p);
@@ -87,7 +87,7 @@ class DeviceGraphsTest : public testing::Test {
   DeviceGraphs::Work Nodes(std::set<int> waits = {}, const void* address = nullptr, int throwing = -1) {
     DeviceGraphs::Work w;
     w.run = [=](int t, const RunContext& run) {
-      const bool capturing = g_taking != nullptr;
+      const bool capturing = g_capture != nullptr;
       EXPECT_EQ(run.capturing(), capturing);
       if (waits.count(t)) {
         EXPECT_FALSE(capturing) << "node " << t << " was known to wait";
@@ -95,7 +95,7 @@ class DeviceGraphsTest : public testing::Test {
         return false;
       }
       MXNET_CHECK(t != throwing) << "node " << t << " fails";
-      (capturing ? g_taking->nodes : g_ran).push_back(t);
+      (capturing ? g_capture->nodes : g_ran).push_back(t);
       return true;
     };
     w.addresses = [=](int begin, int end, DeviceGraphs::Key* key) { key->assign(static_cast<size_t>(end - begin), address); };
@@ -171,14 +171,14 @@ TEST_F(DeviceGraphsTest, RefusedCapturesRunAsBefore) {
     g_ran.clear();
     graphs.Run(0, 3, Nodes());
     EXPECT_EQ(g_ran, Order(3));
-    EXPECT_EQ(g_taking, nullptr);
+    EXPECT_EQ(g_capture, nullptr);
   }
   EXPECT_EQ(g_replays, 0);
   DeviceGraphs failing(3, 0, false);
   g_refuse = 0;
   failing.Run(0, 3, Nodes());
   EXPECT_THROW(failing.Run(0, 3, Nodes({}, nullptr, 1)), Error);  // of the node: told to the caller, and the stream is free again
-  EXPECT_EQ(g_taking, nullptr);
+  EXPECT_EQ(g_capture, nullptr);
   for (int i = 0; i < 4; ++i) {
     g_ran.clear();
     failing.Run(0, 3, Nodes());
@@ -193,7 +193,7 @@ TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
   const auto node = [](int t) { return 10 * t + Env::Get().enforce_determinism; };
   DeviceGraphs::Work work = Nodes();
   work.run = [&](int t, const RunContext&) {
-    (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
+    (g_capture ? g_capture->nodes : g_ran).push_back(node(t));
     return true;
   };
   const auto run = [&](const char* value) {
@@ -216,8 +216,8 @@ TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
   DeviceGraphs changing(2, 0, false);
   const char* next = nullptr;
   work.run = [&](int t, const RunContext&) {
-    (g_taking ? g_taking->nodes : g_ran).push_back(node(t));
-    if (g_taking && next) Env::Set("MXNET_ENFORCE_DETERMINISM", next);
+    (g_capture ? g_capture->nodes : g_ran).push_back(node(t));
+    if (g_capture && next) Env::Set("MXNET_ENFORCE_DETERMINISM", next);
     return true;
   };
   for (int i = 0; i < 6; ++i) {
@@ -226,7 +226,7 @@ TEST_F(DeviceGraphsTest, ReplaysBelongToTheEnvironmentOfTheirCapture) {
     g_ran.clear();
     changing.Run(0, 2, work);
     EXPECT_EQ(g_ran, (std::vector<int>{node(0), node(1)})) << "run " << i;
-    EXPECT_EQ(g_taking, nullptr);
+    EXPECT_EQ(g_capture, nullptr);
   }
 }
 
@@ -278,14 +278,15 @@ TEST_F(DeviceGraphsTest, ReportsAndTheirLimit) {
 const StreamHooks kStreams = {[](int) {}, [](bool) -> void* { return new int(0); }, [](void* s) { delete static_cast<int*>(s); },
                               [](void*) {}};
 
-void LaunchOrTakeDown(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext& run) {
-  if (!g_taking) return g_emulator->launch(kernel, shape, args, bytes, run);
+void LaunchOrCapture(const rtc::Kernel& kernel, const rtc::LaunchShape& shape, void* args, size_t bytes, const RunContext& run) {
+  if (!g_capture) return g_emulator->launch(kernel, shape, args, bytes, run);
   const char* begin = static_cast<const char*>(args);
   std::vector<char> kept(begin, begin + bytes);
-  g_taking->launches.push_back([&kernel, shape, kept, run]() mutable { g_emulator->launch(kernel, shape, kept.data(), kept.size(), run); });
+  g_capture->launches.push_back(
+      [&kernel, shape, kept, run]() mutable { g_emulator->launch(kernel, shape, kept.data(), kept.size(), run); });
 }
 void ReadFromEmulator(const void* src, void* dst, size_t bytes, const RunContext& run) { g_emulator->read(src, dst, bytes, run); }
-const rtc::LaunchHooks kTakeDown = {LaunchOrTakeDown, ReadFromEmulator};
+const rtc::LaunchHooks kCapturedKernels = {LaunchOrCapture, ReadFromEmulator};
 
 const gpu_library::GemmLibrary* g_products = nullptr;  // computes at once
 std::vector<gpu_library::Arithmetic> g_computed;       // in what, in the order in which the device computed
@@ -295,8 +296,8 @@ void MultiplyOrCapture(const gpu_library::GemmProblem& problem, const gpu_librar
     g_computed.push_back(problem.arithmetic);
     g_products->multiply(problem, algorithm, operands, workspace, run);
   };
-  if (g_taking)
-    g_taking->launches.push_back(multiply);
+  if (g_capture)
+    g_capture->launches.push_back(multiply);
   else
     multiply();
 }
@@ -316,7 +317,7 @@ class PlanGraphs : public DeviceGraphsTest {
     }();
     ASSERT_TRUE(once);
     device_.reset(new EmulatedDevice);
-    kernels_.emplace(GpuInterface().kernels, &kTakeDown);
+    kernels_.emplace(GpuInterface().kernels, &kCapturedKernels);
     g_emulator = kernels_->before();
     gemm_.emplace(GpuInterface().gemm, &kCapturedGemms);
     g_products = gemm_->before();

@@ -17,9 +17,12 @@ namespace {
 using gpu_library::ConvProblem;
 
 TEST(CudaLibraries, AreSet) {
-  EXPECT_NE(GpuInterface().gemm.get(), nullptr);
-  EXPECT_NE(GpuInterface().convolution.get(), nullptr);
-  EXPECT_NE(GpuInterface().attention.get(), nullptr);
+  const DeviceInterface& gpu = GpuInterface();
+  EXPECT_TRUE(gpu.query && gpu.streams && gpu.memory && gpu.copies);
+  EXPECT_TRUE(gpu.kernels && gpu.user_modules && gpu.graphs);
+  EXPECT_TRUE(gpu.gemm && gpu.convolution && gpu.attention && gpu.collectives);
+  EXPECT_TRUE(DeviceInterfaceOf(DeviceType::kCPUPinned).memory);
+  EXPECT_NE(gpu.streams->order, nullptr);
 }
 
 // cuDNN knows a GPU that is told in numbers, and its engines check the graph against it when they

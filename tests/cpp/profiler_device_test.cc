@@ -200,7 +200,9 @@ TEST_F(DeviceSpans, NobodyWaitsForWhatIsMeasured) {
 }
 
 TEST_F(DeviceSpans, NothingIsPutIntoACapture) {
-  const engine::StreamCaptureScope taking;
+  CaptureState capture;
+  capture.capturing = true;
+  run_.capture = &capture;
   EXPECT_EQ(BeginOnDevice(run_), nullptr);
   EXPECT_EQ(g_live, 0);
 }

@@ -77,7 +77,7 @@ void* DeviceGraphs::Capture(int begin, int end, const Work& work, uint64_t* coun
   std::string why;
   int at = -1;  // the node that refuses; -1: nobody knows
   try {
-    const engine::StreamCaptureScope taking_down;
+    const engine::StreamCaptureScope captured;
     hooks->begin(work.context.stream);
     CaptureState capture;
     capture.capturing = true;
