@@ -3,7 +3,7 @@
  * tested here without a line of C++. tests/python/gpu_op_cases.py writes the file that is read.
  *
  * Of the gradient that a case asks for, every node of the graph is run: on the CPU to know what the
- * next one gets, and on the emulator to compare. Each record is compared once.
+ * next one gets, and on the emulator to compare. What has no elements is not compared.
  */
 #include <gtest/gtest.h>
 
@@ -94,7 +94,10 @@ class OpCases : public DeviceKernels {
     const Result cpu = RunKernel(c, DeviceType::kCPU);
     for (size_t i = 0; i < cpu.bytes.size(); ++i)
       (*values)[{&node, static_cast<uint32_t>(i)}] = {cpu.shapes[i], cpu.dtypes[i], cpu.bytes[i]};
-    if (!file_.named.count(op) && op->KernelFor(DeviceType::kGPU) && compared_.insert(op).second) Check(c, 20);
+    const bool empty = cpu.bytes.empty() || cpu.bytes[0].empty();
+    if (empty || file_.named.count(op) || !op->KernelFor(DeviceType::kGPU)) return;
+    compared_.insert(op);
+    Check(c, 20);
   }
 
   void RunCase(const OpCase& given) {
@@ -127,7 +130,7 @@ class OpCases : public DeviceKernels {
   }
 
   CaseFile file_;
-  std::set<const Op*> compared_;
+  std::set<const Op*> compared_;  // at least once
 };
 
 TEST_F(OpCases, AsOnTheCpu) {
