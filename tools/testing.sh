@@ -1,9 +1,12 @@
 # What ./dev test and ./dev fuzz do; sourced by dev, whose functions and variables are used here.
 # Which Python tests run on the host's GPU or under a sanitizer is said by marks in their files (pyproject.toml lists the marks).
 
-# The files of tests/python with one of these marks.
-marked_files() {  # marked_files MARK[|MARK...]
-  grep -lE "pytest\.mark\.($1)\b" tests/python/test_*.py
+# The files of tests/python with one of these marks, or those among the files given.
+marked_files() {  # marked_files MARK[|MARK...] [file...]
+  local marks=$1
+  shift
+  (($#)) || set -- tests/python/test_*.py
+  grep -lE "pytest\.mark\.($marks)\b" "$@"
 }
 
 # pytest with the sanitizer's run-time loaded before the interpreter. Reports go to files: pytest keeps standard error to
@@ -40,7 +43,7 @@ sanitized_pytest() {  # sanitized_pytest address|thread MARKS arguments...
 host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without the latter, by marks
   local quick= status=0
   preset=cuda
-  [[ ${1:-} == --quick ]] && shift && quick=' and gpu_quick'
+  [[ ${1:-} == --quick ]] && shift && quick=gpu_quick
   build cuda mxnet host_gpu device_run_test
   use_tree
   local report=$root/build/cuda/host_gpu_report python=("$venv/bin/python" -m pytest -q)
@@ -51,7 +54,8 @@ host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without th
     local mark=$1 files
     shift
     mapfile -t files < <(marked_files "$mark")
-    preload "${python[@]}" -m "$mark and not nightly$quick" "$@" "${files[@]}"
+    [[ -n $quick ]] && mapfile -t files < <(marked_files "$quick" "${files[@]}")
+    preload "${python[@]}" -m "$mark and not nightly${quick:+ and $quick}" "$@" "${files[@]}"
   }
   if (($#)); then
     preload "${python[@]}" -m 'not nightly' "$@" || status=$?
