@@ -27,7 +27,8 @@ def workloads(ctx):
 
 
 def _torch_side(gpu, sizes, x0, w0, v0):
-    """What `contestant` serves, with torch: one step, a forward pass, waiting, and the two chains of operators."""
+    """What `contestant` serves, with torch: one step, a forward pass, waiting, and the two chains
+    of operators."""
     import torch
     if gpu and not torch.cuda.is_available():
         raise SystemExit("this torch has no CUDA; accepted with --ctx gpu: an interpreter whose torch.cuda.is_available()")

@@ -29,7 +29,8 @@ def close(a, b, target):
 def network():
     mx.random.seed(7)
     net = nn.HybridSequential()
-    net.add(nn.Conv2D(16, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(2), nn.Conv2D(16, 3, padding=1), nn.LeakyReLU(0.1),
+    net.add(nn.Conv2D(16, 3, padding=1), nn.BatchNorm(), nn.Activation("relu"), nn.MaxPool2D(2),
+            nn.Conv2D(16, 3, padding=1), nn.LeakyReLU(0.1),
             nn.GlobalAvgPool2D(), nn.Dense(32, activation="tanh"), nn.LayerNorm(), nn.Dense(10))
     net.initialize(mx.init.Xavier())
     net.hybridize()
@@ -38,7 +39,9 @@ def network():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_lists(target):
-    low, full, either, widest = (set(f(target)) for f in (amp.list_lp16_ops, amp.list_fp32_ops, amp.list_lp16_fp32_ops, amp.list_widest_type_cast))
+    low, full, either, widest = (set(f(target))
+                                 for f in (amp.list_lp16_ops, amp.list_fp32_ops,
+                                           amp.list_lp16_fp32_ops, amp.list_widest_type_cast))
     assert {"Convolution", "Deconvolution", "FullyConnected", "RNN"} <= low
     assert {"exp", "log", "sum", "mean", "norm", "softmax", "log_softmax", "LayerNorm", "SoftmaxOutput", "broadcast_power"} <= full
     assert {"relu", "tanh", "Pooling", "Reshape", "transpose", "BatchNorm", "Dropout", "slice"} <= either
@@ -61,7 +64,9 @@ def test_convert_symbol(target):
     s = amp.convert_symbol(y, target)
     ops = operators(s)
     casts = [name for op, name in ops if op == "amp_cast"]
-    assert sorted(casts) == sorted([f"{n}_amp_cast_{target}" for n in ("data", "a_weight", "a_bias", "b_weight", "b_bias")] + ["b_output_amp_cast_float32"])
+    assert (sorted(casts) == sorted([f"{n}_amp_cast_{target}"
+                                     for n in ("data", "a_weight", "a_bias", "b_weight", "b_bias")]
+                                    + ["b_output_amp_cast_float32"]))
     assert [name for op, name in ops if op == "amp_multicast"] == ["sum_amp_multicast"]
     assert operators(mx.sym.load_json(s.tojson(remove_amp_cast=True))) == operators(y)
     excluded = operators(amp.convert_symbol(y, target, excluded_sym_names=["b"]))
@@ -116,10 +121,12 @@ def test_convert_hybrid_block(target):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_converted_network_is_one_plan(target):
-    """BatchNorm is folded, additions and activations are part of the layers, and parameters are cast once, as in float32."""
+    """BatchNorm is folded, additions and activations are part of the layers, and parameters are
+    cast once, as in float32."""
     mx.random.seed(3)
     body = nn.HybridSequential()
-    body.add(nn.Conv2D(24, 3, padding=1, in_channels=20), nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(20, 1, in_channels=24), nn.BatchNorm())
+    body.add(nn.Conv2D(24, 3, padding=1, in_channels=20), nn.BatchNorm(), nn.Activation("relu"),
+             nn.Conv2D(20, 1, in_channels=24), nn.BatchNorm())
 
     class Residual(gluon.HybridBlock):
         def __init__(self):
@@ -144,7 +151,8 @@ def test_converted_network_is_one_plan(target):
         low.hybridize(static_alloc=True, static_shape=True)
         close(low(x), expected, target)
         fused = kinds(low)
-        assert "BatchNorm" not in fused and "elemwise_add" not in fused and "Activation" not in fused and len(fused) <= len(plain) + 1, fused
+        assert ("BatchNorm" not in fused and "elemwise_add" not in fused
+                and "Activation" not in fused and len(fused) <= len(plain) + 1), fused
         first = low(x).astype("float32").asnumpy()
         weight = next(p for p in low.collect_params().values() if p.shape == (24, 20, 3, 3))
         weight.set_data(weight.data() * 2)        # what was derived from it is derived again
@@ -156,7 +164,8 @@ def test_converted_network_is_one_plan(target):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_is_one_operator(target, masked):
-    """Scores and weights stay inside, through the casts that softmax and the sum with a mask get."""
+    """Scores and weights stay inside, through the casts that softmax and the sum with a mask
+    get."""
     class Attention(gluon.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -189,7 +198,9 @@ def test_pooling(target, kind, channels):
     rng = np.random.RandomState(1)
     x = mx.nd.array(rng.normal(size=(2, 9, 7, channels))).astype(target)
     x[0, 0, 0, 0], x[1, 4, 4, channels - 1] = float("inf"), float("nan")
-    for kernel, options in (((3, 3), dict(stride=(2, 2), pad=(1, 1))), ((9, 7), dict(global_pool=True)), ((2, 3), dict(pooling_convention="full", stride=(2, 2)))):
+    for kernel, options in (((3, 3), dict(stride=(2, 2), pad=(1, 1))),
+                            ((9, 7), dict(global_pool=True)),
+                            ((2, 3), dict(pooling_convention="full", stride=(2, 2)))):
         options = dict(options, kernel=kernel, pool_type=kind, layout="NHWC", **({"p_value": 2} if kind == "lp" else {}))
         expected = mx.nd.Pooling(x.astype("float32"), **options).astype(target).astype("float32").asnumpy()
         got = mx.nd.Pooling(x, **options).astype("float32").asnumpy()
@@ -273,7 +284,8 @@ assert (mx.nd.broadcast_add(out, mx.nd.ones((32, 4)))).dtype == np.float32
 
 # Python's operators, the functions of their names, and those of modules: the widest type of two arrays
 wide = mx.nd.ones((32, 4))
-for two in (out + wide, wide - out, out * wide, wide / out, out % wide, out > wide, wide == out, mx.nd.maximum(out, wide), mx.nd.add(wide, out), mx.nd.elemwise_add(out, wide)):
+for two in (out + wide, wide - out, out * wide, wide / out, out % wide, out > wide, wide == out,
+            mx.nd.maximum(out, wide), mx.nd.add(wide, out), mx.nd.logical_and(out, wide), mx.nd.elemwise_add(out, wide)):
     assert two.dtype == np.float32, two.dtype
 assert all(str(getattr(one.dtype, "__name__", one.dtype)) == target for one in (out + 1, 2 - out, out + out, 2 * out))
 assert (out ** 2).dtype == np.float32 and (2 ** out).dtype == np.float32
@@ -283,11 +295,13 @@ scores = mx.nd.contrib.interleaved_matmul_selfatt_qk(low, heads=2)
 assert str(getattr(scores.dtype, "__name__", scores.dtype)) == target
 assert mx.nd.contrib.interleaved_matmul_selfatt_valatt(low, mx.nd.softmax(scores), heads=2).dtype == np.float32
 a, b = mx.sym.var("a"), mx.sym.var("b")
-for two, op in ((a + b, "elemwise_add"), (a - b, "elemwise_sub"), (a / b, "elemwise_div"), (a > b, "_greater"), (mx.sym.maximum(a, b), "_maximum"), (mx.sym.elemwise_mul(a, b), "elemwise_mul"),
+for two, op in ((a + b, "elemwise_add"), (a - b, "elemwise_sub"), (a / b, "elemwise_div"), (a > b, "_greater"),
+                (mx.sym.maximum(a, b), "_maximum"), (mx.sym.elemwise_mul(a, b), "elemwise_mul"),
                 (mx.sym.contrib.interleaved_matmul_selfatt_valatt(a, b, heads=2), "_contrib_interleaved_matmul_selfatt_valatt")):
     ops = [n["op"] for n in json.loads(two.tojson(remove_amp_cast=False))["nodes"] if n["op"] != "null"]
     assert ops == ["amp_multicast", op], ops
-assert [n["op"] for n in json.loads((a ** b).tojson(remove_amp_cast=False))["nodes"] if n["op"] != "null"] == ["amp_cast", "amp_cast", "_power"]
+nodes = json.loads((a ** b).tojson(remove_amp_cast=False))["nodes"]
+assert [n["op"] for n in nodes if n["op"] != "null"] == ["amp_cast", "amp_cast", "_power"]
 
 # an overflow skips the step
 weight = net[0].weight

@@ -1,4 +1,5 @@
-"""Every optimizer against its formula in float64 NumPy; states, multipliers, counting, serialisation."""
+"""Every optimizer against its formula in float64 NumPy; states, multipliers, counting,
+serialisation."""
 import math
 import os
 import pickle

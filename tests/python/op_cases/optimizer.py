@@ -145,7 +145,8 @@ def steps(rule, states, **defaults):
 
 
 def master(rule, keeps_weight=False):
-    """The same on float32 copies; the copy of the weight is the last array, before a factor on the gradient if there is one."""
+    """The same on float32 copies; the copy of the weight is the last array, before a factor on the
+    gradient if there is one."""
     def update(w, g, *rest, **kw):
         *states, copy = rest
         out = rule(copy, g, *states, **kw)
@@ -169,10 +170,13 @@ def many(rule, stride, preloaded=False):
 
 
 UPDATES = {
-    "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd), "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
-    "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag), "adam_update": adam, "_sparse_adam_update": adam,
+    "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd),
+    "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
+    "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag),
+    "adam_update": adam, "_sparse_adam_update": adam,
     "_adamw_update": adamw, "_mp_adamw_update": mp_adamw, "lamb_update_phase1": lamb1, "mp_lamb_update_phase1": master(lamb1, True),
-    "lamb_update_phase2": lamb2, "mp_lamb_update_phase2": master(lamb2), "rmsprop_update": rmsprop, "rmspropalex_update": rmspropalex, "ftrl_update": ftrl,
+    "lamb_update_phase2": lamb2, "mp_lamb_update_phase2": master(lamb2), "rmsprop_update": rmsprop,
+    "rmspropalex_update": rmspropalex, "ftrl_update": ftrl,
     "_sparse_ftrl_update": ftrl, "ftml_update": ftml, "signsgd_update": signsgd, "signum_update": signum,
     "multi_sgd_update": many(sgd, 2), "multi_sgd_mom_update": many(sgd_mom, 3), "multi_mp_sgd_update": many(master(sgd), 3),
     "multi_mp_sgd_mom_update": many(master(sgd_mom), 4), "preloaded_multi_sgd_update": many(sgd, 2, True),
@@ -215,17 +219,20 @@ CASES = [
     update("mp_nag_mom_update", [W, G, STATE, W], M, dtypes=MASTER, input_dtypes=SINGLE(2, 3)),
     update(["adam_update", "_sparse_adam_update"], [W, G, STATE, SQUARE], dict(RATES, beta1=0.8, beta2=0.95, epsilon=1e-3)),
     update("adam_update", [W, G, STATE, SQUARE], dict(lr=0.1)),
-    update("_adamw_update", [W, G, STATE, SQUARE, *ONE], dict(lr=0.1, wd=0.05, eta=0.6, beta1=0.8, beta2=0.95, epsilon=1e-3, clip_gradient=0.7),
+    update("_adamw_update", [W, G, STATE, SQUARE, *ONE],
+           dict(lr=0.1, wd=0.05, eta=0.6, beta1=0.8, beta2=0.95, epsilon=1e-3, clip_gradient=0.7),
            input_dtypes=SINGLE(4), empty=False),
     update("_mp_adamw_update", [W, G, STATE, SQUARE, W, *ONE], dict(lr=0.1, wd=0.05, eta=0.6, clip_gradient=0.7), dtypes=MASTER,
            input_dtypes=SINGLE(2, 3, 4, 5), empty=False),
     update("lamb_update_phase1", [W, G, STATE, SQUARE], dict(t=3, wd=0.05, rescale_grad=0.5, clip_gradient=0.7, epsilon=1e-3)),
     update("lamb_update_phase1", [W, G, STATE, SQUARE], dict(t=3, wd=0.05, bias_correction=False)),
-    update("mp_lamb_update_phase1", [W, G, STATE, SQUARE, W], dict(t=3, wd=0.05), dtypes=MASTER, input_dtypes=SINGLE(2, 3, 4), out_dtype="float32",
+    update("mp_lamb_update_phase1", [W, G, STATE, SQUARE, W], dict(t=3, wd=0.05), dtypes=MASTER,
+           input_dtypes=SINGLE(2, 3, 4), out_dtype="float32",
            tol={"float32": 4e-5, "float16": 4e-5, "bfloat16": 4e-5}),
     update("lamb_update_phase2", [W, G, np.array([3.0]), np.array([2.0])], dict(lr=0.1, lower_bound=0.5, upper_bound=2.0), empty=False),
     update("lamb_update_phase2", [W, G, np.array([0.0]), np.array([2.0])], dict(lr=0.1), empty=False),
-    update("mp_lamb_update_phase2", [W, G, np.array([3.0]), np.array([2.0]), W], dict(lr=0.1), dtypes=MASTER, input_dtypes=SINGLE(1, 2, 3, 4), empty=False),
+    update("mp_lamb_update_phase2", [W, G, np.array([3.0]), np.array([2.0]), W], dict(lr=0.1),
+           dtypes=MASTER, input_dtypes=SINGLE(1, 2, 3, 4), empty=False),
     update("rmsprop_update", [W, G, SQUARE], dict(RATES, gamma1=0.9, epsilon=1e-3, clip_weights=1.5)),
     update("rmspropalex_update", [W, G, SQUARE, STATE, STATE], dict(RATES, gamma1=0.9, gamma2=0.8, epsilon=1e-3, clip_weights=1.5)),
     update(["ftrl_update", "_sparse_ftrl_update"], [W, G, STATE, SQUARE], dict(RATES, lamda1=0.3, beta=0.8)),
@@ -235,9 +242,11 @@ CASES = [
     update("multi_sgd_update", [W, G, W2, G2], TUPLES, **TWO),
     update("multi_sgd_mom_update", [W, G, STATE, W2, G2, STATE2], dict(TUPLES, momentum=0.9), **TWO),
     update("multi_mp_sgd_update", [W, G, W, W2, G2, W2], TUPLES, dtypes=MASTER, input_dtypes=SINGLE(2, 5), **TWO),
-    update("multi_mp_sgd_mom_update", [W, G, STATE, W, W2, G2, STATE2, W2], dict(TUPLES, momentum=0.9), dtypes=MASTER, input_dtypes=SINGLE(2, 3, 6, 7), **TWO),
+    update("multi_mp_sgd_mom_update", [W, G, STATE, W, W2, G2, STATE2, W2],
+           dict(TUPLES, momentum=0.9), dtypes=MASTER, input_dtypes=SINGLE(2, 3, 6, 7), **TWO),
     update("preloaded_multi_sgd_update", [W, G, W2, G2, *PAIR], LOADED, input_dtypes=SINGLE(4, 5), **TWO),
-    update("preloaded_multi_sgd_mom_update", [W, G, STATE, W2, G2, STATE2, *PAIR], dict(LOADED, momentum=0.9), input_dtypes=SINGLE(6, 7), **TWO),
+    update("preloaded_multi_sgd_mom_update", [W, G, STATE, W2, G2, STATE2, *PAIR],
+           dict(LOADED, momentum=0.9), input_dtypes=SINGLE(6, 7), **TWO),
     update("preloaded_multi_mp_sgd_update", [W, G, W, W2, G2, W2, *PAIR], LOADED, dtypes=MASTER, input_dtypes=SINGLE(2, 5, 6, 7), **TWO),
     update("preloaded_multi_mp_sgd_mom_update", [W, G, STATE, W, W2, G2, STATE2, W2, *PAIR], dict(LOADED, momentum=0.9), dtypes=MASTER,
            input_dtypes=SINGLE(2, 3, 6, 7, 8, 9), **TWO),
@@ -258,11 +267,13 @@ CASES += [
     dict(op="all_finite", inputs=[x], ref=finite, dtypes=FLOATS, out_dtype="float32")
     for x in (W, np.array([1.0, np.inf]), np.array([np.nan, 1.0]), np.array([-np.inf]))
 ] + [
-    dict(op="multi_all_finite", inputs=[W, x], attrs=dict(num_arrays=2), ref=finite, dtypes=FLOATS, out_dtype="float32", empty=[(0, 5), (0,)],
+    dict(op="multi_all_finite", inputs=[W, x], attrs=dict(num_arrays=2), ref=finite, dtypes=FLOATS,
+         out_dtype="float32", empty=[(0, 5), (0,)],
          bad=[dict(attrs=dict(num_arrays=3)), dict(attrs=dict(num_arrays=0))])
     for x in (W2, np.array([np.nan]))
 ] + [
-    dict(op="multi_sum_sq", inputs=[W, W2], attrs=dict(num_arrays=2), ref=lambda *a, **_: np.array([np.sum(x * x) for x in a]), dtypes=FLOATS,
+    dict(op="multi_sum_sq", inputs=[W, W2], attrs=dict(num_arrays=2), ref=lambda *a,
+         **_: np.array([np.sum(x * x) for x in a]), dtypes=FLOATS,
          out_dtype="float32", tol={d: 1e-6 for d in FLOATS}, empty=[(0, 5), (0,)], bad=[dict(attrs={}), dict(attrs=dict(num_arrays=3))]),
     dict(op="multi_lars", inputs=LAYERS, attrs=dict(eta=0.1, eps=1e-2, rescale_grad=0.5), ref=lars, dtypes=FLOATS, tol=20,
          bad=[dict(attrs=dict(eta=1)), dict(inputs=[(2,), (3,), (2,), (2,)])]),
