@@ -278,8 +278,8 @@ struct MXNET_DLL Op {
   RecomputeRule recompute;
   /* What passes ask of an operator, one value of each type (src/operator/traits.h). */
   std::unordered_map<std::type_index, std::shared_ptr<const void>> traits;
-  /* By trait that has a static `void Check(const Op&)`: throws Error(kValue) when the finished record
-   * contradicts the trait. */
+  /* By trait that has a static `void Check(const Op&)`: throws Error(kValue) when the finished
+   * record contradicts the trait. */
   std::unordered_map<std::type_index, void (*)(const Op&)> checks;
   std::map<DeviceType, Kernel> kernels;
 

@@ -137,8 +137,7 @@ class Pass {
       if (!grads[i]) continue;
       const NodeEntry& in = n->inputs[i];
       result.alike.emplace_back(grads[i], in);
-      if (needed_.count(in.node.get()) || x_entries_.count(in))
-        pending_[in].push_back(grads[i]);
+      if (needed_.count(in.node.get()) || x_entries_.count(in)) pending_[in].push_back(grads[i]);
     }
   }
 

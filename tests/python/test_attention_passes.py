@@ -22,18 +22,18 @@ def test_gelu_written_out_joins_the_layer(name):
     assert operators(fused) == ["_fused_dense"]
 
 
-I = mx.sym._internal
+INTERNAL = mx.sym._internal
 
 
 @pytest.mark.parametrize("form", ["multiply", "divide"])
 def test_numpy_gelu_written_out_joins_the_layer(form):
-    y = I._npx_fully_connected(X, num_hidden=6, name="f")
+    y = INTERNAL._npx_fully_connected(X, num_hidden=6, name="f")
     if form == "multiply":
-        inner, half = I._npi_multiply_scalar(y, scalar=np.sqrt(0.5), is_int=False), I._npi_multiply_scalar(y, scalar=0.5, is_int=False)
-        net = I._npi_multiply(half, I._npi_add_scalar(I._npx_erf(inner), scalar=1))
+        inner, half = INTERNAL._npi_multiply_scalar(y, scalar=np.sqrt(0.5), is_int=False), INTERNAL._npi_multiply_scalar(y, scalar=0.5, is_int=False)
+        net = INTERNAL._npi_multiply(half, INTERNAL._npi_add_scalar(INTERNAL._npx_erf(inner), scalar=1))
     else:
-        inner = I._npi_true_divide_scalar(y, scalar=np.sqrt(2), is_int=False)
-        net = I._npi_true_divide_scalar(I._npi_multiply(I._npi_add_scalar(I._npx_erf(inner), scalar=1), y), scalar=2)
+        inner = INTERNAL._npi_true_divide_scalar(y, scalar=np.sqrt(2), is_int=False)
+        net = INTERNAL._npi_true_divide_scalar(INTERNAL._npi_multiply(INTERNAL._npi_add_scalar(INTERNAL._npx_erf(inner), scalar=1), y), scalar=2)
     fused, _ = compare(net, {"x": (3, 5)}, ["fuse_gelu", "fuse_dense"], tolerance=2e-6)
     assert operators(fused) == ["_fused_dense"]
 
@@ -111,35 +111,35 @@ def test_attention_of_many_rows_in_training(masked):
 
 
 def numpy_softmax(x):
-    e = I._npi_exp(I._npi_subtract(x, I._npi_max(x, axis=-1, keepdims=True)))
-    return I._npi_true_divide(e, I._npi_sum(e, axis=-1, keepdims=True))
+    e = INTERNAL._npi_exp(INTERNAL._npi_subtract(x, INTERNAL._npi_max(x, axis=-1, keepdims=True)))
+    return INTERNAL._npi_true_divide(e, INTERNAL._npi_sum(e, axis=-1, keepdims=True))
 
 
 def numpy_attention(mask, softmax, scale, dropout=0):
     """Of NumPy's operators alone; heads are split apart and joined again."""
     def split(x):
-        x = I._np_transpose(I._npx_reshape(x, newshape=(-2, -2, 3, -1)), axes=(0, 2, 1, 3))
-        return I._npx_reshape(x, newshape=(-5, -2, -2))
-    q, k, v = (split(I._npi_sin(mx.sym.var(n))) for n in "qkv")
+        x = INTERNAL._np_transpose(INTERNAL._npx_reshape(x, newshape=(-2, -2, 3, -1)), axes=(0, 2, 1, 3))
+        return INTERNAL._npx_reshape(x, newshape=(-5, -2, -2))
+    q, k, v = (split(INTERNAL._npi_sin(mx.sym.var(n))) for n in "qkv")
     if scale == "query":
-        q = I._npi_multiply_scalar(q, scalar=0.3, is_int=False)
-    scores = I._npx_batch_dot(q, k, transpose_b=True)
+        q = INTERNAL._npi_multiply_scalar(q, scalar=0.3, is_int=False)
+    scores = INTERNAL._npx_batch_dot(q, k, transpose_b=True)
     if scale == "scores":
-        scores = I._npi_true_divide_scalar(scores, scalar=3.5, is_int=False)
+        scores = INTERNAL._npi_true_divide_scalar(scores, scalar=3.5, is_int=False)
     if mask:
-        scores = I._npi_add(I._npx_stop_gradient(mx.sym.var("m")), scores)
+        scores = INTERNAL._npi_add(INTERNAL._npx_stop_gradient(mx.sym.var("m")), scores)
     weights = softmax(scores)
     if dropout:
-        weights = I._npx_dropout(weights, p=dropout)
-    y = I._npx_reshape(I._npx_batch_dot(weights, v), newshape=(-6, -1, 3, -2, -2))
-    return I._npx_reshape(I._np_transpose(y, axes=(0, 2, 1, 3)), newshape=(-2, -2, -5))
+        weights = INTERNAL._npx_dropout(weights, p=dropout)
+    y = INTERNAL._npx_reshape(INTERNAL._npx_batch_dot(weights, v), newshape=(-6, -1, 3, -2, -2))
+    return INTERNAL._npx_reshape(INTERNAL._np_transpose(y, axes=(0, 2, 1, 3)), newshape=(-2, -2, -5))
 
 
 NUMPY_SHAPES = {"q": (2, 70, 12), "k": (2, 90, 12), "v": (2, 90, 6)}
 
 
 @pytest.mark.parametrize("mask", [None, (6, 1, 90), (1, 70, 90)])
-@pytest.mark.parametrize("softmax", [I._npx_softmax, numpy_softmax])
+@pytest.mark.parametrize("softmax", [INTERNAL._npx_softmax, numpy_softmax])
 @pytest.mark.parametrize("scale", ["query", "scores"])
 @pytest.mark.parametrize("train", [False, True])
 def test_numpy_attention_is_one_operator(mask, softmax, scale, train):
@@ -153,7 +153,7 @@ def test_numpy_attention_is_one_operator(mask, softmax, scale, train):
 
 
 def test_numpy_attention_with_dropout_is_one_operator_in_training():
-    net = numpy_attention(None, I._npx_softmax, "query", dropout=0.4)
+    net = numpy_attention(None, INTERNAL._npx_softmax, "query", dropout=0.4)
     fused = bind(net, NUMPY_SHAPES, train=True)
     names = operators(fused)
     assert "_fused_attention" in names and "_draw_counters" in names and not {"Dropout", "softmax", "batch_dot"} & set(names)
@@ -222,7 +222,8 @@ def test_softmax_written_out(form, axis, train):
 
 @pytest.mark.parametrize("dtype", ["float64", "float16"])
 def test_softmax_written_out_in_other_dtypes(dtype):
-    fused, _ = compare(softmax_written_out(X, "plain", -1), {"x": (4, 3, 7)}, ["fuse_softmax"], tolerance=1e-12 if dtype == "float64" else 2e-3, dtype=dtype)
+    fused, _ = compare(softmax_written_out(X, "plain", -1), {"x": (4, 3, 7)}, ["fuse_softmax"],
+                       tolerance=1e-12 if dtype == "float64" else 2e-3, dtype=dtype)
     assert "softmax" in operators(fused)
 
 
@@ -240,11 +241,11 @@ def test_numpy_log_softmax_written_out(form, train):
     def over(reduction, of):
         reduced = reduction(of, axis=1, keepdims=form == "kept")
         if form == "expand":
-            return I._npi_expand_dims(reduced, axis=1)
-        return I._npx_reshape(reduced, newshape=(-2, 1, -2)) if form == "reshape" else reduced
-    x = I._npi_sin(X)
-    centred = I._npi_subtract(x, over(I._npi_max, x))
-    net = I._npi_subtract(centred, I._npi_log(over(I._npi_sum, I._npi_exp(centred))))
+            return INTERNAL._npi_expand_dims(reduced, axis=1)
+        return INTERNAL._npx_reshape(reduced, newshape=(-2, 1, -2)) if form == "reshape" else reduced
+    x = INTERNAL._npi_sin(X)
+    centred = INTERNAL._npi_subtract(x, over(INTERNAL._npi_max, x))
+    net = INTERNAL._npi_subtract(centred, INTERNAL._npi_log(over(INTERNAL._npi_sum, INTERNAL._npi_exp(centred))))
     fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_softmax"], train=train)
     assert "log_softmax" in operators(fused) and "log_softmax" not in operators(apart)
 
@@ -252,14 +253,16 @@ def test_numpy_log_softmax_written_out(form, train):
 def test_what_only_looks_like_softmax_stays():
     m = mx.sym.max(X, axis=1, keepdims=True)
     e = mx.sym.exp(mx.sym.broadcast_sub(X, m))
-    crossed = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.expand_dims(mx.sym.max(X, axis=0), axis=1)))       # of a square, over the other axis
+    # of a square, over the other axis
+    crossed = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.expand_dims(mx.sym.max(X, axis=0), axis=1)))
     least = mx.sym.exp(mx.sym.broadcast_sub(X, mx.sym.min(X, axis=1, keepdims=True)))
     others = [mx.sym.broadcast_div(e, mx.sym.sum(e, axis=0, keepdims=True)),
               mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True) + 1),
               mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True, exclude=True)),
               mx.sym.broadcast_div(e, mx.sym.sum(mx.sym.exp(mx.sym.broadcast_sub(X * 2, m)), axis=1, keepdims=True)),
               mx.sym.broadcast_div(mx.sym.sum(e, axis=1, keepdims=True), e),
-              mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True)) * e,                        # the exponentials are needed in any case
+              # the exponentials are needed in any case
+              mx.sym.broadcast_div(e, mx.sym.sum(e, axis=1, keepdims=True)) * e,
               mx.sym.broadcast_div(e, mx.sym.sum(e)),
               mx.sym.broadcast_mul(e, mx.sym.sum(e, axis=1, keepdims=True)),
               mx.sym.broadcast_div(crossed, mx.sym.sum(crossed, axis=1, keepdims=True)),

@@ -51,7 +51,7 @@ ADD_RELU = "_fused_batch_norm_add_relu"
 
 
 def both_plans(net, shapes, dtype="float32"):
-    """(without the pass, with it): results, gradients and moved averages of two steps, and the plans."""
+    """(without the pass, with it): results, gradients and moved averages of two steps, plans."""
     results, plans = [], []
     for passes in (["fuse_batch_norm_add_relu"], []):
         with off(*passes):
@@ -86,7 +86,7 @@ def test_batch_norm_sum_and_relu_with_other_parameters(norm):
 @pytest.mark.parametrize("place", ["behind", "before", "around", "shortcut"])
 @pytest.mark.parametrize("channels", [1, 3, 16, 19])
 def test_batch_norm_sum_and_relu_between_layouts(place, channels):
-    """The forward pass may lie plain where the gradient comes channels last, and the other way round."""
+    """The forward pass may lie plain where the gradient is channels last, and the other way round."""
     def conv(x, name):
         return mx.sym.Convolution(x, num_filter=channels, kernel=(3, 3), pad=(1, 1), no_bias=True, name=name)
     x, s = mx.sym.sin(X), mx.sym.cos(X)
@@ -143,25 +143,25 @@ def test_relu_of_batch_norm_keeps_nan():
     assert np.isnan(run(e)[0]).all()
 
 
-I = mx.sym._internal
+INTERNAL = mx.sym._internal
 
 
 def numpy_layer_norm(x, form):
     def mean(of):
-        return I._npi_mean(of, axis=-1, keepdims=True)
-    centred = I._npi_subtract(x, mean(x))
+        return INTERNAL._npi_mean(of, axis=-1, keepdims=True)
+    centred = INTERNAL._npi_subtract(x, mean(x))
     if form == "numpy var":
-        variance = I._npi_var(x, axis=-1, keepdims=True)
+        variance = INTERNAL._npi_var(x, axis=-1, keepdims=True)
     elif form == "numpy power":
-        variance = mean(I._npi_power_scalar(centred, scalar=2))
+        variance = mean(INTERNAL._npi_power_scalar(centred, scalar=2))
     else:
-        variance = mean(I._npi_square(centred))
-    shifted = I._npi_add_scalar(variance, scalar=1e-3, is_int=False)
+        variance = mean(INTERNAL._npi_square(centred))
+    shifted = INTERNAL._npi_add_scalar(variance, scalar=1e-3, is_int=False)
     if form == "numpy power":
-        return I._npi_multiply(I._npi_power_scalar(shifted, scalar=-0.5, is_int=False), centred)
+        return INTERNAL._npi_multiply(INTERNAL._npi_power_scalar(shifted, scalar=-0.5, is_int=False), centred)
     if form == "numpy reciprocal":
-        return I._npi_multiply(centred, I._npi_reciprocal(I._npi_sqrt(shifted)))
-    return I._npi_true_divide(centred, I._npi_sqrt(shifted))
+        return INTERNAL._npi_multiply(centred, INTERNAL._npi_reciprocal(INTERNAL._npi_sqrt(shifted)))
+    return INTERNAL._npi_true_divide(centred, INTERNAL._npi_sqrt(shifted))
 
 
 def layer_norm_written_out(x, form):
@@ -178,7 +178,7 @@ def layer_norm_written_out(x, form):
 def test_layer_norm_written_out(form, train):
     gamma, beta = mx.sym.Variable("gamma", shape=(7,)), mx.sym.Variable("beta", shape=(7,))
     plain = layer_norm_written_out(X * 2, form)
-    multiply, add = (I._npi_multiply, I._npi_add) if form.startswith("numpy") else (mx.sym.broadcast_mul, mx.sym.broadcast_add)
+    multiply, add = (INTERNAL._npi_multiply, INTERNAL._npi_add) if form.startswith("numpy") else (mx.sym.broadcast_mul, mx.sym.broadcast_add)
     for net, fewer in ((add(beta, multiply(plain, gamma)), True), (plain, True)):
         fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_layer_norm"], tolerance=2e-5, train=train, fewer=fewer)
         assert "LayerNorm" in operators(fused) and "LayerNorm" not in operators(apart)

@@ -1,7 +1,7 @@
 #include "operator/nn/activation/gpu_activation.h"
 
-#include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/gpu_channels.h"
+#include "operator/nn/common/nn_common.h"
 #include "operator/pointwise/execute.h"
 #include "operator/pointwise/gpu_activation.h"
 #include "operator/pointwise/gpu_program.h"

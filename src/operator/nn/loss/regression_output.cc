@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "operator/matrix/gpu_move.h"
 #include "operator/activation_kernels.h"
+#include "operator/matrix/gpu_move.h"
 #include "operator/nn/activation/gpu_activation.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/loss/gpu_losses.h"
