@@ -29,11 +29,13 @@ INTERNAL = mx.sym._internal
 def test_numpy_gelu_written_out_joins_the_layer(form):
     y = INTERNAL._npx_fully_connected(X, num_hidden=6, name="f")
     if form == "multiply":
-        inner, half = INTERNAL._npi_multiply_scalar(y, scalar=np.sqrt(0.5), is_int=False), INTERNAL._npi_multiply_scalar(y, scalar=0.5, is_int=False)
+        inner = INTERNAL._npi_multiply_scalar(y, scalar=np.sqrt(0.5), is_int=False)
+        half = INTERNAL._npi_multiply_scalar(y, scalar=0.5, is_int=False)
         net = INTERNAL._npi_multiply(half, INTERNAL._npi_add_scalar(INTERNAL._npx_erf(inner), scalar=1))
     else:
         inner = INTERNAL._npi_true_divide_scalar(y, scalar=np.sqrt(2), is_int=False)
-        net = INTERNAL._npi_true_divide_scalar(INTERNAL._npi_multiply(INTERNAL._npi_add_scalar(INTERNAL._npx_erf(inner), scalar=1), y), scalar=2)
+        factor = INTERNAL._npi_add_scalar(INTERNAL._npx_erf(inner), scalar=1)
+        net = INTERNAL._npi_true_divide_scalar(INTERNAL._npi_multiply(factor, y), scalar=2)
     fused, _ = compare(net, {"x": (3, 5)}, ["fuse_gelu", "fuse_dense"], tolerance=2e-6)
     assert operators(fused) == ["_fused_dense"]
 

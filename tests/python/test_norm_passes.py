@@ -86,7 +86,7 @@ def test_batch_norm_sum_and_relu_with_other_parameters(norm):
 @pytest.mark.parametrize("place", ["behind", "before", "around", "shortcut"])
 @pytest.mark.parametrize("channels", [1, 3, 16, 19])
 def test_batch_norm_sum_and_relu_between_layouts(place, channels):
-    """The forward pass may lie plain where the gradient is channels last, and the other way round."""
+    """The forward pass may lie plain where the gradient is channels last, and vice versa."""
     def conv(x, name):
         return mx.sym.Convolution(x, num_filter=channels, kernel=(3, 3), pad=(1, 1), no_bias=True, name=name)
     x, s = mx.sym.sin(X), mx.sym.cos(X)
@@ -178,7 +178,9 @@ def layer_norm_written_out(x, form):
 def test_layer_norm_written_out(form, train):
     gamma, beta = mx.sym.Variable("gamma", shape=(7,)), mx.sym.Variable("beta", shape=(7,))
     plain = layer_norm_written_out(X * 2, form)
-    multiply, add = (INTERNAL._npi_multiply, INTERNAL._npi_add) if form.startswith("numpy") else (mx.sym.broadcast_mul, mx.sym.broadcast_add)
+    multiply, add = mx.sym.broadcast_mul, mx.sym.broadcast_add
+    if form.startswith("numpy"):
+        multiply, add = INTERNAL._npi_multiply, INTERNAL._npi_add
     for net, fewer in ((add(beta, multiply(plain, gamma)), True), (plain, True)):
         fused, apart = compare(net, {"x": (4, 3, 7)}, ["fuse_layer_norm"], tolerance=2e-5, train=train, fewer=fewer)
         assert "LayerNorm" in operators(fused) and "LayerNorm" not in operators(apart)
