@@ -341,18 +341,19 @@ int FuseScores(PassGraph* g, const GraphView& view, const PassContext& context) 
 class SplitHeads {
  public:
   SplitHeads(const GraphView& view, bool on_cpu) : view_(view) {
-    const auto swaps = [](const NodeEntry& e) { return PermutationOf(*e.node, 4) == std::vector<int>{0, 2, 1, 3}; };
-    const auto four = [this](const NodeEntry& e) { return view_.shape(e).ndim() == 4; };
+    const auto swaps = [this](const NodeEntry& e) {
+      return view_.shape(e).ndim() == 4 && PermutationOf(*e.node, 4) == std::vector<int>{0, 2, 1, 3};
+    };
     const auto before = [this, on_cpu](const NodeEntry& e) { return on_cpu ? BeforeWidening(e, view_) : NodeEntry(); };
     std::vector<Pattern> arrays;
     for (int i = 0; i < 3; ++i) {
       split_[i] = Apply(Role::kReshape, {joined_[i]});
-      heads_[i] = Apply(Role::kReshape, {Apply(Role::kTranspose, {split_[i]}).If(four).If(swaps)});
+      heads_[i] = Apply(Role::kReshape, {Apply(Role::kTranspose, {split_[i]}).If(swaps)});
       arrays.push_back(Through(before, heads_[i]));
     }
     attention_ = Apply(Role::kAttention, std::move(arrays)).Once();
     apart_ = Apply(Role::kReshape, {attention_}).Once();
-    written_ = Apply(Role::kReshape, {Apply(Role::kTranspose, {apart_}).If(four).If(swaps).Once()});
+    written_ = Apply(Role::kReshape, {Apply(Role::kTranspose, {apart_}).If(swaps).Once()});
   }
 
   struct Found {
