@@ -1,11 +1,16 @@
-# cmake -DROOT=<src> -DNAMES=<file with one path a line> -DOUT=<file.cc> -P embed_kernels.cmake: writes the table kSourceFiles of src/rtc/source.h.
+# cmake -DROOT=<src> -DNAMES=<file with one path a line> -DOUT=<file.cc> [-DADD=prefix] -P embed_kernels.cmake: writes the table kSourceFiles of
+# src/rtc/source.h, or with ADD a table that joins it when the program starts.
 set(text "// Made by cmake/embed_kernels.cmake of the *.cuh files.\n#include \"rtc/source.h\"\n\nnamespace mxnet {\nnamespace rtc {\n\n")
-string(APPEND text "const SourceFile kSourceFiles[] = {\n")
+string(APPEND text "const SourceFile ${ADD}kSourceFiles[] = {\n")
 file(STRINGS ${NAMES} files)
 foreach(path IN LISTS files)
   file(RELATIVE_PATH name ${ROOT} ${path})
   file(READ ${path} source)
   string(APPEND text "    {\"${name}\", R\"KERNEL(${source})KERNEL\"},\n")
 endforeach()
-string(APPEND text "    {nullptr, nullptr}};\n\n}  // namespace rtc\n}  // namespace mxnet\n")
+string(APPEND text "    {nullptr, nullptr}};\n")
+if(ADD)
+  string(APPEND text "[[maybe_unused]] const bool added = AddSources(${ADD}kSourceFiles);\n")
+endif()
+string(APPEND text "\n}  // namespace rtc\n}  // namespace mxnet\n")
 file(WRITE ${OUT} "${text}")

@@ -86,31 +86,15 @@ void BackwardOnCpu(KernelArgs& args) {
   });
 }
 
-// ---- GPU: one block for each row, and for gamma one for each column
-rtc::LoopText Text(const char* members, int dtype, const char* body) {
-  const char* accumulator = dtype == kFloat64 ? "typedef double A;\n" : "typedef float A;\n";
-  return {members, accumulator, std::string("    __shared__ A shared[256];\n") + body};
-}
+// ---- GPU: the kernels of rms_norm.cuh
+constexpr const char* kKernels = "../examples/operators/rms_norm.cuh";  // as #include would name it below src
 
 void ForwardOnGpu(KernelArgs& args) {
   const Rows rows(args.in[0].shape);
-  const int dtype = args.in[0].dtype;
   rtc::Arguments arguments;
   arguments.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.out[0].dptr).Add(rows.length);
   arguments.Add(static_cast<double>(args.param<RmsNormParam>().eps));
-  rtc::LaunchRows(args.run, {"rms_norm", {dtype}}, rows.count, &arguments, [&] {
-    return Text("const D0* data; const D0* gamma; D0* output; long long length; double eps;", dtype, R"TEXT(
-    const long long first = row * a.length;
-    A squares = A(0);
-    for (long long i = threadIdx.x; i < a.length; i += 256) {
-      const A x = mx::Load<A>(a.data, first + i);
-      squares += x * x;
-    }
-    const A scale = A(1) / ::sqrt(mx::BlockSum(squares, shared) / static_cast<A>(a.length) + static_cast<A>(a.eps));
-    for (long long i = threadIdx.x; i < a.length; i += 256)
-      mx::Store(a.output, first + i, mx::Load<A>(a.data, first + i) * scale * mx::Load<A>(a.gamma, i));
-)TEXT");
-  });
+  rtc::LaunchRows(args.run, {kKernels, "rms_norm", {args.in[0].dtype}}, rows.count, &arguments);
 }
 
 void BackwardOnGpu(KernelArgs& args) {
@@ -120,39 +104,11 @@ void BackwardOnGpu(KernelArgs& args) {
   rtc::Arguments by_row;
   by_row.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(args.in[2].dptr).Add(Wanted(args, 0) ? args.out[0].dptr : nullptr).Add(scales);
   by_row.Add(rows.length).Add(static_cast<double>(args.param<RmsNormParam>().eps));
-  rtc::LaunchRows(args.run, {"rms_norm_backward", {dtype}}, rows.count, &by_row, [&] {
-    return Text("const D0* ograd; const D0* data; const D0* gamma; D0* gradient; double* scales; long long length; double eps;", dtype,
-                R"TEXT(
-    const long long first = row * a.length;
-    A squares = A(0), product = A(0);
-    for (long long i = threadIdx.x; i < a.length; i += 256) {
-      const A x = mx::Load<A>(a.data, first + i);
-      squares += x * x;
-      product += mx::Load<A>(a.ograd, first + i) * mx::Load<A>(a.gamma, i) * x;
-    }
-    const A length = static_cast<A>(a.length);
-    const A scale = A(1) / ::sqrt(mx::BlockSum(squares, shared) / length + static_cast<A>(a.eps));
-    product = mx::BlockSum(product, shared) * scale * scale / length;
-    if (threadIdx.x == 0) a.scales[row] = scale;
-    for (long long i = threadIdx.x; a.gradient && i < a.length; i += 256)
-      mx::Store(a.gradient, first + i,
-                scale * (mx::Load<A>(a.ograd, first + i) * mx::Load<A>(a.gamma, i) - product * mx::Load<A>(a.data, first + i)));
-)TEXT");
-  });
+  rtc::LaunchRows(args.run, {kKernels, "rms_norm_backward", {dtype}}, rows.count, &by_row);
   if (!Wanted(args, 1)) return;
   rtc::Arguments by_column;
   by_column.Add(args.in[0].dptr).Add(args.in[1].dptr).Add(scales).Add(args.out[1].dptr).Add(rows.count).Add(rows.length);
-  rtc::LaunchRows(args.run, {"rms_norm_gamma", {dtype}}, rows.length, &by_column, [&] {
-    return Text("const D0* ograd; const D0* data; const double* scales; D0* gradient; long long rows, length;", dtype, R"TEXT(
-    A sum = A(0);
-    for (long long r = threadIdx.x; r < a.rows; r += 256) {
-      const long long at = r * a.length + row;
-      sum += mx::Load<A>(a.ograd, at) * mx::Load<A>(a.data, at) * static_cast<A>(a.scales[r]);
-    }
-    sum = mx::BlockSum(sum, shared);
-    if (threadIdx.x == 0) mx::Store(a.gradient, row, sum);
-)TEXT");
-  });
+  rtc::LaunchRows(args.run, {kKernels, "rms_norm_gamma", {dtype}}, rows.length, &by_column);
 }
 
 // ---- both

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <set>
+#include <vector>
 
 #include "mxnet/error.h"
 #include "rtc/prelude.h"
@@ -10,9 +11,16 @@ namespace mxnet {
 namespace rtc {
 namespace {
 
+// Grows while the program starts, read only afterwards.
+std::vector<const SourceFile*>& Tables() {
+  static auto* tables = new std::vector<const SourceFile*>{kSourceFiles};
+  return *tables;
+}
+
 const char* Find(const std::string& file) {
-  for (const SourceFile* f = kSourceFiles; f->name; ++f)
-    if (file == f->name) return f->text;
+  for (const SourceFile* f : Tables())
+    for (; f->name; ++f)
+      if (file == f->name) return f->text;
   MXNET_THROW(Generic) << "[rtc] no kernel source " << file << "; accepted: the *.cuh files of src that the library was built with";
   return nullptr;
 }
@@ -38,6 +46,11 @@ void Append(const std::string& file, std::set<std::string>* done, std::string* o
 }
 
 }  // namespace
+
+bool AddSources(const SourceFile* files) {
+  Tables().push_back(files);
+  return true;
+}
 
 std::string Source(std::initializer_list<const char*> files) {
   std::set<std::string> done;

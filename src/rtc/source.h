@@ -22,6 +22,8 @@ struct SourceFile {
 };
 /* All of them; a null name ends the list. The build writes it. */
 extern const SourceFile kSourceFiles[];
+/* Adds those that another program embeds, which ends with a null name too; `files` stay. */
+bool AddSources(const SourceFile* files);
 
 /* The text of a file behind the texts of the files that it includes, each of them once. Throws
  * Error(kGeneric) for a file that is not embedded. */
