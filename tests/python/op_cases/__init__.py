@@ -1,6 +1,9 @@
 """Cases for test_operators.py: every module of this folder has ``CASES`` (a list of dicts) and may
 have ``COVERED_ELSEWHERE``.
 
+The same cases run on a GPU (test_gpu_operators.py) and on the emulator of GPUs
+(tests/cpp/gpu_op_cases_test.cc).
+
 A case:
 
 ``op``        operator name, or a list of names that must all behave alike (aliases, legacy and NumPy forms)
