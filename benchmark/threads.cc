@@ -1,9 +1,9 @@
 // Inference through one plan from 1 to 8 threads: throughput, and latency at the median, the 99th
 // percentile and the worst.
 //   ./dev bench threads [seconds per row]
-// Doors: a CachedOp whose work the engine's workers do, a thread-safe CachedOp (callers compute),
-// executors that share a plan (what MXPredCreateMultiThread makes). Nets: a dense one of some 10
-// us, a convolutional one of some hundred us.
+// Entry points: a CachedOp whose work the engine's workers do, a thread-safe CachedOp (callers
+// compute), executors that share a plan (what MXPredCreateMultiThread makes). Nets: a dense one of
+// some 10 us, a convolutional one of some hundred us.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -76,7 +76,7 @@ std::vector<NDArray> Inputs(const Net& net) {
 /* What one caller does, again and again: a call and a wait for its result. */
 using Caller = std::function<void()>;
 
-void Measure(const Net& net, const char* door, int callers, double seconds, const std::function<Caller(int)>& make) {
+void Measure(const Net& net, const char* entry, int callers, double seconds, const std::function<Caller(int)>& make) {
   std::vector<Caller> calls;
   for (int t = 0; t < callers; ++t) calls.push_back(make(t));
   std::vector<std::vector<double>> times(callers);
@@ -104,7 +104,7 @@ void Measure(const Net& net, const char* door, int callers, double seconds, cons
   std::vector<double> all;
   for (const auto& t : times) all.insert(all.end(), t.begin(), t.end());
   std::sort(all.begin(), all.end());
-  std::printf("| %s | %s | %d | %.0f | %.0f | %.0f | %.0f |\n", net.name, door, callers, all.size() / elapsed, all[all.size() / 2],
+  std::printf("| %s | %s | %d | %.0f | %.0f | %.0f | %.0f |\n", net.name, entry, callers, all.size() / elapsed, all[all.size() / 2],
               all[all.size() * 99 / 100], all.back());
   std::fflush(stdout);
 }
@@ -113,7 +113,7 @@ void Measure(const Net& net, const char* door, int callers, double seconds, cons
 
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
-  std::printf("| net | door | callers | calls/s | p50 us | p99 us | max us |\n|---|---|---|---|---|---|---|\n");
+  std::printf("| net | entry point | callers | calls/s | p50 us | p99 us | max us |\n|---|---|---|---|---|---|---|\n");
   for (const Net& net : {Dense(), Convolutional()}) {
     const std::vector<NDArray> inputs = Inputs(net);
     const auto variables = net.symbol.ListInputs(Symbol::kAll);

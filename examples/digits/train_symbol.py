@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the same net through the Symbol door: simple_bind, forward, backward, updates on a
+"""Trains the same net through the Symbol interface: simple_bind, forward, backward, updates on a
 key-value store."""
 import argparse
 import time

@@ -92,10 +92,10 @@ class Cases:
     """Lines by number, for one seed."""
 
     def __init__(self, seed):
-        from files import DOORS
+        from files import READERS
         self.seed = seed
         self.names = operators()
-        self.doors = sorted(DOORS)
+        self.readers = sorted(READERS)
         kinds = ("int", "float", "bool", "bitmask", "enum", "string")
         self.variables = [row["name"] for row in env.list() if not row["fixed_after_start"] and row["type"] in kinds]
 
@@ -105,5 +105,5 @@ class Cases:
         if which < 0.80:
             return operator_line(rng, self.names)
         if which < 0.98:
-            return f"door({rng.choice(self.doors)!r}, {rng.randrange(2**31)})"
+            return f"reader({rng.choice(self.readers)!r}, {rng.randrange(2**31)})"
         return f"environment({rng.choice(self.variables)!r}, {str(rng.choice(INTS + FLOATS))!r})"

@@ -185,4 +185,4 @@ def _pickled(random, path):
         del error
 
 
-DOORS = {"params": params, "npz": npz, "symbol": symbol, "record": record, "states": states, "pickled": _pickled, "predict": predict}
+READERS = {"params": params, "npz": npz, "symbol": symbol, "record": record, "states": states, "pickled": _pickled, "predict": predict}

@@ -1,5 +1,5 @@
-"""Hostile calls for some minutes: every operator through several doors, damaged files, the predict
-API, the environment.
+"""Hostile calls for some minutes: every operator through several entry points, damaged files, the
+predict API, the environment.
 
     ./dev fuzz [--minutes M] [--calls N] [--seed S] [--workers W] [--replay FILE] [--preset P]
 
@@ -101,7 +101,7 @@ def alike(line, why):
 
 
 def show(kind, lines, why=""):
-    print(f"---- {kind}{': ' + why if why else ''}\nfrom doors import *" + "".join("\n" + line for line in lines), flush=True)
+    print(f"---- {kind}{': ' + why if why else ''}\nfrom calls import *" + "".join("\n" + line for line in lines), flush=True)
 
 
 def fuzz(options):

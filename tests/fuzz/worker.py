@@ -23,8 +23,8 @@ def main():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if not os.environ.get("FUZZ_NO_LIMIT"):   # the address sanitizer maps terabytes
         resource.setrlimit(resource.RLIMIT_AS, (ROOM, resource.RLIM_INFINITY))
-    import doors
-    scope = {name: value for name, value in vars(doors).items() if not name.startswith("_")}
+    import calls
+    scope = {name: value for name, value in vars(calls).items() if not name.startswith("_")}
     if args.lines:
         with open(args.lines, encoding="utf-8") as f:
             lines = list(enumerate(line for line in f.read().splitlines() if line and not line.startswith("#")))
@@ -41,7 +41,7 @@ def main():
         tell(n, line)
         try:
             exec(line, dict(scope))   # pylint: disable=exec-used
-        except doors.Wrong as wrong:
+        except calls.Wrong as wrong:
             print(f"WRONG\t{n}\t{line}\t{wrong}".replace("\n", " "), flush=True)
         except Exception as error:    # pylint: disable=broad-except
             print(f"WRONG\t{n}\t{line}\t{type(error).__name__}: {error}".replace("\n", " ")[:2000], flush=True)

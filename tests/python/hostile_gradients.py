@@ -1,8 +1,8 @@
-"""Calls one door of every operator that gradients are made of with shapes and dtypes that do not
-fit; run by test_doors.py in a process of its own.
+"""Calls one entry point of every operator that gradients are made of with shapes and dtypes that do
+not fit; run by test_entry_points.py in a process of its own.
 
-Usage: hostile_gradients.py DOOR FIRST LAST. Prints the operator before it is called, so that a
-crash names it, and "end" at the end.
+Usage: hostile_gradients.py ENTRY_POINT FIRST LAST. Prints the operator before it is called, so that
+a crash names it, and "end" at the end.
 """
 import ctypes
 import itertools
@@ -96,9 +96,9 @@ def predicted(name, parameters, arrays):
         _LIB.MXPredFree(handle)
 
 
-def main(door, first, last):
+def main(entry_point, first, last):
     mx.util.set_np_shape(True)
-    call = {"eager": eager, "bind": bound, "predict": predicted}[door]
+    call = {"eager": eager, "bind": bound, "predict": predicted}[entry_point]
     names = [n for n in _opgen.op_names() if "_backward_" in n][first:last]
     for number, name in enumerate(names):
         print(name, flush=True)

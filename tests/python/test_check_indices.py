@@ -62,21 +62,21 @@ def _hybridized(graph, indices, dtype):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("door", (_eager, _bound, _hybridized))
-def test_out_of_range(name, door, checked):
+@pytest.mark.parametrize("entry_point", (_eager, _bound, _hybridized))
+def test_out_of_range(name, entry_point, checked):
     operator, graph, good, bad, value, place = CASES[name]
-    if name == "one_hot" and door is _hybridized:
-        door = _bound
+    if name == "one_hot" and entry_point is _hybridized:
+        entry_point = _bound
     for dtype in ("int32", "float32", "int64") if name != "batch_take" else ("int32",):
         with pytest.raises(IndexError) as raised:
-            door(graph, bad, dtype)
+            entry_point(graph, bad, dtype)
         text = str(raised.value)
         assert f"[{operator}]" in text and f" {value} " in text and place in text, text
-        right = door(graph, good, dtype)
+        right = entry_point(graph, good, dtype)
         set_env("MXNET_CHECK_INDICES", 0)
-        np.testing.assert_array_equal(door(graph, good, dtype), right)
+        np.testing.assert_array_equal(entry_point(graph, good, dtype), right)
         if name != "gather_nd":
-            door(graph, bad, dtype)                    # clipped or ignored
+            entry_point(graph, bad, dtype)                    # clipped or ignored
         set_env("MXNET_CHECK_INDICES", 1)
 
 

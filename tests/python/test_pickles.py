@@ -111,7 +111,7 @@ def make_module(states=None):
     return mod
 
 
-def test_state_files_of_1_9_1_through_every_door(tmp_path):
+def test_state_files_of_1_9_1_through_every_entry_point(tmp_path):
     """Trainer.load_states, Module.load_optimizer_states and kv.load_optimizer_states of files that
     hold what 1.9.1 wrote."""
     entry = RECORDED['optimizers']['adam']

@@ -1,4 +1,4 @@
-"""The calls that the fuzzer makes. A reproduction is a line of Python after ``from doors import *``
+"""The calls that the fuzzer makes. A reproduction is a line of Python after ``from calls import *``
 in this folder.
 
 What is refused with an error of the library passes. ``Wrong`` is raised for another kind of error,
@@ -17,7 +17,7 @@ from guard import guarded
 from mxnet import autograd
 from mxnet.ndarray._native import _call
 
-from files import DOORS
+from files import READERS
 
 ACCEPTED = (mx.MXNetError, TypeError, ValueError, IndexError, MemoryError, NotImplementedError, OverflowError, OSError)
 DRAWS = re.compile(r"random|sample|dropout|shuffle|multinomial|normal|uniform|bernoulli|gamma$|choice|RNN|"
@@ -147,7 +147,8 @@ _MODES = {"eager": _eager, "out": _out, "backward": _backward, "bound": _bound}
 
 
 def call(mode, name, arrays, params=None, *more):
-    """One operator through one door: eager, out (with a list of outputs), backward, bound."""
+    """One operator through one entry point: eager, out (with a list of outputs), backward,
+    bound."""
     before = _peak()
     outs = []
     try:
@@ -160,12 +161,12 @@ def call(mode, name, arrays, params=None, *more):
         raise Wrong(f"{(_peak() - before) >> 20} MiB for arrays of {(_bytes(arrays) + _bytes(outs)) >> 20} MiB")
 
 
-def door(kind, seed):
+def reader(kind, seed):
     """A damaged file of this kind, made from `seed`, through its reader; see files.py."""
     before = _peak()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            DOORS[kind](np.random.RandomState(seed), os.path.join(folder, "given"))
+            READERS[kind](np.random.RandomState(seed), os.path.join(folder, "given"))
         except ACCEPTED as error:
             _judge(error)
     _leftovers()

@@ -1,5 +1,5 @@
-"""Every door that takes a caller's array checks or converts its dtype and its size; nothing that is
-handed in is read as what it is not."""
+"""Every entry point that takes a caller's array checks or converts its dtype and its size; nothing
+that is handed in is read as what it is not."""
 import ctypes
 import os
 import subprocess
@@ -21,9 +21,9 @@ def ramp(dtype="float32", shape=(4,)):
     return mx.nd.array(np.arange(1, 1 + int(np.prod(shape))).reshape(shape), dtype=dtype)
 
 
-# Each door: (call with a dtype and a shape for the array in question, is another dtype converted,
-# is another shape of the same size accepted). What 1.9.1 answers to the same table is in the
-# comments; it converts and refuses as we do unless one says otherwise.
+# Each entry point: (call with a dtype and a shape for the array in question, is another dtype
+# converted, is another shape of the same size accepted). What 1.9.1 answers to the same table is in
+# the comments; it converts and refuses as we do unless one says otherwise.
 def executor_head(dtype, shape):
     grad = mx.nd.zeros(4)
     executor = (X * 2).bind(mx.cpu(), {"x": ramp()}, {"x": grad})
@@ -146,7 +146,7 @@ def update_state(dtype, shape):
 
 
 CONVERTS, REFUSES = True, False
-DOORS = [(executor_head, CONVERTS, REFUSES), (executor_head_of_double, CONVERTS, REFUSES),
+ENTRY_POINTS = [(executor_head, CONVERTS, REFUSES), (executor_head_of_double, CONVERTS, REFUSES),
          (autograd_head, CONVERTS, CONVERTS), (head_of_hybridized, CONVERTS, CONVERTS),
          (marked_gradient, CONVERTS, REFUSES), (bound_gradient, REFUSES, REFUSES),
          (bound_argument, REFUSES, REFUSES), (forward_argument, CONVERTS, REFUSES),
@@ -157,15 +157,15 @@ DOORS = [(executor_head, CONVERTS, REFUSES), (executor_head_of_double, CONVERTS,
          (update_gradient, REFUSES, REFUSES), (update_state, REFUSES, REFUSES)]
 
 
-@pytest.mark.parametrize("door, dtypes, shapes", DOORS, ids=[d[0].__name__ for d in DOORS])
-def test_dtype_and_size(door, dtypes, shapes):
+@pytest.mark.parametrize("entry_point, dtypes, shapes", ENTRY_POINTS, ids=[d[0].__name__ for d in ENTRY_POINTS])
+def test_dtype_and_size(entry_point, dtypes, shapes):
     def fits(dtype, shape):
-        result, expected = door(dtype, shape)
+        result, expected = entry_point(dtype, shape)
         np.testing.assert_array_equal(result.asnumpy().ravel().astype("float64"), expected, err_msg=f"{dtype} {shape}")
 
     for dtype in DTYPES:
         if dtypes == CONVERTS or dtype == "float32":
-            if dtype != "uint8" or door is not update_state:
+            if dtype != "uint8" or entry_point is not update_state:
                 fits(dtype, (4,))
             continue
         with pytest.raises((mx.MXNetError, ValueError, TypeError)):
@@ -235,7 +235,7 @@ def _copy(handle):
     return copy.value
 
 
-# ---- records are asked once, at every door
+# ---- records are asked once, at every entry point
 INTEGER_ONLY = ["_npi_bitwise_and", "_npi_bitwise_or", "_npi_bitwise_xor",
                 "_npi_bitwise_left_shift", "_npi_bitwise_right_shift", "_npi_gcd", "_npi_lcm"]
 
@@ -376,10 +376,10 @@ def test_numbers_of_arrays_are_bounded():
         mx.nd.multi_all_finite(a, num_arrays=-3)
 
 
-@pytest.mark.parametrize("door", ("eager", "bind", "predict"))
-def test_operators_of_gradients_survive_anything(door):
+@pytest.mark.parametrize("entry_point", ("eager", "bind", "predict"))
+def test_operators_of_gradients_survive_anything(entry_point):
     script = os.path.join(os.path.dirname(__file__), "hostile_gradients.py")
-    done = subprocess.run([sys.executable, script, door, "0", "100000"], capture_output=True, text=True, timeout=500)
+    done = subprocess.run([sys.executable, script, entry_point, "0", "100000"], capture_output=True, text=True, timeout=500)
     assert done.returncode == 0 and done.stdout.endswith("end\n"), (done.returncode, done.stdout[-200:], done.stderr[-2000:])
     assert len(done.stdout.split()) > 150
 
