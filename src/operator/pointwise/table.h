@@ -31,12 +31,14 @@
 #ifndef MXNET_OPERATOR_POINTWISE_TABLE_H_
 #define MXNET_OPERATOR_POINTWISE_TABLE_H_
 
+// clang-format takes operands for types, and users read this text.
+// clang-format off
 #define MXNET_UNARY_EXACT(ROW)                                                                                              \
   ROW(identity, I, x, P, T(1), "")                                                                                          \
   ROW(abs, I, abs(x), X, sign(x), "data: abs _sparse_abs; x: _npi_absolute _npi_abs")                                       \
   ROW(sign, I, sign(x), Z, T(0), "data: sign _sparse_sign; x: _npi_sign")                                                   \
   ROW(negative, I, -x, C, T(-1), "data: negative _sparse_negative; x: _npi_negative")                                       \
-  ROW(square, I, x* x, X, T(2) * x, "full data: square _sparse_square; full x: _npi_square")                                \
+  ROW(square, I, x * x, X, T(2) * x, "full data: square _sparse_square; full x: _npi_square")                               \
   ROW(reciprocal, F, T(1) / x, Y, -y * y, "full data: reciprocal; full x: _npi_reciprocal")                                 \
   ROW(sqrt, F, sqrt(x), Y, T(0.5) / y, "data: sqrt _sparse_sqrt; x: _npi_sqrt")                                             \
   ROW(rsqrt, F, T(1) / sqrt(x), Y, T(-0.5) * y * y * y, "full data: rsqrt _sparse_rsqrt")                                   \
@@ -48,10 +50,10 @@
   ROW(round, I, round(x), Z, T(0), "data: round _sparse_round")                                                             \
   ROW(round_ste, I, round(x), P, T(1), "data: _contrib_round_ste _npx_round_ste _sparse__contrib_round_ste")                \
   ROW(sign_ste, I, sign(x), P, T(1), "data: _contrib_sign_ste _npx_sign_ste _sparse__contrib_sign_ste")                     \
-  ROW(relu, I, x<T(0) ? T(0) : x, Y, y> T(0) ? T(1) : y* T(0), "data: relu _sparse_relu; data: _npx_relu")                  \
+  ROW(relu, I, x < T(0) ? T(0) : x, Y, y > T(0) ? T(1) : y * T(0), "data: relu _sparse_relu; data: _npx_relu")              \
   ROW(softsign, F, x / (T(1) + abs(x)), X, T(1) / ((T(1) + abs(x)) * (T(1) + abs(x))), "data: softsign _npx_softsign")      \
-  ROW(degrees, F, x* T(57.295779513082321), C, T(57.295779513082321), "data: degrees _sparse_degrees; x: _npi_degrees")     \
-  ROW(radians, F, x* T(0.017453292519943295), C, T(0.017453292519943295), "data: radians _sparse_radians; x: _npi_radians") \
+  ROW(degrees, F, x * T(57.295779513082321), C, T(57.295779513082321), "data: degrees _sparse_degrees; x: _npi_degrees")    \
+  ROW(radians, F, x * T(0.017453292519943295), C, T(0.017453292519943295), "data: radians _sparse_radians; x: _npi_radians") \
   ROW(logical_not, I, x == T(0) ? T(1) : T(0), Z, T(0), "data: logical_not; bool: _npi_logical_not")                        \
   ROW(bitwise_not, I, T(-1) - x, Z, T(0), "")                                                                               \
   ROW(isnan, I, isnan(x), Z, T(0), "bool: _npi_isnan")                                                                      \
@@ -67,10 +69,10 @@
   ROW(log2, F, log2(x), X, T(1.4426950408889634) / x, "full data: log2 _sparse_log2; full x: _npi_log2")         \
   ROW(log10, F, log10(x), X, T(0.43429448190325183) / x, "full data: log10 _sparse_log10; full x: _npi_log10")   \
   ROW(log1p, F, log1p(x), X, T(1) / (T(1) + x), "full data: log1p _sparse_log1p; full x: _npi_log1p")            \
-  ROW(sigmoid, F, sigmoid(x), Y, y*(T(1) - y), "data: sigmoid _sparse_sigmoid; data: _npx_sigmoid")              \
+  ROW(sigmoid, F, sigmoid(x), Y, y * (T(1) - y), "data: sigmoid _sparse_sigmoid; data: _npx_sigmoid")            \
   ROW(softrelu, F, softrelu(x), Y, T(1) - exp(-y), "data: _softrelu")                                            \
   ROW(log_sigmoid, F, -softrelu(-x), Y, T(1) - exp(y), "data: log_sigmoid _sparse_log_sigmoid")                  \
-  ROW(mish, F, x* tanh(softrelu(x)), X, tanh(softrelu(x)) + x * sigmoid(x) * (T(1) - square(tanh(softrelu(x)))), \
+  ROW(mish, F, x * tanh(softrelu(x)), X, tanh(softrelu(x)) + x * sigmoid(x) * (T(1) - square(tanh(softrelu(x)))), \
       "data: mish _sparse_mish")                                                                                 \
   ROW(tanh, F, tanh(x), Y, T(1) - y * y, "data: tanh _sparse_tanh; x: _npi_tanh")                                \
   ROW(sinh, F, sinh(x), X, cosh(x), "full data: sinh _sparse_sinh; full x: _npi_sinh")                           \
@@ -99,14 +101,14 @@
 
 // with up to three parameters
 #define MXNET_UNARY_PARAM(ROW)                                                                                                    \
-  ROW(clip, I, x<p ? p : x> q ? q : x, XG, x<p ? T(0) : x> q ? T(0) : T(1))                                                       \
-  ROW(hard_sigmoid, F, p* x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG, y > T(0) ? (y < T(1) ? p : T(0)) : T(0)) \
+  ROW(clip, I, x < p ? p : x > q ? q : x, XG, x < p ? T(0) : x > q ? T(0) : T(1))                                                 \
+  ROW(hard_sigmoid, F, p * x + q < T(0) ? T(0) : p * x + q > T(1) ? T(1) : p * x + q, YG, y > T(0) ? (y < T(1) ? p : T(0)) : T(0)) \
   ROW(smooth_l1, F, abs(x) * p * p < T(1) ? T(0.5) * x * x * p * p : abs(x) - T(0.5) / (p * p), X,                                \
       abs(x) * p * p >= T(1) ? sign(x) : x * p * p)                                                                               \
-  ROW(quadratic, F, p* x* x + q * x + r, X, T(2) * p * x + q)                                                                     \
+  ROW(quadratic, F, p * x * x + q * x + r, X, T(2) * p * x + q)                                                                   \
   ROW(nan_to_num, F, x != x ? p : isinf(x) > T(0) ? (x > T(0) ? q : r) : x, X, isfinite(x))                                       \
-  ROW(around, F, round_even(x* p) / p, Z, T(0))                                                                                   \
-  ROW(scale, F, x* p, C, p)
+  ROW(around, F, round_even(x * p) / p, Z, T(0))                                                                                  \
+  ROW(scale, F, x * p, C, p)
 
 #define MXNET_BINARY_ARITHMETIC(ROW)                                                                                                      \
   ROW(add, I, a + b, G, T(1), T(1),                                                                                                       \
@@ -117,7 +119,7 @@
       "same: elemwise_sub _sub _minus _Minus _sparse_elemwise_sub; broadcast: broadcast_sub broadcast_minus _sparse_broadcast_sub "       \
       "_sparse_broadcast_minus; promote: _npi_subtract; scalar: _minus_scalar _MinusScalar; rscalar: _rminus_scalar _RMinusScalar; "      \
       "scalar: _scatter_minus_scalar; scalar: _npi_subtract_scalar; rscalar: _npi_rsubtract_scalar")                                      \
-  ROW(mul, I, a* b, G, b, a,                                                                                                              \
+  ROW(mul, I, a * b, G, b, a,                                                                                                             \
       "same: elemwise_mul _mul _Mul _sparse_elemwise_mul; broadcast: broadcast_mul _sparse_broadcast_mul; promote: _npi_multiply; "       \
       "scalar: _mul_scalar _MulScalar; scalar: _npi_multiply_scalar")                                                                     \
   ROW(div, I, divide(a, b), L, T(1) / b, -(a / b) / b,                                                                                    \
@@ -163,7 +165,7 @@
   ROW(fmod, I, fmod(a, b), L, T(1), -trunc(a / b), "promote: _npi_fmod; scalar: _npi_fmod_scalar; rscalar: _npi_rfmod_scalar")            \
   ROW(floor_divide, I, floor_divide(a, b), Z, T(0), T(0),                                                                                 \
       "promote: _npi_floor_divide; scalar: _npi_floor_divide_scalar; rscalar: _npi_rfloor_divide_scalar")                                 \
-  ROW(power, I, power(a, b), L, b* power(a, b - T(1)), power(a, b) * log(a),                                                              \
+  ROW(power, I, power(a, b), L, b * power(a, b - T(1)), power(a, b) * log(a),                                                             \
       "full same: _power _Power; full broadcast: broadcast_power; full promote: _npi_power; full scalar: _power_scalar _PowerScalar; "    \
       "full rscalar: _rpower_scalar _RPowerScalar; full scalar: _npi_power_scalar; full rscalar: _npi_rpower_scalar")                     \
   ROW(hypot, F, hypot(a, b), L, a / hypot(a, b), b / hypot(a, b),                                                                         \
@@ -173,14 +175,14 @@
       "x1x2: _npi_arctan2; scalar: _npi_arctan2_scalar; rscalar: _npi_rarctan2_scalar")                                                   \
   ROW(copysign, F, copysign(a, b), L, a == T(0) ? T(0) : copysign(T(1), a) * copysign(T(1), b), T(0),                                     \
       "broadcast: _npi_copysign; scalar: _npi_copysign_scalar; rscalar: _npi_rcopysign_scalar")                                           \
-  ROW(ldexp, F, ldexp(a, b), L, power(T(2), b), a* power(T(2), b) * T(0.69314718055994531),                                               \
+  ROW(ldexp, F, ldexp(a, b), L, power(T(2), b), a * power(T(2), b) * T(0.69314718055994531),                                              \
       "broadcast: _npi_ldexp; scalar: _npi_ldexp_scalar; rscalar: _npi_rldexp_scalar")                                                    \
   ROW(fmax, I, fmax(a, b), L, a >= b ? T(1) : T(0), a >= b ? T(0) : T(1), "broadcast: _npi_fmax; scalar: _npi_fmax_scalar")               \
   ROW(fmin, I, fmin(a, b), L, a <= b ? T(1) : T(0), a <= b ? T(0) : T(1), "broadcast: _npi_fmin; scalar: _npi_fmin_scalar")               \
   ROW(logaddexp, F, logaddexp(a, b), L, sigmoid(a - b), sigmoid(b - a), "x1x2: _npi_logaddexp; scalar: _npi_logaddexp_scalar")
 
 #define MXNET_BINARY_INTEGER(ROW)                                                                                                \
-  ROW(bitwise_and, B, a& b, "broadcast: _npi_bitwise_and; scalar: _npi_bitwise_and_scalar")                                      \
+  ROW(bitwise_and, B, a & b, "broadcast: _npi_bitwise_and; scalar: _npi_bitwise_and_scalar")                                     \
   ROW(bitwise_or, B, a | b, "broadcast: _npi_bitwise_or; scalar: _npi_bitwise_or_scalar")                                        \
   ROW(bitwise_xor, B, a ^ b, "broadcast: _npi_bitwise_xor; scalar: _npi_bitwise_xor_scalar")                                     \
   ROW(left_shift, B, left_shift(a, b),                                                                                           \
@@ -189,6 +191,7 @@
       "broadcast: _npi_bitwise_right_shift; scalar: _npi_bitwise_right_shift_scalar; rscalar: _npi_rbitwise_right_shift_scalar") \
   ROW(gcd, B, gcd(a, b), "broadcast: _npi_gcd; scalar: _npi_gcd_scalar")                                                         \
   ROW(lcm, B, lcm(a, b), "broadcast: _npi_lcm; scalar: _npi_lcm_scalar")
+// clang-format on
 
 namespace mxnet {
 namespace pointwise {
