@@ -12,7 +12,7 @@
 # NVIDIA's libraries stay out: they have to be on the machine, in a CUDA toolkit or in the Python packages that PyTorch brings.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(device_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=() kernels=''
+build=$root/build/cuda out=$root/build/gpu_bundle.tar.xz tests='^(gpu_.*|user_module.*|storage|engine|ndarray)_test$' most=56 interpreters=() kernels=''
 while (($#)); do
   case $1 in
     --build) build=$(readlink -f "${2:?--build needs a folder}"); shift ;;

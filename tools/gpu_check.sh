@@ -130,7 +130,7 @@ table() { grep -E '^\||^[a-z]+ [0-9a-z]+ .*[0-9]$' "$out/$1.log" >>"$out/summary
 if wants tests; then
   part tests 300
   # C++: what runs on a device first, then NVIDIA's libraries
-  for name in device_run device_libraries_cuda user_module_cuda user_module storage engine ndarray; do
+  for name in gpu_run gpu_libraries_cuda user_module_cuda user_module storage engine ndarray; do
     [[ ! -x $tests/${name}_test ]] || step "${name}_test" 60 "$tests/${name}_test"
   done
   if lacks pytest; then
@@ -153,10 +153,10 @@ PY
     bench leak 90 "$root/benchmark/leak.py" --ctx gpu --steps 1000
     grep first "$out/leak.log" >>"$out/summary.txt" 2>/dev/null || true
   fi
-  [[ ! -x $tests/device_kernels_cuda_test ]] || step gpu_kernels_cuda_test 120 "$tests/device_kernels_cuda_test"   # texts through NVRTC
-  for test in "$tests"/device_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
+  [[ ! -x $tests/gpu_kernels_cuda_test ]] || step gpu_kernels_cuda_test 120 "$tests/gpu_kernels_cuda_test"   # texts through NVRTC
+  for test in "$tests"/gpu_*_test; do   # on the emulator: they need a C++ compiler, and say the same on every machine
     name=$(basename "$test" _test)
-    [[ -x $test && ! $name =~ ^(device_run|device_libraries_cuda|device_kernels_cuda)$ && $(left) -gt 60 ]] && step "${name}_test" 60 "$test"
+    [[ -x $test && ! $name =~ ^(gpu_run|gpu_libraries_cuda|gpu_kernels_cuda)$ && $(left) -gt 60 ]] && step "${name}_test" 60 "$test"
   done
 fi
 
@@ -198,11 +198,11 @@ if wants sanitizer; then
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1 || true)
   if [[ -z $sanitizer ]]; then
     note "sanitizer: no compute-sanitizer here; nothing was watched"
-  elif [[ ! -x $tests/device_run_test ]]; then
-    note "sanitizer: no $tests/device_run_test; nothing was watched"
+  elif [[ ! -x $tests/gpu_run_test ]]; then
+    note "sanitizer: no $tests/gpu_run_test; nothing was watched"
   else
     for tool in memcheck racecheck synccheck initcheck; do
-      LAST=1 step "sanitizer_$tool" 150 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$tests/device_run_test"
+      LAST=1 step "sanitizer_$tool" 150 "$sanitizer" --tool "$tool" --error-exitcode 9 --print-limit 20 "$tests/gpu_run_test"
     done
     if ! lacks pytest; then
       LAST=1 step sanitizer_python 240 "$sanitizer" --tool memcheck --error-exitcode 9 --print-limit 20 --target-processes application-only \

@@ -2,7 +2,7 @@
 """What can be said of the GPU kernels' machine code without a GPU: registers, occupancy, memory
 accesses, instructions for each byte.
 
-  KERNELS_OUT=folder build/cuda/tests/device_code_cuda_test     compiles the kernels of a list of operators for sm_90
+  KERNELS_OUT=folder build/cuda/tests/gpu_code_cuda_test     compiles the kernels of a list of operators for sm_90
   tools/gpu_kernels.py folder [--only WORD] [--sass NUMBER]      prints a table, or one kernel's main loop
 
 Needs nvdisasm: on the PATH, beside nvcc, or from a Triton package (`--nvdisasm`).

@@ -44,7 +44,7 @@ host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without th
   local quick= status=0
   preset=cuda
   [[ ${1:-} == --quick ]] && shift && quick=gpu_quick
-  build cuda mxnet host_gpu device_run_test
+  build cuda mxnet host_gpu gpu_run_test
   use_tree
   local report=$root/build/cuda/host_gpu_report python=("$venv/bin/python" -m pytest -q)
   export HOST_GPU_REPORT=$report MXNET_HOME=$root/build/cuda/host_gpu_home
@@ -60,7 +60,7 @@ host_gpu_tests() {  # host_gpu_tests [--quick] [pytest arguments...]; without th
   if (($#)); then
     preload "${python[@]}" -m 'not nightly' "$@" || status=$?
   else
-    preload build/cuda/tests/device_run_test --gtest_brief=1 || status=$?
+    preload build/cuda/tests/gpu_run_test --gtest_brief=1 || status=$?
     by_mark gpu || status=$?
     PYTHONPATH=$root/tests/host_gpu:$PYTHONPATH HOST_GPU_DEVICES=2 by_mark on_gpu -p default_gpu || status=$?
     quick=

@@ -34,7 +34,7 @@ def library(tmp_path):
     """A library that needs nothing that is missing, with test programs beside it of which one
     fails."""
     folder = tmp_path / "build"
-    for name, text in (("device_run", "echo ran; echo fine"), ("engine", "echo broken; exit 3")):
+    for name, text in (("gpu_run", "echo ran; echo fine"), ("engine", "echo broken; exit 3")):
         program(folder / "tests" / f"{name}_test", text)
     shutil.copy(shutil.which("true"), folder / "libmxnet.so")
     return str(folder / "libmxnet.so")
@@ -83,7 +83,7 @@ def test_the_sanitizer_watches_the_program_for_devices(tmp_path, library):
     code, text, _ = check(tmp_path, "--library", library, "--python", str(bare), "--only", "sanitizer")
     calls = (tmp_path / "bin" / "compute-sanitizer.calls").read_text().splitlines()
     assert [c.split()[1] for c in calls] == ["memcheck", "racecheck", "synccheck",
-                                             "initcheck"] and all(c.endswith("/tests/device_run_test") for c in calls)
+                                             "initcheck"] and all(c.endswith("/tests/gpu_run_test") for c in calls)
     assert code == 1 and "sanitizer_memcheck: passed" in text and "sanitizer_initcheck: FAILED with 1" in text
 
 
