@@ -53,24 +53,25 @@ bool FusedLayers(const PassContext& c) { return c.inference() && (!c.on_cpu() ||
 
 const std::vector<Pass>& PlanPasses() {
   static const std::vector<Pass> passes = {
-      {"settle_shapes", "Sources whose shape only their users tell (`begin_state` of recurrent cells) get it as a parameter.",
+      {"settle_shapes", "Sources whose shape only their users tell get it as a parameter (`begin_state` of recurrent cells).",
        [](const PassContext&) { return true; }, SettleShapes, true, true},
       {"fuse_batch_norm_relu", "BatchNorm with a relu behind it is one operator, forward and backward.",
        [](const PassContext&) { return true; }, FuseBatchNormRelu, true},
       {"fuse_batch_norm_add_relu",
-       "Training: BatchNorm, a sum and a relu, the end of a residual block, are one operator, forward and backward.",
+       "Training: BatchNorm, a sum and a relu are one operator, forward and backward: the end of a residual block.",
        [](const PassContext& c) { return c.has_backward; }, FuseBatchNormAddRelu, true},
       {"fuse_layer_norm", "Layer normalization written out is one operator, forward and backward.", [](const PassContext&) { return true; },
        FuseLayerNorm, true},
       {"fuse_softmax", "Softmax and its logarithm written out are one operator each, forward and backward.",
        [](const PassContext&) { return true; }, FuseSoftmax, true},
       {"fuse_attention_training",
-       "Training: softmax(q k + mask) v, also of interleaved projections and of what a length or a mask says counts, is one operator, "
-       "forward and backward, where no gradient of the mask is wanted, with the dropout of the weights; scores are never stored.",
+       "Training: softmax(q k + mask) v is one operator, forward and backward. Its scores are never stored. It may have interleaved "
+       "projections, lengths, a mask that wants no gradient, and dropout of the weights.",
        [](const PassContext& c) { return c.has_backward; }, FuseAttention, true},
-      {"detach_shapes", "What is read for its shape and dtype alone is not computed or kept for that, nor in the way of other passes.",
+      {"detach_shapes", "A tensor that is read for its shape and dtype alone is not computed or kept for that, and stops no other pass.",
        [](const PassContext&) { return true; }, DetachShapes},
-      {"remove_identities", "Copies, Dropout outside training, casts, reshapes, broadcasts, sums and transposes that change nothing go.",
+      {"remove_identities",
+       "Operators that change nothing go: copies, Dropout outside of training, casts, reshapes, broadcasts, sums, transposes.",
        [](const PassContext&) { return true; }, RemoveIdentities},
       {"fold_constants", "Small arrays that depend on no input are computed once per plan.", [](const PassContext&) { return true; },
        FoldConstants},
@@ -83,7 +84,7 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return c.inference(); }, KeepCasts},
       {"fuse_gelu", "Inference: x (1 + erf(x / sqrt(2))) / 2 is one operator.", [](const PassContext& c) { return c.inference(); },
        FuseGelu},
-      {"fuse_attention", "Inference: the same is one operator whose scores stay in the cache, without splitting the heads apart.",
+      {"fuse_attention", "Inference: softmax(q k + mask) v is one operator. Its scores stay in the cache, and heads are not split apart.",
        [](const PassContext& c) { return c.inference(); }, FuseAttention},
       {"fold_scale_shift", "Inference: BatchNorm and numbers behind a convolution or dense layer go into its weight and bias.",
        [](const PassContext& c) { return c.inference(); }, FoldScaleShift},
@@ -93,13 +94,13 @@ const std::vector<Pass>& PlanPasses() {
        [](const PassContext& c) { return InferenceOnCpu(c) && OneDnn(); }, FuseExpansion},
       {"fuse_dense", "Inference: an addition and an activation behind a dense layer become part of it.", FusedLayers, FuseDense},
       {"fuse_pointwise",
-       "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over cache-sized tiles, on a GPU "
-       "one kernel.",
+       "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "
+       "On a GPU they become one kernel.",
        [](const PassContext&) { return Env::Get().use_fusion; }, FusePointwise},
       {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return !c.on_cpu() || OneDnn(); },
        ChooseLayouts, false, true},
       {"micro_batch",
-       "Inference: layers of images go over a large batch some examples at a time, so that what one writes is still in the cache when the "
+       "Inference: layers of images go over a large batch some examples at a time. So what one layer writes is still in the cache when the "
        "next one reads it.",
        [](const PassContext& c) { return InferenceOnCpu(c) && Env::Get().exec_bulk_exec_inference && c.request.forward_bulk < 0; },
        MicroBatch},
