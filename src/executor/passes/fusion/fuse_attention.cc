@@ -203,7 +203,8 @@ class Attentions {
   Form Of(const Pattern& scores) {
     Form form;
     form.scores = scores.Once();
-    const Pattern scaled = Through([this](const NodeEntry& e) { return BeforeScores(e, true); }, scale_ * form.scores);
+    const auto before_scores = [this](const NodeEntry& e) { return BeforeScores(e, true); };
+    const Pattern scaled = Through(before_scores, scale_ * Through(before_scores, form.scores));
     const Pattern mask = Idle(mask_.If([this](const NodeEntry& e) {
       const int dtype = view_.dtype(e);
       return view_.shape(e).ndim() == 3 && (dtype == kFloat32 || (half_ && IsHalf(dtype)));
