@@ -2,7 +2,6 @@
 #ifndef MXNET_GRAPH_ENTRY_KEY_H_
 #define MXNET_GRAPH_ENTRY_KEY_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 
@@ -19,10 +18,6 @@ struct EntryKey {
   bool operator==(const EntryKey& o) const { return node == o.node && index == o.index; }
   bool operator!=(const EntryKey& o) const { return !(*this == o); }
   bool operator<(const EntryKey& o) const { return node != o.node ? std::less<const Node*>()(node, o.node) : index < o.index; }
-};
-
-struct EntryKeyHash {
-  size_t operator()(const EntryKey& k) const { return std::hash<const Node*>()(k.node) ^ (k.index * size_t{0x9E3779B97F4A7C15}); }
 };
 
 }  // namespace mxnet

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/entry_key.h"
 #include "graph/infer.h"
 #include "mxnet/graph.h"
 
@@ -18,11 +19,11 @@ namespace mxnet {
 
 /* The graph that passes hand on. */
 struct PassGraph {
-  std::vector<NodeEntry> outputs;                              // forward results
-  std::vector<NodeEntry> grads;                                // backward results, never null
-  EntryPairs alike;                                            // entries of equal shape and dtype
-  std::unordered_map<const Node*, int> sequence;               // backward nodes: when the gradient pass made them
-  std::map<std::pair<const Node*, uint32_t>, Layout> layouts;  // entries that are not plain
+  std::vector<NodeEntry> outputs;                 // forward results
+  std::vector<NodeEntry> grads;                   // backward results, never null
+  EntryPairs alike;                               // entries of equal shape and dtype
+  std::unordered_map<const Node*, int> sequence;  // backward nodes: when the gradient pass made them
+  std::map<EntryKey, Layout> layouts;             // entries that are not plain
   struct MicroBatchRun {
     int run;
     int64_t examples;
@@ -111,7 +112,7 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr& renewed, c
 void RewriteEntries(PassGraph* g, const std::function<std::vector<NodeEntry>(const NodePtr& renewed, const NodePtr& original)>& map_node);
 
 /* How often an entry is read, outputs of the graph included (gradients are not). */
-using EntryUsers = std::map<std::pair<const Node*, uint32_t>, int>;
+using EntryUsers = std::map<EntryKey, int>;
 EntryUsers CountUsers(const PassGraph& g);
 
 /* BatchNorm and relu become _contrib_BatchNormWithReLU; in inference, where FoldScaleShift would

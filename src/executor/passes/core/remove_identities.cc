@@ -19,7 +19,7 @@ class IdentityRemover {
   IdentityRemover(PassGraph* g, const GraphInfo& info, bool training) : g_(g), info_(info), training_(training) {
     for (const auto& node : info.g.nodes) {
       const Node& n = *node.source;
-      for (const auto& e : n.inputs) ++users_[{e.node.get(), e.index}];
+      for (const auto& e : n.inputs) ++users_[e];
       if (n.is_variable()) continue;
       for (int m : n.op()->MutateInputs(*n.attrs))
         if (m < n.num_inputs()) mutated_.insert(n.inputs[m].node.get());
@@ -90,7 +90,7 @@ class IdentityRemover {
   PassGraph* const g_;
   const GraphInfo& info_;
   const bool training_;
-  std::map<std::pair<const Node*, uint32_t>, int> users_;
+  std::map<EntryKey, int> users_;
   std::set<const Node*> mutated_;  // a copy of what changes later is no identity
 };
 

@@ -71,9 +71,9 @@ void Rewrite(PassGraph* g, const std::function<NodePtr(const NodePtr&, const Nod
 EntryUsers CountUsers(const PassGraph& g) {
   EntryUsers users;
   DFSVisit(g.outputs, [&](const NodePtr& n) {
-    for (const auto& e : n->inputs) ++users[{e.node.get(), e.index}];
+    for (const auto& e : n->inputs) ++users[e];
   });
-  for (const auto& e : g.outputs) ++users[{e.node.get(), e.index}];
+  for (const auto& e : g.outputs) ++users[e];
   return users;
 }
 

@@ -89,8 +89,7 @@ int FoldScaleShift(PassGraph* g, PassContext* context) {
     if (n->is_variable() || n->inputs.empty()) return n;
     const Node& layer = *n->inputs[0].node;
     const NodeEntry& before = original->inputs[0];
-    if (!IsLayer(layer) || users[{before.node.get(), before.index}] != 1 || users[{original.get(), 1}] || users[{original.get(), 2}])
-      return n;
+    if (!IsLayer(layer) || users[before] != 1 || users[{original.get(), 1}] || users[{original.get(), 2}]) return n;
     const int dtype = info.dtype(before);
     if (info.dtype({original, 0, 0}) != dtype || (dtype != kFloat32 && !IsHalf(dtype))) return n;
     const auto affine = AffineOf(*n);

@@ -49,7 +49,7 @@ int FuseExpansion(PassGraph* g, PassContext* context) {
     if (d.num_group != d.num_filter || d.num_filter % 16 || !All(d.kernel, 3, 0) || stride > 2 || !All(d.stride, stride, 1) || pad > 1 ||
         !All(d.pad, pad, 0) || !All(d.dilate, 1, 1))
       return n;
-    if (users[{middle.node.get(), middle.index}] != 1 || !PartOf(*middle.node, &first)) return n;
+    if (users[middle] != 1 || !PartOf(*middle.node, &first)) return n;
     const nn::ConvolutionParam& e = *first.conv;
     if (e.num_filter != d.num_filter || e.num_group != 1 || !All(e.kernel, 1, 0) || !All(e.stride, 1, 1) || !All(e.pad, 0, 0)) return n;
     const NodeEntry& data = middle.node->inputs[0];

@@ -10,10 +10,6 @@
 namespace mxnet {
 namespace {
 
-using EntryKey = std::pair<const Node*, uint32_t>;
-
-EntryKey KeyOf(const NodeEntry& e) { return {e.node.get(), e.index}; }
-
 bool IsImage(const Shape& s, int dtype) {
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && IsFloating(dtype) && dtype != kFloat64;
 }
@@ -65,21 +61,21 @@ class LayoutChooser {
   };
 
   Layout LayoutOf(const NodeEntry& e) const {
-    auto it = g_->layouts.find(KeyOf(e));
+    auto it = g_->layouts.find(e);
     return it == g_->layouts.end() ? Layout::kPlain : it->second;
   }
 
   /* `once`: by a constant node. */
   NodeEntry Convert(const NodeEntry& e, Layout wanted, bool once = false) {
-    const Tensor& tensor = tensors_.at(KeyOf(e));
+    const Tensor& tensor = tensors_.at(e);
     if (LayoutOf(e) == wanted || Neutral(tensor.shape)) return e;
-    NodeEntry& made = converted_[static_cast<int>(wanted)][KeyOf(e)];
+    NodeEntry& made = converted_[static_cast<int>(wanted)][e];
     if (!made) {
       ++conversions_;
       made = graph_ops::ToLayout(e, e.node->name + (wanted == Layout::kPlain ? "_plain" : "_channels_last"));
       if (once) made = {ConstantNodeLike(*made.node), 0, 0};
-      tensors_[KeyOf(made)] = tensor;
-      if (wanted == Layout::kChannelsLast) g_->layouts[KeyOf(made)] = wanted;
+      tensors_[made] = tensor;
+      if (wanted == Layout::kChannelsLast) g_->layouts[made] = wanted;
     }
     return made;
   }
@@ -110,7 +106,7 @@ class LayoutChooser {
     const Shape& shape = info_.shape({original, 0, 0});
     bool alike = true;
     for (size_t i = 0; i < c->inputs.size(); ++i)
-      alike = alike && (c->image_in[i] || op.ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(KeyOf(c->inputs[i])).shape == shape;
+      alike = alike && (c->image_in[i] || op.ReadsOnlyShape(static_cast<int>(i))) && tensors_.at(c->inputs[i]).shape == shape;
     for (size_t o = 0; o < c->image_out.size(); ++o)
       alike = alike && c->image_out[o] && info_.shape({original, static_cast<uint32_t>(o), 0}) == shape;
     ConvertImages(c, alike ? Layout::kChannelsLast : Layout::kPlain);
@@ -128,7 +124,7 @@ class LayoutChooser {
     c.inputs = renewed->inputs;
     bool any = false;  // channels last among the inputs
     for (int i = 0; i < renewed->num_inputs(); ++i) {
-      const Tensor& tensor = tensors_.at(KeyOf(c.inputs[i]));
+      const Tensor& tensor = tensors_.at(c.inputs[i]);
       c.image_in.push_back(tensor.is_image() && !op.ReadsOnlyShape(i));
       any = any || (c.image_in[i] && LayoutOf(c.inputs[i]) == Layout::kChannelsLast && !Neutral(tensor.shape));
     }
