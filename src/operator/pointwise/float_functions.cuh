@@ -15,8 +15,9 @@ MXNET_FN T log(T x) { return ::log(x); }
 MXNET_FN T sigmoid(T x) { return Reciprocal(T(1) + ::exp(-x)); }
 MXNET_FN T normal_cdf(T x) { return T(0.5) * (T(1) + ::erf(x * T(0.70710678118654752))); }
 MXNET_FN T erfinv(T x) { return ::erfinv(x); }
-#include "operator/pointwise/exact_functions.cuh"
 #include "operator/pointwise/libm_functions.cuh"
+// Behind libm's, whose power ldexp calls.
+#include "operator/pointwise/exact_functions.cuh"
 
 // Rare functions, in double for both types.
 #include "operator/pointwise/gamma_recurrences.cuh"
