@@ -26,9 +26,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <type_traits>
-#include <typeindex>
-#include <unordered_map>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -230,10 +228,22 @@ struct RecomputeRule {
   std::vector<int> reads;
 };
 
-template <typename T, typename = void>
-struct TraitHasCheck : std::false_type {};
+/* A property of an operator that passes ask for, told from others by its type. */
+struct Trait {
+  const std::type_info* type;
+  std::shared_ptr<const void> value;
+  /* T::Check(const Op&) of a type that has it: throws Error(kValue) when the finished record
+   * contradicts the trait. Else null. */
+  void (*check)(const Op&);
+};
 template <typename T>
-struct TraitHasCheck<T, std::void_t<decltype(&T::Check)>> : std::true_type {};
+constexpr auto CheckOfTrait(int) -> decltype(&T::Check) {
+  return &T::Check;
+}
+template <typename T>
+constexpr void (*CheckOfTrait(long))(const Op&) {
+  return nullptr;
+}
 
 struct MXNET_DLL Op {
   std::string name;
@@ -276,18 +286,13 @@ struct MXNET_DLL Op {
   Precision precision = Precision::kAny;   // as declared; see PrecisionOf
   PrecisionCondition precision_condition;  // no values: none
   RecomputeRule recompute;
-  /* What passes ask of an operator, one value of each type (src/operator/traits.h). */
-  std::unordered_map<std::type_index, std::shared_ptr<const void>> traits;
-  /* By trait that has a static `void Check(const Op&)`: throws Error(kValue) when the finished
-   * record contradicts the trait. */
-  std::unordered_map<std::type_index, void (*)(const Op&)> checks;
+  std::vector<Trait> traits;  // one of each type (src/operator/traits.h)
   std::map<DeviceType, Kernel> kernels;
 
   /* Null when the record does not have that trait. */
   template <typename T>
   const T* trait() const {
-    const auto it = traits.find(std::type_index(typeid(T)));
-    return it == traits.end() ? nullptr : static_cast<const T*>(it->second.get());
+    return static_cast<const T*>(FindTrait(typeid(T)));
   }
   bool ReadsOnlyShape(int input) const { return shape_only_from >= 0 && input >= shape_only_from; }
   int NumInputs(const Attrs& a) const { return num_inputs ? num_inputs(a) : static_cast<int>(input_names.size()); }
@@ -406,9 +411,7 @@ struct MXNET_DLL Op {
   }
   template <typename T>
   Op& set_trait(T value) {
-    traits[std::type_index(typeid(T))] = std::make_shared<const T>(std::move(value));
-    if constexpr (TraitHasCheck<T>::value) checks[std::type_index(typeid(T))] = &T::Check;
-    return *this;
+    return AddTrait({&typeid(T), std::shared_ptr<const void>(new const T(std::move(value))), CheckOfTrait<T>(0)});
   }
   Op& set_uses_random() {
     uses_random = true;
@@ -434,6 +437,11 @@ struct MXNET_DLL Op {
   /* The record of that name, created on first mention (a `_cuda.cc` file may be initialised before
    * the record's own). */
   static Op& Register(const std::string& name);
+
+ private:
+  const void* FindTrait(const std::type_info& type) const;
+  /* In place of one of its type. */
+  Op& AddTrait(Trait trait);
 };
 
 // ---- inference and gradient building blocks (src/operator/op_common.cc)

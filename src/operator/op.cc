@@ -57,6 +57,22 @@ Op& Op::Register(const std::string& name) {
   return *r->ops.back();
 }
 
+const void* Op::FindTrait(const std::type_info& type) const {
+  for (const Trait& trait : traits)
+    if (*trait.type == type) return trait.value.get();
+  return nullptr;
+}
+
+Op& Op::AddTrait(Trait trait) {
+  for (Trait& own : traits)
+    if (*own.type == *trait.type) {
+      own = std::move(trait);
+      return *this;
+    }
+  traits.push_back(std::move(trait));
+  return *this;
+}
+
 Op& Op::alias(const std::string& other) {
   Registry* r = Registry::Get();
   std::lock_guard<std::mutex> lock(r->mutex);

@@ -74,7 +74,8 @@ void CheckRecord(const Op& op, const std::function<const Op*(const std::string&)
   CheckRecompute(op, find);
   CheckWithRelu(op, find);
   CheckPrecision(op);
-  for (const auto& check : op.checks) check.second(op);
+  for (const Trait& trait : op.traits)
+    if (trait.check) trait.check(op);
 }
 
 }  // namespace mxnet
