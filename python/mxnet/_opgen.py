@@ -3,6 +3,7 @@ for."""
 import ctypes
 import functools
 import keyword
+import os
 import warnings
 
 from ._binding import invoke
@@ -50,11 +51,21 @@ def op_info(name):
     return OpInfo(name)
 
 
+@functools.cache
+def _examples():
+    """By canonical operator: lines of an interpreter's session (tools/record_examples.py)."""
+    with open(os.path.join(os.path.dirname(__file__), "examples.txt"), encoding="utf-8") as f:
+        sections = f.read().split("\n\n[")[1:]
+    return {name: lines.rstrip("\n").split("\n") for name, _, lines in (part.partition("]\n") for part in sections)}
+
+
 def _docstring(info, name, kind):
     lines = [info.doc or f"Operator {info.name}.", "", "Parameters", "----------"]
     lines += [f"{n} : {kind}{'[]' if info.variadic else ''}" for n in info.inputs]
     for pname, ptype, pdoc in info.params:
         lines += [f"{pname} : {ptype}"] + ([f"    {pdoc}"] if pdoc else [])
+    if info.name in _examples():
+        lines += ["", "Examples", "--------", *_examples()[info.name]]
     return "\n".join(lines)
 
 

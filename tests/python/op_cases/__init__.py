@@ -26,6 +26,7 @@ input
               default: first dimension 0 for all inputs, when all inputs have one shape
 ``bad``       list of dicts with ``inputs`` and/or ``attrs`` that must raise an error that starts with [operator]
 ``check``     function(outputs as NumPy arrays, inputs, attrs) instead of ``ref``, for results that are not one fixed array
+``example``   lines of Python for the docstring; the value of the last one is shown. Default: made of the inputs and ``attrs``
 ``train``     True: run forward inside autograd.record() (training mode)
 
 ``COVERED_ELSEWHERE``: {operator: test file relative to tests/python}; the file must exist and
