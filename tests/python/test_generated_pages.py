@@ -14,5 +14,14 @@ def test_committed_pages_are_current():
 
 def test_stubs_are_python():
     for kind in ("ndarray", "symbol"):
-        with open(os.path.join(TREE, "python", "mxnet", kind, "op.pyi"), encoding="utf-8") as f:
-            compile(f.read(), f.name, "exec")
+        for name in ("op", "contrib", "linalg", "image"):
+            with open(os.path.join(TREE, "python", "mxnet", kind, name + ".pyi"), encoding="utf-8") as f:
+                compile(f.read(), f.name, "exec")
+
+
+def test_stubs_type_each_parameter():
+    with open(os.path.join(TREE, "python", "mxnet", "ndarray", "op.pyi"), encoding="utf-8") as f:
+        stub = f.read()
+    activation = next(line for line in stub.split("\n") if line.startswith("def Activation("))
+    assert 'act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"' in activation
+    assert "Any = ..." not in stub
