@@ -1,23 +1,30 @@
 #!/usr/bin/env python3
-"""Time of single eager operators on the CPU against PyTorch's, in turn, in one run.
+"""Time of single eager operators on the CPU against PyTorch's and the 1.9.1 wheel's, in turn.
 
-    ./dev bench operators --torch PYTHON [--rows 128] [--only NAME,...] [--parts
-    calls,forward,gradient] [--rounds N] [--below RATIO] [--json FILE]
+    ./dev bench operators [--torch PYTHON] [--oracle PYTHON] [--rows 128] [--only NAME,...] [--parts
+    PART,...] [--rounds N] [--below RATIO] [--json FILE]
 
-calls: the price of a call, on arrays of 20 numbers. forward: arrays of ROWS x 3072 and images.
-gradient: forward and backward pass. Printed: median microseconds and how many times faster this
-library is (above 1: faster); --below leaves out what is at least that much faster. Both use all
-processors (OMP_NUM_THREADS for others).
+With --torch: `calls`, the price of a call, on arrays of 20 numbers; `forward`, arrays of ROWS x
+3072 and images; `gradient`, forward and backward pass. With --oracle: every operator that the wheel
+has too, on the arrays of its test's case (`small`), on arrays that a core's cache holds (`cache`)
+and on larger ones (`memory`); `small-gradient` and so on: forward and backward pass.
+
+Printed: median microseconds and how many times faster this library is (above 1: faster); --below
+leaves out what is at least that much faster. All use all processors (OMP_NUM_THREADS for others).
 """
 import argparse
+import os
 import statistics
 import sys
+import tempfile
 
+import operators_records
 import report
-from alternate import Contestant, Failed, alternate, answers, environments, ratio, serve
+from alternate import Contestant, Failed, alternate, answers, environments, ratio, repeat, serve
 from operators_cases import CALLS, FORWARD, GRADIENT
 
 PARTS = {"calls": CALLS, "forward": FORWARD, "gradient": GRADIENT}
+RECORDS = [size + end for end in ("", "-gradient") for size in operators_records.SIZES]
 
 
 def arrays(make, rows):
@@ -99,53 +106,88 @@ def contestant(kind, part, rows):
     serve(answers(), {name: workload(other if kind == "torch" else own) for name, own, other in PARTS[part]})
 
 
+def record_contestant(folder, part):
+    """Serves the operators of a folder that `operators_records.write` made."""
+    import mxnet as mx
+    if os.path.dirname(os.path.abspath(__file__)) in sys.path[:1]:
+        sys.path.pop(0)
+    steps = operators_records.workloads(folder, part.endswith("-gradient"))
+
+    def workload(step):
+        run = repeat(step)
+        return lambda calls: (run(calls), mx.nd.waitall())
+    serve(answers(), {name: workload(step) for name, step in steps.items()}, info=list(steps))
+
+
+def race(runs, arguments, names, rounds):
+    """Seconds of the workloads that all contestants have, by workload and contestant."""
+    contestants = [Contestant(n, python, __file__, arguments(n), env) for n, (python, env) in runs.items()]
+    try:
+        for c in contestants:
+            said = c.ready()
+            names = [n for n in names if not said or n in said]
+        calls = {}
+        for w in names:
+            once = max(c.time(w, 1, 2)[0] for c in contestants)
+            calls[w] = dict.fromkeys(runs, max(1, min(2000, int(0.02 / once))))
+        return alternate(contestants, calls, rounds, settle=2)
+    except Failed as error:
+        raise SystemExit(f"operators: {error}")
+    finally:
+        for c in contestants:
+            c.end()
+
+
+def printed(part, times, other, below):
+    """Prints a part's table and returns its figures."""
+    rows = [(ratio(t, other, "ours"), w, *(statistics.median(t[n]) * 1e6 for n in ("ours", other))) for w, t in times.items()]
+    print(f"{part:44}{'ours us':>12}{other + ' us':>12}{'times as fast':>16}")
+    for r, w, o, t in sorted(rows):
+        if r < below:
+            print(f"{w:44}{o:12.2f}{t:12.2f}{r:16.2f}")
+    if rows:
+        print(f"{'median':68}{statistics.median(r[0] for r in rows):16.2f}   ({sum(r[0] < 0.97 for r in rows)} of {len(rows)} slower)\n")
+    return {w: {"ours_us": o, f"{other}_us": t, "times_as_fast": r} for r, w, o, t in rows}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--torch", required="--contestant" not in sys.argv, help="interpreter with torch")
+    parser.add_argument("--torch", help="interpreter with torch")
+    parser.add_argument("--oracle", help="interpreter with the 1.9.1 wheel")
     parser.add_argument("--rows", type=int, default=128)
     parser.add_argument("--only", help="names of cases")
-    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--parts", help="default: all that the interpreters allow; of the wheel, those without gradient")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--below", type=float, default=float("inf"))
     parser.add_argument("--json", help="file for the figures")
     parser.add_argument("--contestant", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.contestant:
-        contestant(*args.contestant, args.rows)
-        return
-    unknown = [p for p in args.parts.split(",") if p not in PARTS]
+        if args.contestant[1] in RECORDS:
+            return record_contestant(*args.contestant)
+        return contestant(*args.contestant, args.rows)
+    if not args.torch and not args.oracle:
+        parser.error("--torch PYTHON or --oracle PYTHON says whom to compare with")
+    allowed = list(PARTS) * bool(args.torch) + RECORDS * bool(args.oracle)
+    parts = args.parts.split(",") if args.parts else [p for p in allowed if not p.endswith("-gradient")]
+    unknown = [p for p in parts if p not in allowed]
     if unknown:
-        parser.error(f"--parts {unknown[0]}; accepted: {', '.join(PARTS)}")
+        parser.error(f"--parts {unknown[0]}; accepted: {', '.join(allowed)}")
     ours, plain = environments("wall")
+    only = args.only.split(",") if args.only else None
     figures = {}
-    for part in args.parts.split(","):
-        names = [c[0] for c in PARTS[part] if not args.only or c[0] in args.only.split(",")]
-        if not names:
-            continue
-        runs = {"ours": (sys.executable, ours), "torch": (args.torch, plain)}
-        contestants = [Contestant(n, python, __file__,
-                                  ["torch" if n == "torch" else "ours", part, "--rows",
-                                   str(args.rows)], env) for n, (python, env) in runs.items()]
-        try:
-            for c in contestants:
-                c.ready()
-            calls = {}
-            for w in names:
-                once = max(c.time(w, 1, 2)[0] for c in contestants)
-                calls[w] = dict.fromkeys(runs, max(1, min(2000, int(0.02 / once))))
-            times = alternate(contestants, calls, args.rounds, settle=2)
-        except Failed as error:
-            raise SystemExit(f"operators: {error}")
-        finally:
-            for c in contestants:
-                c.end()
-        rows = [(ratio(times[w], "torch", "ours"), w, *(statistics.median(times[w][n]) * 1e6 for n in runs)) for w in names]
-        figures[part] = {w: {"ours_us": o, "torch_us": t, "times_as_fast": r} for r, w, o, t in rows}
-        print(f"{part:28}{'ours us':>12}{'torch us':>12}{'times as fast':>16}")
-        for r, w, o, t in sorted(rows):
-            if r < args.below:
-                print(f"{w:28}{o:12.2f}{t:12.2f}{r:16.2f}")
-        print(f"{'median':52}{statistics.median(r[0] for r in rows):16.2f}   ({sum(r[0] < 0.97 for r in rows)} of {len(rows)} slower)\n")
+    for part in parts:
+        with tempfile.TemporaryDirectory() as folder:
+            if part in PARTS:
+                runs = {"ours": (sys.executable, ours), "torch": (args.torch, plain)}
+                names = [c[0] for c in PARTS[part] if not only or c[0] in only]
+                arguments = lambda n: ["torch" if n == "torch" else "ours", part, "--rows", str(args.rows)]   # noqa: E731, B023
+            else:
+                runs = {"ours": (sys.executable, ours), "wheel": (args.oracle, plain)}
+                names = operators_records.write(folder, part.split("-")[0], only)
+                arguments = lambda n: [folder, part]   # noqa: E731, B023
+            if names:
+                figures[part] = printed(part, race(runs, arguments, names, args.rounds), list(runs)[1], args.below)
     if args.json:
         report.save(args.json, {"mode": "operators", "rows": args.rows, "parts": figures})
 
