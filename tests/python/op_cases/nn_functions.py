@@ -169,6 +169,12 @@ CASES += [
     {"op": "softmax", "inputs": [rand((2, 3, 9), -2, 2), np.array([[1, 9, 12], [0, 4, 8]])],
      "input_dtypes": {1: "int32"}, "attrs": {"use_length": True},
      "ref": softmax, "grad": [0], "tol": HALF_TOL, "empty": [(0, 3, 9), (0, 3)]},
+    # so many short rows that they are computed as columns, 64 at a time
+    {"op": "softmax", "inputs": [rand((70, 5), -2, 2)], "ref": softmax, "grad": True, "tol": HALF_TOL},
+    {"op": "softmax", "inputs": [rand((13, 24), -2, 2), np.arange(13) * 2], "attrs": {"use_length": True},
+     "input_dtypes": {1: "int32"}, "ref": softmax, "grad": [0], "tol": HALF_TOL, "empty": [(0, 24), (0,)]},
+    {"op": "log_softmax", "inputs": [rand((70, 5), -2, 2)], "attrs": {"temperature": 0.5}, "ref": log_softmax, "grad": True,
+     "tol": HALF_TOL},
     {"op": "softmax", "inputs": [rand((3, 4), -2, 2)], "attrs": {"dtype": "float64"},
      "ref": softmax, "out_dtype": "float64", "grad": True, "tol": {"float64": 1e-11}},
     {"op": "log_softmax", "inputs": [rand((3, 4, 5), -2, 2)], "ref": log_softmax, "grad": True, "grad2": True, "tol": HALF_TOL},

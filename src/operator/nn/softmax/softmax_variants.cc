@@ -100,10 +100,41 @@ void Columns(const SoftmaxCall& c, const T* x, T* y, int64_t width, const int64_
 }
 
 template <typename T, typename Sum>
+auto ColumnsOf(const SoftmaxCall& c) {
+  if (!c.lengths && !c.mask) return c.log ? Columns<T, Sum, true, true> : Columns<T, Sum, true, false>;
+  return c.log ? Columns<T, Sum, false, true> : Columns<T, Sum, false, false>;
+}
+
+/* Rows too short for a loop over their elements to be worth vectors: 64 of them at a time become
+ * columns. */
+constexpr int64_t kShort = 24, kTile = 64;
+
+bool Short(const SoftmaxCall& c, int64_t rows) { return c.inner == 1 && !c.mask && c.length <= kShort && rows >= 8; }
+
+template <typename T>
+void Transpose(const T* from, int64_t rows, int64_t columns, T* to) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < columns; ++i) to[i * rows + r] = from[r * columns + i];
+}
+
+template <typename T, typename Sum>
+void ShortRows(const SoftmaxCall& call, const T* x, T* y, int64_t begin, int64_t end) {
+  T tile[kShort * kTile];
+  SoftmaxCall c = call;
+  for (int64_t o = begin; o < end; o += kTile) {
+    c.inner = std::min(kTile, end - o);
+    Transpose(x + o * c.length, c.inner, c.length, tile);
+    ColumnsOf<T, Sum>(c)(c, tile, tile, c.inner, c.lengths ? c.lengths + o : nullptr, nullptr);
+    Transpose(tile, c.length, c.inner, y + o * c.length);
+  }
+}
+
+template <typename T, typename Sum>
 void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int64_t end) {
   const T* x = static_cast<const T*>(xv);
   T* y = static_cast<T*>(yv);
   const int64_t slice = c.length * c.inner;
+  if (Short(c, end - begin)) return ShortRows<T, Sum>(c, x, y, begin, end);
   for (int64_t o = begin; o < end; ++o) {
     if (c.inner == 1 && !c.mask) {
       const int64_t count = c.lengths ? std::max<int64_t>(0, std::min(c.lengths[o], c.length)) : c.length;
@@ -111,13 +142,45 @@ void Forward(const SoftmaxCall& c, const void* xv, void* yv, int64_t begin, int6
       std::fill(y + o * slice + count, y + (o + 1) * slice, T(0));
       continue;
     }
-    const bool all = !c.lengths && !c.mask;
-    const auto columns = all     ? (c.log ? Columns<T, Sum, true, true> : Columns<T, Sum, true, false>)
-                         : c.log ? Columns<T, Sum, false, true>
-                                 : Columns<T, Sum, false, false>;
+    const auto columns = ColumnsOf<T, Sum>(c);
     for (int64_t j = c.first; j < c.Last(); j += kBlock)
       columns(c, x + o * slice + j, y + o * slice + j, std::min(kBlock, c.Last() - j), c.lengths ? c.lengths + o * c.inner + j : nullptr,
               c.mask ? c.mask + o * slice + j : nullptr);
+  }
+}
+
+template <typename T, typename Sum, bool kLog>
+void BackwardColumns(const SoftmaxCall& c, const T* og, const T* y, T* dx, int64_t width) {
+  const T scale = static_cast<T>(c.scale);
+  Sum sum[kBlock];
+  std::fill(sum, sum + width, Sum(0));
+  for (int64_t i = 0; i < c.length; ++i) {
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) sum[j] += kLog ? og[i * c.inner + j] : og[i * c.inner + j] * y[i * c.inner + j];
+  }
+  for (int64_t i = 0; i < c.length; ++i) {
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t k = i * c.inner + j;
+      const T s = static_cast<T>(sum[j]);
+      dx[k] = scale * (kLog ? og[k] - exp(y[k]) * s : y[k] * (og[k] - s));
+    }
+  }
+}
+
+template <typename T, typename Sum>
+void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, int64_t begin, int64_t end);
+
+template <typename T, typename Sum>
+void ShortRowsBackward(const SoftmaxCall& call, const T* og, const T* y, T* dx, int64_t begin, int64_t end) {
+  T tile[2][kShort * kTile];
+  SoftmaxCall c = call;
+  for (int64_t o = begin; o < end; o += kTile) {
+    c.inner = std::min(kTile, end - o);
+    Transpose(og + o * c.length, c.inner, c.length, tile[0]);
+    Transpose(y + o * c.length, c.inner, c.length, tile[1]);
+    Backward<T, Sum>(c, tile[0], tile[1], tile[0], 0, 1);
+    Transpose(tile[0], c.length, c.inner, dx + o * c.length);
   }
 }
 
@@ -125,6 +188,8 @@ template <typename T, typename Sum>
 void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, int64_t begin, int64_t end) {
   const T scale = static_cast<T>(c.scale);
   const int64_t slice = c.length * c.inner;
+  if (Short(c, end - begin))
+    return ShortRowsBackward<T, Sum>(c, static_cast<const T*>(ogv), static_cast<const T*>(yv), static_cast<T*>(dxv), begin, end);
   for (int64_t o = begin; o < end; ++o) {
     for (int64_t first = c.first; first < c.Last(); first += kBlock) {
       const int64_t width = std::min(kBlock, c.Last() - first), at = o * slice + first;
@@ -154,16 +219,7 @@ void Backward(const SoftmaxCall& c, const void* ogv, const void* yv, void* dxv, 
         }
         continue;
       }
-      Sum sum[kBlock];
-      std::fill(sum, sum + width, Sum(0));
-      for (int64_t i = 0; i < c.length; ++i)
-        for (int64_t j = 0; j < width; ++j) sum[j] += c.log ? og[i * c.inner + j] : og[i * c.inner + j] * y[i * c.inner + j];
-      for (int64_t i = 0; i < c.length; ++i)
-        for (int64_t j = 0; j < width; ++j) {
-          const int64_t k = i * c.inner + j;
-          const T s = static_cast<T>(sum[j]);
-          dx[k] = scale * (c.log ? og[k] - exp(y[k]) * s : y[k] * (og[k] - s));
-        }
+      c.log ? BackwardColumns<T, Sum, true>(c, og, y, dx, width) : BackwardColumns<T, Sum, false>(c, og, y, dx, width);
     }
   }
 }
