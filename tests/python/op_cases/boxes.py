@@ -15,7 +15,7 @@ def sixteenths(*shape):
 def entries(*shape, classes=3):
     """Class, score (no two are equal) and box."""
     n = int(np.prod(shape))
-    scores = (RNG.permutation(64)[:n] + 1) / 128
+    scores = (RNG.permutation(max(n, 64))[:n] + 1) / 128
     return np.concatenate([RNG.integers(0, classes, shape + (1,)), scores.reshape(shape + (1,)), sixteenths(*shape)], -1)
 
 
@@ -290,3 +290,19 @@ CASES += [
     {"op": ["_contrib_Proposal", "_contrib_MultiProposal"], "empty": False, "ref": proposal,
      "inputs": [np.zeros((1, 2, 1, 1)), np.zeros((1, 4, 1, 1)), np.array([[16.0, 16, 1]])],
      "attrs": {"scales": (1,), "ratios": (1,), "rpn_post_nms_top_n": 2}}]
+
+# More than a block of a GPU sorts, or compares, at once.
+CASES += [
+    {"op": "_contrib_box_nms", "inputs": [entries(600)], "attrs": {"overlap_thresh": 0.7, "id_index": 0}, "ref": box_nms},
+    {"op": "_contrib_box_nms", "inputs": [entries(2, 300)], "attrs": {"overlap_thresh": 0.9, "topk": 280}, "ref": box_nms},
+    {"op": "_contrib_bipartite_matching", "inputs": [RNG.integers(0, 50, (40, 45)) / 64], "attrs": {"threshold": 0.25},
+     "ref": bipartite_matching, "empty": False},
+    {"op": "_contrib_MultiBoxTarget", "inputs": [sixteenths(1, 300), np.insert(sixteenths(2, 9), 0, 1, -1), RNG.uniform(-2, 2, (2, 3, 300))],
+     "attrs": {"negative_mining_ratio": 2, "negative_mining_thresh": 0.25}, "ref": multibox_target, "tol": 20, "empty": False,
+     "dtypes": ["float32", "float64"], "refuses": False},
+    {"op": "_contrib_MultiBoxDetection", "ref": multibox_detection, "tol": 50, "empty": False, "dtypes": ["float32", "float64"],
+     "inputs": [RNG.permutation(900).reshape(1, 3, 300) / 1024, RNG.uniform(-0.5, 0.5, (1, 1200)), sixteenths(1, 300)],
+     "attrs": {"nms_topk": 270, "nms_threshold": 0.75}, "refuses": False},
+    {"op": "_contrib_MultiProposal", "ref": proposal, "tol": 200, "empty": False, "dtypes": ["float32", "float64"], "refuses": False,
+     "inputs": [RNG.permutation(768).reshape(1, 12, 8, 8) / 1024, RNG.uniform(-0.5, 0.5, (1, 24, 8, 8)), np.array([[128, 120, 1.0]])],
+     "attrs": {"scales": (0.5, 1, 2), "ratios": (0.5, 2), "threshold": 0.8, "rpn_post_nms_top_n": 290, "rpn_min_size": 4}}]
