@@ -120,6 +120,7 @@ const bool kRegistered = [] {
     p[2] = q.c;
   });
   SetParam<QuadraticParam>(quadratic);
+  quadratic.backward->alias("_contrib_backward_quadratic");
 
   ParamOps nan_to_num = RegisterUnaryParam("_npi_nan_to_num", k_nan_to_num, [](const Attrs& a, int dtype, double* p) {
     const NanToNumParam& n = a.get<NanToNumParam>();

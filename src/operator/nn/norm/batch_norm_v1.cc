@@ -1,0 +1,113 @@
+// BatchNorm_v1: the BatchNorm of the first networks. It returns the variance where BatchNorm
+// returns 1 / sqrt(variance + eps); everything else is shared.
+#include <memory>
+
+#include "operator/nn/norm/batch_norm_parts.h"
+
+namespace mxnet {
+namespace nn {
+
+struct BatchNormV1Param : public dmlc::Parameter<BatchNormV1Param> {
+  float eps, momentum;
+  bool fix_gamma, use_global_stats, output_mean_var;
+  DMLC_DECLARE_PARAMETER(BatchNormV1Param) {
+    DMLC_DECLARE_FIELD(eps).set_default(1e-3f).describe("Added to the variance.");
+    DMLC_DECLARE_FIELD(momentum).set_default(0.9f).describe("Part of the old value that a moving average keeps.");
+    DMLC_DECLARE_FIELD(fix_gamma).set_default(true).describe("Take gamma as 1, with gradient 0.");
+    DMLC_DECLARE_FIELD(use_global_stats).set_default(false).describe("Use the moving averages in training too.");
+    DMLC_DECLARE_FIELD(output_mean_var).set_default(false).describe("Also return the mean and the variance.");
+  }
+};
+MXNET_REGISTER_PARAM(BatchNormV1Param);
+
+namespace {
+
+enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
+
+// Parses into the parameters of BatchNorm.
+Op& SetParam(Op& op) {
+  op.set_param<BatchNormV1Param>();
+  const auto parse = op.parse;
+  op.parse = [parse](const AttrDict& dict) -> std::shared_ptr<const void> {
+    const auto old = std::static_pointer_cast<const BatchNormV1Param>(parse(dict));
+    auto p = std::make_shared<BatchNormParam>();
+    p->eps = static_cast<double>(old->eps), p->momentum = old->momentum, p->axis = 1;
+    p->fix_gamma = old->fix_gamma, p->use_global_stats = old->use_global_stats, p->output_mean_var = old->output_mean_var;
+    p->cudnn_off = false;
+    return p;
+  };
+  return op;
+}
+
+void Forward(KernelArgs& a) {
+  const OpReq req[3] = {a.req[0], OpReq::kNull, OpReq::kNull};
+  const bool batch = a.in[0].Size() > 0 && UsesBatch(a);
+  TBlob stats[2] = {a.in[kMovingMean], a.in[kMovingVar]};
+  if (batch) {
+    for (TBlob& s : stats) s = ZerosLike(a, s);
+    BatchStatistics(a, stats[0], stats[1]);
+  }
+  auto p = std::make_shared<BatchNormParam>(a.param<BatchNormParam>());
+  p->use_global_stats = true;
+  const TBlob in[5] = {a.in[0], a.in[1], a.in[2], stats[0], stats[1]};
+  RunBatchNorm("BatchNorm", a, Span<const TBlob>(in, 5), Span<const OpReq>(req, 3), a.out, p);
+  for (int i = 0; i < 2; ++i) {
+    if (Wanted(a, 1 + i)) CopyChannels(a, stats[i], a.out[1 + i]);
+    if (batch) FollowBatch(a, stats[i], a.in[kMovingMean + i]);
+  }
+}
+
+void Backward(KernelArgs& a) {  // ograd, data, gamma, moving_mean, moving_var, mean, var -> data_grad, gamma_grad, beta_grad
+  TBlob in[7];
+  for (int i = 0; i < 7; ++i) in[i] = a.in[i];
+  if (a.in[6].Size()) {
+    in[6] = ZerosLike(a, a.in[6]);
+    InverseRoots(a, a.in[6], in[6]);
+  }
+  RunBatchNorm("_backward_BatchNorm", a, Span<const TBlob>(in, 7), a.req, a.out);
+}
+
+bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& data = (*in)[0];
+  MXNET_CHECK_KIND(!data.ndim_known() || data.ndim() >= 2, Value)
+      << Named(attrs) << "data has shape " << data << "; (batch, channels, ...) is needed";
+  return BatchNormShape(attrs, in, out);
+}
+
+[[maybe_unused]] const bool registered = [] {
+  SetParam(Op::Register("BatchNorm_v1"))
+      .describe(
+          "Batch normalization (Ioffe and Szegedy, ICML 2015), as the first networks call it.\n\n"
+          "The same as BatchNorm with channels in dimension 1, which new programs should use, but for output_mean_var, which returns the "
+          "mean and\n"
+          "the variance.")
+      .set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+      .set_mutate_inputs({kMovingMean, kMovingVar})
+      .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
+      .set_infer_shape(ForwardShape)
+      .set_infer_type(BatchNormType)
+      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_depends_on_training()
+      .set_expensive_to_recompute()
+      .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+        const auto& in = n->inputs;
+        const NodePtr back =
+            MakeNodeLike("_backward_BatchNorm_v1", *n,
+                         {ograds[0], in[kData], in[kGamma], in[kMovingMean], in[kMovingVar], NodeEntry{n, 1, 0}, NodeEntry{n, 2, 0}});
+        return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
+      })
+      .set_kernel(Forward);
+  SetParam(Op::Register("_backward_BatchNorm_v1"))
+      .describe("Gradients of BatchNorm_v1 with respect to data, gamma and beta.")
+      .set_inputs({"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "var"})
+      .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
+      .set_infer_shape(BatchNormGradientShape<1>)
+      .set_infer_type(BatchNormGradientType<1>)
+      .set_depends_on_training()
+      .set_kernel(Backward);
+  return true;
+}();
+
+}  // namespace
+}  // namespace nn
+}  // namespace mxnet
