@@ -23,10 +23,11 @@ class OpInfo:
 
     Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic``
     (takes a list of arrays), ``counter`` (name of the parameter that counts them and is filled in,
-    or ''), ``params`` (list of (name, type text, description)).
+    or ''), ``params`` (list of (name, type text, description)), ``open`` (takes any other keyword
+    argument as a text: those of a custom operator are its own).
     """
 
-    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "counter", "params")
+    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "counter", "params", "open")
 
     def __init__(self, name):
         handle = OpHandle()
@@ -43,6 +44,7 @@ class OpInfo:
         self.variadic = any(a[1] == "NDArray-or-Symbol[]" for a in args)
         self.inputs = [a[0] for a in args if a[1].startswith("NDArray-or-Symbol")]
         self.params = [a for a in args if not a[1].startswith("NDArray-or-Symbol")]
+        self.open = any(p[0] in ("op_type", "info") for p in self.params) and self.variadic
 
 
 @functools.lru_cache(None)
@@ -73,8 +75,6 @@ def _identifier(name):
     return name + "_" if keyword.iskeyword(name) else name
 
 
-
-
 def ndarray_function(name):
     """Returns ``f(*arrays, out=None, name=None, **params)`` for an operator.
 
@@ -84,13 +84,16 @@ def ndarray_function(name):
     info = op_info(name)
     params = [_identifier(p[0]) for p in info.params]
     real = {_identifier(p[0]): p[0] for p in info.params}
-    scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name}
+    scope = {"_invoke": invoke, "_Null": _Null, "_H": info.handle, "_bad": _bad_keywords, "_name": name,
+             "_inputs": _inputs_and_arguments}
     if info.variadic:
         params = [p for p in params if real[p] != info.counter]
         signature = ["*" + info.inputs[0]] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
         head = [f"    if len({info.inputs[0]}) == 1 and isinstance({info.inputs[0]}[0], (list, "
                 f"tuple)): {info.inputs[0]} = {info.inputs[0]}[0]",
                 f"    inputs = {info.inputs[0]}", f"    kwargs.pop({info.counter!r}, None)"]
+        if info.open:
+            head = [f"    {info.inputs[0]} = _inputs({info.inputs[0]}, kwargs, {info.inputs[0]!r})", *head]
     else:
         signature = [f"{_identifier(n)}=None" for n in info.inputs] + [f"{p}=_Null" for p in params] + ["out=None", "name=None", "**kwargs"]
         inputs = [_identifier(n) for n in info.inputs]
@@ -101,9 +104,9 @@ def ndarray_function(name):
                     f"({inputs[0]},) if {inputs[0]} is not None else ()"]
         else:
             head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
-    body = head + ["    if kwargs: _bad(_name, kwargs)"]
+    body = head + ([] if info.open else ["    if kwargs: _bad(_name, kwargs)"])
     if params:
-        body += ["    keys = []; values = []"]
+        body += ["    keys = list(kwargs); values = [str(kwargs[k]) for k in keys]" if info.open else "    keys = []; values = []"]
         body += [f"    if {p} is not _Null: keys.append({real[p]!r}); values.append({p})" for p in params]
         body += ["    return _invoke(_H, inputs, tuple(keys), tuple(values), out)"]
     else:
@@ -114,6 +117,16 @@ def ndarray_function(name):
     function.__doc__ = _docstring(info, name, "NDArray")
     function.__module__ = "mxnet.ndarray"
     return function
+
+
+def _inputs_and_arguments(inputs, kwargs, name):
+    """The arrays of a custom operator, which may be given by keyword; leaves its own arguments in
+    `kwargs`."""
+    for key in [k for k in kwargs if k.startswith("__") or k == "attr" and kwargs[k] is None]:
+        del kwargs[key]
+    if name in kwargs and not inputs and (hasattr(kwargs[name], "handle") or isinstance(kwargs[name], (list, tuple))):
+        return (kwargs.pop(name),)
+    return inputs
 
 
 def _bad_keywords(name, kwargs):

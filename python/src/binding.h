@@ -9,6 +9,7 @@
 #define MXNET_PYTHON_BINDING_H_
 
 #include <Python.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -75,7 +76,13 @@ struct GilRelease {
     state = wanted ? PyEval_SaveThread() : nullptr;
   }
   ~GilRelease() {
-    if (state) PyEval_RestoreThread(state);
+    try {
+      if (state) PyEval_RestoreThread(state);
+    } catch (...) {
+      // The interpreter ends, and has this thread, a daemon, exit; C++ functions that catch errors
+      // would not let it. It sleeps until the process is over.
+      for (;;) pause();
+    }
     if (marked) MXEngineMarkCallSite(nullptr);
   }
   bool marked;

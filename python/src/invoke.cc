@@ -1,5 +1,6 @@
 // Eager operators: parameters parsed once per distinct set of values, outputs made or checked,
 // errors turned into Python exceptions.
+#include <cstring>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -106,6 +107,14 @@ std::string ToText(PyObject* v) {
   return out;
 }
 
+/* A custom operator has neither kernels nor a function on arrays. */
+bool RunsElsewhere(const Op& op) { return op.kernels.empty() && !op.array_fn; }
+
+bool EngineRunsAtOnce() {
+  static const bool naive = std::strcmp(Engine::Get()->type(), "NaiveEngine") == 0;
+  return naive;
+}
+
 using AttrsCache = std::unordered_map<std::string, AttrsPtr>;
 
 }  // namespace
@@ -130,7 +139,7 @@ AttrsPtr ParseAttrs(const Op* op, PyObject* keys, PyObject* values, int num_inpu
   if (!op->key_var_num_args.empty() && !dict.count(op->key_var_num_args)) dict[op->key_var_num_args] = std::to_string(num_inputs);
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
   CheckPublic(*attrs);
-  if (saved.size() > kMaxKey) return attrs;
+  if (saved.size() > kMaxKey || RunsElsewhere(*op)) return attrs;  // what a name stands for may change
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(saved, attrs);
   return attrs;
@@ -198,12 +207,15 @@ PyObject* Invoke(const AttrsPtr& attrs, PyObject* const* inputs, Py_ssize_t num_
   } fresh;
   while (static_cast<int>(results.v.size()) < total) results.v.push_back(fresh.Add());
   Kept kept;
-  if (op->array_fn) {  // runs without the interpreter lock
+  // Who may wait, here or in an engine that runs all at once, must not hold the interpreter lock:
+  // custom operators want it.
+  const bool free = op->array_fn != nullptr || RunsElsewhere(*op) || EngineRunsAtOnce();
+  if (free) {
     for (Py_ssize_t i = 0; i < num_inputs; ++i) kept.Add(inputs[i]);
     for (PyObject* o : given) kept.Add(o);
   }
   {
-    GilRelease unlocked(op->array_fn != nullptr, true);
+    GilRelease unlocked(free, true);
     profiler::NameScope profiled(profiler::NameScope::kApiCall, "MXImperativeInvokeEx");
     Imperative::Invoke(attrs, in.v, results.v);
   }

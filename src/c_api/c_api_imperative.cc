@@ -14,6 +14,7 @@
 #include "mxnet/graph.h"
 #include "mxnet/imperative.h"
 #include "operator/check.h"
+#include "operator/custom/worker_threads.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -400,6 +401,7 @@ int MXEngineMarkCallSite(const char* site) {
 int MXNotifyShutdown() {
   API_BEGIN();
   Engine::Get()->NotifyShutdown();
+  custom::Close();
   API_END();
 }
 

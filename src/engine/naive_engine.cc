@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
 
@@ -61,7 +62,10 @@ class NaiveEngine final : public DependencyEngine {
         RunHere(op);
         hold.lock();
       } else if (outermost && caller->pending > 0) {
-        caller->changed.wait(hold);
+        hold.unlock();
+        BlockingScope blocking;
+        hold.lock();
+        if (caller->ready.empty() && caller->pending > 0) caller->changed.wait(hold);
       } else {
         break;
       }

@@ -3,11 +3,14 @@
 #include <utility>
 
 #include "base/borrowed_team.h"
+#include "engine/blocking.h"
 #include "engine/dependency_engine.h"
 #include "engine/gpu_streams.h"
 
 namespace mxnet {
 namespace engine {
+
+__thread BlockingObserver* tls_blocking_observer = nullptr;
 
 void DependencyEngine::CheckMayWait(const char* what) const {
   MXNET_CHECK(!InOperation()) << "[engine] " << what << " was called inside an operation, where it could never return; "
@@ -72,6 +75,7 @@ std::vector<DeviceWorkPtr> DependencyEngine::Settle(Var* var, bool for_write, st
     op->wait_error = &error;
     op->wait_work = &under_way;
     Submit(op);
+    BlockingScope blocking;
     latch.Wait();
   }
   if (__builtin_expect(error.record != nullptr, 0)) *raise = ToRaise(error);
@@ -118,6 +122,7 @@ void DependencyEngine::Drain() {
     if (Quiescent()) return;
     for (int j = 0; j < 64; ++j) CpuPause();
   }
+  BlockingScope blocking;
   all_waiters_.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     uint32_t seen = all_word_.load(std::memory_order_seq_cst);

@@ -17,6 +17,7 @@
 #include "operator/check.h"
 #include "operator/graph_operators.h"
 #include "operator/op_scope.h"
+#include "operator/runs_elsewhere.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -126,13 +127,14 @@ class Execution {
 
   void Run(bool shapes_only) {
     Infer();
+    if (elsewhere_ && !shapes_only) FindState();
     MakeOutputs(shapes_only);
     if (shapes_only) return;
-    const Kernel* kernel = FindKernel();
+    const Kernel* kernel = elsewhere_ ? nullptr : FindKernel();
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    const bool small = IsSmall();
+    const bool small = !elsewhere_ && IsSmall();
     if (!reqs_ && fresh_ && small) RememberFresh(attrs_, *s_, kernel, ctx_);
     Engine* engine = Engine::Get();
     if (!ctx_.execution().is_gpu() && small &&
@@ -298,7 +300,8 @@ class Execution {
                            static_cast<int>(s_->writes.size()), num_kept_, error, op_->name.c_str());
   }
 
-  void Push(Engine* engine, const Kernel* kernel) {
+  /* What the operator's call needs when its turn has come. */
+  PushedCallPtr MakeCall(const Kernel* kernel) {
     const PushedCallPtr call(PushedCall::Take());
     for (size_t i = 0; i < inputs_.size(); ++i)
       if (!s_->in[i].dptr && !op_->ReadsOnlyShape(static_cast<int>(i)))
@@ -313,16 +316,51 @@ class Execution {
     call->is_train = is_train_;
     call->random = random_;
     call->memory_scope = profiler::MemoryScope::Scope();
+    return call;
+  }
+
+  static void AllocateLate(const PushedCallPtr& call, const RunContext& run) {
+    for (const Late& l : call->late) {
+      AllocateOn(l.chunk, run);
+      (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
+    }
+  }
+
+  void Push(Engine* engine, const Kernel* kernel) {
+    const PushedCallPtr call = MakeCall(kernel);
+    s_->reads.insert(s_->reads.end(), s_->writes.begin(), s_->writes.begin() + num_kept_);
+    if (elsewhere_) return PushElsewhere(engine, call);
     auto fn = [call](RunContext run) {
       profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
-      for (const Late& l : call->late) {
-        AllocateOn(l.chunk, run);
-        (l.output ? call->out : call->in)[l.index].dptr = static_cast<char*>(l.chunk->handle.dptr) + l.offset;
-      }
+      AllocateLate(call, run);
       CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
     };
-    s_->reads.insert(s_->reads.end(), s_->writes.begin(), s_->writes.begin() + num_kept_);
     engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());
+  }
+
+  void PushElsewhere(Engine* engine, const PushedCallPtr& call) {
+    auto fn = [call, state = state_, start = elsewhere_->start](RunContext run, OnComplete done) {
+      profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
+      AllocateLate(call, run);
+      KernelArgs args;
+      args.attrs = call->attrs.get();
+      args.in = call->in;
+      args.req = call->req;
+      args.out = call->out;
+      args.run = run;
+      args.is_train = call->is_train;
+      start(args, state, done);
+    };
+    engine->PushAsync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kAsync, 0, op_->name.c_str());
+  }
+
+  /* Of an operator that runs elsewhere: one for this call, or the one that the operator made whose
+   * gradient this is. */
+  void FindState() {
+    std::shared_ptr<OpState>* slot = elsewhere_->state_of_call(*attrs_);
+    if (elsewhere_->make_state) *slot = elsewhere_->make_state(*attrs_, ctx_, s_->in_shapes, s_->in_types);
+    MXNET_CHECK(*slot) << "[" << op_->name << "] the operator whose gradient this is has not run";
+    state_ = *slot;
   }
 
   void FinishTemporaries() {
@@ -346,6 +384,8 @@ class Execution {
   std::vector<std::pair<NDArray, size_t>> temporaries_;
   int num_kept_ = 0;  // the first of s_->writes are changed rather than replaced
   RandomState* random_ = nullptr;
+  const RunsElsewhere* const elsewhere_ = op_->stateful ? op_->trait<RunsElsewhere>() : nullptr;
+  std::shared_ptr<OpState> state_;  // of one that runs elsewhere
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "imperative/execute.h"
 #include "imperative/tape.h"
+#include "operator/runs_elsewhere.h"
 #include "operator/runtime/array_call.h"
 
 namespace mxnet {
@@ -34,7 +35,7 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
       MXNET_CHECK_KIND(kv.first.compare(0, 2, "__") == 0, Value)
           << "[" << op->name << "] unknown parameter " << kv.first << "='" << kv.second << "'; this operator takes no parameters";
   AttrsPtr attrs = MakeAttrs(op, std::move(dict));
-  if (key.size() > kMaxKey) return attrs;
+  if (key.size() > kMaxKey || op->trait<RunsElsewhere>()) return attrs;  // what a name stands for may change
   if (cache.size() >= kMaxEntries) cache.clear();
   cache.emplace(key, attrs);
   return attrs;
@@ -42,9 +43,12 @@ AttrsPtr Imperative::GetAttrs(const Op* op, int num_params, const char* const* k
 
 [[maybe_unused]] static const bool runs_for_array_functions = SetRunOnArrays(Imperative::Run);
 
-void Imperative::Invoke(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
+void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs,
                         const Context* ctx) {
   const ImperativeState& state = State();
+  const RunsElsewhere* elsewhere = __builtin_expect(given->op->stateful, 0) ? given->op->trait<RunsElsewhere>() : nullptr;
+  const AttrsPtr of_call = elsewhere && elsewhere->for_call ? elsewhere->for_call(given) : nullptr;
+  const AttrsPtr& attrs = of_call ? of_call : given;
   if (state.deferred_compute) {
     CheckDeferredOutputs(*attrs, inputs, outputs);
     Execute(attrs, inputs, outputs, nullptr, ctx, state.training, true);

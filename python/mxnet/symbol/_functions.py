@@ -47,6 +47,8 @@ def _check_inputs(function, inputs):
 def _extra(info, kwargs):
     """Keyword arguments that are no parameters: hidden attributes stay, and those of operators
     without parameters; anything else is an error."""
+    if info.open:
+        return {k: str(v) for k, v in kwargs.items()}
     unknown = {k: v for k, v in kwargs.items()
                if not (k.startswith("__") and k.endswith("__"))
                and k not in ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")}
@@ -64,6 +66,10 @@ def _make_variadic(info, hint):
         named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], _symbol_class)}
         inputs = list(args) if not named else [*args, *named.values()]
         _check_inputs(info.name, inputs)
+        if info.open:   # a custom operator has named inputs
+            if named and args:
+                raise CheckedTypeError(f"[{info.name}] got inputs by position and by name ({', '.join(named)}); accepted: one of the two")
+            inputs = named or inputs
         known = {p[0] for p in info.params}
         params = {k: kwargs.pop(k) for k in list(kwargs) if k in known and kwargs[k] is not _Null}
         params = {k: v for k, v in params.items() if v is not _Null}

@@ -22,6 +22,7 @@
 #include "mxnet/executor.h"
 #include "mxnet/imperative.h"
 #include "mxnet/profiler.h"
+#include "operator/runs_elsewhere.h"
 
 namespace mxnet {
 
@@ -35,9 +36,10 @@ class Plan {
     const Kernel* kernel;
     int in, num_in, out, num_out;  // places in `blobs`; the requests of the outputs begin at `req`
     int req;
-    double cost;            // rough nanoseconds
-    bool constant = false;  // runs only when a variable that it reads has changed
-    int loop = -1;          // which of `loops` it belongs to
+    double cost;                               // rough nanoseconds
+    bool constant = false;                     // runs only when a variable that it reads has changed
+    int loop = -1;                             // which of `loops` it belongs to
+    const RunsElsewhere* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
   };
   struct Blob {
     TBlob shape;              // no pointer
@@ -61,11 +63,13 @@ class Plan {
     int begin, end;
     std::vector<int> read_slots, write_slots, kept_slots;  // kept: written, but what they held is read first
     bool random = false;
+    bool elsewhere = false;  // one node, which runs elsewhere
   };
   struct Phase {
     int begin = 0, end = 0;  // nodes
     std::vector<Bulk> bulks;
-    Bulk whole;  // the phase as one
+    Bulk whole;              // the phase as one
+    bool elsewhere = false;  // some node runs elsewhere: never as one
     double cost = 0;
   };
 
@@ -161,16 +165,21 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   const std::shared_ptr<Arena>& arena() const { return arena_; }
 
  private:
+  void MakeStates();
   void Bind(PlanCall* call, RunContext run, bool graphs = false);
   bool UpToDate(int node);
   /* A loop as a whole, when its first node is among them. */
   void Execute(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
   void ExecuteNodes(PlanCall* call, int begin, int end, const RunContext& run, PlanWorkspace* workspace);
+  void StartNode(int t, const RunContext& run, OnComplete done);
   void ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run);
   void NextMicroBatch(const Plan::Loop& loop, int micro_batches);  // may be negative
   void BeginForward(PlanCall* call);
   int CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool continues, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
   void Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name) const;
+  /* `before` runs first. `node`: runs elsewhere. */
+  void PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node, std::vector<Var*> reads,
+                     std::vector<Var*> writes, int num_kept, const char* name);
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<Arena> arena_;

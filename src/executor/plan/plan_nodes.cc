@@ -70,9 +70,10 @@ void PlanCompiler::MakeNodes() {
     node.name = info.source->name;
     node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
     node.loop = loop_of_[t];
+    node.elsewhere = node.attrs->op->trait<RunsElsewhere>();
     node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
-    MXNET_CHECK(node.kernel) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
-                             << "); accepted: cpu contexts";
+    MXNET_CHECK(node.kernel || node.elsewhere) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
+                                               << "); accepted: cpu contexts";
     node.in = static_cast<int>(p_.blobs.size());
     node.num_in = static_cast<int>(info.inputs.size());
     for (int i = 0; i < node.num_in; ++i) {
@@ -141,7 +142,15 @@ void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted,
   phase->begin = begin;
   phase->end = end;
   const int size = std::max(std::min(wanted >= 0 ? wanted : all ? end - begin : env_size, end - begin), 1);
-  for (int t = begin; t < end; t += size) phase->bulks.push_back(MakeBulk(t, std::min(end, t + size)));
+  for (int t = begin; t < end;) {
+    int stop = t;
+    while (stop < std::min(end, t + size) && !p_.nodes[stop].elsewhere) ++stop;
+    const bool elsewhere = stop == t;
+    phase->bulks.push_back(MakeBulk(t, elsewhere ? t + 1 : stop));
+    phase->bulks.back().elsewhere = elsewhere;
+    phase->elsewhere = phase->elsewhere || elsewhere;
+    t = phase->bulks.back().end;
+  }
   phase->whole = MakeBulk(begin, end);
   for (int t = begin; t < end; ++t) phase->cost += p_.nodes[t].cost;
 }

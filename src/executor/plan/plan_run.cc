@@ -1,6 +1,7 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "base/borrowed_team.h"
 #include "base/device_interface.h"
@@ -69,6 +70,32 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
     a.is_train = p.is_train;
     a.state = &states_[t];
     a.workspace = [this](size_t bytes) { return workspace_->Get(bytes); };
+  }
+  MakeStates();
+}
+
+// Of nodes that run elsewhere. A gradient's node has the parameters, and the state, of the node
+// that it belongs to.
+void PlanInstance::MakeStates() {
+  const Plan& p = *plan_;
+  if (!p.forward.elsewhere && !p.backward.elsewhere) return;
+  std::map<const void*, std::shared_ptr<OpState>> by_parameters;
+  for (size_t t = 0; t < p.nodes.size(); ++t) {
+    const Plan::Node& n = p.nodes[t];
+    if (!n.elsewhere) continue;
+    std::shared_ptr<OpState>& state = by_parameters[n.attrs->param.get()];
+    if (n.elsewhere->make_state) {
+      ShapeVector shapes;
+      std::vector<int> types;
+      for (const TBlob& b : args_[t].in) shapes.push_back(b.shape), types.push_back(b.dtype);
+      try {
+        state = n.elsewhere->make_state(*n.attrs, p.ctx, shapes, types);
+      } catch (const Error& e) {
+        throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
+      }
+    }
+    MXNET_CHECK(state) << "[" << n.attrs->op->name << "] the operator whose gradient this is does not run (node " << n.name << ")";
+    states_[t] = state;
   }
 }
 
@@ -211,6 +238,17 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunCon
   }
 }
 
+void PlanInstance::StartNode(int t, const RunContext& run, OnComplete done) {
+  const Plan::Node& n = plan_->nodes[t];
+  KernelArgs& a = args_[t];
+  a.run = run;
+  try {
+    n.elsewhere->start(a, states_[t], done);
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
+  }
+}
+
 void PlanInstance::ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run) {
   const Plan& p = *plan_;
   const int begin = phase.begin, end = phase.end;
@@ -288,6 +326,18 @@ void PlanInstance::Push(std::function<void(RunContext)> fn, std::vector<Var*> re
   Engine::Get()->PushSync(std::move(fn), plan_->ctx.execution(), std::move(reads), std::move(writes), FnProperty::kNormal, 0, name);
 }
 
+void PlanInstance::PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node,
+                                 std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name) {
+  reads.insert(reads.end(), writes.begin(), writes.begin() + num_kept);
+  // The closure keeps what the node computes on until it is done.
+  Engine::Get()->PushAsync(
+      [self = shared_from_this(), before = std::move(before), call, node](RunContext run, OnComplete done) {
+        if (before) before(run);
+        self->StartNode(node, run, done);
+      },
+      plan_->ctx.execution(), std::move(reads), std::move(writes), FnProperty::kAsync, 0, name);
+}
+
 void PlanInstance::BeginForward(PlanCall* call) {
   if (call->repeats)
     replay_random_ = call->repeats->random_start;
@@ -305,7 +355,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const char* name = backward ? "backward" : "forward";
   // While nodes are recorded they run one by one: a graph shows none.
   const bool graphs = call->graphs && where.is_gpu() && Env::Get().enable_cuda_graphs && GpuInterface().graphs.get() &&
-                      plan_->loops.empty() && !(profiler::Active() & profiler::kSymbolic);
+                      plan_->loops.empty() && !phase.elsewhere && !(profiler::Active() & profiler::kSymbolic);
   auto run_bulk = [call, backward, free_after, name, graphs](PlanInstance* self, const Plan::Bulk& bulk, bool first, bool last,
                                                              RunContext run) {
     profiler::NameScope profiled(profiler::NameScope::kPlanBulk, name, bulk.end - bulk.begin, &run);
@@ -326,7 +376,7 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     }
   };
   std::vector<Var*> reads, writes;
-  if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu()) {
+  if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu() && !phase.elsewhere) {
     const int num_kept = CollectVars(*call, phase.whole, backward, &reads, &writes);
     if (engine->TryAcquire(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()))) {
       std::exception_ptr error;
@@ -355,6 +405,17 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     const Plan::Bulk* bulk = graphs ? &phase.whole : &phase.bulks[b];  // belongs to the plan, which `self` keeps
     const bool first = b == 0, last = b + 1 == bulks;
     const int num_kept = CollectVars(*call, *bulk, backward || !first, &reads, &writes);
+    if (bulk->elsewhere) {
+      std::function<void(RunContext)> before;
+      if (first)
+        before = [self, call, backward](RunContext run) {
+          if (!backward) self->BeginForward(call.get());
+          self->Bind(call.get(), run);
+        };
+      PushElsewhere(std::move(before), call, bulk->begin, reads, writes, num_kept, self->plan_->nodes[bulk->begin].attrs->op->name.c_str());
+      if (last && free_after) FreeArenaLater();
+      continue;
+    }
     Push([self, run_bulk, bulk, first, last](RunContext run) { run_bulk(self.get(), *bulk, first, last, run); }, reads, writes, num_kept,
          name);
   }
@@ -366,6 +427,13 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
   std::vector<Var*> reads, writes;
   const int num_kept = CollectVars(*call, phase.whole, step > 0, &reads, &writes);
   auto self = shared_from_this();
+  if (phase.elsewhere && plan_->nodes[step].elsewhere) {
+    const auto before = [self, call, step](RunContext run) {
+      if (step == 0) self->BeginForward(call.get());
+      self->Bind(call.get(), run);
+    };
+    return PushElsewhere(before, call, step, reads, writes, num_kept, "forward step");
+  }
   Push(
       [self, call, step](RunContext run) {
         if (step == 0) self->BeginForward(call.get());
@@ -400,27 +468,37 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
       inputs_shown += v.is_input;
     }
     for (auto& s : shown) writes.push_back(s.second.var());
-    Push(
-        [self, call, t, first, backward, shown, blobs, inputs_shown](RunContext run) {
-          if (first && !backward) self->BeginForward(call.get());
-          if (first) self->Bind(call.get(), run);
-          auto copy = [&](size_t i) {
-            if (blobs[i] < 0) {
-              const TBlob zero = shown[i].second.data();
-              std::memset(zero.dptr, 0, static_cast<size_t>(zero.shape.Size()) * DTypeSize(zero.dtype));
-              return;
-            }
-            const TBlob from = self->blobs_[blobs[i]];
-            if (self->constant_pieces_) self->constant_pieces_->Need(from.dptr);
-            const TBlob to = shown[i].second.data();
-            CopyBlob(from, to, run);
-          };
-          for (size_t i = 0; i < inputs_shown; ++i)
-            if (self->blobs_[blobs[i]].dptr) copy(i);
-          self->Execute(call.get(), t, t + 1, run, &PlanWorkspace::OfThread());
-          for (size_t i = inputs_shown; i < blobs.size(); ++i) copy(i);
-        },
-        reads, writes, num_kept, "monitor");
+    const auto copy = [self, shown, blobs](size_t i, RunContext run) {
+      if (blobs[i] < 0) {
+        const TBlob zero = shown[i].second.data();
+        std::memset(zero.dptr, 0, static_cast<size_t>(zero.shape.Size()) * DTypeSize(zero.dtype));
+        return;
+      }
+      const TBlob from = self->blobs_[blobs[i]];
+      if (self->constant_pieces_) self->constant_pieces_->Need(from.dptr);
+      CopyBlob(from, shown[i].second.data(), run);
+    };
+    const auto before = [self, call, first, backward, copy, blobs, inputs_shown](RunContext run) {
+      if (first && !backward) self->BeginForward(call.get());
+      if (first) self->Bind(call.get(), run);
+      for (size_t i = 0; i < inputs_shown; ++i)
+        if (self->blobs_[blobs[i]].dptr) copy(i, run);
+    };
+    const auto after = [copy, inputs_shown, count = blobs.size()](RunContext run) {
+      for (size_t i = inputs_shown; i < count; ++i) copy(i, run);
+    };
+    if (n.elsewhere) {
+      PushElsewhere(before, call, t, reads, writes, num_kept, "monitor");
+      Push(after, reads, writes, static_cast<int>(writes.size()), "monitor");
+    } else {
+      Push(
+          [self, call, t, before, after](RunContext run) {
+            before(run);
+            self->Execute(call.get(), t, t + 1, run, &PlanWorkspace::OfThread());
+            after(run);
+          },
+          reads, writes, num_kept, "monitor");
+    }
     for (auto& s : shown) {
       s.second.WaitToRead();
       monitor.fn(s.first.c_str(), n.attrs->op->name.c_str(), s.second);

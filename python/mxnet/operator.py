@@ -1,0 +1,471 @@
+"""Operators written in Python: a class with ``forward`` and ``backward``, another one that
+describes it, and ``register``.
+
+>>> class Square(mx.operator.CustomOp):
+...     def forward(self, is_train, req, in_data, out_data, aux):
+...         self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+...         self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+>>> @mx.operator.register("square")
+... class SquareProp(mx.operator.CustomOpProp):
+...     def create_operator(self, ctx, in_shapes, in_dtypes):
+...         return Square()
+>>> mx.nd.Custom(mx.nd.array([1, 2]), op_type="square")
+
+Forward and backward run on threads of the library. What they raise is raised for whoever waits for
+the result.
+"""
+import collections
+import ctypes
+import itertools
+import threading
+import traceback
+import warnings
+from ctypes import CFUNCTYPE, POINTER, Structure  # noqa: F401
+from threading import Lock  # noqa: F401
+
+from . import _opgen, context, symbol
+from .autograd import _Scope
+from .base import (CheckedTypeError, CheckedValueError, MXCallbackList, NDArrayHandle, OpHandle, _LIB,  # noqa: F401
+                   c_str, check_call, kept_for_native, py_str)
+from .ndarray import NDArray
+from ._dtypes import number as _dtype_number, type_of as _dtype_of
+from .util import is_np_shape as _is_np_shape, np_shape as _np_shape
+
+__all__ = ["CustomOp", "CustomOpProp", "NDArrayOp", "NumpyOp", "OperatorArguments", "PythonOp", "get_all_registered_operators",
+           "get_all_registered_operators_grouped", "get_operator_arguments", "register"]
+
+_REQS = ("null", "write", "inplace", "add")
+_IN, _OUT, _IN_GRAD, _OUT_GRAD, _AUX = range(5)
+
+
+class CustomOp:
+    """Computes. An instance belongs to one call, or to one executor; ``forward`` may leave on it
+    what ``backward`` needs."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        """Computes `out_data` from `in_data`; `req` has ``'null'``, ``'write'``, ``'inplace'`` or
+        ``'add'`` for each output. `aux`: the auxiliary states, which may be changed."""
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        """Computes the gradients of the inputs, `in_grad`, from those of the outputs, `out_grad`;
+        `req` has a word for each input."""
+
+    def assign(self, dst, req, src):
+        """Puts `src` into `dst`, adds it, or does nothing, as `req` asks."""
+        if req in ("write", "inplace"):
+            dst[:] = src
+        elif req == "add":
+            dst[:] += src
+
+
+class CustomOpProp:
+    """Describes an operator: its arguments, results and states, their shapes and dtypes.
+
+    The keyword arguments of a call reach ``__init__`` of the subclass as strings. With
+    ``need_top_grad=False``, that of a loss, ``backward`` gets no gradients of outputs.
+    """
+
+    def __init__(self, need_top_grad=True):
+        self.need_top_grad_ = need_top_grad
+
+    def infer_shape(self, in_shape):
+        """The shapes of the arguments, the results and the auxiliary states: three lists, or two if
+        there are no states. Unless overridden, all results have the shape of the first argument."""
+        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
+
+    def infer_type(self, in_type):
+        """The same for dtypes."""
+        return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
+
+    def infer_storage_type(self, in_stype):
+        """The same for storage types; all are ``'default'``, dense."""
+        self._dense(in_stype, "in_stype", "infer_storage_type")
+        return in_stype, ["default"] * len(self.list_outputs()), ["default"] * len(self.list_auxiliary_states())
+
+    def infer_storage_type_backward(self, ograd_stype, in_stype, out_stype, igrad_stype, aux_stype):
+        """The storage types of all arrays of ``backward``: gradients of outputs, inputs, outputs,
+        gradients of inputs, states."""
+        given = {"ograd_stype": ograd_stype, "in_stype": in_stype, "out_stype": out_stype, "igrad_stype": igrad_stype,
+                 "aux_stype": aux_stype}
+        for name, stypes in given.items():
+            self._dense(stypes, name, "infer_storage_type_backward")
+        return tuple(["default"] * len(stypes) for stypes in given.values())
+
+    @staticmethod
+    def _dense(stypes, name, function):
+        for i, stype in enumerate(stypes):
+            if stype not in ("default", "undefined"):
+                raise CheckedValueError(f"[Custom] {function}: {name}[{i}] is {stype!r}; accepted: 'default', unless the "
+                                        f"operator overrides {function}")
+
+    def list_outputs(self):
+        """Names of the results."""
+        return ["output"]
+
+    def list_arguments(self):
+        """Names of the arguments."""
+        return ["data"]
+
+    def list_auxiliary_states(self):
+        """Names of the auxiliary states, which follow the arguments."""
+        return []
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        """Which of these ``backward`` reads: a list of some of the numbers that it gets. What is
+        not in it need not be kept, and ``backward`` gets arrays without contents instead."""
+        return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        """Makes the operator, a CustomOp, for inputs of these shapes and dtypes on `ctx`."""
+        return CustomOp()
+
+
+# ---- callbacks
+
+_registry = {}               # op_type -> class
+_live = {}                   # number -> _Described or _Created, while the library may call back
+_numbers = itertools.count(1)
+_kept = threading.local()    # what the library reads when a callback has returned
+
+
+class _Described:
+    """A CustomOpProp in the library's hands."""
+
+    def __init__(self, op_type, prop):
+        self.op_type, self.prop = op_type, prop
+        self.lists = {}
+        self.counts = tuple(len(names) for names in (self.names("list_arguments"), self.names("list_outputs"),
+                                                     self.names("list_auxiliary_states")))
+
+    def names(self, function):
+        names = list(getattr(self.prop, function)() or ())
+        if not all(isinstance(n, str) for n in names):
+            raise TypeError(f"{function} returned {names!r}; accepted: a list of str")
+        self.lists[function] = (ctypes.c_char_p * (len(names) + 1))(*[n.encode() for n in names], None)
+        return names
+
+    def complete(self, function, result):
+        """The values for arguments, outputs and states that infer_shape or infer_type returned."""
+        if not isinstance(result, (list, tuple)) or len(result) not in (2, 3):
+            raise CheckedValueError(f"{function} returned {result!r}; accepted: 2 or 3 lists (arguments, outputs, auxiliary states)")
+        parts = [list(p) for p in result] + [[]] * (3 - len(result))
+        for what, part, count in zip(("arguments", "outputs", "auxiliary states"), parts, self.counts):
+            if len(part) != count:
+                raise CheckedValueError(f"{function} returned {len(part)} values for {what}; there are {count}")
+        return [value for part in parts for value in part]
+
+
+class _Created:
+    """A CustomOp in the library's hands."""
+
+    def __init__(self, op, np_shape):
+        self.op, self.np_shape = op, np_shape
+
+
+def _callback(prototype):
+    """A C function that calls the Python one. What that raises is the library's error, with the
+    traceback."""
+    def decorate(function):
+        def entry(*args):
+            try:
+                function(*args)
+                return 1
+            except BaseException:   # also what is no Exception: it must not be lost in C
+                _LIB.NNAPISetLastError(traceback.format_exc().encode("utf-8", "backslashreplace"))
+                return 0
+        return kept_for_native(prototype(entry))
+    return decorate
+
+
+_int, _int_p, _void = ctypes.c_int, POINTER(ctypes.c_int), ctypes.c_void_p
+_PLAIN = CFUNCTYPE(_int)
+_FB = CFUNCTYPE(_int, _int, POINTER(_void), _int_p, _int_p, _int, _void)
+_DELETE = CFUNCTYPE(_int, _void)
+_LIST = CFUNCTYPE(_int, POINTER(_void), _void)
+_SHAPE = CFUNCTYPE(_int, _int, _int_p, POINTER(_int_p), _void)
+_TYPE = CFUNCTYPE(_int, _int, _int_p, _void)
+_DEPEND = CFUNCTYPE(_int, _int_p, _int_p, _int_p, _int_p, POINTER(_int_p), _void)
+_CREATE = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(POINTER(ctypes.c_uint)), _int_p, _int_p, POINTER(MXCallbackList), _void)
+_CREATOR = CFUNCTYPE(_int, ctypes.c_char_p, _int, POINTER(ctypes.c_char_p), POINTER(ctypes.c_char_p), POINTER(MXCallbackList))
+
+
+def _hand_over(result, value, table):
+    """Fills in the callbacks of `value`."""
+    number = next(_numbers)
+    contexts = _kept.contexts = (_void * len(table))(*[number] * len(table))
+    result[0] = MXCallbackList(len(table), ctypes.cast(table, POINTER(_PLAIN)), ctypes.cast(contexts, POINTER(_void)))
+    _live[number] = value
+
+
+@_callback(_DELETE)
+def _delete(number, live=_live):   # a default outlives the module's names when the interpreter ends
+    live.pop(number, None)
+
+
+def _lists(function):
+    @_callback(_LIST)
+    def entry(result, number):
+        result[0] = ctypes.cast(_live[number].lists[function], _void).value
+    return entry
+
+
+@_callback(_SHAPE)
+def _infer_shape(count, ndims, shapes, number):
+    described = _live[number]
+    given = [[shapes[i][d] for d in range(ndims[i])] for i in range(described.counts[0])]
+    result = described.complete("infer_shape", described.prop.infer_shape(given))
+    _kept.shapes = [(_int * len(s))(*[int(d) for d in s]) for s in result]
+    for i, s in enumerate(_kept.shapes):
+        shapes[i], ndims[i] = ctypes.cast(s, _int_p), len(s)
+
+
+@_callback(_TYPE)
+def _infer_type(count, types, number):
+    described = _live[number]
+    given = [_dtype_of(types[i]) if types[i] >= 0 else None for i in range(described.counts[0])]
+    result = described.complete("infer_type", described.prop.infer_type(given))
+    for i, t in enumerate(result):
+        types[i] = -1 if t is None else _dtype_number(t)
+
+
+@_callback(_DEPEND)
+def _depend(out_grad, in_data, out_data, num_deps, deps, number):
+    described = _live[number]
+    arguments, outputs, _ = described.counts
+    wanted = [int(d) for d in described.prop.declare_backward_dependency(
+        [out_grad[i] for i in range(outputs)], [in_data[i] for i in range(arguments)], [out_data[i] for i in range(outputs)])]
+    _kept.deps = (_int * len(wanted))(*wanted)
+    num_deps[0], deps[0] = len(wanted), ctypes.cast(_kept.deps, _int_p)
+
+
+@_callback(_CREATE)
+def _create(ctx, count, shapes, ndims, dtypes, result, number):
+    kind, _, device = py_str(ctx).rstrip(")").partition("(")
+    op = _live[number].prop.create_operator(context.Context(kind, int(device or 0)),
+                                            [[shapes[i][d] for d in range(ndims[i])] for i in range(count)],
+                                            [dtypes[i] for i in range(count)])
+    if not isinstance(op, CustomOp):
+        raise CheckedTypeError(f"create_operator returned a {type(op).__name__}; accepted: a CustomOp")
+    _hand_over(result, _Created(op, _is_np_shape()), _OP_TABLE)
+
+
+def _run(count, pointers, tags, is_train, number, writable):
+    """The operator and its arrays by tag; what follows runs with its modes."""
+    arrays = [[] for _ in range(5)]
+    for i in range(count):
+        arrays[tags[i]].append(NDArray(NDArrayHandle(pointers[i]), writable=tags[i] in writable))
+    return _live[number], arrays
+
+
+def _in_mode(created, is_train, function):
+    with _Scope(False, bool(is_train)):
+        if not created.np_shape:
+            return function()
+        with _np_shape(True):
+            return function()
+
+
+@_callback(_FB)
+def _forward(count, pointers, tags, reqs, is_train, number):
+    created, arrays = _run(count, pointers, tags, is_train, number, (_OUT, _AUX))
+    words = [_REQS[reqs[i]] for i in range(len(arrays[_OUT]))]
+    _in_mode(created, is_train, lambda: created.op.forward(
+        is_train=is_train, req=words, in_data=arrays[_IN], out_data=arrays[_OUT], aux=arrays[_AUX]))
+
+
+@_callback(_FB)
+def _backward(count, pointers, tags, reqs, is_train, number):
+    created, arrays = _run(count, pointers, tags, is_train, number, (_IN_GRAD, _AUX))
+    words = [_REQS[reqs[i]] for i in range(len(arrays[_IN_GRAD]))]
+    _in_mode(created, is_train, lambda: created.op.backward(
+        req=words, out_grad=arrays[_OUT_GRAD], in_data=arrays[_IN], out_data=arrays[_OUT], in_grad=arrays[_IN_GRAD], aux=arrays[_AUX]))
+
+
+def _table(*callbacks):
+    return (_PLAIN * len(callbacks))(*[ctypes.cast(c, _PLAIN) for c in callbacks])
+
+
+# In the order of the enumerations in c_api.h. They live as long as the process.
+_OP_TABLE = _table(_delete, _forward, _backward)
+_PROP_TABLE = _table(_delete, _lists("list_arguments"), _lists("list_outputs"), _lists("list_auxiliary_states"), _infer_shape, _depend,
+                     _create, _infer_type)
+
+
+@_callback(_CREATOR)
+def _creator(op_type, count, keys, values, result):
+    name = py_str(op_type)
+    prop = _registry[name](**{py_str(keys[i]): py_str(values[i]) for i in range(count)})
+    _hand_over(result, _Described(name, prop), _PROP_TABLE)
+
+
+def register(reg_name):
+    """Decorator of a CustomOpProp: its operator is ``mx.nd.Custom(..., op_type=reg_name)`` and
+    ``mx.sym.Custom`` from now on."""
+    def do_register(prop_cls):
+        _registry[reg_name] = prop_cls
+        check_call(_LIB.MXCustomOpRegister(c_str(reg_name), _creator))
+        return prop_cls
+    return do_register
+
+
+# ---- what came before CustomOp
+
+
+class PythonOp:
+    """Base of NumpyOp and NDArrayOp: an operator and its description in one class. Use CustomOp."""
+
+    _ref_holder = []
+
+    def __init__(self, need_top_grad=True):
+        self.info_ = None
+        self.need_top_grad_ = need_top_grad
+        warnings.warn(f"{self._kind()} has been deprecated. Please use CustomOp", stacklevel=2)
+
+    @classmethod
+    def _kind(cls):
+        return next(c.__name__ for c in cls.__mro__ if c.__module__ == __name__)
+
+    def __call__(self, *args, **kwargs):
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args, **kwargs):
+        """A symbol of the operator."""
+        raise NotImplementedError(f"[operator] {type(self).__name__} has no get_symbol; accepted: a NumpyOp or an NDArrayOp")
+
+    def forward(self, in_data, out_data):
+        """Computes the outputs. Unless overridden, copies the first input."""
+        out_data[0][:] = in_data[0]
+
+    def backward(self, out_grad, in_data, out_data, in_grad):
+        """Computes the gradients of the inputs. Unless overridden, ones."""
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape):
+        """The shapes of the arguments and of the outputs."""
+        return in_shape, [in_shape[0]]
+
+    def list_outputs(self):
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self):
+        """Names of the arguments."""
+        return ["data"]
+
+    def need_top_grad(self):
+        """Whether ``backward`` reads the gradients of the outputs."""
+        return self.need_top_grad_
+
+    def _symbol(self, record, args, kwargs, **params):
+        number = next(_numbers)
+        _python_ops[number] = self
+        made = getattr(symbol._internal, record)(*args, info=number, **params, **kwargs)
+        self.info_ = number
+        return made
+
+
+class NumpyOp(PythonOp):
+    """An operator whose ``forward(in_data, out_data)`` and ``backward(out_grad, in_data, out_data,
+    in_grad)`` get NumPy arrays. Use CustomOp."""
+
+    def get_symbol(self, *args, **kwargs):
+        """A symbol of the operator; its inputs are the arguments."""
+        return self._symbol("_Native", args, kwargs, need_top_grad=self.need_top_grad())
+
+
+class NDArrayOp(PythonOp):
+    """The same with NDArrays. Use CustomOp."""
+
+    def get_symbol(self, *args, **kwargs):
+        """A symbol of the operator; its inputs are the arguments."""
+        return self._symbol("_NDArray", args, kwargs)
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        """Which of these ``backward`` reads."""
+        return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
+
+
+_python_ops = {}   # number -> PythonOp: symbols of it may be bound at any time
+
+
+class _PythonOpProp(CustomOpProp):
+    def __init__(self, info, need_top_grad="1"):
+        self.op = _python_ops.get(int(info))
+        if self.op is None:
+            raise CheckedValueError(f"info={info} names no operator of this process; accepted: what get_symbol of a NumpyOp or an "
+                                    "NDArrayOp made here")
+        super().__init__(self.op.need_top_grad())
+
+    def infer_shape(self, in_shape):
+        return self.op.infer_shape(in_shape)
+
+    def list_arguments(self):
+        return self.op.list_arguments()
+
+    def list_outputs(self):
+        return self.op.list_outputs()
+
+    def declare_backward_dependency(self, out_grad, in_data, out_data):
+        if isinstance(self.op, NDArrayOp):
+            return self.op.declare_backward_dependency(out_grad, in_data, out_data)
+        return super().declare_backward_dependency(out_grad, in_data, out_data)
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return _PythonOpRun(self.op)
+
+
+class _PythonOpRun(CustomOp):
+    def __init__(self, op):
+        self.op = op
+
+    def _call(self, function, req, targets, *arrays):
+        # The function overwrites its results: what is to be added is computed apart.
+        made = [t if r in ("write", "inplace") else t.zeros_like() for t, r in zip(targets, req)]
+        if isinstance(self.op, NDArrayOp):
+            function(*arrays, made)
+            results = made
+        else:
+            results = [m.asnumpy() for m in made]
+            function(*[[a.asnumpy() if a.shape or a.size else a for a in part] for part in arrays], results)
+        for target, r, result in zip(targets, req, results):
+            if result is not target:
+                self.assign(target, r, result)
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self._call(self.op.forward, req, out_data, in_data)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        if not self.op.need_top_grad():
+            out_grad = []
+        self._call(self.op.backward, req, in_grad, out_grad, in_data, out_data)
+
+
+register("_Native")(_PythonOpProp)
+register("_NDArray")(_PythonOpProp)
+
+
+# ---- questions about all operators
+
+OperatorArguments = collections.namedtuple("OperatorArguments", ["narg", "names", "types"])
+
+
+def get_all_registered_operators():
+    """Names and aliases of all operators, in alphabetical order."""
+    return list(_opgen.op_names())
+
+
+def get_all_registered_operators_grouped():
+    """The same by operator: a dictionary from one name to the list of all names."""
+    grouped = {}
+    for name in _opgen.op_names():
+        grouped.setdefault(_opgen.op_info(name).name, []).append(name)
+    return grouped
+
+
+def get_operator_arguments(op_name):
+    """Number, names and types (texts) of the arguments of an operator, inputs first."""
+    info = _opgen.op_info(op_name)
+    kind = "NDArray-or-Symbol[]" if info.variadic else "NDArray-or-Symbol"
+    names = info.inputs + [p[0] for p in info.params]
+    return OperatorArguments(len(names), names, [kind] * len(info.inputs) + [p[1] for p in info.params])

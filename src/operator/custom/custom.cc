@@ -1,0 +1,343 @@
+// Custom: an operator that the program brings along, and its gradient.
+#include "operator/custom/custom.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/fork_guard.h"
+#include "operator/custom/worker_threads.h"
+#include "operator/runs_elsewhere.h"
+#include "operator/traits_graph.h"
+
+namespace mxnet {
+namespace custom {
+namespace {
+
+ForkMutex* const g_mutex = new ForkMutex(ForkLevel::kOperator);
+std::map<std::string, Creator>* const g_creators = new std::map<std::string, Creator>;  // guarded by g_mutex
+
+struct CustomParam {
+  std::shared_ptr<const Prop> prop;
+  mutable std::shared_ptr<OpState> state;  // of an eager call
+};
+
+struct CustomState : OpState {
+  std::shared_ptr<const Prop> prop;
+  std::shared_ptr<Operator> op;
+  ShapeVector shapes;  // of the arguments, and so of their gradients
+  std::vector<int> types;
+};
+
+const Prop& PropOf(const Attrs& a) {
+  MXNET_CHECK_KIND(a.param != nullptr, Value) << "[" << a.op->name << "] has no op_type; accepted: the name of a registered operator";
+  return *a.get<CustomParam>().prop;
+}
+
+std::shared_ptr<const void> ParseArguments(const std::string& op_type, const AttrDict& dict) {
+  AttrDict arguments;
+  for (const auto& kv : dict)
+    if (kv.first != "op_type" && kv.first.compare(0, 2, "__") != 0) arguments.insert(kv);
+  Creator creator;
+  {
+    std::lock_guard<ForkMutex> hold(*g_mutex);
+    auto found = g_creators->find(op_type);
+    if (found != g_creators->end()) creator = found->second;
+  }
+  MXNET_CHECK(creator) << "[Custom] Cannot find custom operator " << op_type
+                       << "; accepted: the name of an operator that mx.operator.register has made known";
+  auto param = std::make_shared<CustomParam>();
+  param->prop = creator(op_type, arguments);
+  return param;
+}
+
+std::shared_ptr<const void> Parse(const AttrDict& dict) {
+  auto type = dict.find("op_type");
+  MXNET_CHECK_KIND(type != dict.end() && !type->second.empty(), Value)
+      << "[Custom] op_type is missing; accepted: the name of an operator that mx.operator.register has made known";
+  return ParseArguments(type->second, dict);
+}
+
+/* The names of operators that the older Python classes make are those of their records. */
+std::shared_ptr<const void> ParseOlder(const std::string& name, const AttrDict& dict) {
+  MXNET_CHECK_KIND(dict.count("info"), Value) << "[" << name << "] info is missing; accepted: what get_symbol of a Python operator gives";
+  return ParseArguments(name, dict);
+}
+
+int NumInputs(const Attrs& a) { return PropOf(a).num_in() + PropOf(a).num_aux(); }
+
+std::vector<std::string> ListInputs(const Attrs& a) {
+  std::vector<std::string> names = PropOf(a).arguments;
+  names.insert(names.end(), PropOf(a).states.begin(), PropOf(a).states.end());
+  return names;
+}
+
+std::vector<int> AuxAt(const Attrs& a, int first) {
+  std::vector<int> at;
+  for (int i = 0; i < PropOf(a).num_aux(); ++i) at.push_back(first + i);
+  return at;
+}
+
+// ---- inference ---------------------------------------------------------------------------------
+
+/* Values of inputs (arguments, then auxiliary states) and outputs, as a Prop has them. */
+template <typename T>
+std::vector<T> Arranged(const Prop& p, const std::vector<T>& in, const std::vector<T>& out) {
+  std::vector<T> all(in.begin(), in.begin() + p.num_in());
+  all.insert(all.end(), out.begin(), out.end());
+  all.insert(all.end(), in.begin() + p.num_in(), in.end());
+  return all;
+}
+
+bool InferShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Prop& p = PropOf(attrs);
+  const auto known = [](const ShapeVector& list, int count) {
+    return static_cast<int>(std::count_if(list.begin(), list.begin() + count, [](const Shape& s) { return s.known(); }));
+  };
+  const int given = known(*in, p.num_in());
+  if (given == 0 && p.num_in() > 0) return false;
+  ShapeVector all = Arranged(p, *in, *out);
+  for (int i = p.num_in(); i < static_cast<int>(all.size()); ++i) all[i] = Shape();
+  try {
+    p.InferShape(&all);
+  } catch (const Error&) {
+    if (given < p.num_in()) return false;  // it may need the others
+    throw;
+  }
+  const std::vector<std::string> names = ListInputs(attrs);
+  for (int i = 0; i < p.num_in(); ++i)
+    if (all[i].known()) AssignShape(attrs, names[i].c_str(), &(*in)[i], all[i]);
+  for (int i = 0; i < p.num_out(); ++i)
+    if (all[p.num_in() + i].known()) AssignShape(attrs, p.outputs[i].c_str(), &(*out)[i], all[p.num_in() + i]);
+  for (int i = 0; i < p.num_aux(); ++i) {
+    const Shape& s = all[p.num_in() + p.num_out() + i];
+    if (s.known()) AssignShape(attrs, p.states[i].c_str(), &(*in)[p.num_in() + i], s);
+  }
+  return known(*in, static_cast<int>(in->size())) == static_cast<int>(in->size()) &&
+         known(*out, static_cast<int>(out->size())) == static_cast<int>(out->size());
+}
+
+bool InferType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const Prop& p = PropOf(attrs);
+  if (p.num_in() > 0 && std::count(in->begin(), in->begin() + p.num_in(), int{kDTypeUnknown}) == p.num_in()) return false;
+  std::vector<int> all = Arranged(p, *in, *out);
+  std::fill(all.begin() + p.num_in(), all.end(), int{kDTypeUnknown});
+  const bool partly = std::count(all.begin(), all.begin() + p.num_in(), int{kDTypeUnknown}) > 0;
+  try {
+    p.InferType(&all);
+  } catch (const Error&) {
+    if (partly) return false;
+    throw;
+  }
+  const std::vector<std::string> names = ListInputs(attrs);
+  const auto assign = [&](const char* name, int* into, int value) {
+    if (value != kDTypeUnknown) AssignType(attrs, name, into, value);
+  };
+  for (int i = 0; i < p.num_in(); ++i) assign(names[i].c_str(), &(*in)[i], all[i]);
+  for (int i = 0; i < p.num_out(); ++i) assign(p.outputs[i].c_str(), &(*out)[i], all[p.num_in() + i]);
+  for (int i = 0; i < p.num_aux(); ++i) assign(p.states[i].c_str(), &(*in)[p.num_in() + i], all[p.num_in() + p.num_out() + i]);
+  return std::count(in->begin(), in->end(), int{kDTypeUnknown}) == 0 && std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
+}
+
+const CustomState* StateOfCall(const Attrs& attrs) {
+  return attrs.param ? static_cast<const CustomState*>(attrs.get<CustomParam>().state.get()) : nullptr;
+}
+
+// In a graph the passes say what a gradient is the gradient of.
+bool InferGradShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+  if (const CustomState* state = StateOfCall(attrs))
+    for (size_t i = 0; i < out->size(); ++i) AssignShape(attrs, "gradient", &(*out)[i], state->shapes[i]);
+  return std::all_of(out->begin(), out->end(), [](const Shape& s) { return s.known(); });
+}
+
+bool InferGradType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
+  if (const CustomState* state = StateOfCall(attrs))
+    for (size_t i = 0; i < out->size(); ++i) AssignType(attrs, "gradient", &(*out)[i], state->types[i]);
+  return std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
+}
+
+// ---- state -------------------------------------------------------------------------------------
+
+AttrsPtr ForCall(const AttrsPtr& attrs) {
+  auto param = std::make_shared<CustomParam>();
+  param->prop = attrs->param ? attrs->get<CustomParam>().prop : nullptr;
+  auto copy = std::make_shared<Attrs>(*attrs);
+  if (param->prop) copy->param = std::move(param);
+  return copy;
+}
+
+std::shared_ptr<OpState>* StateSlot(const Attrs& attrs) {
+  PropOf(attrs);
+  return &attrs.get<CustomParam>().state;
+}
+
+std::shared_ptr<OpState> MakeState(const Attrs& attrs, Context ctx, const ShapeVector& shapes, const std::vector<int>& types) {
+  auto state = std::make_shared<CustomState>();
+  state->prop = attrs.get<CustomParam>().prop;
+  const int n = PropOf(attrs).num_in();
+  state->shapes.assign(shapes.begin(), shapes.begin() + n);
+  state->types.assign(types.begin(), types.begin() + n);
+  state->op = state->prop->Create(ctx, shapes, types);
+  return state;
+}
+
+// ---- calls -------------------------------------------------------------------------------------
+
+/* An array on the same memory, with a variable of its own: the engine holds the operation's while
+ * it runs. */
+NDArray ArrayOn(const TBlob& blob) {
+  if (blob.dptr == nullptr && blob.Size() > 0) return NDArray(blob.shape, blob.ctx, blob.dtype);  // a result that nobody reads
+  return NDArray(blob, nullptr);
+}
+
+/* Memory of its own for an array that somebody has kept: the operation's is about to become
+ * another's. */
+void Separate(NDArray* array) {
+  Chunk* chunk = array->chunk();
+  if (!chunk->external_deleter || chunk->refs.load() == 1) return;
+  NDArray copy(array->shape(), array->ctx(), array->dtype());
+  CopyFromTo(*array, copy);
+  copy.WaitToRead();
+  std::swap(chunk->handle, copy.chunk()->handle);
+  std::swap(chunk->external_deleter, copy.chunk()->external_deleter);
+}
+
+void RunCall(Call* call, const CustomState& state, const OnComplete& done) {
+  std::exception_ptr error;
+  const auto keep_first = [&error](const auto& f) {
+    try {
+      f();
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  };
+  keep_first([&] { state.op->Run(*call); });
+  for (NDArray& a : call->arrays)
+    if (!a.is_none()) keep_first([&a] { a.WaitToWrite(); });
+  for (NDArray& a : call->arrays)
+    if (!a.is_none()) keep_first([&a] { Separate(&a); });
+  call->arrays.clear();
+  done(error);
+}
+
+void Submit(std::shared_ptr<Call> call, const std::shared_ptr<OpState>& state, OnComplete done) {
+  const bool accepted = custom::Submit([call, state, done]() mutable {
+    const std::shared_ptr<OpState> held = std::move(state);
+    RunCall(call.get(), static_cast<const CustomState&>(*held), done);
+  });
+  MXNET_CHECK(accepted) << "[Custom] operator " << static_cast<const CustomState&>(*state).prop->op_type
+                        << " was called after the program's end had begun (MXNotifyShutdown)";
+}
+
+void Add(Call* call, int tag, NDArray array) {
+  call->arrays.push_back(std::move(array));
+  call->tags.push_back(tag);
+}
+
+void StartForward(const KernelArgs& args, const std::shared_ptr<OpState>& state, OnComplete done) {
+  const Prop& p = *static_cast<const CustomState&>(*state).prop;
+  auto call = std::make_shared<Call>();
+  call->is_train = args.is_train;
+  call->reqs.assign(args.req.begin(), args.req.end());
+  for (int i = 0; i < p.num_in(); ++i) Add(call.get(), kInput, ArrayOn(args.in[i]));
+  for (int i = 0; i < p.num_out(); ++i) Add(call.get(), kOutput, ArrayOn(args.out[i]));
+  for (int i = 0; i < p.num_aux(); ++i) Add(call.get(), kAux, ArrayOn(args.in[p.num_in() + i]));
+  Submit(std::move(call), state, done);
+}
+
+void StartBackward(const KernelArgs& args, const std::shared_ptr<OpState>& state, OnComplete done) {
+  const Prop& p = *static_cast<const CustomState&>(*state).prop;
+  auto call = std::make_shared<Call>();
+  call->backward = true;
+  call->is_train = args.is_train;
+  call->reqs.assign(args.req.begin(), args.req.end());
+  std::vector<NDArray> read(2 * p.num_out() + p.num_in());
+  int next = 0;
+  for (int d : p.dependencies) read[d] = ArrayOn(args.in[next++]);
+  for (int i = 0; i < static_cast<int>(read.size()); ++i)
+    Add(call.get(), i < p.num_out() ? kOutputGrad : i < p.num_out() + p.num_in() ? kInput : kOutput, read[i]);
+  read.clear();
+  for (int i = 0; i < p.num_in(); ++i) Add(call.get(), kInputGrad, ArrayOn(args.out[i]));
+  for (int i = 0; i < p.num_aux(); ++i) Add(call.get(), kAux, ArrayOn(args.in[next + i]));
+  Submit(std::move(call), state, done);
+}
+
+std::vector<NodeEntry> CustomGradient(const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+  const Prop& p = PropOf(*node->attrs);
+  std::vector<NodeEntry> inputs;
+  for (int d : p.dependencies) {
+    if (d < p.num_out())
+      inputs.push_back(ograds[d]);
+    else if (d < p.num_out() + p.num_in())
+      inputs.push_back(node->inputs[d - p.num_out()]);
+    else
+      inputs.push_back({node, static_cast<uint32_t>(d - p.num_out() - p.num_in()), 0});
+  }
+  for (int i = 0; i < p.num_aux(); ++i) inputs.push_back(node->inputs[p.num_in() + i]);
+  const NodePtr back = MakeNodeLike("_backward_Custom", *node, std::move(inputs));
+  std::vector<NodeEntry> grads(node->inputs.size());
+  for (int i = 0; i < p.num_in(); ++i) grads[i] = {back, static_cast<uint32_t>(i), 0};
+  return grads;
+}
+
+Op& SetCustom(Op& op) {
+  return op.set_variadic("data", NumInputs, "")
+      .set_list_inputs(ListInputs)
+      .set_num_outputs([](const Attrs& a) { return PropOf(a).num_out(); })
+      .set_list_outputs([](const Attrs& a) { return PropOf(a).outputs; })
+      .set_mutate_inputs([](const Attrs& a) { return AuxAt(a, PropOf(a).num_in()); })
+      .set_infer_shape(InferShape)
+      .set_infer_type(InferType)
+      .set_gradient(CustomGradient)
+      .set_stateful()
+      .set_supports_add()
+      .set_expensive_to_recompute()
+      .set_trait(HonoursNullOutputs{})
+      .set_trait(RunsElsewhere{StartForward, MakeState, ForCall, StateSlot});
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op& custom = SetCustom(Op::Register("Custom"))
+                   .alias("_npi_Custom")
+                   .describe(
+                       "Runs an operator that the program has registered: a class of mx.operator.CustomOp, described by one of "
+                       "mx.operator.CustomOpProp.\n\n"
+                       "The arrays are its arguments, then its auxiliary states. All other keyword arguments reach the describing class as "
+                       "texts. Shapes, dtypes and the number of results are what it says. Forward and backward run on threads of their "
+                       "own (MXNET_CUSTOM_OP_NUM_THREADS at once), may call any operator and may wait for results. What they raise is "
+                       "raised for whoever waits for the result.");
+  custom.params = {{"op_type", "string", "Name under which mx.operator.register has made the operator known."}};
+  custom.parse = Parse;
+  Op& native = SetCustom(Op::Register("_Native")).describe("Runs an mx.operator.NumpyOp; made by its get_symbol, not by users.");
+  native.params = {{"info", "ptr, required", "Number of the operator in this process."},
+                   {"need_top_grad", "boolean, optional, default=1", "Whether backward reads the gradients of the results."}};
+  native.parse = [](const AttrDict& dict) { return ParseOlder("_Native", dict); };
+  Op& ndarray = SetCustom(Op::Register("_NDArray")).describe("Runs an mx.operator.NDArrayOp; made by its get_symbol, not by users.");
+  ndarray.params = {{"info", "ptr, required", "Number of the operator in this process."}};
+  ndarray.parse = [](const AttrDict& dict) { return ParseOlder("_NDArray", dict); };
+  return true;
+}();
+
+MXNET_REGISTER_OP(_backward_Custom)
+    .describe("The gradient of Custom: calls backward of the operator that has computed the results.")
+    .set_variadic(
+        "data", [](const Attrs& a) { return static_cast<int>(PropOf(a).dependencies.size()) + PropOf(a).num_aux(); }, "")
+    .set_num_outputs([](const Attrs& a) { return PropOf(a).num_in(); })
+    .set_mutate_inputs([](const Attrs& a) { return AuxAt(a, static_cast<int>(PropOf(a).dependencies.size())); })
+    .set_infer_shape(InferGradShape)
+    .set_infer_type(InferGradType)
+    .set_stateful()
+    .set_supports_add()
+    .set_trait(RunsElsewhere{StartBackward, nullptr, nullptr, StateSlot});
+
+}  // namespace
+
+void Register(const std::string& op_type, Creator creator) {
+  std::lock_guard<ForkMutex> hold(*g_mutex);
+  (*g_creators)[op_type] = std::move(creator);
+}
+
+}  // namespace custom
+}  // namespace mxnet

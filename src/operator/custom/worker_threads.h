@@ -1,0 +1,26 @@
+/*
+ * The threads that run custom operators. They are neither the engine's nor the program's: a custom
+ * operator may wait for other operations, and for the lock of an interpreter.
+ */
+#ifndef MXNET_OPERATOR_CUSTOM_WORKER_THREADS_H_
+#define MXNET_OPERATOR_CUSTOM_WORKER_THREADS_H_
+
+#include <functional>
+
+namespace mxnet {
+namespace custom {
+
+/*
+ * Runs `job` on a thread of its own kind, in the order of the calls. MXNET_CUSTOM_OP_NUM_THREADS
+ * jobs run at once; one that waits for the engine (another custom operator's result, say) is not
+ * counted, so that no number of them can wait for each other. Returns false after Close: nothing
+ * runs any more. Threads are made as they are needed.
+ */
+bool Submit(std::function<void()> job);
+/* Waits for what runs and refuses what comes later: the program's end, after which callbacks may be
+ * gone. */
+void Close();
+
+}  // namespace custom
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_CUSTOM_WORKER_THREADS_H_
