@@ -8,6 +8,7 @@
 
 #include "base/borrowed_team.h"
 #include "imperative/kernel_call.h"
+#include "imperative/own_thread.h"
 #include "imperative/pushed_call.h"
 #include "imperative/tape.h"
 #include "mxnet/env.h"
@@ -16,6 +17,7 @@
 #include "ndarray/run.h"
 #include "operator/check.h"
 #include "operator/graph_operators.h"
+#include "operator/meeting.h"
 #include "operator/op_scope.h"
 #include "operator/runs_elsewhere.h"
 #include "operator/traits_graph.h"
@@ -134,7 +136,8 @@ class Execution {
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    const bool small = !elsewhere_ && IsSmall();
+    meets_ = op_->trait<MeetsOthers>() != nullptr && !ctx_.is_gpu();
+    const bool small = !elsewhere_ && !meets_ && IsSmall();
     if (!reqs_ && fresh_ && small) RememberFresh(attrs_, *s_, kernel, ctx_);
     Engine* engine = Engine::Get();
     if (!ctx_.execution().is_gpu() && small &&
@@ -335,6 +338,7 @@ class Execution {
       AllocateLate(call, run);
       CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
     };
+    if (meets_) return PushOnOwnThread(std::move(fn), ctx_.execution(), s_->reads, s_->writes, op_->name.c_str());
     engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());
   }
 
@@ -378,6 +382,7 @@ class Execution {
   const std::vector<OpReq>* const reqs_;
   const Context ctx_;
   const bool is_train_;
+  bool meets_ = false;  // it waits for other devices
   CallBuffersLease s_;
   bool fresh_ = true;               // all outputs are made by this call
   int64_t work_ = 0, largest_ = 0;  // elements

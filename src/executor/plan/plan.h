@@ -71,6 +71,7 @@ class Plan {
     Bulk whole;              // the phase as one
     bool elsewhere = false;  // some node runs elsewhere: never as one
     double cost = 0;
+    bool meets = false;  // a node waits for another device's
   };
 
   int num_inputs = 0, num_outputs = 0;

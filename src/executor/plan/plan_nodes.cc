@@ -4,6 +4,7 @@
 #include "executor/plan/plan_compiler.h"
 #include "mxnet/env.h"
 #include "operator/check.h"
+#include "operator/meeting.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -152,7 +153,10 @@ void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted,
     t = phase->bulks.back().end;
   }
   phase->whole = MakeBulk(begin, end);
-  for (int t = begin; t < end; ++t) phase->cost += p_.nodes[t].cost;
+  for (int t = begin; t < end; ++t) {
+    phase->cost += p_.nodes[t].cost;
+    phase->meets = phase->meets || p_.nodes[t].attrs->op->trait<MeetsOthers>() != nullptr;
+  }
 }
 
 void PlanCompiler::MakePhases() {

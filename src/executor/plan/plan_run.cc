@@ -13,6 +13,7 @@
 #include "executor/plan/plan.h"
 #include "executor/plan/plan_constants.h"
 #include "executor/plan/plan_workspace.h"
+#include "imperative/own_thread.h"
 #include "mxnet/env.h"
 #include "ndarray/run.h"
 #include "operator/matrix/to_layout.h"
@@ -323,7 +324,10 @@ int PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool
 void PlanInstance::Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept,
                         const char* name) const {
   reads.insert(reads.end(), writes.begin(), writes.begin() + num_kept);
-  Engine::Get()->PushSync(std::move(fn), plan_->ctx.execution(), std::move(reads), std::move(writes), FnProperty::kNormal, 0, name);
+  const Context where = plan_->ctx.execution();
+  if ((plan_->forward.meets || plan_->backward.meets) && !where.is_gpu())
+    return PushOnOwnThread(std::move(fn), where, std::move(reads), std::move(writes), name);
+  Engine::Get()->PushSync(std::move(fn), where, std::move(reads), std::move(writes), FnProperty::kNormal, 0, name);
 }
 
 void PlanInstance::PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node,
@@ -376,7 +380,8 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
     }
   };
   std::vector<Var*> reads, writes;
-  if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu() && !phase.elsewhere) {
+  const bool waits = phase.elsewhere || phase.meets;
+  if ((phase.cost < kInlineNanoseconds || call->on_caller) && !where.is_gpu() && !waits) {
     const int num_kept = CollectVars(*call, phase.whole, backward, &reads, &writes);
     if (engine->TryAcquire(reads.data(), static_cast<int>(reads.size()), writes.data(), static_cast<int>(writes.size()))) {
       std::exception_ptr error;

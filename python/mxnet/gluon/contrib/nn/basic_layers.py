@@ -1,9 +1,14 @@
-"""Parallel branches, identity, embeddings of row_sparse tables and pixel shuffles."""
+"""Parallel branches, identity, embeddings of row_sparse tables, batch normalisation over several
+devices and pixel shuffles."""
+import warnings
+
+from ....context import num_gpus
 from ...block import Block, HybridBlock
-from ...nn import Concatenate, HybridConcatenate
+from ...nn import BatchNorm, Concatenate, HybridConcatenate
 from ...nn import Identity as _Identity
 
-__all__ = ['Concurrent', 'HybridConcurrent', 'Identity', 'SparseEmbedding', 'PixelShuffle1D', 'PixelShuffle2D', 'PixelShuffle3D']
+__all__ = ['Concurrent', 'HybridConcurrent', 'Identity', 'SparseEmbedding', 'SyncBatchNorm',
+           'PixelShuffle1D', 'PixelShuffle2D', 'PixelShuffle3D']
 
 
 class Concurrent(Concatenate):
@@ -35,6 +40,33 @@ class SparseEmbedding(Block):
 
     def __repr__(self):
         return 'SparseEmbedding({input_dim} -> {output_dim}, {dtype})'.format(**self._kwargs)
+
+
+class SyncBatchNorm(BatchNorm):
+    """BatchNorm whose statistics in training are those of the batches of `num_devices` devices of
+    this process together (Zhang et al., "Context Encoding for Semantic Segmentation", 2018).
+
+    Every device must call the layer in each step: a call waits for the others, and raises an error
+    after two minutes. Without `num_devices` it is the number of GPUs. Channels are axis 1.
+    """
+
+    def __init__(self, in_channels=0, num_devices=None, momentum=0.9, epsilon=1e-5, center=True, scale=True, use_global_stats=False,
+                 beta_initializer='zeros', gamma_initializer='ones', running_mean_initializer='zeros',
+                 running_variance_initializer='ones', **kwargs):
+        super().__init__(1, momentum, epsilon, center, scale, use_global_stats, beta_initializer, gamma_initializer,
+                         running_mean_initializer, running_variance_initializer, in_channels, **kwargs)
+        if num_devices is None:
+            warnings.warn('SyncBatchNorm waits for every GPU of this machine; give num_devices if fewer of them train')
+            num_devices = max(num_gpus(), 1)
+        self._kwargs = {'eps': epsilon, 'momentum': momentum, 'fix_gamma': not scale, 'use_global_stats': use_global_stats,
+                        'ndev': num_devices, 'key': self.prefix}
+
+    def hybrid_forward(self, F, x, gamma, beta, running_mean, running_var):
+        return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name='fwd', **self._kwargs)
+
+    def __repr__(self):
+        described = ', '.join(f'{k}={v!r}' for k, v in self._kwargs.items())
+        return f'{type(self).__name__}({described}, in_channels={self.gamma.shape[0] or None})'
 
 
 class _PixelShuffle(HybridBlock):

@@ -1,0 +1,31 @@
+#include "imperative/own_thread.h"
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+namespace mxnet {
+
+void PushOnOwnThread(Engine::SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, const char* name) {
+  const auto kept = std::make_shared<Engine::SyncFn>(std::move(fn));
+  auto begin = [kept](RunContext run, OnComplete done) {
+    const auto run_it = [kept, run, done] {
+      std::exception_ptr error;
+      try {
+        (*kept)(run);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      *kept = nullptr;  // what it holds goes before anybody learns that it is done
+      done(error);
+    };
+    try {
+      std::thread(run_it).detach();
+    } catch (...) {
+      done(std::current_exception());
+    }
+  };
+  Engine::Get()->PushAsync(std::move(begin), ctx, std::move(reads), std::move(writes), FnProperty::kAsync, 0, name);
+}
+
+}  // namespace mxnet
