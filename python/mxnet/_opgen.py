@@ -21,13 +21,14 @@ def op_names():
 class OpInfo:
     """What a record says about calling its operator.
 
-    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``inputs`` (names), ``variadic``
-    (takes a list of arrays), ``counter`` (name of the parameter that counts them and is filled in,
-    or ''), ``params`` (list of (name, type text, description)), ``open`` (takes any other keyword
-    argument as a text: those of a custom operator are its own).
+    Attributes: ``handle`` (int), ``name`` (canonical), ``doc``, ``graphs`` (names of the graphs
+    that come before the inputs), ``inputs`` (names), ``variadic`` (takes a list of arrays),
+    ``counter`` (name of the parameter that counts them and is filled in, or ''), ``params`` (list
+    of (name, type text, description)), ``open`` (takes any other keyword argument as a text: those
+    of a custom operator are its own).
     """
 
-    __slots__ = ("handle", "name", "doc", "inputs", "variadic", "counter", "params", "open")
+    __slots__ = ("handle", "name", "doc", "graphs", "inputs", "variadic", "counter", "params", "open")
 
     def __init__(self, name):
         handle = OpHandle()
@@ -43,7 +44,8 @@ class OpInfo:
         args = [(py_str(names[i]), py_str(types[i]), py_str(docs[i])) for i in range(count.value)]
         self.variadic = any(a[1] == "NDArray-or-Symbol[]" for a in args)
         self.inputs = [a[0] for a in args if a[1].startswith("NDArray-or-Symbol")]
-        self.params = [a for a in args if not a[1].startswith("NDArray-or-Symbol")]
+        self.graphs = [a[0] for a in args if a[1] == "Symbol"]
+        self.params = [a for a in args if a[1] != "Symbol" and not a[1].startswith("NDArray-or-Symbol")]
         self.open = any(p[0] in ("op_type", "info") for p in self.params) and self.variadic
 
 
@@ -63,6 +65,7 @@ def _examples():
 
 def _docstring(info, name, kind):
     lines = [info.doc or f"Operator {info.name}.", "", "Parameters", "----------"]
+    lines += [f"{n} : Symbol" for n in info.graphs]
     lines += [f"{n} : {kind}{'[]' if info.variadic else ''}" for n in info.inputs]
     for pname, ptype, pdoc in info.params:
         lines += [f"{pname} : {ptype}"] + ([f"    {pdoc}"] if pdoc else [])

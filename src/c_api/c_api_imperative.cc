@@ -15,6 +15,7 @@
 #include "mxnet/imperative.h"
 #include "operator/check.h"
 #include "operator/custom/worker_threads.h"
+#include "operator/runtime/holds_graphs.h"
 
 using namespace mxnet;  // NOLINT
 
@@ -45,6 +46,13 @@ const OpText& TextOf(const Op* op) {
     slot.reset(new OpText());
     // one formal input whose names depend on the parameters is a list, too (multi_sgd_update:
     // num_weights counts groups, not inputs)
+    if (const auto* graphs = op->trait<HoldsGraphs>()) {
+      for (const auto& n : graphs->names) {
+        slot->names.push_back(n);
+        slot->types.push_back("Symbol");
+        slot->descriptions.push_back("graph that the node holds");
+      }
+    }
     const bool list = !op->key_var_num_args.empty() || (op->input_names.size() == 1 && op->list_inputs);
     for (const auto& n : op->input_names) {
       slot->names.push_back(n);

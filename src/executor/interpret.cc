@@ -10,7 +10,10 @@ namespace mxnet {
 
 bool HasDynamicShape(const Symbol& symbol) {
   bool found = false;
-  DFSVisit(symbol.outputs, [&](const NodePtr& n) { found = found || (!n->is_variable() && n->op()->array_fn); });
+  DFSVisit(symbol.outputs, [&](const NodePtr& n) {
+    found = found || (!n->is_variable() && n->op()->array_fn);
+    for (const auto& graph : n->attrs->subgraphs) found = found || HasDynamicShape(*graph);
+  });
   return found;
 }
 

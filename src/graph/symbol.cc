@@ -7,6 +7,7 @@
 #include "mxnet/graph.h"
 #include "operator/check.h"
 #include "operator/initial_value.h"
+#include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
 namespace {
@@ -40,8 +41,26 @@ std::vector<NodeEntry> VisibleOutputs(const NodePtr& n) {
   return entries;
 }
 
-void ComposeAtomic(Symbol* self, const std::vector<Symbol>& args, const std::vector<std::string>& keys, const std::string& name) {
+/* The graphs that the operator of an atomic symbol holds come before its inputs. */
+void TakeGraphs(Node* node, std::vector<Symbol>* args, std::vector<std::string>* keys) {
+  const HoldsGraphs* graphs = node->op()->trait<HoldsGraphs>();
+  if (!graphs || !node->attrs->subgraphs.empty()) return;
+  const size_t n = graphs->names.size();
+  MXNET_CHECK_KIND(args->size() >= n, Value) << "[" << node->op()->name << "] got " << args->size()
+                                             << " inputs; the first ones are the graphs " << ListNames(graphs->names);
+  auto attrs = std::make_shared<Attrs>(*node->attrs);
+  for (size_t i = 0; i < n; ++i) {
+    MXNET_CHECK_KIND(!(*args)[i].outputs.empty(), Value) << "[" << node->op()->name << "] graph " << graphs->names[i] << " has no outputs";
+    attrs->subgraphs.push_back(std::make_shared<Symbol>((*args)[i].Copy()));
+  }
+  node->attrs = std::move(attrs);
+  args->erase(args->begin(), args->begin() + static_cast<std::ptrdiff_t>(n));
+  if (!keys->empty()) keys->erase(keys->begin(), keys->begin() + static_cast<std::ptrdiff_t>(std::min(n, keys->size())));
+}
+
+void ComposeAtomic(Symbol* self, std::vector<Symbol> args, std::vector<std::string> keys, const std::string& name) {
   Node* node = self->outputs[0].node.get();
+  TakeGraphs(node, &args, &keys);
   const Op* op = node->op();
   const std::vector<std::string> inputs = op->ListInputs(*node->attrs);
   const size_t n = inputs.size();

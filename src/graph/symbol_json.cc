@@ -8,6 +8,7 @@
 #include "graph/json.h"
 #include "mxnet/graph.h"
 #include "operator/check.h"
+#include "operator/runtime/holds_graphs.h"
 
 namespace mxnet {
 namespace {
@@ -172,6 +173,10 @@ class Reader {
     if (const JsonValue* subs = v.Find("subgraphs"))
       for (const auto& g : subs->Array("`subgraphs`")) subgraphs.push_back(std::make_shared<Symbol>(Reader(version_, depth_ + 1).Read(g)));
     Upgrade(record, &dict);
+    const HoldsGraphs* holds = record ? record->trait<HoldsGraphs>() : nullptr;
+    MXNET_CHECK_KIND(!holds || subgraphs.size() == holds->names.size(), Value)
+        << "[symbol file] node " << n->name << " (" << op_name << ") has " << subgraphs.size() << " subgraphs; it needs "
+        << holds->names.size();
     try {
       auto attrs = MakeAttrs(record, dict);
       if (record) CheckPublic(*attrs);

@@ -153,6 +153,33 @@ TEST(DevicePlan, BatchNormGoesIntoTheLayer) {
             {"_fold_scale_shift", "_fused_convolution", "_fold_scale_shift", "FullyConnected"});
 }
 
+// A loop whose steps are dense layers, and a branch of its result.
+TEST(DevicePlan, LoopsAndBranches) {
+  if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
+  const Symbol x = Symbol::Variable("x"), h = Symbol::Variable("h"), w = Symbol::Variable("w");
+  const Symbol dense = Make("FullyConnected", {h, w}, {{"num_hidden", "3"}, {"no_bias", "True"}}, "dense");
+  const Symbol next = Make("tanh", {Make("elemwise_add", {dense, x}, {}, "sum")}, {}, "next");
+  const Symbol twice = Make("_mul_scalar", {next}, {{"scalar", "2"}}, "twice");
+  const Symbol loop =
+      Make("_foreach", {Symbol::Group({twice, next}), Symbol::Variable("data"), Symbol::Variable("h0"), Symbol::Variable("w0")},
+           {{"num_args", "4"},
+            {"num_outputs", "2"},
+            {"num_out_data", "1"},
+            {"in_data_locs", "[2]"},
+            {"in_state_locs", "[0]"},
+            {"remain_locs", "[1]"}},
+           "loop");
+  const Symbol p = Make("_greater_scalar", {Symbol::Variable("p")}, {{"scalar", "0"}}, "positive");
+  const Symbol a = Make("sin", {Symbol::Variable("a")}, {}, "sin"), b = Make("square", {Symbol::Variable("b")}, {}, "square");
+  const Symbol choice =
+      Make("_cond", {p, a, b, Symbol::Variable("which"), loop[0], loop[1]},
+           {{"num_args", "6"}, {"num_outputs", "1"}, {"cond_input_locs", "[0]"}, {"then_input_locs", "[1]"}, {"else_input_locs", "[1]"}},
+           "choice");
+  CheckPlan(choice, {Shape{1}, Shape{4, 2, 3}, Shape{2, 3}, Shape{3, 3}}, kFloat32, {});
+  CheckPlan(choice, {Shape{1}, Shape{4, 2, 3}, Shape{2, 3}, Shape{3, 3}}, kFloat32, {},
+            {OpReq::kNull, OpReq::kWrite, OpReq::kWrite, OpReq::kWrite});
+}
+
 TEST(DevicePlan, CastsOfParametersAreKept) {
   if (!EmulatorAvailable()) GTEST_SKIP() << "no C++ compiler for the emulator";
   auto half = [](const char* name) {

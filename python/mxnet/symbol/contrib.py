@@ -1,8 +1,10 @@
 """Contributed operators as functions of symbols."""
 import math as _math
 
+from . import _control_flow
 from ._functions import attach as _attach
 
+foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond
 _getattr, __dir__ = _attach(__name__, "_contrib_")
 
 

@@ -111,6 +111,19 @@ NodeEntry PlanCompiler::InPlaceOf(const NodeEntry& like, NodeEntry made) {
   return made;
 }
 
+/* `e` onto what the array of `slot`, which is like `like`, holds. `alone`: nobody else wants it. */
+void PlanCompiler::AddOnto(NodeEntry* e, int slot, const std::string& name, bool alone, const NodeEntry& like) {
+  if (alone && e->node->op()->supports_add) {
+    add_directly_.insert(*e);
+    return;
+  }
+  NodePtr before = MakeVariable(name + "_before");
+  variable_slot_[before.get()] = slot;
+  extra_variables_.push_back(before);
+  graph_.alike.emplace_back(NodeEntry{before, 0, 0}, like);
+  *e = InPlaceOf(*e, graph_ops::AddGradient({before, 0, 0}, *e, name));
+}
+
 void PlanCompiler::ExternalResults() {
   std::map<EntryKey, int> users;
   std::vector<NodeEntry> heads = graph_.outputs;
@@ -119,10 +132,17 @@ void PlanCompiler::ExternalResults() {
     for (const auto& e : n->inputs) ++users[e];
   });
   for (const auto& e : graph_.grads) ++users[e];
+  std::map<EntryKey, int> wanted;
+  for (const auto& e : graph_.outputs) ++wanted[e];
   std::set<EntryKey> taken;
   for (int i = 0; i < p_.num_outputs; ++i) {
     NodeEntry& e = graph_.outputs[i];
-    if (e.node->is_variable() || taken.count(e)) e = InPlaceOf(e, graph_ops::CopyOf(e, "_output" + std::to_string(i)));
+    const bool own = !e.node->is_variable() && !taken.count(e);
+    if (i < static_cast<int>(output_req_.size()) && output_req_[i] == OpReq::kAdd) {
+      AddOnto(&e, p_.output_slot(i), "_output" + std::to_string(i), own && users[e] == 0 && wanted[e] == 1, e);
+    } else if (!own) {
+      e = InPlaceOf(e, graph_ops::CopyOf(e, "_output" + std::to_string(i)));
+    }
     taken.insert(e);
     result_slot_[e] = p_.output_slot(i);
   }
@@ -132,15 +152,7 @@ void PlanCompiler::ExternalResults() {
     const std::string name = inputs_[input]->name + "_grad";
     const bool own = !e.node->is_variable() && !taken.count(e);
     if (p_.grad_req[input] == OpReq::kAdd) {
-      if (own && users[e] == 1 && e.node->op()->supports_add) {
-        add_directly_.insert(e);
-      } else {
-        NodePtr before = MakeVariable(name + "_before");
-        variable_slot_[before.get()] = slot;
-        extra_variables_.push_back(before);
-        graph_.alike.emplace_back(NodeEntry{before, 0, 0}, NodeEntry{inputs_[input], 0, 0});
-        e = InPlaceOf(e, graph_ops::AddGradient({before, 0, 0}, e, name));
-      }
+      AddOnto(&e, slot, name, own && users[e] == 1, {inputs_[input], 0, 0});
     } else if (!own) {
       e = InPlaceOf(e, graph_ops::CopyOf(e, name));
     }

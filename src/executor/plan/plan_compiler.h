@@ -25,6 +25,12 @@ class PlanCompiler {
   PlanCompiler(const PlanRequest& request, Plan* plan, bool trial = false)
       : r_(request), p_(*plan), trial_(trial), inputs_(request.symbol.ListInputs(Symbol::kAll)) {}
 
+  /* By output; kAdd: onto what the array held. */
+  PlanCompiler& WithOutputRequests(std::vector<OpReq> requests) {
+    output_req_ = std::move(requests);
+    return *this;
+  }
+
   void Run() {
     Prepare();
     MakeNodes();
@@ -44,6 +50,7 @@ class PlanCompiler {
   void ChooseWhatToRecompute(const std::vector<NodeEntry>& xs, const std::vector<NodeEntry>& heads);
   // `made` stands for `like` from now on.
   NodeEntry InPlaceOf(const NodeEntry& like, NodeEntry made);
+  void AddOnto(NodeEntry* e, int slot, const std::string& name, bool alone, const NodeEntry& like);
   // Every result gets an entry of its own that an operator writes, so that it can be computed
   // straight into the caller's array.
   void ExternalResults();
@@ -89,6 +96,7 @@ class PlanCompiler {
   const PlanRequest& r_;
   Plan& p_;
   const bool trial_;
+  std::vector<OpReq> output_req_;                    // empty: all kWrite
   const std::vector<NodeEntry>* forward_ = nullptr;  // of a trial: what the early passes gave
   std::vector<NodePtr> inputs_, extra_variables_;
   std::unordered_map<const mxnet::Node*, int> variable_slot_;

@@ -1,9 +1,12 @@
 #include "operator/runtime/subgraph.h"
 
+#include "operator/runtime/subgraph_program.h"
+
 namespace mxnet {
 namespace {
 
 SubgraphFunctions given;
+CompileSubgraphFn compile;
 
 }  // namespace
 
@@ -11,6 +14,8 @@ bool SetSubgraphFunctions(const SubgraphFunctions& functions) {
   given = functions;
   return true;
 }
+
+const SubgraphFunctions& OfSubgraphs() { return given; }
 
 Subgraph ReadSubgraph(const Symbol& graph) { return given.read(graph); }
 
@@ -20,5 +25,12 @@ SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const Symbol& graph, const 
       << "[" << attrs.op->name << "] " << inputs.size() << " inputs; its graph has " << variables;
   return given.infer_types(graph, inputs);
 }
+
+bool SetCompileSubgraph(CompileSubgraphFn function) {
+  compile = function;
+  return true;
+}
+
+std::shared_ptr<const SubgraphProgram> CompileSubgraph(const SubgraphRequest& request) { return compile(request); }
 
 }  // namespace mxnet

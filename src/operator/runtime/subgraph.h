@@ -5,6 +5,7 @@
 #ifndef MXNET_OPERATOR_RUNTIME_SUBGRAPH_H_
 #define MXNET_OPERATOR_RUNTIME_SUBGRAPH_H_
 
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -24,10 +25,19 @@ struct SubgraphFunctions {
   Subgraph (*read)(const Symbol& graph);
   /* From those of the inputs, in both directions; kDTypeUnknown where they do not tell. */
   SubgraphTypes (*infer_types)(const Symbol& graph, const std::vector<int>& inputs);
+  /* A graph with these results. */
+  std::shared_ptr<Symbol> (*make)(std::vector<NodeEntry> outputs);
+  /* Of the inputs and outputs, in both directions. True when all of the graph is known. */
+  bool (*infer_arguments)(const Symbol& graph, ShapeVector* inputs, ShapeVector* outputs);
+  bool (*infer_argument_types)(const Symbol& graph, std::vector<int>* inputs, std::vector<int>* outputs);
+  /* mxnet::Gradient. */
+  std::vector<NodeEntry> (*gradient)(const std::vector<NodeEntry>& ys, const std::vector<NodeEntry>& xs,
+                                     const std::vector<NodeEntry>& head_grads);
 };
 /* Returns true, so that an initializer can call it. */
 bool SetSubgraphFunctions(const SubgraphFunctions& functions);
 
+const SubgraphFunctions& OfSubgraphs();
 Subgraph ReadSubgraph(const Symbol& graph);
 /* Throws Error(kValue) that names `attrs`' operator when the graph has another number of inputs. */
 SubgraphTypes InferSubgraphTypes(const Attrs& attrs, const Symbol& graph, const std::vector<int>& inputs);
