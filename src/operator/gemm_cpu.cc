@@ -10,6 +10,7 @@
 #include "base/omp.h"
 #include "mxnet/env.h"
 #include "mxnet/error.h"
+#include "operator/blas_threads.h"
 #include "operator/gemm.h"
 
 // Absent from other BLAS libraries.
@@ -36,8 +37,10 @@ blasint Int(int64_t v) {
 
 ForkMutex* const g_blas_threads = new ForkMutex(ForkLevel::kOperator);
 
+}  // namespace
+
 // OpenBLAS keeps threads of its own.
-void BlasThreads() {
+void SettleBlasThreads() {
   static std::atomic<int> others{0};  // its threads before they were limited to one
   const bool single = Env::Get().enforce_determinism;
   if (single == (others != 0) || !openblas_set_num_threads || !openblas_get_num_threads) return;
@@ -48,18 +51,20 @@ void BlasThreads() {
   others = single ? before : 0;
 }
 
+namespace {
+
 void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda, const float* b, int64_t ldb,
           float beta, float* c, int64_t ldc) {
   if (detail::g_onednn_sgemm && Env::Get().onednn_enabled && detail::g_onednn_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc))
     return;
-  BlasThreads();
+  SettleBlasThreads();
   cblas_sgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }
 
 void Call(bool ta, bool tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda, const double* b, int64_t ldb,
           double beta, double* c, int64_t ldc) {
-  BlasThreads();
+  SettleBlasThreads();
   cblas_dgemm(CblasRowMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans, Int(m), Int(n), Int(k), alpha, a, Int(lda), b,
               Int(ldb), beta, c, Int(ldc));
 }

@@ -1,0 +1,637 @@
+// Factorizations of matrices, row-major: blocks of columns in one block of threads for each matrix,
+// what lies beside them in matrix products (dense_gpu.cc).
+#include "rtc/loop.cuh"
+
+namespace kernels {
+
+typedef unsigned long long Finding;
+// The first matrix with a trouble, as the largest number; `row` counts from 1.
+__device__ __forceinline__ void Find(Finding* finding, long long matrices, long long matrix, long long row) {
+  atomicMax(finding, (static_cast<Finding>(matrices - matrix) << 32) | static_cast<Finding>(row));
+}
+
+// With l in shared memory, lower of order `size`: x = l^-1, a thread for each column. All threads.
+template <typename X>
+__device__ __forceinline__ void InvertLower(const X (*l)[33], X (*x)[33], int size, bool unit) {
+  const int c = threadIdx.x;
+  if (c < size)
+    for (int i = 0; i < size; ++i) {
+      X sum = i == c ? X(1) : X(0);
+      for (int k = c; k < i; ++k) sum -= l[i][k] * x[k][c];
+      x[i][c] = i < c ? X(0) : unit ? sum : sum / l[i][i];
+    }
+  __syncthreads();
+}
+
+// Cholesky's factor of the block of 32 rows at `first`, and its inverse.
+template <typename X>
+struct linalg_cholesky_block {
+  struct Args {
+    X* a;
+    X* inverse;
+    Finding* finding;
+    long long n, first, size;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ X l[32][33];
+    __shared__ X x[32][33];
+    X* block = a.a + row * a.n * a.n + a.first * a.n + a.first;
+    const int size = static_cast<int>(a.size), t = threadIdx.x;
+    for (int i = t; i < size * size; i += 256) l[i / size][i % size] = block[i / size * a.n + i % size];
+    __syncthreads();
+    for (int j = 0; j < size; ++j) {
+      if (t == 0) {
+        if (l[j][j] <= X(0)) Find(a.finding, a.count, row, a.first + j + 1);
+        l[j][j] = ::sqrt(l[j][j]);
+      }
+      __syncthreads();
+      if (t > j && t < size) l[t][j] /= l[j][j];
+      __syncthreads();
+      const int rest = size - j - 1;
+      for (int i = t; i < rest * rest; i += 256) {
+        const int r = j + 1 + i / rest, c = j + 1 + i % rest;
+        if (c <= r) l[r][c] -= l[r][j] * l[c][j];
+      }
+      __syncthreads();
+    }
+    InvertLower<X>(l, x, size, false);
+    for (int i = t; i < size * size; i += 256) {
+      const int r = i / size, c = i % size;
+      if (c <= r) block[r * a.n + c] = l[r][c];
+      a.inverse[row * 1024 + r * 32 + c] = x[r][c];
+    }
+  }
+};
+
+// The inverses of blocks of 32 rows on the diagonal of triangular matrices, blocks from `first` on,
+// `blocks` of each matrix.
+template <typename X, int lower, int unit>
+struct linalg_triangle_blocks {
+  struct Args {
+    const X* a;
+    X* inverse;
+    long long n, first, blocks;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ X l[32][33];
+    __shared__ X x[32][33];
+    const long long begin = (a.first + row % a.blocks) * 32;
+    const X* block = a.a + row / a.blocks * a.n * a.n + begin * a.n + begin;
+    const int size = static_cast<int>(a.n - begin < 32 ? a.n - begin : 32);
+    for (int i = threadIdx.x; i < size * size; i += 256) {
+      const int r = i / size, c = i % size;
+      l[lower ? r : c][lower ? c : r] = block[r * a.n + c];
+    }
+    __syncthreads();
+    InvertLower<X>(l, x, size, unit);
+    for (int i = threadIdx.x; i < size * size; i += 256) {
+      const int r = i / size, c = i % size;
+      a.inverse[row * 1024 + r * 32 + c] = lower ? x[r][c] : x[c][r];
+    }
+  }
+};
+
+// A zero on a diagonal.
+template <typename I, typename X>
+struct linalg_check_diagonal {
+  struct Args {
+    const X* a;
+    Finding* finding;
+    long long n, matrices;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const long long matrix = i / a.n, k = i % a.n;
+    if (a.a[matrix * a.n * a.n + k * a.n + k] == X(0)) Find(a.finding, a.matrices, matrix, k + 1);
+  }
+};
+
+// Columns first to first + size of LU factors with partial pivoting: pivots[k] is the row that row
+// k was swapped with, in these columns alone.
+template <typename X>
+struct linalg_lu_panel {
+  struct Args {
+    X* a;
+    long long* pivots;
+    Finding* finding;
+    long long n, first, size;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ X values[256];
+    __shared__ long long places[256];
+    X* m = a.a + row * a.n * a.n;
+    const int t = threadIdx.x;
+    const long long n = a.n, end = a.first + a.size;
+    for (long long k = a.first; k < end; ++k) {
+      X best = X(-1);
+      long long place = k;
+      for (long long i = k + t; i < n; i += 256) {
+        const X v = ::fabs(m[i * n + k]);
+        if (v > best) best = v, place = i;
+      }
+      values[t] = best, places[t] = place;
+      __syncthreads();
+      for (int half = 128; half > 0; half /= 2) {
+        if (t < half && (values[t + half] > values[t] || (values[t + half] == values[t] && places[t + half] < places[t])))
+          values[t] = values[t + half], places[t] = places[t + half];
+        __syncthreads();
+      }
+      place = places[0];
+      if (t == 0) a.pivots[row * n + k] = place;
+      if (place != k && t < a.size) {
+        X* at = m + a.first + t;
+        const X v = at[k * n];
+        at[k * n] = at[place * n];
+        at[place * n] = v;
+      }
+      __syncthreads();
+      const X pivot = m[k * n + k];
+      if (pivot == X(0)) {
+        if (t == 0) Find(a.finding, a.count, row, k + 1);
+        __syncthreads();
+        continue;
+      }
+      for (long long i = k + 1 + t; i < n; i += 256) {
+        const X factor = m[i * n + k] /= pivot;
+        for (long long j = k + 1; j < end; ++j) m[i * n + j] -= factor * m[k * n + j];
+      }
+      __syncthreads();
+    }
+  }
+};
+
+// The swaps of rows first to last of linalg_lu_panel, in `columns` columns: those before `skip` and
+// those from skip + skipped on.
+template <typename I, typename X>
+struct linalg_swap_rows {
+  struct Args {
+    X* a;
+    const long long* pivots;
+    long long n, columns, first, last, skip, skipped;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const long long matrix = i / a.columns, at = i % a.columns;
+    X* column = a.a + matrix * a.n * a.n + (at < a.skip ? at : at + a.skipped);
+    for (long long k = a.first; k < a.last; ++k) {
+      const long long other = a.pivots[matrix * a.n + k];
+      if (other == k) continue;
+      const X v = column[k * a.n];
+      column[k * a.n] = column[other * a.n];
+      column[other * a.n] = v;
+    }
+  }
+};
+
+template <typename I, typename X>
+struct linalg_identity {
+  struct Args {
+    X* out;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) { a.out[i] = i / a.n % a.n == i % a.n ? X(1) : X(0); }
+};
+
+// The sign of a determinant, from LU factors.
+template <typename X>
+__device__ __forceinline__ double SignOf(const X* lu, const long long* pivots, long long n) {
+  double sign = 1;
+  for (long long k = 0; k < n; ++k) {
+    const X u = lu[k * n + k];
+    if (pivots[k] != k) sign = -sign;
+    if (u < X(0)) sign = -sign;
+    if (u == X(0)) return 0;
+    if (u != u) return static_cast<double>(u);
+  }
+  return sign;
+}
+
+template <typename I, typename X, int logarithm>
+struct linalg_determinant {
+  struct Args {
+    const X* lu;
+    const long long* pivots;
+    X* sign;
+    X* det;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const X* lu = a.lu + i * a.n * a.n;
+    const double sign = SignOf(lu, a.pivots + i * a.n, a.n);
+    double value = logarithm ? 0.0 : sign;
+    for (long long k = 0; k < a.n; ++k) {
+      const double u = ::fabs(static_cast<double>(lu[k * a.n + k]));
+      value = logarithm ? value + ::log(u) : value * u;
+    }
+    if (logarithm) a.sign[i] = static_cast<X>(sign);
+    a.det[i] = static_cast<X>(value);
+  }
+};
+
+// What transposed inverses are multiplied with, and which matrices have none: those that are
+// singular with `logarithm`, those that are nearly singular without it, which are counted.
+template <typename I, typename X, int logarithm>
+struct linalg_determinant_factor {
+  struct Args {
+    const X* lu;
+    const long long* pivots;
+    const X* factor;
+    double* scale;
+    long long* none;
+    Finding* finding;
+    long long n;
+    double epsilon;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const X* lu = a.lu + i * a.n * a.n;
+    double scale = static_cast<double>(a.factor[i]), least = 1e308, largest = 0;
+    bool number = true;
+    if (!logarithm) scale *= SignOf(lu, a.pivots + i * a.n, a.n);
+    for (long long k = 0; k < a.n; ++k) {
+      const double u = ::fabs(static_cast<double>(lu[k * a.n + k]));
+      if (!logarithm) scale *= u;
+      if (u != u) number = false;
+      least = u < least ? u : least;
+      largest = u > largest ? u : largest;
+    }
+    const bool none = number && a.n > 0 && (logarithm ? least == 0 : least <= largest * a.epsilon * 4 * static_cast<double>(a.n));
+    a.scale[i] = scale;
+    a.none[i] = none;
+    if (none && !logarithm) Find(a.finding, a.count, i, 1);
+  }
+};
+
+// out = scale * inverse^T, or 0.
+template <typename I, typename X>
+struct linalg_scaled_transpose {
+  struct Args {
+    const X* inverse;
+    const double* scale;
+    const long long* none;
+    X* out;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const long long matrix = i / (a.n * a.n), r = i / a.n % a.n, c = i % a.n;
+    a.out[i] = a.none[matrix] ? X(0) : static_cast<X>(a.scale[matrix] * static_cast<double>(a.inverse[(matrix * a.n + c) * a.n + r]));
+  }
+};
+
+// Cofactors of the matrices that have no inverse (Cofactors of dense_cpu.cc). memory: 2 n^2 doubles
+// and 2 n integers for each matrix.
+template <typename X>
+struct linalg_cofactors {
+  struct Args {
+    const X* a;
+    const X* factor;
+    const long long* none;
+    double* memory;
+    long long* order;
+    X* out;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double values[256];
+    __shared__ long long places[256];
+    if (!a.none[row]) return;
+    const long long n = a.n;
+    const int t = threadIdx.x;
+    double *lu = a.memory + row * 2 * n * n, *w = lu + n * n;
+    long long *p = a.order + row * 2 * n, *q = p + n;
+    double most = static_cast<double>(a.factor[row]);
+    for (long long i = t; i < n * n; i += 256) {
+      lu[i] = static_cast<double>(a.a[row * n * n + i]);
+      w[i] = i / n == i % n ? 1.0 : 0.0;
+    }
+    for (long long i = t; i < n; i += 256) p[i] = q[i] = i;
+    __syncthreads();
+    for (long long k = 0; k < n; ++k) {
+      const long long rest = n - k;
+      double best = -1;
+      long long place = k * n + k;
+      for (long long i = t; i < rest * rest; i += 256) {
+        const long long at = (k + i / rest) * n + k + i % rest;
+        if (::fabs(lu[at]) > best) best = ::fabs(lu[at]), place = at;
+      }
+      values[t] = best, places[t] = place;
+      __syncthreads();
+      for (int half = 128; half > 0; half /= 2) {
+        if (t < half && (values[t + half] > values[t] || (values[t + half] == values[t] && places[t + half] < places[t])))
+          values[t] = values[t + half], places[t] = places[t + half];
+        __syncthreads();
+      }
+      const long long r = places[0] / n, c = places[0] % n;
+      __syncthreads();
+      if (r != k) most = -most;
+      if (c != k) most = -most;
+      for (long long j = t; j < n && r != k; j += 256) {
+        const double v = lu[k * n + j];
+        lu[k * n + j] = lu[r * n + j];
+        lu[r * n + j] = v;
+      }
+      __syncthreads();
+      for (long long i = t; i < n && c != k; i += 256) {
+        const double v = lu[i * n + k];
+        lu[i * n + k] = lu[i * n + c];
+        lu[i * n + c] = v;
+      }
+      if (t == 0) {
+        const long long v = p[k], u = q[k];
+        p[k] = p[r], p[r] = v, q[k] = q[c], q[c] = u;
+      }
+      __syncthreads();
+      if (k == n - 1) break;
+      const double pivot = lu[k * n + k];
+      if (pivot == 0) return;  // zeros stay
+      most *= pivot;
+      for (long long i = k + 1 + t; i < n; i += 256) {
+        const double l = lu[i * n + k] /= pivot;
+        for (long long j = k + 1; j < n; ++j) lu[i * n + j] -= l * lu[k * n + j];
+      }
+      __syncthreads();
+    }
+    for (long long j = t; j < n; j += 256) {  // a column each
+      for (long long i = j + 1; i < n; ++i) {
+        double sum = 0;
+        for (long long k = j; k < i; ++k) sum -= lu[i * n + k] * w[k * n + j];
+        w[i * n + j] = sum;
+      }
+      for (long long i = n - 2; i >= 0; --i) {
+        double sum = lu[n * n - 1] * w[i * n + j] - lu[i * n + n - 1] * w[(n - 1) * n + j];
+        for (long long k = i + 1; k < n - 1; ++k) sum -= lu[i * n + k] * w[k * n + j];
+        w[i * n + j] = sum / lu[i * n + i];
+      }
+      for (long long i = 0; i < n; ++i) a.out[row * n * n + p[j] * n + q[i]] = static_cast<X>(most * w[i * n + j]);
+    }
+  }
+};
+
+// Householder reflections from the right; of q the rows become the vectors, then orthonormal rows.
+// scale: m numbers for each matrix.
+template <typename X>
+struct linalg_lq {
+  struct Args {
+    X* q;
+    X* l;
+    X* scale;
+    long long m, n;
+    long long count;
+  };
+  // A warp for each of the rows below i: the row less its part along v. All warps come by equally
+  // often.
+  static __device__ __forceinline__ void Reflect(X* q, const X* v, X scale, long long i, long long m, long long n) {
+    for (long long first = i + 1; first < m; first += 8) {
+      const long long r = first + threadIdx.x / 32, end = r < m ? n : 0;
+      X* other = q + r * n;
+      X dot = X(0);
+      for (long long k = i + threadIdx.x % 32; k < end; k += 32) dot += v[k] * other[k];
+      for (int lane = 16; lane > 0; lane /= 2) dot += __shfl_xor_sync(0xffffffffu, dot, lane);
+      for (long long k = i + threadIdx.x % 32; k < end; k += 32) other[k] -= scale * dot * v[k];
+    }
+    __syncthreads();
+  }
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    const long long m = a.m, n = a.n;
+    const int t = threadIdx.x;
+    X *q = a.q + row * m * n, *l = a.l + row * m * m, *scales = a.scale + row * m;
+    for (long long i = 0; i < m; ++i) {
+      X* v = q + i * n;
+      double largest = 0, sum = 0;
+      for (long long k = i + 1 + t; k < n; k += 256) largest = mx::Larger(largest, ::fabs(static_cast<double>(v[k])));
+      largest = mx::BlockMax(largest, shared);
+      const bool plain = !(largest > 0) || !(largest < 1e300);  // nothing, infinite or NaN
+      for (long long k = i + 1 + t; k < n; k += 256) {
+        const double x = plain ? static_cast<double>(v[k]) : static_cast<double>(v[k]) / largest;
+        sum += x * x;
+      }
+      sum = mx::BlockSum(sum, shared);
+      const double alpha = static_cast<double>(v[i]), rest = plain ? ::sqrt(sum) : largest * ::sqrt(sum);
+      __syncthreads();
+      double beta = alpha, scale = 0;
+      if (!(rest == 0)) {
+        beta = ::hypot(alpha, rest);
+        if (alpha >= 0) beta = -beta;
+        scale = (beta - alpha) / beta;
+      }
+      for (long long j = t; j < m; j += 256) l[i * m + j] = j < i ? v[j] : j == i ? static_cast<X>(beta) : X(0);
+      if (t == 0) scales[i] = static_cast<X>(scale);
+      __syncthreads();
+      for (long long k = i + t; k < n && scale != 0; k += 256)
+        v[k] = k == i ? X(1) : static_cast<X>(static_cast<double>(v[k]) / (alpha - beta));
+      __syncthreads();
+      if (scale != 0) Reflect(q, v, static_cast<X>(scale), i, m, n);
+    }
+    for (long long i = m - 1; i >= 0; --i) {
+      X* v = q + i * n;
+      const X scale = scales[i];
+      if (t == 0) v[i] = X(1);
+      __syncthreads();
+      if (scale != X(0)) Reflect(q, v, scale, i, m, n);
+      for (long long k = t; k < n; k += 256) v[k] = k < i ? X(0) : k == i ? X(1) - scale : -scale * v[k];
+      __syncthreads();
+    }
+  }
+};
+
+// ---- Jacobi's rotations (Golub and Van Loan, 8.5), in rounds of disjoint pairs: a round of an
+// even number m of players pairs them as in a tournament.
+__device__ __forceinline__ void PairOf(long long k, long long round, long long m, long long* p, long long* q) {
+  const long long x = k == 0 ? m - 1 : (round + k) % (m - 1), y = (round + m - 1 - k) % (m - 1);
+  *p = x < y ? x : y;
+  *q = x < y ? y : x;
+}
+// Cosine and sine that make a[p, q] zero; none where it is negligible.
+template <typename X>
+__device__ __forceinline__ void Rotation(const X* a, long long n, long long p, long long q, X* cosine, X* sine) {
+  *cosine = X(1), *sine = X(0);
+  if (q >= n) return;
+  const X apq = a[p * n + q], app = a[p * n + p], aqq = a[q * n + q];
+  if (apq == X(0)) return;
+  const X tau = (aqq - app) / (X(2) * apq);
+  const X t = (tau >= X(0) ? X(1) : X(-1)) / (::fabs(tau) + ::sqrt(X(1) + tau * tau));
+  *cosine = X(1) / ::sqrt(X(1) + t * t);
+  *sine = t * *cosine;
+}
+template <typename X>
+__device__ __forceinline__ void Rotate(X* x, X* y, X cosine, X sine) {
+  const X u = *x, v = *y;
+  *x = cosine * u - sine * v;
+  *y = sine * u + cosine * v;
+}
+// Of the whole matrix: a is symmetric and overwritten, u begins as the identity. One round.
+template <typename X>
+__device__ __forceinline__ void RotateRows(X* a, X* u, const X* rotations, long long n, long long m, long long round, long long i) {
+  const long long pair = i / n, k = i % n;
+  long long p, q;
+  PairOf(pair, round, m, &p, &q);
+  const X sine = rotations[2 * pair + 1];
+  if (q >= n || sine == X(0)) return;
+  Rotate(a + p * n + k, a + q * n + k, rotations[2 * pair], sine);
+  Rotate(u + p * n + k, u + q * n + k, rotations[2 * pair], sine);
+}
+template <typename X>
+__device__ __forceinline__ void RotateColumns(X* a, const X* rotations, long long n, long long m, long long round, long long i) {
+  const long long k = i / (m / 2), pair = i % (m / 2);
+  long long p, q;
+  PairOf(pair, round, m, &p, &q);
+  const X sine = rotations[2 * pair + 1];
+  if (q >= n || sine == X(0)) return;
+  Rotate(a + k * n + p, a + k * n + q, rotations[2 * pair], sine);
+  if (k == p) a[k * n + q] = X(0);
+  if (k == q) a[k * n + p] = X(0);
+}
+
+// One block for each matrix: sweeps until what is off the diagonal is negligible.
+template <typename X>
+struct linalg_jacobi {
+  struct Args {
+    X* a;
+    X* u;
+    X* rotations;
+    Finding* finding;
+    long long n;
+    double epsilon;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    const long long n = a.n, m = n + n % 2;
+    const int t = threadIdx.x;
+    X *matrix = a.a + row * n * n, *u = a.u + row * n * n, *rotations = a.rotations + row * m;
+    for (int sweep = 0;; ++sweep) {
+      double off = 0, all = 0;
+      for (long long i = t; i < n * n; i += 256) {
+        const double v = static_cast<double>(matrix[i]);
+        all += v * v;
+        if (i / n != i % n) off += v * v;
+      }
+      off = mx::BlockSum(off, shared);
+      all = mx::BlockSum(all, shared);
+      if (!(off > all * a.epsilon * a.epsilon)) break;  // or NaN
+      if (sweep == 60) {
+        if (t == 0) Find(a.finding, a.count, row, 1);
+        break;
+      }
+      for (long long round = 0; round < m - 1; ++round) {
+        for (long long pair = t; pair < m / 2; pair += 256) {
+          long long p, q;
+          PairOf(pair, round, m, &p, &q);
+          Rotation(matrix, n, p, q, rotations + 2 * pair, rotations + 2 * pair + 1);
+        }
+        __syncthreads();
+        for (long long i = t; i < m / 2 * n; i += 256) RotateRows(matrix, u, rotations, n, m, round, i);
+        __syncthreads();
+        for (long long i = t; i < m / 2 * n; i += 256) RotateColumns(matrix, rotations, n, m, round, i);
+        __syncthreads();
+      }
+    }
+  }
+};
+
+// The same steps for large matrices, a launch for each.
+template <typename I, typename X>
+struct linalg_jacobi_angles {
+  struct Args {
+    const X* a;
+    X* rotations;
+    long long n, round;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const long long m = a.n + a.n % 2, matrix = i / (m / 2), pair = i % (m / 2);
+    long long p, q;
+    PairOf(pair, a.round, m, &p, &q);
+    Rotation(a.a + matrix * a.n * a.n, a.n, p, q, a.rotations + 2 * i, a.rotations + 2 * i + 1);
+  }
+};
+template <typename I, typename X, int columns>
+struct linalg_jacobi_rotate {
+  struct Args {
+    X* a;
+    X* u;
+    const X* rotations;
+    long long n, round;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I, long long i) {
+    const long long n = a.n, m = n + n % 2, each = m / 2 * n, matrix = i / each;
+    const X* rotations = a.rotations + matrix * m;
+    if (columns)
+      RotateColumns(a.a + matrix * n * n, rotations, n, m, a.round, i % each);
+    else
+      RotateRows(a.a + matrix * n * n, a.u + matrix * n * n, rotations, n, m, a.round, i % each);
+  }
+};
+// Whether another sweep is needed: a finding for each such matrix.
+template <typename X>
+struct linalg_jacobi_more {
+  struct Args {
+    const X* a;
+    Finding* finding;
+    long long n;
+    double epsilon;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    double off = 0, all = 0;
+    for (long long i = threadIdx.x; i < a.n * a.n; i += 256) {
+      const double v = static_cast<double>(a.a[row * a.n * a.n + i]);
+      all += v * v;
+      if (i / a.n != i % a.n) off += v * v;
+    }
+    off = mx::BlockSum(off, shared);
+    all = mx::BlockSum(all, shared);
+    if (threadIdx.x == 0 && off > all * a.epsilon * a.epsilon) Find(a.finding, a.count, row, 1);
+  }
+};
+
+// Eigenvalues in order and their vectors, whose largest element is positive. A block for each
+// vector.
+template <typename X>
+struct linalg_sorted_vectors {
+  struct Args {
+    const X* a;
+    const X* from;
+    X* u;
+    X* w;
+    long long n;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    const long long n = a.n, matrix = row / n, k = row % n;
+    const int t = threadIdx.x;
+    const X *diagonal = a.a + matrix * n * n, *from = a.from + row * n;
+    const X mine = diagonal[k * n + k];
+    double before = 0, bad = 0, largest = 0;
+    for (long long i = t; i < n; i += 256) {
+      const X other = diagonal[i * n + i];
+      if (other < mine || (other == mine && i < k)) before += 1;
+      if (!(::fabs(static_cast<double>(other)) < 1e308 * 10)) bad += 1;
+      largest = mx::Larger(largest, ::fabs(static_cast<double>(from[i])));
+    }
+    before = mx::BlockSum(before, shared);
+    bad = mx::BlockSum(bad, shared);
+    largest = mx::BlockMax(largest, shared);
+    double first = 0;  // the first of the largest elements, counted from the end
+    for (long long i = t; i < n; i += 256)
+      if (::fabs(static_cast<double>(from[i])) == largest && first < static_cast<double>(n - i)) first = static_cast<double>(n - i);
+    first = mx::BlockMax(first, shared);
+    const long long at = bad > 0 ? k : static_cast<long long>(before), top = n - static_cast<long long>(first);
+    const bool turned = top < n && from[top] < X(0);
+    const X none = static_cast<X>(::sqrt(-1.0));
+    for (long long i = t; i < n; i += 256) a.u[(matrix * n + at) * n + i] = bad > 0 ? none : turned ? -from[i] : from[i];
+    if (t == 0) a.w[matrix * n + at] = bad > 0 ? none : mine;
+  }
+};
+}  // namespace kernels

@@ -1,0 +1,127 @@
+#include "operator/linalg/lapack.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "mxnet/error.h"
+#include "operator/blas_threads.h"
+
+// Fortran's interface: everything by address, then the lengths of the texts.
+#define MXNET_LAPACK(T, p)                                                                            \
+  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                              \
+  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                              \
+  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                 \
+  void p##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                       \
+  void p##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                   \
+  void p##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*); \
+  void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);
+extern "C" {
+MXNET_LAPACK(float, s)
+MXNET_LAPACK(double, d)
+}
+
+namespace mxnet {
+namespace lapack {
+namespace {
+
+int Int(int64_t v) { return static_cast<int>(std::min<int64_t>(v, std::numeric_limits<int>::max())); }
+// The leading dimension of nothing is 1.
+int Lead(int64_t v) { return std::max(Int(v), 1); }
+
+CBLAS_UPLO Uplo(bool lower) { return lower ? CblasLower : CblasUpper; }
+CBLAS_TRANSPOSE Trans(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+
+}  // namespace
+
+void CheckSize(const char* op, int64_t size) {
+  MXNET_CHECK_KIND(size <= std::numeric_limits<int>::max(), Value)
+      << "[" << op << "] a matrix needs sizes up to " << size << "; LAPACK takes at most " << std::numeric_limits<int>::max();
+}
+
+#define MXNET_ROUTINES(T, p)                                                                                                             \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::Cholesky(bool lower, int64_t n, T* a) {                                                                           \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0;                                                                                         \
+    p##potrf_(lower ? "U" : "L", &size, a, &lead, &info, 1);                                                                             \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::CholeskyInverse(int64_t n, T* l) {                                                                                \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0;                                                                                         \
+    p##potri_("U", &size, l, &lead, &info, 1);                                                                                           \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::Lu(int64_t n, T* a, int32_t* pivots) {                                                                            \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0;                                                                                         \
+    p##getrf_(&size, &size, a, &lead, pivots, &info);                                                                                    \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::InverseWork(int64_t n) {                                                                                          \
+    int size = Int(n), lead = Lead(n), info = 0, query = -1;                                                                             \
+    T best = 0;                                                                                                                          \
+    p##getri_(&size, nullptr, &lead, nullptr, &best, &query, &info);                                                                     \
+    return std::max<int64_t>(static_cast<int64_t>(best), n);                                                                             \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::Inverse(int64_t n, T* lu, const int32_t* pivots, T* work, int64_t work_size) {                                    \
+    int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                 \
+    p##getri_(&size, lu, &lead, pivots, work, &given, &info);                                                                            \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::LqWork(int64_t rows, int64_t columns) {                                                                           \
+    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, query = -1;                                                     \
+    T first = 0, second = 0;                                                                                                             \
+    p##geqrf_(&m, &n, nullptr, &lead, nullptr, &first, &query, &info);                                                                   \
+    p##orgqr_(&m, &n, &n, nullptr, &lead, nullptr, &second, &query, &info);                                                              \
+    return std::max<int64_t>(static_cast<int64_t>(std::max(first, second)), std::max<int64_t>(rows, 1));                                 \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size) {                                      \
+    SettleBlasThreads();                                                                                                                 \
+    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                         \
+    p##geqrf_(&m, &n, a, &lead, scale, work, &given, &info);                                                                             \
+    MXNET_CHECK(info == 0) << "[linalg] geqrf does not take argument " << -info;                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size) {                         \
+    int m = Int(columns), n = Int(rows), lead = Lead(columns), info = 0, given = Int(work_size);                                         \
+    p##orgqr_(&m, &n, &n, a, &lead, scale, work, &given, &info);                                                                         \
+    MXNET_CHECK(info == 0) << "[linalg] orgqr does not take argument " << -info;                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  int64_t Routines<T>::Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size) {              \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size), whole = Int(integers_size);                                     \
+    p##syevd_("V", "U", &size, a, &lead, w, work, &given, integers, &whole, &info, 1, 1);                                                \
+    return info;                                                                                                                         \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::Solve(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                         \
+    SettleBlasThreads();                                                                                                                 \
+    cblas_##p##trsm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, Int(m), Int(n),    \
+                    alpha, a, Lead(s.right ? n : m), x, Lead(n));                                                                        \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::Multiply(const SmallSide& s, T alpha, int64_t m, int64_t n, const T* a, T* x) {                                      \
+    SettleBlasThreads();                                                                                                                 \
+    cblas_##p##trmm(CblasRowMajor, s.right ? CblasRight : CblasLeft, Uplo(s.lower), Trans(s.transpose), CblasNonUnit, Int(m), Int(n),    \
+                    alpha, a, Lead(s.right ? n : m), x, Lead(n));                                                                        \
+  }                                                                                                                                      \
+  template <>                                                                                                                            \
+  void Routines<T>::SymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k, const T* a, T* out) {                                \
+    SettleBlasThreads();                                                                                                                 \
+    cblas_##p##syrk(CblasRowMajor, CblasLower, Trans(transpose), Int(n), Int(k), alpha, a, Lead(transpose ? n : k), T(0), out, Lead(n)); \
+  }
+MXNET_ROUTINES(float, s)
+MXNET_ROUTINES(double, d)
+
+}  // namespace lapack
+}  // namespace mxnet

@@ -1,0 +1,44 @@
+/*
+ * The LAPACK and BLAS routines that dense_cpu.cc calls, for float and double, as functions that
+ * take 64-bit sizes. Matrices are row-major without gaps (LAPACK sees their transposes). Functions
+ * that return a number return LAPACK's info: 0, or the 1-based place of the trouble. Throw
+ * Error(kValue) with `op` for a size beyond 32 bits.
+ */
+#ifndef MXNET_OPERATOR_LINALG_LAPACK_H_
+#define MXNET_OPERATOR_LINALG_LAPACK_H_
+
+#include <cstdint>
+
+#include "operator/linalg/small.h"
+
+namespace mxnet {
+namespace lapack {
+
+/* For all functions below: throws where a size is too large. `bytes`: what a call needs besides. */
+void CheckSize(const char* op, int64_t size);
+
+template <typename T>
+struct Routines {
+  /* In place; the other triangle is left alone. */
+  static int64_t Cholesky(bool lower, int64_t n, T* a);
+  static int64_t CholeskyInverse(int64_t n, T* l);  // the lower triangle of the result
+  static int64_t Lu(int64_t n, T* a, int32_t* pivots);
+  static int64_t Inverse(int64_t n, T* lu, const int32_t* pivots, T* work, int64_t work_size);  // in place
+  static int64_t InverseWork(int64_t n);
+  /* In place: the reflections. `rows` of `columns` numbers. */
+  static void Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size);
+  static void LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size);
+  static int64_t LqWork(int64_t rows, int64_t columns);
+  /* Rows of a become the eigenvectors. */
+  static int64_t Eigen(int64_t n, T* a, T* w, T* work, int64_t work_size, int32_t* integers, int64_t integers_size);
+  static int64_t EigenWork(int64_t n) { return 1 + 6 * n + 2 * n * n; }
+  static int64_t EigenIntegers(int64_t n) { return 3 + 5 * n; }
+  static void Solve(const SmallSide& side, T alpha, int64_t m, int64_t n, const T* a, T* x);
+  static void Multiply(const SmallSide& side, T alpha, int64_t m, int64_t n, const T* a, T* x);
+  /* The lower triangle of alpha * op(a) op(a)^T. */
+  static void SymmetricProduct(bool transpose, T alpha, int64_t n, int64_t k, const T* a, T* out);
+};
+
+}  // namespace lapack
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_LINALG_LAPACK_H_

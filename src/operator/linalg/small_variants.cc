@@ -1,0 +1,317 @@
+// Factorizations and triangular solves of one small matrix, row-major. Their inner loops run along
+// rows: a row less a few multiples of other rows. This file is compiled once for each level of
+// instruction sets; dense.h says what the functions mean.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "base/cpu_dispatch.h"
+#include "operator/linalg/small.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+// x -= sum over k of factor[k * step] * (row k), rows of n numbers that lie ld apart
+template <typename T>
+inline void Subtract(T* x, int64_t n, const T* factor, int64_t step, const T* rows, int64_t ld, int64_t count) {
+  int64_t k = 0;
+  for (; k + 4 <= count; k += 4, rows += 4 * ld) {
+    const T a = factor[k * step], b = factor[(k + 1) * step], c = factor[(k + 2) * step], d = factor[(k + 3) * step];
+    const T *p = rows, *q = rows + ld, *r = q + ld, *s = r + ld;
+#pragma GCC ivdep  // x is none of the rows
+    for (int64_t j = 0; j < n; ++j) x[j] -= (a * p[j] + b * q[j]) + (c * r[j] + d * s[j]);
+  }
+  for (; k < count; ++k, rows += ld) {
+    const T a = factor[k * step];
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; ++j) x[j] -= a * rows[j];
+  }
+}
+
+template <typename T>
+inline T Dot(const T* a, const T* b, int64_t n) {
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// u, upper: a = u^T u, computed row by row in place. Returns 0 or the order of the first leading
+// minor that is not positive.
+template <typename T>
+int64_t FactorUpper(T* u, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    T* row = u + i * n + i;
+    Subtract(row, n - i, u + i, n, u + i, n, i);
+    if (row[0] <= T(0)) return i + 1;
+    const T root = std::sqrt(row[0]);
+    row[0] = root;
+    for (int64_t j = 1; j < n - i; ++j) row[j] /= root;
+  }
+  return 0;
+}
+
+template <typename T>
+int64_t Cholesky(bool lower, const T* in, T* out, int64_t n) {
+  T u[kSmallMatrix * kSmallMatrix];
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = i; j < n; ++j) u[i * n + j] = lower ? in[j * n + i] : in[i * n + j];
+  const int64_t failed = FactorUpper(u, n);
+  if (failed) return failed;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) out[i * n + j] = lower ? (j <= i ? u[j * n + i] : T(0)) : (j >= i ? u[i * n + j] : T(0));
+  return 0;
+}
+
+// A pivot is the largest of its column; eight columns are done before the rest is updated.
+template <typename T>
+int64_t Lu(T* a, int32_t* pivots, int64_t n) {
+  constexpr int64_t kBlock = 8;
+  int64_t singular = 0;
+  for (int64_t first = 0; first < n; first += kBlock) {
+    const int64_t end = std::min(n, first + kBlock);
+    for (int64_t k = first; k < end; ++k) {
+      int64_t best = k;
+      for (int64_t i = k + 1; i < n; ++i)
+        if (std::abs(a[i * n + k]) > std::abs(a[best * n + k])) best = i;
+      pivots[k] = static_cast<int32_t>(best);
+      if (best != k) std::swap_ranges(a + k * n, a + (k + 1) * n, a + best * n);
+      const T pivot = a[k * n + k];
+      if (pivot == T(0)) {
+        if (!singular) singular = k + 1;
+        continue;
+      }
+      for (int64_t i = k + 1; i < n; ++i) {
+        const T factor = a[i * n + k] /= pivot;
+        for (int64_t j = k + 1; j < end; ++j) a[i * n + j] -= factor * a[k * n + j];
+      }
+    }
+    if (end == n) break;
+    for (int64_t i = first + 1; i < n; ++i)
+      Subtract(a + i * n + end, n - end, a + i * n + first, 1, a + first * n + end, n, std::min(i, end) - first);
+  }
+  return singular;
+}
+
+template <typename T>
+void InverseOfLu(const T* lu, const int32_t* pivots, T* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {  // of the lower factor
+    T* row = x + i * n;
+    std::fill(row, row + n, T(0));
+    row[i] = T(1);
+    Subtract(row, i, lu + i * n, 1, x, n, i);
+  }
+  for (int64_t i = n - 1; i >= 0; --i) {
+    T* row = x + i * n;
+    Subtract(row, n, lu + i * n + i + 1, 1, x + (i + 1) * n, n, n - 1 - i);
+    const T pivot = lu[i * n + i];
+    for (int64_t j = 0; j < n; ++j) row[j] /= pivot;
+  }
+  for (int64_t k = n - 1; k >= 0; --k)
+    if (pivots[k] != k)
+      for (int64_t i = 0; i < n; ++i) std::swap(x[i * n + k], x[i * n + pivots[k]]);
+}
+
+// Whether op(a) is lower, and a or its transpose so that the rows of op(a) are contiguous.
+template <typename T>
+const T* Rows(const SmallSide& s, const T* a, int64_t n, T* transposed, bool* lower) {
+  *lower = s.lower != s.transpose;
+  if (!s.transpose) return a;
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = *lower ? 0 : i; j < (*lower ? i + 1 : n); ++j) transposed[i * n + j] = a[j * n + i];
+  return transposed;
+}
+
+// row * op(a) = row before, unknowns four at a time
+template <typename T>
+void SolveRow(bool lower, const T* a, T* x, int64_t n) {
+  if (lower) {
+    for (int64_t end = n; end > 0;) {
+      const int64_t first = std::max<int64_t>(0, end - 4);
+      for (int64_t k = end - 1; k >= first; --k) {
+        x[k] /= a[k * n + k];
+        for (int64_t j = first; j < k; ++j) x[j] -= x[k] * a[k * n + j];
+      }
+      Subtract(x, first, x + first, 1, a + first * n, n, end - first);
+      end = first;
+    }
+  } else {
+    for (int64_t first = 0; first < n;) {
+      const int64_t end = std::min(n, first + 4);
+      for (int64_t k = first; k < end; ++k) {
+        x[k] /= a[k * n + k];
+        for (int64_t j = k + 1; j < end; ++j) x[j] -= x[k] * a[k * n + j];
+      }
+      Subtract(x + end, n - end, x + first, 1, a + first * n + end, n, end - first);
+      first = end;
+    }
+  }
+}
+
+template <typename T>
+void Solve(const SmallSide& s, T alpha, const T* a, T* x, int64_t m, int64_t n) {
+  const int64_t order = s.right ? n : m;
+  T memory[kSmallMatrix * kSmallMatrix];
+  bool lower;
+  a = Rows(s, a, order, memory, &lower);
+  if (alpha != T(1))
+    for (int64_t i = 0; i < m * n; ++i) x[i] = alpha == T(0) ? T(0) : x[i] * alpha;
+  if (alpha == T(0)) return;
+  if (s.right) {
+    for (int64_t i = 0; i < m; ++i) SolveRow(lower, a, x + i * n, n);
+    return;
+  }
+  for (int64_t step = 0; step < m; ++step) {
+    const int64_t i = lower ? step : m - 1 - step;
+    T* row = x + i * n;
+    if (lower)
+      Subtract(row, n, a + i * m, 1, x, n, i);
+    else
+      Subtract(row, n, a + i * m + i + 1, 1, x + (i + 1) * n, n, m - 1 - i);
+    const T pivot = a[i * m + i];
+    for (int64_t j = 0; j < n; ++j) row[j] /= pivot;
+  }
+}
+
+template <typename T>
+void Multiply(const SmallSide& s, T alpha, const T* a, T* x, int64_t m, int64_t n) {
+  const int64_t order = s.right ? n : m;
+  T memory[kSmallMatrix * kSmallMatrix], product[kSmallMatrix];
+  bool lower;
+  a = Rows(s, a, order, memory, &lower);
+  if (alpha == T(0)) return static_cast<void>(std::fill(x, x + m * n, T(0)));
+  if (s.right) {
+    for (int64_t i = 0; i < m; ++i) {
+      T* row = x + i * n;
+      std::fill(product, product + n, T(0));
+      for (int64_t k = 0; k < n; ++k) {
+        const int64_t first = lower ? 0 : k, end = lower ? k + 1 : n;
+        for (int64_t j = first; j < end; ++j) product[j] += row[k] * a[k * n + j];
+      }
+      for (int64_t j = 0; j < n; ++j) row[j] = alpha * product[j];
+    }
+    return;
+  }
+  for (int64_t step = 0; step < m; ++step) {
+    const int64_t i = lower ? m - 1 - step : step;
+    T* row = x + i * n;
+    const T diagonal = -a[i * m + i];
+    for (int64_t j = 0; j < n; ++j) row[j] *= diagonal;
+    if (lower)
+      Subtract(row, n, a + i * m, 1, x, n, i);
+    else
+      Subtract(row, n, a + i * m + i + 1, 1, x + (i + 1) * n, n, m - 1 - i);
+    for (int64_t j = 0; j < n; ++j) row[j] *= -alpha;
+  }
+}
+
+// With x = l^-1: x^T x, of which row i up to the diagonal is a sum of multiples of rows of x.
+template <typename T>
+int64_t CholeskyInverse(const T* l, T* out, int64_t n) {
+  T x[kSmallMatrix * kSmallMatrix];
+  for (int64_t i = 0; i < n; ++i) {
+    T* row = x + i * n;
+    const T pivot = l[i * n + i];
+    if (pivot == T(0)) return i + 1;
+    std::fill(row, row + n, T(0));
+    row[i] = T(1);
+    Subtract(row, i, l + i * n, 1, x, n, i);
+    for (int64_t j = 0; j <= i; ++j) row[j] /= pivot;
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    T* row = out + i * n;
+    std::fill(row, row + i + 1, T(0));
+    Subtract(row, i + 1, x + i * n + i, n, x + i * n, n, n - i);
+    for (int64_t j = 0; j <= i; ++j) out[j * n + i] = row[j] = -row[j];
+  }
+  return 0;
+}
+
+// The root of the sum of squares, which may be larger or smaller than T holds.
+template <typename T>
+T Norm(const T* x, int64_t n) {
+  const T squares = Dot(x, x, n);
+  if (squares > T(1e-30) && squares < T(1e30)) return std::sqrt(squares);
+  T largest = 0;
+  for (int64_t i = 0; i < n; ++i)
+    if (!(std::abs(x[i]) <= largest)) largest = std::abs(x[i]);
+  if (largest == T(0) || !(largest < HUGE_VAL)) return largest;
+  T sum = 0;
+  for (int64_t i = 0; i < n; ++i) sum += (x[i] / largest) * (x[i] / largest);
+  return largest * std::sqrt(sum);
+}
+
+// Householder reflections from the right (Golub and Van Loan, Matrix Computations, 5.2); of q the
+// rows become the vectors, then the orthonormal rows.
+template <typename T>
+void Lq(T* q, T* l, int64_t m, int64_t n) {
+  T scale[kSmallMatrix];
+  for (int64_t i = 0; i < m; ++i) {
+    T* v = q + i * n + i;
+    const int64_t length = n - i;
+    const T alpha = v[0], rest = Norm(v + 1, length - 1);
+    scale[i] = T(0);
+    T* row = l + i * m;
+    for (int64_t j = 0; j < i; ++j) row[j] = q[i * n + j];
+    std::fill(row + i, row + m, T(0));
+    row[i] = alpha;
+    if (rest == T(0)) continue;
+    row[i] = -std::copysign(std::hypot(alpha, rest), alpha);
+    scale[i] = (row[i] - alpha) / row[i];
+    const T divisor = alpha - row[i];
+    v[0] = T(1);
+    for (int64_t j = 1; j < length; ++j) v[j] /= divisor;
+    for (int64_t r = i + 1; r < m; ++r) {
+      T* other = q + r * n + i;
+      const T factor = scale[i] * Dot(v, other, length);
+      Subtract(other, length, &factor, 1, v, n, 1);
+    }
+  }
+  for (int64_t i = m - 1; i >= 0; --i) {
+    T* v = q + i * n + i;
+    const int64_t length = n - i;
+    v[0] = T(1);
+    for (int64_t r = i + 1; r < m && scale[i] != T(0); ++r) {
+      T* other = q + r * n + i;
+      const T factor = scale[i] * Dot(v, other, length);
+      Subtract(other, length, &factor, 1, v, n, 1);
+    }
+    std::fill(q + i * n, v, T(0));
+    v[0] = T(1) - scale[i];
+    for (int64_t j = 1; j < length; ++j) v[j] *= -scale[i];
+  }
+}
+
+}  // namespace
+
+int64_t SmallCholesky(bool wide, bool lower, const void* in, void* out, int64_t n) {
+  return wide ? Cholesky(lower, static_cast<const double*>(in), static_cast<double*>(out), n)
+              : Cholesky(lower, static_cast<const float*>(in), static_cast<float*>(out), n);
+}
+int64_t SmallLu(bool wide, void* a, int32_t* pivots, int64_t n) {
+  return wide ? Lu(static_cast<double*>(a), pivots, n) : Lu(static_cast<float*>(a), pivots, n);
+}
+void SmallInverse(bool wide, const void* lu, const int32_t* pivots, void* out, int64_t n) {
+  wide ? InverseOfLu(static_cast<const double*>(lu), pivots, static_cast<double*>(out), n)
+       : InverseOfLu(static_cast<const float*>(lu), pivots, static_cast<float*>(out), n);
+}
+int64_t SmallCholeskyInverse(bool wide, const void* l, void* out, int64_t n) {
+  return wide ? CholeskyInverse(static_cast<const double*>(l), static_cast<double*>(out), n)
+              : CholeskyInverse(static_cast<const float*>(l), static_cast<float*>(out), n);
+}
+void SmallSolve(bool wide, const SmallSide& s, double alpha, const void* a, void* x, int64_t m, int64_t n) {
+  wide ? Solve(s, alpha, static_cast<const double*>(a), static_cast<double*>(x), m, n)
+       : Solve(s, static_cast<float>(alpha), static_cast<const float*>(a), static_cast<float*>(x), m, n);
+}
+void SmallMultiply(bool wide, const SmallSide& s, double alpha, const void* a, void* x, int64_t m, int64_t n) {
+  wide ? Multiply(s, alpha, static_cast<const double*>(a), static_cast<double*>(x), m, n)
+       : Multiply(s, static_cast<float>(alpha), static_cast<const float*>(a), static_cast<float*>(x), m, n);
+}
+void SmallLq(bool wide, void* q, void* l, int64_t m, int64_t n) {
+  wide ? Lq(static_cast<double*>(q), static_cast<double*>(l), m, n) : Lq(static_cast<float*>(q), static_cast<float*>(l), m, n);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
