@@ -1,0 +1,32 @@
+/*
+ * Loops over the densities of density_formulas.cuh, for several instruction sets. Parameters and
+ * samples come as doubles, a block of at most kDensityBlock at a time.
+ */
+#ifndef MXNET_OPERATOR_RANDOM_DENSITY_H_
+#define MXNET_OPERATOR_RANDOM_DENSITY_H_
+
+#include <cstdint>
+
+#include "base/cpu_dispatch.h"
+
+namespace mxnet {
+
+enum class Density : int { kUniform, kNormal, kGamma, kExponential, kPoisson, kNegativeBinomial, kGeneralizedNegativeBinomial };
+
+constexpr int64_t kDensityBlock = 512;
+
+/* Constant j of pair i is at [j * kDensityBlock + i]. */
+MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const double* second, double* constants, int64_t n);
+                  void LogDensities(Density kind, const double* constants, const double* x, double* y, int64_t n);
+                  /* Derivative j (in x, in the parameters) at [j * kDensityBlock + i]. */
+                  void DensitySlopes(Density kind, const double* constants, const double* x, double* slopes, int64_t n);
+                  /* y = exp(y). */
+                  void ExpInPlace(double* y, int64_t n);
+                  /* Of one Dirichlet distribution of k numbers: log of the density at n points. */
+                  void DirichletLogs(const double* alpha, int64_t k, const double* x, double* y, int64_t n);
+                  /* y = log(x) and digamma of x. */
+                  void LogAll(const double* x, double* y, int64_t n); void DigammaAll(const double* x, double* y, int64_t n);
+                  double LogGammaSum(const double* x, int64_t n);)
+
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_RANDOM_DENSITY_H_

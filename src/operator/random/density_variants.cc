@@ -1,0 +1,108 @@
+// Loops over probability densities.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "operator/random/density.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+#include "operator/pointwise/functions.h"
+#define MX_DEVICE
+#include "operator/random/density_formulas.cuh"
+#undef MX_DEVICE
+
+template <typename D>
+void Prepare(const double* first, const double* second, double* constants, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    double c[kDensityConstants];
+    D::Prepare(first[i], second[i], c);
+    for (int j = 0; j < kDensityConstants; ++j) constants[j * kDensityBlock + i] = c[j];
+  }
+}
+
+template <typename D>
+void Logs(const double* constants, const double* x, double* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    double c[kDensityConstants];
+    for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock + i];
+    y[i] = D::Log(c, x[i]);
+  }
+}
+
+template <typename D>
+void Slopes(const double* constants, const double* x, double* slopes, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    double c[kDensityConstants], d[3];
+    for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock + i];
+    D::Slopes(c, x[i], d);
+    for (int j = 0; j < 3; ++j) slopes[j * kDensityBlock + i] = d[j];
+  }
+}
+
+}  // namespace
+
+#define MXNET_DENSITY_CASES(function, ...)                                                                        \
+  switch (kind) {                                                                                                 \
+    case Density::kUniform: return function<UniformDensity>(__VA_ARGS__);                                         \
+    case Density::kNormal: return function<NormalDensity>(__VA_ARGS__);                                           \
+    case Density::kGamma: return function<GammaDensity>(__VA_ARGS__);                                             \
+    case Density::kExponential: return function<ExponentialDensity>(__VA_ARGS__);                                 \
+    case Density::kPoisson: return function<PoissonDensity>(__VA_ARGS__);                                         \
+    case Density::kNegativeBinomial: return function<NegativeBinomialDensity>(__VA_ARGS__);                       \
+    case Density::kGeneralizedNegativeBinomial: return function<GeneralizedNegativeBinomialDensity>(__VA_ARGS__); \
+  }
+
+void PrepareDensity(Density kind, const double* first, const double* second, double* constants, int64_t n) {
+  MXNET_DENSITY_CASES(Prepare, first, second, constants, n)
+}
+void LogDensities(Density kind, const double* constants, const double* x, double* y, int64_t n) {
+  MXNET_DENSITY_CASES(Logs, constants, x, y, n)
+}
+void DensitySlopes(Density kind, const double* constants, const double* x, double* slopes, int64_t n) {
+  MXNET_DENSITY_CASES(Slopes, constants, x, slopes, n)
+}
+
+void ExpInPlace(double* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = exp(y[i]);
+}
+
+void LogAll(const double* x, double* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = log(x[i]);
+}
+
+void DigammaAll(const double* x, double* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = Digamma(x[i]);
+}
+
+double LogGammaSum(const double* x, int64_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += LogGamma(x[i]);
+  return sum;
+}
+
+void DirichletLogs(const double* alpha, int64_t k, const double* x, double* y, int64_t n) {
+  double total = 0, valid = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    total += alpha[i];
+    valid += ValidIf(alpha[i] > 0.0 && alpha[i] < DensityInfinity());
+  }
+  const double constant = LogGamma(total) - LogGammaSum(alpha, k) + valid;
+  for (int64_t j = 0; j < n; ++j, x += k) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < k; ++i) sum += Supported(x[i], 0.0, alpha[i] == 1.0 ? 0.0 : (alpha[i] - 1.0) * log(x[i]));
+    y[j] = sum + constant;
+  }
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
