@@ -362,6 +362,8 @@ TEST_F(DeviceKernels, RandomNumbersAreTheCpus) {
   for (const char* dtype : {"float32", "float64", "float16"}) {
     Check({"_random_gamma", {}, {}, {{"shape", "(103,)"}, {"alpha", "0.5"}, {"beta", "2"}, {"dtype", dtype}}});
     Check({"_random_poisson", {}, {}, {{"shape", "(103,)"}, {"lam", "20"}, {"dtype", dtype}}});
+    for (const char* p : {"0.1", "0.6"})
+      Check({"_random_binomial", {}, {}, {{"shape", "(103,)"}, {"n", "40"}, {"p", p}, {"dtype", dtype}}});
   }
   Check({"_random_negative_binomial", {}, {}, {{"shape", "(103,)"}, {"k", "3"}, {"p", "0.4"}}});
   Check({"_random_generalized_negative_binomial_like", {{7, 3}}, {kFloat32}, {{"mu", "3"}, {"alpha", "0.4"}}});
@@ -372,7 +374,12 @@ TEST_F(DeviceKernels, RandomNumbersAreTheCpus) {
   for (int dtype : {kFloat32, kFloat16, kFloat64}) {
     Check({"_sample_multinomial", {{5, 37}}, {dtype}, {{"shape", "(9,)"}, {"get_prob", "1"}}, OpReq::kWrite, 0.1, 1}, 2);
     Check({"_backward_sample_multinomial", {{5, 9}, {5, 37}, {5, 9}}, {dtype, dtype, kInt32}, {}, OpReq::kWrite, 1, 37}, 4);
+    Check({"_sample_categorical", {{5, 37}}, {dtype}, {{"shape", "(9,)"}, {"get_prob", "1"}}, OpReq::kWrite, 0.1, 1}, 2);
+    Check({"_backward_sample_categorical", {{5, 9}, {5, 37}, {5, 9}}, {dtype, dtype, kInt32}, {}, OpReq::kWrite, 1, 37}, 4);
+    Check({"_npx__random_multinomial", {{5}, {5, 7}}, {kInt32, dtype}, {{"shape", "(9,)"}}, OpReq::kWrite, 1, 40});
   }
+  Check({"_sample_binomial", {{5}, {5}}, {kFloat32}, {{"shape", "(7,)"}}, OpReq::kWrite, 0.1, 0.9});
+  for (const char* range : {"50", "9"}) Check({"_sample_unique_zipfian", {}, {}, {{"range_max", range}, {"shape", "(7, 5)"}}});
 }
 
 TEST_F(DeviceKernels, ShufflesAreSomePermutation) {

@@ -39,6 +39,9 @@ DISCRETE = [
     ("negative_binomial", dict(k=3, p=0.4), stats.nbinom(3, 0.4)),
     ("generalized_negative_binomial", dict(mu=2.0, alpha=0.3), stats.nbinom(1 / 0.3, 1 / (1 + 0.3 * 2.0))),
 ]
+# without an operator in the shape of an array
+BINOMIAL = [("binomial", dict(n=n, p=p), stats.binom(n, p))
+            for n, p in ((7, 0.3), (7, 0.9), (1000, 0.005), (40, 0.5), (1000, 0.7), (10 ** 6, 0.25))]
 
 
 def _ids(cases):
@@ -76,7 +79,7 @@ def test_continuous(case, dtype):
         assert abs(stats.spearmanr(a.ravel(), b.ravel())[0]) < 5 / np.sqrt(a.size)
 
 
-@pytest.mark.parametrize("case", DISCRETE, ids=_ids(DISCRETE))
+@pytest.mark.parametrize("case", DISCRETE + BINOMIAL, ids=_ids(DISCRETE + BINOMIAL))
 def test_discrete(case):
     name, params, dist = case
     mx.random.seed(18)
@@ -94,7 +97,7 @@ def test_like(case):
     (_is_continuous if case in CONTINUOUS else _is_discrete)(x.asnumpy().ravel(), dist)
 
 
-@pytest.mark.parametrize("case", CONTINUOUS + DISCRETE, ids=_ids(CONTINUOUS + DISCRETE))
+@pytest.mark.parametrize("case", CONTINUOUS + DISCRETE + BINOMIAL[:5], ids=_ids(CONTINUOUS + DISCRETE + BINOMIAL[:5]))
 def test_arrays_as_parameters(case):
     """The second row has the parameters of the case, the first has others."""
     name, params, dist = case

@@ -9,7 +9,7 @@ from ._native import _call
 from .ndarray import NDArray
 
 __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
-           "generalized_negative_binomial", "multinomial",
+           "generalized_negative_binomial", "multinomial", "binomial", "categorical",
            "shuffle", "randint", "uniform_like", "normal_like", "exponential_like", "gamma_like", "poisson_like", "negative_binomial_like",
            "generalized_negative_binomial_like"]
 
@@ -110,6 +110,12 @@ def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, ctx=None, out=None, **
     return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, ctx, out, kwargs)
 
 
+def binomial(n=1, p=0.5, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
+    """Successes in `n` trials of probability `p` (numbers or NDArrays), mean n*p. Other arguments
+    as in :func:`uniform`."""
+    return _draw("binomial", [("n", n), ("p", p)], shape, dtype, ctx, out, kwargs)
+
+
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, ctx=None, out=None, **kwargs):
     """Negative binomial with mean `mu` and dispersion `alpha` (variance mu + alpha*mu*mu). Other
     arguments as in :func:`uniform`."""
@@ -154,6 +160,13 @@ def multinomial(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kw
     """
     options = dict(kwargs) if shape is _Null else dict(kwargs, shape=shape)
     return _internal._sample_multinomial(data, get_prob=get_prob, dtype=_dtype(dtype), out=out, **options)
+
+
+def categorical(data, shape=_Null, get_prob=False, out=None, dtype="int32", **kwargs):
+    """The name of :func:`multinomial` in MXNet 2.0: class numbers drawn with the probabilities in
+    the last axis of `data`."""
+    options = dict(kwargs) if shape is _Null else dict(kwargs, shape=shape)
+    return _internal._sample_categorical(data, get_prob=get_prob, dtype=_dtype(dtype), out=out, **options)
 
 
 def shuffle(data, **kwargs):

@@ -8,7 +8,7 @@ from .symbol import Symbol
 _LIKE = ("uniform", "normal", "exponential", "gamma", "poisson", "negative_binomial", "generalized_negative_binomial")
 
 __all__ = ["uniform", "normal", "randn", "poisson", "exponential", "gamma", "negative_binomial",
-           "generalized_negative_binomial", "multinomial",
+           "generalized_negative_binomial", "multinomial", "binomial", "categorical",
            "shuffle", "randint",
            *(_name + "_like" for _name in _LIKE)]
 
@@ -61,6 +61,11 @@ def negative_binomial(k=1, p=1, shape=_Null, dtype=_Null, **kwargs):
     return _draw("negative_binomial", [("k", k), ("p", p)], shape, dtype, kwargs)
 
 
+def binomial(n=1, p=0.5, shape=_Null, dtype=_Null, **kwargs):
+    """Successes in `n` trials of probability `p`."""
+    return _draw("binomial", [("n", n), ("p", p)], shape, dtype, kwargs)
+
+
 def generalized_negative_binomial(mu=1, alpha=1, shape=_Null, dtype=_Null, **kwargs):
     """Negative binomial with mean `mu` and dispersion `alpha`."""
     return _draw("generalized_negative_binomial", [("mu", mu), ("alpha", alpha)], shape, dtype, kwargs)
@@ -71,6 +76,12 @@ def multinomial(data, shape=_Null, get_prob=True, dtype="int32", **kwargs):
     log probabilities."""
     _check_inputs("random.multinomial", [data])
     return _invoke("_sample_multinomial", "_sample_multinomial", [data], shape=shape, get_prob=get_prob, dtype=dtype, **kwargs)
+
+
+def categorical(data, shape=_Null, get_prob=True, dtype="int32", **kwargs):
+    """The name of :func:`multinomial` in MXNet 2.0."""
+    _check_inputs("random.categorical", [data])
+    return _invoke("_sample_categorical", "_sample_categorical", [data], shape=shape, get_prob=get_prob, dtype=dtype, **kwargs)
 
 
 def shuffle(data, **kwargs):

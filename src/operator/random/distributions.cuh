@@ -91,3 +91,123 @@ MX_DEVICE inline double SampleNegativeBinomial(RandomStream* s, double k, double
 MX_DEVICE inline double SampleGeneralizedNegativeBinomial(RandomStream* s, double mu, double alpha) {
   return alpha == 0 ? SamplePoisson(s, mu, 0) : SamplePoisson(s, SampleGamma(s, 1 / alpha, alpha * mu), 0);
 }
+
+/* What Stirling's formula leaves of log(k!). */
+MX_DEVICE inline double FactorialRest(double k) {
+  if (k < 10) return std::lgamma(k + 1) - ((k + 0.5) * std::log(k + 1) - (k + 1) + 0.91893853320467274);
+  const double w = 1 / ((k + 1) * (k + 1));
+  return (1.0 / 12 - (1.0 / 360 - w / 1260) * w) / (k + 1);
+}
+/*
+ * Successes in n trials of probability p. Small means by inversion (Kachitvichyanukul and
+ * Schmeiser, "Binomial random variate generation", CACM 1988), large ones by BTRS: Hoermann, "The
+ * generation of binomial random variates", 1993.
+ */
+MX_DEVICE inline double SampleBinomial(RandomStream* s, double n, double p) {
+  if (!(n >= 0) || std::isinf(n) || !(p >= 0 && p <= 1)) return std::nan("");
+  n = std::floor(n);
+  const double q = p > 0.5 ? 1 - p : p, r = q / (1 - q);
+  double k = 0;
+  if (n * q < 10) {
+    const double u = s->Uniform();
+    double chance = std::exp(n * std::log1p(-q)), sum = chance;
+    while (u >= sum && k < n && chance > 1e-18) {
+      ++k;
+      chance *= r * (n - k + 1) / k;
+      sum += chance;
+    }
+    return p > 0.5 ? n - k : k;
+  }
+  const double deviation = std::sqrt(n * q * (1 - q)), b = 1.15 + 2.53 * deviation, a = -0.0873 + 0.0248 * b + 0.01 * q;
+  const double vr = 0.92 - 4.2 / b, alpha = (2.83 + 5.1 / b) * deviation, m = std::floor((n + 1) * q);
+  const double of_mode = FactorialRest(m) + FactorialRest(n - m);
+  while (true) {
+    const double u = s->Uniform() - 0.5, v = s->Positive(), us = 0.5 - std::fabs(u);
+    k = std::floor((2 * a / us + b) * u + n * q + 0.5);
+    if (k < 0 || k > n) continue;
+    if (us >= 0.07 && v <= vr) break;
+    const double bound = (m + 0.5) * std::log((m + 1) / (r * (n - m + 1))) + (n + 1) * std::log((n - m + 1) / (n - k + 1)) +
+                         (k + 0.5) * std::log(r * (n - k + 1) / (k + 1)) + of_mode - FactorialRest(k) - FactorialRest(n - k);
+    if (std::log(v * alpha / (a / (us * us) + b)) <= bound) break;
+  }
+  return p > 0.5 ? n - k : k;
+}
+
+/* How many of n trials end in each of `classes`, whose chances are proportional to p: one binomial
+ * number after the other. All 0 where a number is negative or NaN. count(class, number). */
+template <typename Chance, typename Count>
+MX_DEVICE inline void DrawCounts(RandomStream* s, double n, long long classes, const Chance& p, const Count& count) {
+  double left = 0;
+  bool valid = n >= 0 && !std::isinf(n);
+  for (long long c = 0; c < classes; ++c) {
+    valid = valid && p(c) >= 0;
+    left += p(c);
+  }
+  n = valid && left > 0 && !std::isinf(left) ? std::floor(n) : 0;
+  for (long long c = 0; c < classes; ++c) {
+    const double share = c + 1 < classes && left > 0 ? p(c) / left : 1;
+    const double k = n > 0 ? SampleBinomial(s, n, share < 1 ? share : 1) : 0;
+    count(c, k);
+    n -= k;
+    left -= p(c);
+  }
+}
+
+/*
+ * `n` different classes below `range` in the order in which they are drawn, with chances
+ * log((c + 2) / (c + 1)) / log(range + 1); returns how many draws that took. Few of many: draws
+ * that were there before are dropped, and `scratch` is a table of `slots` (a power of two, at least
+ * 2 n), found by hashing. Else (`slots` is 0) each class is drawn from those that are left, with
+ * the number of draws that would not have found one; `scratch` has 2 (range + 1) elements, a tree
+ * of sums (Fenwick 1994) and marks.
+ */
+MX_DEVICE inline long long ZipfianByRejection(RandomStream* s, long long range, long long n, long long slots, long long* table,
+                                              long long* out) {
+  const double log_range = std::log(static_cast<double>(range) + 1);
+  for (long long i = 0; i < slots; ++i) table[i] = -1;
+  long long tries = 0;
+  for (long long i = 0; i < n;) {
+    ++tries;
+    const long long c = static_cast<long long>(std::exp(s->Uniform() * log_range)) - 1, last = range - 1;
+    const long long drawn = c < 0 ? 0 : c > last ? last : c;
+    uint64_t at = static_cast<uint64_t>(drawn) * 0x9E3779B97F4A7C15ull >> 20 & static_cast<uint64_t>(slots - 1);
+    while (table[at] >= 0 && table[at] != drawn) at = (at + 1) & static_cast<uint64_t>(slots - 1);
+    if (table[at] == drawn) continue;
+    table[at] = drawn;
+    out[i++] = drawn;
+  }
+  return tries;
+}
+MX_DEVICE inline double ZipfianChance(long long c, double log_range) { return std::log1p(1 / (static_cast<double>(c) + 1)) / log_range; }
+MX_DEVICE inline long long ZipfianOfTheRest(RandomStream* s, long long range, long long n, double* tree, long long* taken, long long* out) {
+  const double log_range = std::log(static_cast<double>(range) + 1);
+  long long top = 1, tries = 0;
+  while (2 * top <= range) top *= 2;
+  for (long long c = 1; c <= range; ++c) {
+    tree[c] = ZipfianChance(c - 1, log_range);
+    taken[c - 1] = 0;
+  }
+  for (long long c = 1; c <= range; ++c)
+    if (c + (c & -c) <= range) tree[c + (c & -c)] += tree[c];
+  for (long long i = 0; i < n; ++i) {
+    double left = 0;
+    for (long long c = range; c > 0; c -= c & -c) left += tree[c];
+    // draws that find a class that is taken
+    if (i > 0 && left > 0) tries += static_cast<long long>(std::log(s->Positive()) / std::log1p(-left));
+    ++tries;
+    double u = s->Uniform() * left;
+    long long at = 0;
+    for (long long step = top; step > 0; step /= 2)
+      if (at + step <= range && tree[at + step] <= u) {
+        at += step;
+        u -= tree[at];
+      }
+    long long c = at < range ? at : range - 1;
+    while (taken[c]) c = c + 1 < range ? c + 1 : 0;  // rounded sums
+    taken[c] = 1;
+    out[i] = c;
+    const double chance = ZipfianChance(c, log_range);
+    for (long long j = c + 1; j <= range; j += j & -j) tree[j] -= chance;
+  }
+  return tries;
+}

@@ -209,4 +209,44 @@ struct multinomial_backward {
     }
   }
 };
+
+// Trials that end in each class; an item for each draw.
+template <typename I, typename N, typename P, typename Out>
+struct multinomial_counts {
+  struct Args {
+    const N* n;
+    const P* p;
+    Out* out;
+    long long classes, draws;
+    mx::Draws counters;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    const long long row = i / a.draws;
+    RandomStream s(a.counters.Seed(), a.counters.First() + i);
+    DrawCounts(
+        &s, mx::Load<double>(a.n, row), a.classes, [&](long long c) { return mx::Load<double>(a.p, row * a.classes + c); },
+        [&](long long c, double k) { mx::Store(a.out, i * a.classes + c, k); });
+  }
+};
+
+// An item for each row, whose part of `scratch` has `size` elements.
+template <typename I, bool rejects>
+struct unique_zipfian {
+  struct Args {
+    long long *out, *tries, *scratch;
+    long long range, n, size;
+    mx::Draws counters;
+    long long count;
+  };
+  static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
+    RandomStream s(a.counters.Seed(), a.counters.First() + i);
+    long long* const own = a.scratch + i * a.size;
+    long long* const out = a.out + i * a.n;
+    if constexpr (rejects)
+      a.tries[i] = ZipfianByRejection(&s, a.range, a.n, a.size, own, out);
+    else
+      a.tries[i] = ZipfianOfTheRest(&s, a.range, a.n, reinterpret_cast<double*>(own), own + a.range + 1, out);
+  }
+};
 }  // namespace kernels

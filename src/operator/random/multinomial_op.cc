@@ -129,33 +129,45 @@ void MultinomialBackward(KernelArgs& args) {
   });
 }
 
-MXNET_REGISTER_OP(_sample_multinomial)
-    .describe("Draws indices with the probabilities in the last axis of `data`.")
-    .alias("sample_multinomial")
-    .set_param<MultinomialParam>()
-    .set_inputs({"data"})
-    .set_outputs({"output"}, [](const Attrs& a) { return a.get<MultinomialParam>().get_prob ? 2 : 1; })
-    .set_infer_shape(MultinomialShape)
-    .set_infer_type(MultinomialType)
-    .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-      if (ograds.size() < 2) return NoGradient(node, ograds);
-      return std::vector<NodeEntry>{MakeOp("_backward_sample_multinomial", {ograds[1], node->inputs[0], NodeEntry{node, 0, 0}})};
-    })
-    .set_uses_random()
-    .set_dtypes({kFloat32, kFloat64, kFloat16})
-    .set_kernel(Multinomial);
+/* `name` and its gradient. */
+void RegisterClasses(const std::string& name, const std::vector<std::string>& aliases) {
+  const std::string back = "_backward" + name;
+  Op& op = Op::Register(name)
+               .describe(
+                   "Draws class numbers with the probabilities in the last axis of `data`, which are divided by their sum.\n\n"
+                   "The result has the other axes of `data`, then `shape`. With `get_prob` there is a second result, the logarithms of the "
+                   "probabilities of what was drawn, through which gradients flow (for REINFORCE).")
+               .set_param<MultinomialParam>()
+               .set_inputs({"data"})
+               .set_outputs({"output"}, [](const Attrs& a) { return a.get<MultinomialParam>().get_prob ? 2 : 1; })
+               .set_infer_shape(MultinomialShape)
+               .set_infer_type(MultinomialType)
+               .set_gradient([back](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+                 if (ograds.size() < 2) return NoGradient(node, ograds);
+                 return std::vector<NodeEntry>{MakeOp(back, {ograds[1], node->inputs[0], NodeEntry{node, 0, 0}})};
+               })
+               .set_uses_random()
+               .set_dtypes({kFloat32, kFloat64, kFloat16})
+               .set_kernel(Multinomial);
+  for (const std::string& alias : aliases) op.alias(alias);
+  Op::Register(back)
+      .set_inputs({"ograd", "data", "drawn"})
+      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+        AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
+        return (*in)[1].known();
+      })
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        AssignType(attrs, "output", &(*out)[0], (*in)[1]);
+        return (*in)[1] != kDTypeUnknown;
+      })
+      .set_kernel(MultinomialBackward);
+}
 
-MXNET_REGISTER_OP(_backward_sample_multinomial)
-    .set_inputs({"ograd", "data", "drawn"})
-    .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-      AssignShape(attrs, "output", &(*out)[0], (*in)[1]);
-      return (*in)[1].known();
-    })
-    .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
-      AssignType(attrs, "output", &(*out)[0], (*in)[1]);
-      return (*in)[1] != kDTypeUnknown;
-    })
-    .set_kernel(MultinomialBackward);
+[[maybe_unused]] const bool registered = [] {
+  RegisterClasses("_sample_multinomial", {"sample_multinomial"});
+  RegisterClasses("_sample_categorical", {"sample_categorical", "_npx__random_categorical"});  // the name in 2.0
+  return true;
+}();
 
 /* Rows in the order of random numbers: another permutation than on the CPU, whose swaps go one
  * after the other. */

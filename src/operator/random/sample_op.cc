@@ -82,6 +82,7 @@ MXNET_TWO_FIELDS(Normal, float, loc, 0.0f, scale, 1.0f)
 MXNET_TWO_FIELDS(Gamma, float, alpha, 1.0f, beta, 1.0f)
 MXNET_TWO_FIELDS(NegativeBinomial, int, k, 1, p, 1.0f)
 MXNET_TWO_FIELDS(GeneralizedNegativeBinomial, float, mu, 1.0f, alpha, 1.0f)
+MXNET_TWO_FIELDS(Binomial, int, n, 1, p, 1.0f)
 MXNET_ONE_FIELD(Exponential, lam, 1.0f)
 MXNET_ONE_FIELD(Poisson, lam, 1.0f)
 
@@ -181,8 +182,9 @@ bool DeviceKind(SampleFn sample, DeviceDraw* kind) {
 /* As distributions.cuh calls it. */
 const char* SamplerName(SampleFn sample) {
   const std::pair<SampleFn, const char*> names[] = {
-      {SampleUniform, "SampleUniform"}, {SampleNormal, "SampleNormal"},   {SampleExponential, "SampleExponential"},
-      {SampleGamma, "SampleGamma"},     {SamplePoisson, "SamplePoisson"}, {SampleNegativeBinomial, "SampleNegativeBinomial"}};
+      {SampleUniform, "SampleUniform"},  {SampleNormal, "SampleNormal"},   {SampleExponential, "SampleExponential"},
+      {SampleGamma, "SampleGamma"},      {SamplePoisson, "SamplePoisson"}, {SampleNegativeBinomial, "SampleNegativeBinomial"},
+      {SampleBinomial, "SampleBinomial"}};
   for (const auto& n : names)
     if (n.first == sample) return n.second;
   return "SampleGeneralizedNegativeBinomial";
@@ -302,10 +304,12 @@ void DrawFromArrays(KernelArgs& args, SampleFn sample) {
     VisitFloating(out.dtype, args.attrs->op->name.c_str(), [&](auto tag) {
       using T = decltype(tag);
       T* y = out.data<T>();
-      for (int64_t i = 0; i < n; ++i) {
-        RandomStream s(seed, first + static_cast<uint64_t>(i));
-        y[i] = static_cast<T>(sample(&s, static_cast<double>(a[i / repeat]), b ? static_cast<double>(b[i / repeat]) : 0.0));
-      }
+      ParallelForThreads(OmpThreads(n * 16), n, [=](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          RandomStream s(seed, first + static_cast<uint64_t>(i));
+          y[i] = static_cast<T>(sample(&s, static_cast<double>(a[i / repeat]), b ? static_cast<double>(b[i / repeat]) : 0.0));
+        }
+      });
     });
   });
 }
@@ -331,16 +335,13 @@ bool SampleType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out)
   return (*in)[0] != kDTypeUnknown;
 }
 
+/* L: void where there is no operator with the shape of an array. */
 template <typename P, typename L, typename F>
 void RegisterFamily(const std::string& name, const std::vector<std::string>& inputs, const std::string& what, const Domain& domain,
                     SampleFn sample, F draw) {
   auto draw_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
     CheckDomain<P>(attrs, domain);
     return DrawShape<P>(attrs, in, out);
-  };
-  auto like_shape = [domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-    CheckDomain<L>(attrs, domain);
-    return ElemwiseShape(attrs, in, out);
   };
   Op::Register("_random_" + name)
       .describe("Draws from " + what + ".")
@@ -352,15 +353,19 @@ void RegisterFamily(const std::string& name, const std::vector<std::string>& inp
       .set_infer_shape(draw_shape)
       .set_infer_type(DrawType<P, kFloat32>)
       .set_kernel([draw](KernelArgs& a) { draw(a, a.param<P>().numbers()); });
-  Op::Register("_random_" + name + "_like")
-      .describe("Draws from " + what + ", in the shape and dtype of `data`.")
-      .set_param<L>()
-      .set_inputs({"data"})
-      .set_uses_random()
-      .set_zero_gradient()
-      .set_infer_shape(like_shape)
-      .set_infer_type(SameType)
-      .set_kernel([draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
+  if constexpr (!std::is_void<L>::value)
+    Op::Register("_random_" + name + "_like")
+        .describe("Draws from " + what + ", in the shape and dtype of `data`.")
+        .template set_param<L>()
+        .set_inputs({"data"})
+        .set_uses_random()
+        .set_zero_gradient()
+        .set_infer_shape([domain](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+          CheckDomain<L>(attrs, domain);
+          return ElemwiseShape(attrs, in, out);
+        })
+        .set_infer_type(SameType)
+        .set_kernel([draw](KernelArgs& a) { draw(a, a.param<L>().numbers()); });
   Op::Register("_sample_" + name)
       .describe("Draws from " + what + " with arrays as parameters: `shape` values for each of their elements.")
       .set_param<SampleParam>()
@@ -402,6 +407,11 @@ const bool registered [[maybe_unused]] = [] {
       "generalized_negative_binomial", {"mu", "alpha"}, "a negative binomial distribution with mean mu and dispersion alpha",
       {"mu", "alpha", [](Numbers2 p) { return p.a >= 0 && p.b >= 0; }, "numbers of at least 0"}, SampleGeneralizedNegativeBinomial,
       DrawWith<SampleGeneralizedNegativeBinomial>);
+  RegisterFamily<BinomialParam, void>("binomial", {"n", "p"}, "a binomial distribution (successes in n trials of probability p)",
+                                      {"n", "p", [](Numbers2 p) { return p.a >= 0 && p.b >= 0 && p.b <= 1; }, "n >= 0 and 0 <= p <= 1"},
+                                      SampleBinomial, DrawWith<SampleBinomial>);
+  Op::Register("_random_poisson").alias("_npx_scalar_poisson");
+  Op::Register("_sample_poisson").alias("_npx_tensor_poisson");
   Op::Register("_random_uniform").alias("uniform");
   Op::Register("_random_normal").alias("normal");
   Op::Register("_random_randint")

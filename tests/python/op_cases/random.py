@@ -4,3 +4,6 @@ _FAMILIES = ["uniform", "normal", "gamma", "exponential", "poisson", "negative_b
 COVERED_ELSEWHERE = {op: "test_random.py" for op in
                      [f"_random_{f}" for f in _FAMILIES] + [f"_random_{f}_like" for f in _FAMILIES] + [f"_sample_{f}" for f in _FAMILIES] +
                      ["_random_randint", "_sample_multinomial", "_shuffle"]}
+COVERED_ELSEWHERE.update({op: "test_random_sets.py" for op in
+                          ["_random_binomial", "_sample_binomial", "_sample_categorical",
+                           "_npx__random_multinomial", "_sample_unique_zipfian"]})
