@@ -257,6 +257,38 @@ def test_aggregated_sgd_is_the_same_as_one_by_one(count, momentum, dtype, multi_
         np.testing.assert_allclose(a.astype('f8'), b.astype('f8'), rtol=0, atol={'float16': 1e-2, 'bfloat16': 5e-2}.get(dtype, 1e-6))
 
 
+@pytest.mark.parametrize('name', ['lamb', 'lans', 'adamw', 'adabelief'])
+@pytest.mark.parametrize('dtype, multi_precision', [('float32', False), ('float16', True), ('float16', False), ('bfloat16', True)])
+def test_aggregated_moments_are_the_same_as_one_by_one(name, dtype, multi_precision):
+    weights, grads = random_case(5)
+    results = []
+    for aggregated in (True, False):
+        with warnings.catch_warnings():
+            warnings.simplefilter('ignore')
+            optimizer = opt.create(name, learning_rate=0.1, wd=0.01, multi_precision=multi_precision, clip_gradient=1.0)
+            results.append(train(optimizer, weights, grads, dtype, aggregated)[0])
+    for a, b in zip(*results):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize('name', ['adamw', 'adabelief'])
+def test_steps_whose_scale_overflowed_change_nothing(name):
+    optimizer = opt.create(name, learning_rate=0.1, wd=0.01)
+    weights, grads = random_case(3)
+    optimizer.rescale_grad = float('nan')
+    for a, b in zip(train(optimizer, weights, grads)[0], weights):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_aggregate_num():
+    assert opt.LAMB().aggregate_num == 45 and opt.LANS().aggregate_num == 4 and opt.LANS(aggregate_num=7).aggregate_num == 7
+    assert opt.AdamW().aggregate_num == opt.AdaBelief().aggregate_num == 4
+    code = ("import mxnet.optimizer as o; print(o.LAMB().aggregate_num, o.LANS().aggregate_num, "
+            "o.AdamW().aggregate_num, o.AdaBelief().aggregate_num)")
+    env = dict(os.environ, MXNET_OPTIMIZER_AGGREGATION_SIZE='50')
+    assert subprocess.run([sys.executable, '-c', code], env=env, check=True, capture_output=True, text=True).stdout == '45 4 50 50\n'
+
+
 def test_aggregated_weights_of_different_dtypes_are_grouped():
     optimizer = opt.SGD(learning_rate=0.5)
     updater = opt.get_updater(optimizer)
@@ -267,7 +299,9 @@ def test_aggregated_weights_of_different_dtypes_are_grouped():
 
 
 @pytest.mark.parametrize('name, make, extra', [('sgd', sgd, {'momentum': 0.9}), ('sgd', sgd, {}), ('nag', nag, {'momentum': 0.9}),
-                                               ('adam', adam, {}), ('adagrad', adagrad, {}), ('lars', lars, {'momentum': 0.9})])
+                                               ('adam', adam, {}), ('adagrad', adagrad, {}), ('lars', lars, {'momentum': 0.9}),
+                                               ('lamb', lamb, {}),
+                                               *(c for c in OPTIMIZERS if c[0] in ('lans', 'adamw', 'adabelief') and not c[2])])
 def test_multi_precision_keeps_a_float32_copy(name, make, extra):
     options = {'learning_rate': 0.01, 'wd': 0.01, **extra}
     weights, grads = random_case(2)

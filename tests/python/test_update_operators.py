@@ -31,7 +31,7 @@ def test_states_and_in_place_result(case, dtype):
     if dtype not in case["dtypes"]:
         pytest.skip("not a dtype of this operator")
     op, attrs = case["op"][0], case["attrs"]
-    rule, function, weights = optimizer.UPDATES[op], _opgen.ndarray_function(op), attrs.get("num_weights", 1)
+    rule, function, weights = optimizer.UPDATES[op], _opgen.ndarray_function(op), attrs.get("num_weights", attrs.get("num_tensors", 1))
     arrays = _inputs(case, dtype)
     before = [a.astype("float64").asnumpy() for a in arrays]
     expected = rule(*before, **attrs)
@@ -59,6 +59,65 @@ def test_adamw_skips_overflowed_steps(rescale):
     assert fresh.asnumpy().tolist() == w.asnumpy().tolist() == [1, 2]
     np.testing.assert_allclose(m.asnumpy(), [0.3, 0.4])
     np.testing.assert_allclose(v.asnumpy(), [0.5, 0.6])
+
+
+@pytest.mark.parametrize("name", ["adamw", "adabelief"])
+@pytest.mark.parametrize("rescale", [0.0, np.nan, -np.inf])
+def test_several_updates_skip_overflowed_steps(name, rescale):
+    arrays = [mx.nd.array(x) for x in ([1.0, 2], [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])]
+    before = [a.asnumpy() for a in arrays]
+    update = getattr(mx.nd.contrib, f"multi_{name}_update")
+    for out in (None, arrays[:1]):
+        result = update(arrays[:1], arrays[1:2], arrays[2:3], arrays[3:], rescale, [0.1], [0.1], [1.0], out=out)
+        np.testing.assert_array_equal((result[0] if isinstance(result, list) else result).asnumpy(), before[0])
+        for a, b in zip(arrays, before):
+            np.testing.assert_array_equal(a.asnumpy(), b)
+
+
+def test_lans_of_a_gradient_of_zeros():
+    arrays = [mx.nd.ones((3,)), mx.nd.zeros((3,)), mx.nd.zeros((3,)), mx.nd.zeros((3,))]
+    mx.nd.contrib.multi_lans_update(*[[a] for a in arrays], [1], [0.1], [0.0], out=arrays[:1])
+    assert arrays[0].asnumpy().tolist() == [1, 1, 1]
+
+
+def test_small_variances_of_16_bits():
+    """A variance that is 0 in float16 still bounds the direction of its step."""
+    arrays = [mx.nd.array(x, dtype="float16") for x in (np.ones(4), np.full(4, 1e-4), np.zeros(4), np.zeros(4))]
+    mx.nd.contrib.multi_lamb_update(*[[a] for a in arrays], [1], [0.1], [0.0], out=arrays[:1])
+    np.testing.assert_allclose(arrays[0].asnumpy(), 0.9, rtol=2e-3)
+
+
+def test_numbers_of_updates():
+    w = [mx.nd.ones((2,)) for _ in range(4)]
+    lists = [w[:1], w[1:2], w[2:3], w[3:]]
+    for counts in ([0], [-1], [1, 2]):
+        with pytest.raises(ValueError, match=r"\[_multi_lamb_update\].*accepted: "):
+            mx.nd.contrib.multi_lamb_update(*lists, counts, [0.1], [0])
+    with pytest.raises(ValueError, match=r"\[_multi_adamw_update\] got 2 learning rates"):
+        mx.nd.contrib.multi_adamw_update(*lists, 1.0, [0.1, 0.1], [0], [1])
+    with pytest.raises(ValueError, match="as many of each kind"):
+        mx.nd.contrib.multi_adamw_update(*lists[:3], [], 1.0, [0.1], [0], [1])
+    with pytest.raises(ValueError, match=r"\[_contrib_group_adagrad_update\].*one element for each row"):
+        mx.nd.contrib.group_adagrad_update(mx.nd.ones((3, 2)), mx.nd.ones((3, 2)), mx.nd.ones((2, 1)), lr=1)
+
+
+def test_functions_take_a_number_or_an_array():
+    def arrays():
+        return [mx.nd.array(x) for x in ([1.0, 2], [0.1, 0.2], [0.3, 0.4], [0.5, 0.6])]
+    for name in ("adamw", "adabelief"):
+        expected = getattr(mx.nd.contrib, name + "_update")(*arrays(), mx.nd.array([0.5]), lr=0.1, eta=0.9, wd=0.1).asnumpy()
+        assert abs(expected - [1, 2]).min() > 1e-3
+        for rescale in (0.5, mx.nd.array([0.5])):
+            one = getattr(mx.nd.contrib, name + "_update")(*arrays(), rescale, 0.1, 0.9, wd=0.1)
+            several = getattr(mx.nd.contrib, f"multi_{name}_update")(*[[a] for a in arrays()], rescale, [0.1], [0.1], [0.9])
+            for result in (one, several[0] if isinstance(several, list) else several):
+                np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-6)
+    names = "wgmv"
+    symbol = mx.sym.contrib.adamw_update(*[mx.sym.var(n) for n in names], 0.5, lr=0.1, eta=0.9, wd=0.1)
+    args = dict(zip(names, arrays()))
+    mutated = {n: args.pop(n) for n in symbol.list_auxiliary_states()}
+    out = symbol.bind(mx.cpu(), args, aux_states=mutated).forward()[0].asnumpy()
+    np.testing.assert_allclose(out, mx.nd.contrib.adamw_update(*arrays(), 0.5, 0.1, 0.9, wd=0.1).asnumpy(), rtol=1e-6)
 
 
 def test_gradients_that_are_not_finite_reach_the_weight():
@@ -106,7 +165,11 @@ import mxnet as mx, numpy as np
 rng = np.random.default_rng(0)
 arrays = [mx.nd.array(rng.normal(size=n)) for n in (7, 300001, 1, 50000) for _ in range(3)]
 mx.nd.multi_sgd_mom_update(*arrays, lrs=(.1, .2, .3, .4), wds=(.1, 0, .2, .3), momentum=.9, num_weights=4, out=arrays[::3])
-s = mx.nd.multi_sum_sq(*arrays, num_arrays=12).asnumpy()
+for f in (mx.nd.contrib.multi_lamb_update, mx.nd.contrib.multi_lans_update):
+    groups = [[mx.nd.array(abs(rng.normal(size=n))) for n in (70001, 3, 9000)] for _ in range(4)]
+    f(*groups, (1, 2, 3), (.1, .2, .3), (0, .1, .2), out=groups[0])
+    arrays += sum(groups, [])
+s = mx.nd.multi_sum_sq(*arrays, num_arrays=len(arrays)).asnumpy()
 print([float(a.asnumpy().astype('float64').sum()).hex() for a in arrays], s.tolist())
 """
 

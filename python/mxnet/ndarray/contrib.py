@@ -6,6 +6,7 @@ import numpy as _numpy
 from ..context import current_context as _current_context
 from . import _control_flow
 from ._namespace import attach as _attach
+from ._updates import *
 
 foreach, while_loop, cond = _control_flow.foreach, _control_flow.while_loop, _control_flow.cond
 _getattr, __dir__ = _attach(__name__, "_contrib_")

@@ -4,10 +4,10 @@ import math
 from .. import ndarray as nd
 from .base import Optimizer, register, zeros_like
 
-__all__ = ["Adam", "Adamax", "Nadam", "AdaGrad", "AdaDelta", "RMSProp", "Ftrl", "FTML", "LAMB"]
+__all__ = ["Adam", "Adamax", "Nadam", "AdaGrad", "AdaDelta", "RMSProp", "Ftrl", "FTML"]
 
 
-class _TwoMoments(Optimizer):
+class TwoMoments(Optimizer):
     """Running means of the gradient and of a measure of its size: the state is (mean, variance)."""
 
     def __init__(self, learning_rate, beta1, beta2, **kwargs):
@@ -20,7 +20,7 @@ class _TwoMoments(Optimizer):
 
 
 @register
-class Adam(_TwoMoments):
+class Adam(TwoMoments):
     """Adaptive moments (Kingma and Ba, 2014). Weight decay is added to the gradient.
 
     ``m = beta1 * m + (1 - beta1) * g; v = beta2 * v + (1 - beta2) * g * g;
@@ -56,7 +56,7 @@ class Adam(_TwoMoments):
 
 
 @register
-class Adamax(_TwoMoments):
+class Adamax(TwoMoments):
     """Adam with the largest gradient so far, decayed, in place of the second moment (Kingma and Ba,
     2014).
 
@@ -76,7 +76,7 @@ class Adamax(_TwoMoments):
 
 
 @register
-class Nadam(_TwoMoments):
+class Nadam(TwoMoments):
     """Adam with Nesterov's momentum (Dozat, 2015).
 
     The momentum follows a schedule, whose product is kept once for the optimizer: as in MXNet 1.x,
@@ -283,48 +283,3 @@ class FTML(Optimizer):
             options["clip_grad"] = options.pop("clip_gradient")
         nd.ftml_update(weight, grad, *state, out=weight, lr=lr, wd=wd, t=t, beta1=self.beta1, beta2=self.beta2,
                        epsilon=self.epsilon, **options)
-
-
-@register
-class LAMB(_TwoMoments):
-    """Layer-wise adaptive moments for large batches (You et al., 2019).
-
-    The step of Adam, decay added to it, is scaled to the norm of the weight.
-
-    Parameters
-    ----------
-    learning_rate, beta1, beta2, epsilon : float
-        As in :class:`Adam`.
-    lower_bound, upper_bound : float, optional
-        Limits of the norm of the weight.
-    bias_correction : bool
-        Divide the moments by ``1 - beta ** t``.
-    **kwargs
-        As in :class:`Optimizer`.
-    """
-
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, lower_bound=None, upper_bound=None,
-                 bias_correction=True, **kwargs):
-        super().__init__(learning_rate, beta1, beta2, **kwargs)
-        self.epsilon = epsilon
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
-        self.bias_correction = bias_correction
-
-    def __getstate__(self):
-        return {**super().__getstate__(), "aggregate_num": 45}      # MXNet 1.x updates that many weights at a time
-
-    def _adopt(self):
-        self.aggregate_num = 0
-
-    def update(self, index, weight, grad, state):
-        lr, wd, t = self._step(index)
-        direction = nd.lamb_update_phase1(weight, grad, *state, t=t, wd=wd, beta1=self.beta1, beta2=self.beta2,
-                                          epsilon=self.epsilon, bias_correction=self.bias_correction,
-                                          **self._gradient_options())
-        bounds = {}
-        if self.lower_bound:
-            bounds["lower_bound"] = self.lower_bound
-        if self.upper_bound:
-            bounds["upper_bound"] = self.upper_bound
-        nd.lamb_update_phase2(weight, direction, weight.norm(), direction.norm(), out=weight, lr=lr, **bounds)

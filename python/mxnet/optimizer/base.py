@@ -1,4 +1,5 @@
 """The optimizer interface: hyper-parameters per weight, update counts, registration."""
+import os
 import warnings
 
 import numpy
@@ -24,9 +25,10 @@ def zeros_like(array, dtype=None, stype="default"):
     return nd.sparse.zeros(stype, array.shape, ctx=array.context, dtype=dtype)
 
 
-def aggregation_size():
-    """Weights per optimizer call: ``MXNET_OPTIMIZER_AGGREGATION_SIZE``."""
-    return max(1, min(60, int(getenv("MXNET_OPTIMIZER_AGGREGATION_SIZE") or 4)))
+def aggregation_size(default=4, most=60):
+    """Weights per optimizer call: ``MXNET_OPTIMIZER_AGGREGATION_SIZE``, else `default`."""
+    name = "MXNET_OPTIMIZER_AGGREGATION_SIZE"
+    return max(1, min(most, int(getenv(name) if name in os.environ else default)))
 
 
 class Optimizer:

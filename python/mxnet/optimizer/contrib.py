@@ -32,10 +32,5 @@ class GroupAdaGrad(Optimizer):
         lr, wd, _ = self._step(index)
         if wd != 0:
             raise ValueError(f"[GroupAdaGrad] wd={wd}; weight decay is not supported")
-        if grad.stype == "row_sparse":
-            nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps,
-                                            **self._gradient_options())
-            return
-        g = self._rescaled(grad)
-        state[:] += nd.mean(g * g, axis=1, keepdims=True)
-        weight[:] -= lr * nd.broadcast_div(g, nd.sqrt(state + self.float_stable_eps))
+        nd.contrib.group_adagrad_update(weight, grad, state, out=weight, lr=lr, epsilon=self.float_stable_eps,
+                                        **self._gradient_options())

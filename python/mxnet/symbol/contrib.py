@@ -28,3 +28,27 @@ def rand_zipfian(true_classes, num_sampled, range_max):
         return log((classes + 2) / (classes + 1)) / log_range * num_sampled
 
     return sampled, expected(true_classes), expected(sampled)
+
+
+def _scaled_update(operator, arrays, rescale_grad, options):
+    from . import Symbol, _internal, full
+    factor = rescale_grad if isinstance(rescale_grad, Symbol) else full((1,), rescale_grad)
+    return getattr(_internal, operator)(*arrays, factor, **options)
+
+
+def adamw_update(weight, grad, mean, var, rescale_grad, lr, eta, beta1=0.9, beta2=0.999,
+                 epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None, **kwargs):
+    """One step of AdamW, see :func:`mxnet.ndarray.contrib.adamw_update`; `rescale_grad` is a number
+    or a symbol."""
+    return _scaled_update("_adamw_update", (weight, grad, mean, var), rescale_grad,
+                          dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon,
+                               wd=wd, clip_gradient=clip_gradient, name=name))
+
+
+def mp_adamw_update(weight, grad, mean, var, weight32, rescale_grad, lr, eta, beta1=0.9,
+                    beta2=0.999, epsilon=1e-8, wd=0, clip_gradient=-1, out=None, name=None,
+                    **kwargs):
+    """:func:`adamw_update` of a 16-bit weight with its float32 copy `weight32`."""
+    return _scaled_update("_mp_adamw_update", (weight, grad, mean, var, weight32), rescale_grad,
+                          dict(kwargs, lr=lr, eta=eta, beta1=beta1, beta2=beta2, epsilon=epsilon,
+                               wd=wd, clip_gradient=clip_gradient, name=name))

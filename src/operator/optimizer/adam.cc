@@ -1,17 +1,11 @@
 // Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019) and the two phases of LAMB (You et
 // al. 2020).
 #include <cmath>
-#include <cstring>
 
-#include "mxnet/ndarray.h"
-#include "operator/optimizer/update.h"
+#include "operator/optimizer/scaled_update.h"
 
 namespace mxnet {
 namespace {
-
-#define MXNET_UPDATE_BETAS                                                                            \
-  DMLC_DECLARE_FIELD(beta1).set_default(0.9f).describe("Decay of the running mean of the gradient."); \
-  DMLC_DECLARE_FIELD(beta2).set_default(0.999f).describe("Decay of the running mean of its square.")
 
 struct AdamParam : public dmlc::Parameter<AdamParam> {
   float lr, beta1, beta2, epsilon, wd, rescale_grad, clip_gradient;
@@ -79,70 +73,6 @@ MXNET_REGISTER_PARAM(AdamWParam);
 MXNET_REGISTER_PARAM(Lamb1Param);
 MXNET_REGISTER_PARAM(Lamb2Param);
 
-double ScalarOf(const TBlob& b) {
-  double v = 0;
-  ConvertElements(b.dptr, b.dtype, &v, kFloat64, 1);
-  return v;
-}
-
-/* All inputs but those in `scalars`, and the output, have one shape; a scalar has one element. */
-InferShapeFn ShapeWithScalars(std::vector<int> scalars) {
-  return [scalars](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-    ShapeVector rest;
-    auto is_scalar = [&](size_t i) {
-      for (int s : scalars)
-        if (s == static_cast<int>(i)) return true;
-      return false;
-    };
-    for (size_t i = 0; i < in->size(); ++i)
-      if (!is_scalar(i)) rest.push_back((*in)[i]);
-    bool known = ElemwiseShape(attrs, &rest, out);
-    for (size_t i = 0, k = 0; i < in->size(); ++i) {
-      Shape& s = (*in)[i];
-      if (!is_scalar(i)) {
-        s = rest[k++];
-      } else if (!s.known()) {
-        known = false;
-      } else {
-        MXNET_CHECK_KIND(s.Size() == 1, Value) << "[" << attrs.op->name << "] input `" << attrs.op->input_names[i] << "` has shape " << s
-                                               << "; accepted: one element";
-      }
-    }
-    return known;
-  };
-}
-
-/* The last input is the factor on the gradient; 0 or a number that is not finite (a loss scale that
- * overflowed) skips the update. */
-template <bool kMaster>
-void AdamWKernel(KernelArgs& a) {
-  if (a.req[0] == OpReq::kNull) return;
-  const bool device = a.run.ctx.is_gpu();
-  const double rescale = device ? 1 : ScalarOf(a.in[4 + kMaster]);
-  if (!std::isfinite(rescale) || rescale == 0) {
-    if (a.out[0].dptr != a.in[0].dptr) std::memcpy(a.out[0].dptr, a.in[0].dptr, a.in[0].Bytes());
-    return;
-  }
-  UpdateArgs u{};
-  u.rule = UpdateRule::kAdamW;
-  u.dtype = a.in[0].dtype;
-  u.weight = a.in[0].dptr;
-  u.grad = a.in[1].dptr;
-  u.state[0] = a.in[2].dptr;
-  u.state[1] = a.in[3].dptr;
-  if (kMaster) u.master = a.in[4].data<float>();
-  u.out = a.out[0].dptr;
-  a.param<AdamWParam>().Fill(u.h);
-  u.h[2] = rescale;
-  if (device) {
-    DeviceNumbers numbers;
-    numbers.kind = DeviceNumbers::kRescale;
-    numbers.first = a.in[4 + kMaster];
-    return UpdateOnDevice(a.run, u, a.in[0].Size(), numbers);
-  }
-  ParallelFor(a.in[0].Size(), 0, [&u](int64_t begin, int64_t end) { MXNET_CPU_CALL(UpdateRange)(u, begin, end); });
-}
-
 /* Inputs: weight, direction, norm of the weight, norm of the direction (, float32 weight). */
 template <bool kMaster>
 void Lamb2Kernel(KernelArgs& a) {
@@ -165,8 +95,8 @@ void Lamb2Kernel(KernelArgs& a) {
     u.h[0] = p.lr;
     return UpdateOnDevice(a.run, u, a.in[0].Size(), numbers);
   }
-  double weight_norm = ScalarOf(a.in[2]);
-  const double direction_norm = ScalarOf(a.in[3]);
+  double weight_norm = FirstNumber(a.in[2]);
+  const double direction_norm = FirstNumber(a.in[3]);
   if (p.lower_bound >= 0 && weight_norm < p.lower_bound) weight_norm = p.lower_bound;
   if (p.upper_bound >= 0 && weight_norm > p.upper_bound) weight_norm = p.upper_bound;
   u.h[0] = p.lr * (weight_norm == 0 || direction_norm == 0 ? 1 : weight_norm / direction_norm);
@@ -181,31 +111,19 @@ void Lamb2Kernel(KernelArgs& a) {
             "beta2*var + (1-beta2)*g*g; "
             "weight -= lr*mean/(sqrt(var) + epsilon). The caller corrects the bias through lr. `mean` and `var` are updated in place.");
 
-MXNET_REGISTER_OP(_adamw_update)
-    .describe(
-        "AdamW (Loshchilov and Hutter, ICLR 2019): Adam's means of g = clip(rescale_grad*grad); weight -= eta*(lr*mean/(sqrt(var) + "
-        "epsilon) + wd*weight). "
-        "`rescale_grad` is an array of one element; when it is 0 or not finite nothing is updated. `mean` and `var` are updated in place.")
-    .set_param<AdamWParam>()
-    .set_inputs({"weight", "grad", "mean", "var", "rescale_grad"})
-    .set_mutate_inputs({2, 3})
-    .set_inplace({{0, 0}})
-    .set_infer_shape(ShapeWithScalars({4}))
-    .set_infer_type(UpdateType({4}))
-    .set_dtypes(UpdateDTypes())
-    .set_kernel(AdamWKernel<false>);
+[[maybe_unused]] Op& adamw =
+    SetScaledUpdate<AdamWParam>("_adamw_update", UpdateRule::kAdamW, false)
+        .describe(
+            "AdamW (Loshchilov and Hutter, ICLR 2019): Adam's means of g = clip(rescale_grad*grad); weight -= eta*(lr*mean/(sqrt(var) + "
+            "epsilon) + wd*weight). "
+            "`rescale_grad` is an array of one element; when it is 0 or not finite nothing is updated. `mean` and `var` are updated in "
+            "place.");
 
-MXNET_REGISTER_OP(_mp_adamw_update)
-    .describe(
-        "_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the result.")
-    .set_param<AdamWParam>()
-    .set_inputs({"weight", "grad", "mean", "var", "weight32", "rescale_grad"})
-    .set_mutate_inputs({2, 3, 4})
-    .set_inplace({{0, 0}})
-    .set_infer_shape(ShapeWithScalars({5}))
-    .set_infer_type(UpdateType({2, 3, 4, 5}))
-    .set_dtypes(MasterDTypes())
-    .set_kernel(AdamWKernel<true>);
+[[maybe_unused]] Op& mp_adamw =
+    SetScaledUpdate<AdamWParam>("_mp_adamw_update", UpdateRule::kAdamW, true)
+        .describe(
+            "_adamw_update for 16-bit weights: means and `weight32` are float32 and updated in place; the weight is rounded into the "
+            "result.");
 
 [[maybe_unused]] Op& lamb1 =
     SetUpdate<Lamb1Param>(Op::Register("lamb_update_phase1"), UpdateRule::kLamb1, {"weight", "grad", "mean", "var"})

@@ -1,5 +1,6 @@
 // RMSProp (Tieleman and Hinton 2012; Graves 2013), FTRL-proximal (McMahan et al. 2013) and FTML
 // (Zheng and Kwok 2017).
+#include <algorithm>
 #include <cmath>
 
 #include "operator/optimizer/update.h"
@@ -82,6 +83,17 @@ struct FtmlParam : public dmlc::Parameter<FtmlParam> {
   }
 };
 
+struct GroupAdaGradParam : public dmlc::Parameter<GroupAdaGradParam> {
+  float lr, rescale_grad, clip_gradient, epsilon;
+  DMLC_DECLARE_PARAMETER(GroupAdaGradParam) {
+    MXNET_UPDATE_LR;
+    MXNET_UPDATE_RESCALE;
+    MXNET_UPDATE_CLIP;
+    DMLC_DECLARE_FIELD(epsilon).set_default(1e-5f).describe("Added under the square root.");
+  }
+};
+
+MXNET_REGISTER_PARAM(GroupAdaGradParam);
 MXNET_REGISTER_PARAM(RmsPropParam);
 MXNET_REGISTER_PARAM(RmsPropAlexParam);
 MXNET_REGISTER_PARAM(FtrlParam);
@@ -105,6 +117,51 @@ MXNET_REGISTER_PARAM(FtmlParam);
 
 [[maybe_unused]] Op& ftml = SetUpdate<FtmlParam>(Op::Register("ftml_update"), UpdateRule::kFtml, {"weight", "grad", "d", "v", "z"})
                                 .describe("Follow the moving leader (Zheng and Kwok, ICML 2017). `d`, `v` and `z` are updated in place.");
+
+/* The history has one element for each row of the weight. */
+bool GroupShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  ShapeVector arrays{(*in)[0], (*in)[1]};
+  const bool known = ElemwiseShape(attrs, &arrays, out);
+  (*in)[0] = arrays[0], (*in)[1] = arrays[1];
+  const Shape &weight = arrays[0], &history = (*in)[2];
+  if (!known || !history.known()) return false;
+  MXNET_CHECK_KIND(weight.ndim() > 0 && history.ndim() > 0 && history[0] == weight[0] && history.Size() == weight[0], Value)
+      << "[" << attrs.op->name << "] weight has shape " << weight << ", history has " << history
+      << "; accepted: a history of one element for each row of the weight, e.g. (rows, 1)";
+  return true;
+}
+
+void GroupAdaGrad(KernelArgs& a) {
+  const TBlob& weight = a.in[0];
+  if (a.req[0] == OpReq::kNull || weight.Size() == 0) return;
+  const auto& p = a.param<GroupAdaGradParam>();
+  const int64_t rows = weight.shape[0], n = weight.Size() / rows;
+  UpdateArgs u{};
+  u.dtype = weight.dtype;
+  u.weight = weight.dptr;
+  u.grad = a.in[1].dptr;
+  u.state[0] = a.in[2].dptr;
+  u.out = a.out[0].dptr;
+  u.h[0] = p.lr, u.h[2] = p.rescale_grad, u.h[3] = UpdateBound(p.clip_gradient), u.h[4] = p.epsilon;
+  if (a.run.ctx.is_gpu()) return GroupAdaGradOnDevice(a.run, u, rows, n);
+  ParallelFor(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
+    MXNET_CPU_CALL(GroupAdaGradRows)(u, n, begin, end);
+  });
+}
+
+MXNET_REGISTER_OP(_contrib_group_adagrad_update)
+    .describe(
+        "AdaGrad (Duchi, Hazan and Singer, JMLR 2011) with one history for each row of the weight, for embeddings.\n\n"
+        "g = clip(rescale_grad*grad); history += mean of g*g over the row; weight -= lr*g/sqrt(history + epsilon). `history` has shape "
+        "(rows, 1) or (rows,) and is updated in place.")
+    .set_param<GroupAdaGradParam>()
+    .set_inputs({"weight", "grad", "history"})
+    .set_mutate_inputs({2})
+    .set_inplace({{0, 0}})
+    .set_infer_shape(GroupShape)
+    .set_infer_type(SameType)
+    .set_dtypes(UpdateDTypes())
+    .set_kernel(GroupAdaGrad);
 
 }  // namespace
 }  // namespace mxnet

@@ -11,15 +11,17 @@ namespace {
 const char* const kFile = "operator/optimizer/gpu_update.cuh";
 constexpr int kWidth = 4;  // elements of an item, in one access to each array where these are aligned for it
 
-// As UpdateRange: with a master copy, states and weight are float32; phase 1 of LAMB writes a
-// direction, phase 2 reads one.
+bool Directs(UpdateRule rule) { return rule == UpdateRule::kLamb1 || rule == UpdateRule::kLans1; }
+
+// As UpdateRange: with a master copy, states and weight are float32; phase 1 of LAMB and of LANS
+// writes a direction, phase 2 reads one.
 struct Types {
   bool master, writes_master;
   int state, grad, out;
-  explicit Types(const UpdateArgs& u) : master(u.master != nullptr), writes_master(master && u.rule != UpdateRule::kLamb1) {
+  explicit Types(const UpdateArgs& u) : master(u.master != nullptr), writes_master(master && !Directs(u.rule)) {
     state = master ? int{kFloat32} : u.dtype;
-    grad = master && u.rule == UpdateRule::kLamb2 ? int{kFloat32} : u.dtype;
-    out = master && u.rule == UpdateRule::kLamb1 ? int{kFloat32} : u.dtype;
+    grad = master && (u.rule == UpdateRule::kLamb2 || u.rule == UpdateRule::kLans2) ? int{kFloat32} : u.dtype;
+    out = master && Directs(u.rule) ? int{kFloat32} : u.dtype;
   }
   const void* Weight(const UpdateArgs& u) const { return master ? static_cast<const void*>(u.master) : u.weight; }
 };
@@ -63,7 +65,8 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs& u, int64_t n, const
                    (n + kWidth - 1) / kWidth, &args);
 }
 
-void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const float* lrs, const float* wds) {
+void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const DeviceRates& rates,
+                    const TBlob* factor) {
   constexpr int kMost = 16;  // arrays in a launch: their pointers are arguments
   for (int begin = 0; begin < count;) {
     int end = begin;
@@ -77,15 +80,50 @@ void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int6
       AddPointers(types, u, &args);
       total += here ? (n[end] + kWidth - 1) / kWidth : 0;
       args.Add(total).Add(here ? n[end] : 0).Add(int64_t{Wide(types, u)}).Add(u.h[0]).Add(u.h[1]);
+      args.Add(u.h[7]).Add(u.h[8]).Add(u.weight);
       if (here) ++end;
     }
     for (double h : updates[begin].h) args.Add(h);
-    args.Add(lrs ? lrs + begin : nullptr).Add(wds ? wds + begin : nullptr);
+    for (const void* of : {rates.lrs, rates.wds}) args.Add(of ? static_cast<const char*>(of) + begin * DTypeSize(rates.dtype) : nullptr);
+    args.Add(factor ? factor->dptr : nullptr);
     const std::string name = std::string("multi_update_") + rule;
-    rtc::LaunchItems(
-        run, {kFile, "multi_update", {types.state, types.grad, types.out}, {types.writes_master, lrs != nullptr}, {rule}, name.c_str()},
-        total, &args);
+    rtc::LaunchItems(run,
+                     {kFile,
+                      "multi_update",
+                      {types.state, types.grad, types.out, rates.dtype, factor ? factor->dtype : -1},
+                      {types.writes_master, rates.lrs != nullptr, factor != nullptr},
+                      {rule},
+                      name.c_str()},
+                     total, &args);
     begin = end;
+  }
+}
+
+void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n) {
+  rtc::Arguments args;
+  args.Add(a.weight).Add(a.grad).Add(a.state[0]).Add(a.out).Add(n).Add(a.h[0]).Add(a.h[2]).Add(a.h[3]).Add(a.h[4]);
+  rtc::LaunchRows(run, {kFile, "group_adagrad", {a.dtype}}, rows, &args);
+}
+
+void RatesFromNorms(KernelArgs& args, const NormRates& rates, const std::vector<std::vector<TBlob>>& arrays,
+                    const std::vector<UpdateArgs>& h, double* lrs, double* wds) {
+  constexpr int64_t kChunk = 16384;
+  const int count = static_cast<int>(arrays.size());
+  std::vector<int64_t> chunks(arrays.size());
+  int64_t most = 1;
+  for (int w = 0; w < count; ++w) most += chunks[w] = (arrays[w][0].Size() + kChunk - 1) / kChunk;
+  double* const sums = static_cast<double*>(args.workspace(static_cast<size_t>(3 * most) * sizeof(double)));
+  int64_t first = 0;
+  for (int w = 0; w < count; ++w, first += chunks[w - 1]) {
+    for (size_t k = 0; k < arrays[w].size(); ++k) {
+      rtc::Arguments a;
+      a.Add(arrays[w][k].dptr).Add(sums + static_cast<int64_t>(k) * most + first).Add(arrays[w][k].Size()).Add(kChunk);
+      rtc::LaunchRows(args.run, {kFile, "squares", {arrays[w][k].dtype}}, chunks[w], &a);
+    }
+    rtc::Arguments a;
+    a.Add(sums + first).Add(lrs + w).Add(wds + w).Add(chunks[w]).Add(most).Add(h[w].h[0]).Add(h[w].h[1]);
+    a.Add(rates.rescale).Add(rates.beta1).Add(rates.lower).Add(rates.upper);
+    rtc::LaunchItems(args.run, {kFile, "rates_from_norms", {}, {static_cast<int64_t>(rates.kind)}}, 1, &a);
   }
 }
 

@@ -93,29 +93,124 @@ struct update {
 };
 
 // Several arrays in one launch: their pointers are arguments.
-template <typename I, typename W, typename G, typename O, bool writes_master, bool arrays, template <typename> class Rule>
+template <typename I, typename W, typename G, typename O, typename Rate, typename Factor, bool writes_master, bool arrays, bool scaled,
+          template <typename> class Rule>
 struct multi_update {
   typedef typename mx::Real<W>::Type C;
   struct One : UpdatePointers<W, G, O> {
     long long end, n, wide;  // items up to here, elements
-    double lr, wd;
+    double lr, wd, unbias1, unbias2;
+    const O* kept;
   };
   struct Args {
     One one[16];
     double h[kNumbers];
-    const float *lrs, *wds;  // where `arrays`: learning rates and weight decays
+    const Rate *lrs, *wds;  // where `arrays`: learning rates and weight decays
+    const Factor* factor;   // where `scaled`: as kRescale
     long long count;
   };
   static __device__ __forceinline__ void Item(const Args& a, I, long long item) {
     int w = 0;
     while (item >= a.one[w].end) ++w;
+    const One& one = a.one[w];
     const long long at = 4 * (item - (w > 0 ? a.one[w - 1].end : 0));
     double h[kNumbers];
     for (int k = 0; k < kNumbers; ++k) h[k] = a.h[k];
-    h[0] = arrays ? a.lrs[w] : a.one[w].lr;
-    h[1] = arrays ? a.wds[w] : a.one[w].wd;
+    h[0] = arrays ? a.lrs[w] : one.lr;
+    h[1] = arrays ? a.wds[w] : one.wd;
+    h[7] = one.unbias1;
+    h[8] = one.unbias2;
+    if constexpr (scaled) {
+      h[2] = mx::Load<double>(a.factor, 0);
+      if (!(h[2] - h[2] == 0) || h[2] == 0) {
+        for (long long k = at; k < at + 4 && k < one.n; ++k) one.out[k] = one.kept[k];
+        return;
+      }
+    }
     const Rule<C> rule(h);
-    UpdateItem<writes_master, C>(a.one[w], rule, at, a.one[w].n, a.one[w].wide != 0);
+    UpdateItem<writes_master, C>(one, rule, at, one.n, one.wide != 0);
+  }
+};
+
+// A block for each row.
+template <typename T>
+struct group_adagrad {
+  typedef typename mx::Real<T>::Type C;
+  struct Args {
+    const T *weight, *grad;
+    T *history, *out;
+    long long n;
+    double lr, rescale, clip, epsilon;
+    long long count;
+  };
+  static __device__ C Clipped(const Args& a, long long i) {
+    return Bound(static_cast<C>(a.rescale) * mx::Load<C>(a.grad, i), static_cast<C>(a.clip));
+  }
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    double sum = 0;
+    for (long long i = threadIdx.x; i < a.n; i += 256) {
+      const double g = Clipped(a, row * a.n + i);
+      sum += g * g;
+    }
+    const double total = mx::Load<double>(a.history, row) + mx::BlockSum(sum, shared) / static_cast<double>(a.n);
+    const C step = static_cast<C>(a.lr / ::sqrt(total + a.epsilon));
+    for (long long i = row * a.n + threadIdx.x; i < (row + 1) * a.n; i += 256)
+      mx::Store(a.out, i, mx::Load<C>(a.weight, i) - step * Clipped(a, i));
+    __syncthreads();
+    if (threadIdx.x == 0) mx::Store(a.history, row, total);
+  }
+};
+// A block for each chunk: sum of the squares.
+template <typename T>
+struct squares {
+  struct Args {
+    const T* data;
+    double* sums;
+    long long n, chunk;
+    long long count;
+  };
+  static __device__ __forceinline__ void Row(const Args& a, long long row) {
+    __shared__ double shared[256];
+    const long long begin = row * a.chunk, end = begin + a.chunk < a.n ? begin + a.chunk : a.n;
+    double sum = 0;
+    for (long long i = begin + threadIdx.x; i < end; i += 256) {
+      const double v = mx::Load<double>(a.data, i);
+      sum += v * v;
+    }
+    sum = mx::BlockSum(sum, shared);
+    if (threadIdx.x == 0) a.sums[row] = sum;
+  }
+};
+// One array's numbers from its norms; `kind` as NormRates::Kind.
+template <typename I, int kind>
+struct rates_from_norms {
+  struct Args {
+    const double* sums;
+    double *lr, *wd;
+    long long chunks, stride;
+    double given_lr, given_wd, rescale, beta1, lower, upper;
+    long long count;
+  };
+  static __device__ double Norm(const Args& a, int which) {
+    double sum = 0;
+    for (long long i = 0; i < a.chunks; ++i) sum += a.sums[which * a.stride + i];
+    return ::sqrt(sum);
+  }
+  static __device__ double Ratio(double weight, double direction) { return weight == 0 || direction == 0 ? 1 : weight / direction; }
+  static __device__ __forceinline__ void Item(const Args& a, I, long long) {
+    double norm = Norm(a, 0);
+    if constexpr (kind == 0) {
+      norm *= ::fabs(a.rescale);
+      *a.lr = norm == 0 ? 0 : 1 / norm;
+      *a.wd = a.given_wd;
+    } else {
+      if (a.lower >= 0 && norm < a.lower) norm = a.lower;
+      if (a.upper >= 0 && norm > a.upper) norm = a.upper;
+      const double share = kind == 1 ? 1 : a.beta1;
+      *a.lr = a.given_lr * share * Ratio(norm, Norm(a, 1));
+      *a.wd = kind == 1 ? 0 : a.given_lr * (1 - share) * Ratio(norm, Norm(a, 2));
+    }
   }
 };
 

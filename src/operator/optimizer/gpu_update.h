@@ -2,7 +2,10 @@
 #ifndef MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_
 #define MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_
 
+#include <vector>
+
 #include "mxnet/engine.h"
+#include "mxnet/op.h"
 #include "operator/optimizer/update_rules.h"
 
 namespace mxnet {
@@ -15,9 +18,31 @@ struct DeviceNumbers {
 };
 /* UpdateRange over all n elements on run.stream. */
 void UpdateOnDevice(const RunContext& run, const UpdateArgs& a, int64_t n, const DeviceNumbers& numbers = DeviceNumbers());
-/* The same for several arrays of n[w] elements, in few launches. lrs, wds: on the device, in place
- * of h[0] and h[1]; may be null. REQUIRES: one rule for all. */
-void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const float* lrs, const float* wds);
+/* GroupAdaGradRows over all rows. */
+void GroupAdaGradOnDevice(const RunContext& run, const UpdateArgs& a, int64_t rows, int64_t n);
+
+/* One number of `dtype`, float32 or float64, for each array, on the device: in place of h[0] and
+ * h[1]. */
+struct DeviceRates {
+  const void *lrs = nullptr, *wds = nullptr;
+  int dtype = -1;
+};
+/* The same for several arrays of n[w] elements, in few launches; h[0], h[1], h[7] and h[8] may
+ * differ. `factor`: as kRescale; may be null. REQUIRES: one rule for all. */
+void UpdateOnDevice(const RunContext& run, const UpdateArgs* updates, const int64_t* n, int count, const DeviceRates& rates,
+                    const TBlob* factor = nullptr);
+
+/* How the updates of LAMB and LANS use norms: of the weight (or, for kOfGradient, of the gradient),
+ * of the first and of the second direction. */
+struct NormRates {
+  enum Kind { kOfGradient, kLamb, kLans } kind;
+  double rescale, beta1, lower, upper;
+};
+/* lrs[w] and wds[w], doubles on the device, are kOfGradient: 1 / norm of the rescaled gradient, and
+ * h[1]; else the factors of the directions. `arrays[w]` has one array, kLamb two, kLans three, of
+ * one shape. `h`: of each update, h[0] is the learning rate. */
+void RatesFromNorms(KernelArgs& args, const NormRates& rates, const std::vector<std::vector<TBlob>>& arrays,
+                    const std::vector<UpdateArgs>& h, double* lrs, double* wds);
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_OPTIMIZER_GPU_UPDATE_H_

@@ -161,9 +161,9 @@ void MultiKernel(KernelArgs& a) {
   if (a.run.ctx.is_gpu()) {
     std::vector<int64_t> sizes(n);
     for (int w = 0; w < n; ++w) sizes[w] = ends[w] - (w ? ends[w - 1] : 0);
-    const float* rates = kPreloaded ? a.in[n * stride].template data<float>() : nullptr;
-    return UpdateOnDevice(a.run, updates.data(), sizes.data(), n, rates,
-                          kPreloaded ? a.in[n * stride + 1].template data<float>() : nullptr);
+    DeviceRates rates;
+    if (kPreloaded) rates = {a.in[n * stride].dptr, a.in[n * stride + 1].dptr, kFloat32};
+    return UpdateOnDevice(a.run, updates.data(), sizes.data(), n, rates);
   }
   ParallelFor(total, 0, [&](int64_t begin, int64_t end) {
     size_t w = std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin();

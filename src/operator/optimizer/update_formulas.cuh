@@ -94,6 +94,41 @@ struct Lamb2 : Common<C> {
   MX_DEVICE C operator()(C w, C g, C*) const { return w - this->lr * g; }
 };
 
+/* h[0] = 1 / norm of the rescaled gradient. The result and state 2 are the two directions. */
+template <typename C>
+struct Lans1 : Adam<C> {
+  static constexpr int kStates = 3;
+  C unbias1, unbias2;
+  MX_DEVICE explicit Lans1(const double* h) : Adam<C>(h), unbias1(C(h[7])), unbias2(C(h[8])) {}
+  MX_DEVICE C operator()(C w, C g, C* s) const {
+    const C unit = Bound(this->rescale * g * this->lr, this->clip);
+    this->Moments(unit, s);
+    const C size = std::sqrt(s[1] * unbias2) + this->eps;
+    s[2] = unit / size + this->wd * w;
+    return s[0] * unbias1 / size + this->wd * w;
+  }
+};
+
+/* The gradient is the first direction, the state the second; lr and wd are their factors. */
+template <typename C>
+struct Lans2 : Common<C> {
+  static constexpr int kStates = 1;
+  MX_DEVICE explicit Lans2(const double* h) : Common<C>(h) {}
+  MX_DEVICE C operator()(C w, C g, C* s) const { return w - this->lr * g - this->wd * s[0]; }
+};
+
+template <typename C>
+struct AdaBelief : Adam<C> {
+  MX_DEVICE explicit AdaBelief(const double* h) : Adam<C>(h) {}
+  MX_DEVICE C operator()(C w, C g, C* s) const {
+    g = this->ClippedDecayed(g, w);
+    s[0] = this->b1 * s[0] + this->c1 * g;
+    const C surprise = g - s[0];
+    s[1] = this->b2 * s[1] + this->c2 * surprise * surprise + this->eps;
+    return w - this->lr * s[0] / (std::sqrt(s[1]) + this->eps);
+  }
+};
+
 template <typename C>
 struct RmsProp : Common<C> {
   static constexpr int kStates = 1;
@@ -172,7 +207,7 @@ struct Signum : Common<C> {
 
 #ifdef MXNET_UPDATE_RULE
 // form: SameDType: weight and states have the dtype of the gradient; WithMaster: also with a
-// float32 copy of the weight; Direction, Apply: the two phases of LAMB. Behind it: the states, and
+// float32 copy of the weight; Direction, Apply: the phases of LAMB and LANS. Behind it: states, and
 // the numbers of a rule beyond h[0] = learning rate, h[1] = weight decay, h[2] = factor on the
 // gradient and h[3] = its bound (infinity: none).
 MXNET_UPDATE_RULE(Sgd, WithMaster)
@@ -182,7 +217,11 @@ MXNET_UPDATE_RULE(Adam, SameDType)     // mean, var; h[4..6] = beta1, beta2, eps
 MXNET_UPDATE_RULE(AdamW, WithMaster)   // mean, var; h[4..7] = beta1, beta2, epsilon, eta
 // mean, var; h[4..8] = beta1, beta2, epsilon, 1/(1-beta1^t), 1/(1-beta2^t)
 MXNET_UPDATE_RULE(Lamb1, Direction)
-MXNET_UPDATE_RULE(Lamb2, Apply)            // h[0] holds the trust ratio; the gradient is the direction of phase 1
+MXNET_UPDATE_RULE(Lamb2, Apply)  // h[0] holds the trust ratio; the gradient is the direction of phase 1
+// mean, var, the second direction; h[0] = 1 / norm of the gradient, h[4..8] as Lamb1
+MXNET_UPDATE_RULE(Lans1, Direction)
+MXNET_UPDATE_RULE(Lans2, Apply)            // second direction; h[0..1]: their factors
+MXNET_UPDATE_RULE(AdaBelief, WithMaster)   // mean, var; h[4..6] = beta1, beta2, epsilon
 MXNET_UPDATE_RULE(RmsProp, SameDType)      // n; h[4..6] = gamma1, epsilon, bound of the weights
 MXNET_UPDATE_RULE(RmsPropAlex, SameDType)  // n, g, delta; h[4..7] = gamma1, gamma2, epsilon, bound of the weights
 MXNET_UPDATE_RULE(Ftrl, SameDType)         // z, n; h[4..5] = lambda1, beta

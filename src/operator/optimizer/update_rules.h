@@ -41,8 +41,14 @@ struct RuleInfo {
 };
 const RuleInfo& InfoOf(UpdateRule rule);
 
-/* Elements [begin, end). REQUIRES: a floating dtype; with `master` not float64. */
-MXNET_CPU_DECLARE(void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end);)
+MXNET_CPU_DECLARE(
+    /* Elements [begin, end). REQUIRES: a floating dtype; with `master` not float64. */
+    void UpdateRange(const UpdateArgs& a, int64_t begin, int64_t end);
+    /* Of the elements [begin, end), of a floating dtype. */
+    double SumOfSquares(int dtype, const void* x, int64_t begin, int64_t end);
+    /* Rows [begin, end) of n elements: g = clip(rescale * grad), history += mean of g * g,
+     * out = weight - lr * g / sqrt(history + epsilon); h[4] = epsilon. */
+    void GroupAdaGradRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_OPTIMIZER_UPDATE_RULES_H_

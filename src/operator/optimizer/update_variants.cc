@@ -94,7 +94,59 @@ void Apply(const UpdateArgs& a, int64_t begin, int64_t end) {
   }
 }
 
+template <typename T>
+double Squares(const void* data, int64_t begin, int64_t end) {
+  const T* x = static_cast<const T*>(data);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = begin; i < end; ++i) {
+    const double v = static_cast<typename ComputeType<T>::type>(x[i]);
+    sum += v * v;
+  }
+  return sum;
+}
+
+template <typename T>
+void GroupRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end) {
+  using C = typename ComputeType<T>::type;
+  const Common<C> rule(a.h);
+  T* history = static_cast<T*>(a.state[0]);
+  for (int64_t r = begin; r < end; ++r) {
+    const T *weight = static_cast<const T*>(a.weight) + r * n, *grad = static_cast<const T*>(a.grad) + r * n;
+    T* out = static_cast<T*>(a.out) + r * n;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (int64_t i = 0; i < n; ++i) {
+      const double g = rule.Clipped(static_cast<C>(grad[i]));
+      sum += g * g;
+    }
+    const double total = static_cast<double>(static_cast<C>(history[r])) + sum / static_cast<double>(n);
+    history[r] = T(static_cast<C>(total));
+    const C step = static_cast<C>(a.h[0] / std::sqrt(total + a.h[4]));
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) out[i] = T(static_cast<C>(weight[i]) - step * rule.Clipped(static_cast<C>(grad[i])));
+  }
+}
+
 }  // namespace
+
+void GroupAdaGradRows(const UpdateArgs& a, int64_t n, int64_t begin, int64_t end) {
+  switch (a.dtype) {
+    case kFloat32: return GroupRows<float>(a, n, begin, end);
+    case kFloat64: return GroupRows<double>(a, n, begin, end);
+    case kFloat16: return GroupRows<float16>(a, n, begin, end);
+    default: return GroupRows<bfloat16>(a, n, begin, end);
+  }
+}
+
+double SumOfSquares(int dtype, const void* x, int64_t begin, int64_t end) {
+  switch (dtype) {
+    case kFloat32: return Squares<float>(x, begin, end);
+    case kFloat64: return Squares<double>(x, begin, end);
+    case kFloat16: return Squares<float16>(x, begin, end);
+    default: return Squares<bfloat16>(x, begin, end);
+  }
+}
 
 #define MXNET_UPDATE_CASE(name, form) \
   case UpdateRule::k##name: return form<name>(a, begin, end);

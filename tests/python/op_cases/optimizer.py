@@ -82,6 +82,49 @@ def lamb2(w, g, r1, r2, **kw):
     return [w - f32(kw["lr"]) * (norm / r2[0] if norm and r2[0] else 1) * g]
 
 
+def adabelief(w, g, m, v, rescale, **kw):
+    lr, wd, _, clip = common(kw)
+    b1, b2, eps = options(["beta1", "beta2", "epsilon"], [0.9, 0.999, 1e-8], kw)
+    g = bound(rescale * g + wd * w, clip)
+    m = b1 * m + (1 - b1) * g
+    v = b2 * v + (1 - b2) * (g - m) ** 2 + eps
+    return [w - f32(kw["eta"]) * lr * m / (np.sqrt(v) + eps), m, v]
+
+
+def norm_of(w, kw):
+    norm, low, high = np.linalg.norm(w), kw.get("lower_bound", -1), kw.get("upper_bound", -1)
+    norm = max(norm, low) if low >= 0 else norm
+    return min(norm, high) if high >= 0 else norm
+
+
+def scaled(direction, norm):
+    of_direction = np.linalg.norm(direction)
+    return direction * (norm / of_direction if norm and of_direction else 1)
+
+
+def whole_lamb(w, g, m, v, **kw):
+    direction, m, v = lamb1(w, g, m, v, **kw)
+    return [w - f32(kw["lr"]) * scaled(direction, norm_of(w, kw)), m, v]
+
+
+def lans(w, g, m, v, **kw):
+    lr, wd, rescale, clip = common(kw)
+    b1, b2, eps = options(["beta1", "beta2", "epsilon"], [0.9, 0.999, 1e-6], kw)
+    g = rescale * g
+    g = bound(g / (np.linalg.norm(g) or 1), clip)
+    m, v = means(g, m, v, kw)
+    size = np.sqrt(v / (1 - b2 ** kw["t"])) + eps
+    norm, first, second = norm_of(w, kw), m / (1 - b1 ** kw["t"]) / size + wd * w, g / size + wd * w
+    return [w - lr * (b1 * scaled(first, norm) + (1 - b1) * scaled(second, norm)), m, v]
+
+
+def group_adagrad(w, g, h, **kw):
+    lr, _, rescale, clip = common(kw)
+    g = bound(rescale * g, clip)
+    h = h + np.mean(g.reshape(len(w), -1) ** 2, axis=1).reshape(h.shape)
+    return [w - lr * g / np.sqrt(h.reshape((-1,) + (1,) * (w.ndim - 1)) + f32(kw.get("epsilon", 1e-5))), h]
+
+
 def rmsprop(w, g, n, **kw):
     lr, wd, rescale, clip = common(kw)
     g = bound(rescale * g + wd * w, clip)
@@ -159,6 +202,11 @@ def mp_adamw(w, g, m, v, copy, rescale, **kw):
     return out + [out[0]]
 
 
+def mp_adabelief(w, g, m, v, copy, rescale, **kw):
+    out = adabelief(copy, g, m, v, rescale, **kw)
+    return out + [out[0]]
+
+
 def many(rule, stride, preloaded=False):
     def update(*arrays, **kw):
         n = kw["num_weights"]
@@ -169,7 +217,33 @@ def many(rule, stride, preloaded=False):
     return update
 
 
+def many_with(rule, stride, count, **names):
+    """`names`: of the rule's number, that of the list of them. What is behind the last group of
+    arrays goes to every call."""
+    def update(*arrays, **kw):
+        n = kw[count]
+        rest = {k: v for k, v in kw.items() if k != count and k not in names.values()}
+        results = [rule(*arrays[i * stride:(i + 1) * stride], *arrays[n * stride:],
+                        **{name: kw[several][i] for name, several in names.items()}, **rest) for i in range(n)]
+        return [r[0] for r in results] + [s for r in results for s in r[1:]]
+    return update
+
+
+def many_adam(rule, stride):
+    return many_with(rule, stride, "num_weights", lr="lrs", wd="wds", eta="etas")
+
+
+def many_lamb(rule, stride):
+    return many_with(rule, stride, "num_tensors", lr="learning_rates", wd="wds", t="step_count")
+
+
 UPDATES = {
+    "_multi_adamw_update": many_adam(adamw, 4), "_multi_mp_adamw_update": many_adam(mp_adamw, 5),
+    "_multi_adabelief_update": many_adam(adabelief, 4), "_multi_mp_adabelief_update": many_adam(mp_adabelief, 5),
+    "_adabelief_update": adabelief, "_mp_adabelief_update": mp_adabelief,
+    "_multi_lamb_update": many_lamb(whole_lamb, 4), "_multi_mp_lamb_update": many_lamb(master(whole_lamb), 5),
+    "_multi_lans_update": many_lamb(lans, 4), "_multi_mp_lans_update": many_lamb(master(lans), 5),
+    "_contrib_group_adagrad_update": group_adagrad,
     "sgd_update": sgd, "_sparse_sgd_update": sgd, "mp_sgd_update": master(sgd),
     "sgd_mom_update": sgd_mom, "_sparse_sgd_mom_update": sgd_mom,
     "mp_sgd_mom_update": master(sgd_mom), "nag_mom_update": nag, "mp_nag_mom_update": master(nag),
@@ -192,9 +266,9 @@ SINGLE = lambda *which: {i: "float32" for i in which}   # noqa: E731
 def update(names, inputs, attrs, **more):
     names = [names] if isinstance(names, str) else names
     rule = UPDATES[names[0]]
-    weights = attrs.get("num_weights", 1)
+    weights = attrs.get("num_weights", attrs.get("num_tensors", 1))
     ref = lambda *a, **kw: rule(*a, **kw)[:weights]   # noqa: E731
-    missing = {k: v for k, v in attrs.items() if k not in ("lr", "lrs", "eta", "t")}
+    missing = {k: v for k, v in attrs.items() if k not in ("lr", "lrs", "eta", "t", "learning_rates", "etas", "step_count")}
     bad = [dict(inputs=[(3, 5), (3, 4)] + inputs[2:]), dict(inputs=inputs[:-1] if len(inputs) > 1 else [])]
     if missing != attrs:
         bad.append(dict(attrs=missing))
@@ -252,6 +326,63 @@ CASES = [
            input_dtypes=SINGLE(2, 3, 6, 7, 8, 9), **TWO),
 ]
 
+ADAMS = dict(lrs=(0.1, 0.2), wds=(0.05, 0.01), etas=(0.6, 0.9), clip_gradient=0.7, num_weights=2)
+LAMBS = dict(learning_rates=(0.1, 0.2), wds=(0.05, 0.01), step_count=(3, 9), num_tensors=2)
+BOUNDED = dict(LAMBS, beta1=0.8, beta2=0.95, epsilon=1e-3, rescale_grad=0.5, clip_gradient=0.2, lower_bound=1.5, upper_bound=4.0)
+TWO_MOMENTS = [W, G, STATE, SQUARE, W2, G2, STATE2, rand((4,), 0.5, 1.5)]
+MP_MOMENTS = TWO_MOMENTS[:4] + [W] + TWO_MOMENTS[4:] + [W2]
+LONG = [rand((9000,), -2, 2), rand((9000,), -3, 3), rand((9000,), -0.2, 0.2), rand((9000,), 0.5, 1.5)]
+CASES += [
+    update("_adabelief_update", [W, G, STATE, SQUARE, *ONE],
+           dict(lr=0.1, wd=0.05, eta=0.6, beta1=0.8, beta2=0.95, epsilon=1e-3, clip_gradient=0.7), input_dtypes=SINGLE(4), empty=False),
+    update("_mp_adabelief_update", [W, G, STATE, SQUARE, W, *ONE], dict(lr=0.1, wd=0.05, eta=0.6, clip_gradient=0.7), dtypes=MASTER,
+           input_dtypes=SINGLE(2, 3, 4, 5), empty=False),
+] + [
+    update(f"_multi_{name}_update", [*TWO_MOMENTS, *ONE], dict(ADAMS, **more), input_dtypes=SINGLE(8), **TWO)
+    for name in ("adamw", "adabelief") for more in ({}, dict(beta1=0.8, beta2=0.95, epsilon=1e-3))
+] + [
+    update(f"_multi_mp_{name}_update", [*MP_MOMENTS, *ONE], ADAMS, dtypes=MASTER, input_dtypes=SINGLE(2, 3, 4, 7, 8, 9, 10), **TWO)
+    for name in ("adamw", "adabelief")
+] + [
+    update(f"_multi_{name}_update", TWO_MOMENTS, attrs, **TWO) for name in ("lamb", "lans") for attrs in (LAMBS, BOUNDED)
+] + [
+    update(f"_multi_{name}_update", LONG,
+           dict(learning_rates=(0.1,), wds=(0.05,), step_count=(1,), num_tensors=1), **TWO) for name in ("lamb", "lans")
+] + [
+    update(f"_multi_mp_{name}_update", MP_MOMENTS, LAMBS, dtypes=MASTER, input_dtypes=SINGLE(2, 3, 4, 7, 8, 9), **TWO)
+    for name in ("lamb", "lans")
+] + [
+    update("_multi_lamb_update", TWO_MOMENTS, dict(LAMBS, bias_correction=False), **TWO),
+    update("_contrib_group_adagrad_update", [W, G, rand((3, 1), 0, 1)], dict(lr=0.1), empty=False),
+    update("_contrib_group_adagrad_update", [rand((3, 4, 5)), rand((3, 4, 5)), rand((3,), 0, 1)],
+           dict(lr=0.1, rescale_grad=0.5, clip_gradient=0.4, epsilon=1e-2), empty=False),
+]
+
+
+def corrected(rule):
+    """A reference for test_optimizer.py of AdamW and AdaBelief, which correct the bias through the
+    learning rate."""
+    def run(w, options):
+        numbers = {"wd": 0, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-6, **options}
+        lr, rescale, correct = numbers.pop("learning_rate"), numbers.pop("rescale_grad", 1), numbers.pop("correct_bias", True)
+        m, v, t = np.zeros_like(w), np.zeros_like(w), 0
+        while True:
+            g, t = (yield), t + 1
+            unbias = np.sqrt(1 - numbers["beta2"] ** t) / (1 - numbers["beta1"] ** t) if correct else 1
+            w[...], m, v = rule(w, g, m, v, rescale, lr=1, eta=lr * unbias, **numbers)
+    return run
+
+
+def counted(rule):
+    def run(w, options):
+        numbers = {"wd": 0, **options}
+        numbers["lr"] = numbers.pop("learning_rate")
+        m, v, t = np.zeros_like(w), np.zeros_like(w), 0
+        while True:
+            g, t = (yield), t + 1
+            w[...], m, v = rule(w, g, m, v, t=t, **numbers)
+    return run
+
 
 def finite(*arrays, **_):
     return np.array([float(all(np.isfinite(a).all() for a in arrays))])
@@ -286,5 +417,8 @@ OPTIMIZERS = [
     ("ftrl", steps(ftrl, 2), {}), ("ftrl", steps(ftrl, 2), {"lamda1": 0.3, "beta": 2}),
     ("signum", steps(signum, 1, momentum=0.9), {}), ("signum", steps(signsgd, 0), {"momentum": 0}),
     ("signum", steps(signum, 1, momentum=0.9), {"wd_lh": 0.01}),
+    ("adamw", corrected(adamw), {}), ("adamw", corrected(adamw), {"correct_bias": False, "beta1": 0.8, "epsilon": 1e-3}),
+    ("adabelief", corrected(adabelief), {}), ("adabelief", corrected(adabelief), {"correct_bias": False, "epsilon": 1e-3}),
+    ("lans", counted(lans), {}), ("lans", counted(lans), {"lower_bound": 4.0, "beta2": 0.9}), ("lans", counted(lans), {"upper_bound": 0.5}),
 ]
 COVERED_ELSEWHERE = {"reset_arrays": "test_update_operators.py"}
