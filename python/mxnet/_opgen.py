@@ -109,9 +109,10 @@ def ndarray_function(name):
             head = [f"    inputs = [a for a in ({', '.join(inputs)}{',' if inputs else ''}) if a is not None]"]
     body = head + ([] if info.open else ["    if kwargs: _bad(_name, kwargs)"])
     if params:
-        body += ["    keys = list(kwargs); values = [str(kwargs[k]) for k in keys]" if info.open else "    keys = []; values = []"]
-        body += [f"    if {p} is not _Null: keys.append({real[p]!r}); values.append({p})" for p in params]
-        body += ["    return _invoke(_H, inputs, tuple(keys), tuple(values), out)"]
+        # no name of a parameter
+        body += ["    _keys = list(kwargs); _values = [str(kwargs[k]) for k in _keys]" if info.open else "    _keys = []; _values = []"]
+        body += [f"    if {p} is not _Null: _keys.append({real[p]!r}); _values.append({p})" for p in params]
+        body += ["    return _invoke(_H, inputs, tuple(_keys), tuple(_values), out)"]
     else:
         body += ["    return _invoke(_H, inputs, (), (), out)"]
     function_name = name if name.isidentifier() and not keyword.iskeyword(name) else "op_" + name
