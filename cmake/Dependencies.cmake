@@ -37,11 +37,6 @@ if(USE_ONEDNN)
   target_link_libraries(mxnet_deps INTERFACE DNNL::dnnl)
 endif()
 
-if(USE_OPENCV)
-  find_package(OpenCV REQUIRED COMPONENTS core imgproc imgcodecs)
-  target_link_libraries(mxnet_deps INTERFACE opencv_core opencv_imgproc opencv_imgcodecs)
-endif()
-
 if(USE_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 90)  # sm_90 code plus PTX for what comes after

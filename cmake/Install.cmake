@@ -19,6 +19,9 @@ endif()
 set_target_properties(mxnet PROPERTIES INSTALL_RPATH "${rpath}")
 
 install(TARGETS mxnet EXPORT mxnet LIBRARY DESTINATION ${libdir})
+if(USE_OPENCV)
+  install(TARGETS mxnet_jpeg mxnet_opencv LIBRARY DESTINATION ${libdir})
+endif()
 install(EXPORT mxnet FILE mxnetTargets.cmake NAMESPACE mxnet:: DESTINATION ${libdir}/cmake/mxnet)
 configure_package_config_file(cmake/mxnetConfig.cmake.in ${PROJECT_BINARY_DIR}/mxnetConfig.cmake
   INSTALL_DESTINATION ${libdir}/cmake/mxnet)

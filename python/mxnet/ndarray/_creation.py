@@ -10,7 +10,7 @@ from ._dlpack import from_dlpack
 from ._native import _as_shape, _call, _dense_only, _new_array, _new_filled, from_values
 
 __all__ = ["arange", "array", "concatenate", "empty", "eye", "from_numpy", "full", "histogram",
-           "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
+           "imdecode", "linspace", "moveaxis", "onehot_encode", "ones", "split_v2", "waitall", "zeros"]
 
 
 def array(source_array, ctx=None, dtype=None):
@@ -151,6 +151,26 @@ def concatenate(arrays, axis=0, always_copy=True):
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return _call("Concat", tuple(arrays), dim=axis, num_args=len(arrays))
+
+
+def imdecode(str_img, clip_rect=(0, 0, 0, 0), out=None, index=0, channels=3, mean=None):
+    """Decodes the bytes of an image file to planes (channels, height, width) of float32.
+
+    Parameters
+    ----------
+    str_img : bytes
+    clip_rect : (x0, y0, x1, y1)
+        The box that is wanted; zeros mean the whole image.
+    out : NDArray, optional
+        An array of that shape, or one of several images, of which image `index` is written.
+    mean : NDArray, optional
+        What is subtracted, of the shape of the result.
+    """
+    import base64
+    mean = array([], dtype=np.float32) if mean is None else mean
+    text = base64.b64encode(str_img).decode("ascii")
+    return _call("_imdecode", (mean,), out, index=index, x0=clip_rect[0], y0=clip_rect[1], x1=clip_rect[2], y1=clip_rect[3], c=channels,
+                 size=len(str_img), str_img=text)
 
 
 def onehot_encode(indices, out):

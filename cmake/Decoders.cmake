@@ -1,0 +1,16 @@
+# Decoders of images, opened by libmxnet when the first file is decoded: whoever decodes nothing does not load what they need.
+# They contain what codec.h says and are linked to nothing of ours.
+if(NOT opencv_default)
+  message(FATAL_ERROR "The decoders need libjpeg-turbo and OpenCV's modules core and imgcodecs. Run ./dev setup, or build with -DUSE_OPENCV=OFF.")
+endif()
+foreach(decoder jpeg opencv)
+  set(files ${decoder_sources})
+  list(FILTER files INCLUDE REGEX "_${decoder}\\.cc$")
+  add_library(mxnet_${decoder} MODULE ${files})
+  target_include_directories(mxnet_${decoder} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  set_target_properties(mxnet_${decoder} PROPERTIES PREFIX lib LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_dependencies(mxnet mxnet_${decoder})
+endforeach()
+target_link_libraries(mxnet_jpeg PRIVATE JPEG::JPEG)
+target_include_directories(mxnet_opencv SYSTEM PRIVATE ${OPENCV_INCLUDE_DIR})
+target_link_libraries(mxnet_opencv PRIVATE ${OPENCV_IMGCODECS_LIBRARY} ${OPENCV_CORE_LIBRARY})

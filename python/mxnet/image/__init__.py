@@ -1,0 +1,3 @@
+"""Reading and changing images as arrays (height, width, channels)."""
+from . import image
+from .image import *

@@ -1,0 +1,122 @@
+"""Cutting boxes out of images (height, width, channels)."""
+import math
+import random
+
+from .. import ndarray as nd
+from ._read import imresize
+
+__all__ = ["scale_down", "resize_short", "fixed_crop", "random_crop", "center_crop", "random_size_crop", "color_normalize"]
+
+
+def _get_interp_method(interp, sizes=()):
+    """The number of a method of interpolation. 9 chooses by `sizes` (height and width before and
+    after): bicubic to enlarge, area to shrink, else bilinear; 10 draws one of 0 to 4."""
+    if interp == 9:
+        if not sizes:
+            return 2
+        height, width, new_height, new_width = sizes
+        if new_height > height and new_width > width:
+            return 2
+        return 3 if new_height < height and new_width < width else 1
+    if interp == 10:
+        return random.randint(0, 4)
+    if interp not in (0, 1, 2, 3, 4):
+        raise ValueError(f"[image] interp={interp}; accepted are 0 to 4, 9 (by size) and 10 (by chance)")
+    return interp
+
+
+def scale_down(src_size, size):
+    """The largest (width, height) with the ratio of `size` that fits into `src_size`, if `size`
+    does not.
+
+    >>> mx.image.scale_down((640, 480), (720, 120))
+    (640, 106)
+    """
+    width, height = size
+    src_width, src_height = src_size
+    if src_height < height:
+        width, height = width * src_height / height, src_height
+    if src_width < width:
+        width, height = src_width, height * src_width / width
+    return int(width), int(height)
+
+
+def resize_short(src, size, interp=2):
+    """Resizes so that the shorter side has `size` pixels; the ratio is kept."""
+    height, width, _ = src.shape
+    if height > width:
+        new_height, new_width = size * height // width, size
+    else:
+        new_height, new_width = size, size * width // height
+    return imresize(src, new_width, new_height, interp=_get_interp_method(interp, (height, width, new_height, new_width)))
+
+
+def fixed_crop(src, x0, y0, w, h, size=None, interp=2):
+    """The box of width `w` and height `h` at column `x0` and row `y0`, resized to `size` (width,
+    height) if that is given and differs."""
+    out = nd.slice(src, begin=(y0, x0, 0), end=(y0 + h, x0 + w, int(src.shape[2])))
+    if size is not None and (w, h) != size:
+        out = imresize(out, *size, interp=_get_interp_method(interp, (h, w, size[1], size[0])))
+    return out
+
+
+def random_crop(src, size, interp=2):
+    """A box of `size` (width, height) at a random place; of images that are smaller, the largest
+    one of that ratio, resized.
+
+    Returns
+    -------
+    (NDArray, (x0, y0, width, height))
+    """
+    height, width, _ = src.shape
+    new_width, new_height = scale_down((width, height), size)
+    x0 = random.randint(0, width - new_width)
+    y0 = random.randint(0, height - new_height)
+    return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
+
+
+def center_crop(src, size, interp=2):
+    """As `random_crop`, from the middle."""
+    height, width, _ = src.shape
+    new_width, new_height = scale_down((width, height), size)
+    x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
+    return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
+
+
+def random_size_crop(src, size, area, ratio, interp=2, **kwargs):
+    """A box of random area and ratio at a random place, resized to `size`; after ten draws that do
+    not fit, `center_crop`.
+
+    Parameters
+    ----------
+    area : float or (float, float)
+        Smallest (and largest, 1) part of the image's area.
+    ratio : (float, float)
+        Smallest and largest width / height; its logarithm is uniform.
+    """
+    height, width, _ = src.shape
+    if "min_area" in kwargs:
+        import warnings
+        warnings.warn("random_size_crop: min_area has become area", DeprecationWarning)
+        area = kwargs.pop("min_area")
+    if kwargs:
+        raise TypeError(f"[random_size_crop] unexpected arguments {sorted(kwargs)}")
+    low, high = (area, 1.0) if not isinstance(area, (tuple, list)) else area
+    for _ in range(10):
+        target = random.uniform(low, high) * height * width
+        new_ratio = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
+        new_width, new_height = round(math.sqrt(target * new_ratio)), round(math.sqrt(target / new_ratio))
+        if new_width <= width and new_height <= height:
+            x0 = random.randint(0, width - new_width)
+            y0 = random.randint(0, height - new_height)
+            return fixed_crop(src, x0, y0, new_width, new_height, size, interp), (x0, y0, new_width, new_height)
+    return center_crop(src, size, interp)
+
+
+def color_normalize(src, mean, std=None):
+    """(src - mean) / std, in place where `src` can hold it; either may be None."""
+    if mean is not None:
+        src -= mean
+    if std is not None:
+        src /= std
+    return src

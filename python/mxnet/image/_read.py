@@ -1,0 +1,67 @@
+"""Decoding, resizing and borders: one operator each."""
+import numpy as np
+
+from ..base import MXNetError
+from ..ndarray import NDArray, _internal, array
+
+__all__ = ["imread", "imdecode", "imresize", "copyMakeBorder"]
+
+
+def imread(filename, *args, **kwargs):
+    """Reads an image file.
+
+    Parameters
+    ----------
+    filename : str
+    flag : int, default 1
+        0 gives one channel of gray, 1 three channels of colour.
+    to_rgb : bool, default True
+        Red first, else blue first.
+    out : NDArray, optional
+
+    Returns
+    -------
+    NDArray (height, width, channels) of uint8, on the CPU.
+    """
+    return _internal._cvimread(filename, *args, **kwargs)
+
+
+def imdecode(buf, *args, **kwargs):
+    """Decodes the bytes of an image file: `bytes`, `bytearray`, a NumPy array or an NDArray of
+    uint8. Other arguments are those of `imread`."""
+    if not isinstance(buf, NDArray):
+        try:
+            data = np.frombuffer(buf, dtype=np.uint8)
+        except TypeError:
+            raise ValueError(f"[imdecode] buf is of {type(buf)}; accepted are bytes, NumPy arrays and NDArrays") from None
+        if data.size == 0:
+            raise MXNetError("[imdecode] the buffer is empty; the bytes of an image file are needed")
+        buf = array(data, dtype=np.uint8)
+    return _internal._cvimdecode(buf, *args, **kwargs)
+
+
+def imresize(src, w, h, *args, **kwargs):
+    """Resizes an image to width `w` and height `h`.
+
+    Parameters
+    ----------
+    interp : int, default 1
+        0: nearest, 1: bilinear, 2: bicubic, 3: area, 4: Lanczos.
+    out : NDArray, optional
+    """
+    return _internal._cvimresize(src, w, h, *args, **kwargs)
+
+
+def copyMakeBorder(src, top, bot, left, right, *args, **kwargs):
+    """The image with so many pixels around it.
+
+    Parameters
+    ----------
+    type : int, default 0
+        0: `value` (or `values`, one per channel), 1: the edge's pixels, 2: mirrored with the edge,
+        3: the image again, 4: mirrored without the edge.
+    value : float, default 0
+    values : tuple of float, optional
+    out : NDArray, optional
+    """
+    return _internal._cvcopyMakeBorder(src, top, bot, left, right, *args, **kwargs)

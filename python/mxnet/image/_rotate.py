@@ -1,0 +1,72 @@
+"""Turning images (channels, height, width) around their middle."""
+import math
+import random
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..ndarray import NDArray, array
+
+__all__ = ["imrotate", "random_rotate"]
+
+
+def imrotate(src, rotation_degrees, zoom_in=False, zoom_out=False):
+    """Turns images by some degrees, bilinearly; what comes from outside is 0.
+
+    Parameters
+    ----------
+    src : NDArray of float32, (channels, height, width) or (images, channels, height, width)
+    rotation_degrees : number, or for images one for each of them
+    zoom_in : the image is enlarged until nothing from outside is seen
+    zoom_out : the image is shrunk until all of it is seen
+    """
+    if zoom_in and zoom_out:
+        raise ValueError("[imrotate] zoom_in and zoom_out were given; accepted is one of them")
+    if src.dtype is not np.float32:
+        raise TypeError(f"[imrotate] src is {np.dtype(src.dtype).name}; accepted is float32")
+    single = src.ndim == 3
+    if single:
+        if not isinstance(rotation_degrees, (int, float, np.number)):
+            raise TypeError("[imrotate] one image is turned by a number of degrees")
+        src = src.expand_dims(axis=0)
+    elif src.ndim != 4:
+        raise ValueError(f"[imrotate] src has shape {src.shape}; accepted are 3 and 4 dimensions")
+    count, height, width = src.shape[0], src.shape[2], src.shape[3]
+    degrees = rotation_degrees.asnumpy() if isinstance(rotation_degrees, NDArray) else np.asarray(rotation_degrees, dtype=np.float32)
+    if degrees.ndim > 0 and len(degrees) != count:
+        raise ValueError(f"[imrotate] {len(degrees)} angles for {count} images")
+    angles = np.broadcast_to(degrees.reshape(-1), (count,)).astype(np.float64) * (math.pi / 180)
+    grids = np.stack([_grid(height, width, angle, zoom_in, zoom_out) for angle in angles]) if count else np.zeros((0, 2, height, width))
+    out = nd.BilinearSampler(src, array(grids, dtype=np.float32, ctx=src.context))
+    return out[0] if single else out
+
+
+def _grid(height, width, angle, zoom_in, zoom_out):
+    """Where each pixel of the turned image comes from: x and y from -1 to 1."""
+    half_height, half_width = (height - 1) / 2, (width - 1) / 2
+    y, x = np.mgrid[:height, :width].astype(np.float64)
+    y, x = y - half_height, x - half_width
+    cos, sin = math.cos(angle), math.sin(angle)
+    from_x, from_y = x * cos - y * sin, x * sin + y * cos
+    grid = np.stack([from_x / max(half_width, 1e-12), from_y / max(half_height, 1e-12)])
+    if zoom_in or zoom_out:
+        grid *= _zoom(height, width, angle, zoom_in)
+    return grid
+
+
+def _zoom(height, width, angle, zoom_in):
+    """How much larger than the image its turned corners reach, or the inverse of how far inside."""
+    length, corner = math.hypot(height, width), math.atan2(height, width)
+    reach_x = max(abs(length * math.cos(corner + angle)), abs(length * math.cos(corner - angle)))
+    reach_y = max(abs(length * math.sin(corner + angle)), abs(length * math.sin(corner - angle)))
+    if zoom_in:
+        return min(width / reach_x, height / reach_y)
+    return max(reach_x / width, reach_y / height)
+
+
+def random_rotate(src, angle_limits, zoom_in=False, zoom_out=False):
+    """`imrotate` by degrees that are drawn between the two `angle_limits`, for each image anew."""
+    low, high = angle_limits
+    if src.ndim == 3:
+        return imrotate(src, random.uniform(low, high), zoom_in, zoom_out)
+    return imrotate(src, array(np.random.uniform(low, high, size=src.shape[0])), zoom_in, zoom_out)

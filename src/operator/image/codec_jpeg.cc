@@ -1,0 +1,104 @@
+// JPEG files by libjpeg-turbo. Pixels go straight to where they are wanted.
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+
+// which need the above
+#include <jerror.h>
+#include <jpeglib.h>
+
+#include "operator/image/codec.h"
+
+namespace mxnet {
+namespace image {
+namespace {
+
+constexpr int kMostScans = 500;  // of a progressive file; each takes the time of a whole image
+
+// One decoding. Errors leave libjpeg by longjmp, so nothing here has a destructor.
+struct Job {
+  jpeg_decompress_struct jpeg;
+  jpeg_error_mgr errors;
+  jpeg_progress_mgr progress;
+  jmp_buf leave;
+  DecodeRequest* request;
+  bool cut_short;
+};
+
+Job* JobOf(j_common_ptr jpeg) { return static_cast<Job*>(jpeg->client_data); }
+
+void Fail(j_common_ptr jpeg) {
+  char text[JMSG_LENGTH_MAX];
+  jpeg->err->format_message(jpeg, text);
+  Job* job = JobOf(jpeg);
+  std::snprintf(job->request->message, sizeof(job->request->message), "%s", text);
+  std::longjmp(job->leave, 1);
+}
+
+void Warn(j_common_ptr jpeg, int level) {
+  if (level < 0 && jpeg->err->msg_code == JWRN_JPEG_EOF) JobOf(jpeg)->cut_short = true;
+}
+
+void Silent(j_common_ptr) {}
+
+void CountScans(j_common_ptr jpeg) {
+  Job* job = JobOf(jpeg);
+  if (!jpeg->is_decompressor || job->jpeg.input_scan_number <= kMostScans) return;
+  std::snprintf(job->request->message, sizeof(job->request->message), "the file has more than %d scans", kMostScans);
+  std::longjmp(job->leave, 1);
+}
+
+// Everything that may end in a longjmp.
+Decoded Decode(Job* job) {
+  jpeg_decompress_struct* jpeg = &job->jpeg;
+  DecodeRequest* request = job->request;
+  if (setjmp(job->leave)) return Decoded::kFailed;
+  jpeg_create_decompress(jpeg);
+  jpeg->client_data = job;
+  jpeg->progress = &job->progress;
+  jpeg_mem_src(jpeg, const_cast<unsigned char*>(request->bytes), static_cast<unsigned long>(request->size));  // NOLINT: libjpeg's type
+  jpeg_read_header(jpeg, TRUE);
+  if (jpeg->num_components != 1 && jpeg->num_components != 3) return Decoded::kNotMine;  // CMYK
+  if (!PlausiblePixels(jpeg->image_height, jpeg->image_width, request->size)) {
+    std::snprintf(request->message, sizeof(request->message), "%u x %u pixels are too many for a file of %zu bytes", jpeg->image_width,
+                  jpeg->image_height, request->size);
+    return Decoded::kFailed;
+  }
+  jpeg->out_color_space = request->gray ? JCS_GRAYSCALE : request->blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
+  jpeg_start_decompress(jpeg);
+  uint8_t* to = request->allocate(request->context, jpeg->output_height, jpeg->output_width);
+  if (!to) return Decoded::kFailed;
+  const size_t row = static_cast<size_t>(jpeg->output_width) * static_cast<size_t>(jpeg->output_components);
+  while (jpeg->output_scanline < jpeg->output_height) {
+    JSAMPROW rows[8];
+    const JDIMENSION left = jpeg->output_height - jpeg->output_scanline, n = left < 8 ? left : 8;
+    for (JDIMENSION i = 0; i < n; ++i) rows[i] = to + (jpeg->output_scanline + i) * row;
+    jpeg_read_scanlines(jpeg, rows, n);
+  }
+  jpeg_finish_decompress(jpeg);
+  if (!job->cut_short) return Decoded::kDone;
+  std::snprintf(request->message, sizeof(request->message), "the file ends too early");
+  return Decoded::kFailed;
+}
+
+}  // namespace
+}  // namespace image
+}  // namespace mxnet
+
+extern "C" __attribute__((visibility("default"))) mxnet::image::Decoded MXNET_DECODE_FUNCTION(mxnet::image::DecodeRequest* request) {
+  using namespace mxnet::image;  // NOLINT
+  static const uint8_t start[] = {0xff, 0xd8, 0xff};
+  if (request->size < sizeof(start) || std::memcmp(request->bytes, start, sizeof(start)) != 0) return Decoded::kNotMine;
+  Job job;
+  std::memset(&job, 0, sizeof(job));
+  job.request = request;
+  job.jpeg.err = jpeg_std_error(&job.errors);
+  job.jpeg.client_data = &job;
+  job.errors.error_exit = Fail;
+  job.errors.emit_message = Warn;
+  job.errors.output_message = Silent;
+  job.progress.progress_monitor = CountScans;
+  const Decoded result = Decode(&job);
+  jpeg_destroy_decompress(&job.jpeg);
+  return result;
+}

@@ -1,0 +1,33 @@
+/*
+ * Resampling of images (height, width, channels), on the CPU. The methods are those that OpenCV 3.4
+ * numbers 0 to 5, to the last bit: sample positions at the centres of pixels, weights in float,
+ * products of bytes in 11-bit fixed point (8-bit for kLinearExact).
+ */
+#ifndef MXNET_OPERATOR_IMAGE_RESAMPLE_H_
+#define MXNET_OPERATOR_IMAGE_RESAMPLE_H_
+
+#include <cstdint>
+
+namespace mxnet {
+namespace image {
+
+enum Interpolation : int { kNearest, kLinear, kCubic, kArea, kLanczos, kLinearExact, kInterpolations };
+
+struct ImageSize {
+  int64_t height, width, channels;
+};
+
+/*
+ * REQUIRES: sizes of at least 1; dtype is kUint8, kFloat32 or kFloat64 (kLinearExact: kUint8);
+ * `from` and `to` do not overlap. A row of `from` has `pitch` elements. Rows of the result are
+ * split over threads.
+ */
+void Resample(int dtype, Interpolation method, const void* from, ImageSize from_size, int64_t pitch, void* to, int64_t height,
+              int64_t width);
+
+/* Dtypes and methods that Resample takes. */
+bool CanResample(int dtype, int method);
+
+}  // namespace image
+}  // namespace mxnet
+#endif  // MXNET_OPERATOR_IMAGE_RESAMPLE_H_

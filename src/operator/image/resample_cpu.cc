@@ -1,0 +1,485 @@
+// Resampling by separable filters: positions and weights along each axis are tabulated, rows are
+// filtered horizontally once and then mixed. No product and sum may be contracted into one
+// rounding: results are those of OpenCV 3.4, which has none.
+#pragma GCC optimize("fp-contract=off")
+
+#if defined(__SSSE3__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "base/omp.h"
+#include "mxnet/base.h"
+#include "operator/image/resample.h"
+
+namespace mxnet {
+namespace image {
+namespace {
+
+constexpr int kFixedBits = 11, kFixedOne = 1 << kFixedBits;
+constexpr int64_t kGrain = 1 << 14;  // elements of the result
+
+int Round(double v) { return static_cast<int>(std::lrint(v)); }
+
+template <typename T, typename V>
+T Saturated(V v) {
+  if constexpr (std::is_same<T, uint8_t>::value) {
+    int i;
+    if constexpr (std::is_floating_point<V>::value)
+      i = Round(static_cast<double>(v));
+    else
+      i = static_cast<int>(v);
+    return static_cast<uint8_t>(std::min(std::max(i, 0), 255));
+  } else {
+    return static_cast<T>(v);
+  }
+}
+
+// What lies between the source and the result along one axis.
+struct Axis {
+  int64_t from, to;
+  double inverse, scale;  // result / source; source / result
+  Axis(int64_t f, int64_t t) : from(f), to(t), inverse(static_cast<double>(t) / static_cast<double>(f)), scale(1. / inverse) {}
+  bool Shrinks() const { return scale >= 1; }
+  int Whole() const { return Round(scale); }
+  bool IsWhole() const { return std::abs(scale - Whole()) < std::numeric_limits<double>::epsilon(); }
+};
+
+// Taps of one axis: position d of the result is the sum over k of weight[d * taps + k] times
+// source[at[d * taps + k]].
+struct Taps {
+  int taps = 0;
+  std::vector<int64_t> at;
+  std::vector<float> weight;
+  std::vector<int> fixed;  // the weights times kFixedOne
+};
+
+void CubicWeights(float x, float* w) {
+  constexpr float a = -0.75f;
+  w[0] = ((a * (x + 1) - 5 * a) * (x + 1) + 8 * a) * (x + 1) - 4 * a;
+  w[1] = ((a + 2) * x - (a + 3)) * x * x + 1;
+  w[2] = ((a + 2) * (1 - x) - (a + 3)) * (1 - x) * (1 - x) + 1;
+  w[3] = 1.f - w[0] - w[1] - w[2];
+}
+
+// sinc(x) sinc(x / 4); the sines of the eight taps are those of one angle, turned by multiples of
+// 45 degrees.
+void LanczosWeights(float x, float* w) {
+  constexpr double h = 0.70710678118654752440, pi = 3.1415926535897932384626433832795;
+  static const double turns[8][2] = {{1, 0}, {-h, -h}, {0, 1}, {h, -h}, {-1, 0}, {h, h}, {0, -1}, {-h, h}};
+  if (x < std::numeric_limits<float>::epsilon()) {
+    std::fill(w, w + 8, 0.f);
+    w[3] = 1;
+    return;
+  }
+  float sum = 0;
+  const double y0 = -(x + 3) * pi * 0.25, s0 = std::sin(y0), c0 = std::cos(y0);
+  for (int i = 0; i < 8; ++i) {
+    const double y = -(x + 3 - static_cast<float>(i)) * pi * 0.25;
+    w[i] = static_cast<float>((turns[i][0] * s0 + turns[i][1] * c0) / (y * y));
+    sum += w[i];
+  }
+  sum = 1.f / sum;
+  for (int i = 0; i < 8; ++i) w[i] *= sum;
+}
+
+// The tap left of the sample, and how far behind it the sample lies.
+int64_t SamplePlace(const Axis& axis, bool area, int64_t d, float* fraction) {
+  if (area) {  // of an image that grows
+    const int64_t s = static_cast<int64_t>(std::floor(static_cast<double>(d) * axis.scale));
+    const float f = static_cast<float>(static_cast<double>(d + 1) - static_cast<double>(s + 1) * axis.inverse);
+    *fraction = f <= 0 ? 0.f : f - std::floor(f);
+    return s;
+  }
+  const float f = static_cast<float>((static_cast<double>(d) + 0.5) * axis.scale - 0.5);
+  const int64_t s = static_cast<int64_t>(std::floor(f));
+  *fraction = f - static_cast<float>(s);
+  return s;
+}
+
+Taps MakeTaps(const Axis& axis, Interpolation method, bool columns) {
+  Taps t;
+  t.taps = method == kCubic ? 4 : method == kLanczos ? 8 : 2;
+  t.at.resize(static_cast<size_t>(axis.to * t.taps));
+  t.weight.resize(t.at.size());
+  for (int64_t d = 0; d < axis.to; ++d) {
+    float f, *w = &t.weight[static_cast<size_t>(d * t.taps)];
+    int64_t s = SamplePlace(axis, method == kArea, d, &f);
+    if (t.taps == 2 && columns && s < 0) s = 0, f = 0;
+    if (t.taps == 2 && columns && s >= axis.from - 1) s = axis.from - 1, f = 0;
+    if (method == kCubic) {
+      CubicWeights(f, w);
+    } else if (method == kLanczos) {
+      LanczosWeights(f, w);
+    } else {
+      w[0] = 1.f - f, w[1] = f;
+    }
+    for (int k = 0; k < t.taps; ++k)
+      t.at[static_cast<size_t>(d * t.taps + k)] = std::min(std::max<int64_t>(s + k - (t.taps / 2 - 1), 0), axis.from - 1);
+  }
+  t.fixed.resize(t.weight.size());
+  for (size_t i = 0; i < t.fixed.size(); ++i) t.fixed[i] = Round(static_cast<double>(t.weight[i] * kFixedOne));
+  return t;
+}
+
+// Sums of products of one row: bytes in fixed point, floating elements in their own type.
+template <typename T>
+using Sum = std::conditional_t<std::is_same<T, uint8_t>::value, int, T>;
+
+template <typename T, int kTaps, int kChannels>
+void FilterRow(const T* from, const Taps& taps, int64_t channels, int64_t width, Sum<T>* to) {
+  if constexpr (kChannels > 0) channels = kChannels;
+  for (int64_t d = 0; d < width; ++d) {
+    const int64_t* at = &taps.at[static_cast<size_t>(d * kTaps)];
+    const T* tap[kTaps];
+    Sum<T> w[kTaps];
+    for (int k = 0; k < kTaps; ++k) {
+      tap[k] = from + at[k] * channels;
+      if constexpr (std::is_same<T, uint8_t>::value)
+        w[k] = taps.fixed[static_cast<size_t>(d * kTaps + k)];
+      else
+        w[k] = static_cast<T>(taps.weight[static_cast<size_t>(d * kTaps + k)]);
+    }
+    for (int64_t c = 0; c < channels; ++c) {
+      Sum<T> sum = static_cast<Sum<T>>(tap[0][c]) * w[0];
+      for (int k = 1; k < kTaps; ++k) sum += static_cast<Sum<T>>(tap[k][c]) * w[k];
+      to[d * channels + c] = sum;
+    }
+  }
+}
+
+template <typename T, int kTaps>
+void FilterRowOf(const T* from, const Taps& taps, int64_t channels, int64_t width, Sum<T>* to) {
+  if (channels == 3) return FilterRow<T, kTaps, 3>(from, taps, channels, width, to);
+  if (channels == 1) return FilterRow<T, kTaps, 1>(from, taps, channels, width, to);
+  FilterRow<T, kTaps, 0>(from, taps, channels, width, to);
+}
+
+// Mixes filtered rows of floats or doubles.
+template <typename T, int kTaps>
+void MixRows(const T* const* rows, const float* weight, const int*, int64_t n, T* to) {
+  T w[kTaps];
+  for (int k = 0; k < kTaps; ++k) w[k] = static_cast<T>(weight[k]);
+  for (int64_t i = 0; i < n; ++i) {
+    T sum = rows[0][i] * w[0];
+    for (int k = 1; k < kTaps; ++k) sum += rows[k][i] * w[k];
+    to[i] = sum;
+  }
+}
+
+template <typename T, int kTaps>
+void MixRows(const int* const* rows, const float*, const int* fixed, int64_t n, uint8_t* to) {
+  int64_t i = 0;
+  if constexpr (kTaps == 4) {  // blocks of eight are mixed in float
+    constexpr float unit = 1.f / (static_cast<float>(kFixedOne) * kFixedOne);
+    float w[4];
+    for (int k = 0; k < 4; ++k) w[k] = static_cast<float>(fixed[k]) * unit;
+    for (const int64_t end = n / 8 * 8; i < end; ++i) {
+      float sum = static_cast<float>(rows[0][i]) * w[0];
+      for (int k = 1; k < 4; ++k) sum += static_cast<float>(rows[k][i]) * w[k];
+      to[i] = static_cast<uint8_t>(std::min(std::max(std::nearbyint(sum), 0.0f), 255.0f));
+    }
+  }
+  for (; i < n; ++i) {
+    int sum = 0;
+    for (int k = 0; k < kTaps; ++k) sum += rows[k][i] * fixed[k];
+    to[i] = Saturated<uint8_t>((sum + (1 << (2 * kFixedBits - 1))) >> (2 * kFixedBits));
+  }
+}
+
+template <typename T>
+struct Picture {
+  const T* from;
+  ImageSize size;
+  int64_t pitch;
+  T* to;
+  int64_t height, width;
+  int64_t row() const { return width * size.channels; }  // elements of a row of the result
+  template <typename F>
+  void Rows(F&& f) const {
+    ParallelFor(height, std::max<int64_t>(1, kGrain / row()), f);
+  }
+};
+
+template <typename T, int kTaps>
+void Separable(const Picture<T>& p, Interpolation method) {
+  const Taps columns = MakeTaps(Axis(p.size.width, p.width), method, true), lines = MakeTaps(Axis(p.size.height, p.height), method, false);
+  const int64_t n = p.row();
+  p.Rows([&](int64_t begin, int64_t end) {
+    std::vector<Sum<T>> rows(static_cast<size_t>(n * kTaps));
+    int64_t held[kTaps];  // which row of the source lies filtered in which place
+    std::fill(held, held + kTaps, -1);
+    for (int64_t y = begin; y < end; ++y) {
+      const int64_t* at = &lines.at[static_cast<size_t>(y * kTaps)];
+      const Sum<T>* mixed[kTaps];
+      for (int k = 0; k < kTaps; ++k) {  // at[k] % kTaps: neighbours never share a place
+        const int64_t place = at[k] % kTaps;
+        Sum<T>* row = &rows[static_cast<size_t>(place * n)];
+        if (held[place] != at[k]) FilterRowOf<T, kTaps>(p.from + at[k] * p.pitch, columns, p.size.channels, p.width, row);
+        held[place] = at[k];
+        mixed[k] = row;
+      }
+      MixRows<T, kTaps>(mixed, &lines.weight[static_cast<size_t>(y * kTaps)], &lines.fixed[static_cast<size_t>(y * kTaps)], n,
+                        p.to + y * n);
+    }
+  });
+}
+
+// Bilinear filtering of a row of bytes: 15 bits of each sum. `to` has room for four elements behind
+// the row.
+template <int kChannels>
+void BilinearRow(const uint8_t* from, int64_t pixels, const Taps& taps, int64_t channels, int64_t width, int16_t* to) {
+  if constexpr (kChannels > 0) channels = kChannels;
+  for (int64_t d = 0; d < width; ++d) {
+    const int64_t at = taps.at[static_cast<size_t>(2 * d)], next = taps.at[static_cast<size_t>(2 * d + 1)];
+    const int a = taps.fixed[static_cast<size_t>(2 * d)], b = taps.fixed[static_cast<size_t>(2 * d + 1)];
+#ifdef __SSSE3__
+    if constexpr (kChannels == 3) {  // both pixels in one load, where that stays inside of the row
+      if (next == at + 1 && 3 * at + 8 <= 3 * pixels) {
+        const __m128i pairs = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
+        const __m128i both = _mm_shuffle_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + 3 * at)), pairs);
+        const __m128i sums = _mm_srai_epi32(_mm_madd_epi16(both, _mm_set1_epi32(b << 16 | a)), 4);
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(to + 3 * d), _mm_packs_epi32(sums, sums));
+        continue;
+      }
+    }
+#endif
+    for (int64_t c = 0; c < channels; ++c)
+      to[d * channels + c] = static_cast<int16_t>((from[at * channels + c] * a + from[next * channels + c] * b) >> 4);
+  }
+}
+
+void BilinearBytes(const Picture<uint8_t>& p, Interpolation method) {
+  const Taps columns = MakeTaps(Axis(p.size.width, p.width), method, true), lines = MakeTaps(Axis(p.size.height, p.height), method, false);
+  const int64_t n = p.row(), room = n + 4, channels = p.size.channels;
+  const auto filter = channels == 3 ? BilinearRow<3> : channels == 1 ? BilinearRow<1> : BilinearRow<0>;
+  p.Rows([&](int64_t begin, int64_t end) {
+    std::vector<int16_t> rows(static_cast<size_t>(2 * room));
+    int64_t held[2] = {-1, -1};
+    for (int64_t y = begin; y < end; ++y) {
+      const int16_t* mixed[2];
+      for (int k = 0; k < 2; ++k) {
+        const int64_t at = lines.at[static_cast<size_t>(2 * y + k)], place = at % 2;
+        int16_t* row = &rows[static_cast<size_t>(place * room)];
+        if (held[place] != at) filter(p.from + at * p.pitch, p.size.width, columns, channels, p.width, row);
+        held[place] = at;
+        mixed[k] = row;
+      }
+      const int16_t a = static_cast<int16_t>(lines.fixed[static_cast<size_t>(2 * y)]),
+                    b = static_cast<int16_t>(lines.fixed[static_cast<size_t>(2 * y + 1)]);
+      const int16_t *upper = mixed[0], *lower = mixed[1];
+      uint8_t* to = p.to + y * n;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i) {
+        const int16_t sum = static_cast<int16_t>(static_cast<int16_t>((a * upper[i]) >> 16) + static_cast<int16_t>((b * lower[i]) >> 16));
+        to[i] = static_cast<uint8_t>(static_cast<int16_t>(sum + 2) >> 2);
+      }
+    }
+  });
+}
+
+template <typename T>
+void Nearest(const Picture<T>& p) {
+  const Axis x(p.size.width, p.width), y(p.size.height, p.height);
+  const int64_t channels = p.size.channels;
+  std::vector<int64_t> at(static_cast<size_t>(p.width));
+  auto place = [](const Axis& axis, int64_t d) {
+    return std::min(static_cast<int64_t>(std::floor(static_cast<double>(d) * axis.scale)), axis.from - 1);
+  };
+  for (int64_t d = 0; d < p.width; ++d) at[static_cast<size_t>(d)] = place(x, d) * channels;
+  p.Rows([&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* from = p.from + place(y, r) * p.pitch;
+      T* to = p.to + r * p.row();
+      if (channels == 3) {
+        for (int64_t d = 0; d < p.width; ++d)
+          for (int64_t c = 0; c < 3; ++c) to[d * 3 + c] = from[at[static_cast<size_t>(d)] + c];
+        continue;
+      }
+      for (int64_t d = 0; d < p.width; ++d)
+        for (int64_t c = 0; c < channels; ++c) to[d * channels + c] = from[at[static_cast<size_t>(d)] + c];
+    }
+  });
+}
+
+// Means of two by two pixels.
+uint8_t Quarter(int a, int b, int c, int d) { return static_cast<uint8_t>((a + b + c + d + 2) >> 2); }
+float Quarter(float a, float b, float c, float d) { return ((a + b) + (c + d)) * 0.25f; }
+
+// Means of blocks of whole pixels.
+template <typename T>
+void Blocks(const Picture<T>& p, int64_t across, int64_t down) {
+  const int64_t channels = p.size.channels, n = p.row();
+  const float scale = 1.f / static_cast<float>(across * down);
+  constexpr bool bytes = std::is_same<T, uint8_t>::value;
+  const bool halves =
+      across == 2 && down == 2 && (channels == 1 || channels == 4 || (bytes && channels == 3));  // those OpenCV has loops for
+  const int64_t vector = n / 4 * 4;
+  p.Rows([&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      for (int64_t i = 0; i < n; ++i) {
+        const T* from = p.from + r * down * p.pitch + i / channels * across * channels + i % channels;
+        if constexpr (sizeof(T) < sizeof(double)) {
+          if (halves && (bytes || i < vector)) {
+            p.to[r * n + i] = Quarter(from[0], from[channels], from[p.pitch], from[p.pitch + channels]);
+            continue;
+          }
+        }
+        Sum<T> sum = 0;
+        const int64_t area = across * down;
+        auto element = [&](int64_t k) { return static_cast<Sum<T>>(from[k / across * p.pitch + k % across * channels]); };
+        int64_t k = 0;
+        for (; k + 4 <= area; k += 4) sum += element(k) + element(k + 1) + element(k + 2) + element(k + 3);
+        for (; k < area; ++k) sum += element(k);
+        p.to[r * n + i] = Saturated<T>(sum * scale);
+      }
+  });
+}
+
+// What a pixel of the result covers: source pixel `at` with `weight`.
+struct Cover {
+  int64_t at;
+  float weight;
+};
+struct Covers {
+  std::vector<Cover> all;
+  std::vector<size_t> first;  // of each pixel of the result, and one more
+};
+
+Covers MakeCovers(const Axis& axis) {
+  Covers covers;
+  for (int64_t d = 0; d < axis.to; ++d) {
+    covers.first.push_back(covers.all.size());
+    const double begin = static_cast<double>(d) * axis.scale, end = begin + axis.scale;
+    const double width = std::min(axis.scale, static_cast<double>(axis.from) - begin);
+    int64_t a = static_cast<int64_t>(std::ceil(begin)), b = static_cast<int64_t>(std::floor(end));
+    b = std::min(b, axis.from - 1);
+    a = std::min(a, b);
+    if (static_cast<double>(a) - begin > 1e-3) covers.all.push_back({a - 1, static_cast<float>((static_cast<double>(a) - begin) / width)});
+    for (int64_t s = a; s < b; ++s) covers.all.push_back({s, static_cast<float>(1.0 / width)});
+    if (end - static_cast<double>(b) > 1e-3)
+      covers.all.push_back({b, static_cast<float>(std::min(std::min(end - static_cast<double>(b), 1.), width) / width)});
+  }
+  covers.first.push_back(covers.all.size());
+  return covers;
+}
+
+// line = the columns' covers of one row of the source.
+template <typename T, typename W, int kChannels>
+void CoverRow(const T* from, const Covers& columns, int64_t channels, W* line) {
+  if constexpr (kChannels > 0) channels = kChannels;
+  for (size_t d = 0; d + 1 < columns.first.size(); ++d)
+    for (int64_t c = 0; c < channels; ++c) {
+      W sum = 0;
+      for (size_t k = columns.first[d]; k < columns.first[d + 1]; ++k)
+        sum += static_cast<W>(from[columns.all[k].at * channels + c]) * static_cast<W>(columns.all[k].weight);
+      *line++ = sum;
+    }
+}
+
+template <typename T>
+void CoveredArea(const Picture<T>& p) {
+  using W = std::conditional_t<std::is_same<T, uint8_t>::value, float, T>;
+  const Covers columns = MakeCovers(Axis(p.size.width, p.width)), lines = MakeCovers(Axis(p.size.height, p.height));
+  const int64_t channels = p.size.channels, n = p.row();
+  p.Rows([&](int64_t begin, int64_t end) {
+    std::vector<W> line(static_cast<size_t>(n)), sum(static_cast<size_t>(n));
+    for (int64_t r = begin; r < end; ++r) {
+      std::fill(sum.begin(), sum.end(), W(0));
+      for (size_t j = lines.first[static_cast<size_t>(r)]; j < lines.first[static_cast<size_t>(r) + 1]; ++j) {
+        const T* from = p.from + lines.all[j].at * p.pitch;
+        if (channels == 3)
+          CoverRow<T, W, 3>(from, columns, channels, line.data());
+        else
+          CoverRow<T, W, 0>(from, columns, channels, line.data());
+        const W weight = static_cast<W>(lines.all[j].weight);
+        for (size_t i = 0; i < line.size(); ++i) sum[i] += weight * line[i];
+      }
+      for (int64_t i = 0; i < n; ++i) p.to[r * n + i] = Saturated<T>(sum[static_cast<size_t>(i)]);
+    }
+  });
+}
+
+// Bilinear with weights of 8 bits and one rounding at the end.
+void LinearExact(const Picture<uint8_t>& p) {
+  struct Pair {
+    int64_t a, b;
+    int wa, wb;
+  };
+  auto pairs = [](const Axis& axis) {
+    std::vector<Pair> all(static_cast<size_t>(axis.to));
+    for (int64_t d = 0; d < axis.to; ++d) {
+      const double f = (static_cast<double>(d) + 0.5) * axis.scale - 0.5;
+      const int64_t s = static_cast<int64_t>(std::floor(f));
+      const int w = s < 0 || s >= axis.from - 1 ? 0 : Round((f - static_cast<double>(s)) * 256);
+      const int64_t a = std::min(std::max<int64_t>(s, 0), axis.from - 1);
+      all[static_cast<size_t>(d)] = {a, std::min(a + 1, axis.from - 1), 256 - w, w};
+    }
+    return all;
+  };
+  const std::vector<Pair> columns = pairs(Axis(p.size.width, p.width)), lines = pairs(Axis(p.size.height, p.height));
+  const int64_t channels = p.size.channels;
+  p.Rows([&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const Pair& y = lines[static_cast<size_t>(r)];
+      const uint8_t *above = p.from + y.a * p.pitch, *below = p.from + y.b * p.pitch;
+      uint8_t* to = p.to + r * p.row();
+      for (const Pair& x : columns)
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t a = x.a * channels + c, b = x.b * channels + c;
+          const int upper = above[a] * x.wa + above[b] * x.wb, lower = below[a] * x.wa + below[b] * x.wb;
+          *to++ = static_cast<uint8_t>((upper * y.wa + lower * y.wb + (1 << 15)) >> 16);
+        }
+    }
+  });
+}
+
+template <typename T>
+void Run(const Picture<T>& p, Interpolation method) {
+  if (p.height == p.size.height && p.width == p.size.width) {
+    for (int64_t r = 0; r < p.height; ++r) std::memcpy(p.to + r * p.row(), p.from + r * p.pitch, static_cast<size_t>(p.row()) * sizeof(T));
+    return;
+  }
+  if constexpr (std::is_same<T, uint8_t>::value)
+    if (method == kLinearExact) return LinearExact(p);
+  if (method == kNearest) return Nearest(p);
+  const Axis x(p.size.width, p.width), y(p.size.height, p.height);
+  const bool blocks = x.IsWhole() && y.IsWhole();
+  if (method == kLinear && blocks && x.Whole() == 2 && y.Whole() == 2) method = kArea;
+  if (method == kArea && x.Shrinks() && y.Shrinks()) {
+    if (blocks) return Blocks(p, x.Whole(), y.Whole());
+    return CoveredArea(p);
+  }
+  if (method == kCubic) return Separable<T, 4>(p, method);
+  if (method == kLanczos) return Separable<T, 8>(p, method);
+  if constexpr (std::is_same<T, uint8_t>::value)
+    BilinearBytes(p, method);
+  else
+    Separable<T, 2>(p, method);
+}
+
+}  // namespace
+
+bool CanResample(int dtype, int method) {
+  if (method < 0 || method >= kInterpolations) return false;
+  return dtype == kUint8 || ((dtype == kFloat32 || dtype == kFloat64) && method != kLinearExact);
+}
+
+void Resample(int dtype, Interpolation method, const void* from, ImageSize size, int64_t pitch, void* to, int64_t height, int64_t width) {
+  auto run = [&](auto tag) {
+    using T = decltype(tag);
+    Run(Picture<T>{static_cast<const T*>(from), size, pitch, static_cast<T*>(to), height, width}, method);
+  };
+  if (dtype == kUint8) return run(uint8_t{});
+  if (dtype == kFloat32) return run(float{});
+  run(double{});
+}
+
+}  // namespace image
+}  // namespace mxnet
