@@ -1,11 +1,18 @@
 """Transformations of images: NDArrays (height, width, channels), or (N, height, width, channels).
 Each is a block; those with random numbers draw anew for every call."""
+import numbers
 import random
 
-from ...block import HybridBlock
+import numpy as np
+
+from .... import image
+from ...block import Block, HybridBlock
 from ...nn import HybridSequential, Sequential
 
-__all__ = ['Compose', 'Cast', 'ToTensor', 'Normalize', 'RandomApply']
+__all__ = ['Cast', 'CenterCrop', 'Compose', 'CropResize', 'HybridCompose', 'HybridRandomApply', 'Normalize', 'RandomApply',
+           'RandomBrightness', 'RandomColorJitter', 'RandomContrast', 'RandomCrop', 'RandomFlipLeftRight', 'RandomFlipTopBottom',
+           'RandomGray', 'RandomHue', 'RandomLighting', 'RandomResizedCrop', 'RandomRotation', 'RandomSaturation', 'Resize',
+           'Rotate', 'ToTensor']
 
 
 class Compose(Sequential):
@@ -46,8 +53,7 @@ class ToTensor(HybridBlock):
     """(H, W, C) of [0, 255] to (C, H, W) of float32 in [0, 1]; also (N, H, W, C)."""
 
     def hybrid_forward(self, F, x):
-        x = F.cast(x, 'float32') / 255
-        return F.swapaxes(F.swapaxes(x, dim1=-1, dim2=-3), dim1=-1, dim2=-2)
+        return F.image.to_tensor(x)
 
 
 class Normalize(HybridBlock):
@@ -60,14 +66,222 @@ class Normalize(HybridBlock):
         channels = max(len(mean), len(std))
         assert len(mean) in (1, channels) and len(std) in (1, channels), (
             f'[transforms.Normalize] {len(mean)} means and {len(std)} deviations given; one or as many of both are accepted')
-        self._channels = list(zip(mean * (channels // len(mean)), std * (channels // len(std))))
+        self._mean, self._std = mean, std
 
     def hybrid_forward(self, F, x):
-        if len(self._channels) == 1:
-            mean, std = self._channels[0]
-            return (x - mean) / std
-        parts = F.split(x, num_outputs=len(self._channels), axis=-3)
-        return F.concat(*[(part - mean) / std for part, (mean, std) in zip(parts, self._channels)], dim=-3)
+        return F.image.normalize(x, self._mean, self._std)
+
+
+class Resize(HybridBlock):
+    """Resizes (H, W, C) or (N, H, W, C) to `size`: (width, height), or one number for both, or with
+    `keep_ratio` for the shorter side. `interpolation` is 0 (nearest) to 4, as in
+    `mx.image.imresize`."""
+
+    def __init__(self, size, keep_ratio=False, interpolation=1):
+        super().__init__()
+        self._size, self._keep_ratio, self._interpolation = size, keep_ratio, interpolation
+
+    def hybrid_forward(self, F, x):
+        return F.image.resize(x, self._size, self._keep_ratio, self._interpolation)
+
+
+class CropResize(HybridBlock):
+    """The box of `width` and `height` at column `x` and row `y` of (H, W, C) or (N, H, W, C),
+    resized to `size` (width, height) if that is given."""
+
+    def __init__(self, x, y, width, height, size=None, interpolation=None):
+        super().__init__()
+        self._box = (x, y, width, height)
+        self._size, self._interpolation = size, 1 if interpolation is None else interpolation
+
+    def hybrid_forward(self, F, x):
+        out = F.image.crop(x, *self._box)
+        return F.image.resize(out, self._size, False, self._interpolation) if self._size else out
+
+
+def _pair(size):
+    """(width, height), of one number or both."""
+    return (size, size) if isinstance(size, numbers.Number) else tuple(size)
+
+
+class CenterCrop(Block):
+    """The middle of (H, W, C), `size` (width, height) large; of images that are smaller, the
+    largest part of that ratio, resized."""
+
+    def __init__(self, size, interpolation=1):
+        super().__init__()
+        self._size, self._interpolation = _pair(size), interpolation
+
+    def forward(self, x):
+        return image.center_crop(x, self._size, self._interpolation)[0]
+
+
+class RandomResizedCrop(Block):
+    """A part of (H, W, C) whose area is `scale` (smallest, largest) of the image's, and whose width
+    / height is between the numbers of `ratio`, resized to `size` (width, height)."""
+
+    def __init__(self, size, scale=(0.08, 1.0), ratio=(3.0 / 4.0, 4.0 / 3.0), interpolation=1):
+        super().__init__()
+        scale = (scale, 1.0) if isinstance(scale, numbers.Number) else scale
+        self._args = (_pair(size), scale, ratio, interpolation)
+
+    def forward(self, x):
+        return image.random_size_crop(x, *self._args)[0]
+
+
+class RandomCrop(HybridBlock):
+    """A part of (H, W, C) or (N, H, W, C) at a random place, `size` (width, height) large; images
+    that are smaller are resized. `pad`: so many pixels of `pad_value` are put around the image
+    first, one number or (top, bottom, left, right)."""
+
+    def __init__(self, size, pad=None, pad_value=0, interpolation=1):
+        super().__init__()
+        self._size, self._interpolation, self._pad_value = _pair(size), interpolation, pad_value
+        self._pad = (pad,) * 4 if isinstance(pad, numbers.Number) else pad
+
+    def hybrid_forward(self, F, x):
+        if self._pad:
+            x = F._internal._cvcopyMakeBorder(x, *self._pad, type=0, value=self._pad_value)
+        return F.image.random_crop(x, (0, 1), (0, 1), *self._size, self._interpolation)
+
+
+class RandomFlipLeftRight(HybridBlock):
+    """The columns of (H, W, C) in reverse order, for half of the images."""
+
+    def hybrid_forward(self, F, x):
+        return F.image.random_flip_left_right(x)
+
+
+class RandomFlipTopBottom(HybridBlock):
+    """The rows of (H, W, C) in reverse order, for half of the images."""
+
+    def hybrid_forward(self, F, x):
+        return F.image.random_flip_top_bottom(x)
+
+
+class _Amount(HybridBlock):
+    """One operator with an amount between 1 - amount (at least 0) and 1 + amount."""
+
+    _operator = None
+
+    def __init__(self, amount):
+        super().__init__()
+        self._args = (max(0, 1 - amount), 1 + amount)
+
+    def hybrid_forward(self, F, x):
+        return getattr(F.image, self._operator)(x, *self._args)
+
+
+class RandomBrightness(_Amount):
+    """Multiplies (H, W, C) by 1 - `brightness` to 1 + `brightness`."""
+
+    _operator = 'random_brightness'
+
+    def __init__(self, brightness):
+        super().__init__(brightness)
+
+
+class RandomContrast(_Amount):
+    """Multiplies the contrast of (H, W, C) by 1 - `contrast` to 1 + `contrast`."""
+
+    _operator = 'random_contrast'
+
+    def __init__(self, contrast):
+        super().__init__(contrast)
+
+
+class RandomSaturation(_Amount):
+    """Multiplies the saturation of (H, W, C) by 1 - `saturation` to 1 + `saturation`."""
+
+    _operator = 'random_saturation'
+
+    def __init__(self, saturation):
+        super().__init__(saturation)
+
+
+class RandomHue(_Amount):
+    """Turns the hue of (H, W, C) by up to `hue` of a full circle in either direction."""
+
+    _operator = 'random_hue'
+
+    def __init__(self, hue):
+        super().__init__(hue)
+
+
+class RandomColorJitter(HybridBlock):
+    """Changes brightness, contrast, saturation and hue of (H, W, C) by up to these amounts, in an
+    order that is drawn."""
+
+    def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
+        super().__init__()
+        self._args = (brightness, contrast, saturation, hue)
+
+    def hybrid_forward(self, F, x):
+        return F.image.random_color_jitter(x, *self._args)
+
+
+class RandomLighting(HybridBlock):
+    """Adds the principal components of colours times amounts of standard deviation `alpha` to (H,
+    W, C)."""
+
+    def __init__(self, alpha):
+        super().__init__()
+        self._alpha = alpha
+
+    def hybrid_forward(self, F, x):
+        return F.image.random_lighting(x, self._alpha)
+
+
+class RandomGray(HybridBlock):
+    """Gray in all channels of (H, W, C), with probability `p`."""
+
+    def __init__(self, p=0.5):
+        super().__init__()
+        self._p = p
+
+    def hybrid_forward(self, F, x):
+        weights = F.concat(*[F.full((3, 1), w) for w in (0.21, 0.72, 0.07)], dim=1)   # of red, green, blue
+        gray = F.dot(F.cast(x, 'float32'), F.transpose(weights))
+        draw = F.random.uniform(shape=(1,)) < self._p
+        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), gray), gray, F.cast(x, 'float32'))
+
+
+class Rotate(Block):
+    """Turns (C, H, W) or (N, C, H, W) of float32 by some degrees. `zoom_in` enlarges until nothing
+    from outside is seen, `zoom_out` shrinks until all of the image is."""
+
+    def __init__(self, rotation_degrees, zoom_in=False, zoom_out=False):
+        super().__init__()
+        self._args = (rotation_degrees, zoom_in, zoom_out)
+
+    def forward(self, x):
+        _need_float32(self, x)
+        return image.imrotate(x, *self._args)
+
+
+class RandomRotation(Block):
+    """As `Rotate`, by degrees between the two `angle_limits`, for a part `rotate_with_proba` of
+    the images."""
+
+    def __init__(self, angle_limits, zoom_in=False, zoom_out=False, rotate_with_proba=1.0):
+        super().__init__()
+        low, high = angle_limits
+        if low >= high:
+            raise ValueError(f'[RandomRotation] angle_limits={angle_limits}; accepted are two numbers in ascending order')
+        if not 0 <= rotate_with_proba <= 1:
+            raise ValueError(f'[RandomRotation] rotate_with_proba={rotate_with_proba}; accepted are 0 to 1')
+        self._args, self._probability = (angle_limits, zoom_in, zoom_out), rotate_with_proba
+
+    def forward(self, x):
+        if random.random() > self._probability:
+            return x
+        _need_float32(self, x)
+        return image.random_rotate(x, *self._args)
+
+
+def _need_float32(block, x):
+    if np.dtype(x.dtype) != np.float32:
+        raise TypeError(f'[{type(block).__name__}] the image is {np.dtype(x.dtype).name}; accepted is float32, as ToTensor gives it')
 
 
 class RandomApply(Sequential):
@@ -80,3 +294,28 @@ class RandomApply(Sequential):
 
     def forward(self, x):
         return self.transforms(x) if random.random() < self.p else x
+
+
+class HybridCompose(HybridSequential):
+    """Applies hybrid transformations one after the other, as one compiled block."""
+
+    def __init__(self, transforms):
+        super().__init__()
+        for transform in transforms:
+            if not isinstance(transform, HybridBlock):
+                raise ValueError(f'[HybridCompose] {transform!r} is no HybridBlock; Compose takes any')
+            self.add(transform)
+        self.hybridize()
+
+
+class HybridRandomApply(HybridSequential):
+    """Applies one hybrid transformation with probability `p`."""
+
+    def __init__(self, transforms, p=0.5):
+        super().__init__()
+        assert isinstance(transforms, HybridBlock), f'[HybridRandomApply] {transforms!r} is no HybridBlock; RandomApply takes any'
+        self.transforms, self.p = transforms, p
+
+    def hybrid_forward(self, F, x, *args):
+        draw = F.random.uniform(shape=(1,)) < self.p
+        return F.where(F.broadcast_like(F.reshape(draw, shape=(1, 1, 1)), x), self.transforms(x), x)

@@ -1,0 +1,52 @@
+"""mx.gluon.data.vision.transforms of images."""
+import numpy as np
+import pytest
+
+from mxnet import gluon, nd
+from mxnet.gluon.data.vision import transforms
+
+
+def images(shape=(9, 13, 3)):
+    return nd.array(np.random.RandomState(0).randint(0, 256, shape), dtype="uint8")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_transforms(compiled):
+    image = images()
+    for transform, shape in ((transforms.Resize((4, 6)), (6, 4, 3)), (transforms.Resize(18, keep_ratio=True), (18, 26, 3)),
+                             (transforms.CropResize(1, 2, 5, 3), (3, 5, 3)), (transforms.CropResize(1, 2, 5, 3, (2, 4)), (4, 2, 3)),
+                             (transforms.CenterCrop((4, 6)), (6, 4, 3)), (transforms.RandomResizedCrop(4), (4, 4, 3)),
+                             (transforms.RandomCrop((4, 5)), (5, 4, 3)), (transforms.RandomCrop(9, pad=3), (9, 9, 3)),
+                             (transforms.RandomFlipLeftRight(), (9, 13, 3)), (transforms.RandomFlipTopBottom(), (9, 13, 3)),
+                             (transforms.RandomBrightness(0.3), (9, 13, 3)), (transforms.RandomContrast(0.3), (9, 13, 3)),
+                             (transforms.RandomSaturation(0.3), (9, 13, 3)), (transforms.RandomHue(0.3), (9, 13, 3)),
+                             (transforms.RandomColorJitter(0.1, 0.1, 0.1, 0.1), (9, 13, 3)), (transforms.RandomLighting(0.1), (9, 13, 3)),
+                             (transforms.RandomGray(0.5), (9, 13, 3)), (transforms.ToTensor(), (3, 9, 13))):
+        if compiled:
+            transform.hybridize()
+        assert transform(image).shape == shape, transform
+    gray = transforms.RandomGray(1.0)(image).asnumpy()
+    np.testing.assert_allclose(gray, np.repeat(image.asnumpy() @ np.array([[0.21], [0.72], [0.07]]), 3, axis=2), rtol=1e-5)
+    chain = transforms.HybridCompose([transforms.Resize(6), transforms.HybridRandomApply(transforms.RandomFlipLeftRight(), 0.5),
+                                      transforms.ToTensor(), transforms.Normalize(0.5, (0.1, 0.2, 0.3))])
+    assert chain(image).shape == (3, 6, 6)
+    with pytest.raises(ValueError):
+        transforms.HybridCompose([transforms.CenterCrop(3)])
+
+
+@pytest.mark.skipif(not hasattr(nd, "BilinearSampler"), reason="no BilinearSampler yet")
+def test_rotation_transforms():
+    image = nd.random.uniform(shape=(3, 6, 7))
+    assert transforms.Rotate(30)(image).shape == transforms.RandomRotation((10, 20))(image).shape == (3, 6, 7)
+    with pytest.raises(TypeError):
+        transforms.Rotate(30)(images())
+    for bad in (lambda: transforms.RandomRotation((20, 10)), lambda: transforms.RandomRotation((0, 1), rotate_with_proba=2)):
+        with pytest.raises(ValueError):
+            bad()
+
+
+def test_transforms_in_a_loader():
+    data = gluon.data.ArrayDataset(images(shape=(6, 9, 13, 3)), nd.arange(6))
+    chain = transforms.Compose([transforms.Resize(8), transforms.RandomFlipLeftRight(), transforms.ToTensor()])
+    batches = list(gluon.data.DataLoader(data.transform_first(chain), batch_size=3))
+    assert [x.shape for x, _ in batches] == [(3, 3, 8, 8)] * 2
