@@ -519,6 +519,7 @@ threading.Thread(target=daemon, daemon=True).start()
 
 
 def test_older_classes():
+    """Their records are _Native and _NDArray."""
     class Square(operator.NumpyOp):
         def forward(self, in_data, out_data):
             out_data[0][:] = in_data[0] ** 2
@@ -579,3 +580,32 @@ def test_nothing_is_kept():
     s.simple_bind(mx.cpu(), x=(2,)).forward()[0].wait_to_read()
     del s
     assert live() <= start + 2
+
+
+def test_hidden_names_of_1x():
+    """_set_value fills an array, _NoGradient cannot be computed, other names are aliases."""
+    x = mx.nd.array([[1, 2], [3, 4]])
+    mx.nd._internal._set_value(src=3, out=x)
+    assert x.asnumpy().tolist() == [[3, 3], [3, 3]]
+    with pytest.raises(mx.MXNetError, match="_set_value"):
+        mx.nd._internal._set_value(src=3)
+    with pytest.raises(mx.MXNetError, match="_NoGradient"):
+        mx.nd._internal._NoGradient()
+    assert mx.nd._internal._CrossDeviceCopy(x).asnumpy().tolist() == [[3, 3], [3, 3]]
+    grouped = operator.get_all_registered_operators_grouped()
+    assert "_CachedOpThreadSafe" in grouped["_CachedOp"] and "_CrossDeviceCopy" in grouped["_copyto"]
+
+
+def test_linspace_repeats():
+    for name in ("_linspace", "_npi_linspace"):
+        got = getattr(mx.nd._internal, name)(start=0, stop=1, num=3, repeat=2, step=1, infer_range=False)
+        assert got.asnumpy().tolist() == [0, 0, 0.5, 0.5, 1, 1]
+
+
+def test_constraint_check():
+    check = mx.nd._internal._npx_constraint_check
+    assert check(mx.nd.array([1, 1]).astype("bool"), msg="sizes").asnumpy().item() is True
+    with pytest.raises(ValueError, match="sizes must be positive"):
+        check(mx.nd.array([1, 0]).astype("bool"), msg="sizes must be positive").asnumpy()
+    with pytest.raises(ValueError, match="Constraint violated"):
+        check(mx.nd.array([0]).astype("bool")).wait_to_read()

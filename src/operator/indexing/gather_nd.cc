@@ -1,5 +1,5 @@
-// gather_nd, scatter_nd, their assignment forms, and conversions between index tuples and flat
-// indices.
+// gather_nd, scatter_nd, their assignment forms, index_add and index_update, and conversions
+// between index tuples and flat indices.
 #include <algorithm>
 
 #include "operator/indexing/gpu_index.h"
@@ -148,6 +148,112 @@ void ScatterSet(KernelArgs& a) {
   PutPieces(a, a.in[1], a.in[2]);
 }
 
+// ---- index_add and index_update: [a, ind, val], where val broadcasts to the pieces
+
+// One row of indices may be given as a vector.
+Shape Columns(const Attrs& attrs, const Shape& ind) {
+  MXNET_CHECK_KIND(ind.ndim() > 0, Value) << "[" << attrs.op->name << "] ind has shape (); at least one dimension is needed";
+  return ind.ndim() > 1 ? ind : Shape({1, ind[0]});
+}
+
+Shape AddressedPieces(const Attrs& attrs, const Shape& data, const Shape& ind) {
+  const Shape columns = Columns(attrs, ind);
+  CheckIndices(attrs, columns, data);
+  return Gathered(columns, data);
+}
+
+bool IndexChangeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignShape(attrs, "a", &(*in)[0], (*out)[0]);
+  const Shape &data = (*in)[0], &ind = (*in)[1], &val = (*in)[2];
+  if (!data.known() || !ind.known() || !val.known()) return false;
+  const Shape pieces = AddressedPieces(attrs, data, ind);
+  MXNET_CHECK_KIND(val.ndim() <= pieces.ndim() && BroadcastShape(attrs.op->name, val, pieces) == pieces, Value)
+      << "[" << attrs.op->name << "] val has shape " << val << "; it must broadcast to " << pieces << ", which ind addresses";
+  return true;
+}
+
+void CheckIndexType(const Attrs& attrs, int ind) {
+  MXNET_CHECK_KIND(ind == kDTypeUnknown || ind == kInt32 || ind == kInt64, Type)
+      << "[" << attrs.op->name << "] ind is " << DTypeName(ind) << "; accepted: int32, int64";
+}
+
+bool IndexChangeType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+  AssignType(attrs, "a", &(*in)[0], (*out)[0]);
+  AssignType(attrs, "val", &(*in)[2], (*in)[0]);
+  CheckIndexType(attrs, (*in)[1]);
+  return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
+}
+
+// `val` as often as the pieces have it.
+const void* Repeated(KernelArgs& a, const TBlob& val, const Shape& pieces) {
+  if (val.shape.Size() == pieces.Size()) return val.dptr;
+  const int ndim = pieces.ndim(), lead = ndim - val.shape.ndim();
+  std::vector<int64_t> from(static_cast<size_t>(ndim), 0), to(static_cast<size_t>(ndim), 0), dims(pieces.begin(), pieces.end());
+  int64_t from_step = 1, to_step = 1;
+  for (int i = ndim - 1; i >= 0; --i) {
+    to[i] = to_step;
+    to_step *= pieces[i];
+    if (i < lead) continue;
+    from[i] = val.shape[i - lead] == 1 ? 0 : from_step;
+    from_step *= val.shape[i - lead];
+  }
+  void* all = a.workspace(static_cast<size_t>(to_step) * DTypeSize(val.dtype));
+  CopyStrided(a.run, val.dptr, from.data(), all, to.data(), dims.data(), ndim, DTypeSize(val.dtype));
+  return all;
+}
+
+// Flat indices of the pieces of `data`. Negative indices are refused, as the original does.
+const int64_t* CheckedFlatIndices(KernelArgs& a, TBlob ind, const Shape& data) {
+  ind.shape = Columns(*a.attrs, ind.shape);
+  for (int64_t d = 0; d < ind.shape[0]; ++d) {
+    TBlob row = ind;
+    row.shape = Shape({ind.shape.Prod(1, ind.shape.ndim())});
+    row.dptr = static_cast<char*>(ind.dptr) + d * static_cast<int64_t>(row.Bytes());
+    ReadIndicesInRange(a, row, data[static_cast<int>(d)], IndexMode::kRaise);
+  }
+  return FlatIndices(a, ind, data);
+}
+
+template <bool kAdd>
+void IndexChange(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  CopyThrough(a);
+  const TBlob &out = a.out[0], &ind = a.in[1];
+  const Shape columns = Columns(*a.attrs, ind.shape), pieces = Gathered(columns, out.shape);
+  if (pieces.Size() == 0) return;
+  const void* val = Repeated(a, a.in[2], pieces);
+  const int64_t* flat = CheckedFlatIndices(a, ind, out.shape);
+  const Pieces p = PiecesOf(out.shape, columns);
+  const int64_t count = columns.Prod(1, columns.ndim());
+  if (!kAdd) return PutRows(a, val, 1, p.count, p.size, flat, count, out);
+  TBlob sums = out;
+  sums.dptr = a.workspace(out.Bytes());
+  AddRows(a, val, 1, p.count, p.size, flat, count, sums);
+  const int64_t one = 1, size = out.Size();
+  AddStrided(a.run, sums.dptr, &one, out.dptr, &one, &size, 1, out.dtype);
+}
+
+// [ograd, ind] -> the pieces of ograd
+bool ChosenPiecesShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  if (!(*in)[0].known() || !(*in)[1].known()) return false;
+  AssignShape(attrs, "the result", &(*out)[0], AddressedPieces(attrs, (*in)[0], (*in)[1]));
+  return true;
+}
+
+void ChosenPieces(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull || a.out[0].Size() == 0) return;
+  const Shape &data = a.in[0].shape, columns = Columns(*a.attrs, a.in[1].shape);
+  const Pieces p = PiecesOf(data, columns);
+  TakeRows(a.run, a.in[0], 1, p.count, p.size, CheckedFlatIndices(a, a.in[1], data), columns.Prod(1, columns.ndim()), a.out[0].dptr);
+}
+
+// The gradient of val; summed where it was repeated.
+NodeEntry GradientOfVal(const NodePtr& node, const NodeEntry& ograd) {
+  return MakeOp("_sum_like", {MakeOp("_backward_index_add_val", {ograd, node->inputs[1]}), node->inputs[2]});
+}
+
 // ---- index tuples and flat indices; numbers in and out have the dtype of data
 
 const Shape& RavelTarget(const Attrs& attrs) {
@@ -247,6 +353,44 @@ void Unravel(KernelArgs& a) {
         return std::vector<NodeEntry>{lhs, MakeOp("gather_nd", {ograds[0], indices}), NodeEntry{}};
       })
       .set_kernel(ScatterSet);
+  Op::Register("_npx_index_add")
+      .describe(
+          "a with val added to the elements, or pieces, that ind addresses; a place that ind names several times gets all of it.\n\n"
+          "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
+          "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
+      .set_inputs({"a", "ind", "val"})
+      .set_inplace({{0, 0}})
+      .set_infer_shape(IndexChangeShape)
+      .set_infer_type(IndexChangeType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{ograds[0], NodeEntry{}, GradientOfVal(node, ograds[0])};
+      })
+      .set_kernel(IndexChange<true>);
+  Op::Register("_npx_index_update")
+      .describe(
+          "a with the elements, or pieces, that ind addresses replaced by val; of several values for one place the last is kept.\n\n"
+          "ind: int32 or int64 of shape (k, ...), whose columns are indices of the first k dimensions of a; none may be negative. "
+          "val broadcasts to ind.shape[1:] + a.shape[k:] and has the dtype of a.")
+      .set_inputs({"a", "ind", "val"})
+      .set_inplace({{0, 0}})
+      .set_infer_shape(IndexChangeShape)
+      .set_infer_type(IndexChangeType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        const NodeEntry a{MakeNodeLike("_npx_index_update", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {node->inputs[2]})}),
+                          0, 0};
+        return std::vector<NodeEntry>{a, NodeEntry{}, GradientOfVal(node, ograds[0])};
+      })
+      .set_kernel(IndexChange<false>);
+  Op::Register("_backward_index_add_val")
+      .describe("The pieces of an array that ind addresses: the gradient of what index_add and index_update put there.")
+      .set_inputs({"ograd", "ind"})
+      .set_infer_shape(ChosenPiecesShape)
+      .set_infer_type(FirstType)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{MakeOp("_npx_index_add", {MakeOp("zeros_like", {node->inputs[0]}), node->inputs[1], ograds[0]}),
+                                      NodeEntry{}};
+      })
+      .set_kernel(ChosenPieces);
   Op::Register("_ravel_multi_index")
       .describe("Flat indices of an array of the given shape from columns of indices. Not checked against the shape.")
       .alias("ravel_multi_index")

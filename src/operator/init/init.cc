@@ -81,6 +81,9 @@ struct LinspaceParam : public dmlc::Parameter<LinspaceParam> {
   bool endpoint;
   std::string ctx;
   int dtype;
+  double step;
+  int repeat;
+  bool infer_range;
   DMLC_DECLARE_PARAMETER(LinspaceParam) {
     DMLC_DECLARE_FIELD(start).describe("First value.");
     DMLC_DECLARE_FIELD(stop).describe("Last value, or the bound behind it when `endpoint` is false.");
@@ -88,7 +91,15 @@ struct LinspaceParam : public dmlc::Parameter<LinspaceParam> {
     DMLC_DECLARE_FIELD(endpoint).set_default(true).describe("Whether `stop` is the last value.");
     DMLC_DECLARE_FIELD(ctx).set_default("").describe("Device of the result; read by eager calls only.");
     MXNET_DTYPE_FIELD(dtype).set_default(kFloat32).describe("Element type of the result.");
+    DMLC_DECLARE_FIELD(step).set_default(1).describe("Not used: `num` says how far values are apart.");
+    DMLC_DECLARE_FIELD(repeat).set_default(1).set_lower_bound(1).describe("How often each value stands in the result.");
+    DMLC_DECLARE_FIELD(infer_range).set_default(false).describe("Not used: `num` is always given.");
   }
+};
+
+struct SetValueParam : public dmlc::Parameter<SetValueParam> {
+  float src;
+  DMLC_DECLARE_PARAMETER(SetValueParam) { DMLC_DECLARE_FIELD(src).set_default(0).describe("The number."); }
 };
 
 struct EyeParam : public dmlc::Parameter<EyeParam> {
@@ -192,8 +203,15 @@ void Range(KernelArgs& a) {
   FillRange(a.run, a.out[0], start, step, p.repeat);
 }
 
+int64_t LinspaceSize(const LinspaceParam& p) {
+  int64_t size = 0;
+  MXNET_CHECK_KIND(!__builtin_mul_overflow(p.num, static_cast<int64_t>(p.repeat), &size), Value)
+      << "[_linspace] " << p.num << " values, each " << p.repeat << " times, are too many";
+  return size;
+}
+
 bool LinspaceShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
-  AssignShape(attrs, "the result", &(*out)[0], Shape({attrs.get<LinspaceParam>().num}));
+  AssignShape(attrs, "the result", &(*out)[0], Shape({LinspaceSize(attrs.get<LinspaceParam>())}));
   return true;
 }
 
@@ -201,12 +219,12 @@ void Linspace(KernelArgs& a) {
   if (a.req[0] == OpReq::kNull) return;
   const auto& p = a.param<LinspaceParam>();
   const int64_t parts = p.endpoint ? p.num - 1 : p.num;
-  FillRange(a.run, a.out[0], p.start, parts > 0 ? (p.stop - p.start) / static_cast<double>(parts) : 0, 1);
+  FillRange(a.run, a.out[0], p.start, parts > 0 ? (p.stop - p.start) / static_cast<double>(parts) : 0, p.repeat);
   if (p.endpoint && p.num > 1) {
     // exactly `stop`, not what rounding made of it
     TBlob last = a.out[0];
-    last.dptr = last.data<char>() + (p.num - 1) * static_cast<int64_t>(DTypeSize(last.dtype));
-    last.shape = Shape({1});
+    last.dptr = last.data<char>() + (p.num - 1) * p.repeat * static_cast<int64_t>(DTypeSize(last.dtype));
+    last.shape = Shape({p.repeat});
     FillValue(a.run, last, p.stop);
   }
 }
@@ -249,6 +267,7 @@ MXNET_REGISTER_PARAM(FullParam);
 MXNET_REGISTER_PARAM(FullLikeParam);
 MXNET_REGISTER_PARAM(RangeParam);
 MXNET_REGISTER_PARAM(LinspaceParam);
+MXNET_REGISTER_PARAM(SetValueParam);
 MXNET_REGISTER_PARAM(EyeParam);
 MXNET_REGISTER_PARAM(NumpyEyeParam);
 
@@ -327,6 +346,19 @@ Op& ConstantRecord(Op& op, const char* text) {
       .set_infer_shape(LinspaceShape)
       .set_infer_type(GivenType<LinspaceParam>)
       .set_kernel(Linspace);
+  Op::Register("_set_value")
+      .describe("Sets all elements of the array that is given as `out` to a number.")
+      .set_param<SetValueParam>()
+      .set_inputs({})
+      .set_infer_shape([](const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+        MXNET_CHECK_KIND((*out)[0].known(), Value) << "[" << attrs.op->name << "] no array is given; accepted: `out`, the one to set";
+        return true;
+      })
+      .set_infer_type([](const Attrs&, std::vector<int>*, std::vector<int>* out) { return (*out)[0] != kDTypeUnknown; })
+      .set_zero_gradient()
+      .set_kernel([](KernelArgs& a) {
+        if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], static_cast<double>(a.param<SetValueParam>().src));
+      });
   InitRecord(Op::Register("_eye"), "A matrix with ones on one diagonal.")
       .set_param<EyeParam>()
       .set_infer_shape(EyeShape)

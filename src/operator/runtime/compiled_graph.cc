@@ -27,6 +27,7 @@ bool UnknownShape(const Attrs&, ShapeVector*, ShapeVector*) { return false; }
 bool UnknownType(const Attrs&, std::vector<int>*, std::vector<int>*) { return false; }
 
 MXNET_REGISTER_OP(_CachedOp)
+    .alias("_CachedOpThreadSafe")
     .describe("A compiled graph as one operator; made by CachedOp, not by users.")
     .set_inputs({"data"}, NumInputs)
     .set_list_inputs([](const Attrs& a) {

@@ -47,6 +47,7 @@ bool AnyType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
 }
 
 MXNET_REGISTER_OP(_copyto)
+    .alias("_CrossDeviceCopy")
     .describe("Copies an array into another one, also across devices and dtypes.")
     .set_inputs({"data"})
     .set_infer_shape(ElemwiseShape)
@@ -66,6 +67,15 @@ MXNET_REGISTER_OP(_to_context)
       return std::vector<NodeEntry>{MakeOp("_backward_copyto", {ograds[0], node->inputs[0]})};
     })
     .set_array_fn(ToContext);
+
+MXNET_REGISTER_OP(_NoGradient)
+    .describe("Stands in graphs of 1.x for a gradient that there is none of. It cannot be computed.")
+    .set_inputs({})
+    .set_infer_shape([](const Attrs&, ShapeVector*, ShapeVector*) { return false; })
+    .set_infer_type([](const Attrs&, std::vector<int>*, std::vector<int>*) { return false; })
+    .set_array_fn([](const Attrs&, const std::vector<NDArray*>&, const std::vector<NDArray*>&, bool) {
+      MXNET_THROW(Generic) << "[_NoGradient] stands for a gradient that there is none of; it cannot be computed";
+    });
 
 MXNET_REGISTER_OP(_backward_copyto)
     .set_inputs({"ograd", "data"})

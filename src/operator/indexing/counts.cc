@@ -1,0 +1,214 @@
+// What depends on which elements are not zero, or on the values of a shape: nonzero, getnnz,
+// constraint_check and dynamic_reshape.
+#include <algorithm>
+
+#include "base/dtype.h"
+#include "mxnet/ndarray.h"
+#include "operator/graph_operators.h"
+#include "operator/indexing/gpu_index.h"
+#include "operator/init/gpu_fill.h"
+#include "operator/matrix/axes.h"
+#include "operator/param.h"
+#include "operator/runtime/array_call.h"
+#include "rtc/loop.h"
+
+namespace mxnet {
+namespace {
+
+template <typename F>
+void ForNonzero(const void* values, int dtype, int64_t n, const F& f) {
+  VisitDType(dtype, "nonzero", [&](auto tag) {
+    using T = decltype(tag);
+    const T* v = static_cast<const T*>(values);
+    for (int64_t i = 0; i < n; ++i)
+      if (static_cast<double>(v[i]) != 0) f(i);  // NaN is not zero
+  });
+}
+
+std::vector<char> HostCopy(const NDArray& a) {
+  std::vector<char> bytes(static_cast<size_t>(a.shape().Size()) * DTypeSize(a.dtype()));
+  a.SyncCopyToCPU(bytes.data(), bytes.size());
+  return bytes;
+}
+
+// ---- nonzero
+
+void Nonzero(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  const Shape& s = in[0]->shape();
+  const int ndim = std::max(s.ndim(), 1);  // a number counts as an array of one
+  const std::vector<char> values = HostCopy(*in[0]);
+  std::vector<int64_t> places;
+  ForNonzero(values.data(), in[0]->dtype(), s.Size(), [&](int64_t flat) {
+    const size_t at = places.size();
+    places.resize(at + static_cast<size_t>(ndim), 0);
+    for (int d = s.ndim() - 1; d >= 0; --d) {
+      places[at + static_cast<size_t>(d)] = flat % s[d];
+      flat /= s[d];
+    }
+  });
+  const Shape to({static_cast<int64_t>(places.size()) / ndim, ndim});
+  if (out[0]->is_none()) out[0]->Init(to, in[0]->ctx(), kInt64);
+  MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == kInt64, Value)
+      << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
+      << to << " of int64";
+  out[0]->SyncCopyFromCPU(places.data(), places.size() * sizeof(int64_t));
+}
+
+// ---- dynamic_reshape
+
+Shape Reshaped(const Attrs& attrs, const Shape& from, const std::vector<int64_t>& codes) {
+  try {
+    return NDArray::InferReshape(from, codes, false);
+  } catch (const Error& e) {
+    const std::string what = e.what();
+    throw Error(e.kind(), "[" + attrs.op->name + "] " + what.substr(what.compare(0, 10, "[reshape] ") == 0 ? 10 : 0));
+  }
+}
+
+void DynamicReshape(const Attrs& attrs, const std::vector<NDArray*>& in, const std::vector<NDArray*>& out, bool) {
+  const NDArray &data = *in[0], &shape = *in[1];
+  const std::vector<char> values = HostCopy(shape);
+  std::vector<int64_t> codes(static_cast<size_t>(shape.shape().Size()));
+  ConvertElements(values.data(), shape.dtype(), codes.data(), kInt64, shape.shape().Size());
+  const Shape to = Reshaped(attrs, data.shape(), codes);
+  if (out[0]->is_none()) *out[0] = NDArray(to, data.ctx(), data.dtype(), true);
+  MXNET_CHECK_KIND(out[0]->shape() == to && out[0]->dtype() == data.dtype(), Value)
+      << "[" << attrs.op->name << "] out has shape " << out[0]->shape() << " and dtype " << DTypeName(out[0]->dtype()) << "; the result is "
+      << to << " of " << DTypeName(data.dtype());
+  RunOnArrays(graph_ops::Copy(), {data.Detach().Reshape(to)}, {OpReq::kWrite}, {*out[0]}, false);
+}
+
+// ---- counts
+
+struct CountParam : public dmlc::Parameter<CountParam> {
+  dmlc::optional<int> axis;
+  DMLC_DECLARE_PARAMETER(CountParam) {
+    DMLC_DECLARE_FIELD(axis)
+        .set_default(dmlc::optional<int>())
+        .describe("1: one number for each row of a matrix; 0: one for each column; None: one number.");
+  }
+};
+MXNET_REGISTER_PARAM(CountParam);
+
+struct ConstraintParam : public dmlc::Parameter<ConstraintParam> {
+  std::string msg;
+  DMLC_DECLARE_PARAMETER(ConstraintParam) { DMLC_DECLARE_FIELD(msg).set_default("Constraint violated.").describe("What the error says."); }
+};
+MXNET_REGISTER_PARAM(ConstraintParam);
+
+/* For each element of an array how many before it are not zero, and behind the last one their
+ * number; on the host. */
+std::vector<int64_t> Counts(KernelArgs& a, const TBlob& data) {
+  const int64_t n = data.Size();
+  std::vector<int64_t> before(static_cast<size_t>(n) + 1, 0);
+  if (n == 0) return before;
+  if (a.run.ctx.is_gpu()) {
+    rtc::ReadBack(a.run, CountChosenOnDevice(a, data), before.data(), before.size() * sizeof(int64_t));
+    return before;
+  }
+  ForNonzero(data.dptr, data.dtype, n, [&](int64_t i) { before[static_cast<size_t>(i) + 1] = 1; });
+  for (size_t i = 1; i < before.size(); ++i) before[i] += before[i - 1];
+  return before;
+}
+
+void WriteNumbers(const RunContext& run, const std::vector<int64_t>& numbers, const TBlob& out) {
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    TBlob one = out;
+    one.shape = Shape({1});
+    one.dptr = out.data<char>() + i * DTypeSize(out.dtype);
+    FillValue(run, one, static_cast<double>(numbers[i]));
+  }
+}
+
+bool CountShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& data = (*in)[0];
+  if (!data.ndim_known()) return false;
+  MXNET_CHECK_KIND(data.ndim() == 2, Value) << "[" << attrs.op->name << "] data has shape " << data << "; accepted: a matrix";
+  const auto& axis = attrs.get<CountParam>().axis;
+  MXNET_CHECK_KIND(!axis.has_value() || axis.value() == 0 || axis.value() == 1, Value)
+      << "[" << attrs.op->name << "] axis is " << axis.value() << "; accepted: 0, 1, None";
+  if (!data.known()) return false;
+  AssignShape(attrs, "the result", &(*out)[0], Shape({axis.has_value() ? data[1 - axis.value()] : 1}));
+  return true;
+}
+
+void Count(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const Shape& s = a.in[0].shape;
+  const auto& axis = a.param<CountParam>().axis;
+  const std::vector<int64_t> before = Counts(a, a.in[0]);
+  std::vector<int64_t> numbers(static_cast<size_t>(a.out[0].Size()), 0);
+  for (int64_t i = 0; i < s.Size(); ++i)
+    numbers[axis.has_value() ? static_cast<size_t>(axis.value() == 1 ? i / s[1] : i % s[1]) : 0] +=
+        before[static_cast<size_t>(i) + 1] - before[static_cast<size_t>(i)];
+  if (a.run.ctx.is_gpu()) return WriteNumbers(a.run, numbers, a.out[0]);
+  std::copy(numbers.begin(), numbers.end(), a.out[0].data<int64_t>());
+}
+
+void Constraint(KernelArgs& a) {
+  const int64_t n = a.in[0].Size();
+  MXNET_CHECK_KIND(Counts(a, a.in[0])[static_cast<size_t>(n)] == n, Value)
+      << "[" << a.attrs->op->name << "] " << a.param<ConstraintParam>().msg;
+  if (a.req[0] != OpReq::kNull) FillValue(a.run, a.out[0], 1);
+}
+
+InferTypeFn GivesType(int dtype) {
+  return [dtype](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+    AssignType(attrs, "the result", &(*out)[0], dtype);
+    return (*in)[0] != kDTypeUnknown;
+  };
+}
+
+[[maybe_unused]] const bool registered = [] {
+  Op::Register("_npx_nonzero")
+      .alias("_npi_nonzero")
+      .describe("The indices of the elements that are not zero (NaN is not): int64 of shape (number of them, dimensions).")
+      .set_inputs({"x"})
+      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+        if (!(*in)[0].ndim_known()) return false;
+        AssignShape(attrs, "the result", &(*out)[0], Shape({Shape::kUnknownDim, std::max((*in)[0].ndim(), 1)}));
+        return (*in)[0].known() && (*out)[0].known();
+      })
+      .set_infer_type(GivesType(kInt64))
+      .set_zero_gradient()
+      .set_array_fn(Nonzero);
+  Op::Register("_contrib_dynamic_reshape")
+      .alias("_npx_dynamic_reshape")
+      .describe(
+          "The elements of data in the shape that is the contents of another array; the codes 0, -1, -2, -3 and -4 are those of Reshape.")
+      .set_inputs({"data", "shape"})
+      .set_infer_shape(
+          [](const Attrs&, ShapeVector* in, ShapeVector* out) { return (*in)[0].known() && (*in)[1].known() && (*out)[0].known(); })
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        AssignType(attrs, "the result", &(*out)[0], (*in)[0]);
+        return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
+      })
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return std::vector<NodeEntry>{MakeOp("reshape_like", {ograds[0], node->inputs[0]}), NodeEntry{}};
+      })
+      .set_array_fn(DynamicReshape);
+  Op::Register("_contrib_getnnz")
+      .describe("The number of elements of a matrix that are not zero, as int64: in all, by row, or by column.")
+      .set_param<CountParam>()
+      .set_inputs({"data"})
+      .set_infer_shape(CountShape)
+      .set_infer_type(GivesType(kInt64))
+      .set_zero_gradient()
+      .set_kernel(Count);
+  Op::Register("_npx_constraint_check")
+      .describe("True if all elements of a boolean array are; else an error, a ValueError in Python, which says msg.")
+      .set_param<ConstraintParam>()
+      .set_inputs({"input"})
+      .set_infer_shape([](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+        AssignShape(attrs, "the result", &(*out)[0], Shape(std::vector<int64_t>()));
+        return (*in)[0].known();
+      })
+      .set_infer_type(GivesType(kBool))
+      .set_dtypes({kBool})
+      .set_zero_gradient()
+      .set_kernel(Constraint);
+  return true;
+}();
+
+}  // namespace
+}  // namespace mxnet
