@@ -518,4 +518,6 @@ MXNET_C_DLL int MXSymbolInferShapePartial64(SymbolHandle sym, uint32_t num_args,
                                             const int64_t*** aux_shape_data, int* complete);
 MXNET_C_DLL int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape);
 
+#include "mxnet/c_api_custom.h"
+
 #endif /* MXNET_C_API_H_ */

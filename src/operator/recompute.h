@@ -4,6 +4,7 @@
 #define MXNET_OPERATOR_RECOMPUTE_H_
 
 #include "mxnet/op.h"
+#include "operator/runs_elsewhere.h"
 
 namespace mxnet {
 
@@ -12,7 +13,7 @@ inline const RecomputeRule* FindRecomputeRule(const Op& op) { return op.recomput
 
 /* Can its output `index` be computed again at all? */
 inline bool CanRecompute(const Attrs& attrs, int index) {
-  if (!attrs.op || attrs.op->array_fn || !attrs.subgraphs.empty()) return false;
+  if (!attrs.op || attrs.op->array_fn || attrs.op->trait<RunsElsewhere>() || !attrs.subgraphs.empty()) return false;
   if (FindRecomputeRule(*attrs.op)) return index == 0;
   return !attrs.op->uses_random && attrs.op->MutateInputs(attrs).empty();
 }

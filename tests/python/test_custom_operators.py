@@ -518,6 +518,29 @@ threading.Thread(target=daemon, daemon=True).start()
     assert done.returncode in (0, 1) and done.stdout.count("ran") == 21, (done.returncode, done.stdout, done.stderr[-3000:])
 
 
+def test_number_of_threads():
+    """MXNET_CUSTOM_OP_NUM_THREADS run at once; those that wait for others do not count."""
+    code = """
+import time
+now, most, lock = [0], [0], threading.Lock()
+def count(req, i, o):
+    with lock:
+        now[0] += 1
+        most[0] = max(most[0], now[0])
+    time.sleep(0.1)
+    with lock: now[0] -= 1
+    o[0][:] = i[0]
+make('count', count)
+x = mx.nd.ones((2,))
+kept = [mx.nd.Custom(x, op_type='count') for _ in range(6)]
+mx.nd.waitall()
+test_nested()
+print('most', most[0])"""
+    for threads in (1, 3):
+        done = run(code, MXNET_CUSTOM_OP_NUM_THREADS=str(threads))
+        assert done.stdout == f"most {threads}\n", (done.stdout, done.stderr[-3000:])
+
+
 def test_older_classes():
     """Their records are _Native and _NDArray."""
     class Square(operator.NumpyOp):

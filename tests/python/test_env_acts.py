@@ -92,9 +92,29 @@ a[:] = 1
 a.wait_to_read()
 tell(used=mx.storage.stats(ctx).used_bytes)
 """
+CUSTOM = """
+import threading, time
+now, most, lock = [0], [0], threading.Lock()
+class Wait(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.2)
+        with lock:
+            now[0] -= 1
+@mx.operator.register("wait")
+class WaitProp(mx.operator.CustomOpProp):
+    def create_operator(self, *_):
+        return Wait()
+arrays = [mx.nd.Custom(mx.nd.ones((1,)), op_type="wait") for _ in range(5)]
+mx.nd.waitall()
+tell(most=most[0])
+"""
 # variable: (program, a value beside the default, settings of both runs)
 SIMPLE = {
     "MXNET_CPU_PRIORITY_NTHREADS": (PRIORITY, "2", {}),
+    "MXNET_CUSTOM_OP_NUM_THREADS": (CUSTOM, "2", {}),
     "MXNET_MP_WORKER_NTHREADS": (WORKER, "3", {}),
     "MXNET_MP_OPENCV_NUM_THREADS": (WORKER, "2", {}),
     "MXNET_UPDATE_ON_KVSTORE": ("tell(on=mx.model._create_kvstore('device', 2, {})[1])", "0", {}),

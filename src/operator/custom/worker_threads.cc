@@ -14,6 +14,7 @@
 #include "base/fork_guard.h"
 #include "base/logging.h"
 #include "engine/blocking.h"
+#include "mxnet/env.h"
 
 namespace mxnet {
 namespace custom {
@@ -55,7 +56,7 @@ class Threads final : private ForkGuarded {
     Threads* const threads;
   };
 
-  static int Limit() { return 16; }
+  static int Limit() { return Env::Get().custom_op_num_threads; }
 
   // Has a thread look for the next job, if one may run.
   void Wake(std::unique_lock<std::mutex>* hold) {
