@@ -131,6 +131,25 @@ def test_positions_out_of_range():
     np.testing.assert_allclose(code.asnumpy(), 0, atol=1e-6)
 
 
+def test_formats_of_negative_numbers():
+    """1.9.1 leaves boxes whose first number is negative as they are."""
+    data = np.array([[0.9, -0.5, 0, 1, 1]])
+    center = mx.nd.contrib.box_nms(mx.nd.array(data), coord_start=1, score_index=0, out_format="center")
+    np.testing.assert_allclose(center.asnumpy(), [[0.9, 0.25, 0.5, 1.5, 1]])
+    corner = mx.nd.contrib.box_nms(center, coord_start=1, score_index=0, in_format="center")
+    np.testing.assert_allclose(corner.asnumpy(), data)
+
+
+@pytest.mark.parametrize("format", ["corner", "center"])
+def test_nan_in_a_box(format):
+    good, bad = mx.nd.array([[1, 1, 3, 4.0], [1, 1, 3, 4]]), mx.nd.array([[NAN, 1, 3, 4], [1, 1, 3, NAN]])
+    for lhs, rhs in ((good, bad), (bad, good), (bad, bad)):
+        assert np.isnan(mx.nd.contrib.box_iou(lhs, rhs, format=format).asnumpy()).all()
+    data = mx.nd.concat(mx.nd.array([[0.9], [0.8], [0.7], [0.6]]), mx.nd.concat(bad, good, dim=0), dim=1)
+    kept = mx.nd.contrib.box_nms(data, coord_start=1, score_index=0, in_format=format, out_format=format)
+    np.testing.assert_allclose(kept.asnumpy()[:, 0], [0.9, 0.8, 0.7, -1])
+
+
 def test_empty():
     assert mx.nd.contrib.box_nms(mx.nd.zeros((2, 0, 6))).shape == (2, 0, 6)
     rows, columns = mx.nd.contrib.bipartite_matching(mx.nd.zeros((2, 0, 3)), threshold=0.5)

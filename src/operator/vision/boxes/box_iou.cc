@@ -136,12 +136,12 @@ MXNET_REGISTER_OP(_contrib_box_iou)
     .describe(
         "Overlaps of all pairs of a box of lhs and a box of rhs: the area of the intersection over that of the union.\n\n"
         "lhs has shape (..., 4) and rhs (..., 4); the result has the shape of lhs without the last dimension, followed by that of rhs "
-        "without it. Boxes that do not meet, or have no area, overlap by 0. There is no gradient. float16, bfloat16, float32 and float64.")
+        "without it. Boxes that do not meet, or have no area, overlap by 0; with NaN among the numbers of a box its overlaps are NaN. "
+        "There is no gradient. float16, bfloat16, float32 and float64.")
     .alias("_npx_box_iou")
     .set_param<BoxIouParam>()
     .set_inputs({"lhs", "rhs"})
     .set_infer_shape(IouShape)
-    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_zero_gradient()
     .set_kernel(Iou);
@@ -158,7 +158,6 @@ MXNET_REGISTER_OP(_contrib_bipartite_matching)
     .set_inputs({"data"})
     .set_outputs({"output0", "output1"})
     .set_infer_shape(MatchShape)
-    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_zero_gradient()
     .set_kernel(BipartiteMatching);

@@ -226,7 +226,6 @@ MXNET_REGISTER_OP(_contrib_box_nms)
     .set_outputs({"output0", "output1"}, nullptr, [](const Attrs&) { return 1; })
     .set_infer_shape(NmsShape)
     .set_infer_type(NmsType)
-    .set_precision(Precision::kFull)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_expensive_to_recompute()
     .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {

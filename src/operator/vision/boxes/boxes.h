@@ -8,10 +8,8 @@
 #ifndef MXNET_OPERATOR_VISION_BOXES_BOXES_H_
 #define MXNET_OPERATOR_VISION_BOXES_BOXES_H_
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <string>
 #include <vector>
 
 #include "base/cpu_dispatch.h"
@@ -35,18 +33,21 @@ struct NmsRule {
 
 }  // namespace boxes
 
-MXNET_CPU_DECLARE(
-    /* covered[i - begin] = 1 where one of the `count` boxes of `kept` suppresses box i. */
-    void MarkCovered(bool wide, const boxes::BoxList& kept, int64_t count, const boxes::BoxList& list, int64_t begin, int64_t end,
-                     const boxes::NmsRule& rule, uint8_t* covered);
-    /* out[i] = overlap of box i of `list` and box `at` of `other`; 0 where they do not meet. */
-    void OverlapRow(bool wide, const boxes::BoxList& list, int64_t n, const boxes::BoxList& other, int64_t at, void* out);)
+/*
+ * MarkCovered: covered[i - begin] = 1 where one of the `count` boxes of `kept` suppresses box i of
+ * `list`. OverlapRow: out[i] = overlap of box i of `list` and box `at` of `other`; 0 where they do
+ * not meet, NaN where one of them has a NaN. `wide`: arrays are of double.
+ */
+MXNET_CPU_DECLARE(void MarkCovered(bool wide, const boxes::BoxList& kept, int64_t count, const boxes::BoxList& list, int64_t begin,
+                                   int64_t end, const boxes::NmsRule& rule, uint8_t* covered);
+                  void OverlapRow(bool wide, const boxes::BoxList& list, int64_t n, const boxes::BoxList& other, int64_t at, void* out);)
 
 namespace boxes {
 
-/* A box of no or negative extent has area 0. */
+/* 0 for a box of no or negative extent. NaN for one with a NaN, so its overlaps are NaN. */
 template <typename T>
-inline T AreaOf(T width, T height) {
+inline T AreaOf(const T* box, T width, T height) {
+  if (box[0] != box[0] || box[1] != box[1] || box[2] != box[2] || box[3] != box[3]) return std::numeric_limits<T>::quiet_NaN();
   return width < 0 || height < 0 ? T(0) : width * height;
 }
 
@@ -73,10 +74,10 @@ class BoxArrays {
     if (format == kCenter) {
       x1(i) = box[0] - box[2] / 2, y1(i) = box[1] - box[3] / 2;
       x2(i) = box[0] + box[2] / 2, y2(i) = box[1] + box[3] / 2;
-      area(i) = AreaOf(box[2], box[3]);
+      area(i) = AreaOf(box, box[2], box[3]);
     } else {
       x1(i) = box[0], y1(i) = box[1], x2(i) = box[2], y2(i) = box[3];
-      area(i) = AreaOf(box[2] - box[0], box[3] - box[1]);
+      area(i) = AreaOf(box, box[2] - box[0], box[3] - box[1]);
     }
   }
   void Copy(int64_t i, const BoxArrays& from, int64_t at) {

@@ -20,11 +20,17 @@ __device__ __forceinline__ double Product(double a, double b) {
 }
 
 template <typename T>
+__device__ __forceinline__ T Least() {  // -infinity: also the key of boxes that do not take part
+  return -static_cast<T>(__int_as_float(0x7f800000));
+}
+
+template <typename T>
 struct Box {
   T x1, y1, x2, y2, area;
   // From four numbers, corners or a center and a size. `extent`: 1 where both ends are pixels
   // inside.
   __device__ __forceinline__ void Read(const T* p, bool center, T extent) {
+    const bool nan = p[0] != p[0] || p[1] != p[1] || p[2] != p[2] || p[3] != p[3];
     if (center) {
       x1 = p[0] - p[2] / 2, y1 = p[1] - p[3] / 2, x2 = p[0] + p[2] / 2, y2 = p[1] + p[3] / 2;
       area = p[2] < 0 || p[3] < 0 ? T(0) : Product(p[2], p[3]);
@@ -33,6 +39,7 @@ struct Box {
       const T w = x2 - x1 + extent, h = y2 - y1 + extent;
       area = extent == 0 && (w < 0 || h < 0) ? T(0) : Product(w, h);
     }
+    if (nan) area = Least<T>() - Least<T>();
   }
   __device__ __forceinline__ T Common(const Box& b, T extent) const {
     const T left = x1 > b.x1 ? x1 : b.x1, right = x2 < b.x2 ? x2 : b.x2;
@@ -42,11 +49,12 @@ struct Box {
   }
   __device__ __forceinline__ bool Covers(const Box& b, T extent, T threshold) const {
     const T common = Common(b, extent);
+    if (!(common > 0) && threshold >= 0) return false;  // without a division
     return common / (area + b.area - common) > threshold;
   }
   __device__ __forceinline__ T Overlap(const Box& b) const {
-    const T common = Common(b, T(0));
-    return common > 0 ? common / (area + b.area - common) : T(0);
+    const T common = Common(b, T(0)), all = area + b.area - common;
+    return common > 0 || all != all ? common / all : T(0);
   }
 };
 
@@ -70,10 +78,6 @@ struct box_iou {
 
 // ---- suppression: scores to sort by, lists in that order, and what stays
 
-template <typename T>
-__device__ __forceinline__ T Least() {  // key of boxes that do not take part
-  return -static_cast<T>(__int_as_float(0x7f800000));
-}
 constexpr long long kNoBox = 1ll << 40;  // id of those, and no int32
 
 template <typename T>
@@ -161,7 +165,17 @@ struct suppress_boxes {
       long long id = kNoBox;
       if (i < a.take) box = a.list.Get(begin + i), id = a.ids[begin + i];
       bool on = id != kNoBox;
-      for (long long k = begin; on && k < begin + have; ++k) on = a.best_ids[k] != id || !a.best.Get(k).Covers(box, extent, threshold);
+      for (long long from = 0; from < have; from += 256) {
+        const int some = have - from < 256 ? static_cast<int>(have - from) : 256;
+        __syncthreads();
+        if (static_cast<int>(threadIdx.x) < some) {
+          group[threadIdx.x] = a.best.Get(begin + from + threadIdx.x);
+          group_id[threadIdx.x] = a.best_ids[begin + from + threadIdx.x];
+        }
+        __syncthreads();
+        for (int k = 0; on && k < some; ++k) on = group_id[k] != id || !group[k].Covers(box, extent, threshold);
+      }
+      __syncthreads();
       group[threadIdx.x] = box;
       group_id[threadIdx.x] = id;
       stays[threadIdx.x] = on ? 1 : 0;

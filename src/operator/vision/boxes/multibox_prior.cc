@@ -101,8 +101,8 @@ MXNET_REGISTER_OP(_contrib_MultiBoxPrior)
         "Anchors of the single shot detector: boxes of several sizes and ratios around each cell of a map of features.\n\n"
         "data has shape (batch, channels, height, width), of which height and width matter. The result has shape (1, height * width * n, "
         "4), where n is the number of sizes and ratios less one: of each cell, row by row, all sizes with the first ratio, then the first "
-        "size with the other ratios. Corners are fractions of the image, whose width is width / height times its height. A box of size s "
-        "and ratio r is s * sqrt(r) wide and s / sqrt(r) high, in units of the image's height. The gradient is 0. float16, bfloat16, "
+        "size with the other ratios. Corners are fractions of the image's width and height. A box of size s and ratio r is s / sqrt(r) of "
+        "the image's height high, and r times as wide if cells are squares. The gradient is 0. float16, bfloat16, "
         "float32 and float64.\n"
         "Liu et al., \"SSD: Single Shot MultiBox Detector\", ECCV 2016.")
     .alias("_npx_multibox_prior")

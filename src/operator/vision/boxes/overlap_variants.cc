@@ -85,7 +85,7 @@ void Row(const boxes::BoxList& list, int64_t n, const boxes::BoxList& other, int
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     const T common = l.Common(i, b, T(0)), all = l.area[i] + b.area - common, over = common / all;
-    out[i] = common > 0 ? over : T(0);
+    out[i] = common > 0 || all != all ? over : T(0);
   }
 }
 

@@ -207,7 +207,6 @@ void Register(const char* name, const std::string& batch, bool multi) {
       .set_inputs({"cls_prob", "bbox_pred", "im_info"})
       .set_outputs({"output", "score"}, nullptr, [](const Attrs& a) { return a.get<ProposalParam>().output_score ? 2 : 1; })
       .set_infer_shape(multi ? ProposalShape<true> : ProposalShape<false>)
-      .set_precision(Precision::kFull)
       .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
       .set_zero_gradient()
       .set_kernel(Propose);
