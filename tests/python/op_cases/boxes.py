@@ -217,32 +217,45 @@ def nms(data, **attrs):
 CASES = [
     dict(nms(entries(20)), bad=[{"attrs": {"coord_start": 3}}, {"attrs": {"coord_start": -1}}, {"attrs": {"score_index": 6}},
                                 {"attrs": {"score_index": 3}}, {"attrs": {"id_index": 1}}, {"attrs": {"id_index": 5}},
-                                {"inputs": [(6,)]}, {"inputs": [(2, 5)]}]),
+                                {"inputs": [(6,)]}, {"inputs": [(2, 5)]}], example="""
+boxes = mx.nd.array([[0, 0.5, 0, 0, 2, 2], [1, 0.9, 0, 0, 2, 3], [0, 0.6, 5, 5, 6, 6]])
+mx.nd.contrib.box_nms(boxes, overlap_thresh=0.5, coord_start=2, score_index=1, id_index=0, force_suppress=True).asnumpy()"""),
     nms(entries(2, 30), id_index=0, overlap_thresh=0.3), nms(entries(2, 2, 10), id_index=0, background_id=1, force_suppress=True),
     nms(entries(40), topk=7, valid_thresh=0.1), nms(entries(20), topk=0), nms(entries(30), overlap_thresh=0), nms(entries(9), topk=10**9),
     nms(entries(25), in_format="center"), nms(entries(25), out_format="center", topk=-3), nms(entries(12), valid_thresh=float("nan")),
     nms(np.insert(entries(2, 15), 0, 7, -1), coord_start=3, score_index=2, id_index=1),
     dict(nms(HOLES), check=lambda out, given, _: np.testing.assert_array_equal(out[0][-2:], -1)),
     dict(nms(SEPARATE, overlap_thresh=0.2), grad=True, grad2=True),
-    {"op": two("box_iou"), "inputs": [sixteenths(7), sixteenths(2, 5)], "ref": box_iou, "empty": [(0, 4), (2, 4)],
+    {"op": two("box_iou"), "inputs": [sixteenths(7), sixteenths(2, 5)], "ref": box_iou, "empty": [(0, 4), (2, 4)], "example": """
+mx.nd.contrib.box_iou(mx.nd.array([[0, 0, 2, 2]]), mx.nd.array([[0, 0, 2, 4], [1, 1, 3, 2], [5, 5, 6, 6]])).asnumpy().round(3)""",
      "bad": [{"inputs": [(4,), (3, 4)]}, {"inputs": [(2, 5), (3, 4)]}, {"inputs": [(2, 4), (3, 3)]}]},
     {"op": two("box_iou"), "inputs": [sixteenths(2, 4), sixteenths(9)], "attrs": {"format": "center"}, "ref": box_iou,
      "empty": [(3, 4), (0, 4)]},
     {"op": two("bipartite_matching"), "inputs": [RNG.permutation(60).reshape(3, 4, 5) / 64], "attrs": {"threshold": 0.2},
-     "ref": bipartite_matching, "bad": [{"inputs": [(4,)]}, {"attrs": {}}]},
+     "ref": bipartite_matching, "bad": [{"inputs": [(4,)]}, {"attrs": {}}], "example": """
+rows, columns = mx.nd.contrib.bipartite_matching(mx.nd.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=0.25)
+rows.asnumpy(), columns.asnumpy()"""},
     {"op": two("bipartite_matching"), "inputs": [RNG.integers(0, 5, (6, 8)) / 4], "attrs": {"threshold": 0.9, "is_ascend": True, "topk": 2},
      "ref": bipartite_matching, "empty": [(0, 3)]},
-    {"op": two("box_encode"), "ref": box_encode, "tol": 20, "empty": [(0, 6), (0, 6), (0, 6, 4), (0, 3, 4), (4,), (4,)],
+    {"op": two("box_encode"), "ref": box_encode, "tol": 20, "example": """
+anchors, boxes = mx.nd.array([[[0, 0, 2, 2], [4, 4, 8, 6]]]), mx.nd.array([[[1, 1, 3, 3]]])
+code, mask = mx.nd.contrib.box_encode(mx.nd.array([[1, -1]]), mx.nd.array([[0, 0]]), anchors, boxes, mx.nd.zeros(4), mx.nd.ones(4))
+code.asnumpy(), mask.asnumpy()""",
+     "empty": [(0, 6), (0, 6), (0, 6, 4), (0, 3, 4), (4,), (4,)],
      "inputs": [RNG.integers(0, 2, (2, 6)), RNG.integers(0, 3, (2, 6)), sixteenths(2, 6), sixteenths(2, 3), np.array([0, 0.125, 0, -0.5]),
                 np.array([0.5, 0.25, 1, 2])],
      "bad": [{"inputs": [(6,), (6,), (6, 4), (3, 4), (4,), (4,)]}, {"inputs": [(1, 6), (1, 5), (1, 6, 4), (1, 3, 4), (4,), (4,)]},
              {"inputs": [(1, 6), (1, 6), (1, 6, 4), (2, 3, 4), (4,), (4,)]}]},
     {"op": two("box_decode"), "inputs": [rand((2, 5, 4)), sixteenths(1, 5)], "ref": box_decode, "tol": 20, "empty": [(0, 5, 4), (1, 5, 4)],
+     "example": """
+anchors = mx.nd.array([[[0, 0, 2, 2], [4, 4, 8, 6]]])
+mx.nd.contrib.box_decode(mx.nd.array([[[0.5, 0.5, 0, 0], [0, 0, 0, 0]]]), anchors, format='corner').asnumpy()""",
      "attrs": {"format": "corner", "std0": 0.5, "std1": 0.25, "std2": 0.125, "std3": 0.5},
      "bad": [{"inputs": [(5, 4), (1, 5, 4)]}, {"inputs": [(2, 5, 4), (1, 4, 4)]}, {"inputs": [(2, 5, 3), (1, 5, 4)]}]},
     {"op": two("box_decode"), "inputs": [rand((3, 4, 4)), sixteenths(1, 4)], "attrs": {"clip": 0.5}, "ref": box_decode, "tol": 20},
     {"op": ["_contrib_MultiBoxPrior", "_npx_multibox_prior"], "inputs": [(2, 3, 3, 4)], "ref": multibox_prior, "tol": 10,
-     "attrs": {"sizes": (0.5, 0.25, 1.5), "ratios": (1, 2, 0.5)}, "empty": [(0, 3, 3, 4)],
+     "attrs": {"sizes": (0.5, 0.25, 1.5), "ratios": (1, 2, 0.5)}, "empty": [(0, 3, 3, 4)], "example": """
+mx.nd.contrib.MultiBoxPrior(mx.nd.zeros((1, 3, 1, 2)), sizes=(0.5, 0.25), ratios=(1,)).asnumpy()""",
      "bad": [{"inputs": [(3, 4, 5)]}, {"attrs": {"sizes": ()}}, {"attrs": {"ratios": ()}}, {"attrs": {"steps": (0.1,)}},
              {"attrs": {"offsets": (1, 2, 3)}}, {"attrs": {"steps": (-1, 0.1)}}]},
     {"op": ["_contrib_MultiBoxPrior", "_npx_multibox_prior"], "inputs": [(1, 1, 2, 5)], "ref": multibox_prior, "tol": 10,
@@ -254,7 +267,11 @@ LABELS[0, :2, 0], LABELS[0, :2, 1:5], LABELS[2, :, 0], LABELS[2, :, 1:5] = [2, 0
 TARGETS = [sixteenths(1, 20), LABELS, RNG.permutation(240).reshape(3, 4, 20) / 128]
 CASES += [
     {"op": ["_contrib_MultiBoxTarget", "_npx_multibox_target"], "inputs": TARGETS, "attrs": attrs, "ref": multibox_target, "tol": 20,
-     "empty": [(1, 20, 4), (0, 4, 6), (0, 4, 20)],
+     "empty": [(1, 20, 4), (0, 4, 6), (0, 4, 20)], "example": """
+anchor = mx.nd.array([[[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
+label = mx.nd.array([[[3, 0.5, 0.5, 0.9, 0.9], [-1, -1, -1, -1, -1]]])
+place, mask, classes = mx.nd.contrib.MultiBoxTarget(anchor, label, mx.nd.zeros((1, 5, 2)))
+place.asnumpy().round(3), classes.asnumpy()""",
      "bad": [{"inputs": [(2, 5, 4), (2, 3, 5), (2, 4, 5)]}, {"inputs": [(1, 5, 4), (2, 3, 4), (2, 4, 5)]},
              {"inputs": [(1, 5, 4), (2, 3, 5), (2, 4, 6)]}, {"inputs": [(1, 5, 4), (2, 3, 5), (3, 4, 5)]},
              {"attrs": {"variances": (1, 2)}}, {"attrs": {"negative_mining_ratio": 1, "negative_mining_thresh": 0}}]}
@@ -262,7 +279,11 @@ CASES += [
                   {"negative_mining_ratio": 1.5, "negative_mining_thresh": 0.75, "ignore_label": 9}, {"negative_mining_ratio": 1e30})]
 PROBABILITIES = RNG.permutation(160).reshape(2, 4, 20) / 256
 CASES += [
-    {"op": ["_contrib_MultiBoxDetection", "_npx_multibox_detection"], "inputs": [PROBABILITIES, rand((2, 80), -0.5, 0.5), TARGETS[0]],
+    {"op": ["_contrib_MultiBoxDetection", "_npx_multibox_detection"], "example": """
+prob = mx.nd.array([[[0.1, 0.2, 0.7], [0.9, 0.8, 0.3]]])
+anchor = mx.nd.array([[[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.6], [0.5, 0.5, 1, 1]]])
+mx.nd.contrib.MultiBoxDetection(prob, mx.nd.zeros((1, 12)), anchor).asnumpy().round(3)""",
+     "inputs": [PROBABILITIES, rand((2, 80), -0.5, 0.5), TARGETS[0]],
      "attrs": attrs, "ref": multibox_detection, "tol": 20, "empty": [(0, 4, 20), (0, 80), (1, 20, 4)], "dtypes": ["float32", "float64"],
      "refuses": False,
      "bad": [{"inputs": [(2, 4, 5), (2, 19), (1, 5, 4)]}, {"inputs": [(2, 4, 5), (2, 20), (1, 4, 4)]},
@@ -275,7 +296,10 @@ CASES += [
 MAP = [RNG.permutation(2 * 12 * 12).reshape(2, 12, 3, 4) / 512, RNG.uniform(-0.5, 0.5, (2, 24, 3, 4)),
        np.array([[48, 60, 1.0], [40, 64, 0.5]])]
 CASES += [
-    {"op": "_contrib_MultiProposal", "inputs": MAP, "ref": proposal, "tol": 50, "empty": False, "dtypes": ["float32", "float64"],
+    {"op": "_contrib_MultiProposal", "example": """
+prob, moves = mx.nd.array([[[[0.5, 0.5]], [[0.9, 0.4]]]]), mx.nd.zeros((1, 4, 1, 2))
+mx.nd.contrib.MultiProposal(prob, moves, mx.nd.array([[16, 32, 1]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=2).asnumpy()""",
+     "inputs": MAP, "ref": proposal, "tol": 50, "empty": False, "dtypes": ["float32", "float64"],
      "refuses": False,
      "attrs": dict({"scales": (0.5, 1, 2), "ratios": (0.5, 2), "rpn_post_nms_top_n": 12}, **attrs),
      "bad": [{"inputs": [(1, 4, 3, 4), (1, 24, 3, 4), (1, 3)]}, {"attrs": {"scales": ()}}, {"attrs": {"feature_stride": 0}},
@@ -283,7 +307,10 @@ CASES += [
     for attrs in ({}, {"rpn_pre_nms_top_n": 5, "output_score": True, "threshold": 0.3}, {"iou_loss": True, "rpn_min_size": 20},
                   {"rpn_post_nms_top_n": 90, "rpn_pre_nms_top_n": -1, "output_score": True})]
 CASES += [
-    {"op": "_contrib_Proposal", "inputs": [m[:1] for m in MAP], "ref": proposal, "tol": 50, "empty": False,
+    {"op": "_contrib_Proposal", "example": """
+prob, moves = mx.nd.array([[[[0.5, 0.5]], [[0.9, 0.4]]]]), mx.nd.zeros((1, 4, 1, 2))
+mx.nd.contrib.Proposal(prob, moves, mx.nd.array([[16, 32, 1]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=2).asnumpy()""",
+     "inputs": [m[:1] for m in MAP], "ref": proposal, "tol": 50, "empty": False,
      "dtypes": ["float32", "float64"], "refuses": False,
      "attrs": {"scales": (0.5, 1, 2), "ratios": (0.5, 2), "rpn_post_nms_top_n": 10, "output_score": True},
      "bad": [{"inputs": [(2, 12, 3, 4), (2, 24, 3, 4), (2, 3)]}]},
