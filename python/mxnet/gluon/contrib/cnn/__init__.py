@@ -1,0 +1,3 @@
+"""Convolutions that may still change."""
+from . import conv_layers
+from .conv_layers import *

@@ -1,0 +1,191 @@
+// Loops over the pixels of regions: rows first, whole vectors at a time, then the few columns of
+// each bin.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "operator/vision/roi/roi_kernels.h"
+
+namespace mxnet {
+namespace MXNET_CPU_VARIANT {
+namespace {
+
+using roi::AlignedRegion;
+using roi::PooledRegion;
+using roi::Tap;
+
+constexpr int64_t kBlock = 16;
+
+// Columns [first, first + blocks * kBlock) hold those of the region and lie in the plane from any
+// of its rows on: they may run into the next rows. No blocks: the plane is too small for that.
+struct Blocks {
+  int64_t first, blocks;
+  Blocks(int64_t begin, int64_t end, int64_t last_row, int64_t h, int64_t w) : first(begin), blocks((end - begin + kBlock - 1) / kBlock) {
+    first = std::min(first, (h - last_row) * w - blocks * kBlock);
+    if (first < 0) first = begin, blocks = 0;
+  }
+};
+
+// to[c] = sum over the taps of weight * plane[row, first + c]
+template <typename T>
+inline void WeightedRows(const Tap<T>* taps, int64_t n, const T* plane, int64_t w, const Blocks& b, int64_t columns, T* to) {
+  for (int64_t k = 0; k < b.blocks; ++k) {
+    T sum[kBlock] = {};
+    for (int64_t t = 0; t < n; ++t) {
+      const T* row = plane + taps[t].at * w + b.first + k * kBlock;
+      const T weight = taps[t].weight;
+#pragma omp simd
+      for (int64_t c = 0; c < kBlock; ++c) sum[c] += weight * row[c];
+    }
+#pragma omp simd
+    for (int64_t c = 0; c < kBlock; ++c) to[k * kBlock + c] = sum[c];
+  }
+  if (b.blocks > 0) return;
+  std::fill_n(to, columns, T(0));
+  for (int64_t t = 0; t < n; ++t)
+    for (int64_t c = 0; c < columns; ++c) to[c] += taps[t].weight * plane[taps[t].at * w + b.first + c];
+}
+
+template <typename T>
+void Forward(const AlignedRegion<T>& r, const T* plane, int64_t h, int64_t w, T* out, T* scratch) {
+  const Blocks b(r.first_column, r.end_column, r.last_row, h, w);
+  const int64_t columns = r.end_column - r.first_column;
+  const Tap<T>* taps = r.taps;
+  for (int64_t i = 0; i < r.pooled_h; ++i, out += r.pooled_w) {
+    const int64_t n = r.rows[i + 1] - r.rows[i];
+    if (n == 0 || columns <= 0) {
+      std::fill_n(out, r.pooled_w, T(0));
+      continue;
+    }
+    WeightedRows(taps + r.rows[i], n, plane, w, b, columns, scratch);
+    const T* from = scratch - b.first;
+    for (int64_t j = 0; j < r.pooled_w; ++j) {
+      T sum = 0;
+      for (int64_t t = r.columns[j]; t < r.columns[j + 1]; ++t) sum += taps[t].weight * from[taps[t].at];
+      out[j] = sum * r.scale;
+    }
+  }
+}
+
+template <typename T>
+void Backward(const AlignedRegion<T>& r, const T* og, int64_t h, int64_t w, T* plane, T* scratch) {
+  const Blocks b(r.first_column, r.end_column, r.last_row, h, w);
+  const int64_t columns = r.end_column - r.first_column, width = b.blocks > 0 ? b.blocks * kBlock : columns;
+  const Tap<T>* taps = r.taps;
+  if (columns <= 0) return;
+  for (int64_t i = 0; i < r.pooled_h; ++i, og += r.pooled_w) {
+    if (r.rows[i + 1] == r.rows[i]) continue;
+    std::fill_n(scratch, width, T(0));
+    T* to = scratch - b.first;
+    for (int64_t j = 0; j < r.pooled_w; ++j) {
+      const T g = og[j] * r.scale;
+      for (int64_t t = r.columns[j]; t < r.columns[j + 1]; ++t) to[taps[t].at] += taps[t].weight * g;
+    }
+    for (int64_t t = r.rows[i]; t < r.rows[i + 1]; ++t) {
+      T* row = plane + taps[t].at * w + r.first_column;
+      const T* from = to + r.first_column;
+      const T weight = taps[t].weight;
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c) row[c] += weight * from[c];
+    }
+  }
+}
+
+// NaN counts as larger than all numbers
+template <typename T>
+inline bool Larger(T a, T b) {
+  return a > b || (a != a && b == b);
+}
+
+template <typename T>
+void Pool(const PooledRegion& r, const T* plane, int64_t w, T* out, T* scratch) {
+  const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
+  const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;  // bins are in order
+  for (int64_t i = 0; i < r.pooled_h; ++i, out += r.pooled_w) {
+    if (r.begin[i] >= r.end[i] || columns <= 0) {
+      std::fill_n(out, r.pooled_w, T(0));
+      continue;
+    }
+    const T* row = plane + r.begin[i] * w + first;
+    std::copy(row, row + columns, scratch);
+    for (int64_t y = r.begin[i] + 1; y < r.end[i]; ++y) {
+      row += w;
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c) scratch[c] = Larger(row[c], scratch[c]) ? row[c] : scratch[c];
+    }
+    for (int64_t j = 0; j < r.pooled_w; ++j) {
+      T most = left[j] < right[j] ? scratch[left[j] - first] : T(0);
+      for (int64_t c = left[j] - first + 1; c < right[j] - first; ++c) most = Larger(scratch[c], most) ? scratch[c] : most;
+      out[j] = most;
+    }
+  }
+}
+
+template <typename T>
+void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t w, T* plane, T* scratch, int32_t* rows) {
+  const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
+  const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;
+  if (columns <= 0) return;
+  for (int64_t i = 0; i < r.pooled_h; ++i, og += r.pooled_w) {
+    if (r.begin[i] >= r.end[i]) continue;
+    const T* row = image + r.begin[i] * w + first;
+    std::copy(row, row + columns, scratch);
+    std::fill_n(rows, columns, r.begin[i]);
+    for (int32_t y = r.begin[i] + 1; y < r.end[i]; ++y) {
+      row += w;
+#pragma GCC ivdep
+      for (int64_t c = 0; c < columns; ++c) {
+        const bool better = Larger(row[c], scratch[c]);
+        scratch[c] = better ? row[c] : scratch[c];
+        rows[c] = better ? y : rows[c];
+      }
+    }
+    for (int64_t j = 0; j < r.pooled_w; ++j) {
+      if (left[j] >= right[j]) continue;
+      int64_t best = left[j] - first;
+      for (int64_t c = best + 1; c < right[j] - first; ++c)
+        if (Larger(scratch[c], scratch[best]) || (rows[c] < rows[best] && !Larger(scratch[best], scratch[c]))) best = c;
+      plane[rows[best] * w + first + best] += og[j];
+    }
+  }
+}
+
+template <typename T>
+const T* In(const void* p) {
+  return static_cast<const T*>(p);
+}
+template <typename T>
+T* Out(void* p) {
+  return static_cast<T*>(p);
+}
+
+}  // namespace
+
+void AlignForward(bool wide, const void* region, const void* plane, int64_t h, int64_t w, void* out, void* scratch) {
+  if (wide)
+    Forward(*In<AlignedRegion<double>>(region), In<double>(plane), h, w, Out<double>(out), Out<double>(scratch));
+  else
+    Forward(*In<AlignedRegion<float>>(region), In<float>(plane), h, w, Out<float>(out), Out<float>(scratch));
+}
+void AlignBackward(bool wide, const void* region, const void* og, int64_t h, int64_t w, void* plane, void* scratch) {
+  if (wide)
+    Backward(*In<AlignedRegion<double>>(region), In<double>(og), h, w, Out<double>(plane), Out<double>(scratch));
+  else
+    Backward(*In<AlignedRegion<float>>(region), In<float>(og), h, w, Out<float>(plane), Out<float>(scratch));
+}
+void PoolForward(bool wide, const PooledRegion& r, const void* plane, int64_t w, void* out, void* scratch) {
+  if (wide)
+    Pool(r, In<double>(plane), w, Out<double>(out), Out<double>(scratch));
+  else
+    Pool(r, In<float>(plane), w, Out<float>(out), Out<float>(scratch));
+}
+void PoolBackward(bool wide, const PooledRegion& r, const void* image, const void* og, int64_t w, void* plane, void* scratch,
+                  int32_t* rows) {
+  if (wide)
+    PoolGradient(r, In<double>(image), In<double>(og), w, Out<double>(plane), Out<double>(scratch), rows);
+  else
+    PoolGradient(r, In<float>(image), In<float>(og), w, Out<float>(plane), Out<float>(scratch), rows);
+}
+
+}  // namespace MXNET_CPU_VARIANT
+}  // namespace mxnet
