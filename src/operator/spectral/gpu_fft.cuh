@@ -14,9 +14,8 @@ __device__ __forceinline__ Number<A> Times(Number<A> a, Number<A> b) {
 // exp(-2 pi i k / n)
 template <typename A>
 __device__ __forceinline__ Number<A> Turn(long long k, long long n) {
-  double s, c;
-  ::sincospi(-2.0 * static_cast<double>(k) / static_cast<double>(n), &s, &c);
-  return {static_cast<A>(c), static_cast<A>(s)};
+  const double angle = -6.283185307179586477 * static_cast<double>(k) / static_cast<double>(n);
+  return {static_cast<A>(::cos(angle)), static_cast<A>(::sin(angle))};
 }
 // exp(-pi i k^2 / n)
 template <typename A>
