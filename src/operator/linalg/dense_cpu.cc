@@ -346,7 +346,7 @@ void FactorLq(KernelArgs& args, int64_t count, int64_t m, int64_t n, void* q, vo
   lapack::CheckSize(Name(args), n);
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const bool small = m <= kSmallMatrix && m * n <= kSmallMatrix * kSmallMatrix;
+    const bool small = m <= 24 && m * n <= 4096;  // LAPACK reflects several rows at once
     const int64_t work_size = small || m == 0 ? 0 : lapack::Routines<T>::LqWork(m, n);
     Ranges(m == 0 ? 0 : count, n, 4 * static_cast<double>(m * m * n), [&](int64_t begin, int64_t end) {
       auto work = Scratch<T>(work_size), scale = Scratch<T>(m);

@@ -12,7 +12,7 @@ __device__ __forceinline__ void Find(Finding* finding, long long matrices, long 
 
 // With l in shared memory, lower of order `size`: x = l^-1, a thread for each column. All threads.
 template <typename X>
-__device__ __forceinline__ void InvertLower(const X (*l)[33], X (*x)[33], int size, bool unit) {
+__device__ __forceinline__ void InvertLower(X (*l)[33], X (*x)[33], int size, bool unit) {
   const int c = threadIdx.x;
   if (c < size)
     for (int i = 0; i < size; ++i) {
@@ -490,6 +490,23 @@ __device__ __forceinline__ void RotateColumns(X* a, const X* rotations, long lon
   if (k == q) a[k * n + p] = X(0);
 }
 
+// The sums of squares of what is off the diagonal, and of all, over the square of the largest;
+// false where something is NaN or infinite. All threads of the block.
+template <typename X>
+__device__ __forceinline__ bool OffDiagonal(const X* a, long long n, double* shared, double* off, double* all) {
+  double largest = 0, outside = 0, sum = 0;
+  for (long long i = threadIdx.x; i < n * n; i += 256) largest = mx::Larger(largest, ::fabs(static_cast<double>(a[i])));
+  largest = mx::BlockMax(largest, shared);
+  for (long long i = threadIdx.x; i < n * n && largest > 0; i += 256) {
+    const double v = static_cast<double>(a[i]) / largest;
+    sum += v * v;
+    if (i / n != i % n) outside += v * v;
+  }
+  *off = mx::BlockSum(outside, shared);
+  *all = mx::BlockSum(sum, shared);
+  return largest - largest == 0;
+}
+
 // One block for each matrix: sweeps until what is off the diagonal is negligible.
 template <typename X>
 struct linalg_jacobi {
@@ -509,14 +526,7 @@ struct linalg_jacobi {
     X *matrix = a.a + row * n * n, *u = a.u + row * n * n, *rotations = a.rotations + row * m;
     for (int sweep = 0;; ++sweep) {
       double off = 0, all = 0;
-      for (long long i = t; i < n * n; i += 256) {
-        const double v = static_cast<double>(matrix[i]);
-        all += v * v;
-        if (i / n != i % n) off += v * v;
-      }
-      off = mx::BlockSum(off, shared);
-      all = mx::BlockSum(all, shared);
-      if (!(off > all * a.epsilon * a.epsilon)) break;  // or NaN
+      if (!OffDiagonal(matrix, n, shared, &off, &all) || !(off > all * a.epsilon * a.epsilon)) break;
       if (sweep == 60) {
         if (t == 0) Find(a.finding, a.count, row, 1);
         break;
@@ -584,14 +594,8 @@ struct linalg_jacobi_more {
   static __device__ __forceinline__ void Row(const Args& a, long long row) {
     __shared__ double shared[256];
     double off = 0, all = 0;
-    for (long long i = threadIdx.x; i < a.n * a.n; i += 256) {
-      const double v = static_cast<double>(a.a[row * a.n * a.n + i]);
-      all += v * v;
-      if (i / a.n != i % a.n) off += v * v;
-    }
-    off = mx::BlockSum(off, shared);
-    all = mx::BlockSum(all, shared);
-    if (threadIdx.x == 0 && off > all * a.epsilon * a.epsilon) Find(a.finding, a.count, row, 1);
+    const bool finite = OffDiagonal(a.a + row * a.n * a.n, a.n, shared, &off, &all);
+    if (threadIdx.x == 0 && finite && off > all * a.epsilon * a.epsilon) Find(a.finding, a.count, row, 1);
   }
 };
 
@@ -613,25 +617,24 @@ struct linalg_sorted_vectors {
     const int t = threadIdx.x;
     const X *diagonal = a.a + matrix * n * n, *from = a.from + row * n;
     const X mine = diagonal[k * n + k];
-    double before = 0, bad = 0, largest = 0;
+    double before = 0, largest = 0, off, all;
+    const bool bad = !OffDiagonal(diagonal, n, shared, &off, &all);
     for (long long i = t; i < n; i += 256) {
       const X other = diagonal[i * n + i];
       if (other < mine || (other == mine && i < k)) before += 1;
-      if (!(::fabs(static_cast<double>(other)) < 1e308 * 10)) bad += 1;
       largest = mx::Larger(largest, ::fabs(static_cast<double>(from[i])));
     }
     before = mx::BlockSum(before, shared);
-    bad = mx::BlockSum(bad, shared);
     largest = mx::BlockMax(largest, shared);
     double first = 0;  // the first of the largest elements, counted from the end
     for (long long i = t; i < n; i += 256)
       if (::fabs(static_cast<double>(from[i])) == largest && first < static_cast<double>(n - i)) first = static_cast<double>(n - i);
     first = mx::BlockMax(first, shared);
-    const long long at = bad > 0 ? k : static_cast<long long>(before), top = n - static_cast<long long>(first);
+    const long long at = bad ? k : static_cast<long long>(before), top = n - static_cast<long long>(first);
     const bool turned = top < n && from[top] < X(0);
     const X none = static_cast<X>(::sqrt(-1.0));
-    for (long long i = t; i < n; i += 256) a.u[(matrix * n + at) * n + i] = bad > 0 ? none : turned ? -from[i] : from[i];
-    if (t == 0) a.w[matrix * n + at] = bad > 0 ? none : mine;
+    for (long long i = t; i < n; i += 256) a.u[(matrix * n + at) * n + i] = bad ? none : turned ? -from[i] : from[i];
+    if (t == 0) a.w[matrix * n + at] = bad ? none : mine;
   }
 };
 }  // namespace kernels

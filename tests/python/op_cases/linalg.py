@@ -207,6 +207,10 @@ for _a in (positive(2, 2), positive(2, 3, 4, 4) - 2 * np.eye(4), np.array([[-3.0
            positive(30, 30) + np.diag(np.arange(30)), positive(51, 51) + np.diag(np.arange(51)),
            positive(2, 90, 90) + 3 * np.diag(np.arange(90))):
     add("_linalg_syevd", syevd, _a, bad=NOT_SQUARE, tol=2000)
+for _n in (3, 50):
+    _a = np.ones((_n, _n))
+    _a[1, 0] = np.nan
+    add("_linalg_syevd", lambda a: [np.full(a.shape, np.nan), np.full(a.shape[0], np.nan)], _a)
 add("_linalg_syevd", lambda a: [a, np.ones(a.shape[-1])], np.eye(3), empty=[(0, 0)])
 
 
