@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "c_check.h"
 #include "mxnet/c_api.h"
@@ -9,6 +10,7 @@
 #include "mxnet/c_api_op.h"
 
 typedef int (*Callback)(void);
+#define CALLBACK(function) ((Callback)(void (*)(void))(function))
 
 static int live = 0; /* describing objects and operators */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -17,6 +19,13 @@ static void Count(int by) {
   pthread_mutex_lock(&mutex);
   live += by;
   pthread_mutex_unlock(&mutex);
+}
+
+static int Live(void) {
+  pthread_mutex_lock(&mutex);
+  const int now = live;
+  pthread_mutex_unlock(&mutex);
+  return now;
 }
 
 static int Delete(void* state) {
@@ -92,9 +101,9 @@ static int InferShape(int num, int* ndims, int** shapes, void* state) {
 
 static int Create(const char* ctx, int num, unsigned** shapes, const int* ndims, const int* dtypes, struct MXCallbackList* ret,
                   void* state) {
-  static Callback good[] = {(Callback)Delete, (Callback)Forward, (Callback)Backward};
-  static Callback bad[] = {(Callback)Delete, (Callback)Fail, (Callback)Fail};
-  static void* contexts[3];
+  static Callback good[] = {CALLBACK(Delete), CALLBACK(Forward), CALLBACK(Backward)};
+  static Callback bad[] = {CALLBACK(Delete), CALLBACK(Fail), CALLBACK(Fail)};
+  static __thread void* contexts[3]; /* read before this thread comes back */
   int* number = malloc(sizeof(int));
   CHECK(strcmp(ctx, "cpu(0)") == 0);
   CHECK(num == 1 && ndims[0] == 1 && shapes[0][0] == 4 && dtypes[0] == 0);
@@ -108,9 +117,9 @@ static int Create(const char* ctx, int num, unsigned** shapes, const int* ndims,
 }
 
 static int Describe(const char* op_type, const int num, const char** keys, const char** values, struct MXCallbackList* ret) {
-  static Callback callbacks[] = {(Callback)Delete, (Callback)Arguments, (Callback)Outputs, (Callback)States, (Callback)InferShape, NULL,
-                                 (Callback)Create};
-  static void* contexts[7];
+  static Callback callbacks[] = {CALLBACK(Delete), CALLBACK(Arguments), CALLBACK(Outputs), CALLBACK(States), CALLBACK(InferShape), NULL,
+                                 CALLBACK(Create)};
+  static __thread void* contexts[7];
   int* fails = malloc(sizeof(int));
   CHECK(strcmp(op_type, "triple") == 0);
   *fails = num == 1 && strcmp(keys[0], "fails") == 0 && strcmp(values[0], "1") == 0;
@@ -184,7 +193,8 @@ int main(void) {
   for (int i = 0; i < 8; ++i) pthread_join(threads[i], NULL);
   OK(MXNDArrayFree(x));
   OK(MXNDArrayFree(dx));
+  for (int i = 0; i < 5000 && Live() > 0; ++i) usleep(1000); /* they are given back on threads of the library */
+  CHECK(Live() == 0);
   OK(MXNotifyShutdown());
-  CHECK(live <= 2); /* what a thread remembers of its last calls */
   return failures;
 }
