@@ -14,7 +14,8 @@ __device__ __forceinline__ long long ImageOf(A number, long long images) {
 }
 template <typename A>
 __device__ __forceinline__ long long Clipped(A v, long long size) {
-  return v <= A(0) ? 0 : v >= static_cast<A>(size) ? size : static_cast<long long>(v);
+  if (!(v > A(0))) return 0;
+  return v < static_cast<A>(size) ? static_cast<long long>(v) : size;
 }
 
 struct Sizes {

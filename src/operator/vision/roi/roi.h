@@ -61,10 +61,11 @@ T Rounded(T v) {
   return std::round(v);
 }
 
-/* A coordinate as a pixel's number from 0 to `size`. */
+/* A coordinate as a pixel's number from 0 to `size`; NaN is 0. */
 template <typename T>
 int32_t Clipped(T v, int64_t size) {
-  return static_cast<int32_t>(std::min(std::max(v, T(0)), static_cast<T>(size)));
+  if (!(v > T(0))) return 0;
+  return v < static_cast<T>(size) ? static_cast<int32_t>(v) : static_cast<int32_t>(size);
 }
 
 /*
