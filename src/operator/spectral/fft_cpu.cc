@@ -57,12 +57,14 @@ class RowTransform {
     for (int64_t j = 0; j < m; ++j) work[j] = halved_ ? Complex<T>{x[2 * j], x[2 * j + 1]} : Complex<T>{x[j], T(0)};
     const Complex<T>* z = plan_.Run(work);
     if (!halved_) return Put(z, out);
-    for (int64_t k = 0; k < n_; ++k) {  // of the even and of the odd elements, then both
-      const Complex<T> a = z[k % m], b = z[(m - k % m) % m];
-      const Complex<T> even{(a.re + b.re) / 2, (a.im - b.im) / 2}, odd{(a.im + b.im) / 2, (b.re - a.re) / 2};
-      const Complex<T> w = turn_.At(k);
-      out[2 * k] = even.re + odd.re * w.re - odd.im * w.im;
-      out[2 * k + 1] = even.im + odd.re * w.im + odd.im * w.re;
+    for (int64_t k = 0; k < m; ++k) {  // of the even and of the odd elements, then both
+      const Complex<T> p = z[k], q = z[k ? m - k : 0];
+      const Complex<T> even{(p.re + q.re) / 2, (p.im - q.im) / 2}, odd{(p.im + q.im) / 2, (q.re - p.re) / 2};
+      const Complex<T> turned = odd * turn_.At(k);
+      out[2 * k] = even.re + turned.re;
+      out[2 * k + 1] = even.im + turned.im;
+      out[2 * (k + m)] = even.re - turned.re;
+      out[2 * (k + m) + 1] = even.im - turned.im;
     }
   }
 

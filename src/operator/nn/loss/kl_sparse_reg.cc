@@ -1,7 +1,9 @@
 // IdentityAttachKLSparseReg: the identity, whose gradient gets that of a penalty on units that are
 // active more often than wanted (the sparse autoencoder's; Ng, CS294A lecture notes, 2011).
 #include <algorithm>
+#include <string>
 
+#include "operator/initial_value.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/nn_common.h"
 #include "operator/param.h"
@@ -75,6 +77,8 @@ void Backward(KernelArgs& args) {
   });
 }
 
+std::string InitialAverage(const Attrs&, const std::string& input) { return input == "moving_avg" ? "[\"zero\", {}]" : ""; }
+
 MXNET_REGISTER_OP(IdentityAttachKLSparseReg)
     .describe(
         "Gives data as it is, and adds the gradient of a penalty on the mean activity of each unit (Ng, Sparse Autoencoder, CS294A lecture "
@@ -89,6 +93,7 @@ MXNET_REGISTER_OP(IdentityAttachKLSparseReg)
     .set_infer_shape(ForwardShape)
     .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
     .set_inplace({{0, 0}})
+    .set_trait(InitialValues{InitialAverage})
     .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
       const NodePtr back = MakeNodeLike("_backward_IdentityAttachKLSparseReg", *n, {ograds[0], n->inputs[0], n->inputs[1]});
       return {NodeEntry{back, 0, 0}, NodeEntry()};

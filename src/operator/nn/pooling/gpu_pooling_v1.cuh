@@ -17,7 +17,7 @@ struct pool_v1 {
   typedef PoolV1Args<X> Args;
   static __device__ __forceinline__ void Item(const Args& a, I i, long long) {
     long long rest = i, begin[3], end[3];
-    bool padded = false;
+    bool padded = false, outside = false;
     for (int k = 2; k >= 0; --k) {
       const long long from = rest % a.to[k] * a.stride[k] - a.pad[k];
       rest /= a.to[k];
@@ -25,9 +25,10 @@ struct pool_v1 {
       begin[k] = from > 0 ? from : 0;
       end[k] = last < a.in[k] ? last : a.in[k];
       padded = padded || from < 0 || last > a.in[k];
+      outside = outside || from >= last;
     }
     const X* plane = a.data + rest * a.in[0] * a.in[1] * a.in[2];
-    A most = padded || !maximum ? A(0) : -A(1) / A(0);
+    A most = (padded && !outside) || !maximum ? A(0) : -A(1) / A(0);
     for (long long z = begin[0]; z < end[0]; ++z)
       for (long long y = begin[1]; y < end[1]; ++y)
         for (long long x = begin[2]; x < end[2]; ++x) {

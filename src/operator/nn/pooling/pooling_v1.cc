@@ -93,15 +93,17 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return data.known() && (*out)[0].known();
 }
 
-// Elements [begin, end) of one side of window o, and whether it touches the padding.
+// Elements [begin, end) of one side of window o, whether it touches the padding, and whether it
+// lies behind it.
 struct Reach {
   int64_t begin, end;
-  bool padded;
+  bool padded, outside;
   Reach(const PoolDims& d, int side, int64_t o) {
     const int64_t from = o * d.stride[side] - d.pad[side];
     const int64_t to = std::min(from + d.kernel[side], d.in[side] + d.pad[side]);
     begin = std::max<int64_t>(0, from), end = std::min(to, d.in[side]);
     padded = from < 0 || to > d.in[side];
+    outside = from >= to;
   }
 };
 
@@ -144,7 +146,8 @@ void ForwardOnCpu(const PoolDims& d, const T* data, T* out) {
     T* to = out + plane * d.OutSize();
     EachWindow(d, [&](int64_t at, const Reach& z, const Reach& y, const Reach& x) {
       if (d.type == kPoolMax) {
-        T most = z.padded || y.padded || x.padded ? T(0) : -std::numeric_limits<T>::infinity();
+        const bool zeros = (z.padded || y.padded || x.padded) && !(z.outside || y.outside || x.outside);
+        T most = zeros ? T(0) : -std::numeric_limits<T>::infinity();
         EachElement(d, z, y, x, [&](int64_t i) { most = in[i] > most || in[i] != in[i] ? in[i] : most; });
         to[at] = most;
       } else {

@@ -129,7 +129,7 @@ void CorrelateRows(const Dims& d, int dtype, const PaddedImage<T>& first, const 
                    int64_t end, std::vector<T>* line, T* out) {
   const int64_t side = d.displacements(), covered = d.Covered(d.columns), plane = d.rows * d.columns;
   const int64_t shift = d.radius() * d.stride2;
-  const CorrelateCall call{covered, d.channels, side, d.stride2 * d.channels, d.multiply};
+  const CorrelateCall call{covered, d.channels, side, d.stride2 * d.channels, d.multiply, false};
   line->resize(static_cast<size_t>(side * covered));
   for (int64_t k = 0; k < side; ++k) std::fill(out + k * plane + begin * d.columns, out + k * plane + end * d.columns, T(0));
   for (int64_t y = begin * d.stride1; y < (end - 1) * d.stride1 + d.kernel; ++y) {
@@ -194,7 +194,7 @@ bool PixelWeights(const Dims& d, const T* og, int64_t row, int64_t first, int64_
 template <typename T>
 void BackwardOnCpu(KernelArgs& a, const Dims& d, bool of_second, const T* first, const T* second, int64_t size) {
   const int64_t side = d.displacements(), width = d.Padded(d.width, d.columns), plane = d.rows * d.columns;
-  const CorrelateCall call{d.width, d.channels, 1, 0, d.multiply};
+  const CorrelateCall call{d.width, d.channels, 1, 0, d.multiply, of_second};
   const int dtype = a.in[0].dtype;
   ParallelFor(d.batch * d.height, 1, [&](int64_t b, int64_t e) {
     std::vector<T> weights(d.width), sums(d.width * d.channels);

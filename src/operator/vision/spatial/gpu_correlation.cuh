@@ -83,8 +83,7 @@ struct correlate_back {
       if constexpr (multiply) {
         sum += g * (of ? one : other);
       } else {
-        const A own = of ? other : one, against = of ? one : other;
-        sum += own > against ? g : own < against ? -g : A(0);
+        sum += (one >= other) == (of == 0) ? g : -g;
       }
     }
     mx::Store(a.grad, i, sum * static_cast<A>(a.scale));

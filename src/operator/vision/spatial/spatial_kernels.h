@@ -32,7 +32,7 @@ struct LineSources {
  * `second` that begin `step` elements apart. */
 struct CorrelateCall {
   int64_t columns, channels, displacements, step;
-  bool multiply;
+  bool multiply, of_second;  // of_second: the gradient of the second image
 };
 
 }  // namespace nn
@@ -53,8 +53,9 @@ MXNET_CPU_DECLARE(
     void AddScaled(int dtype, const void* from, double weight, void* to, int64_t n);
     /* out[d * columns + x]: sum over channels of first * second, or of |first - second|. */
     void CorrelateRow(const nn::CorrelateCall& call, int dtype, const void* first, const void* second, void* out);
-    /* For each pixel x: to[x, :] += weights[x] * other[x, :], or weights[x] * sign(own - other) if
-       not multiply, or its negative where `own` is the second operand. */
+    /* For each pixel x: to[x, :] += weights[x] * other[x, :] if multiply. Else the slope of
+       |first - second|, where `own` is the image whose gradient it is: that of first is 1 where
+       both are equal. */
     void CorrelateRowBack(const nn::CorrelateCall& call, int dtype, const void* weights, const void* own, const void* other, void* to);)
 
 }  // namespace mxnet

@@ -197,9 +197,12 @@ void CorrelateBack(const CorrelateCall& call, const T* weights, const T* own, co
     if (call.multiply) {
 #pragma GCC ivdep
       for (int64_t c = 0; c < n; ++c) into[c] += w * b[c];
+    } else if (call.of_second) {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < n; ++c) into[c] += b[c] >= a[c] ? -w : w;
     } else {
 #pragma GCC ivdep
-      for (int64_t c = 0; c < n; ++c) into[c] += a[c] > b[c] ? w : a[c] < b[c] ? -w : T(0);
+      for (int64_t c = 0; c < n; ++c) into[c] += a[c] >= b[c] ? w : -w;
     }
   }
 }
