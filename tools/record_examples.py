@@ -72,6 +72,8 @@ n, g, delta = mx.nd.zeros(3), mx.nd.zeros(3), mx.nd.zeros(3)
 mx.nd.rmspropalex_update(weight, grad, n, g, delta, lr=0.1, gamma1=0.95, gamma2=0.9).asnumpy().round(3)""",
 }
 DRAWS = {
+    "binomial": ("n=10, p=0.4", "[10.0, 5.0]", "[0.4, 0.5]"),
+    "categorical": (None, "[[0.1, 0.9], [0.5, 0.5]]"),
     "exponential": ("lam=2.0", "[1.0, 8.0]"),
     "gamma": ("alpha=2.0, beta=0.5", "[1.0, 2.0]", "[3.0, 4.0]"),
     "generalized_negative_binomial": ("mu=2.0, alpha=0.3", "[1.0, 2.0]", "[0.1, 0.2]"),
@@ -88,6 +90,21 @@ for _name, (_numbers, *_arrays) in DRAWS.items():
     if _arrays:
         _arrays = ", ".join(f"mx.nd.array({a})" for a in _arrays)
         BY_HAND[f"_sample_{_name}"] = f"mx.nd.op.sample_{_name}({_arrays}, shape=3).shape"
+# Whole sessions, of statements of several lines.
+SESSIONS = {
+    "Custom": """
+>>> class Twice(mx.operator.CustomOp):
+...     def forward(self, is_train, req, in_data, out_data, aux):
+...         self.assign(out_data[0], req[0], 2 * in_data[0])
+...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+...         self.assign(in_grad[0], req[0], 2 * out_grad[0])
+>>> @mx.operator.register("twice")
+... class TwiceProp(mx.operator.CustomOpProp):
+...     def create_operator(self, ctx, shapes, dtypes):
+...         return Twice()
+>>> mx.nd.Custom(mx.nd.array([1, 2]), op_type="twice").asnumpy()
+array([2., 4.], dtype=float32)""",
+}
 HEAD = "Made by tools/record_examples.py; do not edit.\n"
 
 
@@ -221,7 +238,10 @@ def examples():
         cases.setdefault(_opgen.op_info(case["op"]).name, []).append(case)
     for canonical in sorted(names):
         name = callable_name(names[canonical])
-        if name is None:
+        if name is None or "backward" in name:
+            continue
+        if canonical in SESSIONS:
+            yield canonical, SESSIONS[canonical].strip().split("\n")
             continue
         if canonical in BY_HAND:
             yield canonical, written(BY_HAND[canonical])
