@@ -264,6 +264,42 @@ def test_module_trains():
     assert s.name == "s"
 
 
+def test_weights_change_between_calls():
+    def program(F, d, s, w):
+        return F.contrib.foreach(lambda x, st: (lambda y: (y, y))(F.FullyConnected(x, w, no_bias=True, num_hidden=32) + st * 0.1), d, s)[0]
+    d, s, w = nd.random.normal(shape=(3, 20, 32)), nd.zeros((20, 32)), nd.random.normal(shape=(32, 32))
+    blocks = [Block(program)] + [hybrid(program, **way) for way in WAYS.values() if way]
+    for _ in range(3):
+        first, *others = [block(d, s, w).asnumpy() for block in blocks]
+        for other in others:
+            close(other, first, 1e-3)
+        w[:] = w * 1.5
+        d[:] = d * 0.5
+
+
+def test_foreach_of_2_0_reads_a_state_twice():
+    graph = {"nodes": [
+        {"op": "null", "name": "data", "inputs": []}, {"op": "null", "name": "state", "inputs": []},
+        {"op": "_npx_foreach", "name": "loop", "inputs": [[0, 0, 0], [1, 0, 0], [1, 0, 0]],
+         "attrs": {"num_args": "4", "num_outputs": "2", "num_out_data": "1", "in_data_locs": "(0,)", "in_state_locs": "(1, 2)",
+                   "remain_locs": "()", "in_state_index": "(0, 0)"},
+         "subgraphs": [{"nodes": [
+             {"op": "null", "name": "x", "inputs": []}, {"op": "null", "name": "s", "inputs": []},
+             {"op": "null", "name": "s", "inputs": []},
+             {"op": "elemwise_mul", "name": "product", "inputs": [[0, 0, 0], [1, 0, 0]]},
+             {"op": "elemwise_add", "name": "sum", "inputs": [[0, 0, 0], [2, 0, 0]]}],
+             "arg_nodes": [0, 1, 2], "node_row_ptr": [0, 1, 2, 3, 4, 5], "heads": [[3, 0, 0], [4, 0, 0]]}]}],
+        "arg_nodes": [0, 1], "node_row_ptr": [0, 1, 2, 4], "heads": [[2, 0, 0], [2, 1, 0]],
+        "attrs": {"mxnet_version": ["int", 20000]}}
+    d, s = nd.array([[1, 2], [3, 4]]), nd.array([1, 1])
+    grads = [nd.zeros((2, 2)), nd.zeros((2,))]
+    executor = mx.sym.load_json(json.dumps(graph)).bind(mx.cpu(), [d, s], grads)
+    out, last = executor.forward(is_train=True)
+    assert out.asnumpy().tolist() == [[1, 2], [6, 12]] and last.asnumpy().tolist() == [5, 7]
+    executor.backward([nd.ones((2, 2)), nd.ones((2,))])
+    assert grads[1].asnumpy().tolist() == [1 + 3 + 1, 2 + 4 + 1]
+
+
 WRONG = {
     "data": (lambda: S.foreach(lambda x, st: (x, st), 5, mx.sym.var("s")), AssertionError, "foreach input must be"),
     "states": (lambda: S.foreach(lambda x, st: (x, st), mx.sym.var("d"), 5), AssertionError, "foreach states must be"),

@@ -4,8 +4,8 @@
 #include "operator/runtime/subgraph_program.h"
 
 #include "executor/plan/plan_compiler.h"
-#include "executor/plan/plan_workspace.h"
 #include "operator/op_scope.h"
+#include "storage/device_memory.h"
 
 namespace mxnet {
 namespace {
@@ -17,8 +17,7 @@ class RunOfPlan final : public SubgraphRun {
         states_(plan_->nodes.size()),
         profiled_(plan_->nodes.size(), nullptr),
         versions_(plan_->blobs.size(), 0),
-        read_(plan_->blobs.size(), 0),
-        workspace_(plan_->ctx.is_gpu()) {
+        read_(plan_->blobs.size(), 0) {
     for (const auto& b : plan_->blobs) blobs_.push_back(b.shape);
     args_.resize(plan_->nodes.size());
     for (size_t t = 0; t < args_.size(); ++t) {
@@ -31,7 +30,7 @@ class RunOfPlan final : public SubgraphRun {
       a.in_versions = Span<const uint64_t>(versions_.data() + n.in, n.num_in);
       a.is_train = plan_->is_train;
       a.state = &states_[t];
-      a.workspace = [this](size_t bytes) { return workspace_.Get(bytes); };
+      a.workspace = [this](size_t bytes) { return Workspace(bytes); };
     }
   }
   ~RunOfPlan() override {
@@ -45,6 +44,8 @@ class RunOfPlan final : public SubgraphRun {
       if (plan_->nodes[t].attrs->op->uses_random) args_[t].random = around.random;
     }
     run_ = around.run;
+    around_ = &around;
+    blocks_.clear();
     const size_t bytes = plan_->memory.arena_bytes;
     Place(bytes ? around.workspace(bytes) : nullptr, &arena_, plan_->arena_blobs);
     if (plan_->constant_bytes == 0 || constants_.dptr) return;
@@ -70,13 +71,21 @@ class RunOfPlan final : public SubgraphRun {
       }
     }
   }
-  void End() override { workspace_.End(); }
+  void End() override { around_ = nullptr; }
 
  private:
   void Place(void* block, void** before, const std::vector<int>& blobs) {
     if (block == *before) return;
     *before = block;
     for (int b : blobs) blobs_[b].dptr = static_cast<char*>(block) + plan_->blobs[b].offset;
+  }
+
+  /* Blocks of the kernel around, used again by every node: they ask for the same in every run. */
+  void* Workspace(size_t bytes) {
+    if (next_block_ == blocks_.size()) blocks_.emplace_back();
+    std::pair<void*, size_t>& block = blocks_[next_block_++];
+    if (block.second < bytes || !block.first) block = {around_->workspace(bytes), bytes};
+    return block.first;
   }
 
   void Point(int slot, void* at, bool changed) {
@@ -107,7 +116,7 @@ class RunOfPlan final : public SubgraphRun {
       if (UpToDate(t)) return;
       read_[n.out] = 0;
     }
-    workspace_.Begin(run_);
+    next_block_ = 0;
     try {
       profiler::OpScope profiled(&profiled_[t], *n.attrs, args_[t].in, args_[t].out, n.name, run_);
       (*n.kernel)(args_[t]);
@@ -145,7 +154,9 @@ class RunOfPlan final : public SubgraphRun {
   uint64_t changes_ = 1;
   void* arena_ = nullptr;
   StorageHandle constants_;
-  PlanWorkspace workspace_;  // not the thread's: the kernel around this run may hold blocks of that
+  const KernelArgs* around_ = nullptr;            // while its kernel runs
+  std::vector<std::pair<void*, size_t>> blocks_;  // workspace of the nodes, as long
+  size_t next_block_ = 0;
   RunContext run_;
 };
 

@@ -6,12 +6,12 @@
 namespace mxnet {
 namespace control {
 
-#define MXNET_FOREACH_FIELDS                                                                                        \
-  DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs, the graph among them.");              \
-  DMLC_DECLARE_FIELD(num_outputs).describe("Number of outputs: stacked results and last states.");                  \
-  DMLC_DECLARE_FIELD(num_out_data).describe("How many of the graph's results are stacked; the others are states."); \
-  DMLC_DECLARE_FIELD(in_state_locs).describe("Which inputs of the graph the states are.");                          \
-  DMLC_DECLARE_FIELD(in_data_locs).describe("Which inputs of the graph slices of the data are.");                   \
+#define MXNET_FOREACH_FIELDS                                                                                                           \
+  DMLC_DECLARE_FIELD(num_args).set_lower_bound(1).describe("Number of inputs, the graph among them.");                                 \
+  DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(0).describe("Number of outputs: stacked results and last states.");                  \
+  DMLC_DECLARE_FIELD(num_out_data).set_lower_bound(0).describe("How many of the graph's results are stacked; the others are states."); \
+  DMLC_DECLARE_FIELD(in_state_locs).describe("Which inputs of the graph the states are.");                                             \
+  DMLC_DECLARE_FIELD(in_data_locs).describe("Which inputs of the graph slices of the data are.");                                      \
   DMLC_DECLARE_FIELD(remain_locs).describe("Which inputs of the graph get the same array in every step.");
 
 struct ForeachParam : public dmlc::Parameter<ForeachParam> {
@@ -58,7 +58,7 @@ std::shared_ptr<const Scan> MakeScan(const Attrs& attrs) {
       << "[" << attrs.op->name << "] num_outputs is " << p.num_outputs << ", num_out_data " << p.num_out_data << "; its graph has "
       << scan->body.num_results << " results";
   MXNET_CHECK_KIND(data > 0, Value) << "[" << attrs.op->name << "] in_data_locs is empty; accepted: one array to go over, or more";
-  MXNET_CHECK_KIND(data + p.in_state_locs.size() + remain == inputs && p.num_args == 1 + data + states + remain, Value)
+  MXNET_CHECK_KIND(data + p.in_state_locs.size() + remain == inputs && p.num_args == 1 + data + p.in_state_locs.size() + remain, Value)
       << "[" << attrs.op->name << "] num_args is " << p.num_args << ", and in_data_locs, in_state_locs and remain_locs name "
       << data + p.in_state_locs.size() + remain << " inputs of a graph that has " << inputs;
   CheckLocations(attrs, "in_data_locs", p.in_data_locs, inputs);
@@ -70,16 +70,23 @@ std::shared_ptr<const Scan> MakeScan(const Attrs& attrs) {
     scan->data_at.push_back(d);
   }
   const std::vector<int64_t> order = StateOrder(p);
+  scan->state_at.assign(states, -1);
   for (int j = 0; j < p.in_state_locs.size(); ++j) {
     MXNET_CHECK_KIND(order[j] >= 0 && order[j] < states, Value)
         << "[" << attrs.op->name << "] input " << p.in_state_locs[j] << " of its graph is state " << order[j] << " of " << states;
     scan->sources[p.in_state_locs[j]] = {Source::kState, static_cast<int>(order[j])};
+    int& at = scan->state_at[order[j]];
+    if (at < 0) at = data + j;
   }
-  for (int j = 0; j < states; ++j) scan->state_at.push_back(data + j);
+  for (int j = 0; j < states; ++j)
+    MXNET_CHECK_KIND(scan->state_at[j] >= 0, Value) << "[" << attrs.op->name << "] its graph never reads state " << j;
   for (int c = 0; c < remain; ++c) {
     scan->sources[p.remain_locs[c]] = {Source::kConstant, c};
-    scan->constant_at.push_back(data + states + c);
+    scan->constant_at.push_back(data + p.in_state_locs.size() + c);
   }
+  // 2.0 gives a state as often as the graph reads it.
+  for (int j = 0; j < p.in_state_locs.size(); ++j)
+    if (scan->state_at[order[j]] != data + j) scan->constant_at.push_back(data + j);
   for (const Source& source : scan->sources)
     MXNET_CHECK_KIND(source.index >= 0, Value) << "[" << attrs.op->name
                                                << "] in_data_locs, in_state_locs and remain_locs name an input of its graph twice";
