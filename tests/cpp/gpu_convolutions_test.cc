@@ -84,6 +84,7 @@ TEST_F(Convolutions, Deconvolution) {
   for (int dtype : {kFloat32, kFloat16}) {
     const AttrDict plain = {{"kernel", "(3, 3)"}, {"stride", "(2, 2)"}, {"pad", "(1, 1)"},
                             {"adj", "(1, 1)"},    {"num_filter", "4"},  {"no_bias", "0"}};
+    CheckConv({"Convolution_v1", {{2, 4, 6, 5}, {6, 4, 3, 2}, {6}}, {dtype}, {{"kernel", "(3, 2)"}, {"num_filter", "6"}}});
     CheckConv({"Deconvolution", {{2, 3, 4, 4}, {3, 4, 3, 3}, {4}}, {dtype}, plain});
     CheckConv({"_backward_Deconvolution", {{2, 4, 8, 8}, {2, 3, 4, 4}, {3, 4, 3, 3}, {4}}, {dtype}, plain});
     const AttrDict grouped = {{"kernel", "(2,)"}, {"num_group", "2"}, {"num_filter", "4"}};
