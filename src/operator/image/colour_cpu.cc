@@ -21,30 +21,36 @@ constexpr int64_t kGrain = 1 << 12;  // pixels
 constexpr float kGray[] = {0.299f, 0.587f, 0.114f};
 
 // Red, green, blue of 0 to 255 to hue (degrees), lightness, saturation and back with another hue
-// (Foley et al., Computer Graphics, 13.3).
+// (Foley et al., Computer Graphics, 13.3). Choices are values rather than branches: colours of
+// neighbours differ, and a branch that is guessed wrongly costs more than both values.
 template <typename A>
-void TurnHue(A* rgb, A degrees) {
-  const A r = rgb[0] / A(255), g = rgb[1] / A(255), b = rgb[2] / A(255);
-  const A high = std::max(std::max(r, g), b), low = std::min(std::min(r, g), b), range = high - low;
-  const A light = (high + low) * A(0.5);
-  if (!(range > static_cast<A>(std::numeric_limits<float>::epsilon()))) {  // gray
-    rgb[0] = rgb[1] = rgb[2] = light * A(255);
-    return;
+void TurnHues(A* red, A* green, A* blue, int64_t n, A degrees) {
+  constexpr A scale = std::is_same<A, double>::value ? static_cast<A>(6.0 / 360.0) : static_cast<A>(6.f / 360.f);
+  constexpr A least = static_cast<A>(std::numeric_limits<float>::epsilon());
+  for (int64_t i = 0; i < n; ++i) {
+    const A r = red[i] / A(255), g = green[i] / A(255), b = blue[i] / A(255);
+    const A rg = r > g ? r : g, high = rg > b ? rg : b, gr = r < g ? r : g, low = gr < b ? gr : b, range = high - low;
+    const A light = (high + low) * A(0.5);
+    const bool gray = !(range > least);
+    const A saturation = range / (light < A(0.5) ? high + low : A(2) - high - low), unit = A(60) / (gray ? A(1) : range);
+    const A of_red = (g - b) * unit, of_green = (b - r) * unit + A(120), of_blue = (r - g) * unit + A(240);
+    A hue = high == r ? of_red : high == g ? of_green : of_blue;
+    hue = ((hue < A(0) ? hue + A(360) : hue) + degrees) * scale;
+    hue = std::abs(hue) < A(1e6) ? hue : A(0);
+    const A turned = hue - std::floor(hue / A(6)) * A(6);
+    hue = (hue < A(0)) | (hue >= A(12)) ? turned : hue;
+    hue = hue >= A(6) ? hue - A(6) : hue;
+    const A upper = light <= A(0.5) ? light * (A(1) + saturation) : light + saturation - light * saturation;
+    const A lower = A(2) * light - upper;
+    const A floor = std::floor(hue), sector = floor < A(5) ? floor : A(5);
+    const A part = hue - sector, down = lower + (upper - lower) * (A(1) - part), up = lower + (upper - lower) * part;
+    const A of_r = (sector == A(0)) | (sector == A(5)) ? upper : sector == A(1) ? down : sector == A(4) ? up : lower;
+    const A of_g = (sector == A(1)) | (sector == A(2)) ? upper : sector == A(0) ? up : sector == A(3) ? down : lower;
+    const A of_b = (sector == A(3)) | (sector == A(4)) ? upper : sector == A(2) ? up : sector == A(5) ? down : lower;
+    red[i] = (gray ? light : of_r) * A(255);
+    green[i] = (gray ? light : of_g) * A(255);
+    blue[i] = (gray ? light : of_b) * A(255);
   }
-  const A saturation = light < A(0.5) ? range / (high + low) : range / (A(2) - high - low), unit = A(60) / range;
-  A hue = high == r ? (g - b) * unit : high == g ? (b - r) * unit + A(120) : (r - g) * unit + A(240);
-  if (hue < 0) hue += A(360);
-  hue = (hue + degrees) * (std::is_same<A, double>::value ? static_cast<A>(6.0 / 360.0) : static_cast<A>(6.f / 360.f));
-  if (!(std::abs(hue) < A(1e6))) hue = 0;
-  if (hue < 0 || hue >= 12) hue -= std::floor(hue / A(6)) * A(6);
-  if (hue >= 6) hue -= A(6);
-  const A upper = light <= A(0.5) ? light * (A(1) + saturation) : light + saturation - light * saturation;
-  const A lower = A(2) * light - upper;
-  const int sector = std::min(static_cast<int>(hue), 5);
-  const A part = hue - static_cast<A>(sector), down = lower + (upper - lower) * (A(1) - part), up = lower + (upper - lower) * part;
-  const A values[] = {upper, lower, down, up};
-  static const int places[6][3] = {{0, 3, 1}, {2, 0, 1}, {1, 0, 3}, {1, 2, 0}, {3, 1, 0}, {0, 1, 2}};
-  for (int c = 0; c < 3; ++c) rgb[c] = values[places[sector][c]] * A(255);
 }
 
 template <typename A>
@@ -60,9 +66,15 @@ void Change3(const Recolour& how, A* x, int64_t n) {
         for (int c = 0; c < 3; ++c) x[3 * i + c] = gray + x[3 * i + c] * a;
       }
       return;
-    case Change::kHue:
-      for (int64_t i = 0; i < n; ++i) TurnHue(x + 3 * i, a * A(360));
+    case Change::kHue: {
+      A planes[3][kPiece];
+      for (int64_t i = 0; i < n; ++i)
+        for (int c = 0; c < 3; ++c) planes[c][i] = x[3 * i + c];
+      TurnHues(planes[0], planes[1], planes[2], n, a * A(360));
+      for (int64_t i = 0; i < n; ++i)
+        for (int c = 0; c < 3; ++c) x[3 * i + c] = planes[c][i];
       return;
+    }
     case Change::kShift:
       for (int64_t i = 0; i < n; ++i)
         for (int c = 0; c < 3; ++c) x[3 * i + c] += static_cast<A>(how.shift[c]);
