@@ -16,7 +16,7 @@ namespace mxnet {
 namespace linalg {
 namespace {
 
-constexpr int64_t kMiddleMatrix = 256;  // above, one matrix is worth all threads
+constexpr int64_t kMiddleMatrix = 128;  // above, one matrix is worth all threads
 
 const char* Name(const KernelArgs& args) { return args.attrs->op->name.c_str(); }
 bool Wide(const KernelArgs& args) { return args.in[0].dtype == kFloat64; }
@@ -89,11 +89,13 @@ double Sign(const T* lu, const int32_t* pivots, int64_t n) {
   return sign;
 }
 
+// out is not lu.
 template <typename T>
-void InverseOfLu(T* lu, const int32_t* pivots, T* out, T* work, int64_t work_size, int64_t n) {
+void InverseOfLu(const T* lu, const int32_t* pivots, T* out, int64_t n) {
   if (n <= kSmallMatrix) return MXNET_CPU_CALL(SmallInverse)(sizeof(T) == 8, lu, pivots, out, n);
-  if (out != lu) std::copy(lu, lu + n * n, out);
-  lapack::Routines<T>::Inverse(n, out, pivots, work, work_size);
+  std::fill(out, out + n * n, T(0));
+  for (int64_t i = 0; i < n; ++i) out[i * n + i] = T(1);
+  lapack::Routines<T>::Inverse(n, lu, pivots, out);
 }
 
 }  // namespace
@@ -198,19 +200,15 @@ void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* ou
   Trouble trouble;
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const bool small = n <= kSmallMatrix;
-    const int64_t work_size = small ? n * n : lapack::Routines<T>::InverseWork(n);
     Ranges(count, n, 2 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto work = Scratch<T>(work_size);
+      auto lu = Scratch<T>(n * n);
       auto pivots = Scratch<int32_t>(n);
       for (int64_t i = begin; i < end; ++i) {
-        T* to = static_cast<T*>(out) + i * n * n;
-        T* lu = small ? work.get() : to;
-        const int64_t singular = LuOf(static_cast<const T*>(a) + i * n * n, lu, pivots.get(), n);
+        const int64_t singular = LuOf(static_cast<const T*>(a) + i * n * n, lu.get(), pivots.get(), n);
         if (singular)
           trouble.Add(i, singular);
         else
-          InverseOfLu(lu, pivots.get(), to, work.get(), work_size, n);
+          InverseOfLu(lu.get(), pivots.get(), static_cast<T*>(out) + i * n * n, n);
       }
     });
   });
@@ -312,9 +310,8 @@ void DeterminantGradients(KernelArgs& args, bool logarithm, int64_t count, int64
   lapack::CheckSize(Name(args), n);
   VisitReal(args, [&](auto number) {
     using T = decltype(number);
-    const int64_t work_size = n <= kSmallMatrix ? 0 : lapack::Routines<T>::InverseWork(n);
     Ranges(count, n, 3 * static_cast<double>(n * n * n), [&](int64_t begin, int64_t end) {
-      auto lu = Scratch<T>(n * n), inverse = Scratch<T>(n * n), work = Scratch<T>(work_size);
+      auto lu = Scratch<T>(n * n), inverse = Scratch<T>(n * n);
       auto pivots = Scratch<int32_t>(n);
       for (int64_t i = begin; i < end; ++i) {
         const T* from = static_cast<const T*>(a) + i * n * n;
@@ -333,7 +330,7 @@ void DeterminantGradients(KernelArgs& args, bool logarithm, int64_t count, int64
           scale *= Sign(lu.get(), pivots.get(), n);
           for (int64_t k = 0; k < n; ++k) scale *= std::abs(static_cast<double>(lu[k * n + k]));
         }
-        InverseOfLu(lu.get(), pivots.get(), inverse.get(), work.get(), work_size, n);
+        InverseOfLu(lu.get(), pivots.get(), inverse.get(), n);
         for (int64_t r = 0; r < n; ++r)
           for (int64_t c = 0; c < n; ++c) to[r * n + c] = static_cast<T>(scale * static_cast<double>(inverse[c * n + r]));
       }

@@ -9,13 +9,13 @@
 #include "operator/blas_threads.h"
 
 // Fortran's interface: everything by address, then the lengths of the texts.
-#define MXNET_LAPACK(T, p)                                                                            \
-  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                              \
-  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                              \
-  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                 \
-  void p##getri_(const int*, T*, const int*, const int*, T*, const int*, int*);                       \
-  void p##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                   \
-  void p##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*); \
+#define MXNET_LAPACK(T, p)                                                                                             \
+  void p##potrf_(const char*, const int*, T*, const int*, int*, size_t);                                               \
+  void p##potri_(const char*, const int*, T*, const int*, int*, size_t);                                               \
+  void p##getrf_(const int*, const int*, T*, const int*, int*, int*);                                                  \
+  void p##getrs_(const char*, const int*, const int*, const T*, const int*, const int*, T*, const int*, int*, size_t); \
+  void p##geqrf_(const int*, const int*, T*, const int*, T*, T*, const int*, int*);                                    \
+  void p##orgqr_(const int*, const int*, const int*, T*, const int*, const T*, T*, const int*, int*);                  \
   void p##syevd_(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, int*, const int*, int*, size_t, size_t);
 extern "C" {
 MXNET_LAPACK(float, s)
@@ -63,17 +63,11 @@ void CheckSize(const char* op, int64_t size) {
     return info;                                                                                                                         \
   }                                                                                                                                      \
   template <>                                                                                                                            \
-  int64_t Routines<T>::InverseWork(int64_t n) {                                                                                          \
-    int size = Int(n), lead = Lead(n), info = 0, query = -1;                                                                             \
-    T best = 0;                                                                                                                          \
-    p##getri_(&size, nullptr, &lead, nullptr, &best, &query, &info);                                                                     \
-    return std::max<int64_t>(static_cast<int64_t>(best), n);                                                                             \
-  }                                                                                                                                      \
-  template <>                                                                                                                            \
-  int64_t Routines<T>::Inverse(int64_t n, T* lu, const int32_t* pivots, T* work, int64_t work_size) {                                    \
-    int size = Int(n), lead = Lead(n), info = 0, given = Int(work_size);                                                                 \
-    p##getri_(&size, lu, &lead, pivots, work, &given, &info);                                                                            \
-    return info;                                                                                                                         \
+  void Routines<T>::Inverse(int64_t n, const T* lu, const int32_t* pivots, T* out) {                                                     \
+    SettleBlasThreads();                                                                                                                 \
+    int size = Int(n), lead = Lead(n), info = 0;                                                                                         \
+    p##getrs_("N", &size, &size, lu, &lead, pivots, out, &lead, &info, 1);                                                               \
+    MXNET_CHECK(info == 0) << "[linalg] getrs does not take argument " << -info;                                                         \
   }                                                                                                                                      \
   template <>                                                                                                                            \
   int64_t Routines<T>::LqWork(int64_t rows, int64_t columns) {                                                                           \

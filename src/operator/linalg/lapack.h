@@ -23,8 +23,9 @@ struct Routines {
   static int64_t Cholesky(bool lower, int64_t n, T* a);
   static int64_t CholeskyInverse(int64_t n, T* l);  // the lower triangle of the result
   static int64_t Lu(int64_t n, T* a, int32_t* pivots);
-  static int64_t Inverse(int64_t n, T* lu, const int32_t* pivots, T* work, int64_t work_size);  // in place
-  static int64_t InverseWork(int64_t n);
+  /* out holds the identity before. One call for all columns: getri's many small ones spend their
+   * time on waking threads. */
+  static void Inverse(int64_t n, const T* lu, const int32_t* pivots, T* out);
   /* In place: the reflections. `rows` of `columns` numbers. */
   static void Lq(int64_t rows, int64_t columns, T* a, T* scale, T* work, int64_t work_size);
   static void LqVectors(int64_t rows, int64_t columns, T* a, const T* scale, T* work, int64_t work_size);
