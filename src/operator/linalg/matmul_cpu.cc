@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/cpu_dispatch.h"
 #include "base/dtype.h"
 #include "base/omp.h"
 #include "operator/gemm.h"
@@ -8,38 +9,20 @@
 #include "operator/matrix/move.h"
 
 namespace mxnet {
+MXNET_CPU_DECLARE(void SmallProduct(bool wide, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void* a, const void* b, void* c);)
+
 namespace {
 
-constexpr int64_t kTiny = 2048;  // multiplications below which a library call costs more than the loops
-
-template <typename T>
-void TinyGemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const T* a, const T* b, T* c) {
-  const int64_t ai = ta ? 1 : k, ak = ta ? m : 1, bk = tb ? 1 : n, bj = tb ? k : 1;
-  for (int64_t i = 0; i < m; ++i) {
-    T* row = c + i * n;
-    if (bj == 1) {
-      for (int64_t j = 0; j < n; ++j) row[j] = 0;
-      for (int64_t p = 0; p < k; ++p) {
-        const T x = a[i * ai + p * ak];
-        for (int64_t j = 0; j < n; ++j) row[j] += x * b[p * bk + j];
-      }
-    } else {
-      for (int64_t j = 0; j < n; ++j) {
-        T sum = 0;
-        for (int64_t p = 0; p < k; ++p) sum += a[i * ai + p * ak] * b[j * bj + p];
-        row[j] = sum;
-      }
-    }
-  }
-}
+// Multiplications, and numbers of b, up to which a library call costs more than the loops.
+constexpr int64_t kTiny = 16 * 16 * 16, kTinyFactor = 4096;
 
 template <typename T>
 void Batch(bool ta, bool tb, const MatmulSize& s, const T* a, const T* b, T* c) {
   const int64_t work = s.m * s.n * s.k;
   auto range = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      if (work <= kTiny)
-        TinyGemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
+      if (work <= kTiny && s.k * s.n <= kTinyFactor)
+        MXNET_CPU_CALL(SmallProduct)(sizeof(T) == 8, ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, c + i * s.m * s.n);
       else
         Gemm(ta, tb, s.m, s.n, s.k, a + i * s.m * s.k, b + i * s.k * s.n, T(0), c + i * s.m * s.n);
     }

@@ -174,8 +174,11 @@ void GemmKernel(KernelArgs& args) {
     if (p.beta == 0) return ZeroBytes(args.run, out.dptr, static_cast<int64_t>(out.Bytes()));
     return ScaleInto(args, args.in[2], p.beta, out);
   }
-  if (p.beta == 0 && p.alpha == 1 && s.inner == 1)
-    return Matmul(args.run, out.dtype, p.ta, p.tb, MatmulSize{s.outer, s.m, s.n, s.k}, a, b, out.dptr, args.workspace);
+  const bool small = s.m * s.n * s.k <= 4096 && !args.run.ctx.is_gpu();  // then Matmul is faster than BLAS
+  if (p.beta == 0 && s.inner == 1 && (p.alpha == 1 || small)) {
+    Matmul(args.run, out.dtype, p.ta, p.tb, MatmulSize{s.outer, s.m, s.n, s.k}, a, b, out.dptr, args.workspace);
+    return p.alpha == 1 ? void() : ScaleInto(args, out, p.alpha, out);
+  }
   const bool gpu = args.run.ctx.is_gpu();
   if (p.beta != 0) {
     ScaleInto(args, args.in[2], gpu ? p.beta : 1.0, out);
