@@ -60,11 +60,11 @@ struct Piece {
 
 struct Block {
   double x[kDensityBlock], y[kDensityBlock], weight[kDensityBlock], first[kDensityBlock], second[kDensityBlock];
-  double row_constants[5 * kDensityBlock], constants[5 * kDensityBlock], slopes[3 * kDensityBlock];
+  double row_constants[kDensityNumbers * kDensityBlock], constants[kDensityNumbers * kDensityBlock], slopes[3 * kDensityBlock];
 };
 
-/* Constants of each element of the piece. */
-void LoadConstants(Density kind, const TBlob& first, const TBlob* second, const Piece& p, Block* b) {
+/* Constants of each element of the piece, or of its only row. */
+const double* LoadConstants(Density kind, const TBlob& first, const TBlob* second, const Piece& p, Block* b) {
   Read(first, p.row, p.rows, b->first);
   if (second)
     Read(*second, p.row, p.rows, b->second);
@@ -72,10 +72,11 @@ void LoadConstants(Density kind, const TBlob& first, const TBlob* second, const 
     std::fill_n(b->second, p.rows, 0.0);
   double* const made = p.each == 1 ? b->constants : b->row_constants;
   MXNET_CPU_CALL(PrepareDensity)(kind, b->first, b->second, made, p.rows);
-  if (p.each == 1) return;
-  for (int j = 0; j < 5; ++j)
+  if (p.each == 1 || p.rows == 1) return made;
+  for (int j = 0; j < kDensityNumbers; ++j)
     for (int64_t r = 0; r < p.rows; ++r)
       std::fill_n(b->constants + j * kDensityBlock + r * p.each, p.each, b->row_constants[j * kDensityBlock + r]);
+  return b->constants;
 }
 
 void PdfOnCpu(KernelArgs& args, Density kind) {
@@ -87,9 +88,9 @@ void PdfOnCpu(KernelArgs& args, Density kind) {
     Block b;
     for (int64_t i = begin; i < end; ++i) {
       const Piece p(pieces, i);
-      LoadConstants(kind, args.in[1], second, p, &b);
+      const double* constants = LoadConstants(kind, args.in[1], second, p, &b);
       Read(sample, p.begin, p.n, b.x);
-      MXNET_CPU_CALL(LogDensities)(kind, b.constants, b.x, b.y, p.n);
+      MXNET_CPU_CALL(LogDensities)(kind, constants, p.rows == 1, b.x, b.y, p.n);
       if (!log) MXNET_CPU_CALL(ExpInPlace)(b.y, p.n);
       Write(b.y, out, p.begin, p.n);
     }
@@ -103,25 +104,20 @@ double Weighed(double weight, double slope) { return weight == 0 || slope == 0 ?
  * piece; over whole rows to the outputs. */
 void PieceOfGradient(KernelArgs& args, Density kind, const Piece& p, double* partial, Block* b) {
   const int parameters = args.in.size() - 3;
-  LoadConstants(kind, args.in[2], parameters > 1 ? &args.in[3] : nullptr, p, b);
+  const double* constants = LoadConstants(kind, args.in[2], parameters > 1 ? &args.in[3] : nullptr, p, b);
   Read(args.in[0], p.begin, p.n, b->weight);
   Read(args.in[1], p.begin, p.n, b->x);
   if (!args.param<PdfParam>().is_log) {
     Read(args.in[2 + parameters], p.begin, p.n, b->y);
-    for (int64_t i = 0; i < p.n; ++i) b->weight[i] = Weighed(b->weight[i], b->y[i]);
+    MXNET_CPU_CALL(Weigh)(b->weight, b->y, p.n);
   }
-  MXNET_CPU_CALL(DensitySlopes)(kind, b->constants, b->x, b->slopes, p.n);
-  for (int j = 0; j <= parameters; ++j)
-    for (int64_t i = 0; i < p.n; ++i) b->slopes[j * kDensityBlock + i] = Weighed(b->weight[i], b->slopes[j * kDensityBlock + i]);
+  MXNET_CPU_CALL(DensitySlopes)(kind, constants, p.rows == 1, b->x, b->weight, b->slopes, p.n);
   if (Wanted(args, 0)) Write(b->slopes, args.out[0], p.begin, p.n);
   for (int j = 1; j <= parameters; ++j) {
     if (!Wanted(args, j)) continue;
     const double* slope = b->slopes + j * kDensityBlock;
-    for (int64_t r = 0; r < p.rows; ++r) {
-      double sum = 0;
-      for (int64_t i = 0; i < p.each; ++i) sum += slope[r * p.each + i];
-      (partial ? partial + j - 1 : b->first + r)[0] = sum;
-    }
+    for (int64_t r = 0; r < p.rows; ++r)
+      (partial ? partial + j - 1 : b->first + r)[0] = p.each == 1 ? slope[r] : MXNET_CPU_CALL(SumOf)(slope + r * p.each, p.each);
     if (!partial) Write(b->first, args.out[j], p.row, p.rows);
   }
 }

@@ -15,11 +15,18 @@ enum class Density : int { kUniform, kNormal, kGamma, kExponential, kPoisson, kN
 
 constexpr int64_t kDensityBlock = 512;
 
+constexpr int kDensityNumbers = 8;  // constants of a pair of parameters
+
 /* Constant j of pair i is at [j * kDensityBlock + i]. */
 MXNET_CPU_DECLARE(void PrepareDensity(Density kind, const double* first, const double* second, double* constants, int64_t n);
-                  void LogDensities(Density kind, const double* constants, const double* x, double* y, int64_t n);
-                  /* Derivative j (in x, in the parameters) at [j * kDensityBlock + i]. */
-                  void DensitySlopes(Density kind, const double* constants, const double* x, double* slopes, int64_t n);
+                  /* same: all samples have the constants of pair 0. */
+                  void LogDensities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n);
+                  /* weight * derivative j (in x, in the parameters) of the logarithm at
+                   * [j * kDensityBlock + i]; 0 where either is 0 and the other infinite. */
+                  void DensitySlopes(Density kind, const double* constants, bool same, const double* x, const double* weight,
+                                     double* slopes, int64_t n);
+                  /* weight *= y, in the same way. */
+                  void Weigh(double* weight, const double* y, int64_t n); double SumOf(const double* x, int64_t n);
                   /* y = exp(y). */
                   void ExpInPlace(double* y, int64_t n);
                   /* Of one Dirichlet distribution of k numbers: log of the density at n points. */

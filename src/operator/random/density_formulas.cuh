@@ -8,7 +8,7 @@
  * parameters are none of the distribution. Log is the logarithm of the density at x, and Slopes has
  * its derivatives in x (0 for whole numbers) and in the parameters.
  */
-constexpr int kDensityConstants = 5, kValid = 4;
+constexpr int kDensityConstants = 8, kValid = 7;
 
 MX_DEVICE inline double DensityInfinity() { return std::numeric_limits<double>::infinity(); }
 MX_DEVICE inline double ValidIf(bool valid) { return valid ? 0.0 : std::numeric_limits<double>::quiet_NaN(); }
@@ -115,7 +115,6 @@ struct NormalDensity {  // mean, standard deviation
     c[0] = mu;
     c[1] = 1.0 / sigma;
     c[2] = log(sigma) + 0.91893853320467274;
-    c[3] = 0.0;
     c[kValid] = ValidIf(sigma > 0.0 && sigma < DensityInfinity());
   }
   MX_DEVICE static double Log(const double* c, double x) {
@@ -154,7 +153,6 @@ struct ExponentialDensity {  // rate
     c[0] = rate;
     c[1] = log(rate);
     c[2] = 1.0 / rate;
-    c[3] = 0.0;
     c[kValid] = ValidIf(rate > 0.0 && rate < DensityInfinity());
   }
   MX_DEVICE static double Log(const double* c, double x) { return Supported(x, 0.0, c[1] - c[0] * x) + c[kValid]; }
@@ -170,7 +168,6 @@ struct PoissonDensity {  // mean
     c[0] = mean;
     c[1] = log(mean);
     c[2] = 1.0 / mean;
-    c[3] = 0.0;
     c[kValid] = ValidIf(mean >= 0.0 && mean < DensityInfinity());
   }
   MX_DEVICE static double Log(const double* c, double x) {
@@ -183,67 +180,101 @@ struct PoissonDensity {  // mean
   }
 };
 
-/* Log-gamma of x + k less that of k, whose value is `of_k`. */
-MX_DEVICE inline double LogGammaStep(double x, double k, double of_k) {
-  const double y = x + k, large = (y - 0.5) * LogOnePlus(x / k) + TimesLog(x, log(k)) - x + StirlingRest(1.0 / y) - StirlingRest(1.0 / k);
-  const double plain = LogGamma(y) - of_k;
-  return k >= 8.0 ? large : plain;
-}
-
+/*
+ * The two below have two forms, kNear and kFar, for large and for small k; IsNear tells from the
+ * constants which one holds, so that a loop over equal constants computes one.
+ */
 struct NegativeBinomialDensity {  // failures before the k-th success of probability p
   MX_DEVICE static void Prepare(double k, double p, double* c) {
+    const double chance = k * log(p);
     c[0] = k;
     c[1] = p;
-    c[2] = log(p);
-    c[3] = LogGamma(k);
+    c[2] = LogOnePlus(-p);
+    const double of_k = LogGamma(k), rest = StirlingRest(1.0 / k);
+    c[3] = chance - (k < 8.0 ? of_k : rest);
+    c[4] = log(k);
+    c[5] = log(p) - Digamma(k);
+    c[6] = 1.0 / (1.0 - p);
     c[kValid] = ValidIf(k > 0.0 && k < DensityInfinity() && p > 0.0 && p <= 1.0);
   }
+  MX_DEVICE static bool IsNear(const double* c) { return c[0] >= 8.0; }
+  MX_DEVICE static double LogNear(const double* c, double x) {
+    const double y = x + c[0];
+    const double grown = (y - 0.5) * LogOnePlus(x / c[0]) + x * c[4] - x + StirlingRest(1.0 / y);
+    return Supported(x, 0.0, grown - LogGamma(x + 1.0) + c[3] + TimesLog(x, c[2])) + c[kValid];
+  }
+  MX_DEVICE static double LogFar(const double* c, double x) {
+    return Supported(x, 0.0, LogGamma(x + c[0]) - LogGamma(x + 1.0) + c[3] + TimesLog(x, c[2])) + c[kValid];
+  }
   MX_DEVICE static double Log(const double* c, double x) {
-    const double v = LogGammaStep(x, c[0], c[3]) - LogGamma(x + 1.0) + c[0] * c[2] + TimesLog(x, LogOnePlus(-c[1]));
-    return Supported(x, 0.0, v) + c[kValid];
+    const double near = LogNear(c, x), far = LogFar(c, x);
+    return IsNear(c) ? near : far;
   }
   MX_DEVICE static void Slopes(const double* c, double x, double* d) {
     d[0] = 0.0;
-    d[1] = SlopeWithin(x, 0.0, Digamma(x + c[0]) - Digamma(c[0]) + c[2]) + c[kValid];
-    d[2] = SlopeWithin(x, 0.0, c[0] / c[1] - TimesLog(x, 1.0 / (1.0 - c[1]))) + c[kValid];
+    d[1] = SlopeWithin(x, 0.0, Digamma(x + c[0]) + c[5]) + c[kValid];
+    d[2] = SlopeWithin(x, 0.0, c[0] / c[1] - TimesLog(x, c[6])) + c[kValid];
   }
 };
 
 /*
- * Mean mu and dispersion alpha: k = 1/alpha and p = 1/(1 + alpha mu). For alpha < 1/8 in terms of
- * alpha, with u = alpha (x - mu) / (1 + alpha mu) and Stirling's formula for the log-gamma function
- * of k and of x + k: nothing large is subtracted, and alpha = 0 is Poisson's distribution.
+ * Mean mu and dispersion alpha: k = 1/alpha and p = 1/(1 + alpha mu). Near, for alpha < 1/8, in
+ * terms of alpha, with u = alpha (x - mu) / (1 + alpha mu) and Stirling's formula for the log-gamma
+ * function of k and of x + k: nothing large is subtracted, and alpha = 0 is Poisson's distribution.
  */
 struct GeneralizedNegativeBinomialDensity {
   MX_DEVICE static void Prepare(double mu, double alpha, double* c) {
+    const double k = 1.0 / alpha, spread = LogOnePlus(alpha * mu), l = log(mu);
+    const bool near = alpha < 0.125;
+    const double far_rate = l + log(alpha) - spread, near_base = -0.5 * spread - StirlingRest(alpha), far_base = -LogGamma(k) - k * spread;
     c[0] = mu;
     c[1] = alpha;
-    c[2] = log(mu);
-    c[3] = LogGamma(1.0 / alpha);
+    c[2] = near ? l : far_rate;
+    c[3] = near ? near_base : far_base;
+    c[4] = -Digamma(k) - spread;
+    c[5] = k;
+    c[6] = 1.0 / (1.0 + alpha * mu);
     c[kValid] = ValidIf(mu >= 0.0 && alpha >= 0.0 && mu < DensityInfinity() && alpha < DensityInfinity());
   }
-  MX_DEVICE static double Log(const double* c, double x) {
-    const double mu = c[0], alpha = c[1], v = (x - mu) / (1.0 + alpha * mu), u = alpha * v;
-    const double b = alpha / (1.0 + alpha * x), grown = LogOnePlus(u);
-    const double near = v * (u == 0.0 ? 1.0 : grown / u) + x * grown - 0.5 * LogOnePlus(alpha * x) - x + TimesLog(x, c[2]) +
-                        StirlingRest(b) - StirlingRest(alpha);
-    const double k = 1.0 / alpha, spread = LogOnePlus(alpha * mu);
-    const double far = LogGamma(x + k) - c[3] - k * spread + TimesLog(x, c[2] + log(alpha) - spread);
-    return Supported(x, 0.0, (alpha < 0.125 ? near : far) - LogGamma(x + 1.0)) + c[kValid];
+  MX_DEVICE static bool IsNear(const double* c) { return c[1] < 0.125; }
+  MX_DEVICE static double LogNear(const double* c, double x) {
+    const double v = (x - c[0]) * c[6], u = c[1] * v, grown = LogOnePlus(u), b = c[1] / (1.0 + c[1] * x);
+    const double r = v * (u == 0.0 ? 1.0 : grown / u) + (x - 0.5) * grown - x + TimesLog(x, c[2]) + StirlingRest(b) + c[3];
+    return Supported(x, 0.0, r - LogGamma(x + 1.0)) + c[kValid];
   }
-  MX_DEVICE static void Slopes(const double* c, double x, double* d) {
-    const double mu = c[0], alpha = c[1], scale = 1.0 / (1.0 + alpha * mu), v = (x - mu) * scale, k = 1.0 / alpha;
-    d[0] = 0.0;
-    d[1] = SlopeWithin(x, 0.0, x == 0.0 ? -scale : v / mu) + c[kValid];
-    // minus k^2 (log(1+u) - u), and what is left of the two digamma functions
+  MX_DEVICE static double LogFar(const double* c, double x) {
+    return Supported(x, 0.0, LogGamma(x + c[5]) - LogGamma(x + 1.0) + c[3] + TimesLog(x, c[2])) + c[kValid];
+  }
+  MX_DEVICE static double Log(const double* c, double x) {
+    const double near = LogNear(c, x), far = LogFar(c, x);
+    return IsNear(c) ? near : far;
+  }
+  /* Minus k^2 (log(1+u) - u), and what is left of the two digamma functions. */
+  MX_DEVICE static void SlopesNear(const double* c, double x, double* d) {
+    const double alpha = c[1], v = (x - c[0]) * c[6];
     const double q = 1.0 / (1.0 + alpha * x), b = alpha * q, w = b * b, z = alpha * alpha;
     const double first = v * v * LogOnePlusRest(alpha * v) + 0.5 * x * q + alpha * x * (2.0 + alpha * x) * q * q / 12.0;
     const double tail = w * q * q * DigammaTail(w) - z * DigammaTail(z);
-    const double far = Digamma(x + k) - Digamma(k) - LogOnePlus(alpha * mu) + (mu - x) / (k + mu);
-    d[2] = SlopeWithin(x, 0.0, alpha < 0.125 ? -first - tail : -k * k * far) + c[kValid];
+    d[2] = SlopeWithin(x, 0.0, -first - tail) + c[kValid];
+    SlopeOfMean(c, x, d);
+  }
+  MX_DEVICE static void SlopesFar(const double* c, double x, double* d) {
+    const double far = Digamma(x + c[5]) + c[4] + (c[0] - x) / (c[5] + c[0]);
+    d[2] = SlopeWithin(x, 0.0, -c[5] * c[5] * far) + c[kValid];
+    SlopeOfMean(c, x, d);
+  }
+  MX_DEVICE static void Slopes(const double* c, double x, double* d) {
+    double far[3];
+    SlopesNear(c, x, d);
+    SlopesFar(c, x, far);
+    d[2] = IsNear(c) ? d[2] : far[2];
   }
 
  private:
+  MX_DEVICE static void SlopeOfMean(const double* c, double x, double* d) {
+    d[0] = 0.0;
+    d[1] = SlopeWithin(x, 0.0, x == 0.0 ? -c[6] : (x - c[0]) * c[6] / c[0]) + c[kValid];
+  }
   MX_DEVICE static double DigammaTail(double w) {
     return 1.0 / 120 - w * (1.0 / 252 - w * (1.0 / 240 - w * (1.0 / 132 - w * (691.0 / 32760 - w * (1.0 / 12)))));
   }

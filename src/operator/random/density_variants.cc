@@ -13,58 +13,114 @@ namespace {
 #include "operator/random/density_formulas.cuh"
 #undef MX_DEVICE
 
+MXNET_FN double Weighed(double weight, double slope) { return weight == 0.0 || slope == 0.0 ? 0.0 : weight * slope; }
+
 template <typename D>
 void Prepare(const double* first, const double* second, double* constants, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    double c[kDensityConstants];
+    double c[kDensityConstants] = {};
     D::Prepare(first[i], second[i], c);
     for (int j = 0; j < kDensityConstants; ++j) constants[j * kDensityBlock + i] = c[j];
   }
 }
 
+/* The forms of a density that has two. */
 template <typename D>
-void Logs(const double* constants, const double* x, double* y, int64_t n) {
+struct Near : D {
+  MXNET_FN static double Log(const double* c, double x) { return D::LogNear(c, x); }
+  MXNET_FN static void Slopes(const double* c, double x, double* d) { D::SlopesNear(c, x, d); }
+};
+template <typename D>
+struct Far : D {
+  MXNET_FN static double Log(const double* c, double x) { return D::LogFar(c, x); }
+  MXNET_FN static void Slopes(const double* c, double x, double* d) { D::SlopesFar(c, x, d); }
+};
+template <typename D>
+bool IsNear(const double* constants) {
+  double c[kDensityConstants] = {};
+  for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock];
+  return D::IsNear(c);
+}
+
+template <typename D, bool kSame>
+void LogLoop(const double* constants, const double* x, double* y, int64_t n) {
+  double same[kDensityConstants];
+  for (int j = 0; j < kDensityConstants; ++j) same[j] = constants[j * kDensityBlock];
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    double c[kDensityConstants];
-    for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock + i];
+    double c[kDensityConstants] = {};
+    for (int j = 0; j < kDensityConstants; ++j) c[j] = kSame ? same[j] : constants[j * kDensityBlock + i];
     y[i] = D::Log(c, x[i]);
   }
 }
-
 template <typename D>
-void Slopes(const double* constants, const double* x, double* slopes, int64_t n) {
+void Logs(const double* constants, bool same, const double* x, double* y, int64_t n) {
+  same ? LogLoop<D, true>(constants, x, y, n) : LogLoop<D, false>(constants, x, y, n);
+}
+template <typename D>
+void LogsOfTwo(const double* constants, bool same, const double* x, double* y, int64_t n) {
+  if (!same) return LogLoop<D, false>(constants, x, y, n);
+  IsNear<D>(constants) ? LogLoop<Near<D>, true>(constants, x, y, n) : LogLoop<Far<D>, true>(constants, x, y, n);
+}
+
+template <typename D, bool kSame>
+void SlopeLoop(const double* constants, const double* x, const double* weight, double* slopes, int64_t n) {
+  double same[kDensityConstants];
+  for (int j = 0; j < kDensityConstants; ++j) same[j] = constants[j * kDensityBlock];
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
-    double c[kDensityConstants], d[3];
-    for (int j = 0; j < kDensityConstants; ++j) c[j] = constants[j * kDensityBlock + i];
+    double c[kDensityConstants] = {}, d[3] = {};
+    for (int j = 0; j < kDensityConstants; ++j) c[j] = kSame ? same[j] : constants[j * kDensityBlock + i];
     D::Slopes(c, x[i], d);
-    for (int j = 0; j < 3; ++j) slopes[j * kDensityBlock + i] = d[j];
+    for (int j = 0; j < 3; ++j) slopes[j * kDensityBlock + i] = Weighed(weight[i], d[j]);
   }
+}
+template <typename D>
+void Slopes(const double* constants, bool same, const double* x, const double* weight, double* slopes, int64_t n) {
+  same ? SlopeLoop<D, true>(constants, x, weight, slopes, n) : SlopeLoop<D, false>(constants, x, weight, slopes, n);
+}
+template <typename D>
+void SlopesOfTwo(const double* constants, bool same, const double* x, const double* weight, double* slopes, int64_t n) {
+  if (!same) return SlopeLoop<D, false>(constants, x, weight, slopes, n);
+  IsNear<D>(constants) ? SlopeLoop<Near<D>, true>(constants, x, weight, slopes, n)
+                       : SlopeLoop<Far<D>, true>(constants, x, weight, slopes, n);
 }
 
 }  // namespace
 
-#define MXNET_DENSITY_CASES(function, ...)                                                                        \
-  switch (kind) {                                                                                                 \
-    case Density::kUniform: return function<UniformDensity>(__VA_ARGS__);                                         \
-    case Density::kNormal: return function<NormalDensity>(__VA_ARGS__);                                           \
-    case Density::kGamma: return function<GammaDensity>(__VA_ARGS__);                                             \
-    case Density::kExponential: return function<ExponentialDensity>(__VA_ARGS__);                                 \
-    case Density::kPoisson: return function<PoissonDensity>(__VA_ARGS__);                                         \
-    case Density::kNegativeBinomial: return function<NegativeBinomialDensity>(__VA_ARGS__);                       \
-    case Density::kGeneralizedNegativeBinomial: return function<GeneralizedNegativeBinomialDensity>(__VA_ARGS__); \
+#define MXNET_DENSITY_CASES(function, last, ...)                                                              \
+  switch (kind) {                                                                                             \
+    case Density::kUniform: return function<UniformDensity>(__VA_ARGS__);                                     \
+    case Density::kNormal: return function<NormalDensity>(__VA_ARGS__);                                       \
+    case Density::kGamma: return function<GammaDensity>(__VA_ARGS__);                                         \
+    case Density::kExponential: return function<ExponentialDensity>(__VA_ARGS__);                             \
+    case Density::kPoisson: return function<PoissonDensity>(__VA_ARGS__);                                     \
+    case Density::kNegativeBinomial: return function<NegativeBinomialDensity>(__VA_ARGS__);                   \
+    case Density::kGeneralizedNegativeBinomial: return last<GeneralizedNegativeBinomialDensity>(__VA_ARGS__); \
   }
 
 void PrepareDensity(Density kind, const double* first, const double* second, double* constants, int64_t n) {
-  MXNET_DENSITY_CASES(Prepare, first, second, constants, n)
+  MXNET_DENSITY_CASES(Prepare, Prepare, first, second, constants, n)
 }
-void LogDensities(Density kind, const double* constants, const double* x, double* y, int64_t n) {
-  MXNET_DENSITY_CASES(Logs, constants, x, y, n)
+void LogDensities(Density kind, const double* constants, bool same, const double* x, double* y, int64_t n) {
+  if (kind == Density::kNegativeBinomial) return LogsOfTwo<NegativeBinomialDensity>(constants, same, x, y, n);
+  MXNET_DENSITY_CASES(Logs, LogsOfTwo, constants, same, x, y, n)
 }
-void DensitySlopes(Density kind, const double* constants, const double* x, double* slopes, int64_t n) {
-  MXNET_DENSITY_CASES(Slopes, constants, x, slopes, n)
+void DensitySlopes(Density kind, const double* constants, bool same, const double* x, const double* weight, double* slopes, int64_t n) {
+  MXNET_DENSITY_CASES(Slopes, SlopesOfTwo, constants, same, x, weight, slopes, n)
+}
+
+void Weigh(double* weight, const double* y, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) weight[i] = Weighed(weight[i], y[i]);
+}
+
+double SumOf(const double* x, int64_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
 }
 
 void ExpInPlace(double* y, int64_t n) {
