@@ -48,9 +48,10 @@ def test_coordinates_that_are_not_finite(name, roi):
 
 @pytest.mark.parametrize('name', POOLS)
 def test_regions_far_away_and_huge(name):
-    rois = nd.array([[0, -1e30, -1e30, 1e30, 1e30], [1, 1e20, 1e20, 2e20, 2e20], [0, 3e9, -3e9, -3e9, 3e9], [1, -1e7, -1e7, 1e7, 1e7]])
+    rois = nd.array([[0, -1e30, -1e30, 1e30, 1e30], [1, 1e20, 1e20, 2e20, 2e20], [0, 3e9, -3e9, -3e9, 3e9], [1, -1e7, -1e7, 1e7, 1e7],
+                     [0, -3e38, -3e38, 3e38, 3e38], [1, 0, -3e38, 5, 3e38]])
     y, dx = gradient(POOLS[name], IMAGE, rois)
-    assert np.isfinite(y).all() and np.isfinite(dx).all()
+    assert np.isfinite(y[:4]).all() and np.isfinite(dx).all()
 
 
 def test_pixels_that_are_not_numbers():

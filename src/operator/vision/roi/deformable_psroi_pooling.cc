@@ -5,7 +5,6 @@
 #include "operator/nn/common/backward_shape.h"
 #include "operator/vision/roi/gpu_roi.h"
 #include "operator/vision/roi/roi.h"
-#include "operator/vision/roi/roi_kernels.h"
 
 namespace mxnet {
 namespace roi {

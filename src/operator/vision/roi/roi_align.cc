@@ -27,9 +27,6 @@ struct ROIAlignParam : public dmlc::Parameter<ROIAlignParam> {
     DMLC_DECLARE_FIELD(aligned).set_default(false).describe(
         "Moves regions by half a pixel, so that pixels are where their centres are, and lets them be smaller than a pixel.");
   }
-  int64_t OutputChannels(int64_t channels) const {
-    return position_sensitive && channels >= 0 ? channels / (pooled_size[0] * pooled_size[1]) : channels;
-  }
 };
 MXNET_REGISTER_PARAM(ROIAlignParam);
 
@@ -62,8 +59,9 @@ class AlignedRegions {
  public:
   AlignedRegions(const T* rois, int64_t n, const ROIAlignParam& p, const Shape& data) : rois_(rois), n_(n), p_(p), data_(data) {}
 
-  /* Makes the taps of regions [first, the result): as many as memory should be spent on. */
-  int64_t Prepare(int64_t first) {
+  /* Makes the taps of regions [first, the result): as many as memory should be spent on. dense:
+   * also what AlignForward likes. */
+  int64_t Prepare(int64_t first, bool dense) {
     constexpr size_t kMostTaps = size_t{1} << 20;
     first_ = first;
     regions_.clear(), starts_.clear(), taps_.clear();
@@ -75,6 +73,7 @@ class AlignedRegions {
       r.columns = r.rows + r.pooled_h + 1;
       r.taps = taps_.data();
     }
+    if (dense) MakeDense();
     return i;
   }
   const AlignedRegion<T>& operator[](int64_t i) const { return regions_[static_cast<size_t>(i - first_)]; }
@@ -104,6 +103,23 @@ class AlignedRegions {
     r.last_row = std::max(0, end_row - 1);
     r.scale = finite ? T(1) / std::max(points[0] * points[1], T(1)) : std::numeric_limits<T>::quiet_NaN();
     regions_.push_back(r);
+  }
+
+  void MakeDense() {
+    auto columns = [](const AlignedRegion<T>& r) {
+      return r.pooled_w <= kLanes && r.end_column > r.first_column ? static_cast<int64_t>(r.end_column - r.first_column) : int64_t{0};
+    };
+    int64_t all = 0;
+    for (const AlignedRegion<T>& r : regions_) all += columns(r) * kLanes;
+    dense_.assign(static_cast<size_t>(all), T(0));
+    T* to = dense_.data();
+    for (AlignedRegion<T>& r : regions_) {
+      if (columns(r) == 0) continue;
+      r.dense = to;
+      for (int64_t j = 0; j < r.pooled_w; ++j)
+        for (int64_t t = r.columns[j]; t < r.columns[j + 1]; ++t) to[(r.taps[t].at - r.first_column) * kLanes + j] += r.taps[t].weight;
+      to += columns(r) * kLanes;
+    }
   }
 
   void AddAxis(T begin, T bin, T points, int64_t bins, int64_t size, int32_t* first, int32_t* end) {
@@ -146,6 +162,7 @@ class AlignedRegions {
   std::vector<AlignedRegion<T>> regions_;
   std::vector<int32_t> starts_;
   std::vector<Tap<T>> taps_;
+  std::vector<T> dense_;
 };
 
 // f(pixel, weight) for the pixels of one bin.
@@ -171,23 +188,27 @@ void Forward(KernelArgs& args) {
     T* y = a.out[0].data<T>();
     AlignedRegions<T> regions(a.in[1].data<T>(), n, param, data);
     for (int64_t first = 0, last; first < n; first = last) {
-      last = regions.Prepare(first);
-      ParallelFor((last - first) * results, Grain(bins * 8), [&](int64_t begin, int64_t end) {
+      last = regions.Prepare(first, !param.position_sensitive);
+      const int64_t blocks = (results + kChannels - 1) / kChannels;
+      ParallelFor((last - first) * blocks, Grain(bins * 8 * kChannels), [&](int64_t begin, int64_t end) {
         std::vector<T> scratch(static_cast<size_t>(RowScratch(w)));
-        for (int64_t k = begin; k < end; ++k) {  // a channel of all regions after the other
-          const int64_t c = k / (last - first), i = first + k % (last - first);
-          const AlignedRegion<T>& r = regions[i];
-          T* to = y + (i * results + c) * bins;
-          if (r.image < 0 || !std::isfinite(r.scale)) {
-            std::fill_n(to, bins, r.image < 0 ? T(0) : r.scale);
-          } else if (!param.position_sensitive) {
-            MXNET_CPU_CALL(AlignForward)(sizeof(T) == 8, &r, x + (r.image * channels + c) * h * w, h, w, to, scratch.data());
-          } else {
-            for (int64_t b = 0; b < bins; ++b) {
-              const T* plane = x + (r.image * channels + c * bins + b) * h * w;
-              T sum = 0;
-              EachTap(r, b / pw, b % pw, w, [&](int64_t at, T weight) { sum += weight * plane[at]; });
-              to[b] = sum;
+        for (int64_t k = begin; k < end; ++k) {
+          const int64_t i = first + k % (last - first), c_begin = k / (last - first) * kChannels;
+          for (int64_t c = c_begin; c < std::min(c_begin + kChannels, results); ++c) {
+            const AlignedRegion<T>& r = regions[i];
+            T* to = y + (i * results + c) * bins;
+            if (r.image < 0 || !std::isfinite(r.scale)) {
+              std::fill_n(to, bins, r.image < 0 ? T(0) : r.scale);
+            } else if (!param.position_sensitive) {
+              MXNET_CPU_CALL(AlignForward)
+              (sizeof(T) == 8, &r, x + (r.image * channels + c) * h * w, h, w, to, scratch.data());
+            } else {
+              for (int64_t b = 0; b < bins; ++b) {
+                const T* plane = x + (r.image * channels + c * bins + b) * h * w;
+                T sum = 0;
+                EachTap(r, b / pw, b % pw, w, [&](int64_t at, T weight) { sum += weight * plane[at]; });
+                to[b] = sum;
+              }
             }
           }
         }
@@ -212,7 +233,7 @@ void Backward(KernelArgs& args) {  // ograd, data, rois
     AlignedRegions<T> regions(a.in[2].data<T>(), n, param, data);
     std::fill_n(dx, a.out[0].Size(), T(0));
     for (int64_t first = 0, last; first < n; first = last) {
-      last = regions.Prepare(first);
+      last = regions.Prepare(first, false);
       ParallelFor(data[0] * channels, Grain(h * w), [&](int64_t begin, int64_t end) {  // each plane sums in the order of regions
         std::vector<T> scratch(static_cast<size_t>(RowScratch(w)));
         for (int64_t k = begin; k < end; ++k) {

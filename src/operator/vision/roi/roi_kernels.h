@@ -16,6 +16,9 @@ struct Tap {
   T weight;
 };
 
+constexpr int64_t kLanes = 8;     // bins of a row whose sums are one vector
+constexpr int64_t kChannels = 8;  // of a region that are computed one after the other: their loops are alike
+
 /*
  * An upright region for ROIAlign. Bilinear interpolation on a grid is separable, so a bin's result
  * is the sum over its rows and columns of weight(row) * weight(column) * pixel. The taps of row i
@@ -28,6 +31,7 @@ struct AlignedRegion {
   const int32_t *rows, *columns;
   const Tap<T>* taps;
   int32_t first_column, end_column, last_row;  // of all taps
+  const T* dense;                              // kLanes weights for each column from first_column on, or null
   T scale;                                     // of every result; NaN: all results are NaN
 };
 
@@ -48,10 +52,11 @@ constexpr int64_t RowScratch(int64_t width) { return width + 64; }
 MXNET_CPU_DECLARE(void AlignForward(bool wide, const void* region, const void* plane, int64_t h, int64_t w, void* out, void* scratch);
                   /* Adds the gradient to `plane`. */
                   void AlignBackward(bool wide, const void* region, const void* og, int64_t h, int64_t w, void* plane, void* scratch);
-                  void PoolForward(bool wide, const roi::PooledRegion& r, const void* plane, int64_t w, void* out, void* scratch);
+                  void PoolForward(bool wide, const roi::PooledRegion& r, const void* plane, int64_t h, int64_t w, void* out,
+                                   void* scratch);
                   /* Adds og to the first of each bin's largest pixels. */
-                  void PoolBackward(bool wide, const roi::PooledRegion& r, const void* image, const void* og, int64_t w, void* plane,
-                                    void* scratch, int32_t* rows);)
+                  void PoolBackward(bool wide, const roi::PooledRegion& r, const void* image, const void* og, int64_t h, int64_t w,
+                                    void* plane, void* scratch, int32_t* rows);)
 
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_VISION_ROI_ROI_KERNELS_H_

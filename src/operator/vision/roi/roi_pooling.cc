@@ -80,16 +80,19 @@ void Forward(KernelArgs& args) {
     const T* x = a.in[0].data<T>();
     T* y = a.out[0].data<T>();
     const int64_t bins = a.out[0].shape[2] * a.out[0].shape[3];
-    ParallelFor(n * channels, Grain(bins * 4), [&](int64_t begin, int64_t end) {
+    const int64_t blocks = (channels + kChannels - 1) / kChannels;
+    ParallelFor(n * blocks, Grain(bins * 4 * kChannels), [&](int64_t begin, int64_t end) {
       std::vector<T> scratch(static_cast<size_t>(RowScratch(w)));
-      for (int64_t k = begin; k < end; ++k) {  // a channel of all regions after the other
-        const int64_t c = k / n, i = k % n;
+      for (int64_t k = begin; k < end; ++k) {
+        const int64_t i = k % n, c_begin = k / n * kChannels;
         const PooledRegion r = regions[i];
-        T* to = y + (i * channels + c) * bins;
-        if (r.image < 0)
-          std::fill_n(to, bins, T(0));
-        else
-          MXNET_CPU_CALL(PoolForward)(sizeof(T) == 8, r, x + (r.image * channels + c) * h * w, w, to, scratch.data());
+        for (int64_t c = c_begin; c < std::min(c_begin + kChannels, channels); ++c) {
+          T* to = y + (i * channels + c) * bins;
+          if (r.image < 0)
+            std::fill_n(to, bins, T(0));
+          else
+            MXNET_CPU_CALL(PoolForward)(sizeof(T) == 8, r, x + (r.image * channels + c) * h * w, h, w, to, scratch.data());
+        }
       }
     });
   });
@@ -117,7 +120,7 @@ void Backward(KernelArgs& args) {  // ograd, data, rois
           const PooledRegion r = regions[i];
           if (r.image != k / channels) continue;
           MXNET_CPU_CALL(PoolBackward)
-          (sizeof(T) == 8, r, x + k * h * w, og + (i * channels + k % channels) * bins, w, plane, scratch.data(), rows.data());
+          (sizeof(T) == 8, r, x + k * h * w, og + (i * channels + k % channels) * bins, h, w, plane, scratch.data(), rows.data());
         }
       }
     });

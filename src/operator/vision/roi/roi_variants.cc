@@ -46,6 +46,24 @@ inline void WeightedRows(const Tap<T>* taps, int64_t n, const T* plane, int64_t 
     for (int64_t c = 0; c < columns; ++c) to[c] += taps[t].weight * plane[taps[t].at * w + b.first + c];
 }
 
+// All bins of a row at once. False where an element that is not finite would spread to bins that
+// do not read it.
+template <typename T>
+inline bool DenseColumns(const AlignedRegion<T>& r, const T* from, int64_t columns, T* out) {
+  using roi::kLanes;
+  T sum[kLanes] = {}, odd = 0;
+  const T *weights = r.dense, *row = from + r.first_column;
+  for (int64_t c = 0; c < columns; ++c, weights += kLanes) {
+    const T v = row[c];
+    odd += v * T(0);
+#pragma omp simd
+    for (int64_t j = 0; j < kLanes; ++j) sum[j] += v * weights[j];
+  }
+  if (!(odd == T(0))) return false;
+  for (int64_t j = 0; j < r.pooled_w; ++j) out[j] = sum[j] * r.scale;
+  return true;
+}
+
 template <typename T>
 void Forward(const AlignedRegion<T>& r, const T* plane, int64_t h, int64_t w, T* out, T* scratch) {
   const Blocks b(r.first_column, r.end_column, r.last_row, h, w);
@@ -59,6 +77,7 @@ void Forward(const AlignedRegion<T>& r, const T* plane, int64_t h, int64_t w, T*
     }
     WeightedRows(taps + r.rows[i], n, plane, w, b, columns, scratch);
     const T* from = scratch - b.first;
+    if (r.dense && DenseColumns(r, from, columns, out)) continue;
     for (int64_t j = 0; j < r.pooled_w; ++j) {
       T sum = 0;
       for (int64_t t = r.columns[j]; t < r.columns[j + 1]; ++t) sum += taps[t].weight * from[taps[t].at];
@@ -91,61 +110,83 @@ void Backward(const AlignedRegion<T>& r, const T* og, int64_t h, int64_t w, T* p
   }
 }
 
-// NaN counts as larger than all numbers
+// NaN counts as larger than all numbers.
 template <typename T>
-inline bool Larger(T a, T b) {
-  return a > b || (a != a && b == b);
+inline __attribute__((always_inline)) bool Larger(T a, T b) {
+  return (a > b) | ((a != a) & (b == b));
+}
+
+// to[c] = the largest of plane[begin..., first + c], and its row unless rows is null.
+template <typename T, bool find>
+inline void LargestOfRows(const T* plane, int32_t begin, int32_t end, int64_t w, const Blocks& b, int64_t columns, T* to, int32_t* rows) {
+  for (int64_t k = 0; k < b.blocks; ++k) {
+    const T* row = plane + begin * w + b.first + k * kBlock;
+    T most[kBlock];
+    int32_t best[kBlock];
+    for (int64_t c = 0; c < kBlock; ++c) most[c] = row[c], best[c] = begin;
+    for (int32_t y = begin + 1; y < end; ++y) {
+      row += w;
+#pragma omp simd
+      for (int64_t c = 0; c < kBlock; ++c) {
+        const bool better = Larger(row[c], most[c]);
+        most[c] = better ? row[c] : most[c];
+        if (find) best[c] = better ? y : best[c];
+      }
+    }
+    for (int64_t c = 0; c < kBlock; ++c) to[k * kBlock + c] = most[c];
+    if (find)
+      for (int64_t c = 0; c < kBlock; ++c) rows[k * kBlock + c] = best[c];
+  }
+  if (b.blocks > 0) return;
+  for (int64_t c = 0; c < columns; ++c) {
+    const T* from = plane + b.first + c;
+    int32_t best = begin;
+    for (int32_t y = begin + 1; y < end; ++y)
+      if (Larger(from[y * w], from[best * w])) best = y;
+    to[c] = from[best * w];
+    if (find) rows[c] = best;
+  }
 }
 
 template <typename T>
-void Pool(const PooledRegion& r, const T* plane, int64_t w, T* out, T* scratch) {
+void Pool(const PooledRegion& r, const T* plane, int64_t h, int64_t w, T* out, T* scratch) {
   const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
   const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;  // bins are in order
+  const Blocks b(first, first + columns, r.end[r.pooled_h - 1] - 1, h, w);
+  const T* from = scratch - b.first;
   for (int64_t i = 0; i < r.pooled_h; ++i, out += r.pooled_w) {
     if (r.begin[i] >= r.end[i] || columns <= 0) {
       std::fill_n(out, r.pooled_w, T(0));
       continue;
     }
-    const T* row = plane + r.begin[i] * w + first;
-    std::copy(row, row + columns, scratch);
-    for (int64_t y = r.begin[i] + 1; y < r.end[i]; ++y) {
-      row += w;
-#pragma GCC ivdep
-      for (int64_t c = 0; c < columns; ++c) scratch[c] = Larger(row[c], scratch[c]) ? row[c] : scratch[c];
-    }
+    LargestOfRows<T, false>(plane, r.begin[i], r.end[i], w, b, columns, scratch, nullptr);
     for (int64_t j = 0; j < r.pooled_w; ++j) {
-      T most = left[j] < right[j] ? scratch[left[j] - first] : T(0);
-      for (int64_t c = left[j] - first + 1; c < right[j] - first; ++c) most = Larger(scratch[c], most) ? scratch[c] : most;
+      T most = left[j] < right[j] ? from[left[j]] : T(0);
+      for (int64_t c = left[j] + 1; c < right[j]; ++c) most = Larger(from[c], most) ? from[c] : most;
       out[j] = most;
     }
   }
 }
 
 template <typename T>
-void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t w, T* plane, T* scratch, int32_t* rows) {
+void PoolGradient(const PooledRegion& r, const T* image, const T* og, int64_t h, int64_t w, T* plane, T* scratch, int32_t* rows) {
   const int32_t *left = r.begin + r.pooled_h, *right = r.end + r.pooled_h;
   const int64_t first = left[0], columns = right[r.pooled_w - 1] - first;
   if (columns <= 0) return;
+  const Blocks b(first, first + columns, r.end[r.pooled_h - 1] - 1, h, w);
+  const T* most = scratch - b.first;
+  const int32_t* at = rows - b.first;
   for (int64_t i = 0; i < r.pooled_h; ++i, og += r.pooled_w) {
     if (r.begin[i] >= r.end[i]) continue;
-    const T* row = image + r.begin[i] * w + first;
-    std::copy(row, row + columns, scratch);
-    std::fill_n(rows, columns, r.begin[i]);
-    for (int32_t y = r.begin[i] + 1; y < r.end[i]; ++y) {
-      row += w;
-#pragma GCC ivdep
-      for (int64_t c = 0; c < columns; ++c) {
-        const bool better = Larger(row[c], scratch[c]);
-        scratch[c] = better ? row[c] : scratch[c];
-        rows[c] = better ? y : rows[c];
-      }
-    }
+    LargestOfRows<T, true>(image, r.begin[i], r.end[i], w, b, columns, scratch, rows);
     for (int64_t j = 0; j < r.pooled_w; ++j) {
       if (left[j] >= right[j]) continue;
-      int64_t best = left[j] - first;
-      for (int64_t c = best + 1; c < right[j] - first; ++c)
-        if (Larger(scratch[c], scratch[best]) || (rows[c] < rows[best] && !Larger(scratch[best], scratch[c]))) best = c;
-      plane[rows[best] * w + first + best] += og[j];
+      int64_t best = left[j];
+      for (int64_t c = best + 1; c < right[j]; ++c) {
+        const bool larger = Larger(most[c], most[best]), as_large = !Larger(most[best], most[c]);
+        best = larger | (as_large & (at[c] < at[best])) ? c : best;
+      }
+      plane[at[best] * w + best] += og[j];
     }
   }
 }
@@ -173,18 +214,18 @@ void AlignBackward(bool wide, const void* region, const void* og, int64_t h, int
   else
     Backward(*In<AlignedRegion<float>>(region), In<float>(og), h, w, Out<float>(plane), Out<float>(scratch));
 }
-void PoolForward(bool wide, const PooledRegion& r, const void* plane, int64_t w, void* out, void* scratch) {
+void PoolForward(bool wide, const PooledRegion& r, const void* plane, int64_t h, int64_t w, void* out, void* scratch) {
   if (wide)
-    Pool(r, In<double>(plane), w, Out<double>(out), Out<double>(scratch));
+    Pool(r, In<double>(plane), h, w, Out<double>(out), Out<double>(scratch));
   else
-    Pool(r, In<float>(plane), w, Out<float>(out), Out<float>(scratch));
+    Pool(r, In<float>(plane), h, w, Out<float>(out), Out<float>(scratch));
 }
-void PoolBackward(bool wide, const PooledRegion& r, const void* image, const void* og, int64_t w, void* plane, void* scratch,
+void PoolBackward(bool wide, const PooledRegion& r, const void* image, const void* og, int64_t h, int64_t w, void* plane, void* scratch,
                   int32_t* rows) {
   if (wide)
-    PoolGradient(r, In<double>(image), In<double>(og), w, Out<double>(plane), Out<double>(scratch), rows);
+    PoolGradient(r, In<double>(image), In<double>(og), h, w, Out<double>(plane), Out<double>(scratch), rows);
   else
-    PoolGradient(r, In<float>(image), In<float>(og), w, Out<float>(plane), Out<float>(scratch), rows);
+    PoolGradient(r, In<float>(image), In<float>(og), h, w, Out<float>(plane), Out<float>(scratch), rows);
 }
 
 }  // namespace MXNET_CPU_VARIANT
