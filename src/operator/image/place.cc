@@ -1,6 +1,8 @@
 // Operators that move pixels: crop, flips, flips by chance.
+#include <algorithm>
 #include <cstring>
 
+#include "base/omp.h"
 #include "operator/image/image_common.h"
 #include "operator/matrix/gpu_move.h"
 #include "operator/nn/common/nn_common.h"
@@ -103,8 +105,31 @@ MXNET_REGISTER_OP(_backward_image_crop)
 
 enum class Way { kLeftRight, kTopBottom };
 
+// Pixels of kBytes bytes (0: `bytes`) in reverse order.
+template <int kBytes>
+void ReverseRow(const char* from, int64_t width, int64_t bytes, char* to) {
+  const size_t size = static_cast<size_t>(kBytes > 0 ? kBytes : bytes);
+  const char* last = from + (width - 1) * static_cast<int64_t>(size);
+  for (int64_t x = 0; x < width; ++x) std::memcpy(to + x * static_cast<int64_t>(size), last - x * static_cast<int64_t>(size), size);
+}
+
+void FlipOnHost(const Images& s, const TBlob& from, const TBlob& to, Way way) {
+  const int64_t pixel = s.channels * static_cast<int64_t>(DTypeSize(from.dtype)), row = s.width * pixel;
+  const auto reverse = pixel == 3 ? ReverseRow<3> : pixel == 12 ? ReverseRow<12> : pixel == 1 ? ReverseRow<1> : ReverseRow<0>;
+  ParallelFor(s.height, std::max<int64_t>(1, (1 << 15) / row), [&](int64_t begin, int64_t end) {
+    for (int64_t y = begin; y < end; ++y) {
+      const char* source = from.data<char>() + (way == Way::kTopBottom ? s.height - 1 - y : y) * row;
+      if (way == Way::kTopBottom)
+        std::memcpy(to.data<char>() + y * row, source, static_cast<size_t>(row));
+      else
+        reverse(source, s.width, pixel, to.data<char>() + y * row);
+    }
+  });
+}
+
 void CopyFlipped(const RunContext& run, const TBlob& from, const TBlob& to, Way way) {
   const Images s = ImagesOf(from.shape);
+  if (!run.ctx.is_gpu()) return FlipOnHost(s, from, to, way);
   const int64_t bytes = static_cast<int64_t>(DTypeSize(from.dtype)), row = s.width * s.channels;
   const bool rows = way == Way::kTopBottom;
   const int64_t last = rows ? (s.height - 1) * row : (s.width - 1) * s.channels;
