@@ -179,6 +179,8 @@ MXNET_REGISTER_OP(broadcast_like)
     .set_trait(pointwise::RecipeOfKind(pointwise::Recipe::kCopy))
     .set_kernel(Kernel);
 
+MXNET_REGISTER_OP(sum).alias("_broadcast_backward");  // what graphs of 1.x call the gradient of a broadcast
+
 }  // namespace
 }  // namespace reduce
 }  // namespace mxnet

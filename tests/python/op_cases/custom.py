@@ -106,3 +106,8 @@ for _shape, _codes in [((2, 3), [3, 2]), ((2, 3), [0, -1]), ((2, 3), [-1]), ((2,
                       dtypes=NUMBERS_AND_BOOL, refuses=False, empty=False, grad=[0] if 0 not in _shape else False,
                       bad=[dict(inputs=[(2, 3), np.array([7])]), dict(inputs=[(2, 3), np.array([-9, 2])])],
                       ref=lambda x, codes: x.reshape(_SHAPES.get(tuple(codes), tuple(codes)))))
+
+
+# ---- names of gradients in graphs of 1.x
+CASES.append(dict(op="_broadcast_backward", inputs=[(2, 3)], attrs=dict(axis=1), ref=lambda x, axis: x.sum(axis), dtypes=FLOATS,
+                  refuses=False, empty=False, grad=True))
