@@ -27,6 +27,11 @@ def images(dtype="uint8", shape=(9, 13, 3)):
 
 # ---- decoding
 
+def test_names_of_numpy_are_the_same_records():
+    for name in ("_npi_cvimread", "_npi_cvimdecode", "_npi_cvimresize"):
+        assert mx._opgen.op_info(name).name == name.replace("_npi", "")
+
+
 @needs_decoders
 @pytest.mark.parametrize("name", json.loads(str(DATA["files"])))
 def test_decoding(name, tmp_path):

@@ -353,6 +353,6 @@ def test_cases_name_operators():
     for case in CASES:
         strange = set(case) - {"op", "module", "inputs", "attrs", "ref", "dtypes", "refuses",
                                "input_dtypes", "out_dtype", "grad", "grad2", "tol",
-                               "grad_tol", "empty", "bad", "check", "train"}
+                               "grad_tol", "empty", "bad", "check", "train", "example"}
         assert not strange, f"{case['op']}: unknown keys {sorted(strange)}"
         assert "ref" in case or "check" in case, f"{case['op']}: neither ref nor check"

@@ -44,13 +44,17 @@ MXNET_REGISTER_PARAM(AdaBeliefParam);
 MXNET_REGISTER_PARAM(MultiAdamParam);
 
 int Count(const Attrs& a) {
+  const int n = a.get<MultiAdamParam>().num_weights;
+  MXNET_CHECK_KIND(n >= 1, Value) << "[" << a.op->name << "] num_weights is " << n << "; accepted: 1 or more";
+  return n;
+}
+
+void CheckLists(const Attrs& a) {
   const auto& p = a.get<MultiAdamParam>();
   const int n = p.num_weights;
-  MXNET_CHECK_KIND(n >= 1, Value) << "[" << a.op->name << "] num_weights is " << n << "; accepted: 1 or more";
   MXNET_CHECK_KIND(p.lrs.size() == n && p.wds.size() == n && p.etas.size() == n, Value)
       << "[" << a.op->name << "] got " << p.lrs.size() << " learning rates (lrs), " << p.wds.size() << " decays (wds) and " << p.etas.size()
       << " factors (etas); accepted: num_weights = " << n << " of each";
-  return n;
 }
 
 /* The factor of the schedule goes into learning rate and, where the decay is no part of the
@@ -85,7 +89,9 @@ void MultiAdam(KernelArgs& a, UpdateRule rule, MomentGroups g) {
 
 void Register(const char* name, UpdateRule rule, bool master, const char* text) {
   const MomentGroups g{master, true};
-  SetMoments(name, g, Count).describe(text).set_param<MultiAdamParam>().set_kernel([rule, g](KernelArgs& a) { MultiAdam(a, rule, g); });
+  SetMoments(name, g, Count, CheckLists).describe(text).set_param<MultiAdamParam>().set_kernel([rule, g](KernelArgs& a) {
+    MultiAdam(a, rule, g);
+  });
 }
 
 [[maybe_unused]] Op& belief =

@@ -56,9 +56,15 @@ MXNET_REGISTER_PARAM(MultiLansParam);
 
 template <typename P>
 int Count(const Attrs& a) {
+  const int n = a.get<P>().num_tensors;
+  MXNET_CHECK_KIND(n >= 1, Value) << "[" << a.op->name << "] num_tensors is " << n << "; accepted: 1 or more";
+  return n;
+}
+
+template <typename P>
+void CheckLists(const Attrs& a) {
   const P& p = a.get<P>();
   const int n = p.num_tensors;
-  MXNET_CHECK_KIND(n >= 1, Value) << "[" << a.op->name << "] num_tensors is " << n << "; accepted: 1 or more";
   const int steps = p.step_count.ndim_known() ? p.step_count.ndim() : 0;
   MXNET_CHECK_KIND(p.learning_rates.size() == n && p.wds.size() == n && steps == n, Value)
       << "[" << a.op->name << "] got " << p.learning_rates.size() << " learning_rates, " << p.wds.size() << " decays (wds) and " << steps
@@ -66,7 +72,6 @@ int Count(const Attrs& a) {
   for (int w = 0; w < n && p.bias_correction; ++w)
     MXNET_CHECK_KIND(p.step_count[w] >= 1, Value)
         << "[" << a.op->name << "] step_count is " << p.step_count << "; accepted: numbers from 1";
-  return n;
 }
 
 /* The two phases of all weights: directions from the gradients, steps from the directions. */
@@ -246,7 +251,7 @@ void RunOnDevice(KernelArgs& a, Plan& plan) {
 template <typename P>
 void Register(const char* name, bool lans, bool master, const char* text) {
   const MomentGroups g{master, false};
-  SetMoments(name, g, Count<P>).describe(text).template set_param<P>().set_kernel([g, lans](KernelArgs& a) {
+  SetMoments(name, g, Count<P>, CheckLists<P>).describe(text).template set_param<P>().set_kernel([g, lans](KernelArgs& a) {
     const bool half = std::any_of(a.out.begin(), a.out.end(), [](const TBlob& b) { return IsHalf(b.dtype); });
     if (half && !g.master && !a.run.ctx.is_gpu()) return RunOnFloats<P>(a, g, lans);
     Plan plan = MakePlan<P>(a, g, lans);

@@ -33,8 +33,9 @@ InferTypeFn MomentTypes(MomentGroups g) {
   };
 }
 
-InferShapeFn MomentShapes(MomentGroups g, const std::function<int(const Attrs&)>& count) {
-  return [g, count](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+InferShapeFn MomentShapes(MomentGroups g, const std::function<int(const Attrs&)>& count, const std::function<void(const Attrs&)>& check) {
+  return [g, count, check](const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+    check(attrs);
     const int n = count(attrs), stride = g.stride();
     bool known = true;
     for (int w = 0; w < n; ++w) {
@@ -53,7 +54,7 @@ InferShapeFn MomentShapes(MomentGroups g, const std::function<int(const Attrs&)>
 
 }  // namespace
 
-Op& SetMoments(const char* name, MomentGroups g, std::function<int(const Attrs&)> count) {
+Op& SetMoments(const char* name, MomentGroups g, std::function<int(const Attrs&)> count, std::function<void(const Attrs&)> check) {
   auto inputs = [g, count](const Attrs& a) { return count(a) * g.stride() + g.factor; };
   auto names = [g, count](const Attrs& a) {
     std::vector<std::string> all;
@@ -80,7 +81,7 @@ Op& SetMoments(const char* name, MomentGroups g, std::function<int(const Attrs&)
       .set_num_outputs(count)
       .set_mutate_inputs(mutated)
       .set_inplace(inplace)
-      .set_infer_shape(MomentShapes(g, count))
+      .set_infer_shape(MomentShapes(g, count, check))
       .set_infer_type(MomentTypes(g))
       .set_dtypes(g.master ? MasterDTypes() : UpdateDTypes());
 }

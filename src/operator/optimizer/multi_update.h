@@ -19,9 +19,10 @@ struct MomentGroups {
   int stride() const { return 4 + master; }
 };
 
-/* Everything of a record but text, parameters and kernel. `count` gives the number of weights and
- * checks the parameters. */
-Op& SetMoments(const char* name, MomentGroups groups, std::function<int(const Attrs&)> count);
+/* Everything of a record but text, parameters and kernel. `count` gives the number of weights,
+ * `check` throws Error(kValue) when the lists have other lengths. A graph may be made before they
+ * fit, as in 1.x: only inference checks them. */
+Op& SetMoments(const char* name, MomentGroups groups, std::function<int(const Attrs&)> count, std::function<void(const Attrs&)> check);
 
 /* Pointers and dtype of weight w. */
 UpdateArgs MomentArrays(const KernelArgs& a, MomentGroups groups, int w);
