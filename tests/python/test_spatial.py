@@ -100,7 +100,7 @@ def test_moving_averages_of_batch_norm_v1():
     np.testing.assert_allclose(bound.aux_dict["bn_moving_var"].asnumpy(), 0.6 + 0.4 * x.var((0, 2, 3)), rtol=1e-5)
 
 
-def test_hawkes_gradients():
+def test_hawkes_gradients():   # of _contrib_backward_hawkesll
     rng = np.random.RandomState(5)
     own = [rng.uniform(0.2, 1.5, (2, 3)), rng.uniform(0.2, 0.9, 3), rng.uniform(0.5, 2, 3), rng.uniform(0, 1, (2, 3)),
            rng.exponential(1, (2, 6)), rng.randint(0, 3, (2, 6)), np.array([6.0, 4]), np.array([20.0, 20])]
