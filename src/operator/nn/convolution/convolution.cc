@@ -3,6 +3,7 @@
 
 #include "operator/nn/common/fused.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/window.h"
 #include "operator/traits.h"
 
 namespace mxnet {
@@ -13,26 +14,12 @@ MXNET_REGISTER_PARAM(DeconvolutionParam);
 
 namespace {
 
-// Element i of a spatial parameter, or its default when the parameter was not given.
-int64_t Or(const Shape& s, int i, int64_t otherwise) { return s.ndim() > 0 ? s[i] : otherwise; }
-
 template <typename P>
 void CheckSpatial(const Attrs& attrs, const P& p, int ndim) {
   const int nd = p.kernel.ndim();
-  MXNET_CHECK_KIND(nd >= 1 && nd <= 3, Value) << Named(attrs) << "kernel " << p.kernel << "; windows of 1, 2 or 3 dimensions are accepted";
+  CheckWindow(attrs, p.kernel, p.stride, p.dilate, p.pad);
   MXNET_CHECK_KIND(ndim == nd + 2, Value) << Named(attrs) << "data has " << ndim << " dimensions; with kernel " << p.kernel
                                           << " it must have " << nd + 2;
-  auto check = [&](const Shape& s, const char* what, int64_t least) {
-    MXNET_CHECK_KIND(s.ndim() <= 0 || s.ndim() == nd, Value)
-        << Named(attrs) << what << " " << s << "; kernel " << p.kernel << " needs " << nd << " numbers";
-    for (int i = 0; i < s.ndim(); ++i)
-      MXNET_CHECK_KIND(s[i] >= least && s[i] < (int64_t{1} << 31), Value)
-          << Named(attrs) << what << " " << s << "; every number must be at least " << least;
-  };
-  check(p.kernel, "kernel", 1);
-  check(p.stride, "stride", 1);
-  check(p.dilate, "dilate", 1);
-  check(p.pad, "pad", 0);
   if (p.layout.has_value()) {
     static const int kDims[] = {1, 2, 3, 1, 2, 3};
     MXNET_CHECK_KIND(kDims[p.layout.value()] == nd, Value)

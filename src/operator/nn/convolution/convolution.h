@@ -10,29 +10,35 @@ namespace nn {
 
 enum ConvLayout : int { kNCW, kNCHW, kNCDHW, kNWC, kNHWC, kNDHWC };
 
-struct ConvolutionParam : public dmlc::Parameter<ConvolutionParam> {
+struct ConvolutionFields {
   Shape kernel, stride, dilate, pad;
   uint32_t num_filter, num_group;
   uint64_t workspace;
   bool no_bias, cudnn_off;
   dmlc::optional<int> cudnn_tune, layout;
+};
+/* Declares those between kernel and layout, which have words of their own for each operator. */
+#define MXNET_CONVOLUTION_FIELDS                                                                                             \
+  DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");      \
+  DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");     \
+  DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");                       \
+  DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");                                  \
+  DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");     \
+  DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(                                               \
+      "MiB of workspace memory that a GPU's engine may use; no effect on the CPU.");                                         \
+  DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");                                            \
+  DMLC_DECLARE_FIELD(cudnn_tune)                                                                                             \
+      .add_enum("off", 0)                                                                                                    \
+      .add_enum("limited_workspace", 1)                                                                                      \
+      .add_enum("fastest", 2)                                                                                                \
+      .set_default(dmlc::optional<int>())                                                                                    \
+      .describe("How cuDNN chooses an engine: the first, the fastest within workspace, the fastest; no effect on the CPU."); \
+  DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Accepted for compatibility: every convolution on a GPU is cuDNN's.")
+
+struct ConvolutionParam : public dmlc::Parameter<ConvolutionParam>, public ConvolutionFields {
   DMLC_DECLARE_PARAMETER(ConvolutionParam) {
     DMLC_DECLARE_FIELD(kernel).describe("Window: (w,), (h, w) or (d, h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
-    DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
-    DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(
-        "MiB of workspace memory that a GPU's engine may use; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
-    DMLC_DECLARE_FIELD(cudnn_tune)
-        .add_enum("off", 0)
-        .add_enum("limited_workspace", 1)
-        .add_enum("fastest", 2)
-        .set_default(dmlc::optional<int>())
-        .describe("How cuDNN chooses an engine: the first, the fastest within workspace, the fastest; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Accepted for compatibility: every convolution on a GPU is cuDNN's.");
+    MXNET_CONVOLUTION_FIELDS;
     DMLC_DECLARE_FIELD(layout)
         .add_enum("NCW", kNCW)
         .add_enum("NCHW", kNCHW)

@@ -7,29 +7,10 @@
 namespace mxnet {
 namespace nn {
 
-struct ConvolutionV1Param : public dmlc::Parameter<ConvolutionV1Param> {
-  Shape kernel, stride, dilate, pad;
-  uint32_t num_filter, num_group;
-  uint64_t workspace;
-  bool no_bias, cudnn_off;
-  dmlc::optional<int> cudnn_tune, layout;
+struct ConvolutionV1Param : public dmlc::Parameter<ConvolutionV1Param>, public ConvolutionFields {
   DMLC_DECLARE_PARAMETER(ConvolutionV1Param) {
     DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w) or (d, h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in every dimension when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
-    DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
-    DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(
-        "MiB of workspace memory that a GPU's engine may use; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
-    DMLC_DECLARE_FIELD(cudnn_tune)
-        .add_enum("off", 0)
-        .add_enum("limited_workspace", 1)
-        .add_enum("fastest", 2)
-        .set_default(dmlc::optional<int>())
-        .describe("How cuDNN chooses an engine; no effect on the CPU.");
-    DMLC_DECLARE_FIELD(cudnn_off).set_default(false).describe("Accepted for compatibility: every convolution on a GPU is cuDNN's.");
+    MXNET_CONVOLUTION_FIELDS;
     DMLC_DECLARE_FIELD(layout)
         .add_enum("NCHW", kNCHW)
         .add_enum("NHWC", kNHWC)
@@ -43,19 +24,15 @@ MXNET_REGISTER_PARAM(ConvolutionV1Param);
 
 namespace {
 
-// Parameters of Convolution.
-std::shared_ptr<const void> Newer(const ConvolutionV1Param& old) {
-  auto p = std::make_shared<ConvolutionParam>();
-  p->kernel = old.kernel, p->stride = old.stride, p->dilate = old.dilate, p->pad = old.pad;
-  p->num_filter = old.num_filter, p->num_group = old.num_group, p->workspace = old.workspace;
-  p->no_bias = old.no_bias, p->cudnn_off = old.cudnn_off, p->cudnn_tune = old.cudnn_tune, p->layout = old.layout;
-  return p;
-}
-
+// Parses into the parameters of Convolution.
 Op& SetParam(Op& op) {
   op.set_param<ConvolutionV1Param>();
   const auto parse = op.parse;
-  op.parse = [parse](const AttrDict& dict) { return Newer(*std::static_pointer_cast<const ConvolutionV1Param>(parse(dict))); };
+  op.parse = [parse](const AttrDict& dict) -> std::shared_ptr<const void> {
+    auto p = std::make_shared<ConvolutionParam>();
+    static_cast<ConvolutionFields&>(*p) = *std::static_pointer_cast<const ConvolutionV1Param>(parse(dict));
+    return p;
+  };
   return op;
 }
 

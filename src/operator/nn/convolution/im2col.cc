@@ -5,6 +5,7 @@
 
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/window.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -44,23 +45,6 @@ struct Windows {
   int64_t pixels() const { return in[0] * in[1] * in[2]; }
 };
 
-template <typename P>
-void CheckWindow(const Attrs& attrs, const P& p) {
-  const int nd = p.kernel.ndim();
-  MXNET_CHECK_KIND(nd >= 1 && nd <= 3, Value) << Named(attrs) << "kernel " << p.kernel << "; windows of 1, 2 or 3 dimensions are accepted";
-  auto check = [&](const Shape& s, const char* what, int64_t least) {
-    MXNET_CHECK_KIND(s.ndim() <= 0 || s.ndim() == nd, Value)
-        << Named(attrs) << what << " " << s << "; kernel " << p.kernel << " needs " << nd << " numbers";
-    for (int i = 0; i < s.ndim(); ++i)
-      MXNET_CHECK_KIND(s[i] >= least && s[i] < (int64_t{1} << 31), Value)
-          << Named(attrs) << what << " " << s << "; every number must be at least " << least;
-  };
-  check(p.kernel, "kernel", 1);
-  check(p.stride, "stride", 1);
-  check(p.dilate, "dilate", 1);
-  check(p.pad, "pad", 0);
-}
-
 // `sizes`: the spatial dimensions of the image, none of them unknown.
 template <typename P>
 Windows WindowsOf(const Attrs& attrs, const P& p, const Shape& sizes) {
@@ -69,9 +53,7 @@ Windows WindowsOf(const Attrs& attrs, const P& p, const Shape& sizes) {
   for (int i = 0; i < nd; ++i) {
     const int at = i + shift;
     w.in[at] = sizes[i], w.kernel[at] = p.kernel[i];
-    if (p.stride.ndim() > 0) w.stride[at] = p.stride[i];
-    if (p.dilate.ndim() > 0) w.dilate[at] = p.dilate[i];
-    if (p.pad.ndim() > 0) w.pad[at] = p.pad[i];
+    w.stride[at] = Or(p.stride, i, 1), w.dilate[at] = Or(p.dilate, i, 1), w.pad[at] = Or(p.pad, i, 0);
     const int64_t room = w.in[at] + 2 * w.pad[at] - (w.kernel[at] - 1) * w.dilate[at] - 1;
     MXNET_CHECK_KIND(room >= 0, Value) << Named(attrs) << "kernel " << p.kernel << " exceeds images of shape " << sizes
                                        << " with their padding in spatial dimension " << i;
@@ -104,7 +86,7 @@ Shape ColumnsShape(const Attrs& attrs, const P& p, const Shape& image) {
 
 bool Im2colShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<Im2colParam>();
-  CheckWindow(attrs, p);
+  CheckWindow(attrs, p.kernel, p.stride, p.dilate, p.pad);
   const int nd = p.kernel.ndim();
   Shape& data = (*in)[0];
   if (!data.ndim_known()) return false;
@@ -119,7 +101,7 @@ bool Im2colShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 
 bool Col2imShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   const auto& p = attrs.get<Col2imParam>();
-  CheckWindow(attrs, p);
+  CheckWindow(attrs, p.kernel, p.stride, p.dilate, p.pad);
   const int nd = p.kernel.ndim();
   MXNET_CHECK_KIND(p.output_size.ndim() == nd, Value)
       << Named(attrs) << "output_size " << p.output_size << "; kernel " << p.kernel << " needs " << nd << " numbers";

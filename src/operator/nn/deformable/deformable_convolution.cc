@@ -3,11 +3,32 @@
 
 #include "operator/nn/common/backward_shape.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/window.h"
 
 namespace mxnet {
 namespace nn {
 
 enum DeformLayout : int { kDeformNCW, kDeformNCHW, kDeformNCDHW };
+
+// What both have, before and behind the fields of their own.
+#define MXNET_DEFORMABLE_WINDOW                                                                                                     \
+  DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w).");                                                                           \
+  DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in both dimensions when not given.");             \
+  DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");            \
+  DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");                              \
+  DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");                                         \
+  DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");            \
+  DMLC_DECLARE_FIELD(num_deformable_group).set_default(1).describe("Number of groups of channels that have offsets of their own."); \
+  DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(                                                      \
+      "Accepted for compatibility; workspace memory is planned by need.");                                                          \
+  DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.")
+#define MXNET_DEFORMABLE_LAYOUT           \
+  DMLC_DECLARE_FIELD(layout)              \
+      .add_enum("NCW", kDeformNCW)        \
+      .add_enum("NCHW", kDeformNCHW)      \
+      .add_enum("NCDHW", kDeformNCDHW)    \
+      .set_default(dmlc::optional<int>()) \
+      .describe("Order of data's dimensions: NCHW.")
 
 struct DeformableConvolutionParam : public dmlc::Parameter<DeformableConvolutionParam> {
   Shape kernel, stride, dilate, pad;
@@ -16,22 +37,8 @@ struct DeformableConvolutionParam : public dmlc::Parameter<DeformableConvolution
   bool no_bias;
   dmlc::optional<int> layout;
   DMLC_DECLARE_PARAMETER(DeformableConvolutionParam) {
-    DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in both dimensions when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
-    DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
-    DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(num_deformable_group).set_default(1).describe("Number of groups of channels that have offsets of their own.");
-    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(
-        "Accepted for compatibility; workspace memory is planned by need.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
-    DMLC_DECLARE_FIELD(layout)
-        .add_enum("NCW", kDeformNCW)
-        .add_enum("NCHW", kDeformNCHW)
-        .add_enum("NCDHW", kDeformNCDHW)
-        .set_default(dmlc::optional<int>())
-        .describe("Order of data's dimensions: NCHW.");
+    MXNET_DEFORMABLE_WINDOW;
+    MXNET_DEFORMABLE_LAYOUT;
   }
   static constexpr bool kMasked = false;
   static constexpr Beyond kBeyond = Beyond::kNearest;
@@ -46,23 +53,9 @@ struct ModulatedDeformableConvolutionParam : public dmlc::Parameter<ModulatedDef
   uint32_t im2col_step;
   dmlc::optional<int> layout;
   DMLC_DECLARE_PARAMETER(ModulatedDeformableConvolutionParam) {
-    DMLC_DECLARE_FIELD(kernel).describe("Window: (h, w).");
-    DMLC_DECLARE_FIELD(stride).set_default(Shape()).describe("Step of the window; 1 in both dimensions when not given.");
-    DMLC_DECLARE_FIELD(dilate).set_default(Shape()).describe("Distance between the window's elements; 1 when not given.");
-    DMLC_DECLARE_FIELD(pad).set_default(Shape()).describe("Zeros put on both sides; 0 when not given.");
-    DMLC_DECLARE_FIELD(num_filter).set_lower_bound(1).describe("Number of output channels.");
-    DMLC_DECLARE_FIELD(num_group).set_default(1).describe("Number of groups that channels and filters are divided into.");
-    DMLC_DECLARE_FIELD(num_deformable_group).set_default(1).describe("Number of groups of channels that have offsets of their own.");
-    DMLC_DECLARE_FIELD(workspace).set_default(1024).set_lower_bound(0).describe(
-        "Accepted for compatibility; workspace memory is planned by need.");
-    DMLC_DECLARE_FIELD(no_bias).set_default(false).describe("Leave the bias out.");
+    MXNET_DEFORMABLE_WINDOW;
     DMLC_DECLARE_FIELD(im2col_step).set_default(64).describe("Accepted for compatibility: images are divided by what memory they need.");
-    DMLC_DECLARE_FIELD(layout)
-        .add_enum("NCW", kDeformNCW)
-        .add_enum("NCHW", kDeformNCHW)
-        .add_enum("NCDHW", kDeformNCDHW)
-        .set_default(dmlc::optional<int>())
-        .describe("Order of data's dimensions: NCHW.");
+    MXNET_DEFORMABLE_LAYOUT;
   }
   static constexpr bool kMasked = true;
   static constexpr Beyond kBeyond = Beyond::kZeros;
@@ -71,21 +64,10 @@ MXNET_REGISTER_PARAM(ModulatedDeformableConvolutionParam);
 
 namespace {
 
-int64_t Or(const Shape& s, int i, int64_t otherwise) { return s.ndim() > 0 ? s[i] : otherwise; }
-
 template <typename P>
 void CheckParam(const Attrs& attrs, const P& p) {
   MXNET_CHECK_KIND(p.kernel.ndim() == 2, Value) << Named(attrs) << "kernel " << p.kernel << "; windows of 2 dimensions are accepted";
-  auto check = [&](const Shape& s, const char* what, int64_t least) {
-    MXNET_CHECK_KIND(s.ndim() <= 0 || s.ndim() == 2, Value) << Named(attrs) << what << " " << s << "; two numbers are needed";
-    for (int i = 0; i < s.ndim(); ++i)
-      MXNET_CHECK_KIND(s[i] >= least && s[i] < (int64_t{1} << 31), Value)
-          << Named(attrs) << what << " " << s << "; every number must be at least " << least;
-  };
-  check(p.kernel, "kernel", 1);
-  check(p.stride, "stride", 1);
-  check(p.dilate, "dilate", 1);
-  check(p.pad, "pad", 0);
+  CheckWindow(attrs, p.kernel, p.stride, p.dilate, p.pad);
   MXNET_CHECK_KIND(!p.layout.has_value() || p.layout.value() == kDeformNCHW, Value)
       << Named(attrs) << "layout has " << (p.layout.value() == kDeformNCW ? 1 : 3) << " spatial dimensions; NCHW is accepted";
   MXNET_CHECK_KIND(p.num_group >= 1 && p.num_filter % p.num_group == 0, Value)

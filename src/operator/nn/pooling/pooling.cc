@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "operator/nn/common/nn_common.h"
+#include "operator/nn/common/window.h"
 #include "operator/nn/norm/gpu_norm.h"
 #include "operator/nn/pooling/gpu_pooling.h"
 #include "operator/traits.h"
@@ -16,8 +17,6 @@ namespace nn {
 MXNET_REGISTER_PARAM(PoolingParam);
 
 namespace {
-
-int64_t Or(const Shape& s, int i, int64_t otherwise) { return s.ndim() > 0 ? s[i] : otherwise; }
 
 // Output size and padding before the data in one spatial dimension.
 void OneDim(const PoolingParam& p, int i, int64_t in, int64_t* out, int64_t* pad) {

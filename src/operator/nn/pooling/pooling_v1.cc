@@ -6,6 +6,7 @@
 
 #include "operator/nn/common/nn_common.h"
 #include "operator/nn/common/pool_dims.h"
+#include "operator/nn/common/window.h"
 #include "operator/param.h"
 #include "rtc/loop.h"
 
@@ -39,8 +40,6 @@ struct PoolingV1Param : public dmlc::Parameter<PoolingV1Param> {
 MXNET_REGISTER_PARAM(PoolingV1Param);
 
 namespace {
-
-int64_t Or(const Shape& s, int i, int64_t otherwise) { return s.ndim() > 0 ? s[i] : otherwise; }
 
 void Check(const Attrs& attrs, const PoolingV1Param& p, const Shape& data) {
   MXNET_CHECK_KIND(data.ndim() == 4 || data.ndim() == 5, Value)
