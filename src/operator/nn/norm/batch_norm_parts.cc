@@ -71,5 +71,45 @@ void CopyChannels(const KernelArgs& a, const TBlob& from, const TBlob& to) {
   CopyBytes(a.run, from.dptr, to.dptr, static_cast<int64_t>(from.Bytes()));
 }
 
+bool VarianceNormShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const Shape& data = (*in)[0];
+  MXNET_CHECK_KIND(!data.ndim_known() || data.ndim() >= 2, Value)
+      << Named(attrs) << "data has shape " << data << "; (batch, channels, ...) is needed";
+  return BatchNormShape(attrs, in, out);
+}
+
+void VarianceNormBackward(KernelArgs& a) {
+  TBlob in[7];
+  for (int i = 0; i < 7; ++i) in[i] = a.in[i];
+  if (a.in[6].Size()) {
+    in[6] = ZerosLike(a, a.in[6]);
+    InverseRoots(a, a.in[6], in[6]);
+  }
+  RunBatchNorm("_backward_BatchNorm", a, Span<const TBlob>(in, 7), a.req, a.out);
+}
+
+void SetVarianceNorm(Op& forward, Op& backward) {
+  enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
+  forward.set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
+      .set_mutate_inputs({kMovingMean, kMovingVar})
+      .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
+      .set_infer_shape(VarianceNormShape)
+      .set_infer_type(BatchNormType)
+      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
+      .set_depends_on_training()
+      .set_expensive_to_recompute()
+      .set_gradient([name = backward.name](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
+        const auto& in = n->inputs;
+        const NodePtr back = MakeNodeLike(
+            name, *n, {ograds[0], in[kData], in[kGamma], in[kMovingMean], in[kMovingVar], NodeEntry{n, 1, 0}, NodeEntry{n, 2, 0}});
+        return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
+      });
+  backward.set_inputs({"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "var"})
+      .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
+      .set_infer_shape(BatchNormGradientShape<1>)
+      .set_infer_type(BatchNormGradientType<1>)
+      .set_depends_on_training();
+}
+
 }  // namespace nn
 }  // namespace mxnet

@@ -23,6 +23,22 @@ void FollowBatch(KernelArgs& args, const TBlob& batch, const TBlob& moving);
 void InverseRoots(KernelArgs& args, const TBlob& var, const TBlob& inv);
 void CopyChannels(const KernelArgs& args, const TBlob& from, const TBlob& to);
 
+// ---- operators with BatchNorm's inputs whose channels are dimension 1 and whose output 2 is the
+// ---- variance
+
+/* The fields that arguments of such an operator have, too. */
+template <typename Arguments>
+void TakeArguments(const Arguments& given, BatchNormParam* p) {
+  p->eps = static_cast<double>(given.eps), p->momentum = given.momentum, p->axis = 1, p->cudnn_off = false;
+  p->fix_gamma = given.fix_gamma, p->use_global_stats = given.use_global_stats, p->output_mean_var = given.output_mean_var;
+}
+bool VarianceNormShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out);
+/* Kernel of the gradient: ograd, data, gamma, moving_mean, moving_var, mean, var -> data_grad,
+ * gamma_grad, beta_grad. */
+void VarianceNormBackward(KernelArgs& args);
+/* All of both records but texts, parameters and kernels. */
+void SetVarianceNorm(Op& forward, Op& backward);
+
 }  // namespace nn
 }  // namespace mxnet
 #endif  // MXNET_OPERATOR_NN_NORM_BATCH_NORM_PARTS_H_

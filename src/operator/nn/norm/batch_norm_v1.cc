@@ -22,7 +22,7 @@ MXNET_REGISTER_PARAM(BatchNormV1Param);
 
 namespace {
 
-enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
+enum { kMovingMean = 3, kMovingVar };
 
 // Parses into the parameters of BatchNorm.
 Op& SetParam(Op& op) {
@@ -31,9 +31,7 @@ Op& SetParam(Op& op) {
   op.parse = [parse](const AttrDict& dict) -> std::shared_ptr<const void> {
     const auto old = std::static_pointer_cast<const BatchNormV1Param>(parse(dict));
     auto p = std::make_shared<BatchNormParam>();
-    p->eps = static_cast<double>(old->eps), p->momentum = old->momentum, p->axis = 1;
-    p->fix_gamma = old->fix_gamma, p->use_global_stats = old->use_global_stats, p->output_mean_var = old->output_mean_var;
-    p->cudnn_off = false;
+    TakeArguments(*old, p.get());
     return p;
   };
   return op;
@@ -57,54 +55,17 @@ void Forward(KernelArgs& a) {
   }
 }
 
-void Backward(KernelArgs& a) {  // ograd, data, gamma, moving_mean, moving_var, mean, var -> data_grad, gamma_grad, beta_grad
-  TBlob in[7];
-  for (int i = 0; i < 7; ++i) in[i] = a.in[i];
-  if (a.in[6].Size()) {
-    in[6] = ZerosLike(a, a.in[6]);
-    InverseRoots(a, a.in[6], in[6]);
-  }
-  RunBatchNorm("_backward_BatchNorm", a, Span<const TBlob>(in, 7), a.req, a.out);
-}
-
-bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  const Shape& data = (*in)[0];
-  MXNET_CHECK_KIND(!data.ndim_known() || data.ndim() >= 2, Value)
-      << Named(attrs) << "data has shape " << data << "; (batch, channels, ...) is needed";
-  return BatchNormShape(attrs, in, out);
-}
-
 [[maybe_unused]] const bool registered = [] {
-  SetParam(Op::Register("BatchNorm_v1"))
+  Op &forward = Op::Register("BatchNorm_v1"), &backward = Op::Register("_backward_BatchNorm_v1");
+  SetVarianceNorm(forward, backward);
+  SetParam(forward)
       .describe(
           "Batch normalization (Ioffe and Szegedy, ICML 2015), as the first networks call it.\n\n"
           "The same as BatchNorm with channels in dimension 1, which new programs should use, but for output_mean_var, which returns the "
           "mean and\n"
           "the variance.")
-      .set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
-      .set_mutate_inputs({kMovingMean, kMovingVar})
-      .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
-      .set_infer_shape(ForwardShape)
-      .set_infer_type(BatchNormType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
-      .set_depends_on_training()
-      .set_expensive_to_recompute()
-      .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
-        const auto& in = n->inputs;
-        const NodePtr back =
-            MakeNodeLike("_backward_BatchNorm_v1", *n,
-                         {ograds[0], in[kData], in[kGamma], in[kMovingMean], in[kMovingVar], NodeEntry{n, 1, 0}, NodeEntry{n, 2, 0}});
-        return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
-      })
       .set_kernel(Forward);
-  SetParam(Op::Register("_backward_BatchNorm_v1"))
-      .describe("Gradients of BatchNorm_v1 with respect to data, gamma and beta.")
-      .set_inputs({"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "var"})
-      .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
-      .set_infer_shape(BatchNormGradientShape<1>)
-      .set_infer_type(BatchNormGradientType<1>)
-      .set_depends_on_training()
-      .set_kernel(Backward);
+  SetParam(backward).describe("Gradients of BatchNorm_v1 with respect to data, gamma and beta.").set_kernel(VarianceNormBackward);
   return true;
 }();
 

@@ -32,7 +32,7 @@ MXNET_REGISTER_PARAM(SyncBatchNormArguments);
 
 namespace {
 
-enum { kData, kGamma, kBeta, kMovingMean, kMovingVar };
+enum { kMovingMean = 3, kMovingVar };
 
 // Parsed form; what BatchNorm's kernels see is its base.
 struct SyncBatchNormParam : public BatchNormParam {
@@ -46,8 +46,7 @@ Op& SetParam(Op& op) {
   op.parse = [parse](const AttrDict& dict) -> std::shared_ptr<const void> {
     const auto given = std::static_pointer_cast<const SyncBatchNormArguments>(parse(dict));
     auto p = std::make_shared<SyncBatchNormParam>();
-    p->eps = static_cast<double>(given->eps), p->momentum = given->momentum, p->axis = 1, p->cudnn_off = false;
-    p->fix_gamma = given->fix_gamma, p->use_global_stats = given->use_global_stats, p->output_mean_var = given->output_mean_var;
+    TakeArguments(*given, p.get());
     p->ndev = given->ndev, p->key = given->key;
     return std::shared_ptr<const void>(p, static_cast<const BatchNormParam*>(p.get()));
   };
@@ -186,16 +185,9 @@ void DataGradient(KernelArgs& a, const std::vector<double>& sums, const std::vec
 // ograd, data, gamma, moving_mean, moving_var, mean, var -> data_grad, gamma_grad, beta_grad: those
 // of gamma and beta are this device's part, which a Trainer adds up.
 void Backward(KernelArgs& a) {
+  if (!UsesBatch(a) || ParamOf(*a.attrs).ndev <= 1) return VarianceNormBackward(a);
   TBlob in[7];
   for (int i = 0; i < 7; ++i) in[i] = a.in[i];
-  const bool batch = UsesBatch(a), together = batch && ParamOf(*a.attrs).ndev > 1;
-  if (!together) {
-    if (a.in[6].Size()) {
-      in[6] = ZerosLike(a, a.in[6]);
-      InverseRoots(a, a.in[6], in[6]);
-    }
-    return RunBatchNorm("_backward_BatchNorm", a, Span<const TBlob>(in, 7), a.req, a.out);
-  }
   auto p = std::make_shared<BatchNormParam>(a.param<BatchNormParam>());
   p->use_global_stats = true, p->fix_gamma = false;  // then the gradients are sums of g and of g (x - mean) inv
   in[3] = a.in[5], in[4] = a.in[6];
@@ -222,15 +214,14 @@ void Backward(KernelArgs& a) {
 }
 
 bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
-  const Shape& data = (*in)[0];
-  MXNET_CHECK_KIND(!data.ndim_known() || data.ndim() >= 2, Value)
-      << Named(attrs) << "data has shape " << data << "; (batch, channels, ...) is needed";
   MXNET_CHECK_KIND(ParamOf(attrs).ndev >= 1, Value) << Named(attrs) << "ndev " << ParamOf(attrs).ndev << "; at least 1 is accepted";
-  return BatchNormShape(attrs, in, out);
+  return VarianceNormShape(attrs, in, out);
 }
 
 [[maybe_unused]] const bool registered = [] {
-  SetParam(Op::Register("_contrib_SyncBatchNorm"))
+  Op &forward = Op::Register("_contrib_SyncBatchNorm"), &backward = Op::Register("_backward__contrib_SyncBatchNorm");
+  SetVarianceNorm(forward, backward);
+  SetParam(forward)
       .alias("_npx_sync_batch_norm")
       .describe(
           "BatchNorm (Ioffe and Szegedy, ICML 2015) whose batch is that of several devices of this process (Zhang et al., Context "
@@ -244,30 +235,11 @@ bool ForwardShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
           "An error is raised for all of them if some do not come within two minutes. Channels are dimension 1 of data; otherwise as "
           "BatchNorm, but\n"
           "output_mean_var returns the variance.")
-      .set_inputs({"data", "gamma", "beta", "moving_mean", "moving_var"})
-      .set_mutate_inputs({kMovingMean, kMovingVar})
-      .set_outputs({"output", "mean", "var"}, nullptr, [](const Attrs& a) { return a.get<BatchNormParam>().output_mean_var ? 3 : 1; })
       .set_infer_shape(ForwardShape)
-      .set_infer_type(BatchNormType)
-      .set_dtypes({kFloat32, kFloat64, kFloat16, kBfloat16})
-      .set_depends_on_training()
-      .set_expensive_to_recompute()
       .set_trait(MeetsOthers{})
-      .set_gradient([](const NodePtr& n, const std::vector<NodeEntry>& ograds) -> std::vector<NodeEntry> {
-        const auto& in = n->inputs;
-        const NodePtr back =
-            MakeNodeLike("_backward__contrib_SyncBatchNorm", *n,
-                         {ograds[0], in[kData], in[kGamma], in[kMovingMean], in[kMovingVar], NodeEntry{n, 1, 0}, NodeEntry{n, 2, 0}});
-        return {NodeEntry{back, 0, 0}, NodeEntry{back, 1, 0}, NodeEntry{back, 2, 0}, NodeEntry(), NodeEntry()};
-      })
       .set_kernel(Forward);
-  SetParam(Op::Register("_backward__contrib_SyncBatchNorm"))
+  SetParam(backward)
       .describe("Gradients of _contrib_SyncBatchNorm with respect to data, gamma and beta.")
-      .set_inputs({"ograd", "data", "gamma", "moving_mean", "moving_var", "mean", "var"})
-      .set_outputs({"data_grad", "gamma_grad", "beta_grad"})
-      .set_infer_shape(BatchNormGradientShape<1>)
-      .set_infer_type(BatchNormGradientType<1>)
-      .set_depends_on_training()
       .set_trait(MeetsOthers{})
       .set_kernel(Backward);
   return true;
