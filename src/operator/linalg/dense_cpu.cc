@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "base/omp.h"
@@ -154,8 +155,13 @@ void CholeskyInverse(KernelArgs& args, int64_t count, int64_t n, const void* l, 
   trouble.Throw(args, kSingularFactor);
 }
 
-void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x) {
-  if (args.run.ctx.is_gpu()) return gpu::SolveTriangle(args, side, alpha, count, m, n, a, x);
+namespace {
+
+/* For each matrix, on some threads: small(wide, triangle, x) for those that own loops are for, else
+ * large(triangle, x). */
+template <typename Small, typename Large>
+void ForTriangles(KernelArgs& args, const SmallSide& side, int64_t count, int64_t m, int64_t n, const void* a, void* x, const Small& small,
+                  const Large& large) {
   if (m * n == 0) return;
   lapack::CheckSize(Name(args), std::max(m, n));
   const int64_t order = side.right ? n : m;
@@ -166,32 +172,42 @@ void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_
         const T* triangle = static_cast<const T*>(a) + i * order * order;
         T* to = static_cast<T*>(x) + i * m * n;
         if (order <= kSmallMatrix && m * n <= kSmallMatrix * kSmallMatrix)
-          MXNET_CPU_CALL(SmallSolve)(sizeof(T) == 8, side, alpha, triangle, to, m, n);
+          small(sizeof(T) == 8, triangle, to);
         else
-          lapack::Routines<T>::Solve(side, static_cast<T>(alpha), m, n, triangle, to);
+          large(triangle, to);
       }
     });
   });
 }
 
+}  // namespace
+
+void SolveTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x) {
+  if (args.run.ctx.is_gpu()) return gpu::SolveTriangle(args, side, alpha, count, m, n, a, x);
+  ForTriangles(
+      args, side, count, m, n, a, x,
+      [&](bool wide, const void* triangle, void* to) {
+        MXNET_CPU_CALL(SmallSolve)
+        (wide, side, alpha, triangle, to, m, n);
+      },
+      [&](const auto* triangle, auto* to) {
+        using T = std::decay_t<decltype(*to)>;
+        lapack::Routines<T>::Solve(side, static_cast<T>(alpha), m, n, triangle, to);
+      });
+}
+
 void MultiplyTriangle(KernelArgs& args, const SmallSide& side, double alpha, int64_t count, int64_t m, int64_t n, const void* a, void* x) {
   if (args.run.ctx.is_gpu()) return gpu::MultiplyTriangle(args, side, alpha, count, m, n, a, x);
-  if (m * n == 0) return;
-  lapack::CheckSize(Name(args), std::max(m, n));
-  const int64_t order = side.right ? n : m;
-  VisitReal(args, [&](auto number) {
-    using T = decltype(number);
-    Ranges(count, std::max(m, n), static_cast<double>(m * n * order), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const T* triangle = static_cast<const T*>(a) + i * order * order;
-        T* to = static_cast<T*>(x) + i * m * n;
-        if (order <= kSmallMatrix && m * n <= kSmallMatrix * kSmallMatrix)
-          MXNET_CPU_CALL(SmallMultiply)(sizeof(T) == 8, side, alpha, triangle, to, m, n);
-        else
-          lapack::Routines<T>::Multiply(side, static_cast<T>(alpha), m, n, triangle, to);
-      }
-    });
-  });
+  ForTriangles(
+      args, side, count, m, n, a, x,
+      [&](bool wide, const void* triangle, void* to) {
+        MXNET_CPU_CALL(SmallMultiply)
+        (wide, side, alpha, triangle, to, m, n);
+      },
+      [&](const auto* triangle, auto* to) {
+        using T = std::decay_t<decltype(*to)>;
+        lapack::Routines<T>::Multiply(side, static_cast<T>(alpha), m, n, triangle, to);
+      });
 }
 
 void Inverse(KernelArgs& args, int64_t count, int64_t n, const void* a, void* out) {

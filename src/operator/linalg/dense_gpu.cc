@@ -1,5 +1,5 @@
-// The functions of dense.h on a GPU: kernels of gpu_dense.cuh for blocks of 32 rows or columns,
-// the vendor's matrix products for what lies beside them.
+// The functions of dense.h on a GPU: kernels of gpu_dense.cuh for blocks of 32 rows or columns, and
+// of gpu_eigen.cuh; the vendor's matrix products for what lies beside the blocks.
 #include "operator/linalg/dense_gpu.h"
 
 #include <algorithm>
@@ -17,6 +17,7 @@ namespace gpu {
 namespace {
 
 const char* const kFile = "operator/linalg/gpu_dense.cuh";
+const char* const kEigenFile = "operator/linalg/gpu_eigen.cuh";
 const char* const kParts = "operator/linalg/gpu_parts.cuh";
 constexpr int64_t kBlock = 32, kInverse = kBlock * kBlock;  // numbers of a block's inverse, whose rows lie kBlock apart
 // Eigenvalues of a matrix of at most this order, or of many of at most the second one, take a block
@@ -317,16 +318,16 @@ void SweepLarge(const Job& job, int64_t count, int64_t n, void* a, void* u, void
     ZeroBytes(job.run(), finding, sizeof(uint64_t));
     rtc::Arguments more;
     more.Add(a).Add(finding).Add(n).Add(job.epsilon());
-    rtc::LaunchRows(job.run(), {kFile, "linalg_jacobi_more", {job.dtype()}}, count, &more);
+    rtc::LaunchRows(job.run(), {kEigenFile, "linalg_jacobi_more", {job.dtype()}}, count, &more);
     if (sweep == 60 || !Job::Read(job.run(), finding)) return;
     for (int64_t round = 0; round < even - 1; ++round) {
       rtc::Arguments angles;
       angles.Add(a).Add(rotations).Add(n).Add(round);
-      rtc::LaunchItems(job.run(), {kFile, "linalg_jacobi_angles", {job.dtype()}}, count * pairs, &angles);
+      rtc::LaunchItems(job.run(), {kEigenFile, "linalg_jacobi_angles", {job.dtype()}}, count * pairs, &angles);
       for (int columns : {0, 1}) {
         rtc::Arguments rotate;
         rotate.Add(a).Add(u).Add(rotations).Add(n).Add(round);
-        rtc::LaunchItems(job.run(), {kFile, "linalg_jacobi_rotate", {job.dtype()}, {columns}}, count * pairs * n, &rotate);
+        rtc::LaunchItems(job.run(), {kEigenFile, "linalg_jacobi_rotate", {job.dtype()}, {columns}}, count * pairs * n, &rotate);
       }
     }
   }
@@ -345,13 +346,13 @@ void EigenSymmetric(KernelArgs& args, int64_t count, int64_t n, void* u, void* w
   if (n <= kOneBlock || (n <= kOneBlockOfMany && count >= kMany)) {
     rtc::Arguments given;
     given.Add(a).Add(vectors).Add(rotations).Add(finding).Add(n).Add(job.epsilon());
-    rtc::LaunchRows(args.run, {kFile, "linalg_jacobi", {job.dtype()}}, count, &given);
+    rtc::LaunchRows(args.run, {kEigenFile, "linalg_jacobi", {job.dtype()}}, count, &given);
   } else {
     SweepLarge(job, count, n, a, vectors, rotations, finding);
   }
   rtc::Arguments last;
   last.Add(a).Add(vectors).Add(u).Add(w).Add(n);
-  rtc::LaunchRows(args.run, {kFile, "linalg_sorted_vectors", {job.dtype()}}, count * n, &last);
+  rtc::LaunchRows(args.run, {kEigenFile, "linalg_sorted_vectors", {job.dtype()}}, count * n, &last);
   job.ThrowFound(finding, count, kNotConverged);
 }
 

@@ -120,8 +120,9 @@ bool LqShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return a->known() && l->known();
 }
 
-void LqKernel(KernelArgs& args) {
-  const Matrices a(args.in[0].shape);
+/* f(matrices, first, second) with memory for both results; the first one holds the input. */
+template <typename F>
+void FactorInPlace(KernelArgs& args, F&& f) {
   void* parts[2];
   for (int i = 0; i < 2; ++i) {
     const bool wanted = args.req[i] != OpReq::kNull;
@@ -129,7 +130,11 @@ void LqKernel(KernelArgs& args) {
   }
   if (args.in[0].Size() == 0) return;
   CopyBytes(args.run, args.in[0].dptr, parts[0], static_cast<int64_t>(args.in[0].Bytes()));
-  FactorLq(args, a.count, a.rows, a.columns, parts[0], parts[1]);
+  f(Matrices(args.in[0].shape), parts[0], parts[1]);
+}
+
+void LqKernel(KernelArgs& args) {
+  FactorInPlace(args, [&](const Matrices& a, void* q, void* l) { FactorLq(args, a.count, a.rows, a.columns, q, l); });
 }
 
 // Seeger et al., Auto-Differentiating Linear Algebra, arXiv:1710.08717, section 4.3:
@@ -153,15 +158,7 @@ bool EigenShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
 }
 
 void EigenKernel(KernelArgs& args) {
-  const Matrices a(args.in[0].shape);
-  void* parts[2];
-  for (int i = 0; i < 2; ++i) {
-    const bool wanted = args.req[i] != OpReq::kNull;
-    parts[i] = wanted ? args.out[i].dptr : args.workspace(std::max<size_t>(args.out[i].Bytes(), 1));
-  }
-  if (args.in[0].Size() == 0) return;
-  CopyBytes(args.run, args.in[0].dptr, parts[0], static_cast<int64_t>(args.in[0].Bytes()));
-  EigenSymmetric(args, a.count, a.rows, parts[0], parts[1]);
+  FactorInPlace(args, [&](const Matrices& a, void* u, void* w) { EigenSymmetric(args, a.count, a.rows, u, w); });
 }
 
 // As above, section 4.4: u^T (diag(gw) + symmetric part of f * (u gu^T)) u with f the reciprocals
