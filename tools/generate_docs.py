@@ -102,8 +102,10 @@ def wrapped(text, columns=100):
     return lines
 
 
-def cell(text):
-    return text.replace("|", "\\|").replace("\n", " ")
+def item(mark, text):
+    """Lines of a list's item that begins with `mark`."""
+    first, *rest = wrapped(text, 100 - len(mark))
+    return [mark + first, *(" " * len(mark) + line for line in rest)]
 
 
 def operator_section(info, aliases):
@@ -121,8 +123,9 @@ def operator_section(info, aliases):
     if accepted:
         lines += ["", *wrapped("Dtypes: " + ", ".join(accepted) + ".")]
     if info.params:
-        lines += ["", "| parameter | type | meaning |", "|---|---|---|"]
-        lines += [f"| `{name}` | {cell(kind)} | {cell(doc)} |" for name, kind, doc in info.params]
+        lines += ["", "Parameters:", ""]
+        for name, kind, doc in info.params:
+            lines += item("- ", f"`{name}` ({kind})" + (f": {doc}" if doc else ""))
     return lines
 
 
@@ -144,9 +147,7 @@ def passes_page():
     words = [texts[i].decode() for i in range(count.value)]
     lines = list(PASSES_PAGE)
     for number, (name, text) in enumerate(zip(words[::2], words[1::2]), 1):
-        item = f"{number}. "
-        first, *rest = wrapped(f"`{name}`: {text}", 100 - len(item))
-        lines += [item + first, *(" " * len(item) + line for line in rest)]
+        lines += item(f"{number}. ", f"`{name}`: {text}")
     return "\n".join(lines) + "\n"
 
 

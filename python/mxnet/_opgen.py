@@ -56,11 +56,17 @@ def op_info(name):
 
 
 @functools.cache
-def _examples():
-    """By canonical operator: lines of an interpreter's session (tools/record_examples.py)."""
+def _example_text():
+    """Sessions of an interpreter, each behind the canonical name of its operator in brackets
+    (tools/record_examples.py)."""
     with open(os.path.join(os.path.dirname(__file__), "examples.txt"), encoding="utf-8") as f:
-        sections = f.read().split("\n\n[")[1:]
-    return {name: lines.rstrip("\n").split("\n") for name, _, lines in (part.partition("]\n") for part in sections)}
+        return f.read()
+
+
+def _example(name):
+    """The lines of an operator's session; [] when it has none."""
+    _, found, rest = _example_text().partition(f"\n\n[{name}]\n")
+    return rest.partition("\n\n[")[0].rstrip("\n").split("\n") if found else []
 
 
 def _docstring(info, name, kind):
@@ -69,8 +75,9 @@ def _docstring(info, name, kind):
     lines += [f"{n} : {kind}{'[]' if info.variadic else ''}" for n in info.inputs]
     for pname, ptype, pdoc in info.params:
         lines += [f"{pname} : {ptype}"] + ([f"    {pdoc}"] if pdoc else [])
-    if info.name in _examples():
-        lines += ["", "Examples", "--------", *_examples()[info.name]]
+    example = _example(info.name)
+    if example:
+        lines += ["", "Examples", "--------", *example]
     return "\n".join(lines)
 
 

@@ -121,7 +121,7 @@ class LANS(_NormScaled):
 class _Corrected(_SeveralMoments):
     """AdamW and AdaBelief: the learning rate corrects the bias of the moments."""
 
-    def __init__(self, learning_rate, beta1, beta2, epsilon, correct_bias, use_fused_step, **kwargs):
+    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, correct_bias=True, use_fused_step=True, **kwargs):
         super().__init__(learning_rate, beta1, beta2, **kwargs)
         self.epsilon = epsilon
         self.correct_bias = correct_bias
@@ -158,9 +158,6 @@ class AdamW(_Corrected):
         As in :class:`Optimizer`.
     """
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, correct_bias=True, use_fused_step=True, **kwargs):
-        super().__init__(learning_rate, beta1, beta2, epsilon, correct_bias, use_fused_step, **kwargs)
-
     def _update_several(self, arrays, indices, masters, weights):
         self._update_with(_internal._multi_mp_adamw_update if masters else _internal._multi_adamw_update, arrays, indices, weights)
 
@@ -185,9 +182,6 @@ class AdaBelief(_Corrected):
     **kwargs
         As in :class:`Optimizer`.
     """
-
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-6, correct_bias=True, use_fused_step=True, **kwargs):
-        super().__init__(learning_rate, beta1, beta2, epsilon, correct_bias, use_fused_step, **kwargs)
 
     def _update_several(self, arrays, indices, masters, weights):
         function = _internal._multi_mp_adabelief_update if masters else _internal._multi_adabelief_update

@@ -22,6 +22,21 @@ def _check_layout(layout, n, who):
     assert layout in _LAYOUTS[n], f'[nn.{who}] layout={layout!r} given; {" or ".join(_LAYOUTS[n])} is accepted'
 
 
+def _described(who, inner, channels, window, bias, act):
+    """What a layer with a window prints: sizes, then all that is not usual."""
+    n = len(window['kernel'])
+    parts = [f'{inner or None} -> {channels}', f'kernel_size={window["kernel"]}', f'stride={window["stride"]}']
+    for name, what, usual in (('padding', 'pad', (0,) * n), ('output_padding', 'adj', (0,) * n), ('dilation', 'dilate', (1,) * n),
+                              ('groups', 'num_group', 1)):
+        if window.get(what, usual) != usual:
+            parts.append(f'{name}={window[what]}')
+    if bias is None:
+        parts.append('bias=False')
+    if act is not None:
+        parts.append(repr(act))
+    return f'{who}({", ".join(parts)})'
+
+
 class _Conv(HybridBlock):
     """What all convolutions share. `adj` is the output padding, for transposed ones."""
 
@@ -63,23 +78,9 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self):
-        k, n = self._kwargs, self._ndim
-        shape = self.weight.shape
+        k, shape = self._kwargs, self.weight.shape
         inner = shape[0] if self._transposed else shape[1 if k['layout'][1] == 'C' else -1]
-        parts = [f'{inner or None} -> {self._channels}', f'kernel_size={k["kernel"]}', f'stride={k["stride"]}']
-        if k['pad'] != (0,) * n:
-            parts.append(f'padding={k["pad"]}')
-        if k.get('adj', (0,) * n) != (0,) * n:
-            parts.append(f'output_padding={k["adj"]}')
-        if k['dilate'] != (1,) * n:
-            parts.append(f'dilation={k["dilate"]}')
-        if k['num_group'] != 1:
-            parts.append(f'groups={k["num_group"]}')
-        if self.bias is None:
-            parts.append('bias=False')
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f'{type(self).__name__}({", ".join(parts)})'
+        return _described(type(self).__name__, inner, self._channels, k, self.bias, self.act)
 
 
 class Conv1D(_Conv):

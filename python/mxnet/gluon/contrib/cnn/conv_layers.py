@@ -1,7 +1,7 @@
 """Deformable convolutions, whose offsets a convolution of their own computes."""
 from ...block import HybridBlock
 from ...nn.activations import Activation
-from ...nn.conv_layers import _tuple
+from ...nn.conv_layers import _described, _tuple
 
 __all__ = ['DeformableConvolution', 'ModulatedDeformableConvolution']
 
@@ -79,17 +79,8 @@ class DeformableConvolution(_Deformable):
         return self._convolve(F.contrib.DeformableConvolution, x, offset, deformable_conv_weight, deformable_conv_bias)
 
     def __repr__(self):
-        k = self._kwargs_deformable_conv
-        parts = [f'{self.deformable_conv_weight.shape[1] or None} -> {self._channels}', f'kernel_size={k["kernel"]}',
-                 f'stride={k["stride"]}']
-        for name, what, usual in (('padding', 'pad', (0, 0)), ('dilation', 'dilate', (1, 1)), ('groups', 'num_group', 1)):
-            if k[what] != usual:
-                parts.append(f'{name}={k[what]}')
-        if self.deformable_conv_bias is None:
-            parts.append('bias=False')
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f'DeformableConvolution({", ".join(parts)})'
+        return _described('DeformableConvolution', self.deformable_conv_weight.shape[1], self._channels, self._kwargs_deformable_conv,
+                          self.deformable_conv_bias, self.act)
 
 
 class ModulatedDeformableConvolution(_Deformable):
