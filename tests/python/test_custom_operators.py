@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import warnings
 
 import numpy as np
 import pytest
@@ -541,43 +540,6 @@ print('most', most[0])"""
         assert done.stdout == f"most {threads}\n", (done.stdout, done.stderr[-3000:])
 
 
-def test_older_classes():
-    """Their records are _Native and _NDArray."""
-    class Square(operator.NumpyOp):
-        def forward(self, in_data, out_data):
-            out_data[0][:] = in_data[0] ** 2
-
-        def backward(self, out_grad, in_data, out_data, in_grad):
-            in_grad[0][:] = 2 * in_data[0] * out_grad[0]
-
-    class Third(operator.NDArrayOp):
-        def forward(self, in_data, out_data):
-            out_data[0][:] = in_data[0] * 3
-
-        def backward(self, out_grad, in_data, out_data, in_grad):
-            in_grad[0][:] = 3
-
-    with pytest.warns(UserWarning, match="NumpyOp has been deprecated. Please use CustomOp"):
-        square = Square(True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        third = Third(need_top_grad=False)
-        assert operator.PythonOp().infer_shape([(1, 2)]) == ([(1, 2)], [(1, 2)])
-        with pytest.raises(NotImplementedError):
-            operator.PythonOp()(1)
-    for op, value, grad in [(square, [1, 4, 9], [2, 4, 6]), (third, [3, 6, 9], [3, 3, 3])]:
-        s = op(mx.sym.var("x"), name="p")
-        assert s.list_arguments() == ["x"] and s.list_outputs() == ["p_output"]
-        exe = s.simple_bind(mx.cpu(), x=(3,), grad_req="add")
-        exe.grad_dict["x"][:] = 10
-        exe.arg_dict["x"][:] = mx.nd.array([1, 2, 3])
-        exe.forward(is_train=True)
-        exe.backward(mx.nd.ones((3,)))
-        assert exe.outputs[0].asnumpy().tolist() == value
-        assert exe.grad_dict["x"].asnumpy().tolist() == [10 + g for g in grad]
-        assert op.get_symbol(data=mx.sym.var("z")).list_arguments() == ["z"]
-
-
 def test_nothing_is_kept():
     """Operators and descriptions go when nobody needs them."""
     x = mx.nd.ones((2,))
@@ -603,32 +565,3 @@ def test_nothing_is_kept():
     s.simple_bind(mx.cpu(), x=(2,)).forward()[0].wait_to_read()
     del s
     assert live() <= start + 2
-
-
-def test_hidden_names_of_1x():
-    """_set_value fills an array, _NoGradient cannot be computed, other names are aliases."""
-    x = mx.nd.array([[1, 2], [3, 4]])
-    mx.nd._internal._set_value(src=3, out=x)
-    assert x.asnumpy().tolist() == [[3, 3], [3, 3]]
-    with pytest.raises(mx.MXNetError, match="_set_value"):
-        mx.nd._internal._set_value(src=3)
-    with pytest.raises(mx.MXNetError, match="_NoGradient"):
-        mx.nd._internal._NoGradient()
-    assert mx.nd._internal._CrossDeviceCopy(x).asnumpy().tolist() == [[3, 3], [3, 3]]
-    grouped = operator.get_all_registered_operators_grouped()
-    assert "_CachedOpThreadSafe" in grouped["_CachedOp"] and "_CrossDeviceCopy" in grouped["_copyto"]
-
-
-def test_linspace_repeats():
-    for name in ("_linspace", "_npi_linspace"):
-        got = getattr(mx.nd._internal, name)(start=0, stop=1, num=3, repeat=2, step=1, infer_range=False)
-        assert got.asnumpy().tolist() == [0, 0, 0.5, 0.5, 1, 1]
-
-
-def test_constraint_check():
-    check = mx.nd._internal._npx_constraint_check
-    assert check(mx.nd.array([1, 1]).astype("bool"), msg="sizes").asnumpy().item() is True
-    with pytest.raises(ValueError, match="sizes must be positive"):
-        check(mx.nd.array([1, 0]).astype("bool"), msg="sizes must be positive").asnumpy()
-    with pytest.raises(ValueError, match="Constraint violated"):
-        check(mx.nd.array([0]).astype("bool")).wait_to_read()
