@@ -1,0 +1,64 @@
+/*
+ * Native data iterators: what MXDataIter* creates by name. A record names an iterator and its
+ * parameters; the C interface, mx.io and the documentation read it.
+ *
+ *   MXNET_REGISTER_DATA_ITER(CSVIter)             // in one .cc file of src/io
+ *       .describe("Reads ...")
+ *       .set_param<CsvParam, BatchParam, PrefetchParam>()   // several structs, listed in this order
+ *       .set_make([](const IterArguments& given) -> std::unique_ptr<DataIter> { ... });
+ *
+ * THREADS   One iterator is for one thread at a time. Several iterators may run at once.
+ * ERRORS    Next throws Error; the iterator then stands where it would after the failed batch, and
+ *           BeforeFirst works. A destructor stops whatever works in the background and does not
+ *           throw.
+ */
+#ifndef MXNET_IO_DATA_ITER_H_
+#define MXNET_IO_DATA_ITER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mxnet/ndarray.h"
+#include "mxnet/op.h"
+
+namespace mxnet {
+
+struct DataBatch {
+  std::vector<NDArray> arrays;  // data first, then label; of a dataset as many as its items have
+  std::vector<uint64_t> index;  // which record each row is; empty: the iterator does not number them
+  int pad = 0;                  // rows at the end that fill the batch up
+};
+
+class DataIter {
+ public:
+  virtual ~DataIter() = default;
+  /* To the first batch. Throws Error. */
+  virtual void BeforeFirst() = 0;
+  /* False at the end, as often as it is asked. Throws Error. */
+  virtual bool Next() = 0;
+  /* The batch of the last Next that returned true. The caller may keep its arrays: a later Next
+   * writes to memory of its own, or to arrays that nobody else holds. */
+  virtual const DataBatch& Value() const = 0;
+  /* Batches in an epoch, as far as that is known without reading; -1: unknown. */
+  virtual int64_t LengthHint() const { return -1; }
+};
+
+using IterArguments = std::vector<std::pair<std::string, std::string>>;
+
+struct IterRecord {
+  std::string name, description;
+  std::vector<ParamInfo> params;
+  std::function<std::unique_ptr<DataIter>(const IterArguments&)> make;  // throws Error
+
+  /* All records, sorted by name; they live as long as the process. */
+  static const std::vector<const IterRecord*>& All();
+  /* Null if there is none. */
+  static const IterRecord* Find(const std::string& name);
+};
+
+}  // namespace mxnet
+#endif  // MXNET_IO_DATA_ITER_H_
