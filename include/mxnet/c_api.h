@@ -519,5 +519,6 @@ MXNET_C_DLL int MXSymbolInferShapePartial64(SymbolHandle sym, uint32_t num_args,
 MXNET_C_DLL int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic_shape);
 
 #include "mxnet/c_api_custom.h"
+#include "mxnet/c_api_data.h"
 
 #endif /* MXNET_C_API_H_ */

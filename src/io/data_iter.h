@@ -2,10 +2,15 @@
  * Native data iterators: what MXDataIter* creates by name. A record names an iterator and its
  * parameters; the C interface, mx.io and the documentation read it.
  *
- *   MXNET_REGISTER_DATA_ITER(CSVIter)             // in one .cc file of src/io
+ *   MXNET_REGISTER_DATA_ITER(CSVIter)             // in one .cc file of src/io; register_iter.h
  *       .describe("Reads ...")
  *       .set_param<CsvParam, BatchParam, PrefetchParam>()   // several structs, listed in this order
- *       .set_make([](const IterArguments& given) -> std::unique_ptr<DataIter> { ... });
+ *       .set_make([](const IterArguments& given) -> std::unique_ptr<DataIter> {
+ *         CsvParam csv;
+ *         BatchParam batch;
+ *         ReadParams("CSVIter", given, &csv, &batch);
+ *         ...
+ *       });
  *
  * THREADS   One iterator is for one thread at a time. Several iterators may run at once.
  * ERRORS    Next throws Error; the iterator then stands where it would after the failed batch, and
@@ -38,6 +43,9 @@ class DataIter {
   virtual ~DataIter() = default;
   /* To the first batch. Throws Error. */
   virtual void BeforeFirst() = 0;
+  /* To the first batch of the first records. Differs from BeforeFirst where an epoch that is over
+   * has taken some of the records that the next one would begin with (round_batch). */
+  virtual void Restart() { BeforeFirst(); }
   /* False at the end, as often as it is asked. Throws Error. */
   virtual bool Next() = 0;
   /* The batch of the last Next that returned true. The caller may keep its arrays: a later Next
@@ -58,6 +66,19 @@ struct IterRecord {
   static const std::vector<const IterRecord*>& All();
   /* Null if there is none. */
   static const IterRecord* Find(const std::string& name);
+  /* A new record with this name. It lives as long as the process. */
+  static IterRecord& Register(const std::string& name);
+
+  IterRecord& describe(const std::string& text) {
+    description = text;
+    return *this;
+  }
+  template <typename... P>
+  IterRecord& set_param();  // register_iter.h
+  IterRecord& set_make(std::function<std::unique_ptr<DataIter>(const IterArguments&)> fn) {
+    make = std::move(fn);
+    return *this;
+  }
 };
 
 }  // namespace mxnet

@@ -120,6 +120,24 @@ class Library:
         self.call("MXRecordIOWriterFree", writer)
         return self.made("MXRecordIOReaderCreate", b"records")
 
+    def data_iterator(self):
+        with open("rows.csv", "w") as out:
+            out.write("1\n2\n3\n")
+        names = (ctypes.c_char_p * 3)(b"data_csv", b"data_shape", b"batch_size")
+        values = (ctypes.c_char_p * 3)(b"rows.csv", b"(1,)", b"2")
+        iterator = self.made("MXDataIterCreateIter", self.creator("MXListDataIters", "MXDataIterGetIterInfo", b"CSVIter"), 3, names, values)
+        self.call("MXDataIterNext", iterator, ctypes.byref(ctypes.c_int()))
+        return iterator
+
+    def creator(self, list_all, info, name):
+        count, creators, text = ctypes.c_uint(), ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_char_p()
+        self.call(list_all, ctypes.byref(count), ctypes.byref(creators))
+        for each in map(ctypes.c_void_p, creators[:count.value]):
+            self.call(info, each, ctypes.byref(text), *(ctypes.byref(ctypes.c_void_p()) for _ in range(5)))
+            if text.value == name:
+                return each
+        raise AssertionError("no %s" % name)
+
     def profile(self, function, parameter):
         domain = self.made("MXProfileCreateDomain", b"domain")
         return domain if parameter.name == "domain" else self.made("MXProfileCreateCounter"
@@ -144,6 +162,8 @@ class Library:
                 "PredictorHandle": self.predictor,
                 "NDListHandle": self.array_list,
                 "RecordIOHandle": lambda: self.record_file(function),
+                "DataIterHandle": self.data_iterator,
+                "DataIterCreator": lambda: self.creator("MXListDataIters", "MXDataIterGetIterInfo", b"CSVIter"),
                 "ProfileHandle": lambda: self.profile(function, parameter),
                 "ContextHandle": self.context, "DLManagedTensorHandle": lambda: self.made("MXNDArrayToDLPack", self.array()),
                 "DLManagedTensorVersionedHandle": lambda: self.made("MXNDArrayToDLPackVersioned",

@@ -228,11 +228,14 @@ def test_csv_iter_without_rounding(csv):
 
 def test_csv_errors(csv, tmp_path):
     with pytest.raises(OSError):
-        io.CSVIter(data_csv=str(tmp_path / 'none'), data_shape=(4,))
-    with pytest.raises(ValueError, match='lines 1 to 2'):
-        next(io.CSVIter(data_shape=(3,), batch_size=2, **csv))
+        io.CSVIter(data_csv=str(tmp_path / 'none'), data_shape=(4,), batch_size=1)
+    with pytest.raises(ValueError, match='d.csv, line 1: 4 numbers; accepted: 3'):
+        io.CSVIter(data_shape=(3,), batch_size=2, **csv)
     with pytest.raises(ValueError, match='dtype'):
-        io.CSVIter(data_shape=(4,), dtype='float64', **csv)
+        io.CSVIter(data_shape=(4,), dtype='float64', batch_size=1, **csv)
+    for size in (0, -1):
+        with pytest.raises(ValueError, match='batch_size'):
+            io.CSVIter(data_shape=(4,), batch_size=size, **csv)
     (tmp_path / 'l.csv').write_text('1\n')
     with pytest.raises(ValueError, match='different numbers'):
         list(io.CSVIter(data_shape=(4,), batch_size=2, **csv))
@@ -240,7 +243,8 @@ def test_csv_errors(csv, tmp_path):
     with pytest.raises(ValueError, match='[Cc]ould not convert'):
         next(io.CSVIter(data_csv=csv['data_csv'], data_shape=(2,), batch_size=2))
     (tmp_path / 'd.csv').write_text('')
-    assert list(io.CSVIter(data_csv=csv['data_csv'], data_shape=(2,), batch_size=2)) == []
+    with pytest.raises(ValueError, match='there is no batch'):
+        io.CSVIter(data_csv=csv['data_csv'], data_shape=(2,), batch_size=2)
 
 
 def test_dummy_iter():

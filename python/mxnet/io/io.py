@@ -1,5 +1,4 @@
 """Iterators over arrays and files, and iterators over iterators."""
-import itertools
 import queue
 import threading
 import warnings
@@ -8,12 +7,14 @@ import weakref
 import numpy as np
 
 from .. import ndarray as nd
-from ..base import _MXValueError, open_file, CheckedValueError
+from ..base import CheckedValueError
+from . import _native
+from ._native import MXDataIter
 from .base import DataBatch, DataDesc, DataIter
 from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
 
-__all__ = ["CSVIter", "DataBatch", "DataDesc", "DataIter", "MNISTIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
+__all__ = ["DataBatch", "DataDesc", "DataIter", "MNISTIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
 
 
 class _OverIterators(DataIter):
@@ -325,140 +326,6 @@ class NDArrayIter(DataIter):
         return 0
 
 
-class _CSVRows:
-    """The rows of a CSV file as arrays of a shape, read as they are asked for."""
-
-    def __init__(self, path, shape, dtype):
-        self._path, self._shape, self._dtype = path, tuple(shape), dtype
-        self._file = None
-        self.restart()
-
-    def restart(self):
-        if self._file is not None:
-            self._file.close()
-        self._file = open_file(self._path)
-        self._line = 0
-
-    def take(self, count):
-        """Up to `count` rows."""
-        first = self._line + 1
-        try:
-            lines = list(itertools.islice(self._file, count))
-            self._line += len(lines)
-            lines = [line for line in lines if line.strip()]
-            if not lines:
-                return np.zeros((0, *self._shape), self._dtype)
-            rows = np.loadtxt(lines, delimiter=",", dtype=self._dtype, ndmin=2, comments=None)
-            return rows.reshape((len(lines), *self._shape))
-        except ValueError as error:
-            raise _MXValueError(f"[CSVIter] {self._path}, lines {first} to {max(first, self._line)}: {error}; "
-                                f"{int(np.prod(self._shape))} numbers in each are expected") from None
-
-
-class CSVIter(DataIter):
-    """Batches of the rows of CSV files, which are read as they are needed.
-
-    Parameters
-    ----------
-    data_csv : str
-        File with an instance in each line: numbers with commas between them.
-    data_shape : tuple of int
-        Shape of an instance.
-    label_csv : str, optional
-        File with the labels; without it they are zeros.
-    label_shape : tuple of int
-        Shape of a label.
-    batch_size : int
-    round_batch : bool
-        Fill the last batch with the first instances, and begin the next pass after those. If not,
-        its end keeps what the batch before had.
-    dtype : {'float32', 'int32', 'int64'}
-    data_name, label_name : str
-    prefetch_buffer, ctx
-        Accepted as in MXNet 1.x; :class:`PrefetchingIter` reads ahead.
-
-    Raises
-    ------
-    OSError
-        if a file can't be read.
-    ValueError
-        if a line does not hold the numbers that its shape needs; when it is reached.
-    """
-
-    def __init__(self, data_csv, data_shape, label_csv=None, label_shape=(1,), batch_size=1, round_batch=True,
-                 prefetch_buffer=4, ctx="cpu", dtype="float32", data_name="data", label_name="softmax_label"):
-        super().__init__(batch_size)
-        dtype = "float32" if dtype is None else np.dtype(dtype).name
-        if dtype not in ("float32", "int32", "int64"):
-            raise ValueError(f"[CSVIter] dtype={dtype}; float32, int32 and int64 are accepted")
-        if batch_size < 1:
-            raise ValueError(f"[CSVIter] batch_size={batch_size}; at least 1 is expected")
-        self._dtype = np.dtype(dtype).type
-        self._round = round_batch
-        self._sources = [_CSVRows(data_csv, data_shape, self._dtype)]
-        if label_csv:
-            self._sources.append(_CSVRows(label_csv, label_shape, self._dtype))
-        label_shape = () if tuple(label_shape) == (1,) else tuple(label_shape)
-        self.provide_data = [DataDesc(data_name, (batch_size, *data_shape), self._dtype)]
-        self.provide_label = [DataDesc(label_name, (batch_size, *label_shape), self._dtype)]
-        self._shapes = [self.provide_data[0].shape, self.provide_label[0].shape]
-        self._batch = [np.zeros(shape, self._dtype) for shape in self._shapes]
-        self._index = np.zeros(batch_size, np.uint64)
-        self._next_index = 0
-        self._ended = False
-        self._pad = 0
-
-    def _read(self, start):
-        """Read into the batch from position `start` on. Returns where it ends."""
-        parts = [source.take(self.batch_size - start) for source in self._sources]
-        if len({len(part) for part in parts}) > 1:
-            raise ValueError(f"[CSVIter] {self._sources[0]._path} and {self._sources[1]._path} "
-                             "have different numbers of lines")
-        end = start + len(parts[0])
-        for array, part in zip(self._batch, parts):
-            array[start:end] = part.reshape((len(part), *array.shape[1:]))
-        self._index[start:end] = np.arange(self._next_index, self._next_index + end - start)
-        self._next_index += end - start
-        return end
-
-    def _restart(self):
-        for source in self._sources:
-            source.restart()
-        self._next_index = 0
-
-    def reset(self):
-        # after a batch that was filled up, the files are where the new pass begins
-        if not (self._ended and self._round):
-            self._restart()
-        self._ended = False
-
-    def iter_next(self):
-        if self._ended:
-            return False
-        end = self._read(0)
-        self._pad = self.batch_size - end
-        if self._pad:
-            self._ended = True
-            if self._round:
-                self._restart()
-            if end == 0:
-                return False
-            while self._round and end < self.batch_size:
-                before, end = end, self._read(end)
-                if end < self.batch_size:
-                    if end == before and self._next_index == 0:
-                        break
-                    self._restart()
-        return True
-
-    def getdata(self):
-        return [nd.array(self._batch[0], dtype=self._dtype)]
-
-    def getlabel(self):
-        return [nd.array(self._batch[1], dtype=self._dtype)]
-
-    def getindex(self):
-        return self._index.copy()
-
-    def getpad(self):
-        return self._pad
+_functions = _native.functions()      # CSVIter and others, by what the library has
+globals().update(_functions)
+__all__ += sorted(_functions)

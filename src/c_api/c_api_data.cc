@@ -1,0 +1,170 @@
+// Data iterators through C.
+#include "mxnet/c_api_data.h"
+
+#include <algorithm>
+
+#include "c_api/c_api_common.h"
+#include "io/data_iter.h"
+
+using namespace mxnet;  // NOLINT
+
+namespace {
+
+struct Iterator {
+  std::unique_ptr<DataIter> iter;
+  bool has_batch = false;
+  std::vector<uint64_t> index;       // seen by the caller until the next call
+  std::vector<NDArrayHandle> items;  // so is the list
+
+  const DataBatch& Batch() const {
+    MXNET_CHECK_KIND(has_batch, Value) << "[MXDataIter] there is no batch; accepted: after a Next that found one";
+    return iter->Value();
+  }
+  NDArrayHandle Array(size_t i, const char* what) const {
+    const DataBatch& batch = Batch();
+    MXNET_CHECK_KIND(i < batch.arrays.size(), Value)
+        << "[MXDataIter] the batch has no " << what << "; accepted: an iterator whose batches have " << i + 1 << " arrays";
+    return new NDArray(batch.arrays[i]);
+  }
+};
+
+Iterator* AsIterator(DataIterHandle handle) {
+  MXNET_CHECK_KIND(handle != nullptr, Value) << "[MXDataIter] got a null handle";
+  return static_cast<Iterator*>(handle);
+}
+
+IterArguments Arguments(uint32_t num_param, const char** keys, const char** vals) {
+  NeedTexts(num_param, keys, "keys");
+  NeedTexts(num_param, vals, "vals");
+  IterArguments given;
+  for (uint32_t i = 0; i < num_param; ++i) given.emplace_back(keys[i], vals[i]);
+  return given;
+}
+
+/* A record, which may have been named by anything. */
+template <typename Record>
+const Record* AsRecord(const void* creator, const char* what) {
+  const auto& all = Record::All();
+  const auto found = std::find(all.begin(), all.end(), creator);
+  MXNET_CHECK_KIND(found != all.end(), Value) << "[c_api] " << creator << " is no " << what << "; accepted: one of the list of them";
+  return *found;
+}
+
+template <typename Record>
+void List(uint32_t* out_size, void*** out_array) {
+  std::vector<void*>& handles = ApiStore::Get().handles;
+  handles.clear();
+  for (const Record* record : Record::All()) handles.push_back(const_cast<Record*>(record));
+  *out_size = static_cast<uint32_t>(handles.size());
+  *out_array = handles.data();
+}
+
+template <typename Record>
+void Info(const Record& record, const char** name, const char** description, uint32_t* num_args, const char*** arg_names,
+          const char*** arg_type_infos, const char*** arg_descriptions) {
+  ApiStore& store = ApiStore::Get();
+  store.pointers.clear();
+  store.pointers2.clear();
+  store.pointers3.clear();
+  for (const ParamInfo& p : record.params) {
+    store.pointers.push_back(p.name.c_str());
+    store.pointers2.push_back(p.type.c_str());
+    store.pointers3.push_back(p.description.c_str());
+  }
+  *name = record.name.c_str();
+  *description = record.description.c_str();
+  *num_args = static_cast<uint32_t>(record.params.size());
+  *arg_names = store.pointers.data();
+  *arg_type_infos = store.pointers2.data();
+  *arg_descriptions = store.pointers3.data();
+}
+
+}  // namespace
+
+int MXListDataIters(uint32_t* out_size, DataIterCreator** out_array) {
+  API_BEGIN(out_size, out_array);
+  List<IterRecord>(out_size, out_array);
+  API_END();
+}
+
+int MXDataIterGetIterInfo(DataIterCreator creator, const char** name, const char** description, uint32_t* num_args, const char*** arg_names,
+                          const char*** arg_type_infos, const char*** arg_descriptions) {
+  API_BEGIN(name, description, num_args, arg_names, arg_type_infos, arg_descriptions);
+  Info(*AsRecord<IterRecord>(creator, "data iterator"), name, description, num_args, arg_names, arg_type_infos, arg_descriptions);
+  API_END();
+}
+
+int MXDataIterCreateIter(DataIterCreator handle, uint32_t num_param, const char** keys, const char** vals, DataIterHandle* out) {
+  API_BEGIN(out);
+  auto made = std::make_unique<Iterator>();
+  made->iter = AsRecord<IterRecord>(handle, "data iterator")->make(Arguments(num_param, keys, vals));
+  *out = made.release();
+  API_END();
+}
+
+int MXDataIterFree(DataIterHandle handle) {
+  API_BEGIN();
+  delete static_cast<Iterator*>(handle);
+  API_END();
+}
+
+int MXDataIterNext(DataIterHandle handle, int* out) {
+  API_BEGIN(out);
+  Iterator* it = AsIterator(handle);
+  it->has_batch = false;
+  it->has_batch = it->iter->Next();
+  *out = it->has_batch;
+  API_END();
+}
+
+int MXDataIterBeforeFirst(DataIterHandle handle) {
+  API_BEGIN();
+  Iterator* it = AsIterator(handle);
+  it->has_batch = false;
+  it->iter->BeforeFirst();
+  API_END();
+}
+
+int MXDataIterGetLenHint(DataIterHandle handle, int64_t* len) {
+  API_BEGIN(len);
+  *len = AsIterator(handle)->iter->LengthHint();
+  API_END();
+}
+
+int MXDataIterGetData(DataIterHandle handle, NDArrayHandle* out) {
+  API_BEGIN(out);
+  *out = AsIterator(handle)->Array(0, "data");
+  API_END();
+}
+
+int MXDataIterGetLabel(DataIterHandle handle, NDArrayHandle* out) {
+  API_BEGIN(out);
+  *out = AsIterator(handle)->Array(1, "label");
+  API_END();
+}
+
+int MXDataIterGetItems(DataIterHandle handle, int* num_outputs, NDArrayHandle** outputs) {
+  API_BEGIN(num_outputs, outputs);
+  Iterator* it = AsIterator(handle);
+  const size_t count = it->Batch().arrays.size();
+  it->items.clear();
+  for (size_t i = 0; i < count; ++i) it->items.push_back(it->Array(i, "item"));
+  *num_outputs = static_cast<int>(count);
+  *outputs = it->items.data();
+  API_END();
+}
+
+int MXDataIterGetIndex(DataIterHandle handle, uint64_t** out_index, uint64_t* out_size) {
+  API_BEGIN(out_index, out_size);
+  Iterator* it = AsIterator(handle);
+  it->index = it->Batch().index;
+  *out_index = it->index.data();
+  *out_size = it->index.size();
+  API_END();
+}
+
+int MXDataIterGetPadNum(DataIterHandle handle, int* pad) {
+  API_BEGIN(pad);
+  *pad = AsIterator(handle)->Batch().pad;
+  API_END();
+}

@@ -1,0 +1,86 @@
+#include "io/row_batches.h"
+
+#include <cstring>
+
+#include "mxnet/error.h"
+
+namespace mxnet {
+
+RowBatches::RowBatches(const std::string& name, std::unique_ptr<RowSource> rows, const std::vector<RowPart>& parts, uint32_t batch_size,
+                       bool round_batch)
+    : name_(name), rows_(std::move(rows)), row_(parts.size()), batch_size_(batch_size), round_batch_(round_batch) {
+  MXNET_CHECK_KIND(batch_size > 0 && batch_size <= INT32_MAX, Value)
+      << "[" << name << "] batch_size=" << batch_size << "; accepted: 1 to 2^31 - 1";
+  for (const RowPart& part : parts) {
+    std::vector<int64_t> dims = {batch_size};
+    for (int i = 0; i < part.shape.ndim(); ++i) dims.push_back(part.shape[i]);
+    parts_.push_back({Shape(dims), part.dtype, static_cast<size_t>(part.shape.Size()) * DTypeSize(part.dtype), {}});
+  }
+}
+
+void RowBatches::RestartRows() {
+  rows_->Restart();
+  next_index_ = 0;
+}
+
+void RowBatches::Restart() {
+  over_ = borrowed_ = false;
+  RestartRows();
+}
+
+void RowBatches::BeforeFirst() {
+  over_ = false;
+  if (borrowed_) {
+    borrowed_ = false;
+  } else {
+    RestartRows();
+  }
+}
+
+/* Reads rows to the places from `from` on. Returns where it came to. */
+uint32_t RowBatches::Fill(uint32_t from) {
+  for (uint32_t i = from; i < batch_size_; ++i) {
+    if (!rows_->Read(&row_)) return i;
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      std::vector<char>& rows = parts_[p].rows;
+      const size_t size = parts_[p].row_bytes;
+      MXNET_CHECK(row_[p].size() == size) << "[RowBatches] a row has " << row_[p].size() << " bytes; accepted: " << size;
+      if (rows.size() < (i + 1) * size) rows.resize((i + 1) * size);
+      if (size > 0) std::memcpy(rows.data() + i * size, row_[p].data(), size);
+    }
+    if (index_.size() <= i) index_.resize(i + 1);
+    index_[i] = next_index_++;
+  }
+  return batch_size_;
+}
+
+bool RowBatches::Next() {
+  if (over_) return false;
+  uint32_t end = Fill(0);
+  value_.pad = static_cast<int>(batch_size_ - end);
+  if (end < batch_size_) {
+    over_ = true;
+    if (end == 0) return false;
+    if (round_batch_) {
+      while (end < batch_size_) {  // a batch may be longer than an epoch
+        RestartRows();
+        const uint32_t before = end;
+        end = Fill(before);
+        MXNET_CHECK_KIND(end > before, IO) << "[" << name_ << "] the file has become empty while it was read";
+      }
+      borrowed_ = true;
+    }
+  }
+  index_.resize(batch_size_);
+  value_.index = index_;
+  value_.arrays.clear();
+  for (Part& part : parts_) {
+    part.rows.resize(batch_size_ * part.row_bytes);
+    NDArray array(part.batch_shape, Context::CPU(), part.dtype);
+    array.SyncCopyFromCPU(part.rows.data(), part.rows.size());
+    value_.arrays.push_back(std::move(array));
+  }
+  return true;
+}
+
+}  // namespace mxnet
