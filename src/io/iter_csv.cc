@@ -32,15 +32,15 @@ MXNET_REGISTER_PARAM(CSVIterParam);
 /* The numbers of a line, as T. An empty field counts for nothing, as one behind a trailing
  * comma. */
 template <typename T>
-void ReadFields(const TextLines& lines, const std::string& line, int64_t count, std::vector<char>* row) {
+void ReadFields(const TextLines& lines, const std::string& line, int64_t count, int64_t left_out, std::vector<char>* row) {
   row->clear();
-  for (size_t at = 0; at < line.size();) {
+  for (size_t at = 0, column = 0; at < line.size(); ++column) {
     const size_t comma = std::min(line.find(',', at), line.size());
     const char *begin = line.data() + at, *end = line.data() + comma;
     at = comma + 1;
     while (begin != end && IsBlank(*begin)) ++begin;
     while (begin != end && IsBlank(end[-1])) --end;
-    if (begin == end) continue;
+    if (begin == end || static_cast<int64_t>(column) == left_out) continue;
     T value;
     const char* stop = begin;
     MXNET_CHECK_KIND(ReadNumber(&stop, end, &value) && stop == end, Value)
@@ -84,17 +84,32 @@ class CSVRows : public RowSource {
   struct Source {
     std::unique_ptr<TextLines> lines;
     int64_t count;
+    int64_t left_out = -1;  // a column
   };
 
-  void Add(const std::string& uri, const Shape& shape) { sources_.push_back({std::make_unique<TextLines>("CSVIter", uri), shape.Size()}); }
+  void Add(const std::string& uri, const Shape& shape) {
+    Source source;
+    source.count = shape.Size();
+    std::string path = uri;
+    for (const auto& option : TakeUriOptions(&path)) {
+      const char* at = option.second.data();
+      const char* const end = at + option.second.size();
+      const bool column = option.first == "label_column" && ReadNumber(&at, end, &source.left_out) && at == end;
+      MXNET_CHECK_KIND(column || (option.first == "format" && option.second == "csv"), Value)
+          << "[CSVIter] " << option.first << "=" << option.second << " in " << uri
+          << "; accepted: format=csv, and label_column, the number of a column to leave out";
+    }
+    source.lines = std::make_unique<TextLines>("CSVIter", path);
+    sources_.push_back(std::move(source));
+  }
 
   void Convert(const Source& source, const std::string& line, std::vector<char>* row) const {
     if (dtype_ == kFloat32) {
-      ReadFields<float>(*source.lines, line, source.count, row);
+      ReadFields<float>(*source.lines, line, source.count, source.left_out, row);
     } else if (dtype_ == kInt32) {
-      ReadFields<int32_t>(*source.lines, line, source.count, row);
+      ReadFields<int32_t>(*source.lines, line, source.count, source.left_out, row);
     } else {
-      ReadFields<int64_t>(*source.lines, line, source.count, row);
+      ReadFields<int64_t>(*source.lines, line, source.count, source.left_out, row);
     }
   }
 
@@ -121,9 +136,9 @@ std::unique_ptr<DataIter> MakeCSVIter(const IterArguments& given) {
   // Single labels are a vector.
   const bool scalar = csv.label_csv == "NULL" || csv.label_shape == Shape({1});
   const Shape label = scalar ? Shape(std::vector<int64_t>()) : csv.label_shape;
-  auto rows =
-      std::make_unique<RowBatches>("CSVIter", std::make_unique<CSVRows>(csv, dtype),
-                                   std::vector<RowPart>{{csv.data_shape, dtype}, {label, dtype}}, batch.batch_size, batch.round_batch);
+  auto rows = std::make_unique<RowBatches>("CSVIter", std::make_unique<CSVRows>(csv, dtype),
+                                           std::vector<RowPart>{{csv.data_shape, dtype}, {label, dtype}}, batch.batch_size,
+                                           batch.round_batch, prefetch.context());
   return Prefetched("CSVIter", std::move(rows), prefetch.prefetch_buffer);
 }
 

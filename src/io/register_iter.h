@@ -68,10 +68,12 @@ struct BatchParam : public dmlc::Parameter<BatchParam> {
 /* How batches are kept ready, and what they consist of. `dtype` without a value: the iterator's
  * own. */
 struct PrefetchParam : public dmlc::Parameter<PrefetchParam> {
-  enum Device { kForCPU, kForGPU };
+  enum Device { kForCPU, kForGPU, kPinned };
   size_t prefetch_buffer;
-  int ctx;
+  int ctx, device_id;
   dmlc::optional<int> dtype;
+  /* Where the batches are. */
+  Context context() const { return ctx == kPinned && device_id >= 0 ? Context::CPUPinned(device_id) : Context::CPU(); }
   DMLC_DECLARE_PARAMETER(PrefetchParam) {
     DMLC_DECLARE_FIELD(prefetch_buffer)
         .set_default(4)
@@ -80,7 +82,11 @@ struct PrefetchParam : public dmlc::Parameter<PrefetchParam> {
         .set_default(kForGPU)
         .add_enum("cpu", kForCPU)
         .add_enum("gpu", kForGPU)
-        .describe("Accepted as in MXNet 1.x. Batches are in the memory of the CPU.");
+        .add_enum("cpu_pinned", kPinned)
+        .describe(
+            "Batches are in the memory of the CPU. It is page-locked with cpu_pinned, if device_id is "
+            "given too.");
+    DMLC_DECLARE_FIELD(device_id).set_default(-1).describe("The GPU that reads page-locked memory.");
     DMLC_DECLARE_FIELD(dtype)
         .add_enum("float32", kFloat32)
         .add_enum("float64", kFloat64)

@@ -7,8 +7,8 @@
 namespace mxnet {
 
 RowBatches::RowBatches(const std::string& name, std::unique_ptr<RowSource> rows, const std::vector<RowPart>& parts, uint32_t batch_size,
-                       bool round_batch)
-    : name_(name), rows_(std::move(rows)), row_(parts.size()), batch_size_(batch_size), round_batch_(round_batch) {
+                       bool round_batch, Context context)
+    : name_(name), rows_(std::move(rows)), row_(parts.size()), batch_size_(batch_size), round_batch_(round_batch), context_(context) {
   MXNET_CHECK_KIND(batch_size > 0 && batch_size <= INT32_MAX, Value)
       << "[" << name << "] batch_size=" << batch_size << "; accepted: 1 to 2^31 - 1";
   for (const RowPart& part : parts) {
@@ -24,17 +24,15 @@ void RowBatches::RestartRows() {
 }
 
 void RowBatches::Restart() {
-  over_ = borrowed_ = false;
+  over_ = borrowed_ = continues_ = false;
   RestartRows();
 }
 
 void RowBatches::BeforeFirst() {
   over_ = false;
-  if (borrowed_) {
-    borrowed_ = false;
-  } else {
-    RestartRows();
-  }
+  continues_ = borrowed_;
+  borrowed_ = false;
+  if (!continues_) RestartRows();
 }
 
 /* Reads rows to the places from `from` on. Returns where it came to. */
@@ -57,6 +55,11 @@ uint32_t RowBatches::Fill(uint32_t from) {
 bool RowBatches::Next() {
   if (over_) return false;
   uint32_t end = Fill(0);
+  if (end == 0 && continues_) {  // the last batch of the epoch before took all rows
+    RestartRows();
+    end = Fill(0);
+  }
+  continues_ = false;
   value_.pad = static_cast<int>(batch_size_ - end);
   if (end < batch_size_) {
     over_ = true;
@@ -76,7 +79,7 @@ bool RowBatches::Next() {
   value_.arrays.clear();
   for (Part& part : parts_) {
     part.rows.resize(batch_size_ * part.row_bytes);
-    NDArray array(part.batch_shape, Context::CPU(), part.dtype);
+    NDArray array(part.batch_shape, context_, part.dtype);
     array.SyncCopyFromCPU(part.rows.data(), part.rows.size());
     value_.arrays.push_back(std::move(array));
   }

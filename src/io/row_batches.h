@@ -32,7 +32,7 @@ class RowBatches : public DataIter {
  public:
   /* Throws Error(kValue) for batch_size 0. `name` begins messages. */
   RowBatches(const std::string& name, std::unique_ptr<RowSource> rows, const std::vector<RowPart>& parts, uint32_t batch_size,
-             bool round_batch);
+             bool round_batch, Context context);
   void BeforeFirst() override;
   void Restart() override;
   bool Next() override;
@@ -54,10 +54,12 @@ class RowBatches : public DataIter {
   std::vector<std::vector<char>> row_;  // the last one read
   const uint32_t batch_size_;
   const bool round_batch_;
+  const Context context_;
   std::vector<uint64_t> index_;
   uint64_t next_index_ = 0;
-  bool over_ = false;      // the epoch
-  bool borrowed_ = false;  // its last batch has rows of the next one
+  bool over_ = false;       // the epoch
+  bool borrowed_ = false;   // its last batch has rows of the next one
+  bool continues_ = false;  // it began behind such rows, and no batch was read yet
   DataBatch value_;
 };
 

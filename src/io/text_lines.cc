@@ -62,6 +62,23 @@ bool ReadNumber(const char** text, const char* end, float* value) {
   return true;
 }
 
+std::vector<std::pair<std::string, std::string>> TakeUriOptions(std::string* path) {
+  std::vector<std::pair<std::string, std::string>> options;
+  struct stat info;
+  if (stat(LocalPath(*path).c_str(), &info) == 0) return options;
+  path->resize(std::min(path->find('#'), path->size()));
+  const size_t mark = path->find('?');
+  if (mark == std::string::npos) return options;
+  for (size_t at = mark + 1; at < path->size();) {
+    const size_t next = std::min(path->find('&', at), path->size());
+    const size_t equal = std::min(path->find('=', at), next);
+    options.emplace_back(path->substr(at, equal - at), equal < next ? path->substr(equal + 1, next - equal - 1) : "");
+    at = next + 1;
+  }
+  path->resize(mark);
+  return options;
+}
+
 std::string Shown(const char* begin, const char* end) {
   constexpr int64_t kLongest = 40;
   std::string text(begin, std::min<int64_t>(end - begin, kLongest));

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mxnet {
@@ -52,6 +53,11 @@ class TextLines {
   size_t at_ = 0, filled_ = 0;
   std::string line_;
 };
+
+/* Takes options off the end of a path, as in "a.svm?format=libsvm&indexing_mode=1", and the name of
+ * a cache, as in "a.svm#cache", which is not used. A file whose name has these characters is left
+ * alone. */
+std::vector<std::pair<std::string, std::string>> TakeUriOptions(std::string* path);
 
 inline bool IsBlank(char c) { return c == ' ' || c == '\t'; }
 

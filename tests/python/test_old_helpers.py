@@ -144,7 +144,7 @@ def test_mnist_iterator_takes_the_arguments_of_1_9_1(folder):
     assert [b.label[0].asnumpy().tolist() for b in second] == [[3, 4], [5, 6]]
     with pytest.warns(UserWarning, match='arguments foo are ignored'):
         mx.io.MNISTIter(**base, foo=3)
-    with pytest.raises(ValueError, match="flat='maybe'"):
+    with pytest.raises(ValueError, match="flat expect boolean but value='maybe'"):
         mx.io.MNISTIter(**{**base, 'flat': 'maybe'})
 
 

@@ -1,4 +1,5 @@
 """Iterators of the native library: their functions are written from its records."""
+import contextlib
 import ctypes
 import inspect
 import logging
@@ -11,6 +12,7 @@ from ..base import (_LIB, _MXTypeError, _MXValueError, DataIterHandle, NDArrayHa
                     py_str)
 from ..ndarray import NDArray
 from .base import DataBatch, DataDesc, DataIter
+from .mnist import unpacked
 
 __all__ = ["MXDataIter"]
 
@@ -42,8 +44,8 @@ class MXDataIter(DataIter):
         self.first_batch = None     # read, and not handed out yet
         self._batch = None
         if not self._advance():
-            raise _MXValueError("[MXDataIter] there is no batch; accepted: files with an instance at least, and with "
-                                "a whole batch where the rest is left out")
+            raise _MXValueError("[MXDataIter] there is no batch; accepted: files, and parts of them, with an instance "
+                                "at least, and with a whole batch where the rest is left out")
         self.first_batch = self._batch
         self.provide_data = [DataDesc(data_name, a.shape, a.dtype) for a in self._batch.data]
         self.provide_label = [DataDesc(label_name, a.shape, a.dtype) for a in self._batch.label]
@@ -122,6 +124,7 @@ class MXDataIter(DataIter):
 
 
 _NAMES = {"data_name": "str, optional, default='data'", "label_name": "str, optional, default='softmax_label'"}
+_BEFORE = {"MNISTIter": unpacked}       # a context in which the iterator is made, with its arguments
 _IGNORED = {"MNISTIter": {"input_shape", "data_shape"}}     # scripts of 1.x give them
 
 
@@ -199,7 +202,9 @@ def _function(record):
         given = {name: value for name, value in kwargs.items()
                  if name in record.params and not (value is None and name != "dtype")}
         names = {name: kwargs[name] for name in _NAMES if name in kwargs}
-        return MXDataIter(create(record, _LIB.MXDataIterCreateIter, DataIterHandle, given), **names)
+        with _BEFORE.get(record.name, contextlib.nullcontext)(given) as prepared:
+            handle = create(record, _LIB.MXDataIterCreateIter, DataIterHandle, prepared)
+        return MXDataIter(handle, **names)
 
     make.__name__ = make.__qualname__ = record.name
     make.__module__ = "mxnet.io.io"

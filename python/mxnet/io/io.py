@@ -11,10 +11,9 @@ from ..base import CheckedValueError
 from . import _native
 from ._native import MXDataIter
 from .base import DataBatch, DataDesc, DataIter
-from .mnist import MNISTIter
 from .utils import _getdata_by_idx, _init_data
 
-__all__ = ["DataBatch", "DataDesc", "DataIter", "MNISTIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
+__all__ = ["DataBatch", "DataDesc", "DataIter", "MXDataIter", "NDArrayIter", "PrefetchingIter", "ResizeIter"]
 
 
 class _OverIterators(DataIter):

@@ -1,0 +1,179 @@
+// LibSVMIter.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/prefetcher.h"
+#include "io/register_iter.h"
+#include "io/row_batches.h"
+#include "io/text_lines.h"
+
+namespace mxnet {
+namespace {
+
+struct LibSVMIterParam : public dmlc::Parameter<LibSVMIterParam> {
+  std::string data_libsvm, label_libsvm;
+  Shape data_shape, label_shape;
+  int num_parts, part_index;
+  DMLC_DECLARE_PARAMETER(LibSVMIterParam) {
+    DMLC_DECLARE_FIELD(data_libsvm)
+        .describe(
+            "File with an instance in each line: a label, and pairs of a feature's number, from 0, "
+            "and its value, as 3:0.5. Also several files with semicolons between them, or a folder.");
+    DMLC_DECLARE_FIELD(data_shape).describe("Shape of an instance: the number of features.");
+    DMLC_DECLARE_FIELD(label_libsvm)
+        .set_default("NULL")
+        .describe("File whose features are the labels; without it they begin the lines of data_libsvm.");
+    DMLC_DECLARE_FIELD(label_shape).set_default(Shape({1})).describe("Shape of a label: the number of features in label_libsvm.");
+    DMLC_DECLARE_FIELD(num_parts).set_default(1).describe("Into how many parts of equal size the file is divided, for as many workers.");
+    DMLC_DECLARE_FIELD(part_index).set_default(0).describe("Which of the parts this one reads, from 0.");
+  }
+};
+MXNET_REGISTER_PARAM(LibSVMIterParam);
+
+class LibSVMFile {
+ public:
+  LibSVMFile(const std::string& uri, const LibSVMIterParam& param, int64_t features) : features_(features) {
+    std::string path = uri;
+    for (const auto& option : TakeUriOptions(&path)) {
+      if (option.first == "indexing_mode") {
+        MXNET_CHECK_KIND(option.second == "0" || option.second == "1", Value)
+            << "[LibSVMIter] indexing_mode=" << option.second << " in " << uri << "; accepted: 0 and 1, the number of the first feature";
+        first_ = option.second == "1";
+      } else {
+        MXNET_CHECK_KIND(option.first == "format" && option.second == "libsvm", Value)
+            << "[LibSVMIter] " << option.first << "=" << option.second << " in " << uri << "; accepted: format=libsvm and indexing_mode";
+      }
+    }
+    lines_ = std::make_unique<TextLines>("LibSVMIter", path, param.part_index, param.num_parts);
+  }
+
+  /* False at the end. The features become a dense row of floats. */
+  bool Read(float* label, std::vector<char>* row) {
+    const std::string* line = NextLine();
+    if (line == nullptr) return false;
+    const char* at = line->data();
+    const char* const end = at + std::min(line->find('#'), line->size());
+    const char* begin = at;
+    bool good = ReadNumber(&at, end, label);
+    if (good && at != end && *at == ':') {  // a weight, which is left out
+      ++at;
+      float weight;
+      good = ReadNumber(&at, end, &weight);
+    }
+    Check(good, begin, end, "a label");
+    found_.clear();
+    while (SkipBlanks(&at, end)) {
+      begin = at;
+      const bool query = end - at > 4 && std::memcmp(at, "qid:", 4) == 0;
+      if (query) at += 4;
+      int64_t index;
+      float value = 1;
+      good = ReadNumber(&at, end, &index);
+      if (good && !query && at != end && *at == ':') {
+        ++at;
+        good = ReadNumber(&at, end, &value);
+      }
+      Check(good && (at == end || IsBlank(*at)), begin, end, "pairs as 3:0.5, with spaces between them");
+      if (query) continue;
+      MXNET_CHECK_KIND(index >= first_ && index - first_ < features_, Value)
+          << "[LibSVMIter] " << lines_->Place() << ": feature " << index << "; accepted: " << first_ << " to " << features_ - 1 + first_;
+      found_.emplace_back(index - first_, value);
+    }
+    row->assign(static_cast<size_t>(features_) * sizeof(float), 0);
+    for (const auto& pair : found_) std::memcpy(row->data() + pair.first * sizeof(float), &pair.second, sizeof(float));
+    return true;
+  }
+
+  TextLines& lines() { return *lines_; }
+
+ private:
+  /* Lines that are no comments. */
+  const std::string* NextLine() {
+    while (const std::string* line = lines_->Next()) {
+      const char* at = line->data();
+      if (SkipBlanks(&at, line->data() + std::min(line->find('#'), line->size()))) return line;
+    }
+    return nullptr;
+  }
+
+  static bool SkipBlanks(const char** at, const char* end) {
+    while (*at != end && IsBlank(**at)) ++*at;
+    return *at != end;
+  }
+
+  void Check(bool good, const char* begin, const char* end, const char* accepted) const {
+    MXNET_CHECK_KIND(good, Value) << "[LibSVMIter] " << lines_->Place() << ": could not convert '" << Shown(begin, end)
+                                  << "'; accepted: " << accepted;
+  }
+
+  const int64_t features_;
+  int64_t first_ = 0;
+  std::unique_ptr<TextLines> lines_;
+  std::vector<std::pair<int64_t, float>> found_;  // of the line
+};
+
+class LibSVMRows : public RowSource {
+ public:
+  explicit LibSVMRows(const LibSVMIterParam& param) : data_(param.data_libsvm, param, param.data_shape[0]) {
+    if (param.label_libsvm != "NULL") labels_ = std::make_unique<LibSVMFile>(param.label_libsvm, param, param.label_shape.Size());
+  }
+
+  void Restart() override {
+    data_.lines().Restart();
+    if (labels_) labels_->lines().Restart();
+  }
+
+  bool Read(std::vector<std::vector<char>>* row) override {
+    float label;
+    if (!data_.Read(&label, &(*row)[0])) return false;
+    if (labels_) {
+      float unused;
+      MXNET_CHECK_KIND(labels_->Read(&unused, &(*row)[1]), Value)
+          << "[LibSVMIter] data_libsvm and label_libsvm have different numbers of lines: there is no label for " << data_.lines().Place();
+    } else {
+      const char* bytes = reinterpret_cast<const char*>(&label);
+      (*row)[1].assign(bytes, bytes + sizeof(label));
+    }
+    return true;
+  }
+
+ private:
+  LibSVMFile data_;
+  std::unique_ptr<LibSVMFile> labels_;
+};
+
+std::unique_ptr<DataIter> MakeLibSVMIter(const IterArguments& given) {
+  LibSVMIterParam param;
+  BatchParam batch;
+  PrefetchParam prefetch;
+  ReadParams("LibSVMIter", given, &param, &batch, &prefetch);
+  MXNET_CHECK_KIND(!prefetch.dtype.has_value() || prefetch.dtype.value() == kFloat32, Value)
+      << "[LibSVMIter] dtype=" << DTypeName(prefetch.dtype.value()) << "; accepted: float32";
+  MXNET_CHECK_KIND(param.data_shape.ndim() == 1 && param.data_shape[0] > 0, Value)
+      << "[LibSVMIter] data_shape=" << param.data_shape.str() << "; accepted: one number, that of the features";
+  const bool own = param.label_libsvm == "NULL";
+  bool known = param.label_shape.ndim() == 1 && param.label_shape[0] > 0;
+  MXNET_CHECK_KIND(known && (!own || param.label_shape[0] == 1), Value)
+      << "[LibSVMIter] label_shape=" << param.label_shape.str()
+      << (own ? "; accepted: (1,), or a label_libsvm too" : "; accepted: one number");
+  auto rows = std::make_unique<LibSVMRows>(param);
+  const Shape label = own ? Shape(std::vector<int64_t>()) : param.label_shape;
+  auto batches =
+      std::make_unique<RowBatches>("LibSVMIter", std::move(rows), std::vector<RowPart>{{param.data_shape, kFloat32}, {label, kFloat32}},
+                                   batch.batch_size, batch.round_batch, prefetch.context());
+  return Prefetched("LibSVMIter", std::move(batches), prefetch.prefetch_buffer);
+}
+
+MXNET_REGISTER_DATA_ITER(LibSVMIter)
+    .describe(
+        "Batches of the rows of LibSVM files, which are read as they are needed. Features that a "
+        "row does not name are 0. What follows # in a line is a comment.")
+    .set_param<LibSVMIterParam, BatchParam, PrefetchParam>()
+    .set_make(MakeLibSVMIter);
+
+}  // namespace
+}  // namespace mxnet
