@@ -520,5 +520,7 @@ MXNET_C_DLL int MXCheckDynamicShapeOp(SymbolHandle sym_handle, bool* has_dynamic
 
 #include "mxnet/c_api_custom.h"
 #include "mxnet/c_api_data.h"
+#include "mxnet/c_api_graph.h"
+#include "mxnet/c_api_process.h"
 
 #endif /* MXNET_C_API_H_ */

@@ -9,9 +9,11 @@ import numpy as np
 
 from .base import _LIB, c_str, check_call, py_str
 
-__all__ = ["get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory", "getenv", "is_np_array", "is_np_shape",
-           "makedirs", "np_array", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
-           "set_flush_denorms", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_shape", "wrap_np_binary_func",
+__all__ = ["dtype_from_number", "get_cuda_compute_capability", "get_gpu_count", "get_gpu_memory",
+           "get_max_supported_compute_capability", "get_rtc_compile_opts", "getenv", "is_np_array", "is_np_default_dtype", "is_np_shape",
+           "makedirs", "np_array", "np_default_dtype", "np_shape", "np_ufunc_legal_option", "reset_np", "set_env", "set_module", "set_np",
+           "set_flush_denorms", "set_np_default_dtype", "set_np_shape", "setenv", "use_np", "use_np_array", "use_np_default_dtype",
+           "use_np_shape", "wrap_ctx_to_device_func", "wrap_np_binary_func",
            "wrap_np_unary_func", "wraps_safely"]
 
 
@@ -148,6 +150,44 @@ def get_cuda_compute_capability(ctx):
     return parts[0] * 10 + parts[1]
 
 
+def get_max_supported_compute_capability():
+    """The highest compute capability that the CUDA compiler at hand makes code for, as major * 10 +
+    minor.
+
+    Raises
+    ------
+    MXNetError
+        if there is no such compiler.
+    """
+    from .base import MXNetError
+    for name in ("libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"):
+        try:
+            nvrtc = ctypes.CDLL(name)
+        except OSError:
+            continue
+        count = ctypes.c_int()
+        if nvrtc.nvrtcGetNumSupportedArchs(ctypes.byref(count)) == 0 and count.value > 0:
+            known = (ctypes.c_int * count.value)()
+            if nvrtc.nvrtcGetSupportedArchs(known) == 0:
+                return max(known)
+    raise MXNetError("[util] no CUDA compiler (libnvrtc) that tells what it makes code for; accepted: CUDA 11.2 or newer")
+
+
+def get_rtc_compile_opts(device):
+    """Options with which mx.rtc.CudaModule compiles for one GPU: machine code where the compiler
+    knows the GPU, else text for the newest one that it does.
+
+    Raises
+    ------
+    ValueError
+        if `device` is not a GPU.
+    """
+    capability = get_cuda_compute_capability(device)
+    newest = get_max_supported_compute_capability()
+    kind = "sm" if capability <= newest else "compute"
+    return [f"--gpu-architecture={kind}_{min(capability, newest)}"]
+
+
 # ---- NumPy semantics ----
 # Shapes: whether () is a scalar and 0 a length (NumPy), or both mean "unknown" (classic). The
 # library keeps this flag per thread. Arrays: whether Gluon makes mx.np.ndarray or mx.nd.NDArray.
@@ -217,6 +257,54 @@ class _NumpyArrayScope(_Scope):
     _set = staticmethod(_set_np_array)
 
 
+class _NumpyDefaultDtypeScope(_Scope):
+    @staticmethod
+    def _set(active):
+        return set_np_default_dtype(active)
+
+
+def is_np_default_dtype():
+    """Whether mx.np makes float64 and int64 arrays where NumPy does, instead of float32, in this
+    thread."""
+    current = ctypes.c_bool()
+    check_call(_LIB.MXIsNumpyDefaultDtype(ctypes.byref(current)))
+    return current.value
+
+
+def set_np_default_dtype(is_np_default_dtype=True):   # pylint: disable=redefined-outer-name
+    """Switch NumPy's default dtypes on or off for this thread. Returns the switch's previous
+    position."""
+    previous = ctypes.c_bool()
+    check_call(_LIB.MXSetIsNumpyDefaultDtype(ctypes.c_bool(is_np_default_dtype), ctypes.byref(previous)))
+    return previous.value
+
+
+def np_default_dtype(active=True):
+    """A ``with`` block (or decorator) with NumPy's default dtypes, or with those of mx.np."""
+    return _NumpyDefaultDtypeScope(active)
+
+
+def dtype_from_number(number):
+    """The dtype that mx.np gives an array made of one number: int64 for integers, else float32, or
+    float64 with NumPy's default dtypes; a NumPy scalar keeps its own.
+
+    Raises
+    ------
+    TypeError
+        if `number` is no real number.
+
+    >>> mx.util.dtype_from_number(1.5)
+    <class 'numpy.float32'>
+    """
+    if isinstance(number, np.generic) and np.issubdtype(number.dtype, np.number) and not isinstance(number, (float, complex)):
+        return number.dtype
+    if isinstance(number, int):
+        return np.int64
+    if isinstance(number, float):
+        return np.float64 if is_np_default_dtype() else np.float32
+    raise TypeError(f"[util] {number!r}; accepted: an integer or a float")
+
+
 def np_shape(active=True):
     """A ``with`` block (or decorator) with NumPy's shapes, or with classic ones.
 
@@ -270,6 +358,24 @@ def use_np(func):
     ...     ...
     """
     return use_np_shape(use_np_array(func))
+
+
+def use_np_default_dtype(func):
+    """Decorator: a function, or all methods of a class, with NumPy's default dtypes."""
+    return _use(_NumpyDefaultDtypeScope, func, "use_np_default_dtype")
+
+
+def wrap_ctx_to_device_func(func):
+    """Decorator of a function with an argument `device`: accepts it under its older name `ctx`,
+    too."""
+    @wraps_safely(func)
+    def renamed(*args, **kwargs):
+        if kwargs.get("ctx") is not None:
+            kwargs["device"] = kwargs.pop("ctx")
+        else:
+            kwargs.pop("ctx", None)
+        return func(*args, **kwargs)
+    return renamed
 
 
 def set_np(shape=True, array=True):

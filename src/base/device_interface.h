@@ -92,6 +92,9 @@ struct StreamHooks {
 // Declared by the modules that call them.
 struct CopyHooks;     // ndarray/run.h
 struct CaptureHooks;  // executor/plan/cuda_graphs.h
+namespace profiler {
+struct ToolHooks;  // profiler/device_tools.h
+}
 namespace storage {
 struct MemoryHooks;  // storage/backend_registry.h
 }
@@ -120,6 +123,7 @@ struct DeviceInterface {
   DevicePart<gpu_library::EngineLibrary> convolution;
   DevicePart<gpu_library::AttentionLibrary> attention;
   DevicePart<nccl::Library> collectives;
+  DevicePart<profiler::ToolHooks> tools;
 };
 
 /* The table of a kind of device. There before any static initialiser runs. */

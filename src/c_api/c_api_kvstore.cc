@@ -1,4 +1,5 @@
 // Key-value stores through C. PullRowSparse is missing until arrays can be sparse.
+#include "base/foreign_env.h"
 #include "c_api/c_api_common.h"
 #include "mxnet/kvstore.h"
 
@@ -124,20 +125,26 @@ int MXKVStoreGetGroupSize(KVStoreHandle handle, int* ret) {
   API_END();
 }
 
-// Without distributed stores every process is a worker.
+namespace {
+
+// What a launcher has told the process; a worker when nothing.
+bool HasRole(const char* role) { return ForeignVariable("DMLC_ROLE") == std::string(", DMLC_ROLE='") + role + "'"; }
+
+}  // namespace
+
 int MXKVStoreIsWorkerNode(int* ret) {
   API_BEGIN_UNSEEN(ret);
-  *ret = 1;
+  *ret = !HasRole("server") && !HasRole("scheduler");
   API_END();
 }
 int MXKVStoreIsServerNode(int* ret) {
   API_BEGIN_UNSEEN(ret);
-  *ret = 0;
+  *ret = HasRole("server");
   API_END();
 }
 int MXKVStoreIsSchedulerNode(int* ret) {
   API_BEGIN_UNSEEN(ret);
-  *ret = 0;
+  *ret = HasRole("scheduler");
   API_END();
 }
 

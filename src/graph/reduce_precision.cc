@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/constraints.h"
 #include "operator/graph_operators.h"
 
 namespace mxnet {
@@ -35,7 +36,7 @@ class Reducer {
 
   Kind KindOf(const Node& n) const {
     const Op* op = n.op();
-    if (r_.excluded.count(n.name)) return Kind::kFull;
+    if (r_.excluded.count(n.name) || (ConstraintsOf(n) & kNoMixedPrecision)) return Kind::kFull;
     for (const auto& c : r_.full_if) {
       if (Op::Get(c.op) != op) continue;
       auto it = n.attrs->dict.find(c.parameter);

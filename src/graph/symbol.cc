@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "graph/compose.h"
+#include "graph/constraints.h"
 #include "mxnet/graph.h"
 #include "operator/check.h"
 #include "operator/initial_value.h"
@@ -160,7 +161,7 @@ Symbol Symbol::Variable(const std::string& name, AttrDict attrs) {
 
 Symbol Symbol::Atomic(const Op* op, AttrDict dict) {
   auto n = std::make_shared<Node>();
-  n->attrs = MakeAttrs(op, std::move(dict));
+  n->attrs = MakeAttrs(op, Constrained(std::move(dict)));
   CheckPublic(*n->attrs);
   Symbol s;
   s.outputs = VisibleOutputs(n);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "graph/constraints.h"
 #include "imperative/tape.h"
 
 namespace mxnet {
@@ -22,7 +23,7 @@ NodeEntry DeferredEntry(const NDArray& a) {
 
 void RecordDeferred(const AttrsPtr& attrs, const std::vector<NDArray*>& inputs, const std::vector<NDArray*>& outputs) {
   auto node = std::make_shared<Node>();
-  node->attrs = attrs;
+  node->attrs = GraphConstraints() ? MakeAttrs(attrs->op, Constrained(attrs->dict)) : attrs;
   static std::atomic<uint64_t> counter{0};
   std::string base = attrs->op->name;
   std::transform(base.begin(), base.end(), base.begin(), ::tolower);

@@ -51,13 +51,13 @@ const StreamHooks* HooksFor(Context ctx, int64_t stream, const char* who) {
 
 void* Address(int64_t stream) { return reinterpret_cast<void*>(static_cast<intptr_t>(stream)); }
 
-void OrderBehind(const NDArray& array, int64_t stream) {
+void OrderBehind(const NDArray& array, int64_t stream, const char* who = "to_dlpack") {
   if (stream == kHostWaits) return array.WaitToWrite();
   if (stream == kNoOrder && array.ctx().is_gpu()) {
     engine::WorkOf(array.var());
     return;
   }
-  const StreamHooks* hooks = HooksFor(array.ctx(), stream, "to_dlpack");
+  const StreamHooks* hooks = HooksFor(array.ctx(), stream, who);
   if (hooks == nullptr) return array.WaitToWrite();  // no events
   for (const engine::DeviceWorkPtr& w : engine::WorkOf(array.var()))
     if (!w->Passed()) w->PrecedeOn(array.ctx().dev_id, Address(stream));
@@ -153,6 +153,13 @@ TBlob ToBlob(const DLTensor& t) {
 }
 
 }  // namespace
+
+void OrderStreamBehind(const NDArray& array, int64_t stream) {
+  MXNET_CHECK_KIND(!array.is_none() && array.ctx().is_gpu(), Value)
+      << "[stream] got " << (array.is_none() ? "an array without memory" : "an array on " + array.ctx().str())
+      << "; accepted: arrays on a GPU";
+  OrderBehind(array, stream, "stream");
+}
 
 DLManagedTensor* ToDLPack(const NDArray& array, int64_t stream) { return MakeExport<DLManagedTensor>(array, stream); }
 

@@ -67,6 +67,8 @@ enum ExchangeStream : int64_t {
  */
 DLManagedTensor* ToDLPack(const NDArray& array, int64_t stream = kHostWaits);
 DLManagedTensorVersioned* ToDLPackVersioned(const NDArray& array, int64_t stream, uint64_t flags);
+/* The consumer's part of that alone, for an array on a GPU. Throws Error(kValue) for others. */
+void OrderStreamBehind(const NDArray& array, int64_t stream);
 /*
  * Shares the tensor's memory; it must be row-major. `transient`: the struct belongs to the caller
  * and is copied; in both cases its deleter runs once the array is gone. On a GPU its producer has

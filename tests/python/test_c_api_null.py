@@ -24,7 +24,7 @@ INTEGERS = {"int": ctypes.c_int, "unsigned": ctypes.c_uint, "uint32_t": ctypes.c
 SIGNED = ("int", "int64_t", "dim_t")
 # Handles that point to the caller's own memory, and those that only a machine with a GPU can make.
 MEMORY = ("EngineVarHandle", "EngineFnPropertyHandle")
-NOT_HERE = ("CudaModuleHandle", "CudaKernelHandle")
+NOT_HERE = ("CudaModuleHandle", "CudaKernelHandle", "RtcHandle", "ConfigSpaces")
 # What the declared type does not say.
 KIND = {("MXCachedOpRegisterOpHook", "handle"): "CachedOpHandle", ("MXOpListDTypes", "op"): "OpHandle"}
 
@@ -157,6 +157,8 @@ class Library:
         make = {"NDArrayHandle": self.array, "SymbolHandle": self.symbol,
                 "ExecutorHandle": self.executor, "CachedOpHandle": self.cached_op,
                 "OpHandle": self.operator,
+                "FunctionHandle": lambda: self.made("MXGetFunction", b"fill_element_0index"),
+                "GraphHandle": lambda: self.made("NNGraphCreate", self.symbol()),
                 "AtomicSymbolCreator": self.operator,
                 "KVStoreHandle": lambda: self.made("MXKVStoreCreate", b"local"),
                 "PredictorHandle": self.predictor,

@@ -13,7 +13,7 @@ from ..context import current_context
 from ..executor import Executor
 from ._inference import SymbolInference
 
-__all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json"]
+__all__ = ["Symbol", "var", "Variable", "Group", "load", "load_json", "fromjson"]
 
 _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 
@@ -557,3 +557,8 @@ def load_json(json_str):
     handle = SymbolHandle()
     check_call(_LIB.MXSymbolCreateFromJSON(c_str(json_str), ctypes.byref(handle)))
     return Symbol(handle)
+
+
+def fromjson(json_str):
+    """:func:`load_json` under the name that MXNet 2.0 gave it."""
+    return load_json(json_str)

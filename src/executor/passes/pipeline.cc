@@ -97,8 +97,8 @@ const std::vector<Pass>& PlanPasses() {
        "Chains and small graphs of pointwise operators, with casts, repetitions and sums, become one pass over tiles that fit the cache. "
        "On a GPU they become one kernel.",
        [](const PassContext&) { return Env::Get().use_fusion; }, FusePointwise},
-      {"layout", "Images lie channels last from the first convolution on.", [](const PassContext& c) { return !c.on_cpu() || OneDnn(); },
-       ChooseLayouts, false, true},
+      {"layout", "Images lie channels last from the first convolution on.",
+       [](const PassContext& c) { return LayoutsMayChange() && (!c.on_cpu() || OneDnn()); }, ChooseLayouts, false, true},
       {"micro_batch",
        "Inference: layers of images go over a large batch some examples at a time. So what one layer writes is still in the cache when the "
        "next one reads it.",

@@ -194,6 +194,9 @@ int SettleShapes(PassGraph* g, PassContext* context);
 /* Chooses layouts and inserts conversions, where the graph holds what gains from channels-last
  * tensors. Returns how many conversions there are. */
 int ChooseLayouts(PassGraph* g, PassContext* context);
+/* Whether plans made from now on are given that choice; true from the start. */
+bool LayoutsMayChange();
+void LetLayoutsChange(bool value);
 
 /*
  * Inference: marks runs of nodes that treat every example of a batch alone, where the whole batch

@@ -1,5 +1,6 @@
 // Channels-last layout: convolutions give it, pooling, normalisation and pointwise operators carry
 // it on, and conversions stand only where somebody needs rows (or where a result leaves the graph).
+#include <atomic>
 #include <map>
 
 #include "executor/passes/core/passes.h"
@@ -9,6 +10,8 @@
 
 namespace mxnet {
 namespace {
+
+std::atomic<bool> g_layouts_may_change{true};
 
 bool IsImage(const Shape& s, int dtype) {
   return (s.ndim() == 4 || s.ndim() == 5) && s.Size() > 0 && IsFloating(dtype) && dtype != kFloat64;
@@ -189,6 +192,9 @@ class LayoutChooser {
 };
 
 }  // namespace
+
+bool LayoutsMayChange() { return g_layouts_may_change.load(std::memory_order_relaxed); }
+void LetLayoutsChange(bool value) { g_layouts_may_change.store(value, std::memory_order_relaxed); }
 
 int ChooseLayouts(PassGraph* g, PassContext* context) {
   const GraphInfo& info = context->info(*g);

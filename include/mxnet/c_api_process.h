@@ -1,0 +1,54 @@
+/*
+ * What a whole process or thread is told: a part of the C interface (c_api.h). Streams of other
+ * libraries, NVIDIA's tools, switches of the graph compiler, and the roles of distributed stores.
+ */
+#ifndef MXNET_C_API_PROCESS_H_
+#define MXNET_C_API_PROCESS_H_
+
+#include "mxnet/c_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* `stream`, as DLPack numbers streams (1 and 2: default streams), waits for what is under way on
+ * the array, which is on a GPU. 0: the host waits. */
+MXNET_C_DLL int MXPushStreamDep(NDArrayHandle handle, int stream);
+/* The stream that others are to order their work before, when they hand arrays on that GPU over:
+ * the legacy default stream, 1. */
+MXNET_C_DLL int MXGetCurrentStream(int device_id, int* stream);
+
+/* NVTX ranges of this thread, which Nsight shows, and where tools begin and end to record when they
+ * are told to wait for that. `color`: 0xRRGGBB. Errors in a build without CUDA. */
+MXNET_C_DLL int MXNVTXRangePush(const char* name, mx_uint color);
+MXNET_C_DLL int MXNVTXRangePop();
+MXNET_C_DLL int MXCUDAProfilerStart();
+MXNET_C_DLL int MXCUDAProfilerStop();
+
+/* Bits of what graphs that this thread makes are kept from. 1: mixed precision keeps the nodes made
+ * meanwhile in float32. Unknown bits are an error. */
+MXNET_C_DLL int MXSetOptimizationConstraints(unsigned int constraints, unsigned int* prev);
+MXNET_C_DLL int MXGetOptimizationConstraints(unsigned int* curr);
+/* Whether plans made from now on may lay images channels last (the pass `layout` of
+ * docs/passes.md). On from the start. */
+MXNET_C_DLL int MXSetOptimizeLayout(bool val);
+MXNET_C_DLL int MXGetOptimizeLayout(bool* val);
+
+/* Operators compiled by TVM are not read: always an error that says so. */
+MXNET_C_DLL int MXLoadTVMOp(const char* libpath);
+MXNET_C_DLL int MXLoadTVMConfig(ConfigSpaces config);
+
+/* Sets variables of the process' environment (DMLC_ROLE and others that name the machines of a
+ * store). Not while other threads read the environment. */
+MXNET_C_DLL int MXInitPSEnv(uint32_t num_vars, const char** keys, const char** vals);
+/* Whether the processes of a store wait for each other before it is freed. Of a store in one
+ * process nothing is to be waited for. */
+MXNET_C_DLL int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int barrier_before_exit);
+/* Serves until the store's workers are done. A store in one process has none: returns at once. */
+MXNET_C_DLL int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController controller, void* controller_handle);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MXNET_C_API_PROCESS_H_ */

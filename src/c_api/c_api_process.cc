@@ -1,0 +1,115 @@
+// Streams of other libraries, NVIDIA's tools, switches of the graph compiler, roles of stores.
+#include "mxnet/c_api_process.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/device_query.h"
+#include "c_api/c_api_common.h"
+#include "executor/passes/core/passes.h"
+#include "graph/constraints.h"
+#include "mxnet/kvstore.h"
+#include "ndarray/dlpack.h"
+#include "profiler/device_tools.h"
+
+using namespace mxnet;  // NOLINT
+
+int MXPushStreamDep(NDArrayHandle handle, int stream) {
+  API_BEGIN();
+  OrderStreamBehind(*Computed(handle), stream);
+  API_END();
+}
+
+int MXGetCurrentStream(int device_id, int* stream) {
+  API_BEGIN(stream);
+  const int count = DeviceCount(DeviceType::kGPU);
+  MXNET_CHECK_KIND(device_id >= 0 && device_id < count, Value)
+      << "[stream] gpu(" << device_id << ") of a machine with " << count << " GPUs that this library can use";
+  *stream = static_cast<int>(kLegacyStream);
+  API_END();
+}
+
+int MXNVTXRangePush(const char* name, mx_uint color) {
+  API_BEGIN_UNSEEN();
+  profiler::PushToolRange(Text(name, "a range's name"), color);
+  API_END();
+}
+
+int MXNVTXRangePop() {
+  API_BEGIN_UNSEEN();
+  profiler::PopToolRange();
+  API_END();
+}
+
+int MXCUDAProfilerStart() {
+  API_BEGIN_UNSEEN();
+  profiler::RecordForTools(true);
+  API_END();
+}
+
+int MXCUDAProfilerStop() {
+  API_BEGIN_UNSEEN();
+  profiler::RecordForTools(false);
+  API_END();
+}
+
+int MXSetOptimizationConstraints(unsigned int constraints, unsigned int* prev) {
+  API_BEGIN_UNSEEN(prev);
+  *prev = SetGraphConstraints(constraints);
+  API_END();
+}
+
+int MXGetOptimizationConstraints(unsigned int* curr) {
+  API_BEGIN_UNSEEN(curr);
+  *curr = GraphConstraints();
+  API_END();
+}
+
+int MXSetOptimizeLayout(bool val) {
+  API_BEGIN_UNSEEN();
+  LetLayoutsChange(val);
+  API_END();
+}
+
+int MXGetOptimizeLayout(bool* val) {
+  API_BEGIN_UNSEEN(val);
+  *val = LayoutsMayChange();
+  API_END();
+}
+
+int MXLoadTVMOp(const char* libpath) {
+  API_BEGIN();
+  const std::string path = Text(libpath, "the library's path");
+  MXNET_THROW(Generic) << "[TVM] cannot load " << path
+                       << ": this library runs no operators compiled by TVM; accepted: libraries of operators for MXLoadLib";
+  API_END();
+}
+
+int MXLoadTVMConfig(ConfigSpaces) {
+  API_BEGIN();
+  MXNET_THROW(Generic) << "[TVM] this library runs no operators compiled by TVM, so they have no configuration";
+  API_END();
+}
+
+int MXInitPSEnv(uint32_t num_vars, const char** keys, const char** vals) {
+  API_BEGIN();
+  NeedTexts(num_vars, keys, "variables' names");
+  NeedTexts(num_vars, vals, "variables' values");
+  for (uint32_t i = 0; i < num_vars; ++i)
+    MXNET_CHECK_KIND(setenv(keys[i], vals[i], 1) == 0, Value)
+        << "[kvstore] the variable '" << keys[i] << "' cannot be set: " << std::strerror(errno);
+  API_END();
+}
+
+int MXKVStoreSetBarrierBeforeExit(KVStoreHandle handle, const int) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(handle != nullptr, Value) << "[c_api] got a null store handle";
+  API_END();
+}
+
+int MXKVStoreRunServer(KVStoreHandle handle, MXKVStoreServerController, void*) {
+  API_BEGIN();
+  MXNET_CHECK_KIND(handle != nullptr, Value) << "[c_api] got a null store handle";
+  API_END();
+}
