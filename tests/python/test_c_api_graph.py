@@ -4,6 +4,7 @@ by name, CUDA kernels given as a body, and what a process is told. Numbers and n
 import ctypes
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -372,3 +373,35 @@ def test_a_store_in_one_process_has_no_server():
     environment = {k: v for k, v in os.environ.items() if k != "DMLC_ROLE"}
     out = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True, env=environment).stdout.decode()
     assert out.split("\n")[:-1] == ["[1, 0, 0]", "[0, 1, 0]", "[0, 0, 1]", "[1, 0, 0]", "-1"]
+
+
+def test_server_class_serves_nobody_and_ends():
+    server = mx.kvstore.kvstore_server.KVStoreServer(mx.kv.create("local"))
+    assert server.run() is None
+    server._controller()(0, pickle.dumps(mx.optimizer.SGD(learning_rate=0.5)), None)
+    server.kvstore.init("w", nd.zeros((2,)))
+    server.kvstore.push("w", nd.ones((2,)))
+    out = nd.empty((2,))
+    server.kvstore.pull("w", out)
+    assert out.asnumpy().tolist() == [-0.5, -0.5]
+
+
+def test_helpers_of_2_0():
+    assert mx.sym.fromjson((mx.sym.var("x") * 2).tojson()).list_arguments() == ["x"]
+    with pytest.raises(TypeError):
+        mx.sym.fromjson(3)
+    util = mx.util
+    for number, dtype in ((1, np.int64), (True, np.int64), (1.5, np.float32), (np.int32(3), np.int32), (np.float16(2), np.float16),
+                          (np.float64(3), np.float32)):
+        assert util.dtype_from_number(number) == dtype
+    with pytest.raises(TypeError):
+        util.dtype_from_number(1j)
+    assert not util.is_np_default_dtype()
+    with util.np_default_dtype(True):
+        assert util.is_np_default_dtype() and util.dtype_from_number(1.5) == np.float64
+    assert util.use_np_default_dtype(util.is_np_default_dtype)() and not util.is_np_default_dtype()
+    assert util.set_np_default_dtype(True) is False and util.set_np_default_dtype(False) is True
+    renamed = util.wrap_ctx_to_device_func(lambda device=None: device)
+    assert renamed(ctx=mx.cpu()) == renamed(device=mx.cpu()) == mx.cpu() and renamed() is None
+    with pytest.raises(ValueError):
+        util.get_rtc_compile_opts(mx.cpu())

@@ -6,7 +6,7 @@ __all__ = ["cuda_profiler_start", "cuda_profiler_stop", "nvtx"]
 
 
 def cuda_profiler_start():
-    """Has tools that wait for it begin to record (``nsys profile --capture-range=cudaProfilerApi``).
+    """Have tools that wait for it record (``nsys profile --capture-range=cudaProfilerApi``).
 
     Raises
     ------

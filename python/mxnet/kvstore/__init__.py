@@ -1,6 +1,7 @@
 """Key-value stores: how copies of parameters on several devices stay the same."""
-from . import base, kvstore
+from . import base, kvstore, kvstore_server
 from .base import KVStoreBase, create
 from .kvstore import KVStore
+from .kvstore_server import KVStoreServer
 
-__all__ = ["KVStore", "KVStoreBase", "create"]
+__all__ = ["KVStore", "KVStoreBase", "KVStoreServer", "create"]
