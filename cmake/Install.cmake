@@ -18,7 +18,7 @@ if(USE_CUDA)
 endif()
 set_target_properties(mxnet PROPERTIES INSTALL_RPATH "${rpath}")
 
-install(TARGETS mxnet EXPORT mxnet LIBRARY DESTINATION ${libdir})
+install(TARGETS mxnet mxnet_cpp EXPORT mxnet LIBRARY DESTINATION ${libdir})
 if(USE_OPENCV)
   install(TARGETS mxnet_jpeg mxnet_opencv LIBRARY DESTINATION ${libdir})
 endif()
@@ -29,6 +29,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/mxnetConfig.cmake ${PROJECT_BINARY_DIR}/mxnetConfigVersion.cmake
   DESTINATION ${libdir}/cmake/mxnet)
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.inc")
+install(FILES ${MXNET_OP_HEADER} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mxnet-cpp)
 if(SKBUILD AND MXNET_BINDING_TARGETS)
   install(TARGETS ${MXNET_BINDING_TARGETS} LIBRARY DESTINATION _cy3)
 endif()

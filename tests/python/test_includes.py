@@ -14,6 +14,7 @@ PAGE = """# Architecture
 ```
 c_api -> operator -> engine
 engine, io -> base
+include/mxnet-cpp (front end) -> c_api
 ```
 
 | module | what it owns | contract |
@@ -74,6 +75,7 @@ def test_what_follows_the_drawing_passes(tree):
         ("src/io/a.cc", "engine/b.h", "io includes src/engine/b.h of engine"),
         ("src/graph/a.cc", "engine/b.h", "has no module graph"),
         ("src/c_api/a.cc", "engine/none.h", '"engine/none.h" does not exist'),
+        ("include/mxnet-cpp/a.h", "engine/none.h", '"engine/none.h" does not exist'),
         ("tests/cpp/a.cc", "engine/none.h", '"engine/none.h" does not exist'),
     ],
 )
