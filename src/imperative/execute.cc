@@ -20,6 +20,7 @@
 #include "operator/meeting.h"
 #include "operator/op_scope.h"
 #include "operator/runs_elsewhere.h"
+#include "operator/runtime/call_states.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -136,8 +137,8 @@ class Execution {
     DescribeInputs();
     DescribeOutputs();
     CollectVariables();
-    meets_ = op_->trait<MeetsOthers>() != nullptr && !ctx_.is_gpu();
-    const bool small = !elsewhere_ && !meets_ && IsSmall();
+    own_thread_ = alone_ || (op_->trait<MeetsOthers>() != nullptr && !ctx_.is_gpu());
+    const bool small = !elsewhere_ && !own_thread_ && IsSmall();
     if (!reqs_ && fresh_ && small) RememberFresh(attrs_, *s_, kernel, ctx_);
     Engine* engine = Engine::Get();
     if (!ctx_.execution().is_gpu() && small &&
@@ -260,7 +261,10 @@ class Execution {
     if (op_->uses_random) {
       Imperative::RandomResource* r = Imperative::Random(ctx_.execution());
       random_ = &r->state;
-      AddUnique(&s_->writes, r->var);
+      if (alone_)
+        TakeRandom(r);
+      else
+        AddUnique(&s_->writes, r->var);
     }
     for (NDArray* in : inputs_) {
       Var* v = in->var();
@@ -268,6 +272,16 @@ class Execution {
       for (Var* w : s_->writes) written |= w == v;
       if (!written) AddUnique(&s_->reads, v);
     }
+  }
+
+  /* Random numbers of its own: what it waits for may want the device's. */
+  void TakeRandom(Imperative::RandomResource* r) {
+    own_random_ = std::make_shared<RandomState>();
+    random_ = own_random_.get();
+    random_taken_ = NDArray(Shape{1}, Context::CPU(), kUint8, true);  // orders the two operations; has no memory
+    Engine::Get()->PushSync([own = own_random_, r](RunContext) { *own = SplitRandom(&r->state); }, ctx_.execution(), {r->var},
+                            {r->var, random_taken_.var()}, FnProperty::kNormal, 0, "split_random");
+    AddUnique(&s_->reads, random_taken_.var());
   }
 
   void Count(const TBlob& blob) {
@@ -333,12 +347,12 @@ class Execution {
     const PushedCallPtr call = MakeCall(kernel);
     s_->reads.insert(s_->reads.end(), s_->writes.begin(), s_->writes.begin() + num_kept_);
     if (elsewhere_) return PushElsewhere(engine, call);
-    auto fn = [call](RunContext run) {
+    auto fn = [call, waits = own_thread_, random = own_random_](RunContext run) {
       profiler::MemoryScope memory(profiler::NameOf(*call->attrs), call->memory_scope);
       AllocateLate(call, run);
-      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random);
+      CallKernel(*call->kernel, *call->attrs, call->in, call->req, call->out, run, call->is_train, call->random, waits);
     };
-    if (meets_) return PushOnOwnThread(std::move(fn), ctx_.execution(), s_->reads, s_->writes, op_->name.c_str());
+    if (own_thread_) return PushOnOwnThread(std::move(fn), ctx_.execution(), s_->reads, s_->writes, op_->name.c_str());
     engine->PushSync(std::move(fn), ctx_.execution(), s_->reads, s_->writes, FnProperty::kNormal, 0, op_->name.c_str());
   }
 
@@ -382,13 +396,16 @@ class Execution {
   const std::vector<OpReq>* const reqs_;
   const Context ctx_;
   const bool is_train_;
-  bool meets_ = false;  // it waits for other devices
+  const bool alone_ = !attrs_->subgraphs.empty() && HoldsWaiting(*attrs_);
+  bool own_thread_ = false;  // it waits for others
   CallBuffersLease s_;
   bool fresh_ = true;               // all outputs are made by this call
   int64_t work_ = 0, largest_ = 0;  // elements
   std::vector<std::pair<NDArray, size_t>> temporaries_;
   int num_kept_ = 0;  // the first of s_->writes are changed rather than replaced
   RandomState* random_ = nullptr;
+  std::shared_ptr<RandomState> own_random_;  // of one that waits for operators in graphs
+  NDArray random_taken_;
   const RunsElsewhere* const elsewhere_ = op_->stateful ? op_->trait<RunsElsewhere>() : nullptr;
   std::shared_ptr<OpState> state_;  // of one that runs elsewhere
 };

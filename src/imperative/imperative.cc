@@ -7,6 +7,7 @@
 #include "imperative/tape.h"
 #include "operator/runs_elsewhere.h"
 #include "operator/runtime/array_call.h"
+#include "operator/runtime/call_states.h"
 
 namespace mxnet {
 
@@ -47,7 +48,11 @@ void Imperative::Invoke(const AttrsPtr& given, const std::vector<NDArray*>& inpu
                         const Context* ctx) {
   const ImperativeState& state = State();
   const RunsElsewhere* elsewhere = __builtin_expect(given->op->stateful, 0) ? given->op->trait<RunsElsewhere>() : nullptr;
-  const AttrsPtr of_call = elsewhere && elsewhere->for_call ? elsewhere->for_call(given) : nullptr;
+  AttrsPtr of_call = elsewhere && elsewhere->for_call ? elsewhere->for_call(given) : nullptr;
+  if (__builtin_expect(!given->subgraphs.empty(), 0) && !state.deferred_compute) {
+    const KeepsCallStates* keeps = given->op->trait<KeepsCallStates>();
+    if (keeps && !keeps->of(*given) && HoldsWaiting(*given)) of_call = keeps->with(*given, std::make_shared<CallStates>());
+  }
   const AttrsPtr& attrs = of_call ? of_call : given;
   if (state.deferred_compute) {
     CheckDeferredOutputs(*attrs, inputs, outputs);

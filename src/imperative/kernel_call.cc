@@ -11,6 +11,7 @@
 #include "mxnet/env.h"
 #include "mxnet/profiler.h"
 #include "operator/op_scope.h"
+#include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -68,18 +69,19 @@ class WorkspaceTurn {
  * the stream then. */
 class Workspace {
  public:
-  explicit Workspace(const RunContext& run) : run_(run) {}
+  Workspace(const RunContext& run, bool waits) : run_(run), waits_(waits) {}
   ~Workspace() {
     for (const auto& h : blocks_) storage::FreeOnStream(h, run_);
   }
   void* Get(size_t bytes) {
-    turn_.Take(run_.ctx);
+    if (!waits_) turn_.Take(run_.ctx);
     blocks_.push_back(storage::AllocOnStream(bytes, run_));
     return blocks_.back().dptr;
   }
 
  private:
   const RunContext& run_;
+  const bool waits_;
   WorkspaceTurn turn_;  // given back after the blocks
   std::vector<StorageHandle> blocks_;
 };
@@ -87,9 +89,9 @@ class Workspace {
 }  // namespace
 
 void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, Span<const OpReq> req, Span<const TBlob> out,
-                RunContext run, bool is_train, RandomState* random) {
+                RunContext run, bool is_train, RandomState* random, bool waits) {
   FloatModeScope float_mode;
-  Workspace workspace(run);
+  Workspace workspace(run, waits);
   std::shared_ptr<OpState> state;
   KernelArgs args;
   args.attrs = &attrs;
@@ -100,6 +102,10 @@ void CallKernel(const Kernel& kernel, const Attrs& attrs, Span<const TBlob> in, 
   args.is_train = is_train;
   args.random = random;
   if (attrs.op->stateful) args.state = &state;
+  if (const KeepsCallStates* keeps = waits ? attrs.op->trait<KeepsCallStates>() : nullptr) {
+    state = NewCallScope(attrs, keeps->of(attrs));
+    args.state = &state;
+  }
   Workspace* w = &workspace;
   args.workspace = [w](size_t bytes) { return w->Get(bytes); };
   profiler::OpScope profiled(attrs, in, out, run);

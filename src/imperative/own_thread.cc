@@ -4,6 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include "base/device_interface.h"
+#include "base/float_mode.h"
+
 namespace mxnet {
 
 void PushOnOwnThread(Engine::SyncFn fn, Context ctx, std::vector<Var*> reads, std::vector<Var*> writes, const char* name) {
@@ -12,7 +15,11 @@ void PushOnOwnThread(Engine::SyncFn fn, Context ctx, std::vector<Var*> reads, st
     const auto run_it = [kept, run, done] {
       std::exception_ptr error;
       try {
+        const FloatModeScope float_mode;
+        const StreamHooks* streams = run.ctx.is_gpu() ? GpuInterface().streams.get() : nullptr;
+        if (streams) streams->set_device(run.ctx.dev_id);
         (*kept)(run);
+        if (streams) streams->synchronize(run.stream);
       } catch (...) {
         error = std::current_exception();
       }

@@ -40,6 +40,7 @@ class Plan {
     bool constant = false;                     // runs only when a variable that it reads has changed
     int loop = -1;                             // which of `loops` it belongs to
     const RunsElsewhere* elsewhere = nullptr;  // started in place of a kernel; a bulk of its own
+    bool alone = false;                        // waits for such nodes in graphs that it holds; a bulk and a thread of its own
   };
   struct Blob {
     TBlob shape;              // no pointer
@@ -64,14 +65,16 @@ class Plan {
     std::vector<int> read_slots, write_slots, kept_slots;  // kept: written, but what they held is read first
     bool random = false;
     bool elsewhere = false;  // one node, which runs elsewhere
+    bool alone = false;      // one node, which needs a thread of its own
   };
   struct Phase {
     int begin = 0, end = 0;  // nodes
     std::vector<Bulk> bulks;
     Bulk whole;              // the phase as one
-    bool elsewhere = false;  // some node runs elsewhere: never as one
+    bool elsewhere = false;  // some node runs elsewhere, or alone: never as one
     double cost = 0;
-    bool meets = false;  // a node waits for another device's
+    bool meets = false;       // a node waits for another device's
+    bool own_random = false;  // draws from numbers set aside for it: some node runs alone
   };
 
   int num_inputs = 0, num_outputs = 0;
@@ -132,7 +135,13 @@ struct Monitor {
 struct PlanCall {
   std::vector<NDArray> arrays;  // by slot; none where the phase does not touch it
   Imperative::RandomResource* random = nullptr;
-  RandomState random_start;           // as it was before this forward pass
+  RandomState random_start;  // as it was before this forward pass
+  /* Of a phase with nodes that run alone, in place of the device's. */
+  struct OwnRandom {
+    RandomState state;
+    NDArray taken;  // without memory: orders the operation that takes them before those that draw
+  };
+  OwnRandom own_random[2];            // forward, backward
   std::shared_ptr<PlanCall> repeats;  // a forward pass to repeat with its random numbers, leaving the device's alone
   bool free_after_forward = false, free_after_backward = false;
   bool graphs = false;     // a GPU may run it as CUDA graphs: arrays keep their places from call to call
@@ -176,8 +185,14 @@ class PlanInstance : public std::enable_shared_from_this<PlanInstance> {
   void ExecuteGraphs(PlanCall* call, const Plan::Bulk& phase, RunContext run);
   void NextMicroBatch(const Plan::Loop& loop, int micro_batches);  // may be negative
   void BeginForward(PlanCall* call);
+  /* The random numbers of a phase: once, before its first part is pushed. */
+  void TakeRandom(const std::shared_ptr<PlanCall>& call, bool backward);
+  bool IsBackward(int node) const { return node >= plan_->forward.end; }
+  bool OwnsRandom(int node) const { return (IsBackward(node) ? plan_->backward : plan_->forward).own_random; }
   int CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool continues, std::vector<Var*>* reads, std::vector<Var*>* writes) const;
-  void Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name) const;
+  /* `alone`: it needs a thread of its own. */
+  void Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept, const char* name,
+            bool alone = false) const;
   /* `before` runs first. `node`: runs elsewhere. */
   void PushElsewhere(std::function<void(RunContext)> before, const std::shared_ptr<PlanCall>& call, int node, std::vector<Var*> reads,
                      std::vector<Var*> writes, int num_kept, const char* name);

@@ -5,6 +5,7 @@
 #include "mxnet/env.h"
 #include "operator/check.h"
 #include "operator/meeting.h"
+#include "operator/runtime/call_states.h"
 #include "operator/traits_graph.h"
 
 namespace mxnet {
@@ -72,6 +73,7 @@ void PlanCompiler::MakeNodes() {
     node.constant = IsConstantNode(*info.source) && constant_[g_->eid(id, 0)];
     node.loop = loop_of_[t];
     node.elsewhere = node.attrs->op->trait<RunsElsewhere>();
+    node.alone = HoldsWaiting(*node.attrs);
     node.kernel = node.attrs->op->KernelFor(r_.ctx.dev_type);
     MXNET_CHECK(node.kernel || node.elsewhere) << "[" << node.attrs->op->name << "] has no GPU kernel in this build (node " << node.name
                                                << "); accepted: cpu contexts";
@@ -145,17 +147,19 @@ void PlanCompiler::MakePhase(Plan::Phase* phase, int begin, int end, int wanted,
   const int size = std::max(std::min(wanted >= 0 ? wanted : all ? end - begin : env_size, end - begin), 1);
   for (int t = begin; t < end;) {
     int stop = t;
-    while (stop < std::min(end, t + size) && !p_.nodes[stop].elsewhere) ++stop;
-    const bool elsewhere = stop == t;
-    phase->bulks.push_back(MakeBulk(t, elsewhere ? t + 1 : stop));
-    phase->bulks.back().elsewhere = elsewhere;
-    phase->elsewhere = phase->elsewhere || elsewhere;
+    while (stop < std::min(end, t + size) && !p_.nodes[stop].elsewhere && !p_.nodes[stop].alone) ++stop;
+    const bool single = stop == t;
+    phase->bulks.push_back(MakeBulk(t, single ? t + 1 : stop));
+    phase->bulks.back().elsewhere = p_.nodes[t].elsewhere != nullptr;
+    phase->bulks.back().alone = p_.nodes[t].alone;
+    phase->elsewhere = phase->elsewhere || single;
     t = phase->bulks.back().end;
   }
   phase->whole = MakeBulk(begin, end);
   for (int t = begin; t < end; ++t) {
     phase->cost += p_.nodes[t].cost;
     phase->meets = phase->meets || p_.nodes[t].attrs->op->trait<MeetsOthers>() != nullptr;
+    phase->own_random = phase->whole.random && (phase->own_random || p_.nodes[t].alone);
   }
 }
 

@@ -1,7 +1,6 @@
 // Running a plan: binding pointers, executing bulks, going through the engine once per bulk.
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "base/borrowed_team.h"
 #include "base/device_interface.h"
@@ -19,6 +18,7 @@
 #include "operator/matrix/to_layout.h"
 #include "operator/op_scope.h"
 #include "operator/random/gpu_random.h"
+#include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -75,28 +75,20 @@ PlanInstance::PlanInstance(std::shared_ptr<const Plan> plan, std::shared_ptr<Are
   MakeStates();
 }
 
-// Of nodes that run elsewhere. A gradient's node has the parameters, and the state, of the node
-// that it belongs to.
+// Of nodes that run elsewhere, or hold graphs with such nodes. A gradient's node has the
+// parameters, and the state, of the node that it belongs to.
 void PlanInstance::MakeStates() {
   const Plan& p = *plan_;
   if (!p.forward.elsewhere && !p.backward.elsewhere) return;
-  std::map<const void*, std::shared_ptr<OpState>> by_parameters;
+  const auto calls = std::make_shared<CallStates>();
   for (size_t t = 0; t < p.nodes.size(); ++t) {
     const Plan::Node& n = p.nodes[t];
-    if (!n.elsewhere) continue;
-    std::shared_ptr<OpState>& state = by_parameters[n.attrs->param.get()];
-    if (n.elsewhere->make_state) {
-      ShapeVector shapes;
-      std::vector<int> types;
-      for (const TBlob& b : args_[t].in) shapes.push_back(b.shape), types.push_back(b.dtype);
-      try {
-        state = n.elsewhere->make_state(*n.attrs, p.ctx, shapes, types);
-      } catch (const Error& e) {
-        throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
-      }
+    try {
+      if (n.elsewhere) states_[t] = calls->Of(*n.attrs, p.ctx, args_[t].in, {});
+      if (n.alone) states_[t] = NewCallScope(*n.attrs, calls);
+    } catch (const Error& e) {
+      throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
     }
-    MXNET_CHECK(state) << "[" << n.attrs->op->name << "] the operator whose gradient this is does not run (node " << n.name << ")";
-    states_[t] = state;
   }
 }
 
@@ -227,7 +219,8 @@ void PlanInstance::ExecuteNodes(PlanCall* call, int begin, int end, const RunCon
       }
       KernelArgs& a = args_[t];
       a.run = run;
-      if (p.nodes[t].attrs->op->uses_random) a.random = call->repeats ? &replay_random_ : &call->random->state;
+      if (p.nodes[t].attrs->op->uses_random)
+        a.random = call->repeats ? &replay_random_ : OwnsRandom(t) ? &call->own_random[IsBackward(t)].state : &call->random->state;
       workspace->Begin(run);
       profiler::OpScope profiled(&profiled_[t], *p.nodes[t].attrs, a.in, a.out, p.nodes[t].name, run);
       (*p.nodes[t].kernel)(a);
@@ -306,7 +299,9 @@ int PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool
   };
   for (int s : bulk.write_slots) add(s, writes);
   writes->push_back(arena_->var);
-  if (bulk.random && !call.repeats) writes->push_back(call.random->var);
+  const bool draws = bulk.random && !call.repeats, own = OwnsRandom(bulk.begin);
+  if (draws && !own) writes->push_back(call.random->var);
+  if (draws && own) reads->push_back(call.own_random[IsBackward(bulk.begin)].taken.var());
   SortUnique(writes);
   for (int s : bulk.kept_slots) add(s, &kept);
   if (continues) kept.push_back(arena_->var);
@@ -322,10 +317,10 @@ int PlanInstance::CollectVars(const PlanCall& call, const Plan::Bulk& bulk, bool
 }
 
 void PlanInstance::Push(std::function<void(RunContext)> fn, std::vector<Var*> reads, std::vector<Var*> writes, int num_kept,
-                        const char* name) const {
+                        const char* name, bool alone) const {
   reads.insert(reads.end(), writes.begin(), writes.begin() + num_kept);
   const Context where = plan_->ctx.execution();
-  if ((plan_->forward.meets || plan_->backward.meets) && !where.is_gpu())
+  if (alone || ((plan_->forward.meets || plan_->backward.meets) && !where.is_gpu()))
     return PushOnOwnThread(std::move(fn), where, std::move(reads), std::move(writes), name);
   Engine::Get()->PushSync(std::move(fn), where, std::move(reads), std::move(writes), FnProperty::kNormal, 0, name);
 }
@@ -346,13 +341,25 @@ void PlanInstance::BeginForward(PlanCall* call) {
   if (call->repeats)
     replay_random_ = call->repeats->random_start;
   else if (call->random)
-    call->random_start = call->random->state;
+    call->random_start = plan_->forward.own_random ? call->own_random[0].state : call->random->state;
+}
+
+void PlanInstance::TakeRandom(const std::shared_ptr<PlanCall>& call, bool backward) {
+  const Plan::Phase& phase = backward ? plan_->backward : plan_->forward;
+  if (!phase.whole.random || call->repeats) return;
+  if (!call->random) call->random = Imperative::Random(plan_->ctx);
+  if (!phase.own_random) return;
+  // Waits for nothing but the device's numbers: operators that run may be waiting for those, too.
+  call->own_random[backward].taken = NDArray(Shape{1}, Context::CPU(), kUint8, true);
+  Engine::Get()->PushSync([call, backward](RunContext) { call->own_random[backward].state = SplitRandom(&call->random->state); },
+                          plan_->ctx.execution(), {call->random->var}, {call->random->var, call->own_random[backward].taken.var()},
+                          FnProperty::kNormal, 0, "split_random");
 }
 
 void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
   const Plan::Phase& phase = backward ? plan_->backward : plan_->forward;
   if (phase.begin == phase.end) return;
-  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(plan_->ctx);
+  TakeRandom(call, backward);
   Engine* engine = Engine::Get();
   const Context where = plan_->ctx.execution();
   const bool free_after = backward ? call->free_after_backward : call->free_after_forward;
@@ -422,13 +429,13 @@ void PlanInstance::Run(const std::shared_ptr<PlanCall>& call, bool backward) {
       continue;
     }
     Push([self, run_bulk, bulk, first, last](RunContext run) { run_bulk(self.get(), *bulk, first, last, run); }, reads, writes, num_kept,
-         name);
+         name, bulk->alone);
   }
 }
 
 void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
   const Plan::Phase& phase = plan_->forward;
-  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(plan_->ctx);
+  if (step == 0) TakeRandom(call, false);
   std::vector<Var*> reads, writes;
   const int num_kept = CollectVars(*call, phase.whole, step > 0, &reads, &writes);
   auto self = shared_from_this();
@@ -445,14 +452,14 @@ void PlanInstance::RunStep(const std::shared_ptr<PlanCall>& call, int step) {
         self->Bind(call.get(), run);
         self->Execute(call.get(), step, step + 1, run, &PlanWorkspace::OfThread());
       },
-      reads, writes, num_kept, "forward step");
+      reads, writes, num_kept, "forward step", plan_->nodes[step].alone);
 }
 
 void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool backward, const Monitor& monitor) {
   const Plan& p = *plan_;
   const Plan::Phase& phase = backward ? p.backward : p.forward;
   if (phase.begin == phase.end) return;
-  if (phase.whole.random && !call->random && !call->repeats) call->random = Imperative::Random(p.ctx);
+  TakeRandom(call, backward);
   auto self = shared_from_this();
   const std::vector<std::string> variables = p.optimized.ListInputNames(Symbol::kAll);  // such plans keep all of them
   for (int t = phase.begin; t < phase.end; ++t) {
@@ -502,7 +509,7 @@ void PlanInstance::RunMonitored(const std::shared_ptr<PlanCall>& call, bool back
             self->Execute(call.get(), t, t + 1, run, &PlanWorkspace::OfThread());
             after(run);
           },
-          reads, writes, num_kept, "monitor");
+          reads, writes, num_kept, "monitor", n.alone);
     }
     for (auto& s : shown) {
       s.second.WaitToRead();

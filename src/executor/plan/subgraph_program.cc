@@ -3,8 +3,11 @@
 // pointers.
 #include "operator/runtime/subgraph_program.h"
 
+#include "base/device_interface.h"
+#include "engine/sync.h"
 #include "executor/plan/plan_compiler.h"
 #include "operator/op_scope.h"
+#include "operator/runtime/call_states.h"
 #include "storage/device_memory.h"
 
 namespace mxnet {
@@ -31,6 +34,8 @@ class RunOfPlan final : public SubgraphRun {
       a.is_train = plan_->is_train;
       a.state = &states_[t];
       a.workspace = [this](size_t bytes) { return Workspace(bytes); };
+      if (n.alone) states_[t] = NewCallScope(*n.attrs, nullptr);
+      waits_ = waits_ || n.alone || n.elsewhere;
     }
   }
   ~RunOfPlan() override {
@@ -46,6 +51,7 @@ class RunOfPlan final : public SubgraphRun {
     run_ = around.run;
     around_ = &around;
     blocks_.clear();
+    if (waits_) BeginScope(around);
     const size_t bytes = plan_->memory.arena_bytes;
     Place(bytes ? around.workspace(bytes) : nullptr, &arena_, plan_->arena_blobs);
     if (plan_->constant_bytes == 0 || constants_.dptr) return;
@@ -57,8 +63,9 @@ class RunOfPlan final : public SubgraphRun {
   void SetInput(int input, void* at, bool changed) override { Point(input, at, changed); }
   void SetOutput(int output, void* at) override { Point(plan_->output_slot(output), at, true); }
 
-  void Run() override {
+  void Run(int64_t step) override {
     ++changes_;
+    if (waits_) MoveScope(step);
     for (int b : plan_->arena_blobs) versions_[b] = changes_;
     const int end = plan_->forward.end;
     for (int t = plan_->forward.begin; t < end;) {
@@ -71,9 +78,57 @@ class RunOfPlan final : public SubgraphRun {
       }
     }
   }
-  void End() override { around_ = nullptr; }
+  void End() override {
+    around_ = nullptr;
+    if (!waits_) return;
+    calls_ = nullptr;
+    for (size_t t = 0; t < states_.size(); ++t) {
+      if (plan_->nodes[t].elsewhere) states_[t] = nullptr;
+      if (plan_->nodes[t].alone) static_cast<CallScope&>(*states_[t]).calls = nullptr;
+    }
+  }
 
  private:
+  // ---- operators that wait: whose states they are
+
+  void BeginScope(const KernelArgs& around) {
+    const CallScope* scope = around.state ? dynamic_cast<const CallScope*>(around.state->get()) : nullptr;
+    calls_ = scope ? scope->calls : nullptr;
+    if (!calls_) calls_ = std::make_shared<CallStates>();
+    around_steps_ = scope ? scope->steps : std::vector<int64_t>();
+  }
+  void MoveScope(int64_t step) {
+    steps_ = around_steps_;
+    if (step >= 0) steps_.push_back(step);
+    for (size_t t = 0; t < states_.size(); ++t) {
+      if (!plan_->nodes[t].alone) continue;
+      CallScope& scope = static_cast<CallScope&>(*states_[t]);
+      scope.calls = calls_;
+      scope.steps = steps_;
+    }
+  }
+
+  /* Starts it and waits: this thread is there for nothing else. */
+  void RunElsewhere(int t) {
+    struct Wait {
+      engine::Latch done;
+      std::exception_ptr error;
+    } wait;
+    const Plan::Node& n = plan_->nodes[t];
+    states_[t] = calls_->Of(*n.attrs, plan_->ctx, args_[t].in, steps_);
+    if (run_.ctx.is_gpu()) GpuInterface().streams->synchronize(run_.stream);  // other streams read what is on this one
+    const OnComplete done(
+        [](void* op, std::exception_ptr error) {
+          Wait& of = *static_cast<Wait*>(op);
+          of.error = std::move(error);
+          of.done.Signal();
+        },
+        &wait);
+    n.elsewhere->start(args_[t], states_[t], done);
+    wait.done.Wait();
+    if (wait.error) std::rethrow_exception(wait.error);
+  }
+
   void Place(void* block, void** before, const std::vector<int>& blobs) {
     if (block == *before) return;
     *before = block;
@@ -119,7 +174,10 @@ class RunOfPlan final : public SubgraphRun {
     next_block_ = 0;
     try {
       profiler::OpScope profiled(&profiled_[t], *n.attrs, args_[t].in, args_[t].out, n.name, run_);
-      (*n.kernel)(args_[t]);
+      if (n.elsewhere)
+        RunElsewhere(t);
+      else
+        (*n.kernel)(args_[t]);
     } catch (const Error& e) {
       throw Error(e.kind(), std::string(e.what()) + " (node " + n.name + ")");
     }
@@ -158,6 +216,9 @@ class RunOfPlan final : public SubgraphRun {
   std::vector<std::pair<void*, size_t>> blocks_;  // workspace of the nodes, as long
   size_t next_block_ = 0;
   RunContext run_;
+  bool waits_ = false;  // some node runs elsewhere, or holds a graph with such a node
+  std::shared_ptr<CallStates> calls_;
+  std::vector<int64_t> around_steps_, steps_;
 };
 
 class ProgramOfPlan final : public SubgraphProgram {

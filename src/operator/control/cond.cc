@@ -46,6 +46,7 @@ struct Choice {
 
 struct ChoiceParam {
   std::shared_ptr<const Choice> choice;
+  std::shared_ptr<CallStates> calls;
 };
 
 // ---- inference
@@ -110,7 +111,7 @@ bool InferChoiceType(const Attrs& attrs, const Choice& c, std::vector<int>* in, 
 
 Programs::Request RequestFor(const KernelArgs& args, const Choice::Branch& branch) {
   Programs::Request r;
-  r.ctx = args.run.ctx;
+  r.ctx = ContextOf(args);
   r.is_train = args.is_train;
   for (int at : branch.from) {
     r.shapes.push_back(args.in[at].shape);
@@ -147,7 +148,7 @@ int Decide(const Choice& c, const KernelArgs& args) {
   RunScope scope(*run, args);
   SetInputs(args, c.condition, *run);
   run->run->SetOutput(0, truth);
-  run->run->Run();
+  run->run->Run(-1);
   return ReadTruth(args, truth, type[0]) ? 0 : 1;
 }
 
@@ -172,7 +173,7 @@ void RunChoice(const Choice& c, KernelArgs& args) {
   SetInputs(args, branch, *run);
   for (size_t r = 0; r < run->outputs.size(); ++r)
     run->run->SetOutput(static_cast<int>(r), args.out[c.output_of(taken, run->outputs[r])].dptr);
-  run->run->Run();
+  run->run->Run(-1);
 }
 
 // ---- the gradient
@@ -311,6 +312,7 @@ struct CondParam : public dmlc::Parameter<CondParam> {
   int num_args, num_outputs;
   Locations cond_input_locs, then_input_locs, else_input_locs;
   MadeOfGraphs<Choice> made;
+  std::shared_ptr<CallStates> calls;
   DMLC_DECLARE_PARAMETER(CondParam) {
     DMLC_DECLARE_FIELD(num_args).set_lower_bound(3).describe("Number of inputs, the three graphs among them.");
     DMLC_DECLARE_FIELD(num_outputs).set_lower_bound(1).describe("Number of outputs, which each branch gives.");
@@ -365,7 +367,8 @@ int InputsOfBackward(const Attrs& a) { return a.param ? a.get<ChoiceParam>().cho
           "that is taken is computed and differentiated. mx.sym.contrib.cond makes such nodes from Python functions.")
       .set_param<CondParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<CondParam>().num_args - 3; })
-      .set_trait(HoldsGraphs{{"cond", "then_branch", "else_branch"}});
+      .set_trait(HoldsGraphs{{"cond", "then_branch", "else_branch"}})
+      .set_trait(CallStatesIn<CondParam>());
   SetChoice(&op, OfCond, [](const Attrs& a) { return a.get<CondParam>().num_outputs; });
   Op& backward = Op::Register("_backward_cond");
   backward.describe("The backward pass of _cond: that of the branch that was taken.")
@@ -375,6 +378,7 @@ int InputsOfBackward(const Attrs& a) { return a.param ? a.get<ChoiceParam>().cho
         for (int i = 0; i < InputsOfBackward(a); ++i) names.push_back("data" + std::to_string(i));
         return names;
       });
+  backward.set_trait(CallStatesIn<ChoiceParam>());
   SetChoice(&backward, OfBackward, [](const Attrs& a) { return a.param ? a.get<ChoiceParam>().choice->num_results : 1; });
   return true;
 }();

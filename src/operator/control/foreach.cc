@@ -18,6 +18,7 @@ struct ForeachParam : public dmlc::Parameter<ForeachParam> {
   int num_args, num_outputs, num_out_data;
   Locations in_state_locs, in_data_locs, remain_locs;
   MadeOfGraphs<Scan> made;
+  std::shared_ptr<CallStates> calls;
   DMLC_DECLARE_PARAMETER(ForeachParam) { MXNET_FOREACH_FIELDS }
 };
 MXNET_REGISTER_PARAM(ForeachParam);
@@ -26,6 +27,7 @@ struct NpxForeachParam : public dmlc::Parameter<NpxForeachParam> {
   int num_args, num_outputs, num_out_data;
   Locations in_state_locs, in_data_locs, remain_locs, in_state_index;
   MadeOfGraphs<Scan> made;
+  std::shared_ptr<CallStates> calls;
   DMLC_DECLARE_PARAMETER(NpxForeachParam) {
     MXNET_FOREACH_FIELDS
     DMLC_DECLARE_FIELD(in_state_index).describe("Which states the graph's inputs at `in_state_locs` are.");
@@ -115,7 +117,8 @@ void Register(const char* name) {
         "beginning of each step are kept; all else is computed again.")
       .template set_param<Param>()
       .set_variadic("data", [](const Attrs& a) { return a.get<Param>().num_args - 1; })
-      .set_trait(HoldsGraphs{{"fn"}});
+      .set_trait(HoldsGraphs{{"fn"}})
+      .set_trait(CallStatesIn<Param>());
   SetScan(&op, ScanOf<Param>, [](const Attrs& a) { return a.get<Param>().num_outputs; });
 }
 

@@ -16,6 +16,7 @@ namespace {
 /* Does running it again, from the same inputs, give the same and change nothing? */
 bool CanRepeat(const Node& n) {
   if (n.is_variable()) return true;
+  if (n.op()->trait<RunsElsewhere>()) return false;  // the program's code: it may keep for its gradient what it computed
   if (n.attrs->subgraphs.empty()) return !n.op()->uses_random && n.op()->MutateInputs(*n.attrs).empty();
   for (const auto& graph : n.attrs->subgraphs)
     for (const NodePtr& inner : ReadSubgraph(*graph).nodes)
@@ -275,6 +276,8 @@ std::vector<NodeEntry> BackwardNode::Make(const NodePtr& node, const std::vector
   if (!attrs) return grads;
   auto back = std::make_shared<Node>();
   back->attrs = attrs;
+  const KeepsCallStates* keeps = node->op()->trait<KeepsCallStates>();
+  if (const auto calls = keeps ? keeps->of(*node->attrs) : nullptr) back->attrs = attrs->op->trait<KeepsCallStates>()->with(*attrs, calls);
   back->name = node->name.empty() ? "" : node->name + "_backward";
   for (const Ref& ref : inputs) back->inputs.push_back(ref.Of(node, ograds));
   for (size_t i = 0; i < grads.size(); ++i)

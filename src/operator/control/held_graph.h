@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/runtime/call_states.h"
 #include "operator/runtime/subgraph.h"
 #include "operator/runtime/subgraph_program.h"
 
@@ -71,10 +72,12 @@ class Programs {
 };
 
 /* The runs that a node of a plan keeps. */
-struct KeptRuns : OpState {
+struct KeptRuns : CallScope {
   std::vector<std::shared_ptr<GraphRun>> runs;
   std::vector<uint64_t> versions;  // of the node's inputs when it ran last
 };
+/* The device that the program named: run.ctx is cpu(0) for all of the CPU. */
+inline Context ContextOf(const KernelArgs& args) { return args.in.empty() ? args.run.ctx : args.in[0].ctx; }
 /* By input of the node: may it have other contents than when the node ran last? */
 std::vector<char> ChangedInputs(const KernelArgs& args);
 /* Where `args` come from a plan, run number `which` of the node: made by `take` at first. */
@@ -86,6 +89,20 @@ std::shared_ptr<GraphRun> RunOf(const KernelArgs& args, size_t which, const Take
   if (runs.size() <= which) runs.resize(which + 1);
   if (!runs[which]) runs[which] = take();
   return runs[which];
+}
+
+/* The trait of a record whose parameters have a place `calls`. */
+template <typename Param>
+KeepsCallStates CallStatesIn() {
+  return {[](const Attrs& attrs, std::shared_ptr<CallStates> calls) -> AttrsPtr {
+            auto param = std::make_shared<Param>(attrs.get<Param>());
+            param->calls = std::move(calls);
+            auto copy = std::make_shared<Attrs>(attrs);
+            copy->param = std::move(param);
+            return copy;
+          },
+          [](const Attrs& attrs) { return attrs.param ? attrs.get<Param>().calls : nullptr; },
+          []() -> std::shared_ptr<CallScope> { return std::make_shared<KeptRuns>(); }};
 }
 
 /* Begin and End of a run around a scope. */

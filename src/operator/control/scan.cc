@@ -427,6 +427,7 @@ int VisibleOfBackward(const Attrs& a) { return a.param ? a.get<ScanParam>().scan
         for (int i = 0; i < n; ++i) names.push_back("data" + std::to_string(i));
         return names;
       });
+  op.set_trait(CallStatesIn<ScanParam>());
   SetScan(&op, OfBackward, VisibleOfBackward);
   return true;
 }();

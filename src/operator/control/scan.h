@@ -81,6 +81,7 @@ double ScanFlops(const Scan& scan, Span<const TBlob> in);
 /* Parameters of _backward_foreach, made by gradients alone. */
 struct ScanParam {
   std::shared_ptr<const Scan> scan;
+  std::shared_ptr<CallStates> calls;
 };
 
 /* What all records of loops have in common. `of` gives a node's loop; null while the node has no

@@ -70,7 +70,7 @@ class Loop {
 
   Programs::Request RequestFor(const HeldGraph& graph, const std::vector<Source>& sources) const {
     Programs::Request r;
-    r.ctx = a_.run.ctx;
+    r.ctx = ContextOf(a_);
     r.is_train = a_.is_train;
     for (const Source& source : sources) {
       r.shapes.push_back(ShapeOf(source));
@@ -199,7 +199,7 @@ class Loop {
     for (const Moving& m : moving_in_)
       body.run->SetInput(m.input, m.state >= 0 ? states_[m.state].now : SliceOf(m.base, m.bytes, step), true);
     for (const Moving& m : moving_out_) body.run->SetOutput(m.input, m.state >= 0 ? states_[m.state].next : SliceOf(m.base, m.bytes, step));
-    body.run->Run();
+    body.run->Run(Row(step));
     for (StatePlace& p : states_) p.now = p.next;
   }
 
@@ -234,7 +234,7 @@ class Loop {
         const Source& source = s_.condition_sources[condition->inputs[i]];
         if (source.kind == Source::kState) condition->run->SetInput(static_cast<int>(i), states_[source.index].now, true);
       }
-      condition->run->Run();
+      condition->run->Run(step);
       if (!ReadTruth(a_, truth.dptr, truth.dtype)) break;
       Step(body, step);
     }

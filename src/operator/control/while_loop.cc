@@ -12,6 +12,7 @@ struct WhileLoopParam : public dmlc::Parameter<WhileLoopParam> {
   int num_args, num_outputs, num_out_data, max_iterations;
   Locations cond_input_locs, func_input_locs, func_var_locs;
   MadeOfGraphs<Scan> made;
+  std::shared_ptr<CallStates> calls;
   DMLC_DECLARE_PARAMETER(WhileLoopParam) {
     DMLC_DECLARE_FIELD(num_args).set_lower_bound(2).describe("Number of inputs, the two graphs among them.");
     DMLC_DECLARE_FIELD(num_outputs).describe("Number of outputs: stacked results and last loop variables.");
@@ -93,7 +94,8 @@ std::shared_ptr<const Scan> ScanOf(const Attrs& attrs) {
           "variables behind the last step. mx.sym.contrib.while_loop makes such nodes from Python functions.")
       .set_param<WhileLoopParam>()
       .set_variadic("data", [](const Attrs& a) { return a.get<WhileLoopParam>().num_args - 2; })
-      .set_trait(HoldsGraphs{{"cond", "func"}});
+      .set_trait(HoldsGraphs{{"cond", "func"}})
+      .set_trait(CallStatesIn<WhileLoopParam>());
   SetScan(&op, ScanOf, [](const Attrs& a) { return a.get<WhileLoopParam>().num_outputs; });
   return true;
 }();

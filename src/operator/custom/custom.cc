@@ -9,6 +9,7 @@
 
 #include "base/fork_guard.h"
 #include "operator/custom/worker_threads.h"
+#include "operator/graph_operators.h"
 #include "operator/runs_elsewhere.h"
 #include "operator/traits_graph.h"
 
@@ -145,16 +146,31 @@ const CustomState* StateOfCall(const Attrs& attrs) {
   return attrs.param ? static_cast<const CustomState*>(attrs.get<CustomParam>().state.get()) : nullptr;
 }
 
-// In a graph the passes say what a gradient is the gradient of.
-bool InferGradShape(const Attrs& attrs, ShapeVector*, ShapeVector* out) {
+// Gradients are like the arguments: those of the eager call, or what backward reads of them. Of
+// others CustomGradient tells.
+template <typename T, typename Assign>
+void AssignGradients(const Prop& p, const std::vector<T>& in, std::vector<T>* out, const Assign& assign) {
+  for (size_t at = 0; at < p.dependencies.size(); ++at) {
+    const int argument = p.dependencies[at] - p.num_out();
+    if (argument >= 0 && argument < p.num_in()) assign(&(*out)[argument], in[at]);
+  }
+}
+
+bool InferGradShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto assign = [&](Shape* into, const Shape& shape) { AssignShape(attrs, "gradient", into, shape); };
   if (const CustomState* state = StateOfCall(attrs))
-    for (size_t i = 0; i < out->size(); ++i) AssignShape(attrs, "gradient", &(*out)[i], state->shapes[i]);
+    for (size_t i = 0; i < out->size(); ++i) assign(&(*out)[i], state->shapes[i]);
+  else
+    AssignGradients(PropOf(attrs), *in, out, assign);
   return std::all_of(out->begin(), out->end(), [](const Shape& s) { return s.known(); });
 }
 
-bool InferGradType(const Attrs& attrs, std::vector<int>*, std::vector<int>* out) {
+bool InferGradType(const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+  const auto assign = [&](int* into, int type) { AssignType(attrs, "gradient", into, type); };
   if (const CustomState* state = StateOfCall(attrs))
-    for (size_t i = 0; i < out->size(); ++i) AssignType(attrs, "gradient", &(*out)[i], state->types[i]);
+    for (size_t i = 0; i < out->size(); ++i) assign(&(*out)[i], state->types[i]);
+  else
+    AssignGradients(PropOf(attrs), *in, out, assign);
   return std::count(out->begin(), out->end(), int{kDTypeUnknown}) == 0;
 }
 
@@ -278,7 +294,12 @@ std::vector<NodeEntry> CustomGradient(const NodePtr& node, const std::vector<Nod
   for (int i = 0; i < p.num_aux(); ++i) inputs.push_back(node->inputs[p.num_in() + i]);
   const NodePtr back = MakeNodeLike("_backward_Custom", *node, std::move(inputs));
   std::vector<NodeEntry> grads(node->inputs.size());
-  for (int i = 0; i < p.num_in(); ++i) grads[i] = {back, static_cast<uint32_t>(i), 0};
+  for (int i = 0; i < p.num_in(); ++i) {
+    grads[i] = {back, static_cast<uint32_t>(i), 0};
+    if (std::find(p.dependencies.begin(), p.dependencies.end(), p.num_out() + i) != p.dependencies.end()) continue;
+    // A graph in a node has nothing else that tells the shape. The argument's values are not read.
+    grads[i] = MakeOp("_backward_Custom_like", {grads[i], node->inputs[i]});
+  }
   return grads;
 }
 
@@ -331,6 +352,18 @@ MXNET_REGISTER_OP(_backward_Custom)
     .set_stateful()
     .set_supports_add()
     .set_trait(RunsElsewhere{StartBackward, nullptr, nullptr, StateSlot});
+
+MXNET_REGISTER_OP(_backward_Custom_like)
+    .describe("lhs, a gradient of Custom, with the shape and dtype of rhs, the argument.")
+    .set_inputs({"lhs", "rhs"})
+    .set_shape_only_from(1)
+    .set_infer_shape([](const Attrs& a, ShapeVector* in, ShapeVector* out) {
+      AssignShape(a, "lhs", &(*in)[0], (*in)[1]);
+      AssignShape(a, "output", &(*out)[0], (*in)[1]);
+      return (*in)[1].known();
+    })
+    .set_inplace({{0, 0}})
+    .set_kernel([](KernelArgs& args) { (*graph_ops::Copy()->op->KernelFor(args.run.ctx.dev_type))(args); });
 
 }  // namespace
 

@@ -32,7 +32,8 @@ class SubgraphRun {
   /* `changed`: the array may hold something else than in the run before. */
   virtual void SetInput(int input, void* at, bool changed) = 0;
   virtual void SetOutput(int output, void* at) = 0;
-  virtual void Run() = 0;
+  /* `step`: of the loop that the kernel is; -1: it is none. */
+  virtual void Run(int64_t step) = 0;
   /* After the last Run of a kernel's call, also when that has thrown. */
   virtual void End() = 0;
 };

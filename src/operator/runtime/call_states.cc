@@ -1,0 +1,52 @@
+#include "operator/runtime/call_states.h"
+
+#include "operator/meeting.h"
+#include "operator/runs_elsewhere.h"
+#include "operator/runtime/subgraph.h"
+
+namespace mxnet {
+
+bool HoldsWaiting(const Attrs& attrs) {
+  for (const auto& graph : attrs.subgraphs) {
+    for (const NodePtr& n : ReadSubgraph(*graph).nodes) {
+      if (n->is_variable()) continue;
+      if (n->op()->trait<RunsElsewhere>() || n->op()->trait<MeetsOthers>() || HoldsWaiting(*n->attrs)) return true;
+    }
+  }
+  return false;
+}
+
+std::shared_ptr<OpState> CallStates::Of(const Attrs& attrs, Context ctx, Span<const TBlob> in, const std::vector<int64_t>& steps) {
+  const RunsElsewhere& how = *attrs.op->trait<RunsElsewhere>();
+  Kept* kept = nullptr;
+  {
+    std::lock_guard<std::mutex> hold(mutex_);
+    kept = &states_[{attrs.param.get(), steps}];  // stays where it is
+  }
+  if (!kept->state && how.make_state) {  // not under the lock: it calls the program
+    ShapeVector shapes;
+    std::vector<int> types;
+    for (const TBlob& b : in) shapes.push_back(b.shape), types.push_back(b.dtype);
+    kept->state = how.make_state(attrs, ctx, shapes, types);
+    kept->param = attrs.param;
+  }
+  MXNET_CHECK(kept->state) << "[" << attrs.op->name << "] the operator whose gradient this is has not run";
+  return kept->state;
+}
+
+std::shared_ptr<CallScope> NewCallScope(const Attrs& attrs, std::shared_ptr<CallStates> calls) {
+  const KeepsCallStates* how = attrs.op->trait<KeepsCallStates>();
+  MXNET_CHECK(how) << "[" << attrs.op->name << "] its graph holds an operator that waits, which cannot run there";
+  std::shared_ptr<CallScope> scope = how->new_scope();
+  scope->calls = std::move(calls);
+  return scope;
+}
+
+RandomState SplitRandom(RandomState* state) {
+  constexpr uint64_t kMost = uint64_t{1} << 36;  // counters: more than one call draws in a day
+  RandomState own = *state;
+  state->Take(kMost);
+  return own;
+}
+
+}  // namespace mxnet
