@@ -178,3 +178,14 @@ def test_ctc_loss(kind):
                 np.testing.assert_allclose(given.grad.asnumpy()[:, n], head[n] * grad, rtol=2e-4, atol=2e-5)
     if kind == "masked":
         assert loss.asnumpy()[0] > 9e3 and np.isfinite(given.grad.asnumpy()).all()
+
+
+def test_index_copy():
+    """The gradient is one node, _contrib_backward_index_copy, whose numbers are those of 1.9.1."""
+    old, index, new = (mx.sym.var(n) for n in ("old", "index", "new"))
+    ex = mx.sym.contrib.index_copy(old, index, new).simple_bind(mx.cpu(), old=(5, 2), index=(2,), new=(2, 2))
+    ex.forward(is_train=True, index=np.array([3, 1]))
+    ex.backward(mx.nd.arange(1, 11).reshape((5, 2)))
+    assert ex.grad_dict["old"].asnumpy().tolist() == [[1, 2], [0, 0], [5, 6], [0, 0], [9, 10]]
+    assert ex.grad_dict["new"].asnumpy().tolist() == [[7, 8], [3, 4]]
+    assert ex.grad_dict["index"].asnumpy().tolist() == [0, 0]

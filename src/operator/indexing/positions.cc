@@ -56,6 +56,34 @@ void IndexCopy(KernelArgs& a) {
   PutRows(a, a.in[2].dptr, 1, out.shape[0], out.shape.Prod(1, out.shape.ndim()), index, a.in[1].Size(), out);
 }
 
+bool BackwardIndexCopyShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  AssignShape(attrs, "ograd", &(*in)[0], (*in)[1]);
+  AssignShape(attrs, "old_tensor", &(*in)[1], (*in)[0]);
+  ShapeVector forward(in->begin() + 1, in->end()), result = {(*in)[0]};
+  const bool known = IndexCopyShape(attrs, &forward, &result);
+  for (int i = 0; i < 3; ++i) {
+    AssignShape(attrs, "an input", &(*in)[i + 1], forward[i]);
+    AssignShape(attrs, "a gradient", &(*out)[i], forward[i]);
+  }
+  return known;
+}
+
+// The rows of ograd at index_vector are new_tensor's; old_tensor has no part in those.
+void BackwardIndexCopy(KernelArgs& a) {
+  const TBlob& ograd = a.in[0];
+  const int64_t rows = ograd.shape[0], row = ograd.shape.Prod(1, ograd.shape.ndim()), count = a.in[2].Size();
+  const int64_t* index = ReadIndicesInRange(a, a.in[2], rows, IndexMode::kRaise);
+  if (a.req[0] != OpReq::kNull) {
+    TBlob zeros = a.in[3];
+    zeros.dptr = a.workspace(std::max<size_t>(zeros.Bytes(), 1));
+    FillValue(a.run, zeros, 0);
+    CopyThrough(a);
+    PutRows(a, zeros.dptr, 1, rows, row, index, count, a.out[0]);
+  }
+  if (a.req[1] != OpReq::kNull) FillValue(a.run, a.out[1], 0);
+  if (a.req[2] != OpReq::kNull) TakeRows(a.run, ograd, 1, rows, row, index, count, a.out[2].dptr);
+}
+
 std::vector<int> IndexAxes(const Attrs& attrs, int ndim) {
   const auto& given = attrs.get<IndexArrayParam>().axes;
   std::vector<int> axes;
@@ -109,11 +137,28 @@ bool ArangeLikeShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
         return (*in)[0] != kDTypeUnknown && (*in)[1] != kDTypeUnknown;
       })
       .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
-        const NodeEntry fresh = MakeOp("take", {ograds[0], node->inputs[1]});
-        const NodeEntry kept{MakeNodeLike("_contrib_index_copy", *node, {ograds[0], node->inputs[1], MakeOp("zeros_like", {fresh})}), 0, 0};
-        return std::vector<NodeEntry>{kept, NodeEntry{}, fresh};
+        const NodePtr back = MakeNode("_contrib_backward_index_copy", {ograds[0], node->inputs[0], node->inputs[1], node->inputs[2]});
+        return std::vector<NodeEntry>{{back, 0, 0}, NodeEntry{}, {back, 2, 0}};
       })
       .set_kernel(IndexCopy);
+  Op::Register("_contrib_backward_index_copy")
+      .describe("Gradients of _contrib_index_copy: of old_tensor, index_vector (zeros) and new_tensor.")
+      .set_inputs({"ograd", "old_tensor", "index_vector", "new_tensor"})
+      .set_outputs({"old_tensor", "index_vector", "new_tensor"})
+      .set_shape_only_from(3)
+      .set_infer_shape(BackwardIndexCopyShape)
+      .set_infer_type([](const Attrs& attrs, std::vector<int>* in, std::vector<int>* out) {
+        for (int i : {0, 1, 3}) AssignType(attrs, "an array", &(*in)[i], (*in)[i == 0 ? 1 : 0]);
+        for (int i = 0; i < 3; ++i) AssignType(attrs, "a gradient", &(*out)[i], (*in)[i + 1]);
+        return (*in)[0] != kDTypeUnknown && (*in)[2] != kDTypeUnknown;
+      })
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        // Of ograd, in which the kernel is linear: the rows at the indices from one, the others
+        // from the other.
+        const NodeEntry back = {MakeNode("_contrib_index_copy", {ograds[0], node->inputs[2], ograds[2]}), 0, 0};
+        return std::vector<NodeEntry>{back, NodeEntry{}, NodeEntry{}, NodeEntry{}};
+      })
+      .set_kernel(BackwardIndexCopy);
   Op::Register("_contrib_index_array")
       .describe("The indices of every element, along a new last dimension, as int64.")
       .set_param<IndexArrayParam>()

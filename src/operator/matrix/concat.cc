@@ -409,6 +409,34 @@ bool SplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
   return DivideShape(attrs, axis, p.squeeze_axis, PartBounds(attrs, p, whole[axis]), whole, out) && whole.known();
 }
 
+bool BackwardSplitShape(const Attrs& attrs, ShapeVector* in, ShapeVector* out) {
+  const auto& p = attrs.get<SplitParam>();
+  Shape& whole = (*out)[0];
+  bool known = true;
+  for (const Shape& part : *in) known = known && part.known();
+  if (!known) return whole.known() && SplitShape(attrs, out, in);
+  const Shape& first = (*in)[0];
+  const int axis = CheckedAxis(attrs, p.axis, first.ndim() + (p.squeeze_axis ? 1 : 0));
+  Shape joined = p.squeeze_axis ? WithAxis(first, axis, 1) : first;
+  joined[axis] = 0;
+  for (const Shape& part : *in) {
+    MXNET_CHECK_KIND(part.ndim() == first.ndim(), Value) << "[" << attrs.op->name << "] parts have shapes " << first << " and " << part;
+    joined[axis] += p.squeeze_axis ? 1 : part[axis];
+  }
+  AssignShape(attrs, "the whole", &whole, joined);
+  return SplitShape(attrs, out, in);
+}
+
+void BackwardSplit(KernelArgs& a) {
+  if (a.req[0] == OpReq::kNull) return;
+  const auto& p = a.param<SplitParam>();
+  const int axis = CheckedAxis(*a.attrs, p.axis, a.out[0].shape.ndim());
+  if (!p.squeeze_axis) return Join(a.run, a.in, a.out[0], axis);
+  std::vector<TBlob> parts(a.in.begin(), a.in.end());
+  for (TBlob& part : parts) part.shape = WithAxis(part.shape, axis, 1);
+  Join(a.run, parts, a.out[0], axis);
+}
+
 void Split(KernelArgs& a) {
   const auto& p = a.param<SplitParam>();
   const int axis = CheckedAxis(*a.attrs, p.axis, a.in[0].shape.ndim());
@@ -522,6 +550,20 @@ int SplitOutputs(const Attrs& a) {
       .set_infer_shape(SplitShape)
       .set_gradient(SplitGradient<SplitParam>)
       .set_kernel(Split);
+  Op::Register("_split_v2_backward")
+      .describe("Gradient of _split_v2: its parts put together.")
+      .set_param<SplitParam>()
+      .set_variadic("ograds", SplitOutputs, "")
+      .set_list_inputs([](const Attrs& a) {
+        std::vector<std::string> names;
+        for (int i = 0; i < SplitOutputs(a); ++i) names.push_back("arg" + std::to_string(i));
+        return names;
+      })
+      .set_infer_shape(BackwardSplitShape)
+      .set_gradient([](const NodePtr& node, const std::vector<NodeEntry>& ograds) {
+        return AllOutputs(MakeNodeLike("_split_v2", *node, {ograds[0]}), node->num_inputs());
+      })
+      .set_kernel(BackwardSplit);
   return true;
 }();
 

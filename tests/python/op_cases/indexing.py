@@ -298,3 +298,6 @@ CASES.append(dict(op=["_histogram", "_npi_histogram"],
                   dtypes=["float32", "float64", "int32"], refuses=False, empty=False, bad=[dict(inputs=[_values, np.array([1.0])])]))
 
 CASES = rotated(CASES)
+
+
+COVERED_ELSEWHERE = {"_contrib_backward_index_copy": "test_gradient_paths.py"}

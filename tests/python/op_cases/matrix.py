@@ -138,6 +138,12 @@ for _attrs in [dict(indices=(0, 2)), dict(indices=(), sections=2, axis=2),
           bad=[dict(indices=(1, 2)), dict(indices=(0, 5)), dict(indices=(0, 2, 1)),
                dict(indices=(0, -1)), dict(indices=(0, 1), axis=4)])
 
+for _shapes, _attrs in [([(2, 1), (2, 3)], dict(indices=(0, 1))), ([(2, 2), (1, 2)], dict(indices=(), sections=2, axis=0)),
+                        ([(2, 3), (2, 3)], dict(indices=(0, 1), squeeze_axis=True)), ([(2, 3)], dict(indices=(0,), axis=-1))]:
+    CASES.append(dict(op="_split_v2_backward", inputs=_shapes, attrs=_attrs, grad=True, grad2=True, empty=False, **ALL,
+                      ref=lambda *parts, axis=1, squeeze_axis=False, **_: (np.stack if squeeze_axis else np.concatenate)(parts, axis),
+                      bad=[dict(inputs=[(1,), (2,), (3,)]), dict(attrs=dict(indices=(1, 2))), dict(attrs=dict(_attrs, axis=3))]))
+
 # ---- slices
 
 
