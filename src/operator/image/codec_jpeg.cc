@@ -1,6 +1,8 @@
 // JPEG files by libjpeg-turbo. Pixels go straight to where they are wanted.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 // which need the above
@@ -64,7 +66,8 @@ Decoded Decode(Job* job) {
                   jpeg->image_height, request->size);
     return Decoded::kFailed;
   }
-  jpeg->out_color_space = request->gray ? JCS_GRAYSCALE : request->blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
+  request->channels = request->unchanged ? jpeg->num_components : request->gray ? 1 : 3;
+  jpeg->out_color_space = request->channels == 1 ? JCS_GRAYSCALE : request->blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
   jpeg_start_decompress(jpeg);
   uint8_t* to = request->allocate(request->context, jpeg->output_height, jpeg->output_width);
   if (!to) return Decoded::kFailed;
@@ -81,9 +84,80 @@ Decoded Decode(Job* job) {
   return Decoded::kFailed;
 }
 
+// One encoding; nothing here has a destructor either.
+struct Writing {
+  jpeg_compress_struct jpeg;
+  jpeg_error_mgr errors;
+  jmp_buf leave;
+  EncodeRequest* request;
+  unsigned char* file;
+  unsigned long size;  // NOLINT: libjpeg's type
+};
+
+void FailWriting(j_common_ptr jpeg) {
+  char text[JMSG_LENGTH_MAX];
+  jpeg->err->format_message(jpeg, text);
+  Writing* w = static_cast<Writing*>(jpeg->client_data);
+  std::snprintf(w->request->message, sizeof(w->request->message), "%s", text);
+  std::longjmp(w->leave, 1);
+}
+
+J_COLOR_SPACE SpaceOf(const EncodeRequest& request) {
+  if (request.channels == 1) return JCS_GRAYSCALE;
+  if (request.channels == 3) return request.blue_first ? JCS_EXT_BGR : JCS_EXT_RGB;
+  return request.blue_first ? JCS_EXT_BGRX : JCS_EXT_RGBX;
+}
+
+// Everything that may end in a longjmp. Settings are those of OpenCV: baseline, chroma of half the
+// size, the standard's Huffman tables.
+bool Encode(Writing* w) {
+  jpeg_compress_struct* jpeg = &w->jpeg;
+  const EncodeRequest& request = *w->request;
+  if (setjmp(w->leave)) return false;
+  jpeg_create_compress(jpeg);
+  jpeg->client_data = w;
+  jpeg_mem_dest(jpeg, &w->file, &w->size);
+  jpeg->image_width = static_cast<JDIMENSION>(request.width);
+  jpeg->image_height = static_cast<JDIMENSION>(request.height);
+  jpeg->input_components = request.channels;
+  jpeg->in_color_space = SpaceOf(request);
+  jpeg_set_defaults(jpeg);
+  jpeg_set_quality(jpeg, std::clamp(request.quality, 0, 100), TRUE);
+  jpeg_start_compress(jpeg, TRUE);
+  const size_t row = static_cast<size_t>(request.width) * static_cast<size_t>(request.channels);
+  while (jpeg->next_scanline < jpeg->image_height) {
+    JSAMPROW rows[16];
+    const JDIMENSION n = std::min<JDIMENSION>(jpeg->image_height - jpeg->next_scanline, 16);
+    for (JDIMENSION i = 0; i < n; ++i) rows[i] = const_cast<JSAMPROW>(request.pixels + (jpeg->next_scanline + i) * row);
+    jpeg_write_scanlines(jpeg, rows, n);
+  }
+  jpeg_finish_compress(jpeg);
+  return true;
+}
+
 }  // namespace
 }  // namespace image
 }  // namespace mxnet
+
+extern "C" __attribute__((visibility("default"))) bool MXNET_ENCODE_FUNCTION(mxnet::image::EncodeRequest* request) {
+  using namespace mxnet::image;  // NOLINT
+  if (request->height > JPEG_MAX_DIMENSION || request->width > JPEG_MAX_DIMENSION) {
+    std::snprintf(request->message, sizeof(request->message), "a JPEG file has up to %ld rows and columns",
+                  static_cast<long>(JPEG_MAX_DIMENSION));  // NOLINT: libjpeg's type
+    return false;
+  }
+  Writing w;
+  std::memset(&w, 0, sizeof(w));
+  w.request = request;
+  w.jpeg.err = jpeg_std_error(&w.errors);
+  w.jpeg.client_data = &w;
+  w.errors.error_exit = FailWriting;
+  w.errors.output_message = Silent;
+  const bool done = Encode(&w) && request->take(request->context, w.file, w.size);
+  jpeg_destroy_compress(&w.jpeg);
+  std::free(w.file);
+  return done;
+}
 
 extern "C" __attribute__((visibility("default"))) mxnet::image::Decoded MXNET_DECODE_FUNCTION(mxnet::image::DecodeRequest* request) {
   using namespace mxnet::image;  // NOLINT

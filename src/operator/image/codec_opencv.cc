@@ -1,10 +1,13 @@
 // Image files by OpenCV: PNG, BMP, TIFF, WebP, PNM, and the JPEG files that codec_jpeg.cc leaves.
+// Files are read in all these formats, and written as PNG.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <opencv2/core.hpp>
 #include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
+#include <vector>
 
 #include "operator/image/codec.h"
 
@@ -42,12 +45,16 @@ class Careful : public cv::MatAllocator {
   size_t bytes_;
 };
 
-void CopyRow(const uint8_t* from, int64_t width, bool gray, bool swap, uint8_t* to) {
-  if (gray || !swap) {
-    std::memcpy(to, from, static_cast<size_t>(width) * (gray ? 1 : 3));
+// Copies pixels of `channels`; `swap`: the first and the third change places.
+void CopyPixels(const uint8_t* from, int64_t count, int channels, bool swap, uint8_t* to) {
+  if (channels < 3 || !swap) {
+    std::memcpy(to, from, static_cast<size_t>(count * channels));
     return;
   }
-  for (int64_t x = 0; x < width; ++x) to[3 * x] = from[3 * x + 2], to[3 * x + 1] = from[3 * x + 1], to[3 * x + 2] = from[3 * x];
+  for (int64_t x = 0; x < count; ++x, from += channels, to += channels) {
+    to[0] = from[2], to[1] = from[1], to[2] = from[0];
+    if (channels == 4) to[3] = from[3];
+  }
 }
 
 Decoded Decode(DecodeRequest* request) {
@@ -55,36 +62,80 @@ Decoded Decode(DecodeRequest* request) {
   cv::Mat image;
   image.allocator = const_cast<Careful*>(&allocator);
   const cv::Mat file(1, static_cast<int>(request->size), CV_8U, const_cast<uint8_t*>(request->bytes));
-  cv::imdecode(file, (request->gray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR) | cv::IMREAD_IGNORE_ORIENTATION, &image);
-  if (image.empty() || image.type() != (request->gray ? CV_8UC1 : CV_8UC3)) {
+  const int wanted = (request->gray ? cv::IMREAD_GRAYSCALE : cv::IMREAD_COLOR) | cv::IMREAD_IGNORE_ORIENTATION;
+  cv::imdecode(file, request->unchanged ? static_cast<int>(cv::IMREAD_UNCHANGED) : wanted, &image);
+  if (request->unchanged && !image.empty() && image.depth() != CV_8U) {
+    std::snprintf(request->message, sizeof(request->message), "it has more than 8 bits a channel");
+    return Decoded::kFailed;
+  }
+  const bool as_wanted = request->unchanged ? image.channels() != 2 : image.type() == (request->gray ? CV_8UC1 : CV_8UC3);
+  if (image.empty() || !as_wanted) {
     std::snprintf(request->message, sizeof(request->message), "the file is damaged");
     return Decoded::kFailed;
   }
+  request->channels = image.channels();
   uint8_t* to = request->allocate(request->context, image.rows, image.cols);
   if (!to) return Decoded::kFailed;
   const int64_t row = static_cast<int64_t>(image.cols) * image.channels();
-  for (int y = 0; y < image.rows; ++y) CopyRow(image.ptr(y), image.cols, request->gray, !request->blue_first, to + y * row);
+  for (int y = 0; y < image.rows; ++y) CopyPixels(image.ptr(y), image.cols, image.channels(), !request->blue_first, to + y * row);
   return Decoded::kDone;
+}
+
+bool Encode(EncodeRequest* request) {
+  if (request->height > 0x7fffffff || request->width > 0x7fffffff) CV_Error(cv::Error::StsOutOfRange, "too many rows or columns");
+  const int type = CV_8UC(request->channels), rows = static_cast<int>(request->height), columns = static_cast<int>(request->width);
+  cv::Mat image(rows, columns, type, const_cast<uint8_t*>(request->pixels));
+  if (request->channels >= 3 && !request->blue_first) {
+    cv::Mat swapped(rows, columns, type);
+    CopyPixels(request->pixels, request->height * request->width, request->channels, true, swapped.data);
+    image = swapped;
+  }
+  std::vector<uchar> file;
+  cv::imencode(".png", image, file, {cv::IMWRITE_PNG_COMPRESSION, std::clamp(request->quality, 0, 9)});
+  if (!file.empty()) return request->take(request->context, file.data(), file.size());
+  std::snprintf(request->message, sizeof(request->message), "libpng could not write it");
+  return false;
+}
+
+// Messages belong into exceptions.
+void BeQuiet() {
+  static const bool quiet = [] {
+    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
+    return true;
+  }();
+  (void)quiet;
+}
+
+// f(), and false, with what was thrown in `message`.
+template <typename F>
+bool Guarded(F&& f, char* message, size_t size) {
+  try {
+    f();
+    return true;
+  } catch (const cv::Exception& e) {
+    std::snprintf(message, size, "%s", e.err.c_str());
+  } catch (const std::exception& e) {
+    std::snprintf(message, size, "%s", e.what());
+  }
+  return false;
 }
 
 }  // namespace
 }  // namespace image
 }  // namespace mxnet
 
+extern "C" __attribute__((visibility("default"))) bool MXNET_ENCODE_FUNCTION(mxnet::image::EncodeRequest* request) {
+  using namespace mxnet::image;  // NOLINT
+  BeQuiet();
+  bool done = false;
+  return Guarded([&] { done = Encode(request); }, request->message, sizeof(request->message)) && done;
+}
+
 extern "C" __attribute__((visibility("default"))) mxnet::image::Decoded MXNET_DECODE_FUNCTION(mxnet::image::DecodeRequest* request) {
   using namespace mxnet::image;  // NOLINT
-  static const bool quiet = [] {
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    return true;
-  }();
-  (void)quiet;
+  BeQuiet();
   if (!IsKnown(request->bytes, request->size) || request->size > 0x7fffffff) return Decoded::kNotMine;
-  try {
-    return Decode(request);
-  } catch (const cv::Exception& e) {
-    std::snprintf(request->message, sizeof(request->message), "%s", e.err.c_str());
-  } catch (const std::exception& e) {
-    std::snprintf(request->message, sizeof(request->message), "%s", e.what());
-  }
-  return Decoded::kFailed;
+  Decoded done = Decoded::kFailed;
+  Guarded([&] { done = Decode(request); }, request->message, sizeof(request->message));
+  return done;
 }

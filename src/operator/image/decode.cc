@@ -1,6 +1,5 @@
 // _cvimread, _cvimdecode and _imdecode: images from files. Their shapes are in the files, so they
 // work on arrays on the calling thread.
-#include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -10,9 +9,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/build_info.h"
 #include "mxnet/ndarray.h"
 #include "operator/image/codec.h"
+#include "operator/image/codec_library.h"
 #include "operator/image/image_common.h"
 #include "operator/param.h"
 
@@ -20,13 +19,15 @@ namespace mxnet {
 namespace image {
 namespace {
 
+constexpr const char* kFlag = "0: one channel of gray, 1: three channels of colour, -1: as many channels as the file has.";
+
 struct ReadParam : public dmlc::Parameter<ReadParam> {
   std::string filename;
   int flag;
   bool to_rgb;
   DMLC_DECLARE_PARAMETER(ReadParam) {
     DMLC_DECLARE_FIELD(filename).describe("The file.");
-    DMLC_DECLARE_FIELD(flag).set_lower_bound(0).set_default(1).describe("0: one channel of gray, 1: three channels of colour.");
+    DMLC_DECLARE_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
     DMLC_DECLARE_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
   }
 };
@@ -35,7 +36,7 @@ struct DecodeParam : public dmlc::Parameter<DecodeParam> {
   int flag;
   bool to_rgb;
   DMLC_DECLARE_PARAMETER(DecodeParam) {
-    DMLC_DECLARE_FIELD(flag).set_lower_bound(0).set_default(1).describe("0: one channel of gray, 1: three channels of colour.");
+    DMLC_DECLARE_FIELD(flag).set_lower_bound(-1).set_default(1).describe(kFlag);
     DMLC_DECLARE_FIELD(to_rgb).set_default(true).describe("Red first, else blue first.");
   }
 };
@@ -58,49 +59,10 @@ MXNET_REGISTER_PARAM(PlanesParam);
 MXNET_REGISTER_PARAM(ReadParam);
 MXNET_REGISTER_PARAM(DecodeParam);
 
-bool HasOpenCV() {
-  size_t count = 0;
-  const BuildFeature* features = BuildFeatures(&count);
-  for (size_t i = 0; i < count; ++i)
-    if (std::strcmp(features[i].name, "OPENCV") == 0) return features[i].enabled;
-  return false;
-}
-
-// The decoder in a shared object beside this library; null, with the reason, if it cannot be
-// opened. It stays open.
-struct Codec {
-  DecodeFunction decode = nullptr;
-  std::string why;
-  explicit Codec(const char* file) {
-    Dl_info self;
-    static const int here = 0;
-    std::string folder;
-    if (dladdr(&here, &self) != 0 && self.dli_fname != nullptr) folder = self.dli_fname;
-    folder.resize(folder.find_last_of('/') == std::string::npos ? 0 : folder.find_last_of('/') + 1);
-    for (const char* below : {"", "../"}) {  // tests link this library's objects, and lie one folder deeper
-      if (void* object = dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        decode = reinterpret_cast<DecodeFunction>(dlsym(object, "mxnet_decode_image"));
-        return;
-      }
-      const char* error = dlerror();
-      if (why.empty() && error) why = error;
-    }
-  }
-};
-
-const Codec& Jpeg() {
-  static const Codec codec("libmxnet_jpeg.so");
-  return codec;
-}
-const Codec& OpenCV() {
-  static const Codec codec("libmxnet_opencv.so");
-  return codec;
-}
-
 // Where pixels go: a new array, or host memory that is copied into the given one.
 struct Target {
   NDArray* out;
-  int64_t channels;
+  const DecodeRequest* request;
   std::vector<uint8_t> copy;
   Shape shape;
   std::unique_ptr<Error> failed;
@@ -109,7 +71,7 @@ struct Target {
 uint8_t* Allocate(void* context, int64_t height, int64_t width) {
   Target* t = static_cast<Target*>(context);
   try {
-    t->shape = Shape{height, width, t->channels};
+    t->shape = Shape{height, width, t->request->channels};
     if (t->out->is_none()) {
       t->out->Init(t->shape, Context::CPU(), kUint8);
       return t->out->data().data<uint8_t>();
@@ -125,18 +87,18 @@ uint8_t* Allocate(void* context, int64_t height, int64_t width) {
 }
 
 void Decode(const Attrs& attrs, const std::vector<uint8_t>& file, const std::string& what, int flag, bool to_rgb, NDArray* out) {
-  MXNET_CHECK_KIND(HasOpenCV(), Generic)
-      << Named(attrs) << "this build has no OpenCV; build with -DUSE_OPENCV=ON, or decode with another package and give the pixels to "
-      << "mx.nd.array";
-  MXNET_CHECK_KIND(flag == 0 || (flag & 5) != 0, Value) << Named(attrs) << "flag=" << flag << "; accepted are 0 (gray) and 1 (colour)";
+  NeedCodecs(attrs, "decode with another package and give the pixels to mx.nd.array");
+  MXNET_CHECK_KIND(flag <= 0 || (flag & 5) != 0, Value)
+      << Named(attrs) << "flag=" << flag << "; accepted are 0 (gray), 1 (colour) and -1 (as the file is)";
   MXNET_CHECK_KIND(!file.empty(), Value) << Named(attrs) << what << " is empty; accepted is an image file";
-  Target target{out, flag == 0 ? 1 : 3, {}, {}, nullptr};
-  DecodeRequest request{file.data(), file.size(), flag == 0, !to_rgb, Allocate, &target, {0}};
+  Target target{out, nullptr, {}, {}, nullptr};
+  DecodeRequest request{file.data(), file.size(), flag == 0, !to_rgb, Allocate, &target, {0}, flag < 0};
+  target.request = &request;
   Decoded done = Decoded::kNotMine;
-  if (Jpeg().decode) done = Jpeg().decode(&request);
+  if (JpegCodec().decode) done = JpegCodec().decode(&request);
   if (done == Decoded::kNotMine) {
-    MXNET_CHECK_KIND(OpenCV().decode != nullptr, Generic) << Named(attrs) << "OpenCV could not be loaded: " << OpenCV().why;
-    done = OpenCV().decode(&request);
+    MXNET_CHECK_KIND(OpenCVCodec().decode != nullptr, Generic) << Named(attrs) << "OpenCV could not be loaded: " << OpenCVCodec().why;
+    done = OpenCVCodec().decode(&request);
   }
   if (target.failed) throw *target.failed;
   MXNET_CHECK_KIND(done != Decoded::kNotMine, Value)

@@ -142,3 +142,4 @@ for _type in range(5):
                                             dict(attrs=dict(top=0, bot=0, left=0, right=0, type=5))]))
 
 COVERED_ELSEWHERE = dict.fromkeys(["_cvimread", "_npi_cvimread", "_cvimdecode", "_npi_cvimdecode", "_imdecode"], "test_image.py")
+COVERED_ELSEWHERE["_cvimencode"] = "test_im2rec.py"

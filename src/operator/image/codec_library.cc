@@ -1,0 +1,56 @@
+#include "operator/image/codec_library.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+
+#include "base/build_info.h"
+#include "operator/image/image_common.h"
+
+namespace mxnet {
+namespace image {
+namespace {
+
+bool HasOpenCV() {
+  size_t count = 0;
+  const BuildFeature* features = BuildFeatures(&count);
+  for (size_t i = 0; i < count; ++i)
+    if (std::strcmp(features[i].name, "OPENCV") == 0) return features[i].enabled;
+  return false;
+}
+
+}  // namespace
+
+Codec::Codec(const char* file) {
+  Dl_info self;
+  static const int here = 0;
+  std::string folder;
+  if (dladdr(&here, &self) != 0 && self.dli_fname != nullptr) folder = self.dli_fname;
+  folder.resize(folder.find_last_of('/') == std::string::npos ? 0 : folder.find_last_of('/') + 1);
+  for (const char* below : {"", "../"}) {  // tests link this library's objects, and lie one folder deeper
+    if (void* object = dlopen((folder + below + file).c_str(), RTLD_NOW | RTLD_LOCAL)) {
+      decode = reinterpret_cast<DecodeFunction>(dlsym(object, "mxnet_decode_image"));
+      encode = reinterpret_cast<EncodeFunction>(dlsym(object, "mxnet_encode_image"));
+      return;
+    }
+    const char* error = dlerror();
+    if (why.empty() && error) why = error;
+  }
+}
+
+const Codec& JpegCodec() {
+  static const Codec codec("libmxnet_jpeg.so");
+  return codec;
+}
+
+const Codec& OpenCVCodec() {
+  static const Codec codec("libmxnet_opencv.so");
+  return codec;
+}
+
+void NeedCodecs(const Attrs& attrs, const char* instead) {
+  MXNET_CHECK_KIND(HasOpenCV(), Generic) << Named(attrs) << "this build has no OpenCV; build with -DUSE_OPENCV=ON, or " << instead;
+}
+
+}  // namespace image
+}  // namespace mxnet
