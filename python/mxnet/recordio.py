@@ -60,6 +60,10 @@ class MXRecordIO:
         Path of the file.
     flag : {'r', 'w'}
         Read or write.
+    skip_malformed : bool, default False
+        Whether :meth:`read` goes on behind what is malformed, at the next place that may be the
+        beginning of a record, instead of raising an error. `num_skipped` counts such places, and
+        a warning names each.
 
     Raises
     ------
@@ -74,9 +78,13 @@ class MXRecordIO:
     b'first'
     """
 
-    def __init__(self, uri, flag):
+    skip_malformed = False      # of objects that an older version pickled
+    num_skipped = 0
+
+    def __init__(self, uri, flag, *, skip_malformed=False):
         self.uri = os.fspath(uri)
         self.flag = flag
+        self.skip_malformed = bool(skip_malformed)
         self.is_open = False
         self.open()
 
@@ -220,6 +228,42 @@ class MXRecordIO:
             if the file is malformed there; the message has the byte offset.
         """
         self._check(False)
+        if not self.skip_malformed:
+            return self._read_record()
+        while True:
+            start = self._position
+            try:
+                return self._read_record()
+            except MXNetError as error:
+                import warnings
+                self.num_skipped += 1
+                self._seek(start + 4)
+                found = self._find_record()
+                warnings.warn(f"{error}; the reader goes on at " + (f"byte {found}" if found is not None else "the end of the file"),
+                              stacklevel=2)
+
+    def _find_record(self):
+        """Go to the next header that begins a record and fits into the file, and return its offset;
+        at the end of the file, None."""
+        at = self._position
+        while True:
+            self._seek(at)
+            block = self._file.read(1 << 20)
+            if len(block) < 8:
+                self._seek(at + len(block))
+                return None
+            place = block.find(_MAGIC)
+            while place != -1 and place + 8 <= len(block):
+                word, = struct.unpack_from("<I", block, place + 4)
+                length = word & _MAX_LENGTH
+                fits = self._size is None or at + place + 8 + length + -length % 4 <= self._size
+                if place % 4 == 0 and word >> 29 in (_WHOLE, _BEGIN) and fits:
+                    self._seek(at + place)
+                    return at + place
+                place = block.find(_MAGIC, place + 1)
+            at += (len(block) - 4) // 4 * 4
+
+    def _read_record(self):
         start = self._position
         part = self._read_part()
         if part is None:
@@ -255,15 +299,17 @@ class MXIndexedRecordIO(MXRecordIO):
         Read or write.
     key_type : type
         Type of the keys.
+    skip_malformed : bool, default False
+        As for :class:`MXRecordIO`; :meth:`read_idx` always raises for a malformed record.
     """
 
-    def __init__(self, idx_path, uri, flag, key_type=int):
+    def __init__(self, idx_path, uri, flag, key_type=int, *, skip_malformed=False):
         self.idx_path = os.fspath(idx_path)
         self.idx = {}
         self.keys = []
         self.key_type = key_type
         self._index = None
-        super().__init__(uri, flag)
+        super().__init__(uri, flag, skip_malformed=skip_malformed)
 
     def open(self):
         super().open()
@@ -331,7 +377,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def read_idx(self, idx):
         """The record with key `idx`; raises KeyError if there is none."""
         self.seek(idx)
-        return self.read()
+        return self._read_record()
 
     def write_idx(self, idx, buf):
         """Append a record under key `idx`."""
@@ -383,16 +429,28 @@ def unpack(s):
     return header, s
 
 
-def _decode_image(data, iscolor):
+def _opencv():
     try:
         import cv2
     except ImportError:
-        cv2 = None
+        return None
+    return cv2
+
+
+def _has_codecs():
+    from . import runtime
+    return runtime.Features().is_enabled("OPENCV")
+
+
+def _decode_image(data, iscolor):
+    cv2 = _opencv()
     if cv2 is not None:
         image = cv2.imdecode(np.frombuffer(data, np.uint8), iscolor)
         if image is None:
             raise ValueError(f"[recordio] {len(data)} bytes that are no image")
         return image
+    if _has_codecs():
+        return _decode_natively(data, iscolor)
     import io
     from PIL import Image
     image = Image.open(io.BytesIO(data))
@@ -404,48 +462,70 @@ def _decode_image(data, iscolor):
     return np.asarray(image.convert("RGB"))[:, :, ::-1].copy()      # blue first, as OpenCV has it
 
 
+def _decode_natively(data, iscolor):
+    """What OpenCV makes of a file, by the library's own decoders."""
+    from . import _exif, image
+    flag = -1 if iscolor < 0 else iscolor & 1
+    pixels = image.imdecode(data, flag=flag, to_rgb=False).asnumpy()
+    if flag >= 0:
+        pixels = _exif.upright(pixels, _exif.orientation(data))
+    return pixels[:, :, 0] if pixels.shape[2] == 1 else pixels
+
+
 def _encode_image(image, quality, img_fmt):
-    kind = img_fmt.lower()
-    if kind not in (".jpg", ".jpeg", ".png"):
-        raise ValueError(f"[recordio] img_fmt={img_fmt!r}; '.jpg', '.jpeg' and '.png' are accepted")
-    image = np.asarray(image)
-    try:
-        import cv2
-    except ImportError:
-        cv2 = None
-    if cv2 is not None:
+    kind, cv2, image = img_fmt.lower(), _opencv(), np.asarray(image)
+    if cv2 is not None:                     # which has more formats
         option = cv2.IMWRITE_PNG_COMPRESSION if kind == ".png" else cv2.IMWRITE_JPEG_QUALITY
-        done, buffer = cv2.imencode(kind, image, [option, quality])
+        done, buffer = cv2.imencode(kind, image, [option, quality] if kind in (".jpg", ".jpeg", ".png") else [])
         if not done:
             raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype} could not be encoded")
         return buffer.tobytes()
+    if kind not in (".jpg", ".jpeg", ".png"):
+        raise ValueError(f"[recordio] img_fmt={img_fmt!r}; '.jpg', '.jpeg' and '.png' are accepted without OpenCV (the package cv2)")
+    if image.dtype != np.uint8 or image.ndim not in (2, 3) or image.size == 0 or (image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
+        raise ValueError(f"[recordio] an image of shape {image.shape}, {image.dtype}; accepted without OpenCV (the package cv2) are "
+                         "(height, width) and 1, 3 or 4 channels of uint8")
+    quality = 0 if quality is None else quality
+    if _has_codecs():
+        from .ndarray import _internal, array
+        pixels = array(image.reshape(image.shape[:2] + (-1,)), dtype="uint8")
+        return _internal._cvimencode(pixels, encoding="png" if kind == ".png" else "jpg", quality=quality, to_rgb=False).asnumpy().tobytes()
     import io
     from PIL import Image
     if image.ndim == 3:
-        image = image[:, :, [2, 1, 0, 3][:image.shape[2]]]
+        image = image[:, :, 0] if image.shape[2] == 1 else image[:, :, [2, 1, 0, 3][:image.shape[2] if kind == ".png" else 3]]
     stream = io.BytesIO()
-    options = {"compress_level": quality} if kind == ".png" else {"quality": quality}
+    options = {"compress_level": min(max(quality, 0), 9)} if kind == ".png" else {"quality": quality}
     Image.fromarray(np.ascontiguousarray(image)).save(stream, "PNG" if kind == ".png" else "JPEG", **options)
     return stream.getvalue()
 
 
 def pack_img(header, img, quality=95, img_fmt=".jpg"):
-    """A record from an :class:`IRHeader` and an image. Needs OpenCV or Pillow.
+    """A record from an :class:`IRHeader` and an image.
+
+    The package cv2 encodes where it is installed, else this library, or Pillow where that was built
+    without codecs. The bytes are the same for OpenCV and this library.
 
     Parameters
     ----------
     header : IRHeader
     img : numpy.ndarray
-        Height x width (x 3, blue first), uint8.
+        Height x width, uint8, or height x width x 3 (blue first) or 4 (transparency last).
     quality : int
         Of a JPEG, 1 to 100; of a PNG the compression level, 0 to 9.
     img_fmt : {'.jpg', '.jpeg', '.png'}
+        With cv2, what that accepts.
+
+    >>> header = mx.recordio.IRHeader(0, 3.0, 17, 0)
+    >>> record = mx.recordio.pack_img(header, np.zeros((8, 8, 3), 'uint8'))
+    >>> mx.recordio.unpack_img(record)[0]
+    HEADER(flag=0, label=3.0, id=17, id2=0)
     """
     return pack(header, _encode_image(img, quality, img_fmt))
 
 
 def unpack_img(s, iscolor=-1):
-    """:class:`IRHeader` and image from a record. Needs OpenCV or Pillow.
+    """:class:`IRHeader` and image from a record, decoded as :func:`pack_img` encodes.
 
     Parameters
     ----------

@@ -210,9 +210,52 @@ def test_pack():
             recordio.unpack(short)
 
 
-def test_images(tmp_path):
-    if not _pillow():
+def test_damaged_parts_are_skipped_when_asked(tmp_path):
+    path, rng = str(tmp_path / 'a.rec'), random.Random(3)
+    payloads = [bytes([i]) * rng.randrange(40) + (MAGIC if i % 5 == 0 else b'') for i in range(30)]
+    write(path, payloads)
+    whole = open(path, 'rb').read()
+    starts = [m for m in range(0, len(whole), 4) if whole[m:m + 4] == MAGIC and whole[m + 7] >> 5 in (0, 1)]
+    for damage in (whole[:starts[9]] + b'garb' + whole[starts[9] + 4:],                     # a magic
+                   whole[:starts[9] + 4] + b'\xff\xff\xff\x1f' + whole[starts[9] + 8:],     # a length
+                   whole[:starts[9] + 4] + b'\0\0\0\xff' + whole[starts[9] + 8:]):          # a flag
+        open(path, 'wb').write(damage)
+        with pytest.raises(mx.MXNetError, match=f'a.rec, byte {starts[9]}|a.rec, byte {starts[9] + 4}'):
+            read(path)
+        record = recordio.MXRecordIO(path, 'r', skip_malformed=True)
+        with pytest.warns(UserWarning, match=f'goes on at byte {starts[10]}'):
+            assert list(iter(record.read, None)) == payloads[:9] + payloads[10:]
+        assert record.num_skipped == 1
+    open(path, 'wb').write(whole[:-2])                                                      # the end is missing
+    record = recordio.MXRecordIO(path, 'r', skip_malformed=True)
+    with pytest.warns(UserWarning, match='the end of the file'):
+        assert list(iter(record.read, None)) == payloads[:29]
+    open(path, 'wb').write(bytes(rng.randrange(256) for _ in range(5000)))
+    record = recordio.MXRecordIO(path, 'r', skip_malformed=True)
+    with pytest.warns(UserWarning):
+        assert record.read() is None and record.num_skipped == 1
+    index = str(tmp_path / 'a.idx')
+    open(index, 'w').write('0\t0\n')
+    with pytest.raises(mx.MXNetError, match='byte 0'):
+        recordio.MXIndexedRecordIO(index, path, 'r', skip_malformed=True).read_idx(0)
+
+
+@pytest.fixture(params=['cv2', 'codecs', 'pillow'])
+def codec(request, monkeypatch):
+    """Each way of encoding and decoding, where it is there."""
+    if request.param == 'cv2':
         pytest.importorskip('cv2')
+        return request.param
+    monkeypatch.setattr(recordio, '_opencv', lambda: None)
+    if request.param == 'codecs' and not mx.runtime.Features().is_enabled('OPENCV'):
+        pytest.skip('a build without OpenCV')
+    if request.param == 'pillow':
+        pytest.importorskip('PIL')
+        monkeypatch.setattr(recordio, '_has_codecs', lambda: False)
+    return request.param
+
+
+def test_images(codec):
     image = (np.indices((16, 24, 3)).sum(0) * 4 % 256).astype('uint8')
     header, again = recordio.unpack_img(recordio.pack_img((0, 1.0, 2, 3), image, quality=9, img_fmt='.png'))
     assert (again == image).all() and header.label == 1.0
@@ -220,13 +263,20 @@ def test_images(tmp_path):
     assert lossy.shape == image.shape and np.abs(lossy.astype(int) - image).mean() < 20
     _, grey = recordio.unpack_img(recordio.pack_img((0, 1.0, 2, 3), image, img_fmt='.png', quality=1), iscolor=0)
     assert grey.shape == (16, 24)
+    for pixels in (image[:, :, 0], image[:, :, :1]):
+        for iscolor, shape in ((-1, (16, 24)), (0, (16, 24)), (1, (16, 24, 3))):
+            _, again = recordio.unpack_img(recordio.pack_img((0, 1.0, 2, 3), pixels, img_fmt='.png', quality=3), iscolor)
+            assert again.shape == shape and (again.reshape(16, 24, -1)[:, :, -1] == image[:, :, 0]).all()
+    with_alpha = np.dstack([image, image[:, :, 0]])
+    _, again = recordio.unpack_img(recordio.pack_img((0, 1.0, 2, 3), with_alpha, img_fmt='.PNG', quality=None))
+    assert (again == with_alpha).all()
+    assert recordio.unpack_img(recordio.pack_img((0, 1.0, 2, 3), with_alpha))[1].shape == image.shape
     with pytest.raises(ValueError):
-        recordio.pack_img((0, 1.0, 2, 3), image, img_fmt='.gif')
+        recordio.unpack_img(recordio.pack((0, 1.0, 2, 3), b'no image'))
+    if codec != 'cv2':
+        with pytest.raises(ValueError, match='img_fmt'):
+            recordio.pack_img((0, 1.0, 2, 3), image, img_fmt='.gif')
+        for wrong in (image[:0], image[:, :, :2], image.astype('float32')):
+            with pytest.raises(ValueError, match='accepted'):
+                recordio.pack_img((0, 1.0, 2, 3), wrong)
 
-
-def _pillow():
-    try:
-        import PIL  # noqa: F401
-        return True
-    except ImportError:
-        return False

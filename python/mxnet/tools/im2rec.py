@@ -13,11 +13,10 @@ import argparse
 import collections
 import os
 import random
-import struct
 import sys
 import time
 
-from .. import recordio
+from .. import _exif, recordio
 from .._files import NewFile
 
 __all__ = ["main", "make_lists", "pack_list", "read_list"]
@@ -154,54 +153,6 @@ def read_list(path):
 
 # ---- pictures ----
 
-def _tiff_orientation(data):
-    """The tag 274 (orientation) in TIFF's first directory, the form that Exif has too; else 1."""
-    if data[:4] not in (b"II*\0", b"MM\0*"):
-        return 1
-    order = "<" if data[:1] == b"I" else ">"
-    try:
-        at, = struct.unpack_from(order + "I", data, 4)
-        count, = struct.unpack_from(order + "H", data, at)
-        for i in range(count):
-            tag, kind = struct.unpack_from(order + "HH", data, at + 2 + 12 * i)
-            if tag == 274 and kind == 3:
-                return struct.unpack_from(order + "H", data, at + 10 + 12 * i)[0]
-    except struct.error:
-        pass
-    return 1
-
-
-def _orientation(data):
-    """How the picture lies in its file, 1 to 8 as in Exif 2.3, section 4.6.4."""
-    if data[:2] == b"\xff\xd8":
-        at = 2
-        while data[at:at + 1] == b"\xff" and len(data) >= at + 4 and data[at + 1] not in (0xDA, 0xD9):
-            if data[at + 1] == 0xE1 and data[at + 4:at + 10] == b"Exif\0\0":
-                return _tiff_orientation(data[at + 10:at + 2 + int.from_bytes(data[at + 2:at + 4], "big")])
-            at += 2 + int.from_bytes(data[at + 2:at + 4], "big")
-        return 1
-    if data[:4] == b"\x89PNG":
-        at = 8
-        while len(data) >= at + 8 and data[at + 4:at + 8] != b"IDAT":
-            length = int.from_bytes(data[at:at + 4], "big")
-            if data[at + 4:at + 8] == b"eXIf":
-                return _tiff_orientation(data[at + 8:at + 8 + length])
-            at += 12 + length
-        return 1
-    return _tiff_orientation(data)
-
-
-def _upright(pixels, orientation):
-    """The picture as it was taken, for an orientation of Exif."""
-    if orientation >= 5:
-        pixels = pixels.transpose(1, 0, 2)
-    if orientation in (3, 4, 7, 8):
-        pixels = pixels[::-1]
-    if orientation in (2, 3, 6, 7):
-        pixels = pixels[:, ::-1]
-    return pixels
-
-
 class _Records:
     """The records of a list: `records[i]` is (record, None), or (None, what is wrong)."""
 
@@ -227,16 +178,14 @@ class _Records:
         return recordio.pack(recordio.IRHeader(0, label, number, 0), data), None
 
     def _encode(self, data):
-        import numpy as np
-
         from .. import image
         from ..ndarray import _internal, array
         options = self._options
         deep = data[:4] == b"\x89PNG" and data[24:25] == b"\x10"     # 16 bits, of which a record gets 8
         pixels = image.imdecode(data, flag=1 if deep and options.color < 0 else options.color, to_rgb=False)
-        orientation = _orientation(data) if options.color >= 0 else 1
-        if 2 <= orientation <= 8:
-            pixels = array(np.ascontiguousarray(_upright(pixels.asnumpy(), orientation)), dtype="uint8")
+        orientation = _exif.orientation(data) if options.color >= 0 else 1
+        if orientation != 1:
+            pixels = array(_exif.upright(pixels.asnumpy(), orientation), dtype="uint8")
         height, width = pixels.shape[:2]
         if options.center_crop and height != width:
             side, top, left = min(height, width), max(height - width, 0) // 2, max(width - height, 0) // 2
