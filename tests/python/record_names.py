@@ -32,7 +32,7 @@ KNOWN = {'ss': '?scipy.stats', 'h5py': '?h5py', 'cv2': '?cv2', 'requests': '?req
          '_DTYPE_NP_TO_MX': 'mxnet.ndarray._index_forms',
          'BaseConvRNNCell': 'mxnet.rnn.conv_cell', 'ConvGRUCell': 'mxnet.rnn.conv_cell',
          'ConvLSTMCell': 'mxnet.rnn.conv_cell', 'ConvRNNCell': 'mxnet.rnn.conv_cell',
-         'array': None}
+         'copyMakeBorder': 'mxnet.image.image', 'array': None}
 
 
 def star_names(path):

@@ -14,18 +14,21 @@ __all__ = ["Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "Colo
            "RandomCropAug", "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug", "SaturationJitterAug",
            "SequentialAug"]
 
+_MEAN, _STD = (123.68, 116.28, 103.53), (58.395, 57.12, 57.375)     # of the images of ImageNet
 _GRAY = (0.299, 0.587, 0.114)   # of red, green, blue (ITU-R BT.601)
+
+
+def _for_json(arguments):
+    """The arguments with arrays as lists."""
+    arguments = {name: value.asnumpy() if isinstance(value, NDArray) else value for name, value in arguments.items()}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in arguments.items()}
 
 
 class Augmenter:
     """Base class: remembers its arguments for `dumps`."""
 
     def __init__(self, **kwargs):
-        self._kwargs = {}
-        for name, value in kwargs.items():
-            if isinstance(value, NDArray):
-                value = value.asnumpy()
-            self._kwargs[name] = value.tolist() if isinstance(value, np.ndarray) else value
+        self._kwargs = _for_json(kwargs)
 
     def dumps(self):
         """The class's name in lower case and the arguments, as JSON."""
@@ -294,6 +297,13 @@ def CreateAugmenter(data_shape, resize=0, rand_crop=False, rand_resize=False, ra
     if rand_mirror:
         augmenters.append(HorizontalFlipAug(0.5))
     augmenters.append(CastAug())
+    mean, std = array(_MEAN) if mean is True else mean, array(_STD) if std is True else std
+    return augmenters + _colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std)
+
+
+def _colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray, mean, std):
+    """What CreateAugmenter and CreateDetAugmenter do with the values of float32 images."""
+    augmenters = []
     if brightness or contrast or saturation:
         augmenters.append(ColorJitterAug(brightness, contrast, saturation))
     if hue:
@@ -304,17 +314,17 @@ def CreateAugmenter(data_shape, resize=0, rand_crop=False, rand_resize=False, ra
         augmenters.append(LightingAug(pca_noise, values, vectors))
     if rand_gray > 0:
         augmenters.append(RandomGrayAug(rand_gray))
-    mean, std = _three(mean, "mean", (123.68, 116.28, 103.53)), _three(std, "std", (58.395, 57.12, 57.375))
+    mean, std = _three(mean, "mean", _MEAN), _three(std, "std", _STD)
     if mean is not None or std is not None:
         augmenters.append(ColorNormalizeAug(mean, std))
     return augmenters
 
 
 def _three(value, name, usual):
-    """One or three numbers, from what CreateAugmenter was given."""
+    """One or three numbers, from what the caller was given."""
     if value is True:
-        return array(usual)
+        return np.array(usual)
     if value is not None:
         assert isinstance(value, (np.ndarray, NDArray)) and value.shape[0] in (1, 3), (
-            f"[CreateAugmenter] {name} is {value!r}; accepted are True, None and arrays of 1 or 3 numbers")
+            f"[image] {name} is {value!r}; accepted are True, None and arrays of 1 or 3 numbers")
     return value
