@@ -1,2 +1,2 @@
 """Layers and samplers that may still change."""
-from . import cnn, data, nn, rnn
+from . import cnn, data, estimator, nn, rnn
