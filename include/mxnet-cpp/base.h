@@ -42,12 +42,17 @@ class NeedMessage {
   std::ostringstream stream_;
 };
 
+/* Gives both branches of ?: the type void. */
+struct NeedVoid {
+  void operator&(std::ostream&) {}
+};
+
 }  // namespace detail
 }  // namespace cpp
 }  // namespace mxnet
 
 /* What an argument has to be. The message says which function got what, and what it accepts. */
-#define MXNET_CPP_NEED(x) (x) ? (void)0 : ::dmlc::LogMessageVoidify() & ::mxnet::cpp::detail::NeedMessage().stream()
+#define MXNET_CPP_NEED(x) (x) ? (void)0 : ::mxnet::cpp::detail::NeedVoid() & ::mxnet::cpp::detail::NeedMessage().stream()
 
 #define MX_TRY try {
 #define MX_CATCH                          \

@@ -1,7 +1,8 @@
 /*
  * LOG, LG and the CHECK macros, and the error that they throw. They keep the names that dmlc-core
  * gave them, because programs catch dmlc::Error. If a program includes dmlc's own header first,
- * that one is used.
+ * that one is used. Else namespace dmlc has names for types of ours, so that nothing collides with
+ * another library's copy of dmlc-core in the same process.
  */
 #ifndef MXNET_CPP_LOGGING_H_
 #define MXNET_CPP_LOGGING_H_
@@ -15,7 +16,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace dmlc {
+namespace mxnet {
+namespace cpp {
+namespace compat {
 
 /* What every function of the front end throws. what() has the library's own message. */
 struct Error : public std::runtime_error {
@@ -94,16 +97,22 @@ inline T& CheckNotNull(const char* file, int line, const char* names, T&& pointe
   return pointer;
 }
 
+}  // namespace compat
+}  // namespace cpp
+}  // namespace mxnet
+
+namespace dmlc {
+using mxnet::cpp::compat::Error;
 }  // namespace dmlc
 
 #ifndef LOG
 #define LOG(severity) LOG_##severity.stream()
-#define LOG_INFO ::dmlc::LogMessage(__FILE__, __LINE__)
-#define LOG_WARNING ::dmlc::LogMessage(__FILE__, __LINE__, "Warning: ")
-#define LOG_ERROR ::dmlc::LogMessage(__FILE__, __LINE__, "Error: ")
-#define LOG_FATAL ::dmlc::LogMessageFatal(__FILE__, __LINE__)
+#define LOG_INFO ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__)
+#define LOG_WARNING ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__, "Warning: ")
+#define LOG_ERROR ::mxnet::cpp::compat::LogMessage(__FILE__, __LINE__, "Error: ")
+#define LOG_FATAL ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__)
 #define LOG_QFATAL LOG_FATAL
-#define LOG_IF(severity, condition) !(condition) ? (void)0 : ::dmlc::LogMessageVoidify() & LOG(severity)
+#define LOG_IF(severity, condition) !(condition) ? (void)0 : ::mxnet::cpp::compat::LogMessageVoidify() & LOG(severity)
 #endif
 #ifndef LG
 #define LG LOG_INFO.stream()
@@ -111,17 +120,17 @@ inline T& CheckNotNull(const char* file, int line, const char* names, T&& pointe
 
 #ifndef CHECK
 #define CHECK(x) \
-  (x) ? (void)0 : ::dmlc::LogMessageVoidify() & ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " #x << ": "
+  (x) ? (void)0 : ::mxnet::cpp::compat::LogMessageVoidify() & ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " #x << ": "
 #define CHECK_BINARY_OP(name, op, x, y)                                                 \
-  for (std::string check_values = ::dmlc::LogCheck##name(x, y); !check_values.empty();) \
-  ::dmlc::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " << #x " " #op " " #y << " " << check_values << ": "
+  for (std::string check_values = ::mxnet::cpp::compat::LogCheck##name(x, y); !check_values.empty();) \
+  ::mxnet::cpp::compat::LogMessageFatal(__FILE__, __LINE__).stream() << "Check failed: " << #x " " #op " " #y << " " << check_values << ": "
 #define CHECK_LT(x, y) CHECK_BINARY_OP(_LT, <, x, y)
 #define CHECK_GT(x, y) CHECK_BINARY_OP(_GT, >, x, y)
 #define CHECK_LE(x, y) CHECK_BINARY_OP(_LE, <=, x, y)
 #define CHECK_GE(x, y) CHECK_BINARY_OP(_GE, >=, x, y)
 #define CHECK_EQ(x, y) CHECK_BINARY_OP(_EQ, ==, x, y)
 #define CHECK_NE(x, y) CHECK_BINARY_OP(_NE, !=, x, y)
-#define CHECK_NOTNULL(x) ::dmlc::CheckNotNull(__FILE__, __LINE__, #x, x)
+#define CHECK_NOTNULL(x) ::mxnet::cpp::compat::CheckNotNull(__FILE__, __LINE__, #x, x)
 #endif
 #ifndef DCHECK
 #ifdef NDEBUG

@@ -1,7 +1,7 @@
 /*
  * dmlc::optional, a value or none, and nnvm::Tuple, a list of numbers: what parameters of operators
  * are made of besides numbers, texts and shapes. If a program includes the original headers first,
- * those are used.
+ * those are used; as in logging.h, the types are ours.
  */
 #ifndef MXNET_CPP_OPTIONAL_H_
 #define MXNET_CPP_OPTIONAL_H_
@@ -17,7 +17,9 @@
 
 #ifndef DMLC_OPTIONAL_H_
 #define DMLC_OPTIONAL_H_
-namespace dmlc {
+namespace mxnet {
+namespace cpp {
+namespace compat {
 
 struct nullopt_t {
   constexpr explicit nullopt_t(int) {}
@@ -88,12 +90,22 @@ std::istream& operator>>(std::istream& in, optional<T>& value) {
   return in;
 }
 
+}  // namespace compat
+}  // namespace cpp
+}  // namespace mxnet
+
+namespace dmlc {
+using mxnet::cpp::compat::nullopt;
+using mxnet::cpp::compat::nullopt_t;
+using mxnet::cpp::compat::optional;
 }  // namespace dmlc
 #endif  // DMLC_OPTIONAL_H_
 
 #ifndef NNVM_TUPLE_H_
 #define NNVM_TUPLE_H_
-namespace nnvm {
+namespace mxnet {
+namespace cpp {
+namespace compat {
 
 template <typename T>
 class Tuple {
@@ -123,6 +135,12 @@ std::ostream& operator<<(std::ostream& out, const Tuple<T>& tuple) {
   return out << ')';
 }
 
+}  // namespace compat
+}  // namespace cpp
+}  // namespace mxnet
+
+namespace nnvm {
+using mxnet::cpp::compat::Tuple;
 }  // namespace nnvm
 #endif  // NNVM_TUPLE_H_
 #endif  // MXNET_CPP_OPTIONAL_H_
