@@ -45,6 +45,17 @@ class Reducer {
     return low_.count(op) ? Kind::kLow : full_.count(op) ? Kind::kFull : widest_.count(op) ? Kind::kWidest : Kind::kAny;
   }
 
+  // Does a graph that the node holds need float32 somewhere? Such graphs are left as they are, so
+  // what goes into the node decides.
+  bool HoldsFull(const Node& n) const {
+    bool found = false;
+    for (const auto& graph : n.attrs->subgraphs)
+      DFSVisit(graph->outputs, [&](const NodePtr& inner) {
+        found = found || (!inner->is_variable() && (KindOf(*inner) == Kind::kFull || HoldsFull(*inner)));
+      });
+    return found;
+  }
+
   // Params that nothing but 16-bit operators reads.
   void FindParams() {
     std::set<const Node*> others;
@@ -129,6 +140,7 @@ class Reducer {
     };
     auto mixed = [&] { return std::any_of(free.begin(), free.end(), [&](int i) { return DType(inputs[i]) != DType(inputs[free[0]]); }); };
     Kind kind = KindOf(*n);
+    if (kind == Kind::kAny && HoldsFull(*n)) kind = Kind::kFull;
     if (kind == Kind::kAny && !free.empty() && Infer(*n, inputs).empty())
       kind = mixed() && mutated.empty() && free.size() == inputs.size() ? Kind::kWidest : Kind::kFull;
     if (kind == Kind::kLow) {

@@ -366,3 +366,20 @@ def test_errors():
         amp.convert_hybrid_block(symbol)
     with pytest.raises(RuntimeError, match=r"has no graph; call hybridize\(\) and run it once before"):
         amp.convert_hybrid_block(dense)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_loops_stay_in_full_precision(target):
+    """The graphs of loops are left alone, as 1.9.1 leaves them. What goes in is cast to float32
+    where the graph needs that; 1.9.1 refuses it, or computes exp in float16."""
+    x, h, w = (mx.sym.var(n) for n in "xhw")
+    data, state, weight = mx.nd.full((3, 2, 4), 2.5), mx.nd.zeros((2, 4)), mx.nd.ones((4, 4))
+    first = mx.sym.FullyConnected(x, w, num_hidden=4, no_bias=True, flatten=False)      # 10
+    bodies = {"exp": lambda a, s: (mx.sym.exp(a * 1.2) + s, s),                         # float16 ends at 65504
+              "weights": lambda a, s: (mx.sym.FullyConnected(a, w, num_hidden=4, no_bias=True) + s, s)}
+    for name, body in bodies.items():
+        sym, _ = mx.sym.contrib.foreach(body, first, h)
+        ex = amp.convert_symbol(sym, target).bind(mx.cpu(), {"x": data, "h": state, "w": weight})
+        (out,) = ex.forward()
+        assert out.dtype == np.float32
+        np.testing.assert_allclose(out.asnumpy(), np.full((3, 2, 4), np.exp(12) if name == "exp" else 40), rtol=1e-5)
